@@ -1,0 +1,213 @@
+"""The interpreter of kernels: NumPy's ufuncs on blocks that stay in cache, on all cores.
+
+Each instruction is the ufunc that NumPy would have called, on operands of the same dtypes, so the result is bit-equal.
+Values that are not results live in a few block-sized scratch buffers. A reduction over rows that are not split is done
+in the block; any other is done by NumPy on the whole operand, which is then computed in full first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...graph.kernel import Instr, KernelSpec
+from ...graph.op import registry
+from .crew import crew
+
+BLOCK = 32768  # elements
+PARALLEL = 65536  # elements times instructions below which one thread is faster
+Run = Callable[..., Any]
+local = threading.local()
+
+
+def named(name: str) -> np.dtype[Any]:
+    """The dtype of that name; bfloat16 is registered by ml_dtypes."""
+    return np.dtype(name)
+
+
+def runner(instr: Instr) -> Run:
+    """`(out, *args)`: the instruction, into out."""
+    ufunc = getattr(np, instr.op, None)
+    if isinstance(ufunc, np.ufunc) and ufunc.nout == 1:
+        return lambda out, *args: ufunc(*args, out=out, casting="unsafe")
+    if instr.op == "cast":
+        return lambda out, x: np.copyto(out, x, casting="unsafe")
+    if instr.op == "where":
+        return select
+    op = registry[instr.op]
+    params = dict(zip(op.static, instr.params))
+
+    def general(out: Any, *args: Any) -> None:
+        np.copyto(out, op.lower(np, *args, **params), casting="unsafe")
+    return general
+
+
+def select(out: Any, condition: Any, a: Any, b: Any) -> None:
+    if isinstance(a, np.ndarray) and a.ctypes.data == out.ctypes.data:
+        np.copyto(out, b, where=np.logical_not(condition))
+        return
+    np.copyto(out, b)
+    np.copyto(out, a, where=condition)
+
+
+class Program:
+    """A spec, ready to run: instructions with the places of their operands, scratch buffers shared by lifetime."""
+
+    def __init__(self, spec: KernelSpec) -> None:
+        self.spec = spec
+        self.n_in, self.n_scalars = len(spec.inputs), len(spec.scalars)
+        self.first = self.n_in + self.n_scalars
+        self.dtypes = [named(i.dtype) for i in spec.body]
+        self.reductions = {self.first + k: i for k, i in enumerate(spec.body) if i.op == "reduce"}
+        self.runners = [None if i.op == "reduce" else runner(i) for i in spec.body]
+        self.scratch: dict[int, int] = {}
+        self.n_scratch = self.assign(set(spec.outputs) - set(self.reductions))
+        self.widest = max([d.itemsize for d in self.dtypes], default=1)
+
+    def assign(self, stored: set[int]) -> int:
+        """Give each value that is not stored a scratch buffer; how many there are."""
+        last: dict[int, int] = {}
+        for k, instr in enumerate(self.spec.body):
+            for a in instr.args:
+                last[a] = k
+        free: list[int] = []
+        count = 0
+        for k, instr in enumerate(self.spec.body):
+            v = self.first + k
+            if v not in stored and v not in self.reductions:
+                if not free:
+                    free.append(count)
+                    count += 1
+                self.scratch[v] = free.pop()
+            for a in set(instr.args):
+                if last[a] == k and a in self.scratch:
+                    free.append(self.scratch[a])
+        return count
+
+    def run(self, ins: Sequence[Any], scalars: Sequence[Any], outs: Sequence[Any], shape: tuple[int, ...], threads: int,
+            empty: Run = np.empty) -> None:
+        """Compute `outs`. Inputs broadcast to `shape`; a reduction's output has its own shape."""
+        if 0 in shape:
+            self.empty(outs)
+            return
+        targets = dict(zip(self.spec.outputs, outs))
+        by_block = self.block_axis_kept(shape)
+        late = []
+        if self.reductions and not by_block:
+            for v, instr in self.reductions.items():
+                source = instr.args[0]
+                if source >= self.first and source not in targets:
+                    targets[source] = empty(shape, self.dtypes[source - self.first])
+                late.append((v, instr))
+        stored = {v: t for v, t in targets.items() if v not in self.reductions or by_block}
+        self.blocks(ins, scalars, stored, shape, threads)
+        for v, instr in late:
+            source = instr.args[0]
+            reduce_into(instr, targets[source] if source in targets else np.broadcast_to(ins[source], shape), targets[v])
+
+    def empty(self, outs: Sequence[Any]) -> None:
+        for v, out in zip(self.spec.outputs, outs):
+            if v in self.reductions and out.size:
+                out[...] = getattr(np, self.reductions[v].params[0]).identity
+
+    def block_axis_kept(self, shape: tuple[int, ...]) -> bool:
+        """Whether every reduction can be done inside blocks: none is over axis 0, and rows are not split."""
+        return all(0 not in i.params[1] for i in self.reductions.values()) and math.prod(shape[1:]) <= 4 * BLOCK
+
+    def blocks(self, ins: Sequence[Any], scalars: Sequence[Any], stored: dict[int, Any], shape: tuple[int, ...], threads: int) -> None:
+        ndim = len(shape)
+        operands = [aligned(x, ndim) for x in ins]
+        if ndim != 1 and not self.reductions and all(same_dense(x, shape) for x in (*operands, *stored.values())):
+            shape, ndim = (math.prod(shape),), 1
+            operands = [x.reshape(shape) for x in operands]
+            stored = {v: t.reshape(shape) for v, t in stored.items()}
+        tasks = iter(tiles(shape, bool(self.reductions)))
+        lock = threading.Lock()
+        errors: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                with np.errstate(all="ignore"):
+                    while not errors:
+                        with lock:
+                            tile = next(tasks, None)
+                        if tile is None:
+                            return
+                        self.block(operands, scalars, stored, tile)
+            except BaseException as error:
+                errors.append(error)
+        n = math.prod(shape)
+        crew.run(work, threads if n > BLOCK and n * len(self.spec.body) > PARALLEL else 1)
+        if errors:
+            raise errors[0]
+
+    def block(self, operands: list[Any], scalars: Sequence[Any], stored: dict[int, Any], tile: tuple[Any, ...]) -> None:
+        values: list[Any] = [x[tuple([0 if type(t) is int and n == 1 else slice(None) if n == 1 else t
+                                      for t, n in zip(tile, x.shape)])] if x.ndim else x for x in operands]
+        values.extend(scalars)
+        extent = tuple([t.stop - t.start for t in tile if type(t) is slice])
+        buffers = self.buffers(math.prod(extent))
+        first = self.first
+        for k, (instr, run) in enumerate(zip(self.spec.body, self.runners)):
+            v = first + k
+            if run is None:
+                axes = instr.params[1]
+                reduce_into(instr, values[instr.args[0]], stored[v][tuple([t for a, t in enumerate(tile) if a not in axes])
+                            if stored[v].ndim < len(tile) else tuple([slice(None) if a in axes else t for a, t in enumerate(tile)])])
+                values.append(None)
+                continue
+            target = stored.get(v)
+            out = target[tile] if target is not None else buffers[self.scratch[v]].view(self.dtypes[k])[: math.prod(extent)].reshape(extent)
+            run(out, *[values[a] for a in instr.args])
+            values.append(out)
+
+    def buffers(self, n: int) -> list[np.ndarray]:
+        """Scratch of this thread, large enough for n elements."""
+        kept = getattr(local, "scratch", None)
+        if kept is None:
+            kept = local.scratch = []
+        need = max(n, BLOCK) * self.widest
+        while len(kept) < self.n_scratch:
+            kept.append(np.empty(need, np.uint8))
+        for i in range(self.n_scratch):
+            if kept[i].size < need or kept[i].size % self.widest:
+                kept[i] = np.empty(need, np.uint8)
+        return [b[: b.size - b.size % 16] for b in kept[: self.n_scratch]]
+
+
+def reduce_into(instr: Instr, x: np.ndarray, out: np.ndarray) -> None:
+    name, axes = instr.params
+    keep = out.ndim == x.ndim and out.ndim != x.ndim - len(axes)
+    getattr(np, name).reduce(x, axis=axes, dtype=out.dtype if name in ("add", "multiply") else None, out=out, keepdims=keep)
+
+
+def aligned(x: Any, ndim: int) -> np.ndarray:
+    """An operand with as many axes as the space."""
+    return x if x.ndim == ndim else x.reshape((1,) * (ndim - x.ndim) + x.shape)
+
+
+def same_dense(x: np.ndarray, shape: tuple[int, ...]) -> bool:
+    return x.shape == shape and x.flags.c_contiguous
+
+
+def tiles(shape: tuple[int, ...], rows_only: bool) -> Any:
+    """Blocks as indices: ints on outer axes, a slice on one, whole slices on the inner ones."""
+    axis, inner = len(shape) - 1, 1
+    while axis > 0 and inner * shape[axis] <= BLOCK:
+        inner *= shape[axis]
+        axis -= 1
+    if rows_only:
+        axis, inner = 0, math.prod(shape[1:])
+    if not shape:
+        yield ()
+        return
+    step = max(1, BLOCK // max(inner, 1))
+    rest = tuple([slice(0, n) for n in shape[axis + 1:]])
+    for outer in itertools.product(*[range(n) for n in shape[:axis]]):
+        for start in range(0, shape[axis], step):
+            yield (*outer, slice(start, min(start + step, shape[axis])), *rest)

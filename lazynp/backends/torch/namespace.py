@@ -1,0 +1,528 @@
+"""NumPy's ufuncs on torch tensors: one table, from name to function, with NumPy's exact semantics.
+
+The same bodies serve FX tracing (fake tensors, see `codegen`) and the eager interpreter on any device (see `eager`).
+
+How values of a dtype are represented ("carried"):
+
+- bool, int8..int64, uint8, float32, float64 (eager also float16 and bfloat16): a tensor of that dtype;
+- uint16 in int32 and uint32 in int64, always reduced to the type's range; uint64 in int64, the same bits;
+- complex: a `Pair` of real tensors, since Inductor has no complex code.
+
+Each function takes the name of the loop's dtype, then the carried arguments, and returns the carried result. Only the
+results of arithmetic on uint16 and uint32 have to be reduced, which `apply` does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Union
+
+import torch
+from torch import Tensor
+
+from lazynp.backends.support import KIND, WIDTH, split_complex
+
+
+class Pair(NamedTuple):
+    """A complex value: real and imaginary part."""
+
+    re: Tensor
+    im: Tensor
+
+
+Value = Union[Tensor, Pair]
+Function = Callable[..., Value]
+
+CARRIER = {
+    "bool": torch.bool, "int8": torch.int8, "int16": torch.int16, "int32": torch.int32, "int64": torch.int64,
+    "uint8": torch.uint8, "uint16": torch.int32, "uint32": torch.int64, "uint64": torch.int64,
+    "float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64,
+}
+# What an operand in memory is read as: torch has no arithmetic on wide unsigned types.
+STORAGE = CARRIER | {"uint16": torch.int16, "uint32": torch.int32, "complex64": torch.float32, "complex128": torch.float64}
+TOP = -(1 << 63)  # flips the order of int64 into that of uint64
+
+TABLE: dict[str, Function] = {}
+COMPLEX: dict[str, Function] = {}
+
+
+def ufunc(*names: str, table: dict[str, Function] = TABLE) -> Callable[[Function], Function]:
+    def register(function: Function) -> Function:
+        for name in names:
+            table[name] = function
+        return function
+    return register
+
+
+def reduced(x: Tensor, dtype: str) -> Tensor:
+    """Bring a uint16 or uint32 that was computed in a wider signed type back into its range."""
+    if dtype == "uint16":
+        return x & 0xFFFF
+    if dtype == "uint32":
+        return x & 0xFFFFFFFF
+    return x
+
+
+def load(x: Tensor, dtype: str) -> Tensor:
+    """The carried value of an operand read with `STORAGE`'s dtype."""
+    if dtype in ("uint16", "uint32"):
+        return reduced(x.to(CARRIER[dtype]), dtype)
+    return x
+
+
+def store(x: Tensor, dtype: str) -> Tensor:
+    return x.to(STORAGE[dtype]) if dtype in ("uint16", "uint32") else x
+
+
+def cast(x: Value, source: str, target: str) -> Value:
+    """astype(casting="unsafe"), as C does it on x86-64."""
+    if source == target:
+        return x
+    if KIND[target] == "c":
+        part = split_complex(target)
+        if isinstance(x, Pair):
+            return Pair(cast(x.re, split_complex(source), part), cast(x.im, split_complex(source), part))
+        re = cast(x, source, part)
+        return Pair(re, torch.zeros_like(re))
+    if isinstance(x, Pair):
+        if target == "bool":
+            return (x.re != 0) | (x.im != 0)
+        return cast(x.re, split_complex(source), target)
+    if target == "bool":
+        return x != 0
+    from_, to = KIND[source], KIND[target]
+    if from_ == "f" and to in "iu":
+        if WIDTH[target] < 32:  # C converts to int, then cuts off
+            return cast(x.to(torch.int32), "int32", target)
+        if target == "uint32":
+            return x.to(torch.int64) & 0xFFFFFFFF
+        return x.to(CARRIER[target])
+    if to in "iu":
+        return narrow(x, target)
+    return x.to(CARRIER[target])
+
+
+def narrow(x: Tensor, target: str) -> Tensor:
+    """Integer to integer: the low bits."""
+    if target in ("uint16", "uint32"):
+        return reduced(x.to(CARRIER[target]), target)
+    return x.to(CARRIER[target])
+
+
+# Arithmetic --------------------------------------------------------------------------------------------------------
+
+@ufunc("add")
+def add(d: str, a: Tensor, b: Tensor) -> Tensor:
+    return a | b if d == "bool" else a + b
+
+
+@ufunc("subtract")
+def subtract(d: str, a: Tensor, b: Tensor) -> Tensor:
+    return a - b
+
+
+@ufunc("multiply")
+def multiply(d: str, a: Tensor, b: Tensor) -> Tensor:
+    return a & b if d == "bool" else a * b
+
+
+@ufunc("divide", "true_divide")
+def divide(d: str, a: Tensor, b: Tensor) -> Tensor:
+    return a / b
+
+
+def _quotient(d: str, a: Tensor, b: Tensor, mode: str) -> tuple[Tensor, Tensor]:
+    """Integer quotient (0 for a zero divisor; wraps for MIN // -1) and the divisor that was used.
+
+    The machine traps on both cases, so neither reaches the division.
+    """
+    safe = torch.where(b == 0, 1, b)
+    if KIND[d] == "i":
+        minus = safe == -1
+        safe = torch.where(minus, 1, safe)
+        quotient = torch.where(minus, -a, torch.div(a, safe, rounding_mode=mode))
+    else:
+        quotient = torch.div(a, safe, rounding_mode="trunc")
+    return torch.where(b == 0, 0, quotient), safe
+
+
+def _float_divmod(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """npy_divmod."""
+    mod = torch.fmod(a, b)
+    div = (a - mod) / b
+    differ = (mod != 0) & ((b < 0) != (mod < 0))
+    div = torch.where(differ, div - 1.0, div)
+    whole = torch.floor(div)
+    whole = torch.where(div - whole > 0.5, whole + 1.0, whole)
+    whole = torch.where(div != 0, whole, torch.copysign(torch.zeros_like(a), a / b))
+    rest = torch.where(mod != 0, torch.where(differ, mod + b, mod), torch.copysign(torch.zeros_like(b), b))
+    return torch.where(b == 0, a / b, whole), torch.where(b == 0, mod, rest)
+
+
+@ufunc("floor_divide")
+def floor_divide(d: str, a: Tensor, b: Tensor) -> Tensor:
+    return _float_divmod(a, b)[0] if KIND[d] == "f" else _quotient(d, a, b, "floor")[0]
+
+
+@ufunc("remainder", "mod")
+def remainder(d: str, a: Tensor, b: Tensor) -> Tensor:
+    if KIND[d] == "f":
+        return _float_divmod(a, b)[1]
+    quotient, safe = _quotient(d, a, b, "floor")
+    return torch.where((b == 0) | (b == -1), 0, a - quotient * safe) if KIND[d] == "i" else torch.where(
+        b == 0, 0, a - quotient * safe)
+
+
+@ufunc("fmod")
+def fmod(d: str, a: Tensor, b: Tensor) -> Tensor:
+    if KIND[d] == "f":
+        return torch.fmod(a, b)
+    quotient, safe = _quotient(d, a, b, "trunc")
+    return torch.where((b == 0) | (b == -1), 0, a - quotient * safe) if KIND[d] == "i" else torch.where(
+        b == 0, 0, a - quotient * safe)
+
+
+@ufunc("negative")
+def negative(d: str, a: Tensor) -> Tensor:
+    return -a
+
+
+@ufunc("positive", "conjugate")
+def positive(d: str, a: Tensor) -> Tensor:
+    return a
+
+
+@ufunc("absolute", "fabs")
+def absolute(d: str, a: Tensor) -> Tensor:
+    return a if KIND[d] in "bu" else torch.abs(a)
+
+
+@ufunc("sign")
+def sign(d: str, a: Tensor) -> Tensor:
+    one = torch.ones_like(a)
+    if KIND[d] == "u":
+        return torch.where(a != 0, one, 0)
+    out = torch.where(a > 0, one, torch.where(a < 0, -one, torch.zeros_like(a)))
+    return torch.where((a != a), a, out) if KIND[d] == "f" else out
+
+
+@ufunc("square")
+def square(d: str, a: Tensor) -> Tensor:
+    return a * a
+
+
+@ufunc("reciprocal")
+def reciprocal(d: str, a: Tensor) -> Tensor:
+    if KIND[d] == "f":
+        return torch.ones_like(a) / a
+    out = torch.where(a == 1, torch.ones_like(a), torch.zeros_like(a))
+    if KIND[d] == "i":
+        out = torch.where(a == -1, -torch.ones_like(a), out)
+    if d in ("int32", "int64"):  # C's conversion of 1.0 / 0 on x86-64
+        out = torch.where(a == 0, torch.iinfo(a.dtype).min, out)
+    return out
+
+
+def power_int(d: str, a: Tensor, exponent: int) -> Tensor:
+    """a ** exponent for a literal exponent. Few multiplications, else (floats only) pow."""
+    if KIND[d] == "b":
+        return a if exponent else torch.ones_like(a)
+    if KIND[d] == "f" and not 0 <= exponent <= 4:
+        return torch.pow(a, float(exponent)) if exponent != -1 else torch.ones_like(a) / a
+    out, base = None, a
+    while exponent > 0:
+        if exponent & 1:
+            out = base if out is None else reduced(out * base, d)
+        exponent >>= 1
+        if exponent:
+            base = reduced(base * base, d)
+    return torch.ones_like(a) if out is None else out
+
+
+@ufunc("power", "float_power")
+def power(d: str, a: Tensor, b: Tensor) -> Tensor:
+    return torch.pow(a, b)
+
+
+# Order -------------------------------------------------------------------------------------------------------------
+
+def _ordered(d: str, a: Tensor) -> Tensor:
+    return a ^ TOP if d == "uint64" else a
+
+
+def _comparison(function: Function) -> Function:
+    return lambda d, a, b: function(_ordered(d, a), _ordered(d, b))
+
+
+for _name, _function in (("less", torch.lt), ("less_equal", torch.le), ("greater", torch.gt),
+                         ("greater_equal", torch.ge), ("equal", torch.eq), ("not_equal", torch.ne)):
+    TABLE[_name] = _comparison(_function)
+
+
+def _larger(d: str, a: Tensor, b: Tensor) -> Tensor:
+    if d == "bool":
+        return a | b
+    return torch.where(TABLE["greater_equal"](d, a, b), a, b) if d == "uint64" else torch.maximum(a, b)
+
+
+def _smaller(d: str, a: Tensor, b: Tensor) -> Tensor:
+    if d == "bool":
+        return a & b
+    return torch.where(TABLE["less_equal"](d, a, b), a, b) if d == "uint64" else torch.minimum(a, b)
+
+
+TABLE["maximum"], TABLE["minimum"] = _larger, _smaller
+
+
+@ufunc("fmax")
+def fmax(d: str, a: Tensor, b: Tensor) -> Tensor:
+    if KIND[d] != "f":
+        return _larger(d, a, b)
+    return torch.where((a >= b) | (b != b), a, b)
+
+
+@ufunc("fmin")
+def fmin(d: str, a: Tensor, b: Tensor) -> Tensor:
+    if KIND[d] != "f":
+        return _smaller(d, a, b)
+    return torch.where((a <= b) | (b != b), a, b)
+
+
+def clip(d: str, a: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    return _smaller(d, _larger(d, a, low), high)
+
+
+def where(condition: Tensor, a: Value, b: Value) -> Value:
+    if isinstance(a, Pair):
+        return Pair(torch.where(condition, a.re, b.re), torch.where(condition, a.im, b.im))
+    return torch.where(condition, a, b)
+
+
+# Bits and logic ----------------------------------------------------------------------------------------------------
+
+@ufunc("bitwise_and")
+def bitwise_and(d: str, a: Tensor, b: Tensor) -> Tensor:
+    return a & b
+
+
+@ufunc("bitwise_or")
+def bitwise_or(d: str, a: Tensor, b: Tensor) -> Tensor:
+    return a | b
+
+
+@ufunc("bitwise_xor")
+def bitwise_xor(d: str, a: Tensor, b: Tensor) -> Tensor:
+    return a ^ b
+
+
+@ufunc("invert", "bitwise_not")
+def invert(d: str, a: Tensor) -> Tensor:
+    return torch.logical_not(a) if d == "bool" else ~a
+
+
+@ufunc("left_shift")
+def left_shift(d: str, a: Tensor, b: Tensor) -> Tensor:
+    inside = (b >= 0) & (b < WIDTH[d])
+    return torch.where(inside, a << torch.where(inside, b, 0), 0)
+
+
+@ufunc("right_shift")
+def right_shift(d: str, a: Tensor, b: Tensor) -> Tensor:
+    inside = (b >= 0) & (b < WIDTH[d])
+    shift = torch.where(inside, b, 0)
+    if d == "uint64":  # arithmetic shift, then the copies of the sign bit are masked away
+        mask = torch.where(shift == 0, -1, (1 << torch.where(shift == 0, 1, 64 - shift)) - 1)
+        return torch.where(inside, (a >> shift) & mask, 0)
+    out = a >> shift
+    return torch.where(inside, out, torch.where(a < 0, -1, 0) if KIND[d] == "i" else 0).to(a.dtype)
+
+
+@ufunc("bitwise_count")
+def bitwise_count(d: str, a: Tensor) -> Tensor:
+    """Bits set in |a|, as uint8."""
+    if d == "bool":
+        return a.to(torch.uint8)
+    x = a.to(torch.int64)
+    if KIND[d] == "i":
+        x = torch.abs(x)
+    x = x - ((x >> 1) & 0x5555555555555555)
+    x = (x & 0x3333333333333333) + ((x >> 2) & 0x3333333333333333)
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F
+    return ((x * 0x0101010101010101) >> 56).to(torch.uint8)
+
+
+def truth(a: Value) -> Tensor:
+    if isinstance(a, Pair):
+        return (a.re != 0) | (a.im != 0)
+    return a if a.dtype == torch.bool else a != 0
+
+
+@ufunc("logical_and")
+def logical_and(d: str, a: Value, b: Value) -> Tensor:
+    return truth(a) & truth(b)
+
+
+@ufunc("logical_or")
+def logical_or(d: str, a: Value, b: Value) -> Tensor:
+    return truth(a) | truth(b)
+
+
+@ufunc("logical_xor")
+def logical_xor(d: str, a: Value, b: Value) -> Tensor:
+    return truth(a) ^ truth(b)
+
+
+@ufunc("logical_not")
+def logical_not(d: str, a: Value) -> Tensor:
+    return torch.logical_not(truth(a))
+
+
+# Floats ------------------------------------------------------------------------------------------------------------
+
+def _false(a: Tensor) -> Tensor:
+    return torch.zeros_like(a, dtype=torch.bool)
+
+
+@ufunc("isnan")
+def isnan(d: str, a: Tensor) -> Tensor:
+    return a != a if KIND[d] == "f" else _false(a)
+
+
+@ufunc("isinf")
+def isinf(d: str, a: Tensor) -> Tensor:
+    return torch.abs(a) == math.inf if KIND[d] == "f" else _false(a)
+
+
+@ufunc("isfinite")
+def isfinite(d: str, a: Tensor) -> Tensor:
+    return torch.abs(a) < math.inf if KIND[d] == "f" else torch.logical_not(_false(a))
+
+
+@ufunc("signbit")
+def signbit(d: str, a: Tensor) -> Tensor:
+    return torch.signbit(a)
+
+
+@ufunc("copysign")
+def copysign(d: str, a: Tensor, b: Tensor) -> Tensor:
+    return torch.copysign(a, b)
+
+
+def _rounding(function: Function) -> Function:
+    return lambda d, a: function(a) if KIND[d] == "f" else a
+
+
+for _name, _function in (("floor", torch.floor), ("ceil", torch.ceil), ("trunc", torch.trunc), ("rint", torch.round)):
+    TABLE[_name] = _rounding(_function)
+
+
+def _plain(function: Function) -> Function:
+    return lambda d, *a: function(*a)
+
+
+for _name in ("sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh",
+              "tanh", "hypot", "nextafter"):
+    TABLE[_name] = _plain(getattr(torch, _name))
+for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
+    TABLE["arc" + _name] = _plain(getattr(torch, "a" + _name))
+TABLE["arctan2"] = _plain(torch.atan2)
+
+
+@ufunc("deg2rad", "radians")
+def deg2rad(d: str, a: Tensor) -> Tensor:
+    return a * _constant(d, math.pi / 180.0)
+
+
+@ufunc("rad2deg", "degrees")
+def rad2deg(d: str, a: Tensor) -> Tensor:
+    return a * _constant(d, 180.0 / math.pi)
+
+
+def _constant(d: str, value: float) -> float:
+    return float(torch.tensor(value, dtype=torch.float32)) if d == "float32" else value
+
+
+@ufunc("cbrt")
+def cbrt(d: str, a: Tensor) -> Tensor:
+    """pow, then one step of Newton's method, which also repairs the rounding of 1/3."""
+    x = torch.abs(a)
+    y = torch.pow(x, 1.0 / 3.0)
+    better = y - (y * y * y - x) / (3.0 * y * y)
+    plain = (x == 0) | (x == math.inf) | (a != a)
+    return torch.where(plain, a, torch.copysign(better, a))
+
+
+def _logaddexp(a: Tensor, b: Tensor, log1p: Function, exp: Function, offset: float) -> Tensor:
+    """npy_logaddexp; `offset` is log(2) in the base."""
+    gap = a - b
+    far = torch.maximum(a, b) + log1p(exp(-torch.abs(gap)))
+    return torch.where(a == b, a + offset, torch.where(gap != gap, gap, far))
+
+
+@ufunc("logaddexp")
+def logaddexp(d: str, a: Tensor, b: Tensor) -> Tensor:
+    return _logaddexp(a, b, torch.log1p, torch.exp, math.log(2.0))
+
+
+@ufunc("logaddexp2")
+def logaddexp2(d: str, a: Tensor, b: Tensor) -> Tensor:
+    return _logaddexp(a, b, lambda x: torch.log1p(x) * math.log2(math.e), torch.exp2, 1.0)
+
+
+@ufunc("heaviside")
+def heaviside(d: str, a: Tensor, b: Tensor) -> Tensor:
+    step = torch.where(a < 0, torch.zeros_like(a), torch.ones_like(a))
+    return torch.where(a != a, a, torch.where(a == 0, b, step))
+
+
+# Several results: params = (which,) ----------------------------------------------------------------------------------
+
+def divmod_(d: str, which: int, a: Tensor, b: Tensor) -> Tensor:
+    return TABLE["remainder" if which else "floor_divide"](d, a, b)
+
+
+def modf(d: str, which: int, a: Tensor) -> Tensor:
+    """Fractional part, integral part; both with the argument's sign."""
+    whole = torch.trunc(a)
+    if which:
+        return whole
+    rest = torch.where(torch.abs(a) == math.inf, torch.zeros_like(a), a - whole)
+    return torch.copysign(rest, a)
+
+
+# Reductions: axes are kept with length 1 -----------------------------------------------------------------------------
+
+def reduce(name: str, d: str, a: Value, axes: Sequence[int]) -> Value:
+    dims = list(axes)
+    if isinstance(a, Pair):
+        if name != "add":
+            raise NotImplementedError(f"{name}.reduce of a complex value")
+        return Pair(reduce(name, d, a.re, axes), reduce(name, d, a.im, axes))
+    if name == "add":
+        return torch.any(a, dims[0], keepdim=True) if d == "bool" and len(dims) == 1 else _sum(d, a, dims)
+    if name == "multiply":
+        for dim in sorted(dims, reverse=True):
+            a = torch.prod(a, dim, keepdim=True, dtype=a.dtype)
+        return a
+    if name in ("maximum", "minimum"):
+        flip = d == "uint64"
+        extreme = torch.amax if name == "maximum" else torch.amin
+        if d == "bool":
+            return _all_any(a, dims, name == "minimum")
+        return _ordered(d, extreme(_ordered(d, a), dims, keepdim=True)) if flip else extreme(a, dims, keepdim=True)
+    if name in ("logical_and", "logical_or"):
+        return _all_any(truth(a), dims, name == "logical_and")
+    raise NotImplementedError(f"{name}.reduce")
+
+
+def _sum(d: str, a: Tensor, dims: list[int]) -> Tensor:
+    if d == "bool":
+        return _all_any(a, dims, False)
+    return torch.sum(a, dims, keepdim=True, dtype=a.dtype)
+
+
+def _all_any(a: Tensor, dims: list[int], everything: bool) -> Tensor:
+    for dim in sorted(dims, reverse=True):
+        a = torch.all(a, dim, keepdim=True) if everything else torch.any(a, dim, keepdim=True)
+    return a

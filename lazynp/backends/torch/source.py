@@ -1,0 +1,198 @@
+"""The C++ source of an artifact: Inductor's kernels, and two C functions that run them.
+
+`int lazynp_run(void* const* pointers, const int64_t* dims, const char* scalars, int64_t threads)`
+    pointers: inputs, then outputs, to their first elements; dims: the shape, then each operand's strides in elements
+    (not read where the geometry is not symbolic); scalars: one slot of 16 bytes each.
+`int lazynp_arrays(array..., const char* scalars, int64_t threads)`
+    the same from NumPy array objects, whose shapes and strides are checked against the geometry.
+
+Both return 0; 1: no memory; 2: the geometry is another one, or a guard failed; 3: an output shares memory with an input, and
+this kernel cannot do that. Where they do not return 0, nothing has been written.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from torch._inductor.codegen.cpp_utils import cexpr
+
+from lazynp.backends.support import ITEMSIZE
+from lazynp.backends.torch.trace import Traced
+from lazynp.backends.torch.wrapper import DTYPES, Buffer, Call, Kernel, Program, Unexpected
+from lazynp.graph.kernel import Geometry, KernelSpec
+
+HEAVY = frozenset("exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh "
+                  "arctanh arctan2 hypot power float_power cbrt logaddexp logaddexp2 fmod remainder floor_divide "
+                  "divmod".split())
+PARALLEL_NS = 10_000  # work, estimated in nanoseconds, that is worth one more thread
+SLOT = 16  # bytes of a scalar
+_DIVISION_FLAG = re.compile(r"^.*inductor_cpu_integer_div_error.*\n", re.MULTILINE)
+_LOOP = re.compile(r"^\s*for\((?:int64_t|long) (x\d+)=.*\+=static_cast<int64_t>\((\d+)L\)\)$")
+
+
+class Source(NamedTuple):
+    text: str
+    alias_safe: bool  # an output may be an input, with the same strides
+
+
+def generate(spec: KernelSpec, geometry: Geometry, traced: Traced, program: Program) -> Source:
+    reduces = any(i.op == "reduce" for i in spec.body)
+    kernels = {name: f"lazynp_kernel_{i}" for i, name in enumerate(program.kernels)}
+    sources = [_kernel(kernel, kernels[name], reduces) for name, kernel in program.kernels.items()]
+    calls = [s for s in program.steps if isinstance(s, Call)]
+    alias_safe = not reduces and len(calls) <= 1 and all(_loads_first(s) for s in sources)
+    parts = [*sources, _driver(spec, geometry, traced, program, kernels, alias_safe), _arrays(spec, geometry)]
+    return Source("\n".join(parts), alias_safe)
+
+
+def _kernel(kernel: Kernel, name: str, reduces: bool) -> str:
+    source, count = re.subn(r'extern "C"\s+void\s+kernel\(', f"static void {name}(", kernel.source)
+    if count != 1:
+        raise Unexpected("kernel without its function")
+    source = _DIVISION_FLAG.sub("", source)
+    source = re.sub(r"^#include.*$", "", source, flags=re.MULTILINE)
+    source = source.replace("omp_get_max_threads()", "lazynp_threads")
+    source = re.sub(r"#pragma omp parallel *$", "#pragma omp parallel num_threads(lazynp_threads)", source, flags=re.MULTILINE)
+    if "num_threads(" in source.replace("num_threads(lazynp_threads)", ""):
+        raise Unexpected("a fixed number of threads")
+    return source if reduces else _simd(source)
+
+
+def _simd(source: str) -> str:
+    """Let g++ vectorize innermost loops that Inductor left scalar (strides other than 1, such as complex parts).
+
+    Right, since without reductions iterations are independent: an output that is an input is read and written at one index.
+    """
+    lines = source.split("\n")
+    loops = [(i, m) for i, line in enumerate(lines) if (m := _LOOP.match(line))]
+    for position, (i, match) in reversed(list(enumerate(loops))):
+        depth = len(lines[i]) - len(lines[i].lstrip())
+        following = loops[position + 1][0] if position + 1 < len(loops) else len(lines)
+        inner = following < len(lines) and len(lines[following]) - len(lines[following].lstrip()) > depth
+        if inner or match.group(2) != "1":
+            continue
+        if lines[i - 1].strip() == "#pragma omp for":
+            lines[i - 1] += " simd"
+        elif not lines[i - 1].lstrip().startswith("#pragma"):
+            lines[i] = " " * depth + "#pragma GCC ivdep\n" + lines[i]
+    return "\n".join(lines)
+
+
+def _loads_first(source: str) -> bool:
+    """Whether there is one loop nest whose body, block by block, reads all inputs before it writes an output."""
+    written, nests, depth = False, 0, None
+    for line in source.split("\n"):
+        indent = len(line) - len(line.lstrip())
+        if _LOOP.match(line):
+            if depth is None or indent <= depth:
+                nests, depth = nests + 1, indent
+            written = False
+        if "in_ptr" in line and "const" not in line and written and "C10_" not in line:
+            return False
+        if re.search(r"store\(\w*out_ptr|^\s*\w*out_ptr\d+\[.*\] =|, \w*out_ptr\d+ \+", line):
+            written = True
+        if "C10_LIKELY" in line or "C10_UNLIKELY" in line:
+            written = False
+    return nests <= 1
+
+
+def _weight(spec: KernelSpec) -> float:
+    """Estimated nanoseconds an element."""
+    bytes_moved = sum(ITEMSIZE[d] for d in spec.inputs) + 2 * len(spec.outputs) * 8
+    return bytes_moved / 12 + sum(3.0 if i.op in HEAVY else 0.1 for i in spec.body)
+
+
+def _driver(spec: KernelSpec, geometry: Geometry, traced: Traced, program: Program, kernels: dict[str, str],
+            alias_safe: bool) -> str:
+    strides = [s for operand in geometry.strides for s in operand]
+    static = [*geometry.shape, *strides]
+    lines = [
+        "LAZYNP_EXPORT int lazynp_run(void* const* pointers, const int64_t* dims, const char* scalars, int64_t threads) {"]
+    for name, (slot, factor) in traced.symbols.items():
+        value = f"dims[{slot}]" if geometry.symbolic else f"INT64_C({static[slot]})"
+        lines.append(f"    const int64_t {name} = {value} * {factor};")
+    lines += _sizes(geometry)
+    for guard in traced.guards:
+        lines.append(f"    if (!({cexpr(guard)})) return 2;")
+    if not alias_safe:
+        first = len(spec.inputs)
+        lines.append(f"    for (int o = {first}; o < {first + len(spec.outputs)}; ++o)")
+        lines.append(f"        for (int i = 0; i < {first}; ++i) if (pointers[o] == pointers[i]) return 3;")
+    lines.append(f"    const double work = (double)({_total(geometry)}) * {_weight(spec) / PARALLEL_NS:.6g};")
+    lines.append("    lazynp_threads = work < 2.0 || threads < 2 ? 1 : (int)(work < (double)threads ? work : (double)threads);")
+    lines += _pointers(traced, program)
+    lines += _steps(program, kernels)
+    return "\n".join([*lines, "    return 0;", "}", ""])
+
+
+def _sizes(geometry: Geometry) -> list[str]:
+    """Of a symbolic geometry: sizes that were 1 are 1, the others at least 2, and the stride classes are the same."""
+    if not geometry.symbolic:
+        return []
+    ndim = len(geometry.shape)
+    tests = [f"dims[{j}] != 1" if n == 1 else f"dims[{j}] < 2" for j, n in enumerate(geometry.shape)]
+    for i, strides in enumerate(geometry.strides):
+        for j, stride in enumerate(strides):
+            slot = ndim * (1 + i) + j
+            if geometry.shape[j] == 1:
+                continue
+            tests.append(f"dims[{slot}] != {stride}" if stride in (0, 1) else f"dims[{slot}] == 0 || dims[{slot}] == 1")
+    return [f"    if ({test}) return 2;" for test in tests]
+
+
+def _total(geometry: Geometry) -> str:
+    factors = [f"dims[{j}]" if geometry.symbolic else f"INT64_C({n})" for j, n in enumerate(geometry.shape)]
+    return " * ".join(factors) or "1"
+
+
+def _pointers(traced: Traced, program: Program) -> list[str]:
+    if len(traced.operands) != len(program.args):
+        raise Unexpected("another number of arguments")
+    lines = []
+    for name, operand in zip(program.args, traced.operands):
+        base = f"scalars + {SLOT * operand.index}" if operand.scalar else f"(char*)pointers[{operand.index}]"
+        offset = operand.part * ITEMSIZE[operand.dtype] // 2
+        lines.append(f"    char* const {name} = (char*)({base} + {offset});")
+    return lines
+
+
+def _steps(program: Program, kernels: dict[str, str]) -> list[str]:
+    lines, buffers = [], [s for s in program.steps if isinstance(s, Buffer)]
+    for b in buffers:
+        lines.append(f"    char* const {b.name} = (char*)std::aligned_alloc(64, (sizeof({DTYPES[b.dtype]}) * (size_t)({b.elements})"
+                     " + 127) & ~(size_t)63);")
+    free = " ".join(f"std::free({b.name});" for b in buffers)
+    if buffers:
+        lines.append(f"    if ({' || '.join('!' + b.name for b in buffers)}) {{ {free} return 1; }}")
+    for step in program.steps:
+        if isinstance(step, Call):
+            types = program.kernels[step.kernel].types
+            args = ", ".join(f"({t}){a}" for t, a in zip(types, step.args))
+            lines.append(f"    {kernels[step.kernel]}({args});")
+    return [*lines, f"    {free}"]
+
+
+def _arrays(spec: KernelSpec, geometry: Geometry) -> str:
+    ndim, count = len(geometry.shape), len(geometry.strides)
+    dtypes = [*spec.inputs, *spec.scalars, *(i.dtype for i in spec.body)]
+    operands = [*spec.inputs, *(dtypes[o] for o in spec.outputs)]
+    parameters = ", ".join(f"const LazynpArray* a{i}" for i in range(count))
+    names = ", ".join(f"a{i}" for i in range(count))
+    lines = [f"LAZYNP_EXPORT int lazynp_arrays({parameters}, const char* scalars, int64_t threads) {{",
+             f"    const LazynpArray* const arrays[] = {{{names}}};",
+             f"    int64_t dims[{ndim * (1 + count) + 1}]; void* pointers[{count}];",
+             f"    static const int64_t items[] = {{{', '.join(str(ITEMSIZE[d]) for d in operands)}}};",
+             f"    if (!lazynp_shape(arrays, {count}, {ndim}, dims)) return 2;",
+             f"    for (int i = 0; i < {count}; ++i) {{",
+             f"        if (!lazynp_strides(arrays[i], dims, {ndim}, items[i], dims + {ndim} * (1 + i))) return 2;",
+             "        pointers[i] = arrays[i]->data;", "    }"]
+    if not geometry.symbolic and ndim:
+        wanted = [*geometry.shape]
+        for operand in geometry.strides:
+            wanted += [0 if n == 1 else s for n, s in zip(geometry.shape, operand, strict=True)]
+        lines.append(f"    static const int64_t wanted[] = {{{', '.join(map(str, wanted))}}};")
+        lines.append(f"    for (int i = 0; i < {len(wanted)}; ++i) if (dims[i] != wanted[i]) return 2;")
+    return "\n".join([*lines, "    return lazynp_run(pointers, dims, scalars, threads);", "}", ""])
+
+

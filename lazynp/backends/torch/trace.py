@@ -1,0 +1,183 @@
+"""A `KernelSpec` and its `Geometry` to Inductor's output code: operands as fake strided tensors, FX, `GraphLowering`.
+
+Operands of the compiled code are *physical*: a complex operand is two real ones of twice the stride. Sizes and strides of
+a symbolic geometry, and strides that torch has no tensor for (negative ones), are symbols; `Traced.symbols` says what each
+stands for. Nothing is compiled or run here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import sympy
+import torch
+from torch import SymInt
+from torch._dynamo.source import ConstantSource
+from torch._inductor import config as inductor
+from torch._inductor.codegen.cpp import CppOverrides, CppVecOverrides
+from torch._inductor.debug import DebugContext
+from torch._inductor.decomposition import select_decomp_table
+from torch._inductor.graph import GraphLowering
+from torch._inductor.lowering import make_pointwise, register_lowering
+from torch._inductor.virtualized import V, ops
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
+
+from lazynp.backends.support import KIND
+from lazynp.backends.torch import namespace as xp
+from lazynp.backends.torch import program
+from lazynp.backends.torch.namespace import STORAGE, Pair, Value
+from lazynp.graph.kernel import Geometry, KernelSpec
+
+Dim = int | SymInt
+# Example values of symbols: primes far from one another, so that no equality holds by chance.
+SIZES = (1031, 1049, 1061, 1087, 1103, 1123, 1151, 1171, 1187, 1213, 1231, 1259, 1283, 1301, 1321)
+FIRST_STRIDE = 50021
+
+OPTIONS: dict[str, Any] = {
+    "cpp.dynamic_threads": True,  # the number of threads is a variable of ours in the generated code
+    "cpp.vec_isa_ok": True,  # believe /proc/cpuinfo instead of compiling probes
+    "cpp.threads": 16,
+    "max_fusion_size": 1 << 20,
+    "size_asserts": False,
+    "alignment_asserts": False,
+    "nan_asserts": False,
+    "comment_origin": False,
+    "compile_threads": 1,
+    "memory_planning": False,
+    "emulate_precision_casts": False,
+}
+
+
+class Operand(NamedTuple):
+    """A pointer of the compiled code: operand `index` (inputs, then outputs; or scalar `index`), `part` 1 for imaginary."""
+
+    scalar: bool
+    index: int
+    dtype: str  # logical
+    part: int
+
+
+class Traced(NamedTuple):
+    code: str  # Inductor's Python wrapper, C++ kernels inside
+    operands: list[Operand]  # in the order of the wrapper's arguments
+    symbols: dict[str, tuple[int, int]]  # symbol -> (index into [*shape, *strides of operand 0, ...], factor) 
+    guards: list[sympy.Basic]  # assumptions beyond "sizes are at least 2"
+
+
+def _fma(x: str, y: str, z: str) -> str:
+    return f"std::fma({x}, {y}, {z})"
+
+
+def _vector_fma(x: str, y: str, z: str) -> str:
+    return f"at::vec::fmadd({x}, {y}, {z})"
+
+
+def install_fma() -> None:
+    """Teach Inductor's C++ backend our fused multiply-add."""
+    CppOverrides.fma = staticmethod(_fma)
+    CppVecOverrides.fma = staticmethod(_vector_fma)
+    register_lowering(torch.ops.lazynp.fma.default, broadcast=True)(make_pointwise(lambda x, y, z: ops.fma(x, y, z)))
+
+
+class _Dims:
+    """Sizes and strides as integers or symbols."""
+
+    def __init__(self, geometry: Geometry) -> None:
+        self.env = ShapeEnv(duck_shape=False)
+        self.geometry = geometry
+        self.symbols: dict[str, tuple[int, int]] = {}
+        ndim = len(geometry.shape)
+        self.shape: list[Dim] = []
+        for axis, size in enumerate(geometry.shape):
+            dynamic = geometry.symbolic and size != 1
+            self.shape.append(self._symbol(SIZES[axis % len(SIZES)], axis) if dynamic else size)
+        self.hint = FIRST_STRIDE
+        self.ndim = ndim
+
+    def _symbol(self, hint: int, slot: int, factor: int = 1) -> SymInt:
+        source = ConstantSource(f"lazynp_{slot}_{factor}")
+        symbol = self.env.create_symbol(hint, source=source, dynamic_dim=DimDynamic.DYNAMIC, constraint_dim=None)
+        self.symbols[str(symbol)] = (slot, factor)
+        return self.env.create_symintnode(symbol, hint=hint, source=source)
+
+    def stride(self, operand: int, axis: int, stride: int, factor: int) -> Dim:
+        if self.geometry.shape[axis] == 1 or stride == 0:
+            return 0
+        slot = self.ndim * (1 + operand) + axis
+        if self.geometry.symbolic and stride != 1 or stride < 0:
+            self.hint += 2002
+            return self._symbol(self.hint, slot, factor)
+        return stride * factor
+
+    def operand(self, index: int, factor: int, output: bool) -> tuple[list[Dim], list[Dim]]:
+        """Shape and strides of a physical operand. An output is written once: its broadcast axes have length 1."""
+        given = self.geometry.strides[index]
+        shape = [1 if output and s == 0 else n for n, s in zip(self.shape, given, strict=True)]
+        strides = [self.stride(index, axis, s, factor) for axis, s in enumerate(given)]
+        return shape, [1 if output and s == 0 else s for s in strides] if output else strides
+
+
+def trace(spec: KernelSpec, geometry: Geometry) -> Traced:
+    """Raises whatever torch raises: the caller turns that into "not compilable"."""
+    dims = _Dims(geometry)
+    mode = FakeTensorMode(shape_env=dims.env)
+    operands: list[Operand] = []
+    tensors: list[torch.Tensor] = []
+    dtypes = [*spec.inputs, *spec.scalars, *(i.dtype for i in spec.body)]
+
+    def place(dtype: str, index: int, output: bool = False, scalar: bool = False) -> None:
+        parts = 2 if KIND[dtype] == "c" else 1
+        for part in range(parts):
+            shape, strides = ([], []) if scalar else dims.operand(index, parts, output)
+            operands.append(Operand(scalar, index, dtype, part))
+            tensors.append(torch.empty_strided(shape, strides, dtype=STORAGE[dtype]))
+
+    with mode:
+        for i, dtype in enumerate(spec.inputs):
+            place(dtype, i)
+        for i, dtype in enumerate(spec.scalars):
+            place(dtype, i, scalar=True)
+        for i, value in enumerate(spec.outputs):
+            place(dtypes[value], len(spec.inputs) + i, output=True)
+        graph = make_fx(_writing(spec, operands), decomposition_table=select_decomp_table(),
+                        tracing_mode="symbolic")(*tensors)
+    code = _lower(graph, tensors, dims.env, mode)
+    return Traced(code, operands, dims.symbols, [g.expr for g in dims.env.guards if _matters(g.expr)])
+
+
+def _matters(guard: sympy.Basic) -> bool:
+    """Inequalities of symbols choose the general code, which is right for equal ones too; so is each size's `>= 2`."""
+    return not isinstance(guard, sympy.Ne)
+
+
+def _writing(spec: KernelSpec, operands: list[Operand]) -> Any:
+    """The function to trace: compute all, then write each output."""
+    count = sum(1 for o in operands if o.scalar or o.index < len(spec.inputs))
+
+    def function(*tensors: torch.Tensor) -> tuple[()]:
+        values: list[Value] = []
+        for operand, tensor in zip(operands[:count], tensors):
+            if KIND[operand.dtype] != "c":
+                values.append(xp.load(tensor, operand.dtype))
+            elif operand.part == 0:
+                values.append(Pair(tensor, tensor))
+            else:
+                values[-1] = Pair(values[-1].re, tensor)
+        results = []
+        for value in program.run(spec, values):
+            results.extend(value if isinstance(value, Pair) else (value,))
+        for operand, target, result in zip(operands[count:], tensors[count:], results, strict=True):
+            target.copy_(xp.store(result, operand.dtype))
+        return ()
+    return function
+
+
+def _lower(graph: torch.fx.GraphModule, tensors: list[torch.Tensor], env: ShapeEnv, mode: FakeTensorMode) -> str:
+    with inductor.patch(OPTIONS), mode:
+        lowering = GraphLowering(graph, example_inputs=tensors, shape_env=env)
+        with V.set_fake_mode(mode), V.set_debug_handler(DebugContext()), V.set_graph_handler(lowering):
+            lowering.run(*tensors)
+            code = lowering.codegen()[0]
+    return code.value if hasattr(code, "value") else code

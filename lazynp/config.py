@@ -1,0 +1,84 @@
+"""Every setting: its environment variable, its default, and a context manager to change it.
+
+    with lazynp.config(mode="graph"):
+        ...
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+
+class Setting(NamedTuple):
+    env: str
+    default: Any
+    parse: Callable[[str], Any]
+    check: Callable[[Any], bool]
+    doc: str
+
+
+def flag(text: str) -> bool:
+    return text.strip().lower() not in ("", "0", "false", "no", "off")
+
+
+MODES = ("auto", "graph", "eager")
+SETTINGS = {
+    "mode": Setting("LAZYNP_MODE", "auto", str, MODES.__contains__,
+                    "auto: small arrays are computed at once; graph: all that the engine can do goes through the graph; eager: every op at once"),
+    "small": Setting("LAZYNP_SMALL", 8192, int, lambda v: v >= 0, "arrays up to so many elements are computed at once in mode auto"),
+    "compile": Setting("LAZYNP_COMPILE", True, flag, lambda v: isinstance(v, bool), "whether hot kernels are compiled"),
+    "compile_after": Setting("LAZYNP_COMPILE_AFTER", 0.05, float, lambda v: v >= 0,
+                             "seconds that a kernel may have cost in the interpreter before it is compiled"),
+    "cache_dir": Setting("LAZYNP_CACHE_DIR", "", str, lambda v: isinstance(v, str), "folder of compiled artifacts; empty: the user's cache folder"),
+    "cache_bytes": Setting("LAZYNP_CACHE_BYTES", 1 << 30, int, lambda v: v >= 0, "bytes the artifact cache may hold"),
+    "threads": Setting("LAZYNP_THREADS", 0, int, lambda v: v >= 0, "threads of the interpreter and of compiled code; 0: one a core"),
+    "pending_nodes": Setting("LAZYNP_PENDING_NODES", 512, int, lambda v: v >= 2, "operations recorded before they are run"),
+    "pending_bytes": Setting("LAZYNP_PENDING_BYTES", 4 << 30, int, lambda v: v > 0, "bytes of results recorded before they are run"),
+    "deterministic": Setting("LAZYNP_DETERMINISTIC", False, flag, lambda v: isinstance(v, bool), "never change the tier: the interpreter's, bit-equal to NumPy"),
+    "strict": Setting("LAZYNP_STRICT", False, flag, lambda v: isinstance(v, bool), "falling back to NumPy is an error"),
+    "device": Setting("LAZYNP_DEVICE", "cpu", str, lambda v: isinstance(v, str), "where arrays are made: cpu, cuda, cuda:1"),
+}
+
+
+class Config:
+    """The settings, as attributes. Call it for a context manager: `config(mode="eager")`."""
+
+    __slots__ = (*SETTINGS, "limit", "_watchers")
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_watchers", [])
+        object.__setattr__(self, "limit", 0)
+        for name, setting in SETTINGS.items():
+            text = os.environ.get(setting.env)
+            setattr(self, name, setting.default if text is None else setting.parse(text))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setting = SETTINGS.get(name)
+        if setting is None:
+            raise AttributeError(f"no setting {name!r}; there are: {', '.join(SETTINGS)}")
+        if not setting.check(value):
+            raise ValueError(f"{name}={value!r}: {setting.doc}")
+        object.__setattr__(self, name, value)
+        if name in ("mode", "small"):
+            mode = getattr(self, "mode", "auto")
+            limit = {"auto": getattr(self, "small", 0), "graph": -1, "eager": 1 << 62}[mode]
+            object.__setattr__(self, "limit", limit)
+        for watcher in self._watchers:
+            watcher(name, value)
+
+    @contextlib.contextmanager
+    def __call__(self, **settings: Any) -> Iterator[Config]:
+        before = {name: getattr(self, name) for name in settings if name in SETTINGS}
+        try:
+            for name, value in settings.items():
+                setattr(self, name, value)
+            yield self
+        finally:
+            for name, value in before.items():
+                setattr(self, name, value)
+
+
+config = Config()

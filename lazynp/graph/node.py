@@ -1,0 +1,95 @@
+"""One application of an op. Nodes are immutable, but for the buffer that is attached once the value is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .aval import Aval
+
+if TYPE_CHECKING:
+    from .op import Op
+
+CONCRETE, KEPT, ABSTRACT = 0, 1, 2
+BORROWED = -2  # the index of a leaf whose buffer is not the segment's to overwrite
+SCALAR_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
+
+
+class Node:
+    """An operation that was recorded, or a constant.
+
+    Attributes:
+        op: None for a constant or a leaf.
+        inputs: nodes; emptied when the value has been computed and nobody differentiates through it.
+        static, moving: the op's parameters, in the order in which it names them.
+        shape, dtype, weak: the abstract value. dtype is None for an op of several results (see `outs`).
+        buffer: the value, opaque to all but backends; None while it is pending.
+        value: for a scalar constant, the Python or NumPy scalar.
+        trace: CONCRETE; KEPT (depends on a leaf under differentiation: the inputs stay); ABSTRACT (no value can be had).
+        index: place in the recorder's stream; -1 for what was not recorded.
+        signature: hash of what the node is and how far back its inputs are, by the recorder.
+        holder: weak reference to the storage that the value was made for, by the runtime.
+        error: the exception that computing it raised.
+        site: (file, line) that recorded it, for ops whose values can make them fail.
+    """
+
+    __slots__ = ("op", "inputs", "static", "moving", "shape", "dtype", "weak", "outs", "buffer", "value", "trace", "index",
+                 "signature", "holder", "error", "site", "__weakref__")
+
+    def __init__(self, op: Op | None, inputs: tuple[Node, ...], static: tuple[Any, ...], moving: tuple[Any, ...],
+                 shape: tuple[int, ...], dtype: Any, weak: bool) -> None:
+        self.op, self.inputs, self.static, self.moving = op, inputs, static, moving
+        self.shape, self.dtype, self.weak = shape, dtype, weak
+        self.outs: tuple[Aval, ...] = ()
+        self.buffer: Any = None
+        self.value: Any = None
+        self.trace = 0
+        self.index = -1
+        self.signature = 0
+        self.holder: Any = None
+        self.error: BaseException | None = None
+        self.site: tuple[str, int] | None = None
+
+    @classmethod
+    def of_scalar(cls, value: Any) -> Node:
+        """A scalar constant. Python's bool, int, float and complex are weak; NumPy's scalars have their dtype."""
+        kind = type(value)
+        dtype = SCALAR_DTYPES.get(kind)
+        if dtype is not None:
+            node = cls(None, (), (), (), (), dtype, kind is not bool)
+        elif isinstance(value, np.generic):
+            node = cls(None, (), (), (), (), value.dtype, False)
+        else:
+            raise TypeError(f"not a scalar: {kind.__name__}")
+        node.value = value
+        return node
+
+    @property
+    def scalar_type(self) -> type:
+        """The Python type of a weak scalar."""
+        return type(self.value)
+
+    @property
+    def aval(self) -> Any:
+        return self.outs if self.dtype is None else Aval(self.shape, self.dtype, self.weak)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def known(self) -> bool:
+        """Whether the value is there."""
+        return self.buffer is not None or self.value is not None
+
+    def __repr__(self) -> str:
+        name = self.op.name if self.op is not None else "scalar" if self.value is not None else "leaf"
+        return f"<{name} {self.aval}>"
+
+
+def leaf(shape: tuple[int, ...], dtype: Any, buffer: Any = None, *, weak: bool = False, trace: int = CONCRETE) -> Node:
+    """An input of a graph: a constant when a buffer is given, else a placeholder."""
+    node = Node(None, (), (), (), shape, dtype, weak)
+    node.buffer, node.trace = buffer, trace
+    return node

@@ -1,0 +1,137 @@
+"""What an operation knows of itself: one object per op, everything about it in that object.
+
+Arrays are positional, static metadata is keyword-only. Parameters come in two kinds: `static` ones decide what code is
+made, and are part of a graph's structure; `moving` ones (slice bounds, sizes, seeds) may be others each time round a
+loop, and are not.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .aval import Aval
+from .errors import MissingRuleError
+from .node import Node
+
+MAP, REDUCE, VIEW, SET, LIBRARY = "map", "reduce", "view", "set", "library"
+registry: dict[str, Op] = {}
+Rule = Callable[..., Any]
+
+
+class Op:
+    """An operation.
+
+    Attributes:
+        name: unique; for a NumPy ufunc its name.
+        kind: how a plan treats it. "map": elementwise over broadcast inputs; "reduce": over `axes`, from a map's
+            iteration space; "view": no data is touched, the result aliases the input; "set": (base, value) -> base
+            with a region replaced; "library": anything else, run as one call.
+        static, moving: names of the parameters of both kinds, in order.
+        abstract: `(*avals, **params) -> Aval` (a tuple of them where `n_out > 1`); raises NumPy's own errors.
+        lower: `(xp, *arrays, **params) -> array`, against a small array namespace: NumPy, torch eager, FX tracing.
+        partials: one rule per input, `(g, out, *inputs, **params) -> tangent`: the derivative along that input, linear
+            in g. None where the derivative is zero.
+        jvp: `(tangents, out, *inputs, **params) -> tangent`, where partials do not say it. A tangent may be None (zero).
+        transpose: `(ct, *inputs, **params) -> tuple of cotangents`; linear inputs are given as Avals, the others as nodes,
+            and get None.
+        batch: `(inputs, axes, **params) -> (out, axis)`: `axes[i]` is the mapped axis of input i, or None.
+        n_out: number of results; `pick` nodes select one.
+        raises: whether values can make it fail (a singular matrix).
+    """
+
+    __slots__ = ("name", "kind", "static", "moving", "abstract", "lower", "partials", "jvp", "transpose", "batch", "n_out", "raises", "doc")
+
+    def __init__(self, name: str, kind: str, abstract: Rule, lower: Rule, *, static: Sequence[str] = (), moving: Sequence[str] = (),
+                 partials: Sequence[Rule | None] | None = None, jvp: Rule | None = None, transpose: Rule | None = None,
+                 batch: Rule | None = None, n_out: int = 1, raises: bool = False, doc: str = "") -> None:
+        if name in registry:
+            raise ValueError(f"op {name!r} exists already")
+        self.name, self.kind, self.abstract, self.lower = name, kind, abstract, lower
+        self.static, self.moving = tuple(static), tuple(moving)
+        self.partials, self.jvp, self.transpose, self.batch = partials, jvp, transpose, batch
+        self.n_out, self.raises, self.doc = n_out, raises, doc
+        registry[name] = self
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __call__(self, *inputs: Any, **params: Any) -> Node:
+        """A node that applies the op. Python scalars among the inputs become weak constants."""
+        static = tuple([params.pop(k) for k in self.static])
+        moving = tuple([params.pop(k) for k in self.moving])
+        if params:
+            raise TypeError(f"op {self.name} has no parameter {next(iter(params))!r}")
+        return make(self, tuple([x if type(x) is Node else constant(x) for x in inputs]), static, moving)
+
+    def params_of(self, node: Node) -> dict[str, Any]:
+        """All parameters of a node of this op, by name."""
+        return {**dict(zip(self.static, node.static)), **dict(zip(self.moving, node.moving))}
+
+    def rule(self, what: str) -> Rule:
+        """The rule of that name, or an error that names the op and the transformation."""
+        found = getattr(self, what)
+        if found is None:
+            raise MissingRuleError(self.name, what)
+        return found
+
+
+class Current(threading.local):
+    """Who is told of new nodes: the runtime's recorder, or nobody."""
+
+    sink: Callable[[Node], None] | None = None
+
+
+current = Current()
+constant: Callable[[Any], Node]  # set by `node_of` below
+_avals: dict[Any, Any] = {}
+AVALS_KEPT = 16384
+
+
+def make(op: Op, inputs: tuple[Node, ...], static: tuple[Any, ...] = (), moving: tuple[Any, ...] = ()) -> Node:
+    """A node, with its abstract value worked out (or remembered), told to the recorder."""
+    key = (op, static, moving, *[(n.shape, n.dtype, n.weak) if n.op is not None or not n.weak else n.scalar_type for n in inputs])
+    try:
+        aval = _avals.get(key)
+    except TypeError:
+        key, aval = None, None
+    if aval is None:
+        named = {**dict(zip(op.static, static)), **dict(zip(op.moving, moving))}
+        aval = op.abstract(*[n.aval for n in inputs], **named)
+        if key is not None:
+            if len(_avals) >= AVALS_KEPT:
+                _avals.clear()
+            _avals[key] = aval
+    if op.n_out != 1:
+        node = Node(op, inputs, static, moving, (), None, False)
+        node.outs = aval
+    else:
+        node = Node(op, inputs, static, moving, aval.shape, aval.dtype, aval.weak)
+    for n in inputs:
+        if n.trace > node.trace:
+            node.trace = n.trace
+    sink = current.sink
+    if sink is not None and node.trace < 2:
+        sink(node)
+    return node
+
+
+def scalar(value: Any) -> Node:
+    """A constant from a Python or NumPy scalar; a Python scalar is weak."""
+    return Node.of_scalar(value)
+
+
+constant = scalar
+
+
+def pick_abstract(source: tuple[Aval, ...], *, i: int) -> Aval:
+    return source[i]
+
+
+pick = Op("pick", LIBRARY, pick_abstract, lambda xp, x, *, i: x[i], static=("i",), doc="One of several results.")
+
+
+def results(node: Node) -> tuple[Node, ...]:
+    """The results of an op that has several."""
+    return tuple([make(pick, (node,), (i,)) for i in range(len(node.outs))])

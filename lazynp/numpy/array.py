@@ -1,0 +1,225 @@
+"""`ndarray`: a handle on a storage and a view of it.
+
+What is here is the handle itself: its value and its metadata. Indexing is in `indexing`, operators in `operators`, the method
+list in `methods`: they attach themselves with `method`. A handle whose cached NumPy view is current (`_b is _s.buf`) works on it directly where that is cheaper.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from ..graph.node import BORROWED, Node, leaf
+from ..runtime.recorder import recorder
+from ..runtime.storage import Rare, Storage
+from ..runtime.views import INDEX, View, derive, layout
+from .index import normalize
+
+new_handle = object.__new__
+HOST_VIEW = View((), (), ())  # the view of a pinned storage that only NumPy can express: the handle's own `_h`
+NATIVE = frozenset("?bBhHiIlLqQefdFD")
+
+
+def is_native(dtype: numpy.dtype[Any]) -> bool:
+    """Whether the engine computes with this dtype; others are NumPy's."""
+    return (dtype.char in NATIVE and dtype.isnative) or dtype.name == "bfloat16"
+
+
+class ndarray:
+    """An array of fixed-size elements; NumPy's `ndarray` in all that can be seen, evaluated when its value is needed."""
+
+    __slots__ = ("_s", "_b", "_h", "_v", "__weakref__")
+    _s: Storage
+    _b: Any
+    _h: Any
+    _v: Any  # None: the whole storage; a View; or (parent view, parent shape, plain index), not looked at yet
+
+    # --- the value -----------------------------------------------------------------------------------------------------
+
+    def _host(self) -> numpy.ndarray:
+        """A NumPy view of the value, to read at once and not to keep: computes what is pending."""
+        s = self._s
+        buf = s.buf
+        if self._b is buf:
+            return self._h
+        if buf is None:
+            buf = demand(s)
+        view = self._v
+        if type(view) is tuple:
+            view = self._view()
+        self._h = h = buf if view is None else view.of_buffer(buf)
+        self._b = buf
+        return h
+
+    def _writable(self) -> numpy.ndarray:
+        """A NumPy view of the value, to write into at once: nobody else reads the buffer when this returns."""
+        s = self._s
+        h = self._host()
+        if s.free:
+            return h
+        if s.rare is not None and s.rare.pin:
+            recorder.flush()
+            s.free = True
+            return h
+        if not s.release():
+            s.buf, s.node, s.reads, s.free = s.buf.copy(), None, None, True
+            return self._host()
+        return h
+
+    def _pin(self, shared: bool = False) -> numpy.ndarray:
+        """Fix the buffer in its place, since NumPy, or (shared) somebody outside, gets a view of it."""
+        h = self._writable()
+        s = self._s
+        if s.rare is None:
+            s.rare = Rare()
+        s.rare.pin = True
+        s.rare.shared |= shared
+        return h
+
+    def _view(self) -> View | None:
+        view = self._v
+        if type(view) is tuple:
+            parent, shape, index = view
+            view = self._v = derive(parent, self._s.shape, INDEX, normalize(index, shape))
+        return view
+
+    def _node(self) -> Node:
+        """The node of the value as it is now."""
+        s = self._s
+        view = self._v
+        if view is None:
+            return s.graph()
+        if view is HOST_VIEW:
+            s.free = False
+            shared = s.rare is not None and s.rare.shared
+            node = leaf(self._h.shape, self._h.dtype, self._h.copy() if shared else self._h)
+            node.index = BORROWED
+            return node
+        if type(view) is tuple:
+            view = self._view()
+            if view is None:
+                return s.graph()
+        reads = s.reads
+        if reads is None:
+            reads = {}
+        else:
+            node = reads.get(view)
+            if node is not None and node.index >= recorder.first:
+                return node
+        node = view.read(s.graph())
+        if s.node is not None:
+            s.reads = reads
+            reads[view] = node
+        return node
+
+    def _meta(self) -> numpy.ndarray:
+        """A NumPy array with the right shape, dtype, strides and flags; its memory must not be touched."""
+        s = self._s
+        if self._b is s.buf:
+            return self._h
+        if s.buf is not None and not s.buf.flags.c_contiguous:
+            return self._host()
+        return layout(s.shape, self._view(), s.dtype)
+
+    def _derived(self, kind: str, param: Any) -> ndarray:
+        """The handle of a view of this one."""
+        s = self._s
+        out = new_handle(ndarray)
+        out._s, out._b, out._h = s, False, None
+        out._v = derive(self._view(), s.shape, kind, param)
+        return out
+
+    # --- metadata ------------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        s = self._s
+        if self._b is s.buf:
+            return self._h.shape
+        if s.rare is not None and s.rare.mask is not None:
+            return self._host().shape
+        view = self._v if type(self._v) is not tuple else self._view()
+        return s.shape if view is None else view.shape
+
+    @property
+    def dtype(self) -> numpy.dtype[Any]:
+        return self._h.dtype if self._v is HOST_VIEW else self._s.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        n = 1
+        for d in self.shape:
+            n *= d
+        return n
+
+    def __len__(self) -> int:
+        shape = self.shape
+        if not shape:
+            raise TypeError("len() of unsized object")
+        return shape[0]
+
+
+def method(function: Any) -> Any:
+    """Make a function a method of `ndarray`, under its name."""
+    setattr(ndarray, function.__name__, function)
+    return function
+
+
+def demand(storage: Storage) -> Any:
+    """Compute a pending storage; its buffer."""
+    node = storage.node
+    assert node is not None
+    if node.buffer is None:
+        recorder.demand(node)
+    storage.buf = buf = node.buffer
+    return buf
+
+
+def wrap(array: numpy.ndarray) -> ndarray:
+    """A handle on a fresh NumPy array that nobody else has."""
+    s = new_handle(Storage)
+    s.buf, s.free, s.node, s.reads, s.rare = array, True, None, None, None
+    out = new_handle(ndarray)
+    out._s = s
+    out._b = out._h = array
+    out._v = None
+    return out
+
+
+def borrow(array: numpy.ndarray) -> ndarray:
+    """A handle on memory that somebody outside has too: pinned and shared."""
+    out = wrap(array)
+    out._s.rare = Rare(pin=True, shared=True)
+    out._v = HOST_VIEW
+    return out
+
+
+def adopt(array: numpy.ndarray) -> ndarray:
+    """A handle on what NumPy returned: owned where it owns its memory."""
+    if array.base is None and type(array) is numpy.ndarray:
+        if array.flags.c_contiguous:
+            return wrap(array)
+        if array.flags.f_contiguous:
+            axes = tuple(range(array.ndim - 1, -1, -1))
+            return wrap(array.transpose())._derived("t", axes)
+    return borrow(array)
+
+
+def of_node(node: Node) -> Any:
+    """A handle on a pending node; the NumPy scalar where it has no axes."""
+    if node.shape == () and node.trace < 2:
+        recorder.demand(node)
+        return node.buffer[()]
+    s = new_handle(Storage)
+    s.rare = None
+    s.hold(node)
+    out = new_handle(ndarray)
+    out._s, out._b, out._h, out._v = s, False, None, None
+    recorder.settle()
+    return out
+

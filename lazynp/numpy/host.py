@@ -1,0 +1,230 @@
+"""NumPy itself on materialized values: how arguments go to NumPy, how results come back, and who is told of it.
+
+A result that shows an argument's memory makes that argument's storage pinned; any other is a fresh array of ours.
+"""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from ..config import config
+from ..runtime.profile import profile
+from ..runtime.views import TRANSPOSE
+from .array import HOST_VIEW, is_native, ndarray, new_handle, wrap
+
+INTERNAL = (str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(numpy.__file__).parent), "<frozen")
+SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *numpy._core.numerictypes.sctypeDict.values()})
+PLAIN = SCALARS | {type(None), type(numpy.dtype(float)), type(numpy._globals._NoValue), type, type(Ellipsis)}
+SUBCLASS: Any = object()  # the `_b` of a subclass's handle: never a buffer, so that every fast path is left at its first test
+MAX_LEADING = 64
+
+
+class HostFallbackError(RuntimeError):
+    """`config.strict` forbids what only NumPy can do."""
+
+
+def site() -> str:
+    """Where the user's code stands: file and line of the nearest frame outside lazynp and NumPy."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(INTERNAL):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "?"
+
+
+def note(name: str) -> None:
+    """Count a call that NumPy did on arrays worth the engine's while."""
+    where = site()
+    if config.strict:
+        raise HostFallbackError(f"{name} is done by NumPy, at {where}, and config.strict forbids it")
+    profile.host_calls[(name, where)] += 1  # type: ignore[index]
+
+
+def note_large(name: str, ours: list[Any]) -> None:
+    limit = config.limit
+    for x in ours:
+        if x._h.size > limit:
+            return note(name)
+    return None
+
+
+def to_host(x: Any, ours: list[Any]) -> Any:
+    """What NumPy gets for an argument, to read at once. Appends the arrays of ours in it to `ours`."""
+    kind = type(x)
+    if kind in PLAIN:
+        return numpy.ndarray if x is ndarray else x
+    if isinstance(x, ndarray):
+        ours.append(x)
+        return x._host()
+    if kind is list or kind is tuple:
+        if not x or type(x[0]) in SCALARS and SCALARS.issuperset(map(type, x)):
+            return x
+        return kind([to_host(v, ours) for v in x])
+    if kind is dict:
+        return {k: to_host(v, ours) for k, v in x.items()}
+    if kind is slice:
+        return slice(to_host(x.start, ours), to_host(x.stop, ours), to_host(x.step, ours))
+    host = getattr(kind, "_to_host", None)
+    return x if host is None else host(x)
+
+
+def strip(x: Any) -> Any:
+    """`to_host`, where nobody asks which arrays were in it."""
+    return to_host(x, [])
+
+
+def fresh(array: numpy.ndarray) -> ndarray:
+    """A handle on NumPy's result, which nobody else holds: its layout becomes a view of a contiguous buffer."""
+    if type(array) is not numpy.ndarray:
+        array = array.view(numpy.ndarray)
+    flags = array.flags
+    if flags.c_contiguous or array.ndim < 2:
+        return wrap(array if flags.c_contiguous else array.copy())
+    order = sorted(range(array.ndim), key=lambda i: -array.strides[i])
+    buffer = array.transpose(order)
+    if not buffer.flags.c_contiguous:
+        return wrap(array.copy("C"))
+    out = wrap(buffer)._derived(TRANSPOSE, tuple(numpy.argsort(order).tolist()))
+    return out
+
+
+def part_of(x: Any, part: numpy.ndarray) -> ndarray:
+    """A handle on a view that NumPy made of x's memory."""
+    before = x._h
+    s = x._s
+    old = s.buf
+    now = x._pin()
+    if s.buf is not old and now is not before:
+        part = rebased(part, old, s.buf)
+    out = new_handle(ndarray)
+    out._s, out._b, out._h, out._v = s, s.buf, part, HOST_VIEW
+    return out
+
+
+def rebased(part: numpy.ndarray, old: numpy.ndarray, new: numpy.ndarray) -> numpy.ndarray:
+    """The same view of an equal buffer elsewhere."""
+    offset = part.__array_interface__["data"][0] - old.__array_interface__["data"][0]
+    if part.dtype.hasobject or not 0 <= offset <= new.nbytes:
+        return part
+    moved: numpy.ndarray = numpy.ndarray(part.shape, part.dtype, new, offset, part.strides)
+    moved.flags.writeable = part.flags.writeable
+    return moved
+
+
+def home(value: Any, ours: list[Any]) -> Any:
+    """What the user gets for NumPy's result, of any structure."""
+    kind = type(value)
+    if kind is numpy.ndarray:
+        if value.base is None:
+            for x in ours:
+                if x._h is value:
+                    return x
+            return fresh(value)
+        for x in ours:
+            if x._h is value:
+                return x
+            if numpy.may_share_memory(value, x._h):
+                return part_of(x, value)
+        return fresh(value)
+    if kind in SCALARS:
+        return value
+    if kind is tuple or kind is list:
+        return kind([home(v, ours) for v in value])
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return kind(*[home(v, ours) for v in value])
+    if isinstance(value, numpy.ndarray):
+        return home(value.view(numpy.ndarray), ours)
+    return value
+
+
+def host_function(function: Callable[..., Any], name: str = "", writes: tuple[int | str, ...] = (), counted: bool = True) -> Callable[..., Any]:
+    """A function of NumPy as one on our arrays.
+
+    Args:
+        function: NumPy's.
+        name: what to call it in the profile.
+        writes: positions and names of the arguments that it writes into.
+        counted: whether a call on large arrays is a host call; not so for what only looks at shapes and dtypes.
+    """
+    name = name or getattr(function, "__name__", str(function))
+    places = tuple([w for w in writes if type(w) is int])
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        ours: list[Any] = []
+        host = [to_host(x, ours) for x in args]
+        named = {k: to_host(v, ours) for k, v in kwargs.items()} if kwargs else kwargs
+        if counted and ours:
+            note_large(name, ours)
+        for i in places:
+            if i < len(args) and isinstance(args[i], ndarray):
+                host[i] = args[i]._writable()
+        for w in (*writes, "out"):
+            if w in kwargs:
+                named[w] = writable(kwargs[w])  # type: ignore[index]
+        value = function(*host, **named)
+        if "out" in kwargs and kwargs["out"] is not None and type(value) is not tuple:
+            return kwargs["out"]
+        return home(value, ours)
+
+    functools.update_wrapper(call, function, updated=())
+    vars(call).pop("__wrapped__", None)
+    call.__module__ = home_module(getattr(function, "__module__", None))
+    call.host = function  # type: ignore[attr-defined]
+    return call
+
+
+def writable(x: Any) -> Any:
+    """What NumPy gets for an argument that it writes into."""
+    if isinstance(x, ndarray):
+        return x._writable()
+    return tuple([writable(v) for v in x]) if type(x) is tuple else x
+
+
+def home_module(name: Any) -> Any:
+    """`numpy.linalg` -> `lazynp.linalg`: where pickle finds the function."""
+    if isinstance(name, str) and (name == "numpy" or name.startswith("numpy.")):
+        return "lazynp" + name[len("numpy"):]
+    return name
+
+
+def of_type(cls: Any, host: numpy.ndarray, parent: Any, owner: Any = None) -> Any:
+    """A new array of a subclass of ours, as NumPy makes views and results of subclasses.
+
+    Args:
+        host: NumPy's array with the value.
+        parent: what `__array_finalize__` is told of.
+        owner: the array whose memory `host` shows; None if nobody has it.
+    """
+    base = fresh(host) if owner is None else part_of(owner, host)
+    base._pin()
+    out = new_handle(cls)
+    out._s, out._b, out._h, out._v = base._s, SUBCLASS, base._h, HOST_VIEW
+    finalize = cls.__array_finalize__
+    if finalize is not None and finalize is not ndarray.__array_finalize__:  # type: ignore[attr-defined]
+        out.__array_finalize__(parent)
+    return out
+
+
+def owner_of(value: numpy.ndarray, ours: list[Any]) -> Any:
+    """The array of ours whose memory a NumPy array shows, if any."""
+    for x in ours:
+        if x._h is value or (value.base is not None and numpy.may_share_memory(value, x._h)):
+            return x
+    return None
+
+
+def like(self: Any, value: Any, ours: list[Any]) -> Any:
+    """What a method of self returns for NumPy's result: of self's type where it is an array."""
+    if type(self) is ndarray or not isinstance(value, numpy.ndarray):
+        return home(value, ours)
+    if value is self._h:
+        return self
+    return of_type(type(self), value.view(numpy.ndarray), self, owner_of(value, ours))
+
+
+__all__ = ["HostFallbackError", "fresh", "home", "host_function", "is_native", "like", "of_type", "part_of", "strip", "to_host"]

@@ -1,0 +1,255 @@
+"""`a[key]` and `a[key] = value`, in NumPy's full grammar.
+
+A plain index (ints, slices, None, Ellipsis) is a view, without work. A boolean mask of the array's own shape is written as
+a select. Other advanced indices are gathers and scatters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from ..config import config
+from ..graph.node import Node, leaf
+from ..ops.elementwise import where
+from ..ops.shape import broadcast_to, reshape
+from ..runtime.recorder import recorder
+from ..runtime.views import INDEX, derive
+from .array import HOST_VIEW, adopt, is_native, method, ndarray, new_handle
+from .index import is_plain, normalize
+from .record import PYTHON_SCALARS, as_node, cast_node
+
+FULL_INT = (int, numpy.integer)
+
+
+@method
+def __getitem__(self: ndarray, key: Any) -> Any:
+    s = self._s
+    if self._b is not s.buf:
+        return pending_getitem(self, key)
+    h = self._h
+    if type(key) is int:
+        part = h[key]
+        if type(part) is not numpy.ndarray:
+            return part
+    elif is_plain(key):
+        part = h[key]
+        if type(part) is not numpy.ndarray:
+            return part
+    else:
+        return advanced_getitem(self, key)
+    out = new_handle(ndarray)
+    out._s, out._b, out._h = s, s.buf, part
+    view = self._v
+    out._v = HOST_VIEW if view is HOST_VIEW else (self._view() if type(view) is tuple else view, h.shape, key)
+    return out
+
+
+def pending_getitem(self: ndarray, key: Any) -> Any:
+    """The same, on an array that is pending or whose cached view is old."""
+    if not is_plain(key):
+        if not has_array(key):
+            key = plain_key(key)
+        if not is_plain(key):
+            return advanced_getitem(self, key)
+    if type(self._s.rare) is not type(None) and self._s.rare.mask is not None:
+        self._host()
+    shape = self.shape
+    normal = normalize(key, shape)
+    if all([type(k) is int for k in normal]) and not has_ellipsis(key):
+        node = self._s.node
+        if node is None or node.trace < 2:
+            return self._host()[key]
+    return self._derived(INDEX, normal)
+
+
+def has_ellipsis(key: Any) -> bool:
+    return key is Ellipsis or type(key) is tuple and any(k is Ellipsis for k in key)
+
+
+def has_array(key: Any) -> bool:
+    """Whether a key holds anything that makes it advanced."""
+    if type(key) is tuple:
+        return any(has_array(k) for k in key)
+    return isinstance(key, (ndarray, numpy.ndarray, list, bool, numpy.bool_))
+
+
+def plain_key(key: Any) -> Any:
+    """NumPy's integers, and what has __index__, as Python ints; slices of them too."""
+    if type(key) is tuple:
+        return tuple([plain_key(k) for k in key])
+    if isinstance(key, slice):
+        return slice(plain_key(key.start), plain_key(key.stop), plain_key(key.step))
+    if isinstance(key, numpy.integer) or not isinstance(key, (str, bytes, tuple)) and hasattr(type(key), "__index__"):
+        return key.__index__()
+    return key
+
+
+def host_key(key: Any) -> Any:
+    """A key for NumPy: our arrays as NumPy's."""
+    if isinstance(key, ndarray):
+        return key._host()
+    if type(key) is tuple:
+        return tuple([host_key(k) for k in key])
+    if isinstance(key, slice):
+        return slice(host_key(key.start), host_key(key.stop), host_key(key.step))
+    return [host_key(k) for k in key] if type(key) is list else key
+
+
+def advanced_getitem(self: ndarray, key: Any) -> Any:
+    if not has_array(key):
+        key = plain_key(key)
+        if is_plain(key):
+            return self[key]
+    part = self._host()[host_key(key)]
+    if type(part) is not numpy.ndarray:
+        return part
+    if part.base is not None and numpy.may_share_memory(part, self._h):
+        return pinned_part(self, part)
+    return adopt(part if part.base is None else part.copy())
+
+
+def pinned_part(self: ndarray, part: numpy.ndarray) -> ndarray:
+    """A handle on a view that NumPy made of this array's buffer."""
+    self._pin()
+    out = new_handle(ndarray)
+    out._s, out._b, out._h, out._v = self._s, self._s.buf, part, HOST_VIEW
+    return out
+
+
+@method
+def __setitem__(self: ndarray, key: Any, value: Any) -> None:
+    s = self._s
+    if s.free and self._b is s.buf and config.limit >= 0:
+        h = self._h
+        kind = type(value)
+        if kind is float or kind is int:
+            if type(key) is int and h.ndim == 1 or h.size <= config.limit and is_plain(key):
+                h[key] = value
+                return
+        elif kind is ndarray and value._b is value._s.buf and h.size <= config.limit and is_plain(key):
+            h[key] = value._h
+            return
+    general_setitem(self, key, value)
+
+
+def general_setitem(self: ndarray, key: Any, value: Any) -> None:
+    s = self._s
+    if not is_plain(key) and not has_array(key):
+        key = plain_key(key)
+    pinned = s.rare is not None and (s.rare.pin or s.rare.mask is not None)
+    if pinned or not is_native(s.dtype) or not writeable(self):
+        return host_setitem(self, key, value)
+    if is_plain(key):
+        normal = normalize(key, self.shape)
+        if s.buf is not None and eager_write(self, normal, value):
+            return host_setitem(self, key, value)
+        return record_set(self, normal, value)
+    if type(key) is ndarray and key.dtype == bool and key.shape == self.shape and masked_set(self, key, value):
+        return None
+    return host_setitem(self, key, value)
+
+
+def writeable(self: ndarray) -> bool:
+    return self._b is not self._s.buf or self._h.flags.writeable
+
+
+def eager_write(self: ndarray, normal: Any, value: Any) -> bool:
+    """Whether a write to a buffer that is there is better done at once: it is small, or of single elements."""
+    if config.limit < 0:
+        return False
+    if type(value) is ndarray and value._b is not value._s.buf:
+        return False
+    size = 1
+    for k in normal:
+        if type(k) is tuple:
+            size *= k[1]
+    return size <= config.limit and (self._s.free or self._s.release() or self._s.buf.size <= config.limit)
+
+
+def host_setitem(self: ndarray, key: Any, value: Any) -> None:
+    """The write, done at once by NumPy on the buffer."""
+    value = value._host() if isinstance(value, ndarray) else host_key(value) if type(value) in (list, tuple) else value
+    key = host_key(key)
+    self._writable()[key] = value
+
+
+def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> Node | None:
+    """A node of a value that is to fill a region: in its dtype, no more axes than it has. Raises NumPy's errors."""
+    node = as_node(value)
+    if node is None:
+        array = numpy.asarray(value) if not isinstance(value, ndarray) else value
+        if not is_native(array.dtype) or isinstance(value, ndarray):
+            return None
+        node = leaf(array.shape, array.dtype, numpy.array(array))
+    if node.value is not None and type(node.value) in PYTHON_SCALARS:
+        scalar = numpy.empty((), dtype)
+        scalar[()] = node.value
+        return Node.of_scalar(scalar[()])
+    if node.shape != shape:
+        given = node.shape
+        while len(given) > len(shape) and given[0] == 1:
+            given = given[1:]
+        try:
+            fits = numpy.broadcast_shapes(given, shape) == shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ValueError(f"could not broadcast input array from shape {text(node.shape)} into shape {text(shape)}")
+        if given != node.shape:
+            node = reshape(node, shape=given)
+    if node.dtype.kind == "c" and dtype.kind != "c":
+        return None
+    return cast_node(node, dtype)
+
+
+def text(shape: tuple[int, ...]) -> str:
+    return f"({','.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def record_set(self: ndarray, normal: Any, value: Any) -> None:
+    """Record a write of a plain region."""
+    s = self._s
+    dtype = s.dtype
+    view = derive(self._view(), s.shape, INDEX, normal)
+    shape = s.shape if view is None else view.shape
+    node = region_value(value, shape, dtype)
+    if node is None:
+        return host_setitem(self, tuple([k if k is None or type(k) is int else slice_of(k) for k in normal]), value)
+    if view is None:
+        new = node if node.shape == shape and node.value is None else broadcast_to(node, shape=shape)
+        base = None
+    else:
+        base = s.graph()
+        new = view.write(base, node)
+    s.hold(new)
+    del base, node, new
+    recorder.settle()
+    return None
+
+
+def slice_of(k: tuple[int, int, int]) -> slice:
+    start, count, step = k
+    stop = start + count * step
+    return slice(start, stop if stop >= 0 else None, step) if count else slice(0, 0)
+
+
+def masked_set(self: ndarray, mask: ndarray, value: Any) -> bool:
+    """`a[mask] = value` as a select, where value is a scalar or was itself selected by the same mask."""
+    s = self._s
+    node = as_node(value) if type(value) is not ndarray else None
+    if s.buf is not None and s.buf.size <= config.limit and mask._b is mask._s.buf:
+        return False
+    if node is None or node.shape != () or node.dtype.kind == "c" and s.dtype.kind != "c":
+        return False
+    scalar = numpy.empty((), s.dtype)
+    scalar[()] = node.value
+    base = s.graph()
+    view = self._view()
+    old = base if view is None else view.read(base)
+    new = where(mask._node(), Node.of_scalar(scalar[()]), old)
+    s.hold(new if view is None else view.write(base, new))
+    del base, old, new, node
+    recorder.settle()
+    return True

@@ -1,0 +1,196 @@
+"""The operators of `ndarray`, and the elementwise call of a ufunc: the hot paths of the door."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+from numpy.lib.stride_tricks import as_strided
+
+from ..config import config
+from ..graph.node import Node
+from ..ops.elementwise import ufuncs
+from ..runtime.recorder import recorder
+from .array import ndarray, new_handle, of_node, wrap
+from .indexing import record_set
+from .record import PYTHON_SCALARS, as_nodes, cast_node, host_value
+
+BINARY = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
+          "lshift": "left_shift", "rshift": "right_shift", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "pow": "power"}
+COMPARE = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
+FLOAT_POWERS = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
+HOST = (numpy.generic, numpy.ndarray)
+Host = Callable[..., Any]
+
+
+def foreign_operand(x: Any) -> Any:
+    """How an operator takes an operand that is not ours: NotImplemented where its type wants the operation for itself."""
+    kind = type(x)
+    if kind in PYTHON_SCALARS or isinstance(x, HOST):
+        return x
+    if kind in (list, tuple):
+        return numpy.asarray(host_value(x))
+    if getattr(kind, "__array_ufunc__", 0) is None:
+        return NotImplemented
+    if not hasattr(kind, "__array_ufunc__") and getattr(x, "__array_priority__", -1e9) > 0:
+        return NotImplemented
+    return x
+
+
+def dummy(x: Any) -> Any:
+    """An operand of the same shape and dtype and no memory, to have NumPy raise its error."""
+    if isinstance(x, ndarray):
+        return as_strided(numpy.zeros(1, x.dtype), x.shape, (0,) * x.ndim)
+    return x
+
+
+def at_once(x: Any) -> bool:
+    """Whether an operand is at hand on the host and small."""
+    if type(x) is ndarray:
+        return x._b is x._s.buf and x._h.size <= config.limit
+    return not isinstance(x, numpy.ndarray) or x.size <= config.limit
+
+
+def from_operator(value: Any) -> Any:
+    return wrap(value) if type(value) is numpy.ndarray else value
+
+
+def elementwise(name: str, host: Host, *operands: Any) -> Any:
+    """An elementwise operation past the shortcut: recorded where the engine can do it, else by NumPy at once."""
+    for x in operands:
+        if not at_once(x):
+            break
+    else:
+        return from_operator(host(*[host_value(x) for x in operands]))
+    op = ufuncs.get(name)
+    nodes = as_nodes(operands) if op is not None else None
+    if nodes is None:
+        return from_operator(host(*[host_value(x) for x in operands]))
+    return of_node(ufunc_node(name, host, nodes, operands))
+
+
+def ufunc_node(name: str, host: Host, nodes: list[Node], operands: Any) -> Node:
+    """The node; or NumPy's own error for such operands."""
+    if name == "power" and nodes[1].value is not None:
+        name = power_name(nodes[0], nodes[1].value)
+        if name != "power":
+            nodes = nodes[:1]
+    try:
+        return ufuncs[name](*nodes)
+    except (TypeError, ValueError, OverflowError):
+        host(*[dummy(x) for x in operands])
+        raise
+
+
+def power_name(base: Node, exponent: Any) -> str:
+    """The ufunc that NumPy's `**` uses for this exponent."""
+    if type(exponent) in (int, float) and not base.weak:
+        if base.dtype.kind in "fc":
+            return FLOAT_POWERS.get(exponent, "power")
+        if base.dtype.kind in "iu" and type(exponent) is int and exponent == 2:
+            return "square"
+    return "power"
+
+
+def binary(name: str, short: str) -> None:
+    host: Host = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
+
+    def forward(self: ndarray, other: Any) -> Any:
+        if self._b is self._s.buf:
+            x = self._h
+            if type(other) is ndarray:
+                if other._b is other._s.buf:
+                    y = other._h
+                    if x.size <= config.limit and y.size <= config.limit:
+                        value = host(x, y)
+                        return wrap(value) if type(value) is numpy.ndarray else value
+            elif type(other) in PYTHON_SCALARS and x.size <= config.limit:
+                value = host(x, other)
+                return wrap(value) if type(value) is numpy.ndarray else value
+        if type(other) is not ndarray:
+            other = foreign_operand(other)
+            if other is NotImplemented:
+                return other
+        return elementwise(name, host, self, other)
+
+    def reflected(self: ndarray, other: Any) -> Any:
+        other = foreign_operand(other)
+        return other if other is NotImplemented else elementwise(name, host, other, self)
+
+    forward.__name__ = forward.__qualname__ = f"__{short}__"
+    setattr(ndarray, f"__{short}__", forward)
+    if short in COMPARE:
+        return
+    setattr(ndarray, f"__r{short}__", reflected)
+    inplace_host: Host = getattr(operator, "i" + short)
+
+    def inplace(self: ndarray, other: Any) -> Any:
+        s = self._s
+        if s.free and self._b is s.buf and self._h.size <= config.limit:
+            if type(other) is ndarray:
+                if other._b is other._s.buf:
+                    inplace_host(self._h, other._h)
+                    return self
+            elif type(other) in PYTHON_SCALARS:
+                inplace_host(self._h, other)
+                return self
+        if type(other) is not ndarray:
+            other = foreign_operand(other)
+            if other is NotImplemented:
+                return other
+        return write_result(self, name, host, inplace_host, other)
+
+    setattr(ndarray, f"__i{short}__", inplace)
+
+
+def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray:
+    """`self op= other`, past the shortcut."""
+    s = self._s
+    pinned = s.rare is not None and (s.rare.pin or s.rare.mask is not None)
+    small = config.limit >= 0 and at_once(self) and at_once(other)
+    nodes = as_nodes((self, other)) if not pinned and not small and name in ufuncs and (
+        self._b is not s.buf or self._h.flags.writeable) else None
+    if nodes is None:
+        inplace_host(self._writable(), host_value(other))
+        return self
+    node = ufunc_node(name, host, nodes, (self, other))
+    if node.shape != self.shape or not numpy.can_cast(node.dtype, self.dtype, "same_kind"):
+        inplace_host(dummy(self), dummy(other))
+    node = cast_node(node, self.dtype)
+    del nodes
+    assign(self, node)
+    return self
+
+
+def assign(self: ndarray, node: Node) -> None:
+    """Make node, of self's shape and dtype, what self's view shows."""
+    s = self._s
+    view = self._view()
+    if view is not None:
+        node = view.write(s.graph(), node)
+    s.hold(node)
+    del node
+    recorder.settle()
+
+
+def unary(name: str, short: str) -> None:
+    host: Host = getattr(operator, short)
+
+    def op(self: ndarray) -> Any:
+        if self._b is self._s.buf and self._h.size <= config.limit:
+            value = host(self._h)
+            return wrap(value) if type(value) is numpy.ndarray else value
+        return elementwise(name, host, self)
+
+    op.__name__ = op.__qualname__ = f"__{short}__"
+    setattr(ndarray, f"__{short}__", op)
+
+
+for short, name in {**BINARY, **COMPARE}.items():
+    binary(name, short)
+for short, name in UNARY.items():
+    unary(name, short)
+ndarray.__hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,80 @@
+"""From handles to nodes and back: how the door asks the engine for an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from ..config import config
+from ..graph.node import Node, leaf
+from ..graph.op import Op
+from ..ops.elementwise import cast
+from .array import is_native, ndarray, of_node, wrap
+
+PYTHON_SCALARS = frozenset({bool, int, float, complex})
+INT64 = range(-(1 << 63), 1 << 63)
+
+
+def known_small(x: Any) -> bool:
+    """Whether x is there on the host, and small enough to be worked on at once."""
+    if type(x) is ndarray:
+        return x._b is x._s.buf and x._h.size <= config.limit
+    return True
+
+
+def as_node(x: Any) -> Node | None:
+    """A node for an operand: an array's value, a scalar; None if the engine does not compute with it."""
+    kind = type(x)
+    if kind is ndarray:
+        return x._node() if is_native(x.dtype) else None
+    if kind in PYTHON_SCALARS:
+        return Node.of_scalar(x) if kind is not int or x in INT64 else None
+    if isinstance(x, numpy.generic):
+        return Node.of_scalar(x) if is_native(x.dtype) else None
+    if kind is numpy.ndarray:
+        return leaf(x.shape, x.dtype, x.copy()) if is_native(x.dtype) else None
+    return None
+
+
+def as_nodes(inputs: Sequence[Any]) -> list[Node] | None:
+    """Nodes for all operands, or None."""
+    nodes = []
+    for x in inputs:
+        node = as_node(x)
+        if node is None:
+            return None
+        nodes.append(node)
+    return nodes
+
+
+def apply(op: Op, *inputs: Any, **params: Any) -> Any:
+    """The array that an op gives on handles and scalars, which the engine must know how to compute with."""
+    nodes = as_nodes(inputs)
+    if nodes is None:
+        raise TypeError(f"{op.name}: not an operand of the engine")
+    return of_node(op(*nodes, **params))
+
+
+def cast_node(node: Node, dtype: numpy.dtype[Any]) -> Node:
+    """The node in that dtype: as C casts."""
+    if node.dtype == dtype and not node.weak:
+        return node
+    if node.value is not None:
+        return Node.of_scalar(numpy.asarray(node.value).astype(dtype)[()])
+    return cast(node, dtype=dtype)
+
+
+def host_value(x: Any) -> Any:
+    """What NumPy is given for an operand, to read at once."""
+    if isinstance(x, ndarray):
+        return x._host()
+    if type(x) in (tuple, list):
+        return type(x)([host_value(v) for v in x])
+    return x
+
+
+def from_host(x: Any) -> Any:
+    """NumPy's fresh result, as what the user gets."""
+    return wrap(x) if type(x) is numpy.ndarray else x

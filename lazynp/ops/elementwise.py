@@ -1,0 +1,315 @@
+"""Elementwise ops: NumPy's ufuncs, casts, select, clip, parts of complex numbers.
+
+A line per op. Partials are `(g, out, *inputs)`, linear in g; None is zero. Where NumPy and mathematics leave a choice (kinks,
+ties, complex numbers), derivatives are JAX's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..graph.aval import Aval
+from ..graph.node import Node
+from ..graph.op import MAP, Op
+from .family import broadcast, loop_dtypes, map_batch, multi_ufunc_op, resolution_key, ufunc_op
+from .promotion import complex_dtype, real_dtype
+from .shape import instantiate, zeros_of
+
+LN2, LN10 = math.log(2.0), math.log(10.0)
+DEGREE = math.pi / 180
+
+# Casts, select, complex numbers.
+
+
+def cast_abstract(x: Aval, *, dtype: np.dtype[Any]) -> Aval:
+    return Aval(x.shape, dtype)
+
+
+def cast_transpose(ct: Node, x: Aval, *, dtype: np.dtype[Any]) -> tuple[Node]:
+    return (convert(ct, x.dtype),)
+
+
+cast = Op("cast", MAP, cast_abstract, lambda xp, x, *, dtype: xp.astype(x, dtype), static=("dtype",),
+          partials=(lambda g, out, x, *, dtype: convert(g, dtype),), transpose=cast_transpose)
+cast.batch = map_batch(cast)
+
+
+def convert(x: Node, dtype: np.dtype[Any]) -> Node:
+    """x with that dtype; of a complex number the real part, where the result is real."""
+    if x.dtype == dtype and not x.weak:
+        return x
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        x = real(x)
+    return x if x.dtype == dtype and not x.weak else cast(x, dtype=dtype)
+
+
+def where_abstract(condition: Aval, a: Aval, b: Aval) -> Aval:
+    """a and b have the same dtype, or one is weak."""
+    return Aval(broadcast(condition.shape, a.shape, b.shape), b.dtype if a.weak else a.dtype)
+
+
+def where_jvp(tangents: Sequence[Node | None], out: Node, c: Node, a: Node, b: Node) -> Node:
+    return where(c, instantiate(tangents[1], a), instantiate(tangents[2], b))
+
+
+def where_transpose(ct: Node, c: Node, a: Any, b: Any) -> tuple[Node | None, ...]:
+    zero = zeros_of(Aval((), ct.dtype))
+    return (None, where(c, ct, zero) if type(a) is Aval else None, where(c, zero, ct) if type(b) is Aval else None)
+
+
+where = Op("where", MAP, where_abstract, lambda xp, c, a, b: xp.where(c, a, b), jvp=where_jvp, transpose=where_transpose)
+where.batch = map_batch(where)
+
+CLIP = np._core.umath.clip
+
+
+def clip_abstract(x: Aval, low: Aval, high: Aval) -> Aval:
+    dtypes = loop_dtypes(CLIP, (resolution_key(x), resolution_key(low), resolution_key(high)))
+    return Aval(broadcast(x.shape, low.shape, high.shape), dtypes[3])
+
+
+def clip_x(g: Node, out: Node, x: Node, low: Node, high: Node) -> Node:
+    m = maximum(x, low)
+    return multiply(multiply(g, shares(x, m, low, g)), shares(m, out, high, g))
+
+
+def clip_low(g: Node, out: Node, x: Node, low: Node, high: Node) -> Node:
+    m = maximum(x, low)
+    return multiply(multiply(g, shares(low, m, x, g)), shares(m, out, high, g))
+
+
+def clip_high(g: Node, out: Node, x: Node, low: Node, high: Node) -> Node:
+    return multiply(g, shares(high, out, maximum(x, low), g))
+
+
+clip = Op("clip", MAP, clip_abstract, lambda xp, x, low, high: xp.clip(x, low, high), partials=(clip_x, clip_low, clip_high))
+clip.batch = map_batch(clip)
+
+real = Op("real", MAP, lambda x: Aval(x.shape, real_dtype(x.dtype)), lambda xp, x: xp.real(x),
+          partials=(lambda g, out, x: real(g) if g.dtype.kind == "c" else g,),
+          transpose=lambda ct, x: (make_complex(ct, 0.0) if x.dtype.kind == "c" else ct,))
+real.batch = map_batch(real)
+imag = Op("imag", MAP, lambda x: Aval(x.shape, real_dtype(x.dtype)), lambda xp, x: xp.imag(x),
+          partials=(lambda g, out, x: imag(g),),
+          transpose=lambda ct, x: (make_complex(0.0, negative(ct)) if x.dtype.kind == "c" else zeros_of(x),))
+imag.batch = map_batch(imag)
+
+
+def complex_abstract(re: Aval, im: Aval) -> Aval:
+    dtype = np.result_type(*[a.dtype for a in (re, im) if not a.weak] or [re.dtype])
+    return Aval(broadcast(re.shape, im.shape), complex_dtype(dtype))
+
+
+def complex_jvp(tangents: Sequence[Node | None], out: Node, re: Node, im: Node) -> Node:
+    return make_complex(instantiate(tangents[0], re), instantiate(tangents[1], im))
+
+
+make_complex = Op("complex", MAP, complex_abstract, lambda xp, re, im: xp.make_complex(re, im), jvp=complex_jvp,
+                  transpose=lambda ct, re, im: (real(ct) if type(re) is Aval else None,
+                                                imag(negative(ct)) if type(im) is Aval else None))
+make_complex.batch = map_batch(make_complex)
+
+
+def is_complex(x: Node) -> bool:
+    return x.dtype.kind == "c"
+
+
+def const(x: Node) -> Any:
+    """The scalar, where the node is a known one, so that arithmetic on it needs no node."""
+    return x if x.value is None else x.value
+
+
+# Arithmetic. The four that transposes are made of come first.
+
+
+def sum_pair(ct: Node, x: Any, y: Any) -> tuple[Node | None, ...]:
+    return (ct if type(x) is Aval else None, ct if type(y) is Aval else None)
+
+
+def difference_pair(ct: Node, x: Any, y: Any) -> tuple[Node | None, ...]:
+    return (ct if type(x) is Aval else None, negative(ct) if type(y) is Aval else None)
+
+
+def product_pair(ct: Node, x: Any, y: Any) -> tuple[Node | None, ...]:
+    return (multiply(ct, y), None) if type(x) is Aval else (None, multiply(x, ct))
+
+
+add = ufunc_op("add", lambda g, out, x, y: g, lambda g, out, x, y: g, transpose=sum_pair)
+subtract = ufunc_op("subtract", lambda g, out, x, y: g, lambda g, out, x, y: negative(g), transpose=difference_pair)
+multiply = ufunc_op("multiply", lambda g, out, x, y: multiply(g, y), lambda g, out, x, y: multiply(x, g),
+                    transpose=product_pair)
+divide = ufunc_op("divide", lambda g, out, x, y: divide(g, y),
+                  lambda g, out, x, y: multiply(negative(g), divide(out, y)),
+                  transpose=lambda ct, x, y: (divide(ct, y), None))
+negative = ufunc_op("negative", lambda g, out, x: negative(g), transpose=lambda ct, x: (negative(ct),))
+positive = ufunc_op("positive", lambda g, out, x: g, transpose=lambda ct, x: (ct,))
+square = ufunc_op("square", lambda g, out, x: multiply(g, multiply(x, 2)))
+reciprocal = ufunc_op("reciprocal", lambda g, out, x: multiply(negative(g), multiply(out, out)))
+conjugate = ufunc_op("conjugate", lambda g, out, x: conjugate(g) if is_complex(g) else g,
+                     transpose=lambda ct, x: (conjugate(ct) if is_complex(ct) else ct,))
+
+
+def remainder_y(g: Node, out: Node, x: Node, y: Node, **_: Any) -> Node:
+    return multiply(negative(g), floor_divide(x, y))
+
+
+floor_divide = ufunc_op("floor_divide", None, None)
+remainder = ufunc_op("remainder", lambda g, out, x, y: g, remainder_y)
+fmod = ufunc_op("fmod", lambda g, out, x, y: g, lambda g, out, x, y: multiply(negative(g), trunc(divide(x, y))))
+divmod_ = multi_ufunc_op("divmod", lambda g, out, x, y, *, i: g if i else None,
+                         lambda g, out, x, y, *, i: remainder_y(g, out, x, y) if i else None)
+
+
+def power_base(g: Node, out: Node, x: Node, y: Node) -> Node | None:
+    """y x^(y-1), and zero where y is zero, whatever x."""
+    n = const(y)
+    if not isinstance(n, Node):
+        return None if n == 0 else multiply(g, multiply(power(x, n - 1), n) if n != 1 else 1)
+    zero = equal(y, 0)
+    safe = where(zero, ones_like(y), subtract(y, 1))
+    return multiply(g, where(zero, zeros_of(out), convert(multiply(y, power(x, safe)), out.dtype)))
+
+
+def power_exponent(g: Node, out: Node, x: Node, y: Node) -> Node:
+    """log(x) x^y, and zero where x is zero."""
+    return multiply(g, multiply(log(where(equal(x, 0), ones_like(x), x)), out))
+
+
+power = ufunc_op("power", power_base, power_exponent)
+float_power = ufunc_op("float_power", power_base, power_exponent)
+
+
+def ones_like(x: Node) -> Node:
+    return Node.of_scalar(np.ones((), x.dtype)[()])
+
+
+def absolute_x(g: Node, out: Node, x: Node) -> Node:
+    if not is_complex(x):
+        return multiply(g, sign(x))
+    return real(multiply(g, divide(conjugate(x), where(equal(out, 0), ones_like(out), out))))
+
+
+absolute = ufunc_op("absolute", absolute_x)
+fabs = ufunc_op("fabs", lambda g, out, x: multiply(g, sign(x)))
+
+
+def sign_x(g: Node, out: Node, x: Node) -> Node | None:
+    """Zero; of a complex number, whose sign is x/|x|, the part along the circle."""
+    if not is_complex(x):
+        return None
+    size = absolute(x)
+    along = multiply(make_complex(0.0, imag(multiply(g, conjugate(out)))), out)
+    return divide(along, where(equal(size, 0), ones_like(size), size))
+
+
+sign = ufunc_op("sign", sign_x)
+floor = ufunc_op("floor", None)
+ceil = ufunc_op("ceil", None)
+trunc = ufunc_op("trunc", None)
+rint = ufunc_op("rint", None)
+heaviside = ufunc_op("heaviside", None, None)
+nextafter = ufunc_op("nextafter", None, None)
+spacing = ufunc_op("spacing", None)
+copysign = ufunc_op("copysign", lambda g, out, x, y: where(equal(signbit(x), signbit(y)), g, negative(g)), None)
+modf = multi_ufunc_op("modf", lambda g, out, x, *, i: None if i else g)
+frexp = multi_ufunc_op("frexp", lambda g, out, x, *, i: ldexp(g, negative(frexp(x, i=1))))
+ldexp = ufunc_op("ldexp", lambda g, out, x, n: ldexp(g, n), None, transpose=lambda ct, x, n: (ldexp(ct, n), None))
+
+
+def shares(x: Node, out: Node, y: Node, g: Node) -> Node:
+    """1 where x alone is the extremum `out`, 1/2 where y is too, else 0."""
+    one, zero, half = (Node.of_scalar(np.asarray(v).astype(g.dtype)[()]) for v in (1.0, 0.0, 0.5))
+    return where(equal(x, out), where(equal(y, out), half, one), zero)
+
+
+def extremum(name: str) -> Op:
+    """maximum, minimum: a tie is shared evenly."""
+    return ufunc_op(name, lambda g, out, x, y: multiply(g, shares(x, out, y, g)),
+                    lambda g, out, x, y: multiply(g, shares(y, out, x, g)))
+
+
+def nan_extremum(name: str, better: str) -> Op:
+    """fmax, fmin: the other operand where one is NaN; a tie goes to the second."""
+    def first(x: Node, y: Node) -> Node:
+        return logical_or(ufuncs[better](x, y), isnan(y))
+    return ufunc_op(name, lambda g, out, x, y: where(first(x, y), g, zeros_of(Aval((), g.dtype))),
+                    lambda g, out, x, y: where(first(x, y), zeros_of(Aval((), g.dtype)), g))
+
+
+maximum, minimum = extremum("maximum"), extremum("minimum")
+fmax, fmin = nan_extremum("fmax", "greater"), nan_extremum("fmin", "less")
+
+# Exponentials, powers, trigonometry.
+
+exp = ufunc_op("exp", lambda g, out, x: multiply(g, out))
+exp2 = ufunc_op("exp2", lambda g, out, x: multiply(g, multiply(out, LN2)))
+expm1 = ufunc_op("expm1", lambda g, out, x: multiply(g, add(out, 1)))
+log = ufunc_op("log", lambda g, out, x: divide(g, x))
+log2 = ufunc_op("log2", lambda g, out, x: divide(g, multiply(x, LN2)))
+log10 = ufunc_op("log10", lambda g, out, x: divide(g, multiply(x, LN10)))
+log1p = ufunc_op("log1p", lambda g, out, x: divide(g, add(x, 1)))
+sqrt = ufunc_op("sqrt", lambda g, out, x: divide(g, multiply(out, 2)))
+cbrt = ufunc_op("cbrt", lambda g, out, x: divide(g, multiply(multiply(out, out), 3)))
+sin = ufunc_op("sin", lambda g, out, x: multiply(g, cos(x)))
+cos = ufunc_op("cos", lambda g, out, x: multiply(g, negative(sin(x))))
+tan = ufunc_op("tan", lambda g, out, x: multiply(g, add(multiply(out, out), 1)))
+arcsin = ufunc_op("arcsin", lambda g, out, x: divide(g, sqrt(subtract(1, multiply(x, x)))))
+arccos = ufunc_op("arccos", lambda g, out, x: divide(negative(g), sqrt(subtract(1, multiply(x, x)))))
+arctan = ufunc_op("arctan", lambda g, out, x: divide(g, add(multiply(x, x), 1)))
+sinh = ufunc_op("sinh", lambda g, out, x: multiply(g, cosh(x)))
+cosh = ufunc_op("cosh", lambda g, out, x: multiply(g, sinh(x)))
+tanh = ufunc_op("tanh", lambda g, out, x: multiply(g, subtract(1, multiply(out, out))))
+arcsinh = ufunc_op("arcsinh", lambda g, out, x: divide(g, sqrt(add(multiply(x, x), 1))))
+arccosh = ufunc_op("arccosh", lambda g, out, x: divide(g, multiply(sqrt(subtract(x, 1)), sqrt(add(x, 1)))))
+arctanh = ufunc_op("arctanh", lambda g, out, x: divide(g, subtract(1, multiply(x, x))))
+deg2rad, radians = (ufunc_op(n, lambda g, out, x: multiply(g, DEGREE)) for n in ("deg2rad", "radians"))
+rad2deg, degrees = (ufunc_op(n, lambda g, out, x: divide(g, DEGREE)) for n in ("rad2deg", "degrees"))
+
+
+def norm2(x: Node, y: Node) -> Node:
+    return add(multiply(x, x), multiply(y, y))
+
+
+arctan2 = ufunc_op("arctan2", lambda g, out, y, x: multiply(g, divide(x, norm2(x, y))),
+                   lambda g, out, y, x: multiply(negative(g), divide(y, norm2(x, y))))
+
+
+def hypot_share(g: Node, out: Node, x: Node) -> Node:
+    """x / out, and zero at the origin."""
+    return multiply(g, divide(x, where(equal(out, 0), ones_like(out), out)))
+
+
+hypot = ufunc_op("hypot", lambda g, out, x, y: hypot_share(g, out, x), lambda g, out, x, y: hypot_share(g, out, y))
+
+
+def finite_difference(x: Node, out: Node) -> Node:
+    """x - out, without the inf - inf that would be NaN."""
+    return subtract(*[where(equal(v, math.inf), zeros_of(v), v) if not v.weak else v for v in (x, out)])
+
+
+logaddexp = ufunc_op("logaddexp", lambda g, out, x, y: multiply(g, exp(finite_difference(x, out))),
+                     lambda g, out, x, y: multiply(g, exp(finite_difference(y, out))))
+logaddexp2 = ufunc_op("logaddexp2", lambda g, out, x, y: multiply(g, exp2(finite_difference(x, out))),
+                      lambda g, out, x, y: multiply(g, exp2(finite_difference(y, out))))
+
+# What has whole numbers or truth values for results has no derivative.
+
+equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or, logical_xor = (
+    ufunc_op(n) for n in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
+                          "logical_or", "logical_xor"))
+logical_not, isnan, isinf, isfinite, signbit = (
+    ufunc_op(n) for n in ("logical_not", "isnan", "isinf", "isfinite", "signbit"))
+bitwise_and, bitwise_or, bitwise_xor, left_shift, right_shift, invert, bitwise_count, gcd, lcm = (
+    ufunc_op(n) for n in ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "invert",
+                          "bitwise_count", "gcd", "lcm"))
+
+UFUNCS = tuple(sorted({
+    u.__name__ for u in vars(np).values()
+    if isinstance(u, np.ufunc) and u.nout == 1 and u.signature is None and u.__name__ != "isnat"
+}))
+ufuncs: dict[str, Op] = {op.name: op for op in list(globals().values()) if isinstance(op, Op) and op.name in UFUNCS}
+"""The ufuncs of one result, by NumPy's name. `isnat` is for dates only, which the engine does not hold."""

@@ -1,0 +1,76 @@
+"""Shapes and dtypes of results, as NumPy has them. NumPy itself is asked for dtypes, once per combination."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..graph.aval import Aval
+
+Shape = tuple[int, ...]
+PYTHON_SCALARS = {"b": bool, "i": int, "f": float, "c": complex}
+EXTENSION_FLOATS = frozenset({"bfloat16"})
+REAL_OF = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
+COMPLEX_OF = {np.dtype(np.float32): np.dtype(np.complex64), np.dtype(np.float64): np.dtype(np.complex128)}
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """The common shape; NumPy's ValueError where there is none."""
+    first = shapes[0]
+    for s in shapes:
+        if s != first:
+            return broadcast_unequal(shapes)
+    return first
+
+
+@functools.lru_cache(16384)
+def broadcast_unequal(shapes: tuple[Shape, ...]) -> Shape:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        text = " ".join(f"({','.join(map(str, s))}{',' if len(s) == 1 else ''})" for s in shapes)
+        raise ValueError(f"operands could not be broadcast together with shapes {text} ") from None
+
+
+def resolution_key(aval: Aval) -> Any:
+    """What resolve_dtypes takes for an operand: a Python scalar type where it is weak."""
+    return PYTHON_SCALARS.get(aval.dtype.kind, float) if aval.weak else aval.dtype
+
+
+@functools.lru_cache(16384)
+def loop_dtypes(ufunc: np.ufunc, operands: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    """The dtypes of NumPy's inner loop for these operands, inputs then outputs. Raises NumPy's TypeError."""
+    return ufunc.resolve_dtypes((*operands, *(None,) * ufunc.nout))
+
+
+@functools.lru_cache(4096)
+def reduced_dtype(ufunc: np.ufunc, method: str, dtype: np.dtype[Any], out: np.dtype[Any] | None) -> np.dtype[Any]:
+    """The result dtype of `ufunc.reduce` or `ufunc.accumulate`. Raises NumPy's TypeError."""
+    return getattr(ufunc, method)(np.ones(1, dtype), dtype=out).dtype
+
+
+def is_inexact(dtype: np.dtype[Any]) -> bool:
+    """Floating point or complex: what can have a tangent."""
+    return dtype.kind in "fc" or dtype.name in EXTENSION_FLOATS
+
+
+def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of the parts of a complex one; any other as it is."""
+    return REAL_OF.get(dtype, dtype)
+
+
+def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The complex dtype that holds this one."""
+    return dtype if dtype.kind == "c" else COMPLEX_OF.get(dtype, np.dtype(np.complex128))
+
+
+def numpy_error(function: Callable[..., Any], *avals: Aval, **params: Any) -> Exception:
+    """NumPy's own exception for operands of these shapes and dtypes. They hold no data: every stride is 0."""
+    try:
+        function(*[np.broadcast_to(np.zeros((), a.dtype), a.shape) for a in avals], **params)
+    except Exception as error:
+        return error
+    return ValueError(f"{function.__name__}: bad operands {', '.join(map(str, avals))}")

@@ -1,0 +1,55 @@
+"""Cumulative operations along an axis: `add.accumulate` and the other ufuncs'."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..graph.aval import Aval
+from ..graph.node import Node
+from ..graph.op import Op, Rule
+from .elementwise import add, ufuncs
+from .family import linear_jvp, scan_op
+from .joining import concatenate, flip, span
+
+
+def sum_scan_transpose(ct: Node, x: Aval, *, axis: int, dtype: Any) -> tuple[Node]:
+    """The cumulative sum from the other end."""
+    return (flip(add_accumulate(flip(ct, (axis,)), axis=axis, dtype=None), (axis,)),)
+
+
+add_accumulate = scan_op("add", transpose=sum_scan_transpose)
+add_accumulate.jvp = linear_jvp(add_accumulate)
+
+
+def doubling_jvp(op: Op) -> Rule:
+    """Of an associative op, in log2(n) steps, each of which joins values and tangents at twice the distance before.
+
+    Hillis and Steele, Data parallel algorithms, CACM 29 (1986). No division, so that zeros are no special case.
+    """
+    def jvp(tangents: Sequence[Node | None], out: Node, x: Node, *, axis: int, dtype: Any) -> Node | None:
+        t = tangents[0]
+        if t is None:
+            return None
+        n, distance = x.shape[axis], 1
+        while distance < n:
+            rest = n - distance
+            a, b, ta, tb = span(x, axis, 0, rest), span(x, axis, distance, rest), span(t, axis, 0, rest), span(t, axis, distance, rest)
+            joined = op(a, b)
+            along = add(op.partials[0](ta, joined, a, b), op.partials[1](tb, joined, a, b))
+            x = concatenate(span(x, axis, 0, distance), joined, axis=axis)
+            t = concatenate(span(t, axis, 0, distance), along, axis=axis)
+            distance *= 2
+        return t
+    return jvp
+
+
+ASSOCIATIVE = ("multiply", "maximum", "minimum", "fmax", "fmin", "logaddexp", "logaddexp2", "hypot")
+scans: dict[str, Op] = {"add": add_accumulate}
+for _name, _op in ufuncs.items():
+    if getattr(np, _name).nin == 2 and _name not in scans:
+        scans[_name] = scan_op(_name, doubling_jvp(_op) if _name in ASSOCIATIVE else None)
+multiply_accumulate = scans["multiply"]
+maximum_accumulate, minimum_accumulate = scans["maximum"], scans["minimum"]

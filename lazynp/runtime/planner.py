@@ -1,0 +1,329 @@
+"""From the structure of a segment to a plan: which operations form kernels, in which order steps run, what is written in place.
+
+Levels. Every value gets the level at which it exists in memory. An elementwise operation may join the kernel of an elementwise
+input over the same index space; for any other input it comes one level later. Operations of a level over one space
+form one kernel, related or not: they share the passes over what they read. Steps run by level, then by place.
+
+Writes. A write into a region of a base makes a new value. It happens in the base's own buffer when the base dies with it: nothing
+that comes later reads the old value, and what read it before has run. Where only the kernel that computes the region
+reads the old value, the new value goes to a spare buffer, to which just the rest of the base is copied.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from ..graph.op import LIBRARY, MAP, REDUCE, SET, VIEW
+from . import steps as S
+from .steps import SCALARS
+from .kernels import kernel_of
+from .spec import KERNEL_REDUCTIONS, spec_of
+
+MOST_INSTRUCTIONS, MOST_OPERANDS = 96, 20
+DIRECT_SHARE = 4  # a region of a quarter of its base or more is worth a spare buffer
+
+
+class Plan:
+    """Steps over an environment: the leaves' arrays, then one slot per node."""
+
+    __slots__ = ("steps", "out", "n_leaves", "n_nodes")
+
+    def __init__(self, steps: list[Any], out: tuple[int, ...], n_leaves: int, n_nodes: int) -> None:
+        self.steps, self.out, self.n_leaves, self.n_nodes = steps, out, n_leaves, n_nodes
+
+    def run(self, segment: Any, buffers: list[Any], outputs: list[Any]) -> None:
+        env = S.Environment(segment, buffers, self.n_nodes)
+        with uninterrupted():
+            steps = iter(self.steps)
+            try:
+                for step in steps:
+                    step.run(env)
+            except Exception as error:
+                S.fail(step, env, error)
+                for step in steps:
+                    S.run_if_possible(step, env)
+        values = env.values
+        for node, at in zip(outputs, self.out):
+            value = values[at]
+            if type(value) is S.Failure:
+                node.error = value.error
+            elif node.buffer is None:
+                node.buffer = value
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C until the segment is done, so that no array is left without a value."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    seen: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if seen:
+            raise KeyboardInterrupt
+
+
+class Planner:
+    """One pass over a segment's nodes, then the steps in order. Slots: leaf k is k, node n is n_leaves + n."""
+
+    def __init__(self, segment: Any, dead: tuple[bool, ...]) -> None:
+        self.seg, self.dead = segment, dead
+        self.n_leaves, self.n = len(dead), len(segment.ops)
+        self.needed = self.reachable()
+        self.users: list[list[int]] = [[] for _ in range(self.n_leaves + self.n)]
+        for i in range(self.n):
+            if self.needed[i]:
+                for s in self.slots(i):
+                    if i not in self.users[s]:
+                        self.users[s].append(i)
+        self.outputs = {self.n_leaves + o for o in segment.out}
+        self.level = [-1] * (self.n_leaves + self.n)
+        self.part: dict[int, tuple[int, Any, int]] = {}  # map node -> its kernel
+        self.members: dict[tuple[int, Any, int], list[int]] = {}
+        self.operands: dict[tuple[int, Any, int], set[int]] = {}
+        self.open_part: dict[tuple[int, Any], int] = {}
+        self.write: dict[int, tuple[str, int | None]] = {}  # set node -> (mode, value node that its kernel writes directly)
+
+    def slots(self, i: int) -> list[int]:
+        """The environment slots that node i reads."""
+        return [~r if r < 0 else self.n_leaves + r for r in self.seg.refs[i] if r < SCALARS]
+
+    def reachable(self) -> list[bool]:
+        needed = [False] * self.n
+        for o in self.seg.out:
+            needed[o] = True
+        for i in range(self.n - 1, -1, -1):
+            if needed[i]:
+                for r in self.seg.refs[i]:
+                    if 0 <= r < SCALARS:
+                        needed[r] = True
+        return needed
+
+    def kind(self, slot: int) -> str:
+        return self.seg.ops[slot - self.n_leaves].kind if slot >= self.n_leaves else "leaf"
+
+    def shape(self, slot: int) -> tuple[int, ...]:
+        return self.seg.shapes[slot - self.n_leaves] if slot >= self.n_leaves else self.seg.buffers[slot].shape
+
+    # --- levels --------------------------------------------------------------------------------------------------------
+
+    def assign(self) -> None:
+        for i in range(self.n):
+            if not self.needed[i]:
+                continue
+            kind, slot = self.seg.ops[i].kind, self.n_leaves + i
+            inputs = self.slots(i)
+            if kind == MAP:
+                self.join(i, max([0, *[self.level[s] + (not self.same_space(s, i)) for s in inputs]]), self.seg.shapes[i], inputs)
+            elif kind == REDUCE and self.fusable(i):
+                key = self.part[inputs[0] - self.n_leaves]
+                self.part[i] = key
+                self.members[key].append(i)
+                self.level[slot] = key[0]
+            elif kind == VIEW:
+                self.level[slot] = self.level[inputs[0]] if inputs else -1
+            elif kind == SET:
+                self.level[slot] = self.place_write(i)
+            else:
+                self.level[slot] = max([0, *[self.level[s] + 1 for s in inputs]])
+
+    def same_space(self, slot: int, i: int) -> bool:
+        """Whether a value is made by a map over node i's index space, so that both fit one kernel."""
+        return self.kind(slot) == MAP and self.shape(slot) == self.seg.shapes[i]
+
+    def join(self, i: int, level: int, shape: tuple[int, ...], inputs: list[int]) -> None:
+        """Put a map into the kernel of its level and space, or open the next part of it."""
+        number = max([self.open_part.get((level, shape), 0),
+                      *[self.part[s - self.n_leaves][2] for s in inputs if self.kind(s) == MAP and self.level[s] == level
+                        and self.same_space(s, i)]])
+        key = (level, shape, number)
+        outside = {s for s in inputs if not (self.kind(s) == MAP and self.part.get(s - self.n_leaves) == key)}
+        members, operands = self.members.get(key), self.operands.get(key)
+        if members is not None and operands is not None and (
+                len(members) >= MOST_INSTRUCTIONS or len(operands | outside) > MOST_OPERANDS):
+            key = (level, shape, number + 1)
+            self.open_part[level, shape] = number + 1
+            outside = set(inputs)
+        self.part[i] = key
+        self.members.setdefault(key, []).append(i)
+        self.operands.setdefault(key, set()).update(outside)
+        self.level[self.n_leaves + i] = level
+
+    def fusable(self, i: int) -> bool:
+        """Whether a reduction can end the kernel that computes its input."""
+        source = self.slots(i)
+        return (self.seg.ops[i].name in KERNEL_REDUCTIONS and len(source) == 1 and self.kind(source[0]) == MAP
+                and len(self.seg.shapes[i]) <= len(self.shape(source[0])))
+
+    # --- writes --------------------------------------------------------------------------------------------------------
+
+    def root(self, slot: int) -> int:
+        """The value whose memory a view shows."""
+        while self.is_alias(slot):
+            slot = self.slots(slot - self.n_leaves)[0]
+        return slot
+
+    def is_alias(self, slot: int) -> bool:
+        """Whether a value is a view through which the memory of another can be written."""
+        return self.kind(slot) == VIEW and self.seg.ops[slot - self.n_leaves].name != "broadcast_to"
+
+    def readers(self, root: int, write: int) -> list[int]:
+        """The nodes other than `write` that read a value's memory, through views too."""
+        found, stack = [], [root]
+        while stack:
+            for u in self.users[stack.pop()]:
+                if self.seg.ops[u].kind == VIEW:
+                    stack.append(self.n_leaves + u)
+                elif u != write:
+                    found.append(u)
+        return found
+
+    def escapes(self, root: int) -> bool:
+        """Whether a value, or a view of it, is an output of the segment."""
+        stack = [root]
+        while stack:
+            slot = stack.pop()
+            if slot in self.outputs:
+                return True
+            stack.extend([self.n_leaves + u for u in self.users[slot] if self.seg.ops[u].kind == VIEW])
+        return False
+
+    def place_write(self, i: int) -> int:
+        """Decide how set node i is done; its level."""
+        refs = self.seg.refs[i]
+        base = self.slots(i)[0]
+        root = self.root(base)
+        value = self.n_leaves + refs[1] if 0 <= refs[1] < SCALARS else None
+        value_level = self.level[self.slots(i)[1]] if refs[1] < SCALARS else -1
+        region = S.region_shape(self.seg.moving[i][0])
+        direct = (value is not None and self.kind(value) == MAP and self.shape(value) == region and value not in self.outputs
+                  and self.users[value] == [i])
+        readers = self.readers(root, i)
+        mine = self.dead[root] if root < self.n_leaves else self.kind(root) != VIEW
+        in_place = mine and not self.escapes(root) and all(r < i for r in readers)
+        last_read = max([self.level[root], *[self.level[self.n_leaves + r] for r in readers if r < i]])
+        if direct and in_place:
+            if last_read < value_level or self.reads_alike(i, root, readers):
+                self.write[i] = ("inside", refs[1])
+                return value_level
+        if direct and self.level[root] < value_level and (not in_place or self.big(region, self.shape(base))):
+            self.write[i] = ("spare", refs[1])
+            return value_level
+        if in_place:
+            self.write[i] = ("copy inside", None)
+            return max(value_level, last_read) + 1
+        self.write[i] = ("copy", None)
+        return max(value_level, self.level[root]) + 1
+
+    def reads_alike(self, i: int, root: int, readers: list[int]) -> bool:
+        """Whether of the old value the writing kernel reads just the elements that it overwrites, in step, all others having
+        read it before. The kernel must have no other result: nothing may be read after the write."""
+        part = self.part[self.seg.refs[i][1]]
+        if len(self.members[part]) > 1 and any(self.seg.ops[m].kind == REDUCE for m in self.members[part]):
+            return False
+        level = part[0]
+        for u in readers:
+            if self.level[self.n_leaves + u] >= level:
+                through = [s for s in self.slots(u) if self.root(s) == root]
+                if self.part.get(u) != part or not all(self.is_region(s, i, root) for s in through):
+                    return False
+        return self.single_result(part, i)
+
+    def is_region(self, slot: int, i: int, root: int) -> bool:
+        """Whether a value is the view that write i replaces."""
+        node = slot - self.n_leaves
+        return (node >= 0 and self.seg.ops[node].name == "slice" and self.seg.moving[node] == self.seg.moving[i]
+                and self.slots(node)[0] == self.slots(i)[0] and self.slots(i)[0] == root)
+
+    def single_result(self, part: Any, i: int) -> bool:
+        """Whether what write i stores is the only thing that its kernel needs to store; no other may join then."""
+        mine = self.seg.refs[i][1]
+        inside = set(self.members[part])
+        for m in inside:
+            if m != mine and (self.n_leaves + m in self.outputs or any(u not in inside for u in self.users[self.n_leaves + m])):
+                return False
+        self.open_part[part[0], part[1]] = part[2] + 1
+        return True
+
+    @staticmethod
+    def big(region: tuple[int, ...], base: tuple[int, ...]) -> bool:
+        a = b = 1
+        for n in region:
+            a *= n
+        for n in base:
+            b *= n
+        return a * DIRECT_SHARE >= b
+
+    # --- steps -----------------------------------------------------------------------------------------------------------
+
+    def steps(self) -> list[Any]:
+        """All steps in order of level, then place."""
+        direct = {v: w for w, (mode, v) in self.write.items() if v is not None}
+        order: list[tuple[int, int, Any]] = []
+        for key, members in self.members.items():
+            order.append((key[0], min(members), self.kernel(members, direct)))
+        for i in range(self.n):
+            if not self.needed[i]:
+                continue
+            kind, level = self.seg.ops[i].kind, self.level[self.n_leaves + i]
+            if kind == SET and self.write[i][1] is None:
+                refs = self.seg.refs[i]
+                order.append((level, i, S.Write(i, self.n_leaves, self.slots(i)[0], refs[1], self.write[i][0] == "copy inside")))
+            elif kind == VIEW:
+                order.append((level, i, S.ViewStep(i, self.n_leaves, self.seg.ops[i], self.seg.static[i], self.seg.refs[i][0],
+                                                   self.n_leaves + i in self.outputs)))
+            elif kind == LIBRARY or kind == REDUCE and i not in self.part:
+                order.append((level, i, S.Library(i, self.n_leaves, self.seg.ops[i], self.seg.static[i], self.seg.refs[i])))
+        order.sort(key=lambda t: (t[0], isinstance(t[2], S.ViewStep), t[1]))
+        steps = [step for _, _, step in order]
+        self.forget(steps)
+        return steps
+
+    def kernel(self, members: list[int], direct: dict[int, int]) -> Any:
+        inside = set(members)
+        outs = []
+        for i in members:
+            slot = self.n_leaves + i
+            if i in direct:
+                w = direct[i]
+                outs.append((i, w, self.write[w][0] == "spare", self.slots(w)[0]))
+            elif slot in self.outputs or self.seg.ops[i].kind == REDUCE or any(u not in inside for u in self.users[slot]):
+                outs.append((i, None, False, None))
+        spec, ins, scalars = spec_of(self, members, [o[0] for o in outs])
+        targets = [S.Target(self.n_leaves + i, self.seg.dtypes[i], None if w is None else self.n_leaves + w, w, spare, base,
+                            self.seg.ops[i].kind == REDUCE) for i, w, spare, base in outs]
+        lone = len(outs) == 1 and not targets[0].reduced and targets[0].write is None
+        reusable = [s for s in ins if self.overwritable(s)] if lone else []
+        return S.KernelStep(kernel_of(spec), ins, scalars, targets, members[0], reusable, self.n_leaves)
+
+    def overwritable(self, slot: int) -> bool:
+        """Whether a value's memory is the segment's, and nothing but elementwise reads look at it."""
+        mine = self.dead[slot] if slot < self.n_leaves else self.kind(slot) in (MAP, LIBRARY)
+        return mine and slot not in self.outputs and all(self.seg.ops[u].kind == MAP for u in self.users[slot])
+
+    def forget(self, steps: list[Any]) -> None:
+        """Let each step drop the values of which it is the last reader; dying whole inputs may be overwritten by it."""
+        keep = set()
+        for o in self.outputs:
+            keep.add(o)
+        last: dict[int, Any] = {}
+        for step in steps:
+            for s in step.reads():
+                last[s] = step
+        for s, step in last.items():
+            if s not in keep:
+                step.drop.append(s)
+
+
+def make_plan(segment: Any, dead: tuple[bool, ...]) -> Plan:
+    planner = Planner(segment, dead)
+    planner.assign()
+    return Plan(planner.steps(), tuple([planner.n_leaves + o for o in segment.out]), planner.n_leaves, planner.n)

@@ -1,0 +1,193 @@
+"""The stream of recorded operations: where it is cut into segments, and when they run.
+
+Each node gets a local signature: op, static parameters, rank and dtype, and how far back its inputs were recorded; never a
+value, a size or a bound. When the last p signatures repeat the p before them, p is the period of a loop, and from then on one
+period is run at a time, when the next one has been recorded: by then the loop has rebound its names, and what is still
+held is really needed. Without a loop in sight the stream is cut at a place that its content decides, so that a program which
+comes by again is cut at the same place.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from ..config import config
+from ..graph.node import Node
+from ..graph.op import VIEW, current
+from .profile import profile
+from .segment import Segment, run_segment
+from .storage import held
+
+LEAF = -2
+CODES_KEPT = 1 << 16
+
+
+class Recorder:
+    """One stream; a lock makes it safe from many threads."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.nodes: list[Node] = []
+        self.signatures: list[int] = []
+        self.count = 0  # nodes recorded so far
+        self.first = 0  # index of the first pending one
+        self.bytes = 0
+        self.due = 0  # so many pending nodes run at the next settling: a loop was left
+        self.codes: dict[Any, int] = {}
+        self.codes_made = 0
+        self.search()
+
+    def search(self) -> None:
+        """Look for a loop from here on."""
+        self.last_seen: dict[int, int] = {}
+        self.candidate = self.matched = self.phase = 0
+        self.period: tuple[int, ...] = ()
+
+    def __call__(self, node: Node) -> None:
+        """Record a node."""
+        with self.lock:
+            index = node.index = self.count
+            self.count = index + 1
+            first = self.first
+            back = [index - a.index if a.index >= first else (LEAF if a.value is None else type(a.value)) for a in node.inputs]
+            what = (node.op, node.static, len(node.shape), node.dtype, *back)
+            signature = self.codes.get(what)
+            if signature is None:
+                signature = self.new_code(what)
+            node.signature = signature
+            i = len(self.nodes)
+            self.nodes.append(node)
+            self.signatures.append(signature)
+            period = self.period
+            if period:
+                if signature != period[self.phase % len(period)]:
+                    self.due = i
+                    self.search()
+                else:
+                    self.phase += 1
+            else:
+                self.look_back(i, signature)
+
+    def new_code(self, what: Any) -> int:
+        """A number for a local signature; equal numbers mean equal signatures."""
+        if len(self.codes) >= CODES_KEPT:
+            self.codes.clear()
+        self.codes_made += 1
+        code = self.codes[what] = self.codes_made
+        return code
+
+    def look_back(self, i: int, signature: int) -> None:
+        candidate, signatures = self.candidate, self.signatures
+        if candidate and i >= candidate and signatures[i - candidate] == signature:
+            self.matched += 1
+            if self.matched >= candidate:
+                self.period, self.phase = tuple(signatures[i + 1 - candidate:]), 0
+        else:
+            seen = self.last_seen.get(signature)
+            self.candidate = i - seen if seen is not None else 0
+            self.matched = 1 if self.candidate else 0
+        self.last_seen[signature] = i
+
+    def settle(self) -> None:
+        """After each operation, once its result is held: run what is due."""
+        with self.lock:
+            if self.due:
+                self.run(self.due)
+            period = len(self.period)
+            if period:
+                if self.phase >= period:
+                    self.phase -= period
+                    self.run(len(self.nodes) - period)
+            elif len(self.nodes) >= config.pending_nodes:
+                self.run(self.cut())
+                self.search()
+
+    def cut(self) -> int:
+        """Where to cut a long stream: at the smallest signature of its second half."""
+        half = len(self.signatures) // 2
+        later = self.signatures[half:]
+        return half + later.index(min(later)) + 1
+
+    def flush(self) -> None:
+        """Run everything that is pending."""
+        with self.lock:
+            if self.nodes:
+                self.run(len(self.nodes))
+                self.search()
+
+    def demand(self, node: Node) -> None:
+        """Compute a node. Raises what computing it raised."""
+        with self.lock:
+            if node.buffer is None and node.error is None:
+                if node.index >= self.first:
+                    if self.nodes:
+                        self.run(len(self.nodes), node)
+                        self.search()
+                if node.buffer is None and node.error is None:
+                    self.run_nodes(unrecorded(node), (), node)
+            if node.error is not None:
+                raise node.error
+
+    def run(self, n: int, wanted: Node | None = None) -> None:
+        """Run the first n pending operations."""
+        if n <= 0:
+            return
+        todo, later = self.nodes[:n], self.nodes[n:]
+        del self.nodes[:n], self.signatures[:n]
+        self.due = 0
+        self.first = todo[-1].index + 1
+        self.last_seen = {}
+        self.candidate = self.matched = 0
+        missing = self.missing(todo)
+        if missing:
+            todo = unrecorded(*todo)
+        self.run_nodes(todo, later, wanted)
+
+    def missing(self, todo: list[Node]) -> bool:
+        """Whether a node reads one that was dropped from the stream earlier, because nobody seemed to need it."""
+        first = todo[0].index
+        for node in todo:
+            for a in node.inputs:
+                if a.index < first and a.buffer is None and a.value is None:
+                    return True
+        return False
+
+    def run_nodes(self, todo: list[Node], later: Any, wanted: Node | None) -> None:
+        outputs = live(todo, later, wanted)
+        if not outputs:
+            return
+        segment = Segment(todo, outputs)
+        profile.segments += 1
+        profile.operations += len(todo)
+        todo.clear()
+        del todo, later
+        run_segment(segment)
+
+
+def live(todo: list[Node], later: Any, wanted: Node | None) -> list[Node]:
+    """The nodes whose values somebody needs after the segment, in order."""
+    used = {id(a) for node in later for a in node.inputs}
+    return [node for node in todo if node is wanted or id(node) in used or held(node) or node.trace and node.op.kind != VIEW]  # type: ignore[union-attr]
+
+
+def unrecorded(*wanted: Node) -> list[Node]:
+    """All that must be computed for these nodes, inputs first. Iterative."""
+    order: list[Node] = []
+    done: set[int] = set()
+    stack = [(n, False) for n in reversed(wanted)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            order.append(node)
+            continue
+        if id(node) in done or node.buffer is not None or node.value is not None:
+            continue
+        done.add(id(node))
+        stack.append((node, True))
+        stack.extend([(a, False) for a in reversed(node.inputs)])
+    return order
+
+
+recorder = Recorder()
+current.__class__.sink = recorder

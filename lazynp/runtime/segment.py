@@ -1,0 +1,108 @@
+"""A segment: a run of recorded operations, as structure (the key of a plan) and as values (what the plan runs on).
+
+Whether a leaf's buffer may be overwritten is asked of a weak reference, after the segment has let go of its own.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from ..graph.node import BORROWED, Node
+from .planner import Plan, make_plan
+from .profile import profile
+from .steps import SCALARS
+
+PLANS_KEPT = 4096
+exact_plans: dict[Any, Plan] = {}
+plans: dict[Any, Plan] = {}
+
+
+class Segment:
+    """What is about to run.
+
+    Attributes:
+        ops, static, dtypes, weak: structure of the nodes, in order.
+        refs: for each node its inputs: node n is n, leaf k is ~k, scalar j is SCALARS + j.
+        moving, shapes: of the nodes; what may differ from one run of a plan to the next.
+        buffers: the leaves' values. borrowed: which of them belong to others. scalars: Python and NumPy scalars.
+        outputs: nodes that get a buffer; out: their positions.
+    """
+
+    __slots__ = ("ops", "static", "dtypes", "weak", "refs", "buffers", "borrowed", "scalars", "moving", "shapes", "outputs",
+                 "out", "key", "leaves", "sites")
+
+    def __init__(self, nodes: list[Node], outputs: list[Node]) -> None:
+        place: dict[int, int] = {}
+        leaves: list[Node] = []
+        scalars: list[Any] = []
+        refs: list[tuple[int, ...]] = []
+        for i, node in enumerate(nodes):
+            mine = []
+            for a in node.inputs:
+                at = place.get(id(a))
+                if at is None:
+                    if a.value is not None:
+                        at = SCALARS + len(scalars)
+                        scalars.append(a.value)
+                    else:
+                        at = place[id(a)] = ~len(leaves)
+                        leaves.append(a)
+                mine.append(at)
+            refs.append(tuple(mine))
+            place[id(node)] = i
+        self.ops, self.static = [n.op for n in nodes], [n.static for n in nodes]
+        self.dtypes, self.weak = [n.dtype for n in nodes], [n.weak for n in nodes]
+        self.refs, self.leaves, self.scalars = refs, leaves, scalars
+        self.buffers = [n.buffer for n in leaves]
+        self.borrowed = tuple([n.index == BORROWED for n in leaves])
+        self.moving, self.shapes = [n.moving for n in nodes], [n.shape for n in nodes]
+        self.outputs, self.out = outputs, tuple([place[id(n)] for n in outputs])
+        self.sites = [n.site for n in nodes]
+        self.key = (tuple([n.signature for n in nodes]), tuple(refs), self.out, self.borrowed)
+
+    def structure(self) -> Any:
+        """Sizes and bounds up to renaming: which are equal, which are 0 or 1."""
+        names: dict[Any, int] = {0: 0, 1: 1}
+        sizes = [tuple([names.setdefault(d, len(names)) for d in shape])
+                 for shape in (*[b.shape for b in self.buffers], *self.shapes)]
+        same: dict[Any, int] = {}
+        return (tuple(sizes), tuple([same.setdefault(m, len(same)) for m in self.moving]),
+                tuple([(b.dtype, b.flags.c_contiguous) for b in self.buffers]),
+                tuple([s.dtype if hasattr(s, "dtype") else type(s) for s in self.scalars]))
+
+
+def plan_of(segment: Segment, dead: tuple[bool, ...]) -> Plan:
+    """The plan for a segment whose leaves are dead or not: by sizes at once, else by structure, else made anew."""
+    exact = (segment.key, tuple(segment.shapes), tuple(segment.moving), dead,
+             tuple([(b.dtype, b.shape, b.strides) for b in segment.buffers]),
+             tuple([s.dtype if hasattr(s, "dtype") else type(s) for s in segment.scalars]))
+    plan = exact_plans.get(exact)
+    if plan is None:
+        key = (segment.key, segment.structure(), dead)
+        plan = plans.get(key)
+        if plan is None:
+            if len(plans) >= PLANS_KEPT:
+                plans.clear()
+            plan = plans[key] = make_plan(segment, dead)
+            profile.plans += 1
+        if len(exact_plans) >= PLANS_KEPT:
+            exact_plans.clear()
+        exact_plans[exact] = plan
+    return plan
+
+
+def run_segment(segment: Segment) -> None:
+    """Run it, and give its outputs their buffers. The caller holds none of the nodes but through `segment`."""
+    outputs, buffers = segment.outputs, segment.buffers
+    for node in outputs:
+        if not node.trace:
+            node.inputs = ()
+    if outputs:
+        del node
+    refs = [weakref.ref(n) for n in segment.leaves]
+    segment.leaves = []
+    dead = tuple([ref() is None and not b for ref, b in zip(refs, segment.borrowed)])
+    plan = plan_of(segment, dead)
+    segment.buffers = []
+    plan.run(segment, buffers, outputs)

@@ -1,0 +1,71 @@
+"""From the nodes of a kernel to its `KernelSpec`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..graph.aval import Aval
+from ..graph.kernel import Instr, KernelSpec
+from ..ops.elementwise import ufuncs
+from ..ops.family import loop_dtypes, resolution_key
+from .steps import SCALARS
+
+KERNEL_REDUCTIONS = frozenset({"add.reduce", "multiply.reduce", "minimum.reduce", "maximum.reduce", "logical_and.reduce", "logical_or.reduce"})
+SCALAR_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
+
+
+def spec_of(planner: Any, members: list[int], outs: list[int]) -> tuple[KernelSpec, list[int], list[int]]:
+    """The spec of a kernel of these nodes with these results; the slots of its inputs and the numbers of its scalars."""
+    seg = planner.seg
+    inside = set(members)
+    ins: list[int] = []
+    scalars: list[int] = []
+    for i in members:
+        for r in seg.refs[i]:
+            if r >= SCALARS:
+                scalars.append(r - SCALARS)
+            elif r not in inside:
+                slot = ~r if r < 0 else planner.n_leaves + r
+                if slot not in ins:
+                    ins.append(slot)
+    number = {i: len(ins) + len(scalars) + k for k, i in enumerate(members)}
+    scalar_dtypes: list[Any] = [None] * len(scalars)
+    body = []
+    for i in members:
+        avals, args = [], []
+        for r in seg.refs[i]:
+            if r >= SCALARS:
+                value = seg.scalars[r - SCALARS]
+                weak = type(value) in (int, float, complex)
+                avals.append(Aval((), SCALAR_DTYPES.get(type(value)) or value.dtype, weak))
+                args.append(len(ins) + scalars.index(r - SCALARS))
+            else:
+                slot = ~r if r < 0 else planner.n_leaves + r
+                avals.append(Aval((), seg.buffers[slot].dtype if r < 0 else seg.dtypes[r], r >= 0 and seg.weak[r]))
+                args.append(number[r] if r in inside else ins.index(slot))
+        body.append(instruction(seg, i, avals, args, members))
+        for r, dtype in zip(seg.refs[i], body[-1].loop):
+            if r >= SCALARS:
+                scalar_dtypes[scalars.index(r - SCALARS)] = dtype
+    in_dtypes = [(seg.buffers[s].dtype if s < planner.n_leaves else seg.dtypes[s - planner.n_leaves]).name for s in ins]
+    ndim = len(seg.shapes[members[0]])
+    return KernelSpec(tuple(in_dtypes), tuple(scalar_dtypes), tuple(body), tuple([number[i] for i in outs]), ndim), ins, scalars
+
+
+def instruction(seg: Any, i: int, avals: list[Aval], args: list[int], members: list[int]) -> Instr:
+    op, static, dtype = seg.ops[i], seg.static[i], seg.dtypes[i]
+    if op.kind == "reduce":
+        params = dict(zip(op.static, static))
+        axes = params["axes"]
+        return Instr("reduce", tuple(args), (dtype.name,), dtype.name, (op.name.removesuffix(".reduce"), axes))
+    if op.name in ufuncs and hasattr(np, op.name):
+        loop = loop_dtypes(getattr(np, op.name), tuple([resolution_key(a) for a in avals]))
+        return Instr(op.name, tuple(args), tuple([d.name for d in loop[: len(args)]]), dtype.name, ())
+    if op.name == "cast":
+        return Instr("cast", tuple(args), (avals[0].dtype.name,), dtype.name, ())
+    if op.name == "where":
+        return Instr("where", tuple(args), ("bool", dtype.name, dtype.name), dtype.name, ())
+    loop_names = tuple([dtype.name if a.weak else a.dtype.name for a in avals])
+    return Instr(op.name, tuple(args), loop_names, dtype.name, tuple(static))

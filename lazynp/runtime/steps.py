@@ -1,0 +1,251 @@
+"""What a plan does, on the host: views, kernels, writes into regions, library calls, over an environment of NumPy arrays."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..graph.op import Op
+from ..ops.shape import as_index, key_shape
+from .kernels import Kernel
+from .pool import pool
+from .profile import profile
+
+SCALARS = 1 << 40
+region_shape = key_shape
+
+
+class Failure:
+    """In place of a value that could not be computed."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+class Environment:
+    """The arrays of one run: leaves, then nodes; and what may differ between runs."""
+
+    __slots__ = ("values", "scalars", "moving", "shapes", "sites")
+
+    def __init__(self, segment: Any, buffers: list[Any], n_nodes: int) -> None:
+        self.values: list[Any] = [*buffers, *[None] * n_nodes]
+        buffers.clear()
+        self.scalars, self.moving, self.shapes, self.sites = segment.scalars, segment.moving, segment.shapes, segment.sites
+
+
+class Step:
+    """One thing to do. `drop`: slots of which it is the last reader."""
+
+    drop: list[int]
+
+    def run(self, env: Environment) -> None:
+        raise NotImplementedError
+
+    def reads(self) -> list[int]:
+        raise NotImplementedError
+
+    def writes(self) -> list[int]:
+        raise NotImplementedError
+
+
+def fail(step: Step, env: Environment, error: BaseException) -> None:
+    """Note the error in place of what a step would have made."""
+    for s in step.writes():
+        env.values[s] = Failure(error)
+
+
+def run_if_possible(step: Step, env: Environment) -> None:
+    """Run a step unless something it reads has failed."""
+    for s in step.reads():
+        if type(env.values[s]) is Failure:
+            fail(step, env, env.values[s].error)
+            return
+    try:
+        step.run(env)
+    except Exception as error:
+        fail(step, env, error)
+
+
+class ViewStep(Step):
+    """A view of a value; a copy where the view itself is wanted."""
+
+    def __init__(self, i: int, n_leaves: int, op: Op, static: tuple[Any, ...], ref: int, wanted: bool) -> None:
+        self.i, self.at, self.op, self.wanted, self.ref = i, n_leaves + i, op, wanted, ref
+        self.source = None if ref >= SCALARS else ~ref if ref < 0 else n_leaves + ref
+        self.static = dict(zip(op.static, static))
+        self.drop = []
+
+    def run(self, env: Environment) -> None:
+        values = env.values
+        x = env.scalars[self.ref - SCALARS] if self.source is None else values[self.source]
+        if self.op.name == "slice":
+            view = x[(*as_index(env.moving[self.i][0]), ...)]
+        else:
+            view = self.op.lower(np, x, **self.static, **dict(zip(self.op.moving, env.moving[self.i])))
+        if self.wanted:
+            fresh = pool.empty(view.shape, view.dtype)
+            np.copyto(fresh, view)
+            view = fresh
+        values[self.at] = view
+        for s in self.drop:
+            values[s] = None
+
+    def reads(self) -> list[int]:
+        return [] if self.source is None else [self.source]
+
+    def writes(self) -> list[int]:
+        return [self.at]
+
+
+class Library(Step):
+    """Anything that is one call."""
+
+    def __init__(self, i: int, n_leaves: int, op: Op, static: tuple[Any, ...], refs: tuple[int, ...]) -> None:
+        self.i, self.at, self.op, self.refs = i, n_leaves + i, op, refs
+        self.inputs = [None if r >= SCALARS else ~r if r < 0 else n_leaves + r for r in refs]
+        self.static = dict(zip(op.static, static))
+        self.drop = []
+
+    def run(self, env: Environment) -> None:
+        values = env.values
+        args = [env.scalars[r - SCALARS] if s is None else values[s] for r, s in zip(self.refs, self.inputs)]
+        params = {**self.static, **dict(zip(self.op.moving, env.moving[self.i]))}
+        profile.library += 1
+        with np.errstate(all="ignore"):
+            try:
+                value = self.op.lower(np, *args, **params)
+            except Exception as error:
+                site = env.sites[self.i]
+                if site is not None:
+                    error.add_note(f"recorded at {site[0]}:{site[1]}")
+                raise
+        values[self.at] = own(value, args)
+        for s in self.drop:
+            values[s] = None
+
+    def reads(self) -> list[int]:
+        return [s for s in self.inputs if s is not None]
+
+    def writes(self) -> list[int]:
+        return [self.at]
+
+
+def own(value: Any, args: list[Any]) -> Any:
+    """A result that shares no memory with the inputs, as a C-contiguous array."""
+    if type(value) is tuple or type(value) is list:
+        return tuple([own(v, args) for v in value])
+    value = np.asarray(value)
+    if not value.flags.c_contiguous:
+        return np.ascontiguousarray(value)
+    if value.base is not None or any(value is a for a in args):
+        if any(np.may_share_memory(value, a) for a in args if type(a) is np.ndarray):
+            return value.copy()
+    return value
+
+
+class Write(Step):
+    """base with a region replaced by a value that is there: in the base's buffer, or in a new one."""
+
+    def __init__(self, i: int, n_leaves: int, base: int, ref: int, inside: bool) -> None:
+        self.i, self.at, self.base, self.ref, self.inside = i, n_leaves + i, base, ref, inside
+        self.value = None if ref >= SCALARS else ~ref if ref < 0 else n_leaves + ref
+        self.drop = []
+
+    def run(self, env: Environment) -> None:
+        values = env.values
+        target = values[self.base]
+        key = env.moving[self.i][0]
+        value = env.scalars[self.ref - SCALARS] if self.value is None else values[self.value]
+        if not self.inside:
+            target = copy_rest(target, key)
+        np.copyto(target[(*as_index(key), ...)], value)
+        values[self.at] = target
+        for s in self.drop:
+            values[s] = None
+
+    def reads(self) -> list[int]:
+        return [self.base] if self.value is None else [self.base, self.value]
+
+    def writes(self) -> list[int]:
+        return [self.at]
+
+
+def copy_rest(base: np.ndarray, key: Any) -> np.ndarray:
+    """A new array with base's elements outside the region of a key; those inside are not set."""
+    out = pool.empty(base.shape, base.dtype)
+    region: list[slice] = []
+    axis = 0
+    for k in key:
+        if k is None:
+            continue
+        start, count, step = (k, 1, 1) if type(k) is int else k
+        if step != 1 and count > 1:
+            region.append(slice(0, 0))
+            start = count = 0
+        before = (*region, slice(0, start))
+        after = (*region, slice(start + count, None))
+        out[before] = base[before]
+        out[after] = base[after]
+        region.append(slice(start, start + count))
+        axis += 1
+    return out
+
+
+class Target(NamedTuple):
+    """Where a kernel's result goes: a new array, or a region of a base, in its buffer or (spare) in a new one."""
+
+    at: int
+    dtype: Any
+    write: int | None  # slot of the write
+    node: int | None  # its node
+    spare: bool
+    base: int | None
+    reduced: bool
+
+
+class KernelStep(Step):
+    """A kernel on arrays of the environment."""
+
+    def __init__(self, kernel: Kernel, ins: list[int], scalars: list[int], targets: list[Target], space: int,
+                 reusable: list[int], n_leaves: int) -> None:
+        self.kernel, self.ins, self.scalars, self.targets, self.space = kernel, ins, scalars, targets, space
+        self.reusable, self.n_leaves = reusable, n_leaves
+        self.drop = []
+
+    def run(self, env: Environment) -> None:
+        values = env.values
+        shape = env.shapes[self.space]
+        ins = [values[s] for s in self.ins]
+        outs = []
+        for t in self.targets:
+            if t.write is None:
+                out_shape = env.shapes[t.at - self.n_leaves] if t.reduced else shape
+                out = self.takeover(values, shape, t.dtype) if self.reusable else None
+                out = values[t.at] = pool.empty(out_shape, t.dtype) if out is None else out
+            else:
+                key = env.moving[t.node][0]
+                base = values[t.base]
+                if t.spare:
+                    base = copy_rest(base, key)
+                values[t.write] = base
+                out = base[(*as_index(key), ...)]
+            outs.append(out)
+        self.kernel.run(ins, [env.scalars[s] for s in self.scalars], outs, shape)
+        for s in self.drop:
+            values[s] = None
+
+    def takeover(self, values: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+        """The array of an input that nobody reads after this, if the result fits it."""
+        for s in self.reusable:
+            if s in self.drop:
+                x = values[s]
+                if x.shape == shape and x.dtype == dtype and x.flags.c_contiguous and x.flags.writeable:
+                    return x
+        return None
+
+    def reads(self) -> list[int]:
+        return [*self.ins, *[t.base for t in self.targets if t.base is not None]]
+
+    def writes(self) -> list[int]:
+        return [t.at if t.write is None else t.write for t in self.targets]

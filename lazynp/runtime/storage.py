@@ -1,0 +1,102 @@
+"""What all arrays that share memory share: one value, known or pending, and who may write to it.
+
+A handle caches a NumPy view of the buffer, and takes it as current while its `_b` is the storage's `buf`. So a pending write
+invalidates every handle by setting one slot.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from ..graph.node import Node, leaf
+
+
+class Rare:
+    """What few storages need.
+
+    Attributes:
+        pin: the buffer cannot be exchanged, since views of it exist that only NumPy can express. Writes happen at once.
+        shared: somebody outside has the memory; reads take a snapshot.
+        mask: for a deferred boolean selection, the node of the mask.
+    """
+
+    __slots__ = ("pin", "shared", "mask")
+
+    def __init__(self, pin: bool = False, shared: bool = False, mask: Node | None = None) -> None:
+        self.pin, self.shared, self.mask = pin, shared, mask
+
+
+class Storage:
+    """A value and its readers.
+
+    Attributes:
+        buf: the NumPy array that holds the value, C-contiguous unless pinned; None while the value is pending.
+        free: whether buf may be written this moment: nobody else can see it. Cleared by whoever records a read.
+        node: the value in the graph: pending, or a leaf for buf; None while nothing was recorded from it.
+        reads: view -> node that reads it from `node`, since the last write.
+        rare: see `Rare`; None for most.
+    """
+
+    __slots__ = ("buf", "free", "node", "reads", "rare", "__weakref__")
+
+    def __init__(self, buf: Any = None) -> None:
+        self.buf, self.free, self.rare = buf, True, None
+        self.node: Node | None = None
+        self.reads: dict[Any, Node] | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.buf.shape if self.buf is not None else self.node.shape  # type: ignore[union-attr]
+
+    @property
+    def dtype(self) -> Any:
+        return self.buf.dtype if self.buf is not None else self.node.dtype  # type: ignore[union-attr]
+
+    def hold(self, node: Node) -> None:
+        """Make node this storage's value."""
+        self.node, self.buf, self.free, self.reads = node, None, False, None
+        ref = weakref.ref(self)
+        node.holder = ref if node.holder is None else (node.holder, ref)
+
+    def graph(self) -> Node:
+        """The node of the value; from now on the buffer has a reader."""
+        node = self.node
+        if node is None:
+            buf = self.buf
+            if self.rare is not None and self.rare.shared:
+                buf = buf.copy()
+                return leaf(buf.shape, buf.dtype, buf)
+            node = self.node = leaf(buf.shape, buf.dtype, buf)
+        self.free = False
+        return node
+
+    def release(self) -> bool:
+        """Try to become free: True if nobody but this storage has the value any more."""
+        if self.free or self.node is None:
+            self.free = True
+            return True
+        if self.buf is None or self.node.trace:
+            return False
+        ref, buf = weakref.ref(self.node), self.buf
+        self.node = self.reads = None
+        node = ref()
+        if node is not None:
+            self.node = node
+            return False
+        self.free, self.buf = True, buf
+        return True
+
+
+def held(node: Node) -> bool:
+    """Whether a storage still has node as its value."""
+    holder = node.holder
+    while type(holder) is tuple:
+        holder, last = holder
+        storage = last()
+        if storage is not None and storage.node is node:
+            return True
+    if holder is None:
+        return False
+    storage = holder()
+    return storage is not None and storage.node is node
