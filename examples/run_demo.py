@@ -206,9 +206,9 @@ def measure(name: str, scale: str, engine: str, env: dict, folder: Path, exact: 
 
 
 HEADER = f"""\
-{"":20s}{"":>9s}{"":>6s} |  total, seconds        | steady state, seconds  | first process  | second process
-{"program":20s}{"size":>9s}{"steps":>6s} | NumPy   first  second  | NumPy  lazynp   ratio  | plans compiles | compiled/interpreted"""
-HEADER += "   hits  host | result"
+{"":35s} |  total, seconds        | steady state, seconds  | first process  | second process
+{"program":20s}{"size":>9s}{"steps":>6s} | NumPy   first  second  | NumPy  lazynp   ratio  | plans compiles \
+| compiled/interpreted   hits  host | result"""
 
 
 def counted(number: object) -> str:
@@ -234,7 +234,11 @@ def verdict(entries: list[dict], seconds: float, what: str) -> str:
     """What the user just saw: which bounds were missed, and one sentence."""
     lines = []
     late = [e["program"] for e in entries if e["total"]["first"] > 1.2 * e["total"]["numpy"] + 1.0]
-    slow = [e["program"] for e in entries if e["total"]["second"] > 1.05 * e["total"]["numpy"] and e["total"]["numpy"] >= 1.0]
+    slow = [
+        e["program"]
+        for e in entries
+        if e["total"]["second"] > 1.05 * e["total"]["numpy"] and e["total"]["numpy"] >= 1.0
+    ]
     below = [e["program"] for e in entries if e["ratio"] < 0.9]
     lines.append(f"first run over 1.2 x NumPy's total plus one second: {', '.join(late) or 'none'}")
     lines.append(f"second process over 1.05 x NumPy's total of a second or more: {', '.join(slow) or 'none'}")
@@ -242,10 +246,11 @@ def verdict(entries: list[dict], seconds: float, what: str) -> str:
     ratios = [e["ratio"] for e in entries]
     agree = sum(e["ok"] for e in entries)
     results = "with the same results" if agree == len(entries) else f"of which ONLY {agree} gave the same results"
+    mean, least, most = statistics.geometric_mean(ratios), min(ratios), max(ratios)
     lines.append(
-        f"You just saw {len(entries)} programs in plain NumPy text run unchanged on {what} in {seconds / 60:.1f} minutes, "
-        f"{results}, {statistics.geometric_mean(ratios):.2f} times as fast as NumPy in the steady state (geometric mean; "
-        f"from {min(ratios):.2f} to {max(ratios):.2f})."
+        f"You just saw {len(entries)} programs in plain NumPy text run unchanged on {what}"
+        f" in {seconds / 60:.1f} minutes, {results}, {mean:.2f} times as fast as NumPy once hot "
+        f"(geometric mean; from {least:.2f} to {most:.2f})."
     )
     return "\n".join(lines)
 

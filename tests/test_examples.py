@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 import scipy.stats
@@ -37,6 +38,7 @@ def python(*arguments: str, **env: str) -> str:
         capture_output=True,
         text=True,
         timeout=300,
+        check=False,
     )
     assert process.returncode == 0, process.stderr
     return process.stdout
@@ -158,3 +160,31 @@ def test_the_demo_measures_numpy_against_itself(tmp_path: Path) -> None:
         assert entry["agreement"] == "bit-equal"
         assert entry["total"]["numpy"] > entry["run"]["numpy"] > 0
         assert len(entry["rounds"]["numpy"]) == len(entry["rounds"]["lazynp"]) >= run_demo.MIN_ROUNDS
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "heat",
+        "jacobi",
+        "burgers",
+        "driven_wave",
+        "black_scholes",
+        "nbody",
+        "mandelbrot",
+        "kmeans",
+        "logistic_regression",
+    ],
+)
+def test_the_jax_version_does_the_same_work(name: str) -> None:
+    """The benchmarks compare lazynp with these, so they have to compute what the programs compute."""
+    sys.path.insert(0, str(EXAMPLES.parent / "asv_bench"))
+    program = importlib.import_module(name)
+    with jax.enable_x64(True):
+        compute = importlib.import_module("jax_programs").COMPUTE[name]
+        arrays = [jax.numpy.array(array) for array in program.inputs(program.SIZES["test"])]
+        got = {key: np.asarray(value) for key, value in compute(program.STEPS["test"], *arrays).items()}
+    for key, value in got.items():
+        want = expected(name, "test")[key]
+        # XLA reorders sums and contracts multiplications with additions.
+        np.testing.assert_allclose(value, want, rtol=1e-6, atol=1e-9)

@@ -36,6 +36,7 @@ except ImportError:  # no file locks: processes may compile the same kernel twic
     fcntl = None  # type: ignore[assignment]
 
 CODEGEN = "1"  # raise it when the generated code changes its meaning
+NOWHERE = "-"  # the folder of a cache that keeps nothing
 LEFTOVER = 3600.0  # seconds after which temporary and lock files of dead processes are removed
 
 
@@ -114,11 +115,11 @@ class Artifacts:
     """The cache in one folder. All methods are safe to call from any thread and process, and none raises for I/O."""
 
     def __init__(self, folder: str | None = None, limit: int | None = None) -> None:
+        self._warned = folder == NOWHERE
         self.folder = os.path.abspath(folder or config.cache_dir or default_folder())
         self.limit = config.cache_bytes if limit is None else limit
-        self.usable = self._open()
+        self.usable = folder != NOWHERE and self._open()
         self._stored = 0  # bytes written since the size was last checked
-        self._warned = False
 
     def _open(self) -> bool:
         try:

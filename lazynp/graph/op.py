@@ -89,9 +89,16 @@ _avals: dict[Any, Any] = {}
 AVALS_KEPT = 16384
 
 
+def describe(n: Node) -> Any:
+    """What an abstract rule can see of an input."""
+    if n.value is not None and n.weak:
+        return n.scalar_type
+    return (n.shape, n.dtype, n.weak) if n.dtype is not None else n.outs
+
+
 def make(op: Op, inputs: tuple[Node, ...], static: tuple[Any, ...] = (), moving: tuple[Any, ...] = ()) -> Node:
     """A node, with its abstract value worked out (or remembered), told to the recorder."""
-    key = (op, static, moving, *[(n.shape, n.dtype, n.weak) if n.op is not None or not n.weak else n.scalar_type for n in inputs])
+    key = (op, static, moving, *[describe(n) for n in inputs])
     try:
         aval = _avals.get(key)
     except TypeError:
@@ -129,7 +136,20 @@ def pick_abstract(source: tuple[Aval, ...], *, i: int) -> Aval:
     return source[i]
 
 
-pick = Op("pick", LIBRARY, pick_abstract, lambda xp, x, *, i: x[i], static=("i",), doc="One of several results.")
+def pick_jvp(tangents: Sequence[Any], out: Node, source: Node, *, i: int) -> Any:
+    return None if tangents[0] is None else tangents[0][i]
+
+
+def pick_transpose(ct: Node, source: tuple[Aval, ...], *, i: int) -> tuple[Any]:
+    return (tuple([ct if k == i else None for k in range(len(source))]),)
+
+
+def pick_batch(inputs: Sequence[Node], axes: Sequence[int | None], *, i: int) -> tuple[Node, int | None]:
+    return pick(inputs[0], i=i), axes[0]
+
+
+pick = Op("pick", LIBRARY, pick_abstract, lambda xp, x, *, i: x[i], static=("i",), jvp=pick_jvp, transpose=pick_transpose,
+          batch=pick_batch, doc="One of several results.")
 
 
 def results(node: Node) -> tuple[Node, ...]:

@@ -88,6 +88,8 @@ class ndarray:
         """The node of the value as it is now."""
         s = self._s
         view = self._v
+        if s.rare is not None and s.rare.mask is not None:
+            demand(s)
         if view is None:
             return s.graph()
         if view is HOST_VIEW:
@@ -118,6 +120,8 @@ class ndarray:
         s = self._s
         if self._b is s.buf:
             return self._h
+        if s.rare is not None and s.rare.mask is not None:
+            return self._host()
         if s.buf is not None and not s.buf.flags.c_contiguous:
             return self._host()
         return layout(s.shape, self._view(), s.dtype)
@@ -164,6 +168,9 @@ class ndarray:
         return shape[0]
 
 
+settle_selection: Any = None  # supplied by `masked`, which needs handles
+
+
 def method(function: Any) -> Any:
     """Make a function a method of `ndarray`, under its name."""
     setattr(ndarray, function.__name__, function)
@@ -172,6 +179,9 @@ def method(function: Any) -> Any:
 
 def demand(storage: Storage) -> Any:
     """Compute a pending storage; its buffer."""
+    if storage.rare is not None and storage.rare.mask is not None:
+        settle_selection(storage)
+        return storage.buf
     node = storage.node
     assert node is not None
     if node.buffer is None:

@@ -16,13 +16,21 @@ import numpy
 from ..config import config
 from ..runtime.profile import profile
 from ..runtime.views import TRANSPOSE
-from .array import HOST_VIEW, is_native, ndarray, new_handle, wrap
+from .array import HOST_VIEW, borrow, is_native, ndarray, new_handle, wrap
 
 INTERNAL = (str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(numpy.__file__).parent), "<frozen")
 SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *numpy._core.numerictypes.sctypeDict.values()})
-PLAIN = SCALARS | {type(None), type(numpy.dtype(float)), type(numpy._globals._NoValue), type, type(Ellipsis)}
+PLAIN = SCALARS | {type(None), type(numpy.dtype(float)), type(numpy._globals._NoValue), type(Ellipsis)}
 SUBCLASS: Any = object()  # the `_b` of a subclass's handle: never a buffer, so that every fast path is left at its first test
-MAX_LEADING = 64
+
+
+class Theirs:
+    """A NumPy array of somebody else's among the arguments: what shows its memory is borrowed."""
+
+    __slots__ = ("_h",)
+
+    def __init__(self, array: numpy.ndarray) -> None:
+        self._h = array
 
 
 class HostFallbackError(RuntimeError):
@@ -56,7 +64,9 @@ def note_large(name: str, ours: list[Any]) -> None:
 def to_host(x: Any, ours: list[Any]) -> Any:
     """What NumPy gets for an argument, to read at once. Appends the arrays of ours in it to `ours`."""
     kind = type(x)
-    if kind in PLAIN:
+    if kind in PLAIN or x is None:
+        return x
+    if kind is type:
         return numpy.ndarray if x is ndarray else x
     if isinstance(x, ndarray):
         ours.append(x)
@@ -69,6 +79,9 @@ def to_host(x: Any, ours: list[Any]) -> Any:
         return {k: to_host(v, ours) for k, v in x.items()}
     if kind is slice:
         return slice(to_host(x.start, ours), to_host(x.stop, ours), to_host(x.step, ours))
+    if isinstance(x, numpy.ndarray):
+        ours.append(Theirs(x))
+        return x
     host = getattr(kind, "_to_host", None)
     return x if host is None else host(x)
 
@@ -96,6 +109,8 @@ def fresh(array: numpy.ndarray) -> ndarray:
 def part_of(x: Any, part: numpy.ndarray) -> ndarray:
     """A handle on a view that NumPy made of x's memory."""
     before = x._h
+    if type(x) is Theirs:
+        return borrow(part)
     s = x._s
     old = s.buf
     now = x._pin()
@@ -116,6 +131,14 @@ def rebased(part: numpy.ndarray, old: numpy.ndarray, new: numpy.ndarray) -> nump
     return moved
 
 
+def owned(value: numpy.ndarray) -> bool:
+    """Whether the memory is NumPy's own, not some other object's."""
+    base = value.base
+    while isinstance(base, numpy.ndarray):
+        base = base.base
+    return base is None
+
+
 def home(value: Any, ours: list[Any]) -> Any:
     """What the user gets for NumPy's result, of any structure."""
     kind = type(value)
@@ -123,14 +146,14 @@ def home(value: Any, ours: list[Any]) -> Any:
         if value.base is None:
             for x in ours:
                 if x._h is value:
-                    return x
+                    return x if type(x) is not Theirs else borrow(value)
             return fresh(value)
         for x in ours:
             if x._h is value:
-                return x
+                return x if type(x) is not Theirs else borrow(value)
             if numpy.may_share_memory(value, x._h):
                 return part_of(x, value)
-        return fresh(value)
+        return fresh(value) if owned(value) else borrow(value)
     if kind in SCALARS:
         return value
     if kind is tuple or kind is list:

@@ -12,13 +12,13 @@ import numpy
 
 from ..config import config
 from ..graph.node import Node, leaf
-from ..ops.elementwise import where
 from ..ops.shape import broadcast_to, reshape
 from ..runtime.recorder import recorder
 from ..runtime.views import INDEX, derive
 from .array import HOST_VIEW, adopt, is_native, method, ndarray, new_handle
 from .index import is_plain, normalize
-from .record import PYTHON_SCALARS, as_node, cast_node
+from .masked import select, selection_of, write_selection
+from .record import PYTHON_SCALARS, as_node, cast_node, known_small
 
 FULL_INT = (int, numpy.integer)
 
@@ -102,12 +102,23 @@ def advanced_getitem(self: ndarray, key: Any) -> Any:
         key = plain_key(key)
         if is_plain(key):
             return self[key]
+    if is_own_mask(self, key) and is_native(self._s.dtype) and (self._s.rare is None or not self._s.rare.pin):
+        return select(self, key)
     part = self._host()[host_key(key)]
     if type(part) is not numpy.ndarray:
         return part
     if part.base is not None and numpy.may_share_memory(part, self._h):
         return pinned_part(self, part)
     return adopt(part if part.base is None else part.copy())
+
+
+def is_own_mask(self: ndarray, key: Any) -> bool:
+    """Whether a key is a boolean array of self's shape, and the two not so small that NumPy does it at once."""
+    if type(key) is not ndarray or key.dtype != bool or not key.ndim:
+        return False
+    if known_small(self) and known_small(key):
+        return False
+    return selection_of(key) is None and selection_of(self) is None and key.shape == self.shape
 
 
 def pinned_part(self: ndarray, part: numpy.ndarray) -> ndarray:
@@ -146,7 +157,7 @@ def general_setitem(self: ndarray, key: Any, value: Any) -> None:
         if s.buf is not None and eager_write(self, normal, value):
             return host_setitem(self, key, value)
         return record_set(self, normal, value)
-    if type(key) is ndarray and key.dtype == bool and key.shape == self.shape and masked_set(self, key, value):
+    if is_own_mask(self, key) and write_selection(self, key, value):
         return None
     return host_setitem(self, key, value)
 
@@ -233,23 +244,3 @@ def slice_of(k: tuple[int, int, int]) -> slice:
     start, count, step = k
     stop = start + count * step
     return slice(start, stop if stop >= 0 else None, step) if count else slice(0, 0)
-
-
-def masked_set(self: ndarray, mask: ndarray, value: Any) -> bool:
-    """`a[mask] = value` as a select, where value is a scalar or was itself selected by the same mask."""
-    s = self._s
-    node = as_node(value) if type(value) is not ndarray else None
-    if s.buf is not None and s.buf.size <= config.limit and mask._b is mask._s.buf:
-        return False
-    if node is None or node.shape != () or node.dtype.kind == "c" and s.dtype.kind != "c":
-        return False
-    scalar = numpy.empty((), s.dtype)
-    scalar[()] = node.value
-    base = s.graph()
-    view = self._view()
-    old = base if view is None else view.read(base)
-    new = where(mask._node(), Node.of_scalar(scalar[()]), old)
-    s.hold(new if view is None else view.write(base, new))
-    del base, old, new, node
-    recorder.settle()
-    return True

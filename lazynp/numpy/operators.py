@@ -14,7 +14,7 @@ from ..graph.node import Node
 from ..ops.elementwise import ufuncs
 from ..runtime.recorder import recorder
 from .array import ndarray, new_handle, of_node, wrap
-from .indexing import record_set
+from .masked import elementwise_selection, selection_of
 from .record import PYTHON_SCALARS, as_nodes, cast_node, host_value
 
 BINARY = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
@@ -42,6 +42,8 @@ def foreign_operand(x: Any) -> Any:
 
 def dummy(x: Any) -> Any:
     """An operand of the same shape and dtype and no memory, to have NumPy raise its error."""
+    if selection_of(x) is not None:
+        return numpy.zeros(1, x.dtype)
     if isinstance(x, ndarray):
         return as_strided(numpy.zeros(1, x.dtype), x.shape, (0,) * x.ndim)
     return x
@@ -66,6 +68,11 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
     else:
         return from_operator(host(*[host_value(x) for x in operands]))
     op = ufuncs.get(name)
+    for x in operands:
+        if selection_of(x) is not None:
+            out = elementwise_selection(lambda nodes: ufunc_node(name, host, nodes, operands), host, operands) if op is not None else None
+            if out is not None:
+                return out
     nodes = as_nodes(operands) if op is not None else None
     if nodes is None:
         return from_operator(host(*[host_value(x) for x in operands]))
@@ -149,7 +156,15 @@ def binary(name: str, short: str) -> None:
 def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray:
     """`self op= other`, past the shortcut."""
     s = self._s
-    pinned = s.rare is not None and (s.rare.pin or s.rare.mask is not None)
+    if selection_of(self) is not None:
+        out = elementwise_selection(lambda nodes: cast_node(ufunc_node(name, host, nodes, (self, other)), self.dtype),
+                                    lambda x, y: inplace_host(x, y), (self, other)) if name in ufuncs else None
+        if out is not None:
+            if numpy.can_cast(numpy.result_type(self.dtype, out._s.node.dtype), self.dtype, "same_kind"):
+                self._s, self._b, self._h, self._v = out._s, False, None, None
+                return self
+        self._host()
+    pinned = s.rare is not None and s.rare.pin
     small = config.limit >= 0 and at_once(self) and at_once(other)
     nodes = as_nodes((self, other)) if not pinned and not small and name in ufuncs and (
         self._b is not s.buf or self._h.flags.writeable) else None

@@ -12,6 +12,7 @@ from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import LIBRARY, Op, Rule
 from .elementwise import add, conjugate, multiply
+from .family import bilinear
 from .promotion import Shape, broadcast, loop_dtypes, numpy_error, resolution_key
 from .shape import Axes, aligned, expand_dims, reshape, sum_to, swap_last, to_front, transpose
 
@@ -96,7 +97,7 @@ def matmul_batch(inputs: Sequence[Node], axes: Axes) -> tuple[Node, int]:
 
 
 matmul = Op("matmul", LIBRARY, product_abstract("matmul", matmul_core), lambda xp, a, b: xp.matmul(a, b), jvp=bilinear_jvp,
-            transpose=matmul_transpose, batch=matmul_batch)
+            transpose=bilinear(matmul_transpose), batch=matmul_batch)
 
 
 def gufunc_batch(core: Rule) -> Rule:
@@ -131,7 +132,7 @@ def vecmat_transpose(ct: Node, v: Any, a: Any) -> tuple[Node | None, Node | None
 
 def gufunc(name: str, core: Rule, transposed: Rule) -> Op:
     return Op(name, LIBRARY, product_abstract(name, core), lambda xp, a, b: getattr(xp, name)(a, b), jvp=bilinear_jvp,
-              transpose=transposed, batch=gufunc_batch(core))
+              transpose=bilinear(transposed), batch=gufunc_batch(core))
 
 
 vecdot = gufunc("vecdot", vecdot_core, vecdot_transpose)

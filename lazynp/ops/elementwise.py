@@ -15,7 +15,7 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import MAP, Op
-from .family import broadcast, loop_dtypes, map_batch, multi_ufunc_op, resolution_key, ufunc_op
+from .family import bilinear, broadcast, loop_dtypes, map_batch, multi_ufunc_op, resolution_key, ufunc_op
 from .promotion import complex_dtype, real_dtype
 from .shape import instantiate, zeros_of
 
@@ -141,7 +141,7 @@ def product_pair(ct: Node, x: Any, y: Any) -> tuple[Node | None, ...]:
 add = ufunc_op("add", lambda g, out, x, y: g, lambda g, out, x, y: g, transpose=sum_pair)
 subtract = ufunc_op("subtract", lambda g, out, x, y: g, lambda g, out, x, y: negative(g), transpose=difference_pair)
 multiply = ufunc_op("multiply", lambda g, out, x, y: multiply(g, y), lambda g, out, x, y: multiply(x, g),
-                    transpose=product_pair)
+                    transpose=bilinear(product_pair))
 divide = ufunc_op("divide", lambda g, out, x, y: divide(g, y),
                   lambda g, out, x, y: multiply(negative(g), divide(out, y)),
                   transpose=lambda ct, x, y: (divide(ct, y), None))

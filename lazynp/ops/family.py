@@ -22,7 +22,7 @@ from .shape import (
 )
 
 __all__ = [
-    "axis_batch", "broadcast", "front_batch", "linear_jvp", "loop_dtypes", "map_batch", "multi_ufunc_op", "reduce_op",
+    "axis_batch", "bilinear", "broadcast", "front_batch", "linear_jvp", "loop_dtypes", "map_batch", "multi_ufunc_op", "reduce_op",
     "resolution_key", "scan_op", "ufunc_abstract", "ufunc_op",
 ]
 
@@ -72,6 +72,15 @@ def reduce_op(name: str, jvp: Rule | None = None) -> Op:
     op = Op(f"{name}.reduce", REDUCE, reduce_abstract(name), reduce_lower(name), static=("axes", "keepdims", "dtype"), jvp=jvp)
     op.batch = reduce_batch(op)
     return op
+
+
+def bilinear(transpose: Rule) -> Rule:
+    """The transpose of an op that is linear in either of two inputs, but not in both."""
+    def rule(ct: Node, a: Any, b: Any, **params: Any) -> tuple[Node | None, Node | None]:
+        if type(a) is Aval and type(b) is Aval:
+            raise TypeError("cannot transpose: a product of two inputs that are both linear")
+        return transpose(ct, a, b, **params)
+    return rule
 
 
 def axis_batch(op: Op) -> Rule:

@@ -1,21 +1,52 @@
-"""What was done: counters, compile events, host calls."""
+"""What was done: operations, segments, the tier of each kernel call, compile events and why, host calls with their call sites."""
 
 from __future__ import annotations
 
 import collections
+import time
 from typing import Any
+
+COUNTERS = ("operations", "segments", "plans", "kernels", "interpreted", "compiled", "library", "elements", "bytes", "cache_hits")
+SECONDS = ("interpreted_seconds", "compiled_seconds", "library_seconds")
 
 
 class Profile:
-    """Counters since the process started; `snapshot` and a difference make a period's."""
+    """Counters since the process started.
+
+    Attributes:
+        operations: recorded operations that ran; segments, plans, kernels: how many ran, were made, were made.
+        interpreted, compiled: kernel calls in either tier; library: calls of BLAS, sort and the like.
+        elements, bytes: of the iteration spaces of kernel calls, and of their operands and results.
+        cache_hits: compiled kernels that came from disk.
+        interpreted_seconds, compiled_seconds, library_seconds: time in each.
+        compiles: one dict a compile event (kernel, seconds, outcome, reason).
+        host_calls: (function, "file:line") -> calls that NumPy answered instead of the engine.
+    """
+
+    __slots__ = (*COUNTERS, *SECONDS, "compiles", "host_calls", "started")
 
     def __init__(self) -> None:
-        self.operations = self.segments = self.plans = 0
-        self.interpreted = self.compiled = self.library = 0
-        self.elements = self.bytes = 0
-        self.seconds: collections.Counter[str] = collections.Counter()
-        self.host_calls: collections.Counter[str] = collections.Counter()
+        for name in (*COUNTERS, *SECONDS):
+            setattr(self, name, 0)
         self.compiles: list[dict[str, Any]] = []
+        self.host_calls: collections.Counter[Any] = collections.Counter()
+        self.started = time.time()
+
+    def snapshot(self) -> dict[str, Any]:
+        """All counters now, as plain data."""
+        out: dict[str, Any] = {name: getattr(self, name) for name in (*COUNTERS, *SECONDS)}
+        out["compiles"] = list(self.compiles)
+        out["host_calls"] = dict(self.host_calls)
+        return out
+
+
+def difference(after: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """What happened between two snapshots."""
+    out: dict[str, Any] = {name: after[name] - before[name] for name in (*COUNTERS, *SECONDS)}
+    out["compiles"] = after["compiles"][len(before["compiles"]):]
+    calls = {k: n - before["host_calls"].get(k, 0) for k, n in after["host_calls"].items()}
+    out["host_calls"] = {k: n for k, n in calls.items() if n}
+    return out
 
 
 profile = Profile()

@@ -18,12 +18,12 @@ class Rare:
     Attributes:
         pin: the buffer cannot be exchanged, since views of it exist that only NumPy can express. Writes happen at once.
         shared: somebody outside has the memory; reads take a snapshot.
-        mask: for a deferred boolean selection, the node of the mask.
+        mask: for a deferred boolean selection, how to make it (see `numpy/masked.py`).
     """
 
     __slots__ = ("pin", "shared", "mask")
 
-    def __init__(self, pin: bool = False, shared: bool = False, mask: Node | None = None) -> None:
+    def __init__(self, pin: bool = False, shared: bool = False, mask: Any = None) -> None:
         self.pin, self.shared, self.mask = pin, shared, mask
 
 

@@ -46,7 +46,7 @@ def translate(spec: KernelSpec, geometry: Geometry) -> tuple[str, dict[str, Any]
 
 
 class Worker:
-    def __init__(self, folder: str | None, limit: int, scratch: str) -> None:
+    def __init__(self, folder: str, limit: int, scratch: str) -> None:
         self.cache = Artifacts(folder, limit)
         self.scratch = scratch
         self.tools = build.toolchain()
@@ -115,7 +115,7 @@ def _read(stream: BinaryIO, jobs: queue.SimpleQueue) -> None:
     os._exit(0)
 
 
-def serve(requests: BinaryIO, answers: BinaryIO, folder: str | None, limit: int) -> None:
+def serve(requests: BinaryIO, answers: BinaryIO, folder: str, limit: int) -> None:
     jobs: queue.SimpleQueue = queue.SimpleQueue()
     threading.Thread(target=_read, args=(requests, jobs), daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="lazynp-worker-") as scratch:
@@ -153,5 +153,5 @@ def main(folder: str, limit: str) -> None:
     os.nice(10)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints must not end up among the answers
-    serve(sys.stdin.buffer, answers, folder or None, int(limit))
+    serve(sys.stdin.buffer, answers, folder, int(limit))
     os._exit(0)

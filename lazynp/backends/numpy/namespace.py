@@ -1,0 +1,140 @@
+"""The array namespace for NumPy: its own functions, and those of the ops' lowerings that it does not have."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Array = Any
+AT = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def astype(x: Array, dtype: np.dtype[Any]) -> Array:
+    """Cast; of a complex number the real part, without a warning."""
+    x = np.asarray(x)
+    if x.dtype.kind == "c" and dtype.kind not in "cb":
+        x = x.real
+    return x.astype(dtype)
+
+
+def make_complex(re: Array, im: Array) -> Array:
+    """From both parts: no arithmetic, so that infinities and signed zeros stay what they are."""
+    kinds = [x for x in (re, im) if isinstance(x, (np.ndarray, np.generic))]
+    dtype = np.result_type(*[x.dtype for x in kinds] or [np.float64])
+    out = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), np.complex64 if dtype == np.float32 else np.complex128)
+    out.real, out.imag = re, im
+    return out
+
+
+def as_complex(x: Array) -> Array:
+    return x if x.dtype.kind == "c" else make_complex(x, 0.0)
+
+
+def reduce(name: str, x: Array, axes: tuple[int, ...], keepdims: bool, dtype: Any) -> Array:
+    """`ufunc.reduce`, which takes one axis as a number where it knows no order for several."""
+    ufunc = getattr(np, name)
+    axis = axes[0] if len(axes) == 1 else axes
+    return ufunc.reduce(np.asarray(x), axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def accumulate(name: str, x: Array, axis: int, dtype: Any) -> Array:
+    return getattr(np, name).accumulate(x, axis=axis, dtype=dtype)
+
+
+def place(shape: tuple[int, ...], indices: Sequence[Array], axes: tuple[int, ...], at: int, bounds: str) -> tuple[Any, int, int, Any]:
+    """NumPy's index, where its grammar puts the index dimensions, how many there are, and which places are inside."""
+    inside: Any = None
+    index: list[Any] = [slice(None)] * len(shape)
+    for k, a in zip(indices, axes):
+        n = shape[a]
+        if bounds == "clip":
+            k = np.clip(k, 0, n - 1)
+        elif bounds == "wrap":
+            k = np.mod(k, n)
+        elif bounds != "raise":
+            ok = (np.asarray(k) >= -n) & (np.asarray(k) < n)
+            inside = ok if inside is None else inside & ok
+            k = np.where(ok, k, 0)
+        index[a] = k
+    together = axes[-1] - axes[0] == len(axes) - 1
+    return tuple(index), axes[0] if together else 0, np.broadcast(*indices).ndim, inside
+
+
+def moved(x: Array, source: int, to: int, count: int) -> Array:
+    if source == to or count == 0:
+        return x
+    return np.moveaxis(x, range(source, source + count), range(to, to + count))
+
+
+def gather(x: Array, indices: Sequence[Array], axes: tuple[int, ...], at: int, bounds: str) -> Array:
+    """x[indices] on these axes, the index dimensions at `at`."""
+    if len(axes) == 1 and at == axes[0] and bounds != "zero":
+        return np.take(x, indices[0], axis=at, mode=bounds)
+    if bounds == "zero" and any(x.shape[a] == 0 for a in axes):
+        common = np.broadcast_shapes(*[np.shape(i) for i in indices])
+        kept = [n for i, n in enumerate(x.shape) if i not in axes]
+        return np.zeros((*kept[:at], *common, *kept[at:]), x.dtype)
+    index, natural, count, inside = place(x.shape, indices, axes, at, bounds)
+    out = moved(x[index], natural, at, count)
+    if inside is not None:
+        mask = np.reshape(inside, np.shape(inside) + (1,) * (out.ndim - at - np.ndim(inside)))
+        out = np.where(mask, out, np.zeros((), x.dtype))
+    return out
+
+
+def scatter(base: Array, value: Array, indices: Sequence[Array], axes: tuple[int, ...], at: int, bounds: str, mode: str) -> Array:
+    """base with `value` combined into the places that gather would read."""
+    out = np.array(base)
+    common = np.broadcast_shapes(*[np.shape(i) for i in indices])
+    kept = [n for i, n in enumerate(out.shape) if i not in axes]
+    value = np.broadcast_to(value, (*kept[:at], *common, *kept[at:]))
+    if bounds == "drop":
+        value = np.moveaxis(value, range(at, at + len(common)), range(len(common)))
+        if any(out.shape[a] == 0 for a in axes):
+            return out
+        _, _, _, inside = place(out.shape, indices, axes, at, bounds)
+        inside = np.broadcast_to(inside, common)
+        indices, value, at = [np.broadcast_to(i, common)[inside] for i in indices], value[inside], 0
+    index, natural, count, _ = place(out.shape, indices, axes, at, bounds)
+    value = moved(value, at, natural, count)
+    if mode == "set":
+        out[index] = value
+    else:
+        AT[mode].at(out, index, value)
+    return out
+
+
+def searchsorted_stack(a: Array, v: Array, side: str, stack: int) -> Array:
+    """numpy.searchsorted for each member of the leading `stack` axes of both."""
+    if stack == 0:
+        return np.searchsorted(a, v, side=side)
+    out = np.empty(v.shape, np.intp)
+    for i in np.ndindex(*v.shape[:stack]):
+        out[i] = np.searchsorted(a[i], v[i], side=side)
+    return out
+
+
+def triangular_solve(a: Array, b: Array, lower: bool, unit: bool) -> Array:
+    """NumPy has no triangular solver: the general one, on the triangle."""
+    t = np.tril(a) if lower else np.triu(a)
+    if unit:
+        i = np.arange(a.shape[-1])
+        t[..., i, i] = 1
+    return np.linalg.solve(t, b)
+
+
+def arange_n(start: Any, step: Any, n: int, dtype: np.dtype[Any]) -> Array:
+    """start + i * delta, where delta is the difference of the first two in that dtype, as numpy.arange fills."""
+    first, second = np.array(start).astype(dtype), np.array(start + step).astype(dtype)
+    with np.errstate(over="ignore"):
+        out = np.arange(n).astype(dtype) * (second - first) + first
+    out[1:2] = second
+    return out.astype(dtype, copy=False)
+
+
+OWN = (accumulate, arange_n, as_complex, astype, gather, make_complex, reduce, scatter, searchsorted_stack, triangular_solve)
+xp = types.SimpleNamespace(**{k: v for k, v in vars(np).items() if not k.startswith("_")})
+vars(xp).update({"linalg": np.linalg, "fft": np.fft, **{f.__name__: f for f in OWN}})

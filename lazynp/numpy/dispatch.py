@@ -1,0 +1,205 @@
+"""`__array_function__`: what stands in for NumPy's dispatcher, on the public functions that are re-hosted or ours.
+
+A foreign type that implements the protocol goes first. Such a type compares the function it is given with NumPy's own or
+with ours: a `Dispatcher` is equal to the NumPy function of its name.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from .array import ndarray
+from .host import PLAIN, home_module, strip
+
+KNOWN = PLAIN | {ndarray, numpy.ndarray, list, tuple, dict, slice, range}
+array_functions: set[Any] = set()
+dispatched = type(numpy.sum)
+
+
+class Dispatcher:
+    """A public function: calls its implementation, unless an argument's type takes the call.
+
+    Attributes:
+        relevant: gives the arguments whose types are asked.
+    """
+
+    def __init__(self, relevant: Callable[..., Any] | None, implementation: Callable[..., Any]) -> None:
+        self._relevant, self._implementation = relevant, implementation
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        relevant = self._relevant
+        if relevant is not None:
+            for a in relevant(*args, **kwargs):
+                if type(a) not in KNOWN and takes_functions(type(a)):
+                    return self.overridden(args, kwargs)
+        elif "like" in kwargs:
+            return self.with_like(args, kwargs)
+        return self._implementation(*args, **kwargs)
+
+    def overridden(self, args: Any, kwargs: Any) -> Any:
+        """Ask the foreign types, subclasses before their bases."""
+        assert self._relevant is not None
+        others: list[Any] = []
+        kinds: list[type] = []
+        for a in self._relevant(*args, **kwargs):
+            t = type(a)
+            if t in kinds or not hasattr(t, "__array_function__"):
+                continue
+            kinds.append(t)
+            at = next((i for i, o in enumerate(others) if issubclass(t, type(o))), len(others))
+            others.insert(at, a)
+        for other in others:
+            if type(other).__array_function__ is ndarray.__array_function__:  # type: ignore[attr-defined]
+                value = ndarray.__array_function__(other, self, kinds, args, kwargs)  # type: ignore[attr-defined]
+            else:
+                value = other.__array_function__(self, tuple(kinds), args, kwargs)
+            if value is not NotImplemented:
+                return value
+        raise TypeError(f"no implementation found for '{numpy_name(self)}' on types that implement __array_function__: "
+                        f"{[type(o) for o in others]}")
+
+    def with_like(self, args: Any, kwargs: Any) -> Any:
+        """A creation function with `like=`."""
+        like = kwargs.pop("like")
+        if like is not None:
+            if not hasattr(type(like), "__array_function__"):
+                raise TypeError("The `like` argument must be an array-like that implements the `__array_function__` protocol.")
+            if takes_functions(type(like)):
+                value = like.__array_function__(self, (type(like),), args, kwargs)
+                if value is NotImplemented:
+                    raise TypeError(f"no implementation found for '{numpy_name(self)}' on types that implement "
+                                    f"__array_function__: [{type(like)!r}]")
+                return value
+        return self._implementation(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return type(other) is dispatched and other is self._to_host()
+
+    def __hash__(self) -> int:
+        known = vars(self).get("_hash")
+        if known is None:
+            host = self._to_host()
+            known = vars(self)["_hash"] = object.__hash__(self) if host is self else hash(host)
+        return known
+
+    def _to_host(self) -> Any:
+        """NumPy's function of this name; itself where there is none."""
+        module = getattr(self, "__module__", "") or ""
+        found: Any = sys.modules.get("numpy" + module[len("lazynp"):]) if module.startswith("lazynp") else None
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        return self if found is None else found
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    def __repr__(self) -> str:
+        return f"<function {self.__qualname__} at {id(self):#x}>"
+
+
+def numpy_name(f: Any) -> str:
+    return f"{getattr(f, '__module__', '').replace('lazynp', 'numpy', 1)}.{f.__name__}"
+
+
+def takes_functions(t: type) -> bool:
+    """Whether a type implements the protocol, and not just as our arrays or NumPy's do."""
+    found = getattr(t, "__array_function__", None)
+    return found is not None and found is not ndarray.__array_function__ and found is not numpy.ndarray.__array_function__  # type: ignore[attr-defined]
+
+
+def array_function_dispatch(dispatcher: Any = None, module: str | None = None, verify: bool = True,
+                            docs_from_dispatcher: bool = False) -> Callable[[Any], Any]:
+    """Stands in for the decorator of that name in `numpy._core.overrides`."""
+    def decorator(implementation: Any) -> Any:
+        public = Dispatcher(dispatcher, implementation)
+        functools.update_wrapper(public, implementation, updated=())
+        if docs_from_dispatcher and dispatcher.__doc__ is not None:
+            public.__doc__ = dispatcher.__doc__
+        if not verify and not getattr(implementation, "__text_signature__", None):
+            vars(public)["_signature_of"] = dispatcher
+        if module is not None:
+            public.__module__ = home_module(module)
+        array_functions.add(public)
+        return public
+    return decorator
+
+
+class LazySignature:
+    """`__signature__`, worked out when somebody asks."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            raise AttributeError("__signature__")
+        source = vars(instance).get("_signature_of")
+        return inspect.signature(source if source is not None else instance._implementation)
+
+
+Dispatcher.__signature__ = LazySignature()  # type: ignore[attr-defined]
+
+
+def array_function_from_dispatcher(implementation: Any, module: str | None = None, verify: bool = True,
+                                   docs_from_dispatcher: bool = True) -> Callable[[Any], Any]:
+    def decorator(dispatcher: Any) -> Any:
+        return array_function_dispatch(dispatcher, module, verify=verify, docs_from_dispatcher=docs_from_dispatcher)(implementation)
+    return decorator
+
+
+def set_module(module: str | None) -> Callable[[Any], Any]:
+    """Stands in for `numpy._utils.set_module`: what it marks is found under lazynp."""
+    def decorator(f: Any) -> Any:
+        if module is not None:
+            if isinstance(f, type):
+                try:
+                    f._module_source = f.__module__  # type: ignore[attr-defined]
+                except AttributeError:
+                    pass
+            f.__module__ = home_module(module)
+        return f
+    return decorator
+
+
+def ours_of(function: Any) -> Any:
+    """The public function of ours that has the name of a NumPy function; None if there is none."""
+    name = getattr(function, "__module__", None)
+    if name is None or not name.startswith("numpy"):
+        return None
+    try:
+        found: Any = importlib.import_module(home_module(name))
+    except ImportError:
+        return None
+    for part in getattr(function, "__qualname__", function.__name__).split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def array_function(self: Any, function: Any, kinds: Any, args: Any, kwargs: Any) -> Any:
+    """`ndarray.__array_function__`: the call comes home."""
+    for t in kinds:
+        if not issubclass(t, (ndarray, numpy.ndarray)) and hasattr(t, "__array_function__"):
+            return NotImplemented
+    if not isinstance(function, Dispatcher):
+        found = ours_of(function)
+        if found is None or found is function:
+            implementation = getattr(function, "_implementation", None)
+            if implementation is None or type(function) is not dispatched:
+                return function(*args, **kwargs)
+            return implementation(*strip(args), **strip(kwargs))
+        function = found
+    return getattr(function, "_implementation", function)(*args, **kwargs)
+
+
+ndarray.__array_function__ = array_function  # type: ignore[attr-defined]
+array_function.__name__ = "__array_function__"

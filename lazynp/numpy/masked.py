@@ -1,0 +1,140 @@
+"""Deferred boolean selections: `z[mask] = z[mask] ** 2 + c[mask]` without ever packing the selected elements.
+
+`z[mask]` has a length that only the mask's values know. Most such selections are worked on elementwise and written back
+through the same mask, so the handle keeps the whole of `z` beside the mask: an operation on selections of one mask is done on
+the whole arrays, and the write is a select, which fuses. When anything else is asked of the handle, the selection is
+made as NumPy makes it, and the operations since are done again on the packed elements: what a program pays then is
+NumPy's price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from ..graph.node import Node
+from ..ops.elementwise import where
+from ..runtime.recorder import recorder
+from ..runtime.storage import Rare, Storage
+from . import array
+from .array import ndarray, new_handle
+from .record import PYTHON_SCALARS, as_node, cast_node
+
+DEEPEST = 64  # operations on a selection that is still deferred
+
+
+class Selection:
+    """How a deferred selection can be made: of an array's value, or by an operation on others (`host`, `operands`)."""
+
+    __slots__ = ("mask", "source", "host", "operands", "depth")
+
+    def __init__(self, mask: Node, source: Node | None, host: Callable[..., Any] | None, operands: tuple[Any, ...], depth: int) -> None:
+        self.mask, self.source, self.host, self.operands, self.depth = mask, source, host, operands, depth
+
+    def packed(self) -> numpy.ndarray:
+        """The selected elements."""
+        if self.source is not None:
+            return value_of(self.source)[value_of(self.mask)]
+        assert self.host is not None
+        return self.host(*[x.packed() if type(x) is Selection else x for x in self.operands])
+
+
+def value_of(node: Node) -> numpy.ndarray:
+    if node.buffer is None:
+        recorder.demand(node)
+    return node.buffer
+
+
+def selection_of(x: Any) -> Selection | None:
+    """The selection that a handle defers."""
+    if type(x) is ndarray:
+        rare = x._s.rare
+        if rare is not None:
+            return rare.mask
+    return None
+
+
+def handle(node: Node, selection: Selection) -> ndarray:
+    """A handle on a deferred selection of node's value."""
+    s = Storage()
+    s.rare = Rare(mask=selection)
+    s.hold(node)
+    out = new_handle(ndarray)
+    out._s, out._b, out._h, out._v = s, False, None, None
+    return out
+
+
+def select(a: ndarray, mask: ndarray) -> ndarray:
+    """`a[mask]`, deferred; mask has a's shape."""
+    node, mask_node = a._node(), mask._node()
+    out = handle(node, Selection(mask_node, node, None, (), 0))
+    recorder.settle()
+    return out
+
+
+def settle_selection(s: Storage) -> None:
+    """Make a deferred selection an ordinary array."""
+    assert s.rare is not None and s.rare.mask is not None
+    packed = numpy.asarray(s.rare.mask.packed())
+    s.buf, s.node, s.reads, s.free, s.rare = packed, None, None, True, None
+
+
+def elementwise_selection(op: Any, host: Callable[..., Any], operands: tuple[Any, ...]) -> ndarray | None:
+    """An elementwise operation on selections of one mask and scalars; None if they are not that."""
+    mask = None
+    depth = 0
+    for x in operands:
+        selection = selection_of(x)
+        if selection is None:
+            if type(x) not in PYTHON_SCALARS and not isinstance(x, numpy.generic):
+                return None
+        elif mask is None or selection.mask is mask:
+            mask, depth = selection.mask, max(depth, selection.depth)
+        else:
+            return None
+    if mask is None or depth >= DEEPEST:
+        return None
+    nodes = []
+    for x in operands:
+        node = x._s.node if type(x) is ndarray else as_node(x)
+        if node is None:
+            return None
+        nodes.append(node)
+    node = op(nodes)
+    out = handle(node, Selection(mask, None, host, tuple([selection_of(x) or x for x in operands]), depth + 1))
+    recorder.settle()
+    return out
+
+
+def write_selection(a: ndarray, mask: ndarray, value: Any) -> bool:
+    """`a[mask] = value` as a select, if value is a scalar or a deferred selection of the same mask."""
+    s = a._s
+    selection = selection_of(value)
+    if selection is not None:
+        if selection.mask is not mask._node() or value._s.node.shape != a.shape:
+            return False
+        new = value._s.node
+    else:
+        kind = type(value)
+        if kind not in PYTHON_SCALARS and not isinstance(value, numpy.generic):
+            return False
+        scalar = numpy.empty((), s.dtype)
+        scalar[()] = value
+        new = Node.of_scalar(scalar[()])
+    if new.dtype.kind == "c" and s.dtype.kind != "c":
+        return False
+    new = cast_node(new, s.dtype)
+    base = s.graph()
+    view = a._view()
+    new = where(mask._node(), new, base if view is None else view.read(base))
+    if view is not None:
+        new = view.write(base, new)
+    s.hold(new)
+    del base, new, value
+    recorder.settle()
+    return True
+
+
+array.settle_selection = settle_selection

@@ -1,0 +1,243 @@
+"""Reductions and scans: `ufunc.reduce`, and the methods of `ndarray` that reduce.
+
+An array that is at hand and small goes to NumPy's C method at once. A larger one is recorded, where the operands are such that
+the engine does it; a result without axes is demanded at once, and is NumPy's scalar.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from ..config import config
+from ..graph.node import Node
+from ..ops import reductions, scans
+from .array import is_native, ndarray, of_node, wrap
+from .host import PLAIN, home, like, note_large, to_host
+from .operators import assign
+from .record import cast_node
+
+NoValue = numpy._globals._NoValue
+NAMES = ("axis", "dtype", "out", "keepdims", "initial", "where")
+REDUCTIONS = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum", "any": "logical_or", "all": "logical_and"}
+WITH_DTYPE = frozenset({"sum", "prod"})
+
+
+def at_hand(x: ndarray) -> bool:
+    """Whether NumPy does it at once, without a thought: the value is there, and small."""
+    return x._b is x._s.buf and x._h.size <= config.limit
+
+
+def plain(args: Any, kwargs: Any) -> bool:
+    """Whether no argument is an array."""
+    for a in args:
+        if type(a) not in PLAIN and not (type(a) is tuple and PLAIN.issuperset(map(type, a))):
+            return False
+    for a in kwargs.values():
+        if type(a) not in PLAIN and not (type(a) is tuple and PLAIN.issuperset(map(type, a))):
+            return False
+    return True
+
+
+def normal_axes(axis: Any, ndim: int) -> tuple[int, ...] | None:
+    """Sorted and non-negative; None where NumPy would complain, or where it is not ints."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if type(axis) is tuple else (axis,)
+    out = []
+    for a in given:
+        try:
+            i = operator.index(a)
+        except TypeError:
+            return None
+        if isinstance(a, bool) or not -ndim <= i < ndim:
+            return None
+        out.append(i % ndim)
+    return tuple(sorted(out)) if len(set(out)) == len(out) else None
+
+
+def native_dtype(dtype: Any) -> Any:
+    """The dtype, None for none, NotImplemented where the engine has no such."""
+    if dtype is None:
+        return None
+    found = numpy.dtype(dtype)
+    return found if is_native(found) else NotImplemented
+
+
+def native_reduce(host: numpy.ufunc, x: ndarray, args: Any, kwargs: Any) -> Any:
+    """`ufunc.reduce`: at once, or recorded; NotImplemented where neither is possible here."""
+    if at_hand(x):
+        if not plain(args, kwargs):
+            return NotImplemented
+        value = host.reduce(x._h, *args, **kwargs)
+        return wrap(value) if type(value) is numpy.ndarray and value.flags.c_contiguous else home(value, [])
+    given = {"axis": 0, **dict(zip(NAMES, args)), **kwargs}
+    name = host.__name__
+    if name not in reductions.reductions or getattr(numpy, name, None) is not host or len(args) > len(NAMES):
+        return NotImplemented
+    return recorded(name, x, given)
+
+
+def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
+    """A reduction as a recorded operation."""
+    initial, where, out = given.get("initial", NoValue), given.get("where", True), given.get("out")
+    if not is_native(x.dtype) or not set(NAMES).issuperset(given):
+        return NotImplemented
+    axes, dtype = normal_axes(given.get("axis"), x.ndim), native_dtype(given.get("dtype"))
+    keepdims = given.get("keepdims", False)
+    if axes is None or dtype is NotImplemented or keepdims is NoValue or initial is not NoValue or where is not True:
+        return NotImplemented
+    if out is not None and (type(out) is tuple or type(out) is not ndarray):
+        return NotImplemented
+    try:
+        node = reductions.reductions[name](x._node(), axes=axes, keepdims=bool(keepdims), dtype=dtype)
+    except (TypeError, ValueError):
+        return NotImplemented
+    return into(out, node)
+
+
+def into(out: Any, node: Node) -> Any:
+    """A result, or the `out=` that it was written to."""
+    if out is None:
+        return of_node(node)
+    if node.shape != out.shape or node.dtype != out.dtype or out._s.rare is not None or not out._meta().flags.writeable:
+        return NotImplemented
+    assign(out, cast_node(node, out.dtype))
+    return out
+
+
+def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
+    """A method of ndarray done by NumPy's."""
+    ours: list[Any] = []
+    h = to_host(self, ours)
+    values = [to_host(a, ours) for a in args]
+    named = {k: to_host(v, ours) for k, v in kwargs.items()}
+    note_large(f"ndarray.{name}", ours)
+    out = kwargs.get("out")
+    if isinstance(out, ndarray):
+        named["out"] = out._writable()
+    else:
+        out = None
+        for i, a in enumerate(args):
+            if isinstance(a, ndarray) and name in OUT_PLACE and i == OUT_PLACE[name]:
+                out, values[i] = a, a._writable()
+    value = host(h, *values, **named)
+    return out if out is not None else like(self, value, ours)
+
+
+OUT_PLACE = {**dict.fromkeys(("sum", "prod", "mean", "var", "std", "cumsum", "cumprod"), 2), "min": 1, "max": 1, "any": 1, "all": 1,
+             "argmin": 1, "argmax": 1, "take": 2, "choose": 1, "compress": 2, "clip": 2, "round": 1, "dot": 1, "trace": 4}
+
+
+def bound(names: tuple[str, ...], args: Any, kwargs: Any) -> dict[str, Any] | None:
+    """Arguments by name; None where they do not fit, so that NumPy says how."""
+    if len(args) > len(names) or not set(names).issuperset(kwargs):
+        return None
+    given = dict(zip(names, args))
+    if given.keys() & kwargs.keys():
+        return None
+    given.update(kwargs)
+    return given
+
+
+def reduction(name: str, names: tuple[str, ...], native: Callable[[ndarray, dict[str, Any]], Any]) -> Callable[..., Any]:
+    """A method that reduces: at once, recorded, or by NumPy."""
+    host = getattr(numpy.ndarray, name)
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self._b is self._s.buf and self._h.size <= config.limit:
+            if not args and not kwargs or plain(args, kwargs):
+                value = host(self._h, *args, **kwargs)
+                return value if type(value) is not numpy.ndarray else home(value, [self])
+        elif type(self) is ndarray and is_native(self.dtype):
+            given = bound(names, args, kwargs)
+            if given is not None:
+                value = native(self, given)
+                if value is not NotImplemented:
+                    return value
+        return by_host(name, host, self, args, kwargs)
+
+    return call
+
+
+def simple(name: str) -> Callable[..., Any]:
+    return lambda self, given: recorded(REDUCTIONS[name], self, given)
+
+
+def moment(name: str) -> Callable[[ndarray, dict[str, Any]], Any]:
+    """mean, var, std."""
+    rule = getattr(reductions, name)
+
+    def native(self: ndarray, given: dict[str, Any]) -> Any:
+        axes, dtype = normal_axes(given.pop("axis", None), self.ndim), native_dtype(given.pop("dtype", None))
+        out, keepdims = given.pop("out", None), given.pop("keepdims", False)
+        if given.pop("where", True) is not True or given.pop("mean", NoValue) is not NoValue:
+            return NotImplemented
+        ddof = given.pop("ddof", 0)
+        correction = given.pop("correction", NoValue)
+        if correction is not NoValue:
+            ddof = correction
+        if axes is None or dtype is NotImplemented or type(ddof) not in (int, float) or type(keepdims) is not bool:
+            return NotImplemented
+        count = 1
+        for a in axes:
+            count *= self.shape[a]
+        if count - ddof <= 0 or out is not None and type(out) is not ndarray or self.dtype == numpy.float16 and name != "mean":
+            return NotImplemented
+        more = {} if name == "mean" else {"ddof": ddof}
+        return into(out, rule(self._node(), axes, keepdims, dtype, **more))
+
+    return native
+
+
+def extreme_place(name: str) -> Callable[[ndarray, dict[str, Any]], Any]:
+    """argmin, argmax."""
+    rule = getattr(reductions, name, None)
+
+    def native(self: ndarray, given: dict[str, Any]) -> Any:
+        axis, keepdims = given.get("axis"), given.get("keepdims", False)
+        if rule is None or given.get("out") is not None or keepdims is not False or axis is not None and type(axis) is not int:
+            return NotImplemented
+        axes = normal_axes(axis, self.ndim)
+        if axes is None or self.size == 0:
+            return NotImplemented
+        node = self._node()
+        if axis is None:
+            from_all = reductions.reshape(node, shape=(self.size,)) if self.ndim != 1 else node
+            return of_node(rule(from_all, axis=0, keepdims=False))
+        return of_node(rule(node, axis=axes[0], keepdims=False))
+
+    return native
+
+
+def scan(name: str, ufunc: str) -> Callable[[ndarray, dict[str, Any]], Any]:
+    """cumsum, cumprod."""
+    op = getattr(scans, f"{ufunc}_accumulate")
+
+    def native(self: ndarray, given: dict[str, Any]) -> Any:
+        axis, dtype = given.get("axis"), native_dtype(given.get("dtype"))
+        if dtype is NotImplemented or given.get("out") is not None or axis is not None and type(axis) is not int or not self.ndim:
+            return NotImplemented
+        node = self._node()
+        if axis is None:
+            return of_node(op(reductions.reshape(node, shape=(self.size,)) if self.ndim != 1 else node, axis=0, dtype=dtype))
+        axes = normal_axes(axis, self.ndim)
+        return NotImplemented if axes is None else of_node(op(node, axis=axes[0], dtype=dtype))
+
+    return native
+
+
+OUT = ("axis", "out", "keepdims")
+TABLE: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
+    "sum": (NAMES, simple("sum")), "prod": (NAMES, simple("prod")),
+    "min": ((*OUT, "initial", "where"), simple("min")), "max": ((*OUT, "initial", "where"), simple("max")),
+    "any": (OUT, simple("any")), "all": (OUT, simple("all")),
+    "mean": (("axis", "dtype", "out", "keepdims"), moment("mean")),
+    "var": (("axis", "dtype", "out", "ddof", "keepdims"), moment("var")),
+    "std": (("axis", "dtype", "out", "ddof", "keepdims"), moment("std")),
+    "argmin": (OUT, extreme_place("argmin")), "argmax": (OUT, extreme_place("argmax")),
+    "cumsum": (("axis", "dtype", "out"), scan("cumsum", "add")), "cumprod": (("axis", "dtype", "out"), scan("cumprod", "multiply")),
+}

@@ -1,0 +1,424 @@
+"""`ufunc`: one object for each of NumPy's, over our arrays.
+
+Small arrays go to NumPy at once, larger ones are recorded; what has overriding operands (`__array_ufunc__`) is theirs; what is
+left is NumPy's, on host values.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from ..config import config
+from ..graph.node import Node
+from ..ops.elementwise import ufuncs
+from . import operators
+from .array import ndarray, new_handle, of_node
+from .host import PLAIN, fresh, home, home_module, is_native, like, note_large, to_host, writable
+from .operators import assign, dummy, elementwise, power_name, ufunc_node
+from .record import as_nodes, cast_node
+from .reduce import native_reduce
+
+HOST_TYPES = PLAIN | {ndarray, numpy.ndarray, list, tuple}
+METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
+ATTRIBUTES = ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "__name__", "__doc__", "__qualname__",
+              "__signature__", "__text_signature__")
+NATIVE_KEYWORDS = frozenset({"out", "where", "dtype", "casting", "subok", "order"})
+
+
+class UfuncType(type):
+    """NumPy's and SciPy's ufunc objects count as ufuncs too."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type(instance) is cls or isinstance(instance, numpy.ufunc)
+
+
+class ufunc(metaclass=UfuncType):
+    """A function that operates element by element on whole arrays. See `numpy.ufunc`."""
+
+    __slots__ = ("host", "operator", "nin", "nout", "nargs", "identity", "signature", "__dict__", "__weakref__")
+    host: numpy.ufunc
+
+    def __init__(self, host: numpy.ufunc) -> None:
+        self.host = host
+        self.nin, self.nout, self.nargs = host.nin, host.nout, host.nargs
+        self.identity, self.signature = host.identity, host.signature
+        self.operator = host.__name__ if host.nout == 1 and host.signature is None and getattr(numpy, host.__name__, None) is host else ""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            limit = config.limit
+            if len(args) == 1:
+                x, = args
+                if type(x) is ndarray:
+                    if x._b is x._s.buf and x._h.size <= limit:
+                        value = self.host(x._h)
+                        return fresh(value) if type(value) is numpy.ndarray else value if type(value) is not tuple else home(value, [])
+                    if self.operator and self.nin == 1:
+                        return elementwise(self.operator, self.host, x)
+            elif len(args) == 2 == self.nin:
+                x, y = args
+                kind, other = type(x), type(y)
+                if kind is ndarray and x._b is x._s.buf and x._h.size <= limit:
+                    if other is ndarray:
+                        if y._b is y._s.buf and y._h.size <= limit:
+                            value = self.host(x._h, y._h)
+                            return fresh(value) if type(value) is numpy.ndarray else value if type(value) is not tuple else home(value, [])
+                    elif other in PLAIN:
+                        value = self.host(x._h, y)
+                        return fresh(value) if type(value) is numpy.ndarray else value if type(value) is not tuple else home(value, [])
+        for x in args:
+            if type(x) not in HOST_TYPES:
+                break
+        else:
+            if "out" not in kwargs:
+                return self.plain_call(args, kwargs)
+        return self.general(None, args, kwargs)
+
+    def plain_call(self, args: Any, kwargs: Any) -> Any:
+        """No operand has a say of its own."""
+        if len(args) == self.nin and self.operator:
+            value = native_call(self, args, kwargs)
+            if value is not NotImplemented:
+                return value
+        return self.on_host("__call__", args, kwargs)
+
+    def general(self, method: str | None, args: Any, kwargs: Any) -> Any:
+        """Any operands: foreign types first, then ours."""
+        name = method or "__call__"
+        if method is None and len(args) > self.nin:
+            if "out" in kwargs:
+                raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+            if len(args) > self.nargs:
+                return self.host(*args, **kwargs)
+            outs = (*args[self.nin:], *(None,) * (self.nargs - len(args)))
+            args = args[: self.nin]
+            if any(o is not None for o in outs):
+                kwargs = {**kwargs, "out": outs}
+        out = kwargs.get("out")
+        if "out" in kwargs:
+            outs = out if type(out) is tuple else (out,)
+            if name in ("__call__",) and len(outs) != self.nout or type(out) is tuple and name != "__call__" and len(outs) != 1:
+                raise ValueError("The 'out' tuple must have exactly one entry" if name != "__call__" else
+                                 "The 'out' tuple must have exactly one entry per ufunc output" if type(out) is tuple else
+                                 "'out' must be a tuple of arrays") if type(out) is tuple else TypeError("'out' must be a tuple of arrays")
+            kwargs = {**kwargs, "out": outs}
+            if all(o is None for o in outs):
+                del kwargs["out"]
+        where = kwargs.get("where")
+        foreign = overriding((*args, *kwargs.get("out", ()), *((where,) if where is not None else ())))
+        if foreign:
+            return ask(self, name, foreign, args, kwargs)
+        if name == "__call__" and self.operator and len(args) == self.nin:
+            value = native_call(self, args, kwargs)
+            if value is not NotImplemented:
+                return value
+        return self.on_host(name, args, kwargs)
+
+    def on_host(self, method: str, args: Any, kwargs: Any) -> Any:
+        """NumPy's, on values."""
+        ours: list[Any] = []
+        host = [to_host(x, ours) for x in args]
+        named = {k: to_host(v, ours) for k, v in kwargs.items()}
+        if ours:
+            note_large(f"{self.__name__}{'' if method == '__call__' else '.' + method}", ours)
+        outs = kwargs.get("out")
+        if outs is not None:
+            named["out"] = writable(outs)
+        if method == "at" and isinstance(args[0], ndarray):
+            host[0] = args[0]._writable()
+        value = (self.host if method == "__call__" else getattr(self.host, method))(*host, **named)
+        if outs is not None and all(o is not None for o in outs) and not any(is_subclass(o) for o in outs):
+            return outs[0] if len(outs) == 1 else outs
+        leader = wrapper_of(args, outs) if kwargs.get("subok", True) else None
+        if leader is None:
+            if type(value) is tuple:
+                return tuple([o if o is not None else home(v, ours) for o, v in zip(outs or (None,) * len(value), value)])
+            return home(value, ours)
+        context = (self, (*args, *(outs or ())), 0) if method == "__call__" else None
+        return wrapped(leader, value, outs, context)
+
+    def reduce(self, array: Any, *args: Any, **kwargs: Any) -> Any:
+        """See `numpy.ufunc.reduce`."""
+        if type(array) is ndarray:
+            value = native_reduce(self.host, array, args, kwargs)
+            if value is not NotImplemented:
+                return value
+        return self.general("reduce", *with_out((array, *args), kwargs, 3))
+
+    def accumulate(self, array: Any, *args: Any, **kwargs: Any) -> Any:
+        """See `numpy.ufunc.accumulate`."""
+        return self.general("accumulate", *with_out((array, *args), kwargs, 3))
+
+    def reduceat(self, array: Any, *args: Any, **kwargs: Any) -> Any:
+        """See `numpy.ufunc.reduceat`."""
+        return self.general("reduceat", *with_out((array, *args), kwargs, 4))
+
+    def outer(self, A: Any, B: Any, /, **kwargs: Any) -> Any:
+        """See `numpy.ufunc.outer`."""
+        return self.general("outer", (A, B), kwargs)
+
+    def at(self, a: Any, *args: Any) -> Any:
+        """See `numpy.ufunc.at`."""
+        return self.general("at", (a, *args), {})
+
+    def resolve_dtypes(self, *args: Any, **kwargs: Any) -> Any:
+        """See `numpy.ufunc.resolve_dtypes`."""
+        return self.host.resolve_dtypes(*args, **kwargs)
+
+    def _to_host(self) -> numpy.ufunc:
+        return self.host
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "host":
+            raise AttributeError(name)
+        return getattr(self.host, name)
+
+    def __repr__(self) -> str:
+        return f"<ufunc '{self.host.__name__}'>"
+
+    def __reduce__(self) -> Any:
+        return of, (self.host,)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is self.host
+
+    def __hash__(self) -> int:
+        return hash(self.host)
+
+
+def described(name: str) -> property:
+    def get(self: ufunc) -> Any:
+        return getattr(self.host, name)
+
+    def put(self: ufunc, value: Any) -> None:
+        setattr(self.host, name, value)
+    return property(get, put)
+
+
+ufunc.__module__ = "lazynp"
+for attribute in ("ntypes", "types", "__name__", "__qualname__", "__signature__"):
+    if hasattr(numpy.add, attribute):
+        setattr(ufunc, attribute, described(attribute))
+
+
+def with_out(args: Any, kwargs: Any, place: int) -> Any:
+    """A method's arguments, with an `out` given by position as a keyword."""
+    if len(args) > place and "out" not in kwargs:
+        names = ("keepdims", "initial", "where")
+        extra = dict(zip(names, args[place + 1:]))
+        kwargs = {**kwargs, "out": args[place], **extra}
+        args = args[:place]
+    return args, kwargs
+
+
+def is_subclass(x: Any) -> bool:
+    return type(x) is not ndarray and isinstance(x, ndarray)
+
+
+def overriding(operands: Any) -> list[Any]:
+    """The operands, of different types, that implement `__array_ufunc__` in their own way; subclasses before their bases."""
+    found: list[Any] = []
+    for x in operands:
+        kind = type(x)
+        if kind in HOST_TYPES:
+            continue
+        implementation = getattr(kind, "__array_ufunc__", default)
+        if implementation is default or implementation is numpy.ndarray.__array_ufunc__ or any(type(o) is kind for o in found):
+            continue
+        at = next((i for i, o in enumerate(found) if issubclass(kind, type(o))), len(found))
+        found.insert(at, x)
+    return found
+
+
+def ask(u: ufunc, method: str, foreign: list[Any], args: Any, kwargs: Any) -> Any:
+    """The overriding operands in turn."""
+    for x in foreign:
+        if type(x).__array_ufunc__ is None:
+            raise TypeError(f"operand '{type(x).__name__}' does not support ufuncs (__array_ufunc__=None)")
+    for x in foreign:
+        value = x.__array_ufunc__(given_to(x, u), method, *args, **kwargs)
+        if value is not NotImplemented:
+            return value
+    types = ", ".join(repr(type(x).__name__) for x in (*args, *kwargs.get("out", ())))
+    shown = "".join(f", {k}={v!r}" for k, v in kwargs.items())
+    raise TypeError(f"operand type(s) all returned NotImplemented from __array_ufunc__({u!r}, {method!r}, "
+                    f"{', '.join(map(repr, args))}{shown}): {types}")
+
+
+def given_to(x: Any, u: ufunc) -> Any:
+    """The function object that a foreign type is given: types of installed libraries compare with NumPy's own."""
+    return u
+
+
+def default(self: Any, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """`ndarray.__array_ufunc__`: the call comes home."""
+    outs = kwargs.get("out", ())
+    if overriding((*inputs, *(outs if type(outs) is tuple else (outs,)))):
+        return NotImplemented
+    home_function = of(function) if isinstance(function, numpy.ufunc) and type(function) is not ufunc else function
+    return getattr(home_function, method)(*inputs, **kwargs)
+
+
+default.__name__ = default.__qualname__ = "__array_ufunc__"
+ndarray.__array_ufunc__ = default  # type: ignore[attr-defined]
+ndarray.__array_priority__ = 0.0  # type: ignore[attr-defined]
+
+
+def wrapper_of(args: Any, outs: Any) -> Any:
+    """The operand whose `__array_wrap__` makes the result; None where the result is an array of ours."""
+    best, priority = None, -float("inf")
+    for x in (*(outs or ()), *args):
+        kind = type(x)
+        if kind is ndarray:
+            p = 0.0
+            candidate = None
+        elif kind in HOST_TYPES or isinstance(x, type) or not hasattr(kind, "__array_wrap__") or isinstance(x, (numpy.ndarray, numpy.generic)):
+            continue
+        else:
+            p, candidate = getattr(x, "__array_priority__", 0.0), x
+        if p > priority:
+            best, priority = candidate, p
+    return best
+
+
+def wrapped(leader: Any, value: Any, outs: Any, context: Any) -> Any:
+    """Results through `__array_wrap__`."""
+    def one(v: Any, i: int) -> Any:
+        out = outs[i] if outs is not None else None
+        scalar = not isinstance(v, numpy.ndarray)
+        array = out if out is not None else fresh(numpy.asarray(v))
+        owner = out if is_subclass(out) else leader
+        told = context and (*context[:2], i)
+        return call_wrap(owner, array, told, scalar and out is None)
+    return tuple([one(v, i) for i, v in enumerate(value)]) if type(value) is tuple else one(value, 0)
+
+
+def call_wrap(owner: Any, array: Any, context: Any, scalar: bool) -> Any:
+    return owner.__array_wrap__(array, context, scalar)
+
+
+def array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False, /) -> Any:
+    """`ndarray.__array_wrap__`."""
+    if not isinstance(array, (ndarray, numpy.ndarray)):
+        raise TypeError("can only be called with ndarray object")
+    if return_scalar and array.ndim == 0 and type(self) is ndarray:
+        return array[()]
+    if type(array) is type(self):
+        return array
+    ours: list[Any] = []
+    return like(self, to_host(array, ours), ours if type(self) is ndarray else [a for a in ours if type(a) is not type(self)])
+
+
+array_wrap.__name__ = array_wrap.__qualname__ = "__array_wrap__"
+ndarray.__array_wrap__ = array_wrap  # type: ignore[attr-defined]
+
+
+def native_call(u: ufunc, args: Any, kwargs: Any) -> Any:
+    """The call as recorded operations; NotImplemented where the engine does not do it, or NumPy does it better."""
+    if not config_allows(args, kwargs) or not NATIVE_KEYWORDS.issuperset(kwargs):
+        return NotImplemented
+    name = u.operator
+    if name not in ufuncs or kwargs.get("order", "K") != "K":
+        return NotImplemented
+    out, = kwargs.get("out") or (None,)
+    where, dtype, casting = kwargs.get("where", True), kwargs.get("dtype"), kwargs.get("casting", "same_kind")
+    if (where is not True and out is None) or (out is not None and not recordable(out)):
+        return NotImplemented
+    if dtype is not None or where is not True or casting != "same_kind":
+        return NotImplemented if out is not None or where is not True else cast_call(u, args, dtype, casting)
+    nodes = as_nodes([to_node_operand(a) for a in args])
+    if nodes is None:
+        return NotImplemented
+    node = ufunc_node(name, u.host, nodes, args) if name != "power" else power_node(u, nodes, args)
+    if out is None:
+        return of_node(node)
+    fits = node.shape == out.shape
+    if not fits or not numpy.can_cast(node.dtype, out.dtype, casting):
+        return NotImplemented
+    assign(out, cast_node(node, out.dtype))
+    return out
+
+
+def power_node(u: ufunc, nodes: list[Node], args: Any) -> Node:
+    """`np.power` has no shortcuts for exponents, `**` has: bit-equal is what NumPy gives for each."""
+    try:
+        return ufuncs["power"](*nodes)
+    except (TypeError, ValueError, OverflowError):
+        u.host(*[dummy(x) for x in args])
+        raise
+
+
+def cast_call(u: ufunc, args: Any, dtype: Any, casting: str) -> Any:
+    """A loop chosen with `dtype=`: operands cast first."""
+    if dtype is None or type(dtype) is tuple:
+        return NotImplemented
+    nodes = as_nodes([to_node_operand(a) for a in args])
+    target = numpy.dtype(dtype)
+    if nodes is None or not is_native(target):
+        return NotImplemented
+    operands = tuple([type(n.value) if n.weak and n.value is not None else n.dtype for n in nodes])
+    loop = u.host.resolve_dtypes((*operands, None), signature=(None,) * u.nin + (target,), casting=casting)
+    node = ufunc_node(u.operator, u.host, [cast_node(n, d) for n, d in zip(nodes, loop)], args)
+    return of_node(node) if node.dtype == target else NotImplemented
+
+
+def to_node_operand(x: Any) -> Any:
+    """Lists and NumPy's arrays as arrays the engine takes."""
+    if type(x) in (list, tuple):
+        ours: list[Any] = []
+        return numpy.asarray(to_host(x, ours))
+    return x
+
+
+def config_allows(args: Any, kwargs: Any) -> bool:
+    """Whether some array is pending or large, and no subclass takes part."""
+    limit = config.limit
+    found = False
+    for x in (*args, *(kwargs.get("out") or ())):
+        kind = type(x)
+        if kind is ndarray:
+            if x._b is not x._s.buf or x._h.size > limit:
+                found = True
+        elif kind in PLAIN or kind in (list, tuple):
+            continue
+        elif kind is numpy.ndarray:
+            found = found or x.size > limit
+        else:
+            return False
+    return found
+
+
+def recordable(out: Any) -> bool:
+    """Whether a write to the whole of `out` can be recorded."""
+    if type(out) is not ndarray or not is_native(out.dtype):
+        return False
+    s = out._s
+    if s.rare is not None and (s.rare.pin or s.rare.mask is not None):
+        return False
+    return out._b is not s.buf or out._h.flags.writeable
+
+
+cache: weakref.WeakKeyDictionary[Any, ufunc] = weakref.WeakKeyDictionary()
+known: dict[int, ufunc] = {}
+
+
+def of(host: numpy.ufunc) -> ufunc:
+    """Our object for NumPy's ufunc: the same one each time."""
+    found = known.get(id(host))
+    if found is None or found.host is not host:
+        found = known[id(host)] = ufunc(host)
+    return found
+
+
+def protocol_elementwise(name: str, host: Callable[..., Any], *operands: Any) -> Any:
+    """`elementwise` where an operand is neither an array of ours nor NumPy's: subclasses, and types that take ufuncs."""
+    return of(getattr(numpy, name))(*operands)
+
+
+__all__ = ["new_handle", "of", "operators", "ufunc"]
+functools.partial(home_module)

@@ -1,0 +1,103 @@
+"""What users see of the runtime: `explain`, `profile`, `compile_wait`, and the report at exit."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, TextIO
+
+from ..graph.show import show
+from .kernels import compile_wait
+from .profile import difference, profile as counters
+from .recorder import recorder
+
+__all__ = ["compile_wait", "explain", "profile", "report", "summary"]
+
+
+def explain(x: Any) -> str:
+    """The pending graph of an array, as text: one operation a line, `%3 = add %1 %2 : float64[2000,2000]`.
+
+    An array whose value is known is one line. Nothing is computed.
+    """
+    if not hasattr(x, "_node"):
+        return f"{type(x).__name__}: a value, nothing pending"
+    return show([x._node()])
+
+
+class profile:
+    """Count what runs in a `with` block.
+
+        with lazynp.profile() as p:
+            work()
+        print(p)          # a summary
+        p.operations      # and its figures: see `lazynp.runtime.profile.Profile`
+
+    What is pending when the block begins or ends is run there, so that the figures are the block's own.
+    """
+
+    def __init__(self) -> None:
+        self._figures: dict[str, Any] | None = None
+        self._before: dict[str, Any] = {}
+
+    def __enter__(self) -> profile:
+        recorder.flush()
+        self._before = counters.snapshot()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        recorder.flush()
+        self._figures = difference(counters.snapshot(), self._before)
+
+    def figures(self) -> dict[str, Any]:
+        """The counts: of the block, or so far while it runs."""
+        return self._figures if self._figures is not None else difference(counters.snapshot(), self._before)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self.figures()[name]
+        except KeyError:
+            raise AttributeError(f"a profile has no {name!r}; it has: {', '.join(self.figures())}") from None
+
+    def __str__(self) -> str:
+        return describe(self.figures())
+
+
+def describe(f: dict[str, Any]) -> str:
+    """Figures as text."""
+    lines = [
+        f"{f['operations']:>10,} operations in {f['segments']:,} segments ({f['plans']:,} plans, {f['kernels']:,} kernels made)",
+        f"{f['compiled']:>10,} kernel calls compiled, {f['compiled_seconds']:.3f} s",
+        f"{f['interpreted']:>10,} kernel calls interpreted, {f['interpreted_seconds']:.3f} s",
+        f"{f['library']:>10,} library calls, {f['library_seconds']:.3f} s",
+        f"{f['bytes'] / 1e6:>10,.0f} MB moved by kernels over {f['elements']:,} elements",
+        f"{f['cache_hits']:>10,} kernels loaded from the artifact cache, {len(f['compiles']):,} compile events",
+    ]
+    lines += [f"           compile {c.get('kernel', '?')[:12]}: {c.get('outcome')} in {c.get('seconds', 0):.2f} s"
+              f"{', ' + c['reason'] if c.get('reason') else ''}" for c in f["compiles"][:20]]
+    calls = sorted(f["host_calls"].items(), key=lambda t: -t[1])
+    lines.append(f"{sum(f['host_calls'].values()):>10,} host calls{':' if calls else ''}")
+    lines += [f"{n:>14,}  {where[0]} at {where[1]}" for where, n in calls[:20]]
+    return "\n".join(lines)
+
+
+def summary() -> dict[str, Any]:
+    """All counters of the process as data that JSON can hold."""
+    f = counters.snapshot()
+    calls = sorted(f.pop("host_calls").items(), key=lambda t: -t[1])
+    return {**{k: v for k, v in f.items() if k not in ("interpreted", "compiled", "kernels")},
+            "kernels": {"made": f["kernels"], "interpreted": f["interpreted"], "compiled": f["compiled"]},
+            "host_calls": sum(n for _, n in calls),
+            "host_call_sites": [{"function": k[0], "site": k[1], "calls": n} for k, n in calls]}
+
+
+def report(file: TextIO | None = None, json_path: str | None = None) -> None:
+    """Print what ran where since the process started, or write it as JSON."""
+    recorder.flush()
+    if json_path:
+        with open(json_path, "w") as out:
+            json.dump(summary(), out)
+        return
+    print("lazynp:", file=file or sys.stderr)
+    print(describe(counters.snapshot()), file=file or sys.stderr)
