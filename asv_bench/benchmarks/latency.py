@@ -41,8 +41,8 @@ class Processes:
     timeout = 300.0
 
     def setup(self, library: str) -> None:
-        libraries.namespace(library)
         self.folder = tempfile.TemporaryDirectory(prefix="lazynp-bench-")
+        libraries.namespace(library)
         self.script = os.path.join(self.folder.name, "script.py")
         with open(self.script, "w") as file:
             file.write(JAX_HEAT if library == "jax" else HEAT)

@@ -35,7 +35,7 @@ try:
 except ImportError:  # no file locks: processes may compile the same kernel twice
     fcntl = None  # type: ignore[assignment]
 
-CODEGEN = "1"  # raise it when the generated code changes its meaning
+CODEGEN = "2"  # raise it when the generated code changes its meaning
 NOWHERE = "-"  # the folder of a cache that keeps nothing
 LEFTOVER = 3600.0  # seconds after which temporary and lock files of dead processes are removed
 
@@ -178,9 +178,8 @@ class Artifacts:
         return None
 
     def remove(self, key: str) -> None:
-        for ending in (".json", ".so"):
-            with contextlib.suppress(OSError):
-                os.unlink(self._path(key, ending))
+        for ending in (".json", ".so", ".h.gch", ".h"):
+            self._unlink(key + ending)
 
     def put(self, key: str, built: str | None, meta: dict[str, Any]) -> Entry | None:
         """Take over the shared object `built` (None: a negative entry). None where the entry could not be written."""
@@ -215,31 +214,34 @@ class Artifacts:
 
     def shrink(self) -> None:
         """Remove what was not used for longest until the cache is within its bound, and what dead processes left."""
+        sizes: dict[str, int] = {}  # of an entry, both files; precompiled headers count as entries
+        used: dict[str, float] = {}
+        now = time.time()
         try:
-            entries, total, now = [], 0, time.time()
             with os.scandir(self.folder) as found:
-                for item in found:
-                    with contextlib.suppress(OSError):
-                        status = item.stat(follow_symlinks=False)
-                        if item.name.endswith(".json"):
-                            entries.append((status.st_mtime, item.name[:-5]))
-                        elif item.name.startswith(".tmp-") or not item.name.endswith(".so"):
-                            if now - status.st_mtime > LEFTOVER and stat.S_ISREG(status.st_mode):
-                                os.unlink(item.path)
-                                continue
-                        elif now - status.st_mtime > LEFTOVER and not os.path.exists(item.path[:-3] + ".json"):
-                            os.unlink(item.path)
-                            continue
-                        total += status.st_size
+                files = [(item.name, item.stat(follow_symlinks=False)) for item in found]
         except OSError:
             return
-        for _, key in sorted(entries):
+        names = {name for name, _ in files}
+        for name, status in files:
+            stem = name.partition(".")[0]
+            orphan = name.endswith(".so") and stem + ".json" not in names
+            if name.startswith(".tmp-") or name.endswith(".lock") or orphan:
+                if now - status.st_mtime > LEFTOVER:
+                    self._unlink(name)
+            elif name.endswith((".so", ".json", ".h", ".gch")):
+                sizes[stem] = sizes.get(stem, 0) + status.st_size
+                used[stem] = max(used.get(stem, 0.0), 0.0 if name.endswith(".so") else status.st_mtime)
+        total = sum(sizes.values())
+        for stem in sorted(sizes, key=used.__getitem__):
             if total <= self.limit:
                 break
-            for ending in (".json", ".so"):
-                with contextlib.suppress(OSError):
-                    total -= os.path.getsize(self._path(key, ending))
-            self.remove(key)
+            total -= sizes[stem]
+            self.remove(stem)
+
+    def _unlink(self, name: str) -> None:
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(self.folder, name))
 
     @contextlib.contextmanager
     def lock(self, key: str) -> Iterator[bool]:

@@ -25,8 +25,7 @@ from .reduce import native_reduce
 
 HOST_TYPES = PLAIN | {ndarray, numpy.ndarray, list, tuple}
 METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
-ATTRIBUTES = ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "__name__", "__doc__", "__qualname__",
-              "__signature__", "__text_signature__")
+COPIED = tuple([k for k in ("__doc__", "__qualname__", "__signature__", "__text_signature__") if hasattr(numpy.add, k)])
 NATIVE_KEYWORDS = frozenset({"out", "where", "dtype", "casting", "subok", "order"})
 
 
@@ -37,16 +36,29 @@ class UfuncType(type):
         return type(instance) is cls or isinstance(instance, numpy.ufunc)
 
 
+def described(name: str) -> property:
+    """An attribute of NumPy's ufunc, that can be set where NumPy lets it."""
+    def get(self: Any) -> Any:
+        return getattr(self.host, name)
+
+    def put(self: Any, value: Any) -> None:
+        setattr(self.host, name, value)
+    return property(get, put)
+
+
 class ufunc(metaclass=UfuncType):
     """A function that operates element by element on whole arrays. See `numpy.ufunc`."""
 
     __slots__ = ("host", "operator", "nin", "nout", "nargs", "identity", "signature", "__dict__", "__weakref__")
     host: numpy.ufunc
+    __name__ = described("__name__")  # type: ignore[assignment]
+    ntypes, types = described("ntypes"), described("types")
 
     def __init__(self, host: numpy.ufunc) -> None:
         self.host = host
         self.nin, self.nout, self.nargs = host.nin, host.nout, host.nargs
         self.identity, self.signature = host.identity, host.signature
+        self.__dict__.update({k: getattr(host, k, None) for k in COPIED})
         self.operator = host.__name__ if host.nout == 1 and host.signature is None and getattr(numpy, host.__name__, None) is host else ""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -191,19 +203,7 @@ class ufunc(metaclass=UfuncType):
         return hash(self.host)
 
 
-def described(name: str) -> property:
-    def get(self: ufunc) -> Any:
-        return getattr(self.host, name)
-
-    def put(self: ufunc, value: Any) -> None:
-        setattr(self.host, name, value)
-    return property(get, put)
-
-
 ufunc.__module__ = "lazynp"
-for attribute in ("ntypes", "types", "__name__", "__qualname__", "__signature__"):
-    if hasattr(numpy.add, attribute):
-        setattr(ufunc, attribute, described(attribute))
 
 
 def with_out(args: Any, kwargs: Any, place: int) -> Any:

@@ -1,4 +1,8 @@
-"""Kernels and their tiers: interpreted at first, compiled when they have cost more than compiling is worth."""
+"""Kernels and their tiers: interpreted at first, compiled when they have cost more than compiling is worth.
+
+A kernel is compiled for its first sizes as they are; operands that lie in memory in the same way but have other sizes
+share one more form, with symbolic sizes.
+"""
 
 from __future__ import annotations
 
@@ -8,34 +12,116 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from ..backends.compiler import CompilerClient
 from ..backends.numpy.blocked import Program
+from ..backends.support import ITEMSIZE, compilable
 from ..config import config
 from ..graph.kernel import KernelSpec
+from .geometry import Collapsed, collapse, is_degenerate
 from .pool import pool
 from .profile import profile
 
-CORES = os.cpu_count() or 1
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+FORMS_KEPT = 1024
 kernels: dict[KernelSpec, Kernel] = {}
 lock = threading.Lock()
+client = CompilerClient()
+
+
+class Form:
+    """A kernel for one way in which its operands lie in memory; shared by all sizes where symbolic.
+
+    Attributes:
+        compiled: the machine code, once there is some.
+        seconds: what the interpreter has cost here.
+        asked: whether the compiler was asked.
+    """
+
+    __slots__ = ("compiled", "seconds", "asked", "spec", "geometry")
+
+    def __init__(self, spec: KernelSpec, geometry: Any) -> None:
+        self.spec, self.geometry = spec, geometry
+        self.seconds, self.asked = 0.0, False
+        self.compiled: Any = client.lookup(spec, geometry)
+        if self.compiled is not None:
+            profile.cache_hits += 1
+            self.asked = True
+
+    def charge(self, seconds: float) -> None:
+        """Note what a call in the interpreter cost; ask for machine code when it has been enough."""
+        self.seconds += seconds
+        if not self.asked and self.seconds >= config.compile_after:
+            self.asked = True
+            began = time.perf_counter()
+            reason = f"{self.seconds:.2f} s in the interpreter"
+            client.submit(self.spec, self.geometry, lambda compiled: self.done(compiled, began, reason))
+
+    def done(self, compiled: Any, began: float, reason: str) -> None:
+        self.compiled = compiled
+        profile.compiles.append({"kernel": self.spec.digest(), "seconds": round(time.perf_counter() - began, 3), "reason": reason,
+                                 "symbolic": self.geometry.symbolic, "outcome": "compiled" if compiled is not None else "not compiled"})
 
 
 class Kernel:
-    """One spec: its interpreter program, what it has cost, and its compiled forms."""
+    """One spec: its interpreter program and its compiled forms, by how the operands lie."""
 
-    __slots__ = ("spec", "program", "seconds", "calls", "forms", "tier")
+    __slots__ = ("spec", "program", "forms", "exact", "compilable", "weight")
 
     def __init__(self, spec: KernelSpec) -> None:
         self.spec, self.program = spec, Program(spec)
-        self.seconds, self.calls = 0.0, 0
-        self.forms: Any = None
-        self.tier = 0
+        self.compilable = compilable(spec) is None
+        self.forms: dict[Any, Form] = {}  # by classes of strides: the symbolic one; by (classes, geometry): the first one
+        self.exact: dict[Any, tuple[Form, Collapsed]] = {}
+        dtypes = [*spec.inputs, *spec.scalars, *[i.dtype for i in spec.body]]
+        self.weight = sum(ITEMSIZE.get(d, 8) for d in spec.inputs) + sum(ITEMSIZE.get(dtypes[o], 8) for o in spec.outputs)
+        profile.kernels += 1
 
     def run(self, ins: Sequence[Any], scalars: Sequence[Any], outs: Sequence[Any], shape: tuple[int, ...]) -> None:
+        """Compute outs. Inputs broadcast to shape."""
         start = time.perf_counter()
+        n = 1
+        for d in shape:
+            n *= d
+        profile.elements += n
+        profile.bytes += n * self.weight
+        form = None
+        if self.compilable and n and config.compile and not config.deterministic:
+            key = (shape, *[x.strides for x in ins], *[x.shape for x in ins], *[x.strides for x in outs])
+            found = self.exact.get(key)
+            if found is None:
+                found = self.find(key, ins, outs, shape)
+            form, how = found
+            if form.compiled is not None:
+                args = [x.reshape(s) if x.shape != s else x for x, s in zip((*ins, *outs), how.shapes)]
+                if form.compiled(args[: len(ins)], scalars, args[len(ins):]):
+                    profile.compiled += 1
+                    profile.compiled_seconds += time.perf_counter() - start
+                    return
         self.program.run(ins, scalars, outs, shape, config.threads or CORES, pool.empty)
-        self.seconds += time.perf_counter() - start
-        self.calls += 1
+        seconds = time.perf_counter() - start
         profile.interpreted += 1
+        profile.interpreted_seconds += seconds
+        if form is not None:
+            form.charge(seconds)
+
+    def find(self, key: Any, ins: Sequence[Any], outs: Sequence[Any], shape: tuple[int, ...]) -> tuple[Form, Collapsed]:
+        """The form for operands that lie like these."""
+        how = collapse(self.spec, ins, outs, shape)
+        if is_degenerate(how.spec):
+            how = how._replace(spec=self.spec)
+            form = Form.__new__(Form)
+            form.spec, form.geometry, form.seconds, form.asked, form.compiled = self.spec, how.geometry, 0.0, True, None
+        else:
+            first = self.forms.get(how.classes)
+            if first is None or first.geometry == how.geometry:
+                form = first or self.forms.setdefault(how.classes, Form(how.spec, how.geometry))
+            else:
+                name = (how.classes, how.spec)
+                form = self.forms.get(name) or self.forms.setdefault(name, Form(how.spec, how.geometry._replace(symbolic=True)))
+        if len(self.exact) >= FORMS_KEPT:
+            self.exact.clear()
+        self.exact[key] = (form, how)
+        return form, how
 
 
 def kernel_of(spec: KernelSpec) -> Kernel:
@@ -43,5 +129,10 @@ def kernel_of(spec: KernelSpec) -> Kernel:
     kernel = kernels.get(spec)
     if kernel is None:
         with lock:
-            kernel = kernels.setdefault(spec, Kernel(spec))
+            kernel = kernels.get(spec) or kernels.setdefault(spec, Kernel(spec))
     return kernel
+
+
+def compile_wait(timeout: float | None = None) -> bool:
+    """Block until the kernels that are being compiled are done, or `timeout` seconds have passed; whether all are done."""
+    return client.wait(timeout)

@@ -14,13 +14,14 @@ from typing import Any
 
 from ..config import config
 from ..graph.node import Node
-from ..graph.op import VIEW, current
+from ..graph.op import MAP, VIEW, current
 from .profile import profile
 from .segment import Segment, run_segment
 from .storage import held
 
 LEAF = -2
 CODES_KEPT = 1 << 16
+UNROLLED = 64  # operations of an elementwise loop that run in one pass
 
 
 class Recorder:
@@ -43,6 +44,7 @@ class Recorder:
         self.last_seen: dict[int, int] = {}
         self.candidate = self.matched = self.phase = 0
         self.period: tuple[int, ...] = ()
+        self.times = 1  # periods run at a time
 
     def __call__(self, node: Node) -> None:
         """Record a node."""
@@ -83,11 +85,21 @@ class Recorder:
             self.matched += 1
             if self.matched >= candidate:
                 self.period, self.phase = tuple(signatures[i + 1 - candidate:]), 0
+                self.times = self.unrolled(self.nodes[i + 1 - candidate:])
         else:
             seen = self.last_seen.get(signature)
             self.candidate = i - seen if seen is not None else 0
             self.matched = 1 if self.candidate else 0
         self.last_seen[signature] = i
+
+    @staticmethod
+    def unrolled(nodes: list[Node]) -> int:
+        """How many periods of a loop to run at a time: several of one that is elementwise throughout, since they fuse into
+        one pass over the data."""
+        shape = nodes[-1].shape
+        if any(node.op.kind != MAP or node.shape != shape for node in nodes):  # type: ignore[union-attr]
+            return 1
+        return max(1, UNROLLED // len(nodes))
 
     def settle(self) -> None:
         """After each operation, once its result is held: run what is due."""
@@ -96,8 +108,8 @@ class Recorder:
                 self.run(self.due)
             period = len(self.period)
             if period:
-                if self.phase >= period:
-                    self.phase -= period
+                if self.phase >= period * self.times:
+                    self.phase -= period * self.times
                     self.run(len(self.nodes) - period)
             elif len(self.nodes) >= config.pending_nodes:
                 self.run(self.cut())

@@ -7,20 +7,24 @@ do not have an error here, instead of one at load time.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import subprocess
+import time
 from typing import NamedTuple
 
 import torch
 from torch._inductor import cpu_vec_isa
 
-from lazynp.backends.artifacts import compiler_path
+from lazynp.backends.artifacts import Artifacts, compiler_path
 from lazynp.backends.torch.shims import prelude
 
 FLAGS = ("-O3", "-march=native", "-std=c++20", "-fopenmp", "-fPIC", "-shared", "-DNDEBUG", "-ffp-contract=off", "-fwrapv",
          "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-fno-plt", "-w", "-pipe")
 LIBRARIES = ("-Wl,--as-needed", "-Wl,-z,defs", "-lmvec", "-lm", "-lgomp")
+SHARED_FROM = 600 << 20  # bytes that the cache must be allowed to hold for the precompiled header to lie in it
+WAIT_FOR_HEADER = 60.0  # seconds to wait for another process to compile it
 TIMEOUT = 300  # seconds that g++ may take
 
 
@@ -50,24 +54,43 @@ def toolchain() -> Toolchain | None:
     return Toolchain(compiler, capability, (*FLAGS, *defines, *(f"-D{m}" for m in macros), *arch, *includes))
 
 
-def precompiled(tools: Toolchain, folder: str) -> str:
-    """The path of the prelude, compiled ahead: without it each build parses 200,000 lines of headers.
+def precompiled(tools: Toolchain, cache: Artifacts, scratch: str) -> str:
+    """The path of the prelude, compiled ahead: without it each build parses 200,000 lines of headers (0.4 s against 4 s).
 
-    Kept in `folder`, private to this worker. If it cannot be compiled ahead, the plain header serves.
+    It takes about 150 MB, and lies in the cache if that is large enough, else in `scratch`. Of several processes one
+    compiles it, and the others wait. If it cannot be compiled ahead, the plain header serves.
     """
     text = prelude(tools.capability)
-    name = hashlib.sha256((text + repr(tools)).encode()).hexdigest()[:16]
-    header = os.path.join(folder, f"prelude-{name}.h")
-    if not os.path.exists(header):
-        with open(header, "w") as file:
+    name = "prelude-" + hashlib.sha256((text + repr(tools) + torch.__version__).encode()).hexdigest()[:16]
+    folder = cache.folder if cache.usable and cache.limit >= SHARED_FROM else scratch
+    header = os.path.join(folder, name + ".h")
+    end = time.monotonic() + WAIT_FOR_HEADER
+    while not os.path.exists(header + ".gch") and time.monotonic() < end:
+        with cache.lock(name) as mine:
+            if mine:
+                if not os.path.exists(header + ".gch"):
+                    _precompile(tools, text, header)
+                break
+        time.sleep(0.05)
+    return header
+
+
+def _precompile(tools: Toolchain, text: str, header: str) -> None:
+    partial = os.path.join(os.path.dirname(header), f".tmp-{os.getpid()}-prelude")
+    try:
+        with open(partial, "w") as file:
             file.write(text)
+        os.replace(partial, header)
         flags = [f for f in tools.flags if f != "-shared"]
-        partial = f"{header}.{os.getpid()}"
         done = subprocess.run([tools.compiler, *flags, "-x", "c++-header", header, "-o", partial], capture_output=True,
                               timeout=TIMEOUT, check=False)
         if done.returncode == 0:
             os.replace(partial, header + ".gch")
-    return header
+    except (OSError, subprocess.TimeoutExpired):
+        pass  # a disk that is full: the header itself may still have been written
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(partial)
 
 
 def build(tools: Toolchain, header: str, source: str, target: str) -> None:
@@ -75,13 +98,31 @@ def build(tools: Toolchain, header: str, source: str, target: str) -> None:
     path = target + ".cpp"
     with open(path, "w") as file:
         file.write(source)
-    command = [tools.compiler, *tools.flags, "-include", header, path, "-o", target, *LIBRARIES]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise BuildError(str(error)) from error
+        error = _compile(tools, header, path, target)
+        if error is not None:  # perhaps for the precompiled header's sake: once more without one
+            plain = os.path.join(os.path.dirname(target), "plain-prelude.h")
+            with open(plain, "w") as file:
+                file.write(prelude(tools.capability))
+            error = _compile(tools, plain, path, target)
+            if error is None:
+                with contextlib.suppress(OSError):
+                    os.unlink(header + ".gch")
     finally:
         if not os.environ.get("LAZYNP_KEEP_SOURCE"):
             os.unlink(path)
-    if done.returncode != 0:
-        raise BuildError(f"{os.path.basename(tools.compiler)} exits with {done.returncode}: {done.stderr[-800:]}")
+    if error is not None:
+        raise BuildError(error)
+
+
+def _compile(tools: Toolchain, header: str, path: str, target: str) -> str | None:
+    """None, or what went wrong."""
+    command = [tools.compiler, *tools.flags, "-include", header, path, "-o", target, *LIBRARIES]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    except subprocess.TimeoutExpired:
+        return f"not done after {TIMEOUT} s"
+    if done.returncode == 0:
+        return None
+    errors = [line for line in done.stderr.splitlines() if "error" in line]
+    return f"exit status {done.returncode}: " + ("; ".join(errors[:4]) or done.stderr[-400:])

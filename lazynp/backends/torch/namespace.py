@@ -445,12 +445,16 @@ def _constant(d: str, value: float) -> float:
 
 @ufunc("cbrt")
 def cbrt(d: str, a: Tensor) -> Tensor:
-    """pow, then one step of Newton's method, which also repairs the rounding of 1/3."""
-    x = torch.abs(a)
+    """pow, then one step of Newton's method, which also repairs the rounding of 1/3; in float64, subnormals scaled up."""
+    wide = a.to(torch.float64)
+    x = torch.abs(wide)
+    tiny = x < 1e-280
+    x = torch.where(tiny, x * 2.0**180, x)
     y = torch.pow(x, 1.0 / 3.0)
-    better = y - (y * y * y - x) / (3.0 * y * y)
+    y = y - (y * y * y - x) / (3.0 * y * y)
+    y = torch.copysign(torch.where(tiny, y * 2.0**-60, y), wide)
     plain = (x == 0) | (x == math.inf) | (a != a)
-    return torch.where(plain, a, torch.copysign(better, a))
+    return torch.where(plain, a, y.to(a.dtype))
 
 
 def _logaddexp(a: Tensor, b: Tensor, log1p: Function, exp: Function, offset: float) -> Tensor:

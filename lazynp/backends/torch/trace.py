@@ -74,10 +74,20 @@ def _vector_fma(x: str, y: str, z: str) -> str:
     return f"at::vec::fmadd({x}, {y}, {z})"
 
 
-def install_fma() -> None:
-    """Teach Inductor's C++ backend our fused multiply-add."""
+# Inductor's vector forms of these cancel: expm1(x) as exp(x) - 1, atanh(x) as a logarithm of a quotient near 1.
+METHODS = ("expm1", "atanh", "asinh", "acosh", "sinh", "cosh", "tanh")
+
+
+def _method(name: str) -> Any:
+    return staticmethod(lambda x: f"{x}.{name}()")
+
+
+def install() -> None:
+    """Teach Inductor's C++ backend our fused multiply-add, and exact forms of some functions."""
     CppOverrides.fma = staticmethod(_fma)
     CppVecOverrides.fma = staticmethod(_vector_fma)
+    for name in METHODS:
+        setattr(CppVecOverrides, name, _method(name))
     register_lowering(torch.ops.lazynp.fma.default, broadcast=True)(make_pointwise(lambda x, y, z: ops.fma(x, y, z)))
 
 

@@ -50,9 +50,9 @@ class Worker:
         self.cache = Artifacts(folder, limit)
         self.scratch = scratch
         self.tools = build.toolchain()
-        trace.install_fma()
+        trace.install()
         complex.FMA["wanted"] = " fma " in _cpu_flags()
-        self.header = build.precompiled(self.tools, scratch) if self.tools is not None else ""
+        self.header = build.precompiled(self.tools, self.cache, scratch) if self.tools is not None else ""
 
     def run(self, job: Job) -> dict[str, Any] | None:
         """The answer, or None while another process is compiling the same kernel."""

@@ -1,0 +1,79 @@
+# Every target makes .venv where it is missing, and installs only what it needs, so that each works alone in a new checkout.
+#   make PYTHON=python3.12    another Python for .venv
+#   make TORCH=torch          another torch; the one below is installed first, and plain `torch` where there is no such
+#   make test JOBS=1 ARGS="-k views -x"
+
+PYTHON ?= python3
+TORCH ?= torch==2.13.0
+JOBS ?= 2
+ARGS ?=
+BENCH ?= .
+PROGRAMS ?= 20000
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+CHECKED := lazynp tests examples asv_bench compat docs
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test fuzz lint format bench compat docs clean distclean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+
+demo: $(STAMP)-demo ## each example program under NumPy and under lazynp, in one table
+	$(BIN)/python examples/run_demo.py $(ARGS)
+
+# The tests that measure come first, with nothing beside them (5: there are none), and the summary of all others last.
+test: $(STAMP)-test ## the tests; of the long property tests a part that takes seconds
+	$(BIN)/python -m pytest -m alone $(ARGS) || test $$? = 5
+	$(BIN)/python -m pytest -m "not alone" -n $(JOBS) $(ARGS)
+
+fuzz: $(STAMP)-test ## the property tests in full: PROGRAMS=20000 random programs
+	LAZYNP_PROGRAMS=$(PROGRAMS) $(BIN)/python -m pytest -n $(JOBS) \
+		tests/test_property_views.py tests/test_property_indexing.py $(ARGS)
+
+lint: $(STAMP)-lint ## ruff, its formatter, and mypy
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
+	$(BIN)/mypy
+
+format: $(STAMP)-lint ## put imports in order and lay the code out
+	$(BIN)/ruff check --fix $(CHECKED)
+	$(BIN)/ruff format $(CHECKED)
+
+bench: $(STAMP)-bench ## the asv suite on .venv; BENCH=micro for a part; then `asv compare`, `asv publish` in asv_bench
+	cd asv_bench && ../$(BIN)/asv machine --yes
+	cd asv_bench && ../$(BIN)/asv run -E existing --set-commit-hash $$(git rev-parse HEAD) --show-stderr -b '$(BENCH)' $(ARGS)
+
+compat: $(STAMP)-test ## how much of NumPy's API exists, and which way
+	$(BIN)/python -m compat names $(ARGS)
+
+docs: $(STAMP)-docs ## the documentation, into docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean: ## remove what was built and cached, but for .venv
+	rm -rf build dist *.egg-info docs/_build .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## remove .venv, too
+	rm -rf $(VENV)
+
+# A stamp for each extra, newer than pyproject.toml where it is installed.
+$(STAMP)-%: pyproject.toml $(STAMP)
+	@echo "== installing lazynp[$*] into $(VENV)"
+	$(PIP) install --editable ".[$*]"
+	@touch $@
+
+# torch goes first and by version: a range would replace it with the newest, or bring several GB for a GPU that is not there.
+$(STAMP):
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("lazynp needs Python 3.11: make PYTHON=...")'
+	@echo "== making $(VENV); what is installed takes a minute or two and up to 2 GB"
+	$(PYTHON) -m venv $(VENV)
+	@$(PIP) show --quiet torch 2>/dev/null || { echo "== installing $(TORCH)" && $(PIP) install "$(TORCH)"; } \
+		|| { echo "== no $(TORCH) here: installing torch" && $(PIP) install torch; }
+	@touch $@

@@ -1,0 +1,308 @@
+"""The attributes of `ndarray`, what Python asks of it (conversion, iteration, printing, pickling), and how it is handed out.
+
+What hands out memory (`__array__`, `data`, `ctypes`, DLPack, the buffer protocol) makes the storage escape: it is pinned and
+shared from then on.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from ..config import config
+from ..runtime.views import INDEX, TRANSPOSE
+from .array import HOST_VIEW, ndarray
+from .host import SUBCLASS, fresh, like, of_type, part_of, rebased, strip
+from .methods import own, reshape, view_by_host
+
+
+def get_shape(self: Any) -> tuple[int, ...]:
+    s = self._s
+    if self._b is s.buf:
+        return self._h.shape
+    if self._v is HOST_VIEW or s.rare is not None and s.rare.mask is not None:
+        return self._host().shape
+    view = self._v if type(self._v) is not tuple else self._view()
+    return s.shape if view is None else view.shape
+
+
+def set_shape(self: Any, shape: Any) -> None:
+    if own(self):
+        out = reshape(self, strip(shape), copy=False) if self.size else view_by_host(self, "reshape", strip(shape))
+        if out._v is not HOST_VIEW:
+            self._v, self._b, self._h = out._v, False, None
+            return
+    h = self._pin()
+    view = h.view()
+    view.shape = strip(shape)
+    become(self, view)
+
+
+def become(self: Any, view: numpy.ndarray) -> None:
+    """Make the handle show this NumPy view of its (pinned) storage."""
+    self._h, self._v = view, HOST_VIEW
+    self._b = SUBCLASS if type(self) is not ndarray else self._s.buf
+
+
+def get_strides(self: Any) -> tuple[int, ...]:
+    return self._meta().strides if self._v is not HOST_VIEW else self._h.strides
+
+
+def set_strides(self: Any, strides: Any) -> None:
+    view = self._pin().view()
+    view.strides = strides
+    become(self, view)
+
+
+def set_dtype(self: Any, dtype: Any) -> None:
+    view = self._pin().view()
+    view.dtype = dtype
+    become(self, view)
+
+
+def get_dtype(self: Any) -> numpy.dtype[Any]:
+    return self._h.dtype if self._v is HOST_VIEW else self._s.dtype
+
+
+def get_t(self: Any) -> Any:
+    if own(self):
+        return self._derived(TRANSPOSE, tuple(range(self.ndim - 1, -1, -1)))
+    return self.transpose()
+
+
+def get_mt(self: Any) -> Any:
+    ndim = self.ndim
+    if ndim < 2:
+        raise ValueError(f"matrix transpose with ndim < 2 is undefined")
+    if own(self):
+        return self._derived(TRANSPOSE, (*range(ndim - 2), ndim - 1, ndim - 2))
+    return self.swapaxes(-1, -2)
+
+
+def get_real(self: Any) -> Any:
+    if self.dtype.kind not in "cO":
+        return self
+    value = self._host().real
+    return like(self, value, [self]) if self.dtype.kind == "O" else viewed(self, value)
+
+
+def viewed(self: Any, value: numpy.ndarray) -> Any:
+    return part_of(self, value) if type(self) is ndarray else of_type(type(self), value, self, self)
+
+
+def set_real(self: Any, value: Any) -> None:
+    self._writable().real = strip(value)
+
+
+def get_imag(self: Any) -> Any:
+    if self.dtype.kind == "c":
+        return viewed(self, self._host().imag)
+    return like(self, self._host().imag, [])
+
+
+def set_imag(self: Any, value: Any) -> None:
+    self._writable().imag = strip(value)
+
+
+def get_base(self: Any) -> Any:
+    """The object the memory is from: None for what shows a whole storage of its own, else the whole of it."""
+    s = self._s
+    if s.rare is not None and s.rare.pin:
+        if self._h is s.buf:
+            return s.buf.base
+    elif self._v is None:
+        return None
+    whole = numpy.ndarray.__new__
+    return base_handle(self) if whole is not None else None
+
+
+def base_handle(self: Any) -> Any:
+    out = object.__new__(ndarray)
+    out._s, out._b, out._h, out._v = self._s, False, None, None
+    return out
+
+
+def get_flags(self: Any) -> Any:
+    if self._v is HOST_VIEW:
+        return self._h.flags
+    s = self._s
+    if self._b is s.buf:
+        return self._h.flags
+    if s.buf is None and self._v is None:
+        return numpy.ndarray(s.shape, s.dtype).flags if s.dtype.hasobject else whole_flags
+    return self._meta().flags
+
+
+whole_flags = numpy.empty(1).flags
+
+
+def set_flat(self: Any, value: Any) -> None:
+    self._writable().flat = strip(value)
+
+
+def get_data(self: Any) -> memoryview:
+    return self._pin(shared=True).data
+
+
+def set_data(self: Any, value: Any) -> None:
+    self._pin().data = value
+
+
+PROPERTIES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], None] | None]] = {
+    "shape": (get_shape, set_shape), "strides": (get_strides, set_strides), "dtype": (get_dtype, set_dtype), "T": (get_t, None),
+    "mT": (get_mt, None), "real": (get_real, set_real), "imag": (get_imag, set_imag), "base": (get_base, None),
+    "flags": (get_flags, None), "data": (get_data, set_data),
+    "nbytes": (lambda self: self.size * self.dtype.itemsize, None), "itemsize": (lambda self: self.dtype.itemsize, None),
+    "device": (lambda self: "cpu", None), "ctypes": (lambda self: self._pin(shared=True).ctypes, None),
+    "__array_interface__": (lambda self: self._pin(shared=True).__array_interface__, None),
+    "__array_struct__": (lambda self: self._pin(shared=True).__array_struct__, None),
+}
+
+
+# --- what Python asks ----------------------------------------------------------------------------------------------------
+
+
+def array(self: Any, dtype: Any = None, /, *, copy: bool | None = None) -> numpy.ndarray:
+    """`__array__`: a NumPy array that shares memory, where it can."""
+    if copy or dtype is not None and numpy.dtype(dtype) != self.dtype:
+        return numpy.array(self._host(), dtype=dtype, copy=copy)
+    return self._pin(shared=True)
+
+
+def iterate(self: Any) -> Iterator[Any]:
+    shape = self.shape
+    if not shape:
+        raise TypeError("iteration over a 0-d array")
+    if len(shape) == 1 and type(self) is ndarray:
+        return items(self)
+    return (self[i] for i in range(shape[0]))
+
+
+def items(self: Any) -> Iterator[Any]:
+    i = 0
+    while i < len(self):
+        yield self[i]
+        i += 1
+
+
+def contains(self: Any, value: Any) -> bool:
+    return strip(value) in self._host()
+
+
+def asked(name: str) -> Callable[[Any], Any]:
+    """What Python asks of the value: NumPy's own answer."""
+    host = getattr(numpy.ndarray, name)
+    return lambda self, *args: host(self._host(), *args)
+
+
+def represented(name: str) -> Callable[[Any], str]:
+    host = getattr(numpy.ndarray, name)
+    ours = {"__repr__": "_default_array_repr", "__str__": "_default_array_str"}[name]
+
+    def show(self: Any) -> str:
+        if type(self) is ndarray:
+            return host(self._host())
+        return getattr(sys.modules["lazynp._core.arrayprint"], ours)(self)
+    return show
+
+
+def pickled(self: Any, protocol: int = 4) -> Any:
+    if type(self) is ndarray:
+        return restored, (self._host(),)
+    cls, state = type(self), self._host().__reduce__()[2]
+    return reconstruct, (cls, (0,), b"b"), state
+
+
+def restored(host: numpy.ndarray) -> Any:
+    """An array from its pickled value."""
+    return fresh(host) if host.flags.writeable and host.base is None else fresh(host.copy("K")) if host.flags.writeable else fresh(host)
+
+
+def reconstruct(cls: Any, shape: Any, dtype: Any) -> Any:
+    """An empty array of a (sub)class, to be given its state."""
+    return ndarray.__new__(cls, shape, dtype)
+
+
+def set_state(self: Any, state: Any) -> None:
+    host = numpy.ndarray((0,), "b")
+    host.__setstate__(tuple(state))
+    whole = fresh(host)
+    self._s = whole._s
+    if type(self) is ndarray:
+        self._b, self._h, self._v = whole._b, whole._h, whole._v
+    else:
+        become(self, whole._pin())
+
+
+def deep_copy(self: Any, memo: Any) -> Any:
+    if self.dtype.hasobject:
+        return like(self, self._host().__deepcopy__(memo), [])
+    return ndarray.copy(self)  # type: ignore[attr-defined]
+
+
+def dlpack(self: Any, **kwargs: Any) -> Any:
+    return self._pin(shared=True).__dlpack__(**kwargs)
+
+
+def dlpack_device(self: Any) -> Any:
+    return numpy.empty(1).__dlpack_device__()
+
+
+def namespace(self: Any, *, api_version: str | None = None) -> Any:
+    numpy.empty(0).__array_namespace__(api_version=api_version)
+    return sys.modules["lazynp"]
+
+
+def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
+    self._meta().to_device(device, stream=stream)
+    return self
+
+
+def buffer(self: Any, flags: int, /) -> memoryview:
+    """The buffer protocol (Python 3.12 on)."""
+    return memoryview(self._pin(shared=True))
+
+
+def subclass_host(self: Any) -> numpy.ndarray:
+    """A subclass's handle always shows NumPy's view of a pinned storage."""
+    return self._h
+
+
+def init_subclass(cls: Any, **kwargs: Any) -> None:
+    super(ndarray, cls).__init_subclass__(**kwargs)
+    cls._host = cls._meta = subclass_host
+
+
+def delete_item(self: Any, key: Any) -> None:
+    del self._host()[strip(key)]
+
+
+SPECIAL: dict[str, Any] = {
+    "__array__": array, "__iter__": iterate, "__contains__": contains, "__reduce__": pickled, "__setstate__": set_state,
+    "__copy__": lambda self: self.copy("K"), "__deepcopy__": deep_copy, "__dlpack__": dlpack, "__dlpack_device__": dlpack_device,
+    "__array_namespace__": namespace, "to_device": to_device, "__delitem__": delete_item,
+    "__class_getitem__": classmethod(types.GenericAlias), "__init_subclass__": classmethod(init_subclass),
+    **{name: asked(name) for name in ("__bool__", "__int__", "__float__", "__index__", "__complex__", "__format__")},
+    "__repr__": represented("__repr__"), "__str__": represented("__str__"),
+}
+if sys.version_info >= (3, 12):
+    SPECIAL["__buffer__"] = buffer
+
+
+def attach() -> None:
+    for name, (get, put) in PROPERTIES.items():
+        setattr(ndarray, name, property(get, put, doc=getattr(numpy.ndarray, name).__doc__))
+    for name, function in SPECIAL.items():
+        if isinstance(function, types.FunctionType):
+            function.__name__, function.__qualname__ = name, f"ndarray.{name}"
+        setattr(ndarray, name, function)
+    ndarray.__module__, ndarray.__doc__ = "lazynp", numpy.ndarray.__doc__
+    ndarray.__qualname__ = "ndarray"
+
+
+attach()
+__all__ = ["INDEX", "config", "rebased"]

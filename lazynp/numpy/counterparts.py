@@ -1,0 +1,59 @@
+"""What stands in for the objects of NumPy's compiled modules: a table, by name; what is not in it is NumPy's on host values."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import numpy._core._multiarray_umath as compiled
+
+from . import attributes, creation, dispatch, indexing, iterators, methods, native, ufunc  # noqa: F401
+from .array import ndarray
+from .attributes import reconstruct
+from .converter import array_converter
+from .host import host_function, strip
+
+SHARED_TYPES = (numpy.generic, numpy.dtype, Exception)
+WRITES: dict[str, tuple[int | str, ...]] = {"copyto": (0, "dst"), "putmask": (0, "a"), "_place": (0, "arr"), "place": (0, "arr")}
+LOOKS = frozenset({"result_type", "can_cast", "promote_types", "min_scalar_type", "normalize_axis_index", "shares_memory",
+                   "may_share_memory", "_discover_array_parameters", "zeros", "empty", "arange", "fromiter", "frombuffer", "fromfile",
+                   "fromstring", "scalar"})
+
+
+def type_callback(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that takes and gives no arrays."""
+    return function
+
+
+OURS: dict[str, Any] = {
+    "ndarray": ndarray, "ufunc": ufunc.ufunc, "flatiter": iterators.flatiter, "nditer": iterators.nditer, "flagsobj": iterators.flagsobj,
+    "nested_iters": iterators.nested_iters, "broadcast": iterators.broadcast, "array": creation.array, "asarray": creation.asarray,
+    "asanyarray": creation.asanyarray, "ascontiguousarray": creation.ascontiguousarray, "asfortranarray": creation.asfortranarray,
+    "empty_like": creation.empty_like, "_array_converter": array_converter, "_ArrayFunctionDispatcher": dispatch.Dispatcher,
+    "_reconstruct": reconstruct, "add_docstring": lambda *_: None, "_reload_guard": lambda: None,
+    "_add_newdoc_ufunc": lambda *_: None, "set_typeDict": lambda *_: None, "_set_madvise_hugepage": lambda *_: None,
+    "frompyfunc": native.frompyfunc, "_get_implementing_args": lambda relevant: list(relevant), **native.TABLE,
+}
+made: dict[int, tuple[Any, Any]] = {}
+
+
+def counterpart(name: str, value: Any) -> Any:
+    """What stands for a compiled module's attribute; the same object each time."""
+    if name in OURS:
+        return OURS[name]
+    if isinstance(value, numpy.ufunc):
+        return ufunc.of(value)
+    if isinstance(value, (type, types.ModuleType)) or not callable(value):
+        return value
+    known = made.get(id(value))
+    if known is not None and known[0] is value:
+        return known[1]
+    implementation = value._implementation if type(value) is compiled._ArrayFunctionDispatcher else value
+    ours = host_function(implementation, name, WRITES.get(name, ()), name not in LOOKS)
+    made[id(value)] = (value, ours)
+    return ours
+
+
+__all__ = ["counterpart", "strip"]

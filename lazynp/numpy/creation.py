@@ -1,0 +1,156 @@
+"""Array creation: `array` and its kin, `empty_like`, `from_dlpack`.
+
+A NumPy array of somebody else's is copied by `array`, and borrowed by `asarray`: it shares memory, as in NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from ..config import config
+from .array import borrow, ndarray
+from .host import Theirs, fresh, home, of_type, owned, owner_of, to_host
+from .record import cast_node
+
+COPY_MODES = numpy._globals._CopyMode
+
+
+def overridden_by(like: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """`like=`: the creation as the foreign type of `like` does it; NotImplemented if it is an array."""
+    kind = type(like)
+    found = getattr(kind, "__array_function__", None)
+    if found is None:
+        raise TypeError("The `like` argument must be an array-like that implements the `__array_function__` protocol.")
+    if kind is numpy.ndarray or found is ndarray.__array_function__:  # type: ignore[attr-defined]
+        return NotImplemented
+    value = found(like, function, (kind,), args, kwargs)
+    if value is NotImplemented:
+        raise TypeError(f"no implementation found for 'numpy.{function.__name__}' on types that implement "
+                        f"__array_function__: [{kind!r}]")
+    return value
+
+
+def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0,  # noqa: A002
+          ndmax: Any = None, like: Any = None) -> Any:
+    """See `numpy.array`."""
+    kind = type(object)
+    if like is not None:
+        given = {"dtype": dtype, "copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
+        value = overridden_by(like, PUBLIC["array"], (object,), {k: v for k, v in given.items() if v is not DEFAULTS[k]})
+        if value is not NotImplemented:
+            return value
+    if kind is ndarray and ndmin == 0 and ndmax is None:
+        value = converted(object, dtype, copy, order)
+        if value is not NotImplemented:
+            return value
+    ours: list[Any] = []
+    host = to_host(object, ours)
+    more = {} if ndmax is None else {"ndmax": ndmax}
+    made = numpy.array(host, dtype, copy=copy, order=order, ndmin=ndmin, **more)
+    if isinstance(object, ndarray):
+        keep = subok and kind is not ndarray
+        if made is host and (keep or kind is ndarray):
+            return object
+        owner = owner_of(made, ours)
+        return of_type(kind, made, object, owner) if keep else home(made, ours) if made is not host else home(made.view(), ours)
+    if copy is True and made.base is None:
+        return fresh(made)
+    if isinstance(host, numpy.ndarray) and (made is host or made.base is not None) or not owned(made):
+        return borrow(made)
+    for x in ours:
+        if type(x) is Theirs or made.base is not None and numpy.may_share_memory(made, x._h):
+            return home(made, ours)
+    return fresh(made) if made.base is None and made is not host else borrow(made) if foreign(object) else fresh(made)
+
+
+def foreign(x: Any) -> bool:
+    """Whether NumPy may have been given memory that belongs to some other object."""
+    return not isinstance(x, (list, tuple, int, float, complex, bool, str, bytes, numpy.generic))
+
+
+DEFAULTS: dict[str, Any] = {"dtype": None, "copy": True, "order": "K", "subok": False, "ndmin": 0}
+PUBLIC: dict[str, Any] = {}  # the public function objects that a foreign `like` is given; filled by `counterparts`
+
+
+def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:
+    """`array` of an array of ours: as it is, or a copy that costs nothing until one of them is written to."""
+    copied = copy is True or copy is COPY_MODES.ALWAYS
+    if copied and x._b is x._s.buf and x._h.size <= config.limit:
+        return NotImplemented
+    if order not in ("K", "C", None) and not (order == "A"):
+        return NotImplemented
+    target = x.dtype if dtype is None else numpy.dtype(dtype)
+    contiguous = x.flags.c_contiguous  # type: ignore[attr-defined]
+    if target == x.dtype and (target is x.dtype or not target.metadata):
+        if not copied:
+            return x if order != "C" or contiguous else NotImplemented
+        return x.copy() if contiguous or order == "C" else NotImplemented  # type: ignore[attr-defined]
+    if copy is False or copy is COPY_MODES.NEVER or not (contiguous or order == "C"):
+        return NotImplemented
+    return x.astype(target) if numpy.can_cast(x.dtype, target, "unsafe") and x.dtype.kind != "c" else NotImplemented  # type: ignore[attr-defined]
+
+
+def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None) -> Any:
+    """See `numpy.asarray`."""
+    if type(a) is ndarray and dtype is None and order is None and not copy and like is None and device is None:
+        return a
+    return as_kind("asarray", a, dtype, order, device, copy, like, False)
+
+
+def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None) -> Any:
+    """See `numpy.asanyarray`."""
+    if isinstance(a, ndarray) and dtype is None and order is None and not copy and like is None and device is None:
+        return a
+    return as_kind("asanyarray", a, dtype, order, device, copy, like, True)
+
+
+def as_kind(name: str, a: Any, dtype: Any, order: Any, device: Any, copy: Any, like: Any, subok: bool) -> Any:
+    check_device(device)
+    if like is not None:
+        given = {"dtype": dtype, "order": order, "device": device, "copy": copy}
+        value = overridden_by(like, PUBLIC[name], (a,), {k: v for k, v in given.items() if v is not None})
+        if value is not NotImplemented:
+            return value
+    return array(a, dtype, copy=copy, order=order or "K", subok=subok)
+
+
+def check_device(device: Any) -> None:
+    if device not in (None, "cpu"):
+        numpy.empty(0, device=device)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """See `numpy.ascontiguousarray`."""
+    if type(a) is ndarray and dtype is None and like is None and a.ndim and a.flags.c_contiguous:  # type: ignore[attr-defined]
+        return a
+    if like is not None:
+        value = overridden_by(like, PUBLIC["ascontiguousarray"], (a,), {} if dtype is None else {"dtype": dtype})
+        if value is not NotImplemented:
+            return value
+    return array(a, dtype, copy=None, order="C", ndmin=1)
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """See `numpy.asfortranarray`."""
+    if like is not None:
+        value = overridden_by(like, PUBLIC["asfortranarray"], (a,), {} if dtype is None else {"dtype": dtype})
+        if value is not NotImplemented:
+            return value
+    return array(a, dtype, copy=None, order="F", ndmin=1)
+
+
+def empty_like(prototype: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+    """See `numpy.empty_like`."""
+    check_device(device)
+    ours: list[Any] = []
+    if isinstance(prototype, ndarray):
+        host: Any = prototype._meta()
+    else:
+        host = to_host(prototype, ours)
+    more = {} if shape is None else {"shape": to_host(shape, ours)}
+    made = numpy.empty_like(host, dtype, order, False, **more)
+    if subok and isinstance(prototype, ndarray) and type(prototype) is not ndarray:
+        return of_type(type(prototype), made, prototype)
+    return fresh(made)

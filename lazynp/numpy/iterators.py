@@ -1,0 +1,235 @@
+"""Iterators and proxies of NumPy's C objects that hold arrays: flat, nditer, broadcast, flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+
+from .array import HOST_VIEW, ndarray
+from .attributes import become
+from .host import fresh, home, strip, to_host
+
+
+class flatiter:
+    """`a.flat`. See `numpy.flatiter`."""
+
+    __slots__ = ("_owner", "_iter", "__weakref__")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, owner: Any = None) -> None:
+        if owner is None:
+            raise TypeError("cannot create 'numpy.flatiter' instances")
+        self._owner, self._iter = owner, owner._pin().flat
+
+    @property
+    def base(self) -> Any:
+        return self._owner
+
+    @property
+    def coords(self) -> Any:
+        return self._iter.coords
+
+    @property
+    def index(self) -> int:
+        return self._iter.index
+
+    def copy(self) -> Any:
+        """A copy of the iterator as a 1-D array."""
+        return fresh(self._iter.copy())
+
+    def __array__(self, dtype: Any = None, /, *, copy: Any = None) -> numpy.ndarray:
+        return self._iter.__array__() if dtype is None else self._iter.__array__().astype(dtype)
+
+    def _to_host(self) -> numpy.flatiter:
+        return self._owner._host().flat
+
+    def __iter__(self) -> flatiter:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._iter)
+
+    def __len__(self) -> int:
+        return len(self._iter)
+
+    def __getitem__(self, key: Any) -> Any:
+        value = self._iter[strip(key)]
+        return fresh(value) if isinstance(value, numpy.ndarray) else value
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._iter[strip(key)] = strip(value)
+
+
+def compared(name: str) -> Any:
+    host = getattr(numpy.flatiter, name)
+    return lambda self, other: home(host(self._iter, strip(other)), [])
+
+
+for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+    setattr(flatiter, _name, compared(_name))
+flatiter.__module__ = "lazynp"
+
+
+def get_flat(self: Any) -> flatiter:
+    return flatiter(self)
+
+
+def set_flat(self: Any, value: Any) -> None:
+    self._writable().flat = strip(value)
+
+
+class flagsobj:
+    """`a.flags`: read from the layout, without touching data; what is set pins the storage."""
+
+    __slots__ = ("_owner",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, owner: Any) -> None:
+        object.__setattr__(self, "_owner", owner)
+
+    def _flags(self) -> Any:
+        owner = self._owner
+        if owner._v is HOST_VIEW or owner._b is owner._s.buf:
+            return owner._h.flags
+        return owner._meta().flags
+
+    def __getattr__(self, name: str) -> Any:
+        owner = self._owner
+        if name == "owndata" and owner._v is not HOST_VIEW:
+            return owner._v is None
+        if name == "writeable" and owner._v is not HOST_VIEW and owner._b is not owner._s.buf:
+            return owner._s.buf is None or owner._s.buf.flags.writeable
+        return getattr(self._flags(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        owner = self._owner
+        h = owner._pin()
+        if h is not owner._s.buf and owner._v is not HOST_VIEW:
+            become(owner, h)
+        setattr(h.flags, name, value)
+
+    def __getitem__(self, key: str) -> Any:
+        if key in ("OWNDATA", "O"):
+            return self.owndata
+        if key in ("WRITEABLE", "W"):
+            return self.writeable
+        return self._flags()[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        flags = self._flags()
+        flags[key]  # noqa: B018  (raises NumPy's KeyError)
+        self.__setattr__({"W": "writeable", "A": "aligned", "X": "writebackifcopy"}.get(key, key.lower()), value)
+
+    def __repr__(self) -> str:
+        names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
+        return "".join(f"  {name} : {self[name]}\n" for name in names)
+
+    def __eq__(self, other: object) -> bool:
+        other = other._flags() if isinstance(other, flagsobj) else other
+        return bool(self._flags() == other)
+
+    @property
+    def num(self) -> int:
+        return self._flags().num
+
+
+flagsobj.__module__ = "lazynp"
+
+
+class nditer:
+    """See `numpy.nditer`. Its operands are pinned, since it keeps views of them."""
+
+    __slots__ = ("_iter", "_ours", "__weakref__")
+
+    def __init__(self, op: Any, *args: Any, **kwargs: Any) -> None:
+        ours: list[Any] = []
+        for x in op if isinstance(op, (list, tuple)) else (op,):
+            if isinstance(x, ndarray):
+                x._pin()
+        made = numpy.nditer(to_host(op, ours), *strip(args), **strip(kwargs))
+        object.__setattr__(self, "_iter", made)
+        object.__setattr__(self, "_ours", ours)
+
+    @classmethod
+    def _of(cls, made: Any, ours: Any) -> nditer:
+        self = object.__new__(cls)
+        object.__setattr__(self, "_iter", made)
+        object.__setattr__(self, "_ours", ours)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_iter", "_ours"):
+            raise AttributeError(name)
+        value = getattr(self._iter, name)
+        if callable(value):
+            return lambda *args, **kwargs: home(value(*strip(args), **strip(kwargs)), self._ours)
+        return self._shown(value)
+
+    def _shown(self, value: Any) -> Any:
+        return home(value, self._ours)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._iter, name, strip(value))
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._iter, name)
+
+    def copy(self) -> nditer:
+        return nditer._of(self._iter.copy(), self._ours)
+
+    def __copy__(self) -> nditer:
+        return self.copy()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return self._shown(next(self._iter))
+
+    def __len__(self) -> int:
+        return len(self._iter)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._shown(self._iter[key])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._iter[key] = strip(value)
+
+    def __enter__(self) -> nditer:
+        self._iter.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> Any:
+        return self._iter.__exit__(*error)
+
+
+nditer.__module__ = "lazynp"
+
+
+def nested_iters(op: Any, *args: Any, **kwargs: Any) -> tuple[nditer, ...]:
+    """See `numpy.nested_iters`."""
+    ours: list[Any] = []
+    for x in op if isinstance(op, (list, tuple)) else (op,):
+        if isinstance(x, ndarray):
+            x._pin()
+    made = numpy.nested_iters(to_host(op, ours), *strip(args), **strip(kwargs))
+    return tuple([nditer._of(m, ours) for m in made])
+
+
+class BroadcastType(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, numpy.broadcast)
+
+
+class broadcast(metaclass=BroadcastType):
+    """See `numpy.broadcast`."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        return numpy.broadcast(*strip(args), **kwargs)
+
+
+broadcast.__module__ = "lazynp"
+ndarray.flat = property(get_flat, set_flat, doc=numpy.ndarray.flat.__doc__)  # type: ignore[attr-defined]
+ndarray.flags = property(flagsobj, doc=numpy.ndarray.flags.__doc__)  # type: ignore[attr-defined]

@@ -1,0 +1,381 @@
+"""The methods of `ndarray`: tables of name and function.
+
+`VIEWS` touch no data. `MAKERS` give fresh arrays, at once where the array is at hand and small. `WRITERS` write into it. The rest is
+NumPy's method on the value. Reductions and scans are in `reduce`, attributes in `attributes`.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from ..config import config
+from ..graph.op import results
+from ..ops import shape as shape_ops
+from ..runtime.storage import Storage
+from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
+from . import reduce
+from .array import HOST_VIEW, is_native, ndarray, new_handle, of_node, wrap
+from .host import PLAIN, fresh, home_module, like, note_large, of_type, part_of, to_host
+from .record import cast_node
+from .reduce import by_host, plain
+
+NoValue = numpy._globals._NoValue
+
+
+def own(self: Any) -> bool:
+    """Whether views of this array are chains of ours: not of a subclass, nor what only NumPy can express."""
+    return type(self) is ndarray and self._v is not HOST_VIEW
+
+
+# --- views ---------------------------------------------------------------------------------------------------------------
+
+
+def view_by_host(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    """A view (or copy) that NumPy makes."""
+    h = self._host()
+    value = getattr(h, name)(*args, **kwargs)
+    if not isinstance(value, numpy.ndarray):
+        return value
+    if type(self) is not ndarray:
+        return of_type(type(self), value, self, self if value is h or value.base is not None else None)
+    return part_of(self, value) if value is h or numpy.may_share_memory(value, h) else fresh(value)
+
+
+def full_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...] | None:
+    """The shape with -1 worked out; None where it does not fit."""
+    known, free = 1, -1
+    for i, n in enumerate(shape):
+        if n < 0:
+            if free >= 0 or n != -1:
+                return None
+            free = i
+        else:
+            known *= n
+    if free < 0:
+        return shape if known == size else None
+    if known == 0 or size % known:
+        return None
+    return (*shape[:free], size // known, *shape[free + 1:])
+
+
+def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    if len(shape) == 1 and type(shape[0]) in (tuple, list):
+        shape = tuple(shape[0])
+    if not own(self) or order != "C" and not (order == "A" and self.flags.c_contiguous) or copy:
+        return view_by_host(self, "reshape", tuple(shape) if len(shape) != 1 or shape[0] is not None else None, order=order,
+                            **({} if copy is None else {"copy": copy}))
+    try:
+        wanted = tuple([operator.index(n) for n in shape])
+    except TypeError:
+        wanted = None
+    full = full_shape(wanted, self.size) if wanted is not None else None
+    if full is None:
+        return view_by_host(self, "reshape", *shape)
+    view = self._view()
+    if can_reshape(self._s.shape, view, self.dtype, full):
+        return self._derived(RESHAPE, full)
+    if copy is False or not is_native(self.dtype) or reduce.at_hand(self):
+        return view_by_host(self, "reshape", full, **({} if copy is None else {"copy": copy}))
+    return of_node(shape_ops.reshape(self._node(), shape=full))
+
+
+def transpose(self: Any, *axes: Any) -> Any:
+    if len(axes) == 1 and (axes[0] is None or type(axes[0]) in (tuple, list)):
+        axes = tuple(axes[0]) if axes[0] is not None else ()
+        if not axes and self.ndim == 0:
+            return self._derived(TRANSPOSE, ()) if own(self) else view_by_host(self, "transpose")
+    if not own(self):
+        return view_by_host(self, "transpose", *axes)
+    ndim = self.ndim
+    if not axes:
+        return self._derived(TRANSPOSE, tuple(range(ndim - 1, -1, -1)))
+    normal = reduce.normal_axes(tuple(axes), ndim)
+    if normal is None or len(normal) != ndim:
+        return view_by_host(self, "transpose", *axes)
+    return self._derived(TRANSPOSE, tuple([operator.index(a) % ndim for a in axes]))
+
+
+def swapaxes(self: Any, axis1: Any, axis2: Any, /) -> Any:
+    ndim = self.ndim
+    if not own(self) or type(axis1) is not int or type(axis2) is not int or not (-ndim <= axis1 < ndim and -ndim <= axis2 < ndim):
+        return view_by_host(self, "swapaxes", axis1, axis2)
+    axes = list(range(ndim))
+    axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
+    return self._derived(TRANSPOSE, tuple(axes))
+
+
+def squeeze(self: Any, axis: Any = None) -> Any:
+    shape = self.shape
+    axes = reduce.normal_axes(axis, len(shape)) if axis is not None else tuple([i for i, n in enumerate(shape) if n == 1])
+    if not own(self) or axes is None or any(shape[a] != 1 for a in axes):
+        return view_by_host(self, "squeeze", *(() if axis is None else (axis,)))
+    return self._derived(RESHAPE, tuple([n for i, n in enumerate(shape) if i not in axes]))
+
+
+def ravel(self: Any, order: str = "C") -> Any:
+    if order != "C" or not own(self):
+        if type(self) is ndarray:
+            return view_by_host(self, "ravel", order)
+        value = self._host().ravel(order)
+        return of_type(type(self), value, self, self if numpy.may_share_memory(value, self._h) else None)
+    return reshape(self, (self.size,))
+
+
+def flatten(self: Any, order: str = "C") -> Any:
+    if order != "C" or not own(self) or not is_native(self.dtype) or reduce.at_hand(self):
+        return like(self, self._host().flatten(order), [])
+    return copy(reshape(self, (self.size,)))
+
+
+def diagonal(self: Any, *args: Any, **kwargs: Any) -> Any:
+    return view_by_host(self, "diagonal", *args, **kwargs)
+
+
+def getfield(self: Any, *args: Any, **kwargs: Any) -> Any:
+    return view_by_host(self, "getfield", *args, **kwargs)
+
+
+def view(self: Any, dtype: Any = None, type: Any = NoValue) -> Any:  # noqa: A002
+    kind = self.__class__
+    if dtype is not None and isinstance(dtype, CLASS) and issubclass(dtype, ndarray):
+        if type is not NoValue:
+            raise ValueError("Cannot specify output type twice.")
+        dtype, type = None, dtype
+    if type is not NoValue:
+        if not (isinstance(type, CLASS) and issubclass(type, ndarray)):
+            raise ValueError("Type must be a sub-type of ndarray type")
+        kind = type
+    if kind is ndarray and dtype is None:
+        if own(self):
+            return self._derived(TRANSPOSE, tuple(range(self.ndim)))
+        return part_of(self, self._host().view())
+    h = self._host()
+    value = h.view() if kind is ndarray or dtype is None else h
+    out = of_type(kind, value, self, self) if kind is not ndarray else part_of(self, value)
+    if dtype is not None:
+        set_dtype(out, dtype)
+    return out
+
+
+CLASS = type
+
+
+def set_dtype(out: Any, dtype: Any) -> None:
+    """`a.dtype = dtype`, on a view that only NumPy can express."""
+    out._h = out._h.view(dtype)
+
+
+# --- fresh arrays --------------------------------------------------------------------------------------------------------
+
+
+def copy(self: Any, order: str = "C") -> Any:
+    if type(self) is not ndarray:
+        return of_type(type(self), self._host().copy(order), self)
+    if self._b is self._s.buf and self._h.size <= config.limit:
+        value = self._h.copy(order)
+        return wrap(value) if value.flags.c_contiguous else fresh(value)
+    if order not in ("C", "K", "A") or not is_native(self.dtype) or order != "C" and not self.flags.c_contiguous:
+        return fresh(self._host().copy(order))
+    s = new_handle(Storage)
+    s.rare = None
+    s.hold(self._node())
+    out = new_handle(ndarray)
+    out._s, out._b, out._h, out._v = s, False, None, None
+    return out
+
+
+def astype(self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:  # noqa: A002
+    if type(self) is ndarray and not reduce.at_hand(self) and order in ("K", "C", "A") and is_native(self.dtype):
+        target = numpy.dtype(dtype)
+        if is_native(target) and casting == "unsafe" and (order == "C" or self.flags.c_contiguous):
+            if target == self.dtype:
+                return ndarray.copy(self) if copy else self  # type: ignore[attr-defined]
+            if not (self.dtype.kind == "c" and target.kind != "c"):
+                return of_node(cast_node(self._node(), target))
+    value = self._host().astype(dtype, order, casting, False, copy)
+    if value is self._h and (type(self) is ndarray or subok):
+        return self
+    return like(self, value, [self]) if subok else fresh(value) if value is not self._h else view(self, type=ndarray)
+
+
+def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:  # noqa: A002
+    if type(self) is ndarray and not reduce.at_hand(self) and out is None and not kwargs and is_native(self.dtype):
+        from_nodes = NATIVE["clip"](self, min, max)
+        if from_nodes is not NotImplemented:
+            return from_nodes
+    args = () if min is None and max is None else (min, max)
+    return by_host("clip", numpy.ndarray.clip, self, args, {**kwargs, **({} if out is None else {"out": out})})
+
+
+NATIVE: dict[str, Callable[..., Any]] = {"clip": lambda *_: NotImplemented}
+
+
+def host_method(name: str) -> Callable[..., Any]:
+    """A method that NumPy does on the value."""
+    host = getattr(numpy.ndarray, name)
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self._b is self._s.buf and self._h.size <= config.limit and (not args and not kwargs or plain(args, kwargs)):
+            value = host(self._h, *args, **kwargs)
+            return like(self, value, [self]) if isinstance(value, (numpy.ndarray, tuple)) else value
+        return by_host(name, host, self, args, kwargs)
+
+    return call
+
+
+def native_first(name: str, native: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that is recorded for what is pending or large."""
+    fallback = host_method(name)
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(self) is ndarray and (self._b is not self._s.buf or self._h.size > config.limit) and is_native(self.dtype):
+            value = native(self, *args, **kwargs)
+            if value is not NotImplemented:
+                return value
+        return fallback(self, *args, **kwargs)
+
+    return call
+
+
+# --- writes --------------------------------------------------------------------------------------------------------------
+
+
+def writer(name: str) -> Callable[..., Any]:
+    """A method that writes into the array, done by NumPy at once."""
+    host = getattr(numpy.ndarray, name)
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        ours: list[Any] = []
+        values = [to_host(a, ours) for a in args]
+        named = {k: to_host(v, ours) for k, v in kwargs.items()}
+        h = self._writable()
+        if h.size > config.limit:
+            note_large(f"ndarray.{name}", [self])
+        host(h, *values, **named)
+
+    return call
+
+
+def fill(self: Any, value: Any) -> None:
+    if type(self) is ndarray and not reduce.at_hand(self) and type(value) in (bool, int, float) and is_native(self.dtype):
+        self[...] = value
+        return
+    self._writable().fill(value.__array__() if isinstance(value, ndarray) else value)
+
+
+def byteswap(self: Any, inplace: bool = False) -> Any:
+    if inplace:
+        self._writable().byteswap(inplace=True)
+        return self
+    return like(self, self._host().byteswap(), [])
+
+
+def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
+    h = self._writable()
+    if not h.flags.owndata or self._v is not None:
+        if len(shape) == 1 and shape[0] == h.shape or tuple(shape) == h.shape:
+            return
+        raise ValueError("cannot resize this array: it does not own its data")
+    new = h.copy()
+    new.resize(*shape, refcheck=False)
+    self._s.buf = self._b = self._h = new
+    self._s.node = self._s.reads = None
+    self._s.free = True
+
+
+def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    self._pin().setflags(**{k: v for k, v in (("write", write), ("align", align), ("uic", uic)) if v is not None})
+
+
+def new(cls: Any, shape: Any, dtype: Any = float, buffer: Any = None, offset: Any = 0, strides: Any = None, order: Any = None) -> Any:
+    """`ndarray.__new__`."""
+    ours: list[Any] = []
+    shape = to_host(shape, ours)
+    if buffer is None:
+        host = numpy.ndarray(shape, dtype, None, offset, strides, order)
+        return fresh(host) if cls is ndarray else of_type(cls, host, None)
+    if isinstance(buffer, ndarray):
+        host = numpy.ndarray(shape, dtype, buffer._pin(), offset, strides, order)
+        return part_of(buffer, host) if cls is ndarray else of_type(cls, host, None, buffer)
+    host = numpy.ndarray(shape, dtype, buffer, offset, strides, order)
+    from .array import borrow
+    out = borrow(host)
+    return out if cls is ndarray else of_type(cls, host, None, out)
+
+
+def array_finalize(self: Any, parent: Any, /) -> None:
+    """`ndarray.__array_finalize__`: nothing to do."""
+
+
+def divmod_(self: Any, other: Any) -> Any:
+    return ufunc_or_defer("divmod", self, other)
+
+
+def rdivmod(self: Any, other: Any) -> Any:
+    return ufunc_or_defer("divmod", self, other, True)
+
+
+def matmul(self: Any, other: Any) -> Any:
+    return ufunc_or_defer("matmul", self, other)
+
+
+def rmatmul(self: Any, other: Any) -> Any:
+    return ufunc_or_defer("matmul", self, other, True)
+
+
+def imatmul(self: Any, other: Any) -> Any:
+    a, b = self._writable(), other._host() if isinstance(other, ndarray) else other
+    a @= b
+    return self
+
+
+def ufunc_or_defer(name: str, self: Any, other: Any, swapped: bool = False) -> Any:
+    kind = type(other)
+    if kind not in PLAIN and not isinstance(other, (ndarray, numpy.ndarray)):
+        if getattr(kind, "__array_ufunc__", 0) is None:
+            return NotImplemented
+        if not swapped and not hasattr(kind, "__array_ufunc__") and getattr(other, "__array_priority__", -1e9) > 0:
+            return NotImplemented
+    return UFUNCS[name](other, self) if swapped else UFUNCS[name](self, other)
+
+
+UFUNCS: dict[str, Any] = {}
+
+VIEWS = ("reshape", "transpose", "swapaxes", "squeeze", "ravel", "diagonal", "getfield", "view")
+MAKERS = ("flatten", "copy", "astype", "clip")
+WRITERS = ("sort", "partition", "put", "setfield")
+WRITES = ("fill", "byteswap", "resize", "setflags")
+HOST = ("argpartition", "argsort", "choose", "compress", "conj", "conjugate", "dot", "item", "nonzero", "repeat", "round",
+        "searchsorted", "take", "tobytes", "tofile", "tolist", "trace", "dumps", "dump")
+SPECIAL = {"__new__": new, "__array_finalize__": array_finalize, "__divmod__": divmod_, "__rdivmod__": rdivmod,
+           "__matmul__": matmul, "__rmatmul__": rmatmul, "__imatmul__": imatmul}
+
+
+def described(name: str, function: Callable[..., Any]) -> Any:
+    """The function with the name and the documentation of NumPy's method."""
+    host = getattr(numpy.ndarray, name)
+    function.__name__, function.__qualname__ = name, f"ndarray.{name}"
+    function.__doc__ = host.__doc__
+    function.__module__ = home_module("numpy")
+    return function
+
+
+def attach() -> None:
+    """Make the tables methods of `ndarray`."""
+    table: dict[str, Any] = {name: globals()[name] for name in (*VIEWS, *MAKERS, *WRITES)}
+    table |= {name: writer(name) for name in WRITERS}
+    table |= {name: host_method(name) for name in HOST}
+    table |= {name: reduce.reduction(name, *row) for name, row in reduce.TABLE.items()}
+    for name, function in table.items():
+        setattr(ndarray, name, described(name, function))
+    for name, function in SPECIAL.items():
+        setattr(ndarray, name, function)
+
+
+attach()
+__all__ = ["functools", "results"]

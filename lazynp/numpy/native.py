@@ -1,0 +1,211 @@
+"""NumPy's C functions that the engine does, or that need more than NumPy on host values."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import numpy._core._multiarray_umath as compiled
+
+from ..config import config
+from ..graph.node import Node
+from ..ops import contraction, elementwise, joining
+from ..ops.shape import broadcast_to
+from . import methods, ufunc
+from .array import is_native, ndarray, of_node
+from .host import PLAIN, SCALARS, fresh, home, host_function, like, note_large, of_type, strip, to_host, writable
+from .operators import assign
+from .record import as_node, as_nodes, cast_node
+
+Host = Callable[..., Any]
+
+
+def host_of(name: str) -> Host:
+    value = getattr(compiled, name)
+    return value._implementation if type(value) is compiled._ArrayFunctionDispatcher else value
+
+
+def worth_recording(arrays: Any) -> bool:
+    """Whether some array is pending or large, and all are ours or NumPy's of dtypes that the engine has."""
+    limit = config.limit
+    found = False
+    for x in arrays:
+        kind = type(x)
+        if kind is ndarray:
+            if not is_native(x.dtype):
+                return False
+            found = found or x._b is not x._s.buf or x._h.size > limit
+        elif kind is numpy.ndarray:
+            found = found or x.size > limit
+        elif kind not in SCALARS:
+            return False
+    return found
+
+
+host_where = host_function(host_of("where"), "where")
+
+
+def where(condition: Any, *choices: Any) -> Any:
+    """See `numpy.where`."""
+    if len(choices) == 2 and worth_recording((condition, *choices)):
+        nodes = as_nodes((condition, *choices))
+        if nodes is not None:
+            c, a, b = nodes
+            strong = [n.value if n.weak else n.dtype for n in (a, b)]
+            if c.dtype != bool:
+                c = elementwise.not_equal(c, Node.of_scalar(numpy.zeros((), c.dtype)[()]))
+            try:
+                dtype = numpy.result_type(*strong)
+            except (TypeError, OverflowError):
+                return host_where(condition, *choices)
+            numpy.broadcast_shapes(c.shape, a.shape, b.shape) if c.shape != a.shape or c.shape != b.shape else None
+            return of_node(elementwise.where(c, cast_node(a, dtype), cast_node(b, dtype)))
+    return host_where(condition, *choices)
+
+
+host_dot = host_function(host_of("dot"), "dot")
+
+
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    """See `numpy.dot`."""
+    if out is None and type(a) is ndarray and type(b) is ndarray and worth_recording((a, b)):
+        x, y = a.ndim, b.ndim
+        if x in (1, 2) and y in (1, 2):
+            return UFUNC_MATMUL(a, b) if a.shape[-1] == b.shape[0] else host_dot(a, b)
+    if is_sub(a) or is_sub(b):
+        return leader_wrapped(host_of("dot"), (a, b), out)
+    return host_dot(a, b) if out is None else host_dot(a, b, out=out)
+
+
+def leader_wrapped(function: Host, args: Any, out: Any) -> Any:
+    """A product of subclasses: of the type with the highest priority."""
+    ours: list[Any] = []
+    value = function(*[to_host(a, ours) for a in args], **({} if out is None else {"out": writable(out)}))
+    if out is not None:
+        return out
+    leader = max((a for a in args if isinstance(a, ndarray)), key=lambda a: a.__array_priority__)  # type: ignore[attr-defined]
+    return like(leader, value, ours)
+
+
+def is_sub(x: Any) -> bool:
+    return isinstance(x, ndarray) and type(x) is not ndarray
+
+
+UFUNC_MATMUL = ufunc.of(numpy.matmul)
+host_concatenate = host_function(host_of("concatenate"), "concatenate")
+
+
+def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    """See `numpy.concatenate`."""
+    if type(arrays) in (tuple, list) and out is None and casting == "same_kind" and worth_recording(arrays) and not any(
+            type(x) in SCALARS for x in arrays):
+        value = native_concatenate(arrays, axis, dtype)
+        if value is not NotImplemented:
+            return value
+    subclasses = [x for x in arrays if is_sub(x)] if type(arrays) in (tuple, list) else []
+    named = {"axis": axis, "casting": casting, **({} if dtype is None else {"dtype": dtype})}
+    if out is not None:
+        return host_concatenate(arrays, out=out, **named)
+    value = host_concatenate(arrays, **named)
+    if subclasses:
+        leader = max(subclasses, key=lambda a: a.__array_priority__)
+        return of_type(type(leader), value._host(), leader)
+    return value
+
+
+def native_concatenate(arrays: Any, axis: Any, dtype: Any) -> Any:
+    nodes = as_nodes(arrays)
+    if nodes is None:
+        return NotImplemented
+    target = numpy.dtype(dtype) if dtype is not None else numpy.result_type(*[n.dtype for n in nodes])
+    ndim = nodes[0].ndim
+    if axis is None or not ndim or not is_native(target) or any(n.ndim != ndim for n in nodes):
+        return NotImplemented
+    try:
+        at = operator.index(axis)
+    except TypeError:
+        return NotImplemented
+    if not -ndim <= at < ndim or not all(numpy.can_cast(n.dtype, target, "same_kind") for n in nodes):
+        return NotImplemented
+    at %= ndim
+    first = nodes[0].shape
+    if any(n.shape[:at] + n.shape[at + 1:] != first[:at] + first[at + 1:] for n in nodes):
+        return NotImplemented
+    return of_node(joining.concatenate(*[cast_node(n, target) for n in nodes], axis=at))
+
+
+host_copyto = host_of("copyto")
+
+
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    """See `numpy.copyto`."""
+    if where is True and ufunc.recordable(dst) and worth_recording((dst, src)) and dst.ndim:
+        node = as_node(src)
+        if node is not None and not node.weak and numpy.can_cast(node.dtype, dst.dtype, casting):
+            shape = dst.shape
+            if node.shape == shape or fits(node.shape, shape):
+                node = cast_node(node, dst.dtype)
+                assign(dst, node if node.shape == shape and node.value is None else broadcast_to(node, shape=shape))
+                return
+    if not isinstance(dst, ndarray):
+        return host_copyto(dst, strip(src), casting, strip(where))
+    ours: list[Any] = []
+    source, mask = to_host(src, ours), to_host(where, ours)
+    host_copyto(dst._writable(), source, casting, mask)
+    note_large("copyto", [dst, *ours])
+    return None
+
+
+def fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    try:
+        return numpy.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False
+
+
+def native_clip(self: ndarray, low: Any, high: Any) -> Any:
+    """`a.clip`, as NumPy chooses its loop."""
+    bounds = [b for b in (low, high) if b is not None]
+    if not bounds or not all(type(b) is ndarray or type(b) in PLAIN for b in bounds):
+        return NotImplemented
+    if any(type(b) in (int, float) and (b != b) for b in bounds):
+        return NotImplemented
+    nodes = as_nodes((self, *bounds))
+    if nodes is None or self.dtype.kind not in "biuf":
+        return NotImplemented
+    try:
+        if len(bounds) == 2:
+            node = elementwise.clip(*nodes)
+        else:
+            node = (elementwise.maximum if high is None else elementwise.minimum)(*nodes)
+    except (TypeError, ValueError, OverflowError):
+        return NotImplemented
+    return of_node(node)
+
+
+methods.NATIVE["clip"] = native_clip
+
+
+def frompyfunc(function: Any, /, nin: Any, nout: Any, **kwargs: Any) -> Any:
+    """See `numpy.frompyfunc`."""
+    return ufunc.of(numpy.frompyfunc(function, nin, nout, **kwargs))
+
+
+def interpolated(name: str) -> Host:
+    return host_function(host_of(name), name)
+
+
+def inner(a: Any, b: Any, /) -> Any:
+    """See `numpy.inner`."""
+    return leader_wrapped(host_of("inner"), (a, b), None) if is_sub(a) or is_sub(b) else host_inner(a, b)
+
+
+host_inner = host_function(host_of("inner"), "inner")
+methods.UFUNCS.update({"divmod": ufunc.of(numpy.divmod), "matmul": UFUNC_MATMUL})
+TABLE: dict[str, Any] = {"where": where, "dot": dot, "inner": inner, "concatenate": concatenate, "copyto": copyto}
+for _name, _function in TABLE.items():
+    _function.__module__ = "lazynp"
+    _function.__doc__ = getattr(numpy, _name).__doc__
+__all__ = ["TABLE", "contraction", "fresh", "home"]

@@ -1,0 +1,124 @@
+"""NumPy's own Python layer, executed a second time over another C module.
+
+A module of the installed NumPy that lazynp has not itself is executed again, from the byte code that Python has of it, as
+`lazynp.…`. Its `__import__` is ours: what it imports from numpy is the second copy, and a compiled module is replaced by the
+counterparts of its objects. Nothing of NumPy is copied or changed.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from . import counterparts, dispatch
+from .random import random_counterpart
+
+NAME = "lazynp"
+ROOT = pathlib.Path(__file__).parents[1]
+OWN = frozenset({p.stem for p in ROOT.iterdir() if not p.name.startswith("_")} | {"__main__"})
+# The same objects in both: errors, dtypes and scalar types, settings, and what has no arrays in it.
+SHARED = ("exceptions", "dtypes", "version", "__config__", "_globals", "_distributor_init", "_expired_attrs_2_0", "_pytesttester",
+          "_utils._inspect", "_utils._convertions", "_core._exceptions", "_core._dtype", "_core._dtype_ctypes",
+          "_core._string_helpers", "_core._type_aliases", "_core._machar", "_core._internal", "_core._ufunc_config",
+          "_core._multiarray_tests", "_core.printoptions", "_core._rational_tests", "_core._struct_ufunc_tests",
+          "_core._umath_tests", "_core._operand_flag_tests", "_core.numerictypes", "_core.getlimits", "typing", "_typing", "f2py")
+EMPTY = ("_core._add_newdocs", "_core._add_newdocs_scalars")  # they write docstrings into compiled objects
+REPLACED: dict[str, dict[str, Any]] = {
+    "_core.overrides": {"array_function_dispatch": dispatch.array_function_dispatch, "ARRAY_FUNCTIONS": dispatch.array_functions,
+                        "array_function_from_dispatcher": dispatch.array_function_from_dispatcher},
+    "_utils": {"set_module": dispatch.set_module},
+}
+SKIPPED = frozenset({"__name__", "__spec__", "__loader__", "__package__", "__path__", "__builtins__"})
+
+
+def redirected(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0,  # noqa: A002
+               original: Callable[..., Any] = builtins.__import__) -> Any:
+    """`__import__` in re-hosted code: numpy is lazynp."""
+    if level == 0 and (name == "numpy" or name.startswith("numpy.")):
+        name = NAME + name[len("numpy"):]
+        if not fromlist:
+            original(name, globals, locals, (), 0)
+            return sys.modules[NAME]
+    return original(name, globals, locals, fromlist, level)
+
+
+BUILTINS = {**vars(builtins), "__import__": redirected}
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds and executes the second copies."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
+        if not fullname.startswith("lazynp.") or fullname[len("lazynp."):].split(".", 1)[0] in OWN:
+            return None
+        try:
+            spec = importlib.util.find_spec("numpy" + fullname[len(NAME):])
+        except ModuleNotFoundError:
+            return None
+        if spec is None:
+            return None
+        package = spec.submodule_search_locations is not None
+        ours = importlib.machinery.ModuleSpec(fullname, self, origin=spec.origin, is_package=package)
+        ours.loader_state = spec
+        if package:
+            ours.submodule_search_locations = list(spec.submodule_search_locations or ())
+        return ours
+
+    def create_module(self, spec: Any) -> None:
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        assert module.__spec__ is not None
+        spec = module.__spec__.loader_state
+        name = spec.name[len("numpy."):]
+        if spec.origin:
+            module.__file__ = spec.origin
+        if name in EMPTY:
+            return
+        if any(name == s or name.startswith(s + ".") for s in SHARED):
+            copy(module, importlib.import_module(spec.name), lambda key, value: value)
+        elif name == "random" or name.startswith("random."):
+            copy(module, importlib.import_module(spec.name), random_counterpart)
+        elif isinstance(spec.loader, importlib.machinery.ExtensionFileLoader):
+            copy(module, importlib.import_module(spec.name), counterparts.counterpart)
+        else:
+            execute(module, spec)
+            module.__dict__.update(REPLACED.get(name, {}))
+
+    def get_code(self, fullname: str) -> Any:
+        """For `python -m lazynp.…`."""
+        spec: Any = importlib.util.find_spec("numpy" + fullname[len(NAME):])
+        return spec.loader.get_code(spec.name)
+
+
+def execute(module: types.ModuleType, spec: Any) -> None:
+    """NumPy's module code, in our module."""
+    module.__dict__["__builtins__"] = BUILTINS
+    exec(spec.loader.get_code(spec.name), module.__dict__)  # noqa: S102
+
+
+def copy(module: types.ModuleType, source: types.ModuleType, convert: Callable[[str, Any], Any]) -> None:
+    for key, value in vars(source).items():
+        if key not in SKIPPED:
+            module.__dict__[key] = convert(key, value)
+
+
+def install(namespace: dict[str, Any]) -> None:
+    """Put the finder in place, and NumPy's names into lazynp's namespace."""
+    if not any(isinstance(f, Finder) for f in sys.meta_path):
+        sys.meta_path.insert(0, Finder())
+    kept = {k: namespace[k] for k in ("__doc__", "__file__", "__builtins__", "__spec__", "__path__")}
+    spec: Any = numpy.__spec__
+    namespace["__builtins__"] = BUILTINS
+    exec(spec.loader.get_code("numpy"), namespace)  # noqa: S102
+    namespace.update(kept)

@@ -1,0 +1,159 @@
+"""Run a program on NumPy and on lazynp, say where they differ, and make the program that shows it small."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from lazynp.config import config
+from programs import NAMES, Generator, Loop, Program, data, lines, statements
+
+Entry = tuple[str, Any]  # where it was seen; the value, or an exception's type
+
+
+def snapshot(x: Any) -> Any:
+    """The value of an array as it is now. It must not make lazynp share its memory with NumPy."""
+    if hasattr(x, "_host"):
+        x = x._host()
+    return x.copy() if isinstance(x, numpy.ndarray) else x
+
+
+def run(program: Program, module: Any, probe: bool = True) -> list[Entry]:
+    """All that a program shows: what it logs, what it raises, its names at the end, and who shares memory with whom."""
+    entries: list[Entry] = []
+    space: dict[str, Any] = {"np": module, "data": data, "host": numpy.asarray, "log": lambda x: entries.append(("log", snapshot(x)))}
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for number, (text, variables) in enumerate(statements(program)):
+            space.update(variables)
+            try:
+                exec(text, space)
+            except Exception as error:
+                entries.append((f"{number}: {text}", type(error)))
+        show(space, entries, "end")
+        for name in NAMES if probe else "":
+            x = space.get(name)
+            if x is not None and getattr(x, "ndim", 0):
+                try:
+                    x[...] = ord(name) - 90
+                except Exception as error:
+                    entries.append((f"{name}[...] =", type(error)))
+                del x
+                show(space, entries, f"after {name}[...] =")
+    return entries
+
+
+def show(space: dict[str, Any], entries: list[Entry], when: str) -> None:
+    for name in NAMES:
+        if name in space:
+            try:
+                entries.append((f"{when}: {name}", snapshot(space[name])))
+            except Exception as error:
+                entries.append((f"{when}: {name}", type(error)))
+
+
+def same(x: Any, y: Any) -> bool:
+    """Whether two values are of one type, shape and dtype, and equal in every bit but for what a NaN carries."""
+    if isinstance(x, type) or isinstance(y, type):
+        return x is y
+    if type(x) is not type(y):
+        return False
+    if not isinstance(x, (numpy.ndarray, numpy.generic)):
+        return x == y or x != x and y != y
+    if x.shape != y.shape or x.dtype != y.dtype:
+        return False
+    a, b = numpy.asarray(x), numpy.asarray(y)
+    if a.tobytes() == b.tobytes():
+        return True
+    if a.dtype.kind not in "fc":
+        return False
+    real = numpy.dtype(f"f{a.dtype.itemsize // (2 if a.dtype.kind == 'c' else 1)}")
+    a, b = numpy.frombuffer(a.tobytes(), real), numpy.frombuffer(b.tobytes(), real)
+    nan = numpy.isnan(a)
+    return bool((nan == numpy.isnan(b)).all()) and a[~nan].tobytes() == b[~nan].tobytes()
+
+
+def difference(program: Program, module: Any, settings: dict[str, Any], probe: bool = True) -> str:
+    """Where lazynp under these settings differs from NumPy; empty if nowhere."""
+    wanted = run(program, numpy, probe)
+    with config(**settings):
+        try:
+            got = run(program, module, probe)
+        except Exception as error:
+            return f"run: {type(error).__name__}: {error}"
+    for (where, x), (there, y) in zip(wanted, got):
+        if where != there:
+            return f"  NumPy: {where} -> {describe(x)}\n  lazynp: {there} -> {describe(y)}"
+        if not same(x, y):
+            return f"{where}\n  NumPy: {describe(x)}\n  lazynp: {describe(y)}"
+    return "" if len(wanted) == len(got) else f"one ends early: {(wanted + got)[min(len(wanted), len(got))]}"
+
+
+def describe(x: Any) -> str:
+    if isinstance(x, numpy.ndarray):
+        with numpy.printoptions(threshold=40, edgeitems=4, precision=17):
+            return f"{x.dtype} {x.shape} {x!r}"
+    return repr(x)
+
+
+def smaller(program: Program) -> Iterator[Program]:
+    """Programs with something left out: halves and quarters first, then single parts, then within loops."""
+    n = len(program)
+    for width in (n // 2, n // 4, 1):
+        if width:
+            for i in range(0, n, width):
+                yield program[:i] + program[i + width:]
+    for i, part in enumerate(program):
+        if isinstance(part, Loop):
+            yield program[:i] + part.body + program[i + 1:]
+            if part.count > 2:
+                yield (*program[:i], part._replace(count=part.count - 1), *program[i + 1:])
+            for body in smaller(part.body):
+                if body:
+                    yield (*program[:i], part._replace(body=body), *program[i + 1:])
+
+
+def shrink(program: Program, differs: Callable[[Program], bool], tries: int = 1500) -> Program:
+    """The smallest program found that still differs."""
+    again = True
+    while again and tries > 0:
+        again = False
+        for candidate in smaller(program):
+            tries -= 1
+            if tries < 0:
+                break
+            if differs(candidate):
+                program, again = candidate, True
+                break
+    return program
+
+
+def report(seed: int, program: Program, module: Any, settings: dict[str, Any]) -> str:
+    """What to read when a program differs: the seed, a small program, the difference."""
+    def differs(p: Program) -> bool:
+        with contextlib.redirect_stdout(None):
+            return bool(difference(p, module, settings))
+    small = shrink(program, differs)
+    text = "\n".join("    " + line for line in lines(small))
+    return f"seed {seed}, {settings}\n{text}\n  {difference(small, module, settings)}"
+
+
+def settings_of(seed: int) -> tuple[dict[str, Any], ...]:
+    """The settings that a program runs under: one of mode auto, one of mode graph."""
+    pick = seed * 2654435761 % (1 << 32) >> 8
+    auto = {"mode": "auto", "small": (0, 1, 2, 4, 8, 16, 0, 8192)[pick % 8], "pending_nodes": (512, 512, 8, 3)[pick // 8 % 4]}
+    graph = {"mode": "graph", "pending_nodes": (512, 512, 64, 2, 3, 5, 8, 16)[pick // 32 % 8]}
+    return auto | {"deterministic": True}, graph | {"deterministic": True}
+
+
+def check(seed: int, module: Any, outsiders: bool = True) -> str:
+    """Make the program of a seed and run it in both modes; a report, empty if all agrees."""
+    program = Generator(seed, outsiders=outsiders)()
+    for settings in settings_of(seed):
+        if difference(program, module, settings):
+            return report(seed, program, module, settings)
+    return ""

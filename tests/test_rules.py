@@ -1,0 +1,280 @@
+"""Derivative and batching rules of every op: against finite differences to order 2, against JAX, against a loop."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from op_cases import CASES, Case
+
+from lazynp.backends.numpy.evaluate import evaluate
+from lazynp.graph.errors import MissingRuleError
+from lazynp.graph.node import KEPT, Node, leaf
+from lazynp.graph.op import registry
+from lazynp.graph.verify import verify
+from lazynp.graph.walk import toposort
+from lazynp.ops import elementwise, linalg, reductions, scans
+from lazynp.ops.elementwise import add, convert, multiply
+from lazynp.ops.promotion import is_inexact
+from lazynp.ops.shape import add_reduce
+from lazynp.transforms.batch import batch
+from lazynp.transforms.jvp import jvp
+from lazynp.transforms.transpose import linearize, transpose, vjp
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def rng_of(case: Case) -> np.random.Generator:
+    return np.random.default_rng(zlib.crc32(case.name.encode()))
+
+
+def constant(x: Any, trace: int = 0) -> Node:
+    x = np.asarray(x)
+    return leaf(x.shape, x.dtype, x, trace=trace)
+
+
+def as_list(x: Any) -> list[Node]:
+    return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+def direction(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
+    v = rng.uniform(-1, 1, x.shape)
+    return (v + 1j * rng.uniform(-1, 1, x.shape) if x.dtype.kind == "c" else v).astype(x.dtype)
+
+
+def total(outputs: Sequence[Node], weights: Sequence[Any]) -> Node:
+    """The real part of a weighted sum of everything."""
+    sums = [add_reduce(multiply(o, constant(w)), axes=tuple(range(o.ndim)), keepdims=False, dtype=None)
+            for o, w in zip(outputs, weights)]
+    out = elementwise.real(sums[0]) if sums[0].dtype.kind == "c" else sums[0]
+    for s in sums[1:]:
+        out = add(out, elementwise.real(s) if s.dtype.kind == "c" else s)
+    return out
+
+
+def check(build: Any, arrays: Sequence[np.ndarray], order: int, rng: np.random.Generator, tolerance: float) -> None:
+    """Directional derivatives in both modes against central differences, then those of the gradient."""
+    leaves = [constant(x, KEPT) for x in arrays]
+    outputs = [o for o in as_list(build(*leaves)) if is_inexact(o.dtype)]
+    if not outputs:
+        return
+    weights = [direction(rng, np.zeros(o.shape, o.dtype)) for o in outputs]
+    live = [i for i, x in enumerate(arrays) if is_inexact(x.dtype)]
+    steps = [direction(rng, x) if i in live else None for i, x in enumerate(arrays)]
+    value = total(outputs, weights)
+
+    def at(h: float) -> float:
+        moved = [x if s is None else x + h * s for x, s in zip(arrays, steps)]
+        return float(evaluate([value], dict(zip(leaves, moved)))[0])
+
+    # Central differences with one Richardson step: the error is of order h^4.
+    h = 1e-3
+    expected = (8 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12 * h)
+    (along,) = jvp([value], leaves, [None if s is None else constant(s) for s in steps])
+    gradients = vjp([value], leaves, [constant(1.0)])
+    found = [(leaves[i], steps[i], gradients[i]) for i in live if gradients[i] is not None]
+    for x, _, g in found:
+        assert (g.shape, g.dtype) == (x.shape, x.dtype)
+    forward = 0.0 if along is None else float(evaluate([along])[0])
+    reverse = sum(float(np.real(np.sum(g * s))) for g, (_, s, _) in zip(evaluate([g for _, _, g in found]), found))
+    scale = max(1.0, abs(expected))
+    assert abs(forward - expected) < tolerance * scale, ("forward", forward, expected)
+    assert abs(reverse - expected) < tolerance * scale, ("reverse", reverse, expected)
+    verify([value, *[g for _, _, g in found], *([] if along is None else [along])])
+
+    if order > 1 and found:
+        def gradient(*xs: Node) -> list[Node]:
+            outs = [o for o in as_list(build(*xs)) if is_inexact(o.dtype)]
+            return [g for g in vjp([total(outs, weights)], list(xs), [constant(1.0)]) if g is not None]
+        check(gradient, arrays, order - 1, rng, tolerance)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.order], ids=str)
+def test_derivatives_numerically(case: Case) -> None:
+    rng = rng_of(case)
+    check(case.build, case.make(rng), case.order, rng, case.tolerance)
+
+
+@pytest.fixture(scope="module")
+def jax() -> Any:
+    jax = pytest.importorskip("jax", reason="JAX is the oracle of these tests")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        before = jax.config.jax_enable_x64
+        jax.config.update("jax_enable_x64", True)
+        yield jax
+        jax.config.update("jax_enable_x64", before)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", [c for c in CASES if c.jax is not None], ids=str)
+def test_values_and_gradients_are_jaxs(case: Case, jax: Any) -> None:
+    rng = rng_of(case)
+    arrays = case.make(rng)
+    twin = case.jax
+    assert twin is not None
+    live = [i for i, x in enumerate(arrays) if is_inexact(x.dtype)]
+
+    def function(*floats: Any) -> Any:
+        full = [jax.numpy.asarray(x) for x in arrays]
+        for i, x in zip(live, floats):
+            full[i] = x
+        return twin(jax, jax.numpy, *full)
+
+    floats = [jax.numpy.asarray(arrays[i]) for i in live]
+    expected, pull = jax.vjp(function, *floats) if live else (function(), None)
+    outputs = as_list(case.build(*[constant(x, KEPT) for x in arrays]))
+    leaves = None
+    for o, e in zip(evaluate(outputs), expected if isinstance(expected, (tuple, list)) else [expected], strict=True):
+        np.testing.assert_allclose(o, np.asarray(e), rtol=1e-6 if o.dtype.itemsize < 8 else 1e-9, atol=1e-12)
+    if pull is None or not all(is_inexact(o.dtype) for o in outputs):
+        return
+    leaves = [constant(x, KEPT) for x in arrays]
+    outputs = as_list(case.build(*leaves))
+    cts = [direction(rng, np.zeros(o.shape, o.dtype)) for o in outputs]
+    cts_jax = [jax.numpy.asarray(c) for c in cts]
+    grads = vjp(outputs, leaves, [constant(c) for c in cts])
+    theirs = pull(type(expected)(cts_jax) if isinstance(expected, (tuple, list)) else cts_jax[0])
+    for i, g in zip(live, theirs, strict=True):
+        ours = np.zeros(arrays[i].shape) if grads[i] is None else evaluate([grads[i]])[0]
+        np.testing.assert_allclose(ours, np.asarray(g), rtol=1e-4 if ours.dtype.itemsize < 8 else 1e-7, atol=1e-9, err_msg=f"input {i}")
+
+
+def mapped_axes(ranks: Sequence[int]) -> list[tuple[int | None, ...]]:
+    """Every choice of batched inputs, each with its first and last axis, and every axis where it is batched alone."""
+    choices: set[tuple[int | None, ...]] = set()
+    for subset in itertools.product((False, True), repeat=len(ranks)):
+        if any(subset):
+            choices.add(tuple([0 if b else None for b in subset]))
+            choices.add(tuple([r if b else None for b, r in zip(subset, ranks)]))
+    for i, r in enumerate(ranks):
+        choices.update(tuple([a if k == i else None for k in range(len(ranks))]) for a in range(r + 1))
+    return sorted(choices, key=str)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.batch], ids=str)
+def test_batch_equals_a_loop(case: Case) -> None:
+    rng = rng_of(case)
+    examples = [case.make(rng) for _ in range(3)]
+    for axes in mapped_axes([x.ndim for x in examples[0]]):
+        leaves = [constant(x) for x in examples[0]]
+        outputs = as_list(case.build(*leaves))
+        stacked = [x if a is None else np.stack([e[i] for e in examples], axis=a)
+                   for i, (x, a) in enumerate(zip(examples[0], axes))]
+        rewritten = batch(outputs, leaves, [constant(x) for x in stacked], axes)
+        verify([n for n, _ in rewritten])
+        for k in range(3):
+            args = [e if a is None else examples[k][i] for i, (e, a) in enumerate(zip(examples[0], axes))]
+            expected = evaluate(outputs, dict(zip(leaves, args)))
+            for (node, at), e in zip(rewritten, expected):
+                got = evaluate([node])[0]
+                got = got if at is None else np.take(got, k, axis=at)
+                assert got.dtype == e.dtype, axes
+                np.testing.assert_allclose(got, e, rtol=1e-10, atol=1e-12, err_msg=f"axes {axes}")
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.order and c.batch], ids=str)
+def test_batch_of_gradients_equals_a_loop(case: Case) -> None:
+    """Tangents and cotangents are graphs that batch like any other."""
+    rng = rng_of(case)
+    examples = [case.make(rng) for _ in range(2)]
+    leaves = [constant(x, KEPT) for x in examples[0]]
+    outputs = [o for o in as_list(case.build(*leaves)) if is_inexact(o.dtype)]
+    weights = [direction(rng, np.zeros(o.shape, o.dtype)) for o in outputs]
+    grads = [g for g in vjp(outputs, leaves, [constant(w) for w in weights]) if g is not None]
+    stacked = [constant(np.stack([e[i] for e in examples])) for i in range(len(leaves))]
+    rewritten = batch(grads, leaves, stacked, [0] * len(leaves))
+    for k in range(2):
+        for (node, at), e in zip(rewritten, evaluate(grads, dict(zip(leaves, examples[k])))):
+            got = evaluate([node])[0]
+            np.testing.assert_allclose(got if at is None else np.take(got, k, axis=at), e, rtol=1e-9, atol=1e-11)
+
+
+def test_every_op_has_a_case() -> None:
+    """And every op that has no derivative, or no batching, is known to have none."""
+    seen = set()
+    for case in CASES:
+        arrays = case.make(rng_of(case))
+        leaves = [constant(x, KEPT) for x in arrays]
+        seen.update(n.op.name for n in toposort(as_list(case.build(*leaves))) if n.op is not None)
+    assert set(registry) - seen - NOT_IN_CASES == set()
+    without = {n for n, op in registry.items() if op.batch is None}
+    assert without == {"iota", "arange", "tri", "eye", "lstsq"}
+
+
+NOT_IN_CASES: set[str] = {n for n, op in registry.items() if not op.name}
+
+
+def test_missing_rules_name_op_and_transformation() -> None:
+    x = constant(np.array([3.0, 2.0]), KEPT)
+    y = scans.scans["subtract"](x, axis=0, dtype=None)
+    with pytest.raises(MissingRuleError, match=r"'subtract.accumulate' has no rule for 'jvp'"):
+        jvp([y], [x], [x])
+    a = constant(np.eye(3)[:, :2], KEPT)
+    from_full = linalg.svd(a, full_matrices=True)
+    with pytest.raises(MissingRuleError, match="svd"):
+        jvp([from_full], [a], [a])
+
+
+def test_what_is_not_linear_is_not_transposed() -> None:
+    x = constant(np.array([3.0, 2.0]))
+    with pytest.raises(TypeError, match="cannot transpose"):
+        transpose([multiply(x, x)], [x], [x])
+    with pytest.raises(MissingRuleError, match=r"'sin' has no rule for 'transpose'"):
+        transpose([elementwise.sin(x)], [x], [x])
+
+
+def test_zero_tangents_are_none() -> None:
+    x, n = constant(np.array([3.0, 2.0]), KEPT), constant(np.array([1, 2]), KEPT)
+    assert jvp([elementwise.floor(x), elementwise.isnan(x), n], [x, n], [x, n])[:2] == [None, None]
+    assert vjp([multiply(x, 2.0)], [x, n], [x])[1] is None
+    assert linearize([convert(x, np.dtype(np.int64))], [x])[1] == [None]
+
+
+def test_third_derivative_and_mixtures() -> None:
+    """Forward over reverse over forward, by transformations of results of transformations."""
+    x = constant(np.array(0.7), KEPT)
+    one = constant(1.0)
+    y = elementwise.exp(elementwise.sin(x))
+    (first,) = vjp([y], [x], [one])
+    (second,) = jvp([first], [x], [one])
+    (third,) = vjp([second], [x], [one])
+    s, c = np.sin(0.7), np.cos(0.7)
+    e = np.exp(s)
+    expected = [e * c, e * (c * c - s), e * (c**3 - 3 * s * c - c)]
+    np.testing.assert_allclose(evaluate([first, second, third]), expected, rtol=1e-13)
+
+
+def test_long_chains_are_differentiated_without_recursion() -> None:
+    x = constant(np.array([1.0, 2.0]), KEPT)
+    y = x
+    for _ in range(20_000):
+        y = add(multiply(y, 1.0), 0.5)
+    (g,) = vjp([y], [x], [constant(np.ones(2))])
+    np.testing.assert_array_equal(evaluate([g])[0], 1.0)
+    (out,) = batch([y], [x], [constant(np.ones((3, 2)))], [0])
+    assert out[0].shape == (3, 2)
+
+
+def test_writes_are_differentiated() -> None:
+    """a[1:] = a[:-1] * 2; a[0] = 0, as a functional graph."""
+    from_ = constant(np.array([1.0, 2.0, 3.0]), KEPT)
+    from_key, to_key = ((0, 2, 1),), ((1, 2, 1),)
+    from lazynp.ops.shape import set_, slice_
+    y = set_(from_, multiply(slice_(from_, key=from_key), 2.0), key=to_key)
+    y = set_(y, 0.0, key=(0,))
+    (g,) = vjp([y], [from_], [constant(np.array([10.0, 1.0, 5.0]))])
+    np.testing.assert_array_equal(evaluate([g])[0], [2.0, 10.0, 0.0])
+
+
+def test_reductions_with_where_and_initial_are_differentiated() -> None:
+    x = constant(np.array([1.0, 4.0, 2.0]), KEPT)
+    mask = constant(np.array([True, False, True]))
+    y = reductions.reduce("maximum", x, (0,), initial=0.0, where_=mask)
+    (g,) = vjp([y], [x], [constant(1.0)])
+    np.testing.assert_array_equal(evaluate([g])[0], [0.0, 0.0, 1.0])
