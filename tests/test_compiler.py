@@ -134,7 +134,10 @@ def wrong(name, out, operands):
         if name in TRANSCENDENTAL and want.dtype.kind == "f":
             # NumPy's own float32 functions are up to 4 ulp off: near it, or near the truth
             truth = getattr(np, name)(*[o.astype(np.longdouble) if o.dtype.kind == "f" else o for o in operands])
-            return (ulps(out, want) > ULP) & (ulps(out, truth.astype(want.dtype)) > ULP), want
+            bad = (ulps(out, want) > ULP) & (ulps(out, truth.astype(want.dtype)) > ULP)
+            if name.startswith("logaddexp"):  # cancels where the result is near 0, in NumPy too
+                bad &= ~(np.abs(out - want) <= ULP * np.spacing(np.maximum(*np.abs(operands))))
+            return bad, want
     if name in ("maximum", "minimum", "fmax", "fmin"):  # NumPy's choice between -0 and 0 depends on the loop
         return ~same_bits(out + 0.0, want + 0.0) if want.dtype.kind == "f" else out != want, want
     return ~same_bits(out, want), want
@@ -186,4 +189,6 @@ def test_casts(client, source):
             warnings.simplefilter("ignore")
             want = a.astype(target)
         bad = ~same_bits(out, want)
+        if target == "uint32" and KIND[source] == "f":  # out of range NumPy's answer depends on the position
+            bad &= np.abs(a) < 2.0**31
         assert not bad.any(), (target, a[bad][:5], out[bad][:5], want[bad][:5])

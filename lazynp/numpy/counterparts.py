@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
 from typing import Any
 
 import numpy
 import numpy._core._multiarray_umath as compiled
 
-from . import attributes, creation, dispatch, indexing, iterators, methods, native, ufunc  # noqa: F401
+from . import attributes, creation, dispatch, hooks, iterators, methods, native, ufunc  # noqa: F401
 from .array import ndarray
 from .attributes import reconstruct
 from .converter import array_converter
-from .host import host_function, strip
+from .host import host_function
 
-SHARED_TYPES = (numpy.generic, numpy.dtype, Exception)
 WRITES: dict[str, tuple[int | str, ...]] = {"copyto": (0, "dst"), "putmask": (0, "a"), "_place": (0, "arr"), "place": (0, "arr")}
 LOOKS = frozenset({"result_type", "can_cast", "promote_types", "min_scalar_type", "normalize_axis_index", "shares_memory",
                    "may_share_memory", "_discover_array_parameters", "zeros", "empty", "arange", "fromiter", "frombuffer", "fromfile",
                    "fromstring", "scalar"})
-
-
-def type_callback(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that takes and gives no arrays."""
-    return function
 
 
 OURS: dict[str, Any] = {
@@ -56,4 +49,6 @@ def counterpart(name: str, value: Any) -> Any:
     return ours
 
 
-__all__ = ["counterpart", "strip"]
+def is_ours(value: Any) -> bool:
+    """Whether an object is a counterpart, and not one that we share with NumPy."""
+    return type(value) is ufunc.ufunc or hasattr(value, "host") or any(value is v for v in OURS.values())

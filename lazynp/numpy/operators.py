@@ -24,6 +24,8 @@ UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "inv
 FLOAT_POWERS = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
 HOST = (numpy.generic, numpy.ndarray)
 Host = Callable[..., Any]
+COMPARISONS = frozenset(COMPARE.values())
+INTEGER_LIMITS = {c: (int(numpy.iinfo(c).min), int(numpy.iinfo(c).max)) for c in "bBhHiIlLqQ"}
 
 
 def foreign_operand(x: Any) -> Any:
@@ -76,7 +78,23 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
     nodes = as_nodes(operands) if op is not None else None
     if nodes is None:
         return from_operator(host(*[host_value(x) for x in operands]))
+    if out_of_range(nodes):
+        if name in COMPARISONS:
+            return from_operator(host(*[host_value(x) for x in operands]))
+        host(*[dummy(x) for x in operands])
     return of_node(ufunc_node(name, host, nodes, operands))
+
+
+def out_of_range(nodes: list[Node]) -> bool:
+    """Whether a Python int does not fit the integer dtype of the arrays beside it: an OverflowError in NumPy, now."""
+    ints = [n.value for n in nodes if type(n.value) is int]
+    if not ints:
+        return False
+    for n in nodes:
+        limits = INTEGER_LIMITS.get(n.dtype.char) if not n.weak else None
+        if limits is not None and any(not limits[0] <= v <= limits[1] for v in ints):
+            return True
+    return False
 
 
 def ufunc_node(name: str, host: Host, nodes: list[Node], operands: Any) -> Node:
@@ -97,7 +115,7 @@ def power_name(base: Node, exponent: Any) -> str:
     if type(exponent) in (int, float) and not base.weak:
         if base.dtype.kind in "fc":
             return FLOAT_POWERS.get(exponent, "power")
-        if base.dtype.kind in "iu" and type(exponent) is int and exponent == 2:
+        if base.dtype.kind in "iub" and type(exponent) is int and exponent == 2:
             return "square"
     return "power"
 
@@ -171,6 +189,8 @@ def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other
     if nodes is None:
         inplace_host(self._writable(), host_value(other))
         return self
+    if out_of_range(nodes):
+        inplace_host(dummy(self), dummy(other))
     node = ufunc_node(name, host, nodes, (self, other))
     if node.shape != self.shape or not numpy.can_cast(node.dtype, self.dtype, "same_kind"):
         inplace_host(dummy(self), dummy(other))

@@ -38,6 +38,8 @@ REPLACED: dict[str, dict[str, Any]] = {
                         "array_function_from_dispatcher": dispatch.array_function_from_dispatcher},
     "_utils": {"set_module": dispatch.set_module},
 }
+RENAMES = ("_core.multiarray", "_core.umath", "_core.strings")
+RENAMED_KINDS = (counterparts.ufunc.ufunc, types.FunctionType, type)
 SKIPPED = frozenset({"__name__", "__spec__", "__loader__", "__package__", "__path__", "__builtins__"})
 
 
@@ -94,11 +96,20 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         else:
             execute(module, spec)
             module.__dict__.update(REPLACED.get(name, {}))
+            if name in RENAMES:
+                rename(module)
 
     def get_code(self, fullname: str) -> Any:
         """For `python -m lazynp.…`."""
         spec: Any = importlib.util.find_spec("numpy" + fullname[len(NAME):])
         return spec.loader.get_code(spec.name)
+
+
+def rename(module: types.ModuleType) -> None:
+    """NumPy's code said of our objects that they are from numpy: pickle has to find them."""
+    for value in vars(module).values():
+        if type(value) in RENAMED_KINDS and counterparts.is_ours(value) and str(value.__module__).startswith("numpy"):
+            value.__module__ = dispatch.home_module(value.__module__)
 
 
 def execute(module: types.ModuleType, spec: Any) -> None:

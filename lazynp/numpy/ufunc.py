@@ -19,7 +19,7 @@ from ..ops.elementwise import ufuncs
 from . import operators
 from .array import ndarray, new_handle, of_node
 from .host import PLAIN, fresh, home, home_module, is_native, like, note_large, to_host, writable
-from .operators import assign, dummy, elementwise, power_name, ufunc_node
+from .operators import assign, dummy, ufunc_node
 from .record import as_nodes, cast_node
 from .reduce import native_reduce
 
@@ -71,7 +71,7 @@ class ufunc(metaclass=UfuncType):
                         value = self.host(x._h)
                         return fresh(value) if type(value) is numpy.ndarray else value if type(value) is not tuple else home(value, [])
                     if self.operator and self.nin == 1:
-                        return elementwise(self.operator, self.host, x)
+                        return operators.elementwise(self.operator, self.host, x)
             elif len(args) == 2 == self.nin:
                 x, y = args
                 kind, other = type(x), type(y)

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.kernel import Instr, KernelSpec
-from ..ops.elementwise import ufuncs
-from ..ops.family import loop_dtypes, resolution_key
+from ..ops.elementwise import CLIP
+from ..ops.promotion import loop_dtypes, resolution_key
 from .steps import SCALARS
 
 KERNEL_REDUCTIONS = frozenset({"add.reduce", "multiply.reduce", "minimum.reduce", "maximum.reduce", "logical_and.reduce", "logical_or.reduce"})
@@ -60,9 +60,10 @@ def instruction(seg: Any, i: int, avals: list[Aval], args: list[int], members: l
         params = dict(zip(op.static, static))
         axes = params["axes"]
         return Instr("reduce", tuple(args), (dtype.name,), dtype.name, (op.name.removesuffix(".reduce"), axes))
-    if op.name in ufuncs and hasattr(np, op.name):
-        loop = loop_dtypes(getattr(np, op.name), tuple([resolution_key(a) for a in avals]))
-        return Instr(op.name, tuple(args), tuple([d.name for d in loop[: len(args)]]), dtype.name, ())
+    ufunc = CLIP if op.name == "clip" else getattr(np, op.name, None)
+    if isinstance(ufunc, np.ufunc) and ufunc.nin == len(args):
+        loop = loop_dtypes(ufunc, tuple([resolution_key(a) for a in avals]))
+        return Instr(op.name, tuple(args), tuple([d.name for d in loop[: len(args)]]), dtype.name, tuple(static))
     if op.name == "cast":
         return Instr("cast", tuple(args), (avals[0].dtype.name,), dtype.name, ())
     if op.name == "where":

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..backends.numpy.namespace import xp
 from ..graph.op import Op
 from ..ops.shape import as_index, key_shape
 from .kernels import Kernel
@@ -82,7 +83,7 @@ class ViewStep(Step):
         if self.op.name == "slice":
             view = x[(*as_index(env.moving[self.i][0]), ...)]
         else:
-            view = self.op.lower(np, x, **self.static, **dict(zip(self.op.moving, env.moving[self.i])))
+            view = self.op.lower(xp, x, **self.static, **dict(zip(self.op.moving, env.moving[self.i])))
         if self.wanted:
             fresh = pool.empty(view.shape, view.dtype)
             np.copyto(fresh, view)
@@ -114,7 +115,7 @@ class Library(Step):
         profile.library += 1
         with np.errstate(all="ignore"):
             try:
-                value = self.op.lower(np, *args, **params)
+                value = self.op.lower(xp, *args, **params)
             except Exception as error:
                 site = env.sites[self.i]
                 if site is not None:
@@ -175,20 +176,19 @@ def copy_rest(base: np.ndarray, key: Any) -> np.ndarray:
     """A new array with base's elements outside the region of a key; those inside are not set."""
     out = pool.empty(base.shape, base.dtype)
     region: list[slice] = []
-    axis = 0
     for k in key:
         if k is None:
             continue
         start, count, step = (k, 1, 1) if type(k) is int else k
+        if step < 0:
+            start, step = start + (count - 1) * step, -step
         if step != 1 and count > 1:
-            region.append(slice(0, 0))
             start = count = 0
         before = (*region, slice(0, start))
         after = (*region, slice(start + count, None))
         out[before] = base[before]
         out[after] = base[after]
         region.append(slice(start, start + count))
-        axis += 1
     return out
 
 

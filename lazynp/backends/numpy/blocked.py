@@ -18,7 +18,9 @@ import numpy as np
 from ...graph.kernel import Instr, KernelSpec
 from ...graph.op import registry
 from .crew import crew
+from .namespace import xp
 
+CLIP = np._core.umath.clip  # type: ignore[attr-defined]
 BLOCK = 32768  # elements
 PARALLEL = 65536  # elements times instructions below which one thread is faster
 Run = Callable[..., Any]
@@ -35,6 +37,8 @@ def runner(instr: Instr) -> Run:
     ufunc = getattr(np, instr.op, None)
     if isinstance(ufunc, np.ufunc) and ufunc.nout == 1:
         return lambda out, *args: ufunc(*args, out=out, casting="unsafe")
+    if instr.op == "clip":
+        return lambda out, *args: CLIP(*args, out=out, casting="unsafe")
     if instr.op == "cast":
         return lambda out, x: np.copyto(out, x, casting="unsafe")
     if instr.op == "where":
@@ -43,7 +47,7 @@ def runner(instr: Instr) -> Run:
     params = dict(zip(op.static, instr.params))
 
     def general(out: Any, *args: Any) -> None:
-        np.copyto(out, op.lower(np, *args, **params), casting="unsafe")
+        np.copyto(out, op.lower(xp, *args, **params), casting="unsafe")
     return general
 
 
@@ -156,10 +160,12 @@ class Program:
         for k, (instr, run) in enumerate(zip(self.spec.body, self.runners)):
             v = first + k
             if run is None:
+                values.append(None)
+                if v not in stored:
+                    continue
                 axes = instr.params[1]
                 reduce_into(instr, values[instr.args[0]], stored[v][tuple([t for a, t in enumerate(tile) if a not in axes])
                             if stored[v].ndim < len(tile) else tuple([slice(None) if a in axes else t for a, t in enumerate(tile)])])
-                values.append(None)
                 continue
             target = stored.get(v)
             out = target[tile] if target is not None else buffers[self.scratch[v]].view(self.dtypes[k])[: math.prod(extent)].reshape(extent)

@@ -1,0 +1,46 @@
+"""Where the hot paths of `operators` and `indexing` give up: subclasses, operands with `__array_ufunc__`, NumPy's own views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from . import indexing, operators, ufunc
+from .array import HOST_VIEW, ndarray
+from .host import PLAIN, like, of_type, owner_of, part_of, to_host
+
+SIMPLE = PLAIN | {ndarray, numpy.ndarray}
+lead_elementwise, lead_write, lead_getitem = operators.elementwise, operators.write_result, indexing.pending_getitem
+
+
+def elementwise(name: str, host: Any, *operands: Any) -> Any:
+    for x in operands:
+        if type(x) not in SIMPLE:
+            return ufunc.of(getattr(numpy, name))(*operands)
+    return lead_elementwise(name, host, *operands)
+
+
+def write_result(self: Any, name: str, host: Any, inplace_host: Any, other: Any) -> Any:
+    if type(other) not in SIMPLE and not isinstance(other, ndarray):
+        return ufunc.of(getattr(numpy, name))(self, other, out=(self,))
+    if type(self) is not ndarray and type(self).__array_ufunc__ is not ufunc.default:  # type: ignore[attr-defined]
+        return ufunc.of(getattr(numpy, name))(self, other, out=(self,))
+    return lead_write(self, name, host, inplace_host, other)
+
+
+def pending_getitem(self: Any, key: Any) -> Any:
+    if self._v is not HOST_VIEW:
+        return lead_getitem(self, key)
+    ours: list[Any] = []
+    h = self._host()
+    part = h[to_host(key, ours)]
+    if not isinstance(part, numpy.ndarray):
+        return part
+    if type(self) is ndarray:
+        return like(self, part, [self])
+    return of_type(type(self), part, self, owner_of(part, [self]) if part is not h else self)
+
+
+operators.elementwise, operators.write_result, indexing.pending_getitem = elementwise, write_result, pending_getitem  # type: ignore[assignment]
+indexing.pinned_part = part_of
