@@ -69,6 +69,7 @@ def count(path: str, coverage: types.ModuleType | None) -> Counter[str] | None:
         counts["names"] += 1
         if ours is not None and hasattr(ours, name):
             counts["there"] += 1
+            counts["shared"] += getattr(ours, name) is getattr(theirs, name)
             if coverage is not None:
                 counts[coverage.way(path, name)] += 1
     return counts
@@ -76,7 +77,7 @@ def count(path: str, coverage: types.ModuleType | None) -> Counter[str] | None:
 
 def names() -> None:
     coverage = resolve("lazynp.numpy.coverage")
-    columns = ("names", "there", *(WAYS if coverage is not None else ()))
+    columns = ("names", "there", "shared", *(WAYS if coverage is not None else ()))
     print(f"{'namespace':<28}" + "".join(f"{c:>10}" for c in columns))
     total: Counter[str] = Counter()
     for path in NAMESPACES:
@@ -86,6 +87,9 @@ def names() -> None:
             print(f"{path:<28}" + "".join(f"{counts[c]:>10}" for c in columns))
     print(f"{'all':<28}" + "".join(f"{total[c]:>10}" for c in columns))
     print("there: the name exists in lazynp, which does not say that it behaves as NumPy's does.")
+    print(
+        "shared: of those, NumPy's own object: constants, dtypes, exceptions, and functions that know nothing of lazynp."
+    )
     if coverage is None:
         print("Which way is not known: there is no lazynp.numpy.coverage.")
 

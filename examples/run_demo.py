@@ -280,26 +280,40 @@ def demo(names: list[str], scale: str, engine: str, env: dict, exact: bool, path
     return int(bool(failed) or not all(e["ok"] for e in entries))
 
 
+def report_after(name: str, size: int, steps: int, engine: str, env: dict) -> dict:
+    """lazynp's report of one run with an artifact cache that was empty."""
+    with tempfile.TemporaryDirectory(prefix="lazynp-demo-") as folder:
+        settings = {**env, "LAZYNP_CACHE_DIR": str(Path(folder) / "cache")}
+        process = Process(engine, name, size, steps, Path(folder), "plans", settings)
+        try:
+            process.ask("wait")
+            process.finish()
+        finally:
+            process.process.kill()
+            process.process.wait()
+        return process.read_report()
+
+
 def count_plans(names: list[str], iterations: list[int], engine: str, env: dict) -> int:
     """Print how many plans and compiles each program needed after so many iterations; 1 if a number of plans grew."""
     columns = "".join(f"{f'{k:,} iterations':>24s}" for k in iterations)
     print(f"{'program':20s}{'size':>9s}{columns}    (plans, compiles)", flush=True)
-    grew = False
+    code = 0
     for name in names:
-        size, plans, cells = PLAN_SIZES.get(name) or importlib.import_module(name).SIZES["test"], set(), ""
-        for steps in iterations:
-            with tempfile.TemporaryDirectory(prefix="lazynp-demo-") as folder:
-                settings = {**env, "LAZYNP_CACHE_DIR": str(Path(folder) / "cache")}
-                process = Process(engine, name, size, steps, Path(folder), "plans", settings)
-                process.ask("wait")
-                process.finish()
-                report = process.read_report()
-            plans.add(report.get("plans"))
-            compiles = len(report.get("compiles", ()))
-            cells += f"{counted(report.get('plans')) + ', ' + counted(compiles):>24s}"
-        grew |= len(plans) > 1
-        print(f"{name:20s}{size:9,d}{cells}    {'the same' if len(plans) == 1 else 'NOT the same'}", flush=True)
-    return int(grew)
+        size = PLAN_SIZES.get(name) or importlib.import_module(name).SIZES["test"]
+        try:
+            reports = [report_after(name, size, steps, engine, env) for steps in iterations]
+        except ProgramFailed as error:
+            print(f"{name:20s} FAILED: {error}", flush=True)
+            code = 1
+            continue
+        plans = {report.get("plans") for report in reports}
+        same = len(plans) == 1 and None not in plans
+        code = code if same else 1
+        pairs = [f"{counted(r.get('plans'))}, {len(r.get('compiles', ()))}" for r in reports]
+        cells = "".join(f"{pair:>24s}" for pair in pairs)
+        print(f"{name:20s}{size:9,d}{cells}    {'the same' if same else 'NOT the same'}", flush=True)
+    return code
 
 
 def main() -> int:

@@ -28,7 +28,7 @@ MODES = ("auto", "graph", "eager")
 SETTINGS = {
     "mode": Setting("LAZYNP_MODE", "auto", str, MODES.__contains__,
                     "auto: small arrays are computed at once; graph: all that the engine can do goes through the graph; eager: every op at once"),
-    "small": Setting("LAZYNP_SMALL", 8192, int, lambda v: v >= 0, "arrays up to so many elements are computed at once in mode auto"),
+    "small": Setting("LAZYNP_SMALL", 16384, int, lambda v: v >= 0, "arrays up to so many elements are computed at once in mode auto; four times as many where nothing is compiled"),
     "compile": Setting("LAZYNP_COMPILE", True, flag, lambda v: isinstance(v, bool), "whether hot kernels are compiled"),
     "compile_after": Setting("LAZYNP_COMPILE_AFTER", 0.05, float, lambda v: v >= 0,
                              "seconds that a kernel may have cost in the interpreter before it is compiled"),
@@ -62,9 +62,9 @@ class Config:
         if not setting.check(value):
             raise ValueError(f"{name}={value!r}: {setting.doc}")
         object.__setattr__(self, name, value)
-        if name in ("mode", "small"):
-            mode = getattr(self, "mode", "auto")
-            limit = {"auto": getattr(self, "small", 0), "graph": -1, "eager": 1 << 62}[mode]
+        if name in ("mode", "small", "compile", "deterministic"):
+            small = getattr(self, "small", 0) * (1 if getattr(self, "compile", True) and not getattr(self, "deterministic", False) else 4)
+            limit = {"auto": small, "graph": -1, "eager": 1 << 62}[getattr(self, "mode", "auto")]
             object.__setattr__(self, "limit", limit)
         for watcher in self._watchers:
             watcher(name, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -192,3 +193,391 @@ def test_casts(client, source):
         if target == "uint32" and KIND[source] == "f":  # out of range NumPy's answer depends on the position
             bad &= np.abs(a) < 2.0**31
         assert not bad.any(), (target, a[bad][:5], out[bad][:5], want[bad][:5])
+
+
+# Layouts -----------------------------------------------------------------------------------------------------------
+
+F = "float64"
+SMOOTH = KernelSpec((F, F), (F,), (Instr("multiply", (0, 2), (F, F), F), Instr("add", (3, 1), (F, F), F),
+                                   Instr("subtract", (4, 0), (F, F), F)), (4, 5), 2)
+
+
+def smooth(a, b, s):
+    return a * s + b, (a * s + b) - a
+
+
+def layouts(rng, n, m):
+    base = rng.random((2 * n + 3, 2 * m + 3))
+    yield "contiguous", np.ascontiguousarray(base[:n, :m])
+    yield "slice", base[1:n + 1, 2:m + 2]
+    yield "step", base[: 2 * n: 2, : 2 * m: 2]
+    yield "transposed", rng.random((m, n)).T
+    yield "row", np.broadcast_to(rng.random((1, m)), (n, m))
+    yield "column", np.broadcast_to(rng.random((n, 1)), (n, m))
+    yield "reversed", base[:n, :m][::-1, ::-1]
+    yield "one", np.broadcast_to(rng.random((1, 1)), (n, m))
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_layouts(client, symbolic):
+    rng = np.random.default_rng(0)
+    jobs = []
+    for n, m in ((5, 7), (33, 40)) if symbolic else ((19, 21),):
+        other = list(layouts(rng, n, m))
+        for i, (name, a) in enumerate(layouts(rng, n, m)):
+            b = other[(i + 3) % len(other)][1]
+            outs = [np.zeros((n, m)), np.zeros((m + 1, n + 1)).T[:n, :m]]
+            jobs.append((name, a, b, outs, geometry_of((n, m), [a, b, *outs], symbolic)))
+    for job in jobs:
+        client.submit(SMOOTH, job[-1])
+    assert client.wait(240)
+    for name, a, b, outs, geometry in jobs:
+        # a broadcast array given as it is, and with its broadcast axis at length 1
+        a = a[:1] if name in ("row", "one") else a
+        assert compiled_for(client, SMOOTH, geometry)([a, b], [0.3], outs), name
+        for out, want in zip(outs, smooth(a, b, 0.3)):
+            assert np.array_equal(out, want), name
+
+
+def test_symbolic_sizes(client):
+    """One object for all sizes, one way of splitting work over threads included."""
+    spec = SMOOTH
+    example = np.zeros((40, 50))
+    compiled = compiled_for(client, spec, geometry_of((40, 50), [example] * 4, True))
+    assert len({client.key(spec, geometry_of((n, m), [np.zeros((n, m))] * 4, True)) for n, m in ((3, 9), (80, 80))}) == 1
+    rng = np.random.default_rng(0)
+    for n, m in ((2, 2), (2, 100), (100, 2), (16, 16), (17, 31), (701, 1000), (64, 64)):
+        whole = rng.random((2, n, m + 3))
+        for a, b in (whole, whole[:, :, 1:-1], whole[:, :, :1].repeat(4, 2)):
+            outs = [np.zeros(a.shape), np.zeros(a.shape)]
+            assert compiled([a, b], (1.7,), outs)
+            for out, want in zip(outs, smooth(a, b, 1.7)):
+                assert np.array_equal(out, want), (n, m)
+
+
+def test_refuses_another_geometry(client):
+    a = np.ones((6, 8))
+    static = compiled_for(client, SMOOTH, geometry_of((6, 8), [a] * 4))
+    symbolic = compiled_for(client, SMOOTH, geometry_of((6, 8), [a] * 4, True))
+    outs = [np.zeros((6, 8)), np.zeros((6, 8))]
+    assert static([a, a], (1.0,), outs) and symbolic([a, a], (1.0,), outs)
+    assert not static([np.ones((6, 9))[:, :8], a], (1.0,), outs)
+    assert not static([np.ones((5, 8)), np.ones((5, 8))], (1.0,), [o[:5] for o in outs])
+    assert not static([np.ones(8), a], (1.0,), outs)
+    assert not symbolic([np.ones((6, 16))[:, ::2], a], (1.0,), outs)
+    assert not symbolic([np.ones((8, 6)).T, a], (1.0,), outs)
+    assert not symbolic([np.ones((1, 8)), np.ones((1, 8))], (1.0,), [o[:1] for o in outs])
+
+
+def test_raw_call(client):
+    a, b = np.random.default_rng(0).random((2, 30, 20))
+    outs = [np.zeros((30, 20)), np.zeros((30, 20))]
+    for symbolic in (False, True):
+        compiled = compiled_for(client, SMOOTH, geometry_of((30, 20), [a] * 4, symbolic))
+        pointers = (ctypes.c_void_p * 4)(*(x.ctypes.data for x in (a, b, *outs)))
+        dims = (ctypes.c_int64 * 10)(30, 20, *(20, 1) * 4)
+        assert compiled.call(pointers, dims, compiled.pack([2.0]), 2) == 0
+        assert np.array_equal(outs[1], smooth(a, b, 2.0)[1])
+
+
+def test_in_place(client):
+    """Outputs that are inputs, crosswise too: either right or refused, and right for a handful of outputs."""
+    spec = KernelSpec((F, F), (), (Instr("add", (0, 1), (F, F), F), Instr("multiply", (0, 1), (F, F), F),
+                                   Instr("sqrt", (1,), (F,), F)), (2, 3, 4), 1)
+    rng = np.random.default_rng(0)
+    for symbolic in (False, True):
+        a, b = rng.random((2, 1003))
+        c = np.zeros(1003)
+        want = a + b, a * b, np.sqrt(b)
+        compiled = compiled_for(client, spec, geometry_of((1003,), [a, b, b, a, c], symbolic))
+        assert compiled([a, b], (), [b, a, c])
+        assert np.array_equal(b, want[0]) and np.array_equal(a, want[1]) and np.array_equal(c, want[2])
+    stepped = rng.random(2006)[::2]
+    expected = np.sqrt(stepped)
+    root = KernelSpec((F,), (), (Instr("sqrt", (0,), (F,), F),), (1,), 1)
+    assert compiled_for(client, root, geometry_of((1003,), [stepped, stepped]))([stepped], (), [stepped])
+    assert np.array_equal(stepped, expected)
+
+
+def test_zero_dimensions(client):
+    spec = KernelSpec((F,), (F,), (Instr("add", (0, 1), (F, F), F),), (2,), 0)
+    out = np.zeros(())
+    assert compiled_for(client, spec, Geometry((), ((), ())))([np.array(2.0)], (3,), [out])
+    assert out == 5.0
+
+
+def test_scalars_of_all_dtypes(client):
+    values = {"bool": True, "int8": -3, "int16": -300, "int32": -(1 << 30), "int64": -(1 << 60), "uint8": 200, "uint16": 60_000,
+              "uint32": 4_000_000_000, "uint64": (1 << 64) - 5, "float32": 0.1, "float64": 0.1, "complex64": 1 + 2j, "complex128": 0.1 - 2j}
+    body = tuple(Instr("equal", (i, 13 + i), (d, d), "bool") for i, d in enumerate(values))
+    spec = KernelSpec(tuple(values), tuple(values), body, tuple(range(26, 39)), 1)
+    ins = [np.array([v, 0, v], d) for d, v in values.items()]
+    outs = [np.zeros(3, bool) for _ in values]
+    assert compiled_for(client, spec, geometry_of((3,), [*ins, *outs]))(ins, list(values.values()), outs)
+    assert all(out.tolist() == [True, False, True] for out in outs)
+
+
+# Reductions --------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "uint32", "int64", "float32", "float64", "complex128"])
+def test_reductions(client, dtype):
+    shape = (7, 30, 19)
+    a = samples(dtype, int(np.prod(shape))).reshape(shape)
+    if KIND[dtype] in "fc":
+        a = np.where(np.isfinite(a), a, 1.0).astype(dtype)
+        a = (a / np.abs(a).max()).astype(dtype) + np.array(1.0, dtype)
+    names = ("add",) if KIND[dtype] == "c" else sorted(support.REDUCTIONS)
+    jobs = []
+    for axes in ((0,), (1,), (2,), (0, 2), (0, 1, 2)):
+        body, wants = [], []
+        for name in names:
+            want = getattr(np, name).reduce(a, axis=axes, keepdims=True) if name not in ("add", "multiply") else \
+                getattr(np, name).reduce(a, axis=axes, keepdims=True, dtype=None)
+            logical = name.startswith("logical")
+            loop = dtype if logical else want.dtype.name
+            body.append(Instr("reduce", (0,), (loop,), want.dtype.name, (name, axes)))
+            wants.append(want)
+        spec = KernelSpec((dtype,), (), tuple(body), tuple(range(1, 1 + len(body))), 3)
+        for symbolic in (False, True) if axes in ((1,), (0, 2)) and dtype in ("float64", "int32") else (False,):
+            outs = [np.zeros(w.shape, w.dtype) for w in wants]
+            geometry = geometry_of(shape, [a, *outs], symbolic)
+            client.submit(spec, geometry)
+            jobs.append((spec, geometry, outs, wants))
+    assert client.wait(240)
+    for spec, geometry, outs, wants in jobs:
+        assert compiled_for(client, spec, geometry)([a], (), outs)
+        for instr, out, want in zip(spec.body, outs, wants):
+            if KIND[dtype] in "fc" and instr.params[0] in ("add", "multiply"):
+                assert np.allclose(out, want, rtol=1e-4 if dtype == "float32" else 1e-12), instr
+            else:
+                assert np.array_equal(out, want), instr
+
+
+def test_reduction_of_nan_and_map(client):
+    """A map and reductions over it in one kernel; NaN is not lost."""
+    a = np.random.default_rng(0).random((50, 60))
+    a[3, 4] = np.nan
+    body = (Instr("multiply", (0, 0), (F, F), F), Instr("reduce", (1,), (F,), F, ("maximum", (0,))),
+            Instr("reduce", (1,), (F,), F, ("add", (0, 1))), Instr("reduce", (1,), (F,), F, ("minimum", (1,))))
+    spec = KernelSpec((F,), (), body, (1, 2, 3, 4), 2)
+    outs = [np.zeros((50, 60)), np.zeros((1, 60)), np.zeros((1, 1)), np.zeros((50, 1))]
+    assert compiled_for(client, spec, geometry_of((50, 60), [a, *outs]))([a], (), outs)
+    square = a * a
+    assert np.array_equal(outs[0], square, equal_nan=True)
+    assert np.array_equal(outs[1], square.max(0, keepdims=True), equal_nan=True)
+    assert np.isnan(outs[2]).all()
+    assert np.array_equal(outs[3], square.min(1, keepdims=True), equal_nan=True)
+
+
+def test_large_sum_is_accurate(client):
+    a = np.random.default_rng(0).random(3_000_001).astype("float32")
+    spec = KernelSpec(("float32",), (), (Instr("reduce", (0,), ("float32",), "float32", ("add", (0,))),), (1,), 1)
+    out = np.zeros(1, "float32")
+    assert compiled_for(client, spec, geometry_of(a.shape, [a, out]))([a], (), [out])
+    assert abs(out[0] / a.astype(float).sum() - 1) < 3e-6
+
+
+# Programs at random ------------------------------------------------------------------------------------------------
+
+EXACT = ("add", "subtract", "multiply", "divide", "negative", "absolute", "square", "floor", "rint", "copysign", "sign", "sqrt",
+         "floor_divide", "remainder")
+
+
+@st.composite
+def programs(draw):
+    """A few instructions of bit-equal float64 operations, and which of the values are outputs."""
+    body = []
+    for i in range(draw(st.integers(1, 12))):
+        name = draw(st.sampled_from(EXACT))
+        args = tuple(draw(st.integers(0, 2 + i)) for _ in range(getattr(np, name).nin))
+        body.append(Instr(name, args, (F,) * len(args), F))
+    last = 2 + len(body)
+    outputs = sorted(draw(st.sets(st.integers(3, last), min_size=1, max_size=3)))
+    return KernelSpec((F, F), (F,), tuple(body), tuple(outputs), 2)
+
+
+def interpret(spec, values):
+    values = list(values)
+    with np.errstate(all="ignore"):
+        for instr in spec.body:
+            values.append(getattr(np, instr.op)(*[values[a] for a in instr.args]))
+    return [values[o] for o in spec.outputs]
+
+
+@settings(max_examples=12, deadline=None, derandomize=True, database=None)
+@given(programs(), st.booleans(), st.booleans())
+def test_programs(client, spec, symbolic, transposed):
+    a, b = samples(F, 33 * 9).reshape(33, 9), samples(F, 33 * 9, seed=1).reshape(9, 33).T
+    if transposed:
+        a = np.asfortranarray(a)
+    outs = [np.zeros((33, 9)) for _ in spec.outputs]
+    assert compiled_for(client, spec, geometry_of((33, 9), [a, b, *outs], symbolic))([a, b], (1.25,), outs)
+    for out, want in zip(outs, interpret(spec, (a, b, 1.25))):
+        assert same_bits(out, np.broadcast_to(want, out.shape)).all()
+
+
+def test_other_operations(client):
+    a, b = samples(F), samples(F, seed=1)
+    body = (Instr("greater", (0, 1), (F, F), "bool"), Instr("where", (2, 0, 1), ("bool", F, F), F),
+            Instr("clip", (0, 1, 1), (F, F, F), F), Instr("power_int", (0,), (F,), F, (3,)), Instr("power_int", (0,), (F,), F, (-2,)),
+            Instr("modf", (0,), (F,), F, (0,)), Instr("modf", (0,), (F,), F, (1,)), Instr("divmod", (0, 1), (F, F), F, (0,)),
+            Instr("divmod", (0, 1), (F, F), F, (1,)))
+    spec = KernelSpec((F, F), (), body, tuple(range(2, 11)), 1)
+    outs = [np.zeros(a.shape, i.dtype) for i in body]
+    assert compiled_for(client, spec, geometry_of(a.shape, [a, b, *outs]))([a, b], (), outs)
+    with np.errstate(all="ignore"):
+        exact = {0: a > b, 1: np.where(a > b, a, b), 5: np.modf(a)[0], 6: np.modf(a)[1], 7: np.divmod(a, b)[0], 8: np.divmod(a, b)[1]}
+        for i, want in exact.items():
+            assert same_bits(outs[i], want).all(), body[i]
+        assert np.array_equal(outs[2], np.clip(a, b, b), equal_nan=True)
+        assert (ulps(outs[3], a**3) <= ULP).all() and (ulps(outs[4], a**-2.0) <= ULP).all()
+
+
+def test_tables_agree():
+    """support.py names what namespace.py has: read as text, since this process has no torch."""
+    code = ("from lazynp.backends import support as s; from lazynp.backends.torch import namespace as n, complex as c; "
+            "print(sorted(set(s.REAL) ^ set(n.TABLE)), sorted(set(s.COMPLEX) ^ set(n.COMPLEX)))")
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    boot = f"import sys, types; p = types.ModuleType('lazynp'); p.__path__ = [{root + '/lazynp'!r}]; sys.modules['lazynp'] = p; "
+    done = subprocess.run([sys.executable, "-c", boot + code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] []"
+
+
+def test_eager_interpreter():
+    """The same tables, run by torch at once: in a process of its own, since this one has no torch."""
+    code = """
+import numpy as np, torch
+import lazynp.backends.torch.eager as eager
+from lazynp.graph.kernel import Instr, KernelSpec
+spec = KernelSpec(("uint32", "complex64", "float64"), ("float64", "complex64"),
+    (Instr("add", (0, 0), ("uint32",) * 2, "uint32"), Instr("multiply", (1, 4), ("complex64",) * 2, "complex64"),
+     Instr("remainder", (2, 3), ("float64",) * 2, "float64"), Instr("reduce", (2,), ("float64",), "float64", ("add", (0,)))),
+    (5, 6, 7, 8), 1)
+a = np.array([1, 4_000_000_000, 7], "uint32"); b = np.array([1 + 2j, 3 - 1j, 0], "complex64"); c = np.array([-5.5, 3.0, np.inf])
+assert eager.unsupported(spec) is None
+outs = [o.numpy() for o in eager.evaluate(spec, [torch.from_numpy(x) for x in (a, b, c)], (2.0, 1 - 1j), "cpu")]
+with np.errstate(all="ignore"):
+    for out, want in zip(outs, (a + a, b * np.complex64(1 - 1j), c % 2.0, c.sum(keepdims=True))):
+        assert out.dtype == want.dtype and np.allclose(out, want, equal_nan=True), (out, want)
+"""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    boot = f"import sys, types; p = types.ModuleType('lazynp'); p.__path__ = [{root + '/lazynp'!r}]; sys.modules['lazynp'] = p\n"
+    subprocess.run([sys.executable, "-c", boot + code], check=True)
+
+
+# The client --------------------------------------------------------------------------------------------------------
+
+def test_not_compilable(client):
+    seen = []
+    spec = KernelSpec(("float16",), (), (Instr("sqrt", (0,), ("float16",), "float16"),), (1,), 1)
+    geometry = Geometry((4,), ((1,), (1,)))
+    assert "float16" in compilable(spec)
+    client.submit(spec, geometry, seen.append)
+    assert seen == [None] and client.status(spec, geometry) == "rejected"
+
+
+def add_constant(n):
+    """A kernel that no other test has: n additions."""
+    body = tuple(Instr("add", (i, i), (F, F), F) for i in range(n))
+    return KernelSpec((F,), (), body, (n,), 1), Geometry((64,), ((1,), (1,)))
+
+
+def test_callbacks_and_status(client):
+    spec, geometry = add_constant(3)
+    seen = []
+    assert client.lookup(spec, geometry) is None and client.status(spec, geometry) == "unknown"
+    client.submit(spec, geometry, seen.append)
+    client.submit(spec, geometry, seen.append)
+    assert client.wait(120) and client.pending == 0
+    assert len(seen) == 2 and seen[0] is seen[1] is client.lookup(spec, geometry)
+    assert client.status(spec, geometry) == "ready"
+    assert client.events[-1].outcome == "compiled" and client.events[-1].seconds > 0
+    again = CompilerClient(client._folder)  # as another process would find it
+    assert again.lookup(spec, geometry) is not None
+
+
+def test_killed_worker_is_replaced(tmp_path):
+    client = CompilerClient(str(tmp_path / "cache"))
+    spec, geometry = add_constant(4)
+    client.submit(spec, geometry)
+    time.sleep(1.0)
+    os.kill(client._process.pid, signal.SIGKILL)
+    assert client.wait(240)
+    assert client.lookup(spec, geometry) is not None
+    client.shutdown()
+
+
+def test_worker_that_always_dies(tmp_path, monkeypatch):
+    client = CompilerClient(str(tmp_path / "cache"))
+    monkeypatch.setattr("lazynp.backends.compiler.BOOT", "import sys; sys.exit(3)")
+    monkeypatch.setattr("lazynp.backends.compiler.RESTARTS", 1)
+    client._restarts = 1
+    for n in (5, 6, 7):
+        client.submit(*add_constant(n))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert client.wait(60)
+        assert client.lookup(*add_constant(n)) is None
+    assert {e.outcome for e in client.events} <= {"died"}
+
+
+def test_no_compiler(tmp_path, monkeypatch):
+    client = CompilerClient(str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CXX", raising=False)
+    seen = []
+    with pytest.warns(RuntimeWarning, match="no C\\+\\+ compiler"):
+        client.submit(*add_constant(8), seen.append)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        client.submit(*add_constant(9), seen.append)
+    assert seen == [None, None]
+
+
+def test_unwritable_cache(tmp_path):
+    """Without a cache the object is handed over through a private folder."""
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    folder.chmod(0o777)
+    client = CompilerClient(str(folder))
+    with pytest.warns(RuntimeWarning, match="written to by other users"):
+        client.submit(*add_constant(10))
+    assert client.wait(240)
+    compiled = client.lookup(*add_constant(10))
+    a, out = np.ones(64), np.zeros(64)
+    assert compiled([a], (), [out]) and (out == 1024).all()
+    assert list(folder.iterdir()) == []
+    client.shutdown()
+
+
+def test_fork(client):
+    """A child has the compiled kernels, uses one thread, and its own compiler process."""
+    big = np.random.default_rng(0).random((1500, 1000))
+    outs = [np.zeros(big.shape), np.zeros(big.shape)]
+    compiled = compiled_for(client, SMOOTH, geometry_of(big.shape, [big] * 4))
+    assert compiled([big, big], (2.0,), outs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        ok = compiled([big, big], (3.0,), outs) and client._process is None and client.pending == 0
+        os._exit(0 if ok and np.array_equal(outs[0], big * 3.0 + big) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    spec, geometry = add_constant(11)
+    assert compiled_for(client, spec, geometry)
+
+
+def test_no_torch_here():
+    code = "import sys, lazynp.backends.compiler; sys.exit('torch' in sys.modules)"
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    boot = f"import sys, types; p = types.ModuleType('lazynp'); p.__path__ = [{root + '/lazynp'!r}]; sys.modules['lazynp'] = p; "
+    assert subprocess.run([sys.executable, "-c", boot + code]).returncode == 0
+
+
+def test_as_strided_window(client):
+    """Inputs that overlap one another: windows of one array."""
+    a = np.random.default_rng(0).random(5000)
+    windows = [as_strided(a[k:], (48, 100), (800, 8)) for k in range(2)]
+    outs = [np.zeros((48, 100)), np.zeros((48, 100))]
+    assert compiled_for(client, SMOOTH, geometry_of((48, 100), [*windows, *outs]))(windows, (0.5,), outs)
+    assert np.array_equal(outs[0], windows[0] * 0.5 + windows[1])

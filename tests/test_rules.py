@@ -21,7 +21,7 @@ from lazynp.graph.walk import toposort
 from lazynp.ops import elementwise, linalg, reductions, scans
 from lazynp.ops.elementwise import add, convert, multiply
 from lazynp.ops.promotion import is_inexact
-from lazynp.ops.shape import add_reduce
+from lazynp.ops.shape import add_reduce, set_, slice_
 from lazynp.transforms.batch import batch
 from lazynp.transforms.jvp import jvp
 from lazynp.transforms.transpose import linearize, transpose, vjp
@@ -207,7 +207,7 @@ def test_every_op_has_a_case() -> None:
     assert without == {"iota", "arange", "tri", "eye", "lstsq"}
 
 
-NOT_IN_CASES: set[str] = {n for n, op in registry.items() if not op.name}
+NOT_IN_CASES = {"ldexp.accumulate"}  # NumPy has no loop for it that gives back what it takes
 
 
 def test_missing_rules_name_op_and_transformation() -> None:
@@ -265,7 +265,6 @@ def test_writes_are_differentiated() -> None:
     """a[1:] = a[:-1] * 2; a[0] = 0, as a functional graph."""
     from_ = constant(np.array([1.0, 2.0, 3.0]), KEPT)
     from_key, to_key = ((0, 2, 1),), ((1, 2, 1),)
-    from lazynp.ops.shape import set_, slice_
     y = set_(from_, multiply(slice_(from_, key=from_key), 2.0), key=to_key)
     y = set_(y, 0.0, key=(0,))
     (g,) = vjp([y], [from_], [constant(np.array([10.0, 1.0, 5.0]))])

@@ -120,8 +120,11 @@ def write_selection(a: ndarray, mask: ndarray, value: Any) -> bool:
         kind = type(value)
         if kind not in PYTHON_SCALARS and not isinstance(value, numpy.generic):
             return False
-        scalar = numpy.empty((), s.dtype)
-        scalar[()] = value
+        if kind in PYTHON_SCALARS:
+            scalar = numpy.empty((), s.dtype)
+            scalar[()] = value  # an int that does not fit is an error, as in NumPy
+        else:
+            scalar = numpy.asarray(value).astype(s.dtype)
         new = Node.of_scalar(scalar[()])
     if new.dtype.kind == "c" and s.dtype.kind != "c":
         return False

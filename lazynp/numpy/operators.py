@@ -13,7 +13,8 @@ from ..config import config
 from ..graph.node import Node
 from ..ops.elementwise import ufuncs
 from ..runtime.recorder import recorder
-from .array import ndarray, new_handle, of_node, wrap
+from ..runtime.views import INDEX, TRANSPOSE
+from .array import HOST_VIEW, ndarray, of_node, wrap
 from .masked import elementwise_selection, selection_of
 from .record import PYTHON_SCALARS, as_nodes, cast_node, host_value
 
@@ -75,6 +76,10 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
             out = elementwise_selection(lambda nodes: ufunc_node(name, host, nodes, operands), host, operands) if op is not None else None
             if out is not None:
                 return out
+    order = common_order(operands)
+    if order is not None:
+        inverse = tuple(sorted(range(len(order)), key=order.__getitem__))
+        operands = tuple([straightened(x, inverse) for x in operands])
     nodes = as_nodes(operands) if op is not None else None
     if nodes is None:
         return from_operator(host(*[host_value(x) for x in operands]))
@@ -82,7 +87,39 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
         if name in COMPARISONS:
             return from_operator(host(*[host_value(x) for x in operands]))
         host(*[dummy(x) for x in operands])
-    return of_node(ufunc_node(name, host, nodes, operands))
+    out = of_node(ufunc_node(name, host, nodes, operands))
+    return out if order is None else out._derived(TRANSPOSE, order)
+
+
+def common_order(operands: Any) -> tuple[int, ...] | None:
+    """The order of axes in memory that all array operands of full rank share, if it is not C's: the result has it too."""
+    for x in operands:
+        if type(x) is ndarray and x._v is not None:
+            break
+    else:
+        return None
+    order = None
+    ndim = max([x.ndim for x in operands if type(x) is ndarray], default=0)
+    if ndim < 2:
+        return None
+    for x in operands:
+        if type(x) is ndarray and x.ndim == ndim:
+            view = x._v if type(x._v) is not tuple else x._view()
+            if view is None or view is HOST_VIEW or view.steps[-1][0] != TRANSPOSE or order not in (None, view.steps[-1][1]):
+                return None
+            order = view.steps[-1][1]
+        elif isinstance(x, numpy.ndarray) and x.ndim:
+            return None
+    return order
+
+
+def straightened(x: Any, inverse: tuple[int, ...]) -> Any:
+    """An operand with its axes in memory order."""
+    if type(x) is not ndarray or x.ndim == 0:
+        return x
+    if x.ndim < len(inverse):
+        x = x._derived(INDEX, (*(None,) * (len(inverse) - x.ndim), *[(0, n, 1) for n in x.shape]))
+    return x._derived(TRANSPOSE, inverse)
 
 
 def out_of_range(nodes: list[Node]) -> bool:
@@ -175,12 +212,11 @@ def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other
     """`self op= other`, past the shortcut."""
     s = self._s
     if selection_of(self) is not None:
-        out = elementwise_selection(lambda nodes: cast_node(ufunc_node(name, host, nodes, (self, other)), self.dtype),
-                                    lambda x, y: inplace_host(x, y), (self, other)) if name in ufuncs else None
+        out = elementwise_selection(lambda nodes: result_node(self, name, host, inplace_host, nodes, other), inplace_host,
+                                    (self, other)) if name in ufuncs else None
         if out is not None:
-            if numpy.can_cast(numpy.result_type(self.dtype, out._s.node.dtype), self.dtype, "same_kind"):
-                self._s, self._b, self._h, self._v = out._s, False, None, None
-                return self
+            self._s, self._b, self._h, self._v = out._s, False, None, None
+            return self
         self._host()
     pinned = s.rare is not None and s.rare.pin
     small = config.limit >= 0 and at_once(self) and at_once(other)
@@ -189,15 +225,21 @@ def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other
     if nodes is None:
         inplace_host(self._writable(), host_value(other))
         return self
-    if out_of_range(nodes):
-        inplace_host(dummy(self), dummy(other))
-    node = ufunc_node(name, host, nodes, (self, other))
-    if node.shape != self.shape or not numpy.can_cast(node.dtype, self.dtype, "same_kind"):
-        inplace_host(dummy(self), dummy(other))
-    node = cast_node(node, self.dtype)
+    node = result_node(self, name, host, inplace_host, nodes, other)
     del nodes
     assign(self, node)
     return self
+
+
+def result_node(self: ndarray, name: str, host: Host, inplace_host: Host, nodes: list[Node], other: Any) -> Node:
+    """The new value of self, in its dtype; NumPy's error where the operation cannot be done in place."""
+    if out_of_range(nodes):
+        inplace_host(dummy(self), dummy(other))
+    node = ufunc_node(name, host, nodes, (self, other))
+    shape = self._s.node.shape if selection_of(self) is not None else self.shape  # type: ignore[union-attr]
+    if node.shape != shape or not numpy.can_cast(node.dtype, self.dtype, "same_kind"):
+        inplace_host(dummy(self), dummy(other))
+    return cast_node(node, self.dtype)
 
 
 def assign(self: ndarray, node: Node) -> None:

@@ -1,22 +1,33 @@
-"""`lazynp.random`: NumPy's own generators, bit-exact, giving arrays of ours."""
+"""`lazynp.random`: NumPy's own generators, bit-exact, giving arrays of ours.
+
+`Generator` and `RandomState` are subclasses of NumPy's. The functions of the module draw from NumPy's own global state, so that
+a seed given here also holds for installed libraries. Bit generators and seed sequences are NumPy's as they are.
+"""
 
 from __future__ import annotations
 
+import types
+from collections.abc import Callable
 from typing import Any
 
-import numpy
+import numpy.random as source
+from numpy.random import mtrand
 
 from .array import ndarray
-from .host import home, host_function, to_host, writable
+from .host import PLAIN, home, home_module, host_function, to_host, writable
 
 INPLACE = frozenset({"shuffle"})
 
 
-def method_of(name: str, host: Any) -> Any:
+def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that draws: plain arguments go to NumPy as they are."""
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and PLAIN.issuperset(map(type, args)):
+            value = host(self, *args)
+            return value if type(value) in PLAIN else home(value, [])
         ours: list[Any] = []
         values = [to_host(a, ours) for a in args]
-        named = {k: to_host(v, ours) for k, v in kwargs.items()} if kwargs else kwargs
+        named = {k: to_host(v, ours) for k, v in kwargs.items()}
         if name in INPLACE and args and isinstance(args[0], ndarray):
             values[0] = args[0]._writable()
         out = kwargs.get("out")
@@ -30,44 +41,46 @@ def method_of(name: str, host: Any) -> Any:
     return call
 
 
-def proxied(base: Any) -> Any:
-    """A subclass of a generator class whose methods take and give arrays of ours."""
-    table: dict[str, Any] = {"__module__": base.__module__.replace("numpy", "lazynp", 1), "__doc__": base.__doc__, "__slots__": ()}
+def reduced(self: Any) -> Any:
+    """Pickling: NumPy's state, our class."""
+    base: Any = source.Generator if isinstance(self, source.Generator) else source.RandomState
+    _, args, *rest = base.__reduce__(self)
+    return (type(self), args, *rest)
+
+
+def subclass(base: Any) -> Any:
+    """A generator class whose methods take and give arrays of ours."""
+    table: dict[str, Any] = {"__module__": home_module(base.__module__), "__doc__": base.__doc__, "__slots__": (), "__reduce__": reduced}
     for name in dir(base):
         if not name.startswith("_") and callable(getattr(base, name)):
             table[name] = method_of(name, getattr(base, name))
-    cls = type(base.__name__, (base,), table)
-    return cls
+    return type(base.__name__, (base,), table)
 
 
-class Random:
-    """Our classes and functions, made when first asked for."""
-
-    def __init__(self) -> None:
-        self.classes: dict[Any, Any] = {}
-        self.functions: dict[int, Any] = {}
-        self.state: Any = None
-
-    def of_class(self, base: Any) -> Any:
-        found = self.classes.get(base)
-        if found is None:
-            found = self.classes[base] = proxied(base)
-            found.__reduce__ = reduced
-        return found
+Generator, RandomState = subclass(source.Generator), subclass(source.RandomState)
 
 
-def reduced(self: Any) -> Any:
-    base = type(self).__mro__[1]
-    return rebuilt, (base.__name__, *base.__reduce__(self)[1:])
+def default_rng(seed: Any = None) -> Any:
+    """See `numpy.random.default_rng`."""
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(source.default_rng(to_host(seed, [])).bit_generator)
 
 
-def rebuilt(name: str, *rest: Any) -> Any:
-    raise NotImplementedError(name)
+default_rng.__doc__ = source.default_rng.__doc__
+default_rng.__module__ = "lazynp.random"
+TABLE = {"Generator": Generator, "RandomState": RandomState, "default_rng": default_rng}
+FUNCTIONS = {key for key, value in vars(mtrand).items() if not key.startswith("_") and not isinstance(value, type) and callable(value)}
+made: dict[str, Any] = {}
 
 
-made = Random()
-__all__ = ["host_function", "made", "numpy"]
-
-
-def random_counterpart(key: str, value: Any) -> Any:
+def counterpart(key: str, value: Any) -> Any:
+    """What stands for an attribute of one of NumPy's compiled random modules."""
+    if key in TABLE:
+        return TABLE[key]
+    if key in FUNCTIONS and not isinstance(value, types.ModuleType):
+        if key not in made:
+            made[key] = host_function(value, f"random.{key}", (0,) if key in INPLACE else (), counted=False)
+            made[key].__module__ = "lazynp.random"
+        return made[key]
     return value

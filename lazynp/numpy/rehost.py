@@ -21,7 +21,6 @@ from typing import Any
 import numpy
 
 from . import counterparts, dispatch
-from .random import random_counterpart
 
 NAME = "lazynp"
 ROOT = pathlib.Path(__file__).parents[1]
@@ -31,7 +30,8 @@ SHARED = ("exceptions", "dtypes", "version", "__config__", "_globals", "_distrib
           "_utils._inspect", "_utils._convertions", "_core._exceptions", "_core._dtype", "_core._dtype_ctypes",
           "_core._string_helpers", "_core._type_aliases", "_core._machar", "_core._internal", "_core._ufunc_config",
           "_core._multiarray_tests", "_core.printoptions", "_core._rational_tests", "_core._struct_ufunc_tests",
-          "_core._umath_tests", "_core._operand_flag_tests", "_core.numerictypes", "_core.getlimits", "typing", "_typing", "f2py")
+          "_core._umath_tests", "_core._operand_flag_tests", "_core.numerictypes", "_core.getlimits", "typing", "_typing", "f2py",
+          "random._pickle", "random.bit_generator", "random._common", "random._bounded_integers")
 EMPTY = ("_core._add_newdocs", "_core._add_newdocs_scalars")  # they write docstrings into compiled objects
 REPLACED: dict[str, dict[str, Any]] = {
     "_core.overrides": {"array_function_dispatch": dispatch.array_function_dispatch, "ARRAY_FUNCTIONS": dispatch.array_functions,
@@ -89,10 +89,9 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return
         if any(name == s or name.startswith(s + ".") for s in SHARED):
             copy(module, importlib.import_module(spec.name), lambda key, value: value)
-        elif name == "random" or name.startswith("random."):
-            copy(module, importlib.import_module(spec.name), random_counterpart)
         elif isinstance(spec.loader, importlib.machinery.ExtensionFileLoader):
-            copy(module, importlib.import_module(spec.name), counterparts.counterpart)
+            convert = importlib.import_module("lazynp.numpy.random").counterpart if name.startswith("random.") else counterparts.counterpart
+            copy(module, importlib.import_module(spec.name), convert)
         else:
             execute(module, spec)
             module.__dict__.update(REPLACED.get(name, {}))

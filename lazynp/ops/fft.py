@@ -20,9 +20,9 @@ FLIPPED = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
 @functools.lru_cache(256)
-def fft_dtype(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+def fft_dtype(name: str, dtype: np.dtype[Any], odd: int) -> np.dtype[Any]:
     """NumPy's result dtype. Raises its TypeError (rfft of complex numbers)."""
-    return getattr(np.fft, name)(np.zeros(2, dtype)).dtype
+    return getattr(np.fft, name)(np.zeros(2 + odd, dtype)).dtype
 
 
 def fft_op(name: str, length: Rule, transpose: Rule) -> Op:
@@ -30,7 +30,7 @@ def fft_op(name: str, length: Rule, transpose: Rule) -> Op:
     def abstract(x: Aval, *, axis: int, norm: str, n: int) -> Aval:
         if n < 1:
             raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
-        return Aval((*x.shape[:axis], length(n), *x.shape[axis + 1:]), fft_dtype(name, x.dtype))
+        return Aval((*x.shape[:axis], length(n), *x.shape[axis + 1:]), fft_dtype(name, x.dtype, n % 2))
 
     def lower(xp: Any, x: Any, *, axis: int, norm: str, n: int) -> Any:
         return getattr(xp.fft, name)(x, n, axis, norm)

@@ -129,7 +129,8 @@ gather.jvp = linear_jvp(gather)
 def scatter_abstract(base: Aval, value: Aval, *indices: Aval, axes: Shape, at: int, bounds: str, mode: str) -> Aval:
     """`value` has base's dtype, and broadcasts to the region. Of repeated indices the last wins under mode "set"."""
     shape = indexed_shape(base.shape, indices, axes, at)
-    if value.shape != shape and (len(value.shape) > len(shape) or broadcast(value.shape, shape) != shape):
+    tail = shape[max(len(shape) - value.ndim, 0):]
+    if value.ndim > len(shape) or any(n not in (1, m) for n, m in zip(value.shape, tail)):
         text = ",".join(map(str, value.shape)) + ("," if value.ndim == 1 else "")
         into = ",".join(map(str, shape)) + ("," if len(shape) == 1 else "")
         raise ValueError(f"shape mismatch: value array of shape ({text}) could not be broadcast to indexing result of shape ({into})")

@@ -83,8 +83,13 @@ def identity(like: Node) -> Node:
 
 
 def hermitian(t: Node, lower: bool = True) -> Node:
-    """The Hermitian matrix of which this is one triangle."""
-    return add(tril(t), adjoint(tril(t, -1))) if lower else add(triu(t), adjoint(triu(t, 1)))
+    """The Hermitian matrix of which this is one triangle; of the diagonal the real part counts."""
+    half = half_diagonal(tril(t) if lower else triu(t))
+    return add(half, adjoint(half))
+
+
+def half_diagonal(x: Node) -> Node:
+    return multiply(x, subtract(1.0, multiply(identity(real(x)), 0.5)))
 
 
 # Systems.
@@ -211,9 +216,9 @@ def lstsq_abstract(a: Aval, b: Aval, *, rcond: float | None) -> tuple[Aval, ...]
     """x, rank and singular values of one matrix a and a matrix b of right-hand sides."""
     if a.ndim != 2 or b.ndim != 2 or a.shape[0] != b.shape[0]:
         raise numpy_error(np.linalg.lstsq, a, b)
-    x, _, _, s = np.linalg.lstsq(np.ones((1, 1), a.dtype), np.ones((1, 1), b.dtype))
+    x, _, rank, s = np.linalg.lstsq(np.ones((1, 1), a.dtype), np.ones((1, 1), b.dtype))
     shape = (a.shape[1], b.shape[1])
-    return Aval(shape, x.dtype), Aval((), np.dtype(np.int64)), Aval((min(a.shape),), s.dtype)
+    return Aval(shape, x.dtype), Aval((), np.asarray(rank).dtype), Aval((min(a.shape),), s.dtype)
 
 
 def lstsq_lower(xp: Any, a: Any, b: Any, *, rcond: float | None) -> tuple[Any, ...]:
@@ -251,8 +256,7 @@ def cholesky_jvp(tangents: Tangents, out: Node, a: Node, *, upper: bool) -> Node
     t, low = hermitian(tangents[0], not upper), adjoint(out) if upper else out
     half = triangular_solve(low, t, lower=True, unit=False)
     k = adjoint(triangular_solve(low, adjoint(half), lower=True, unit=False))
-    phi = multiply(tril(k), subtract(1.0, multiply(identity(real(k)), 0.5)))
-    along = matmul(low, phi)
+    along = matmul(low, half_diagonal(tril(k)))
     return adjoint(along) if upper else along
 
 

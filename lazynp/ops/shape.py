@@ -75,9 +75,9 @@ def transpose_transpose(ct: Node, x: Aval, *, axes: Shape) -> tuple[Node]:
     return (transpose(ct, axes=inverse(axes)),)
 
 
-def transpose_batch(inputs: Sequence[Node], axes: Axes, **params: Any) -> tuple[Node, int]:
-    (x,), (a,) = inputs, axes
-    return transpose(x, axes=(a, *shifted(params["axes"], a))), 0
+def transpose_batch(inputs: Sequence[Node], mapped: Axes, *, axes: Shape) -> tuple[Node, int]:
+    (x,), (a,) = inputs, mapped
+    return transpose(x, axes=(a, *shifted(axes, a))), 0
 
 
 transpose = Op("transpose", VIEW, transpose_abstract, lambda xp, x, *, axes: xp.transpose(x, axes), static=("axes",),

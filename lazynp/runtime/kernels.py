@@ -6,13 +6,14 @@ share one more form, with symbolic sizes.
 
 from __future__ import annotations
 
+import functools
+import importlib
 import os
 import threading
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from ..backends.compiler import CompilerClient
 from ..backends.numpy.blocked import Program
 from ..backends.support import ITEMSIZE, compilable
 from ..config import config
@@ -25,7 +26,14 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 FORMS_KEPT = 1024
 kernels: dict[KernelSpec, Kernel] = {}
 lock = threading.Lock()
-client = CompilerClient()
+
+
+@functools.cache
+def client() -> Any:
+    """The compiler's client: loaded when the first kernel is worth a look at the artifact cache."""
+    return importlib.import_module("lazynp.backends.compiler").CompilerClient()
+
+
 
 
 class Form:
@@ -42,7 +50,7 @@ class Form:
     def __init__(self, spec: KernelSpec, geometry: Any) -> None:
         self.spec, self.geometry = spec, geometry
         self.seconds, self.asked = 0.0, False
-        self.compiled: Any = client.lookup(spec, geometry)
+        self.compiled: Any = client().lookup(spec, geometry)
         if self.compiled is not None:
             profile.cache_hits += 1
             self.asked = True
@@ -54,7 +62,7 @@ class Form:
             self.asked = True
             began = time.perf_counter()
             reason = f"{self.seconds:.2f} s in the interpreter"
-            client.submit(self.spec, self.geometry, lambda compiled: self.done(compiled, began, reason))
+            client().submit(self.spec, self.geometry, lambda compiled: self.done(compiled, began, reason))
 
     def done(self, compiled: Any, began: float, reason: str) -> None:
         self.compiled = compiled
@@ -135,4 +143,4 @@ def kernel_of(spec: KernelSpec) -> Kernel:
 
 def compile_wait(timeout: float | None = None) -> bool:
     """Block until the kernels that are being compiled are done, or `timeout` seconds have passed; whether all are done."""
-    return client.wait(timeout)
+    return client().wait(timeout) if client.cache_info().currsize else True

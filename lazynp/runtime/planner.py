@@ -11,10 +11,8 @@ reads the old value, the new value goes to a spare buffer, to which just the res
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 from ..graph.op import LIBRARY, MAP, REDUCE, SET, VIEW
@@ -23,6 +21,10 @@ from .steps import SCALARS
 from .kernels import kernel_of
 from .spec import KERNEL_REDUCTIONS, spec_of
 
+MAIN = threading.main_thread()
+# Without the conversion to an enum, which costs more than the rest.
+get_handler = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
+set_handler = getattr(signal.signal, "__wrapped__", signal.signal)
 MOST_INSTRUCTIONS, MOST_OPERANDS = 96, 20
 DIRECT_SHARE = 4  # a region of a quarter of its base or more is worth a spare buffer
 
@@ -36,16 +38,29 @@ class Plan:
         self.steps, self.out, self.n_leaves, self.n_nodes = steps, out, n_leaves, n_nodes
 
     def run(self, segment: Any, buffers: list[Any], outputs: list[Any]) -> None:
+        """Run all steps. Ctrl-C is held back until they are done, so that no array is left without a value."""
+        seen: list[int] = []
+        guarded = threading.current_thread() is MAIN and get_handler(signal.SIGINT) is signal.default_int_handler
+        if guarded:
+            set_handler(signal.SIGINT, lambda number, frame: seen.append(number))
+        try:
+            self.run_steps(segment, buffers, outputs)
+        finally:
+            if guarded:
+                set_handler(signal.SIGINT, signal.default_int_handler)
+                if seen:
+                    raise KeyboardInterrupt
+
+    def run_steps(self, segment: Any, buffers: list[Any], outputs: list[Any]) -> None:
         env = S.Environment(segment, buffers, self.n_nodes)
-        with uninterrupted():
-            steps = iter(self.steps)
-            try:
-                for step in steps:
-                    step.run(env)
-            except Exception as error:
-                S.fail(step, env, error)
-                for step in steps:
-                    S.run_if_possible(step, env)
+        steps = iter(self.steps)
+        try:
+            for step in steps:
+                step.run(env)
+        except Exception as error:
+            S.fail(step, env, error)
+            for step in steps:
+                S.run_if_possible(step, env)
         values = env.values
         for node, at in zip(outputs, self.out):
             value = values[at]
@@ -53,22 +68,6 @@ class Plan:
                 node.error = value.error
             elif node.buffer is None:
                 node.buffer = value
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold back Ctrl-C until the segment is done, so that no array is left without a value."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    seen: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        if seen:
-            raise KeyboardInterrupt
 
 
 class Planner:
@@ -210,7 +209,7 @@ class Planner:
         mine = self.dead[root] if root < self.n_leaves else self.kind(root) != VIEW
         in_place = mine and not self.escapes(root) and all(r < i for r in readers)
         last_read = max([self.level[root], *[self.level[self.n_leaves + r] for r in readers if r < i]])
-        if direct and in_place:
+        if direct and in_place and self.level[root] < value_level:
             if last_read < value_level or self.reads_alike(i, root, readers):
                 self.write[i] = ("inside", refs[1])
                 return value_level

@@ -22,7 +22,7 @@ from .namespace import xp
 
 CLIP = np._core.umath.clip  # type: ignore[attr-defined]
 BLOCK = 32768  # elements
-PARALLEL = 65536  # elements times instructions below which one thread is faster
+PARALLEL = 1 << 20  # elements times instructions below which one thread is faster: waking another costs some 100 us
 Run = Callable[..., Any]
 local = threading.local()
 
@@ -33,29 +33,32 @@ def named(name: str) -> np.dtype[Any]:
 
 
 def runner(instr: Instr) -> Run:
-    """`(out, *args)`: the instruction, into out."""
-    ufunc = getattr(np, instr.op, None)
+    """`(*args, out)`: the instruction, into out."""
+    ufunc = CLIP if instr.op == "clip" else getattr(np, instr.op, None)
     if isinstance(ufunc, np.ufunc) and ufunc.nout == 1:
-        return lambda out, *args: ufunc(*args, out=out, casting="unsafe")
-    if instr.op == "clip":
-        return lambda out, *args: CLIP(*args, out=out, casting="unsafe")
+        return ufunc
     if instr.op == "cast":
-        return lambda out, x: np.copyto(out, x, casting="unsafe")
+        return convert
     if instr.op == "where":
         return select
     op = registry[instr.op]
     params = dict(zip(op.static, instr.params))
 
-    def general(out: Any, *args: Any) -> None:
-        np.copyto(out, op.lower(xp, *args, **params), casting="unsafe")
+    def general(*args: Any) -> None:
+        np.copyto(args[-1], op.lower(xp, *args[:-1], **params), casting="unsafe")
     return general
 
 
-def select(out: Any, condition: Any, a: Any, b: Any) -> None:
-    if isinstance(a, np.ndarray) and a.ctypes.data == out.ctypes.data:
+def convert(x: Any, out: np.ndarray) -> None:
+    np.copyto(out, x, casting="unsafe")
+
+
+def select(condition: Any, a: Any, b: Any, out: np.ndarray) -> None:
+    if out is a:
         np.copyto(out, b, where=np.logical_not(condition))
         return
-    np.copyto(out, b)
+    if out is not b:
+        np.copyto(out, b)
     np.copyto(out, a, where=condition)
 
 
@@ -72,6 +75,8 @@ class Program:
         self.scratch: dict[int, int] = {}
         self.n_scratch = self.assign(set(spec.outputs) - set(self.reductions))
         self.widest = max([d.itemsize for d in self.dtypes], default=1)
+        self.instructions = [(run, len(i.args), (*i.args, 0, 0)[:3], i.args, self.first + k)
+                             for k, (i, run) in enumerate(zip(spec.body, self.runners))]
 
     def assign(self, stored: set[int]) -> int:
         """Give each value that is not stored a scratch buffer; how many there are."""
@@ -136,13 +141,19 @@ class Program:
 
         def work() -> None:
             try:
+                values = [*operands, *scalars, *[None] * len(self.spec.body)]
+                extent: Any = None
                 with np.errstate(all="ignore"):
                     while not errors:
                         with lock:
                             tile = next(tasks, None)
                         if tile is None:
                             return
-                        self.block(operands, scalars, stored, tile)
+                        now = tuple([t.stop - t.start for t in tile if type(t) is slice])
+                        if now != extent:
+                            extent = now
+                            self.place_scratch(values, extent, stored)
+                        self.block(operands, values, stored, tile)
             except BaseException as error:
                 errors.append(error)
         n = math.prod(shape)
@@ -150,27 +161,46 @@ class Program:
         if errors:
             raise errors[0]
 
-    def block(self, operands: list[Any], scalars: Sequence[Any], stored: dict[int, Any], tile: tuple[Any, ...]) -> None:
-        values: list[Any] = [x[tuple([0 if type(t) is int and n == 1 else slice(None) if n == 1 else t
-                                      for t, n in zip(tile, x.shape)])] if x.ndim else x for x in operands]
-        values.extend(scalars)
-        extent = tuple([t.stop - t.start for t in tile if type(t) is slice])
-        buffers = self.buffers(math.prod(extent))
-        first = self.first
-        for k, (instr, run) in enumerate(zip(self.spec.body, self.runners)):
-            v = first + k
+    def place_scratch(self, values: list[Any], extent: tuple[int, ...], stored: dict[int, Any]) -> None:
+        """Give each value that is not stored its scratch buffer, in the shape of a block."""
+        n = math.prod(extent)
+        buffers = self.buffers(n)
+        for v, b in self.scratch.items():
+            if v not in stored:
+                values[v] = buffers[b].view(self.dtypes[v - self.first])[:n].reshape(extent)
+
+    def block(self, operands: list[Any], values: list[Any], stored: dict[int, Any], tile: tuple[Any, ...]) -> None:
+        head = tile[0] if tile else None
+        if type(head) is slice:
+            for k, x in enumerate(operands):
+                if x.shape[0] != 1:
+                    values[k] = x[head]
+        else:
+            for k, x in enumerate(operands):
+                values[k] = x[tuple([0 if type(t) is int and n == 1 else slice(None) if n == 1 else t
+                                     for t, n in zip(tile, x.shape)])]
+        for v, target in stored.items():
+            if v not in self.reductions:
+                values[v] = target[head] if type(head) is slice else target[tile]
+        for run, arity, (a, b, c), args, v in self.instructions:
             if run is None:
-                values.append(None)
-                if v not in stored:
-                    continue
-                axes = instr.params[1]
-                reduce_into(instr, values[instr.args[0]], stored[v][tuple([t for a, t in enumerate(tile) if a not in axes])
-                            if stored[v].ndim < len(tile) else tuple([slice(None) if a in axes else t for a, t in enumerate(tile)])])
-                continue
-            target = stored.get(v)
-            out = target[tile] if target is not None else buffers[self.scratch[v]].view(self.dtypes[k])[: math.prod(extent)].reshape(extent)
-            run(out, *[values[a] for a in instr.args])
-            values.append(out)
+                if v in stored:
+                    self.reduce_block(v, values, stored[v], tile)
+            elif arity == 2:
+                run(values[a], values[b], values[v])
+            elif arity == 1:
+                run(values[a], values[v])
+            elif arity == 3:
+                run(values[a], values[b], values[c], values[v])
+            else:
+                run(*[values[i] for i in args], values[v])
+
+    def reduce_block(self, v: int, values: list[Any], out: np.ndarray, tile: tuple[Any, ...]) -> None:
+        instr = self.reductions[v]
+        axes = instr.params[1]
+        kept = out.ndim == len(tile)
+        part = tuple([slice(None) if a in axes else t for a, t in enumerate(tile) if kept or a not in axes])
+        reduce_into(instr, values[instr.args[0]], out[part])
 
     def buffers(self, n: int) -> list[np.ndarray]:
         """Scratch of this thread, large enough for n elements."""

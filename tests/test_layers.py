@@ -1,0 +1,108 @@
+"""The import layers of the design hold: downward only, the doors apart, torch in one place, and a light `import lazynp`."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import lazynp
+
+ROOT = Path(lazynp.__file__).parent
+# What each layer may import of lazynp, beside itself and `config`, which imports nothing. `runtime` names the ops that its
+# plans treat in a special way, so it imports `ops`; the compiler process under `backends` knows ops by name only.
+BELOW = {
+    "graph": (),
+    "tree": (),
+    "config": (),
+    "ops": ("graph",),
+    "transforms": ("ops", "graph", "tree"),
+    "backends": ("graph",),
+    "runtime": ("graph", "backends", "ops"),
+    "api": ("graph", "tree", "ops", "transforms", "backends", "runtime"),
+    "numpy": ("graph", "tree", "ops", "transforms", "backends", "runtime", "api"),
+    "jax": ("graph", "tree", "ops", "transforms", "backends", "runtime", "api"),
+}
+LIMIT = 0.050  # seconds that `import lazynp` may cost beyond `import numpy`
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    """`runtime` for runtime/plan.py and for a runtime.py."""
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Each import with its line, as an absolute dotted name. Those that only the type checker sees are left out."""
+    package = ("lazynp", *path.relative_to(ROOT).parts[:-1])
+    tree = ast.parse(path.read_text())
+    unseen = {id(n) for block in ast.walk(tree) if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
+              for n in ast.walk(block)}
+    for node in ast.walk(tree):
+        if id(node) in unseen:
+            continue
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            start = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            module = ".".join(filter(None, (start, node.module)))
+            for alias in node.names:
+                yield node.lineno, f"{module}.{alias.name}"
+
+
+def layer_of(imported: str) -> str | None:
+    """The layer that an absolute name of lazynp belongs to; None for other packages and for `lazynp` itself."""
+    parts = imported.split(".")
+    return parts[1] if parts[0] == "lazynp" and len(parts) > 1 and parts[1] in BELOW else None
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_downward(path: Path) -> None:
+    layer = name_of(path)
+    if layer not in BELOW:  # lazynp/__init__.py and __main__.py stand above all
+        return
+    allowed = {layer, "config", *BELOW[layer]}
+    if layer in ("graph", "tree", "config"):
+        allowed = {layer}
+    wrong = [f"{path.relative_to(ROOT)}:{line} imports {imported}" for line, imported in imports(path)
+             if imported.split(".")[0] == "lazynp" and layer_of(imported) not in allowed]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_torch_stays_under_its_backend(path: Path) -> None:
+    if path.is_relative_to(ROOT / "backends" / "torch"):
+        return
+    assert not [line for line, imported in imports(path) if imported.split(".")[0] in ("torch", "jax", "jaxlib")]
+
+
+def test_every_folder_says_what_lives_there() -> None:
+    for folder in [ROOT, *[p for p in ROOT.rglob("*") if p.is_dir() and list(p.glob("*.py"))]]:
+        assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text())), folder
+
+
+def python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent)
+    return done.stdout.strip()
+
+
+def test_import_loads_nothing_heavy() -> None:
+    heavy = ("torch", "jax", "scipy", "sympy", "multiprocessing.pool", "concurrent.futures.process")
+    assert python(f"import sys, lazynp; print([m for m in {heavy} if m in sys.modules])") == "[]"
+
+
+@pytest.mark.alone
+def test_import_time() -> None:
+    """Seconds beyond NumPy's: the least of several runs, since what else the machine does only adds."""
+    code = ("import time; t = time.perf_counter(); import numpy; n = time.perf_counter(); import lazynp; "
+            "print(n - t, time.perf_counter() - n)")
+    python(code)  # compiles the byte code
+    runs = [tuple(map(float, python(code).split())) for _ in range(7)]
+    ours, theirs = min(r[1] for r in runs), min(r[0] for r in runs)
+    print(f"import numpy {theirs * 1e3:.0f} ms, import lazynp {ours * 1e3:.0f} ms more")
+    assert ours <= LIMIT

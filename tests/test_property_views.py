@@ -1,0 +1,43 @@
+"""Random programs of views, writes and reads give what NumPy gives: values, dtypes, errors, and who shares memory.
+
+`LAZYNP_PROGRAMS=20000 pytest tests/test_property_views.py -s` is the full run; with `-n` it is shared among processes.
+`LAZYNP_SEED=17 pytest …` runs the one program of that seed.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import runs
+
+import lazynp
+
+PROGRAMS = int(os.environ.get("LAZYNP_PROGRAMS", "600"))
+SEED = os.environ.get("LAZYNP_SEED")
+BLOCKS = 20
+
+
+def check_all(seeds: range) -> None:
+    differ = [text for seed in seeds if (text := runs.check(seed, lazynp))]
+    print(f"{len(seeds)} programs, each in mode auto and in mode graph; {len(differ)} differ")
+    assert not differ, "\n\n" + "\n\n".join(differ[:5]) + f"\n\n{len(differ)} of {len(seeds)} differ"
+
+
+@pytest.mark.parametrize("block", range(1 if SEED else BLOCKS))
+def test_programs(block: int) -> None:
+    each = -(-PROGRAMS // BLOCKS)
+    check_all(range(int(SEED), int(SEED) + 1) if SEED else range(block * each, (block + 1) * each))
+
+
+def test_a_difference_is_found_and_made_small() -> None:
+    """The test can fail: a lazynp whose `maximum` is `minimum` is caught, and the report is short."""
+    class Broken:
+        maximum = staticmethod(lazynp.minimum)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(lazynp, name)
+
+    reports = [text for seed in range(300) if (text := runs.check(seed, Broken()))]
+    assert reports
+    assert min(text.count("\n") for text in reports) < 12
