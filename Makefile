@@ -46,7 +46,7 @@ format: $(STAMP)-lint ## put imports in order and lay the code out
 	$(BIN)/ruff format $(CHECKED)
 
 bench: $(STAMP)-bench ## the asv suite on .venv; BENCH=micro for a part; then `asv compare`, `asv publish` in asv_bench
-	cd asv_bench && ../$(BIN)/asv machine --yes
+	cd asv_bench && ../$(BIN)/asv machine --yes > /dev/null
 	cd asv_bench && ../$(BIN)/asv run -E existing --set-commit-hash $$(git rev-parse HEAD) --show-stderr -b '$(BENCH)' $(ARGS)
 
 compat: $(STAMP)-test ## how much of NumPy's API exists, and which way

@@ -312,7 +312,8 @@ def count_plans(names: list[str], iterations: list[int], engine: str, env: dict)
         code = code if same else 1
         pairs = [f"{counted(r.get('plans'))}, {len(r.get('compiles', ()))}" for r in reports]
         cells = "".join(f"{pair:>24s}" for pair in pairs)
-        print(f"{name:20s}{size:9,d}{cells}    {'the same' if same else 'NOT the same'}", flush=True)
+        remark = "no report" if None in plans else "the same" if same else "NOT the same"
+        print(f"{name:20s}{size:9,d}{cells}    {remark}", flush=True)
     return code
 
 

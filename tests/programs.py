@@ -99,7 +99,7 @@ class Generator:
             (4, self.duplicate), (4, self.read), (2, self.fill), (3, self.read_element), (4, self.masked), (3, self.gathered),
             (3, self.rebind), (1, self.delete), (3, self.stencil), (2, self.whole)]
         if outsiders:
-            kinds += [(1, self.outsider), (1, self.outside_write)]
+            kinds += [(1, self.outsider), (2, self.outside)]
         self.weights = [w for w, _ in kinds]
         self.kinds = [k for _, k in kinds]
 
@@ -364,10 +364,16 @@ class Generator:
         return self.one([f"np.copyto({x}, {y})", f"{x}[...] = {y}", f"{x}.sort()", f"{x}[:] = {y}"])
 
     def outsider(self) -> str:
-        return f"h = host({self.array()})"
+        """Real NumPy gets a view of the memory."""
+        return f"z = host({self.array()})"
 
-    def outside_write(self) -> str | None:
-        return f"h[{self.index(self.shape('h'))}] = {self.literal()}" if "h" in self.arrays() else None
+    def outside(self) -> str | None:
+        """It writes there, or is an operand."""
+        if "z" not in self.space:
+            return None
+        x = self.array()
+        write = f"z[{self.index(self.space['z'].shape)}] = {self.literal()}"
+        return self.one([write, write, f"{x}[...] = z", f"{x} += z", "log(z)", f"{self.new_name()} = {x} * z", "del z"])
 
     # --- the program ---
 
@@ -391,7 +397,7 @@ class Generator:
 
     def restart(self) -> None:
         """Bring the name space back to what the statements so far made of it."""
-        for n in NAMES:
+        for n in NAMES + "z":
             self.space.pop(n, None)
         for text in self.done:
             exec(text, self.space)

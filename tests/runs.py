@@ -95,8 +95,8 @@ def difference(program: Program, module: Any, settings: dict[str, Any], probe: b
 
 def describe(x: Any) -> str:
     if isinstance(x, numpy.ndarray):
-        with numpy.printoptions(threshold=40, edgeitems=4, precision=17):
-            return f"{x.dtype} {x.shape} {x!r}"
+        with numpy.printoptions(threshold=24, edgeitems=2, precision=17):
+            return f"{x.dtype} {x.shape} {x!r}"[:600]
     return repr(x)
 
 

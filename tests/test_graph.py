@@ -92,8 +92,15 @@ def test_legal_graphs_pass() -> None:
 def broken(op: Any, inputs: tuple[Node, ...], **changes: Any) -> Node:
     """A node that no op call would make."""
     params = changes.pop("params", {})
-    node = Node(op, inputs, tuple([params[k] for k in op.static if k in params]), tuple([params[k] for k in op.moving if k in params]),
-                (2, 3), F64, False)
+    node = Node(
+        op,
+        inputs,
+        tuple([params[k] for k in op.static if k in params]),
+        tuple([params[k] for k in op.moving if k in params]),
+        (2, 3),
+        F64,
+        False,
+    )
     for k, v in changes.items():
         setattr(node, k, v)
     return node
@@ -106,7 +113,10 @@ ILLEGAL = [
     ("leaf with inputs", Node(None, (X,), (), (), (), F64, False)),
     ("another number of results", broken(linalg.qr, (X,), params={"mode": "reduced"})),
     ("another number of parameters", broken(shape.add_reduce, (X,))),
-    ("axes that are not normalized", broken(shape.add_reduce, (X,), params={"axes": (1, 0), "keepdims": False, "dtype": None})),
+    (
+        "axes that are not normalized",
+        broken(shape.add_reduce, (X,), params={"axes": (1, 0), "keepdims": False, "dtype": None}),
+    ),
     ("axes that are not normalized", broken(shape.transpose, (X,), params={"axes": (0, 0)})),
     ("axes that are not normalized", broken(joining.concatenate, (X,), params={"axis": -1})),
     ("key that leaves its input", broken(shape.slice_, (X,), params={"key": ((0, 2, 1), (1, 3, 1))})),

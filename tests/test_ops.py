@@ -1,5 +1,6 @@
 """Every op's abstract value is what NumPy gives, values are NumPy's, and errors are NumPy's."""
 
+# ruff: noqa: B023 (the lambdas are called at once)
 from __future__ import annotations
 
 import itertools
@@ -13,17 +14,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from op_cases import CASES, Case
-from test_rules import as_list, constant, rng_of
+from op_cases import Case
+from test_rules import CASES, as_list, constant, rng_of
 
 from lazynp.backends.numpy.evaluate import evaluate
 from lazynp.graph.node import Node
 from lazynp.graph.op import results
 from lazynp.graph.verify import verify
-from lazynp.ops import contraction, creation, elementwise, fft, indexing, joining, linalg, reductions, scans, shape, sorting
+from lazynp.ops import (
+    contraction,
+    creation,
+    elementwise,
+    fft,
+    indexing,
+    joining,
+    linalg,
+    reductions,
+    scans,
+    shape,
+    sorting,
+)
 from lazynp.ops.einsum import einsum
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning", "ignore::numpy.exceptions.ComplexWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::RuntimeWarning", "ignore::DeprecationWarning", "ignore::numpy.exceptions.ComplexWarning"
+)
 DTYPES = [np.dtype(c) for c in "?bhilBHILefdFD"] + [np.dtype(ml_dtypes.bfloat16)]
 DTYPES = list(dict.fromkeys(DTYPES))
 FLOATS = [d for d in DTYPES if d.kind in "fc" and d.itemsize > 2]
@@ -106,7 +121,13 @@ def test_reductions_over_dtypes(name: str) -> None:
     for dtype in DTYPES:
         if name == "ldexp" or (name == "power" and dtype.kind in "iu"):
             continue
-        for dims, axes, keepdims in (((3,), (0,), False), ((2, 3), (1,), True), ((2, 3), (0, 1), False), ((0, 2), (0,), False), ((2,), (), True)):
+        for dims, axes, keepdims in (
+            ((3,), (0,), False),
+            ((2, 3), (1,), True),
+            ((2, 3), (0, 1), False),
+            ((0, 2), (0,), False),
+            ((2,), (), True),
+        ):
             x = sample(dtype, *dims)
             axis = axes[0] if len(axes) == 1 else axes
             theirs = outcome(lambda: ufunc.reduce(x, axis=axis, keepdims=keepdims))
@@ -151,8 +172,17 @@ def test_reduce_with_where_and_initial() -> None:
         for kwargs in ({"where": mask, "initial": 3}, {"initial": -7}, {"where": mask[0]}):
             theirs = outcome(lambda: getattr(np, name).reduce(x, axis=0, **kwargs))
             where = kwargs.get("where")
-            ours = outcome(lambda: run(reductions.reduce(name, constant(x), (0,), initial=kwargs.get("initial"),
-                                                         where_=None if where is None else constant(where))))
+            ours = outcome(
+                lambda: run(
+                    reductions.reduce(
+                        name,
+                        constant(x),
+                        (0,),
+                        initial=kwargs.get("initial"),
+                        where_=None if where is None else constant(where),
+                    )
+                )
+            )
             same(ours, theirs)
     same(run(reductions.reduce("maximum", constant(np.zeros((0, 3))), (0,), initial=2.0)), np.full(3, 2.0))
 
@@ -211,8 +241,8 @@ def advanced_indices(draw: st.DrawFn, dims: tuple[int, ...]) -> tuple[Any, ...]:
         out[-1] = np.array([0, -1])
     if draw(st.booleans()):
         cut = draw(st.integers(0, len(out)))
-        gap = out[cut:cut + 1] if out[cut:cut + 1] and isinstance(out[cut], slice) else None
-        out[cut:cut + (gap is not None)] = [Ellipsis]
+        gap = out[cut : cut + 1] if out[cut : cut + 1] and isinstance(out[cut], slice) else None
+        out[cut : cut + (gap is not None)] = [Ellipsis]
     return tuple(out)
 
 
@@ -254,7 +284,9 @@ def test_bounds() -> None:
 def test_take_along_axis_and_lexsort() -> None:
     rng = np.random.default_rng(1)
     x, i = rng.random((3, 4)), rng.integers(0, 4, (1, 2))
-    same(run(indexing.take_along_axis(constant(x), constant(i), 1)), np.take_along_axis(x, np.broadcast_to(i, (3, 2)), 1))
+    same(
+        run(indexing.take_along_axis(constant(x), constant(i), 1)), np.take_along_axis(x, np.broadcast_to(i, (3, 2)), 1)
+    )
     keys = rng.integers(0, 3, (3, 20))
     same(run(sorting.lexsort([constant(k) for k in keys], 0)), np.lexsort(keys))
 
@@ -287,11 +319,16 @@ def test_einsum(data: st.DataObject) -> None:
     sizes = {c: data.draw(st.integers(1, 3)) for c in "abcd"}
     terms = data.draw(st.lists(st.text("abcd", min_size=0, max_size=3), min_size=1, max_size=3))
     used = sorted(set("".join(terms)))
-    output = "".join(data.draw(st.permutations(data.draw(st.lists(st.sampled_from(used), unique=True)) if used else [])))
+    output = "".join(
+        data.draw(st.permutations(data.draw(st.lists(st.sampled_from(used), unique=True)) if used else []))
+    )
     text = ",".join(terms) + "->" + output
     rng = np.random.default_rng(0)
     arrays = [rng.integers(-3, 4, [sizes[c] for c in t]) for t in terms]
-    same(run(einsum(text, *map(constant, arrays), optimize=data.draw(st.sampled_from([True, False, "greedy"])))), np.einsum(text, *arrays))
+    same(
+        run(einsum(text, *map(constant, arrays), optimize=data.draw(st.sampled_from([True, False, "greedy"])))),
+        np.einsum(text, *arrays),
+    )
 
 
 @pytest.mark.parametrize("name", ["matmul", "vecdot", "matvec", "vecmat"])
@@ -324,14 +361,24 @@ def test_dot_inner_outer_tensordot() -> None:
 def test_linalg_over_dtypes(dtype: np.dtype[Any]) -> None:
     a = (np.eye(3) * 2 + 1).astype(dtype)
     calls = {
-        "inv": {}, "det": {}, "slogdet": {}, "cholesky": {"upper": True}, "qr": {"mode": "reduced"}, "eigh": {"UPLO": "L"},
-        "eigvalsh": {"UPLO": "U"}, "svd": {"full_matrices": False}, "svdvals": {}, "pinv": {},
+        "inv": {},
+        "det": {},
+        "slogdet": {},
+        "cholesky": {"upper": True},
+        "qr": {"mode": "reduced"},
+        "eigh": {"UPLO": "L"},
+        "eigvalsh": {"UPLO": "U"},
+        "svd": {"full_matrices": False},
+        "svdvals": {},
+        "pinv": {},
     }
     for name, params in calls.items():
+
         def ours(name: str = name, params: Any = params) -> list[Any]:
             node = getattr(linalg, name)(constant(a), **params)
             return evaluate(results(node) if node.dtype is None else [node])
-        theirs = outcome(lambda: getattr(np.linalg, name)(a, **params))  # noqa: B023
+
+        theirs = outcome(lambda: getattr(np.linalg, name)(a, **params))
         got = outcome(ours)
         if isinstance(theirs, tuple) and isinstance(theirs[0], type):
             assert got == theirs
@@ -365,47 +412,121 @@ def array(*dims: int, dtype: Any = float) -> np.ndarray:
 ERRORS: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
     ("add shapes", lambda: elementwise.add(constant(array(2)), constant(array(3))), lambda: np.add(array(2), array(3))),
     ("invert float", lambda: elementwise.invert(constant(array(2))), lambda: np.invert(array(2))),
-    ("matmul scalar", lambda: contraction.matmul(constant(array()), constant(array(2))), lambda: np.matmul(array(), array(2))),
-    ("matmul core", lambda: contraction.matmul(constant(array(2, 3)), constant(array(2, 3))), lambda: np.matmul(array(2, 3), array(2, 3))),
-    ("matmul stack", lambda: contraction.matmul(constant(array(2, 3, 3)), constant(array(4, 3, 3))),
-     lambda: np.matmul(array(2, 3, 3), array(4, 3, 3))),
-    ("dot", lambda: contraction.dot(constant(array(2, 3)), constant(array(2, 3))), lambda: np.dot(array(2, 3), array(2, 3))),
-    ("solve", lambda: linalg.solve(constant(array(2, 3)), constant(array(2))), lambda: np.linalg.solve(array(2, 3), array(2))),
-    ("solve sizes", lambda: linalg.solve(constant(array(2, 2)), constant(array(3))), lambda: np.linalg.solve(array(2, 2), array(3))),
+    (
+        "matmul scalar",
+        lambda: contraction.matmul(constant(array()), constant(array(2))),
+        lambda: np.matmul(array(), array(2)),
+    ),
+    (
+        "matmul core",
+        lambda: contraction.matmul(constant(array(2, 3)), constant(array(2, 3))),
+        lambda: np.matmul(array(2, 3), array(2, 3)),
+    ),
+    (
+        "matmul stack",
+        lambda: contraction.matmul(constant(array(2, 3, 3)), constant(array(4, 3, 3))),
+        lambda: np.matmul(array(2, 3, 3), array(4, 3, 3)),
+    ),
+    (
+        "dot",
+        lambda: contraction.dot(constant(array(2, 3)), constant(array(2, 3))),
+        lambda: np.dot(array(2, 3), array(2, 3)),
+    ),
+    (
+        "solve",
+        lambda: linalg.solve(constant(array(2, 3)), constant(array(2))),
+        lambda: np.linalg.solve(array(2, 3), array(2)),
+    ),
+    (
+        "solve sizes",
+        lambda: linalg.solve(constant(array(2, 2)), constant(array(3))),
+        lambda: np.linalg.solve(array(2, 2), array(3)),
+    ),
     ("inv 1-d", lambda: linalg.inv(constant(array(2))), lambda: np.linalg.inv(array(2))),
     ("det", lambda: linalg.det(constant(array(2, 3))), lambda: np.linalg.det(array(2, 3))),
     ("half", lambda: linalg.inv(constant(array(2, 2, dtype="f2"))), lambda: np.linalg.inv(array(2, 2, dtype="f2"))),
     ("cholesky", lambda: linalg.cholesky(constant(array(2, 3)), upper=False), lambda: np.linalg.cholesky(array(2, 3))),
-    ("lstsq", lambda: linalg.lstsq(constant(array(2, 3)), constant(array(3, 1)), rcond=None),
-     lambda: np.linalg.lstsq(array(2, 3), array(3, 1))),
+    (
+        "lstsq",
+        lambda: linalg.lstsq(constant(array(2, 3)), constant(array(3, 1)), rcond=None),
+        lambda: np.linalg.lstsq(array(2, 3), array(3, 1)),
+    ),
     ("singular", lambda: evaluate([linalg.inv(constant(array(2, 2)))]), lambda: np.linalg.inv(array(2, 2))),
-    ("max of none", lambda: reductions.maximum_reduce(constant(array(0, 2)), axes=(0,), keepdims=False, dtype=None),
-     lambda: np.maximum.reduce(array(0, 2), axis=0)),
-    ("max where", lambda: reductions.reduce("maximum", constant(array(3)), (0,), where_=constant(array(3, dtype=bool))),
-     lambda: np.maximum.reduce(array(3), axis=0, where=array(3, dtype=bool))),
-    ("subtract", lambda: reductions.reductions["subtract"](constant(array(2, 2)), axes=(0, 1), keepdims=False, dtype=None),
-     lambda: np.subtract.reduce(array(2, 2), axis=(0, 1))),
-    ("argmax of none", lambda: reductions.argmax(constant(array(0)), axis=0, keepdims=False), lambda: np.argmax(array(0), axis=0)),
-    ("concatenate", lambda: joining.concatenate(constant(array(2, 3)), constant(array(2, 4)), axis=0),
-     lambda: np.concatenate([array(2, 3), array(2, 4)])),
-    ("concatenate ranks", lambda: joining.concatenate(constant(array(2)), constant(array(2, 2)), axis=0),
-     lambda: np.concatenate([array(2), array(2, 2)])),
+    (
+        "max of none",
+        lambda: reductions.maximum_reduce(constant(array(0, 2)), axes=(0,), keepdims=False, dtype=None),
+        lambda: np.maximum.reduce(array(0, 2), axis=0),
+    ),
+    (
+        "max where",
+        lambda: reductions.reduce("maximum", constant(array(3)), (0,), where_=constant(array(3, dtype=bool))),
+        lambda: np.maximum.reduce(array(3), axis=0, where=array(3, dtype=bool)),
+    ),
+    (
+        "subtract",
+        lambda: reductions.reductions["subtract"](constant(array(2, 2)), axes=(0, 1), keepdims=False, dtype=None),
+        lambda: np.subtract.reduce(array(2, 2), axis=(0, 1)),
+    ),
+    (
+        "argmax of none",
+        lambda: reductions.argmax(constant(array(0)), axis=0, keepdims=False),
+        lambda: np.argmax(array(0), axis=0),
+    ),
+    (
+        "concatenate",
+        lambda: joining.concatenate(constant(array(2, 3)), constant(array(2, 4)), axis=0),
+        lambda: np.concatenate([array(2, 3), array(2, 4)]),
+    ),
+    (
+        "concatenate ranks",
+        lambda: joining.concatenate(constant(array(2)), constant(array(2, 2)), axis=0),
+        lambda: np.concatenate([array(2), array(2, 2)]),
+    ),
     ("partition", lambda: sorting.partition(constant(array(3)), axis=0, kth=(5,)), lambda: np.partition(array(3), 5)),
-    ("searchsorted", lambda: sorting.searchsorted(constant(array(2, 2)), constant(array(1)), side="left", stack=0),
-     lambda: np.searchsorted(array(2, 2), array(1))),
+    (
+        "searchsorted",
+        lambda: sorting.searchsorted(constant(array(2, 2)), constant(array(1)), side="left", stack=0),
+        lambda: np.searchsorted(array(2, 2), array(1)),
+    ),
     ("fft", lambda: fft.fft(constant(array(3)), axis=0, norm="backward", n=0), lambda: np.fft.fft(array(3), 0)),
-    ("rfft of complex", lambda: fft.rfft(constant(array(3, dtype=complex)), axis=0, norm="backward", n=3),
-     lambda: np.fft.rfft(array(3, dtype=complex))),
-    ("index arrays", lambda: indexing.gather(constant(array(3, 3)), constant(array(2, dtype=int)), constant(array(3, dtype=int)),
-                                             axes=(0, 1), at=0, bounds="raise"),
-     lambda: array(3, 3)[array(2, dtype=int), array(3, dtype=int)]),
+    (
+        "rfft of complex",
+        lambda: fft.rfft(constant(array(3, dtype=complex)), axis=0, norm="backward", n=3),
+        lambda: np.fft.rfft(array(3, dtype=complex)),
+    ),
+    (
+        "index arrays",
+        lambda: indexing.gather(
+            constant(array(3, 3)),
+            constant(array(2, dtype=int)),
+            constant(array(3, dtype=int)),
+            axes=(0, 1),
+            at=0,
+            bounds="raise",
+        ),
+        lambda: array(3, 3)[array(2, dtype=int), array(3, dtype=int)],
+    ),
     ("float index", lambda: indexing.take(constant(array(3)), constant(array(2)), 0), lambda: array(3)[array(2)]),
     ("too many", lambda: indexing.split_index((3,), (0, 0)), lambda: array(3)[0, 0]),
     ("two dots", lambda: indexing.split_index((3, 3), (..., 0, ...)), lambda: array(3, 3)[..., 0, ...]),
-    ("write shape", lambda: indexing.scatter(constant(array(3)), constant(array(4)), constant(array(2, dtype=int)), axes=(0,), at=0,
-                                             bounds="raise", mode="set"),
-     lambda: array(3).__setitem__((array(2, dtype=int),), array(4))),
-    ("einsum sizes", lambda: einsum("ij,jk", constant(array(2, 3)), constant(array(2, 3))), lambda: np.einsum("ij,jk", array(2, 3), array(2, 3))),
+    (
+        "write shape",
+        lambda: indexing.scatter(
+            constant(array(3)),
+            constant(array(4)),
+            constant(array(2, dtype=int)),
+            axes=(0,),
+            at=0,
+            bounds="raise",
+            mode="set",
+        ),
+        lambda: array(3).__setitem__((array(2, dtype=int),), array(4)),
+    ),
+    (
+        "einsum sizes",
+        lambda: einsum("ij,jk", constant(array(2, 3)), constant(array(2, 3))),
+        lambda: np.einsum("ij,jk", array(2, 3), array(2, 3)),
+    ),
     ("einsum ranks", lambda: einsum("ij", constant(array(2))), lambda: np.einsum("ij", array(2))),
     ("einsum output", lambda: einsum("ij->k", constant(array(2, 2))), lambda: np.einsum("ij->k", array(2, 2))),
 ]
@@ -413,7 +534,7 @@ ERRORS: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
 
 @pytest.mark.parametrize(("ours", "theirs"), [e[1:] for e in ERRORS], ids=[e[0] for e in ERRORS])
 def test_errors_are_numpys(ours: Callable[[], Any], theirs: Callable[[], Any]) -> None:
-    with pytest.raises(Exception) as expected:  # noqa: PT011
+    with pytest.raises(Exception) as expected:
         theirs()
     with pytest.raises(expected.type) as got:
         ours()

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_cases import CASES, Case
+from library_cases import LIBRARY_CASES
+from op_cases import ELEMENT_CASES, Case
 
 from lazynp.backends.numpy.evaluate import evaluate
 from lazynp.graph.errors import MissingRuleError
@@ -27,6 +28,8 @@ from lazynp.transforms.jvp import jvp
 from lazynp.transforms.transpose import linearize, transpose, vjp
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+CASES = [*ELEMENT_CASES, *LIBRARY_CASES]
 
 
 def rng_of(case: Case) -> np.random.Generator:
@@ -49,8 +52,10 @@ def direction(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
 
 def total(outputs: Sequence[Node], weights: Sequence[Any]) -> Node:
     """The real part of a weighted sum of everything."""
-    sums = [add_reduce(multiply(o, constant(w)), axes=tuple(range(o.ndim)), keepdims=False, dtype=None)
-            for o, w in zip(outputs, weights)]
+    sums = [
+        add_reduce(multiply(o, constant(w)), axes=tuple(range(o.ndim)), keepdims=False, dtype=None)
+        for o, w in zip(outputs, weights)
+    ]
     out = elementwise.real(sums[0]) if sums[0].dtype.kind == "c" else sums[0]
     for s in sums[1:]:
         out = add(out, elementwise.real(s) if s.dtype.kind == "c" else s)
@@ -88,9 +93,11 @@ def check(build: Any, arrays: Sequence[np.ndarray], order: int, rng: np.random.G
     verify([value, *[g for _, _, g in found], *([] if along is None else [along])])
 
     if order > 1 and found:
+
         def gradient(*xs: Node) -> list[Node]:
             outs = [o for o in as_list(build(*xs)) if is_inexact(o.dtype)]
             return [g for g in vjp([total(outs, weights)], list(xs), [constant(1.0)]) if g is not None]
+
         check(gradient, arrays, order - 1, rng, tolerance)
 
 
@@ -142,7 +149,9 @@ def test_values_and_gradients_are_jaxs(case: Case, jax: Any) -> None:
     theirs = pull(type(expected)(cts_jax) if isinstance(expected, (tuple, list)) else cts_jax[0])
     for i, g in zip(live, theirs, strict=True):
         ours = np.zeros(arrays[i].shape) if grads[i] is None else evaluate([grads[i]])[0]
-        np.testing.assert_allclose(ours, np.asarray(g), rtol=1e-4 if ours.dtype.itemsize < 8 else 1e-7, atol=1e-9, err_msg=f"input {i}")
+        np.testing.assert_allclose(
+            ours, np.asarray(g), rtol=1e-4 if ours.dtype.itemsize < 8 else 1e-7, atol=1e-9, err_msg=f"input {i}"
+        )
 
 
 def mapped_axes(ranks: Sequence[int]) -> list[tuple[int | None, ...]]:
@@ -164,8 +173,10 @@ def test_batch_equals_a_loop(case: Case) -> None:
     for axes in mapped_axes([x.ndim for x in examples[0]]):
         leaves = [constant(x) for x in examples[0]]
         outputs = as_list(case.build(*leaves))
-        stacked = [x if a is None else np.stack([e[i] for e in examples], axis=a)
-                   for i, (x, a) in enumerate(zip(examples[0], axes))]
+        stacked = [
+            x if a is None else np.stack([e[i] for e in examples], axis=a)
+            for i, (x, a) in enumerate(zip(examples[0], axes))
+        ]
         rewritten = batch(outputs, leaves, [constant(x) for x in stacked], axes)
         verify([n for n, _ in rewritten])
         for k in range(3):

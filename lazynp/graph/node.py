@@ -16,6 +16,19 @@ BORROWED = -2  # the index of a leaf whose buffer is not the segment's to overwr
 SCALAR_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 
 
+_numbers: dict[Any, int] = {}
+
+
+def numbers(*what: Any) -> tuple[int, int]:
+    """Numbers for an abstract value, and for its rank and dtype."""
+    shape, dtype, weak = what if len(what) == 3 else (what, None, False)
+    return (_numbers.setdefault(what, len(_numbers)),
+            _numbers.setdefault((len(shape), dtype), len(_numbers)))
+
+
+SCALAR_NUMBERS = {kind: numbers((), kind, True) for kind in SCALAR_DTYPES}
+
+
 class Node:
     """An operation that was recorded, or a constant.
 
@@ -24,6 +37,7 @@ class Node:
         inputs: nodes; emptied when the value has been computed and nobody differentiates through it.
         static, moving: the op's parameters, in the order in which it names them.
         shape, dtype, weak: the abstract value. dtype is None for an op of several results (see `outs`).
+        number: the same number for what an abstract rule cannot tell apart; sort: the same for equal rank and dtype.
         buffer: the value, opaque to all but backends; None while it is pending.
         value: for a scalar constant, the Python or NumPy scalar.
         trace: CONCRETE; KEPT (depends on a leaf under differentiation: the inputs stay); ABSTRACT (no value can be had).
@@ -34,13 +48,14 @@ class Node:
         site: (file, line) that recorded it, for ops whose values can make them fail.
     """
 
-    __slots__ = ("op", "inputs", "static", "moving", "shape", "dtype", "weak", "outs", "buffer", "value", "trace", "index",
+    __slots__ = ("op", "inputs", "static", "moving", "shape", "dtype", "weak", "number", "sort", "outs", "buffer", "value", "trace", "index",
                  "signature", "holder", "error", "site", "__weakref__")
 
     def __init__(self, op: Op | None, inputs: tuple[Node, ...], static: tuple[Any, ...], moving: tuple[Any, ...],
-                 shape: tuple[int, ...], dtype: Any, weak: bool) -> None:
+                 shape: tuple[int, ...], dtype: Any, weak: bool, number: int = -1, sort: int = -1) -> None:
         self.op, self.inputs, self.static, self.moving = op, inputs, static, moving
         self.shape, self.dtype, self.weak = shape, dtype, weak
+        self.number, self.sort = (number, sort) if number >= 0 else numbers(shape, dtype, weak)
         self.outs: tuple[Aval, ...] = ()
         self.buffer: Any = None
         self.value: Any = None
@@ -57,7 +72,7 @@ class Node:
         kind = type(value)
         dtype = SCALAR_DTYPES.get(kind)
         if dtype is not None:
-            node = cls(None, (), (), (), (), dtype, kind is not bool)
+            node = cls(None, (), (), (), (), dtype, kind is not bool, *SCALAR_NUMBERS[kind])
         elif isinstance(value, np.generic):
             node = cls(None, (), (), (), (), value.dtype, False)
         else:

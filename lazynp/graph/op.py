@@ -13,7 +13,7 @@ from typing import Any
 
 from .aval import Aval
 from .errors import MissingRuleError
-from .node import Node
+from .node import Node, numbers
 
 MAP, REDUCE, VIEW, SET, LIBRARY = "map", "reduce", "view", "set", "library"
 registry: dict[str, Op] = {}
@@ -89,32 +89,19 @@ _avals: dict[Any, Any] = {}
 AVALS_KEPT = 16384
 
 
-def describe(n: Node) -> Any:
-    """What an abstract rule can see of an input."""
-    if n.value is not None and n.weak:
-        return n.scalar_type
-    return (n.shape, n.dtype, n.weak) if n.dtype is not None else n.outs
-
-
 def make(op: Op, inputs: tuple[Node, ...], static: tuple[Any, ...] = (), moving: tuple[Any, ...] = ()) -> Node:
     """A node, with its abstract value worked out (or remembered), told to the recorder."""
-    key = (op, static, moving, *[describe(n) for n in inputs])
+    key: Any = (op, static, moving, *[n.number for n in inputs])
     try:
-        aval = _avals.get(key)
-    except TypeError:
-        key, aval = None, None
-    if aval is None:
-        named = {**dict(zip(op.static, static)), **dict(zip(op.moving, moving))}
-        aval = op.abstract(*[n.aval for n in inputs], **named)
-        if key is not None:
-            if len(_avals) >= AVALS_KEPT:
-                _avals.clear()
-            _avals[key] = aval
-    if op.n_out != 1:
-        node = Node(op, inputs, static, moving, (), None, False)
-        node.outs = aval
-    else:
-        node = Node(op, inputs, static, moving, aval.shape, aval.dtype, aval.weak)
+        known = _avals.get(key)
+    except TypeError:  # a parameter that cannot be hashed
+        key = known = None
+    if known is None:
+        known = work_out(op, inputs, static, moving, key)
+    shape, dtype, weak, number, sort, outs = known
+    node = Node(op, inputs, static, moving, shape, dtype, weak, number, sort)
+    if dtype is None:
+        node.outs = outs
     for n in inputs:
         if n.trace > node.trace:
             node.trace = n.trace
@@ -122,6 +109,21 @@ def make(op: Op, inputs: tuple[Node, ...], static: tuple[Any, ...] = (), moving:
     if sink is not None and node.trace < 2:
         sink(node)
     return node
+
+
+def work_out(op: Op, inputs: tuple[Node, ...], static: tuple[Any, ...], moving: tuple[Any, ...], key: Any) -> Any:
+    """What a node of these parts is like: (shape, dtype, weak, number, sort, outs)."""
+    named = {**dict(zip(op.static, static)), **dict(zip(op.moving, moving))}
+    aval = op.abstract(*[n.aval for n in inputs], **named)
+    if op.n_out != 1:
+        known = ((), None, False, *numbers(*aval), aval)
+    else:
+        known = (aval.shape, aval.dtype, aval.weak, *numbers(aval.shape, aval.dtype, aval.weak), ())
+    if key is not None:
+        if len(_avals) >= AVALS_KEPT:
+            _avals.clear()
+        _avals[key] = known
+    return known
 
 
 def scalar(value: Any) -> Node:

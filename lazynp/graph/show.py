@@ -14,7 +14,10 @@ TRACES = {KEPT: "  # under differentiation", ABSTRACT: "  # traced"}
 
 
 def show(outputs: Sequence[Node], limit: int = 10_000) -> str:
-    """The graph behind the outputs, inputs first; scalars stand where they are used. Beyond `limit` lines the middle is left out."""
+    """The graph behind the outputs, inputs first; scalars stand where they are used.
+
+    Beyond `limit` lines the middle is left out.
+    """
     nodes = [n for n in toposort(outputs) if n.value is None or n in outputs]
     names = {n: f"%{i}" for i, n in enumerate(nodes)}
     if len(nodes) <= limit:
@@ -53,8 +56,11 @@ def param_text(value: Any) -> str:
     if isinstance(value, np.dtype):
         return value.name
     if isinstance(value, tuple):
-        if value and all(v is None or isinstance(v, int) or (isinstance(v, tuple) and len(v) == 3) for v in value) \
-                and any(isinstance(v, tuple) for v in value):
+        if (
+            value
+            and all(v is None or isinstance(v, int) or (isinstance(v, tuple) and len(v) == 3) for v in value)
+            and any(isinstance(v, tuple) for v in value)
+        ):
             return "[" + ",".join(key_text(v) for v in value) + "]"
         return "(" + ",".join(param_text(v) for v in value) + ("," if len(value) == 1 else "") + ")"
     return repr(value)

@@ -1,4 +1,4 @@
-"""What makes a graph legal, in one table. Tests check graphs with it; nothing else does, since it looks at every node."""
+"""What makes a graph legal, in one table. For tests only, since it looks at every node."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ def shape_is_plain(n: Node) -> bool:
     return all(type(s) is int and s >= 0 for a in avals for s in a.shape)
 
 
-def params_counted(n: Node) -> bool:
+def params_counted(n: Any) -> bool:
     return len(n.static) == len(n.op.static) and len(n.moving) == len(n.op.moving)
 
 
-def static_hashable(n: Node) -> bool:
+def static_hashable(n: Any) -> bool:
     hash(n.static)
     return True
 
 
-def aval_follows(n: Node) -> bool:
+def aval_follows(n: Any) -> bool:
     """The abstract rule gives what the node says; a computed node has let go of its inputs."""
     if not n.inputs and n.known:
         return True
     return n.op.abstract(*[i.aval for i in n.inputs], **n.op.params_of(n)) == n.aval
 
 
-def axes_normal(n: Node) -> bool:
+def axes_normal(n: Any) -> bool:
     """Sorted, distinct, not negative, of the input; a transpose has all of them, in any order."""
     params = n.op.params_of(n)
     if not n.inputs or n.inputs[0].dtype is None:
@@ -57,10 +57,14 @@ def axes_normal(n: Node) -> bool:
         return True
     if n.op.name == "transpose":
         return sorted(axes) == list(range(ndim))
-    return len(set(axes)) == len(axes) and all(0 <= a < ndim for a in axes) and (n.op.kind != "reduce" or list(axes) == sorted(axes))
+    return (
+        len(set(axes)) == len(axes)
+        and all(0 <= a < ndim for a in axes)
+        and (n.op.kind != "reduce" or list(axes) == sorted(axes))
+    )
 
 
-def key_inside(n: Node) -> bool:
+def key_inside(n: Any) -> bool:
     """A key has an entry for each axis of the input, and stays within it."""
     key = n.op.params_of(n).get("key")
     if key is None or not n.inputs:
@@ -77,19 +81,19 @@ def entry_inside(k: Any, size: int) -> bool:
     return step != 0 and count >= 0 and (count == 0 or (0 <= start < size and 0 <= start + (count - 1) * step < size))
 
 
-def size_kept(n: Node) -> bool:
+def size_kept(n: Any) -> bool:
     return n.op.name != "reshape" or not n.inputs or n.aval.size == n.inputs[0].aval.size
 
 
-def broadcast_fits(n: Node) -> bool:
+def broadcast_fits(n: Any) -> bool:
     if n.op.name != "broadcast_to" or not n.inputs:
         return True
     shape = n.inputs[0].shape
-    tail = n.shape[len(n.shape) - len(shape):]
+    tail = n.shape[len(n.shape) - len(shape) :]
     return len(shape) <= len(n.shape) and all(a in (1, b) for a, b in zip(shape, tail))
 
 
-def write_matches(n: Node) -> bool:
+def write_matches(n: Any) -> bool:
     """A value that is written has the base's dtype, or is a weak scalar."""
     if n.op.kind != SET or not n.inputs:
         return True
@@ -97,7 +101,7 @@ def write_matches(n: Node) -> bool:
     return value.dtype == base.dtype or value.weak
 
 
-def results_picked(n: Node) -> bool:
+def results_picked(n: Any) -> bool:
     """A node of several results is used by `pick` only (or by ops that say they take one)."""
     return all(i.dtype is not None or n.op.name == "pick" for i in n.inputs)
 
@@ -110,8 +114,16 @@ Check = Callable[[Any], bool]
 SPEC: tuple[tuple[Check, Check, str], ...] = (
     (lambda n: True, dtype_supported, "has a dtype that no backend holds"),
     (lambda n: True, shape_is_plain, "has a shape that is not made of non-negative Python ints"),
-    (lambda n: not has_op(n), lambda n: not n.inputs and not n.static and not n.moving, "is a leaf with inputs or parameters"),
-    (lambda n: n.value is not None, lambda n: n.shape == () and not has_op(n), "has a scalar value but is no scalar leaf"),
+    (
+        lambda n: not has_op(n),
+        lambda n: not n.inputs and not n.static and not n.moving,
+        "is a leaf with inputs or parameters",
+    ),
+    (
+        lambda n: n.value is not None,
+        lambda n: n.shape == () and not has_op(n),
+        "has a scalar value but is no scalar leaf",
+    ),
     (has_op, lambda n: registry.get(n.op.name) is n.op, "applies an op that is not registered"),
     (has_op, lambda n: n.op.kind in KINDS, "applies an op of no known kind"),
     (has_op, lambda n: (n.dtype is None) == (n.op.n_out != 1), "says another number of results than its op"),

@@ -18,7 +18,7 @@ from ..runtime.views import INDEX, derive
 from .array import HOST_VIEW, adopt, is_native, method, ndarray, new_handle
 from .index import is_plain, normalize
 from .masked import select, selection_of, write_selection
-from .record import PYTHON_SCALARS, as_node, cast_node, known_small
+from .record import as_node, cast_node, known_small
 
 FULL_INT = (int, numpy.integer)
 
@@ -194,7 +194,7 @@ def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) ->
         if not is_native(array.dtype) or isinstance(value, ndarray):
             return None
         node = leaf(array.shape, array.dtype, numpy.array(array))
-    if node.value is not None and type(node.value) in PYTHON_SCALARS:
+    if node.value is not None:  # checked as NumPy does: an int that does not fit, a NaN for an integer
         scalar = numpy.empty((), dtype)
         scalar[()] = node.value
         return Node.of_scalar(scalar[()])

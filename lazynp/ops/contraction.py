@@ -28,9 +28,10 @@ def product_abstract(name: str, core: Rule) -> Rule:
             raise numpy_error(ufunc, a, b)
         shape, i, j = found
         try:
-            return Aval((*broadcast(a.shape[:a.ndim - i], b.shape[:b.ndim - j]), *shape), dtype)
+            return Aval((*broadcast(a.shape[: a.ndim - i], b.shape[: b.ndim - j]), *shape), dtype)
         except ValueError:
             raise numpy_error(ufunc, a, b) from None
+
     return abstract
 
 
@@ -55,7 +56,10 @@ def vecmat_core(a: Shape, b: Shape) -> tuple[Shape, int, int] | None:
 def bilinear_jvp(tangents: Sequence[Node | None], out: Node, a: Node, b: Node) -> Node | None:
     op = out.op
     assert op is not None
-    parts = [op(tangents[0], b) if tangents[0] is not None else None, op(a, tangents[1]) if tangents[1] is not None else None]
+    parts = [
+        op(tangents[0], b) if tangents[0] is not None else None,
+        op(a, tangents[1]) if tangents[1] is not None else None,
+    ]
     found = [p for p in parts if p is not None]
     return None if not found else found[0] if len(found) == 1 else add(*found)
 
@@ -96,18 +100,27 @@ def matmul_batch(inputs: Sequence[Node], axes: Axes) -> tuple[Node, int]:
     return (out if out.shape == shape else reshape(out, shape=shape)), 0
 
 
-matmul = Op("matmul", LIBRARY, product_abstract("matmul", matmul_core), lambda xp, a, b: xp.matmul(a, b), jvp=bilinear_jvp,
-            transpose=bilinear(matmul_transpose), batch=matmul_batch)
+matmul = Op(
+    "matmul",
+    LIBRARY,
+    product_abstract("matmul", matmul_core),
+    lambda xp, a, b: xp.matmul(a, b),
+    jvp=bilinear_jvp,
+    transpose=bilinear(matmul_transpose),
+    batch=matmul_batch,
+)
 
 
 def gufunc_batch(core: Rule) -> Rule:
     """Batch axes in front, the ranks of the stacks made equal behind them."""
+
     def batch(inputs: Sequence[Node], axes: Axes) -> tuple[Node, int]:
         (a, b), (i, j) = inputs, axes
-        _, m, n = core(*[x.shape if k is None else x.shape[:k] + x.shape[k + 1:] for x, k in ((a, i), (b, j))])
+        _, m, n = core(*[x.shape if k is None else x.shape[:k] + x.shape[k + 1 :] for x, k in ((a, i), (b, j))])
         rank = max(a.ndim - (i is not None) - m, b.ndim - (j is not None) - n)
         moved = [x if k is None else aligned(to_front(x, k), rank + c, 1) for x, k, c in ((a, i, m), (b, j, n))]
         return by_core[core](*moved), 0
+
     return batch
 
 
@@ -131,8 +144,15 @@ def vecmat_transpose(ct: Node, v: Any, a: Any) -> tuple[Node | None, Node | None
 
 
 def gufunc(name: str, core: Rule, transposed: Rule) -> Op:
-    return Op(name, LIBRARY, product_abstract(name, core), lambda xp, a, b: getattr(xp, name)(a, b), jvp=bilinear_jvp,
-              transpose=bilinear(transposed), batch=gufunc_batch(core))
+    return Op(
+        name,
+        LIBRARY,
+        product_abstract(name, core),
+        lambda xp, a, b: getattr(xp, name)(a, b),
+        jvp=bilinear_jvp,
+        transpose=bilinear(transposed),
+        batch=gufunc_batch(core),
+    )
 
 
 vecdot = gufunc("vecdot", vecdot_core, vecdot_transpose)

@@ -21,7 +21,9 @@ def iota_abstract(*, dtype: np.dtype[Any], n: int) -> Aval:
     return Aval((n,), dtype)
 
 
-iota_op = Op("iota", LIBRARY, iota_abstract, lambda xp, *, dtype, n: xp.arange(n, dtype=dtype), static=("dtype",), moving=("n",))
+iota_op = Op(
+    "iota", LIBRARY, iota_abstract, lambda xp, *, dtype, n: xp.arange(n, dtype=dtype), static=("dtype",), moving=("n",)
+)
 
 
 def iota(n: int, dtype: np.dtype[Any] = INT) -> Node:
@@ -45,10 +47,22 @@ def tri_abstract(*, dtype: np.dtype[Any], n: int, m: int, k: int) -> Aval:
     return Aval((n, m), dtype)
 
 
-tri_op = Op("tri", LIBRARY, tri_abstract, lambda xp, *, dtype, n, m, k: xp.tri(n, m, k, dtype=dtype), static=("dtype",),
-            moving=("n", "m", "k"))
-eye_op = Op("eye", LIBRARY, tri_abstract, lambda xp, *, dtype, n, m, k: xp.eye(n, m, k, dtype=dtype), static=("dtype",),
-            moving=("n", "m", "k"))
+tri_op = Op(
+    "tri",
+    LIBRARY,
+    tri_abstract,
+    lambda xp, *, dtype, n, m, k: xp.tri(n, m, k, dtype=dtype),
+    static=("dtype",),
+    moving=("n", "m", "k"),
+)
+eye_op = Op(
+    "eye",
+    LIBRARY,
+    tri_abstract,
+    lambda xp, *, dtype, n, m, k: xp.eye(n, m, k, dtype=dtype),
+    static=("dtype",),
+    moving=("n", "m", "k"),
+)
 
 
 def tri(n: int, m: int | None = None, k: int = 0, dtype: np.dtype[Any] = FLOAT) -> Node:
@@ -63,7 +77,11 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: np.dtype[Any] = FLOAT) 
 
 def full(shape: Shape, value: Any, dtype: np.dtype[Any] | None = None) -> Node:
     """A broadcast scalar. dtype None is the value's own."""
-    x = value if isinstance(value, Node) else Node.of_scalar(value if dtype is None else np.asarray(value).astype(dtype)[()])
+    x = (
+        value
+        if isinstance(value, Node)
+        else Node.of_scalar(value if dtype is None else np.asarray(value).astype(dtype)[()])
+    )
     return broadcast_to(x if dtype is None else convert(x, dtype), shape=shape)
 
 

@@ -49,8 +49,10 @@ def einsum(subscripts: str, *operands: Node, optimize: Any = "auto") -> Node:
 
 def bound(subscripts: str) -> Any:
     """numpy.einsum with these subscripts, for its error."""
+
     def call(*xs: Any) -> Any:
         return np.einsum(subscripts, *xs)
+
     call.__name__ = "einsum"
     return call
 
@@ -67,7 +69,9 @@ def sizes_of(labels: Sequence[Labels], shapes: Sequence[tuple[int, ...]]) -> dic
     return sizes
 
 
-def contraction_path(inputs: str, output: str, shapes: Sequence[tuple[int, ...]], optimize: Any) -> list[tuple[int, ...]]:
+def contraction_path(
+    inputs: str, output: str, shapes: Sequence[tuple[int, ...]], optimize: Any
+) -> list[tuple[int, ...]]:
     if len(shapes) <= 2:
         return [tuple(range(len(shapes)))]
     if optimize is False:
@@ -118,8 +122,12 @@ def pair(left: tuple[Node, Labels], right: tuple[Node, Labels], keep: set[str]) 
     labels = (*stack, *[c for c in la if c not in common], *[c for c in lb if c not in common])
     if not contract:
         return multiply(spread(a, la, labels), spread(b, lb, labels)), labels
-    out = dot_general(a, b, (tuple(map(la.index, contract)), tuple(map(lb.index, contract))),
-                      (tuple(map(la.index, stack)), tuple(map(lb.index, stack))))
+    out = dot_general(
+        a,
+        b,
+        (tuple(map(la.index, contract)), tuple(map(lb.index, contract))),
+        (tuple(map(la.index, stack)), tuple(map(lb.index, stack))),
+    )
     return out, labels
 
 

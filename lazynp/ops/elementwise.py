@@ -1,6 +1,6 @@
 """Elementwise ops: NumPy's ufuncs, casts, select, clip, parts of complex numbers.
 
-A line per op. Partials are `(g, out, *inputs)`, linear in g; None is zero. Where NumPy and mathematics leave a choice (kinks,
+A line per op. Partials are `(g, out, *inputs)`, linear in g; None is zero. Where mathematics leaves a choice (kinks,
 ties, complex numbers), derivatives are JAX's.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy._core import umath
 
 from ..graph.aval import Aval
 from ..graph.node import Node
@@ -33,8 +34,15 @@ def cast_transpose(ct: Node, x: Aval, *, dtype: np.dtype[Any]) -> tuple[Node]:
     return (convert(ct, x.dtype),)
 
 
-cast = Op("cast", MAP, cast_abstract, lambda xp, x, *, dtype: xp.astype(x, dtype), static=("dtype",),
-          partials=(lambda g, out, x, *, dtype: convert(g, dtype),), transpose=cast_transpose)
+cast = Op(
+    "cast",
+    MAP,
+    cast_abstract,
+    lambda xp, x, *, dtype: xp.astype(x, dtype),
+    static=("dtype",),
+    partials=(lambda g, out, x, *, dtype: convert(g, dtype),),
+    transpose=cast_transpose,
+)
 cast.batch = map_batch(cast)
 
 
@@ -61,10 +69,12 @@ def where_transpose(ct: Node, c: Node, a: Any, b: Any) -> tuple[Node | None, ...
     return (None, where(c, ct, zero) if type(a) is Aval else None, where(c, zero, ct) if type(b) is Aval else None)
 
 
-where = Op("where", MAP, where_abstract, lambda xp, c, a, b: xp.where(c, a, b), jvp=where_jvp, transpose=where_transpose)
+where = Op(
+    "where", MAP, where_abstract, lambda xp, c, a, b: xp.where(c, a, b), jvp=where_jvp, transpose=where_transpose
+)
 where.batch = map_batch(where)
 
-CLIP = np._core.umath.clip
+CLIP = vars(umath)["clip"]
 
 
 def clip_abstract(x: Aval, low: Aval, high: Aval) -> Aval:
@@ -86,16 +96,28 @@ def clip_high(g: Node, out: Node, x: Node, low: Node, high: Node) -> Node:
     return multiply(g, shares(high, out, maximum(x, low), g))
 
 
-clip = Op("clip", MAP, clip_abstract, lambda xp, x, low, high: xp.clip(x, low, high), partials=(clip_x, clip_low, clip_high))
+clip = Op(
+    "clip", MAP, clip_abstract, lambda xp, x, low, high: xp.clip(x, low, high), partials=(clip_x, clip_low, clip_high)
+)
 clip.batch = map_batch(clip)
 
-real = Op("real", MAP, lambda x: Aval(x.shape, real_dtype(x.dtype)), lambda xp, x: xp.real(x),
-          partials=(lambda g, out, x: real(g) if g.dtype.kind == "c" else g,),
-          transpose=lambda ct, x: (make_complex(ct, 0.0) if x.dtype.kind == "c" else ct,))
+real = Op(
+    "real",
+    MAP,
+    lambda x: Aval(x.shape, real_dtype(x.dtype)),
+    lambda xp, x: xp.real(x),
+    partials=(lambda g, out, x: real(g) if g.dtype.kind == "c" else g,),
+    transpose=lambda ct, x: (make_complex(ct, 0.0) if x.dtype.kind == "c" else ct,),
+)
 real.batch = map_batch(real)
-imag = Op("imag", MAP, lambda x: Aval(x.shape, real_dtype(x.dtype)), lambda xp, x: xp.imag(x),
-          partials=(lambda g, out, x: imag(g),),
-          transpose=lambda ct, x: (make_complex(0.0, negative(ct)) if x.dtype.kind == "c" else zeros_of(x),))
+imag = Op(
+    "imag",
+    MAP,
+    lambda x: Aval(x.shape, real_dtype(x.dtype)),
+    lambda xp, x: xp.imag(x),
+    partials=(lambda g, out, x: imag(g),),
+    transpose=lambda ct, x: (make_complex(0.0, negative(ct)) if x.dtype.kind == "c" else zeros_of(x),),
+)
 imag.batch = map_batch(imag)
 
 
@@ -108,9 +130,17 @@ def complex_jvp(tangents: Sequence[Node | None], out: Node, re: Node, im: Node) 
     return make_complex(instantiate(tangents[0], re), instantiate(tangents[1], im))
 
 
-make_complex = Op("complex", MAP, complex_abstract, lambda xp, re, im: xp.make_complex(re, im), jvp=complex_jvp,
-                  transpose=lambda ct, re, im: (real(ct) if type(re) is Aval else None,
-                                                imag(negative(ct)) if type(im) is Aval else None))
+make_complex = Op(
+    "complex",
+    MAP,
+    complex_abstract,
+    lambda xp, re, im: xp.make_complex(re, im),
+    jvp=complex_jvp,
+    transpose=lambda ct, re, im: (
+        real(ct) if type(re) is Aval else None,
+        imag(negative(ct)) if type(im) is Aval else None,
+    ),
+)
 make_complex.batch = map_batch(make_complex)
 
 
@@ -140,17 +170,27 @@ def product_pair(ct: Node, x: Any, y: Any) -> tuple[Node | None, ...]:
 
 add = ufunc_op("add", lambda g, out, x, y: g, lambda g, out, x, y: g, transpose=sum_pair)
 subtract = ufunc_op("subtract", lambda g, out, x, y: g, lambda g, out, x, y: negative(g), transpose=difference_pair)
-multiply = ufunc_op("multiply", lambda g, out, x, y: multiply(g, y), lambda g, out, x, y: multiply(x, g),
-                    transpose=bilinear(product_pair))
-divide = ufunc_op("divide", lambda g, out, x, y: divide(g, y),
-                  lambda g, out, x, y: multiply(negative(g), divide(out, y)),
-                  transpose=lambda ct, x, y: (divide(ct, y), None))
+multiply = ufunc_op(
+    "multiply",
+    lambda g, out, x, y: multiply(g, y),
+    lambda g, out, x, y: multiply(x, g),
+    transpose=bilinear(product_pair),
+)
+divide = ufunc_op(
+    "divide",
+    lambda g, out, x, y: divide(g, y),
+    lambda g, out, x, y: multiply(negative(g), divide(out, y)),
+    transpose=lambda ct, x, y: (divide(ct, y), None),
+)
 negative = ufunc_op("negative", lambda g, out, x: negative(g), transpose=lambda ct, x: (negative(ct),))
 positive = ufunc_op("positive", lambda g, out, x: g, transpose=lambda ct, x: (ct,))
 square = ufunc_op("square", lambda g, out, x: multiply(g, multiply(x, 2)))
 reciprocal = ufunc_op("reciprocal", lambda g, out, x: multiply(negative(g), multiply(out, out)))
-conjugate = ufunc_op("conjugate", lambda g, out, x: conjugate(g) if is_complex(g) else g,
-                     transpose=lambda ct, x: (conjugate(ct) if is_complex(ct) else ct,))
+conjugate = ufunc_op(
+    "conjugate",
+    lambda g, out, x: conjugate(g) if is_complex(g) else g,
+    transpose=lambda ct, x: (conjugate(ct) if is_complex(ct) else ct,),
+)
 
 
 def remainder_y(g: Node, out: Node, x: Node, y: Node, **_: Any) -> Node:
@@ -160,8 +200,11 @@ def remainder_y(g: Node, out: Node, x: Node, y: Node, **_: Any) -> Node:
 floor_divide = ufunc_op("floor_divide", None, None)
 remainder = ufunc_op("remainder", lambda g, out, x, y: g, remainder_y)
 fmod = ufunc_op("fmod", lambda g, out, x, y: g, lambda g, out, x, y: multiply(negative(g), trunc(divide(x, y))))
-divmod_ = multi_ufunc_op("divmod", lambda g, out, x, y, *, i: g if i else None,
-                         lambda g, out, x, y, *, i: remainder_y(g, out, x, y) if i else None)
+divmod_ = multi_ufunc_op(
+    "divmod",
+    lambda g, out, x, y, *, i: g if i else None,
+    lambda g, out, x, y, *, i: remainder_y(g, out, x, y) if i else None,
+)
 
 
 def power_base(g: Node, out: Node, x: Node, y: Node) -> Node | None:
@@ -228,16 +271,24 @@ def shares(x: Node, out: Node, y: Node, g: Node) -> Node:
 
 def extremum(name: str) -> Op:
     """maximum, minimum: a tie is shared evenly."""
-    return ufunc_op(name, lambda g, out, x, y: multiply(g, shares(x, out, y, g)),
-                    lambda g, out, x, y: multiply(g, shares(y, out, x, g)))
+    return ufunc_op(
+        name,
+        lambda g, out, x, y: multiply(g, shares(x, out, y, g)),
+        lambda g, out, x, y: multiply(g, shares(y, out, x, g)),
+    )
 
 
 def nan_extremum(name: str, better: str) -> Op:
     """fmax, fmin: the other operand where one is NaN; a tie goes to the second."""
+
     def first(x: Node, y: Node) -> Node:
         return logical_or(ufuncs[better](x, y), isnan(y))
-    return ufunc_op(name, lambda g, out, x, y: where(first(x, y), g, zeros_of(Aval((), g.dtype))),
-                    lambda g, out, x, y: where(first(x, y), zeros_of(Aval((), g.dtype)), g))
+
+    return ufunc_op(
+        name,
+        lambda g, out, x, y: where(first(x, y), g, zeros_of(Aval((), g.dtype))),
+        lambda g, out, x, y: where(first(x, y), zeros_of(Aval((), g.dtype)), g),
+    )
 
 
 maximum, minimum = extremum("maximum"), extremum("minimum")
@@ -274,8 +325,11 @@ def norm2(x: Node, y: Node) -> Node:
     return add(multiply(x, x), multiply(y, y))
 
 
-arctan2 = ufunc_op("arctan2", lambda g, out, y, x: multiply(g, divide(x, norm2(x, y))),
-                   lambda g, out, y, x: multiply(negative(g), divide(y, norm2(x, y))))
+arctan2 = ufunc_op(
+    "arctan2",
+    lambda g, out, y, x: multiply(g, divide(x, norm2(x, y))),
+    lambda g, out, y, x: multiply(negative(g), divide(y, norm2(x, y))),
+)
 
 
 def hypot_share(g: Node, out: Node, x: Node) -> Node:
@@ -291,25 +345,59 @@ def finite_difference(x: Node, out: Node) -> Node:
     return subtract(*[where(equal(v, math.inf), zeros_of(v), v) if not v.weak else v for v in (x, out)])
 
 
-logaddexp = ufunc_op("logaddexp", lambda g, out, x, y: multiply(g, exp(finite_difference(x, out))),
-                     lambda g, out, x, y: multiply(g, exp(finite_difference(y, out))))
-logaddexp2 = ufunc_op("logaddexp2", lambda g, out, x, y: multiply(g, exp2(finite_difference(x, out))),
-                      lambda g, out, x, y: multiply(g, exp2(finite_difference(y, out))))
+logaddexp = ufunc_op(
+    "logaddexp",
+    lambda g, out, x, y: multiply(g, exp(finite_difference(x, out))),
+    lambda g, out, x, y: multiply(g, exp(finite_difference(y, out))),
+)
+logaddexp2 = ufunc_op(
+    "logaddexp2",
+    lambda g, out, x, y: multiply(g, exp2(finite_difference(x, out))),
+    lambda g, out, x, y: multiply(g, exp2(finite_difference(y, out))),
+)
 
 # What has whole numbers or truth values for results has no derivative.
 
 equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or, logical_xor = (
-    ufunc_op(n) for n in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and",
-                          "logical_or", "logical_xor"))
+    ufunc_op(n)
+    for n in (
+        "equal",
+        "not_equal",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+    )
+)
 logical_not, isnan, isinf, isfinite, signbit = (
-    ufunc_op(n) for n in ("logical_not", "isnan", "isinf", "isfinite", "signbit"))
+    ufunc_op(n) for n in ("logical_not", "isnan", "isinf", "isfinite", "signbit")
+)
 bitwise_and, bitwise_or, bitwise_xor, left_shift, right_shift, invert, bitwise_count, gcd, lcm = (
-    ufunc_op(n) for n in ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "invert",
-                          "bitwise_count", "gcd", "lcm"))
+    ufunc_op(n)
+    for n in (
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "left_shift",
+        "right_shift",
+        "invert",
+        "bitwise_count",
+        "gcd",
+        "lcm",
+    )
+)
 
-UFUNCS = tuple(sorted({
-    u.__name__ for u in vars(np).values()
-    if isinstance(u, np.ufunc) and u.nout == 1 and u.signature is None and u.__name__ != "isnat"
-}))
+UFUNCS = tuple(
+    sorted(
+        {
+            u.__name__
+            for u in vars(np).values()
+            if isinstance(u, np.ufunc) and u.nout == 1 and u.signature is None and u.__name__ != "isnat"
+        }
+    )
+)
 ufuncs: dict[str, Op] = {op.name: op for op in list(globals().values()) if isinstance(op, Op) and op.name in UFUNCS}
 """The ufuncs of one result, by NumPy's name. `isnat` is for dates only, which the engine does not hold."""

@@ -22,8 +22,19 @@ from .shape import (
 )
 
 __all__ = [
-    "axis_batch", "bilinear", "broadcast", "front_batch", "linear_jvp", "loop_dtypes", "map_batch", "multi_ufunc_op", "reduce_op",
-    "resolution_key", "scan_op", "ufunc_abstract", "ufunc_op",
+    "axis_batch",
+    "bilinear",
+    "broadcast",
+    "front_batch",
+    "linear_jvp",
+    "loop_dtypes",
+    "map_batch",
+    "multi_ufunc_op",
+    "reduce_op",
+    "resolution_key",
+    "scan_op",
+    "ufunc_abstract",
+    "ufunc_op",
 ]
 
 
@@ -31,18 +42,22 @@ def ufunc_abstract(ufunc: np.ufunc, out: int = 0) -> Rule:
     def abstract(*avals: Aval, **_: Any) -> Aval:
         dtypes = loop_dtypes(ufunc, tuple([resolution_key(a) for a in avals]))
         return Aval(broadcast(*[a.shape for a in avals]), dtypes[ufunc.nin + out], all(a.weak for a in avals))
+
     return abstract
 
 
 def map_batch(op: Op) -> Rule:
     """Elementwise: bring the mapped axis to the front of each input that has one, with room for broadcasting."""
+
     def batch(inputs: Sequence[Node], axes: Axes, **params: Any) -> tuple[Node, int]:
         return op(*move_front(inputs, axes), **params), 0
+
     return batch
 
 
 def ufunc_op(name: str, *partials: Rule | None, transpose: Rule | None = None) -> Op:
     """The op of a ufunc of one result. Partials and transpose need not undo broadcasts or casts: the walks do."""
+
     def lower(xp: Any, *args: Any) -> Any:
         return getattr(xp, name)(*args)
 
@@ -69,31 +84,44 @@ def multi_ufunc_op(name: str, *partials: Rule | None) -> Op:
 
 def reduce_op(name: str, jvp: Rule | None = None) -> Op:
     """`ufunc.reduce` over sorted non-negative `axes`; dtype None is NumPy's default."""
-    op = Op(f"{name}.reduce", REDUCE, reduce_abstract(name), reduce_lower(name), static=("axes", "keepdims", "dtype"), jvp=jvp)
+    op = Op(
+        f"{name}.reduce",
+        REDUCE,
+        reduce_abstract(name),
+        reduce_lower(name),
+        static=("axes", "keepdims", "dtype"),
+        jvp=jvp,
+    )
     op.batch = reduce_batch(op)
     return op
 
 
 def bilinear(transpose: Rule) -> Rule:
     """The transpose of an op that is linear in either of two inputs, but not in both."""
+
     def rule(ct: Node, a: Any, b: Any, **params: Any) -> tuple[Node | None, Node | None]:
         if type(a) is Aval and type(b) is Aval:
             raise TypeError("cannot transpose: a product of two inputs that are both linear")
         return transpose(ct, a, b, **params)
+
     return rule
 
 
 def axis_batch(op: Op) -> Rule:
     """An op on one axis, the static parameter `axis`: all inputs get the mapped axis first, and the axis moves up."""
+
     def batch(inputs: Sequence[Node], axes: Axes, *, axis: int, **params: Any) -> tuple[Node, int]:
         return op(*all_front(inputs, axes), axis=axis + 1, **params), 0
+
     return batch
 
 
 def front_batch(op: Op) -> Rule:
     """An op that works on the last axes of a stack: the mapped axis becomes the outermost of the stack."""
+
     def batch(inputs: Sequence[Node], axes: Axes, **params: Any) -> tuple[Node, int]:
         return op(*all_front(inputs, axes), **params), 0
+
     return batch
 
 

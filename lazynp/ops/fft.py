@@ -27,10 +27,11 @@ def fft_dtype(name: str, dtype: np.dtype[Any], odd: int) -> np.dtype[Any]:
 
 def fft_op(name: str, length: Rule, transpose: Rule) -> Op:
     """`length(n)` is how many elements the result has; the input is cut or padded with zeros for n of the result's."""
+
     def abstract(x: Aval, *, axis: int, norm: str, n: int) -> Aval:
         if n < 1:
             raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
-        return Aval((*x.shape[:axis], length(n), *x.shape[axis + 1:]), fft_dtype(name, x.dtype, n % 2))
+        return Aval((*x.shape[:axis], length(n), *x.shape[axis + 1 :]), fft_dtype(name, x.dtype, n % 2))
 
     def lower(xp: Any, x: Any, *, axis: int, norm: str, n: int) -> Any:
         return getattr(xp.fft, name)(x, n, axis, norm)

@@ -1,10 +1,10 @@
 """Advanced indexing: gather (reading) and scatter (writing) with integer arrays, and what is made of them.
 
-`split_index` cuts a full NumPy index into a basic key, which makes a view, and integer arrays on some axes of that view.
+`split_index` cuts a full NumPy index into a basic key, which makes a view, and integer arrays on some of its axes.
 The shape of the broadcast index arrays stands at axis `at` of what is read or written.
 
-`bounds`: "raise" (NumPy's IndexError), "clip", "wrap"; an index out of bounds reads zero under gather's "zero", and writes
-nothing under scatter's "drop".
+`bounds`: "raise" (NumPy's IndexError), "clip", "wrap"; an index out of bounds reads zero under gather's "zero", and
+writes nothing under scatter's "drop".
 Negative indices count from the end, but under "clip", where they are 0.
 """
 
@@ -23,7 +23,18 @@ from .creation import iota
 from .elementwise import add, convert, divide, equal, multiply, where
 from .promotion import Shape, broadcast
 from .shape import (
-    Axes, Key, aligned, batch_size, broadcast_to, expand_dims, instantiate, linear_jvp, move_axis, reshape, sum_to, to_front,
+    Axes,
+    Key,
+    aligned,
+    batch_size,
+    broadcast_to,
+    expand_dims,
+    instantiate,
+    linear_jvp,
+    move_axis,
+    reshape,
+    sum_to,
+    to_front,
     zeros_of,
 )
 
@@ -33,7 +44,7 @@ Index = tuple[Any, ...]
 def split_index(shape: Shape, index: Index) -> tuple[Key, Shape, int, Index]:
     """The key, the axes of the view that are indexed by arrays, where their shape stands in the result, and the arrays.
 
-    `index` holds ints, slices, None, Ellipsis and arrays of integers (anything with a shape). Masks are index arrays by now.
+    `index` holds ints, slices, None, Ellipsis and arrays of integers (anything with a shape; masks are such by now).
     An int beside arrays is an index array of shape ().
     """
     dots = [i for i, k in enumerate(index) if k is Ellipsis]
@@ -43,7 +54,7 @@ def split_index(shape: Shape, index: Index) -> tuple[Key, Shape, int, Index]:
     if taken > len(shape):
         raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {taken} were indexed")
     rest = (slice(None),) * (len(shape) - taken)
-    full = (*index[:dots[0]], *rest, *index[dots[0] + 1:]) if dots else (*index, *rest)
+    full = (*index[: dots[0]], *rest, *index[dots[0] + 1 :]) if dots else (*index, *rest)
     key: list[Any] = []
     axes: list[int] = []
     arrays: list[Any] = []
@@ -77,7 +88,9 @@ def indexed_shape(shape: Shape, indices: Sequence[Aval], axes: Shape, at: int) -
         common = broadcast(*[i.shape for i in indices])
     except ValueError:
         text = " ".join(f"({','.join(map(str, i.shape))}{',' if i.ndim == 1 else ''})" for i in indices)
-        raise IndexError(f"shape mismatch: indexing arrays could not be broadcast together with shapes {text} ") from None
+        raise IndexError(
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {text} "
+        ) from None
     for i in indices:
         if i.dtype.kind not in "iu":
             raise IndexError("arrays used as indices must be of integer (or boolean) type")
@@ -121,19 +134,29 @@ def own_row(n: int, indices: Sequence[Node]) -> Node:
     return reshape(iota(n), shape=(n, *(1,) * (rank - 1)))
 
 
-gather = Op("gather", LIBRARY, gather_abstract, gather_lower, static=("axes", "at", "bounds"), raises=True,
-            transpose=gather_transpose, batch=gather_batch)
+gather = Op(
+    "gather",
+    LIBRARY,
+    gather_abstract,
+    gather_lower,
+    static=("axes", "at", "bounds"),
+    raises=True,
+    transpose=gather_transpose,
+    batch=gather_batch,
+)
 gather.jvp = linear_jvp(gather)
 
 
 def scatter_abstract(base: Aval, value: Aval, *indices: Aval, axes: Shape, at: int, bounds: str, mode: str) -> Aval:
     """`value` has base's dtype, and broadcasts to the region. Of repeated indices the last wins under mode "set"."""
     shape = indexed_shape(base.shape, indices, axes, at)
-    tail = shape[max(len(shape) - value.ndim, 0):]
+    tail = shape[max(len(shape) - value.ndim, 0) :]
     if value.ndim > len(shape) or any(n not in (1, m) for n, m in zip(value.shape, tail)):
         text = ",".join(map(str, value.shape)) + ("," if value.ndim == 1 else "")
         into = ",".join(map(str, shape)) + ("," if len(shape) == 1 else "")
-        raise ValueError(f"shape mismatch: value array of shape ({text}) could not be broadcast to indexing result of shape ({into})")
+        raise ValueError(
+            f"shape mismatch: value array of shape ({text}) could not be broadcast to indexing result of shape ({into})"
+        )
     return Aval(base.shape, base.dtype)
 
 
@@ -141,8 +164,9 @@ def scatter_lower(xp: Any, base: Any, value: Any, *indices: Any, axes: Shape, at
     return xp.scatter(base, value, indices, axes, at, bounds, mode)
 
 
-def scatter_jvp(tangents: Sequence[Node | None], out: Node, base: Node, value: Node, *indices: Node, mode: str,
-                **where_: Any) -> Node:
+def scatter_jvp(
+    tangents: Sequence[Node | None], out: Node, base: Node, value: Node, *indices: Node, mode: str, **where_: Any
+) -> Node:
     tb, tv = instantiate(tangents[0], base), instantiate(tangents[1], value)
     if mode in ("set", "add"):
         return scatter(tb, tv, *indices, mode=mode, **where_)
@@ -174,10 +198,11 @@ def gather_for(x: Node, *indices: Node, axes: Shape, at: int, bounds: str) -> No
     return gather(x, *indices, axes=axes, at=at, bounds="zero" if bounds == "drop" else bounds)
 
 
-def scatter_transpose(ct: Node, base: Any, value: Any, *indices: Node, axes: Shape, at: int, bounds: str,
-                      mode: str) -> tuple[Node | None, ...]:
+def scatter_transpose(
+    ct: Node, base: Any, value: Any, *indices: Node, axes: Shape, at: int, bounds: str, mode: str
+) -> tuple[Node | None, ...]:
     """Linear under modes "set" and "add" only."""
-    where_ = {"axes": axes, "at": at, "bounds": bounds}
+    where_: dict[str, Any] = {"axes": axes, "at": at, "bounds": bounds}
     zero = Node.of_scalar(np.zeros((), ct.dtype)[()])
     ct_base = ct_value = None
     if type(base) is Aval:
@@ -198,7 +223,9 @@ def last_written(region: Shape, shape: Shape, *indices: Node, **where_: Any) -> 
     return equal(gather_for(last, *indices, **where_), number)
 
 
-def scatter_batch(inputs: Sequence[Node], mapped: Axes, *, axes: Shape, at: int, bounds: str, mode: str) -> tuple[Node, int]:
+def scatter_batch(
+    inputs: Sequence[Node], mapped: Axes, *, axes: Shape, at: int, bounds: str, mode: str
+) -> tuple[Node, int]:
     base, value, *indices = inputs
     n = batch_size(inputs, mapped)
     rank = base.ndim - (mapped[0] is not None) - len(axes)
@@ -215,8 +242,17 @@ def scatter_batch(inputs: Sequence[Node], mapped: Axes, *, axes: Shape, at: int,
     return scatter(base, value, row, *indices, axes=(0, *up), at=at, bounds=bounds, mode=mode), 0
 
 
-scatter = Op("scatter", LIBRARY, scatter_abstract, scatter_lower, static=("axes", "at", "bounds", "mode"), raises=True,
-             jvp=scatter_jvp, transpose=scatter_transpose, batch=scatter_batch)
+scatter = Op(
+    "scatter",
+    LIBRARY,
+    scatter_abstract,
+    scatter_lower,
+    static=("axes", "at", "bounds", "mode"),
+    raises=True,
+    jvp=scatter_jvp,
+    transpose=scatter_transpose,
+    batch=scatter_batch,
+)
 """base with `value` written ("set"), or added, multiplied, min, max, at the places that gather would read."""
 
 # Compositions.
@@ -246,7 +282,9 @@ def take_along_axis(x: Node, indices: Node, axis: int, bounds: str = "raise") ->
 def put_along_axis(x: Node, indices: Node, values: Node, axis: int, mode: str = "set", bounds: str = "raise") -> Node:
     """numpy.put_along_axis, as a new array."""
     shape = tuple([n if m == 1 else m for n, m in zip(x.shape, indices.shape)])
-    return scatter(x, values, *grid_indices(shape, indices, axis), axes=tuple(range(x.ndim)), at=0, bounds=bounds, mode=mode)
+    return scatter(
+        x, values, *grid_indices(shape, indices, axis), axes=tuple(range(x.ndim)), at=0, bounds=bounds, mode=mode
+    )
 
 
 def put(x: Node, indices: Node, values: Node, bounds: str = "raise") -> Node:

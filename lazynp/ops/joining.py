@@ -23,10 +23,10 @@ def numpy_concatenate(*xs: Any, axis: int) -> Any:
 def concatenate_abstract(*avals: Aval, axis: int) -> Aval:
     first, total = avals[0].shape, 0
     for a in avals:
-        if len(a.shape) != len(first) or a.shape[:axis] != first[:axis] or a.shape[axis + 1:] != first[axis + 1:]:
+        if len(a.shape) != len(first) or a.shape[:axis] != first[:axis] or a.shape[axis + 1 :] != first[axis + 1 :]:
             raise numpy_error(numpy_concatenate, *avals, axis=axis)
         total += a.shape[axis]
-    return Aval((*first[:axis], total, *first[axis + 1:]), np.result_type(*[a.dtype for a in avals]))
+    return Aval((*first[:axis], total, *first[axis + 1 :]), np.result_type(*[a.dtype for a in avals]))
 
 
 def concatenate_jvp(tangents: Sequence[Node | None], out: Node, *xs: Node, axis: int) -> Node:
@@ -43,9 +43,15 @@ def concatenate_transpose(ct: Node, *xs: Any, axis: int) -> tuple[Node | None, .
     return tuple(cts)
 
 
-concatenate = Op("concatenate", LIBRARY, concatenate_abstract,
-                 lambda xp, *xs, axis: xp.concatenate(xs, axis=axis), static=("axis",),
-                 jvp=concatenate_jvp, transpose=concatenate_transpose)
+concatenate = Op(
+    "concatenate",
+    LIBRARY,
+    concatenate_abstract,
+    lambda xp, *xs, axis: xp.concatenate(xs, axis=axis),
+    static=("axis",),
+    jvp=concatenate_jvp,
+    transpose=concatenate_transpose,
+)
 concatenate.batch = axis_batch(concatenate)
 
 
@@ -58,9 +64,16 @@ def roll_batch(inputs: Sequence[Node], mapped: Axes, *, axes: Shape, shifts: tup
     return roll(x, axes=tuple([a + 1 for a in axes]), shifts=shifts), 0
 
 
-roll = Op("roll", LIBRARY, roll_abstract, lambda xp, x, *, axes, shifts: xp.roll(x, shifts, axes), static=("axes",),
-          moving=("shifts",), batch=roll_batch,
-          transpose=lambda ct, x, *, axes, shifts: (roll(ct, axes=axes, shifts=tuple([-s for s in shifts])),))
+roll = Op(
+    "roll",
+    LIBRARY,
+    roll_abstract,
+    lambda xp, x, *, axes, shifts: xp.roll(x, shifts, axes),
+    static=("axes",),
+    moving=("shifts",),
+    batch=roll_batch,
+    transpose=lambda ct, x, *, axes, shifts: (roll(ct, axes=axes, shifts=tuple([-s for s in shifts])),),
+)
 roll.jvp = linear_jvp(roll)
 
 # Compositions of views and writes.
@@ -96,9 +109,9 @@ def pad(x: Node, widths: Sequence[tuple[int, int]], value: Any = 0) -> Node:
 
 def repeat(x: Node, count: int, axis: int) -> Node:
     """Each element `count` times in a row."""
-    shape = (*x.shape[:axis + 1], count, *x.shape[axis + 1:])
+    shape = (*x.shape[: axis + 1], count, *x.shape[axis + 1 :])
     wide = broadcast_to(expand_dims(x, axis + 1), shape=shape)
-    return reshape(wide, shape=(*x.shape[:axis], x.shape[axis] * count, *x.shape[axis + 1:]))
+    return reshape(wide, shape=(*x.shape[:axis], x.shape[axis] * count, *x.shape[axis + 1 :]))
 
 
 def tile(x: Node, counts: Shape) -> Node:

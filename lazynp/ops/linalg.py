@@ -1,7 +1,7 @@
 """Linear algebra on stacks of matrices, as numpy.linalg has it; derivatives as JAX's.
 
-Where a routine reads one triangle of its argument only (cholesky, eigh), so do the derivatives. `eig` is always complex:
-whether all eigenvalues are real is known only with the values.
+Where a routine reads one triangle of its argument only (cholesky, eigh), so do the derivatives. `eig` is always
+complex: whether all eigenvalues are real is known only with the values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,20 @@ from ..graph.node import Node
 from ..graph.op import LIBRARY, Op, Rule, results
 from .contraction import matmul
 from .creation import eye, tril, triu
-from .elementwise import add, conjugate, convert, divide, equal, imag, make_complex, multiply, negative, real, reciprocal, subtract
+from .elementwise import (
+    add,
+    conjugate,
+    convert,
+    divide,
+    equal,
+    imag,
+    make_complex,
+    multiply,
+    negative,
+    real,
+    reciprocal,
+    subtract,
+)
 from .family import front_batch
 from .joining import concatenate
 from .promotion import Shape, broadcast, complex_dtype, numpy_error
@@ -34,9 +47,16 @@ def result_dtypes(function: Callable[..., Any], *dtypes: np.dtype[Any]) -> tuple
     return tuple([x.dtype for x in out]) if isinstance(out, tuple) else (out.dtype,)
 
 
-def matrix_op(name: str, shapes: Callable[..., Sequence[Shape]], *, square: bool = True, static: Sequence[str] = (),
-              n_out: int = 1, jvp: Rule | None = None) -> Op:
-    """`numpy.linalg.<name>` of one stack of matrices. `shapes(m, n, **params)` are those of a single matrix's results."""
+def matrix_op(
+    name: str,
+    shapes: Callable[..., Sequence[Shape]],
+    *,
+    square: bool = True,
+    static: Sequence[str] = (),
+    n_out: int = 1,
+    jvp: Rule | None = None,
+) -> Op:
+    """`numpy.linalg.<name>` of one stack of matrices. `shapes(m, n, **params)`: those of one matrix's results."""
     function = getattr(np.linalg, name)
 
     def abstract(a: Aval, **params: Any) -> Any:
@@ -99,7 +119,9 @@ def solve_abstract(a: Aval, b: Aval) -> Aval:
     """`b` is a stack of matrices: `solve` makes one of a vector."""
     if a.ndim < 2 or a.shape[-1] != a.shape[-2] or b.ndim < 2 or b.shape[-2] != a.shape[-1]:
         raise numpy_error(np.linalg.solve, a, b)
-    return Aval((*broadcast(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), result_dtypes(np.linalg.solve, a.dtype, b.dtype)[0])
+    return Aval(
+        (*broadcast(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), result_dtypes(np.linalg.solve, a.dtype, b.dtype)[0]
+    )
 
 
 def solve_jvp(tangents: Tangents, out: Node, a: Node, b: Node) -> Node | None:
@@ -116,13 +138,22 @@ def solve_transpose(ct: Node, a: Node, b: Aval) -> tuple[None, Node]:
 
 def stacks_batch(op: Op) -> Rule:
     """Of an op on two stacks that broadcast."""
+
     def batch(inputs: Sequence[Node], axes: Axes, **params: Any) -> tuple[Node, int]:
         return op(*move_front(inputs, axes), **params), 0
+
     return batch
 
 
-solve_op = Op("solve", LIBRARY, solve_abstract, lambda xp, a, b: xp.linalg.solve(a, b), raises=True, jvp=solve_jvp,
-              transpose=solve_transpose)
+solve_op = Op(
+    "solve",
+    LIBRARY,
+    solve_abstract,
+    lambda xp, a, b: xp.linalg.solve(a, b),
+    raises=True,
+    jvp=solve_jvp,
+    transpose=solve_transpose,
+)
 solve_op.batch = stacks_batch(solve_op)
 
 
@@ -156,9 +187,16 @@ def triangular_transpose(ct: Node, a: Node, b: Aval, *, lower: bool, unit: bool)
     return None, sum_to(triangular_solve(swap_last(a), ct, lower=not lower, unit=unit), b.shape)
 
 
-triangular_solve = Op("triangular_solve", LIBRARY, triangular_abstract,
-                      lambda xp, a, b, *, lower, unit: xp.triangular_solve(a, b, lower, unit), static=("lower", "unit"),
-                      raises=True, jvp=triangular_jvp, transpose=triangular_transpose)
+triangular_solve = Op(
+    "triangular_solve",
+    LIBRARY,
+    triangular_abstract,
+    lambda xp, a, b, *, lower, unit: xp.triangular_solve(a, b, lower, unit),
+    static=("lower", "unit"),
+    raises=True,
+    jvp=triangular_jvp,
+    transpose=triangular_transpose,
+)
 """x with a x = b, of which a the one triangle is read; `unit`: its diagonal is taken for ones."""
 triangular_solve.batch = stacks_batch(triangular_solve)
 
@@ -202,8 +240,16 @@ def pinv_jvp(tangents: Tangents, out: Node, a: Node, *, hermitian: bool, rcond: 
     return add(negative(matmul(matmul(out, tangents[0]), out)), add(left, right))
 
 
-pinv_op = Op("pinv", LIBRARY, pinv_abstract, lambda xp, a, *, hermitian, rcond: xp.linalg.pinv(a, rcond, hermitian),
-             static=("hermitian",), moving=("rcond",), raises=True, jvp=pinv_jvp)
+pinv_op = Op(
+    "pinv",
+    LIBRARY,
+    pinv_abstract,
+    lambda xp, a, *, hermitian, rcond: xp.linalg.pinv(a, rcond, hermitian),
+    static=("hermitian",),
+    moving=("rcond",),
+    raises=True,
+    jvp=pinv_jvp,
+)
 pinv_op.batch = front_batch(pinv_op)
 
 
@@ -303,7 +349,7 @@ def off_diagonal(differences: Node) -> Node:
     return subtract(reciprocal(add(differences, one)), one)
 
 
-def eigh_jvp(tangents: Tangents, out: Node, a: Node, *, UPLO: str) -> tuple[Node, Node] | None:
+def eigh_jvp(tangents: Tangents, out: Node, a: Node, *, UPLO: str) -> Any:
     """Giles, An extended collection of matrix derivative results (2008), section 3.1."""
     if tangents[0] is None:
         return None
@@ -332,7 +378,7 @@ def eig_lower(xp: Any, a: Any) -> tuple[Any, Any]:
     return xp.as_complex(w), xp.as_complex(v)
 
 
-def eig_jvp(tangents: Tangents, out: Node, a: Node) -> tuple[Node, Node] | None:
+def eig_jvp(tangents: Tangents, out: Node, a: Node) -> Any:
     """Eigenvectors keep their norm and their phase (Boeddeker et al., arXiv:1701.00392, 4.60 and 4.63)."""
     if tangents[0] is None:
         return None
@@ -345,8 +391,14 @@ def eig_jvp(tangents: Tangents, out: Node, a: Node) -> tuple[Node, Node] | None:
 
 eig = Op("eig", LIBRARY, eig_abstract, eig_lower, n_out=2, raises=True, jvp=eig_jvp)
 eig.batch = front_batch(eig)
-eigvals = Op("eigvals", LIBRARY, lambda a: eig_abstract(a)[0], lambda xp, a: xp.as_complex(xp.linalg.eigvals(a)), raises=True,
-             jvp=lambda tangents, out, a: None if tangents[0] is None else eig_jvp(tangents, eig(a), a)[0])
+eigvals = Op(
+    "eigvals",
+    LIBRARY,
+    lambda a: eig_abstract(a)[0],
+    lambda xp, a: xp.as_complex(xp.linalg.eigvals(a)),
+    raises=True,
+    jvp=lambda tangents, out, a: None if tangents[0] is None else eig_jvp(tangents, eig(a), a)[0],
+)
 eigvals.batch = front_batch(eigvals)
 
 

@@ -13,8 +13,14 @@ from ..graph.aval import Aval
 Shape = tuple[int, ...]
 PYTHON_SCALARS = {"b": bool, "i": int, "f": float, "c": complex}
 EXTENSION_FLOATS = frozenset({"bfloat16"})
-REAL_OF = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
-COMPLEX_OF = {np.dtype(np.float32): np.dtype(np.complex64), np.dtype(np.float64): np.dtype(np.complex128)}
+REAL_OF: dict[np.dtype[Any], np.dtype[Any]] = {
+    np.dtype(np.complex64): np.dtype(np.float32),
+    np.dtype(np.complex128): np.dtype(np.float64),
+}
+COMPLEX_OF: dict[np.dtype[Any], np.dtype[Any]] = {
+    np.dtype(np.float32): np.dtype(np.complex64),
+    np.dtype(np.float64): np.dtype(np.complex128),
+}
 
 
 def broadcast(*shapes: Shape) -> Shape:
@@ -49,7 +55,8 @@ def loop_dtypes(ufunc: np.ufunc, operands: tuple[Any, ...]) -> tuple[np.dtype[An
 @functools.lru_cache(4096)
 def reduced_dtype(ufunc: np.ufunc, method: str, dtype: np.dtype[Any], out: np.dtype[Any] | None) -> np.dtype[Any]:
     """The result dtype of `ufunc.reduce` or `ufunc.accumulate`. Raises NumPy's TypeError."""
-    return getattr(ufunc, method)(np.ones(1, dtype), dtype=out).dtype
+    result: np.dtype[Any] = getattr(ufunc, method)(np.ones(1, dtype), dtype=out).dtype
+    return result
 
 
 def is_inexact(dtype: np.dtype[Any]) -> bool:
@@ -59,12 +66,12 @@ def is_inexact(dtype: np.dtype[Any]) -> bool:
 
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of the parts of a complex one; any other as it is."""
-    return REAL_OF.get(dtype, dtype)
+    return REAL_OF.get(dtype) or dtype
 
 
 def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The complex dtype that holds this one."""
-    return dtype if dtype.kind == "c" else COMPLEX_OF.get(dtype, np.dtype(np.complex128))
+    return dtype if dtype.kind == "c" else COMPLEX_OF.get(dtype) or np.dtype(np.complex128)
 
 
 def numpy_error(function: Callable[..., Any], *avals: Aval, **params: Any) -> Exception:

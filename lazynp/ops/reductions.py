@@ -15,8 +15,22 @@ from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import LIBRARY, Op, Rule
 from .elementwise import (
-    add, convert, divide, equal, exp, exp2, finite_difference, hypot_share, imag, multiply, real, sqrt, square, subtract,
-    ufuncs, where,
+    add,
+    convert,
+    divide,
+    equal,
+    exp,
+    exp2,
+    finite_difference,
+    hypot_share,
+    imag,
+    multiply,
+    real,
+    sqrt,
+    square,
+    subtract,
+    ufuncs,
+    where,
 )
 from .family import axis_batch, reduce_op
 from .joining import concatenate, flip, span
@@ -25,7 +39,9 @@ from .scans import multiply_accumulate
 from .shape import add_reduce, broadcast_to, expand_reduced, reduced_shape, reshape, transpose, zeros_of
 
 
-def extremum_jvp(tangents: Sequence[Node | None], out: Node, x: Node, *, axes: Shape, keepdims: bool, dtype: Any) -> Node | None:
+def extremum_jvp(
+    tangents: Sequence[Node | None], out: Node, x: Node, *, axes: Shape, keepdims: bool, dtype: Any
+) -> Node | None:
     """The tangents of the extreme elements; where there are several, their mean."""
     t = tangents[0]
     if t is None:
@@ -36,7 +52,9 @@ def extremum_jvp(tangents: Sequence[Node | None], out: Node, x: Node, *, axes: S
     return divide(add_reduce(chosen, axes=axes, keepdims=keepdims, dtype=None), count)
 
 
-def product_jvp(tangents: Sequence[Node | None], out: Node, x: Node, *, axes: Shape, keepdims: bool, dtype: Any) -> Node | None:
+def product_jvp(
+    tangents: Sequence[Node | None], out: Node, x: Node, *, axes: Shape, keepdims: bool, dtype: Any
+) -> Node | None:
     """Each element's tangent times the product of the elements before and after it: right where some are zero."""
     t = tangents[0]
     if t is None:
@@ -51,7 +69,9 @@ def product_jvp(tangents: Sequence[Node | None], out: Node, x: Node, *, axes: Sh
 def last_flat(x: Node, axes: Shape) -> Node:
     """These axes as one, the last."""
     kept = [a for a in range(x.ndim) if a not in axes]
-    return reshape(transpose(x, axes=(*kept, *axes)), shape=(*[x.shape[a] for a in kept], math.prod(x.shape[a] for a in axes)))
+    return reshape(
+        transpose(x, axes=(*kept, *axes)), shape=(*[x.shape[a] for a in kept], math.prod(x.shape[a] for a in axes))
+    )
 
 
 def products_before(x: Node, axis: int) -> Node:
@@ -64,16 +84,24 @@ def products_before(x: Node, axis: int) -> Node:
 
 def weighted_jvp(weight: Rule) -> Rule:
     """The sum of the tangents, each scaled by `weight(g, out, x)`."""
-    def jvp(tangents: Sequence[Node | None], out: Node, x: Node, *, axes: Shape, keepdims: bool, dtype: Any) -> Node | None:
+
+    def jvp(
+        tangents: Sequence[Node | None], out: Node, x: Node, *, axes: Shape, keepdims: bool, dtype: Any
+    ) -> Node | None:
         if tangents[0] is None:
             return None
         along = weight(tangents[0], expand_reduced(out, x.shape, axes, keepdims), x)
         return add_reduce(along, axes=axes, keepdims=keepdims, dtype=None)
+
     return jvp
 
 
 JVPS: dict[str, Rule] = {
-    "multiply": product_jvp, "maximum": extremum_jvp, "minimum": extremum_jvp, "fmax": extremum_jvp, "fmin": extremum_jvp,
+    "multiply": product_jvp,
+    "maximum": extremum_jvp,
+    "minimum": extremum_jvp,
+    "fmax": extremum_jvp,
+    "fmin": extremum_jvp,
     "logaddexp": weighted_jvp(lambda g, out, x: multiply(g, exp(finite_difference(x, out)))),
     "logaddexp2": weighted_jvp(lambda g, out, x: multiply(g, exp2(finite_difference(x, out)))),
     "hypot": weighted_jvp(hypot_share),
@@ -86,8 +114,15 @@ multiply_reduce, maximum_reduce, minimum_reduce = (reductions[n] for n in ("mult
 logical_and_reduce, logical_or_reduce = reductions["logical_and"], reductions["logical_or"]
 
 
-def reduce(name: str, x: Node, axes: Shape | None = None, keepdims: bool = False, dtype: Any = None,
-           initial: Any = None, where_: Node | None = None) -> Node:
+def reduce(
+    name: str,
+    x: Node,
+    axes: Shape | None = None,
+    keepdims: bool = False,
+    dtype: Any = None,
+    initial: Any = None,
+    where_: Node | None = None,
+) -> Node:
     """`ufunc.reduce` with NumPy's `initial` and `where`; axes None is all of them.
 
     Raises: ValueError, NumPy's, where `where_` is given and neither `initial` nor an identity of the ufunc says what an
@@ -99,8 +134,11 @@ def reduce(name: str, x: Node, axes: Shape | None = None, keepdims: bool = False
         fill = initial if ufunc.identity is None else ufunc.identity
         if fill is None:
             raise numpy_error(ufunc.reduce, x.aval, axis=axes, where=np.zeros((), bool))
-        x = convert(x, np.dtype(dtype) if dtype is not None else reduced_dtype(ufunc, "reduce", x.dtype, None)) \
-            if name in ("add", "multiply") else x
+        x = (
+            convert(x, np.dtype(dtype) if dtype is not None else reduced_dtype(ufunc, "reduce", x.dtype, None))
+            if name in ("add", "multiply")
+            else x
+        )
         identity = fill if isinstance(fill, Node) else Node.of_scalar(np.asarray(fill).astype(x.dtype)[()])
         x = where(where_, x, convert(identity, x.dtype))
     if initial is not None and any(x.shape[a] == 0 for a in axes) and ufunc.identity is None:
@@ -129,8 +167,14 @@ def mean(x: Node, axes: Shape, keepdims: bool = False, dtype: np.dtype[Any] | No
     return convert(out, x.dtype) if half else out
 
 
-def var(x: Node, axes: Shape, keepdims: bool = False, dtype: np.dtype[Any] | None = None, ddof: float = 0,
-        mean: Node | None = None) -> Node:
+def var(
+    x: Node,
+    axes: Shape,
+    keepdims: bool = False,
+    dtype: np.dtype[Any] | None = None,
+    ddof: float = 0,
+    mean: Node | None = None,
+) -> Node:
     """numpy.var, by NumPy's own algorithm (`numpy._core._methods._var`); `mean` keeps the reduced axes."""
     if dtype is None and x.dtype.kind in "iub":
         dtype = np.dtype(np.float64)
@@ -143,8 +187,14 @@ def var(x: Node, axes: Shape, keepdims: bool = False, dtype: np.dtype[Any] | Non
     return divided(total, np.maximum(count - ddof, 0))
 
 
-def std(x: Node, axes: Shape, keepdims: bool = False, dtype: np.dtype[Any] | None = None, ddof: float = 0,
-        mean: Node | None = None) -> Node:
+def std(
+    x: Node,
+    axes: Shape,
+    keepdims: bool = False,
+    dtype: np.dtype[Any] | None = None,
+    ddof: float = 0,
+    mean: Node | None = None,
+) -> Node:
     """numpy.std."""
     out = var(x, axes, keepdims, dtype, ddof, mean)
     return convert(sqrt(out), out.dtype)
@@ -154,7 +204,7 @@ def arg_op(name: str) -> Op:
     function = getattr(np, name)
 
     def abstract(x: Aval, *, axis: int, keepdims: bool) -> Aval:
-        if x.shape[axis] == 0 and 0 not in x.shape[:axis] + x.shape[axis + 1:]:
+        if x.shape[axis] == 0 and 0 not in x.shape[:axis] + x.shape[axis + 1 :]:
             raise numpy_error(function, x, axis=axis)
         return Aval(reduced_shape(x.shape, (axis,), keepdims), np.dtype(np.intp))
 

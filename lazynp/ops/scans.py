@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,6 +29,8 @@ def doubling_jvp(op: Op) -> Rule:
 
     Hillis and Steele, Data parallel algorithms, CACM 29 (1986). No division, so that zeros are no special case.
     """
+    first, second = cast(Sequence[Rule], op.partials)
+
     def jvp(tangents: Sequence[Node | None], out: Node, x: Node, *, axis: int, dtype: Any) -> Node | None:
         t = tangents[0]
         if t is None:
@@ -36,13 +38,19 @@ def doubling_jvp(op: Op) -> Rule:
         n, distance = x.shape[axis], 1
         while distance < n:
             rest = n - distance
-            a, b, ta, tb = span(x, axis, 0, rest), span(x, axis, distance, rest), span(t, axis, 0, rest), span(t, axis, distance, rest)
+            a, b, ta, tb = (
+                span(x, axis, 0, rest),
+                span(x, axis, distance, rest),
+                span(t, axis, 0, rest),
+                span(t, axis, distance, rest),
+            )
             joined = op(a, b)
-            along = add(op.partials[0](ta, joined, a, b), op.partials[1](tb, joined, a, b))
+            along = add(first(ta, joined, a, b), second(tb, joined, a, b))
             x = concatenate(span(x, axis, 0, distance), joined, axis=axis)
             t = concatenate(span(t, axis, 0, distance), along, axis=axis)
             distance *= 2
         return t
+
     return jvp
 
 

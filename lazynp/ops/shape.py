@@ -1,6 +1,7 @@
 """Views, writes and the sum that undoes a broadcast: slice, transpose, reshape, broadcast_to, set, add.reduce.
 
-A basic index is normalized to a *key*: for each axis of the input an int, or `(start, count, step)`; None makes a new axis.
+A basic index is normalized to a *key*: for each axis of the input an int, or `(start, count, step)`; None makes a new
+axis.
 Keys, shapes and sizes are moving parameters: a loop whose bounds move keeps its structure.
 """
 
@@ -17,13 +18,15 @@ from ..graph.op import REDUCE, SET, VIEW, Op, Rule
 from .promotion import Shape, numpy_error, reduced_dtype
 
 Key = tuple[Any, ...]
-Axes = Sequence[int | None]
+Axes = Sequence[Any]  # of each input the mapped axis, or None
 
 
 def linear_jvp(op: Op) -> Rule:
     """The derivative of an op that is linear in its first input: the op itself."""
+
     def jvp(tangents: Sequence[Node | None], out: Node, x: Node, *rest: Node, **params: Any) -> Node | None:
         return None if tangents[0] is None else op(tangents[0], *rest, **params)
+
     return jvp
 
 
@@ -62,8 +65,15 @@ def slice_batch(inputs: Sequence[Node], axes: Axes, *, key: Key) -> tuple[Node, 
     return slice_(x, key=((0, x.shape[0], 1), *key)), 0
 
 
-slice_ = Op("slice", VIEW, slice_abstract, lambda xp, x, *, key: x[as_index(key)], moving=("key",),
-            transpose=slice_transpose, batch=slice_batch)
+slice_ = Op(
+    "slice",
+    VIEW,
+    slice_abstract,
+    lambda xp, x, *, key: x[as_index(key)],
+    moving=("key",),
+    transpose=slice_transpose,
+    batch=slice_batch,
+)
 slice_.jvp = linear_jvp(slice_)
 
 
@@ -80,8 +90,15 @@ def transpose_batch(inputs: Sequence[Node], mapped: Axes, *, axes: Shape) -> tup
     return transpose(x, axes=(a, *shifted(axes, a))), 0
 
 
-transpose = Op("transpose", VIEW, transpose_abstract, lambda xp, x, *, axes: xp.transpose(x, axes), static=("axes",),
-               transpose=transpose_transpose, batch=transpose_batch)
+transpose = Op(
+    "transpose",
+    VIEW,
+    transpose_abstract,
+    lambda xp, x, *, axes: xp.transpose(x, axes),
+    static=("axes",),
+    transpose=transpose_transpose,
+    batch=transpose_batch,
+)
 transpose.jvp = linear_jvp(transpose)
 
 
@@ -95,8 +112,15 @@ def reshape_batch(inputs: Sequence[Node], axes: Axes, *, shape: Shape) -> tuple[
     return reshape(x, shape=(x.shape[0], *shape)), 0
 
 
-reshape = Op("reshape", VIEW, reshape_abstract, lambda xp, x, *, shape: xp.reshape(x, shape), moving=("shape",),
-             transpose=lambda ct, x, *, shape: (reshape(ct, shape=x.shape),), batch=reshape_batch)
+reshape = Op(
+    "reshape",
+    VIEW,
+    reshape_abstract,
+    lambda xp, x, *, shape: xp.reshape(x, shape),
+    moving=("shape",),
+    transpose=lambda ct, x, *, shape: (reshape(ct, shape=x.shape),),
+    batch=reshape_batch,
+)
 reshape.jvp = linear_jvp(reshape)
 
 
@@ -110,8 +134,15 @@ def broadcast_batch(inputs: Sequence[Node], axes: Axes, *, shape: Shape) -> tupl
     return broadcast_to(x, shape=(x.shape[0], *shape)), 0
 
 
-broadcast_to = Op("broadcast_to", VIEW, broadcast_abstract, lambda xp, x, *, shape: xp.broadcast_to(x, shape),
-                  moving=("shape",), transpose=lambda ct, x, *, shape: (sum_to(ct, x.shape),), batch=broadcast_batch)
+broadcast_to = Op(
+    "broadcast_to",
+    VIEW,
+    broadcast_abstract,
+    lambda xp, x, *, shape: xp.broadcast_to(x, shape),
+    moving=("shape",),
+    transpose=lambda ct, x, *, shape: (sum_to(ct, x.shape),),
+    batch=broadcast_batch,
+)
 broadcast_to.jvp = linear_jvp(broadcast_to)
 
 
@@ -132,8 +163,10 @@ def set_jvp(tangents: Sequence[Node | None], out: Node, base: Node, value: Node,
 
 def set_transpose(ct: Node, base: Any, value: Any, *, key: Key) -> tuple[Node | None, Node | None]:
     zero = np.zeros((), ct.dtype)[()]
-    return (set_(ct, zero, key=key) if type(base) is Aval else None,
-            sum_to(slice_(ct, key=key), value.shape) if type(value) is Aval else None)
+    return (
+        set_(ct, zero, key=key) if type(base) is Aval else None,
+        sum_to(slice_(ct, key=key), value.shape) if type(value) is Aval else None,
+    )
 
 
 def set_batch(inputs: Sequence[Node], axes: Axes, *, key: Key) -> tuple[Node, int]:
@@ -165,6 +198,7 @@ def reduce_abstract(name: str) -> Rule:
         if empty or (len(axes) > 1 and ufunc.identity is None and name not in REORDERABLE):
             raise numpy_error(ufunc.reduce, x, axis=axes, dtype=dtype)
         return Aval(reduced_shape(x.shape, axes, keepdims), out)
+
     return abstract
 
 
@@ -177,11 +211,13 @@ def reduce_lower(name: str) -> Rule:
 
 def reduce_batch(op: Op) -> Rule:
     """The mapped axis stays where it is."""
+
     def batch(inputs: Sequence[Node], mapped: Axes, *, axes: Shape, keepdims: bool, dtype: Any) -> tuple[Node, int]:
         (x,), (b,) = inputs, mapped
         around = shifted(axes, b)
         out = op(x, axes=around, keepdims=keepdims, dtype=dtype)
         return out, b if keepdims else b - sum(a < b for a in around)
+
     return batch
 
 
@@ -194,8 +230,14 @@ def sum_transpose(ct: Node, x: Aval, *, axes: Shape, keepdims: bool, dtype: Any)
     return (broadcast_to(expand_reduced(ct, x.shape, axes, keepdims), shape=x.shape),)
 
 
-add_reduce = Op("add.reduce", REDUCE, reduce_abstract("add"), reduce_lower("add"), static=("axes", "keepdims", "dtype"),
-                transpose=sum_transpose)
+add_reduce = Op(
+    "add.reduce",
+    REDUCE,
+    reduce_abstract("add"),
+    reduce_lower("add"),
+    static=("axes", "keepdims", "dtype"),
+    transpose=sum_transpose,
+)
 add_reduce.jvp = linear_jvp(add_reduce)
 add_reduce.batch = reduce_batch(add_reduce)
 

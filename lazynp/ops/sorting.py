@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -24,11 +23,22 @@ def sort_jvp(tangents: Sequence[Node | None], out: Node, x: Node, *, axis: int, 
     return None if t is None else take_along_axis(t, argsort(x, axis=axis, kind="stable"), axis)
 
 
-sort = Op("sort", LIBRARY, lambda x, *, axis, kind: Aval(x.shape, x.dtype),
-          lambda xp, x, *, axis, kind: xp.sort(x, axis=axis, kind=kind), static=("axis", "kind"), jvp=sort_jvp)
+sort = Op(
+    "sort",
+    LIBRARY,
+    lambda x, *, axis, kind: Aval(x.shape, x.dtype),
+    lambda xp, x, *, axis, kind: xp.sort(x, axis=axis, kind=kind),
+    static=("axis", "kind"),
+    jvp=sort_jvp,
+)
 sort.batch = axis_batch(sort)
-argsort = Op("argsort", LIBRARY, lambda x, *, axis, kind: Aval(x.shape, INTP),
-             lambda xp, x, *, axis, kind: xp.argsort(x, axis=axis, kind=kind), static=("axis", "kind"))
+argsort = Op(
+    "argsort",
+    LIBRARY,
+    lambda x, *, axis, kind: Aval(x.shape, INTP),
+    lambda xp, x, *, axis, kind: xp.argsort(x, axis=axis, kind=kind),
+    static=("axis", "kind"),
+)
 argsort.batch = axis_batch(argsort)
 
 
@@ -48,16 +58,31 @@ def argpartition_abstract(x: Aval, *, axis: int, kth: tuple[int, ...]) -> Aval:
     return Aval(x.shape, INTP)
 
 
-def partition_jvp(tangents: Sequence[Node | None], out: Node, x: Node, *, axis: int, kth: tuple[int, ...]) -> Node | None:
+def partition_jvp(
+    tangents: Sequence[Node | None], out: Node, x: Node, *, axis: int, kth: tuple[int, ...]
+) -> Node | None:
     t = tangents[0]
     return None if t is None else take_along_axis(t, argpartition(x, axis=axis, kth=kth), axis)
 
 
-partition = Op("partition", LIBRARY, partition_abstract, lambda xp, x, *, axis, kth: xp.partition(x, kth, axis=axis),
-               static=("axis",), moving=("kth",), jvp=partition_jvp)
+partition = Op(
+    "partition",
+    LIBRARY,
+    partition_abstract,
+    lambda xp, x, *, axis, kth: xp.partition(x, kth, axis=axis),
+    static=("axis",),
+    moving=("kth",),
+    jvp=partition_jvp,
+)
 partition.batch = axis_batch(partition)
-argpartition = Op("argpartition", LIBRARY, argpartition_abstract,
-                  lambda xp, x, *, axis, kth: xp.argpartition(x, kth, axis=axis), static=("axis",), moving=("kth",))
+argpartition = Op(
+    "argpartition",
+    LIBRARY,
+    argpartition_abstract,
+    lambda xp, x, *, axis, kth: xp.argpartition(x, kth, axis=axis),
+    static=("axis",),
+    moving=("kth",),
+)
 argpartition.batch = axis_batch(argpartition)
 
 
@@ -75,9 +100,14 @@ def searchsorted_batch(inputs: Sequence[Node], axes: Axes, *, side: str, stack: 
     return searchsorted(a, v, side=side, stack=stack + 1), 0
 
 
-searchsorted = Op("searchsorted", LIBRARY, searchsorted_abstract,
-                  lambda xp, a, v, *, side, stack: xp.searchsorted_stack(a, v, side, stack), static=("side", "stack"),
-                  batch=searchsorted_batch)
+searchsorted = Op(
+    "searchsorted",
+    LIBRARY,
+    searchsorted_abstract,
+    lambda xp, a, v, *, side, stack: xp.searchsorted_stack(a, v, side, stack),
+    static=("side", "stack"),
+    batch=searchsorted_batch,
+)
 
 
 def lexsort(keys: Sequence[Node], axis: int) -> Node:

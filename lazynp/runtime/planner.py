@@ -15,6 +15,8 @@ import signal
 import threading
 from typing import Any
 
+import numpy as np
+
 from ..graph.op import LIBRARY, MAP, REDUCE, SET, VIEW
 from . import steps as S
 from .steps import SCALARS
@@ -67,7 +69,7 @@ class Plan:
             if type(value) is S.Failure:
                 node.error = value.error
             elif node.buffer is None:
-                node.buffer = value
+                node.buffer = value if type(value) is tuple or value.flags.c_contiguous else np.ascontiguousarray(value)
 
 
 class Planner:

@@ -17,7 +17,7 @@ from ..graph.node import Node
 from ..graph.op import MAP, VIEW, current
 from .profile import profile
 from .segment import Segment, run_segment
-from .storage import held
+from .storage import Storage, held
 
 LEAF = -2
 CODES_KEPT = 1 << 16
@@ -33,7 +33,6 @@ class Recorder:
         self.signatures: list[int] = []
         self.count = 0  # nodes recorded so far
         self.first = 0  # index of the first pending one
-        self.bytes = 0
         self.due = 0  # so many pending nodes run at the next settling: a loop was left
         self.codes: dict[Any, int] = {}
         self.codes_made = 0
@@ -52,15 +51,16 @@ class Recorder:
             index = node.index = self.count
             self.count = index + 1
             first = self.first
-            back = [index - a.index if a.index >= first else (LEAF if a.value is None else type(a.value)) for a in node.inputs]
-            what = (node.op, node.static, len(node.shape), node.dtype, *back)
+            what = (node.op, node.static, node.sort,
+                    *[index - a.index if a.index >= first else (LEAF if a.value is None else type(a.value)) for a in node.inputs])
             signature = self.codes.get(what)
             if signature is None:
                 signature = self.new_code(what)
             node.signature = signature
-            i = len(self.nodes)
+            signatures = self.signatures
+            i = len(signatures)
             self.nodes.append(node)
-            self.signatures.append(signature)
+            signatures.append(signature)
             period = self.period
             if period:
                 if signature != period[self.phase % len(period)]:
@@ -111,7 +111,7 @@ class Recorder:
                 if self.phase >= period * self.times:
                     self.phase -= period * self.times
                     self.run(len(self.nodes) - period)
-            elif len(self.nodes) >= config.pending_nodes:
+            elif len(self.nodes) >= config.pending_nodes or Storage.captured >= config.pending_bytes:
                 self.run(self.cut())
                 self.search()
 
@@ -147,7 +147,7 @@ class Recorder:
             return
         todo, later = self.nodes[:n], self.nodes[n:]
         del self.nodes[:n], self.signatures[:n]
-        self.due = 0
+        self.due = Storage.captured = 0
         self.first = todo[-1].index + 1
         self.last_seen = {}
         self.candidate = self.matched = 0

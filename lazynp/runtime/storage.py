@@ -39,6 +39,7 @@ class Storage:
     """
 
     __slots__ = ("buf", "free", "node", "reads", "rare", "__weakref__")
+    captured = 0  # bytes of the buffers that pending nodes hold
 
     def __init__(self, buf: Any = None) -> None:
         self.buf, self.free, self.rare = buf, True, None
@@ -67,6 +68,7 @@ class Storage:
             if self.rare is not None and self.rare.shared:
                 buf = buf.copy()
                 return leaf(buf.shape, buf.dtype, buf)
+            Storage.captured += buf.nbytes
             node = self.node = leaf(buf.shape, buf.dtype, buf)
         self.free = False
         return node

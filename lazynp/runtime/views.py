@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..graph.node import Node
+from ..graph.op import make
 from ..ops.shape import Key, as_index, key_shape, reshape, set_, slice_, transpose
 
 INDEX, TRANSPOSE, RESHAPE = "i", "t", "r"
@@ -67,10 +68,10 @@ def prefix_shape(kind: str, param: Any, shape: tuple[int, ...]) -> tuple[int, ..
 
 def forward(kind: str, param: Any, node: Node) -> Node:
     if kind == INDEX:
-        return slice_(node, key=param)
+        return make(slice_, (node,), (), (param,))
     if kind == TRANSPOSE:
-        return transpose(node, axes=param)
-    return reshape(node, shape=param)
+        return make(transpose, (node,), (param,))
+    return make(reshape, (node,), (), (param,))
 
 
 def back(kind: str, param: Any, shape: tuple[int, ...], node: Node) -> Node:

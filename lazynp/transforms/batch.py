@@ -8,8 +8,9 @@ from ..graph.node import Node
 from ..graph.walk import dependents
 
 
-def batch(outputs: Sequence[Node], inputs: Sequence[Node], batched: Sequence[Node],
-          axes: Sequence[int | None]) -> list[tuple[Node, int | None]]:
+def batch(
+    outputs: Sequence[Node], inputs: Sequence[Node], batched: Sequence[Node], axes: Sequence[int | None]
+) -> list[tuple[Node, int | None]]:
     """Each output for the whole batch, and its mapped axis (None where it does not depend on the batch).
 
     `inputs` are the leaves that the graph was recorded from, of one example's shape; `batched` are the nodes that take

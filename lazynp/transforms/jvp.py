@@ -18,7 +18,7 @@ Tangent = Any  # a node; None for zero; for an op of several results a tuple of 
 
 
 def jvp(outputs: Sequence[Node], inputs: Sequence[Node], tangents: Sequence[Node | None]) -> list[Node | None]:
-    """The outputs' tangents (None: zero) for tangents of the inputs, which are leaves that the graph was recorded from."""
+    """The outputs' tangents (None: zero) for tangents of the inputs, the leaves that the graph was recorded from."""
     found: dict[Node, Tangent] = {n: t for n, t in zip(inputs, tangents) if t is not None}
     for node in dependents(outputs, list(found)):
         along = node_jvp(node, [found.get(i) for i in node.inputs])

@@ -21,7 +21,7 @@ from .crew import crew
 from .namespace import xp
 
 CLIP = np._core.umath.clip  # type: ignore[attr-defined]
-BLOCK = 32768  # elements
+BLOCK_BYTES = 1 << 18  # of the widest value
 PARALLEL = 1 << 20  # elements times instructions below which one thread is faster: waking another costs some 100 us
 Run = Callable[..., Any]
 local = threading.local()
@@ -54,12 +54,19 @@ def convert(x: Any, out: np.ndarray) -> None:
 
 
 def select(condition: Any, a: Any, b: Any, out: np.ndarray) -> None:
-    if out is a:
+    """out may be the memory of an operand."""
+    if overlaps(a, out):
         np.copyto(out, b, where=np.logical_not(condition))
         return
-    if out is not b:
+    if overlaps(condition, out):
+        condition = condition.copy()
+    if not overlaps(b, out):
         np.copyto(out, b)
     np.copyto(out, a, where=condition)
+
+
+def overlaps(x: Any, out: np.ndarray) -> bool:
+    return type(x) is np.ndarray and np.may_share_memory(x, out)
 
 
 class Program:
@@ -75,6 +82,7 @@ class Program:
         self.scratch: dict[int, int] = {}
         self.n_scratch = self.assign(set(spec.outputs) - set(self.reductions))
         self.widest = max([d.itemsize for d in self.dtypes], default=1)
+        self.elements = BLOCK_BYTES // self.widest
         self.instructions = [(run, len(i.args), (*i.args, 0, 0)[:3], i.args, self.first + k)
                              for k, (i, run) in enumerate(zip(spec.body, self.runners))]
 
@@ -126,7 +134,7 @@ class Program:
 
     def block_axis_kept(self, shape: tuple[int, ...]) -> bool:
         """Whether every reduction can be done inside blocks: none is over axis 0, and rows are not split."""
-        return all(0 not in i.params[1] for i in self.reductions.values()) and math.prod(shape[1:]) <= 4 * BLOCK
+        return all(0 not in i.params[1] for i in self.reductions.values()) and math.prod(shape[1:]) <= 4 * self.elements
 
     def blocks(self, ins: Sequence[Any], scalars: Sequence[Any], stored: dict[int, Any], shape: tuple[int, ...], threads: int) -> None:
         ndim = len(shape)
@@ -135,7 +143,7 @@ class Program:
             shape, ndim = (math.prod(shape),), 1
             operands = [x.reshape(shape) for x in operands]
             stored = {v: t.reshape(shape) for v, t in stored.items()}
-        tasks = iter(tiles(shape, bool(self.reductions)))
+        tasks = iter(tiles(shape, bool(self.reductions), self.elements))
         lock = threading.Lock()
         errors: list[BaseException] = []
 
@@ -157,7 +165,7 @@ class Program:
             except BaseException as error:
                 errors.append(error)
         n = math.prod(shape)
-        crew.run(work, threads if n > BLOCK and n * len(self.spec.body) > PARALLEL else 1)
+        crew.run(work, threads if n > self.elements and n * len(self.spec.body) > PARALLEL else 1)
         if errors:
             raise errors[0]
 
@@ -207,7 +215,7 @@ class Program:
         kept = getattr(local, "scratch", None)
         if kept is None:
             kept = local.scratch = []
-        need = max(n, BLOCK) * self.widest
+        need = max(n, self.elements) * self.widest
         while len(kept) < self.n_scratch:
             kept.append(np.empty(need, np.uint8))
         for i in range(self.n_scratch):
@@ -231,10 +239,10 @@ def same_dense(x: np.ndarray, shape: tuple[int, ...]) -> bool:
     return x.shape == shape and x.flags.c_contiguous
 
 
-def tiles(shape: tuple[int, ...], rows_only: bool) -> Any:
+def tiles(shape: tuple[int, ...], rows_only: bool, elements: int) -> Any:
     """Blocks as indices: ints on outer axes, a slice on one, whole slices on the inner ones."""
     axis, inner = len(shape) - 1, 1
-    while axis > 0 and inner * shape[axis] <= BLOCK:
+    while axis > 0 and inner * shape[axis] <= elements:
         inner *= shape[axis]
         axis -= 1
     if rows_only:
@@ -242,7 +250,7 @@ def tiles(shape: tuple[int, ...], rows_only: bool) -> Any:
     if not shape:
         yield ()
         return
-    step = max(1, BLOCK // max(inner, 1))
+    step = max(1, elements // max(inner, 1))
     rest = tuple([slice(0, n) for n in shape[axis + 1:]])
     for outer in itertools.product(*[range(n) for n in shape[:axis]]):
         for start in range(0, shape[axis], step):

@@ -1,4 +1,4 @@
-"""The oracle: a graph's value by each op's lowering with NumPy, one node after the other. For tests, and as the reference."""
+"""The oracle: a graph's value by each op's lowering with NumPy, node by node. The reference of the tests."""
 
 from __future__ import annotations
 

@@ -24,7 +24,9 @@ def make_complex(re: Array, im: Array) -> Array:
     """From both parts: no arithmetic, so that infinities and signed zeros stay what they are."""
     kinds = [x for x in (re, im) if isinstance(x, (np.ndarray, np.generic))]
     dtype = np.result_type(*[x.dtype for x in kinds] or [np.float64])
-    out = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), np.complex64 if dtype == np.float32 else np.complex128)
+    out = np.empty(
+        np.broadcast_shapes(np.shape(re), np.shape(im)), np.complex64 if dtype == np.float32 else np.complex128
+    )
     out.real, out.imag = re, im
     return out
 
@@ -44,7 +46,9 @@ def accumulate(name: str, x: Array, axis: int, dtype: Any) -> Array:
     return getattr(np, name).accumulate(x, axis=axis, dtype=dtype)
 
 
-def place(shape: tuple[int, ...], indices: Sequence[Array], axes: tuple[int, ...], at: int, bounds: str) -> tuple[Any, int, int, Any]:
+def place(
+    shape: tuple[int, ...], indices: Sequence[Array], axes: tuple[int, ...], at: int, bounds: str
+) -> tuple[Any, int, int, Any]:
     """NumPy's index, where its grammar puts the index dimensions, how many there are, and which places are inside."""
     inside: Any = None
     index: list[Any] = [slice(None)] * len(shape)
@@ -69,7 +73,7 @@ def moved(x: Array, source: int, to: int, count: int) -> Array:
     return np.moveaxis(x, range(source, source + count), range(to, to + count))
 
 
-def gather(x: Array, indices: Sequence[Array], axes: tuple[int, ...], at: int, bounds: str) -> Array:
+def gather(x: Array, indices: Sequence[Array], axes: tuple[int, ...], at: int, bounds: Any) -> Array:
     """x[indices] on these axes, the index dimensions at `at`."""
     if len(axes) == 1 and at == axes[0] and bounds != "zero":
         return np.take(x, indices[0], axis=at, mode=bounds)
@@ -85,7 +89,9 @@ def gather(x: Array, indices: Sequence[Array], axes: tuple[int, ...], at: int, b
     return out
 
 
-def scatter(base: Array, value: Array, indices: Sequence[Array], axes: tuple[int, ...], at: int, bounds: str, mode: str) -> Array:
+def scatter(
+    base: Array, value: Array, indices: Sequence[Array], axes: tuple[int, ...], at: int, bounds: str, mode: str
+) -> Array:
     """base with `value` combined into the places that gather would read."""
     out = np.array(base)
     common = np.broadcast_shapes(*[np.shape(i) for i in indices])
@@ -107,7 +113,7 @@ def scatter(base: Array, value: Array, indices: Sequence[Array], axes: tuple[int
     return out
 
 
-def searchsorted_stack(a: Array, v: Array, side: str, stack: int) -> Array:
+def searchsorted_stack(a: Array, v: Array, side: Any, stack: int) -> Array:
     """numpy.searchsorted for each member of the leading `stack` axes of both."""
     if stack == 0:
         return np.searchsorted(a, v, side=side)
@@ -135,6 +141,17 @@ def arange_n(start: Any, step: Any, n: int, dtype: np.dtype[Any]) -> Array:
     return out.astype(dtype, copy=False)
 
 
-OWN = (accumulate, arange_n, as_complex, astype, gather, make_complex, reduce, scatter, searchsorted_stack, triangular_solve)
+OWN = (
+    accumulate,
+    arange_n,
+    as_complex,
+    astype,
+    gather,
+    make_complex,
+    reduce,
+    scatter,
+    searchsorted_stack,
+    triangular_solve,
+)
 xp = types.SimpleNamespace(**{k: v for k, v in vars(np).items() if not k.startswith("_")})
 vars(xp).update({"linalg": np.linalg, "fft": np.fft, **{f.__name__: f for f in OWN}})
