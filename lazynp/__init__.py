@@ -1,16 +1,18 @@
-"""lazynp: NumPy's arrays, lazily evaluated, fused and compiled.
+"""lazynp: NumPy's arrays, evaluated when their value is needed, fused and compiled.
 
     import lazynp as np
 
-The names here are NumPy's: see its documentation. What is lazynp's own: `config`, `explain`, `profile`, `compile_wait`,
-`HostFallbackError`.
+The names here are NumPy's; see its documentation. lazynp's own: `config`, `explain`, `profile`, `compile_wait`, `report`,
+`HostFallbackError`, and `lazynp_version` (`__version__` is that of the NumPy whose API this is, since programs ask for it).
 """
 
-from __future__ import annotations
+from .numpy import rehost as _rehost
 
-from .numpy import rehost
-
-rehost.install(globals())
+_rehost.install(globals())
 
 from .config import config  # noqa: E402
 from .numpy.host import HostFallbackError  # noqa: E402
+from .runtime.api import compile_wait, explain, profile, report  # noqa: E402
+
+lazynp_version = "0.1.0"
+__getattr__ = _rehost.lazily(__getattr__, __name__)  # type: ignore[has-type]  # noqa: F821

@@ -145,12 +145,12 @@ def wrong(name, out, operands):
 
 
 @pytest.mark.parametrize("symbolic", [False, True])
-@pytest.mark.parametrize("dtype", ["bool", *INTEGERS, *FLOATS])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int32", "int64", "uint8", "uint16", "uint32", "uint64", *FLOATS])
 def test_every_ufunc(client, dtype, symbolic):
     spec, names = all_ops(dtype)
     a, b = pairs(dtype)
-    if symbolic and dtype not in ("int32", "uint16", "float32"):
-        pytest.skip("the code differs little: three dtypes stand for all")
+    if symbolic and dtype not in ("uint16", "float32"):
+        pytest.skip("the code differs little: two dtypes stand for all")
     outs = [np.zeros(a.shape, i.dtype) for i in spec.body]
     assert compiled_for(client, spec, geometry_of(a.shape, [a, b, *outs], symbolic))([a, b], (), outs)
     problems = []
@@ -328,7 +328,7 @@ def test_reductions(client, dtype):
         a = (a / np.abs(a).max()).astype(dtype) + np.array(1.0, dtype)
     names = ("add",) if KIND[dtype] == "c" else sorted(support.REDUCTIONS)
     jobs = []
-    for axes in ((0,), (1,), (2,), (0, 2), (0, 1, 2)):
+    for axes in ((0,), (1,), (2,), (0, 2), (0, 1, 2)) if dtype in ("int32", F) else ((1,), (0, 1, 2)):
         body, wants = [], []
         for name in names:
             want = getattr(np, name).reduce(a, axis=axes, keepdims=True) if name not in ("add", "multiply") else \
@@ -404,7 +404,7 @@ def interpret(spec, values):
     return [values[o] for o in spec.outputs]
 
 
-@settings(max_examples=12, deadline=None, derandomize=True, database=None)
+@settings(max_examples=8, deadline=None, derandomize=True, database=None)
 @given(programs(), st.booleans(), st.booleans())
 def test_programs(client, spec, symbolic, transposed):
     a, b = samples(F, 33 * 9).reshape(33, 9), samples(F, 33 * 9, seed=1).reshape(9, 33).T

@@ -350,9 +350,11 @@ class CompilerClient:
         process = self._process
         if process is not None:
             process.returncode = 0
-            for stream in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError, ValueError):
-                    os.close(stream.fileno())
+            _abandoned.append(process)  # the parent's threads, which do not exist here, may hold its locks: never close it
+            with open(os.devnull, "r+b") as nothing:
+                for stream in (process.stdin, process.stdout):
+                    with contextlib.suppress(OSError, ValueError):
+                        os.dup2(nothing.fileno(), stream.fileno(), inheritable=False)
         self._private = None
         self._reset()
 
@@ -375,20 +377,21 @@ def _write(process: subprocess.Popen, outbox: queue.SimpleQueue) -> None:
 
 
 def _receive(client: weakref.ref[CompilerClient], process: subprocess.Popen) -> None:
-    try:
+    """Answers from the process, until it closes its end."""
+    with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
         while True:
             number, result = pickle.load(process.stdout)
             owner = client()
-            if owner is None:
-                return
-            owner._finish(number, result)
+            if owner is not None:
+                owner._finish(number, result)
             del owner
-    except (EOFError, OSError, ValueError, pickle.UnpicklingError):
-        owner = client()
-        if owner is not None:
-            owner._died(process)
+    owner = client()
+    if owner is not None:
+        owner._died(process)
+    process.stdout.close()
 
 
+_abandoned: list[subprocess.Popen] = []
 _clients: weakref.WeakSet[CompilerClient] = weakref.WeakSet()
 
 

@@ -16,7 +16,7 @@ import numpy
 from ..config import config
 from ..runtime.views import INDEX, TRANSPOSE
 from .array import HOST_VIEW, ndarray
-from .host import SUBCLASS, fresh, like, of_type, part_of, rebased, strip
+from .host import SUBCLASS, bind, fresh, like, of_type, part_of, rebased, strip
 from .methods import own, reshape, view_by_host
 
 
@@ -44,8 +44,7 @@ def set_shape(self: Any, shape: Any) -> None:
 
 def become(self: Any, view: numpy.ndarray) -> None:
     """Make the handle show this NumPy view of its (pinned) storage."""
-    self._h, self._v = view, HOST_VIEW
-    self._b = SUBCLASS if type(self) is not ndarray else self._s.buf
+    bind(self, self._s, SUBCLASS if type(self) is not ndarray else self._s.buf, view, HOST_VIEW)
 
 
 def get_strides(self: Any) -> tuple[int, ...]:
@@ -231,11 +230,11 @@ def set_state(self: Any, state: Any) -> None:
     host = numpy.ndarray((0,), "b")
     host.__setstate__(tuple(state))
     whole = fresh(host)
-    self._s = whole._s
     if type(self) is ndarray:
-        self._b, self._h, self._v = whole._b, whole._h, whole._v
+        bind(self, whole._s, whole._b, whole._h, whole._v)
     else:
-        become(self, whole._pin())
+        h = whole._pin()
+        bind(self, whole._s, SUBCLASS, h, HOST_VIEW)
 
 
 def deep_copy(self: Any, memo: Any) -> Any:

@@ -29,6 +29,28 @@ OURS: dict[str, Any] = {
     "_add_newdoc_ufunc": lambda *_: None, "set_typeDict": lambda *_: None, "_set_madvise_hugepage": lambda *_: None,
     "frompyfunc": native.frompyfunc, "_get_implementing_args": lambda relevant: list(relevant), **native.TABLE,
 }
+
+
+class Builtin:
+    """A function that is no method when it stands in a class, as C functions are not."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.__name__ = self.__qualname__ = function.__name__
+        self.__doc__, self.__module__ = getattr(numpy, function.__name__).__doc__, "lazynp"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+    def __repr__(self) -> str:
+        return f"<built-in function {self.__name__}>"
+
+
+for _name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"):
+    OURS[_name] = creation.PUBLIC[_name] = Builtin(OURS[_name])
 made: dict[int, tuple[Any, Any]] = {}
 
 
@@ -51,4 +73,4 @@ def counterpart(name: str, value: Any) -> Any:
 
 def is_ours(value: Any) -> bool:
     """Whether an object is a counterpart, and not one that we share with NumPy."""
-    return type(value) is ufunc.ufunc or hasattr(value, "host") or any(value is v for v in OURS.values())
+    return type(value) in (ufunc.ufunc, Builtin) or hasattr(value, "host") or any(value is v for v in OURS.values())

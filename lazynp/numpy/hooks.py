@@ -8,7 +8,7 @@ import numpy
 
 from . import indexing, operators, ufunc
 from .array import HOST_VIEW, ndarray
-from .host import PLAIN, like, of_type, owner_of, part_of, to_host
+from .host import PLAIN, home, like, of_type, owner_of, part_of, to_host
 
 SIMPLE = PLAIN | {ndarray, numpy.ndarray}
 lead_elementwise, lead_write, lead_getitem = operators.elementwise, operators.write_result, indexing.pending_getitem
@@ -17,8 +17,20 @@ lead_elementwise, lead_write, lead_getitem = operators.elementwise, operators.wr
 def elementwise(name: str, host: Any, *operands: Any) -> Any:
     for x in operands:
         if type(x) not in SIMPLE:
-            return ufunc.of(getattr(numpy, name))(*operands)
+            return with_protocol(name, host, operands)
     return lead_elementwise(name, host, *operands)
+
+
+def with_protocol(name: str, host: Any, operands: Any) -> Any:
+    """Operands that may have a say. The operator is NumPy's, not the ufunc: it compares structured arrays too."""
+    u = ufunc.of(getattr(numpy, name))
+    foreign = ufunc.overriding(operands)
+    if foreign:
+        return ufunc.ask(u, "__call__", foreign, operands, {})
+    ours: list[Any] = []
+    value = host(*[to_host(x, ours) for x in operands])
+    leader = ufunc.wrapper_of(operands, None)
+    return home(value, ours) if leader is None else ufunc.wrapped(leader, value, None, (u, operands, 0))
 
 
 def write_result(self: Any, name: str, host: Any, inplace_host: Any, other: Any) -> Any:

@@ -37,6 +37,15 @@ class HostFallbackError(RuntimeError):
     """`config.strict` forbids what only NumPy can do."""
 
 
+SLOTS = tuple([vars(ndarray)[name].__set__ for name in ("_s", "_b", "_h", "_v")])
+
+
+def bind(out: Any, s: Any, b: Any, h: Any, v: Any) -> None:
+    """Fill a handle, past what a subclass may do in `__setattr__`."""
+    for put, value in zip(SLOTS, (s, b, h, v)):
+        put(out, value)
+
+
 def site() -> str:
     """Where the user's code stands: file and line of the nearest frame outside lazynp and NumPy."""
     frame: Any = sys._getframe(2)
@@ -83,7 +92,20 @@ def to_host(x: Any, ours: list[Any]) -> Any:
         ours.append(Theirs(x))
         return x
     host = getattr(kind, "_to_host", None)
-    return x if host is None else host(x)
+    if host is not None:
+        return host(x)
+    if hasattr(kind, "__array__") and not hasattr(kind, "__array_interface__") and not isinstance(x, (type, numpy.generic)):
+        return through_array(x, ours)
+    return x
+
+
+def through_array(x: Any, ours: list[Any]) -> Any:
+    """An object that makes itself an array: NumPy does not take an array of ours for one."""
+    try:
+        array = x.__array__()
+    except Exception:  # NumPy will ask again, and show it
+        return x
+    return to_host(array, ours) if isinstance(array, ndarray) else x
 
 
 def strip(x: Any) -> Any:
@@ -226,7 +248,7 @@ def of_type(cls: Any, host: numpy.ndarray, parent: Any, owner: Any = None) -> An
     base = fresh(host) if owner is None else part_of(owner, host)
     base._pin()
     out = new_handle(cls)
-    out._s, out._b, out._h, out._v = base._s, SUBCLASS, base._h, HOST_VIEW
+    bind(out, base._s, SUBCLASS, base._h, HOST_VIEW)
     finalize = cls.__array_finalize__
     if finalize is not None and finalize is not ndarray.__array_finalize__:  # type: ignore[attr-defined]
         out.__array_finalize__(parent)

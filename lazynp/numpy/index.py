@@ -39,22 +39,22 @@ def normalize(index: Any, shape: tuple[int, ...]) -> Key:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if used > len(shape):
         raise too_many(shape, used)
-    if not dots:
+    if not dots and used < len(shape):
         index = (*index, Ellipsis)
     key: list[Any] = []
     axis = 0
     for k in index:
-        if k is None:
+        if type(k) is slice:
+            start, stop, step = k.indices(shape[axis])
+            count = stop - start if step == 1 else (stop - start + step - (1 if step > 0 else -1)) // step
+            key.append((start, count, step) if count > 0 else (0, 0, 1))
+            axis += 1
+        elif k is None:
             key.append(None)
         elif k is Ellipsis:
             for n in shape[axis: axis + len(shape) - used]:
                 key.append((0, n, 1))
             axis += len(shape) - used
-        elif type(k) is slice:
-            start, stop, step = k.indices(shape[axis])
-            count = max(0, (stop - start + step - (1 if step > 0 else -1)) // step)
-            key.append((start, count, step) if count else (0, 0, 1))
-            axis += 1
         else:
             i = operator.index(k)
             n = shape[axis]

@@ -20,7 +20,7 @@ from ..runtime.storage import Storage
 from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
 from . import reduce
 from .array import HOST_VIEW, is_native, ndarray, new_handle, of_node, wrap
-from .host import PLAIN, fresh, home_module, like, note_large, of_type, part_of, to_host
+from .host import PLAIN, bind, fresh, home_module, like, note_large, of_type, part_of, strip, to_host
 from .record import cast_node
 from .reduce import by_host, plain
 
@@ -29,7 +29,12 @@ NoValue = numpy._globals._NoValue
 
 def own(self: Any) -> bool:
     """Whether views of this array are chains of ours: not of a subclass, nor what only NumPy can express."""
-    return type(self) is ndarray and self._v is not HOST_VIEW
+    if type(self) is not ndarray or self._v is HOST_VIEW:
+        return False
+    rare = self._s.rare
+    if rare is not None and rare.mask is not None:
+        self._host()
+    return True
 
 
 # --- views ---------------------------------------------------------------------------------------------------------------
@@ -38,6 +43,7 @@ def own(self: Any) -> bool:
 def view_by_host(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """A view (or copy) that NumPy makes."""
     h = self._host()
+    args, kwargs = strip(args), strip(kwargs)
     value = getattr(h, name)(*args, **kwargs)
     if not isinstance(value, numpy.ndarray):
         return value
@@ -66,6 +72,8 @@ def full_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...] | None:
 def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     if len(shape) == 1 and type(shape[0]) in (tuple, list):
         shape = tuple(shape[0])
+    elif len(shape) == 1 and isinstance(shape[0], ndarray) and shape[0].ndim:
+        shape = tuple(shape[0].tolist())  # type: ignore[attr-defined]
     if not own(self) or order != "C" and not (order == "A" and self.flags.c_contiguous) or copy:
         return view_by_host(self, "reshape", tuple(shape) if len(shape) != 1 or shape[0] is not None else None, order=order,
                             **({} if copy is None else {"copy": copy}))
@@ -167,7 +175,7 @@ CLASS = type
 
 def set_dtype(out: Any, dtype: Any) -> None:
     """`a.dtype = dtype`, on a view that only NumPy can express."""
-    out._h = out._h.view(dtype)
+    bind(out, out._s, out._b, out._h.view(dtype), HOST_VIEW)
 
 
 # --- fresh arrays --------------------------------------------------------------------------------------------------------

@@ -76,16 +76,16 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
             out = elementwise_selection(lambda nodes: ufunc_node(name, host, nodes, operands), host, operands) if op is not None else None
             if out is not None:
                 return out
-    order = common_order(operands)
+    given, order = operands, common_order(operands)
     if order is not None:
         inverse = tuple(sorted(range(len(order)), key=order.__getitem__))
         operands = tuple([straightened(x, inverse) for x in operands])
     nodes = as_nodes(operands) if op is not None else None
     if nodes is None:
-        return from_operator(host(*[host_value(x) for x in operands]))
+        return from_operator(host(*[host_value(x) for x in given]))
     if out_of_range(nodes):
         if name in COMPARISONS:
-            return from_operator(host(*[host_value(x) for x in operands]))
+            return from_operator(host(*[host_value(x) for x in given]))
         host(*[dummy(x) for x in operands])
     out = of_node(ufunc_node(name, host, nodes, operands))
     return out if order is None else out._derived(TRANSPOSE, order)
@@ -94,8 +94,10 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
 def common_order(operands: Any) -> tuple[int, ...] | None:
     """The order of axes in memory that all array operands of full rank share, if it is not C's: the result has it too."""
     for x in operands:
-        if type(x) is ndarray and x._v is not None:
-            break
+        if type(x) is ndarray:
+            view = x._v if type(x._v) is not tuple else x._view()
+            if view is not None and view is not HOST_VIEW and view.steps[-1][0] == TRANSPOSE:
+                break
     else:
         return None
     order = None

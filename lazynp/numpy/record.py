@@ -14,6 +14,7 @@ from ..ops.elementwise import cast
 from .array import is_native, ndarray, of_node, wrap
 
 PYTHON_SCALARS = frozenset({bool, int, float, complex})
+natives: dict[Any, bool] = {}
 INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -28,7 +29,11 @@ def as_node(x: Any) -> Node | None:
     """A node for an operand: an array's value, a scalar; None if the engine does not compute with it."""
     kind = type(x)
     if kind is ndarray:
-        return x._node() if is_native(x.dtype) else None
+        node = x._node()
+        native = natives.get(node.dtype)
+        if native is None:
+            native = natives[node.dtype] = is_native(node.dtype)
+        return node if native else None
     if kind in PYTHON_SCALARS:
         return Node.of_scalar(x) if kind is not int or x in INT64 else None
     if isinstance(x, numpy.generic):

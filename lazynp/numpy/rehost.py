@@ -39,7 +39,7 @@ REPLACED: dict[str, dict[str, Any]] = {
     "_utils": {"set_module": dispatch.set_module},
 }
 RENAMES = ("_core.multiarray", "_core.umath", "_core.strings")
-RENAMED_KINDS = (counterparts.ufunc.ufunc, types.FunctionType, type)
+RENAMED_KINDS = (counterparts.ufunc.ufunc, counterparts.Builtin, types.FunctionType, type)
 SKIPPED = frozenset({"__name__", "__spec__", "__loader__", "__package__", "__path__", "__builtins__"})
 
 
@@ -132,3 +132,18 @@ def install(namespace: dict[str, Any]) -> None:
     namespace["__builtins__"] = BUILTINS
     exec(spec.loader.get_code("numpy"), namespace)  # noqa: S102
     namespace.update(kept)
+
+
+LATE = ("jax", "jnp", "swap")
+
+
+def lazily(numpy_getattr: Callable[[str], Any], name: str) -> Callable[[str], Any]:
+    """The package's `__getattr__`: NumPy's (its rarely used submodules), and before it our own."""
+    def getattr_(attribute: str) -> Any:
+        if attribute in LATE:
+            if attribute == "jnp":
+                return importlib.import_module(f"{name}.jax.numpy")
+            return importlib.import_module(f"{name}.{attribute}")
+        return numpy_getattr(attribute)
+    getattr_.__name__ = getattr_.__qualname__ = "__getattr__"
+    return getattr_

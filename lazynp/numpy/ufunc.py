@@ -112,12 +112,11 @@ class ufunc(metaclass=UfuncType):
             if any(o is not None for o in outs):
                 kwargs = {**kwargs, "out": outs}
         out = kwargs.get("out")
+        if out is Ellipsis:
+            return self.into_arrays(name, args, kwargs)
         if "out" in kwargs:
             outs = out if type(out) is tuple else (out,)
-            if name in ("__call__",) and len(outs) != self.nout or type(out) is tuple and name != "__call__" and len(outs) != 1:
-                raise ValueError("The 'out' tuple must have exactly one entry" if name != "__call__" else
-                                 "The 'out' tuple must have exactly one entry per ufunc output" if type(out) is tuple else
-                                 "'out' must be a tuple of arrays") if type(out) is tuple else TypeError("'out' must be a tuple of arrays")
+            check_outs(self, name, out, outs)
             kwargs = {**kwargs, "out": outs}
             if all(o is None for o in outs):
                 del kwargs["out"]
@@ -130,6 +129,15 @@ class ufunc(metaclass=UfuncType):
             if value is not NotImplemented:
                 return value
         return self.on_host(name, args, kwargs)
+
+    def into_arrays(self, method: str, args: Any, kwargs: Any) -> Any:
+        """`out=...`: arrays also where there are no axes."""
+        others = {k: v for k, v in kwargs.items() if k != "out"}
+        foreign = overriding((*args, *others.values()))
+        if foreign:
+            return ask(self, method, foreign, args, kwargs)
+        value = self.on_host(method, args, others)
+        return tuple(map(creation_array, value)) if type(value) is tuple else creation_array(value)
 
     def on_host(self, method: str, args: Any, kwargs: Any) -> Any:
         """NumPy's, on values."""
@@ -204,6 +212,21 @@ class ufunc(metaclass=UfuncType):
 
 
 ufunc.__module__ = "lazynp"
+
+
+def creation_array(x: Any) -> Any:
+    return x if isinstance(x, ndarray) else fresh(numpy.asarray(x))
+
+
+def check_outs(u: ufunc, method: str, out: Any, outs: Any) -> None:
+    """NumPy's errors for an `out` of the wrong length."""
+    if method == "__call__":
+        if type(out) is tuple and len(outs) != u.nout:
+            raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+        if type(out) is not tuple and u.nout > 1:
+            raise TypeError("'out' must be a tuple of arrays")
+    elif type(out) is tuple and len(outs) != 1:
+        raise ValueError("The 'out' tuple must have exactly one entry")
 
 
 def with_out(args: Any, kwargs: Any, place: int) -> Any:

@@ -11,7 +11,7 @@ reads the old value, the new value goes to a spare buffer, to which just the res
 
 from __future__ import annotations
 
-import signal
+import _signal  # `signal` turns each number into an enum, which costs more than the rest
 import threading
 from typing import Any
 
@@ -24,9 +24,6 @@ from .kernels import kernel_of
 from .spec import KERNEL_REDUCTIONS, spec_of
 
 MAIN = threading.main_thread()
-# Without the conversion to an enum, which costs more than the rest.
-get_handler = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
-set_handler = getattr(signal.signal, "__wrapped__", signal.signal)
 MOST_INSTRUCTIONS, MOST_OPERANDS = 96, 20
 DIRECT_SHARE = 4  # a region of a quarter of its base or more is worth a spare buffer
 
@@ -42,14 +39,14 @@ class Plan:
     def run(self, segment: Any, buffers: list[Any], outputs: list[Any]) -> None:
         """Run all steps. Ctrl-C is held back until they are done, so that no array is left without a value."""
         seen: list[int] = []
-        guarded = threading.current_thread() is MAIN and get_handler(signal.SIGINT) is signal.default_int_handler
+        guarded = threading.current_thread() is MAIN and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
         if guarded:
-            set_handler(signal.SIGINT, lambda number, frame: seen.append(number))
+            _signal.signal(_signal.SIGINT, lambda number, frame: seen.append(number))
         try:
             self.run_steps(segment, buffers, outputs)
         finally:
             if guarded:
-                set_handler(signal.SIGINT, signal.default_int_handler)
+                _signal.signal(_signal.SIGINT, _signal.default_int_handler)
                 if seen:
                     raise KeyboardInterrupt
 

@@ -33,16 +33,22 @@ class Segment:
                  "out", "key", "leaves", "sites")
 
     def __init__(self, nodes: list[Node], outputs: list[Node]) -> None:
+        first = nodes[0].index
         place: dict[int, int] = {}
+        if nodes[-1].index - first != len(nodes) - 1 or first < 0:  # not as they were recorded
+            first, place = 1 << 62, {id(n): i for i, n in enumerate(nodes)}
         leaves: list[Node] = []
         scalars: list[Any] = []
         refs: list[tuple[int, ...]] = []
-        for i, node in enumerate(nodes):
+        for node in nodes:
             mine = []
             for a in node.inputs:
-                at = place.get(id(a))
-                if at is None:
-                    if a.value is not None:
+                at = a.index - first
+                if at < 0:
+                    found = place.get(id(a))
+                    if found is not None:
+                        at = found
+                    elif a.value is not None:
                         at = SCALARS + len(scalars)
                         scalars.append(a.value)
                     else:
@@ -50,14 +56,13 @@ class Segment:
                         leaves.append(a)
                 mine.append(at)
             refs.append(tuple(mine))
-            place[id(node)] = i
         self.ops, self.static = [n.op for n in nodes], [n.static for n in nodes]
         self.dtypes, self.weak = [n.dtype for n in nodes], [n.weak for n in nodes]
         self.refs, self.leaves, self.scalars = refs, leaves, scalars
         self.buffers = [n.buffer for n in leaves]
         self.borrowed = tuple([n.index == BORROWED for n in leaves])
         self.moving, self.shapes = [n.moving for n in nodes], [n.shape for n in nodes]
-        self.outputs, self.out = outputs, tuple([place[id(n)] for n in outputs])
+        self.outputs, self.out = outputs, tuple([place[id(n)] if first == 1 << 62 else n.index - first for n in outputs])
         self.sites = [n.site for n in nodes]
         self.key = (tuple([n.signature for n in nodes]), tuple(refs), self.out, self.borrowed)
 

@@ -33,7 +33,7 @@ from lazynp.graph.kernel import Geometry, KernelSpec
 Dim = int | SymInt
 # Example values of symbols: primes far from one another, so that no equality holds by chance.
 SIZES = (1031, 1049, 1061, 1087, 1103, 1123, 1151, 1171, 1187, 1213, 1231, 1259, 1283, 1301, 1321)
-FIRST_STRIDE = 50021
+FIRST_STRIDE = 1471
 
 OPTIONS: dict[str, Any] = {
     "cpp.dynamic_threads": True,  # the number of threads is a variable of ours in the generated code
@@ -62,7 +62,7 @@ class Operand(NamedTuple):
 class Traced(NamedTuple):
     code: str  # Inductor's Python wrapper, C++ kernels inside
     operands: list[Operand]  # in the order of the wrapper's arguments
-    symbols: dict[str, tuple[int, int]]  # symbol -> (index into [*shape, *strides of operand 0, ...], factor) 
+    symbols: dict[str, tuple[int, int]]  # symbol -> (index into [*shape, *strides of operand 0, ...], factor)
     guards: list[sympy.Basic]  # assumptions beyond "sizes are at least 2"
 
 
@@ -103,7 +103,7 @@ class _Dims:
         for axis, size in enumerate(geometry.shape):
             dynamic = geometry.symbolic and size != 1
             self.shape.append(self._symbol(SIZES[axis % len(SIZES)], axis) if dynamic else size)
-        self.hint = FIRST_STRIDE
+        self.count = 0
         self.ndim = ndim
 
     def _symbol(self, hint: int, slot: int, factor: int = 1) -> SymInt:
@@ -117,8 +117,9 @@ class _Dims:
             return 0
         slot = self.ndim * (1 + operand) + axis
         if self.geometry.symbolic and stride != 1 or stride < 0:
-            self.hint += 2002
-            return self._symbol(self.hint, slot, factor)
+            self.count += 1  # the order is the example's, for the sake of the order of loops
+            rank = sum(abs(s) < abs(stride) for s in self.geometry.strides[operand])
+            return self._symbol(FIRST_STRIDE ** rank + 2002 * self.count, slot, factor)
         return stride * factor
 
     def operand(self, index: int, factor: int, output: bool) -> tuple[list[Dim], list[Dim]]:
@@ -154,12 +155,20 @@ def trace(spec: KernelSpec, geometry: Geometry) -> Traced:
         graph = make_fx(_writing(spec, operands), decomposition_table=select_decomp_table(),
                         tracing_mode="symbolic")(*tensors)
     code = _lower(graph, tensors, dims.env, mode)
-    return Traced(code, operands, dims.symbols, [g.expr for g in dims.env.guards if _matters(g.expr)])
+    return Traced(code, operands, dims.symbols, 
+                  [g.expr for g in dims.env.guards if _matters(g.expr, dims.ndim, dims.symbols)])
 
 
-def _matters(guard: sympy.Basic) -> bool:
-    """Inequalities of symbols choose the general code, which is right for equal ones too; so is each size's `>= 2`."""
-    return not isinstance(guard, sympy.Ne)
+def _matters(guard: sympy.Basic, ndim: int, symbols: dict[str, tuple[int, int]]) -> bool:
+    """Whether code that was made under this assumption needs it.
+
+    `!=` chose the general code, which is right for equal values too. The order of strides chooses the order of loops: right
+    in any order, since strides stand in the code as they are.
+    """
+    if isinstance(guard, sympy.Ne):
+        return False
+    strides = any(symbols.get(str(s), (0, 1))[0] >= ndim for s in guard.free_symbols)
+    return not (strides and isinstance(guard, (sympy.Lt, sympy.Le, sympy.Gt, sympy.Ge)))
 
 
 def _writing(spec: KernelSpec, operands: list[Operand]) -> Any:
