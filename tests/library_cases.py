@@ -367,7 +367,6 @@ LINALG_CASES = [
         many(lambda a, b: linalg.lstsq(a, b, rcond=None), 0, 2),
         reals((4, 2), (4, 3)),
         lambda jax, jnp, a, b: (jnp.linalg.lstsq(a, b)[0], jnp.linalg.lstsq(a, b)[3]),
-        batch=False,
     ),
     Case("lstsq wide", many(lambda a, b: linalg.lstsq(a, b, rcond=None), 0), reals((2, 4), (2, 1)), batch=False),
 ]

@@ -100,7 +100,7 @@ COMPLEX = (
     "tan",
     "tanh",
 )
-# JAX's derivative is another one (arccosh is off by a sign on half of the plane, sign is held constant), or there is none.
+# JAX's derivative is another one (arccosh is off by a sign on half of the plane, sign is held constant), or none.
 NOT_AS_JAX = {"sign complex", "arccosh complex", "heaviside", "spacing", "nextafter", "bitwise_count"}
 
 

@@ -21,10 +21,31 @@ MOST_ELEMENTS = 2000
 ARITHMETIC = ("+", "-", "*", "+", "-", "*", "/", "//", "%")
 BITS = ("&", "|", "^")
 COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
-# Functions whose loops give the same bits however the operands lie in memory: NumPy's exp of a reversed array is not that
-# of a forward one, nor is its abs of a complex array.
-UNARY = ("np.sqrt", "np.fabs", "np.negative", "np.square", "np.floor", "np.isnan", "np.sign", "np.conj", "np.trunc", "np.signbit")
-BINARY = ("np.maximum", "np.minimum", "np.add", "np.multiply", "np.subtract", "np.copysign", "np.logical_and", "np.less", "np.fmax")
+# Functions whose loops give the same bits however the operands lie in memory: NumPy's exp of a reversed array is not
+# that of a forward one, nor is its abs of a complex array.
+UNARY = (
+    "np.sqrt",
+    "np.fabs",
+    "np.negative",
+    "np.square",
+    "np.floor",
+    "np.isnan",
+    "np.sign",
+    "np.conj",
+    "np.trunc",
+    "np.signbit",
+)
+BINARY = (
+    "np.maximum",
+    "np.minimum",
+    "np.add",
+    "np.multiply",
+    "np.subtract",
+    "np.copysign",
+    "np.logical_and",
+    "np.less",
+    "np.fmax",
+)
 OUT = ("np.add", "np.multiply", "np.subtract", "np.maximum", "np.less", "np.divide", "np.logical_or", "np.floor_divide")
 REDUCTIONS = ("sum", "min", "max", "any", "all", "mean", "prod", "argmax", "sum", "max")
 
@@ -50,7 +71,7 @@ def data(seed: int, shape: tuple[int, ...], dtype: str) -> numpy.ndarray:
     if kind not in "fc":
         return whole.astype(dtype)
     x = whole / 4
-    if seed % 3 == 0:
+    if seed % 3 == 0 and kind == "f":
         x = x + rng.standard_normal(shape)
     if seed % 5 == 0 and x.size:
         for special in (numpy.nan, numpy.inf, -numpy.inf, -0.0):
@@ -95,9 +116,23 @@ class Generator:
         self.vars: list[str] = []
         self.done: list[str] = []  # statements run so far, for a new start after an unfit one
         kinds: list[tuple[int, Callable[[], str | None]]] = [
-            (14, self.new_view), (12, self.write), (6, self.overlap), (10, self.in_place), (10, self.new_value), (5, self.out),
-            (4, self.duplicate), (4, self.read), (2, self.fill), (3, self.read_element), (4, self.masked), (3, self.gathered),
-            (3, self.rebind), (1, self.delete), (3, self.stencil), (2, self.whole)]
+            (14, self.new_view),
+            (12, self.write),
+            (6, self.overlap),
+            (10, self.in_place),
+            (10, self.new_value),
+            (5, self.out),
+            (4, self.duplicate),
+            (4, self.read),
+            (2, self.fill),
+            (3, self.read_element),
+            (4, self.masked),
+            (3, self.gathered),
+            (3, self.rebind),
+            (1, self.delete),
+            (3, self.stencil),
+            (2, self.whole),
+        ]
         if outsiders:
             kinds += [(1, self.outsider), (2, self.outside)]
         self.weights = [w for w, _ in kinds]
@@ -134,9 +169,32 @@ class Generator:
     def literal(self) -> str:
         if self.vars and self.chance(0.4):
             k = self.one(self.vars)
-            return self.one([k, f"{k} + 1", f"0.5 * {k}", f"-{k}", f"float({k})", f"1.0 / ({k} + 2)", f"({k} == 1)", f"2 ** {k}"])
-        return self.one(["0", "1", "2", "3", "-1", "0.5", "1.5", "-0.25", "2.0", "True", "7", "0.1", "np.float32(0.3)", "np.int64(3)",
-                         "np.float64(0.7)", "(1+2j)", "-0.0", "np.uint8(200)", "float('inf')"][: 13 if self.chance(0.7) else None])
+            return self.one(
+                [k, f"{k} + 1", f"0.5 * {k}", f"-{k}", f"float({k})", f"1.0 / ({k} + 2)", f"({k} == 1)", f"2 ** {k}"]
+            )
+        return self.one(
+            [
+                "0",
+                "1",
+                "2",
+                "3",
+                "-1",
+                "0.5",
+                "1.5",
+                "-0.25",
+                "2.0",
+                "True",
+                "7",
+                "0.1",
+                "np.float32(0.3)",
+                "np.int64(3)",
+                "np.float64(0.7)",
+                "(1+2j)",
+                "-0.0",
+                "np.uint8(200)",
+                "float('inf')",
+            ][: 13 if self.chance(0.7) else None]
+        )
 
     def bound(self, n: int, low: int = 0) -> str:
         if self.vars and self.chance(0.35):
@@ -261,7 +319,17 @@ class Generator:
         op = self.one(["=", "=", "=", "+=", "-=", "*="])
         axis = self.rng.randrange(len(shape))
         lead = ":, " * axis
-        a, b = self.one([("1:", ":-1"), (":-1", "1:"), ("::-1", ":"), (":", "::-1"), ("::2", "1::2"), ("2:", ":-2"), ("1::2", "::2")])
+        a, b = self.one(
+            [
+                ("1:", ":-1"),
+                (":-1", "1:"),
+                ("::-1", ":"),
+                (":", "::-1"),
+                ("::2", "1::2"),
+                ("2:", ":-2"),
+                ("1::2", "::2"),
+            ]
+        )
         texts = [f"{x}[{lead}{a}] {op} {x}[{lead}{b}]", f"{x}[{lead}{a}] {op} {x}[{lead}{b}] * {self.literal()}"]
         if len(shape) == 2 and shape[0] == shape[1]:
             texts += [f"{x}.T[...] {op} {x}", f"{x}[...] {op} {x}.T", f"{x} {'+=' if op == '=' else op} {x}.T"]
@@ -276,7 +344,8 @@ class Generator:
         if len(shape) == 1:
             return f"{y}[1:-1] = 0.5 * ({x}[2:] + {x}[:-2])"
         if len(shape) == 2:
-            return f"{y}[1:-1, 1:-1] {self.one(['=', '+='])} 0.25 * ({x}[2:, 1:-1] + {x}[:-2, 1:-1] - {x}[1:-1, 2:] - {x}[1:-1, :-2])"
+            around = f"{x}[2:, 1:-1] + {x}[:-2, 1:-1] - {x}[1:-1, 2:] - {x}[1:-1, :-2]"
+            return f"{y}[1:-1, 1:-1] {self.one(['=', '+='])} 0.25 * ({around})"
         return None
 
     def in_place(self) -> str:
@@ -284,7 +353,11 @@ class Generator:
         target = x if self.chance(0.5) else f"{x}[{self.index(self.shape(x))}]"
         kind = getattr(getattr(self.value(target), "dtype", None), "kind", "f")
         ops = ["+=", "-=", "*="] + (["/=", "//=", "%=", "**="] if kind == "f" else [])
-        ops += {"b": ["&=", "|=", "^="], "i": ["//=", "&=", "|=", "^=", "%=", "<<=", ">>="], "u": ["//=", "&=", ">>="]}.get(kind, [])
+        ops += {
+            "b": ["&=", "|=", "^="],
+            "i": ["//=", "&=", "|=", "^=", "%=", "<<=", ">>="],
+            "u": ["//=", "&=", ">>="],
+        }.get(kind, [])
         op = self.one(ops)
         if op in ("**=", "<<=", ">>="):
             return f"{target} {op} {self.one(['2', '1', '2'])}"
@@ -306,7 +379,9 @@ class Generator:
         x = self.array()
         if self.chance(0.3):
             x = self.view_of(x)
-        return f"{self.new_name()} = " + self.one([f"{x}.copy()", f"{x}.copy()", f"np.array({x})", f"{x}.astype('{self.one(DTYPES)}')", f"+{x}"])
+        return f"{self.new_name()} = " + self.one(
+            [f"{x}.copy()", f"{x}.copy()", f"np.array({x})", f"{x}.astype('{self.one(DTYPES)}')", f"+{x}"]
+        )
 
     def read(self) -> str:
         x = self.array()
@@ -336,8 +411,16 @@ class Generator:
         masks = [n for n in self.arrays() if self.space[n].dtype == bool and self.space[n].shape == shape]
         mask = self.one(masks) if masks and self.chance(0.5) else f"{x} {self.one(COMPARISONS)} {self.literal()}"
         y = self.fitting(shape, exact=True) or x
-        return self.one([f"{x}[{mask}] = {self.literal()}", f"{x}[{mask}] = {self.literal()}", f"{x}[{mask}] += {self.literal()}",
-                         f"{x}[{mask}] = {y}[{mask}]", f"{self.new_name()} = {x}[{mask}]", f"{x}[{mask}] *= {y}[{mask}]"])
+        return self.one(
+            [
+                f"{x}[{mask}] = {self.literal()}",
+                f"{x}[{mask}] = {self.literal()}",
+                f"{x}[{mask}] += {self.literal()}",
+                f"{x}[{mask}] = {y}[{mask}]",
+                f"{self.new_name()} = {x}[{mask}]",
+                f"{x}[{mask}] *= {y}[{mask}]",
+            ]
+        )
 
     def gathered(self) -> str | None:
         x = self.array()
@@ -347,13 +430,28 @@ class Generator:
         rows = [self.rng.randrange(-shape[0], shape[0]) for _ in range(self.rng.randint(0, 4))]
         lead = self.one([f"{rows}", f"np.array({rows}, dtype=int)"])
         if len(shape) > 1 and shape[1] and self.chance(0.4):
-            lead += ", " + self.one([f"{[self.rng.randrange(shape[1]) for _ in rows]}", str(self.rng.randrange(shape[1])), self.slice(shape[1])])
+            lead += ", " + self.one(
+                [
+                    f"{[self.rng.randrange(shape[1]) for _ in rows]}",
+                    str(self.rng.randrange(shape[1])),
+                    self.slice(shape[1]),
+                ]
+            )
         value = self.one([self.literal(), self.expression(self.shape(f"{x}[{lead}]"), 1)])
-        return self.one([f"{x}[{lead}] = {value}", f"{x}[{lead}] = {value}", f"{x}[{lead}] += {value}", f"{self.new_name()} = {x}[{lead}]"])
+        return self.one(
+            [
+                f"{x}[{lead}] = {value}",
+                f"{x}[{lead}] = {value}",
+                f"{x}[{lead}] += {value}",
+                f"{self.new_name()} = {x}[{lead}]",
+            ]
+        )
 
     def rebind(self) -> str:
         x, y = self.array(), self.array()
-        return self.one([f"{self.new_name()} = {x}", f"{x}, {y} = {y}, {x}", f"{x} = {x} {self.one(ARITHMETIC)} {self.literal()}"])
+        return self.one(
+            [f"{self.new_name()} = {x}", f"{x}, {y} = {y}, {x}", f"{x} = {x} {self.one(ARITHMETIC)} {self.literal()}"]
+        )
 
     def delete(self) -> str | None:
         return f"del {self.array()}" if len(self.arrays()) > 3 else None
@@ -379,6 +477,8 @@ class Generator:
 
     def perform(self, text: str) -> bool:
         """Run a statement on NumPy; whether it raised nothing. Raises Unfit."""
+        if self.crosses(text):
+            raise Unfit
         try:
             with warnings.catch_warnings(), numpy.errstate(all="ignore", invalid="warn"):
                 warnings.simplefilter("ignore")
@@ -390,10 +490,29 @@ class Generator:
             if isinstance(error.__cause__, RuntimeWarning):
                 raise Unfit from None
             return False
-        if any(x.size > MOST_ELEMENTS or x.ndim > 6 or x.dtype.char not in "?dfqlihBDFbe" for n, x in self.space.items()
-               if n in NAMES and isinstance(x, numpy.ndarray)):
+        if any(
+            x.size > MOST_ELEMENTS or x.ndim > 6 or x.dtype.char not in "?dfqlihBDFbe"
+            for n, x in self.space.items()
+            if n in NAMES and isinstance(x, numpy.ndarray)
+        ):
             raise Unfit
         return True
+
+    def crosses(self, text: str) -> bool:
+        """Whether a vector is set to one that overlaps it with another stride: NumPy forgets to copy first."""
+        target, _, value = (
+            text.removeprefix("np.copyto(").removesuffix(")").partition(", " if "copyto" in text else " = ")
+        )
+        if text.startswith("np.copyto(") or target.endswith("]"):
+            x, y = self.value(target), self.value(value)
+            return (
+                isinstance(x, numpy.ndarray)
+                and isinstance(y, numpy.ndarray)
+                and x.ndim == 1 == y.ndim
+                and x.strides != y.strides
+                and numpy.shares_memory(x, y)
+            )
+        return False
 
     def restart(self) -> None:
         """Bring the name space back to what the statements so far made of it."""
@@ -418,7 +537,7 @@ class Generator:
 
     def loop(self, var: str) -> Loop | None:
         """A block that is repeated. Every time round is run on NumPy; None if one of them does not fit."""
-        count, body = self.one((2, 3, 4, 5, 7, 9)), []
+        count, body = self.one((2, 3, 4, 5, 7, 9, 16)), []
         self.space[var] = 0
         self.vars.append(var)
         try:

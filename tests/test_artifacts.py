@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,15 +50,23 @@ def test_round_trip(cache):
     assert cache.get("no").path is None and cache.get("no").meta["reason"] == "because"
 
 
-@pytest.mark.parametrize("damage", ["flip", "truncate", "empty", "no object", "bad json", "half json", "other key", "json list"])
+@pytest.mark.parametrize(
+    "damage", ["flip", "truncate", "empty", "no object", "bad json", "half json", "other key", "json list"]
+)
 def test_damaged_entry_is_a_miss(cache, damage):
     store(cache, "a")
     store(cache, "b")
     obj, meta = (os.path.join(cache.folder, "a" + e) for e in (".so", ".json"))
-    data, text = open(obj, "rb").read(), open(meta).read()
-    changed = {"flip": (obj, data[:500] + bytes([data[500] ^ 1]) + data[501:]), "truncate": (obj, data[:500]), "empty": (obj, b""),
-               "bad json": (meta, b"\xff{"), "half json": (meta, text[: len(text) // 2].encode()), "json list": (meta, b"[1]"),
-               "other key": (meta, json.dumps({**json.loads(text), "key": "b"}).encode())}
+    data, text = Path(obj).read_bytes(), Path(meta).read_text()
+    changed = {
+        "flip": (obj, data[:500] + bytes([data[500] ^ 1]) + data[501:]),
+        "truncate": (obj, data[:500]),
+        "empty": (obj, b""),
+        "bad json": (meta, b"\xff{"),
+        "half json": (meta, text[: len(text) // 2].encode()),
+        "json list": (meta, b"[1]"),
+        "other key": (meta, json.dumps({**json.loads(text), "key": "b"}).encode()),
+    }
     if damage == "no object":
         os.unlink(obj)
     else:
@@ -97,6 +106,7 @@ def test_folder_that_cannot_be_made(tmp_path):
 def test_full_disk(cache, monkeypatch):
     def full(path, data):
         raise OSError(28, "No space left on device")
+
     monkeypatch.setattr(cache, "_write", full)
     with pytest.warns(RuntimeWarning, match="No space left"):
         assert store(cache, "a") is None
@@ -248,7 +258,7 @@ def test_damaged_object_is_compiled_again(tmp_path):
         assert compiled([a], (), [out]) and (out == a * a).all()
         client.shutdown()
         path = os.path.join(folder, client.key(SPEC, GEOMETRY) + ".so")
-        data = open(path, "rb").read()
+        data = Path(path).read_bytes()
         os.unlink(path)  # another file: this process has the old one loaded
         with open(path, "wb") as file:
             file.write(data[: len(data) // 2])

@@ -15,7 +15,9 @@ from lazynp.graph.show import show
 from lazynp.graph.verify import verify
 from lazynp.graph.walk import dependents, leaves, toposort, users
 from lazynp.ops import creation, elementwise, joining, linalg, shape
-from lazynp.ops.elementwise import add, multiply, sin
+from lazynp.ops.elementwise import add, divide, multiply, negative, sin
+from lazynp.transforms.simplify import simplify
+from lazynp.transforms.transpose import vjp
 
 F64 = np.dtype(np.float64)
 
@@ -175,3 +177,37 @@ def test_results_of_different_sources_are_not_confused() -> None:
     wide, tall = (results(linalg.qr(constant(np.ones(s)), mode="reduced")) for s in ((2, 3), (3, 2)))
     assert [n.shape for n in (*wide, *tall)] == [(2, 2), (2, 3), (3, 2), (2, 2)]
     assert make(pick, (wide[0].inputs[0],), (1,)).shape == (2, 3)
+
+
+def test_simplify() -> None:
+    x = leaf((2, 3), F64, trace=ABSTRACT)
+    turned = shape.transpose(shape.transpose(x, axes=(1, 0)), axes=(1, 0))
+    ones = shape.broadcast_to(np.float64(1), shape=(2, 3))
+    assert simplify([multiply(negative(negative(turned)), ones)]) == [x]
+    assert simplify([elementwise.cast(shape.reshape(shape.reshape(x, shape=(6,)), shape=(2, 3)), dtype=F64)]) == [x]
+    assert simplify([shape.slice_(divide(x, 1), key=((0, 2, 1), (0, 3, 1)))]) == [x]
+    a, b = simplify([sin(x), sin(turned)])
+    assert a is b
+
+
+def test_simplify_keeps_bits_and_dtypes() -> None:
+    x = leaf((2,), np.dtype(np.float32), trace=ABSTRACT)
+    wide = multiply(x, np.float64(1))
+    zero = add(x, 0.0)
+    outer = multiply(x, constant(np.ones((3, 1), np.float32)))
+    grown = multiply(x, shape.broadcast_to(np.float32(1), shape=(3, 2)))
+    assert simplify([wide, zero, outer, grown]) == [wide, zero, outer, grown]
+    complex_ = multiply(leaf((2,), np.dtype(complex), trace=ABSTRACT), 1.0)
+    assert simplify([complex_]) == [complex_]
+    y = sin(x)
+    assert simplify([multiply(y, 1.0)], keep=[y]) == [y]
+
+
+def test_simplified_gradients_have_the_same_values() -> None:
+    x = constant(np.random.default_rng(0).random((3, 4)), KEPT)
+    y = shape.add_reduce(sin(shape.transpose(multiply(x, x), axes=(1, 0))), axes=(0, 1), keepdims=False, dtype=None)
+    grads = vjp([y], [x], [Node.of_scalar(np.float64(1))])
+    less = simplify(grads)
+    verify(less)
+    assert len(toposort(less)) < len(toposort(grads))
+    np.testing.assert_array_equal(*evaluate([*grads, *less]))

@@ -1,4 +1,4 @@
-"""The import layers of the design hold: downward only, the doors apart, torch in one place, and a light `import lazynp`."""
+"""The import layers of the design hold: downward only, the doors apart, torch in one place, a light `import lazynp`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 import lazynp
 
 ROOT = Path(lazynp.__file__).parent
-# What each layer may import of lazynp, beside itself and `config`, which imports nothing. `runtime` names the ops that its
-# plans treat in a special way, so it imports `ops`; the compiler process under `backends` knows ops by name only.
+# What each layer may import of lazynp, beside itself and `config`, which imports nothing. `runtime` names the ops that
+# its plans treat in a special way, so it imports `ops`; `backends` knows ops by name only.
 BELOW = {
     "graph": (),
     "tree": (),
@@ -28,6 +28,7 @@ BELOW = {
     "jax": ("graph", "tree", "ops", "transforms", "backends", "runtime", "api"),
 }
 LIMIT = 0.050  # seconds that `import lazynp` may cost beyond `import numpy`
+NUMPY = 0.060  # seconds that `import numpy` takes on an idle machine
 FILES = sorted(ROOT.rglob("*.py"))
 
 
@@ -40,8 +41,12 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
     """Each import with its line, as an absolute dotted name. Those that only the type checker sees are left out."""
     package = ("lazynp", *path.relative_to(ROOT).parts[:-1])
     tree = ast.parse(path.read_text())
-    unseen = {id(n) for block in ast.walk(tree) if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
-              for n in ast.walk(block)}
+    unseen = {
+        id(n)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
+        for n in ast.walk(block)
+    }
     for node in ast.walk(tree):
         if id(node) in unseen:
             continue
@@ -69,8 +74,11 @@ def test_imports_go_downward(path: Path) -> None:
     allowed = {layer, "config", *BELOW[layer]}
     if layer in ("graph", "tree", "config"):
         allowed = {layer}
-    wrong = [f"{path.relative_to(ROOT)}:{line} imports {imported}" for line, imported in imports(path)
-             if imported.split(".")[0] == "lazynp" and layer_of(imported) not in allowed]
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {imported}"
+        for line, imported in imports(path)
+        if imported.split(".")[0] == "lazynp" and layer_of(imported) not in allowed
+    ]
     assert not wrong, "\n".join(wrong)
 
 
@@ -98,11 +106,13 @@ def test_import_loads_nothing_heavy() -> None:
 
 @pytest.mark.alone
 def test_import_time() -> None:
-    """Seconds beyond NumPy's: the least of several runs, since what else the machine does only adds."""
-    code = ("import time; t = time.perf_counter(); import numpy; n = time.perf_counter(); import lazynp; "
-            "print(n - t, time.perf_counter() - n)")
-    python(code)  # compiles the byte code
-    runs = [tuple(map(float, python(code).split())) for _ in range(7)]
-    ours, theirs = min(r[1] for r in runs), min(r[0] for r in runs)
-    print(f"import numpy {theirs * 1e3:.0f} ms, import lazynp {ours * 1e3:.0f} ms more")
-    assert ours <= LIMIT
+    """Seconds of CPU beyond NumPy's: the least of several runs, since what else the machine does only adds.
+
+    Where even NumPy takes longer than it should, the machine is slow or busy, and the limit grows with it.
+    """
+    code = "import time; t = time.process_time(); import {}; print(time.process_time() - t)"
+    python(code.format("lazynp"))  # compiles the byte code
+    runs = [[float(python(code.format(name))) for name in ("numpy", "lazynp")] for _ in range(9)]
+    theirs, both = (min(column) for column in zip(*runs))
+    print(f"CPU time: import numpy {theirs * 1e3:.0f} ms, import lazynp {(both - theirs) * 1e3:.0f} ms more")
+    assert both - theirs <= LIMIT * max(1.0, theirs / NUMPY)

@@ -1,7 +1,7 @@
 """Indexing in NumPy's full grammar, reading and writing, against NumPy: values, dtypes, shapes, exceptions.
 
-Each case is one random array, one random key and one random value, in modes auto and graph; the array is a view of another,
-which is compared too. `LAZYNP_PROGRAMS=20000` gives the full run, `LAZYNP_SEED=17` the one case of that seed.
+Each case is one random array, one random key and one random value, in modes auto and graph; the array is a view of
+another, which is compared too. `LAZYNP_PROGRAMS=20000` gives the full run, `LAZYNP_SEED=17` the one case of that seed.
 """
 
 from __future__ import annotations
@@ -22,8 +22,24 @@ CASES = int(os.environ.get("LAZYNP_PROGRAMS", "3000"))
 SEED = os.environ.get("LAZYNP_SEED")
 BLOCKS = 20
 DTYPES = ("float64", "int64", "bool", "complex128", "uint8", "float32", "int16")
-SETTINGS = ({"mode": "graph"}, {"mode": "auto", "small": 0}, {"mode": "auto", "small": 8}, {"mode": "graph", "pending_nodes": 2})
-VIEWS = ("b", "b.T", "b[::-1]", "b[..., ::2]", "b.reshape(-1)", "b[None]", "b[1:]", "b + 1", "b.swapaxes(0, -1)", "b[...]")
+SETTINGS = (
+    {"mode": "graph"},
+    {"mode": "auto", "small": 0},
+    {"mode": "auto", "small": 8},
+    {"mode": "graph", "pending_nodes": 2},
+)
+VIEWS = (
+    "b",
+    "b.T",
+    "b[::-1]",
+    "b[..., ::2]",
+    "b.reshape(-1)",
+    "b[None]",
+    "b[1:]",
+    "b + 1",
+    "b.swapaxes(0, -1)",
+    "b[...]",
+)
 OPERATIONS = ("read", "read", "write", "write", "add", "multiply", "at", "chain", "out", "take", "put")
 
 
@@ -55,14 +71,19 @@ class Case:
         if which < 0.2:
             return rng.choice([whole, whole, numpy.int64(whole), numpy.int8(whole), numpy.array(whole)])
         if which < 0.5:
-            return slice(*[rng.choice((None, rng.randint(-n - 1, n + 1))) for _ in range(2)], rng.choice((None, None, 1, -1, 2, -2)))
+            return slice(
+                *[rng.choice((None, rng.randint(-n - 1, n + 1))) for _ in range(2)],
+                rng.choice((None, None, 1, -1, 2, -2)),
+            )
         if which < 0.7:
             return [rng.randint(-n, n - 1) for _ in range(rng.choice((0, 1, 2, 2, 3, 5)))] if n else []
         if which < 0.9:
             shape = rng.choice(((2,), (2,), (3,), (1,), (2, 1), (2, 2), (1, 2), (0,), ()))
             kind = rng.choice((int, int, numpy.int8, numpy.uint8))
             low = 0 if kind is numpy.uint8 else -n
-            return numpy.array([rng.randint(low, n - 1) if n else 0 for _ in range(int(numpy.prod(shape)))], kind).reshape(shape)
+            return numpy.array(
+                [rng.randint(low, n - 1) if n else 0 for _ in range(int(numpy.prod(shape)))], kind
+            ).reshape(shape)
         mask = numpy.array([rng.random() < 0.5 for _ in range(n)], bool)
         return rng.choice([mask, mask.tolist()]) if n else mask
 
@@ -72,7 +93,9 @@ class Case:
         if which < 0.12:
             return numpy.array([rng.random() < 0.5 for _ in range(int(numpy.prod(shape)))], bool).reshape(shape)
         if which < 0.16:
-            return rng.choice([(), Ellipsis, None, True, False, numpy.True_, numpy.array(True), (Ellipsis, Ellipsis), (True, 0)])
+            return rng.choice(
+                [(), Ellipsis, None, True, False, numpy.True_, numpy.array(True), (Ellipsis, Ellipsis), (True, 0)]
+            )
         parts: list[Any] = []
         axes = list(shape[: rng.randint(1, len(shape))]) if shape else []
         while axes:
@@ -98,17 +121,19 @@ class Case:
         if which < 0.35:
             return rng.choice(scalars)
         if which < 0.5 and shape:
-            shape = shape[rng.randint(0, len(shape)):]
+            shape = shape[rng.randint(0, len(shape)) :]
         elif which < 0.6:
             shape = tuple([n if rng.random() < 0.6 else 1 for n in shape])
-        elif which < 0.65:
-            shape = (*shape, 2)
+        elif which < 0.7:
+            shape = rng.choice(((*shape, 2), (1, *shape), (1, 1, *shape), (*shape, 1)))
         value = data(self.seed + 1, shape, rng.choice((self.dtype, self.dtype, *DTYPES)))
         return value.tolist() if rng.random() < 0.1 else value
 
     def __str__(self) -> str:
-        return (f"seed {self.seed}: b = data({self.seed}, {self.shape}, {self.dtype!r}); a = {self.view}; {self.operation}; "
-                f"key = {self.key!r}; value = {self.value!r}")
+        return (
+            f"seed {self.seed}: b = data({self.seed}, {self.shape}, {self.dtype!r}); a = {self.view}; {self.operation}"
+            f"; key = {self.key!r}; value = {self.value!r}"
+        )
 
 
 def convert(x: Any, make: Any) -> Any:

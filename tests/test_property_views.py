@@ -32,6 +32,7 @@ def test_programs(block: int) -> None:
 
 def test_a_difference_is_found_and_made_small() -> None:
     """The test can fail: a lazynp whose `maximum` is `minimum` is caught, and the report is short."""
+
     class Broken:
         maximum = staticmethod(lazynp.minimum)
 

@@ -1,13 +1,14 @@
 """The disk cache of compiled kernels. Any number of processes share it; whatever happens to it, results stay right.
 
-An entry is two files: `<key>.so` and `<key>.json`. The description is written last, so an entry without one does not exist;
-it holds the SHA-256 of the shared object, which is verified before the object is loaded. A description without an object is
-a negative entry: the kernel is known not to be compilable. Every file is written under another name and renamed. A damaged
-entry is a miss, and is removed.
+An entry is two files: `<key>.so` and `<key>.json`. The description is written last, so an entry without one does not
+exist; it holds the SHA-256 of the shared object, which is verified before the object is loaded. A description without
+an object is a negative entry: the kernel is known not to be compilable. Every file is written under another name and
+renamed. A damaged entry is a miss, and is removed.
 
 The folder belongs to the user alone (mode 0700). One that others can write to is refused, since a shared object from it
-would run with the user's rights: one warning, and everything goes on without a cache. The same for a folder that cannot be
-made or a disk that is full. Entries that were not used for longest are removed when the cache is larger than its bound.
+would run with the user's rights: one warning, and everything goes on without a cache. The same for a folder that cannot
+be made or a disk that is full. Entries that were not used for longest are removed when the cache is larger than its
+bound.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ try:
 except ImportError:  # no file locks: processes may compile the same kernel twice
     fcntl = None  # type: ignore[assignment]
 
-CODEGEN = "3"  # raise it when the generated code changes its meaning
+CODEGEN = "5"  # raise it when the generated code changes its meaning
 NOWHERE = "-"  # the folder of a cache that keeps nothing
 LEFTOVER = 3600.0  # seconds after which temporary and lock files of dead processes are removed
 
@@ -94,11 +95,12 @@ def key_of(spec: KernelSpec, geometry: Geometry) -> str:
     """The name of the entry: a digest of all that the shared object depends on. Microseconds, but for the first."""
     if geometry.symbolic:  # the example does not matter, only which sizes are 1 and the classes of the strides
         shape = tuple(1 if n == 1 else 2 for n in geometry.shape)
-        strides = tuple(tuple(0 if n == 1 else s if s in (0, 1) else 2 for n, s in zip(geometry.shape, operand, strict=True))
-                        for operand in geometry.strides)
+        strides = tuple([tuple([0 if n == 1 else s if s in (0, 1) else 2 for n, s in zip(geometry.shape, operand)])
+                         for operand in geometry.strides])
         geometry = Geometry(shape, strides, True)
-    text = repr((tuple(spec), tuple(geometry), CODEGEN, _torch_version(), _cpu(), _compiler_identity(compiler_path_cached()),
-                 platform.machine(), platform.libc_ver()))
+    compiler = _compiler_identity(compiler_path_cached())
+    text = repr((tuple(spec), tuple(geometry), CODEGEN, _torch_version(), _cpu(), compiler, platform.machine(),
+                 platform.libc_ver()))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -144,8 +146,8 @@ class Artifacts:
     def _failed(self, error: OSError) -> None:
         if not self._warned:
             self._warned = True
-            warnings.warn(f"cannot keep compiled kernels in {self.folder} ({error.strerror}): going on without", RuntimeWarning,
-                          stacklevel=3)
+            warnings.warn(f"cannot keep compiled kernels in {self.folder} ({error.strerror}): going on without",
+                          RuntimeWarning, stacklevel=3)
 
     def _path(self, key: str, ending: str) -> str:
         return os.path.join(self.folder, key + ending)

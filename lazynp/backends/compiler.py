@@ -1,8 +1,9 @@
 """The main process's side of the compiler: look compiled kernels up, have them compiled in the background, call them.
 
-Nothing here imports torch. `CompilerClient` talks to one compiler process (`backends.torch.worker`) through pipes; what it
-compiles lies in the artifact cache (`backends.artifacts`) as a plain shared object, which `ctypes` loads in about a
-millisecond. Whatever goes wrong on the way, a kernel is "not compiled" and stays with the interpreter: no error reaches the user.
+Nothing here imports torch. `CompilerClient` talks to one compiler process (`backends.torch.worker`) through pipes; what
+it compiles lies in the artifact cache (`backends.artifacts`) as a plain shared object, which `ctypes` loads in about a
+millisecond. Whatever goes wrong on the way, a kernel is "not compiled" and stays with the interpreter: no error reaches
+the user.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ from lazynp.graph.kernel import Geometry, KernelSpec
 
 RESTARTS = 3  # times that a compiler process that died is replaced
 ATTEMPTS = 2  # times that a kernel is sent, where the process dies of it
-SLOT = {"bool": "?15x", "int8": "b15x", "int16": "h14x", "int32": "i12x", "int64": "q8x", "uint8": "B15x", "uint16": "H14x",
-        "uint32": "I12x", "uint64": "Q8x", "float32": "f12x", "float64": "d8x", "complex64": "ff8x", "complex128": "dd"}
+SLOT = {"bool": "?15x", "int8": "b15x", "int16": "h14x", "int32": "i12x", "int64": "q8x",
+        "uint8": "B15x", "uint16": "H14x", "uint32": "I12x", "uint64": "Q8x",
+        "float32": "f12x", "float64": "d8x", "complex64": "ff8x", "complex128": "dd"}
 # Run by the compiler process. The package's own __init__ is not: it has nothing to offer there, and costs time.
 BOOT = ("import sys, types; p = types.ModuleType('lazynp'); p.__path__ = [sys.argv[1]]; sys.modules['lazynp'] = p; "
         "from lazynp.backends.torch.worker import main; main(*sys.argv[2:])")
@@ -82,16 +84,16 @@ threads = _Threads()
 class Compiled:
     """A kernel as machine code.
 
-    `compiled(in_arrays, scalars, out_arrays) -> bool` takes NumPy arrays of the iteration space's rank, in the order of the
-    spec. An axis may have length 1 in place of a stride of 0. Shapes and strides are checked in C against the geometry; False
-    means that this code does not fit them (or a guard failed, or an output shares memory with an input where the code cannot do
-    that, or memory is short): nothing was written, use the interpreter. `scalars`: Python or NumPy numbers, or the bytes of
-    `pack(scalars)`.
+    `compiled(in_arrays, scalars, out_arrays) -> bool` takes NumPy arrays of the iteration space's rank, in the order of
+    the spec. An axis may have length 1 in place of a stride of 0. Shapes and strides are checked in C against the
+    geometry; False means that this code does not fit them (or a guard failed, or an output shares memory with an input
+    where the code cannot do that, or memory is short): nothing was written, use the interpreter. `scalars`: Python or
+    NumPy numbers, or the bytes of `pack(scalars)`.
 
-    `compiled.call(pointers, dims, scalars, threads) -> int` is the same without arrays and without a check of the static
-    geometry: `pointers` a ctypes array of `c_void_p` (inputs, then outputs; each to the element at index 0), `dims` a ctypes
-    array of `c_int64` (the shape, then the strides of each operand in elements; may be None where the geometry is not symbolic), `scalars` bytes,
-    `threads` at most so many. 0 is success.
+    `compiled.call(pointers, dims, scalars, threads) -> int` is the same without arrays and without a check of a static
+    geometry: `pointers` a ctypes array of `c_void_p` (inputs, then outputs; each to the element at index 0), `dims` a
+    ctypes array of `c_int64` (the shape, then the strides of each operand in elements; None will do where the geometry
+    is not symbolic), `scalars` bytes, `threads` at most so many. 0 is success.
 
     Both release the GIL. An output may be the same memory as an input of the same strides.
     """
@@ -108,7 +110,8 @@ class Compiled:
         self._arrays.argtypes = (*[ctypes.py_object] * count, ctypes.c_char_p, ctypes.c_int64)
         self.pack = packer(spec.scalars)
 
-    def __call__(self, in_arrays: Sequence[np.ndarray], scalars: Sequence[Any] | bytes, out_arrays: Sequence[np.ndarray]) -> bool:
+    def __call__(self, in_arrays: Sequence[np.ndarray], scalars: Sequence[Any] | bytes,
+                 out_arrays: Sequence[np.ndarray]) -> bool:
         packed = scalars if type(scalars) is bytes else self.pack(scalars)
         return self._arrays(*in_arrays, *out_arrays, packed, threads()) == 0
 
@@ -159,7 +162,7 @@ class CompilerClient:
         self._lock = threading.Condition(threading.RLock())
         self._jobs: dict[int, _Job] = {}
         self._process: subprocess.Popen | None = None
-        self._outbox: queue.SimpleQueue | None = None
+        self._outbox: queue.SimpleQueue = queue.SimpleQueue()  # messages to the process
         self._number = 0
 
     # Looking up
@@ -173,7 +176,7 @@ class CompilerClient:
         return key
 
     def lookup(self, spec: KernelSpec, geometry: Geometry) -> Compiled | None:
-        """The compiled kernel if there is one, in this process or on disk. None: not compilable, or not compiled yet."""
+        """The compiled kernel if there is one, in this process or on disk. None: not compilable, or not compiled."""
         key = self.key(spec, geometry)
         try:
             return self._ready[key]
@@ -219,8 +222,8 @@ class CompilerClient:
         return len(self._jobs)
 
     def submit(self, spec: KernelSpec, geometry: Geometry, on_done: Done | None = None) -> None:
-        """Have it compiled; returns at once. `on_done(compiled or None)` is called once: here if the answer is known, else from
-        a thread of the client's. It must not raise and should be short."""
+        """Have it compiled; returns at once. `on_done(compiled or None)` is called once: here if the answer is known,
+        else from a thread of the client's. It must not raise and should be short."""
         found = self.lookup(spec, geometry)
         key = self.key(spec, geometry)
         if found is not None or key in self._ready or not self._can_compile():
@@ -258,7 +261,7 @@ class CompilerClient:
                 self._start()
             except OSError as error:
                 self._give_up(f"the compiler process cannot be started ({error})")
-                return self._finish(number, {"outcome": "failed", "path": None, "meta": {"reason": str(error)}, "seconds": 0.0})
+                return self._finish(number, _failure("failed", str(error)))
         message = (number, job.key, job.spec, job.geometry, self._private_folder())
         self._outbox.put(pickle.dumps(message))
 
@@ -271,16 +274,18 @@ class CompilerClient:
     def _start(self) -> None:
         cache = self._artifacts()
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        command = [sys.executable, "-P", "-c", BOOT, package, cache.folder if cache.usable else artifacts.NOWHERE, str(cache.limit)]
-        environment = os.environ | {"TORCHINDUCTOR_COMPILE_THREADS": "1", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+        folder = cache.folder if cache.usable else artifacts.NOWHERE
+        command = [sys.executable, "-P", "-c", BOOT, package, folder, str(cache.limit)]
+        environment = os.environ | {"TORCHINDUCTOR_COMPILE_THREADS": "1", "OMP_NUM_THREADS": "1",
+                                    "CUDA_VISIBLE_DEVICES": ""}
         log = os.environ.get("LAZYNP_COMPILER_LOG")
         with open(log or os.devnull, "ab") as errors:
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                                        start_new_session=True, env=environment)
         outbox: queue.SimpleQueue = queue.SimpleQueue()
         self._process, self._outbox = process, outbox
-        threading.Thread(target=_write, args=(process, outbox), name="lazynp-compiler-out", daemon=True).start()
-        threading.Thread(target=_receive, args=(weakref.ref(self), process), name="lazynp-compiler-in", daemon=True).start()
+        threading.Thread(target=_write, args=(process, outbox), daemon=True).start()
+        threading.Thread(target=_receive, args=(weakref.ref(self), process), daemon=True).start()
 
     def _finish(self, number: int, result: dict[str, Any]) -> None:
         with self._lock:
@@ -317,7 +322,7 @@ class CompilerClient:
                     self._give_up(f"the compiler process keeps dying (exit status {code})")
                 if self._broken or job.attempts >= ATTEMPTS:
                     reason = f"the compiler process died of it (exit status {code})"
-                    self._finish(number, {"outcome": "died", "path": None, "meta": {"reason": reason}, "seconds": 0.0})
+                    self._finish(number, _failure("died", reason))
                 else:
                     self._send(number, job)
 
@@ -333,7 +338,7 @@ class CompilerClient:
         return True
 
     def shutdown(self) -> None:
-        """Let the compiler process go; it finishes its queue by itself, for a minute at most. A later `submit` starts another."""
+        """Let the compiler process go; it finishes its queue, for a minute at most. A later `submit` starts another."""
         with self._lock:
             process, self._process = self._process, None
             self._jobs.clear()
@@ -346,17 +351,23 @@ class CompilerClient:
             shutil.rmtree(private, ignore_errors=True)
 
     def _forked(self) -> None:
-        """In a child: the parent's pipes are not ours. The child's copies are closed, so that the end of the parent is seen."""
+        """In a child: the parent's pipes are not ours. Its copies are closed, so that the end of the parent is seen."""
         process = self._process
         if process is not None:
             process.returncode = 0
-            _abandoned.append(process)  # the parent's threads, which do not exist here, may hold its locks: never close it
+            _abandoned.append(process)  # never closed: threads that do not exist here may hold its locks
             with open(os.devnull, "r+b") as nothing:
                 for stream in (process.stdin, process.stdout):
+                    assert stream is not None
                     with contextlib.suppress(OSError, ValueError):
                         os.dup2(nothing.fileno(), stream.fileno(), inheritable=False)
         self._private = None
         self._reset()
+
+
+def _failure(outcome: str, reason: str) -> dict[str, Any]:
+    """An answer in the place of the compiler process."""
+    return {"outcome": outcome, "path": None, "meta": {"reason": reason}, "seconds": 0.0}
 
 
 def _has_torch() -> bool:
@@ -368,6 +379,7 @@ def _has_torch() -> bool:
 
 def _write(process: subprocess.Popen, outbox: queue.SimpleQueue) -> None:
     """Requests to the process, in a thread: a pipe that is full must not hold the user up."""
+    assert process.stdin is not None
     with contextlib.suppress(OSError, ValueError):
         while (message := outbox.get()) is not None:
             process.stdin.write(message)
@@ -378,6 +390,7 @@ def _write(process: subprocess.Popen, outbox: queue.SimpleQueue) -> None:
 
 def _receive(client: weakref.ref[CompilerClient], process: subprocess.Popen) -> None:
     """Answers from the process, until it closes its end."""
+    assert process.stdout is not None
     with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
         while True:
             number, result = pickle.load(process.stdout)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from lazynp.graph.kernel import Instr, KernelSpec
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-KIND = {"bool": "b", "float16": "f", "bfloat16": "f", "float32": "f", "float64": "f", "complex64": "c", "complex128": "c",
-        **{name: name[0] for name in _INTEGERS}}
+KIND = {"bool": "b", "float16": "f", "bfloat16": "f", "float32": "f", "float64": "f",
+        "complex64": "c", "complex128": "c", **{name: name[0] for name in _INTEGERS}}
 WIDTH = {name: int(name.lstrip("uint")) for name in _INTEGERS}
 ITEMSIZE = {"bool": 1, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
             **{name: bits // 8 for name, bits in WIDTH.items()}}
@@ -29,13 +29,16 @@ REAL: dict[str, frozenset[str]] = {
                      "mod", "fmod"), NUMBER),
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "bitwise_not", "bitwise_count"), BITS),
     **dict.fromkeys(("left_shift", "right_shift"), INTEGER),
-    **dict.fromkeys(("divide", "true_divide", "power", "float_power", "fabs", "signbit", "copysign", "rint", "sqrt", "exp",
-                     "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh",
+    **dict.fromkeys(("divide", "true_divide", "power", "float_power", "fabs", "signbit", "copysign", "rint", "sqrt",
+                     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh",
+                     "tanh",
                      "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2", "hypot", "nextafter",
-                     "deg2rad", "radians", "rad2deg", "degrees", "cbrt", "logaddexp", "logaddexp2", "heaviside"), FLOAT),
+                     "deg2rad", "radians", "rad2deg", "degrees", "cbrt", "logaddexp", "logaddexp2",
+                     "heaviside"), FLOAT),
 }
-COMPLEX = frozenset(("add", "subtract", "multiply", "divide", "true_divide", "negative", "positive", "conjugate", "absolute",
-                     "square", "reciprocal", "equal", "not_equal", "isnan", "isinf", "isfinite", "logical_and",
+COMPLEX = frozenset(("add", "subtract", "multiply", "divide", "true_divide", "negative", "positive", "conjugate",
+                     "absolute", "square", "reciprocal", "equal", "not_equal", "isnan", "isinf", "isfinite",
+                     "logical_and",
                      "logical_or", "logical_xor", "logical_not", "real", "imag"))
 REDUCTIONS = frozenset(("add", "multiply", "maximum", "minimum", "logical_and", "logical_or"))
 # uint64 is carried in int64: what depends on the sign beyond order is missing.

@@ -17,7 +17,7 @@ from ..config import config
 from ..runtime.views import INDEX, TRANSPOSE
 from .array import HOST_VIEW, ndarray
 from .host import SUBCLASS, bind, fresh, like, of_type, part_of, rebased, strip
-from .methods import own, reshape, view_by_host
+from .methods import derived, own, reshape, view_by_host
 
 
 def get_shape(self: Any) -> tuple[int, ...]:
@@ -69,7 +69,7 @@ def get_dtype(self: Any) -> numpy.dtype[Any]:
 
 def get_t(self: Any) -> Any:
     if own(self):
-        return self._derived(TRANSPOSE, tuple(range(self.ndim - 1, -1, -1)))
+        return derived(self, TRANSPOSE, tuple(range(self.ndim - 1, -1, -1)))
     return self.transpose()
 
 
@@ -78,7 +78,7 @@ def get_mt(self: Any) -> Any:
     if ndim < 2:
         raise ValueError(f"matrix transpose with ndim < 2 is undefined")
     if own(self):
-        return self._derived(TRANSPOSE, (*range(ndim - 2), ndim - 1, ndim - 2))
+        return derived(self, TRANSPOSE, (*range(ndim - 2), ndim - 1, ndim - 2))
     return self.swapaxes(-1, -2)
 
 
@@ -165,7 +165,7 @@ PROPERTIES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], None] | N
 # --- what Python asks ----------------------------------------------------------------------------------------------------
 
 
-def array(self: Any, dtype: Any = None, /, *, copy: bool | None = None) -> numpy.ndarray:
+def array(self: Any, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
     """`__array__`: a NumPy array that shares memory, where it can."""
     if copy or dtype is not None and numpy.dtype(dtype) != self.dtype:
         return numpy.array(self._host(), dtype=dtype, copy=copy)
@@ -182,10 +182,8 @@ def iterate(self: Any) -> Iterator[Any]:
 
 
 def items(self: Any) -> Iterator[Any]:
-    i = 0
-    while i < len(self):
+    for i in range(self.shape[0]):
         yield self[i]
-        i += 1
 
 
 def contains(self: Any, value: Any) -> bool:

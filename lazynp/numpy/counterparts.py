@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import numpy._core._multiarray_umath as compiled
 
-from . import attributes, creation, dispatch, hooks, iterators, methods, native, ufunc  # noqa: F401
+from . import attributes, creation, dispatch, hooks, iterators, methods, native, recorded, ufunc  # noqa: F401
 from .array import ndarray
 from .attributes import reconstruct
 from .converter import array_converter
@@ -24,7 +24,7 @@ OURS: dict[str, Any] = {
     "ndarray": ndarray, "ufunc": ufunc.ufunc, "flatiter": iterators.flatiter, "nditer": iterators.nditer, "flagsobj": iterators.flagsobj,
     "nested_iters": iterators.nested_iters, "broadcast": iterators.broadcast, "array": creation.array, "asarray": creation.asarray,
     "asanyarray": creation.asanyarray, "ascontiguousarray": creation.ascontiguousarray, "asfortranarray": creation.asfortranarray,
-    "empty_like": creation.empty_like, "_array_converter": array_converter, "_ArrayFunctionDispatcher": dispatch.Dispatcher,
+    "zeros": creation.zeros, "empty": creation.empty, "arange": creation.arange, "empty_like": creation.empty_like, "_array_converter": array_converter, "_ArrayFunctionDispatcher": dispatch.Dispatcher,
     "_reconstruct": reconstruct, "add_docstring": lambda *_: None, "_reload_guard": lambda: None,
     "_add_newdoc_ufunc": lambda *_: None, "set_typeDict": lambda *_: None, "_set_madvise_hugepage": lambda *_: None,
     "frompyfunc": native.frompyfunc, "_get_implementing_args": lambda relevant: list(relevant), **native.TABLE,
@@ -49,7 +49,7 @@ class Builtin:
         return f"<built-in function {self.__name__}>"
 
 
-for _name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"):
+for _name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "zeros", "empty", "arange"):
     OURS[_name] = creation.PUBLIC[_name] = Builtin(OURS[_name])
 made: dict[int, tuple[Any, Any]] = {}
 
@@ -59,7 +59,7 @@ def counterpart(name: str, value: Any) -> Any:
     if name in OURS:
         return OURS[name]
     if isinstance(value, numpy.ufunc):
-        return ufunc.of(value)
+        return ufunc.of(value, keep=True)
     if isinstance(value, (type, types.ModuleType)) or not callable(value):
         return value
     known = made.get(id(value))

@@ -11,7 +11,7 @@ import numpy
 
 from ..config import config
 from .array import borrow, ndarray
-from .host import Theirs, fresh, home, of_type, owned, owner_of, to_host
+from .host import SCALARS, Theirs, fresh, home, of_type, owned, owner_of, to_host
 from .record import cast_node
 
 COPY_MODES = numpy._globals._CopyMode
@@ -36,6 +36,9 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
           ndmax: Any = None, like: Any = None) -> Any:
     """See `numpy.array`."""
     kind = type(object)
+    if kind is list and like is None and ndmin == 0 and copy is True and order == "K" and ndmax is None and (
+            not object or type(object[0]) in SCALARS and SCALARS.issuperset(map(type, object))):
+        return fresh(numpy.array(object, dtype))
     if like is not None:
         given = {"dtype": dtype, "copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
         value = overridden_by(like, PUBLIC["array"], (object,), {k: v for k, v in given.items() if v is not DEFAULTS[k]})
@@ -72,6 +75,41 @@ def foreign(x: Any) -> bool:
 
 DEFAULTS: dict[str, Any] = {"dtype": None, "copy": True, "order": "K", "subok": False, "ndmin": 0}
 PUBLIC: dict[str, Any] = {}  # the public function objects that a foreign `like` is given; filled by `counterparts`
+
+
+def filler(name: str) -> Any:
+    """`zeros` or `empty`."""
+    host = getattr(numpy, name)
+
+    def create(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+        if like is not None:
+            given = {"dtype": dtype, "order": order, "device": device}
+            value = overridden_by(like, PUBLIC[name], (shape,), {k: v for k, v in given.items() if v not in (None, "C")})
+            if value is not NotImplemented:
+                return value
+        if device is not None:
+            check_device(device)
+        return fresh(host(shape if type(shape) is int else to_host(shape, []), dtype, order))
+
+    create.__name__ = create.__qualname__ = name
+    return create
+
+
+def arange(*args: Any, **kwargs: Any) -> Any:
+    """See `numpy.arange`."""
+    like = kwargs.pop("like", None)
+    if like is not None:
+        value = overridden_by(like, PUBLIC["arange"], args, kwargs)
+        if value is not NotImplemented:
+            return value
+    if kwargs or not NUMBERS.issuperset(map(type, args)):
+        ours: list[Any] = []
+        return fresh(numpy.arange(*[to_host(a, ours) for a in args], **{k: to_host(v, ours) for k, v in kwargs.items()}))
+    return fresh(numpy.arange(*args))
+
+
+NUMBERS = frozenset({int, float})
+zeros, empty = filler("zeros"), filler("empty")
 
 
 def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:

@@ -40,8 +40,8 @@ class Dispatcher:
             for a in relevant(*args, **kwargs):
                 if type(a) not in KNOWN and takes_functions(type(a)):
                     return self.overridden(args, kwargs)
-        elif "like" in kwargs:
-            return self.with_like(args, kwargs)
+        else:
+            return self.with_like(args[0], args[1:], kwargs)
         return self._implementation(*args, **kwargs)
 
     def overridden(self, args: Any, kwargs: Any) -> Any:
@@ -66,18 +66,17 @@ class Dispatcher:
         raise TypeError(f"no implementation found for '{numpy_name(self)}' on types that implement __array_function__: "
                         f"{[type(o) for o in others]}")
 
-    def with_like(self, args: Any, kwargs: Any) -> Any:
-        """A creation function with `like=`."""
-        like = kwargs.pop("like")
-        if like is not None:
-            if not hasattr(type(like), "__array_function__"):
-                raise TypeError("The `like` argument must be an array-like that implements the `__array_function__` protocol.")
-            if takes_functions(type(like)):
-                value = like.__array_function__(self, (type(like),), args, kwargs)
-                if value is NotImplemented:
-                    raise TypeError(f"no implementation found for '{numpy_name(self)}' on types that implement "
-                                    f"__array_function__: [{type(like)!r}]")
-                return value
+    def with_like(self, like: Any, args: Any, kwargs: Any) -> Any:
+        """A creation function that was given `like=`."""
+        if not hasattr(type(like), "__array_function__"):
+            raise TypeError("The `like` argument must be an array-like that implements the `__array_function__` protocol.")
+        if takes_functions(type(like)):
+            public = getattr(sys.modules["lazynp"], self.__name__, self)
+            value = like.__array_function__(public, (type(like),), args, kwargs)
+            if value is NotImplemented:
+                raise TypeError(f"no implementation found for '{numpy_name(self)}' on types that implement "
+                                f"__array_function__: [{type(like)!r}]")
+            return value
         return self._implementation(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -185,9 +184,10 @@ def ours_of(function: Any) -> Any:
     return found
 
 
-def array_function(self: Any, function: Any, kinds: Any, args: Any, kwargs: Any) -> Any:
+def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:  # NumPy's names of the arguments
     """`ndarray.__array_function__`: the call comes home."""
-    for t in kinds:
+    function = func
+    for t in types:
         if not issubclass(t, (ndarray, numpy.ndarray)) and hasattr(t, "__array_function__"):
             return NotImplemented
     if not isinstance(function, Dispatcher):

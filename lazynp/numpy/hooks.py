@@ -16,7 +16,11 @@ lead_elementwise, lead_write, lead_getitem = operators.elementwise, operators.wr
 
 def elementwise(name: str, host: Any, *operands: Any) -> Any:
     for x in operands:
-        if type(x) not in SIMPLE:
+        kind = type(x)
+        if kind is ndarray:
+            if x._s.buf is not None and x._b is not x._s.buf:
+                x._host()  # a view whose storage is there is at hand too
+        elif kind not in SIMPLE:
             return with_protocol(name, host, operands)
     return lead_elementwise(name, host, *operands)
 
@@ -43,6 +47,9 @@ def write_result(self: Any, name: str, host: Any, inplace_host: Any, other: Any)
 
 def pending_getitem(self: Any, key: Any) -> Any:
     if self._v is not HOST_VIEW:
+        if type(self) is ndarray and self._s.buf is not None and self._b is not self._s.buf:
+            self._host()
+            return self[key]
         return lead_getitem(self, key)
     ours: list[Any] = []
     h = self._host()

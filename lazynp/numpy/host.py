@@ -70,6 +70,14 @@ def note_large(name: str, ours: list[Any]) -> None:
     return None
 
 
+def at_hand(x: ndarray) -> bool:
+    """Whether the value is there, and so small that NumPy does the work at once."""
+    buffer = x._s.buf
+    if buffer is None or type(x) is not ndarray:
+        return False
+    return (x._h if x._b is buffer else x._host()).size <= config.limit
+
+
 def to_host(x: Any, ours: list[Any]) -> Any:
     """What NumPy gets for an argument, to read at once. Appends the arrays of ours in it to `ours`."""
     kind = type(x)

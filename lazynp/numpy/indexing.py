@@ -146,6 +146,12 @@ def __setitem__(self: ndarray, key: Any, value: Any) -> None:
 
 
 def general_setitem(self: ndarray, key: Any, value: Any) -> None:
+    """Any write: for other threads, reading the old value and holding the new one are one step."""
+    with recorder.lock:
+        setitem_locked(self, key, value)
+
+
+def setitem_locked(self: ndarray, key: Any, value: Any) -> None:
     s = self._s
     if not is_plain(key) and not has_array(key):
         key = plain_key(key)
@@ -154,12 +160,20 @@ def general_setitem(self: ndarray, key: Any, value: Any) -> None:
         return host_setitem(self, key, value)
     if is_plain(key):
         normal = normalize(key, self.shape)
-        if s.buf is not None and eager_write(self, normal, value):
+        if s.buf is not None and eager_write(self, normal, value) or one_element(key, normal) and not is_scalar(value):
             return host_setitem(self, key, value)
         return record_set(self, normal, value)
     if is_own_mask(self, key) and write_selection(self, key, value):
         return None
     return host_setitem(self, key, value)
+
+
+def one_element(key: Any, normal: Any) -> bool:
+    return all([type(k) is int for k in normal]) and not has_ellipsis(key)
+
+
+def is_scalar(value: Any) -> bool:
+    return not isinstance(value, (list, tuple)) and (not isinstance(value, (ndarray, numpy.ndarray)) or value.ndim == 0)
 
 
 def writeable(self: ndarray) -> bool:
@@ -190,8 +204,14 @@ def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) ->
     """A node of a value that is to fill a region: in its dtype, no more axes than it has. Raises NumPy's errors."""
     node = as_node(value)
     if node is None:
-        array = numpy.asarray(value) if not isinstance(value, ndarray) else value
-        if not is_native(array.dtype) or isinstance(value, ndarray):
+        if isinstance(value, ndarray):
+            return None
+        if isinstance(value, (list, tuple)):
+            array = numpy.empty(shape, dtype)
+            array[...] = host_key(list(value))
+        else:
+            array = numpy.asarray(value)
+        if not is_native(array.dtype):
             return None
         node = leaf(array.shape, array.dtype, numpy.array(array))
     if node.value is not None:  # checked as NumPy does: an int that does not fit, a NaN for an integer

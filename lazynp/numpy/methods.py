@@ -6,7 +6,6 @@ NumPy's method on the value. Reductions and scans are in `reduce`, attributes in
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -14,13 +13,13 @@ from typing import Any
 import numpy
 
 from ..config import config
-from ..graph.op import results
 from ..ops import shape as shape_ops
+from ..runtime.recorder import recorder
 from ..runtime.storage import Storage
 from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
 from . import reduce
-from .array import HOST_VIEW, is_native, ndarray, new_handle, of_node, wrap
-from .host import PLAIN, bind, fresh, home_module, like, note_large, of_type, part_of, strip, to_host
+from .array import HOST_VIEW, borrow, is_native, ndarray, new_handle, wrap
+from .host import PLAIN, at_hand, bind, fresh, home_module, like, note_large, of_type, part_of, strip, to_host
 from .record import cast_node
 from .reduce import by_host, plain
 
@@ -35,6 +34,15 @@ def own(self: Any) -> bool:
     if rare is not None and rare.mask is not None:
         self._host()
     return True
+
+
+def derived(self: Any, kind: str, param: Any) -> ndarray:
+    """The handle of a view. Where the value is there, the view is too, so that small arrays stay on the short path."""
+    out = self._derived(kind, param)
+    buffer = self._s.buf
+    if buffer is not None and self._b is buffer:
+        out._b, out._h = buffer, self._h.transpose(param) if kind == TRANSPOSE else self._h.reshape(param)
+    return out
 
 
 # --- views ---------------------------------------------------------------------------------------------------------------
@@ -72,9 +80,13 @@ def full_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...] | None:
 def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     if len(shape) == 1 and type(shape[0]) in (tuple, list):
         shape = tuple(shape[0])
+    if order == "C" and copy is None and self._b is self._s.buf and type(self) is ndarray and self._v is not HOST_VIEW and (
+            self._h.flags.c_contiguous):
+        part = self._h.reshape(shape)  # the view is worked out by NumPy, and by `derive` only from a table
+        return derived(self, RESHAPE, part.shape)
     elif len(shape) == 1 and isinstance(shape[0], ndarray) and shape[0].ndim:
         shape = tuple(shape[0].tolist())  # type: ignore[attr-defined]
-    if not own(self) or order != "C" and not (order == "A" and self.flags.c_contiguous) or copy:
+    if not own(self) or order != "C" and not (order == "A" and c_contiguous(self)) or copy:
         return view_by_host(self, "reshape", tuple(shape) if len(shape) != 1 or shape[0] is not None else None, order=order,
                             **({} if copy is None else {"copy": copy}))
     try:
@@ -85,27 +97,29 @@ def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) 
     if full is None:
         return view_by_host(self, "reshape", *shape)
     view = self._view()
+    if self._s.buf is not None and not self._s.buf.flags.c_contiguous:
+        return view_by_host(self, "reshape", full)
     if can_reshape(self._s.shape, view, self.dtype, full):
-        return self._derived(RESHAPE, full)
-    if copy is False or not is_native(self.dtype) or reduce.at_hand(self):
+        return derived(self, RESHAPE, full)
+    if copy is False or not is_native(self.dtype) or at_hand(self):
         return view_by_host(self, "reshape", full, **({} if copy is None else {"copy": copy}))
-    return of_node(shape_ops.reshape(self._node(), shape=full))
+    return array_of(shape_ops.reshape(self._node(), shape=full))
 
 
 def transpose(self: Any, *axes: Any) -> Any:
     if len(axes) == 1 and (axes[0] is None or type(axes[0]) in (tuple, list)):
         axes = tuple(axes[0]) if axes[0] is not None else ()
         if not axes and self.ndim == 0:
-            return self._derived(TRANSPOSE, ()) if own(self) else view_by_host(self, "transpose")
+            return derived(self, TRANSPOSE, ()) if own(self) else view_by_host(self, "transpose")
     if not own(self):
         return view_by_host(self, "transpose", *axes)
     ndim = self.ndim
     if not axes:
-        return self._derived(TRANSPOSE, tuple(range(ndim - 1, -1, -1)))
+        return derived(self, TRANSPOSE, tuple(range(ndim - 1, -1, -1)))
     normal = reduce.normal_axes(tuple(axes), ndim)
     if normal is None or len(normal) != ndim:
         return view_by_host(self, "transpose", *axes)
-    return self._derived(TRANSPOSE, tuple([operator.index(a) % ndim for a in axes]))
+    return derived(self, TRANSPOSE, tuple([operator.index(a) % ndim for a in axes]))
 
 
 def swapaxes(self: Any, axis1: Any, axis2: Any, /) -> Any:
@@ -114,7 +128,7 @@ def swapaxes(self: Any, axis1: Any, axis2: Any, /) -> Any:
         return view_by_host(self, "swapaxes", axis1, axis2)
     axes = list(range(ndim))
     axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
-    return self._derived(TRANSPOSE, tuple(axes))
+    return derived(self, TRANSPOSE, tuple(axes))
 
 
 def squeeze(self: Any, axis: Any = None) -> Any:
@@ -122,22 +136,35 @@ def squeeze(self: Any, axis: Any = None) -> Any:
     axes = reduce.normal_axes(axis, len(shape)) if axis is not None else tuple([i for i, n in enumerate(shape) if n == 1])
     if not own(self) or axes is None or any(shape[a] != 1 for a in axes):
         return view_by_host(self, "squeeze", *(() if axis is None else (axis,)))
-    return self._derived(RESHAPE, tuple([n for i, n in enumerate(shape) if i not in axes]))
+    return derived(self, RESHAPE, tuple([n for i, n in enumerate(shape) if i not in axes]))
+
+
+def c_contiguous(self: Any) -> bool:
+    return (self._h if self._b is self._s.buf else self._meta()).flags.c_contiguous
+
+
+def item(self: Any, *args: Any) -> Any:
+    return self._host().item(*args)
 
 
 def ravel(self: Any, order: str = "C") -> Any:
+    if order in ("K", "A") and own(self) and c_contiguous(self):
+        order = "C"
     if order != "C" or not own(self):
         if type(self) is ndarray:
             return view_by_host(self, "ravel", order)
         value = self._host().ravel(order)
         return of_type(type(self), value, self, self if numpy.may_share_memory(value, self._h) else None)
+    if not c_contiguous(self):
+        return flatten(self)
     return reshape(self, (self.size,))
 
 
 def flatten(self: Any, order: str = "C") -> Any:
-    if order != "C" or not own(self) or not is_native(self.dtype) or reduce.at_hand(self):
+    if order != "C" or not own(self) or not is_native(self.dtype) or at_hand(self):
         return like(self, self._host().flatten(order), [])
-    return copy(reshape(self, (self.size,)))
+    return copy(reshape(self, (self.size,))) if c_contiguous(self) else array_of(
+        shape_ops.reshape(self._node(), shape=(self.size,)))
 
 
 def diagonal(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -160,7 +187,7 @@ def view(self: Any, dtype: Any = None, type: Any = NoValue) -> Any:  # noqa: A00
         kind = type
     if kind is ndarray and dtype is None:
         if own(self):
-            return self._derived(TRANSPOSE, tuple(range(self.ndim)))
+            return derived(self, TRANSPOSE, tuple(range(self.ndim)))
         return part_of(self, self._host().view())
     h = self._host()
     value = h.view() if kind is ndarray or dtype is None else h
@@ -184,27 +211,33 @@ def set_dtype(out: Any, dtype: Any) -> None:
 def copy(self: Any, order: str = "C") -> Any:
     if type(self) is not ndarray:
         return of_type(type(self), self._host().copy(order), self)
-    if self._b is self._s.buf and self._h.size <= config.limit:
+    if at_hand(self):
         value = self._h.copy(order)
         return wrap(value) if value.flags.c_contiguous else fresh(value)
-    if order not in ("C", "K", "A") or not is_native(self.dtype) or order != "C" and not self.flags.c_contiguous:
+    if order not in ("C", "K", "A") or not is_native(self.dtype) or order != "C" and not c_contiguous(self):
         return fresh(self._host().copy(order))
+    return array_of(self._node())
+
+
+def array_of(node: Any) -> ndarray:
+    """A handle on a node: an array also where it has no axes."""
     s = new_handle(Storage)
     s.rare = None
-    s.hold(self._node())
+    s.hold(node)
     out = new_handle(ndarray)
-    out._s, out._b, out._h, out._v = s, False, None, None
+    bind(out, s, False, None, None)
+    recorder.settle()
     return out
 
 
 def astype(self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:  # noqa: A002
-    if type(self) is ndarray and not reduce.at_hand(self) and order in ("K", "C", "A") and is_native(self.dtype):
+    if type(self) is ndarray and not at_hand(self) and order in ("K", "C", "A") and is_native(self.dtype):
         target = numpy.dtype(dtype)
-        if is_native(target) and casting == "unsafe" and (order == "C" or self.flags.c_contiguous):
+        if is_native(target) and casting == "unsafe" and (order == "C" or c_contiguous(self)):
             if target == self.dtype:
                 return ndarray.copy(self) if copy else self  # type: ignore[attr-defined]
             if not (self.dtype.kind == "c" and target.kind != "c"):
-                return of_node(cast_node(self._node(), target))
+                return array_of(cast_node(self._node(), target))
     value = self._host().astype(dtype, order, casting, False, copy)
     if value is self._h and (type(self) is ndarray or subok):
         return self
@@ -212,7 +245,7 @@ def astype(self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", sub
 
 
 def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:  # noqa: A002
-    if type(self) is ndarray and not reduce.at_hand(self) and out is None and not kwargs and is_native(self.dtype):
+    if type(self) is ndarray and not at_hand(self) and out is None and not kwargs and is_native(self.dtype):
         from_nodes = NATIVE["clip"](self, min, max)
         if from_nodes is not NotImplemented:
             return from_nodes
@@ -228,7 +261,7 @@ def host_method(name: str) -> Callable[..., Any]:
     host = getattr(numpy.ndarray, name)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if self._b is self._s.buf and self._h.size <= config.limit and (not args and not kwargs or plain(args, kwargs)):
+        if at_hand(self) and (not args and not kwargs or plain(args, kwargs)):
             value = host(self._h, *args, **kwargs)
             return like(self, value, [self]) if isinstance(value, (numpy.ndarray, tuple)) else value
         return by_host(name, host, self, args, kwargs)
@@ -238,10 +271,10 @@ def host_method(name: str) -> Callable[..., Any]:
 
 def native_first(name: str, native: Callable[..., Any]) -> Callable[..., Any]:
     """A method that is recorded for what is pending or large."""
-    fallback = host_method(name)
+    fallback = writer(name) if name in WRITERS else host_method(name)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if type(self) is ndarray and (self._b is not self._s.buf or self._h.size > config.limit) and is_native(self.dtype):
+        if type(self) is ndarray and not at_hand(self) and is_native(self.dtype):
             value = native(self, *args, **kwargs)
             if value is not NotImplemented:
                 return value
@@ -270,7 +303,7 @@ def writer(name: str) -> Callable[..., Any]:
 
 
 def fill(self: Any, value: Any) -> None:
-    if type(self) is ndarray and not reduce.at_hand(self) and type(value) in (bool, int, float) and is_native(self.dtype):
+    if type(self) is ndarray and not at_hand(self) and type(value) in (bool, int, float) and is_native(self.dtype):
         self[...] = value
         return
     self._writable().fill(value.__array__() if isinstance(value, ndarray) else value)
@@ -311,7 +344,6 @@ def new(cls: Any, shape: Any, dtype: Any = float, buffer: Any = None, offset: An
         host = numpy.ndarray(shape, dtype, buffer._pin(), offset, strides, order)
         return part_of(buffer, host) if cls is ndarray else of_type(cls, host, None, buffer)
     host = numpy.ndarray(shape, dtype, buffer, offset, strides, order)
-    from .array import borrow
     out = borrow(host)
     return out if cls is ndarray else of_type(cls, host, None, out)
 
@@ -357,8 +389,8 @@ UFUNCS: dict[str, Any] = {}
 VIEWS = ("reshape", "transpose", "swapaxes", "squeeze", "ravel", "diagonal", "getfield", "view")
 MAKERS = ("flatten", "copy", "astype", "clip")
 WRITERS = ("sort", "partition", "put", "setfield")
-WRITES = ("fill", "byteswap", "resize", "setflags")
-HOST = ("argpartition", "argsort", "choose", "compress", "conj", "conjugate", "dot", "item", "nonzero", "repeat", "round",
+WRITES = ("item", "fill", "byteswap", "resize", "setflags")
+HOST = ("argpartition", "argsort", "choose", "compress", "conj", "conjugate", "dot", "nonzero", "repeat", "round",
         "searchsorted", "take", "tobytes", "tofile", "tolist", "trace", "dumps", "dump")
 SPECIAL = {"__new__": new, "__array_finalize__": array_finalize, "__divmod__": divmod_, "__rdivmod__": rdivmod,
            "__matmul__": matmul, "__rmatmul__": rmatmul, "__imatmul__": imatmul}
@@ -386,4 +418,3 @@ def attach() -> None:
 
 
 attach()
-__all__ = ["functools", "results"]

@@ -15,7 +15,7 @@ from ..ops import contraction, elementwise, joining
 from ..ops.shape import broadcast_to
 from . import methods, ufunc
 from .array import is_native, ndarray, of_node
-from .host import PLAIN, SCALARS, fresh, home, host_function, like, note_large, of_type, strip, to_host, writable
+from .host import PLAIN, SCALARS, at_hand, fresh, home, host_function, like, note_large, of_type, strip, to_host, writable
 from .operators import assign
 from .record import as_node, as_nodes, cast_node
 
@@ -36,7 +36,7 @@ def worth_recording(arrays: Any) -> bool:
         if kind is ndarray:
             if not is_native(x.dtype):
                 return False
-            found = found or x._b is not x._s.buf or x._h.size > limit
+            found = found or not at_hand(x)
         elif kind is numpy.ndarray:
             found = found or x.size > limit
         elif kind not in SCALARS:
@@ -44,11 +44,15 @@ def worth_recording(arrays: Any) -> bool:
     return found
 
 
+c_where = host_of("where")
 host_where = host_function(host_of("where"), "where")
 
 
 def where(condition: Any, *choices: Any) -> Any:
     """See `numpy.where`."""
+    value = small_call(c_where, condition, *choices)
+    if value is not NotImplemented:
+        return fresh(value) if type(value) is numpy.ndarray else home(value, [])
     if len(choices) == 2 and worth_recording((condition, *choices)):
         nodes = as_nodes((condition, *choices))
         if nodes is not None:
@@ -61,15 +65,20 @@ def where(condition: Any, *choices: Any) -> Any:
             except (TypeError, OverflowError):
                 return host_where(condition, *choices)
             numpy.broadcast_shapes(c.shape, a.shape, b.shape) if c.shape != a.shape or c.shape != b.shape else None
-            return of_node(elementwise.where(c, cast_node(a, dtype), cast_node(b, dtype)))
+            return methods.array_of(elementwise.where(c, cast_node(a, dtype), cast_node(b, dtype)))
     return host_where(condition, *choices)
 
 
+c_dot = host_of("dot")
 host_dot = host_function(host_of("dot"), "dot")
 
 
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """See `numpy.dot`."""
+    if out is None:
+        value = small_call(c_dot, a, b)
+        if value is not NotImplemented:
+            return fresh(value) if type(value) is numpy.ndarray else value
     if out is None and type(a) is ndarray and type(b) is ndarray and worth_recording((a, b)):
         x, y = a.ndim, b.ndim
         if x in (1, 2) and y in (1, 2):
@@ -93,7 +102,7 @@ def is_sub(x: Any) -> bool:
     return isinstance(x, ndarray) and type(x) is not ndarray
 
 
-UFUNC_MATMUL = ufunc.of(numpy.matmul)
+UFUNC_MATMUL = ufunc.of(numpy.matmul, keep=True)
 host_concatenate = host_function(host_of("concatenate"), "concatenate")
 
 
@@ -134,6 +143,22 @@ def native_concatenate(arrays: Any, axis: Any, dtype: Any) -> Any:
     if any(n.shape[:at] + n.shape[at + 1:] != first[:at] + first[at + 1:] for n in nodes):
         return NotImplemented
     return of_node(joining.concatenate(*[cast_node(n, target) for n in nodes], axis=at))
+
+
+def small_call(host: Host, *args: Any) -> Any:
+    """NumPy's function on arrays at hand and scalars; NotImplemented where they are anything else."""
+    values = []
+    for x in args:
+        kind = type(x)
+        if kind is ndarray:
+            if not at_hand(x):
+                return NotImplemented
+            values.append(x._h)
+        elif kind in SCALARS:
+            values.append(x)
+        else:
+            return NotImplemented
+    return host(*values)
 
 
 host_copyto = host_of("copyto")
@@ -203,7 +228,7 @@ def inner(a: Any, b: Any, /) -> Any:
 
 
 host_inner = host_function(host_of("inner"), "inner")
-methods.UFUNCS.update({"divmod": ufunc.of(numpy.divmod), "matmul": UFUNC_MATMUL})
+methods.UFUNCS.update({"divmod": ufunc.of(numpy.divmod, keep=True), "matmul": UFUNC_MATMUL})
 TABLE: dict[str, Any] = {"where": where, "dot": dot, "inner": inner, "concatenate": concatenate, "copyto": copyto}
 for _name, _function in TABLE.items():
     _function.__module__ = "lazynp"

@@ -92,27 +92,47 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
 
 
 def common_order(operands: Any) -> tuple[int, ...] | None:
-    """The order of axes in memory that all array operands of full rank share, if it is not C's: the result has it too."""
+    """How the axes of the result are turned against C's order in memory: NumPy keeps the operands' order. None: not at all."""
     for x in operands:
         if type(x) is ndarray:
             view = x._v if type(x._v) is not tuple else x._view()
-            if view is not None and view is not HOST_VIEW and view.steps[-1][0] == TRANSPOSE:
+            if view is not None and (view is HOST_VIEW or any([kind == TRANSPOSE for kind, _ in view.steps])):
                 break
     else:
         return None
-    order = None
-    ndim = max([x.ndim for x in operands if type(x) is ndarray], default=0)
-    if ndim < 2:
-        return None
+    ndim = max([x.ndim for x in operands if isinstance(x, (ndarray, numpy.ndarray))], default=0)
+    strides = []
     for x in operands:
-        if type(x) is ndarray and x.ndim == ndim:
-            view = x._v if type(x._v) is not tuple else x._view()
-            if view is None or view is HOST_VIEW or view.steps[-1][0] != TRANSPOSE or order not in (None, view.steps[-1][1]):
-                return None
-            order = view.steps[-1][1]
-        elif isinstance(x, numpy.ndarray) and x.ndim:
-            return None
-    return order
+        if isinstance(x, (ndarray, numpy.ndarray)):
+            meta = x._meta() if isinstance(x, ndarray) else x
+            own = [0 if n == 1 else abs(s) for n, s in zip(meta.shape, meta.strides)]
+            strides.append((*(0,) * (ndim - len(own)), *own))
+    memory = memory_order(ndim, strides)
+    return None if memory is None else tuple(sorted(range(ndim), key=memory.__getitem__))
+
+
+def memory_order(ndim: int, strides: list[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """The axes from the slowest to the fastest, as NumPy's iterator orders them: by the strides of all operands, C's order where they
+    disagree (`npyiter_find_best_axis_ordering`). None where it is C's."""
+    perm = list(range(ndim - 1, -1, -1))  # fastest first
+    for i in range(1, ndim):
+        axis, place = perm[i], i
+        for j in range(i - 1, -1, -1):
+            compared = swap = False
+            for s in strides:
+                if s[axis] and s[perm[j]]:
+                    if s[perm[j]] <= s[axis]:
+                        swap = False
+                    elif not compared:
+                        swap = True
+                    compared = True
+            if compared:
+                if not swap:
+                    break
+                place = j
+        perm.insert(place, perm.pop(i))
+    memory = tuple(reversed(perm))
+    return None if memory == tuple(range(ndim)) else memory
 
 
 def straightened(x: Any, inverse: tuple[int, ...]) -> Any:
@@ -211,7 +231,12 @@ def binary(name: str, short: str) -> None:
 
 
 def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray:
-    """`self op= other`, past the shortcut."""
+    """`self op= other`, past the shortcut: reading and writing are one step for other threads."""
+    with recorder.lock:
+        return write_result_locked(self, name, host, inplace_host, other)
+
+
+def write_result_locked(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray:
     s = self._s
     if selection_of(self) is not None:
         out = elementwise_selection(lambda nodes: result_node(self, name, host, inplace_host, nodes, other), inplace_host,
@@ -237,7 +262,7 @@ def result_node(self: ndarray, name: str, host: Host, inplace_host: Host, nodes:
     """The new value of self, in its dtype; NumPy's error where the operation cannot be done in place."""
     if out_of_range(nodes):
         inplace_host(dummy(self), dummy(other))
-    node = ufunc_node(name, host, nodes, (self, other))
+    node = ufunc_node(name, inplace_host, nodes, (self, other))
     shape = self._s.node.shape if selection_of(self) is not None else self.shape  # type: ignore[union-attr]
     if node.shape != shape or not numpy.can_cast(node.dtype, self.dtype, "same_kind"):
         inplace_host(dummy(self), dummy(other))

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy
 
-from ..config import config
 from ..graph.node import Node
 from ..ops import reductions, scans
 from .array import is_native, ndarray, of_node, wrap
-from .host import PLAIN, home, like, note_large, to_host
+from .host import PLAIN, at_hand, home, like, note_large, to_host
 from .operators import assign
 from .record import cast_node
 
@@ -24,11 +23,6 @@ NoValue = numpy._globals._NoValue
 NAMES = ("axis", "dtype", "out", "keepdims", "initial", "where")
 REDUCTIONS = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum", "any": "logical_or", "all": "logical_and"}
 WITH_DTYPE = frozenset({"sum", "prod"})
-
-
-def at_hand(x: ndarray) -> bool:
-    """Whether NumPy does it at once, without a thought: the value is there, and small."""
-    return x._b is x._s.buf and x._h.size <= config.limit
 
 
 def plain(args: Any, kwargs: Any) -> bool:
@@ -125,9 +119,12 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
             if isinstance(a, ndarray) and name in OUT_PLACE and i == OUT_PLACE[name]:
                 out, values[i] = a, a._writable()
     value = host(h, *values, **named)
+    if out is None and type(self) is not ndarray and name in WRAPPED and isinstance(value, numpy.generic):
+        return self.__array_wrap__(wrap(numpy.asarray(value)), None, True)  # a subclass decides what its scalars are
     return out if out is not None else like(self, value, ours)
 
 
+WRAPPED = frozenset({"sum", "prod", "min", "max", "any", "all", "mean", "var", "std"})
 OUT_PLACE = {**dict.fromkeys(("sum", "prod", "mean", "var", "std", "cumsum", "cumprod"), 2), "min": 1, "max": 1, "any": 1, "all": 1,
              "argmin": 1, "argmax": 1, "take": 2, "choose": 1, "compress": 2, "clip": 2, "round": 1, "dot": 1, "trace": 4}
 
@@ -148,7 +145,7 @@ def reduction(name: str, names: tuple[str, ...], native: Callable[[ndarray, dict
     host = getattr(numpy.ndarray, name)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if self._b is self._s.buf and self._h.size <= config.limit:
+        if at_hand(self):
             if not args and not kwargs or plain(args, kwargs):
                 value = host(self._h, *args, **kwargs)
                 return value if type(value) is not numpy.ndarray else home(value, [self])

@@ -29,7 +29,7 @@ OWN = frozenset({p.stem for p in ROOT.iterdir() if not p.name.startswith("_")} |
 SHARED = ("exceptions", "dtypes", "version", "__config__", "_globals", "_distributor_init", "_expired_attrs_2_0", "_pytesttester",
           "_utils._inspect", "_utils._convertions", "_core._exceptions", "_core._dtype", "_core._dtype_ctypes",
           "_core._string_helpers", "_core._type_aliases", "_core._machar", "_core._internal", "_core._ufunc_config",
-          "_core._multiarray_tests", "_core.printoptions", "_core._rational_tests", "_core._struct_ufunc_tests",
+          "_core.printoptions", "_core._rational_tests", "_core._struct_ufunc_tests",
           "_core._umath_tests", "_core._operand_flag_tests", "_core.numerictypes", "_core.getlimits", "typing", "_typing", "f2py",
           "random._pickle", "random.bit_generator", "random._common", "random._bounded_integers")
 EMPTY = ("_core._add_newdocs", "_core._add_newdocs_scalars")  # they write docstrings into compiled objects
@@ -85,7 +85,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         name = spec.name[len("numpy."):]
         if spec.origin:
             module.__file__ = spec.origin
-        if name in EMPTY:
+        if name in EMPTY or spec.loader is None or not hasattr(spec.loader, "exec_module") or package_without_code(spec):
             return
         if any(name == s or name.startswith(s + ".") for s in SHARED):
             copy(module, importlib.import_module(spec.name), lambda key, value: value)
@@ -95,6 +95,11 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         else:
             execute(module, spec)
             module.__dict__.update(REPLACED.get(name, {}))
+            if name == "_core":
+                for part in ("_exceptions", "_string_helpers", "_type_aliases", "_internal", "_dtype"):
+                    importlib.import_module(f"{NAME}._core.{part}")
+            if name == "ma.core":
+                masked_arrays(module)
             if name in RENAMES:
                 rename(module)
 
@@ -102,6 +107,37 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """For `python -m lazynp.…`."""
         spec: Any = importlib.util.find_spec("numpy" + fullname[len(NAME):])
         return spec.loader.get_code(spec.name)
+
+
+def package_without_code(spec: Any) -> bool:
+    """A folder that is a namespace package."""
+    return spec.origin is None
+
+
+def masked_arrays(core: Any) -> None:
+    """NumPy's `MaskedArray.all` and `any` call `.view` of a NumPy scalar with the class, which has to be NumPy's own."""
+    def reduction(name: str, fill: bool) -> Callable[..., Any]:
+        def method(self: Any, axis: Any = None, out: Any = None, keepdims: Any = numpy._NoValue) -> Any:  # type: ignore[attr-defined]
+            kwargs = {} if keepdims is numpy._NoValue else {"keepdims": keepdims}  # type: ignore[attr-defined]
+            mask = core._check_mask_axis(self._mask, axis, **kwargs)
+            host = getattr(self.filled(fill), name)
+            if out is None:
+                d = host(axis=axis, **kwargs)
+                if d.ndim:
+                    d = d.view(type(self))
+                    d.__setmask__(mask)
+                elif mask:
+                    return core.masked
+                return d
+            host(axis=axis, out=out, **kwargs)
+            if isinstance(out, core.MaskedArray) and (out.ndim or mask):
+                out.__setmask__(mask)
+            return out
+        method.__doc__ = getattr(core.MaskedArray, name).__doc__
+        method.__name__, method.__qualname__ = name, f"MaskedArray.{name}"
+        return method
+    for name, fill in (("all", True), ("any", False)):
+        setattr(core.MaskedArray, name, reduction(name, fill))
 
 
 def rename(module: types.ModuleType) -> None:

@@ -6,26 +6,25 @@ left is NumPy's, on host values.
 
 from __future__ import annotations
 
-import functools
-import weakref
-from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from ..config import config
 from ..graph.node import Node
-from ..ops.elementwise import ufuncs
+from ..ops.contraction import matmul
+from ..ops.elementwise import ufuncs, where as select
 from . import operators
-from .array import ndarray, new_handle, of_node
-from .host import PLAIN, fresh, home, home_module, is_native, like, note_large, to_host, writable
-from .operators import assign, dummy, ufunc_node
+from .array import ndarray, of_node, wrap
+from .host import PLAIN, SCALARS, at_hand, fresh, home, is_native, like, note_large, to_host, writable
+from .operators import assign, dummy
 from .record import as_nodes, cast_node
 from .reduce import native_reduce
 
 HOST_TYPES = PLAIN | {ndarray, numpy.ndarray, list, tuple}
 METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
 COPIED = tuple([k for k in ("__doc__", "__qualname__", "__signature__", "__text_signature__") if hasattr(numpy.add, k)])
+ENGINE = frozenset({*ufuncs, "matmul"})
 NATIVE_KEYWORDS = frozenset({"out", "where", "dtype", "casting", "subok", "order"})
 
 
@@ -59,19 +58,22 @@ class ufunc(metaclass=UfuncType):
         self.nin, self.nout, self.nargs = host.nin, host.nout, host.nargs
         self.identity, self.signature = host.identity, host.signature
         self.__dict__.update({k: getattr(host, k, None) for k in COPIED})
-        self.operator = host.__name__ if host.nout == 1 and host.signature is None and getattr(numpy, host.__name__, None) is host else ""
+        self.operator = host.__name__ if host.__name__ in ENGINE and getattr(numpy, host.__name__, None) is host else ""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs:
             limit = config.limit
             if len(args) == 1:
                 x, = args
-                if type(x) is ndarray:
+                kind = type(x)
+                if kind is ndarray:
                     if x._b is x._s.buf and x._h.size <= limit:
                         value = self.host(x._h)
-                        return fresh(value) if type(value) is numpy.ndarray else value if type(value) is not tuple else home(value, [])
+                        return value if type(value) in SCALARS else returned(value)
                     if self.operator and self.nin == 1:
                         return operators.elementwise(self.operator, self.host, x)
+                elif kind in SCALARS:
+                    return self.host(x)
             elif len(args) == 2 == self.nin:
                 x, y = args
                 kind, other = type(x), type(y)
@@ -79,10 +81,18 @@ class ufunc(metaclass=UfuncType):
                     if other is ndarray:
                         if y._b is y._s.buf and y._h.size <= limit:
                             value = self.host(x._h, y._h)
-                            return fresh(value) if type(value) is numpy.ndarray else value if type(value) is not tuple else home(value, [])
-                    elif other in PLAIN:
+                            return value if type(value) in SCALARS else returned(value)
+                    elif other in SCALARS:
                         value = self.host(x._h, y)
-                        return fresh(value) if type(value) is numpy.ndarray else value if type(value) is not tuple else home(value, [])
+                        return value if type(value) in SCALARS else returned(value)
+                elif other is ndarray and kind in SCALARS and y._b is y._s.buf and y._h.size <= limit:
+                    value = self.host(x, y._h)
+                    return value if type(value) in SCALARS else returned(value)
+        elif len(kwargs) == 1 and self.nout == 1 and len(args) == self.nin:
+            out = kwargs.get("out")
+            if type(out) is ndarray and out._s.free and out._b is out._s.buf and out._h.size <= config.limit and all_small(args):
+                self.host(*[x._h if type(x) is ndarray else x for x in args], out=out._h)
+                return out
         for x in args:
             if type(x) not in HOST_TYPES:
                 break
@@ -136,8 +146,14 @@ class ufunc(metaclass=UfuncType):
         foreign = overriding((*args, *others.values()))
         if foreign:
             return ask(self, method, foreign, args, kwargs)
-        value = self.on_host(method, args, others)
-        return tuple(map(creation_array, value)) if type(value) is tuple else creation_array(value)
+        ours: list[Any] = []
+        host = [to_host(x, ours) for x in args]
+        value = (self.host if method == "__call__" else getattr(self.host, method))(*host, **{
+            k: to_host(v, ours) for k, v in others.items()}, out=...)
+        leader = wrapper_of(args, None) if kwargs.get("subok", True) else None
+        if leader is None:
+            return home(value, ours)
+        return wrapped(leader, value, None, (self, args, 0) if method == "__call__" else None)
 
     def on_host(self, method: str, args: Any, kwargs: Any) -> Any:
         """NumPy's, on values."""
@@ -214,10 +230,6 @@ class ufunc(metaclass=UfuncType):
 ufunc.__module__ = "lazynp"
 
 
-def creation_array(x: Any) -> Any:
-    return x if isinstance(x, ndarray) else fresh(numpy.asarray(x))
-
-
 def check_outs(u: ufunc, method: str, out: Any, outs: Any) -> None:
     """NumPy's errors for an `out` of the wrong length."""
     if method == "__call__":
@@ -237,6 +249,25 @@ def with_out(args: Any, kwargs: Any, place: int) -> Any:
         kwargs = {**kwargs, "out": args[place], **extra}
         args = args[:place]
     return args, kwargs
+
+
+def returned(value: Any) -> Any:
+    """NumPy's fresh result."""
+    if type(value) is numpy.ndarray:
+        return wrap(value) if value.flags.c_contiguous else fresh(value)
+    return home(value, [])
+
+
+def all_small(args: Any) -> bool:
+    """Whether all operands are at hand and small, or scalars."""
+    limit = config.limit
+    for x in args:
+        if type(x) is ndarray:
+            if x._b is not x._s.buf or x._h.size > limit:
+                return False
+        elif type(x) not in SCALARS:
+            return False
+    return True
 
 
 def is_subclass(x: Any) -> bool:
@@ -346,48 +377,70 @@ def native_call(u: ufunc, args: Any, kwargs: Any) -> Any:
     if not config_allows(args, kwargs) or not NATIVE_KEYWORDS.issuperset(kwargs):
         return NotImplemented
     name = u.operator
-    if name not in ufuncs or kwargs.get("order", "K") != "K":
+    if name not in ENGINE or kwargs.get("order", "K") != "K":
         return NotImplemented
     out, = kwargs.get("out") or (None,)
     where, dtype, casting = kwargs.get("where", True), kwargs.get("dtype"), kwargs.get("casting", "same_kind")
-    if (where is not True and out is None) or (out is not None and not recordable(out)):
+    if out is None and where is True and dtype is None and casting == "same_kind":
+        if name == "matmul":
+            return native_matmul(u, args)
+        if name != "power":
+            return operators.elementwise(name, u.host, *map(to_node_operand, args))
+    if name == "matmul" or out is None and where is not True or out is not None and not recordable(out):
         return NotImplemented
-    if dtype is not None or where is not True or casting != "same_kind":
-        return NotImplemented if out is not None or where is not True else cast_call(u, args, dtype, casting)
     nodes = as_nodes([to_node_operand(a) for a in args])
+    if nodes is None or operators.out_of_range(nodes):
+        return NotImplemented
+    if dtype is not None:
+        nodes = loop_operands(u, nodes, dtype, casting)
+    elif casting != "same_kind":
+        return NotImplemented
     if nodes is None:
         return NotImplemented
-    node = ufunc_node(name, u.host, nodes, args) if name != "power" else power_node(u, nodes, args)
-    if out is None:
-        return of_node(node)
-    fits = node.shape == out.shape
-    if not fits or not numpy.can_cast(node.dtype, out.dtype, casting):
+    try:
+        node = ufuncs[name](*nodes)
+    except (TypeError, ValueError, OverflowError):
         return NotImplemented
-    assign(out, cast_node(node, out.dtype))
+    return of_node(node) if out is None else write(out, node, where, casting)
+
+
+def write(out: ndarray, node: Node, where: Any, casting: str) -> Any:
+    """The result of a call with `out=`, and perhaps `where=`."""
+    if node.shape != out.shape or not numpy.can_cast(node.dtype, out.dtype, casting):
+        return NotImplemented
+    node = cast_node(node, out.dtype)
+    if where is not True:
+        if type(where) is not ndarray or where.dtype != bool or where.shape != out.shape:
+            return NotImplemented
+        node = select(where._node(), node, out._node())
+    assign(out, node)
     return out
 
 
-def power_node(u: ufunc, nodes: list[Node], args: Any) -> Node:
-    """`np.power` has no shortcuts for exponents, `**` has: bit-equal is what NumPy gives for each."""
+def native_matmul(u: ufunc, args: Any) -> Any:
+    """A matrix product: a library call in the stream."""
+    nodes = as_nodes([to_node_operand(a) for a in args])
+    if nodes is None:
+        return NotImplemented
     try:
-        return ufuncs["power"](*nodes)
-    except (TypeError, ValueError, OverflowError):
+        return of_node(matmul(*nodes))
+    except (TypeError, ValueError):
         u.host(*[dummy(x) for x in args])
         raise
 
 
-def cast_call(u: ufunc, args: Any, dtype: Any, casting: str) -> Any:
-    """A loop chosen with `dtype=`: operands cast first."""
-    if dtype is None or type(dtype) is tuple:
-        return NotImplemented
-    nodes = as_nodes([to_node_operand(a) for a in args])
+def loop_operands(u: ufunc, nodes: list[Node], dtype: Any, casting: str) -> list[Node] | None:
+    """The operands, cast to the loop that `dtype=` chooses. Raises NumPy's errors."""
+    if type(dtype) is tuple:
+        return None
     target = numpy.dtype(dtype)
-    if nodes is None or not is_native(target):
-        return NotImplemented
+    if not is_native(target):
+        return None
     operands = tuple([type(n.value) if n.weak and n.value is not None else n.dtype for n in nodes])
     loop = u.host.resolve_dtypes((*operands, None), signature=(None,) * u.nin + (target,), casting=casting)
-    node = ufunc_node(u.operator, u.host, [cast_node(n, d) for n, d in zip(nodes, loop)], args)
-    return of_node(node) if node.dtype == target else NotImplemented
+    if loop[-1] != target or not all(is_native(d) for d in loop):
+        return None
+    return [cast_node(n, d) for n, d in zip(nodes, loop)]
 
 
 def to_node_operand(x: Any) -> Any:
@@ -405,8 +458,7 @@ def config_allows(args: Any, kwargs: Any) -> bool:
     for x in (*args, *(kwargs.get("out") or ())):
         kind = type(x)
         if kind is ndarray:
-            if x._b is not x._s.buf or x._h.size > limit:
-                found = True
+            found = found or not at_hand(x)
         elif kind in PLAIN or kind in (list, tuple):
             continue
         elif kind is numpy.ndarray:
@@ -426,22 +478,14 @@ def recordable(out: Any) -> bool:
     return out._b is not s.buf or out._h.flags.writeable
 
 
-cache: weakref.WeakKeyDictionary[Any, ufunc] = weakref.WeakKeyDictionary()
 known: dict[int, ufunc] = {}
 
 
-def of(host: numpy.ufunc) -> ufunc:
-    """Our object for NumPy's ufunc: the same one each time."""
+def of(host: numpy.ufunc, keep: bool = False) -> ufunc:
+    """Our object for NumPy's ufunc: the same one each time for those of compiled modules."""
     found = known.get(id(host))
     if found is None or found.host is not host:
-        found = known[id(host)] = ufunc(host)
+        found = ufunc(host)
+        if keep:
+            known[id(host)] = found
     return found
-
-
-def protocol_elementwise(name: str, host: Callable[..., Any], *operands: Any) -> Any:
-    """`elementwise` where an operand is neither an array of ours nor NumPy's: subclasses, and types that take ufuncs."""
-    return of(getattr(numpy, name))(*operands)
-
-
-__all__ = ["new_handle", "of", "operators", "ufunc"]
-functools.partial(home_module)

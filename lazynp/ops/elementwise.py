@@ -232,12 +232,17 @@ def ones_like(x: Node) -> Node:
 
 def absolute_x(g: Node, out: Node, x: Node) -> Node:
     if not is_complex(x):
-        return multiply(g, sign(x))
+        return fabs_x(g, out, x)
     return real(multiply(g, divide(conjugate(x), where(equal(out, 0), ones_like(out), out))))
 
 
+def fabs_x(g: Node, out: Node, x: Node) -> Node:
+    """1 at zero, as in JAX."""
+    return where(greater_equal(x, 0), g, negative(g))
+
+
 absolute = ufunc_op("absolute", absolute_x)
-fabs = ufunc_op("fabs", lambda g, out, x: multiply(g, sign(x)))
+fabs = ufunc_op("fabs", fabs_x)
 
 
 def sign_x(g: Node, out: Node, x: Node) -> Node | None:
@@ -254,7 +259,7 @@ floor = ufunc_op("floor", None)
 ceil = ufunc_op("ceil", None)
 trunc = ufunc_op("trunc", None)
 rint = ufunc_op("rint", None)
-heaviside = ufunc_op("heaviside", None, None)
+heaviside = ufunc_op("heaviside", None, lambda g, out, x, y: where(equal(x, 0), g, zeros_of(Aval((), g.dtype))))
 nextafter = ufunc_op("nextafter", None, None)
 spacing = ufunc_op("spacing", None)
 copysign = ufunc_op("copysign", lambda g, out, x, y: where(equal(signbit(x), signbit(y)), g, negative(g)), None)

@@ -35,7 +35,7 @@ from .elementwise import (
 from .family import front_batch
 from .joining import concatenate
 from .promotion import Shape, broadcast, complex_dtype, numpy_error
-from .shape import Axes, add_reduce, expand_dims, move_front, reshape, slice_, sum_to, swap_last, whole
+from .shape import Axes, add_reduce, all_front, expand_dims, move_front, reshape, slice_, sum_to, swap_last, whole
 
 Tangents = Sequence[Node | None]
 
@@ -258,21 +258,19 @@ def pinv(a: Node, rcond: float | None = None, hermitian: bool = False) -> Node:
     return pinv_op(a, hermitian=hermitian, rcond=rcond)
 
 
-def lstsq_abstract(a: Aval, b: Aval, *, rcond: float | None) -> tuple[Aval, ...]:
-    """x, rank and singular values of one matrix a and a matrix b of right-hand sides."""
-    if a.ndim != 2 or b.ndim != 2 or a.shape[0] != b.shape[0]:
+def lstsq_abstract(a: Aval, b: Aval, *, stack: int, rcond: float | None) -> tuple[Aval, ...]:
+    """x, rank and singular values for a matrix a and a matrix b of right-hand sides, with `stack` leading axes."""
+    if a.ndim != 2 + stack or b.ndim != 2 + stack or a.shape[-2] != b.shape[-2]:
         raise numpy_error(np.linalg.lstsq, a, b)
     x, _, rank, s = np.linalg.lstsq(np.ones((1, 1), a.dtype), np.ones((1, 1), b.dtype))
-    shape = (a.shape[1], b.shape[1])
-    return Aval(shape, x.dtype), Aval((), np.asarray(rank).dtype), Aval((min(a.shape),), s.dtype)
+    lead, (m, n) = a.shape[:-2], a.shape[-2:]
+    shapes = ((*lead, n, b.shape[-1]), lead, (*lead, min(m, n)))
+    return tuple([Aval(shape, np.asarray(r).dtype) for shape, r in zip(shapes, (x, rank, s))])
 
 
-def lstsq_lower(xp: Any, a: Any, b: Any, *, rcond: float | None) -> tuple[Any, ...]:
-    x, _, rank, s = xp.linalg.lstsq(a, b, rcond)
-    return x, rank, s
-
-
-def lstsq_jvp(tangents: Tangents, out: Node, a: Node, b: Node, *, rcond: float | None) -> tuple[Node | None, ...]:
+def lstsq_jvp(
+    tangents: Tangents, out: Node, a: Node, b: Node, *, stack: int, rcond: float | None
+) -> tuple[Node | None, ...]:
     """pinv(a) b, differentiated where the rank does not change."""
     ta, tb = tangents
     p = pinv(a, rcond)
@@ -285,8 +283,28 @@ def lstsq_jvp(tangents: Tangents, out: Node, a: Node, b: Node, *, rcond: float |
     return (moved if along is None else add(along, moved)), None, svdvals_jvp((ta,), s, a)
 
 
-lstsq = Op("lstsq", LIBRARY, lstsq_abstract, lstsq_lower, moving=("rcond",), n_out=3, raises=True, jvp=lstsq_jvp)
-"""x, rank, singular values (numpy.linalg.lstsq without the residuals, whose shape depends on the rank)."""
+def lstsq_batch(inputs: Sequence[Node], axes: Axes, *, stack: int, rcond: float | None) -> tuple[Node, int]:
+    return lstsq_op(*all_front(inputs, axes), stack=stack + 1, rcond=rcond), 0
+
+
+lstsq_op = Op(
+    "lstsq",
+    LIBRARY,
+    lstsq_abstract,
+    lambda xp, a, b, *, stack, rcond: xp.lstsq_stack(a, b, stack, rcond),
+    static=("stack",),
+    moving=("rcond",),
+    n_out=3,
+    raises=True,
+    jvp=lstsq_jvp,
+    batch=lstsq_batch,
+)
+
+
+def lstsq(a: Node, b: Node, rcond: float | None = None) -> Node:
+    """x, rank, singular values: numpy.linalg.lstsq without the residuals, whose shape depends on the rank."""
+    return lstsq_op(a, b, stack=0, rcond=rcond)
+
 
 inv = matrix_op("inv", lambda m, n: [(m, n)], jvp=inv_jvp)
 det = matrix_op("det", lambda m, n: [()], jvp=det_jvp)

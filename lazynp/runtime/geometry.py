@@ -9,11 +9,13 @@ from ..graph.kernel import Geometry, KernelSpec
 
 
 class Collapsed(NamedTuple):
-    """A kernel over fewer axes: the spec, its geometry, and for each operand the shape to view it in (None: as it is)."""
+    """A kernel over fewer axes: the spec, its geometry, and for each operand the index that takes one of what is repeated (None:
+    nothing is), and the shape to view it in."""
 
     spec: KernelSpec
     geometry: Geometry
-    shapes: tuple[tuple[int, ...] | None, ...]
+    trims: tuple[Any, ...]
+    shapes: tuple[tuple[int, ...], ...]
     classes: tuple[Any, ...]
 
 
@@ -57,7 +59,14 @@ def collapse(spec: KernelSpec, ins: Sequence[Any], outs: Sequence[Any], shape: t
     shapes = tuple([view_shape(s, sizes) for s in strides])
     geometry = Geometry(tuple(sizes), strides)
     classes = (len(sizes), tuple([n == 1 for n in sizes]), tuple([tuple([k if k in (0, 1) else 2 for k in s]) for s in strides]))
-    return Collapsed(spec._replace(ndim=len(sizes), body=body), geometry, shapes, classes)
+    return Collapsed(spec._replace(ndim=len(sizes), body=body), geometry, tuple([trim(x) for x in (*ins, *outs)]), shapes, classes)
+
+
+def trim(x: Any) -> Any:
+    """The index that takes one element along each axis on which x only repeats; None if there is none."""
+    if 0 not in x.strides:
+        return None
+    return tuple([slice(0, 1) if s == 0 and n > 1 else slice(None) for n, s in zip(x.shape, x.strides)])
 
 
 def view_shape(strides: tuple[int, ...], sizes: list[int]) -> tuple[int, ...]:

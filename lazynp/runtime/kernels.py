@@ -100,7 +100,8 @@ class Kernel:
                 found = self.find(key, ins, outs, shape)
             form, how = found
             if form.compiled is not None:
-                args = [x.reshape(s) if x.shape != s else x for x, s in zip((*ins, *outs), how.shapes)]
+                args = [x if x.shape == s else x.reshape(s) if t is None else x[t].reshape(s)
+                        for x, t, s in zip((*ins, *outs), how.trims, how.shapes)]
                 if form.compiled(args[: len(ins)], scalars, args[len(ins):]):
                     profile.compiled += 1
                     profile.compiled_seconds += time.perf_counter() - start

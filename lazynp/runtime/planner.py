@@ -11,8 +11,6 @@ reads the old value, the new value goes to a spare buffer, to which just the res
 
 from __future__ import annotations
 
-import _signal  # `signal` turns each number into an enum, which costs more than the rest
-import threading
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,6 @@ from .steps import SCALARS
 from .kernels import kernel_of
 from .spec import KERNEL_REDUCTIONS, spec_of
 
-MAIN = threading.main_thread()
 MOST_INSTRUCTIONS, MOST_OPERANDS = 96, 20
 DIRECT_SHARE = 4  # a region of a quarter of its base or more is worth a spare buffer
 
@@ -37,20 +34,7 @@ class Plan:
         self.steps, self.out, self.n_leaves, self.n_nodes = steps, out, n_leaves, n_nodes
 
     def run(self, segment: Any, buffers: list[Any], outputs: list[Any]) -> None:
-        """Run all steps. Ctrl-C is held back until they are done, so that no array is left without a value."""
-        seen: list[int] = []
-        guarded = threading.current_thread() is MAIN and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
-        if guarded:
-            _signal.signal(_signal.SIGINT, lambda number, frame: seen.append(number))
-        try:
-            self.run_steps(segment, buffers, outputs)
-        finally:
-            if guarded:
-                _signal.signal(_signal.SIGINT, _signal.default_int_handler)
-                if seen:
-                    raise KeyboardInterrupt
-
-    def run_steps(self, segment: Any, buffers: list[Any], outputs: list[Any]) -> None:
+        """Run all steps, and give the outputs their buffers, or the error that stood in the way."""
         env = S.Environment(segment, buffers, self.n_nodes)
         steps = iter(self.steps)
         try:

@@ -5,6 +5,8 @@ Whether a leaf's buffer may be overwritten is asked of a weak reference, after t
 
 from __future__ import annotations
 
+import _signal  # `signal` turns each number into an enum, which costs more than the rest
+import threading
 import weakref
 from typing import Any
 
@@ -15,7 +17,8 @@ from .steps import SCALARS
 
 PLANS_KEPT = 4096
 exact_plans: dict[Any, Plan] = {}
-plans: dict[Any, Plan] = {}
+plans: dict[Any, list[tuple[Any, Plan]]] = {}
+MAIN = threading.main_thread()
 
 
 class Segment:
@@ -66,15 +69,29 @@ class Segment:
         self.sites = [n.site for n in nodes]
         self.key = (tuple([n.signature for n in nodes]), tuple(refs), self.out, self.borrowed)
 
-    def structure(self) -> Any:
-        """Sizes and bounds up to renaming: which are equal, which are 0 or 1."""
-        names: dict[Any, int] = {0: 0, 1: 1}
-        sizes = [tuple([names.setdefault(d, len(names)) for d in shape])
-                 for shape in (*[b.shape for b in self.buffers], *self.shapes)]
-        same: dict[Any, int] = {}
-        return (tuple(sizes), tuple([same.setdefault(m, len(same)) for m in self.moving]),
-                tuple([(b.dtype, b.flags.c_contiguous) for b in self.buffers]),
+    def sizes(self) -> list[Any]:
+        """What may differ between runs of a plan: every length, and the moving parameters."""
+        out: list[Any] = []
+        for b in self.buffers:
+            out.extend(b.shape)
+        for shape in self.shapes:
+            out.extend(shape)
+        out.extend(self.moving)
+        return out
+
+    def kinds(self) -> Any:
+        """Dtypes and ranks of what the segment reads."""
+        return (tuple([(b.dtype, b.ndim, b.flags.c_contiguous) for b in self.buffers]),
                 tuple([s.dtype if hasattr(s, "dtype") else type(s) for s in self.scalars]))
+
+
+def fits(made_for: list[Any], sizes: list[Any]) -> bool:
+    """Whether a plan made for some sizes is right for others: what was equal is equal, and what was 0 or 1 is."""
+    now: dict[Any, Any] = {}
+    for a, b in zip(made_for, sizes):
+        if now.setdefault(a, b) != b or a != b and (a in (0, 1) or b in (0, 1)):
+            return False
+    return True
 
 
 def plan_of(segment: Segment, dead: tuple[bool, ...]) -> Plan:
@@ -84,12 +101,14 @@ def plan_of(segment: Segment, dead: tuple[bool, ...]) -> Plan:
              tuple([s.dtype if hasattr(s, "dtype") else type(s) for s in segment.scalars]))
     plan = exact_plans.get(exact)
     if plan is None:
-        key = (segment.key, segment.structure(), dead)
-        plan = plans.get(key)
+        key, sizes = (segment.key, segment.kinds(), dead), segment.sizes()
+        family = plans.setdefault(key, [])
+        plan = next((p for made_for, p in family if fits(made_for, sizes)), None)
         if plan is None:
             if len(plans) >= PLANS_KEPT:
                 plans.clear()
-            plan = plans[key] = make_plan(segment, dead)
+            plan = make_plan(segment, dead)
+            family.append((sizes, plan))
             profile.plans += 1
         if len(exact_plans) >= PLANS_KEPT:
             exact_plans.clear()
@@ -98,7 +117,24 @@ def plan_of(segment: Segment, dead: tuple[bool, ...]) -> Plan:
 
 
 def run_segment(segment: Segment) -> None:
-    """Run it, and give its outputs their buffers. The caller holds none of the nodes but through `segment`."""
+    """Run it, and give its outputs their buffers. The caller holds none of the nodes but through `segment`.
+
+    Ctrl-C is held back until all is done, so that no array is left without a value.
+    """
+    seen: list[int] = []
+    guarded = threading.current_thread() is MAIN and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
+    if guarded:
+        _signal.signal(_signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        run_guarded(segment)
+    finally:
+        if guarded:
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+            if seen:
+                raise KeyboardInterrupt
+
+
+def run_guarded(segment: Segment) -> None:
     outputs, buffers = segment.outputs, segment.buffers
     for node in outputs:
         if not node.trace:

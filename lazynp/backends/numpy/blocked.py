@@ -185,11 +185,11 @@ class Program:
                     values[k] = x[head]
         else:
             for k, x in enumerate(operands):
-                values[k] = x[tuple([0 if type(t) is int and n == 1 else slice(None) if n == 1 else t
-                                     for t, n in zip(tile, x.shape)])]
+                values[k] = x[(*[0 if type(t) is int and n == 1 else slice(None) if n == 1 else t
+                                 for t, n in zip(tile, x.shape)], ...)]
         for v, target in stored.items():
             if v not in self.reductions:
-                values[v] = target[head] if type(head) is slice else target[tile]
+                values[v] = target[head] if type(head) is slice else target[(*tile, ...)]
         for run, arity, (a, b, c), args, v in self.instructions:
             if run is None:
                 if v in stored:

@@ -75,7 +75,7 @@ def moved(x: Array, source: int, to: int, count: int) -> Array:
 
 def gather(x: Array, indices: Sequence[Array], axes: tuple[int, ...], at: int, bounds: Any) -> Array:
     """x[indices] on these axes, the index dimensions at `at`."""
-    if len(axes) == 1 and at == axes[0] and bounds != "zero":
+    if len(axes) == 1 and at == axes[0] and bounds != "zero" and x.shape[at]:
         return np.take(x, indices[0], axis=at, mode=bounds)
     if bounds == "zero" and any(x.shape[a] == 0 for a in axes):
         common = np.broadcast_shapes(*[np.shape(i) for i in indices])
@@ -93,7 +93,13 @@ def scatter(
     base: Array, value: Array, indices: Sequence[Array], axes: tuple[int, ...], at: int, bounds: str, mode: str
 ) -> Array:
     """base with `value` combined into the places that gather would read."""
-    out = np.array(base)
+    return scatter_into(np.array(base), value, indices, axes, at, bounds, mode)
+
+
+def scatter_into(
+    out: Array, value: Array, indices: Sequence[Array], axes: tuple[int, ...], at: int, bounds: str, mode: str
+) -> Array:
+    """The same in place; an index out of bounds under "raise" leaves `out` as it was."""
     common = np.broadcast_shapes(*[np.shape(i) for i in indices])
     kept = [n for i, n in enumerate(out.shape) if i not in axes]
     value = np.broadcast_to(value, (*kept[:at], *common, *kept[at:]))
@@ -123,6 +129,14 @@ def searchsorted_stack(a: Array, v: Array, side: Any, stack: int) -> Array:
     return out
 
 
+def lstsq_stack(a: Array, b: Array, stack: int, rcond: float | None) -> tuple[Array, Array, Array]:
+    """x, rank and singular values of numpy.linalg.lstsq, for each member of the leading `stack` axes of both."""
+    found = [np.linalg.lstsq(a[i], b[i], rcond) for i in np.ndindex(*a.shape[:stack])]
+    lead = a.shape[:stack]
+    x, rank, sizes = (np.reshape([f[k] for f in found], lead + np.shape(found[0][k])) for k in (0, 2, 3))
+    return x, rank, sizes
+
+
 def triangular_solve(a: Array, b: Array, lower: bool, unit: bool) -> Array:
     """NumPy has no triangular solver: the general one, on the triangle."""
     t = np.tril(a) if lower else np.triu(a)
@@ -142,6 +156,8 @@ def arange_n(start: Any, step: Any, n: int, dtype: np.dtype[Any]) -> Array:
 
 
 OWN = (
+    lstsq_stack,
+    scatter_into,
     accumulate,
     arange_n,
     as_complex,

@@ -1,8 +1,8 @@
 """g++: C++ source to a shared object that needs no torch.
 
 No -ffast-math: `+ - * / sqrt` and all integer operations are bit-equal to NumPy's, NaN, infinities and signed zeros are
-kept. `-fno-math-errno` and `-fno-trapping-math` change no result. `-z defs` makes any symbol that libm, libmvec and libgomp
-do not have an error here, instead of one at load time.
+kept. `-fno-math-errno` and `-fno-trapping-math` change no result. `-z defs` makes any symbol that libm, libmvec and
+libgomp do not have an error here, instead of one at load time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from torch._inductor import cpu_vec_isa
 from lazynp.backends.artifacts import Artifacts, compiler_path
 from lazynp.backends.torch.shims import prelude
 
-FLAGS = ("-O3", "-march=native", "-std=c++20", "-fopenmp", "-fPIC", "-shared", "-DNDEBUG", "-ffp-contract=off", "-fwrapv",
+FLAGS = ("-O3", "-march=native", "-std=c++20", "-fopenmp", "-fPIC", "-shared", "-DNDEBUG", "-ffp-contract=off",
+         "-fwrapv",
          "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-fno-plt", "-w", "-pipe")
 LIBRARIES = ("-Wl,--as-needed", "-Wl,-z,defs", "-lmvec", "-lm", "-lgomp")
 SHARED_FROM = 600 << 20  # bytes that the cache must be allowed to hold for the precompiled header to lie in it
@@ -55,7 +56,7 @@ def toolchain() -> Toolchain | None:
 
 
 def precompiled(tools: Toolchain, cache: Artifacts, scratch: str) -> str:
-    """The path of the prelude, compiled ahead: without it each build parses 200,000 lines of headers (0.4 s against 4 s).
+    """The path of the prelude, compiled ahead: without it each build parses 200,000 lines of headers, for seconds.
 
     It takes about 150 MB, and lies in the cache if that is large enough, else in `scratch`. Of several processes one
     compiles it, and the others wait. If it cannot be compiled ahead, the plain header serves.

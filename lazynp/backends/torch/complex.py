@@ -1,10 +1,12 @@
 """Complex arithmetic on pairs of real tensors, operation by operation as NumPy's loops do it.
 
-NumPy multiplies with fused multiply-adds where the CPU has them: re = fma(ar, br, -(ai * bi)), im = fma(ar, bi, ai * br);
-division is Smith's method. `fma` is an operator of our own: see `codegen` for its place in Inductor.
+NumPy multiplies with fused multiply-adds where the CPU has them: re = fma(ar, br, -(ai * bi)), im = fma(ar, bi, ai *
+br); division is Smith's method. `fma` is an operator of our own: see `trace` for its place in Inductor.
 """
 
 from __future__ import annotations
+
+import math
 
 import torch
 from torch import Tensor
@@ -121,12 +123,12 @@ def isnan(d: str, a: Pair) -> Tensor:
 
 @ufunc("isinf", table=COMPLEX)
 def isinf(d: str, a: Pair) -> Tensor:
-    return TABLE["isinf"]("float64", a.re) | TABLE["isinf"]("float64", a.im)
+    return (torch.abs(a.re) == math.inf) | (torch.abs(a.im) == math.inf)
 
 
 @ufunc("isfinite", table=COMPLEX)
 def isfinite(d: str, a: Pair) -> Tensor:
-    return TABLE["isfinite"]("float64", a.re) & TABLE["isfinite"]("float64", a.im)
+    return (torch.abs(a.re) < math.inf) & (torch.abs(a.im) < math.inf)
 
 
 for _name in ("logical_and", "logical_or", "logical_xor", "logical_not"):

@@ -1,6 +1,6 @@
 """NumPy's ufuncs on torch tensors: one table, from name to function, with NumPy's exact semantics.
 
-The same bodies serve FX tracing (fake tensors, see `codegen`) and the eager interpreter on any device (see `eager`).
+The same bodies serve FX tracing (fake tensors, see `trace`) and the eager interpreter on any device (see `eager`).
 
 How values of a dtype are represented ("carried"):
 
@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Union
+from typing import NamedTuple, TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -31,7 +32,7 @@ class Pair(NamedTuple):
     im: Tensor
 
 
-Value = Union[Tensor, Pair]
+Value: TypeAlias = "Tensor | Pair"
 Function = Callable[..., Value]
 
 CARRIER = {
@@ -40,7 +41,8 @@ CARRIER = {
     "float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64,
 }
 # What an operand in memory is read as: torch has no arithmetic on wide unsigned types.
-STORAGE = CARRIER | {"uint16": torch.int16, "uint32": torch.int32, "complex64": torch.float32, "complex128": torch.float64}
+STORAGE = CARRIER | {"uint16": torch.int16, "uint32": torch.int32,
+                     "complex64": torch.float32, "complex128": torch.float64}
 TOP = -(1 << 63)  # flips the order of int64 into that of uint64
 
 TABLE: dict[str, Function] = {}
@@ -431,21 +433,22 @@ TABLE["arctan2"] = _plain(torch.atan2)
 
 @ufunc("deg2rad", "radians")
 def deg2rad(d: str, a: Tensor) -> Tensor:
-    return a * _constant(d, math.pi / 180.0)
+    return a * _quotient_of(d, math.pi, 180.0)
 
 
 @ufunc("rad2deg", "degrees")
 def rad2deg(d: str, a: Tensor) -> Tensor:
-    return a * _constant(d, 180.0 / math.pi)
+    return a * _quotient_of(d, 180.0, math.pi)
 
 
-def _constant(d: str, value: float) -> float:
-    return float(torch.tensor(value, dtype=torch.float32)) if d == "float32" else value
+def _quotient_of(d: str, a: float, b: float) -> float:
+    """A constant of NumPy's, rounded as there."""
+    return float(np.float32(a) / np.float32(b)) if d == "float32" else a / b
 
 
 @ufunc("cbrt")
 def cbrt(d: str, a: Tensor) -> Tensor:
-    """pow, then one step of Newton's method, which also repairs the rounding of 1/3; in float64, subnormals scaled up."""
+    """pow, then one step of Newton's method, which also repairs the rounding of 1/3. Subnormals are scaled."""
     wide = a.to(torch.float64)
     x = torch.abs(wide)
     tiny = x < 1e-280

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from lazynp.backends.support import KIND
+from lazynp.backends.support import KIND, split_complex
 from lazynp.backends.torch import complex as complex_
 from lazynp.backends.torch import namespace as xp
 from lazynp.backends.torch.namespace import Value
@@ -65,5 +65,5 @@ def _natural(op: str, loop: str, instr: Instr) -> str:
     if op == "bitwise_count":
         return "uint8"
     if KIND[loop] == "c" and op in ("absolute", "real", "imag"):
-        return xp.split_complex(loop)
+        return split_complex(loop)
     return loop

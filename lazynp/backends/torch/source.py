@@ -6,8 +6,8 @@
 `int lazynp_arrays(array..., const char* scalars, int64_t threads)`
     the same from NumPy array objects, whose shapes and strides are checked against the geometry.
 
-Both return 0; 1: no memory; 2: the geometry is another one, or a guard failed; 3: an output shares memory with an input, and
-this kernel cannot do that. Where they do not return 0, nothing has been written.
+Both return 0; 1: no memory; 2: the geometry is another one, or a guard failed; 3: an output shares memory with an
+input, and this kernel cannot do that. Where they do not return 0, nothing has been written.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from lazynp.backends.torch.trace import Traced
 from lazynp.backends.torch.wrapper import DTYPES, Buffer, Call, Kernel, Program, Unexpected
 from lazynp.graph.kernel import Geometry, KernelSpec
 
-HEAVY = frozenset("exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh "
-                  "arctanh arctan2 hypot power float_power cbrt logaddexp logaddexp2 fmod remainder floor_divide "
-                  "divmod".split())
-PARALLEL_NS = 10_000  # work, estimated in nanoseconds, that is worth one more thread
+HEAVY = frozenset((
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin",
+    "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2", "hypot", "power", "float_power", "cbrt",
+    "logaddexp", "logaddexp2", "fmod", "remainder", "floor_divide", "divmod"))
+PARALLEL_NS = 50_000  # work, estimated in nanoseconds, that is worth one more thread
 SLOT = 16  # bytes of a scalar
 _DIVISION_FLAG = re.compile(r"^.*inductor_cpu_integer_div_error.*\n", re.MULTILINE)
 _LOOP = re.compile(r"^\s*for\((?:int64_t|long) (x\d+)=.*\+=static_cast<int64_t>\((\d+)L\)\)$")
@@ -53,7 +54,7 @@ def _kernel(kernel: Kernel, name: str, reduces: bool) -> str:
     source = _DIVISION_FLAG.sub("", source)
     source = re.sub(r"^#include.*$", "", source, flags=re.MULTILINE)
     source = source.replace("omp_get_max_threads()", "lazynp_threads")
-    source = re.sub(r"#pragma omp parallel *$", "#pragma omp parallel num_threads(lazynp_threads)", source, flags=re.MULTILINE)
+    source = re.sub(r"(#pragma omp parallel) *$", r"\1 num_threads(lazynp_threads)", source, flags=re.MULTILINE)
     if "num_threads(" in source.replace("num_threads(lazynp_threads)", ""):
         raise Unexpected("a fixed number of threads")
     return source if reduces else _simd(source)
@@ -62,7 +63,8 @@ def _kernel(kernel: Kernel, name: str, reduces: bool) -> str:
 def _simd(source: str) -> str:
     """Let g++ vectorize innermost loops that Inductor left scalar (strides other than 1, such as complex parts).
 
-    Right, since without reductions iterations are independent: an output that is an input is read and written at one index.
+    Right, since without reductions iterations are independent: an output that is an input is read and written at one
+    index.
     """
     lines = source.split("\n")
     loops = [(i, m) for i, line in enumerate(lines) if (m := _LOOP.match(line))]
@@ -108,7 +110,8 @@ def _driver(spec: KernelSpec, geometry: Geometry, traced: Traced, program: Progr
     strides = [s for operand in geometry.strides for s in operand]
     static = [*geometry.shape, *strides]
     lines = [
-        "LAZYNP_EXPORT int lazynp_run(void* const* pointers, const int64_t* dims, const char* scalars, int64_t threads) {"]
+        "LAZYNP_EXPORT int lazynp_run("
+        "void* const* pointers, const int64_t* dims, const char* scalars, int64_t threads) {"]
     for name, (slot, factor) in traced.symbols.items():
         value = f"dims[{slot}]" if geometry.symbolic else f"INT64_C({static[slot]})"
         lines.append(f"    const int64_t {name} = {value} * {factor};")
@@ -120,7 +123,7 @@ def _driver(spec: KernelSpec, geometry: Geometry, traced: Traced, program: Progr
         lines.append(f"    for (int o = {first}; o < {first + len(spec.outputs)}; ++o)")
         lines.append(f"        for (int i = 0; i < {first}; ++i) if (pointers[o] == pointers[i]) return 3;")
     lines.append(f"    const double work = (double)({_total(geometry)}) * {_weight(spec) / PARALLEL_NS:.6g};")
-    lines.append("    lazynp_threads = work < 2.0 || threads < 2 ? 1 : (int)(work < (double)threads ? work : (double)threads);")
+    lines.append("    lazynp_threads = work < 2.0 || threads < 2 ? 1 : (int)std::min(work, (double)threads);")
     lines += _pointers(traced, program)
     lines += _steps(program, kernels)
     return "\n".join([*lines, "    return 0;", "}", ""])
@@ -151,7 +154,7 @@ def _pointers(traced: Traced, program: Program) -> list[str]:
         raise Unexpected("another number of arguments")
     lines = []
     for name, operand in zip(program.args, traced.operands):
-        base = f"scalars + {SLOT * operand.index}" if operand.scalar else f"(char*)pointers[{operand.index}]"
+        base = f"scalars + {SLOT * operand.position}" if operand.scalar else f"(char*)pointers[{operand.position}]"
         offset = operand.part * ITEMSIZE[operand.dtype] // 2
         lines.append(f"    char* const {name} = (char*)({base} + {offset});")
     return lines
@@ -160,8 +163,8 @@ def _pointers(traced: Traced, program: Program) -> list[str]:
 def _steps(program: Program, kernels: dict[str, str]) -> list[str]:
     lines, buffers = [], [s for s in program.steps if isinstance(s, Buffer)]
     for b in buffers:
-        lines.append(f"    char* const {b.name} = (char*)std::aligned_alloc(64, (sizeof({DTYPES[b.dtype]}) * (size_t)({b.elements})"
-                     " + 127) & ~(size_t)63);")
+        size = f"sizeof({DTYPES[b.dtype]}) * (size_t)({b.elements})"
+        lines.append(f"    char* const {b.name} = (char*)std::aligned_alloc(64, ({size} + 127) & ~(size_t)63);")
     free = " ".join(f"std::free({b.name});" for b in buffers)
     if buffers:
         lines.append(f"    if ({' || '.join('!' + b.name for b in buffers)}) {{ {free} return 1; }}")

@@ -1,13 +1,13 @@
 """A `KernelSpec` and its `Geometry` to Inductor's output code: operands as fake strided tensors, FX, `GraphLowering`.
 
-Operands of the compiled code are *physical*: a complex operand is two real ones of twice the stride. Sizes and strides of
-a symbolic geometry, and strides that torch has no tensor for (negative ones), are symbols; `Traced.symbols` says what each
-stands for. Nothing is compiled or run here.
+Operands of the compiled code are *physical*: a complex operand is two real ones of twice the stride. Sizes and strides
+of a symbolic geometry, and strides that torch has no tensor for (negative ones), are symbols; `Traced.symbols` says
+what each stands for. Nothing is compiled or run here.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import sympy
 import torch
@@ -30,7 +30,7 @@ from lazynp.backends.torch import program
 from lazynp.backends.torch.namespace import STORAGE, Pair, Value
 from lazynp.graph.kernel import Geometry, KernelSpec
 
-Dim = int | SymInt
+Dim: TypeAlias = "int | SymInt"
 # Example values of symbols: primes far from one another, so that no equality holds by chance.
 SIZES = (1031, 1049, 1061, 1087, 1103, 1123, 1151, 1171, 1187, 1213, 1231, 1259, 1283, 1301, 1321)
 FIRST_STRIDE = 1471
@@ -51,10 +51,11 @@ OPTIONS: dict[str, Any] = {
 
 
 class Operand(NamedTuple):
-    """A pointer of the compiled code: operand `index` (inputs, then outputs; or scalar `index`), `part` 1 for imaginary."""
+    """A pointer of the compiled code: operand number `position` (inputs, then outputs; or scalar), `part` 1 for
+    imaginary."""
 
     scalar: bool
-    index: int
+    position: int
     dtype: str  # logical
     part: int
 
@@ -155,15 +156,15 @@ def trace(spec: KernelSpec, geometry: Geometry) -> Traced:
         graph = make_fx(_writing(spec, operands), decomposition_table=select_decomp_table(),
                         tracing_mode="symbolic")(*tensors)
     code = _lower(graph, tensors, dims.env, mode)
-    return Traced(code, operands, dims.symbols, 
+    return Traced(code, operands, dims.symbols,
                   [g.expr for g in dims.env.guards if _matters(g.expr, dims.ndim, dims.symbols)])
 
 
 def _matters(guard: sympy.Basic, ndim: int, symbols: dict[str, tuple[int, int]]) -> bool:
     """Whether code that was made under this assumption needs it.
 
-    `!=` chose the general code, which is right for equal values too. The order of strides chooses the order of loops: right
-    in any order, since strides stand in the code as they are.
+    `!=` chose the general code, which is right for equal values too. The order of strides chooses the order of loops:
+    right in any order, since strides stand in the code as they are.
     """
     if isinstance(guard, sympy.Ne):
         return False
@@ -173,7 +174,7 @@ def _matters(guard: sympy.Basic, ndim: int, symbols: dict[str, tuple[int, int]])
 
 def _writing(spec: KernelSpec, operands: list[Operand]) -> Any:
     """The function to trace: compute all, then write each output."""
-    count = sum(1 for o in operands if o.scalar or o.index < len(spec.inputs))
+    count = sum(1 for o in operands if o.scalar or o.position < len(spec.inputs))
 
     def function(*tensors: torch.Tensor) -> tuple[()]:
         values: list[Value] = []
@@ -184,7 +185,7 @@ def _writing(spec: KernelSpec, operands: list[Operand]) -> Any:
                 values.append(Pair(tensor, tensor))
             else:
                 values[-1] = Pair(values[-1].re, tensor)
-        results = []
+        results: list[torch.Tensor] = []
         for value in program.run(spec, values):
             results.extend(value if isinstance(value, Pair) else (value,))
         for operand, target, result in zip(operands[count:], tensors[count:], results, strict=True):

@@ -1,8 +1,8 @@
 """The compiler process: kernels come in through stdin, shared objects go out into the artifact cache.
 
-One per main process, started by `backends.compiler` on the first kernel that is worth compiling. It runs at low priority in
-a session of its own, so that Ctrl-C does not reach it. When stdin closes it finishes what it has been given, for a minute at
-most: the next process profits. Messages are pickles, one after the other.
+One per main process, started by `backends.compiler` on the first kernel that is worth compiling. It runs at low
+priority in a session of its own, so that Ctrl-C does not reach it. When stdin closes it finishes what it has been
+given, for a minute at most: the next process profits. Messages are pickles, one after the other.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def translate(spec: KernelSpec, geometry: Geometry) -> tuple[str, dict[str, Any]
     traced = trace.trace(spec, geometry)
     program = wrapper.parse(traced.code, frozenset(traced.symbols))
     text, alias_safe = source.generate(spec, geometry, traced, program)
-    return text, {"alias_safe": alias_safe, "guards": [str(g) for g in traced.guards], "operands": len(geometry.strides)}
+    return text, {"alias_safe": alias_safe, "guards": [str(g) for g in traced.guards]}
 
 
 class Worker:
@@ -62,7 +62,8 @@ class Worker:
                 return None
             entry = self.cache.get(job.key)
             if entry is not None:
-                return {"outcome": "found", "path": entry.path, "meta": entry.meta, "seconds": time.perf_counter() - start}
+                seconds = time.perf_counter() - start
+                return {"outcome": "found", "path": entry.path, "meta": entry.meta, "seconds": seconds}
             return self._compile(job, start)
 
     def _compile(self, job: Job, start: float) -> dict[str, Any]:

@@ -1,0 +1,119 @@
+"""Methods of `ndarray` that are recorded for what is pending or large; small arrays, and what is not here, go to NumPy.
+
+Each function takes the method's arguments and gives NotImplemented where it leaves the call to NumPy.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from ..graph.node import Node, leaf
+from ..ops import elementwise, indexing, joining, sorting
+from ..ops.shape import reshape
+from .array import ndarray, of_node
+from .methods import array_of, described, native_first
+from .native import dot as native_dot
+from .operators import assign
+from .reduce import normal_axes
+from .ufunc import recordable
+
+KINDS = (None, "quicksort", "heapsort", "stable", "mergesort")
+
+
+def one_axis(axis: Any, ndim: int) -> int | None:
+    """A non-negative axis; None where it is no plain int, or out of bounds."""
+    if type(axis) is not int:
+        return None
+    axes = normal_axes(axis, ndim)
+    return None if axes is None else axes[0]
+
+
+def flat(self: ndarray) -> Node:
+    node = self._node()
+    return node if node.ndim == 1 else reshape(node, shape=(self.size,))
+
+
+def take(self: ndarray, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    if out is not None or mode not in ("raise", "clip", "wrap"):
+        return NotImplemented
+    index = indices if type(indices) is ndarray else numpy.asarray(indices) if type(indices) in (list, tuple) else None
+    if index is None or index.dtype.kind not in "iu" or not self.ndim:
+        return NotImplemented
+    at = 0 if axis is None else one_axis(axis, self.ndim)
+    if at is None:
+        return NotImplemented
+    source = flat(self) if axis is None else self._node()
+    n = source.shape[at]
+    if mode == "raise":
+        values = index._host() if type(index) is ndarray else index  # bad indices are an error at the call, as in NumPy
+        if values.size and (values.max() >= n or values.min() < -n):
+            return NotImplemented
+    elif n == 0:
+        return NotImplemented
+    where = index._node() if type(index) is ndarray else leaf(index.shape, index.dtype, index)
+    return array_of(indexing.take(source, where, at, mode))
+
+
+def repeat(self: ndarray, repeats: Any, axis: Any = None) -> Any:
+    if type(repeats) is not int or repeats < 0 or not self.ndim:
+        return NotImplemented
+    at = 0 if axis is None else one_axis(axis, self.ndim)
+    if at is None:
+        return NotImplemented
+    return array_of(joining.repeat(flat(self) if axis is None else self._node(), repeats, at))
+
+
+def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
+    """As NumPy does it: scale, rint, scale back."""
+    if out is not None or self.dtype.kind != "f":
+        return NotImplemented
+    try:
+        places = operator.index(decimals)
+    except TypeError:
+        return NotImplemented
+    node = self._node()
+    if places == 0:
+        return array_of(elementwise.rint(node))
+    up, down = elementwise.multiply, elementwise.divide
+    if places < 0:
+        up, down = down, up
+    scale = float(10 ** abs(places)) if abs(places) < 23 else 10.0 ** abs(places)
+    return array_of(down(elementwise.rint(up(node, scale)), scale))
+
+
+def conjugate(self: ndarray, *args: Any) -> Any:
+    if args or self.dtype.kind != "c":
+        return NotImplemented
+    return of_node(elementwise.conjugate(self._node()))
+
+
+def dot(self: ndarray, b: Any, out: Any = None) -> Any:
+    return native_dot(self, b) if out is None and type(b) is ndarray else NotImplemented
+
+
+def argsort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, **kwargs: Any) -> Any:
+    at = one_axis(axis, self.ndim)
+    if at is None or kind not in KINDS or order is not None or kwargs:
+        return NotImplemented
+    return array_of(sorting.argsort(self._node(), axis=at, kind=kind))
+
+
+def sort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, **kwargs: Any) -> Any:
+    """In place: the sorted array becomes the value."""
+    at = one_axis(axis, self.ndim)
+    if at is None or kind not in KINDS or order is not None or kwargs or not recordable(self):
+        return NotImplemented
+    assign(self, sorting.sort(self._node(), axis=at, kind=kind))
+    return None
+
+
+TABLE: dict[str, Callable[..., Any]] = {
+    "take": take, "repeat": repeat, "round": round_, "conj": conjugate, "conjugate": conjugate, "dot": dot, "argsort": argsort,
+    "sort": sort,
+}
+for _name, _native in TABLE.items():
+    setattr(ndarray, _name, described(_name, native_first(_name, _native)))

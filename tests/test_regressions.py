@@ -1,0 +1,204 @@
+"""One small program for each engine bug that the random programs have found, run on NumPy and on lazynp.
+
+A program is text in which `np` is NumPy or lazynp, as in `programs.py`. What it logs, raises and leaves must agree.
+"""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+from programs import Program
+from runs import difference, same
+
+import lazynp
+
+PROGRAMS: dict[str, Program] = {
+    "write into a region with a step": ("b = np.array(data(830, (4, 4), 'bool'))", "b[:0:-1] &= b[3]"),
+    "write every other row of an empty array": (
+        "a = np.array(data(347, (4, 0, 2), 'float32'))",
+        "a[1::2] = a[::2] * True",
+    ),
+    "integer too large for the dtype, in place": ("f = np.array(data(28, (3, 5), 'uint8'))", "f += 512", "f += 1"),
+    "integer too large for the dtype, out=": (
+        "f = np.array(data(28, (3, 5), 'uint8'))",
+        "np.add(f, 512, out=f)",
+        "f += 1",
+    ),
+    "negative integer and an unsigned array": (
+        "f = np.array(data(28, (3, 5), 'uint8'))",
+        "g = -1 // f",
+        "h = np.multiply(f, -2)",
+    ),
+    "integer too large, under a mask": ("f = np.array(data(28, (3, 5), 'uint8'))", "f[f < 200] += 512", "g = f + 1"),
+    "bool squared": ("a = np.array(data(1, (5,), 'bool'))", "b = a ** 2", "c = a ** 3", "d = a ** 1"),
+    "a region of a base on its own level": (
+        "g = np.array(data(641, (7,), 'int64'))",
+        "b = np.array(data(939, (7,), 'float64'))",
+        "e = g * 2.5",
+        "e[1:-1] = 0.5 * (b[2:] + b[:-2])",
+    ),
+    "a base that is its own value": (
+        "e = np.array(data(306, (2, 10), 'complex128'))",
+        "g = e[-2] == e",
+        "g[::-1] = g[:]",
+    ),
+    "casting under a mask": ("a = np.array(data(676, (7, 5), 'int16'))", "a[a == 1] += -0.25", "b = a + 1"),
+    "casting under an empty mask": ("a = np.array(data(676, (0, 5), 'int16'))", "a[a == 1] += 1.5", "b = a + 1"),
+    "NumPy scalar too large, by a mask": (
+        "d = np.array(data(1, (3,), 'int16')).astype('int8')",
+        "d[d == 100] = np.uint8(200)",
+        "d[d != 100] = np.uint8(200)",
+    ),
+    "NumPy scalar too large, by a slice": (
+        "d = np.array(data(1, (3,), 'int16')).astype('int8')",
+        "d[1:] = np.uint8(200)",
+    ),
+    "NaN into integers": (
+        "a = np.array(data(1, (5,), 'int64'))",
+        "a[1] = np.float64('nan')",
+        "a[1:3] = np.float64('inf')",
+        "a[...] = np.float64('nan')",
+        "a[0] = float('nan')",
+    ),
+    "a buffer that is not contiguous": (
+        "e = np.array(data(28, (3, 7), 'bool'))",
+        "f = e.T",
+        "f += f",
+        "e[:, 0] = e[:, -1]",
+        "a = e.reshape(-1)",
+    ),
+    "a transpose written, then flattened": (
+        "f = np.array(data(403, (3, 3), 'uint8'))",
+        "f[...] = f.T",
+        "f[1][...] = np.square(7)",
+        "e = f.reshape(-1)",
+    ),
+    "where of arrays without axes": ("a = np.array(data(856, (4,), 'uint8'))[1][...]", "b = np.where(a > 0, a, a)"),
+    "select into its first operand": (
+        "a = np.array(data(88, (4, 2), 'float64'))",
+        "b = a + 1",
+        "log(b[0, 0])",
+        "c = a > 0",
+        "b = np.where(c, b, 0.5)",
+    ),
+    "select into its condition": (
+        "a = np.array(data(88, (4, 2), 'float64'))",
+        "b = a > 0.25",
+        "c = a > 1",
+        "log(b[0, 0])",
+        "b = np.where(b, c, True)",
+    ),
+    "in place under a mask": ("e = np.array(data(88, (4, 2), 'float64'))", "e[e <= 3] += 1.5"),
+    "order of a result: reshape": ("a = np.array(data(759, (5, 4), 'float64'))", "b = a.T * 0.5", "c = b.reshape(-1)"),
+    "order of a result: ravel": (
+        "a = np.array(data(759, (5, 4, 3), 'float64'))",
+        "b = np.trunc(a.transpose(1, 2, 0))",
+        "c = b.ravel()",
+        "d = b.T.ravel()",
+    ),
+    "order of a reduction": (
+        "a = np.array(data(759, (5, 4, 3), 'float64'))",
+        "b = a.T.sum(axis=0)",
+        "c = b.reshape(-1)",
+    ),
+    "order of astype, copy, array, +": (
+        "a = np.array(data(759, (5, 4), 'float64'))",
+        "b = a.T.astype('float32')",
+        "c = b.ravel()",
+        "d = a.T.copy()",
+        "e = d.ravel()",
+        "f = np.array(a.T)",
+        "g = f.ravel()",
+        "h = (+a.T).ravel()",
+    ),
+    "ravel of a column": (
+        "g = np.array(data(265, (8, 4), 'int16'))",
+        "a = g[:, 1]",
+        "b = a.ravel()",
+        "c = a.reshape(-1)",
+    ),
+    "comparison out of range, transposed": (
+        "g = np.array(data(151, (12, 5, 5), 'uint8'))",
+        "e = g.T[:0:-2]",
+        "f = e < -1",
+        "e[e < -1] = True",
+    ),
+    "a reduction of an array without axes": (
+        "d = np.array(data(5, (3,), 'float64'))[1:2].squeeze().copy()",
+        "b = d.max()",
+        "d[...] -= d[...]",
+        "b = d.max()",
+    ),
+    "order of where": (
+        "b = np.array(data(748, (5, 5, 2), 'int64'))",
+        "a = b.T",
+        "e = np.where(a > 2, b.T / a, a)",
+        "h = e.ravel()",
+    ),
+    "order with broadcasting": (
+        "c = np.array(data(759, (5, 8, 4), 'uint8'))",
+        "a = c.T",
+        "f = (a * 0.5) ** 2",
+        "c = f[None, 1] + a ** 1",
+        "g = c.reshape(-1)",
+    ),
+    "a deeper list than the region": (
+        "b = np.array(data(860, (1,), 'float32'))",
+        "b[::-1] = [[7]]",
+        "c = np.array(data(861, (3,), 'int64'))",
+        "c[0] = [1]",
+        "c[:2] = [8, 9]",
+    ),
+    "take with an index without axes": ("b = np.array(data(860, (4,), 'int64'))", "c = np.take(b, np.array(3))"),
+    "casting error before shape error": (
+        "b = np.array(data(5, (3,), 'bool'))",
+        "b *= np.array(data(6, (2, 1), 'float64'))",
+    ),
+    "an array of one element for one element": (
+        "a = np.array(data(5, (3,), 'float64'))",
+        "a[0] = np.array([5.0])",
+        "a[1, ...] = np.array([5.0])",
+        "a[2:] = np.array([[5.0]])",
+    ),
+    "a sequence for one complex element": (
+        "a = np.array(data(5, (3,), 'complex128'))",
+        "a[0] = np.array(data(6, (2,), 'float64'))",
+    ),
+}
+SETTINGS = {
+    "graph": {"mode": "graph"},
+    "auto": {"mode": "auto", "small": 0},
+    "auto, small arrays": {"mode": "auto", "small": 8},
+    "graph, cut everywhere": {"mode": "graph", "pending_nodes": 2},
+}
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name: str, settings: str) -> None:
+    differ = difference(PROGRAMS[name], lazynp, SETTINGS[settings] | {"deterministic": True})
+    assert not differ, differ
+
+
+@pytest.mark.parametrize("exponent", [2, 2.0, 1, 1.0, -1, -1.0, 0.5, 0, 3, True])
+def test_power_takes_numpys_way(exponent: float) -> None:
+    """NumPy squares for the int 2 only where the base is complex: to the last bit."""
+    for dtype in ("complex128", "float64", "int64", "bool", "float32"):
+        x = numpy.random.default_rng(0).uniform(1, 5, 200).astype(dtype)
+        if dtype == "complex128":
+            x = x + 0.7j * x[::-1]
+        try:
+            wanted = x**exponent
+        except (TypeError, ValueError) as error:
+            with lazynp.config(mode="graph", deterministic=True), pytest.raises(type(error)):
+                numpy.asarray(lazynp.array(x) ** exponent)
+            continue
+        with lazynp.config(mode="graph", deterministic=True):
+            got = numpy.asarray(lazynp.array(x) ** exponent)
+        assert same(wanted, got)
+        assert got.tobytes() == wanted.tobytes(), dtype
+
+
+def test_linalg_error_is_numpys() -> None:
+    """Code that keeps NumPy imported catches it."""
+    assert issubclass(lazynp.linalg.LinAlgError, numpy.linalg.LinAlgError)
