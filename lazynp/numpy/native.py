@@ -108,6 +108,10 @@ host_concatenate = host_function(host_of("concatenate"), "concatenate")
 
 def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """See `numpy.concatenate`."""
+    if type(arrays) in (tuple, list) and out is None and dtype is None and type(axis) is int:
+        value = small_call(joined, axis, *arrays) if casting == "same_kind" else NotImplemented
+        if value is not NotImplemented:
+            return fresh(value)
     if type(arrays) in (tuple, list) and out is None and casting == "same_kind" and worth_recording(arrays) and not any(
             type(x) in SCALARS for x in arrays):
         value = native_concatenate(arrays, axis, dtype)
@@ -122,6 +126,13 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = 
         leader = max(subclasses, key=lambda a: a.__array_priority__)
         return of_type(type(leader), value._host(), leader)
     return value
+
+
+c_concatenate = host_of("concatenate")
+
+
+def joined(axis: int, *arrays: Any) -> numpy.ndarray:
+    return c_concatenate(arrays, axis)
 
 
 def native_concatenate(arrays: Any, axis: Any, dtype: Any) -> Any:
@@ -166,6 +177,12 @@ host_copyto = host_of("copyto")
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """See `numpy.copyto`."""
+    if type(dst) is ndarray and where is True and dst._s.free and dst._b is dst._s.buf and (type(src) in SCALARS or type(src) is ndarray
+                                                                                           ) and at_hand(dst):
+        if type(src) is not ndarray:
+            return host_copyto(dst._h, src, casting)
+        if at_hand(src):
+            return host_copyto(dst._h, src._h, casting)
     if where is True and ufunc.recordable(dst) and worth_recording((dst, src)) and dst.ndim:
         node = as_node(src)
         if node is not None and not node.weak and numpy.can_cast(node.dtype, dst.dtype, casting):

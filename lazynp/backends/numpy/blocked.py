@@ -208,7 +208,7 @@ class Program:
         axes = instr.params[1]
         kept = out.ndim == len(tile)
         part = tuple([slice(None) if a in axes else t for a, t in enumerate(tile) if kept or a not in axes])
-        reduce_into(instr, values[instr.args[0]], out[part])
+        reduce_into(instr, values[instr.args[0]], out[(*part, ...)])
 
     def buffers(self, n: int) -> list[np.ndarray]:
         """Scratch of this thread, large enough for n elements."""

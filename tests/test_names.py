@@ -1,0 +1,73 @@
+"""Every public name of NumPy exists, with the same kind of object."""
+
+import importlib
+import warnings
+
+import numpy
+import pytest
+
+import lazynp
+
+MODULES = [
+    "numpy", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.ma", "numpy.ma.core", "numpy.ma.extras", "numpy.ma.mrecords", "numpy.polynomial",
+    "numpy.polynomial.polynomial", "numpy.polynomial.chebyshev", "numpy.polynomial.hermite", "numpy.polynomial.hermite_e",
+    "numpy.polynomial.laguerre", "numpy.polynomial.legendre", "numpy.polynomial.polyutils", "numpy.testing", "numpy.lib",
+    "numpy.lib.stride_tricks", "numpy.lib.scimath", "numpy.lib.format", "numpy.lib.npyio", "numpy.lib.mixins", "numpy.lib.introspect",
+    "numpy.lib.array_utils", "numpy.lib.recfunctions", "numpy.lib.user_array", "numpy.char", "numpy.rec", "numpy.strings",
+    "numpy.ctypeslib", "numpy.dtypes", "numpy.exceptions", "numpy.matlib", "numpy.typing", "numpy.version",
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_names(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = importlib.import_module(name)
+        ours = importlib.import_module("lazynp" + name[len("numpy"):])
+        missing = [n for n in dir(theirs) if not n.startswith("_") and not hasattr(ours, n)]
+    assert not missing
+    for n in getattr(theirs, "__all__", ()):
+        a, b = getattr(theirs, n), getattr(ours, n)
+        assert callable(a) == callable(b), n
+        assert isinstance(a, type) == isinstance(b, type), n
+
+
+def test_all_names_of_the_package() -> None:
+    assert set(numpy.__all__) <= set(lazynp.__all__)
+
+
+def test_ndarray_attributes() -> None:
+    missing = set(dir(numpy.ndarray)) - set(dir(lazynp.ndarray))
+    assert not missing
+
+
+def test_ufunc_attributes() -> None:
+    missing = {n for n in dir(numpy.ufunc) if not n.startswith("_") or n.startswith("__") and n.endswith("__")} - set(dir(lazynp.add))
+    assert not missing
+
+
+def test_all_ufuncs() -> None:
+    ufuncs = [n for n in dir(numpy) if isinstance(getattr(numpy, n), numpy.ufunc)]
+    assert len(ufuncs) >= 100
+    for n in ufuncs:
+        ours = getattr(lazynp, n)
+        theirs = getattr(numpy, n)
+        assert isinstance(ours, lazynp.ufunc), n
+        for attribute in ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "__name__", "__doc__"):
+            assert getattr(ours, attribute) == getattr(theirs, attribute), (n, attribute)
+
+
+def test_former_names_are_errors() -> None:
+    for name in ("float", "int", "Inf", "cumproduct", "in1d_"):
+        with pytest.raises(AttributeError):
+            getattr(lazynp, name)
+
+
+def test_coverage_table() -> None:
+    from lazynp.numpy import coverage
+
+    table = coverage.table()
+    ways = [way for names in table.values() for way in names.values()]
+    assert "missing" not in ways
+    functions = [way for way in ways if way != "shared"]
+    assert sum(way in ("native", "re-hosted") for way in functions) / len(functions) >= 0.75
