@@ -178,6 +178,19 @@ def run_module_code(name: str, run_name: str) -> dict[str, Any]:
     return scope
 
 
+def without_us(traceback: Any) -> Any:
+    """A traceback as plain python shows it: without this file's frames."""
+    kept = []
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename != __file__:
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    out = None
+    for t in reversed(kept):
+        out = types.TracebackType(out, t.tb_frame, t.tb_lasti, t.tb_lineno)
+    return out
+
+
 def run_main(code: Any, **extra: Any) -> None:
     """Execute code as `__main__`."""
     main = types.ModuleType("__main__")
@@ -188,9 +201,7 @@ def run_main(code: Any, **extra: Any) -> None:
     except SystemExit:
         raise
     except BaseException as error:
-        own = error.__traceback__
-        while own is not None and own.tb_frame.f_code.co_filename == __file__:
-            own = own.tb_next
+        own = without_us(error.__traceback__)
         sys.excepthook(type(error), error.with_traceback(own), own)
         raise SystemExit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
 

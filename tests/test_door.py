@@ -142,6 +142,7 @@ def test_python_conversions(mode: str) -> None:
     assert isinstance(np.arange(3), np.ndarray)
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_pickle(protocol: int, mode: str) -> None:
     a = np.arange(6.0).reshape(2, 3).T + 1

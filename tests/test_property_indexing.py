@@ -126,6 +126,9 @@ class Case:
             shape = tuple([n if rng.random() < 0.6 else 1 for n in shape])
         elif which < 0.7:
             shape = rng.choice(((*shape, 2), (1, *shape), (1, 1, *shape), (*shape, 1)))
+        if self.operation == "at":  # NumPy 2.4 itself crashes on a value with more axes than it is added to
+            most = numpy.ndim(target[self.key]) if indexes(target, self.key) else 0
+            shape = shape[len(shape) - min(most, len(shape)) :]
         value = data(self.seed + 1, shape, rng.choice((self.dtype, self.dtype, *DTYPES)))
         return value.tolist() if rng.random() < 0.1 else value
 
@@ -134,6 +137,15 @@ class Case:
             f"seed {self.seed}: b = data({self.seed}, {self.shape}, {self.dtype!r}); a = {self.view}; {self.operation}"
             f"; key = {self.key!r}; value = {self.value!r}"
         )
+
+
+def indexes(a: Any, key: Any) -> bool:
+    """Whether a key is right for an array."""
+    try:
+        a[key]
+    except Exception:
+        return False
+    return True
 
 
 def convert(x: Any, make: Any) -> Any:

@@ -7,11 +7,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 import runs
 
 import lazynp
+from lazynp.backends.numpy import blocked
+from lazynp.runtime import kernels, pool, segment
 
 PROGRAMS = int(os.environ.get("LAZYNP_PROGRAMS", "600"))
 SEED = os.environ.get("LAZYNP_SEED")
@@ -24,10 +27,36 @@ def check_all(seeds: range) -> None:
     assert not differ, "\n\n" + "\n\n".join(differ[:5]) + f"\n\n{len(differ)} of {len(seeds)} differ"
 
 
-@pytest.mark.parametrize("block", range(1 if SEED else BLOCKS))
-def test_programs(block: int) -> None:
+def forget_plans() -> None:
+    segment.exact_plans.clear()
+    segment.plans.clear()
+    kernels.kernels.clear()
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What otherwise only large arrays see: many blocks, on many threads, and memory that is used again."""
+    forget_plans()
+    monkeypatch.setattr(blocked, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(blocked, "PARALLEL", 0)
+    monkeypatch.setattr(pool, "SMALLEST", 1)
+    yield
+    forget_plans()
+
+
+def seeds_of(block: int) -> range:
     each = -(-PROGRAMS // BLOCKS)
-    check_all(range(int(SEED), int(SEED) + 1) if SEED else range(block * each, (block + 1) * each))
+    return range(int(SEED), int(SEED) + 1) if SEED else range(block * each, (block + 1) * each)
+
+
+@pytest.mark.parametrize("block", range(0, 1 if SEED else BLOCKS, 2))
+def test_programs(block: int) -> None:
+    check_all(seeds_of(block))
+
+
+@pytest.mark.parametrize("block", range(1, 2 if SEED else BLOCKS, 2))
+def test_programs_in_small_blocks(block: int, small_blocks: None) -> None:
+    check_all(seeds_of(block))
 
 
 def test_a_difference_is_found_and_made_small() -> None:

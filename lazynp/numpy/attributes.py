@@ -151,14 +151,29 @@ def set_data(self: Any, value: Any) -> None:
     self._pin().data = value
 
 
+def array_interface(self: Any) -> Any:
+    """The array interface; absent for dtypes that it cannot name, so that NumPy asks `__array__` instead."""
+    dtype = self.dtype
+    if dtype.hasobject or dtype.num >= USER_DTYPES or dtype.kind == "T" or dtype.kind == "V" and dtype.fields is None:
+        raise AttributeError("__array_interface__")
+    return self._pin(shared=True).__array_interface__
+
+
+def array_struct(self: Any) -> Any:
+    """The same for C: NumPy takes an item's bytes for its characters there."""
+    if self.dtype.kind not in "biufc" or self.dtype.num >= USER_DTYPES:
+        raise AttributeError("__array_struct__")
+    return self._pin(shared=True).__array_struct__
+
+
+USER_DTYPES = 256
 PROPERTIES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], None] | None]] = {
     "shape": (get_shape, set_shape), "strides": (get_strides, set_strides), "dtype": (get_dtype, set_dtype), "T": (get_t, None),
     "mT": (get_mt, None), "real": (get_real, set_real), "imag": (get_imag, set_imag), "base": (get_base, None),
     "flags": (get_flags, None), "data": (get_data, set_data),
     "nbytes": (lambda self: self.size * self.dtype.itemsize, None), "itemsize": (lambda self: self.dtype.itemsize, None),
     "device": (lambda self: "cpu", None), "ctypes": (lambda self: self._pin(shared=True).ctypes, None),
-    "__array_interface__": (lambda self: self._pin(shared=True).__array_interface__, None),
-    "__array_struct__": (lambda self: self._pin(shared=True).__array_struct__, None),
+    "__array_interface__": (array_interface, None), "__array_struct__": (array_struct, None),
 }
 
 
@@ -222,6 +237,10 @@ def restored(host: numpy.ndarray) -> Any:
 def reconstruct(cls: Any, shape: Any, dtype: Any) -> Any:
     """An empty array of a (sub)class, to be given its state."""
     return ndarray.__new__(cls, shape, dtype)
+
+
+reconstruct.__name__ = reconstruct.__qualname__ = "_reconstruct"  # where pickle finds it
+reconstruct.__module__ = "lazynp._core.multiarray"
 
 
 def set_state(self: Any, state: Any) -> None:

@@ -15,8 +15,8 @@ from ..ops import contraction, elementwise, joining
 from ..ops.shape import broadcast_to
 from . import methods, ufunc
 from .array import is_native, ndarray, of_node
-from .host import PLAIN, SCALARS, at_hand, fresh, home, host_function, like, note_large, of_type, strip, to_host, writable
-from .operators import assign
+from .host import PLAIN, SCALARS, at_hand, fresh, home, host_function, like, note_large, of_type, part_of, strip, to_host, writable
+from .operators import assign, dummy
 from .record import as_node, as_nodes, cast_node
 
 Host = Callable[..., Any]
@@ -64,7 +64,10 @@ def where(condition: Any, *choices: Any) -> Any:
                 dtype = numpy.result_type(*strong)
             except (TypeError, OverflowError):
                 return host_where(condition, *choices)
-            numpy.broadcast_shapes(c.shape, a.shape, b.shape) if c.shape != a.shape or c.shape != b.shape else None
+            try:
+                numpy.broadcast_shapes(c.shape, a.shape, b.shape)
+            except ValueError:
+                return c_where(dummy(condition), *map(dummy, choices))
             return methods.array_of(elementwise.where(c, cast_node(a, dtype), cast_node(b, dtype)))
     return host_where(condition, *choices)
 
@@ -228,6 +231,21 @@ def native_clip(self: ndarray, low: Any, high: Any) -> Any:
 
 
 methods.NATIVE["clip"] = native_clip
+
+
+def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True, **kwargs: Any) -> Any:
+    """See `numpy.lib.stride_tricks.as_strided`."""
+    ours: list[Any] = []
+    host = to_host(x, ours)
+    if isinstance(x, ndarray):
+        host = x._pin()
+    value = numpy.lib.stride_tricks.as_strided(host, strip(shape), strip(strides), writeable=writeable, **kwargs)
+    if not isinstance(x, ndarray):
+        return home(value, ours)
+    return of_type(type(x), value, x, x) if subok and is_sub(x) else part_of(x, value)
+
+
+as_strided.__module__ = "lazynp.lib.stride_tricks"
 
 
 def frompyfunc(function: Any, /, nin: Any, nout: Any, **kwargs: Any) -> Any:

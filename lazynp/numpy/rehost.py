@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy
 
-from . import counterparts, dispatch
+from . import counterparts, dispatch, native
 
 NAME = "lazynp"
 ROOT = pathlib.Path(__file__).parents[1]
@@ -36,6 +36,8 @@ EMPTY = ("_core._add_newdocs", "_core._add_newdocs_scalars")  # they write docst
 REPLACED: dict[str, dict[str, Any]] = {
     "_core.overrides": {"array_function_dispatch": dispatch.array_function_dispatch, "ARRAY_FUNCTIONS": dispatch.array_functions,
                         "array_function_from_dispatcher": dispatch.array_function_from_dispatcher},
+    "linalg._linalg": {"LinAlgError": numpy.linalg.LinAlgError},
+    "lib._stride_tricks_impl": {"as_strided": native.as_strided},
     "_utils": {"set_module": dispatch.set_module},
 }
 RENAMES = ("_core.multiarray", "_core.umath", "_core.strings")

@@ -325,7 +325,7 @@ ndarray.__array_priority__ = 0.0  # type: ignore[attr-defined]
 
 def wrapper_of(args: Any, outs: Any) -> Any:
     """The operand whose `__array_wrap__` makes the result; None where the result is an array of ours."""
-    best, priority = None, -float("inf")
+    best, priority, found = None, -float("inf"), False
     for x in (*(outs or ()), *args):
         kind = type(x)
         if kind is ndarray:
@@ -335,8 +335,8 @@ def wrapper_of(args: Any, outs: Any) -> Any:
             continue
         else:
             p, candidate = getattr(x, "__array_priority__", 0.0), x
-        if p > priority:
-            best, priority = candidate, p
+        if not found or p > priority or p == priority and best is None:
+            best, priority, found = candidate, p, True
     return best
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import ctypes
 
+from lazynp.backends.torch.threads import POOL
+
 # Sleef's name (before the lanes) -> libm's name, number of arguments
 UNARY = {"acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh",
          "cos": "cos", "cosh": "cosh", "erf": "erf", "erfc": "erfc", "exp": "exp", "exp2": "exp2", "expm1": "expm1",
@@ -40,6 +42,21 @@ HEADER = r"""
 
 #define LAZYNP_EXPORT extern "C" __attribute__((visibility("default")))
 static thread_local int lazynp_threads = 1;
+"""
+
+HYPOT = r"""
+// |a + bi| without overflow, in a form that g++ vectorizes; at most 2 ulp from the truth.
+template <class T>
+static inline T lazynp_hypot(T a, T b) {
+    a = std::fabs(a);
+    b = std::fabs(b);
+    const T large = a > b ? a : b, small = a > b ? b : a;
+    const T ratio = small / large;
+    const T length = large * std::sqrt(T(1) + ratio * ratio);
+    const T infinity = std::numeric_limits<T>::infinity();
+    const T finite = small == T(0) ? large : length;
+    return a == infinity || b == infinity ? infinity : finite;
+}
 """
 
 CHECKS = r"""
@@ -112,4 +129,4 @@ def _shim(own: str, symbol: str | None, vector: str, scalar: str, libm: str, lan
 
 
 def prelude(capability: str) -> str:
-    return "#pragma once\n" + HEADER + sleef(capability) + CHECKS
+    return "#pragma once\n" + HEADER + POOL + HYPOT + sleef(capability) + CHECKS

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from torch._inductor.codegen.cpp_utils import cexpr
 
 from lazynp.backends.support import ITEMSIZE
+from lazynp.backends.torch.threads import pooled
 from lazynp.backends.torch.trace import Traced
 from lazynp.backends.torch.wrapper import DTYPES, Buffer, Call, Kernel, Program, Unexpected
 from lazynp.graph.kernel import Geometry, KernelSpec
@@ -57,7 +58,8 @@ def _kernel(kernel: Kernel, name: str, reduces: bool) -> str:
     source = re.sub(r"(#pragma omp parallel) *$", r"\1 num_threads(lazynp_threads)", source, flags=re.MULTILINE)
     if "num_threads(" in source.replace("num_threads(lazynp_threads)", ""):
         raise Unexpected("a fixed number of threads")
-    return source if reduces else _simd(source)
+    source = source.replace("std::hypot(", "lazynp_hypot(")
+    return pooled(source if reduces else _simd(source))
 
 
 def _simd(source: str) -> str:

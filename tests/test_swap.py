@@ -1,0 +1,105 @@
+"""`python -m lazynp`: a program runs as with plain python, with lazynp for numpy."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+
+
+def run(folder, *args, plain=False, **env):
+    """Run a command line in a folder, as `python …` or `python -m lazynp …`."""
+    command = [sys.executable, *([] if plain else ["-m", "lazynp"]), *args]
+    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+                          env={**os.environ, "PYTHONPATH": paths, **env})
+
+
+def write(folder, **files) -> None:
+    for name, source in files.items():
+        (folder / f"{name}.py").write_text(textwrap.dedent(source))
+
+
+KINDS = """
+    import sys, numpy, numpy as np, numpy.random as r, importlib
+    from numpy.linalg import norm
+    from numpy import fft, ones
+    import helper
+    print(type(np.ones(2)).__module__, numpy is np, type(r.rand(2)).__module__, norm(np.ones(4)), type(ones(2)).__module__, fft.__name__)
+    print(helper.kind(), importlib.import_module("numpy").__name__, importlib.import_module("numpy.linalg").__name__)
+    import scipy.linalg
+    print(type(scipy.linalg.inv(np.eye(2))).__module__, sys.modules["numpy"].__name__, __name__, __file__, sys.argv)
+"""
+
+
+def test_imports(tmp_path) -> None:
+    write(tmp_path, s=KINDS, helper="import numpy as np\ndef kind(): return type(np.zeros(1)).__module__\n")
+    done = run(tmp_path, "s.py", "a", "--b")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "lazynp True lazynp 2.0 lazynp lazynp.fft", "lazynp lazynp lazynp.linalg", "numpy numpy __main__ s.py ['s.py', 'a', '--b']"]
+
+
+def test_module_and_code(tmp_path) -> None:
+    write(tmp_path, mod="import numpy, sys; print(numpy.ones(2).__class__.__module__, __name__, sys.argv[1:], __spec__.name)")
+    done = run(tmp_path, "-m", "mod", "x")
+    assert done.stdout.strip() == "lazynp __main__ ['x'] mod", done.stderr
+    done = run(tmp_path, "-c", "import numpy, sys; print(numpy.ones(2).__class__.__module__, sys.argv)", "y")
+    assert done.stdout.strip() == "lazynp ['-c', 'y']", done.stderr
+
+
+def test_package(tmp_path) -> None:
+    package = tmp_path / "pack"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "__main__.py").write_text("from . import inner\nprint(inner.kind())\n")
+    (package / "inner.py").write_text("import numpy as np\ndef kind(): return type(np.zeros(1)).__module__\n")
+    done = run(tmp_path, "-m", "pack")
+    assert done.stdout.strip() == "lazynp", done.stderr
+
+
+@pytest.mark.parametrize(("source", "code"), [("raise SystemExit(3)", 3), ("import sys; sys.exit('message')", 1), ("1/0", 1), ("x = (", 1),
+                                              ("import nothing_here", 1), ("pass", 0)])
+def test_exit_codes_and_tracebacks(tmp_path, source, code) -> None:
+    write(tmp_path, s=f"import numpy\n{source}\n")
+    ours, theirs = run(tmp_path, "s.py"), run(tmp_path, "s.py", plain=True)
+    assert ours.returncode == theirs.returncode == code
+    assert ours.stderr.replace(str(tmp_path) + os.sep, "") == theirs.stderr.replace(str(tmp_path) + os.sep, "")
+
+
+def test_missing_script(tmp_path) -> None:
+    done = run(tmp_path, "nothing.py")
+    assert done.returncode == 2 and "can't open file" in done.stderr
+    assert run(tmp_path, "-m", "nothing_at_all").returncode == 1
+    assert run(tmp_path).returncode == 2
+    assert run(tmp_path, "--help").returncode == 0
+
+
+WORKERS = """
+    import multiprocessing as mp, pickle, sys, numpy as np
+    def kind(n): return type(np.ones(n)).__module__, float(np.arange(n).sum())
+    if __name__ == "__main__":
+        assert pickle.loads(pickle.dumps(kind)) is kind
+        with mp.get_context(sys.argv[1]).Pool(1) as pool:
+            print(pool.map(kind, [2, 3]))
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_workers(tmp_path, method) -> None:
+    write(tmp_path, s=WORKERS)
+    done = run(tmp_path, "s.py", method)
+    assert done.stdout.strip() == "[('lazynp', 1.0), ('lazynp', 3.0)]", done.stderr
+
+
+def test_report(tmp_path) -> None:
+    write(tmp_path, s="import numpy as np\na = np.ones((500, 500))\nprint((a * 2 + 1).sum())\n")
+    done = run(tmp_path, "--report", "s.py")
+    assert done.stdout.strip() == "750000.0" and "operations" in done.stderr
+    done = run(tmp_path, "s.py", LAZYNP_REPORT_JSON=str(tmp_path / "r.json"))
+    assert done.returncode == 0 and json.loads((tmp_path / "r.json").read_text())["operations"] >= 3
