@@ -2,8 +2,9 @@
 
     import lazynp as np
 
-The names here are NumPy's; see its documentation. lazynp's own: `config`, `explain`, `profile`, `compile_wait`, `report`,
-`HostFallbackError`, and `lazynp_version` (`__version__` is that of the NumPy whose API this is, since programs ask for it).
+The names here are NumPy's; see its documentation. lazynp's own: `config`, `explain`, `profile`, `compile_wait`,
+`report`, `HostFallbackError`, and `lazynp_version` (`__version__` is that of the NumPy whose API this is, since
+programs ask for it).
 """
 
 from .numpy import rehost as _rehost

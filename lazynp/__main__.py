@@ -1,4 +1,5 @@
-"""`python -m lazynp [--report] script.py args…`, `… -m module args…`, `… -c code args…`: run a NumPy program on lazynp, unchanged."""
+"""`python -m lazynp [--report] script.py args…`, `… -m module args…`, `… -c code args…`: run a NumPy program on
+lazynp, unchanged."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """`python -m lazynp script.py`: a program's own imports of numpy give lazynp, installed libraries keep the real one.
 
-A program's own modules are the script and what lies beside it: neither in site-packages nor in the standard library. Their
-code runs with an `__import__` that says lazynp for numpy. Everything else is as with plain python: arguments, `__main__`,
-exit codes, tracebacks, worker processes.
+A program's own modules are the script and what lies beside it: neither in site-packages nor in the standard library.
+Their code runs with an `__import__` that says lazynp for numpy. Everything else is as with plain python: arguments,
+`__main__`, exit codes, tracebacks, worker processes.
 """
 
 from __future__ import annotations
@@ -43,15 +43,19 @@ def is_own(filename: str | None) -> bool:
     if not filename or filename.startswith("<"):
         return False
     path = os.path.realpath(filename)
-    return not path.startswith(INSTALLED) and f"{os.sep}site-packages{os.sep}" not in path and f"{os.sep}dist-packages{os.sep}" not in path
+    return (
+        not path.startswith(INSTALLED)
+        and f"{os.sep}site-packages{os.sep}" not in path
+        and f"{os.sep}dist-packages{os.sep}" not in path
+    )
 
 
 def renamed(name: str) -> str:
     """`numpy.linalg` -> `lazynp.linalg`."""
-    return NAME + name[len("numpy"):] if name == "numpy" or name.startswith("numpy.") else name
+    return NAME + name[len("numpy") :] if name == "numpy" or name.startswith("numpy.") else name
 
 
-def swapped_import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:  # noqa: A002
+def swapped_import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
     """`__import__` of the program's own code."""
     if level == 0 and renamed(name) != name:
         if not fromlist:
@@ -114,13 +118,16 @@ def install() -> None:
 
 def patch_spawn() -> None:
     """Worker processes that are spawned run the program's main module anew: with the swap too."""
-    import multiprocessing.spawn as spawn  # noqa: PLC0415
+    import multiprocessing.spawn as spawn
 
     plain: Callable[..., dict[str, Any]] = spawn.get_preparation_data
 
     def get_preparation_data(name: str) -> dict[str, Any]:
         data = plain(name)
-        data["init_main_from_path"], data["lazynp_main"] = None, (data.get("init_main_from_path"), data.pop("init_main_from_name", None))
+        data["init_main_from_path"], data["lazynp_main"] = (
+            None,
+            (data.get("init_main_from_path"), data.pop("init_main_from_name", None)),
+        )
         return {**data, "init_main_from_path": Marker(*data.pop("lazynp_main"))} if any(data["lazynp_main"]) else data
 
     spawn.get_preparation_data = get_preparation_data  # type: ignore[assignment]
@@ -143,13 +150,13 @@ class Marker(str):
 def in_worker(path: str, name: str | None) -> Any:
     """Install the swap in a worker process, and have it run the main module as `__mp_main__`."""
     install()
-    import multiprocessing.spawn as spawn  # noqa: PLC0415
+    import multiprocessing.spawn as spawn
 
     def fixup(main_path: str) -> None:
         current = sys.modules["__main__"]
         spawn.old_main_modules.append(current)
         main = types.ModuleType("__mp_main__")
-        content = (run_module_code(name, "__mp_main__") if name else run_path_code(path, "__mp_main__"))
+        content = run_module_code(name, "__mp_main__") if name else run_path_code(path, "__mp_main__")
         main.__dict__.update(content)
         sys.modules["__main__"] = sys.modules["__mp_main__"] = main
 
@@ -158,8 +165,17 @@ def in_worker(path: str, name: str | None) -> Any:
 
 
 def namespace(run_name: str, **extra: Any) -> dict[str, Any]:
-    return {"__name__": run_name, "__doc__": None, "__package__": None, "__loader__": None, "__spec__": None, "__annotations__": {},
-            "__builtins__": BUILTINS, "__cached__": None, **extra}
+    return {
+        "__name__": run_name,
+        "__doc__": None,
+        "__package__": None,
+        "__loader__": None,
+        "__spec__": None,
+        "__annotations__": {},
+        "__builtins__": BUILTINS,
+        "__cached__": None,
+        **extra,
+    }
 
 
 def run_path_code(path: str, run_name: str) -> dict[str, Any]:
@@ -167,14 +183,14 @@ def run_path_code(path: str, run_name: str) -> dict[str, Any]:
     with open(path, "rb") as file:
         code = compile(file.read(), path, "exec")
     scope = namespace(run_name, __file__=path)
-    exec(code, scope)  # noqa: S102
+    exec(code, scope)
     return scope
 
 
 def run_module_code(name: str, run_name: str) -> dict[str, Any]:
     _, spec, code = runpy._get_module_details(name)  # type: ignore[attr-defined]
     scope = namespace(run_name, __file__=spec.origin, __spec__=spec, __package__=spec.parent, __loader__=spec.loader)
-    exec(code, scope)  # noqa: S102
+    exec(code, scope)
     return scope
 
 
@@ -197,7 +213,7 @@ def run_main(code: Any, **extra: Any) -> None:
     main.__dict__.update(namespace("__main__", **extra))
     sys.modules["__main__"] = main
     try:
-        exec(code, main.__dict__)  # noqa: S102
+        exec(code, main.__dict__)
     except SystemExit:
         raise
     except BaseException as error:
@@ -216,7 +232,10 @@ def run_script(path: str) -> None:
         with open(path, "rb") as file:
             source = file.read()
     except OSError as error:
-        print(f"{sys.executable}: can't open file {os.path.abspath(path)!r}: [Errno {error.errno}] {error.strerror}", file=sys.stderr)
+        print(
+            f"{sys.executable}: can't open file {os.path.abspath(path)!r}: [Errno {error.errno}] {error.strerror}",
+            file=sys.stderr,
+        )
         raise SystemExit(2) from None
     try:
         code = compile(source, path, "exec")
@@ -249,4 +268,5 @@ def report_at_exit(on: bool) -> None:
             api.report(json_path=path)
         if on or not path:
             api.report()
+
     atexit.register(show)

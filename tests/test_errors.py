@@ -156,7 +156,7 @@ CASES = {
     "shift float": lambda np, a, i, b, r: a << 1,
     "negative bool": lambda np, a, i, b, r: -b,
     "subtract bool": lambda np, a, i, b, r: b - b,
-    "negative power": lambda np, a, i, b, r: i ** -1,
+    "negative power": lambda np, a, i, b, r: i**-1,
     "uint overflow": lambda np, a, i, b, r: np.arange(3, dtype="u1") + 256,
     "uint negative": lambda np, a, i, b, r: np.arange(3, dtype="u1") * -1,
     "assign overflow": lambda np, a, i, b, r: assign(np.zeros(2, "i1"), 0, 300),

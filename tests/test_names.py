@@ -9,12 +9,42 @@ import pytest
 import lazynp
 
 MODULES = [
-    "numpy", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.ma", "numpy.ma.core", "numpy.ma.extras", "numpy.ma.mrecords", "numpy.polynomial",
-    "numpy.polynomial.polynomial", "numpy.polynomial.chebyshev", "numpy.polynomial.hermite", "numpy.polynomial.hermite_e",
-    "numpy.polynomial.laguerre", "numpy.polynomial.legendre", "numpy.polynomial.polyutils", "numpy.testing", "numpy.lib",
-    "numpy.lib.stride_tricks", "numpy.lib.scimath", "numpy.lib.format", "numpy.lib.npyio", "numpy.lib.mixins", "numpy.lib.introspect",
-    "numpy.lib.array_utils", "numpy.lib.recfunctions", "numpy.lib.user_array", "numpy.char", "numpy.rec", "numpy.strings",
-    "numpy.ctypeslib", "numpy.dtypes", "numpy.exceptions", "numpy.matlib", "numpy.typing", "numpy.version",
+    "numpy",
+    "numpy.linalg",
+    "numpy.fft",
+    "numpy.random",
+    "numpy.ma",
+    "numpy.ma.core",
+    "numpy.ma.extras",
+    "numpy.ma.mrecords",
+    "numpy.polynomial",
+    "numpy.polynomial.polynomial",
+    "numpy.polynomial.chebyshev",
+    "numpy.polynomial.hermite",
+    "numpy.polynomial.hermite_e",
+    "numpy.polynomial.laguerre",
+    "numpy.polynomial.legendre",
+    "numpy.polynomial.polyutils",
+    "numpy.testing",
+    "numpy.lib",
+    "numpy.lib.stride_tricks",
+    "numpy.lib.scimath",
+    "numpy.lib.format",
+    "numpy.lib.npyio",
+    "numpy.lib.mixins",
+    "numpy.lib.introspect",
+    "numpy.lib.array_utils",
+    "numpy.lib.recfunctions",
+    "numpy.lib.user_array",
+    "numpy.char",
+    "numpy.rec",
+    "numpy.strings",
+    "numpy.ctypeslib",
+    "numpy.dtypes",
+    "numpy.exceptions",
+    "numpy.matlib",
+    "numpy.typing",
+    "numpy.version",
 ]
 
 
@@ -23,7 +53,7 @@ def test_names(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = importlib.import_module(name)
-        ours = importlib.import_module("lazynp" + name[len("numpy"):])
+        ours = importlib.import_module("lazynp" + name[len("numpy") :])
         missing = [n for n in dir(theirs) if not n.startswith("_") and not hasattr(ours, n)]
     assert not missing
     for n in getattr(theirs, "__all__", ()):
@@ -42,7 +72,9 @@ def test_ndarray_attributes() -> None:
 
 
 def test_ufunc_attributes() -> None:
-    missing = {n for n in dir(numpy.ufunc) if not n.startswith("_") or n.startswith("__") and n.endswith("__")} - set(dir(lazynp.add))
+    missing = {n for n in dir(numpy.ufunc) if not n.startswith("_") or n.startswith("__") and n.endswith("__")} - set(
+        dir(lazynp.add)
+    )
     assert not missing
 
 

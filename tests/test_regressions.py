@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from programs import Program
+from programs import Loop, Program
 from runs import difference, same
 
 import lazynp
@@ -150,6 +150,22 @@ PROGRAMS: dict[str, Program] = {
         "c[:2] = [8, 9]",
     ),
     "take with an index without axes": ("b = np.array(data(860, (4,), 'int64'))", "c = np.take(b, np.array(3))"),
+    "a vector of one into a growing region": (
+        "h = np.array(data(5, (6,), 'float64'))",
+        "e = np.array([2.0])",
+        Loop("k", 4, ("f = e * (k + 1.0)", "h[0:k + 1] = f", "del f", "log(h)")),
+    ),
+    "a gathered, transposed array": (
+        "b = np.array(data(10254, (4, 3, 1), 'uint8'))",
+        "a = b.swapaxes(0, -1)",
+        "c = a[[-1, -1, 0]] * 2",
+    ),
+    "where into a growing region": (
+        "h = np.array(data(604, (2, 5), 'float64'))",
+        "b = np.array(data(714, (12, 1), 'int64'))",
+        "e = np.fabs(b[-6].reshape(-1)).ravel()",
+        Loop("k", 3, ("h[-3:k:1, 2] = np.where(e[:] > 2.0, np.float32(0.3), e[:])", "log(b.T.all(axis=-1))")),
+    ),
     "casting error before shape error": (
         "b = np.array(data(5, (3,), 'bool'))",
         "b *= np.array(data(6, (2, 1), 'float64'))",

@@ -16,8 +16,15 @@ def run(folder, *args, plain=False, **env):
     """Run a command line in a folder, as `python …` or `python -m lazynp …`."""
     command = [sys.executable, *([] if plain else ["-m", "lazynp"]), *args]
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False,
-                          env={**os.environ, "PYTHONPATH": paths, **env})
+    return subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONPATH": paths, **env},
+    )
 
 
 def write(folder, **files) -> None:
@@ -42,11 +49,17 @@ def test_imports(tmp_path) -> None:
     done = run(tmp_path, "s.py", "a", "--b")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "lazynp True lazynp 2.0 lazynp lazynp.fft", "lazynp lazynp lazynp.linalg", "numpy numpy __main__ s.py ['s.py', 'a', '--b']"]
+        "lazynp True lazynp 2.0 lazynp lazynp.fft",
+        "lazynp lazynp lazynp.linalg",
+        "numpy numpy __main__ s.py ['s.py', 'a', '--b']",
+    ]
 
 
 def test_module_and_code(tmp_path) -> None:
-    write(tmp_path, mod="import numpy, sys; print(numpy.ones(2).__class__.__module__, __name__, sys.argv[1:], __spec__.name)")
+    write(
+        tmp_path,
+        mod="import numpy, sys; print(numpy.ones(2).__class__.__module__, __name__, sys.argv[1:], __spec__.name)",
+    )
     done = run(tmp_path, "-m", "mod", "x")
     assert done.stdout.strip() == "lazynp __main__ ['x'] mod", done.stderr
     done = run(tmp_path, "-c", "import numpy, sys; print(numpy.ones(2).__class__.__module__, sys.argv)", "y")
@@ -63,8 +76,17 @@ def test_package(tmp_path) -> None:
     assert done.stdout.strip() == "lazynp", done.stderr
 
 
-@pytest.mark.parametrize(("source", "code"), [("raise SystemExit(3)", 3), ("import sys; sys.exit('message')", 1), ("1/0", 1), ("x = (", 1),
-                                              ("import nothing_here", 1), ("pass", 0)])
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ("raise SystemExit(3)", 3),
+        ("import sys; sys.exit('message')", 1),
+        ("1/0", 1),
+        ("x = (", 1),
+        ("import nothing_here", 1),
+        ("pass", 0),
+    ],
+)
 def test_exit_codes_and_tracebacks(tmp_path, source, code) -> None:
     write(tmp_path, s=f"import numpy\n{source}\n")
     ours, theirs = run(tmp_path, "s.py"), run(tmp_path, "s.py", plain=True)

@@ -31,7 +31,7 @@ def same(ours, theirs) -> None:
 
 X = numpy.arange(12.0).reshape(3, 4) / 3 - 1
 Y = numpy.linspace(0.5, 2, 4)
-I = numpy.arange(-6, 6).reshape(3, 4)  # noqa: E741
+I = numpy.arange(-6, 6).reshape(3, 4)
 B = numpy.array([True, False, True, True])
 
 
@@ -123,7 +123,14 @@ def test_identity_pickle_and_repr() -> None:
 
 def test_numpy_functions_come_home() -> None:
     a = np.arange(5.0)
-    for value in (numpy.add(a, 1), numpy.sin(a), numpy.concatenate([a, a]), numpy.where(a > 1, a, 0), numpy.sort(a), numpy.add.accumulate(a)):
+    for value in (
+        numpy.add(a, 1),
+        numpy.sin(a),
+        numpy.concatenate([a, a]),
+        numpy.where(a > 1, a, 0),
+        numpy.sort(a),
+        numpy.add.accumulate(a),
+    ):
         assert type(value) is np.ndarray
     assert numpy.sum(a) == 10 and type(numpy.add.outer(a, a)) is np.ndarray
     out = np.zeros(5)
@@ -180,7 +187,19 @@ def test_subclass(mode: str) -> None:
 
     a = np.arange(4.0).view(Sub)
     a.note = "kept"
-    for value in (a + 1, 1 + a, np.add(a, a), np.sin(a), a[1:], a.T, a.reshape(2, 2), a.copy(), np.arange(4.0) + a, -a, a > 1):
+    for value in (
+        a + 1,
+        1 + a,
+        np.add(a, a),
+        np.sin(a),
+        a[1:],
+        a.T,
+        a.reshape(2, 2),
+        a.copy(),
+        np.arange(4.0) + a,
+        -a,
+        a > 1,
+    ):
         assert type(value) is Sub
         assert value.note == "kept"
     a += 1

@@ -1,7 +1,8 @@
-"""The attributes of `ndarray`, what Python asks of it (conversion, iteration, printing, pickling), and how it is handed out.
+"""The attributes of `ndarray`, what Python asks of it (conversion, iteration, printing, pickling), and how it is
+handed out.
 
-What hands out memory (`__array__`, `data`, `ctypes`, DLPack, the buffer protocol) makes the storage escape: it is pinned and
-shared from then on.
+What hands out memory (`__array__`, `data`, `ctypes`, DLPack, the buffer protocol) makes the storage escape: it is
+pinned and shared from then on.
 """
 
 from __future__ import annotations
@@ -13,10 +14,9 @@ from typing import Any
 
 import numpy
 
-from ..config import config
-from ..runtime.views import INDEX, TRANSPOSE
+from ..runtime.views import TRANSPOSE
 from .array import HOST_VIEW, ndarray
-from .host import SUBCLASS, bind, fresh, like, of_type, part_of, rebased, strip
+from .host import SUBCLASS, bind, fresh, like, of_type, part_of, strip
 from .methods import derived, own, reshape, view_by_host
 
 
@@ -76,7 +76,7 @@ def get_t(self: Any) -> Any:
 def get_mt(self: Any) -> Any:
     ndim = self.ndim
     if ndim < 2:
-        raise ValueError(f"matrix transpose with ndim < 2 is undefined")
+        raise ValueError("matrix transpose with ndim < 2 is undefined")
     if own(self):
         return derived(self, TRANSPOSE, (*range(ndim - 2), ndim - 1, ndim - 2))
     return self.swapaxes(-1, -2)
@@ -115,32 +115,9 @@ def get_base(self: Any) -> Any:
             return s.buf.base
     elif self._v is None:
         return None
-    whole = numpy.ndarray.__new__
-    return base_handle(self) if whole is not None else None
-
-
-def base_handle(self: Any) -> Any:
     out = object.__new__(ndarray)
     out._s, out._b, out._h, out._v = self._s, False, None, None
     return out
-
-
-def get_flags(self: Any) -> Any:
-    if self._v is HOST_VIEW:
-        return self._h.flags
-    s = self._s
-    if self._b is s.buf:
-        return self._h.flags
-    if s.buf is None and self._v is None:
-        return numpy.ndarray(s.shape, s.dtype).flags if s.dtype.hasobject else whole_flags
-    return self._meta().flags
-
-
-whole_flags = numpy.empty(1).flags
-
-
-def set_flat(self: Any, value: Any) -> None:
-    self._writable().flat = strip(value)
 
 
 def get_data(self: Any) -> memoryview:
@@ -168,16 +145,25 @@ def array_struct(self: Any) -> Any:
 
 USER_DTYPES = 256
 PROPERTIES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], None] | None]] = {
-    "shape": (get_shape, set_shape), "strides": (get_strides, set_strides), "dtype": (get_dtype, set_dtype), "T": (get_t, None),
-    "mT": (get_mt, None), "real": (get_real, set_real), "imag": (get_imag, set_imag), "base": (get_base, None),
-    "flags": (get_flags, None), "data": (get_data, set_data),
-    "nbytes": (lambda self: self.size * self.dtype.itemsize, None), "itemsize": (lambda self: self.dtype.itemsize, None),
-    "device": (lambda self: "cpu", None), "ctypes": (lambda self: self._pin(shared=True).ctypes, None),
-    "__array_interface__": (array_interface, None), "__array_struct__": (array_struct, None),
+    "shape": (get_shape, set_shape),
+    "strides": (get_strides, set_strides),
+    "dtype": (get_dtype, set_dtype),
+    "T": (get_t, None),
+    "mT": (get_mt, None),
+    "real": (get_real, set_real),
+    "imag": (get_imag, set_imag),
+    "base": (get_base, None),
+    "data": (get_data, set_data),
+    "nbytes": (lambda self: self.size * self.dtype.itemsize, None),
+    "itemsize": (lambda self: self.dtype.itemsize, None),
+    "device": (lambda self: "cpu", None),
+    "ctypes": (lambda self: self._pin(shared=True).ctypes, None),
+    "__array_interface__": (array_interface, None),
+    "__array_struct__": (array_struct, None),
 }
 
 
-# --- what Python asks ----------------------------------------------------------------------------------------------------
+# --- what Python asks ---
 
 
 def array(self: Any, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
@@ -219,6 +205,7 @@ def represented(name: str) -> Callable[[Any], str]:
         if type(self) is ndarray:
             return host(self._host())
         return getattr(sys.modules["lazynp._core.arrayprint"], ours)(self)
+
     return show
 
 
@@ -231,7 +218,13 @@ def pickled(self: Any, protocol: int = 4) -> Any:
 
 def restored(host: numpy.ndarray) -> Any:
     """An array from its pickled value."""
-    return fresh(host) if host.flags.writeable and host.base is None else fresh(host.copy("K")) if host.flags.writeable else fresh(host)
+    return (
+        fresh(host)
+        if host.flags.writeable and host.base is None
+        else fresh(host.copy("K"))
+        if host.flags.writeable
+        else fresh(host)
+    )
 
 
 def reconstruct(cls: Any, shape: Any, dtype: Any) -> Any:
@@ -298,12 +291,24 @@ def delete_item(self: Any, key: Any) -> None:
 
 
 SPECIAL: dict[str, Any] = {
-    "__array__": array, "__iter__": iterate, "__contains__": contains, "__reduce__": pickled, "__setstate__": set_state,
-    "__copy__": lambda self: self.copy("K"), "__deepcopy__": deep_copy, "__dlpack__": dlpack, "__dlpack_device__": dlpack_device,
-    "__array_namespace__": namespace, "to_device": to_device, "__delitem__": delete_item,
-    "__class_getitem__": classmethod(types.GenericAlias), "__init_subclass__": classmethod(init_subclass),
+    "__array__": array,
+    "__iter__": iterate,
+    "__contains__": contains,
+    "__reduce__": pickled,
+    "__setstate__": set_state,
+    "__sizeof__": lambda self: self._host().__sizeof__(),
+    "__copy__": lambda self: self.copy("K"),
+    "__deepcopy__": deep_copy,
+    "__dlpack__": dlpack,
+    "__dlpack_device__": dlpack_device,
+    "__array_namespace__": namespace,
+    "to_device": to_device,
+    "__delitem__": delete_item,
+    "__class_getitem__": classmethod(types.GenericAlias),
+    "__init_subclass__": classmethod(init_subclass),
     **{name: asked(name) for name in ("__bool__", "__int__", "__float__", "__index__", "__complex__", "__format__")},
-    "__repr__": represented("__repr__"), "__str__": represented("__str__"),
+    "__repr__": represented("__repr__"),
+    "__str__": represented("__str__"),
 }
 if sys.version_info >= (3, 12):
     SPECIAL["__buffer__"] = buffer
@@ -321,4 +326,3 @@ def attach() -> None:
 
 
 attach()
-__all__ = ["INDEX", "config", "rebased"]

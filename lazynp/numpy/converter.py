@@ -19,8 +19,12 @@ class array_converter:
     def __init__(self, *objects: Any) -> None:
         self.objects = objects
         self.arrays = [x if isinstance(x, ndarray) else array(x, copy=None, subok=True) for x in objects]
-        self.scalar_input = tuple([not isinstance(x, (ndarray, numpy.ndarray)) and not a.ndim and is_scalar(x)
-                                   for x, a in zip(objects, self.arrays)])
+        self.scalar_input = tuple(
+            [
+                not isinstance(x, (ndarray, numpy.ndarray)) and not a.ndim and is_scalar(x)
+                for x, a in zip(objects, self.arrays)
+            ]
+        )
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -48,7 +52,13 @@ class array_converter:
         if all(is_python(x) for x in self.objects) or any(isinstance(g, numpy.dtype) and g.kind in "fc" for g in given):
             return numpy.result_type(*given, 1.0)
         dtype = numpy.result_type(*given)
-        return numpy.result_type(dtype, 1.0) if dtype.kind in "biufc" else dtype if dtype.kind in "mMO" else numpy.result_type(dtype, 1.0)
+        return (
+            numpy.result_type(dtype, 1.0)
+            if dtype.kind in "biufc"
+            else dtype
+            if dtype.kind in "mMO"
+            else numpy.result_type(dtype, 1.0)
+        )
 
     def wrap(self, arr: Any, /, *, to_scalar: bool | None = None) -> Any:
         """A result, through the `__array_wrap__` of the inputs."""

@@ -1,4 +1,5 @@
-"""What stands in for the objects of NumPy's compiled modules: a table, by name; what is not in it is NumPy's on host values."""
+"""What stands in for the objects of NumPy's compiled modules: a table, by name; what is not in it is NumPy's on host
+values."""
 
 from __future__ import annotations
 
@@ -14,20 +15,62 @@ from .attributes import reconstruct
 from .converter import array_converter
 from .host import host_function
 
-WRITES: dict[str, tuple[int | str, ...]] = {"copyto": (0, "dst"), "putmask": (0, "a"), "_place": (0, "arr"), "place": (0, "arr")}
-LOOKS = frozenset({"result_type", "can_cast", "promote_types", "min_scalar_type", "normalize_axis_index", "shares_memory",
-                   "may_share_memory", "_discover_array_parameters", "zeros", "empty", "arange", "fromiter", "frombuffer", "fromfile",
-                   "fromstring", "scalar"})
+WRITES: dict[str, tuple[int | str, ...]] = {
+    "copyto": (0, "dst"),
+    "putmask": (0, "a"),
+    "_place": (0, "arr"),
+    "place": (0, "arr"),
+}
+LOOKS = frozenset(
+    {
+        "result_type",
+        "can_cast",
+        "promote_types",
+        "min_scalar_type",
+        "normalize_axis_index",
+        "shares_memory",
+        "may_share_memory",
+        "_discover_array_parameters",
+        "zeros",
+        "empty",
+        "arange",
+        "fromiter",
+        "frombuffer",
+        "fromfile",
+        "fromstring",
+        "scalar",
+    }
+)
 
 
 OURS: dict[str, Any] = {
-    "ndarray": ndarray, "ufunc": ufunc.ufunc, "flatiter": iterators.flatiter, "nditer": iterators.nditer, "flagsobj": iterators.flagsobj,
-    "nested_iters": iterators.nested_iters, "broadcast": iterators.broadcast, "array": creation.array, "asarray": creation.asarray,
-    "asanyarray": creation.asanyarray, "ascontiguousarray": creation.ascontiguousarray, "asfortranarray": creation.asfortranarray,
-    "zeros": creation.zeros, "empty": creation.empty, "arange": creation.arange, "empty_like": creation.empty_like, "_array_converter": array_converter, "_ArrayFunctionDispatcher": dispatch.Dispatcher,
-    "_reconstruct": reconstruct, "add_docstring": lambda *_: None, "_reload_guard": lambda: None,
-    "_add_newdoc_ufunc": lambda *_: None, "set_typeDict": lambda *_: None, "_set_madvise_hugepage": lambda *_: None,
-    "frompyfunc": native.frompyfunc, "_get_implementing_args": lambda relevant: list(relevant), **native.TABLE,
+    "ndarray": ndarray,
+    "ufunc": ufunc.ufunc,
+    "flatiter": iterators.flatiter,
+    "nditer": iterators.nditer,
+    "flagsobj": iterators.flagsobj,
+    "nested_iters": iterators.nested_iters,
+    "broadcast": iterators.broadcast,
+    "array": creation.array,
+    "asarray": creation.asarray,
+    "asanyarray": creation.asanyarray,
+    "ascontiguousarray": creation.ascontiguousarray,
+    "asfortranarray": creation.asfortranarray,
+    "zeros": creation.zeros,
+    "empty": creation.empty,
+    "arange": creation.arange,
+    "empty_like": creation.empty_like,
+    "_array_converter": array_converter,
+    "_ArrayFunctionDispatcher": dispatch.Dispatcher,
+    "_reconstruct": reconstruct,
+    "add_docstring": lambda *_: None,
+    "_reload_guard": lambda: None,
+    "_add_newdoc_ufunc": lambda *_: None,
+    "set_typeDict": lambda *_: None,
+    "_set_madvise_hugepage": lambda *_: None,
+    "frompyfunc": native.frompyfunc,
+    "_get_implementing_args": lambda relevant: list(relevant),
+    **native.TABLE,
 }
 
 

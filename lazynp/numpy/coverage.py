@@ -1,7 +1,8 @@
 """How each public name of NumPy is done: computed from the objects themselves, for the compatibility report.
 
-native: the engine, or our own Python over it. re-hosted: NumPy's Python code over our arrays. host: NumPy itself, on values. shared: the very
-object of NumPy's, which has no arrays in it (dtypes, scalar types, errors, constants, settings).
+native: the engine, or our own Python over it. re-hosted: NumPy's Python code over our arrays. host: NumPy itself, on
+values. shared: the very object of NumPy's, which has no arrays in it (dtypes, scalar types, errors, constants,
+settings).
 """
 
 from __future__ import annotations
@@ -16,9 +17,26 @@ from . import dispatch, methods, random, recorded, reduce, rehost, ufunc
 from .array import ndarray
 
 NATIVE, REHOSTED, HOST, SHARED, MISSING = "native", "re-hosted", "host", "shared", "missing"
-NAMESPACES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.ma", "numpy.polynomial", "numpy.testing", "numpy.lib",
-              "numpy.char", "numpy.rec", "numpy.strings", "numpy.lib.stride_tricks", "numpy.lib.scimath", "numpy.ctypeslib",
-              "numpy.dtypes", "numpy.exceptions", "numpy.emath", "numpy.polynomial.polynomial")
+NAMESPACES = (
+    "numpy",
+    "numpy.linalg",
+    "numpy.fft",
+    "numpy.random",
+    "numpy.ma",
+    "numpy.polynomial",
+    "numpy.testing",
+    "numpy.lib",
+    "numpy.char",
+    "numpy.rec",
+    "numpy.strings",
+    "numpy.lib.stride_tricks",
+    "numpy.lib.scimath",
+    "numpy.ctypeslib",
+    "numpy.dtypes",
+    "numpy.exceptions",
+    "numpy.emath",
+    "numpy.polynomial.polynomial",
+)
 MULTIPLE = frozenset({"divmod", "modf", "frexp"})  # ufuncs of several results: NumPy's, on values
 
 
@@ -32,7 +50,13 @@ def way_of(value: Any) -> str:
         return HOST
     scope = getattr(value, "__globals__", None)
     if scope is not None:
-        return REHOSTED if scope.get("__builtins__") is rehost.BUILTINS else NATIVE if scope["__name__"].startswith("lazynp") else SHARED
+        return (
+            REHOSTED
+            if scope.get("__builtins__") is rehost.BUILTINS
+            else NATIVE
+            if scope["__name__"].startswith("lazynp")
+            else SHARED
+        )
     if isinstance(value, type):
         return class_way(value)
     if isinstance(value, types.ModuleType):
@@ -55,8 +79,12 @@ def class_way(value: type) -> str:
 
 def namespace(name: str) -> dict[str, str]:
     """Public name -> way, for one of NumPy's namespaces."""
-    theirs = getattr(numpy, "emath") if name == "numpy.emath" else importlib.import_module(name)
-    ours = importlib.import_module(dispatch.home_module(name)) if name != "numpy.emath" else importlib.import_module("lazynp").emath
+    theirs = numpy.emath if name == "numpy.emath" else importlib.import_module(name)
+    ours = (
+        importlib.import_module(dispatch.home_module(name))
+        if name != "numpy.emath"
+        else importlib.import_module("lazynp").emath
+    )
     names = [n for n in getattr(theirs, "__all__", None) or dir(theirs) if not n.startswith("_")]
     return {n: way_of(getattr(ours, n)) if hasattr(ours, n) else MISSING for n in sorted(names)}
 

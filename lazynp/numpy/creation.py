@@ -12,7 +12,6 @@ import numpy
 from ..config import config
 from .array import borrow, ndarray
 from .host import SCALARS, Theirs, fresh, home, of_type, owned, owner_of, to_host
-from .record import cast_node
 
 COPY_MODES = numpy._globals._CopyMode
 
@@ -27,21 +26,41 @@ def overridden_by(like: Any, function: Any, args: Any, kwargs: Any) -> Any:
         return NotImplemented
     value = found(like, function, (kind,), args, kwargs)
     if value is NotImplemented:
-        raise TypeError(f"no implementation found for 'numpy.{function.__name__}' on types that implement "
-                        f"__array_function__: [{kind!r}]")
+        raise TypeError(
+            f"no implementation found for 'numpy.{function.__name__}' on types that implement "
+            f"__array_function__: [{kind!r}]"
+        )
     return value
 
 
-def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0,  # noqa: A002
-          ndmax: Any = None, like: Any = None) -> Any:
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: Any = None,
+    like: Any = None,
+) -> Any:
     """See `numpy.array`."""
     kind = type(object)
-    if kind is list and like is None and ndmin == 0 and copy is True and order == "K" and ndmax is None and (
-            not object or type(object[0]) in SCALARS and SCALARS.issuperset(map(type, object))):
+    if (
+        kind is list
+        and like is None
+        and ndmin == 0
+        and copy is True
+        and order == "K"
+        and ndmax is None
+        and (not object or type(object[0]) in SCALARS and SCALARS.issuperset(map(type, object)))
+    ):
         return fresh(numpy.array(object, dtype))
     if like is not None:
         given = {"dtype": dtype, "copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
-        value = overridden_by(like, PUBLIC["array"], (object,), {k: v for k, v in given.items() if v is not DEFAULTS[k]})
+        value = overridden_by(
+            like, PUBLIC["array"], (object,), {k: v for k, v in given.items() if v is not DEFAULTS[k]}
+        )
         if value is not NotImplemented:
             return value
     if kind is ndarray and ndmin == 0 and ndmax is None:
@@ -57,7 +76,13 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
         if made is host and (keep or kind is ndarray):
             return object
         owner = owner_of(made, ours)
-        return of_type(kind, made, object, owner) if keep else home(made, ours) if made is not host else home(made.view(), ours)
+        return (
+            of_type(kind, made, object, owner)
+            if keep
+            else home(made, ours)
+            if made is not host
+            else home(made.view(), ours)
+        )
     if copy is True and made.base is None:
         return fresh(made)
     if isinstance(host, numpy.ndarray) and (made is host or made.base is not None) or not owned(made):
@@ -84,7 +109,9 @@ def filler(name: str) -> Any:
     def create(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
         if like is not None:
             given = {"dtype": dtype, "order": order, "device": device}
-            value = overridden_by(like, PUBLIC[name], (shape,), {k: v for k, v in given.items() if v not in (None, "C")})
+            value = overridden_by(
+                like, PUBLIC[name], (shape,), {k: v for k, v in given.items() if v not in (None, "C")}
+            )
             if value is not NotImplemented:
                 return value
         if device is not None:
@@ -104,7 +131,9 @@ def arange(*args: Any, **kwargs: Any) -> Any:
             return value
     if kwargs or not NUMBERS.issuperset(map(type, args)):
         ours: list[Any] = []
-        return fresh(numpy.arange(*[to_host(a, ours) for a in args], **{k: to_host(v, ours) for k, v in kwargs.items()}))
+        return fresh(
+            numpy.arange(*[to_host(a, ours) for a in args], **{k: to_host(v, ours) for k, v in kwargs.items()})
+        )
     return fresh(numpy.arange(*args))
 
 
@@ -117,7 +146,7 @@ def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:
     copied = copy is True or copy is COPY_MODES.ALWAYS
     if copied and x._b is x._s.buf and x._h.size <= config.limit:
         return NotImplemented
-    if order not in ("K", "C", None) and not (order == "A"):
+    if order not in ("K", "C", None) and order != "A":
         return NotImplemented
     target = x.dtype if dtype is None else numpy.dtype(dtype)
     contiguous = x.flags.c_contiguous  # type: ignore[attr-defined]
@@ -130,14 +159,18 @@ def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:
     return x.astype(target) if numpy.can_cast(x.dtype, target, "unsafe") and x.dtype.kind != "c" else NotImplemented  # type: ignore[attr-defined]
 
 
-def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None) -> Any:
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Any:
     """See `numpy.asarray`."""
     if type(a) is ndarray and dtype is None and order is None and not copy and like is None and device is None:
         return a
     return as_kind("asarray", a, dtype, order, device, copy, like, False)
 
 
-def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None) -> Any:
+def asanyarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Any:
     """See `numpy.asanyarray`."""
     if isinstance(a, ndarray) and dtype is None and order is None and not copy and like is None and device is None:
         return a
@@ -179,7 +212,9 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     return array(a, dtype, copy=None, order="F", ndmin=1)
 
 
-def empty_like(prototype: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Any:
+def empty_like(
+    prototype: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
     """See `numpy.empty_like`."""
     check_device(device)
     ours: list[Any] = []

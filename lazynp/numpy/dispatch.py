@@ -1,11 +1,12 @@
 """`__array_function__`: what stands in for NumPy's dispatcher, on the public functions that are re-hosted or ours.
 
-A foreign type that implements the protocol goes first. Such a type compares the function it is given with NumPy's own or
-with ours: a `Dispatcher` is equal to the NumPy function of its name.
+A foreign type that implements the protocol goes first. Such a type compares the function it is given with NumPy's own
+or with ours: a `Dispatcher` is equal to the NumPy function of its name.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
@@ -37,7 +38,11 @@ class Dispatcher:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         relevant = self._relevant
         if relevant is not None:
-            for a in relevant(*args, **kwargs):
+            try:
+                asked = relevant(*args, **kwargs)
+            except TypeError as error:
+                raise renamed(error, relevant, self) from None
+            for a in asked:
                 if type(a) not in KNOWN and takes_functions(type(a)):
                     return self.overridden(args, kwargs)
         else:
@@ -63,19 +68,25 @@ class Dispatcher:
                 value = other.__array_function__(self, tuple(kinds), args, kwargs)
             if value is not NotImplemented:
                 return value
-        raise TypeError(f"no implementation found for '{numpy_name(self)}' on types that implement __array_function__: "
-                        f"{[type(o) for o in others]}")
+        raise TypeError(
+            f"no implementation found for '{numpy_name(self)}' on types that implement __array_function__: "
+            f"{[type(o) for o in others]}"
+        )
 
     def with_like(self, like: Any, args: Any, kwargs: Any) -> Any:
         """A creation function that was given `like=`."""
         if not hasattr(type(like), "__array_function__"):
-            raise TypeError("The `like` argument must be an array-like that implements the `__array_function__` protocol.")
+            raise TypeError(
+                "The `like` argument must be an array-like that implements the `__array_function__` protocol."
+            )
         if takes_functions(type(like)):
             public = getattr(sys.modules["lazynp"], self.__name__, self)
             value = like.__array_function__(public, (type(like),), args, kwargs)
             if value is NotImplemented:
-                raise TypeError(f"no implementation found for '{numpy_name(self)}' on types that implement "
-                                f"__array_function__: [{type(like)!r}]")
+                raise TypeError(
+                    f"no implementation found for '{numpy_name(self)}' on types that implement "
+                    f"__array_function__: [{type(like)!r}]"
+                )
             return value
         return self._implementation(*args, **kwargs)
 
@@ -97,7 +108,7 @@ class Dispatcher:
     def _to_host(self) -> Any:
         """NumPy's function of this name; itself where there is none."""
         module = getattr(self, "__module__", "") or ""
-        found: Any = sys.modules.get("numpy" + module[len("lazynp"):]) if module.startswith("lazynp") else None
+        found: Any = sys.modules.get("numpy" + module[len("lazynp") :]) if module.startswith("lazynp") else None
         for part in self.__qualname__.split("."):
             found = getattr(found, part, None)
         return self if found is None else found
@@ -109,6 +120,15 @@ class Dispatcher:
         return f"<function {self.__qualname__} at {id(self):#x}>"
 
 
+def renamed(error: TypeError, relevant: Any, public: Any) -> TypeError:
+    """Python's complaint about bad arguments, with the name that the user knows."""
+    text = str(error)
+    for name in (relevant.__qualname__, relevant.__name__):
+        if text.startswith(f"{name}()"):
+            return TypeError(public.__name__ + text[len(name) :])
+    return error
+
+
 def numpy_name(f: Any) -> str:
     return f"{getattr(f, '__module__', '').replace('lazynp', 'numpy', 1)}.{f.__name__}"
 
@@ -116,12 +136,16 @@ def numpy_name(f: Any) -> str:
 def takes_functions(t: type) -> bool:
     """Whether a type implements the protocol, and not just as our arrays or NumPy's do."""
     found = getattr(t, "__array_function__", None)
-    return found is not None and found is not ndarray.__array_function__ and found is not numpy.ndarray.__array_function__  # type: ignore[attr-defined]
+    return (
+        found is not None and found is not ndarray.__array_function__ and found is not numpy.ndarray.__array_function__
+    )  # type: ignore[attr-defined]
 
 
-def array_function_dispatch(dispatcher: Any = None, module: str | None = None, verify: bool = True,
-                            docs_from_dispatcher: bool = False) -> Callable[[Any], Any]:
+def array_function_dispatch(
+    dispatcher: Any = None, module: str | None = None, verify: bool = True, docs_from_dispatcher: bool = False
+) -> Callable[[Any], Any]:
     """Stands in for the decorator of that name in `numpy._core.overrides`."""
+
     def decorator(implementation: Any) -> Any:
         public = Dispatcher(dispatcher, implementation)
         functools.update_wrapper(public, implementation, updated=())
@@ -133,6 +157,7 @@ def array_function_dispatch(dispatcher: Any = None, module: str | None = None, v
             public.__module__ = home_module(module)
         array_functions.add(public)
         return public
+
     return decorator
 
 
@@ -149,24 +174,28 @@ class LazySignature:
 Dispatcher.__signature__ = LazySignature()  # type: ignore[attr-defined]
 
 
-def array_function_from_dispatcher(implementation: Any, module: str | None = None, verify: bool = True,
-                                   docs_from_dispatcher: bool = True) -> Callable[[Any], Any]:
+def array_function_from_dispatcher(
+    implementation: Any, module: str | None = None, verify: bool = True, docs_from_dispatcher: bool = True
+) -> Callable[[Any], Any]:
     def decorator(dispatcher: Any) -> Any:
-        return array_function_dispatch(dispatcher, module, verify=verify, docs_from_dispatcher=docs_from_dispatcher)(implementation)
+        return array_function_dispatch(dispatcher, module, verify=verify, docs_from_dispatcher=docs_from_dispatcher)(
+            implementation
+        )
+
     return decorator
 
 
 def set_module(module: str | None) -> Callable[[Any], Any]:
     """Stands in for `numpy._utils.set_module`: what it marks is found under lazynp."""
+
     def decorator(f: Any) -> Any:
         if module is not None:
             if isinstance(f, type):
-                try:
+                with contextlib.suppress(AttributeError):
                     f._module_source = f.__module__  # type: ignore[attr-defined]
-                except AttributeError:
-                    pass
             f.__module__ = home_module(module)
         return f
+
     return decorator
 
 

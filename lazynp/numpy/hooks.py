@@ -1,4 +1,5 @@
-"""Where the hot paths of `operators` and `indexing` give up: subclasses, operands with `__array_ufunc__`, NumPy's own views."""
+"""Where the hot paths of `operators` and `indexing` give up: subclasses, operands with `__array_ufunc__`, NumPy's own
+views."""
 
 from __future__ import annotations
 

@@ -16,12 +16,14 @@ import numpy
 from ..config import config
 from ..runtime.profile import profile
 from ..runtime.views import TRANSPOSE
-from .array import HOST_VIEW, borrow, is_native, ndarray, new_handle, wrap
+from .array import HOST_VIEW, borrow, ndarray, new_handle, wrap
 
 INTERNAL = (str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(numpy.__file__).parent), "<frozen")
 SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *numpy._core.numerictypes.sctypeDict.values()})
 PLAIN = SCALARS | {type(None), type(numpy.dtype(float)), type(numpy._globals._NoValue), type(Ellipsis)}
-SUBCLASS: Any = object()  # the `_b` of a subclass's handle: never a buffer, so that every fast path is left at its first test
+SUBCLASS: Any = (
+    object()
+)  # the `_b` of a subclass's handle: never a buffer, so that every fast path is left at its first test
 
 
 class Theirs:
@@ -102,7 +104,11 @@ def to_host(x: Any, ours: list[Any]) -> Any:
     host = getattr(kind, "_to_host", None)
     if host is not None:
         return host(x)
-    if hasattr(kind, "__array__") and not hasattr(kind, "__array_interface__") and not isinstance(x, (type, numpy.generic)):
+    if (
+        hasattr(kind, "__array__")
+        and not hasattr(kind, "__array_interface__")
+        and not isinstance(x, (type, numpy.generic))
+    ):
         return through_array(x, ours)
     return x
 
@@ -195,7 +201,9 @@ def home(value: Any, ours: list[Any]) -> Any:
     return value
 
 
-def host_function(function: Callable[..., Any], name: str = "", writes: tuple[int | str, ...] = (), counted: bool = True) -> Callable[..., Any]:
+def host_function(
+    function: Callable[..., Any], name: str = "", writes: tuple[int | str, ...] = (), counted: bool = True
+) -> Callable[..., Any]:
     """A function of NumPy as one on our arrays.
 
     Args:
@@ -214,8 +222,8 @@ def host_function(function: Callable[..., Any], name: str = "", writes: tuple[in
         if counted and ours:
             note_large(name, ours)
         for i in places:
-            if i < len(args) and isinstance(args[i], ndarray):
-                host[i] = args[i]._writable()
+            if i < len(args):
+                host[i] = args[i]._writable() if isinstance(args[i], ndarray) else args[i]
         for w in (*writes, "out"):
             if w in kwargs:
                 named[w] = writable(kwargs[w])  # type: ignore[index]
@@ -241,7 +249,7 @@ def writable(x: Any) -> Any:
 def home_module(name: Any) -> Any:
     """`numpy.linalg` -> `lazynp.linalg`: where pickle finds the function."""
     if isinstance(name, str) and (name == "numpy" or name.startswith("numpy.")):
-        return "lazynp" + name[len("numpy"):]
+        return "lazynp" + name[len("numpy") :]
     return name
 
 
@@ -278,6 +286,3 @@ def like(self: Any, value: Any, ours: list[Any]) -> Any:
     if value is self._h:
         return self
     return of_type(type(self), value.view(numpy.ndarray), self, owner_of(value, ours))
-
-
-__all__ = ["HostFallbackError", "fresh", "home", "host_function", "is_native", "like", "of_type", "part_of", "strip", "to_host"]

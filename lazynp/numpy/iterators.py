@@ -119,7 +119,7 @@ class flagsobj:
 
     def __setitem__(self, key: str, value: Any) -> None:
         flags = self._flags()
-        flags[key]  # noqa: B018  (raises NumPy's KeyError)
+        flags[key]
         self.__setattr__({"W": "writeable", "A": "aligned", "X": "writebackifcopy"}.get(key, key.lower()), value)
 
     def __repr__(self) -> str:

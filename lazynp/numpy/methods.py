@@ -1,7 +1,7 @@
 """The methods of `ndarray`: tables of name and function.
 
-`VIEWS` touch no data. `MAKERS` give fresh arrays, at once where the array is at hand and small. `WRITERS` write into it. The rest is
-NumPy's method on the value. Reductions and scans are in `reduce`, attributes in `attributes`.
+`VIEWS` touch no data. `MAKERS` give fresh arrays, at once where the array is at hand and small. `WRITERS` write into
+it. The rest is NumPy's method on the value. Reductions and scans are in `reduce`, attributes in `attributes`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def derived(self: Any, kind: str, param: Any) -> ndarray:
     return out
 
 
-# --- views ---------------------------------------------------------------------------------------------------------------
+# --- views ---
 
 
 def view_by_host(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -74,21 +74,32 @@ def full_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...] | None:
         return shape if known == size else None
     if known == 0 or size % known:
         return None
-    return (*shape[:free], size // known, *shape[free + 1:])
+    return (*shape[:free], size // known, *shape[free + 1 :])
 
 
 def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     if len(shape) == 1 and type(shape[0]) in (tuple, list):
         shape = tuple(shape[0])
-    if order == "C" and copy is None and self._b is self._s.buf and type(self) is ndarray and self._v is not HOST_VIEW and (
-            self._h.flags.c_contiguous):
+    if (
+        order == "C"
+        and copy is None
+        and self._b is self._s.buf
+        and type(self) is ndarray
+        and self._v is not HOST_VIEW
+        and (self._h.flags.c_contiguous)
+    ):
         part = self._h.reshape(shape)  # the view is worked out by NumPy, and by `derive` only from a table
         return derived(self, RESHAPE, part.shape)
     elif len(shape) == 1 and isinstance(shape[0], ndarray) and shape[0].ndim:
         shape = tuple(shape[0].tolist())  # type: ignore[attr-defined]
     if not own(self) or order != "C" and not (order == "A" and c_contiguous(self)) or copy:
-        return view_by_host(self, "reshape", tuple(shape) if len(shape) != 1 or shape[0] is not None else None, order=order,
-                            **({} if copy is None else {"copy": copy}))
+        return view_by_host(
+            self,
+            "reshape",
+            tuple(shape) if len(shape) != 1 or shape[0] is not None else None,
+            order=order,
+            **({} if copy is None else {"copy": copy}),
+        )
     try:
         wanted = tuple([operator.index(n) for n in shape])
     except TypeError:
@@ -124,7 +135,12 @@ def transpose(self: Any, *axes: Any) -> Any:
 
 def swapaxes(self: Any, axis1: Any, axis2: Any, /) -> Any:
     ndim = self.ndim
-    if not own(self) or type(axis1) is not int or type(axis2) is not int or not (-ndim <= axis1 < ndim and -ndim <= axis2 < ndim):
+    if (
+        not own(self)
+        or type(axis1) is not int
+        or type(axis2) is not int
+        or not (-ndim <= axis1 < ndim and -ndim <= axis2 < ndim)
+    ):
         return view_by_host(self, "swapaxes", axis1, axis2)
     axes = list(range(ndim))
     axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
@@ -133,7 +149,9 @@ def swapaxes(self: Any, axis1: Any, axis2: Any, /) -> Any:
 
 def squeeze(self: Any, axis: Any = None) -> Any:
     shape = self.shape
-    axes = reduce.normal_axes(axis, len(shape)) if axis is not None else tuple([i for i, n in enumerate(shape) if n == 1])
+    axes = (
+        reduce.normal_axes(axis, len(shape)) if axis is not None else tuple([i for i, n in enumerate(shape) if n == 1])
+    )
     if not own(self) or axes is None or any(shape[a] != 1 for a in axes):
         return view_by_host(self, "squeeze", *(() if axis is None else (axis,)))
     return derived(self, RESHAPE, tuple([n for i, n in enumerate(shape) if i not in axes]))
@@ -163,8 +181,11 @@ def ravel(self: Any, order: str = "C") -> Any:
 def flatten(self: Any, order: str = "C") -> Any:
     if order != "C" or not own(self) or not is_native(self.dtype) or at_hand(self):
         return like(self, self._host().flatten(order), [])
-    return copy(reshape(self, (self.size,))) if c_contiguous(self) else array_of(
-        shape_ops.reshape(self._node(), shape=(self.size,)))
+    return (
+        copy(reshape(self, (self.size,)))
+        if c_contiguous(self)
+        else array_of(shape_ops.reshape(self._node(), shape=(self.size,)))
+    )
 
 
 def diagonal(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -175,7 +196,7 @@ def getfield(self: Any, *args: Any, **kwargs: Any) -> Any:
     return view_by_host(self, "getfield", *args, **kwargs)
 
 
-def view(self: Any, dtype: Any = None, type: Any = NoValue) -> Any:  # noqa: A002
+def view(self: Any, dtype: Any = None, type: Any = NoValue) -> Any:
     kind = self.__class__
     if dtype is not None and isinstance(dtype, CLASS) and issubclass(dtype, ndarray):
         if type is not NoValue:
@@ -205,7 +226,7 @@ def set_dtype(out: Any, dtype: Any) -> None:
     bind(out, out._s, out._b, out._h.view(dtype), HOST_VIEW)
 
 
-# --- fresh arrays --------------------------------------------------------------------------------------------------------
+# --- fresh arrays ---
 
 
 def copy(self: Any, order: str = "C") -> Any:
@@ -230,7 +251,9 @@ def array_of(node: Any) -> ndarray:
     return out
 
 
-def astype(self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:  # noqa: A002
+def astype(
+    self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
     if type(self) is ndarray and not at_hand(self) and order in ("K", "C", "A") and is_native(self.dtype):
         target = numpy.dtype(dtype)
         if is_native(target) and casting == "unsafe" and (order == "C" or c_contiguous(self)):
@@ -244,7 +267,7 @@ def astype(self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", sub
     return like(self, value, [self]) if subok else fresh(value) if value is not self._h else view(self, type=ndarray)
 
 
-def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:  # noqa: A002
+def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
     if type(self) is ndarray and not at_hand(self) and out is None and not kwargs and is_native(self.dtype):
         from_nodes = NATIVE["clip"](self, min, max)
         if from_nodes is not NotImplemented:
@@ -283,7 +306,7 @@ def native_first(name: str, native: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-# --- writes --------------------------------------------------------------------------------------------------------------
+# --- writes ---
 
 
 def writer(name: str) -> Callable[..., Any]:
@@ -333,7 +356,15 @@ def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -
     self._pin().setflags(**{k: v for k, v in (("write", write), ("align", align), ("uic", uic)) if v is not None})
 
 
-def new(cls: Any, shape: Any, dtype: Any = float, buffer: Any = None, offset: Any = 0, strides: Any = None, order: Any = None) -> Any:
+def new(
+    cls: Any,
+    shape: Any,
+    dtype: Any = float,
+    buffer: Any = None,
+    offset: Any = 0,
+    strides: Any = None,
+    order: Any = None,
+) -> Any:
     """`ndarray.__new__`."""
     ours: list[Any] = []
     shape = to_host(shape, ours)
@@ -369,7 +400,9 @@ def rmatmul(self: Any, other: Any) -> Any:
 
 
 def imatmul(self: Any, other: Any) -> Any:
-    a, b = self._writable(), other._host() if isinstance(other, ndarray) else other
+    if type(other) not in PLAIN and not isinstance(other, (ndarray, numpy.ndarray, list, tuple)):
+        return UFUNCS["matmul"](self, other, out=(self,))
+    a, b = self._writable(), strip(other)
     a @= b
     return self
 
@@ -390,10 +423,35 @@ VIEWS = ("reshape", "transpose", "swapaxes", "squeeze", "ravel", "diagonal", "ge
 MAKERS = ("flatten", "copy", "astype", "clip")
 WRITERS = ("sort", "partition", "put", "setfield")
 WRITES = ("item", "fill", "byteswap", "resize", "setflags")
-HOST = ("argpartition", "argsort", "choose", "compress", "conj", "conjugate", "dot", "nonzero", "repeat", "round",
-        "searchsorted", "take", "tobytes", "tofile", "tolist", "trace", "dumps", "dump")
-SPECIAL = {"__new__": new, "__array_finalize__": array_finalize, "__divmod__": divmod_, "__rdivmod__": rdivmod,
-           "__matmul__": matmul, "__rmatmul__": rmatmul, "__imatmul__": imatmul}
+HOST = (
+    "argpartition",
+    "argsort",
+    "choose",
+    "compress",
+    "conj",
+    "conjugate",
+    "dot",
+    "nonzero",
+    "repeat",
+    "round",
+    "searchsorted",
+    "take",
+    "tobytes",
+    "tofile",
+    "tolist",
+    "trace",
+    "dumps",
+    "dump",
+)
+SPECIAL = {
+    "__new__": new,
+    "__array_finalize__": array_finalize,
+    "__divmod__": divmod_,
+    "__rdivmod__": rdivmod,
+    "__matmul__": matmul,
+    "__rmatmul__": rmatmul,
+    "__imatmul__": imatmul,
+}
 
 
 def described(name: str, function: Callable[..., Any]) -> Any:

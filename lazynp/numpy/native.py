@@ -11,11 +11,25 @@ import numpy._core._multiarray_umath as compiled
 
 from ..config import config
 from ..graph.node import Node
-from ..ops import contraction, elementwise, joining
+from ..ops import elementwise, joining
 from ..ops.shape import broadcast_to
 from . import methods, ufunc
 from .array import is_native, ndarray, of_node
-from .host import PLAIN, SCALARS, at_hand, fresh, home, host_function, like, note_large, of_type, part_of, strip, to_host, writable
+from .host import (
+    PLAIN,
+    SCALARS,
+    at_hand,
+    fresh,
+    home,
+    host_function,
+    like,
+    note_large,
+    of_type,
+    part_of,
+    strip,
+    to_host,
+    writable,
+)
 from .operators import assign, dummy
 from .record import as_node, as_nodes, cast_node
 
@@ -109,14 +123,21 @@ UFUNC_MATMUL = ufunc.of(numpy.matmul, keep=True)
 host_concatenate = host_function(host_of("concatenate"), "concatenate")
 
 
-def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+def concatenate(
+    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:
     """See `numpy.concatenate`."""
     if type(arrays) in (tuple, list) and out is None and dtype is None and type(axis) is int:
         value = small_call(joined, axis, *arrays) if casting == "same_kind" else NotImplemented
         if value is not NotImplemented:
             return fresh(value)
-    if type(arrays) in (tuple, list) and out is None and casting == "same_kind" and worth_recording(arrays) and not any(
-            type(x) in SCALARS for x in arrays):
+    if (
+        type(arrays) in (tuple, list)
+        and out is None
+        and casting == "same_kind"
+        and worth_recording(arrays)
+        and not any(type(x) in SCALARS for x in arrays)
+    ):
         value = native_concatenate(arrays, axis, dtype)
         if value is not NotImplemented:
             return value
@@ -154,7 +175,7 @@ def native_concatenate(arrays: Any, axis: Any, dtype: Any) -> Any:
         return NotImplemented
     at %= ndim
     first = nodes[0].shape
-    if any(n.shape[:at] + n.shape[at + 1:] != first[:at] + first[at + 1:] for n in nodes):
+    if any(n.shape[:at] + n.shape[at + 1 :] != first[:at] + first[at + 1 :] for n in nodes):
         return NotImplemented
     return of_node(joining.concatenate(*[cast_node(n, target) for n in nodes], axis=at))
 
@@ -180,8 +201,14 @@ host_copyto = host_of("copyto")
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """See `numpy.copyto`."""
-    if type(dst) is ndarray and where is True and dst._s.free and dst._b is dst._s.buf and (type(src) in SCALARS or type(src) is ndarray
-                                                                                           ) and at_hand(dst):
+    if (
+        type(dst) is ndarray
+        and where is True
+        and dst._s.free
+        and dst._b is dst._s.buf
+        and (type(src) in SCALARS or type(src) is ndarray)
+        and at_hand(dst)
+    ):
         if type(src) is not ndarray:
             return host_copyto(dst._h, src, casting)
         if at_hand(src):
@@ -233,7 +260,9 @@ def native_clip(self: ndarray, low: Any, high: Any) -> Any:
 methods.NATIVE["clip"] = native_clip
 
 
-def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True, **kwargs: Any) -> Any:
+def as_strided(
+    x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True, **kwargs: Any
+) -> Any:
     """See `numpy.lib.stride_tricks.as_strided`."""
     ours: list[Any] = []
     host = to_host(x, ours)
@@ -253,10 +282,6 @@ def frompyfunc(function: Any, /, nin: Any, nout: Any, **kwargs: Any) -> Any:
     return ufunc.of(numpy.frompyfunc(function, nin, nout, **kwargs))
 
 
-def interpolated(name: str) -> Host:
-    return host_function(host_of(name), name)
-
-
 def inner(a: Any, b: Any, /) -> Any:
     """See `numpy.inner`."""
     return leader_wrapped(host_of("inner"), (a, b), None) if is_sub(a) or is_sub(b) else host_inner(a, b)
@@ -268,4 +293,3 @@ TABLE: dict[str, Any] = {"where": where, "dot": dot, "inner": inner, "concatenat
 for _name, _function in TABLE.items():
     _function.__module__ = "lazynp"
     _function.__doc__ = getattr(numpy, _name).__doc__
-__all__ = ["TABLE", "contraction", "fresh", "home"]

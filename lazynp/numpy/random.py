@@ -1,7 +1,8 @@
 """`lazynp.random`: NumPy's own generators, bit-exact, giving arrays of ours.
 
-`Generator` and `RandomState` are subclasses of NumPy's. The functions of the module draw from NumPy's own global state, so that
-a seed given here also holds for installed libraries. Bit generators and seed sequences are NumPy's as they are.
+`Generator` and `RandomState` are subclasses of NumPy's. The functions of the module draw from NumPy's own global
+state, so that a seed given here also holds for installed libraries. Bit generators and seed sequences are NumPy's as
+they are.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ INPLACE = frozenset({"shuffle"})
 
 def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
     """A method that draws: plain arguments go to NumPy as they are."""
+
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and PLAIN.issuperset(map(type, args)):
             value = host(self, *args)
@@ -28,8 +30,8 @@ def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
         ours: list[Any] = []
         values = [to_host(a, ours) for a in args]
         named = {k: to_host(v, ours) for k, v in kwargs.items()}
-        if name in INPLACE and args and isinstance(args[0], ndarray):
-            values[0] = args[0]._writable()
+        if name in INPLACE and args:
+            values[0] = args[0]._writable() if isinstance(args[0], ndarray) else args[0]
         out = kwargs.get("out")
         if out is not None:
             named["out"] = writable(out)
@@ -50,13 +52,45 @@ def reduced(self: Any) -> Any:
 
 def subclass(base: Any) -> Any:
     """A generator class whose methods take and give arrays of ours."""
-    table: dict[str, Any] = {"__module__": home_module(base.__module__), "__doc__": base.__doc__, "__slots__": (), "__reduce__": reduced}
+    table: dict[str, Any] = {
+        "__module__": home_module(base.__module__),
+        "__doc__": base.__doc__,
+        "__slots__": (),
+        "__reduce__": reduced,
+    }
     for name in dir(base):
         if not name.startswith("_") and callable(getattr(base, name)):
             table[name] = method_of(name, getattr(base, name))
     return type(base.__name__, (base,), table)
 
 
+def seeded(base: Any) -> Any:
+    """A bit generator, or SeedSequence, that takes arrays of ours and gives them."""
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        base.__init__(self, *to_host(args, []), **to_host(kwargs, []))
+
+    def get_state(self: Any) -> Any:
+        return shown(base.state.__get__(self))
+
+    def set_state(self: Any, value: Any) -> None:
+        base.state.__set__(self, to_host(value, []))
+
+    table: dict[str, Any] = {"__module__": home_module(base.__module__), "__doc__": base.__doc__, "__init__": init}
+    if isinstance(getattr(base, "state", None), types.GetSetDescriptorType):
+        table["state"] = property(get_state, set_state, doc=base.state.__doc__)
+    for name in ("random_raw", "generate_state"):
+        if hasattr(base, name):
+            table[name] = method_of(name, getattr(base, name))
+    return type(base.__name__, (base,), table)
+
+
+def shown(x: Any) -> Any:
+    """A state, with arrays of ours."""
+    return {k: shown(v) for k, v in x.items()} if isinstance(x, dict) else home(x, [])
+
+
+BITS = {name: seeded(getattr(source, name)) for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64", "SeedSequence")}
 Generator, RandomState = subclass(source.Generator), subclass(source.RandomState)
 
 
@@ -69,8 +103,12 @@ def default_rng(seed: Any = None) -> Any:
 
 default_rng.__doc__ = source.default_rng.__doc__
 default_rng.__module__ = "lazynp.random"
-TABLE = {"Generator": Generator, "RandomState": RandomState, "default_rng": default_rng}
-FUNCTIONS = {key for key, value in vars(mtrand).items() if not key.startswith("_") and not isinstance(value, type) and callable(value)}
+TABLE = {**BITS, "Generator": Generator, "RandomState": RandomState, "default_rng": default_rng}
+FUNCTIONS = {
+    key
+    for key, value in vars(mtrand).items()
+    if not key.startswith("_") and not isinstance(value, type) and callable(value)
+}
 made: dict[str, Any] = {}
 
 

@@ -112,7 +112,13 @@ def sort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, **k
 
 
 TABLE: dict[str, Callable[..., Any]] = {
-    "take": take, "repeat": repeat, "round": round_, "conj": conjugate, "conjugate": conjugate, "dot": dot, "argsort": argsort,
+    "take": take,
+    "repeat": repeat,
+    "round": round_,
+    "conj": conjugate,
+    "conjugate": conjugate,
+    "dot": dot,
+    "argsort": argsort,
     "sort": sort,
 }
 for _name, _native in TABLE.items():

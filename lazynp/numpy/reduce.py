@@ -1,7 +1,7 @@
 """Reductions and scans: `ufunc.reduce`, and the methods of `ndarray` that reduce.
 
-An array that is at hand and small goes to NumPy's C method at once. A larger one is recorded, where the operands are such that
-the engine does it; a result without axes is demanded at once, and is NumPy's scalar.
+An array that is at hand and small goes to NumPy's C method at once. A larger one is recorded, where the operands are
+such that the engine does it; a result without axes is demanded at once, and is NumPy's scalar.
 """
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ from .record import cast_node
 
 NoValue = numpy._globals._NoValue
 NAMES = ("axis", "dtype", "out", "keepdims", "initial", "where")
-REDUCTIONS = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum", "any": "logical_or", "all": "logical_and"}
+REDUCTIONS = {
+    "sum": "add",
+    "prod": "multiply",
+    "min": "minimum",
+    "max": "maximum",
+    "any": "logical_or",
+    "all": "logical_and",
+}
 WITH_DTYPE = frozenset({"sum", "prod"})
 
 
@@ -106,6 +113,9 @@ def into(out: Any, node: Node) -> Any:
 def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
     """A method of ndarray done by NumPy's."""
     ours: list[Any] = []
+    if name in ("argmin", "argmax") and type(self) is not ndarray and not args and kwargs.get("axis") is None:
+        self = self.ravel()  # which stays of more axes for a matrix
+        kwargs = {**kwargs, "axis": self.ndim - 1}
     h = to_host(self, ours)
     values = [to_host(a, ours) for a in args]
     named = {k: to_host(v, ours) for k, v in kwargs.items()}
@@ -121,12 +131,27 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
     value = host(h, *values, **named)
     if out is None and type(self) is not ndarray and name in WRAPPED and isinstance(value, numpy.generic):
         return self.__array_wrap__(wrap(numpy.asarray(value)), None, True)  # a subclass decides what its scalars are
+    if name == "searchsorted":
+        return home(value, ours)
     return out if out is not None else like(self, value, ours)
 
 
 WRAPPED = frozenset({"sum", "prod", "min", "max", "any", "all", "mean", "var", "std"})
-OUT_PLACE = {**dict.fromkeys(("sum", "prod", "mean", "var", "std", "cumsum", "cumprod"), 2), "min": 1, "max": 1, "any": 1, "all": 1,
-             "argmin": 1, "argmax": 1, "take": 2, "choose": 1, "compress": 2, "clip": 2, "round": 1, "dot": 1, "trace": 4}
+OUT_PLACE = {
+    **dict.fromkeys(("sum", "prod", "mean", "var", "std", "cumsum", "cumprod"), 2),
+    "min": 1,
+    "max": 1,
+    "any": 1,
+    "all": 1,
+    "argmin": 1,
+    "argmax": 1,
+    "take": 2,
+    "compress": 2,
+    "clip": 2,
+    "round": 1,
+    "dot": 1,
+    "trace": 4,
+}
 
 
 def bound(names: tuple[str, ...], args: Any, kwargs: Any) -> dict[str, Any] | None:
@@ -140,7 +165,9 @@ def bound(names: tuple[str, ...], args: Any, kwargs: Any) -> dict[str, Any] | No
     return given
 
 
-def reduction(name: str, names: tuple[str, ...], native: Callable[[ndarray, dict[str, Any]], Any]) -> Callable[..., Any]:
+def reduction(
+    name: str, names: tuple[str, ...], native: Callable[[ndarray, dict[str, Any]], Any]
+) -> Callable[..., Any]:
     """A method that reduces: at once, recorded, or by NumPy."""
     host = getattr(numpy.ndarray, name)
 
@@ -182,7 +209,13 @@ def moment(name: str) -> Callable[[ndarray, dict[str, Any]], Any]:
         count = 1
         for a in axes:
             count *= self.shape[a]
-        if count - ddof <= 0 or out is not None and type(out) is not ndarray or self.dtype == numpy.float16 and name != "mean":
+        if (
+            count - ddof <= 0
+            or out is not None
+            and type(out) is not ndarray
+            or self.dtype == numpy.float16
+            and name != "mean"
+        ):
             return NotImplemented
         more = {} if name == "mean" else {"ddof": ddof}
         return into(out, rule(self._node(), axes, keepdims, dtype, **more))
@@ -196,7 +229,13 @@ def extreme_place(name: str) -> Callable[[ndarray, dict[str, Any]], Any]:
 
     def native(self: ndarray, given: dict[str, Any]) -> Any:
         axis, keepdims = given.get("axis"), given.get("keepdims", False)
-        if rule is None or given.get("out") is not None or keepdims is not False or axis is not None and type(axis) is not int:
+        if (
+            rule is None
+            or given.get("out") is not None
+            or keepdims is not False
+            or axis is not None
+            and type(axis) is not int
+        ):
             return NotImplemented
         axes = normal_axes(axis, self.ndim)
         if axes is None or self.size == 0:
@@ -216,11 +255,19 @@ def scan(name: str, ufunc: str) -> Callable[[ndarray, dict[str, Any]], Any]:
 
     def native(self: ndarray, given: dict[str, Any]) -> Any:
         axis, dtype = given.get("axis"), native_dtype(given.get("dtype"))
-        if dtype is NotImplemented or given.get("out") is not None or axis is not None and type(axis) is not int or not self.ndim:
+        if (
+            dtype is NotImplemented
+            or given.get("out") is not None
+            or axis is not None
+            and type(axis) is not int
+            or not self.ndim
+        ):
             return NotImplemented
         node = self._node()
         if axis is None:
-            return of_node(op(reductions.reshape(node, shape=(self.size,)) if self.ndim != 1 else node, axis=0, dtype=dtype))
+            return of_node(
+                op(reductions.reshape(node, shape=(self.size,)) if self.ndim != 1 else node, axis=0, dtype=dtype)
+            )
         axes = normal_axes(axis, self.ndim)
         return NotImplemented if axes is None else of_node(op(node, axis=axes[0], dtype=dtype))
 
@@ -229,12 +276,17 @@ def scan(name: str, ufunc: str) -> Callable[[ndarray, dict[str, Any]], Any]:
 
 OUT = ("axis", "out", "keepdims")
 TABLE: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
-    "sum": (NAMES, simple("sum")), "prod": (NAMES, simple("prod")),
-    "min": ((*OUT, "initial", "where"), simple("min")), "max": ((*OUT, "initial", "where"), simple("max")),
-    "any": (OUT, simple("any")), "all": (OUT, simple("all")),
+    "sum": (NAMES, simple("sum")),
+    "prod": (NAMES, simple("prod")),
+    "min": ((*OUT, "initial", "where"), simple("min")),
+    "max": ((*OUT, "initial", "where"), simple("max")),
+    "any": (OUT, simple("any")),
+    "all": (OUT, simple("all")),
     "mean": (("axis", "dtype", "out", "keepdims"), moment("mean")),
     "var": (("axis", "dtype", "out", "ddof", "keepdims"), moment("var")),
     "std": (("axis", "dtype", "out", "ddof", "keepdims"), moment("std")),
-    "argmin": (OUT, extreme_place("argmin")), "argmax": (OUT, extreme_place("argmax")),
-    "cumsum": (("axis", "dtype", "out"), scan("cumsum", "add")), "cumprod": (("axis", "dtype", "out"), scan("cumprod", "multiply")),
+    "argmin": (OUT, extreme_place("argmin")),
+    "argmax": (OUT, extreme_place("argmax")),
+    "cumsum": (("axis", "dtype", "out"), scan("cumsum", "add")),
+    "cumprod": (("axis", "dtype", "out"), scan("cumprod", "multiply")),
 }

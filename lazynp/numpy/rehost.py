@@ -1,8 +1,8 @@
 """NumPy's own Python layer, executed a second time over another C module.
 
-A module of the installed NumPy that lazynp has not itself is executed again, from the byte code that Python has of it, as
-`lazynp.…`. Its `__import__` is ours: what it imports from numpy is the second copy, and a compiled module is replaced by the
-counterparts of its objects. Nothing of NumPy is copied or changed.
+A module of the installed NumPy that lazynp has not itself is executed again, from the byte code that Python has of
+it, as `lazynp.…`. Its `__import__` is ours: what it imports from numpy is the second copy, and a compiled module is
+replaced by the counterparts of its objects. Nothing of NumPy is copied or changed.
 """
 
 from __future__ import annotations
@@ -26,16 +26,46 @@ NAME = "lazynp"
 ROOT = pathlib.Path(__file__).parents[1]
 OWN = frozenset({p.stem for p in ROOT.iterdir() if not p.name.startswith("_")} | {"__main__"})
 # The same objects in both: errors, dtypes and scalar types, settings, and what has no arrays in it.
-SHARED = ("exceptions", "dtypes", "version", "__config__", "_globals", "_distributor_init", "_expired_attrs_2_0", "_pytesttester",
-          "_utils._inspect", "_utils._convertions", "_core._exceptions", "_core._dtype", "_core._dtype_ctypes",
-          "_core._string_helpers", "_core._type_aliases", "_core._machar", "_core._internal", "_core._ufunc_config",
-          "_core.printoptions", "_core._rational_tests", "_core._struct_ufunc_tests",
-          "_core._umath_tests", "_core._operand_flag_tests", "_core.numerictypes", "_core.getlimits", "typing", "_typing", "f2py",
-          "random._pickle", "random.bit_generator", "random._common", "random._bounded_integers")
+SHARED = (
+    "exceptions",
+    "dtypes",
+    "version",
+    "__config__",
+    "_globals",
+    "_distributor_init",
+    "_expired_attrs_2_0",
+    "_pytesttester",
+    "_utils._inspect",
+    "_utils._convertions",
+    "_core._exceptions",
+    "_core._dtype",
+    "_core._dtype_ctypes",
+    "_core._string_helpers",
+    "_core._type_aliases",
+    "_core._machar",
+    "_core._internal",
+    "_core._ufunc_config",
+    "_core.printoptions",
+    "_core._rational_tests",
+    "_core._struct_ufunc_tests",
+    "_core._umath_tests",
+    "_core._operand_flag_tests",
+    "_core.numerictypes",
+    "_core.getlimits",
+    "typing",
+    "_typing",
+    "f2py",
+    "random._pickle",
+    "random._common",
+    "random._bounded_integers",
+)
 EMPTY = ("_core._add_newdocs", "_core._add_newdocs_scalars")  # they write docstrings into compiled objects
 REPLACED: dict[str, dict[str, Any]] = {
-    "_core.overrides": {"array_function_dispatch": dispatch.array_function_dispatch, "ARRAY_FUNCTIONS": dispatch.array_functions,
-                        "array_function_from_dispatcher": dispatch.array_function_from_dispatcher},
+    "_core.overrides": {
+        "array_function_dispatch": dispatch.array_function_dispatch,
+        "ARRAY_FUNCTIONS": dispatch.array_functions,
+        "array_function_from_dispatcher": dispatch.array_function_from_dispatcher,
+    },
     "linalg._linalg": {"LinAlgError": numpy.linalg.LinAlgError},
     "lib._stride_tricks_impl": {"as_strided": native.as_strided},
     "_utils": {"set_module": dispatch.set_module},
@@ -45,11 +75,17 @@ RENAMED_KINDS = (counterparts.ufunc.ufunc, counterparts.Builtin, types.FunctionT
 SKIPPED = frozenset({"__name__", "__spec__", "__loader__", "__package__", "__path__", "__builtins__"})
 
 
-def redirected(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0,  # noqa: A002
-               original: Callable[..., Any] = builtins.__import__) -> Any:
+def redirected(
+    name: str,
+    globals: Any = None,
+    locals: Any = None,
+    fromlist: Any = (),
+    level: int = 0,
+    original: Callable[..., Any] = builtins.__import__,
+) -> Any:
     """`__import__` in re-hosted code: numpy is lazynp."""
     if level == 0 and (name == "numpy" or name.startswith("numpy.")):
-        name = NAME + name[len("numpy"):]
+        name = NAME + name[len("numpy") :]
         if not fromlist:
             original(name, globals, locals, (), 0)
             return sys.modules[NAME]
@@ -63,10 +99,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds and executes the second copies."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
-        if not fullname.startswith("lazynp.") or fullname[len("lazynp."):].split(".", 1)[0] in OWN:
+        if not fullname.startswith("lazynp.") or fullname[len("lazynp.") :].split(".", 1)[0] in OWN:
             return None
         try:
-            spec = importlib.util.find_spec("numpy" + fullname[len(NAME):])
+            spec = importlib.util.find_spec("numpy" + fullname[len(NAME) :])
         except ModuleNotFoundError:
             return None
         if spec is None:
@@ -84,15 +120,24 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: types.ModuleType) -> None:
         assert module.__spec__ is not None
         spec = module.__spec__.loader_state
-        name = spec.name[len("numpy."):]
+        name = spec.name[len("numpy.") :]
         if spec.origin:
             module.__file__ = spec.origin
-        if name in EMPTY or spec.loader is None or not hasattr(spec.loader, "exec_module") or package_without_code(spec):
+        if (
+            name in EMPTY
+            or spec.loader is None
+            or not hasattr(spec.loader, "exec_module")
+            or package_without_code(spec)
+        ):
             return
         if any(name == s or name.startswith(s + ".") for s in SHARED):
             copy(module, importlib.import_module(spec.name), lambda key, value: value)
         elif isinstance(spec.loader, importlib.machinery.ExtensionFileLoader):
-            convert = importlib.import_module("lazynp.numpy.random").counterpart if name.startswith("random.") else counterparts.counterpart
+            convert = (
+                importlib.import_module("lazynp.numpy.random").counterpart
+                if name.startswith("random.")
+                else counterparts.counterpart
+            )
             copy(module, importlib.import_module(spec.name), convert)
         else:
             execute(module, spec)
@@ -107,7 +152,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def get_code(self, fullname: str) -> Any:
         """For `python -m lazynp.…`."""
-        spec: Any = importlib.util.find_spec("numpy" + fullname[len(NAME):])
+        spec: Any = importlib.util.find_spec("numpy" + fullname[len(NAME) :])
         return spec.loader.get_code(spec.name)
 
 
@@ -117,7 +162,8 @@ def package_without_code(spec: Any) -> bool:
 
 
 def masked_arrays(core: Any) -> None:
-    """NumPy's `MaskedArray.all` and `any` call `.view` of a NumPy scalar with the class, which has to be NumPy's own."""
+    """`MaskedArray.all` and `any` call `.view(type(self))` of a NumPy scalar, which knows only NumPy's own classes."""
+
     def reduction(name: str, fill: bool) -> Callable[..., Any]:
         def method(self: Any, axis: Any = None, out: Any = None, keepdims: Any = numpy._NoValue) -> Any:  # type: ignore[attr-defined]
             kwargs = {} if keepdims is numpy._NoValue else {"keepdims": keepdims}  # type: ignore[attr-defined]
@@ -135,9 +181,11 @@ def masked_arrays(core: Any) -> None:
             if isinstance(out, core.MaskedArray) and (out.ndim or mask):
                 out.__setmask__(mask)
             return out
+
         method.__doc__ = getattr(core.MaskedArray, name).__doc__
         method.__name__, method.__qualname__ = name, f"MaskedArray.{name}"
         return method
+
     for name, fill in (("all", True), ("any", False)):
         setattr(core.MaskedArray, name, reduction(name, fill))
 
@@ -152,7 +200,7 @@ def rename(module: types.ModuleType) -> None:
 def execute(module: types.ModuleType, spec: Any) -> None:
     """NumPy's module code, in our module."""
     module.__dict__["__builtins__"] = BUILTINS
-    exec(spec.loader.get_code(spec.name), module.__dict__)  # noqa: S102
+    exec(spec.loader.get_code(spec.name), module.__dict__)
 
 
 def copy(module: types.ModuleType, source: types.ModuleType, convert: Callable[[str, Any], Any]) -> None:
@@ -168,7 +216,7 @@ def install(namespace: dict[str, Any]) -> None:
     kept = {k: namespace[k] for k in ("__doc__", "__file__", "__builtins__", "__spec__", "__path__")}
     spec: Any = numpy.__spec__
     namespace["__builtins__"] = BUILTINS
-    exec(spec.loader.get_code("numpy"), namespace)  # noqa: S102
+    exec(spec.loader.get_code("numpy"), namespace)
     namespace.update(kept)
 
 
@@ -177,11 +225,13 @@ LATE = ("jax", "jnp", "swap")
 
 def lazily(numpy_getattr: Callable[[str], Any], name: str) -> Callable[[str], Any]:
     """The package's `__getattr__`: NumPy's (its rarely used submodules), and before it our own."""
+
     def getattr_(attribute: str) -> Any:
         if attribute in LATE:
             if attribute == "jnp":
                 return importlib.import_module(f"{name}.jax.numpy")
             return importlib.import_module(f"{name}.{attribute}")
         return numpy_getattr(attribute)
+
     getattr_.__name__ = getattr_.__qualname__ = "__getattr__"
     return getattr_

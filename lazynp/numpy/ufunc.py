@@ -1,7 +1,7 @@
 """`ufunc`: one object for each of NumPy's, over our arrays.
 
-Small arrays go to NumPy at once, larger ones are recorded; what has overriding operands (`__array_ufunc__`) is theirs; what is
-left is NumPy's, on host values.
+Small arrays go to NumPy at once, larger ones are recorded; what has overriding operands (`__array_ufunc__`) is
+theirs; what is left is NumPy's, on host values.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import numpy
 from ..config import config
 from ..graph.node import Node
 from ..ops.contraction import matmul
-from ..ops.elementwise import ufuncs, where as select
+from ..ops.elementwise import ufuncs
+from ..ops.elementwise import where as select
 from . import operators
-from .array import ndarray, of_node, wrap
-from .host import PLAIN, SCALARS, at_hand, fresh, home, is_native, like, note_large, to_host, writable
+from .array import is_native, ndarray, of_node, wrap
+from .host import PLAIN, SCALARS, at_hand, fresh, home, like, note_large, to_host, writable
 from .operators import assign, dummy
 from .record import as_nodes, cast_node
 from .reduce import native_reduce
@@ -37,11 +38,13 @@ class UfuncType(type):
 
 def described(name: str) -> property:
     """An attribute of NumPy's ufunc, that can be set where NumPy lets it."""
+
     def get(self: Any) -> Any:
         return getattr(self.host, name)
 
     def put(self: Any, value: Any) -> None:
         setattr(self.host, name, value)
+
     return property(get, put)
 
 
@@ -64,7 +67,7 @@ class ufunc(metaclass=UfuncType):
         if not kwargs:
             limit = config.limit
             if len(args) == 1:
-                x, = args
+                (x,) = args
                 kind = type(x)
                 if kind is ndarray:
                     if x._b is x._s.buf and x._h.size <= limit:
@@ -90,7 +93,13 @@ class ufunc(metaclass=UfuncType):
                     return value if type(value) in SCALARS else returned(value)
         elif len(kwargs) == 1 and self.nout == 1 and len(args) == self.nin:
             out = kwargs.get("out")
-            if type(out) is ndarray and out._s.free and out._b is out._s.buf and out._h.size <= config.limit and all_small(args):
+            if (
+                type(out) is ndarray
+                and out._s.free
+                and out._b is out._s.buf
+                and out._h.size <= config.limit
+                and all_small(args)
+            ):
                 self.host(*[x._h if type(x) is ndarray else x for x in args], out=out._h)
                 return out
         for x in args:
@@ -117,7 +126,7 @@ class ufunc(metaclass=UfuncType):
                 raise TypeError("cannot specify 'out' as both a positional and keyword argument")
             if len(args) > self.nargs:
                 return self.host(*args, **kwargs)
-            outs = (*args[self.nin:], *(None,) * (self.nargs - len(args)))
+            outs = (*args[self.nin :], *(None,) * (self.nargs - len(args)))
             args = args[: self.nin]
             if any(o is not None for o in outs):
                 kwargs = {**kwargs, "out": outs}
@@ -148,8 +157,9 @@ class ufunc(metaclass=UfuncType):
             return ask(self, method, foreign, args, kwargs)
         ours: list[Any] = []
         host = [to_host(x, ours) for x in args]
-        value = (self.host if method == "__call__" else getattr(self.host, method))(*host, **{
-            k: to_host(v, ours) for k, v in others.items()}, out=...)
+        value = (self.host if method == "__call__" else getattr(self.host, method))(
+            *host, **{k: to_host(v, ours) for k, v in others.items()}, out=...
+        )
         leader = wrapper_of(args, None) if kwargs.get("subok", True) else None
         if leader is None:
             return home(value, ours)
@@ -173,7 +183,9 @@ class ufunc(metaclass=UfuncType):
         leader = wrapper_of(args, outs) if kwargs.get("subok", True) else None
         if leader is None:
             if type(value) is tuple:
-                return tuple([o if o is not None else home(v, ours) for o, v in zip(outs or (None,) * len(value), value)])
+                return tuple(
+                    [o if o is not None else home(v, ours) for o, v in zip(outs or (None,) * len(value), value)]
+                )
             return home(value, ours)
         context = (self, (*args, *(outs or ())), 0) if method == "__call__" else None
         return wrapped(leader, value, outs, context)
@@ -245,7 +257,7 @@ def with_out(args: Any, kwargs: Any, place: int) -> Any:
     """A method's arguments, with an `out` given by position as a keyword."""
     if len(args) > place and "out" not in kwargs:
         names = ("keepdims", "initial", "where")
-        extra = dict(zip(names, args[place + 1:]))
+        extra = dict(zip(names, args[place + 1 :]))
         kwargs = {**kwargs, "out": args[place], **extra}
         args = args[:place]
     return args, kwargs
@@ -275,14 +287,18 @@ def is_subclass(x: Any) -> bool:
 
 
 def overriding(operands: Any) -> list[Any]:
-    """The operands, of different types, that implement `__array_ufunc__` in their own way; subclasses before their bases."""
+    """The operands, of different types, with an `__array_ufunc__` of their own; subclasses before their bases."""
     found: list[Any] = []
     for x in operands:
         kind = type(x)
         if kind in HOST_TYPES:
             continue
         implementation = getattr(kind, "__array_ufunc__", default)
-        if implementation is default or implementation is numpy.ndarray.__array_ufunc__ or any(type(o) is kind for o in found):
+        if (
+            implementation is default
+            or implementation is numpy.ndarray.__array_ufunc__
+            or any(type(o) is kind for o in found)
+        ):
             continue
         at = next((i for i, o in enumerate(found) if issubclass(kind, type(o))), len(found))
         found.insert(at, x)
@@ -300,8 +316,10 @@ def ask(u: ufunc, method: str, foreign: list[Any], args: Any, kwargs: Any) -> An
             return value
     types = ", ".join(repr(type(x).__name__) for x in (*args, *kwargs.get("out", ())))
     shown = "".join(f", {k}={v!r}" for k, v in kwargs.items())
-    raise TypeError(f"operand type(s) all returned NotImplemented from __array_ufunc__({u!r}, {method!r}, "
-                    f"{', '.join(map(repr, args))}{shown}): {types}")
+    raise TypeError(
+        f"operand type(s) all returned NotImplemented from __array_ufunc__({u!r}, {method!r}, "
+        f"{', '.join(map(repr, args))}{shown}): {types}"
+    )
 
 
 def given_to(x: Any, u: ufunc) -> Any:
@@ -314,8 +332,31 @@ def default(self: Any, function: Any, method: str, *inputs: Any, **kwargs: Any) 
     outs = kwargs.get("out", ())
     if overriding((*inputs, *(outs if type(outs) is tuple else (outs,)))):
         return NotImplemented
-    home_function = of(function) if isinstance(function, numpy.ufunc) and type(function) is not ufunc else function
-    return getattr(home_function, method)(*inputs, **kwargs)
+    if isinstance(function, numpy.ufunc) and type(function) is not ufunc:
+        if type(self) is not ndarray and method == "__call__" and not kwargs:
+            value = reflected(self, function, inputs)
+            if value is not NotImplemented:
+                return value
+        function = of(function)
+    return getattr(function, method)(*inputs, **kwargs)
+
+
+def reflected(self: Any, function: numpy.ufunc, inputs: Any) -> Any:
+    """An operator with NumPy's scalar or array on the left: a subclass that overrides it goes first, as in Python."""
+    if len(inputs) != 2 or inputs[1] is not self or not isinstance(inputs[0], (numpy.generic, numpy.ndarray)):
+        return NotImplemented
+    name = REFLECTED.get(function.__name__, "")
+    overridden = getattr(type(self), name, None)
+    if overridden is None or overridden is getattr(ndarray, name):
+        return NotImplemented
+    return overridden(self, inputs[0])
+
+
+REFLECTED = {
+    **{long: f"__r{short}__" for short, long in operators.BINARY.items()},
+    "equal": "__eq__", "not_equal": "__ne__", "less": "__gt__", "less_equal": "__ge__", "greater": "__lt__",
+    "greater_equal": "__le__", "matmul": "__rmatmul__", "divmod": "__rdivmod__",
+}  # fmt: skip
 
 
 default.__name__ = default.__qualname__ = "__array_ufunc__"
@@ -331,7 +372,12 @@ def wrapper_of(args: Any, outs: Any) -> Any:
         if kind is ndarray:
             p = 0.0
             candidate = None
-        elif kind in HOST_TYPES or isinstance(x, type) or not hasattr(kind, "__array_wrap__") or isinstance(x, (numpy.ndarray, numpy.generic)):
+        elif (
+            kind in HOST_TYPES
+            or isinstance(x, type)
+            or not hasattr(kind, "__array_wrap__")
+            or isinstance(x, (numpy.ndarray, numpy.generic))
+        ):
             continue
         else:
             p, candidate = getattr(x, "__array_priority__", 0.0), x
@@ -342,6 +388,7 @@ def wrapper_of(args: Any, outs: Any) -> Any:
 
 def wrapped(leader: Any, value: Any, outs: Any, context: Any) -> Any:
     """Results through `__array_wrap__`."""
+
     def one(v: Any, i: int) -> Any:
         out = outs[i] if outs is not None else None
         scalar = not isinstance(v, numpy.ndarray)
@@ -349,6 +396,7 @@ def wrapped(leader: Any, value: Any, outs: Any, context: Any) -> Any:
         owner = out if is_subclass(out) else leader
         told = context and (*context[:2], i)
         return call_wrap(owner, array, told, scalar and out is None)
+
     return tuple([one(v, i) for i, v in enumerate(value)]) if type(value) is tuple else one(value, 0)
 
 
@@ -365,7 +413,9 @@ def array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool =
     if type(array) is type(self):
         return array
     ours: list[Any] = []
-    return like(self, to_host(array, ours), ours if type(self) is ndarray else [a for a in ours if type(a) is not type(self)])
+    return like(
+        self, to_host(array, ours), ours if type(self) is ndarray else [a for a in ours if type(a) is not type(self)]
+    )
 
 
 array_wrap.__name__ = array_wrap.__qualname__ = "__array_wrap__"
@@ -379,7 +429,7 @@ def native_call(u: ufunc, args: Any, kwargs: Any) -> Any:
     name = u.operator
     if name not in ENGINE or kwargs.get("order", "K") != "K":
         return NotImplemented
-    out, = kwargs.get("out") or (None,)
+    (out,) = kwargs.get("out") or (None,)
     where, dtype, casting = kwargs.get("where", True), kwargs.get("dtype"), kwargs.get("casting", "same_kind")
     if out is None and where is True and dtype is None and casting == "same_kind":
         if name == "matmul":

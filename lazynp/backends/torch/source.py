@@ -18,6 +18,7 @@ from typing import NamedTuple
 from torch._inductor.codegen.cpp_utils import cexpr
 
 from lazynp.backends.support import ITEMSIZE
+from lazynp.backends.torch import planar
 from lazynp.backends.torch.threads import pooled
 from lazynp.backends.torch.trace import Traced
 from lazynp.backends.torch.wrapper import DTYPES, Buffer, Call, Kernel, Program, Unexpected
@@ -44,7 +45,11 @@ def generate(spec: KernelSpec, geometry: Geometry, traced: Traced, program: Prog
     sources = [_kernel(kernel, kernels[name], reduces) for name, kernel in program.kernels.items()]
     calls = [s for s in program.steps if isinstance(s, Call)]
     alias_safe = not reduces and len(calls) <= 1 and all(_loads_first(s) for s in sources)
-    parts = [*sources, _driver(spec, geometry, traced, program, kernels, alias_safe), _arrays(spec, geometry)]
+    if planar.block(spec, geometry):
+        body = planar.blocks(spec, geometry, traced, program, _total(geometry), _steps(program, kernels))
+    else:
+        body = [*_pointers(traced, program), *_steps(program, kernels)]
+    parts = [*sources, _driver(spec, geometry, traced, body, alias_safe), _arrays(spec, geometry)]
     return Source("\n".join(parts), alias_safe)
 
 
@@ -107,8 +112,7 @@ def _weight(spec: KernelSpec) -> float:
     return bytes_moved / 12 + sum(3.0 if i.op in HEAVY else 0.1 for i in spec.body)
 
 
-def _driver(spec: KernelSpec, geometry: Geometry, traced: Traced, program: Program, kernels: dict[str, str],
-            alias_safe: bool) -> str:
+def _driver(spec: KernelSpec, geometry: Geometry, traced: Traced, body: list[str], alias_safe: bool) -> str:
     strides = [s for operand in geometry.strides for s in operand]
     static = [*geometry.shape, *strides]
     lines = [
@@ -126,9 +130,7 @@ def _driver(spec: KernelSpec, geometry: Geometry, traced: Traced, program: Progr
         lines.append(f"        for (int i = 0; i < {first}; ++i) if (pointers[o] == pointers[i]) return 3;")
     lines.append(f"    const double work = (double)({_total(geometry)}) * {_weight(spec) / PARALLEL_NS:.6g};")
     lines.append("    lazynp_threads = work < 2.0 || threads < 2 ? 1 : (int)std::min(work, (double)threads);")
-    lines += _pointers(traced, program)
-    lines += _steps(program, kernels)
-    return "\n".join([*lines, "    return 0;", "}", ""])
+    return "\n".join([*lines, *body, "    return 0;", "}", ""])
 
 
 def _sizes(geometry: Geometry) -> list[str]:

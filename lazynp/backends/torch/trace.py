@@ -131,8 +131,11 @@ class _Dims:
         return shape, [1 if output and s == 0 else s for s in strides] if output else strides
 
 
-def trace(spec: KernelSpec, geometry: Geometry) -> Traced:
-    """Raises whatever torch raises: the caller turns that into "not compilable"."""
+def trace(spec: KernelSpec, geometry: Geometry, planar: int = 0) -> Traced:
+    """Raises whatever torch raises: the caller turns that into "not compilable". `planar`: the length of blocks in which the
+    parts of complex operands come one after the other, not interleaved; 0: they are interleaved."""
+    if planar:
+        geometry = Geometry((planar,), geometry.strides)
     dims = _Dims(geometry)
     mode = FakeTensorMode(shape_env=dims.env)
     operands: list[Operand] = []
@@ -142,7 +145,7 @@ def trace(spec: KernelSpec, geometry: Geometry) -> Traced:
     def place(dtype: str, index: int, output: bool = False, scalar: bool = False) -> None:
         parts = 2 if KIND[dtype] == "c" else 1
         for part in range(parts):
-            shape, strides = ([], []) if scalar else dims.operand(index, parts, output)
+            shape, strides = ([], []) if scalar else dims.operand(index, 1 if planar else parts, output)
             operands.append(Operand(scalar, index, dtype, part))
             tensors.append(torch.empty_strided(shape, strides, dtype=STORAGE[dtype]))
 

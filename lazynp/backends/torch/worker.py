@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from lazynp.backends.artifacts import Artifacts
 from lazynp.backends.support import compilable
-from lazynp.backends.torch import build, complex, source, trace, wrapper
+from lazynp.backends.torch import build, complex, planar, source, trace, wrapper
 from lazynp.graph.kernel import Geometry, KernelSpec
 
 GRACE = 60.0  # seconds to finish the queue after stdin has closed
@@ -39,7 +39,7 @@ def translate(spec: KernelSpec, geometry: Geometry) -> tuple[str, dict[str, Any]
     reason = compilable(spec)
     if reason is not None:
         raise wrapper.Unexpected(reason)
-    traced = trace.trace(spec, geometry)
+    traced = trace.trace(spec, geometry, planar.block(spec, geometry))
     program = wrapper.parse(traced.code, frozenset(traced.symbols))
     text, alias_safe = source.generate(spec, geometry, traced, program)
     return text, {"alias_safe": alias_safe, "guards": [str(g) for g in traced.guards]}
