@@ -16,4 +16,4 @@ from .numpy.host import HostFallbackError  # noqa: E402
 from .runtime.api import compile_wait, explain, profile, report  # noqa: E402
 
 lazynp_version = "0.1.0"
-__getattr__ = _rehost.lazily(__getattr__, __name__)  # type: ignore[has-type]  # noqa: F821
+__getattr__ = _rehost.lazily(__getattr__, __name__)  # noqa: F821

@@ -130,13 +130,13 @@ def patch_spawn() -> None:
         )
         return {**data, "init_main_from_path": Marker(*data.pop("lazynp_main"))} if any(data["lazynp_main"]) else data
 
-    spawn.get_preparation_data = get_preparation_data  # type: ignore[assignment]
+    spawn.get_preparation_data = get_preparation_data
 
 
 class Marker(str):
     """The path of the main module; unpickling it in the worker installs the swap there, before the module is run."""
 
-    __slots__ = ("name",)
+    name: str | None
 
     def __new__(cls, path: str | None, name: str | None = None) -> Marker:
         self = super().__new__(cls, path or "")

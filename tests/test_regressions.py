@@ -34,7 +34,9 @@ PROGRAMS: dict[str, Program] = {
     "a region of a base on its own level": (
         "g = np.array(data(641, (7,), 'int64'))",
         "b = np.array(data(939, (7,), 'float64'))",
-        "e = g * 2.5",
+        "e = g[:] % 0.1",
+        "g = e.ravel()",
+        "e = np.multiply(g, g[None, 4] + g[:])",
         "e[1:-1] = 0.5 * (b[2:] + b[:-2])",
     ),
     "a base that is its own value": (
@@ -77,8 +79,9 @@ PROGRAMS: dict[str, Program] = {
     "select into its first operand": (
         "a = np.array(data(88, (4, 2), 'float64'))",
         "b = a + 1",
-        "log(b[0, 0])",
         "c = a > 0",
+        "log(b[0, 0])",
+        "log(c[0, 0])",
         "b = np.where(c, b, 0.5)",
     ),
     "select into its condition": (
@@ -167,6 +170,8 @@ PROGRAMS: dict[str, Program] = {
         Loop("k", 3, ("h[-3:k:1, 2] = np.where(e[:] > 2.0, np.float32(0.3), e[:])", "log(b.T.all(axis=-1))")),
     ),
     "casting error before shape error": (
+        "e = np.array(data(634, (7,), 'int64'))",
+        "e[::2] -= e[1::2] * -0.25",
         "b = np.array(data(5, (3,), 'bool'))",
         "b *= np.array(data(6, (2, 1), 'float64'))",
     ),

@@ -37,7 +37,8 @@ KINDS = """
     from numpy.linalg import norm
     from numpy import fft, ones
     import helper
-    print(type(np.ones(2)).__module__, numpy is np, type(r.rand(2)).__module__, norm(np.ones(4)), type(ones(2)).__module__, fft.__name__)
+    print(type(np.ones(2)).__module__, numpy is np, type(r.rand(2)).__module__, norm(np.ones(4)), end=" ")
+    print(type(ones(2)).__module__, fft.__name__)
     print(helper.kind(), importlib.import_module("numpy").__name__, importlib.import_module("numpy.linalg").__name__)
     import scipy.linalg
     print(type(scipy.linalg.inv(np.eye(2))).__module__, sys.modules["numpy"].__name__, __name__, __file__, sys.argv)

@@ -13,7 +13,7 @@ import numpy
 from ..graph.node import BORROWED, Node, leaf
 from ..runtime.recorder import recorder
 from ..runtime.storage import Rare, Storage
-from ..runtime.views import INDEX, View, derive, layout
+from ..runtime.views import INDEX, TRANSPOSE, View, derive, layout
 from .index import normalize
 
 new_handle = object.__new__
@@ -178,16 +178,19 @@ def method(function: Any) -> Any:
 
 
 def demand(storage: Storage) -> Any:
-    """Compute a pending storage; its buffer."""
-    if storage.rare is not None and storage.rare.mask is not None:
-        settle_selection(storage)
-        return storage.buf
-    node = storage.node
-    assert node is not None
-    if node.buffer is None:
-        recorder.demand(node)
-    storage.buf = buf = node.buffer
-    return buf
+    """Compute a pending storage; its buffer. One step for other threads, which may write to it meanwhile."""
+    with recorder.lock:
+        if storage.buf is not None:
+            return storage.buf
+        if storage.rare is not None and storage.rare.mask is not None:
+            settle_selection(storage)
+            return storage.buf
+        node = storage.node
+        assert node is not None
+        if node.buffer is None:
+            recorder.demand(node)
+        storage.buf = buf = node.buffer
+        return buf
 
 
 def wrap(array: numpy.ndarray) -> ndarray:
@@ -214,9 +217,10 @@ def adopt(array: numpy.ndarray) -> ndarray:
     if array.base is None and type(array) is numpy.ndarray:
         if array.flags.c_contiguous:
             return wrap(array)
-        if array.flags.f_contiguous:
-            axes = tuple(range(array.ndim - 1, -1, -1))
-            return wrap(array.transpose())._derived("t", axes)
+        order = tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
+        dense = array.transpose(order)
+        if dense.flags.c_contiguous:
+            return wrap(dense)._derived(TRANSPOSE, tuple(sorted(range(array.ndim), key=order.__getitem__)))
     return borrow(array)
 
 

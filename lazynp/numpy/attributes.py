@@ -131,7 +131,7 @@ def set_data(self: Any, value: Any) -> None:
 def array_interface(self: Any) -> Any:
     """The array interface; absent for dtypes that it cannot name, so that NumPy asks `__array__` instead."""
     dtype = self.dtype
-    if dtype.hasobject or dtype.num >= USER_DTYPES or dtype.kind == "T" or dtype.kind == "V" and dtype.fields is None:
+    if dtype.num >= USER_DTYPES or dtype.kind == "T":
         raise AttributeError("__array_interface__")
     return self._pin(shared=True).__array_interface__
 
@@ -229,7 +229,7 @@ def restored(host: numpy.ndarray) -> Any:
 
 def reconstruct(cls: Any, shape: Any, dtype: Any) -> Any:
     """An empty array of a (sub)class, to be given its state."""
-    return ndarray.__new__(cls, shape, dtype)
+    return ndarray.__new__(cls, shape, dtype)  # type: ignore[call-arg]
 
 
 reconstruct.__name__ = reconstruct.__qualname__ = "_reconstruct"  # where pickle finds it
@@ -261,7 +261,7 @@ def dlpack_device(self: Any) -> Any:
     return numpy.empty(1).__dlpack_device__()
 
 
-def namespace(self: Any, *, api_version: str | None = None) -> Any:
+def namespace(self: Any, *, api_version: Any = None) -> Any:
     numpy.empty(0).__array_namespace__(api_version=api_version)
     return sys.modules["lazynp"]
 

@@ -18,7 +18,7 @@ class array_converter:
 
     def __init__(self, *objects: Any) -> None:
         self.objects = objects
-        self.arrays = [x if isinstance(x, ndarray) else array(x, copy=None, subok=True) for x in objects]
+        self.arrays: list[Any] = [x if isinstance(x, ndarray) else array(x, copy=None, subok=True) for x in objects]
         self.scalar_input = tuple(
             [
                 not isinstance(x, (ndarray, numpy.ndarray)) and not a.ndim and is_scalar(x)

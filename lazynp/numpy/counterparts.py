@@ -7,7 +7,7 @@ import types
 from typing import Any
 
 import numpy
-import numpy._core._multiarray_umath as compiled
+import numpy._core._multiarray_umath as compiled  # type: ignore[import-not-found]
 
 from . import attributes, creation, dispatch, hooks, iterators, methods, native, recorded, ufunc  # noqa: F401
 from .array import ndarray

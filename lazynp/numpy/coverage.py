@@ -15,6 +15,7 @@ import numpy
 
 from . import dispatch, methods, random, recorded, reduce, rehost, ufunc
 from .array import ndarray
+from .host import home_module
 
 NATIVE, REHOSTED, HOST, SHARED, MISSING = "native", "re-hosted", "host", "shared", "missing"
 NAMESPACES = (
@@ -81,9 +82,7 @@ def namespace(name: str) -> dict[str, str]:
     """Public name -> way, for one of NumPy's namespaces."""
     theirs = numpy.emath if name == "numpy.emath" else importlib.import_module(name)
     ours = (
-        importlib.import_module(dispatch.home_module(name))
-        if name != "numpy.emath"
-        else importlib.import_module("lazynp").emath
+        importlib.import_module(home_module(name)) if name != "numpy.emath" else importlib.import_module("lazynp").emath
     )
     names = [n for n in getattr(theirs, "__all__", None) or dir(theirs) if not n.startswith("_")]
     return {n: way_of(getattr(ours, n)) if hasattr(ours, n) else MISSING for n in sorted(names)}

@@ -32,6 +32,9 @@ class Dispatcher:
         relevant: gives the arguments whose types are asked.
     """
 
+    __name__: str
+    __qualname__: str
+
     def __init__(self, relevant: Callable[..., Any] | None, implementation: Callable[..., Any]) -> None:
         self._relevant, self._implementation = relevant, implementation
 
@@ -138,7 +141,7 @@ def takes_functions(t: type) -> bool:
     found = getattr(t, "__array_function__", None)
     return (
         found is not None and found is not ndarray.__array_function__ and found is not numpy.ndarray.__array_function__
-    )  # type: ignore[attr-defined]
+    )
 
 
 def array_function_dispatch(

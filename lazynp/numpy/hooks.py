@@ -41,7 +41,7 @@ def with_protocol(name: str, host: Any, operands: Any) -> Any:
 def write_result(self: Any, name: str, host: Any, inplace_host: Any, other: Any) -> Any:
     if type(other) not in SIMPLE and not isinstance(other, ndarray):
         return ufunc.of(getattr(numpy, name))(self, other, out=(self,))
-    if type(self) is not ndarray and type(self).__array_ufunc__ is not ufunc.default:  # type: ignore[attr-defined]
+    if type(self) is not ndarray and type(self).__array_ufunc__ is not ufunc.default:
         return ufunc.of(getattr(numpy, name))(self, other, out=(self,))
     return lead_write(self, name, host, inplace_host, other)
 
@@ -62,5 +62,5 @@ def pending_getitem(self: Any, key: Any) -> Any:
     return of_type(type(self), part, self, owner_of(part, [self]) if part is not h else self)
 
 
-operators.elementwise, operators.write_result, indexing.pending_getitem = elementwise, write_result, pending_getitem  # type: ignore[assignment]
-indexing.pinned_part = part_of
+operators.elementwise, operators.write_result, indexing.pending_getitem = elementwise, write_result, pending_getitem
+indexing.pinned_part = part_of  # type: ignore[assignment]

@@ -61,7 +61,7 @@ def note(name: str) -> None:
     where = site()
     if config.strict:
         raise HostFallbackError(f"{name} is done by NumPy, at {where}, and config.strict forbids it")
-    profile.host_calls[(name, where)] += 1  # type: ignore[index]
+    profile.host_calls[(name, where)] += 1
 
 
 def note_large(name: str, ours: list[Any]) -> None:
@@ -226,7 +226,7 @@ def host_function(
                 host[i] = args[i]._writable() if isinstance(args[i], ndarray) else args[i]
         for w in (*writes, "out"):
             if w in kwargs:
-                named[w] = writable(kwargs[w])  # type: ignore[index]
+                named[w] = writable(kwargs[w])
         value = function(*host, **named)
         if "out" in kwargs and kwargs["out"] is not None and type(value) is not tuple:
             return kwargs["out"]

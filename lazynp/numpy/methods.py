@@ -80,6 +80,8 @@ def full_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...] | None:
 def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     if len(shape) == 1 and type(shape[0]) in (tuple, list):
         shape = tuple(shape[0])
+    elif len(shape) == 1 and isinstance(shape[0], ndarray) and shape[0].ndim:
+        shape = tuple(shape[0].tolist())  # type: ignore[attr-defined]
     if (
         order == "C"
         and copy is None
@@ -90,8 +92,6 @@ def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) 
     ):
         part = self._h.reshape(shape)  # the view is worked out by NumPy, and by `derive` only from a table
         return derived(self, RESHAPE, part.shape)
-    elif len(shape) == 1 and isinstance(shape[0], ndarray) and shape[0].ndim:
-        shape = tuple(shape[0].tolist())  # type: ignore[attr-defined]
     if not own(self) or order != "C" and not (order == "A" and c_contiguous(self)) or copy:
         return view_by_host(
             self,
@@ -229,7 +229,7 @@ def set_dtype(out: Any, dtype: Any) -> None:
 # --- fresh arrays ---
 
 
-def copy(self: Any, order: str = "C") -> Any:
+def copy(self: Any, order: Any = "C") -> Any:
     if type(self) is not ndarray:
         return of_type(type(self), self._host().copy(order), self)
     if at_hand(self):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy
-import numpy._core._multiarray_umath as compiled
+import numpy._core._multiarray_umath as compiled  # type: ignore[import-not-found]
 
 from ..config import config
 from ..graph.node import Node
@@ -214,8 +214,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         if at_hand(src):
             return host_copyto(dst._h, src._h, casting)
     if where is True and ufunc.recordable(dst) and worth_recording((dst, src)) and dst.ndim:
-        node = as_node(src)
-        if node is not None and not node.weak and numpy.can_cast(node.dtype, dst.dtype, casting):
+        node = strong(as_node(src), dst.dtype)
+        if node is not None and numpy.can_cast(node.dtype, dst.dtype, casting):
             shape = dst.shape
             if node.shape == shape or fits(node.shape, shape):
                 node = cast_node(node, dst.dtype)
@@ -228,6 +228,17 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     host_copyto(dst._writable(), source, casting, mask)
     note_large("copyto", [dst, *ours])
     return None
+
+
+def strong(node: Node | None, dtype: numpy.dtype[Any]) -> Node | None:
+    """A Python scalar in the dtype of what it is written to; None where NumPy has to look at it."""
+    if node is None or not node.weak:
+        return node
+    if node.value is None or numpy.result_type(dtype, node.value) != dtype:
+        return None
+    scalar = numpy.empty((), dtype)
+    scalar[()] = node.value
+    return Node.of_scalar(scalar[()])
 
 
 def fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

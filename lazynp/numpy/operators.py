@@ -93,12 +93,14 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
 
 def common_order(operands: Any) -> tuple[int, ...] | None:
     """How the axes of the result are turned against C's order in memory: NumPy keeps the operands' order. None: not at all."""
+    turned = False
     for x in operands:
         if type(x) is ndarray:
             view = x._v if type(x._v) is not tuple else x._view()
-            if view is not None and (view is HOST_VIEW or any([kind == TRANSPOSE for kind, _ in view.steps])):
-                break
-    else:
+            if view is HOST_VIEW:
+                return None
+            turned = turned or view is not None and any([kind == TRANSPOSE for kind, _ in view.steps])
+    if not turned:
         return None
     ndim = max([x.ndim for x in operands if isinstance(x, (ndarray, numpy.ndarray))], default=0)
     strides = []

@@ -8,6 +8,7 @@ they are.
 from __future__ import annotations
 
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -31,16 +32,27 @@ def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
         values = [to_host(a, ours) for a in args]
         named = {k: to_host(v, ours) for k, v in kwargs.items()}
         if name in INPLACE and args:
-            values[0] = args[0]._writable() if isinstance(args[0], ndarray) else args[0]
+            values[0] = shuffled(args[0])
         out = kwargs.get("out")
         if out is not None:
             named["out"] = writable(out)
+        if name in INPLACE and values and isinstance(values[0], ndarray):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # that it is no Sequence
+                return host(self, *values, **named)
         value = host(self, *values, **named)
         return out if out is not None else home(value, ours)
 
     call.__name__, call.__doc__ = name, host.__doc__
     call.__qualname__ = getattr(host, "__qualname__", name)
     return call
+
+
+def shuffled(x: Any) -> Any:
+    """What NumPy is given to shuffle: a masked array swaps its own elements, with their masks."""
+    if type(x) is ndarray or isinstance(x, ndarray) and not hasattr(x, "_mask"):
+        return x._writable()
+    return x
 
 
 def reduced(self: Any) -> Any:
@@ -61,7 +73,23 @@ def subclass(base: Any) -> Any:
     for name in dir(base):
         if not name.startswith("_") and callable(getattr(base, name)):
             table[name] = method_of(name, getattr(base, name))
-    return type(base.__name__, (base,), table)
+    return made_class(base, table)
+
+
+class Kind(type):
+    """NumPy's own objects count as instances of our subclasses."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls.__mro__[1]) if cls in OURS else type.__instancecheck__(cls, instance)
+
+
+OURS: set[Any] = set()
+
+
+def made_class(base: Any, table: dict[str, Any]) -> Any:
+    cls = Kind(base.__name__, (base,), table)
+    OURS.add(cls)
+    return cls
 
 
 def seeded(base: Any) -> Any:
@@ -82,7 +110,7 @@ def seeded(base: Any) -> Any:
     for name in ("random_raw", "generate_state"):
         if hasattr(base, name):
             table[name] = method_of(name, getattr(base, name))
-    return type(base.__name__, (base,), table)
+    return made_class(base, table)
 
 
 def shown(x: Any) -> Any:
@@ -90,15 +118,19 @@ def shown(x: Any) -> Any:
     return {k: shown(v) for k, v in x.items()} if isinstance(x, dict) else home(x, [])
 
 
-BITS = {name: seeded(getattr(source, name)) for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64", "SeedSequence")}
+BITS = {
+    name: seeded(getattr(source, name)) for name in ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64", "SeedSequence")
+}
 Generator, RandomState = subclass(source.Generator), subclass(source.RandomState)
 
 
 def default_rng(seed: Any = None) -> Any:
     """See `numpy.random.default_rng`."""
-    if isinstance(seed, Generator):
+    if issubclass(type(seed), Generator):
         return seed
-    return Generator(source.default_rng(to_host(seed, [])).bit_generator)
+    if isinstance(seed, (source.BitGenerator, source.Generator, source.RandomState)):
+        return Generator(source.default_rng(seed).bit_generator)
+    return Generator(BITS["PCG64"](seed))
 
 
 default_rng.__doc__ = source.default_rng.__doc__

@@ -49,7 +49,9 @@ def take(self: ndarray, indices: Any, axis: Any = None, out: Any = None, mode: s
     source = flat(self) if axis is None else self._node()
     n = source.shape[at]
     if mode == "raise":
-        values = index._host() if type(index) is ndarray else index  # bad indices are an error at the call, as in NumPy
+        values: Any = (
+            index._host() if type(index) is ndarray else index
+        )  # bad indices are an error at the call, as in NumPy
         if values.size and (values.max() >= n or values.min() < -n):
             return NotImplemented
     elif n == 0:

@@ -14,6 +14,7 @@ import numpy
 
 from ..graph.node import Node
 from ..ops import reductions, scans
+from ..ops.shape import reshape
 from .array import is_native, ndarray, of_node, wrap
 from .host import PLAIN, at_hand, home, like, note_large, to_host
 from .operators import assign
@@ -242,7 +243,7 @@ def extreme_place(name: str) -> Callable[[ndarray, dict[str, Any]], Any]:
             return NotImplemented
         node = self._node()
         if axis is None:
-            from_all = reductions.reshape(node, shape=(self.size,)) if self.ndim != 1 else node
+            from_all = reshape(node, shape=(self.size,)) if self.ndim != 1 else node
             return of_node(rule(from_all, axis=0, keepdims=False))
         return of_node(rule(node, axis=axes[0], keepdims=False))
 
@@ -265,9 +266,7 @@ def scan(name: str, ufunc: str) -> Callable[[ndarray, dict[str, Any]], Any]:
             return NotImplemented
         node = self._node()
         if axis is None:
-            return of_node(
-                op(reductions.reshape(node, shape=(self.size,)) if self.ndim != 1 else node, axis=0, dtype=dtype)
-            )
+            return of_node(op(reshape(node, shape=(self.size,)) if self.ndim != 1 else node, axis=0, dtype=dtype))
         axes = normal_axes(axis, self.ndim)
         return NotImplemented if axes is None else of_node(op(node, axis=axes[0], dtype=dtype))
 

@@ -8,6 +8,7 @@ replaced by the counterparts of its objects. Nothing of NumPy is copied or chang
 from __future__ import annotations
 
 import builtins
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -20,7 +21,8 @@ from typing import Any
 
 import numpy
 
-from . import counterparts, dispatch, native
+from . import counterparts, dispatch, native, ufunc
+from .host import home_module
 
 NAME = "lazynp"
 ROOT = pathlib.Path(__file__).parents[1]
@@ -71,7 +73,7 @@ REPLACED: dict[str, dict[str, Any]] = {
     "_utils": {"set_module": dispatch.set_module},
 }
 RENAMES = ("_core.multiarray", "_core.umath", "_core.strings")
-RENAMED_KINDS = (counterparts.ufunc.ufunc, counterparts.Builtin, types.FunctionType, type)
+RENAMED_KINDS = (ufunc.ufunc, counterparts.Builtin, types.FunctionType, type)
 SKIPPED = frozenset({"__name__", "__spec__", "__loader__", "__package__", "__path__", "__builtins__"})
 
 
@@ -162,45 +164,59 @@ def package_without_code(spec: Any) -> bool:
 
 
 def masked_arrays(core: Any) -> None:
-    """`MaskedArray.all` and `any` call `.view(type(self))` of a NumPy scalar, which knows only NumPy's own classes."""
+    """Methods of MaskedArray that call `.view(type(self))` of a NumPy scalar, which knows only NumPy's own classes.
 
-    def reduction(name: str, fill: bool) -> Callable[..., Any]:
-        def method(self: Any, axis: Any = None, out: Any = None, keepdims: Any = numpy._NoValue) -> Any:  # type: ignore[attr-defined]
-            kwargs = {} if keepdims is numpy._NoValue else {"keepdims": keepdims}  # type: ignore[attr-defined]
-            mask = core._check_mask_axis(self._mask, axis, **kwargs)
-            host = getattr(self.filled(fill), name)
-            if out is None:
-                d = host(axis=axis, **kwargs)
-                if d.ndim:
-                    d = d.view(type(self))
-                    d.__setmask__(mask)
-                elif mask:
-                    return core.masked
-                return d
-            host(axis=axis, out=out, **kwargs)
-            if isinstance(out, core.MaskedArray) and (out.ndim or mask):
-                out.__setmask__(mask)
-            return out
+    Where the result is a scalar, they work on one row, and give its one element.
+    """
+    cls = core.MaskedArray
 
-        method.__doc__ = getattr(core.MaskedArray, name).__doc__
-        method.__name__, method.__qualname__ = name, f"MaskedArray.{name}"
+    def reduction(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def method(self: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
+            out = (
+                args[1] if name == "var" and len(args) > 1 else args[0] if name != "var" and args else kwargs.get("out")
+            )
+            keep = kwargs.get("keepdims", False)
+            if out is not None or keep not in (False, numpy._NoValue) or axis is not None and (self.ndim != 1):
+                return original(self, axis, *args, **kwargs)
+            if axis not in (None, 0, -1) or not self.size:
+                return original(self, axis, *args, **kwargs)
+            return original(self.reshape(1, -1), 1, *args, **kwargs)[0]
+
         return method
 
-    for name, fill in (("all", True), ("any", False)):
-        setattr(core.MaskedArray, name, reduction(name, fill))
+    def take(self: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+        if out is None and numpy.ndim(indices) == 0 and (axis is None or self.ndim == 1):
+            return original_take(self, [indices], axis, None, mode)[0]
+        return original_take(self, indices, axis, out, mode)
+
+    def getitem(self: Any, index: Any) -> Any:
+        value = self.dataiter[index]
+        if isinstance(value, core.ndarray):
+            return original_getitem(self, index)
+        return core.masked if self.maskiter is not None and self.maskiter[index] else value
+
+    original_take, original_getitem = cls.take, core.MaskedIterator.__getitem__
+    cls.take = functools.wraps(original_take)(take)
+    core.MaskedIterator.__getitem__ = getitem
+    for name in ("all", "any", "max", "min", "ptp", "var"):
+        setattr(cls, name, reduction(name, getattr(cls, name)))
 
 
 def rename(module: types.ModuleType) -> None:
     """NumPy's code said of our objects that they are from numpy: pickle has to find them."""
     for value in vars(module).values():
         if type(value) in RENAMED_KINDS and counterparts.is_ours(value) and str(value.__module__).startswith("numpy"):
-            value.__module__ = dispatch.home_module(value.__module__)
+            value.__module__ = home_module(value.__module__)
 
 
 def execute(module: types.ModuleType, spec: Any) -> None:
     """NumPy's module code, in our module."""
     module.__dict__["__builtins__"] = BUILTINS
-    exec(spec.loader.get_code(spec.name), module.__dict__)
+    loader = spec.loader
+    if not hasattr(loader, "get_code"):  # a test runner has put its own in place
+        loader = importlib.machinery.SourceFileLoader(spec.name, spec.origin)
+    exec(loader.get_code(spec.name), module.__dict__)
 
 
 def copy(module: types.ModuleType, source: types.ModuleType, convert: Callable[[str, Any], Any]) -> None:

@@ -53,7 +53,7 @@ class ufunc(metaclass=UfuncType):
 
     __slots__ = ("host", "operator", "nin", "nout", "nargs", "identity", "signature", "__dict__", "__weakref__")
     host: numpy.ufunc
-    __name__ = described("__name__")  # type: ignore[assignment]
+    __name__ = described("__name__")
     ntypes, types = described("ntypes"), described("types")
 
     def __init__(self, host: numpy.ufunc) -> None:
@@ -332,7 +332,7 @@ def default(self: Any, function: Any, method: str, *inputs: Any, **kwargs: Any) 
     outs = kwargs.get("out", ())
     if overriding((*inputs, *(outs if type(outs) is tuple else (outs,)))):
         return NotImplemented
-    if isinstance(function, numpy.ufunc) and type(function) is not ufunc:
+    if isinstance(function, numpy.ufunc) and not hasattr(function, "host"):
         if type(self) is not ndarray and method == "__call__" and not kwargs:
             value = reflected(self, function, inputs)
             if value is not NotImplemented:
@@ -454,7 +454,7 @@ def native_call(u: ufunc, args: Any, kwargs: Any) -> Any:
     return of_node(node) if out is None else write(out, node, where, casting)
 
 
-def write(out: ndarray, node: Node, where: Any, casting: str) -> Any:
+def write(out: Any, node: Node, where: Any, casting: Any) -> Any:
     """The result of a call with `out=`, and perhaps `where=`."""
     if node.shape != out.shape or not numpy.can_cast(node.dtype, out.dtype, casting):
         return NotImplemented
@@ -479,7 +479,7 @@ def native_matmul(u: ufunc, args: Any) -> Any:
         raise
 
 
-def loop_operands(u: ufunc, nodes: list[Node], dtype: Any, casting: str) -> list[Node] | None:
+def loop_operands(u: ufunc, nodes: list[Node], dtype: Any, casting: Any) -> list[Node] | None:
     """The operands, cast to the loop that `dtype=` chooses. Raises NumPy's errors."""
     if type(dtype) is tuple:
         return None

@@ -21,6 +21,7 @@ from .storage import Storage, held
 
 LEAF = -2
 CODES_KEPT = 1 << 16
+EVIDENCE = 32  # operations that must repeat: a sum of shifted slices repeats itself too, and is no loop
 UNROLLED = 64  # operations of an elementwise loop that run in one pass
 
 
@@ -44,6 +45,7 @@ class Recorder:
         self.candidate = self.matched = self.phase = 0
         self.period: tuple[int, ...] = ()
         self.times = 1  # periods run at a time
+        self.ran = False  # whether a period of this loop has run
 
     def __call__(self, node: Node) -> None:
         """Record a node."""
@@ -63,11 +65,14 @@ class Recorder:
             signatures.append(signature)
             period = self.period
             if period:
-                if signature != period[self.phase % len(period)]:
+                if signature == period[self.phase % len(period)]:
+                    self.phase += 1
+                elif self.ran:
                     self.due = i
                     self.search()
-                else:
-                    self.phase += 1
+                else:  # it only looked like a loop
+                    self.period, self.candidate, self.matched = (), 0, 0
+                    self.look_back(i, signature)
             else:
                 self.look_back(i, signature)
 
@@ -83,14 +88,23 @@ class Recorder:
         candidate, signatures = self.candidate, self.signatures
         if candidate and i >= candidate and signatures[i - candidate] == signature:
             self.matched += 1
-            if self.matched >= candidate:
-                self.period, self.phase = tuple(signatures[i + 1 - candidate:]), 0
-                self.times = self.unrolled(self.nodes[i + 1 - candidate:])
+            if self.matched >= candidate and self.matched >= EVIDENCE:
+                self.close(i, candidate)
         else:
             seen = self.last_seen.get(signature)
             self.candidate = i - seen if seen is not None else 0
             self.matched = 1 if self.candidate else 0
         self.last_seen[signature] = i
+
+    def close(self, i: int, candidate: int) -> None:
+        """A loop is seen. One that looks further back than its period (two arrays that take turns) has a multiple of it, so that what
+        it reads is still pending, as it was when the signatures were made."""
+        nodes = self.nodes[i + 1 - candidate:]
+        furthest = max([node.index - a.index for node in nodes for a in node.inputs if a.index >= self.first], default=0)
+        period = candidate * max(1, -(-furthest // candidate))
+        if self.matched >= period:
+            self.period, self.phase, self.ran = tuple(self.signatures[i + 1 - period:]), 0, False
+            self.times = self.unrolled(nodes)
 
     @staticmethod
     def unrolled(nodes: list[Node]) -> int:
@@ -110,6 +124,7 @@ class Recorder:
             if period:
                 if self.phase >= period * self.times:
                     self.phase -= period * self.times
+                    self.ran = True
                     self.run(len(self.nodes) - period)
             elif len(self.nodes) >= config.pending_nodes or Storage.captured >= config.pending_bytes:
                 self.run(self.cut())

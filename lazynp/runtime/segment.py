@@ -11,6 +11,8 @@ import weakref
 from typing import Any
 
 from ..graph.node import BORROWED, Node
+from ..graph.op import SET
+from ..ops.shape import key_shape
 from .planner import Plan, make_plan
 from .profile import profile
 from .steps import SCALARS
@@ -76,6 +78,9 @@ class Segment:
             out.extend(b.shape)
         for shape in self.shapes:
             out.extend(shape)
+        for op, moving in zip(self.ops, self.moving):
+            if op.kind == SET:  # the region's own lengths stand in its key only
+                out.extend(key_shape(moving[0]))
         out.extend(self.moving)
         return out
 
