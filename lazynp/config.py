@@ -28,7 +28,7 @@ MODES = ("auto", "graph", "eager")
 SETTINGS = {
     "mode": Setting("LAZYNP_MODE", "auto", str, MODES.__contains__,
                     "auto: small arrays are computed at once; graph: all that the engine can do goes through the graph; eager: every op at once"),
-    "small": Setting("LAZYNP_SMALL", 16384, int, lambda v: v >= 0, "arrays up to so many elements are computed at once in mode auto; four times as many where nothing is compiled"),
+    "small": Setting("LAZYNP_SMALL", 32768, int, lambda v: v >= 0, "arrays up to so many elements are computed at once in mode auto; four times as many where nothing is compiled"),
     "compile": Setting("LAZYNP_COMPILE", True, flag, lambda v: isinstance(v, bool), "whether hot kernels are compiled"),
     "compile_after": Setting("LAZYNP_COMPILE_AFTER", 0.05, float, lambda v: v >= 0,
                              "seconds that a kernel may have cost in the interpreter before it is compiled"),

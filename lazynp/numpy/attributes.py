@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy
 
-from ..runtime.views import TRANSPOSE
-from .array import HOST_VIEW, ndarray
+from ..runtime.views import TRANSPOSE, derive
+from .array import HOST_VIEW, ndarray, new_handle
 from .host import SUBCLASS, bind, fresh, like, of_type, part_of, strip
 from .methods import derived, own, reshape, view_by_host
 
@@ -67,7 +67,16 @@ def get_dtype(self: Any) -> numpy.dtype[Any]:
     return self._h.dtype if self._v is HOST_VIEW else self._s.dtype
 
 
+BACKWARDS = [tuple(range(n - 1, -1, -1)) for n in range(65)]
+
+
 def get_t(self: Any) -> Any:
+    s = self._s
+    if self._b is s.buf and self._v is not HOST_VIEW:  # at hand: the view of NumPy's view
+        out = new_handle(ndarray)
+        out._s, out._b, out._h = s, s.buf, self._h.T
+        out._v = derive(self._view(), s.buf.shape, TRANSPOSE, BACKWARDS[self._h.ndim])
+        return out
     if own(self):
         return derived(self, TRANSPOSE, tuple(range(self.ndim - 1, -1, -1)))
     return self.transpose()

@@ -77,10 +77,13 @@ OURS: dict[str, Any] = {
 class Builtin:
     """A function that is no method when it stands in a class, as C functions are not."""
 
+    host: Any
+
     def __init__(self, function: Any) -> None:
         self.function = function
         self.__name__ = self.__qualname__ = function.__name__
-        self.__doc__, self.__module__ = getattr(numpy, function.__name__).__doc__, "lazynp"
+        self.__doc__ = getattr(getattr(numpy, function.__name__, function), "__doc__", None)
+        self.__module__ = "lazynp" if hasattr(numpy, function.__name__) else function.__module__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -110,6 +113,10 @@ def counterpart(name: str, value: Any) -> Any:
         return known[1]
     implementation = value._implementation if type(value) is compiled._ArrayFunctionDispatcher else value
     ours = host_function(implementation, name, WRITES.get(name, ()), name not in LOOKS)
+    if type(value) is types.BuiltinFunctionType:
+        host = ours
+        ours = Builtin(host)
+        ours.host = implementation
     made[id(value)] = (value, ours)
     return ours
 

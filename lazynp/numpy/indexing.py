@@ -139,6 +139,9 @@ def __setitem__(self: ndarray, key: Any, value: Any) -> None:
             if type(key) is int and h.ndim == 1 or h.size <= config.limit and is_plain(key):
                 h[key] = value
                 return
+            if type(key) is ndarray and h.size <= config.limit and key._b is key._s.buf:
+                h[key._h] = value
+                return
         elif kind is ndarray and value._b is value._s.buf and h.size <= config.limit and is_plain(key):
             h[key] = value._h
             return

@@ -18,7 +18,7 @@ from ..runtime.recorder import recorder
 from ..runtime.storage import Storage
 from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
 from . import reduce
-from .array import HOST_VIEW, borrow, is_native, ndarray, new_handle, wrap
+from .array import HOST_VIEW, adopt, borrow, is_native, ndarray, new_handle, wrap
 from .host import PLAIN, at_hand, bind, fresh, home_module, like, note_large, of_type, part_of, strip, to_host
 from .record import cast_node
 from .reduce import by_host, plain
@@ -392,7 +392,16 @@ def rdivmod(self: Any, other: Any) -> Any:
 
 
 def matmul(self: Any, other: Any) -> Any:
+    if type(other) is ndarray and other._b is other._s.buf and self._b is self._s.buf:
+        x, y = self._h, other._h
+        if x.size <= config.limit and y.size <= config.limit:
+            value = operator.matmul(x, y)
+            return wrap(value) if type(value) is numpy.ndarray and value.flags.c_contiguous else from_matmul(value)
     return ufunc_or_defer("matmul", self, other)
+
+
+def from_matmul(value: Any) -> Any:
+    return adopt(value) if type(value) is numpy.ndarray else value
 
 
 def rmatmul(self: Any, other: Any) -> Any:

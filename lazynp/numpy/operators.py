@@ -203,6 +203,9 @@ def binary(name: str, short: str) -> None:
         return elementwise(name, host, self, other)
 
     def reflected(self: ndarray, other: Any) -> Any:
+        if self._b is self._s.buf and type(other) in PYTHON_SCALARS and self._h.size <= config.limit:
+            value = host(other, self._h)
+            return wrap(value) if type(value) is numpy.ndarray else value
         other = foreign_operand(other)
         return other if other is NotImplemented else elementwise(name, host, other, self)
 

@@ -28,7 +28,7 @@ HEAVY = frozenset((
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin",
     "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2", "hypot", "power", "float_power", "cbrt",
     "logaddexp", "logaddexp2", "fmod", "remainder", "floor_divide", "divmod"))
-PARALLEL_NS = 50_000  # work, estimated in nanoseconds, that is worth one more thread
+PARALLEL_NS = 150_000  # work, estimated in nanoseconds, that is worth one more thread
 SLOT = 16  # bytes of a scalar
 _DIVISION_FLAG = re.compile(r"^.*inductor_cpu_integer_div_error.*\n", re.MULTILINE)
 _LOOP = re.compile(r"^\s*for\((?:int64_t|long) (x\d+)=.*\+=static_cast<int64_t>\((\d+)L\)\)$")
