@@ -13,7 +13,8 @@ from ..config import config
 from ..graph.node import Node
 from ..ops import elementwise, joining
 from ..ops.shape import broadcast_to
-from . import methods, ufunc
+from ..runtime.views import TRANSPOSE
+from . import methods, operators, ufunc
 from .array import is_native, ndarray, of_node
 from .host import (
     PLAIN,
@@ -68,7 +69,12 @@ def where(condition: Any, *choices: Any) -> Any:
     if value is not NotImplemented:
         return fresh(value) if type(value) is numpy.ndarray else home(value, [])
     if len(choices) == 2 and worth_recording((condition, *choices)):
-        nodes = as_nodes((condition, *choices))
+        given = (condition, *choices)
+        order = operators.common_order(given)
+        if order is not None:
+            inverse = tuple(sorted(range(len(order)), key=order.__getitem__))
+            given = tuple([operators.straightened(x, inverse) for x in given])
+        nodes = as_nodes(given)
         if nodes is not None:
             c, a, b = nodes
             strong = [n.value if n.weak else n.dtype for n in (a, b)]
@@ -82,7 +88,8 @@ def where(condition: Any, *choices: Any) -> Any:
                 numpy.broadcast_shapes(c.shape, a.shape, b.shape)
             except ValueError:
                 return c_where(dummy(condition), *map(dummy, choices))
-            return methods.array_of(elementwise.where(c, cast_node(a, dtype), cast_node(b, dtype)))
+            out = methods.array_of(elementwise.where(c, cast_node(a, dtype), cast_node(b, dtype)))
+            return out if order is None else out._derived(TRANSPOSE, order)
     return host_where(condition, *choices)
 
 

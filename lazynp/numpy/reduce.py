@@ -15,6 +15,8 @@ import numpy
 from ..graph.node import Node
 from ..ops import reductions, scans
 from ..ops.shape import reshape
+from ..runtime.views import TRANSPOSE
+from . import operators
 from .array import is_native, ndarray, of_node, wrap
 from .host import PLAIN, at_hand, home, like, note_large, to_host
 from .operators import assign
@@ -94,11 +96,23 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
         return NotImplemented
     if out is not None and (type(out) is tuple or type(out) is not ndarray):
         return NotImplemented
+    order = operators.common_order((x,)) if x.ndim - len(axes) > 1 and out is None else None
+    if order is not None:
+        return turned(name, x, axes, bool(keepdims), dtype, order)
     try:
         node = reductions.reductions[name](x._node(), axes=axes, keepdims=bool(keepdims), dtype=dtype)
     except (TypeError, ValueError):
         return NotImplemented
     return into(out, node)
+
+
+def turned(name: str, x: ndarray, axes: tuple[int, ...], keepdims: bool, dtype: Any, order: tuple[int, ...]) -> Any:
+    """A reduction of an array whose axes are not in C's order in memory: the result keeps their order."""
+    inverse = tuple(sorted(range(x.ndim), key=order.__getitem__))
+    there = tuple([j for j, a in enumerate(inverse) if a in axes])
+    node = reductions.reductions[name](operators.straightened(x, inverse)._node(), axes=there, keepdims=keepdims, dtype=dtype)
+    left = [a for a in inverse if keepdims or a not in axes]
+    return of_node(node)._derived(TRANSPOSE, tuple([left.index(a) for a in sorted(left)]))
 
 
 def into(out: Any, node: Node) -> Any:
