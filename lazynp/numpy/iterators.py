@@ -168,7 +168,10 @@ class nditer:
         return self._shown(value)
 
     def _shown(self, value: Any) -> Any:
-        return home(value, self._ours)
+        ours = self._ours
+        if type(value) is tuple and len(value) == len(ours):
+            return tuple([home(v, [x]) for v, x in zip(value, ours)])  # each operand's view is of that operand
+        return home(value, ours)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._iter, name, strip(value))

@@ -174,8 +174,12 @@ def ufunc_node(name: str, host: Host, nodes: list[Node], operands: Any) -> Node:
 def power_name(base: Node, exponent: Any) -> str:
     """The ufunc that NumPy's `**` uses for this exponent."""
     if type(exponent) in (int, float) and not base.weak:
-        if base.dtype.kind in "fc":
+        if base.dtype.kind == "f":
             return FLOAT_POWERS.get(exponent, "power")
+        if base.dtype.kind == "c":
+            whole = type(exponent) is int
+            return "square" if whole and exponent == 2 else "reciprocal" if whole and exponent == -1 else (
+                "sqrt" if exponent == 0.5 else "power")
         if base.dtype.kind in "iub" and type(exponent) is int and exponent == 2:
             return "square"
     return "power"

@@ -57,7 +57,7 @@ def take(self: ndarray, indices: Any, axis: Any = None, out: Any = None, mode: s
     elif n == 0:
         return NotImplemented
     where = index._node() if type(index) is ndarray else leaf(index.shape, index.dtype, index)
-    return array_of(indexing.take(source, where, at, mode))
+    return of_node(indexing.take(source, where, at, mode))
 
 
 def repeat(self: ndarray, repeats: Any, axis: Any = None) -> Any:
