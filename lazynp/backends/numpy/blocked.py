@@ -35,6 +35,8 @@ def named(name: str) -> np.dtype[Any]:
 def runner(instr: Instr) -> Run:
     """`(*args, out)`: the instruction, into out."""
     ufunc = CLIP if instr.op == "clip" else getattr(np, instr.op, None)
+    if ufunc is np.maximum or ufunc is np.minimum:  # out must be named
+        return lambda x, y, out: ufunc(x, y, out=out)
     if isinstance(ufunc, np.ufunc) and ufunc.nout == 1:
         return ufunc
     if instr.op == "cast":
