@@ -87,9 +87,8 @@ def names() -> None:
             print(f"{path:<28}" + "".join(f"{counts[c]:>10}" for c in columns))
     print(f"{'all':<28}" + "".join(f"{total[c]:>10}" for c in columns))
     print("there: the name exists in lazynp, which does not say that it behaves as NumPy's does.")
-    print(
-        "shared: of those, NumPy's own object: constants, dtypes, exceptions, and functions that know nothing of lazynp."
-    )
+    own = "constants, dtypes, exceptions, and functions that know nothing of lazynp"
+    print(f"shared: of those, NumPy's own object: {own}.")
     if coverage is None:
         print("Which way is not known: there is no lazynp.numpy.coverage.")
 

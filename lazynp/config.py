@@ -1,7 +1,7 @@
 """Every setting: its environment variable, its default, and a context manager to change it.
 
-    with lazynp.config(mode="graph"):
-        ...
+with lazynp.config(mode="graph"):
+    ...
 """
 
 from __future__ import annotations
@@ -26,20 +26,57 @@ def flag(text: str) -> bool:
 
 MODES = ("auto", "graph", "eager")
 SETTINGS = {
-    "mode": Setting("LAZYNP_MODE", "auto", str, MODES.__contains__,
-                    "auto: small arrays are computed at once; graph: all that the engine can do goes through the graph; eager: every op at once"),
-    "small": Setting("LAZYNP_SMALL", 32768, int, lambda v: v >= 0, "arrays up to so many elements are computed at once in mode auto; four times as many where nothing is compiled"),
+    "mode": Setting(
+        "LAZYNP_MODE",
+        "auto",
+        str,
+        MODES.__contains__,
+        "auto: small arrays are computed at once; graph: all that the engine can do goes through the graph; "
+        "eager: every op at once",
+    ),
+    "small": Setting(
+        "LAZYNP_SMALL",
+        32768,
+        int,
+        lambda v: v >= 0,
+        "arrays up to so many elements are computed at once in mode auto; four times as many where nothing is compiled",
+    ),
     "compile": Setting("LAZYNP_COMPILE", True, flag, lambda v: isinstance(v, bool), "whether hot kernels are compiled"),
-    "compile_after": Setting("LAZYNP_COMPILE_AFTER", 0.05, float, lambda v: v >= 0,
-                             "seconds that a kernel may have cost in the interpreter before it is compiled"),
-    "cache_dir": Setting("LAZYNP_CACHE_DIR", "", str, lambda v: isinstance(v, str), "folder of compiled artifacts; empty: the user's cache folder"),
+    "compile_after": Setting(
+        "LAZYNP_COMPILE_AFTER",
+        0.05,
+        float,
+        lambda v: v >= 0,
+        "seconds that a kernel may have cost in the interpreter before it is compiled",
+    ),
+    "cache_dir": Setting(
+        "LAZYNP_CACHE_DIR",
+        "",
+        str,
+        lambda v: isinstance(v, str),
+        "folder of compiled artifacts; empty: the user's cache folder",
+    ),
     "cache_bytes": Setting("LAZYNP_CACHE_BYTES", 1 << 30, int, lambda v: v >= 0, "bytes the artifact cache may hold"),
-    "threads": Setting("LAZYNP_THREADS", 0, int, lambda v: v >= 0, "threads of the interpreter and of compiled code; 0: one a core"),
-    "pending_nodes": Setting("LAZYNP_PENDING_NODES", 512, int, lambda v: v >= 2, "operations recorded before they are run"),
-    "pending_bytes": Setting("LAZYNP_PENDING_BYTES", 4 << 30, int, lambda v: v > 0, "bytes of results recorded before they are run"),
-    "deterministic": Setting("LAZYNP_DETERMINISTIC", False, flag, lambda v: isinstance(v, bool), "never change the tier: the interpreter's, bit-equal to NumPy"),
+    "threads": Setting(
+        "LAZYNP_THREADS", 0, int, lambda v: v >= 0, "threads of the interpreter and of compiled code; 0: one a core"
+    ),
+    "pending_nodes": Setting(
+        "LAZYNP_PENDING_NODES", 512, int, lambda v: v >= 2, "operations recorded before they are run"
+    ),
+    "pending_bytes": Setting(
+        "LAZYNP_PENDING_BYTES", 4 << 30, int, lambda v: v > 0, "bytes of results recorded before they are run"
+    ),
+    "deterministic": Setting(
+        "LAZYNP_DETERMINISTIC",
+        False,
+        flag,
+        lambda v: isinstance(v, bool),
+        "never change the tier: the interpreter's, bit-equal to NumPy",
+    ),
     "strict": Setting("LAZYNP_STRICT", False, flag, lambda v: isinstance(v, bool), "falling back to NumPy is an error"),
-    "device": Setting("LAZYNP_DEVICE", "cpu", str, lambda v: isinstance(v, str), "where arrays are made: cpu, cuda, cuda:1"),
+    "device": Setting(
+        "LAZYNP_DEVICE", "cpu", str, lambda v: isinstance(v, str), "where arrays are made: cpu, cuda, cuda:1"
+    ),
 }
 
 
@@ -47,6 +84,20 @@ class Config:
     """The settings, as attributes. Call it for a context manager: `config(mode="eager")`."""
 
     __slots__ = (*SETTINGS, "limit", "_watchers")
+    mode: str
+    small: int
+    compile: bool
+    compile_after: float
+    cache_dir: str
+    cache_bytes: int
+    threads: int
+    pending_nodes: int
+    pending_bytes: int
+    deterministic: bool
+    strict: bool
+    device: str
+    limit: int  # arrays of more elements go through the graph: what `mode` and `small` come to
+    _watchers: list[Callable[[str, Any], None]]
 
     def __init__(self) -> None:
         object.__setattr__(self, "_watchers", [])
@@ -63,7 +114,9 @@ class Config:
             raise ValueError(f"{name}={value!r}: {setting.doc}")
         object.__setattr__(self, name, value)
         if name in ("mode", "small", "compile", "deterministic"):
-            small = getattr(self, "small", 0) * (1 if getattr(self, "compile", True) and not getattr(self, "deterministic", False) else 4)
+            small = getattr(self, "small", 0) * (
+                1 if getattr(self, "compile", True) and not getattr(self, "deterministic", False) else 4
+            )
             limit = {"auto": small, "graph": -1, "eager": 1 << 62}[getattr(self, "mode", "auto")]
             object.__setattr__(self, "limit", limit)
         for watcher in self._watchers:

@@ -95,12 +95,26 @@ def key_of(spec: KernelSpec, geometry: Geometry) -> str:
     """The name of the entry: a digest of all that the shared object depends on. Microseconds, but for the first."""
     if geometry.symbolic:  # the example does not matter, only which sizes are 1 and the classes of the strides
         shape = tuple(1 if n == 1 else 2 for n in geometry.shape)
-        strides = tuple([tuple([0 if n == 1 else s if s in (0, 1) else 2 for n, s in zip(geometry.shape, operand)])
-                         for operand in geometry.strides])
+        strides = tuple(
+            [
+                tuple([0 if n == 1 else s if s in (0, 1) else 2 for n, s in zip(geometry.shape, operand)])
+                for operand in geometry.strides
+            ]
+        )
         geometry = Geometry(shape, strides, True)
     compiler = _compiler_identity(compiler_path_cached())
-    text = repr((tuple(spec), tuple(geometry), CODEGEN, _torch_version(), _cpu(), compiler, platform.machine(),
-                 platform.libc_ver()))
+    text = repr(
+        (
+            tuple(spec),
+            tuple(geometry),
+            CODEGEN,
+            _torch_version(),
+            _cpu(),
+            compiler,
+            platform.machine(),
+            platform.libc_ver(),
+        )
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -139,15 +153,19 @@ class Artifacts:
 
     def _refuse(self, reason: str) -> bool:
         self._warned = True
-        warnings.warn(f"the folder of compiled kernels {self.folder} {reason}: going on without it", RuntimeWarning,
-                      stacklevel=4)
+        warnings.warn(
+            f"the folder of compiled kernels {self.folder} {reason}: going on without it", RuntimeWarning, stacklevel=4
+        )
         return False
 
     def _failed(self, error: OSError) -> None:
         if not self._warned:
             self._warned = True
-            warnings.warn(f"cannot keep compiled kernels in {self.folder} ({error.strerror}): going on without",
-                          RuntimeWarning, stacklevel=3)
+            warnings.warn(
+                f"cannot keep compiled kernels in {self.folder} ({error.strerror}): going on without",
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     def _path(self, key: str, ending: str) -> str:
         return os.path.join(self.folder, key + ending)

@@ -39,12 +39,26 @@ from lazynp.graph.kernel import Geometry, KernelSpec
 
 RESTARTS = 3  # times that a compiler process that died is replaced
 ATTEMPTS = 2  # times that a kernel is sent, where the process dies of it
-SLOT = {"bool": "?15x", "int8": "b15x", "int16": "h14x", "int32": "i12x", "int64": "q8x",
-        "uint8": "B15x", "uint16": "H14x", "uint32": "I12x", "uint64": "Q8x",
-        "float32": "f12x", "float64": "d8x", "complex64": "ff8x", "complex128": "dd"}
+SLOT = {
+    "bool": "?15x",
+    "int8": "b15x",
+    "int16": "h14x",
+    "int32": "i12x",
+    "int64": "q8x",
+    "uint8": "B15x",
+    "uint16": "H14x",
+    "uint32": "I12x",
+    "uint64": "Q8x",
+    "float32": "f12x",
+    "float64": "d8x",
+    "complex64": "ff8x",
+    "complex128": "dd",
+}
 # Run by the compiler process. The package's own __init__ is not: it has nothing to offer there, and costs time.
-BOOT = ("import sys, types; p = types.ModuleType('lazynp'); p.__path__ = [sys.argv[1]]; sys.modules['lazynp'] = p; "
-        "from lazynp.backends.torch.worker import main; main(*sys.argv[2:])")
+BOOT = (
+    "import sys, types; p = types.ModuleType('lazynp'); p.__path__ = [sys.argv[1]]; sys.modules['lazynp'] = p; "
+    "from lazynp.backends.torch.worker import main; main(*sys.argv[2:])"
+)
 
 Done = Callable[["Compiled | None"], None]
 
@@ -110,8 +124,9 @@ class Compiled:
         self._arrays.argtypes = (*[ctypes.py_object] * count, ctypes.c_char_p, ctypes.c_int64)
         self.pack = packer(spec.scalars)
 
-    def __call__(self, in_arrays: Sequence[np.ndarray], scalars: Sequence[Any] | bytes,
-                 out_arrays: Sequence[np.ndarray]) -> bool:
+    def __call__(
+        self, in_arrays: Sequence[np.ndarray], scalars: Sequence[Any] | bytes, out_arrays: Sequence[np.ndarray]
+    ) -> bool:
         packed = scalars if type(scalars) is bytes else self.pack(scalars)
         return self._arrays(*in_arrays, *out_arrays, packed, threads()) == 0
 
@@ -130,6 +145,7 @@ def packer(dtypes: Sequence[str]) -> Callable[[Sequence[Any]], bytes]:
         for value, pair in zip(values, is_complex, strict=True):
             flat.extend((value.real, value.imag) if pair else (value,))
         return pack(*flat)
+
     return packed
 
 
@@ -243,8 +259,13 @@ class CompilerClient:
 
     def _can_compile(self) -> bool:
         if not self._broken:
-            missing = ("no C++ compiler was found (g++; $CXX names another)" if artifacts.compiler_path() is None
-                       else "torch is not installed" if not _has_torch() else None)
+            missing = (
+                "no C++ compiler was found (g++; $CXX names another)"
+                if artifacts.compiler_path() is None
+                else "torch is not installed"
+                if not _has_torch()
+                else None
+            )
             if missing is not None:
                 self._give_up(missing)
         return not self._broken
@@ -276,12 +297,21 @@ class CompilerClient:
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         folder = cache.folder if cache.usable else artifacts.NOWHERE
         command = [sys.executable, "-P", "-c", BOOT, package, folder, str(cache.limit)]
-        environment = os.environ | {"TORCHINDUCTOR_COMPILE_THREADS": "1", "OMP_NUM_THREADS": "1",
-                                    "CUDA_VISIBLE_DEVICES": ""}
+        environment = os.environ | {
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",
+            "OMP_NUM_THREADS": "1",
+            "CUDA_VISIBLE_DEVICES": "",
+        }
         log = os.environ.get("LAZYNP_COMPILER_LOG")
         with open(log or os.devnull, "ab") as errors:
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-                                       start_new_session=True, env=environment)
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+                env=environment,
+            )
         outbox: queue.SimpleQueue = queue.SimpleQueue()
         self._process, self._outbox = process, outbox
         threading.Thread(target=_write, args=(process, outbox), daemon=True).start()

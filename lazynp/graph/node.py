@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 CONCRETE, KEPT, ABSTRACT = 0, 1, 2
 BORROWED = -2  # the index of a leaf whose buffer is not the segment's to overwrite
-SCALAR_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
+SCALAR_DTYPES = {
+    bool: np.dtype(bool),
+    int: np.dtype(np.int64),
+    float: np.dtype(np.float64),
+    complex: np.dtype(np.complex128),
+}
 
 
 _numbers: dict[Any, int] = {}
@@ -21,9 +26,8 @@ _numbers: dict[Any, int] = {}
 
 def numbers(*what: Any) -> tuple[int, int]:
     """Numbers for an abstract value, and for its rank and dtype."""
-    shape, dtype, weak = what if len(what) == 3 else (what, None, False)
-    return (_numbers.setdefault(what, len(_numbers)),
-            _numbers.setdefault((len(shape), dtype), len(_numbers)))
+    shape, dtype, _ = what if len(what) == 3 else (what, None, False)
+    return (_numbers.setdefault(what, len(_numbers)), _numbers.setdefault((len(shape), dtype), len(_numbers)))
 
 
 SCALAR_NUMBERS = {kind: numbers((), kind, True) for kind in SCALAR_DTYPES}
@@ -40,7 +44,8 @@ class Node:
         number: the same number for what an abstract rule cannot tell apart; sort: the same for equal rank and dtype.
         buffer: the value, opaque to all but backends; None while it is pending.
         value: for a scalar constant, the Python or NumPy scalar.
-        trace: CONCRETE; KEPT (depends on a leaf under differentiation: the inputs stay); ABSTRACT (no value can be had).
+        trace: CONCRETE; KEPT (depends on a leaf under differentiation: the inputs stay); ABSTRACT (no value can
+            be had).
         index: place in the recorder's stream; -1 for what was not recorded.
         signature: hash of what the node is and how far back its inputs are, by the recorder.
         holder: weak reference to the storage that the value was made for, by the runtime.
@@ -48,11 +53,40 @@ class Node:
         site: (file, line) that recorded it, for ops whose values can make them fail.
     """
 
-    __slots__ = ("op", "inputs", "static", "moving", "shape", "dtype", "weak", "number", "sort", "outs", "buffer", "value", "trace", "index",
-                 "signature", "holder", "error", "site", "__weakref__")
+    __slots__ = (
+        "op",
+        "inputs",
+        "static",
+        "moving",
+        "shape",
+        "dtype",
+        "weak",
+        "number",
+        "sort",
+        "outs",
+        "buffer",
+        "value",
+        "trace",
+        "index",
+        "signature",
+        "holder",
+        "error",
+        "site",
+        "__weakref__",
+    )
 
-    def __init__(self, op: Op | None, inputs: tuple[Node, ...], static: tuple[Any, ...], moving: tuple[Any, ...],
-                 shape: tuple[int, ...], dtype: Any, weak: bool, number: int = -1, sort: int = -1) -> None:
+    def __init__(
+        self,
+        op: Op | None,
+        inputs: tuple[Node, ...],
+        static: tuple[Any, ...],
+        moving: tuple[Any, ...],
+        shape: tuple[int, ...],
+        dtype: Any,
+        weak: bool,
+        number: int = -1,
+        sort: int = -1,
+    ) -> None:
         self.op, self.inputs, self.static, self.moving = op, inputs, static, moving
         self.shape, self.dtype, self.weak = shape, dtype, weak
         self.number, self.sort = (number, sort) if number >= 0 else numbers(shape, dtype, weak)

@@ -33,19 +33,48 @@ class Op:
         lower: `(xp, *arrays, **params) -> array`, against a small array namespace: NumPy, torch eager, FX tracing.
         partials: one rule per input, `(g, out, *inputs, **params) -> tangent`: the derivative along that input, linear
             in g. None where the derivative is zero.
-        jvp: `(tangents, out, *inputs, **params) -> tangent`, where partials do not say it. A tangent may be None (zero).
-        transpose: `(ct, *inputs, **params) -> tuple of cotangents`; linear inputs are given as Avals, the others as nodes,
-            and get None.
+        jvp: `(tangents, out, *inputs, **params) -> tangent`, where partials do not say it. A tangent may be None
+            (zero).
+        transpose: `(ct, *inputs, **params) -> tuple of cotangents`; linear inputs are given as Avals, the others as
+            nodes, and get None.
         batch: `(inputs, axes, **params) -> (out, axis)`: `axes[i]` is the mapped axis of input i, or None.
         n_out: number of results; `pick` nodes select one.
         raises: whether values can make it fail (a singular matrix).
     """
 
-    __slots__ = ("name", "kind", "static", "moving", "abstract", "lower", "partials", "jvp", "transpose", "batch", "n_out", "raises", "doc")
+    __slots__ = (
+        "name",
+        "kind",
+        "static",
+        "moving",
+        "abstract",
+        "lower",
+        "partials",
+        "jvp",
+        "transpose",
+        "batch",
+        "n_out",
+        "raises",
+        "doc",
+    )
 
-    def __init__(self, name: str, kind: str, abstract: Rule, lower: Rule, *, static: Sequence[str] = (), moving: Sequence[str] = (),
-                 partials: Sequence[Rule | None] | None = None, jvp: Rule | None = None, transpose: Rule | None = None,
-                 batch: Rule | None = None, n_out: int = 1, raises: bool = False, doc: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        abstract: Rule,
+        lower: Rule,
+        *,
+        static: Sequence[str] = (),
+        moving: Sequence[str] = (),
+        partials: Sequence[Rule | None] | None = None,
+        jvp: Rule | None = None,
+        transpose: Rule | None = None,
+        batch: Rule | None = None,
+        n_out: int = 1,
+        raises: bool = False,
+        doc: str = "",
+    ) -> None:
         if name in registry:
             raise ValueError(f"op {name!r} exists already")
         self.name, self.kind, self.abstract, self.lower = name, kind, abstract, lower
@@ -150,8 +179,17 @@ def pick_batch(inputs: Sequence[Node], axes: Sequence[int | None], *, i: int) ->
     return pick(inputs[0], i=i), axes[0]
 
 
-pick = Op("pick", LIBRARY, pick_abstract, lambda xp, x, *, i: x[i], static=("i",), jvp=pick_jvp, transpose=pick_transpose,
-          batch=pick_batch, doc="One of several results.")
+pick = Op(
+    "pick",
+    LIBRARY,
+    pick_abstract,
+    lambda xp, x, *, i: x[i],
+    static=("i",),
+    jvp=pick_jvp,
+    transpose=pick_transpose,
+    batch=pick_batch,
+    doc="One of several results.",
+)
 
 
 def results(node: Node) -> tuple[Node, ...]:

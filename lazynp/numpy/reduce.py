@@ -110,7 +110,9 @@ def turned(name: str, x: ndarray, axes: tuple[int, ...], keepdims: bool, dtype: 
     """A reduction of an array whose axes are not in C's order in memory: the result keeps their order."""
     inverse = tuple(sorted(range(x.ndim), key=order.__getitem__))
     there = tuple([j for j, a in enumerate(inverse) if a in axes])
-    node = reductions.reductions[name](operators.straightened(x, inverse)._node(), axes=there, keepdims=keepdims, dtype=dtype)
+    node = reductions.reductions[name](
+        operators.straightened(x, inverse)._node(), axes=there, keepdims=keepdims, dtype=dtype
+    )
     left = [a for a in inverse if keepdims or a not in axes]
     return of_node(node)._derived(TRANSPOSE, tuple([left.index(a) for a in sorted(left)]))
 

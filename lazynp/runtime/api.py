@@ -8,7 +8,8 @@ from typing import Any, TextIO
 
 from ..graph.show import show
 from .kernels import compile_wait
-from .profile import difference, profile as counters
+from .profile import difference
+from .profile import profile as counters
 from .recorder import recorder
 
 __all__ = ["compile_wait", "explain", "profile", "report", "summary"]
@@ -67,15 +68,19 @@ class profile:
 def describe(f: dict[str, Any]) -> str:
     """Figures as text."""
     lines = [
-        f"{f['operations']:>10,} operations in {f['segments']:,} segments ({f['plans']:,} plans, {f['kernels']:,} kernels made)",
+        f"{f['operations']:>10,} operations in {f['segments']:,} segments"
+        f" ({f['plans']:,} plans, {f['kernels']:,} kernels made)",
         f"{f['compiled']:>10,} kernel calls compiled, {f['compiled_seconds']:.3f} s",
         f"{f['interpreted']:>10,} kernel calls interpreted, {f['interpreted_seconds']:.3f} s",
         f"{f['library']:>10,} library calls, {f['library_seconds']:.3f} s",
         f"{f['bytes'] / 1e6:>10,.0f} MB moved by kernels over {f['elements']:,} elements",
         f"{f['cache_hits']:>10,} kernels loaded from the artifact cache, {len(f['compiles']):,} compile events",
     ]
-    lines += [f"           compile {c.get('kernel', '?')[:12]}: {c.get('outcome')} in {c.get('seconds', 0):.2f} s"
-              f"{', ' + c['reason'] if c.get('reason') else ''}" for c in f["compiles"][:20]]
+    lines += [
+        f"           compile {c.get('kernel', '?')[:12]}: {c.get('outcome')} in {c.get('seconds', 0):.2f} s"
+        f"{', ' + c['reason'] if c.get('reason') else ''}"
+        for c in f["compiles"][:20]
+    ]
     calls = sorted(f["host_calls"].items(), key=lambda t: -t[1])
     lines.append(f"{sum(f['host_calls'].values()):>10,} host calls{':' if calls else ''}")
     lines += [f"{n:>14,}  {where[0]} at {where[1]}" for where, n in calls[:20]]
@@ -86,10 +91,12 @@ def summary() -> dict[str, Any]:
     """All counters of the process as data that JSON can hold."""
     f = counters.snapshot()
     calls = sorted(f.pop("host_calls").items(), key=lambda t: -t[1])
-    return {**{k: v for k, v in f.items() if k not in ("interpreted", "compiled", "kernels")},
-            "kernels": {"made": f["kernels"], "interpreted": f["interpreted"], "compiled": f["compiled"]},
-            "host_calls": sum(n for _, n in calls),
-            "host_call_sites": [{"function": k[0], "site": k[1], "calls": n} for k, n in calls]}
+    return {
+        **{k: v for k, v in f.items() if k not in ("interpreted", "compiled", "kernels")},
+        "kernels": {"made": f["kernels"], "interpreted": f["interpreted"], "compiled": f["compiled"]},
+        "host_calls": sum(n for _, n in calls),
+        "host_call_sites": [{"function": k[0], "site": k[1], "calls": n} for k, n in calls],
+    }
 
 
 def report(file: TextIO | None = None, json_path: str | None = None) -> None:

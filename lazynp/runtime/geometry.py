@@ -9,8 +9,8 @@ from ..graph.kernel import Geometry, KernelSpec
 
 
 class Collapsed(NamedTuple):
-    """A kernel over fewer axes: the spec, its geometry, and for each operand the index that takes one of what is repeated (None:
-    nothing is), and the shape to view it in."""
+    """A kernel over fewer axes: the spec, its geometry, and for each operand the index that takes one of what is repeated
+    (None: nothing is), and the shape to view it in."""
 
     spec: KernelSpec
     geometry: Geometry
@@ -31,12 +31,20 @@ def operand_strides(x: Any, shape: tuple[int, ...], reduced: tuple[int, ...]) ->
 def collapse(spec: KernelSpec, ins: Sequence[Any], outs: Sequence[Any], shape: tuple[int, ...]) -> Collapsed:
     """Join neighbouring axes that every operand walks alike, and drop those of length 1."""
     first = len(spec.inputs) + len(spec.scalars)
-    out_reduced = [spec.body[v - first].params[1] if v >= first and spec.body[v - first].op == "reduce" else () for v in spec.outputs]
+    out_reduced = [
+        spec.body[v - first].params[1] if v >= first and spec.body[v - first].op == "reduce" else ()
+        for v in spec.outputs
+    ]
     reduced = {a for instr in spec.body if instr.op == "reduce" for a in instr.params[1]}
-    operands = [*[operand_strides(x, shape, ()) for x in ins], *[operand_strides(x, shape, r) for x, r in zip(outs, out_reduced)]]
+    operands = [
+        *[operand_strides(x, shape, ()) for x in ins],
+        *[operand_strides(x, shape, r) for x, r in zip(outs, out_reduced)],
+    ]
     groups: list[list[int]] = []
-    per_axis = {a: frozenset(i for i, instr in enumerate(spec.body) if instr.op == "reduce" and a in instr.params[1])
-                for a in range(len(shape))}
+    per_axis = {
+        a: frozenset(i for i, instr in enumerate(spec.body) if instr.op == "reduce" and a in instr.params[1])
+        for a in range(len(shape))
+    }
     for axis, n in enumerate(shape):
         if n == 1 and (axis not in reduced or len(shape) > 1):
             continue
@@ -53,13 +61,25 @@ def collapse(spec: KernelSpec, ins: Sequence[Any], outs: Sequence[Any], shape: t
         for a in axes:
             n *= shape[a]
         sizes.append(n)
-    body = tuple([i._replace(params=(i.params[0], tuple(sorted({new_axis[a] for a in i.params[1] if a in new_axis}))))
-                  if i.op == "reduce" else i for i in spec.body])
+    body = tuple(
+        [
+            i._replace(params=(i.params[0], tuple(sorted({new_axis[a] for a in i.params[1] if a in new_axis}))))
+            if i.op == "reduce"
+            else i
+            for i in spec.body
+        ]
+    )
     strides = tuple([tuple([s[axes[-1]] for axes in groups]) for s in operands])
     shapes = tuple([view_shape(s, sizes) for s in strides])
     geometry = Geometry(tuple(sizes), strides)
-    classes = (len(sizes), tuple([n == 1 for n in sizes]), tuple([tuple([k if k in (0, 1) else 2 for k in s]) for s in strides]))
-    return Collapsed(spec._replace(ndim=len(sizes), body=body), geometry, tuple([trim(x) for x in (*ins, *outs)]), shapes, classes)
+    classes = (
+        len(sizes),
+        tuple([n == 1 for n in sizes]),
+        tuple([tuple([k if k in (0, 1) else 2 for k in s]) for s in strides]),
+    )
+    return Collapsed(
+        spec._replace(ndim=len(sizes), body=body), geometry, tuple([trim(x) for x in (*ins, *outs)]), shapes, classes
+    )
 
 
 def trim(x: Any) -> Any:

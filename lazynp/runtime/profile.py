@@ -1,4 +1,5 @@
-"""What was done: operations, segments, the tier of each kernel call, compile events and why, host calls with their call sites."""
+"""What was done: operations, segments, the tier of each kernel call, compile events and why, host calls with their call
+sites."""
 
 from __future__ import annotations
 
@@ -6,7 +7,18 @@ import collections
 import time
 from typing import Any
 
-COUNTERS = ("operations", "segments", "plans", "kernels", "interpreted", "compiled", "library", "elements", "bytes", "cache_hits")
+COUNTERS = (
+    "operations",
+    "segments",
+    "plans",
+    "kernels",
+    "interpreted",
+    "compiled",
+    "library",
+    "elements",
+    "bytes",
+    "cache_hits",
+)
 SECONDS = ("interpreted_seconds", "compiled_seconds", "library_seconds")
 
 
@@ -24,6 +36,19 @@ class Profile:
     """
 
     __slots__ = (*COUNTERS, *SECONDS, "compiles", "host_calls", "started")
+    operations: int
+    segments: int
+    plans: int
+    kernels: int
+    interpreted: int
+    compiled: int
+    library: int
+    elements: int
+    bytes: int
+    cache_hits: int
+    interpreted_seconds: float
+    compiled_seconds: float
+    library_seconds: float
 
     def __init__(self) -> None:
         for name in (*COUNTERS, *SECONDS):
@@ -43,7 +68,7 @@ class Profile:
 def difference(after: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """What happened between two snapshots."""
     out: dict[str, Any] = {name: after[name] - before[name] for name in (*COUNTERS, *SECONDS)}
-    out["compiles"] = after["compiles"][len(before["compiles"]):]
+    out["compiles"] = after["compiles"][len(before["compiles"]) :]
     calls = {k: n - before["host_calls"].get(k, 0) for k, n in after["host_calls"].items()}
     out["host_calls"] = {k: n for k, n in calls.items() if n}
     return out

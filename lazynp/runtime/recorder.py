@@ -14,7 +14,7 @@ from typing import Any
 
 from ..config import config
 from ..graph.node import Node
-from ..graph.op import MAP, VIEW, current
+from ..graph.op import MAP, SET, VIEW, current
 from .profile import profile
 from .segment import Segment, run_segment
 from .storage import Storage, held
@@ -103,8 +103,28 @@ class Recorder:
         furthest = max([node.index - a.index for node in nodes for a in node.inputs if a.index >= self.first], default=0)
         period = candidate * max(1, -(-furthest // candidate))
         if self.matched >= period:
-            self.period, self.phase, self.ran = tuple(self.signatures[i + 1 - period:]), 0, False
+            last = i - self.boundary(self.nodes[i + 1 - period:])
+            first = last + 1 - period
+            if first < 0:
+                return
+            self.period, self.phase, self.ran = tuple(self.signatures[first: last + 1]), i - last, False
             self.times = self.unrolled(nodes)
+
+    @staticmethod
+    def boundary(nodes: list[Node]) -> int:
+        """How many operations ago the period that just closed is best cut: after its last write, or else after the value that is read
+        furthest on. In the middle of an expression its temporaries would have to be stored."""
+        for back, node in enumerate(reversed(nodes)):
+            if node.op.kind == SET:  # type: ignore[union-attr]
+                return back
+        spans: dict[int, int] = {}
+        for node in nodes:
+            for a in node.inputs:
+                if a.op is not None:
+                    spans[a.index] = max(spans.get(a.index, 0), node.index - a.index)
+        end, size = nodes[-1].index, len(nodes)
+        carried = max(spans, key=spans.__getitem__, default=end)
+        return (end - carried) % size if spans else 0
 
     @staticmethod
     def unrolled(nodes: list[Node]) -> int:

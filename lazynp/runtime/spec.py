@@ -12,12 +12,20 @@ from ..ops.elementwise import CLIP
 from ..ops.promotion import loop_dtypes, resolution_key
 from .steps import SCALARS
 
-KERNEL_REDUCTIONS = frozenset({"add.reduce", "multiply.reduce", "minimum.reduce", "maximum.reduce", "logical_and.reduce", "logical_or.reduce"})
-SCALAR_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
+KERNEL_REDUCTIONS = frozenset(
+    {"add.reduce", "multiply.reduce", "minimum.reduce", "maximum.reduce", "logical_and.reduce", "logical_or.reduce"}
+)
+SCALAR_DTYPES = {
+    bool: np.dtype(bool),
+    int: np.dtype(np.int64),
+    float: np.dtype(np.float64),
+    complex: np.dtype(np.complex128),
+}
 
 
 def spec_of(planner: Any, members: list[int], outs: list[int]) -> tuple[KernelSpec, list[int], list[int]]:
-    """The spec of a kernel of these nodes with these results; the slots of its inputs and the numbers of its scalars."""
+    """The spec of a kernel of these nodes with these results; the slots of its inputs and the numbers of its
+    scalars."""
     seg = planner.seg
     inside = set(members)
     ins: list[int] = []
@@ -51,7 +59,11 @@ def spec_of(planner: Any, members: list[int], outs: list[int]) -> tuple[KernelSp
                 scalar_dtypes[scalars.index(r - SCALARS)] = dtype
     in_dtypes = [(seg.buffers[s].dtype if s < planner.n_leaves else seg.dtypes[s - planner.n_leaves]).name for s in ins]
     ndim = len(seg.shapes[members[0]])
-    return KernelSpec(tuple(in_dtypes), tuple(scalar_dtypes), tuple(body), tuple([number[i] for i in outs]), ndim), ins, scalars
+    return (
+        KernelSpec(tuple(in_dtypes), tuple(scalar_dtypes), tuple(body), tuple([number[i] for i in outs]), ndim),
+        ins,
+        scalars,
+    )
 
 
 def instruction(seg: Any, i: int, avals: list[Aval], args: list[int], members: list[int]) -> Instr:

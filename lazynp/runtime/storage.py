@@ -1,7 +1,7 @@
 """What all arrays that share memory share: one value, known or pending, and who may write to it.
 
-A handle caches a NumPy view of the buffer, and takes it as current while its `_b` is the storage's `buf`. So a pending write
-invalidates every handle by setting one slot.
+A handle caches a NumPy view of the buffer, and takes it as current while its `_b` is the storage's `buf`. So a pending
+write invalidates every handle by setting one slot.
 """
 
 from __future__ import annotations

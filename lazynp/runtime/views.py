@@ -103,7 +103,9 @@ def derive(view: View | None, base: tuple[int, ...], kind: str, param: Any) -> V
 
 def normal(base: tuple[int, ...], steps: tuple[Step, ...], shape: tuple[int, ...]) -> View | None:
     kind, param = steps[-1]
-    if (kind == TRANSPOSE and param == tuple(range(len(param)))) or (kind == INDEX and is_whole(param, len(steps) == 1 and base)):
+    if (kind == TRANSPOSE and param == tuple(range(len(param)))) or (
+        kind == INDEX and is_whole(param, len(steps) == 1 and base)
+    ):
         steps = steps[:-1]
     elif kind == RESHAPE and len(steps) == 1 and param == base:
         steps = ()

@@ -20,9 +20,23 @@ from torch._inductor import cpu_vec_isa
 from lazynp.backends.artifacts import Artifacts, compiler_path
 from lazynp.backends.torch.shims import prelude
 
-FLAGS = ("-O3", "-march=native", "-std=c++20", "-fopenmp", "-fPIC", "-shared", "-DNDEBUG", "-ffp-contract=off",
-         "-fwrapv",
-         "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden", "-fno-plt", "-w", "-pipe")
+FLAGS = (
+    "-O3",
+    "-march=native",
+    "-std=c++20",
+    "-fopenmp",
+    "-fPIC",
+    "-shared",
+    "-DNDEBUG",
+    "-ffp-contract=off",
+    "-fwrapv",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fvisibility=hidden",
+    "-fno-plt",
+    "-w",
+    "-pipe",
+)
 LIBRARIES = ("-Wl,--as-needed", "-Wl,-z,defs", "-lmvec", "-lm", "-lgomp")
 SHARED_FROM = 600 << 20  # bytes that the cache must be allowed to hold for the precompiled header to lie in it
 WAIT_FOR_HEADER = 60.0  # seconds to wait for another process to compile it
@@ -83,8 +97,12 @@ def _precompile(tools: Toolchain, text: str, header: str) -> None:
             file.write(text)
         os.replace(partial, header)
         flags = [f for f in tools.flags if f != "-shared"]
-        done = subprocess.run([tools.compiler, *flags, "-x", "c++-header", header, "-o", partial], capture_output=True,
-                              timeout=TIMEOUT, check=False)
+        done = subprocess.run(
+            [tools.compiler, *flags, "-x", "c++-header", header, "-o", partial],
+            capture_output=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
         if done.returncode == 0:
             os.replace(partial, header + ".gch")
     except (OSError, subprocess.TimeoutExpired):

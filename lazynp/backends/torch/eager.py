@@ -40,8 +40,12 @@ def uncarry(x: Value, dtype: str) -> Tensor:
     return x
 
 
-def evaluate(spec: KernelSpec, inputs: Sequence[Tensor], scalars: Sequence[Tensor | complex | float | int | bool],
-             device: torch.device | str) -> list[Tensor]:
+def evaluate(
+    spec: KernelSpec,
+    inputs: Sequence[Tensor],
+    scalars: Sequence[Tensor | complex | float | int | bool],
+    device: torch.device | str,
+) -> list[Tensor]:
     """The outputs, each of the iteration space's shape (size 1 on reduced axes)."""
     operands = [carry(x, dtype) for x, dtype in zip(inputs, spec.inputs, strict=True)]
     for value, dtype in zip(scalars, spec.scalars, strict=True):

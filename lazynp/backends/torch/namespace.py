@@ -36,13 +36,27 @@ Value: TypeAlias = "Tensor | Pair"
 Function = Callable[..., Value]
 
 CARRIER = {
-    "bool": torch.bool, "int8": torch.int8, "int16": torch.int16, "int32": torch.int32, "int64": torch.int64,
-    "uint8": torch.uint8, "uint16": torch.int32, "uint32": torch.int64, "uint64": torch.int64,
-    "float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64,
+    "bool": torch.bool,
+    "int8": torch.int8,
+    "int16": torch.int16,
+    "int32": torch.int32,
+    "int64": torch.int64,
+    "uint8": torch.uint8,
+    "uint16": torch.int32,
+    "uint32": torch.int64,
+    "uint64": torch.int64,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float32": torch.float32,
+    "float64": torch.float64,
 }
 # What an operand in memory is read as: torch has no arithmetic on wide unsigned types.
-STORAGE = CARRIER | {"uint16": torch.int16, "uint32": torch.int32,
-                     "complex64": torch.float32, "complex128": torch.float64}
+STORAGE = CARRIER | {
+    "uint16": torch.int16,
+    "uint32": torch.int32,
+    "complex64": torch.float32,
+    "complex128": torch.float64,
+}
 TOP = -(1 << 63)  # flips the order of int64 into that of uint64
 
 TABLE: dict[str, Function] = {}
@@ -54,6 +68,7 @@ def ufunc(*names: str, table: dict[str, Function] = TABLE) -> Callable[[Function
         for name in names:
             table[name] = function
         return function
+
     return register
 
 
@@ -114,6 +129,7 @@ def narrow(x: Tensor, target: str) -> Tensor:
 
 # Arithmetic --------------------------------------------------------------------------------------------------------
 
+
 @ufunc("add")
 def add(d: str, a: Tensor, b: Tensor) -> Tensor:
     return a | b if d == "bool" else a + b
@@ -172,8 +188,11 @@ def remainder(d: str, a: Tensor, b: Tensor) -> Tensor:
     if KIND[d] == "f":
         return _float_divmod(a, b)[1]
     quotient, safe = _quotient(d, a, b, "floor")
-    return torch.where((b == 0) | (b == -1), 0, a - quotient * safe) if KIND[d] == "i" else torch.where(
-        b == 0, 0, a - quotient * safe)
+    return (
+        torch.where((b == 0) | (b == -1), 0, a - quotient * safe)
+        if KIND[d] == "i"
+        else torch.where(b == 0, 0, a - quotient * safe)
+    )
 
 
 @ufunc("fmod")
@@ -181,8 +200,11 @@ def fmod(d: str, a: Tensor, b: Tensor) -> Tensor:
     if KIND[d] == "f":
         return torch.fmod(a, b)
     quotient, safe = _quotient(d, a, b, "trunc")
-    return torch.where((b == 0) | (b == -1), 0, a - quotient * safe) if KIND[d] == "i" else torch.where(
-        b == 0, 0, a - quotient * safe)
+    return (
+        torch.where((b == 0) | (b == -1), 0, a - quotient * safe)
+        if KIND[d] == "i"
+        else torch.where(b == 0, 0, a - quotient * safe)
+    )
 
 
 @ufunc("negative")
@@ -249,6 +271,7 @@ def power(d: str, a: Tensor, b: Tensor) -> Tensor:
 
 # Order -------------------------------------------------------------------------------------------------------------
 
+
 def _ordered(d: str, a: Tensor) -> Tensor:
     return a ^ TOP if d == "uint64" else a
 
@@ -257,8 +280,14 @@ def _comparison(function: Function) -> Function:
     return lambda d, a, b: function(_ordered(d, a), _ordered(d, b))
 
 
-for _name, _function in (("less", torch.lt), ("less_equal", torch.le), ("greater", torch.gt),
-                         ("greater_equal", torch.ge), ("equal", torch.eq), ("not_equal", torch.ne)):
+for _name, _function in (
+    ("less", torch.lt),
+    ("less_equal", torch.le),
+    ("greater", torch.gt),
+    ("greater_equal", torch.ge),
+    ("equal", torch.eq),
+    ("not_equal", torch.ne),
+):
     TABLE[_name] = _comparison(_function)
 
 
@@ -302,6 +331,7 @@ def where(condition: Tensor, a: Value, b: Value) -> Value:
 
 
 # Bits and logic ----------------------------------------------------------------------------------------------------
+
 
 @ufunc("bitwise_and")
 def bitwise_and(d: str, a: Tensor, b: Tensor) -> Tensor:
@@ -382,6 +412,7 @@ def logical_not(d: str, a: Value) -> Tensor:
 
 # Floats ------------------------------------------------------------------------------------------------------------
 
+
 def _false(a: Tensor) -> Tensor:
     return torch.zeros_like(a, dtype=torch.bool)
 
@@ -423,8 +454,24 @@ def _plain(function: Function) -> Function:
     return lambda d, *a: function(*a)
 
 
-for _name in ("sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh",
-              "tanh", "hypot", "nextafter"):
+for _name in (
+    "sqrt",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "hypot",
+    "nextafter",
+):
     TABLE[_name] = _plain(getattr(torch, _name))
 for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
     TABLE["arc" + _name] = _plain(getattr(torch, "a" + _name))
@@ -485,6 +532,7 @@ def heaviside(d: str, a: Tensor, b: Tensor) -> Tensor:
 
 # Several results: params = (which,) ----------------------------------------------------------------------------------
 
+
 def divmod_(d: str, which: int, a: Tensor, b: Tensor) -> Tensor:
     return TABLE["remainder" if which else "floor_divide"](d, a, b)
 
@@ -499,6 +547,7 @@ def modf(d: str, which: int, a: Tensor) -> Tensor:
 
 
 # Reductions: axes are kept with length 1 -----------------------------------------------------------------------------
+
 
 def reduce(name: str, d: str, a: Value, axes: Sequence[int]) -> Value:
     dims = list(axes)

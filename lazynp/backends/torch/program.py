@@ -12,8 +12,24 @@ from lazynp.backends.torch import namespace as xp
 from lazynp.backends.torch.namespace import Value
 from lazynp.graph.kernel import Instr, KernelSpec
 
-NATURAL_BOOL = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and",
-                          "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "signbit"))
+NATURAL_BOOL = frozenset(
+    (
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "equal",
+        "not_equal",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "logical_not",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "signbit",
+    )
+)
 
 
 def run(spec: KernelSpec, operands: Sequence[Value]) -> list[Value]:

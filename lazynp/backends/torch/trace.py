@@ -120,7 +120,7 @@ class _Dims:
         if self.geometry.symbolic and stride != 1 or stride < 0:
             self.count += 1  # the order is the example's, for the sake of the order of loops
             rank = sum(abs(s) < abs(stride) for s in self.geometry.strides[operand])
-            return self._symbol(FIRST_STRIDE ** rank + 2002 * self.count, slot, factor)
+            return self._symbol(FIRST_STRIDE**rank + 2002 * self.count, slot, factor)
         return stride * factor
 
     def operand(self, index: int, factor: int, output: bool) -> tuple[list[Dim], list[Dim]]:
@@ -132,8 +132,8 @@ class _Dims:
 
 
 def trace(spec: KernelSpec, geometry: Geometry, planar: int = 0) -> Traced:
-    """Raises whatever torch raises: the caller turns that into "not compilable". `planar`: the length of blocks in which the
-    parts of complex operands come one after the other, not interleaved; 0: they are interleaved."""
+    """Raises whatever torch raises: the caller turns that into "not compilable". `planar`: the length of blocks in which
+    the parts of complex operands come one after the other, not interleaved; 0: they are interleaved."""
     if planar:
         geometry = Geometry((planar,), geometry.strides)
     dims = _Dims(geometry)
@@ -156,11 +156,13 @@ def trace(spec: KernelSpec, geometry: Geometry, planar: int = 0) -> Traced:
             place(dtype, i, scalar=True)
         for i, value in enumerate(spec.outputs):
             place(dtypes[value], len(spec.inputs) + i, output=True)
-        graph = make_fx(_writing(spec, operands), decomposition_table=select_decomp_table(),
-                        tracing_mode="symbolic")(*tensors)
+        graph = make_fx(_writing(spec, operands), decomposition_table=select_decomp_table(), tracing_mode="symbolic")(
+            *tensors
+        )
     code = _lower(graph, tensors, dims.env, mode)
-    return Traced(code, operands, dims.symbols,
-                  [g.expr for g in dims.env.guards if _matters(g.expr, dims.ndim, dims.symbols)])
+    return Traced(
+        code, operands, dims.symbols, [g.expr for g in dims.env.guards if _matters(g.expr, dims.ndim, dims.symbols)]
+    )
 
 
 def _matters(guard: sympy.Basic, ndim: int, symbols: dict[str, tuple[int, int]]) -> bool:
@@ -194,6 +196,7 @@ def _writing(spec: KernelSpec, operands: list[Operand]) -> Any:
         for operand, target, result in zip(operands[count:], tensors[count:], results, strict=True):
             target.copy_(xp.store(result, operand.dtype))
         return ()
+
     return function
 
 

@@ -77,8 +77,12 @@ class Worker:
             meta |= {"trace_seconds": traced - start, "build_seconds": time.perf_counter() - traced}
         except Exception as error:  # whatever Inductor does not like: the kernel stays interpreted
             if isinstance(error, (MemoryError, OSError)):
-                return {"outcome": "failed", "path": None, "meta": {"reason": _reason(error)},
-                        "seconds": time.perf_counter() - start}
+                return {
+                    "outcome": "failed",
+                    "path": None,
+                    "meta": {"reason": _reason(error)},
+                    "seconds": time.perf_counter() - start,
+                }
             meta = {"reason": _reason(error)}
             self.cache.put(job.key, None, meta)
             return {"outcome": "not compilable", "path": None, "meta": meta, "seconds": time.perf_counter() - start}

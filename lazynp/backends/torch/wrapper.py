@@ -39,8 +39,16 @@ class Program(NamedTuple):
 
 _IGNORED_CALLS = ("assert_size_stride", "assert_alignment")
 _OPERATORS: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
-DTYPES = {"float64": "double", "float32": "float", "bool": "bool", "int8": "int8_t", "int16": "int16_t",
-          "int32": "int32_t", "int64": "int64_t", "uint8": "uint8_t"}
+DTYPES = {
+    "float64": "double",
+    "float32": "float",
+    "bool": "bool",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int32_t",
+    "int64": "int64_t",
+    "uint8": "uint8_t",
+}
 
 
 def parse(code: str, symbols: frozenset[str]) -> Program:
