@@ -139,9 +139,8 @@ def numpy_name(f: Any) -> str:
 def takes_functions(t: type) -> bool:
     """Whether a type implements the protocol, and not just as our arrays or NumPy's do."""
     found = getattr(t, "__array_function__", None)
-    return (
-        found is not None and found is not ndarray.__array_function__ and found is not numpy.ndarray.__array_function__
-    )
+    ours = ndarray.__array_function__  # type: ignore[attr-defined]
+    return found is not None and found is not ours and found is not numpy.ndarray.__array_function__
 
 
 def array_function_dispatch(

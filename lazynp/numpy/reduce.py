@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy
 
+from ..config import config
 from ..graph.node import Node
 from ..ops import reductions, scans
 from ..ops.shape import reshape
 from ..runtime.views import TRANSPOSE
 from . import operators
 from .array import is_native, ndarray, of_node, wrap
-from .host import PLAIN, at_hand, home, like, note_large, to_host
+from .host import PLAIN, at_hand, fresh, home, like, note_large, to_host
 from .operators import assign
 from .record import cast_node
 
@@ -96,6 +97,13 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
         return NotImplemented
     if out is not None and (type(out) is tuple or type(out) is not ndarray):
         return NotImplemented
+    if config.limit >= 0 and x._b is x._s.buf and out is None:
+        size = x._h.size
+        for a in axes:
+            size //= max(x._h.shape[a], 1)
+        if size <= config.limit:  # what is at hand, made small
+            value = getattr(numpy, name).reduce(x._h, axis=axes, dtype=dtype, keepdims=bool(keepdims))
+            return fresh(value) if type(value) is numpy.ndarray else value
     order = operators.common_order((x,)) if x.ndim - len(axes) > 1 and out is None else None
     if order is not None:
         return turned(name, x, axes, bool(keepdims), dtype, order)

@@ -9,8 +9,8 @@ from ..graph.kernel import Geometry, KernelSpec
 
 
 class Collapsed(NamedTuple):
-    """A kernel over fewer axes: the spec, its geometry, and for each operand the index that takes one of what is repeated
-    (None: nothing is), and the shape to view it in."""
+    """A kernel over fewer axes: the spec, its geometry, and for each operand the index that takes one of what is
+    repeated (None: nothing is), and the shape to view it in."""
 
     spec: KernelSpec
     geometry: Geometry

@@ -25,6 +25,15 @@ MOST_INSTRUCTIONS, MOST_OPERANDS = 96, 20
 DIRECT_SHARE = 4  # a region of a quarter of its base or more is worth a spare buffer
 
 
+class Failures:
+    """Whether any value has failed in this process: nobody needs to look for one before."""
+
+    seen = False
+
+
+failures = Failures()
+
+
 class Plan:
     """Steps over an environment: the leaves' arrays, then one slot per node."""
 
@@ -49,6 +58,7 @@ class Plan:
             value = values[at]
             if type(value) is S.Failure:
                 node.error = value.error
+                failures.seen = True
             elif node.buffer is None:
                 node.buffer = value if type(value) is tuple or value.flags.c_contiguous else np.ascontiguousarray(value)
 
@@ -72,6 +82,7 @@ class Planner:
         self.members: dict[tuple[int, Any, int], list[int]] = {}
         self.operands: dict[tuple[int, Any, int], set[int]] = {}
         self.open_part: dict[tuple[int, Any], int] = {}
+        self.before: dict[Any, set[Any]] = {}  # kernel -> kernels of its level that read what it overwrites
         self.write: dict[int, tuple[str, int | None]] = {}  # set node -> (mode, value node that its kernel writes directly)
 
     def slots(self, i: int) -> list[int]:
@@ -134,6 +145,9 @@ class Planner:
             key = (level, shape, number + 1)
             self.open_part[level, shape] = number + 1
             outside = set(inputs)
+        earlier = {self.part[s - self.n_leaves] for s in inputs if self.kind(s) == MAP and self.part[s - self.n_leaves][:2] == key[:2]} - {key}
+        if earlier:
+            self.before.setdefault(key, set()).update(earlier)
         self.part[i] = key
         self.members.setdefault(key, []).append(i)
         self.operands.setdefault(key, set()).update(outside)
@@ -206,34 +220,48 @@ class Planner:
         return max(value_level, self.level[root]) + 1
 
     def reads_alike(self, i: int, root: int, readers: list[int]) -> bool:
-        """Whether of the old value the writing kernel reads just the elements that it overwrites, in step, all others having
-        read it before. The kernel must have no other result: nothing may be read after the write."""
-        part = self.part[self.seg.refs[i][1]]
-        if len(self.members[part]) > 1 and any(self.seg.ops[m].kind == REDUCE for m in self.members[part]):
+        """Whether the kernel that makes write i's value may store it in place: the old value is read before, by steps of lower levels,
+        by kernels of the same level that are put before this one, or by this one, of just the elements that it overwrites, and
+        by none of its instructions that come after."""
+        value = self.seg.refs[i][1]
+        part = self.part[value]
+        if any(self.seg.ops[m].kind == REDUCE for m in self.members[part]):
             return False
-        level = part[0]
+        before = set()
         for u in readers:
-            if self.level[self.n_leaves + u] >= level:
-                through = [s for s in self.slots(u) if self.root(s) == root]
-                if self.part.get(u) != part or not all(self.is_region(s, i, root) for s in through):
-                    return False
-        return self.single_result(part, i)
+            level = self.level[self.n_leaves + u]
+            if level < part[0]:
+                continue
+            if level > part[0] or u not in self.part:
+                return False
+            if self.part[u] != part:
+                before.add(self.part[u])
+                continue
+            through = [s for s in self.slots(u) if self.root(s) == root]
+            if u > value or not all(self.is_region(s, i, root) for s in through):
+                return False
+        if any(part in self.ancestors(p) for p in before):
+            return False
+        self.before.setdefault(part, set()).update(before)
+        self.open_part[part[0], part[1]] = part[2] + 1  # nothing may join that reads after the write
+        return True
+
+    def ancestors(self, part: Any) -> set[Any]:
+        """The kernels that must run before this one, among those of its level."""
+        found: set[Any] = set()
+        stack = [part]
+        while stack:
+            for p in self.before.get(stack.pop(), ()):
+                if p not in found:
+                    found.add(p)
+                    stack.append(p)
+        return found
 
     def is_region(self, slot: int, i: int, root: int) -> bool:
         """Whether a value is the view that write i replaces."""
         node = slot - self.n_leaves
         return (node >= 0 and self.seg.ops[node].name == "slice" and self.seg.moving[node] == self.seg.moving[i]
                 and self.slots(node)[0] == self.slots(i)[0] and self.slots(i)[0] == root)
-
-    def single_result(self, part: Any, i: int) -> bool:
-        """Whether what write i stores is the only thing that its kernel needs to store; no other may join then."""
-        mine = self.seg.refs[i][1]
-        inside = set(self.members[part])
-        for m in inside:
-            if m != mine and (self.n_leaves + m in self.outputs or any(u not in inside for u in self.users[self.n_leaves + m])):
-                return False
-        self.open_part[part[0], part[1]] = part[2] + 1
-        return True
 
     @staticmethod
     def big(region: tuple[int, ...], base: tuple[int, ...]) -> bool:
@@ -250,8 +278,8 @@ class Planner:
         """All steps in order of level, then place."""
         direct = {v: w for w, (mode, v) in self.write.items() if v is not None}
         order: list[tuple[int, int, Any]] = []
-        for key, members in self.members.items():
-            order.append((key[0], min(members), self.kernel(members, direct)))
+        for key, members in self.members.items():  # a kernel has more ancestors than each of them has
+            order.append((key[0], self.n * len(self.ancestors(key)) + min(members), self.kernel(members, direct)))
         for i in range(self.n):
             if not self.needed[i]:
                 continue

@@ -1,7 +1,7 @@
 """Spare buffers: memory that died is used again, so that a steady loop touches no fresh page.
 
-An array from here owns a block whose finalizer gives the memory back. NumPy keeps the block alive through `base` for every
-view that anyone still has, so what is reused is really dead, escaped arrays included.
+An array from here owns a block whose finalizer gives the memory back. NumPy keeps the block alive through `base` for
+every view that anyone still has, so what is reused is really dead, escaped arrays included.
 """
 
 from __future__ import annotations

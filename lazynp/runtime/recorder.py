@@ -15,6 +15,7 @@ from typing import Any
 from ..config import config
 from ..graph.node import Node
 from ..graph.op import MAP, SET, VIEW, current
+from .planner import failures
 from .profile import profile
 from .segment import Segment, run_segment
 from .storage import Storage, held
@@ -201,6 +202,8 @@ class Recorder:
         return False
 
     def run_nodes(self, todo: list[Node], later: Any, wanted: Node | None) -> None:
+        if failures.seen:
+            todo = spared(todo)
         outputs = live(todo, later, wanted)
         if not outputs:
             return
@@ -210,6 +213,18 @@ class Recorder:
         todo.clear()
         del todo, later
         run_segment(segment)
+
+
+def spared(todo: list[Node]) -> list[Node]:
+    """The nodes that can be computed; what reads one that failed has failed with it."""
+    out = []
+    for node in todo:
+        error = next((a.error for a in node.inputs if a.error is not None), None)
+        if error is not None:
+            node.error, node.inputs = error, ()
+        elif node.error is None:
+            out.append(node)
+    return out
 
 
 def live(todo: list[Node], later: Any, wanted: Node | None) -> list[Node]:
@@ -228,7 +243,7 @@ def unrecorded(*wanted: Node) -> list[Node]:
         if ready:
             order.append(node)
             continue
-        if id(node) in done or node.buffer is not None or node.value is not None:
+        if id(node) in done or node.buffer is not None or node.value is not None or node.error is not None:
             continue
         done.add(id(node))
         stack.append((node, True))

@@ -42,7 +42,8 @@ class Storage:
     captured = 0  # bytes of the buffers that pending nodes hold
 
     def __init__(self, buf: Any = None) -> None:
-        self.buf, self.free, self.rare = buf, True, None
+        self.buf, self.free = buf, True
+        self.rare: Rare | None = None
         self.node: Node | None = None
         self.reads: dict[Any, Node] | None = None
 

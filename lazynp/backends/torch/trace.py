@@ -132,8 +132,8 @@ class _Dims:
 
 
 def trace(spec: KernelSpec, geometry: Geometry, planar: int = 0) -> Traced:
-    """Raises whatever torch raises: the caller turns that into "not compilable". `planar`: the length of blocks in which
-    the parts of complex operands come one after the other, not interleaved; 0: they are interleaved."""
+    """Raises whatever torch raises: the caller turns that into "not compilable". `planar`: the length of blocks in
+    which the parts of complex operands come one after the other, not interleaved; 0: they are interleaved."""
     if planar:
         geometry = Geometry((planar,), geometry.strides)
     dims = _Dims(geometry)
