@@ -193,6 +193,19 @@ def demand(storage: Storage) -> Any:
         return buf
 
 
+def known(x: ndarray) -> bool:
+    """Whether x's value is there; the handle's own view of it is then current."""
+    s = x._s
+    if x._b is s.buf:
+        return True
+    if s.buf is None:
+        node = s.node
+        if node is None or node.buffer is None or s.rare is not None and s.rare.mask is not None:
+            return False
+    x._host()
+    return True
+
+
 def wrap(array: numpy.ndarray) -> ndarray:
     """A handle on a fresh NumPy array that nobody else has."""
     s = new_handle(Storage)

@@ -16,7 +16,7 @@ import numpy
 from ..config import config
 from ..runtime.profile import profile
 from ..runtime.views import TRANSPOSE
-from .array import HOST_VIEW, borrow, ndarray, new_handle, wrap
+from .array import known, HOST_VIEW, borrow, ndarray, new_handle, wrap
 
 INTERNAL = (str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(numpy.__file__).parent), "<frozen")
 SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *numpy._core.numerictypes.sctypeDict.values()})
@@ -74,10 +74,7 @@ def note_large(name: str, ours: list[Any]) -> None:
 
 def at_hand(x: ndarray) -> bool:
     """Whether the value is there, and so small that NumPy does the work at once."""
-    buffer = x._s.buf
-    if buffer is None or type(x) is not ndarray:
-        return False
-    return (x._h if x._b is buffer else x._host()).size <= config.limit
+    return type(x) is ndarray and known(x) and x._h.size <= config.limit
 
 
 def to_host(x: Any, ours: list[Any]) -> Any:

@@ -14,7 +14,7 @@ from ..graph.node import Node
 from ..ops.elementwise import ufuncs
 from ..runtime.recorder import recorder
 from ..runtime.views import INDEX, TRANSPOSE
-from .array import HOST_VIEW, ndarray, of_node, wrap
+from .array import HOST_VIEW, known, ndarray, of_node, wrap
 from .masked import elementwise_selection, selection_of
 from .record import PYTHON_SCALARS, as_nodes, cast_node, host_value
 
@@ -55,7 +55,7 @@ def dummy(x: Any) -> Any:
 def at_once(x: Any) -> bool:
     """Whether an operand is at hand on the host and small."""
     if type(x) is ndarray:
-        return x._b is x._s.buf and x._h.size <= config.limit
+        return known(x) and x._h.size <= config.limit
     return not isinstance(x, numpy.ndarray) or x.size <= config.limit
 
 

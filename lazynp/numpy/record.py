@@ -11,7 +11,7 @@ from ..config import config
 from ..graph.node import Node, leaf
 from ..graph.op import Op
 from ..ops.elementwise import cast
-from .array import is_native, ndarray, of_node, wrap
+from .array import is_native, known, ndarray, of_node, wrap
 
 PYTHON_SCALARS = frozenset({bool, int, float, complex})
 natives: dict[Any, bool] = {}
@@ -21,7 +21,7 @@ INT64 = range(-(1 << 63), 1 << 63)
 def known_small(x: Any) -> bool:
     """Whether x is there on the host, and small enough to be worked on at once."""
     if type(x) is ndarray:
-        return x._b is x._s.buf and x._h.size <= config.limit
+        return known(x) and x._h.size <= config.limit
     return True
 
 

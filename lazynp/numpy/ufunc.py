@@ -17,6 +17,7 @@ from ..ops.elementwise import ufuncs
 from ..ops.elementwise import where as select
 from . import operators
 from .array import is_native, ndarray, of_node, wrap
+from .array import known as at_hand_now
 from .host import PLAIN, SCALARS, at_hand, fresh, home, like, note_large, to_host, writable
 from .operators import assign, dummy
 from .record import as_nodes, cast_node
@@ -469,7 +470,7 @@ def write(out: Any, node: Node, where: Any, casting: Any) -> Any:
 
 def native_matmul(u: ufunc, args: Any) -> Any:
     """A matrix product: a library call in the stream; at once where it only makes something small of what is at hand."""
-    if len(args) == 2 and config.limit >= 0 and all(type(a) is ndarray and a._b is a._s.buf for a in args):
+    if len(args) == 2 and config.limit >= 0 and all(type(a) is ndarray and at_hand_now(a) for a in args):
         x, y = args[0]._h, args[1]._h
         if 0 < x.ndim <= 2 and 0 < y.ndim <= 2 and (x.size // max(x.shape[-1], 1)) * (y.size // max(y.shape[0], 1)) <= config.limit:
             return returned(u.host(x, y))
