@@ -133,19 +133,25 @@ def pinned_part(self: ndarray, part: numpy.ndarray) -> ndarray:
 def __setitem__(self: ndarray, key: Any, value: Any) -> None:
     s = self._s
     if s.free and self._b is s.buf and config.limit >= 0:
-        h = self._h
+        h, limit = self._h, config.limit
         kind = type(value)
         if kind is float or kind is int:
-            if type(key) is int and h.ndim == 1 or h.size <= config.limit and is_plain(key):
+            if type(key) is int and h.ndim == 1 or is_plain(key) and (h.size <= limit or fewer(h, key, limit)):
                 h[key] = value
                 return
-            if type(key) is ndarray and h.size <= config.limit and key._b is key._s.buf:
+            if type(key) is ndarray and h.size <= limit and key._b is key._s.buf:
                 h[key._h] = value
                 return
-        elif kind is ndarray and value._b is value._s.buf and h.size <= config.limit and is_plain(key):
+        elif kind is ndarray and value._b is value._s.buf and is_plain(key) and (h.size <= limit or fewer(h, key, limit)):
             h[key] = value._h
             return
     general_setitem(self, key, value)
+
+
+def fewer(h: numpy.ndarray, key: Any, limit: int) -> bool:
+    """Whether a plain index takes so few elements of a large array that a write is best done at once."""
+    part = h[key]
+    return type(part) is not numpy.ndarray or part.size <= limit
 
 
 def general_setitem(self: ndarray, key: Any, value: Any) -> None:

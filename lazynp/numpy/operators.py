@@ -13,8 +13,9 @@ from ..config import config
 from ..graph.node import Node
 from ..ops.elementwise import ufuncs
 from ..runtime.recorder import recorder
+from ..runtime.storage import Storage
 from ..runtime.views import INDEX, TRANSPOSE
-from .array import HOST_VIEW, known, ndarray, of_node, wrap
+from .array import HOST_VIEW, known, ndarray, new_handle, of_node, wrap
 from .masked import elementwise_selection, selection_of
 from .record import PYTHON_SCALARS, as_nodes, cast_node, host_value
 
@@ -25,6 +26,7 @@ UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "inv
 FLOAT_POWERS = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
 HOST = (numpy.generic, numpy.ndarray)
 Host = Callable[..., Any]
+NDARRAY = numpy.ndarray
 COMPARISONS = frozenset(COMPARE.values())
 INTEGER_LIMITS = {c: (int(numpy.iinfo(c).min), int(numpy.iinfo(c).max)) for c in "bBhHiIlLqQ"}
 
@@ -189,17 +191,26 @@ def binary(name: str, short: str) -> None:
     host: Host = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
 
     def forward(self: ndarray, other: Any) -> Any:
-        if self._b is self._s.buf:
-            x = self._h
-            if type(other) is ndarray:
-                if other._b is other._s.buf:
-                    y = other._h
-                    if x.size <= config.limit and y.size <= config.limit:
-                        value = host(x, y)
-                        return wrap(value) if type(value) is numpy.ndarray else value
-            elif type(other) in PYTHON_SCALARS and x.size <= config.limit:
-                value = host(x, other)
-                return wrap(value) if type(value) is numpy.ndarray else value
+        buffer = self._s.buf
+        if self._b is buffer:
+            x, limit = self._h, config.limit
+            if x.size <= limit:
+                kind = type(other)
+                if kind is ndarray:
+                    if other._b is other._s.buf:
+                        y = other._h
+                        if y.size <= limit:
+                            value = host(x, y)
+                            if type(value) is not NDARRAY:
+                                return value
+                            s = new_handle(Storage)  # `wrap`, written out: the hottest line of the door
+                            s.buf, s.free, s.node, s.reads, s.rare = value, True, None, None, None
+                            out = new_handle(ndarray)
+                            out._s, out._v, out._b, out._h = s, None, value, value
+                            return out
+                elif kind in PYTHON_SCALARS:
+                    value = host(x, other)
+                    return wrap(value) if type(value) is NDARRAY else value
         if type(other) is not ndarray:
             other = foreign_operand(other)
             if other is NotImplemented:
