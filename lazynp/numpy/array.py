@@ -1,12 +1,13 @@
 """`ndarray`: a handle on a storage and a view of it.
 
-What is here is the handle itself: its value and its metadata. Indexing is in `indexing`, operators in `operators`, the method
-list in `methods`: they attach themselves with `method`. A handle whose cached NumPy view is current (`_b is _s.buf`) works on it directly where that is cheaper.
+What is here is the handle itself: its value and its metadata. Indexing is in `indexing`, operators in `operators`, the
+method list in `methods`: they attach themselves with `method`. A handle whose cached NumPy view is current (`_b is
+_s.buf`) works on it directly where that is cheaper.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -27,7 +28,8 @@ def is_native(dtype: numpy.dtype[Any]) -> bool:
 
 
 class ndarray:
-    """An array of fixed-size elements; NumPy's `ndarray` in all that can be seen, evaluated when its value is needed."""
+    """An array of fixed-size elements; NumPy's `ndarray` in all that can be seen, evaluated when its value is
+    needed."""
 
     __slots__ = ("_s", "_b", "_h", "_v", "__weakref__")
     _s: Storage
@@ -35,7 +37,13 @@ class ndarray:
     _h: Any
     _v: Any  # None: the whole storage; a View; or (parent view, parent shape, plain index), not looked at yet
 
-    # --- the value -----------------------------------------------------------------------------------------------------
+    if TYPE_CHECKING:  # the methods that other modules attach
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, key: Any) -> Any: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+
+    # --- the value ----------------------------------------------------------------------------------------------------
 
     def _host(self) -> numpy.ndarray:
         """A NumPy view of the value, to read at once and not to keep: computes what is pending."""
@@ -106,9 +114,9 @@ class ndarray:
         if reads is None:
             reads = {}
         else:
-            node = reads.get(view)
-            if node is not None and node.index >= recorder.first:
-                return node
+            known = reads.get(view)
+            if known is not None and known.index >= recorder.first:
+                return known
         node = view.read(s.graph())
         if s.node is not None:
             s.reads = reads
@@ -134,7 +142,7 @@ class ndarray:
         out._v = derive(self._view(), s.shape, kind, param)
         return out
 
-    # --- metadata ------------------------------------------------------------------------------------------------------
+    # --- metadata -----------------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -249,4 +257,3 @@ def of_node(node: Node) -> Any:
     out._s, out._b, out._h, out._v = s, False, None, None
     recorder.settle()
     return out
-

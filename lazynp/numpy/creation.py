@@ -149,14 +149,14 @@ def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:
     if order not in ("K", "C", None) and order != "A":
         return NotImplemented
     target = x.dtype if dtype is None else numpy.dtype(dtype)
-    contiguous = x.flags.c_contiguous  # type: ignore[attr-defined]
+    contiguous = x.flags.c_contiguous
     if target == x.dtype and (target is x.dtype or not target.metadata):
         if not copied:
             return x if order != "C" or contiguous else NotImplemented
-        return x.copy() if contiguous or order == "C" else NotImplemented  # type: ignore[attr-defined]
+        return x.copy() if contiguous or order == "C" else NotImplemented
     if copy is False or copy is COPY_MODES.NEVER or not (contiguous or order == "C"):
         return NotImplemented
-    return x.astype(target) if numpy.can_cast(x.dtype, target, "unsafe") and x.dtype.kind != "c" else NotImplemented  # type: ignore[attr-defined]
+    return x.astype(target) if numpy.can_cast(x.dtype, target, "unsafe") and x.dtype.kind != "c" else NotImplemented
 
 
 def asarray(
@@ -194,7 +194,7 @@ def check_device(device: Any) -> None:
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     """See `numpy.ascontiguousarray`."""
-    if type(a) is ndarray and dtype is None and like is None and a.ndim and a.flags.c_contiguous:  # type: ignore[attr-defined]
+    if type(a) is ndarray and dtype is None and like is None and a.ndim and a.flags.c_contiguous:
         return a
     if like is not None:
         value = overridden_by(like, PUBLIC["ascontiguousarray"], (a,), {} if dtype is None else {"dtype": dtype})

@@ -16,7 +16,7 @@ import numpy
 from ..config import config
 from ..runtime.profile import profile
 from ..runtime.views import TRANSPOSE
-from .array import known, HOST_VIEW, borrow, ndarray, new_handle, wrap
+from .array import HOST_VIEW, borrow, known, ndarray, new_handle, wrap
 
 INTERNAL = (str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(numpy.__file__).parent), "<frozen")
 SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *numpy._core.numerictypes.sctypeDict.values()})

@@ -1,7 +1,7 @@
 """`a[key]` and `a[key] = value`, in NumPy's full grammar.
 
-A plain index (ints, slices, None, Ellipsis) is a view, without work. A boolean mask of the array's own shape is written as
-a select. Other advanced indices are gathers and scatters.
+A plain index (ints, slices, None, Ellipsis) is a view, without work. A boolean mask of the array's own shape is written
+as a select. Other advanced indices are gathers and scatters.
 """
 
 from __future__ import annotations
@@ -29,11 +29,7 @@ def __getitem__(self: ndarray, key: Any) -> Any:
     if self._b is not s.buf:
         return pending_getitem(self, key)
     h = self._h
-    if type(key) is int:
-        part = h[key]
-        if type(part) is not numpy.ndarray:
-            return part
-    elif is_plain(key):
+    if type(key) is int or is_plain(key):
         part = h[key]
         if type(part) is not numpy.ndarray:
             return part
@@ -53,7 +49,7 @@ def pending_getitem(self: ndarray, key: Any) -> Any:
             key = plain_key(key)
         if not is_plain(key):
             return advanced_getitem(self, key)
-    if type(self._s.rare) is not type(None) and self._s.rare.mask is not None:
+    if self._s.rare is not None and self._s.rare.mask is not None:
         self._host()
     shape = self.shape
     normal = normalize(key, shape)
@@ -142,7 +138,9 @@ def __setitem__(self: ndarray, key: Any, value: Any) -> None:
             if type(key) is ndarray and h.size <= limit and key._b is key._s.buf:
                 h[key._h] = value
                 return
-        elif kind is ndarray and value._b is value._s.buf and is_plain(key) and (h.size <= limit or fewer(h, key, limit)):
+        elif (
+            kind is ndarray and value._b is value._s.buf and is_plain(key) and (h.size <= limit or fewer(h, key, limit))
+        ):
             h[key] = value._h
             return
     general_setitem(self, key, value)

@@ -1,10 +1,10 @@
 """Deferred boolean selections: `z[mask] = z[mask] ** 2 + c[mask]` without ever packing the selected elements.
 
 `z[mask]` has a length that only the mask's values know. Most such selections are worked on elementwise and written back
-through the same mask, so the handle keeps the whole of `z` beside the mask: an operation on selections of one mask is done on
-the whole arrays, and the write is a select, which fuses. When anything else is asked of the handle, the selection is
-made as NumPy makes it, and the operations since are done again on the packed elements: what a program pays then is
-NumPy's price.
+through the same mask, so the handle keeps the whole of `z` beside the mask: an operation on selections of one mask is
+done on the whole arrays, and the write is a select, which fuses. When anything else is asked of the handle, the
+selection is made as NumPy makes it, and the operations since are done again on the packed elements: what a program pays
+then is NumPy's price.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class Selection:
 
     __slots__ = ("mask", "source", "host", "operands", "depth")
 
-    def __init__(self, mask: Node, source: Node | None, host: Callable[..., Any] | None, operands: tuple[Any, ...], depth: int) -> None:
+    def __init__(
+        self, mask: Node, source: Node | None, host: Callable[..., Any] | None, operands: tuple[Any, ...], depth: int
+    ) -> None:
         self.mask, self.source, self.host, self.operands, self.depth = mask, source, host, operands, depth
 
     def packed(self) -> numpy.ndarray:

@@ -81,7 +81,7 @@ def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) 
     if len(shape) == 1 and type(shape[0]) in (tuple, list):
         shape = tuple(shape[0])
     elif len(shape) == 1 and isinstance(shape[0], ndarray) and shape[0].ndim:
-        shape = tuple(shape[0].tolist())  # type: ignore[attr-defined]
+        shape = tuple(shape[0].tolist())
     if (
         order == "C"
         and copy is None

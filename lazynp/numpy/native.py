@@ -118,7 +118,7 @@ def leader_wrapped(function: Host, args: Any, out: Any) -> Any:
     value = function(*[to_host(a, ours) for a in args], **({} if out is None else {"out": writable(out)}))
     if out is not None:
         return out
-    leader = max((a for a in args if isinstance(a, ndarray)), key=lambda a: a.__array_priority__)  # type: ignore[attr-defined]
+    leader = max((a for a in args if isinstance(a, ndarray)), key=lambda a: a.__array_priority__)
     return like(leader, value, ours)
 
 

@@ -19,8 +19,20 @@ from .array import HOST_VIEW, known, ndarray, new_handle, of_node, wrap
 from .masked import elementwise_selection, selection_of
 from .record import PYTHON_SCALARS, as_nodes, cast_node, host_value
 
-BINARY = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
-          "lshift": "left_shift", "rshift": "right_shift", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "pow": "power"}
+BINARY = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "lshift": "left_shift",
+    "rshift": "right_shift",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "pow": "power",
+}
 COMPARE = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
 UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
 FLOAT_POWERS = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
@@ -32,7 +44,8 @@ INTEGER_LIMITS = {c: (int(numpy.iinfo(c).min), int(numpy.iinfo(c).max)) for c in
 
 
 def foreign_operand(x: Any) -> Any:
-    """How an operator takes an operand that is not ours: NotImplemented where its type wants the operation for itself."""
+    """How an operator takes an operand that is not ours: NotImplemented where its type wants the operation for
+    itself."""
     kind = type(x)
     if kind in PYTHON_SCALARS or isinstance(x, HOST):
         return x
@@ -75,7 +88,11 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
     op = ufuncs.get(name)
     for x in operands:
         if selection_of(x) is not None:
-            out = elementwise_selection(lambda nodes: ufunc_node(name, host, nodes, operands), host, operands) if op is not None else None
+            out = (
+                elementwise_selection(lambda nodes: ufunc_node(name, host, nodes, operands), host, operands)
+                if op is not None
+                else None
+            )
             if out is not None:
                 return out
     given, order = operands, common_order(operands)
@@ -94,7 +111,8 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
 
 
 def common_order(operands: Any) -> tuple[int, ...] | None:
-    """How the axes of the result are turned against C's order in memory: NumPy keeps the operands' order. None: not at all."""
+    """How the axes of the result are turned against C's order in memory: NumPy keeps the operands' order. None: not at
+    all."""
     turned = False
     for x in operands:
         if type(x) is ndarray:
@@ -116,8 +134,8 @@ def common_order(operands: Any) -> tuple[int, ...] | None:
 
 
 def memory_order(ndim: int, strides: list[tuple[int, ...]]) -> tuple[int, ...] | None:
-    """The axes from the slowest to the fastest, as NumPy's iterator orders them: by the strides of all operands, C's order where they
-    disagree (`npyiter_find_best_axis_ordering`). None where it is C's."""
+    """The axes from the slowest to the fastest, as NumPy's iterator orders them: by the strides of all operands, C's
+    order where they disagree (`npyiter_find_best_axis_ordering`). None where it is C's."""
     perm = list(range(ndim - 1, -1, -1))  # fastest first
     for i in range(1, ndim):
         axis, place = perm[i], i
@@ -180,8 +198,13 @@ def power_name(base: Node, exponent: Any) -> str:
             return FLOAT_POWERS.get(exponent, "power")
         if base.dtype.kind == "c":
             whole = type(exponent) is int
-            return "square" if whole and exponent == 2 else "reciprocal" if whole and exponent == -1 else (
-                "sqrt" if exponent == 0.5 else "power")
+            return (
+                "square"
+                if whole and exponent == 2
+                else "reciprocal"
+                if whole and exponent == -1
+                else ("sqrt" if exponent == 0.5 else "power")
+            )
         if base.dtype.kind in "iub" and type(exponent) is int and exponent == 2:
             return "square"
     return "power"
@@ -259,16 +282,24 @@ def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other
 def write_result_locked(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray:
     s = self._s
     if selection_of(self) is not None:
-        out = elementwise_selection(lambda nodes: result_node(self, name, host, inplace_host, nodes, other), inplace_host,
-                                    (self, other)) if name in ufuncs else None
+        out = (
+            elementwise_selection(
+                lambda nodes: result_node(self, name, host, inplace_host, nodes, other), inplace_host, (self, other)
+            )
+            if name in ufuncs
+            else None
+        )
         if out is not None:
             self._s, self._b, self._h, self._v = out._s, False, None, None
             return self
         self._host()
     pinned = s.rare is not None and s.rare.pin
     small = config.limit >= 0 and at_once(self) and at_once(other)
-    nodes = as_nodes((self, other)) if not pinned and not small and name in ufuncs and (
-        self._b is not s.buf or self._h.flags.writeable) else None
+    nodes = (
+        as_nodes((self, other))
+        if not pinned and not small and name in ufuncs and (self._b is not s.buf or self._h.flags.writeable)
+        else None
+    )
     if nodes is None:
         inplace_host(self._writable(), host_value(other))
         return self

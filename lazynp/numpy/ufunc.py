@@ -469,10 +469,15 @@ def write(out: Any, node: Node, where: Any, casting: Any) -> Any:
 
 
 def native_matmul(u: ufunc, args: Any) -> Any:
-    """A matrix product: a library call in the stream; at once where it only makes something small of what is at hand."""
+    """A matrix product: a library call in the stream; at once where it only makes something small of what is at
+    hand."""
     if len(args) == 2 and config.limit >= 0 and all(type(a) is ndarray and at_hand_now(a) for a in args):
         x, y = args[0]._h, args[1]._h
-        if 0 < x.ndim <= 2 and 0 < y.ndim <= 2 and (x.size // max(x.shape[-1], 1)) * (y.size // max(y.shape[0], 1)) <= config.limit:
+        if (
+            0 < x.ndim <= 2
+            and 0 < y.ndim <= 2
+            and (x.size // max(x.shape[-1], 1)) * (y.size // max(y.shape[0], 1)) <= config.limit
+        ):
             return returned(u.host(x, y))
     nodes = as_nodes([to_node_operand(a) for a in args])
     if nodes is None:

@@ -34,8 +34,6 @@ def client() -> Any:
     return importlib.import_module("lazynp.backends.compiler").CompilerClient()
 
 
-
-
 class Form:
     """A kernel for one way in which its operands lie in memory; shared by all sizes where symbolic.
 
@@ -66,8 +64,15 @@ class Form:
 
     def done(self, compiled: Any, began: float, reason: str) -> None:
         self.compiled = compiled
-        profile.compiles.append({"kernel": self.spec.digest(), "seconds": round(time.perf_counter() - began, 3), "reason": reason,
-                                 "symbolic": self.geometry.symbolic, "outcome": "compiled" if compiled is not None else "not compiled"})
+        profile.compiles.append(
+            {
+                "kernel": self.spec.digest(),
+                "seconds": round(time.perf_counter() - began, 3),
+                "reason": reason,
+                "symbolic": self.geometry.symbolic,
+                "outcome": "compiled" if compiled is not None else "not compiled",
+            }
+        )
 
 
 class Kernel:
@@ -78,10 +83,14 @@ class Kernel:
     def __init__(self, spec: KernelSpec) -> None:
         self.spec, self.program = spec, Program(spec)
         self.compilable = compilable(spec) is None
-        self.forms: dict[Any, Form] = {}  # by classes of strides: the symbolic one; by (classes, geometry): the first one
+        self.forms: dict[
+            Any, Form
+        ] = {}  # by classes of strides: the symbolic one; by (classes, geometry): the first one
         self.exact: dict[Any, tuple[Form, Collapsed]] = {}
         dtypes = [*spec.inputs, *spec.scalars, *[i.dtype for i in spec.body]]
-        self.weight = sum(ITEMSIZE.get(d, 8) for d in spec.inputs) + sum(ITEMSIZE.get(dtypes[o], 8) for o in spec.outputs)
+        self.weight = sum(ITEMSIZE.get(d, 8) for d in spec.inputs) + sum(
+            ITEMSIZE.get(dtypes[o], 8) for o in spec.outputs
+        )
         profile.kernels += 1
 
     def run(self, ins: Sequence[Any], scalars: Sequence[Any], outs: Sequence[Any], shape: tuple[int, ...]) -> None:
@@ -100,9 +109,11 @@ class Kernel:
                 found = self.find(key, ins, outs, shape)
             form, how = found
             if form.compiled is not None:
-                args = [x if x.shape == s else x.reshape(s) if t is None else x[t].reshape(s)
-                        for x, t, s in zip((*ins, *outs), how.trims, how.shapes)]
-                if form.compiled(args[: len(ins)], scalars, args[len(ins):]):
+                args = [
+                    x if x.shape == s else x.reshape(s) if t is None else x[t].reshape(s)
+                    for x, t, s in zip((*ins, *outs), how.trims, how.shapes)
+                ]
+                if form.compiled(args[: len(ins)], scalars, args[len(ins) :]):
                     profile.compiled += 1
                     profile.compiled_seconds += time.perf_counter() - start
                     return
@@ -126,7 +137,9 @@ class Kernel:
                 form = first or self.forms.setdefault(how.classes, Form(how.spec, how.geometry))
             else:
                 name = (how.classes, how.spec)
-                form = self.forms.get(name) or self.forms.setdefault(name, Form(how.spec, how.geometry._replace(symbolic=True)))
+                form = self.forms.get(name) or self.forms.setdefault(
+                    name, Form(how.spec, how.geometry._replace(symbolic=True))
+                )
         if len(self.exact) >= FORMS_KEPT:
             self.exact.clear()
         self.exact[key] = (form, how)
@@ -143,5 +156,6 @@ def kernel_of(spec: KernelSpec) -> Kernel:
 
 
 def compile_wait(timeout: float | None = None) -> bool:
-    """Block until the kernels that are being compiled are done, or `timeout` seconds have passed; whether all are done."""
+    """Block until the kernels that are being compiled are done, or `timeout` seconds have passed; whether all are
+    done."""
     return client().wait(timeout) if client.cache_info().currsize else True

@@ -1,12 +1,13 @@
-"""From the structure of a segment to a plan: which operations form kernels, in which order steps run, what is written in place.
+"""From the structure of a segment to a plan: which operations form kernels, in which order steps run, what is written
+in place.
 
-Levels. Every value gets the level at which it exists in memory. An elementwise operation may join the kernel of an elementwise
-input over the same index space; for any other input it comes one level later. Operations of a level over one space
-form one kernel, related or not: they share the passes over what they read. Steps run by level, then by place.
+Levels. Every value gets the level at which it exists in memory. An elementwise operation may join the kernel of an
+elementwise input over the same index space; for any other input it comes one level later. Operations of a level over
+one space form one kernel, related or not: they share the passes over what they read. Steps run by level, then by place.
 
-Writes. A write into a region of a base makes a new value. It happens in the base's own buffer when the base dies with it: nothing
-that comes later reads the old value, and what read it before has run. Where only the kernel that computes the region
-reads the old value, the new value goes to a spare buffer, to which just the rest of the base is copied.
+Writes. A write into a region of a base makes a new value. It happens in the base's own buffer when the base dies with
+it: nothing that comes later reads the old value, and what read it before has run. Where only the kernel that computes
+the region reads the old value, the new value goes to a spare buffer, to which just the rest of the base is copied.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import numpy as np
 
 from ..graph.op import LIBRARY, MAP, REDUCE, SET, VIEW
 from . import steps as S
-from .steps import SCALARS
 from .kernels import kernel_of
 from .spec import KERNEL_REDUCTIONS, spec_of
+from .steps import SCALARS
 
 MOST_INSTRUCTIONS, MOST_OPERANDS = 96, 20
 DIRECT_SHARE = 4  # a region of a quarter of its base or more is worth a spare buffer
@@ -83,7 +84,9 @@ class Planner:
         self.operands: dict[tuple[int, Any, int], set[int]] = {}
         self.open_part: dict[tuple[int, Any], int] = {}
         self.before: dict[Any, set[Any]] = {}  # kernel -> kernels of its level that read what it overwrites
-        self.write: dict[int, tuple[str, int | None]] = {}  # set node -> (mode, value node that its kernel writes directly)
+        self.write: dict[
+            int, tuple[str, int | None]
+        ] = {}  # set node -> (mode, value node that its kernel writes directly)
 
     def slots(self, i: int) -> list[int]:
         """The environment slots that node i reads."""
@@ -106,7 +109,7 @@ class Planner:
     def shape(self, slot: int) -> tuple[int, ...]:
         return self.seg.shapes[slot - self.n_leaves] if slot >= self.n_leaves else self.seg.buffers[slot].shape
 
-    # --- levels --------------------------------------------------------------------------------------------------------
+    # --- levels -------------------------------------------------------------------------------------------------------
 
     def assign(self) -> None:
         for i in range(self.n):
@@ -115,7 +118,12 @@ class Planner:
             kind, slot = self.seg.ops[i].kind, self.n_leaves + i
             inputs = self.slots(i)
             if kind == MAP:
-                self.join(i, max([0, *[self.level[s] + (not self.same_space(s, i)) for s in inputs]]), self.seg.shapes[i], inputs)
+                self.join(
+                    i,
+                    max([0, *[self.level[s] + (not self.same_space(s, i)) for s in inputs]]),
+                    self.seg.shapes[i],
+                    inputs,
+                )
             elif kind == REDUCE and self.fusable(i):
                 key = self.part[inputs[0] - self.n_leaves]
                 self.part[i] = key
@@ -134,18 +142,32 @@ class Planner:
 
     def join(self, i: int, level: int, shape: tuple[int, ...], inputs: list[int]) -> None:
         """Put a map into the kernel of its level and space, or open the next part of it."""
-        number = max([self.open_part.get((level, shape), 0),
-                      *[self.part[s - self.n_leaves][2] for s in inputs if self.kind(s) == MAP and self.level[s] == level
-                        and self.same_space(s, i)]])
+        number = max(
+            [
+                self.open_part.get((level, shape), 0),
+                *[
+                    self.part[s - self.n_leaves][2]
+                    for s in inputs
+                    if self.kind(s) == MAP and self.level[s] == level and self.same_space(s, i)
+                ],
+            ]
+        )
         key = (level, shape, number)
         outside = {s for s in inputs if not (self.kind(s) == MAP and self.part.get(s - self.n_leaves) == key)}
         members, operands = self.members.get(key), self.operands.get(key)
-        if members is not None and operands is not None and (
-                len(members) >= MOST_INSTRUCTIONS or len(operands | outside) > MOST_OPERANDS):
+        if (
+            members is not None
+            and operands is not None
+            and (len(members) >= MOST_INSTRUCTIONS or len(operands | outside) > MOST_OPERANDS)
+        ):
             key = (level, shape, number + 1)
             self.open_part[level, shape] = number + 1
             outside = set(inputs)
-        earlier = {self.part[s - self.n_leaves] for s in inputs if self.kind(s) == MAP and self.part[s - self.n_leaves][:2] == key[:2]} - {key}
+        earlier = {
+            self.part[s - self.n_leaves]
+            for s in inputs
+            if self.kind(s) == MAP and self.part[s - self.n_leaves][:2] == key[:2]
+        } - {key}
         if earlier:
             self.before.setdefault(key, set()).update(earlier)
         self.part[i] = key
@@ -156,10 +178,14 @@ class Planner:
     def fusable(self, i: int) -> bool:
         """Whether a reduction can end the kernel that computes its input."""
         source = self.slots(i)
-        return (self.seg.ops[i].name in KERNEL_REDUCTIONS and len(source) == 1 and self.kind(source[0]) == MAP
-                and len(self.seg.shapes[i]) <= len(self.shape(source[0])))
+        return (
+            self.seg.ops[i].name in KERNEL_REDUCTIONS
+            and len(source) == 1
+            and self.kind(source[0]) == MAP
+            and len(self.seg.shapes[i]) <= len(self.shape(source[0]))
+        )
 
-    # --- writes --------------------------------------------------------------------------------------------------------
+    # --- writes -------------------------------------------------------------------------------------------------------
 
     def root(self, slot: int) -> int:
         """The value whose memory a view shows."""
@@ -200,16 +226,21 @@ class Planner:
         value = self.n_leaves + refs[1] if 0 <= refs[1] < SCALARS else None
         value_level = self.level[self.slots(i)[1]] if refs[1] < SCALARS else -1
         region = S.region_shape(self.seg.moving[i][0])
-        direct = (value is not None and self.kind(value) == MAP and self.shape(value) == region and value not in self.outputs
-                  and self.users[value] == [i])
+        direct = (
+            value is not None
+            and self.kind(value) == MAP
+            and self.shape(value) == region
+            and value not in self.outputs
+            and self.users[value] == [i]
+        )
         readers = self.readers(root, i)
         mine = self.dead[root] if root < self.n_leaves else self.kind(root) != VIEW
         in_place = mine and not self.escapes(root) and all(r < i for r in readers)
         last_read = max([self.level[root], *[self.level[self.n_leaves + r] for r in readers if r < i]])
-        if direct and in_place and self.level[root] < value_level:
-            if last_read < value_level or self.reads_alike(i, root, readers):
-                self.write[i] = ("inside", refs[1])
-                return value_level
+        inside = direct and in_place and self.level[root] < value_level
+        if inside and (last_read < value_level or self.reads_alike(i, root, readers)):
+            self.write[i] = ("inside", refs[1])
+            return value_level
         if direct and self.level[root] < value_level and (not in_place or self.big(region, self.shape(base))):
             self.write[i] = ("spare", refs[1])
             return value_level
@@ -220,9 +251,9 @@ class Planner:
         return max(value_level, self.level[root]) + 1
 
     def reads_alike(self, i: int, root: int, readers: list[int]) -> bool:
-        """Whether the kernel that makes write i's value may store it in place: the old value is read before, by steps of lower levels,
-        by kernels of the same level that are put before this one, or by this one, of just the elements that it overwrites, and
-        by none of its instructions that come after."""
+        """Whether the kernel that makes write i's value may store it in place: the old value is read before, by steps
+        of lower levels, by kernels of the same level that are put before this one, or by this one, of just the elements
+        that it overwrites, and by none of its instructions that come after."""
         value = self.seg.refs[i][1]
         part = self.part[value]
         if any(self.seg.ops[m].kind == REDUCE for m in self.members[part]):
@@ -260,8 +291,13 @@ class Planner:
     def is_region(self, slot: int, i: int, root: int) -> bool:
         """Whether a value is the view that write i replaces."""
         node = slot - self.n_leaves
-        return (node >= 0 and self.seg.ops[node].name == "slice" and self.seg.moving[node] == self.seg.moving[i]
-                and self.slots(node)[0] == self.slots(i)[0] and self.slots(i)[0] == root)
+        return (
+            node >= 0
+            and self.seg.ops[node].name == "slice"
+            and self.seg.moving[node] == self.seg.moving[i]
+            and self.slots(node)[0] == self.slots(i)[0]
+            and self.slots(i)[0] == root
+        )
 
     @staticmethod
     def big(region: tuple[int, ...], base: tuple[int, ...]) -> bool:
@@ -272,7 +308,7 @@ class Planner:
             b *= n
         return a * DIRECT_SHARE >= b
 
-    # --- steps -----------------------------------------------------------------------------------------------------------
+    # --- steps --------------------------------------------------------------------------------------------------------
 
     def steps(self) -> list[Any]:
         """All steps in order of level, then place."""
@@ -286,12 +322,28 @@ class Planner:
             kind, level = self.seg.ops[i].kind, self.level[self.n_leaves + i]
             if kind == SET and self.write[i][1] is None:
                 refs = self.seg.refs[i]
-                order.append((level, i, S.Write(i, self.n_leaves, self.slots(i)[0], refs[1], self.write[i][0] == "copy inside")))
+                order.append(
+                    (level, i, S.Write(i, self.n_leaves, self.slots(i)[0], refs[1], self.write[i][0] == "copy inside"))
+                )
             elif kind == VIEW:
-                order.append((level, i, S.ViewStep(i, self.n_leaves, self.seg.ops[i], self.seg.static[i], self.seg.refs[i][0],
-                                                   self.n_leaves + i in self.outputs)))
+                order.append(
+                    (
+                        level,
+                        i,
+                        S.ViewStep(
+                            i,
+                            self.n_leaves,
+                            self.seg.ops[i],
+                            self.seg.static[i],
+                            self.seg.refs[i][0],
+                            self.n_leaves + i in self.outputs,
+                        ),
+                    )
+                )
             elif kind == LIBRARY or kind == REDUCE and i not in self.part:
-                order.append((level, i, S.Library(i, self.n_leaves, self.seg.ops[i], self.seg.static[i], self.seg.refs[i])))
+                order.append(
+                    (level, i, S.Library(i, self.n_leaves, self.seg.ops[i], self.seg.static[i], self.seg.refs[i]))
+                )
         order.sort(key=lambda t: (t[0], isinstance(t[2], S.ViewStep), t[1]))
         steps = [step for _, _, step in order]
         self.forget(steps)
@@ -299,17 +351,29 @@ class Planner:
 
     def kernel(self, members: list[int], direct: dict[int, int]) -> Any:
         inside = set(members)
-        outs = []
+        outs: list[tuple[int, int | None, bool, int | None]] = []
         for i in members:
             slot = self.n_leaves + i
             if i in direct:
                 w = direct[i]
                 outs.append((i, w, self.write[w][0] == "spare", self.slots(w)[0]))
-            elif slot in self.outputs or self.seg.ops[i].kind == REDUCE or any(u not in inside for u in self.users[slot]):
+            elif (
+                slot in self.outputs or self.seg.ops[i].kind == REDUCE or any(u not in inside for u in self.users[slot])
+            ):
                 outs.append((i, None, False, None))
         spec, ins, scalars = spec_of(self, members, [o[0] for o in outs])
-        targets = [S.Target(self.n_leaves + i, self.seg.dtypes[i], None if w is None else self.n_leaves + w, w, spare, base,
-                            self.seg.ops[i].kind == REDUCE) for i, w, spare, base in outs]
+        targets = [
+            S.Target(
+                self.n_leaves + i,
+                self.seg.dtypes[i],
+                None if w is None else self.n_leaves + w,
+                w,
+                spare,
+                base,
+                self.seg.ops[i].kind == REDUCE,
+            )
+            for i, w, spare, base in outs
+        ]
         lone = len(outs) == 1 and not targets[0].reduced and targets[0].write is None
         reusable = [s for s in ins if self.overwritable(s)] if lone else []
         return S.KernelStep(kernel_of(spec), ins, scalars, targets, members[0], reusable, self.n_leaves)

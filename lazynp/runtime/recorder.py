@@ -1,10 +1,10 @@
 """The stream of recorded operations: where it is cut into segments, and when they run.
 
-Each node gets a local signature: op, static parameters, rank and dtype, and how far back its inputs were recorded; never a
-value, a size or a bound. When the last p signatures repeat the p before them, p is the period of a loop, and from then on one
-period is run at a time, when the next one has been recorded: by then the loop has rebound its names, and what is still
-held is really needed. Without a loop in sight the stream is cut at a place that its content decides, so that a program which
-comes by again is cut at the same place.
+Each node gets a local signature: op, static parameters, rank and dtype, and how far back its inputs were recorded;
+never a value, a size or a bound. When the last p signatures repeat the p before them, p is the period of a loop, and
+from then on one period is run at a time, when the next one has been recorded: by then the loop has rebound its names,
+and what is still held is really needed. Without a loop in sight the stream is cut at a place that its content decides,
+so that a program which comes by again is cut at the same place.
 """
 
 from __future__ import annotations
@@ -54,8 +54,15 @@ class Recorder:
             index = node.index = self.count
             self.count = index + 1
             first = self.first
-            what = (node.op, node.static, node.sort,
-                    *[index - a.index if a.index >= first else (LEAF if a.value is None else type(a.value)) for a in node.inputs])
+            what = (
+                node.op,
+                node.static,
+                node.sort,
+                *[
+                    index - a.index if a.index >= first else (LEAF if a.value is None else type(a.value))
+                    for a in node.inputs
+                ],
+            )
             signature = self.codes.get(what)
             if signature is None:
                 signature = self.new_code(what)
@@ -98,23 +105,25 @@ class Recorder:
         self.last_seen[signature] = i
 
     def close(self, i: int, candidate: int) -> None:
-        """A loop is seen. One that looks further back than its period (two arrays that take turns) has a multiple of it, so that what
-        it reads is still pending, as it was when the signatures were made."""
-        nodes = self.nodes[i + 1 - candidate:]
-        furthest = max([node.index - a.index for node in nodes for a in node.inputs if a.index >= self.first], default=0)
+        """A loop is seen. One that looks further back than its period (two arrays that take turns) has a multiple of
+        it, so that what it reads is still pending, as it was when the signatures were made."""
+        nodes = self.nodes[i + 1 - candidate :]
+        furthest = max(
+            [node.index - a.index for node in nodes for a in node.inputs if a.index >= self.first], default=0
+        )
         period = candidate * max(1, -(-furthest // candidate))
         if self.matched >= period:
-            last = i - self.boundary(self.nodes[i + 1 - period:])
+            last = i - self.boundary(self.nodes[i + 1 - period :])
             first = last + 1 - period
             if first < 0:
                 return
-            self.period, self.phase, self.ran = tuple(self.signatures[first: last + 1]), i - last, False
+            self.period, self.phase, self.ran = tuple(self.signatures[first : last + 1]), i - last, False
             self.times = self.unrolled(nodes)
 
     @staticmethod
     def boundary(nodes: list[Node]) -> int:
-        """How many operations ago the period that just closed is best cut: after its last write, or else after the value that is read
-        furthest on. In the middle of an expression its temporaries would have to be stored."""
+        """How many operations ago the period that just closed is best cut: after its last write, or else after the
+        value that is read furthest on. In the middle of an expression its temporaries would have to be stored."""
         for back, node in enumerate(reversed(nodes)):
             if node.op.kind == SET:  # type: ignore[union-attr]
                 return back
@@ -129,8 +138,8 @@ class Recorder:
 
     @staticmethod
     def unrolled(nodes: list[Node]) -> int:
-        """How many periods of a loop to run at a time: several of one that is elementwise throughout, since they fuse into
-        one pass over the data."""
+        """How many periods of a loop to run at a time: several of one that is elementwise throughout, since they fuse
+        into one pass over the data."""
         shape = nodes[-1].shape
         if any(node.op.kind != MAP or node.shape != shape for node in nodes):  # type: ignore[union-attr]
             return 1
@@ -168,10 +177,9 @@ class Recorder:
         """Compute a node. Raises what computing it raised."""
         with self.lock:
             if node.buffer is None and node.error is None:
-                if node.index >= self.first:
-                    if self.nodes:
-                        self.run(len(self.nodes), node)
-                        self.search()
+                if node.index >= self.first and self.nodes:
+                    self.run(len(self.nodes), node)
+                    self.search()
                 if node.buffer is None and node.error is None:
                     self.run_nodes(unrecorded(node), (), node)
             if node.error is not None:
@@ -230,7 +238,7 @@ def spared(todo: list[Node]) -> list[Node]:
 def live(todo: list[Node], later: Any, wanted: Node | None) -> list[Node]:
     """The nodes whose values somebody needs after the segment, in order."""
     used = {id(a) for node in later for a in node.inputs}
-    return [node for node in todo if node is wanted or id(node) in used or held(node) or node.trace and node.op.kind != VIEW]  # type: ignore[union-attr]
+    return [n for n in todo if n is wanted or id(n) in used or held(n) or n.trace and n.op.kind != VIEW]  # type: ignore[union-attr]
 
 
 def unrecorded(*wanted: Node) -> list[Node]:

@@ -34,8 +34,23 @@ class Segment:
         outputs: nodes that get a buffer; out: their positions.
     """
 
-    __slots__ = ("ops", "static", "dtypes", "weak", "refs", "buffers", "borrowed", "scalars", "moving", "shapes", "outputs",
-                 "out", "key", "leaves", "sites")
+    __slots__ = (
+        "ops",
+        "static",
+        "dtypes",
+        "weak",
+        "refs",
+        "buffers",
+        "borrowed",
+        "scalars",
+        "moving",
+        "shapes",
+        "outputs",
+        "out",
+        "key",
+        "leaves",
+        "sites",
+    )
 
     def __init__(self, nodes: list[Node], outputs: list[Node]) -> None:
         first = nodes[0].index
@@ -67,7 +82,10 @@ class Segment:
         self.buffers = [n.buffer for n in leaves]
         self.borrowed = tuple([n.index == BORROWED for n in leaves])
         self.moving, self.shapes = [n.moving for n in nodes], [n.shape for n in nodes]
-        self.outputs, self.out = outputs, tuple([place[id(n)] if first == 1 << 62 else n.index - first for n in outputs])
+        self.outputs, self.out = (
+            outputs,
+            tuple([place[id(n)] if first == 1 << 62 else n.index - first for n in outputs]),
+        )
         self.sites = [n.site for n in nodes]
         self.key = (tuple([n.signature for n in nodes]), tuple(refs), self.out, self.borrowed)
 
@@ -79,15 +97,17 @@ class Segment:
         for shape in self.shapes:
             out.extend(shape)
         for op, moving in zip(self.ops, self.moving):
-            if op.kind == SET:  # the region's own lengths stand in its key only
+            if op is not None and op.kind == SET:  # the region's own lengths stand in its key only
                 out.extend(key_shape(moving[0]))
         out.extend(self.moving)
         return out
 
     def kinds(self) -> Any:
         """Dtypes and ranks of what the segment reads."""
-        return (tuple([(b.dtype, b.ndim, b.flags.c_contiguous) for b in self.buffers]),
-                tuple([s.dtype if hasattr(s, "dtype") else type(s) for s in self.scalars]))
+        return (
+            tuple([(b.dtype, b.ndim, b.flags.c_contiguous) for b in self.buffers]),
+            tuple([s.dtype if hasattr(s, "dtype") else type(s) for s in self.scalars]),
+        )
 
 
 def fits(made_for: list[Any], sizes: list[Any]) -> bool:
@@ -101,9 +121,14 @@ def fits(made_for: list[Any], sizes: list[Any]) -> bool:
 
 def plan_of(segment: Segment, dead: tuple[bool, ...]) -> Plan:
     """The plan for a segment whose leaves are dead or not: by sizes at once, else by structure, else made anew."""
-    exact = (segment.key, tuple(segment.shapes), tuple(segment.moving), dead,
-             tuple([(b.dtype, b.shape, b.strides) for b in segment.buffers]),
-             tuple([s.dtype if hasattr(s, "dtype") else type(s) for s in segment.scalars]))
+    exact = (
+        segment.key,
+        tuple(segment.shapes),
+        tuple(segment.moving),
+        dead,
+        tuple([(b.dtype, b.shape, b.strides) for b in segment.buffers]),
+        tuple([s.dtype if hasattr(s, "dtype") else type(s) for s in segment.scalars]),
+    )
     plan = exact_plans.get(exact)
     if plan is None:
         key, sizes = (segment.key, segment.kinds(), dead), segment.sizes()

@@ -1,4 +1,5 @@
-"""What a plan does, on the host: views, kernels, writes into regions, library calls, over an environment of NumPy arrays."""
+"""What a plan does, on the host: views, kernels, writes into regions, library calls, over an environment of NumPy
+arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +33,12 @@ class Environment:
     def __init__(self, segment: Any, buffers: list[Any], n_nodes: int) -> None:
         self.values: list[Any] = [*buffers, *[None] * n_nodes]
         buffers.clear()
-        self.scalars, self.moving, self.shapes, self.sites = segment.scalars, segment.moving, segment.shapes, segment.sites
+        self.scalars, self.moving, self.shapes, self.sites = (
+            segment.scalars,
+            segment.moving,
+            segment.shapes,
+            segment.sites,
+        )
 
 
 class Step:
@@ -139,9 +145,9 @@ def own(value: Any, args: list[Any]) -> Any:
     value = np.asarray(value)
     if not value.flags.c_contiguous:
         return np.ascontiguousarray(value)
-    if value.base is not None or any(value is a for a in args):
-        if any(np.may_share_memory(value, a) for a in args if type(a) is np.ndarray):
-            return value.copy()
+    alias = value.base is not None or any(value is a for a in args)
+    if alias and any(np.may_share_memory(value, a) for a in args if type(a) is np.ndarray):
+        return value.copy()
     return value
 
 
@@ -207,8 +213,16 @@ class Target(NamedTuple):
 class KernelStep(Step):
     """A kernel on arrays of the environment."""
 
-    def __init__(self, kernel: Kernel, ins: list[int], scalars: list[int], targets: list[Target], space: int,
-                 reusable: list[int], n_leaves: int) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        ins: list[int],
+        scalars: list[int],
+        targets: list[Target],
+        space: int,
+        reusable: list[int],
+        n_leaves: int,
+    ) -> None:
         self.kernel, self.ins, self.scalars, self.targets, self.space = kernel, ins, scalars, targets, space
         self.reusable, self.n_leaves = reusable, n_leaves
         self.drop = []
@@ -224,6 +238,7 @@ class KernelStep(Step):
                 out = self.takeover(values, shape, t.dtype) if self.reusable else None
                 out = values[t.at] = pool.empty(out_shape, t.dtype) if out is None else out
             else:
+                assert t.base is not None and t.node is not None
                 key = env.moving[t.node][0]
                 base = values[t.base]
                 if t.spare:

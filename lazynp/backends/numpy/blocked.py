@@ -48,6 +48,7 @@ def runner(instr: Instr) -> Run:
 
     def general(*args: Any) -> None:
         np.copyto(args[-1], op.lower(xp, *args[:-1], **params), casting="unsafe")
+
     return general
 
 
@@ -85,8 +86,10 @@ class Program:
         self.n_scratch = self.assign(set(spec.outputs) - set(self.reductions))
         self.widest = max([d.itemsize for d in self.dtypes], default=1)
         self.elements = BLOCK_BYTES // self.widest
-        self.instructions = [(run, len(i.args), (*i.args, 0, 0)[:3], i.args, self.first + k)
-                             for k, (i, run) in enumerate(zip(spec.body, self.runners))]
+        self.instructions = [
+            (run, len(i.args), (*i.args, 0, 0)[:3], i.args, self.first + k)
+            for k, (i, run) in enumerate(zip(spec.body, self.runners))
+        ]
 
     def assign(self, stored: set[int]) -> int:
         """Give each value that is not stored a scratch buffer; how many there are."""
@@ -108,8 +111,15 @@ class Program:
                     free.append(self.scratch[a])
         return count
 
-    def run(self, ins: Sequence[Any], scalars: Sequence[Any], outs: Sequence[Any], shape: tuple[int, ...], threads: int,
-            empty: Run = np.empty) -> None:
+    def run(
+        self,
+        ins: Sequence[Any],
+        scalars: Sequence[Any],
+        outs: Sequence[Any],
+        shape: tuple[int, ...],
+        threads: int,
+        empty: Run = np.empty,
+    ) -> None:
         """Compute `outs`. Inputs broadcast to `shape`; a reduction's output has its own shape."""
         if 0 in shape:
             self.empty(outs)
@@ -127,7 +137,9 @@ class Program:
         self.blocks(ins, scalars, stored, shape, threads)
         for v, instr in late:
             source = instr.args[0]
-            reduce_into(instr, targets[source] if source in targets else np.broadcast_to(ins[source], shape), targets[v])
+            reduce_into(
+                instr, targets[source] if source in targets else np.broadcast_to(ins[source], shape), targets[v]
+            )
 
     def empty(self, outs: Sequence[Any]) -> None:
         for v, out in zip(self.spec.outputs, outs):
@@ -138,7 +150,9 @@ class Program:
         """Whether every reduction can be done inside blocks: none is over axis 0, and rows are not split."""
         return all(0 not in i.params[1] for i in self.reductions.values()) and math.prod(shape[1:]) <= 4 * self.elements
 
-    def blocks(self, ins: Sequence[Any], scalars: Sequence[Any], stored: dict[int, Any], shape: tuple[int, ...], threads: int) -> None:
+    def blocks(
+        self, ins: Sequence[Any], scalars: Sequence[Any], stored: dict[int, Any], shape: tuple[int, ...], threads: int
+    ) -> None:
         ndim = len(shape)
         operands = [aligned(x, ndim) for x in ins]
         if ndim != 1 and not self.reductions and all(same_dense(x, shape) for x in (*operands, *stored.values())):
@@ -166,6 +180,7 @@ class Program:
                         self.block(operands, values, stored, tile)
             except BaseException as error:
                 errors.append(error)
+
         n = math.prod(shape)
         crew.run(work, threads if n > self.elements and n * len(self.spec.body) > PARALLEL else 1)
         if errors:
@@ -187,8 +202,15 @@ class Program:
                     values[k] = x[head]
         else:
             for k, x in enumerate(operands):
-                values[k] = x[(*[0 if type(t) is int and n == 1 else slice(None) if n == 1 else t
-                                 for t, n in zip(tile, x.shape)], ...)]
+                values[k] = x[
+                    (
+                        *[
+                            0 if type(t) is int and n == 1 else slice(None) if n == 1 else t
+                            for t, n in zip(tile, x.shape)
+                        ],
+                        ...,
+                    )
+                ]
         for v, target in stored.items():
             if v not in self.reductions:
                 values[v] = target[head] if type(head) is slice else target[(*tile, ...)]
@@ -229,7 +251,9 @@ class Program:
 def reduce_into(instr: Instr, x: np.ndarray, out: np.ndarray) -> None:
     name, axes = instr.params
     keep = out.ndim == x.ndim and out.ndim != x.ndim - len(axes)
-    getattr(np, name).reduce(x, axis=axes, dtype=out.dtype if name in ("add", "multiply") else None, out=out, keepdims=keep)
+    getattr(np, name).reduce(
+        x, axis=axes, dtype=out.dtype if name in ("add", "multiply") else None, out=out, keepdims=keep
+    )
 
 
 def aligned(x: Any, ndim: int) -> np.ndarray:
@@ -253,7 +277,7 @@ def tiles(shape: tuple[int, ...], rows_only: bool, elements: int) -> Any:
         yield ()
         return
     step = max(1, elements // max(inner, 1))
-    rest = tuple([slice(0, n) for n in shape[axis + 1:]])
+    rest = tuple([slice(0, n) for n in shape[axis + 1 :]])
     for outer in itertools.product(*[range(n) for n in shape[:axis]]):
         for start in range(0, shape[axis], step):
             yield (*outer, slice(start, min(start + step, shape[axis])), *rest)

@@ -14,12 +14,38 @@ import ctypes
 from lazynp.backends.torch.threads import POOL
 
 # Sleef's name (before the lanes) -> libm's name, number of arguments
-UNARY = {"acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh",
-         "cos": "cos", "cosh": "cosh", "erf": "erf", "erfc": "erfc", "exp": "exp", "exp2": "exp2", "expm1": "expm1",
-         "lgamma": "lgamma", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2", "sin": "sin",
-         "sinh": "sinh", "tan": "tan", "tanh": "tanh"}
-BINARY = {"atan2": "atan2", "hypot": "hypot", "pow": "pow", "fmod": "fmod", "nextafter": "nextafter",
-          "copysign": "copysign"}
+UNARY = {
+    "acos": "acos",
+    "acosh": "acosh",
+    "asin": "asin",
+    "asinh": "asinh",
+    "atan": "atan",
+    "atanh": "atanh",
+    "cos": "cos",
+    "cosh": "cosh",
+    "erf": "erf",
+    "erfc": "erfc",
+    "exp": "exp",
+    "exp2": "exp2",
+    "expm1": "expm1",
+    "lgamma": "lgamma",
+    "log": "log",
+    "log10": "log10",
+    "log1p": "log1p",
+    "log2": "log2",
+    "sin": "sin",
+    "sinh": "sinh",
+    "tan": "tan",
+    "tanh": "tanh",
+}
+BINARY = {
+    "atan2": "atan2",
+    "hypot": "hypot",
+    "pow": "pow",
+    "fmod": "fmod",
+    "nextafter": "nextafter",
+    "copysign": "copysign",
+}
 PRECISION = {"erfc": "u15", "hypot": "u05", "fmod": "", "nextafter": "", "copysign": ""}
 # Lane by lane although libmvec has them: measured to be over 4 ulp, or wrong at special values.
 SCALAR_ONLY: frozenset[str] = frozenset()
@@ -122,12 +148,26 @@ def sleef(capability: str) -> str:
 
 # Of (vector, letter): set all lanes, square root, and whether any lane of s is outside [low, high].
 HYPOT_PARTS = {
-    "__m512d": ("_mm512_set1_pd", "_mm512_sqrt_pd", "_mm512_cmp_pd_mask(s, low, _CMP_NGE_UQ) | _mm512_cmp_pd_mask(s, high, _CMP_NLE_UQ)"),
-    "__m512": ("_mm512_set1_ps", "_mm512_sqrt_ps", "_mm512_cmp_ps_mask(s, low, _CMP_NGE_UQ) | _mm512_cmp_ps_mask(s, high, _CMP_NLE_UQ)"),
-    "__m256d": ("_mm256_set1_pd", "_mm256_sqrt_pd",
-                "_mm256_movemask_pd(_mm256_or_pd(_mm256_cmp_pd(s, low, _CMP_NGE_UQ), _mm256_cmp_pd(s, high, _CMP_NLE_UQ)))"),
-    "__m256": ("_mm256_set1_ps", "_mm256_sqrt_ps",
-               "_mm256_movemask_ps(_mm256_or_ps(_mm256_cmp_ps(s, low, _CMP_NGE_UQ), _mm256_cmp_ps(s, high, _CMP_NLE_UQ)))"),
+    "__m512d": (
+        "_mm512_set1_pd",
+        "_mm512_sqrt_pd",
+        "_mm512_cmp_pd_mask(s, low, _CMP_NGE_UQ) | _mm512_cmp_pd_mask(s, high, _CMP_NLE_UQ)",
+    ),
+    "__m512": (
+        "_mm512_set1_ps",
+        "_mm512_sqrt_ps",
+        "_mm512_cmp_ps_mask(s, low, _CMP_NGE_UQ) | _mm512_cmp_ps_mask(s, high, _CMP_NLE_UQ)",
+    ),
+    "__m256d": (
+        "_mm256_set1_pd",
+        "_mm256_sqrt_pd",
+        "_mm256_movemask_pd(_mm256_or_pd(_mm256_cmp_pd(s, low, _CMP_NGE_UQ), _mm256_cmp_pd(s, high, _CMP_NLE_UQ)))",
+    ),
+    "__m256": (
+        "_mm256_set1_ps",
+        "_mm256_sqrt_ps",
+        "_mm256_movemask_ps(_mm256_or_ps(_mm256_cmp_ps(s, low, _CMP_NGE_UQ), _mm256_cmp_ps(s, high, _CMP_NLE_UQ)))",
+    ),
 }
 
 
@@ -135,21 +175,27 @@ def _hypot(own: str, symbol: str, vector: str, lanes: int) -> str:
     """sqrt(x * x + y * y) while no lane can overflow or lose digits, which is nearly always; libmvec's else."""
     fill, root, outside = HYPOT_PARTS[vector]
     low, high = ("1e-290", "1e300") if vector.endswith("d") else ("1e-30f", "1e37f")
-    return (f'extern "C" {vector} {symbol}({vector}, {vector}) noexcept;\n'
-            f'extern "C" inline {vector} {own}({vector} x, {vector} y) {{\n'
-            f"    const {vector} s = x * x + y * y, low = {fill}({low}), high = {fill}({high});\n"
-            f"    return __builtin_expect(({outside}) == 0, 1) ? {root}(s) : {symbol}(x, y);\n}}\n")
+    return (
+        f'extern "C" {vector} {symbol}({vector}, {vector}) noexcept;\n'
+        f'extern "C" inline {vector} {own}({vector} x, {vector} y) {{\n'
+        f"    const {vector} s = x * x + y * y, low = {fill}({low}), high = {fill}({high});\n"
+        f"    return __builtin_expect(({outside}) == 0, 1) ? {root}(s) : {symbol}(x, y);\n}}\n"
+    )
 
 
 def _shim(own: str, symbol: str | None, vector: str, scalar: str, libm: str, lanes: int, arguments: int) -> str:
     names = ("x", "y")[:arguments]
     parameters = ", ".join(f"{vector} {n}" for n in names)
     if symbol is not None:
-        return (f'extern "C" {vector} {symbol}({", ".join([vector] * arguments)}) noexcept;\n'
-                f'extern "C" inline {vector} {own}({parameters}) {{ return {symbol}({", ".join(names)}); }}\n')
+        return (
+            f'extern "C" {vector} {symbol}({", ".join([vector] * arguments)}) noexcept;\n'
+            f'extern "C" inline {vector} {own}({parameters}) {{ return {symbol}({", ".join(names)}); }}\n'
+        )
     lane = ", ".join(f"(({scalar}*)&{n})[i]" for n in names)
-    return (f'extern "C" inline {vector} {own}({parameters}) {{ {vector} r; for (int i = 0; i < {lanes}; ++i) '
-            f"(({scalar}*)&r)[i] = std::{libm}({lane}); return r; }}\n")
+    return (
+        f'extern "C" inline {vector} {own}({parameters}) {{ {vector} r; for (int i = 0; i < {lanes}; ++i) '
+        f"(({scalar}*)&r)[i] = std::{libm}({lane}); return r; }}\n"
+    )
 
 
 def prelude(capability: str) -> str:

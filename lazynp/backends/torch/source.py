@@ -24,10 +24,40 @@ from lazynp.backends.torch.trace import Traced
 from lazynp.backends.torch.wrapper import DTYPES, Buffer, Call, Kernel, Program, Unexpected
 from lazynp.graph.kernel import Geometry, KernelSpec
 
-HEAVY = frozenset((
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin",
-    "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2", "hypot", "power", "float_power", "cbrt",
-    "logaddexp", "logaddexp2", "fmod", "remainder", "floor_divide", "divmod"))
+HEAVY = frozenset(
+    (
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sin",
+        "cos",
+        "tan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "arcsinh",
+        "arccosh",
+        "arctanh",
+        "arctan2",
+        "hypot",
+        "power",
+        "float_power",
+        "cbrt",
+        "logaddexp",
+        "logaddexp2",
+        "fmod",
+        "remainder",
+        "floor_divide",
+        "divmod",
+    )
+)
 PARALLEL_NS = 150_000  # work, estimated in nanoseconds, that is worth one more thread
 SLOT = 16  # bytes of a scalar
 _DIVISION_FLAG = re.compile(r"^.*inductor_cpu_integer_div_error.*\n", re.MULTILINE)
@@ -117,7 +147,8 @@ def _driver(spec: KernelSpec, geometry: Geometry, traced: Traced, body: list[str
     static = [*geometry.shape, *strides]
     lines = [
         "LAZYNP_EXPORT int lazynp_run("
-        "void* const* pointers, const int64_t* dims, const char* scalars, int64_t threads) {"]
+        "void* const* pointers, const int64_t* dims, const char* scalars, int64_t threads) {"
+    ]
     for name, (slot, factor) in traced.symbols.items():
         value = f"dims[{slot}]" if geometry.symbolic else f"INT64_C({static[slot]})"
         lines.append(f"    const int64_t {name} = {value} * {factor};")
@@ -186,14 +217,17 @@ def _arrays(spec: KernelSpec, geometry: Geometry) -> str:
     operands = [*spec.inputs, *(dtypes[o] for o in spec.outputs)]
     parameters = ", ".join(f"const LazynpArray* a{i}" for i in range(count))
     names = ", ".join(f"a{i}" for i in range(count))
-    lines = [f"LAZYNP_EXPORT int lazynp_arrays({parameters}, const char* scalars, int64_t threads) {{",
-             f"    const LazynpArray* const arrays[] = {{{names}}};",
-             f"    int64_t dims[{ndim * (1 + count) + 1}]; void* pointers[{count}];",
-             f"    static const int64_t items[] = {{{', '.join(str(ITEMSIZE[d]) for d in operands)}}};",
-             f"    if (!lazynp_shape(arrays, {count}, {ndim}, dims)) return 2;",
-             f"    for (int i = 0; i < {count}; ++i) {{",
-             f"        if (!lazynp_strides(arrays[i], dims, {ndim}, items[i], dims + {ndim} * (1 + i))) return 2;",
-             "        pointers[i] = arrays[i]->data;", "    }"]
+    lines = [
+        f"LAZYNP_EXPORT int lazynp_arrays({parameters}, const char* scalars, int64_t threads) {{",
+        f"    const LazynpArray* const arrays[] = {{{names}}};",
+        f"    int64_t dims[{ndim * (1 + count) + 1}]; void* pointers[{count}];",
+        f"    static const int64_t items[] = {{{', '.join(str(ITEMSIZE[d]) for d in operands)}}};",
+        f"    if (!lazynp_shape(arrays, {count}, {ndim}, dims)) return 2;",
+        f"    for (int i = 0; i < {count}; ++i) {{",
+        f"        if (!lazynp_strides(arrays[i], dims, {ndim}, items[i], dims + {ndim} * (1 + i))) return 2;",
+        "        pointers[i] = arrays[i]->data;",
+        "    }",
+    ]
     if not geometry.symbolic and ndim:
         wanted = [*geometry.shape]
         for operand in geometry.strides:
@@ -201,5 +235,3 @@ def _arrays(spec: KernelSpec, geometry: Geometry) -> str:
         lines.append(f"    static const int64_t wanted[] = {{{', '.join(map(str, wanted))}}};")
         lines.append(f"    for (int i = 0; i < {len(wanted)}; ++i) if (dims[i] != wanted[i]) return 2;")
     return "\n".join([*lines, "    return lazynp_run(pointers, dims, scalars, threads);", "}", ""])
-
-

@@ -1,8 +1,9 @@
 """Threads of compiled code: a pool of our own in place of OpenMP's regions, whose barrier waits for every thread.
 
-On a machine that others use too, a helper may be off its core when a kernel starts. With OpenMP everybody waits for it at
-the end; here the caller takes block after block itself, and at the end waits only for helpers that are in the middle of
-one. Inductor's `#pragma omp for` loops become calls of `lazynp_for`. A region with per-thread partial results stays OpenMP's.
+On a machine that others use too, a helper may be off its core when a kernel starts. With OpenMP everybody waits for it
+at the end; here the caller takes block after block itself, and at the end waits only for helpers that are in the middle
+of one. Inductor's `#pragma omp for` loops become calls of `lazynp_for`. A region with per-thread partial results stays
+OpenMP's.
 
 The pool is one for all artifacts of a process (an inline variable is, whichever shared object it stands in), and is
 made anew in a forked child.
@@ -53,7 +54,8 @@ struct Pool {
             Job* job;
             {
                 std::unique_lock<std::mutex> hold(pool->lock);
-                pool->wake.wait(hold, [&] { return pool->number != seen && pool->job != nullptr && pool->job->helpers > 0; });
+                pool->wake.wait(
+                    hold, [&] { return pool->number != seen && pool->job != nullptr && pool->job->helpers > 0; });
                 seen = pool->number;
                 job = pool->job;
                 --job->helpers;
@@ -109,7 +111,8 @@ static inline void lazynp_for(int64_t begin, int64_t end, int64_t step, int thre
     Pool* mine = threads > 1 ? get() : nullptr;
     if (mine == nullptr || !mine->caller.try_lock()) return body(begin, end);
     const int64_t block = std::max<int64_t>(1, steps / (threads * 8)) * step;
-    Job job{[](void* context, int64_t from, int64_t to) { (*(Body*)context)(from, to); }, &body, {begin}, end, block, {0}, threads - 1};
+    Job job{[](void* context, int64_t from, int64_t to) { (*(Body*)context)(from, to); },
+            &body, {begin}, end, block, {0}, threads - 1};
     mine->run(job);
     mine->caller.unlock();
 }
@@ -118,7 +121,9 @@ static inline void lazynp_for(int64_t begin, int64_t end, int64_t step, int thre
 REGION = re.compile(r"^\s*#pragma omp parallel num_threads\(lazynp_threads\)\s*$")
 THREAD = re.compile(r"^\s*int tid = omp_get_thread_num\(\);\s*$")
 LOOP_PRAGMA = re.compile(r"^\s*#pragma omp for( simd)?\s*$")
-LOOP = re.compile(r"^(\s*)for\(int64_t (\w+)=static_cast<int64_t>\((.+?)\); \w+<static_cast<int64_t>\((.+)\); \w+\+=(.+)\)\s*$")
+LOOP = re.compile(
+    r"^(\s*)for\(int64_t (\w+)=static_cast<int64_t>\((.+?)\); \w+<static_cast<int64_t>\((.+)\); \w+\+=(.+)\)\s*$"
+)
 
 
 def pooled(source: str) -> str:
@@ -149,12 +154,14 @@ def pooled(source: str) -> str:
         stop = next((j for j in range(i + 2, len(lines)) if lines[j].rstrip() == indent + "}"), None)
         if stop is None or lines[i + 2].rstrip() != indent + "{":
             return source
-        out.append(f"{indent}lazynp_for({begin}, {end}, {step}, lazynp_threads, [&](int64_t lazynp_begin, int64_t lazynp_end) {{")
+        out.append(
+            f"{indent}lazynp_for({begin}, {end}, {step}, lazynp_threads, "
+            "[&](int64_t lazynp_begin, int64_t lazynp_end) {"
+        )
         if pragma.group(1):
             out.append(f"{indent}#pragma omp simd")
         out.append(f"{indent}for(int64_t {name}=lazynp_begin; {name}<lazynp_end; {name}+={step})")
-        out.extend(lines[i + 2: stop + 1])
+        out.extend(lines[i + 2 : stop + 1])
         out.append(f"{indent}}});")
         i = stop + 1
     return "\n".join(out)
-
