@@ -36,7 +36,7 @@ PROGRAMS = (
 # Programs in which a scalar changes each time round or slice bounds move, and a size at which 1,000 rounds are quick.
 PLAN_SIZES = {"driven_wave": 250, "image_filters": 120, "logistic_regression": 600, "mlp": 160, "cholesky": 160}
 ROUNDS_SECONDS = 1.5  # NumPy's share of the steady state
-MIN_ROUNDS, MAX_ROUNDS = 3, 15
+MIN_ROUNDS, MAX_ROUNDS = 3, 7
 
 
 class ProgramFailed(Exception):

@@ -17,7 +17,6 @@ from ..ops.elementwise import ufuncs
 from ..ops.elementwise import where as select
 from . import operators
 from .array import is_native, ndarray, of_node, wrap
-from .array import known as at_hand_now
 from .host import PLAIN, SCALARS, at_hand, fresh, home, like, note_large, to_host, writable
 from .operators import assign, dummy
 from .record import as_nodes, cast_node
@@ -471,14 +470,12 @@ def write(out: Any, node: Node, where: Any, casting: Any) -> Any:
 def native_matmul(u: ufunc, args: Any) -> Any:
     """A matrix product: a library call in the stream; at once where it only makes something small of what is at
     hand."""
-    if len(args) == 2 and config.limit >= 0 and all(type(a) is ndarray and at_hand_now(a) for a in args):
-        x, y = args[0]._h, args[1]._h
-        if (
-            0 < x.ndim <= 2
-            and 0 < y.ndim <= 2
-            and (x.size // max(x.shape[-1], 1)) * (y.size // max(y.shape[0], 1)) <= config.limit
-        ):
-            return returned(u.host(x, y))
+    if len(args) == 2 and config.limit >= 0 and all(type(a) is ndarray for a in args):
+        x, y = args
+        if 0 < x.ndim <= 2 and 0 < y.ndim <= 2:
+            rows, columns = x.size // max(x.shape[-1], 1), y.size // max(y.shape[0], 1)
+            if rows * columns <= config.limit and rows * columns > 0 and x.shape[-1] == y.shape[0]:
+                return returned(u.host(x._host(), y._host()))
     nodes = as_nodes([to_node_operand(a) for a in args])
     if nodes is None:
         return NotImplemented

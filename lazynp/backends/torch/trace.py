@@ -80,12 +80,17 @@ METHODS = ("expm1", "atanh", "asinh", "acosh", "sinh", "cosh", "tanh")
 
 
 def _method(name: str) -> Any:
-    return staticmethod(lambda x: f"{x}.{name}()")
+    def method(x: str) -> str:
+        return f"{x}.{name}()"
+
+    method.__name__ = name  # Inductor finds the scalar form, for operands that are one value, by this name
+    return staticmethod(method)
 
 
 def install() -> None:
     """Teach Inductor's C++ backend our fused multiply-add, and exact forms of some functions."""
     CppOverrides.fma = staticmethod(_fma)
+    _fma.__name__ = _vector_fma.__name__ = "fma"
     CppVecOverrides.fma = staticmethod(_vector_fma)
     for name in METHODS:
         setattr(CppVecOverrides, name, _method(name))

@@ -155,7 +155,7 @@ def _answer(worker: Worker, job: Job, answers: BinaryIO) -> bool:
 
 
 def main(folder: str, limit: str) -> None:
-    os.nice(10)
+    os.nice(15)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints must not end up among the answers
     serve(sys.stdin.buffer, answers, folder, int(limit))
