@@ -74,9 +74,7 @@ SETTINGS = {
         "never change the tier: the interpreter's, bit-equal to NumPy",
     ),
     "strict": Setting("LAZYNP_STRICT", False, flag, lambda v: isinstance(v, bool), "falling back to NumPy is an error"),
-    "device": Setting(
-        "LAZYNP_DEVICE", "cpu", str, lambda v: isinstance(v, str), "where arrays are made: cpu, cuda, cuda:1"
-    ),
+    "device": Setting("LAZYNP_DEVICE", "cpu", str, lambda v: v == "cpu", "where arrays are made; only cpu so far"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from lazynp.backends.numpy.evaluate import evaluate
 from lazynp.graph.errors import GraphError
-from lazynp.graph.node import ABSTRACT, KEPT, Node, leaf
+from lazynp.graph.node import ABSTRACT, KEPT, Node, leaf, number_of
 from lazynp.graph.op import make, pick, results
 from lazynp.graph.show import show
 from lazynp.graph.verify import verify
@@ -211,3 +212,18 @@ def test_simplified_gradients_have_the_same_values() -> None:
     verify(less)
     assert len(toposort(less)) < len(toposort(grads))
     np.testing.assert_array_equal(*evaluate([*grads, *less]))
+
+
+def test_numbers_are_unique_across_threads() -> None:
+    """Two abstract values that get their numbers at once must not share one: a node would take the other's dtype."""
+    found: list[tuple[object, int]] = []
+
+    def work(k: int) -> None:
+        found.extend([((i, k), number_of(("test", i, k))) for i in range(2000)])
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len({n for _, n in found}) == len(found)

@@ -77,7 +77,7 @@ def test_the_gauge_sees_a_leak() -> None:
         kept.append(bytearray(64))
 
     with pytest.raises(AssertionError):
-        flat("small writes that leak 64 bytes", step, 20_000)
+        flat("small writes that leak 64 bytes", step, 200_000)
 
 
 @pytest.mark.parametrize("mode", ["auto", "graph"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,12 +23,19 @@ SCALAR_DTYPES = {
 
 
 _numbers: dict[Any, int] = {}
+_fresh = itertools.count()
 
 
 def numbers(*what: Any) -> tuple[int, int]:
     """Numbers for an abstract value, and for its rank and dtype."""
     shape, dtype, _ = what if len(what) == 3 else (what, None, False)
-    return (_numbers.setdefault(what, len(_numbers)), _numbers.setdefault((len(shape), dtype), len(_numbers)))
+    return number_of(what), number_of((len(shape), dtype))
+
+
+def number_of(what: Any) -> int:
+    """Its number. Threads may ask at once: what is new gets a number that nothing else has had."""
+    number = _numbers.get(what)
+    return _numbers.setdefault(what, next(_fresh)) if number is None else number
 
 
 SCALAR_NUMBERS = {kind: numbers((), kind, True) for kind in SCALAR_DTYPES}

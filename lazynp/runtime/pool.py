@@ -25,7 +25,7 @@ class Pool:
     """Blocks by their size in bytes."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a finalizer may run, and give, in the middle of `empty`
         self.spare: dict[int, list[Any]] = {}
         self.bytes = self.made = 0
 
