@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lazynp
 from lazynp.backends.numpy.evaluate import evaluate
 from lazynp.graph.errors import GraphError
 from lazynp.graph.node import ABSTRACT, KEPT, Node, leaf, number_of
@@ -227,3 +228,16 @@ def test_numbers_are_unique_across_threads() -> None:
     for t in threads:
         t.join()
     assert len({n for _, n in found}) == len(found)
+
+
+def test_placeholders_in_the_stream_are_passed_over() -> None:
+    """A graph over a placeholder that has no value must not stand in the way of what is recorded after it."""
+    x = leaf((3,), np.dtype(np.float64))
+    waiting = [add(x, 1.0)]
+    for _ in range(3):
+        waiting.append(multiply(waiting[-1], 2.0))
+    with lazynp.config(mode="graph", pending_nodes=4):
+        a = lazynp.array([1.0, 2.0, 3.0])
+        for _ in range(10):
+            a = a * 2.0
+        assert a.tolist() == [1024.0, 2048.0, 3072.0]

@@ -13,6 +13,7 @@ import threading
 from typing import Any
 
 from ..config import config
+from ..graph.errors import NotConcreteError
 from ..graph.node import Node
 from ..graph.op import MAP, SET, VIEW, current
 from .planner import failures
@@ -184,6 +185,8 @@ class Recorder:
                     self.run_nodes(unrecorded(node), (), node)
             if node.error is not None:
                 raise node.error
+            if node.buffer is None:
+                raise NotConcreteError(f"{node} depends on a placeholder, which has no value")
 
     def run(self, n: int, wanted: Node | None = None) -> None:
         """Run the first n pending operations."""
@@ -246,10 +249,14 @@ def unrecorded(*wanted: Node) -> list[Node]:
     order: list[Node] = []
     done: set[int] = set()
     stack = [(n, False) for n in reversed(wanted)]
+    abstract: set[int] = set()  # placeholders without a value, and what depends on one: it cannot be computed
     while stack:
         node, ready = stack.pop()
         if ready:
-            order.append(node)
+            if node.op is None or any(id(a) in abstract for a in node.inputs):
+                abstract.add(id(node))
+            else:
+                order.append(node)
             continue
         if id(node) in done or node.buffer is not None or node.value is not None or node.error is not None:
             continue

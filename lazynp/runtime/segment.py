@@ -93,7 +93,7 @@ class Segment:
         """What may differ between runs of a plan: every length, and the moving parameters."""
         out: list[Any] = []
         for b in self.buffers:
-            out.extend(b.shape)
+            out.extend(b.shape if type(b) is not tuple else ())
         for shape in self.shapes:
             out.extend(shape)
         for op, moving in zip(self.ops, self.moving):
@@ -105,7 +105,7 @@ class Segment:
     def kinds(self) -> Any:
         """Dtypes and ranks of what the segment reads."""
         return (
-            tuple([(b.dtype, b.ndim, b.flags.c_contiguous) for b in self.buffers]),
+            tuple([(b.dtype, b.ndim, b.flags.c_contiguous) if type(b) is not tuple else len(b) for b in self.buffers]),
             tuple([s.dtype if hasattr(s, "dtype") else type(s) for s in self.scalars]),
         )
 
@@ -119,6 +119,11 @@ def fits(made_for: list[Any], sizes: list[Any]) -> bool:
     return True
 
 
+def lie(b: Any) -> Any:
+    """How a leaf's value lies in memory; of several results, how many there are."""
+    return (b.dtype, b.shape, b.strides) if type(b) is not tuple else len(b)
+
+
 def plan_of(segment: Segment, dead: tuple[bool, ...]) -> Plan:
     """The plan for a segment whose leaves are dead or not: by sizes at once, else by structure, else made anew."""
     exact = (
@@ -126,7 +131,7 @@ def plan_of(segment: Segment, dead: tuple[bool, ...]) -> Plan:
         tuple(segment.shapes),
         tuple(segment.moving),
         dead,
-        tuple([(b.dtype, b.shape, b.strides) for b in segment.buffers]),
+        tuple([lie(b) for b in segment.buffers]),
         tuple([s.dtype if hasattr(s, "dtype") else type(s) for s in segment.scalars]),
     )
     plan = exact_plans.get(exact)
