@@ -120,6 +120,10 @@ class Config:
         for watcher in self._watchers:
             watcher(name, value)
 
+    def watch(self, watcher: Callable[[str, Any], None]) -> None:
+        """Call `watcher(name, value)` after each change of a setting."""
+        self._watchers.append(watcher)
+
     @contextlib.contextmanager
     def __call__(self, **settings: Any) -> Iterator[Config]:
         before = {name: getattr(self, name) for name in settings if name in SETTINGS}

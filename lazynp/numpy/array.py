@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from ..config import config
 from ..graph.node import BORROWED, Node, leaf
 from ..runtime.recorder import recorder
 from ..runtime.storage import Rare, Storage
-from ..runtime.views import INDEX, TRANSPOSE, View, derive, layout
+from ..runtime.views import INDEX, RESHAPE, TRANSPOSE, View, derive, layout
+from ..speed import HandleBase, attach, native, tell
 from .index import normalize
 
 new_handle = object.__new__
 HOST_VIEW = View((), (), ())  # the view of a pinned storage that only NumPy can express: the handle's own `_h`
 NATIVE = frozenset("?bBhHiIlLqQefdFD")
+SLOTTED = frozenset({"__getitem__", "__setitem__", "__len__"})  # what the C module falls back on
 
 
 def is_native(dtype: numpy.dtype[Any]) -> bool:
@@ -27,15 +30,13 @@ def is_native(dtype: numpy.dtype[Any]) -> bool:
     return (dtype.char in NATIVE and dtype.isnative) or dtype.name == "bfloat16"
 
 
-class ndarray:
+class ndarray(HandleBase):
     """An array of fixed-size elements; NumPy's `ndarray` in all that can be seen, evaluated when its value is
     needed."""
 
-    __slots__ = ("_s", "_b", "_h", "_v", "__weakref__")
+    # `_v` is None (the whole storage), a View, or a step not looked at yet: (parent view, its shape, kind, parameter).
+    __slots__ = ()
     _s: Storage
-    _b: Any
-    _h: Any
-    _v: Any  # None: the whole storage; a View; or (parent view, parent shape, plain index), not looked at yet
 
     if TYPE_CHECKING:  # the methods that other modules attach
 
@@ -88,8 +89,12 @@ class ndarray:
     def _view(self) -> View | None:
         view = self._v
         if type(view) is tuple:
-            parent, shape, index = view
-            view = self._v = derive(parent, self._s.shape, INDEX, normalize(index, shape))
+            parent, shape, kind, param = view
+            if kind == INDEX:
+                param = normalize(param, shape)
+            elif kind == TRANSPOSE:
+                param = tuple(range(len(shape) - 1, -1, -1))
+            view = self._v = derive(parent, self._s.shape, kind, param)
         return view
 
     def _node(self) -> Node:
@@ -169,20 +174,29 @@ class ndarray:
             n *= d
         return n
 
-    def __len__(self) -> int:
-        shape = self.shape
-        if not shape:
-            raise TypeError("len() of unsized object")
-        return shape[0]
-
 
 settle_selection: Any = None  # supplied by `masked`, which needs handles
 
 
 def method(function: Any) -> Any:
     """Make a function a method of `ndarray`, under its name."""
-    setattr(ndarray, function.__name__, function)
+    name = function.__name__
+    attach(ndarray, name, function, "other" if name in SLOTTED else "", name.strip("_"))
     return function
+
+
+@method
+def __len__(self: ndarray) -> int:
+    shape = self.shape
+    if not shape:
+        raise TypeError("len() of unsized object")
+    return shape[0]
+
+
+if native is not None:
+    native.set_limit(config.limit)
+    config.watch(lambda name, value: native.set_limit(config.limit))
+tell(ndarray=ndarray, storage=Storage, host_view=HOST_VIEW, index=INDEX, transpose=TRANSPOSE, reshape=RESHAPE)
 
 
 def demand(storage: Storage) -> Any:
@@ -223,6 +237,10 @@ def wrap(array: numpy.ndarray) -> ndarray:
     out._b = out._h = array
     out._v = None
     return out
+
+
+if native is not None:
+    wrap = native.wrap
 
 
 def borrow(array: numpy.ndarray) -> ndarray:

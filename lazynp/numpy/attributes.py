@@ -15,6 +15,7 @@ from typing import Any
 import numpy
 
 from ..runtime.views import TRANSPOSE, derive
+from ..speed import native
 from .array import HOST_VIEW, ndarray, new_handle
 from .host import SUBCLASS, bind, fresh, like, of_type, part_of, strip
 from .methods import derived, own, reshape, view_by_host
@@ -71,6 +72,10 @@ BACKWARDS = [tuple(range(n - 1, -1, -1)) for n in range(65)]
 
 
 def get_t(self: Any) -> Any:
+    if native is not None:
+        out = native.transpose(self)
+        if out is not None:
+            return out
     s = self._s
     if self._b is s.buf and self._v is not HOST_VIEW:  # at hand: the view of NumPy's view
         out = new_handle(ndarray)

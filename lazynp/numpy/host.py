@@ -16,6 +16,7 @@ import numpy
 from ..config import config
 from ..runtime.profile import profile
 from ..runtime.views import TRANSPOSE
+from ..speed import HandleBase, native
 from .array import HOST_VIEW, borrow, known, ndarray, new_handle, wrap
 
 INTERNAL = (str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(numpy.__file__).parent), "<frozen")
@@ -39,7 +40,7 @@ class HostFallbackError(RuntimeError):
     """`config.strict` forbids what only NumPy can do."""
 
 
-SLOTS = tuple([vars(ndarray)[name].__set__ for name in ("_s", "_b", "_h", "_v")])
+SLOTS = tuple([vars(HandleBase)[name].__set__ for name in ("_s", "_b", "_h", "_v")])
 
 
 def bind(out: Any, s: Any, b: Any, h: Any, v: Any) -> None:
@@ -124,7 +125,7 @@ def strip(x: Any) -> Any:
     return to_host(x, [])
 
 
-def fresh(array: numpy.ndarray) -> ndarray:
+def laid_out(array: numpy.ndarray) -> ndarray:
     """A handle on NumPy's result, which nobody else holds: its layout becomes a view of a contiguous buffer."""
     if type(array) is not numpy.ndarray:
         array = array.view(numpy.ndarray)
@@ -137,6 +138,9 @@ def fresh(array: numpy.ndarray) -> ndarray:
         return wrap(array.copy("C"))
     out = wrap(buffer)._derived(TRANSPOSE, tuple(numpy.argsort(order).tolist()))
     return out
+
+
+fresh: Callable[[Any], Any] = laid_out if native is None else native.fresh
 
 
 def part_of(x: Any, part: numpy.ndarray) -> ndarray:

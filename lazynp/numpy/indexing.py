@@ -38,7 +38,7 @@ def __getitem__(self: ndarray, key: Any) -> Any:
     out = new_handle(ndarray)
     out._s, out._b, out._h = s, s.buf, part
     view = self._v
-    out._v = HOST_VIEW if view is HOST_VIEW else (self._view() if type(view) is tuple else view, h.shape, key)
+    out._v = HOST_VIEW if view is HOST_VIEW else (self._view() if type(view) is tuple else view, h.shape, INDEX, key)
     return out
 
 

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy
 
+from .. import speed
 from ..config import config
 from ..ops import shape as shape_ops
 from ..runtime.recorder import recorder
 from ..runtime.storage import Storage
 from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
+from ..speed import native
 from . import reduce
 from .array import HOST_VIEW, adopt, borrow, is_native, ndarray, new_handle, wrap
 from .host import PLAIN, at_hand, bind, fresh, home_module, like, note_large, of_type, part_of, strip, to_host
@@ -80,7 +82,11 @@ def full_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...] | None:
 def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     if len(shape) == 1 and type(shape[0]) in (tuple, list):
         shape = tuple(shape[0])
-    elif len(shape) == 1 and isinstance(shape[0], ndarray) and shape[0].ndim:
+    if native is not None and order == "C" and copy is None:
+        out = native.reshape(self, shape)
+        if out is not None:
+            return out
+    if len(shape) == 1 and isinstance(shape[0], ndarray) and shape[0].ndim:
         shape = tuple(shape[0].tolist())
     if (
         order == "C"
@@ -233,8 +239,7 @@ def copy(self: Any, order: Any = "C") -> Any:
     if type(self) is not ndarray:
         return of_type(type(self), self._host().copy(order), self)
     if at_hand(self):
-        value = self._h.copy(order)
-        return wrap(value) if value.flags.c_contiguous else fresh(value)
+        return fresh(self._h.copy(order))
     if order not in ("C", "K", "A") or not is_native(self.dtype) or order != "C" and not c_contiguous(self):
         return fresh(self._host().copy(order))
     return array_of(self._node())
@@ -251,9 +256,16 @@ def array_of(node: Any) -> ndarray:
     return out
 
 
+HOST_ASTYPE, NOTHING = numpy.ndarray.astype, {}  # type: ignore[var-annotated]
+
+
 def astype(
     self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
+    if copy is True:
+        value = speed.at_once(HOST_ASTYPE, self, (dtype, order, casting), NOTHING)
+        if value is not NotImplemented:
+            return value
     if type(self) is ndarray and not at_hand(self) and order in ("K", "C", "A") and is_native(self.dtype):
         target = numpy.dtype(dtype)
         if is_native(target) and casting == "unsafe" and (order == "C" or c_contiguous(self)):
@@ -462,6 +474,8 @@ SPECIAL = {
     "__imatmul__": imatmul,
 }
 
+SLOTS = {"__matmul__": "forward", "__rmatmul__": "reflected", "__imatmul__": "inplace"}  # of the C module
+
 
 def described(name: str, function: Callable[..., Any]) -> Any:
     """The function with the name and the documentation of NumPy's method."""
@@ -481,7 +495,7 @@ def attach() -> None:
     for name, function in table.items():
         setattr(ndarray, name, described(name, function))
     for name, function in SPECIAL.items():
-        setattr(ndarray, name, function)
+        speed.attach(ndarray, name, function, SLOTS.get(name, ""), "matmul")
 
 
 attach()

@@ -15,6 +15,7 @@ from ..ops.elementwise import ufuncs
 from ..runtime.recorder import recorder
 from ..runtime.storage import Storage
 from ..runtime.views import INDEX, TRANSPOSE
+from ..speed import attach
 from .array import HOST_VIEW, known, ndarray, new_handle, of_node, wrap
 from .masked import elementwise_selection, selection_of
 from .record import PYTHON_SCALARS, as_nodes, cast_node, host_value
@@ -248,10 +249,10 @@ def binary(name: str, short: str) -> None:
         return other if other is NotImplemented else elementwise(name, host, other, self)
 
     forward.__name__ = forward.__qualname__ = f"__{short}__"
-    setattr(ndarray, f"__{short}__", forward)
+    attach(ndarray, f"__{short}__", forward, "forward", short)
     if short in COMPARE:
         return
-    setattr(ndarray, f"__r{short}__", reflected)
+    attach(ndarray, f"__r{short}__", reflected, "reflected", short)
     inplace_host: Host = getattr(operator, "i" + short)
 
     def inplace(self: ndarray, other: Any) -> Any:
@@ -270,7 +271,7 @@ def binary(name: str, short: str) -> None:
                 return other
         return write_result(self, name, host, inplace_host, other)
 
-    setattr(ndarray, f"__i{short}__", inplace)
+    attach(ndarray, f"__i{short}__", inplace, "inplace", short)
 
 
 def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray:
@@ -341,7 +342,7 @@ def unary(name: str, short: str) -> None:
         return elementwise(name, host, self)
 
     op.__name__ = op.__qualname__ = f"__{short}__"
-    setattr(ndarray, f"__{short}__", op)
+    attach(ndarray, f"__{short}__", op, "unary", short)
 
 
 for short, name in {**BINARY, **COMPARE}.items():

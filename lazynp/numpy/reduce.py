@@ -17,6 +17,7 @@ from ..graph.node import Node
 from ..ops import reductions, scans
 from ..ops.shape import reshape
 from ..runtime.views import TRANSPOSE
+from ..speed import at_once
 from . import operators
 from .array import is_native, known, ndarray, of_node, wrap
 from .host import PLAIN, at_hand, fresh, home, like, note_large, to_host
@@ -197,6 +198,9 @@ def reduction(
     host = getattr(numpy.ndarray, name)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        value = at_once(host, self, args, kwargs)
+        if value is not NotImplemented:
+            return value
         if at_hand(self):
             if not args and not kwargs or plain(args, kwargs):
                 value = host(self._h, *args, **kwargs)

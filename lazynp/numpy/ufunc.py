@@ -15,9 +15,10 @@ from ..graph.node import Node
 from ..ops.contraction import matmul
 from ..ops.elementwise import ufuncs
 from ..ops.elementwise import where as select
+from ..speed import UfuncBase, tell
 from . import operators
-from .array import is_native, ndarray, of_node, wrap
-from .host import PLAIN, SCALARS, at_hand, fresh, home, like, note_large, to_host, writable
+from .array import is_native, ndarray, of_node
+from .host import PLAIN, SCALARS, at_hand, fresh, home, laid_out, like, note_large, to_host, writable
 from .operators import assign, dummy
 from .record import as_nodes, cast_node
 from .reduce import native_reduce
@@ -48,10 +49,10 @@ def described(name: str) -> property:
     return property(get, put)
 
 
-class ufunc(metaclass=UfuncType):
+class ufunc(UfuncBase, metaclass=UfuncType):
     """A function that operates element by element on whole arrays. See `numpy.ufunc`."""
 
-    __slots__ = ("host", "operator", "nin", "nout", "nargs", "identity", "signature", "__dict__", "__weakref__")
+    __slots__ = ("operator", "nin", "nout", "nargs", "identity", "signature", "__dict__", "__weakref__")
     host: numpy.ufunc
     __name__ = described("__name__")
     ntypes, types = described("ntypes"), described("types")
@@ -63,7 +64,7 @@ class ufunc(metaclass=UfuncType):
         self.__dict__.update({k: getattr(host, k, None) for k in COPIED})
         self.operator = host.__name__ if host.__name__ in ENGINE and getattr(numpy, host.__name__, None) is host else ""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs:
             limit = config.limit
             if len(args) == 1:
@@ -266,8 +267,11 @@ def with_out(args: Any, kwargs: Any, place: int) -> Any:
 def returned(value: Any) -> Any:
     """NumPy's fresh result."""
     if type(value) is numpy.ndarray:
-        return wrap(value) if value.flags.c_contiguous else fresh(value)
+        return laid_out(value)
     return home(value, [])
+
+
+tell(returned=returned)
 
 
 def all_small(args: Any) -> bool:

@@ -10,6 +10,7 @@ import weakref
 from typing import Any
 
 from ..graph.node import Node, leaf
+from ..speed import StorageBase
 
 
 class Rare:
@@ -27,7 +28,7 @@ class Rare:
         self.pin, self.shared, self.mask = pin, shared, mask
 
 
-class Storage:
+class Storage(StorageBase):
     """A value and its readers.
 
     Attributes:
@@ -38,7 +39,7 @@ class Storage:
         rare: see `Rare`; None for most.
     """
 
-    __slots__ = ("buf", "free", "node", "reads", "rare", "__weakref__")
+    __slots__ = ()
     captured = 0  # bytes of the buffers that pending nodes hold
 
     def __init__(self, buf: Any = None) -> None:

@@ -1,0 +1,588 @@
+/* The hot paths of the NumPy door, in C: operators, indexing and ufunc calls on small arrays whose values are there.
+ *
+ * Optional: `speed.py` has the same base classes in Python, and every function here gives up by calling the Python one
+ * that `bind` was given. So nothing is decided here but whether an operation is simple: the operands are at hand, small,
+ * and of exactly the door's class, or plain numbers. NumPy then computes, and the result gets a handle.
+ */
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <Python.h>
+#include <stddef.h>
+#include <structmember.h>
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+#include <numpy/ufuncobject.h>
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *buf, *node, *reads, *rare, *weak;
+    char free;
+} Storage;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *s, *b, *h, *v, *weak;
+} Handle;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *host;
+} Ufunc;
+
+enum { ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, LSHIFT, RSHIFT, AND, OR, XOR, POW, MATMUL, BINARIES };
+static const char *const binary_names[BINARIES] = {
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "lshift", "rshift", "and", "or", "xor", "pow", "matmul"};
+enum { NEG, POS, ABS, INVERT, UNARIES };
+static const char *const unary_names[UNARIES] = {"neg", "pos", "abs", "invert"};
+static const char *const compare_names[6] = {"lt", "le", "eq", "ne", "gt", "ge"};  /* in the order of Py_LT ... Py_GE */
+
+static PyTypeObject *ndarray_type, *storage_type;
+static PyObject *forward[BINARIES], *reflected[BINARIES], *inplace[BINARIES], *unary[UNARIES], *compare[6];
+static PyObject *getitem, *setitem, *length, *host_view, *returned, *kind_index, *kind_transpose, *kind_reshape, *name_view, *name_call, *name_out;
+static npy_intp limit = -1;
+
+/* Handles. */
+
+static int is_current(PyObject *o)
+{
+    Handle *a = (Handle *)o;
+    return Py_TYPE(o) == ndarray_type && a->s && a->h && a->b == ((Storage *)a->s)->buf && PyArray_Check(a->h);
+}
+
+/* What NumPy takes for an operand that is at hand: the view of a small array, a number. NULL for any other (borrowed). */
+static PyObject *at_hand(PyObject *o)
+{
+    if (is_current(o)) {
+        PyObject *h = ((Handle *)o)->h;
+        return PyArray_SIZE((PyArrayObject *)h) <= limit ? h : NULL;
+    }
+    if (PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o)
+        || PyArray_IsScalar(o, Number) || PyArray_IsScalar(o, Bool))
+        return limit >= 0 ? o : NULL;
+    return NULL;
+}
+
+/* A handle on a fresh array that nobody else has. Takes the reference. */
+static PyObject *wrap(PyObject *array)
+{
+    Storage *s = (Storage *)storage_type->tp_alloc(storage_type, 0);
+    Handle *a = s ? (Handle *)ndarray_type->tp_alloc(ndarray_type, 0) : NULL;
+    if (!a) {
+        Py_XDECREF(s);
+        Py_DECREF(array);
+        return NULL;
+    }
+    s->buf = array;
+    s->free = 1;
+    a->s = (PyObject *)s;
+    a->b = Py_NewRef(array);
+    a->h = Py_NewRef(array);
+    return (PyObject *)a;
+}
+
+/* What the user gets for NumPy's fresh result: a handle on an array, a number as it is. Takes the reference. */
+static PyObject *from_host(PyObject *value)
+{
+    if (!value || (!PyArray_CheckExact(value) && !PyTuple_CheckExact(value)))
+        return value;
+    if (PyArray_CheckExact(value) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value))
+        return wrap(value);
+    PyObject *out = PyObject_CallOneArg(returned, value);
+    Py_DECREF(value);
+    return out;
+}
+
+/* Operators. */
+
+static PyObject *power(PyObject *a, PyObject *b) { return PyNumber_Power(a, b, Py_None); }
+static PyObject *inplace_power(PyObject *a, PyObject *b) { return PyNumber_InPlacePower(a, b, Py_None); }
+
+static binaryfunc const host_binary[BINARIES] = {
+    PyNumber_Add, PyNumber_Subtract, PyNumber_Multiply, PyNumber_TrueDivide, PyNumber_FloorDivide, PyNumber_Remainder,
+    PyNumber_Lshift, PyNumber_Rshift, PyNumber_And, PyNumber_Or, PyNumber_Xor, power, PyNumber_MatrixMultiply};
+static binaryfunc const host_inplace[BINARIES] = {
+    PyNumber_InPlaceAdd, PyNumber_InPlaceSubtract, PyNumber_InPlaceMultiply, PyNumber_InPlaceTrueDivide,
+    PyNumber_InPlaceFloorDivide, PyNumber_InPlaceRemainder, PyNumber_InPlaceLshift, PyNumber_InPlaceRshift,
+    PyNumber_InPlaceAnd, PyNumber_InPlaceOr, PyNumber_InPlaceXor, inplace_power, PyNumber_InPlaceMatrixMultiply};
+
+static PyObject *call_two(PyObject *function, PyObject *a, PyObject *b)
+{
+    PyObject *args[2] = {a, b};
+    if (!function)
+        Py_RETURN_NOTIMPLEMENTED;
+    return PyObject_Vectorcall(function, args, 2, NULL);
+}
+
+static PyObject *binary_op(PyObject *a, PyObject *b, int i)
+{
+    PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
+    if (y)
+        return from_host(host_binary[i](x, y));
+    return PyObject_TypeCheck(a, ndarray_type) ? call_two(forward[i], a, b) : call_two(reflected[i], b, a);
+}
+
+static PyObject *inplace_op(PyObject *a, PyObject *b, int i)
+{
+    if (is_current(a) && ((Storage *)((Handle *)a)->s)->free && i != MATMUL) {
+        PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
+        if (y && !PyArray_IsScalar(b, Generic)) {
+            Py_INCREF(x);
+            PyObject *out = host_inplace[i](x, y);
+            Py_DECREF(x);
+            if (!out)
+                return NULL;
+            Py_DECREF(out);
+            return Py_NewRef(a);
+        }
+    }
+    return call_two(inplace[i], a, b);
+}
+
+#define BINARY(NAME, I) \
+    static PyObject *NAME(PyObject *a, PyObject *b) { return binary_op(a, b, I); } \
+    static PyObject *inplace_##NAME(PyObject *a, PyObject *b) { return inplace_op(a, b, I); }
+BINARY(op_add, ADD) BINARY(op_sub, SUB) BINARY(op_mul, MUL) BINARY(op_truediv, TRUEDIV) BINARY(op_floordiv, FLOORDIV)
+BINARY(op_mod, MOD) BINARY(op_lshift, LSHIFT) BINARY(op_rshift, RSHIFT) BINARY(op_and, AND) BINARY(op_or, OR)
+BINARY(op_xor, XOR) BINARY(op_matmul, MATMUL)
+
+static PyObject *op_pow(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    if (modulus != Py_None)
+        Py_RETURN_NOTIMPLEMENTED;
+    return binary_op(a, b, POW);
+}
+
+static PyObject *inplace_op_pow(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    if (modulus != Py_None)
+        Py_RETURN_NOTIMPLEMENTED;
+    return inplace_op(a, b, POW);
+}
+
+static unaryfunc const host_unary[UNARIES] = {PyNumber_Negative, PyNumber_Positive, PyNumber_Absolute, PyNumber_Invert};
+
+static PyObject *unary_op(PyObject *a, int i)
+{
+    PyObject *x = at_hand(a);
+    return x ? from_host(host_unary[i](x)) : PyObject_CallOneArg(unary[i], a);
+}
+
+static PyObject *op_neg(PyObject *a) { return unary_op(a, NEG); }
+static PyObject *op_pos(PyObject *a) { return unary_op(a, POS); }
+static PyObject *op_abs(PyObject *a) { return unary_op(a, ABS); }
+static PyObject *op_invert(PyObject *a) { return unary_op(a, INVERT); }
+
+static PyObject *op_compare(PyObject *a, PyObject *b, int i)
+{
+    PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
+    if (y)
+        return from_host(PyObject_RichCompare(x, y, i));
+    return call_two(compare[i], a, b);
+}
+
+/* Indexing. */
+
+static int is_plain_one(PyObject *key)
+{
+    return PyLong_CheckExact(key) || PySlice_Check(key) || key == Py_None || key == Py_Ellipsis;
+}
+
+static int is_plain(PyObject *key)
+{
+    if (!PyTuple_CheckExact(key))
+        return is_plain_one(key);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
+        if (!is_plain_one(PyTuple_GET_ITEM(key, i)))
+            return 0;
+    return 1;
+}
+
+/* A handle on a view of a's view, by a step that is looked at when it is needed. Takes the reference to `part`. */
+static PyObject *derived(Handle *a, PyObject *part, PyObject *kind, PyObject *param)
+{
+    PyObject *view;
+    if (a->v == host_view)
+        view = Py_NewRef(host_view);
+    else {
+        PyObject *parent = a->v && PyTuple_CheckExact(a->v) ? PyObject_CallMethodNoArgs((PyObject *)a, name_view)
+                                                            : Py_NewRef(a->v ? a->v : Py_None);
+        PyArrayObject *h = (PyArrayObject *)a->h;
+        PyObject *shape = parent ? PyArray_IntTupleFromIntp(PyArray_NDIM(h), PyArray_DIMS(h)) : NULL;
+        view = shape ? PyTuple_Pack(4, parent, shape, kind, param) : NULL;
+        Py_XDECREF(parent);
+        Py_XDECREF(shape);
+    }
+    Handle *out = view ? (Handle *)ndarray_type->tp_alloc(ndarray_type, 0) : NULL;
+    if (!out) {
+        Py_XDECREF(view);
+        Py_DECREF(part);
+        return NULL;
+    }
+    out->s = Py_NewRef(a->s);
+    out->b = Py_NewRef(((Storage *)a->s)->buf);
+    out->h = part;
+    out->v = view;
+    return (PyObject *)out;
+}
+
+static PyObject *subscript(PyObject *self, PyObject *key)
+{
+    if (is_current(self)) {
+        Handle *a = (Handle *)self;
+        if (is_plain(key) || (PyArray_IsScalar(key, Integer) && PyArray_NDIM((PyArrayObject *)a->h) == 1)) {
+            PyObject *part = PyObject_GetItem(a->h, key);
+            return part && PyArray_CheckExact(part) ? derived(a, part, kind_index, key) : part;
+        }
+        PyObject *k = is_current(key) ? at_hand(key) : NULL;
+        if (k && at_hand(self)) { /* integers or booleans: NumPy's fresh array */
+            PyObject *part = PyObject_GetItem(a->h, k);
+            if (!part || !PyArray_CheckExact(part) || !PyArray_BASE((PyArrayObject *)part))
+                return from_host(part);
+            Py_DECREF(part);
+        }
+    }
+    return call_two(getitem, self, key);
+}
+
+/* Whether a plain index takes so few elements that a write is best done at once. -1 on an error. */
+static int is_few(PyObject *h, PyObject *key)
+{
+    if (PyArray_SIZE((PyArrayObject *)h) <= limit)
+        return 1;
+    PyObject *part = PyObject_GetItem(h, key);
+    if (!part)
+        return -1;
+    int few = !PyArray_CheckExact(part) || PyArray_SIZE((PyArrayObject *)part) <= limit;
+    Py_DECREF(part);
+    return few;
+}
+
+static int assign(PyObject *self, PyObject *key, PyObject *value)
+{
+    if (value && limit >= 0 && is_current(self) && ((Storage *)((Handle *)self)->s)->free) {
+        PyObject *h = ((Handle *)self)->h, *given = NULL;
+        if (PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyArray_IsScalar(value, Number))
+            given = value;
+        else if (is_current(value))
+            given = ((Handle *)value)->h;
+        if (given && is_plain(key)) {
+            int few = PyLong_CheckExact(key) && PyArray_NDIM((PyArrayObject *)h) == 1 ? 1 : is_few(h, key);
+            if (few)
+                return few < 0 ? -1 : PyObject_SetItem(h, key, given);
+        }
+        else if (given == value && given && is_current(key) && PyArray_SIZE((PyArrayObject *)h) <= limit)
+            return PyObject_SetItem(h, ((Handle *)key)->h, given);
+    }
+    PyObject *args[3] = {self, key, value};
+    if (!value) {
+        PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
+        return -1;
+    }
+    PyObject *done = PyObject_Vectorcall(setitem, args, 3, NULL);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+static Py_ssize_t size_of(PyObject *self)
+{
+    if (is_current(self) && PyArray_NDIM((PyArrayObject *)((Handle *)self)->h) > 0)
+        return PyArray_DIM((PyArrayObject *)((Handle *)self)->h, 0);
+    PyObject *n = PyObject_CallOneArg(length, self);
+    Py_ssize_t out = n ? PyLong_AsSsize_t(n) : -1;
+    Py_XDECREF(n);
+    return out;
+}
+
+/* `a.T` of an array at hand: None if it is not. */
+static PyObject *transpose(PyObject *module, PyObject *self)
+{
+    if (!is_current(self) || ((Handle *)self)->v == host_view)
+        Py_RETURN_NONE;
+    PyObject *part = PyArray_Transpose((PyArrayObject *)((Handle *)self)->h, NULL);
+    return part ? derived((Handle *)self, part, kind_transpose, Py_None) : NULL;
+}
+
+/* `a.reshape(shape)` of a C-contiguous array at hand: None if it is not that simple. */
+static PyObject *reshape(PyObject *module, PyObject *const *given, Py_ssize_t n)
+{
+    /* given: (self, shape), a tuple or an int */
+    PyArrayObject *h = n == 2 && is_current(given[0]) ? (PyArrayObject *)((Handle *)given[0])->h : NULL;
+    if (!h || ((Handle *)given[0])->v == host_view || !PyArray_IS_C_CONTIGUOUS(h) || PyArray_SIZE(h) == 0
+        || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)((Handle *)given[0])->b))
+        Py_RETURN_NONE;
+    if (!PyLong_CheckExact(given[1]) && !(PyTuple_CheckExact(given[1]) && is_plain(given[1])))
+        Py_RETURN_NONE;
+    PyObject *part = PyArray_Reshape(h, given[1]);
+    if (!part)
+        return NULL;
+    if (part == (PyObject *)h || PyArray_DATA((PyArrayObject *)part) != PyArray_DATA(h)) {
+        Py_DECREF(part);
+        Py_RETURN_NONE;
+    }
+    PyObject *shape = PyArray_IntTupleFromIntp(PyArray_NDIM((PyArrayObject *)part), PyArray_DIMS((PyArrayObject *)part));
+    PyObject *out = shape ? derived((Handle *)given[0], Py_NewRef(part), kind_reshape, shape) : NULL;
+    Py_XDECREF(shape);
+    Py_DECREF(part);
+    return out;
+}
+
+/* `a.shape` where the value is at hand, else None. */
+static PyObject *shape(PyObject *module, PyObject *self)
+{
+    if (!is_current(self))
+        Py_RETURN_NONE;
+    PyArrayObject *h = (PyArrayObject *)((Handle *)self)->h;
+    return PyArray_IntTupleFromIntp(PyArray_NDIM(h), PyArray_DIMS(h));
+}
+
+/* A handle on a fresh NumPy array. */
+static PyObject *fresh(PyObject *module, PyObject *array)
+{
+    return from_host(Py_NewRef(array));
+}
+
+static PyObject *wrap_array(PyObject *module, PyObject *array)
+{
+    return wrap(Py_NewRef(array));
+}
+
+/* A method of NumPy's on an array at hand, with arguments that are plain: NotImplemented if it is not so simple. */
+static int is_simple(PyObject *o)
+{
+    if (PyTuple_CheckExact(o)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); i++)
+            if (!PyLong_CheckExact(PyTuple_GET_ITEM(o, i)))
+                return 0;
+        return 1;
+    }
+    return o == Py_None || PyLong_CheckExact(o) || PyBool_Check(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o)
+           || PyArray_DescrCheck(o)
+           || (PyType_Check(o) && o != (PyObject *)ndarray_type);
+}
+
+static PyObject *method(PyObject *module, PyObject *const *given, Py_ssize_t n)
+{
+    /* given: (NumPy's method, self, args, kwargs) */
+    PyObject *x = n == 4 && is_current(given[1]) ? at_hand(given[1]) : NULL;
+    if (!x || !PyTuple_CheckExact(given[2]) || !PyDict_CheckExact(given[3]) || PyTuple_GET_SIZE(given[2]) > 4)
+        Py_RETURN_NOTIMPLEMENTED;
+    PyObject *args[6] = {NULL, x}, *key, *value;
+    Py_ssize_t count = PyTuple_GET_SIZE(given[2]), at = 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        args[i + 2] = PyTuple_GET_ITEM(given[2], i);
+        if (!is_simple(args[i + 2]))
+            Py_RETURN_NOTIMPLEMENTED;
+    }
+    while (PyDict_Next(given[3], &at, &key, &value))
+        if (!is_simple(value))
+            Py_RETURN_NOTIMPLEMENTED;
+    PyObject *out = PyObject_VectorcallDict(given[0], args + 1, (size_t)(count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                            PyDict_GET_SIZE(given[3]) ? given[3] : NULL);
+    if (out && PyArray_CheckExact(out) && (out == x || PyArray_BASE((PyArrayObject *)out))) {
+        Py_DECREF(out);
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    return from_host(out);
+}
+
+/* Ufuncs. */
+
+static PyObject *call_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *host = ((Ufunc *)self)->host, *given[5];
+    Py_ssize_t n = PyTuple_GET_SIZE(args), ours = 0;
+    if (host && n && n <= 3 && PyObject_TypeCheck(host, &PyUFunc_Type) && n == ((PyUFuncObject *)host)->nin) {
+        for (Py_ssize_t i = 0; i < n; i++) {
+            PyObject *x = given[i + 1] = at_hand(PyTuple_GET_ITEM(args, i));
+            if (!x)
+                goto general;
+            ours += x != PyTuple_GET_ITEM(args, i);
+        }
+        if (!kwargs || !PyDict_GET_SIZE(kwargs)) {
+            if (ours || n == 1) /* numbers alone: NumPy's own answer */
+                return from_host(
+                    PyObject_Vectorcall(host, given + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL));
+        }
+        else if (PyDict_GET_SIZE(kwargs) == 1 && ((PyUFuncObject *)host)->nout == 1) {
+            PyObject *out = PyDict_GetItemWithError(kwargs, PyTuple_GET_ITEM(name_out, 0));
+            if (out && is_current(out) && ((Storage *)((Handle *)out)->s)->free && at_hand(out)) {
+                given[n + 1] = ((Handle *)out)->h;
+                PyObject *done = PyObject_Vectorcall(host, given + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                                     name_out);
+                Py_XDECREF(done);
+                return done ? Py_NewRef(out) : NULL;
+            }
+        }
+    }
+general:;
+    PyObject *slow = PyObject_GetAttr(self, name_call);
+    PyObject *out = slow ? PyObject_Call(slow, args, kwargs) : NULL;
+    Py_XDECREF(slow);
+    return out;
+}
+
+/* Types. */
+
+#define OBJECTS_STORAGE(V) V(buf) V(node) V(reads) V(rare)
+#define OBJECTS_HANDLE(V) V(s) V(b) V(h) V(v)
+#define VISIT(F) Py_VISIT(self->F);
+#define CLEAR(F) Py_CLEAR(self->F);
+
+static int storage_traverse(Storage *self, visitproc visit, void *arg) { OBJECTS_STORAGE(VISIT) return 0; }
+static int storage_clear(Storage *self) { OBJECTS_STORAGE(CLEAR) return 0; }
+static int handle_traverse(Handle *self, visitproc visit, void *arg) { OBJECTS_HANDLE(VISIT) return 0; }
+static int handle_clear(Handle *self) { OBJECTS_HANDLE(CLEAR) return 0; }
+static int ufunc_traverse(Ufunc *self, visitproc visit, void *arg) { VISIT(host) return 0; }
+static int ufunc_clear(Ufunc *self) { CLEAR(host) return 0; }
+
+static void storage_dealloc(Storage *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (self->weak)
+        PyObject_ClearWeakRefs((PyObject *)self);
+    storage_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static void handle_dealloc(Handle *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (self->weak)
+        PyObject_ClearWeakRefs((PyObject *)self);
+    handle_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static void ufunc_dealloc(Ufunc *self)
+{
+    PyObject_GC_UnTrack(self);
+    ufunc_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMemberDef storage_members[] = {
+    {"buf", T_OBJECT, offsetof(Storage, buf)}, {"node", T_OBJECT, offsetof(Storage, node)},
+    {"reads", T_OBJECT, offsetof(Storage, reads)}, {"rare", T_OBJECT, offsetof(Storage, rare)},
+    {"free", T_BOOL, offsetof(Storage, free)}, {NULL}};
+static PyMemberDef handle_members[] = {
+    {"_s", T_OBJECT, offsetof(Handle, s)}, {"_b", T_OBJECT, offsetof(Handle, b)},
+    {"_h", T_OBJECT, offsetof(Handle, h)}, {"_v", T_OBJECT, offsetof(Handle, v)}, {NULL}};
+static PyMemberDef ufunc_members[] = {{"host", T_OBJECT, offsetof(Ufunc, host)}, {NULL}};
+
+static PyNumberMethods handle_number = {
+    .nb_add = op_add, .nb_subtract = op_sub, .nb_multiply = op_mul, .nb_true_divide = op_truediv,
+    .nb_floor_divide = op_floordiv, .nb_remainder = op_mod, .nb_lshift = op_lshift, .nb_rshift = op_rshift,
+    .nb_and = op_and, .nb_or = op_or, .nb_xor = op_xor, .nb_power = op_pow, .nb_matrix_multiply = op_matmul,
+    .nb_inplace_add = inplace_op_add, .nb_inplace_subtract = inplace_op_sub, .nb_inplace_multiply = inplace_op_mul,
+    .nb_inplace_true_divide = inplace_op_truediv, .nb_inplace_floor_divide = inplace_op_floordiv,
+    .nb_inplace_remainder = inplace_op_mod, .nb_inplace_lshift = inplace_op_lshift,
+    .nb_inplace_rshift = inplace_op_rshift, .nb_inplace_and = inplace_op_and, .nb_inplace_or = inplace_op_or,
+    .nb_inplace_xor = inplace_op_xor, .nb_inplace_power = inplace_op_pow,
+    .nb_inplace_matrix_multiply = inplace_op_matmul,
+    .nb_negative = op_neg, .nb_positive = op_pos, .nb_absolute = op_abs, .nb_invert = op_invert};
+static PyMappingMethods handle_mapping = {.mp_length = size_of, .mp_subscript = subscript, .mp_ass_subscript = assign};
+static PySequenceMethods handle_sequence = {.sq_length = size_of};
+
+#define FLAGS (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC)
+static PyTypeObject StorageBase = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.StorageBase", .tp_basicsize = sizeof(Storage),
+    .tp_flags = FLAGS, .tp_dealloc = (destructor)storage_dealloc, .tp_traverse = (traverseproc)storage_traverse,
+    .tp_clear = (inquiry)storage_clear, .tp_members = storage_members, .tp_weaklistoffset = offsetof(Storage, weak),
+    .tp_doc = "Base of `lazynp.runtime.storage.Storage`."};
+static PyTypeObject HandleBase = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.HandleBase", .tp_basicsize = sizeof(Handle),
+    .tp_flags = FLAGS, .tp_dealloc = (destructor)handle_dealloc, .tp_traverse = (traverseproc)handle_traverse,
+    .tp_clear = (inquiry)handle_clear, .tp_members = handle_members, .tp_weaklistoffset = offsetof(Handle, weak),
+    .tp_as_number = &handle_number, .tp_as_mapping = &handle_mapping, .tp_as_sequence = &handle_sequence,
+    .tp_richcompare = op_compare, .tp_hash = PyObject_HashNotImplemented,
+    .tp_doc = "Base of `lazynp.ndarray`: its hot paths."};
+static PyTypeObject UfuncBase = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.UfuncBase", .tp_basicsize = sizeof(Ufunc),
+    .tp_flags = FLAGS, .tp_dealloc = (destructor)ufunc_dealloc, .tp_traverse = (traverseproc)ufunc_traverse,
+    .tp_clear = (inquiry)ufunc_clear, .tp_members = ufunc_members, .tp_call = call_ufunc,
+    .tp_doc = "Base of `lazynp.ufunc`: its call."};
+
+/* The module. */
+
+static int take(PyObject *table, const char *kind, const char *name, PyObject **where)
+{
+    PyObject *functions = PyDict_GetItemString(table, kind);
+    PyObject *found = functions ? PyDict_GetItemString(functions, name) : NULL;
+    if (found)
+        Py_XSETREF(*where, Py_NewRef(found));
+    return 0;
+}
+
+/* bind(table): the door's classes, and the Python functions that do what is not simple: {kind: {name: object}}. */
+static PyObject *bind(PyObject *module, PyObject *table)
+{
+    if (!PyDict_Check(table)) {
+        PyErr_SetString(PyExc_TypeError, "bind takes a dict");
+        return NULL;
+    }
+    for (int i = 0; i < BINARIES; i++) {
+        take(table, "forward", binary_names[i], &forward[i]);
+        take(table, "reflected", binary_names[i], &reflected[i]);
+        take(table, "inplace", binary_names[i], &inplace[i]);
+    }
+    for (int i = 0; i < UNARIES; i++)
+        take(table, "unary", unary_names[i], &unary[i]);
+    for (int i = 0; i < 6; i++)
+        take(table, "forward", compare_names[i], &compare[i]);
+    take(table, "other", "getitem", &getitem);
+    take(table, "other", "setitem", &setitem);
+    take(table, "other", "len", &length);
+    take(table, "other", "host_view", &host_view);
+    take(table, "other", "returned", &returned);
+    take(table, "other", "index", &kind_index);
+    take(table, "other", "transpose", &kind_transpose);
+    take(table, "other", "reshape", &kind_reshape);
+    take(table, "other", "ndarray", (PyObject **)&ndarray_type);
+    take(table, "other", "storage", (PyObject **)&storage_type);
+    Py_RETURN_NONE;
+}
+
+static PyObject *set_limit(PyObject *module, PyObject *n)
+{
+    Py_ssize_t value = PyLong_AsSsize_t(n);
+    if (value == -1 && PyErr_Occurred())
+        return NULL;
+    limit = value;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"bind", bind, METH_O, "bind(table): {kind: {name: object}}, the classes and the Python functions to fall back on."},
+    {"set_limit", set_limit, METH_O, "set_limit(n): arrays of up to n elements are small; -1: none is."},
+    {"transpose", transpose, METH_O, "transpose(a): the handle of a.T where a is at hand, else None."},
+    {"reshape", (PyCFunction)(void (*)(void))reshape, METH_FASTCALL,
+     "reshape(a, shape): the handle of a.reshape(shape) where a is at hand and C-contiguous, else None."},
+    {"shape", shape, METH_O, "shape(a): a.shape where a is at hand, else None."},
+    {"fresh", fresh, METH_O, "fresh(array): the handle of a NumPy array that nobody else has; anything else as it is."},
+    {"wrap", wrap_array, METH_O, "wrap(array): the handle of a NumPy array, for its buffer as it is."},
+    {"method", (PyCFunction)(void (*)(void))method, METH_FASTCALL,
+     "method(host, a, args, kwargs): NumPy's method on a small array at hand, else NotImplemented."},
+    {NULL}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_speed", .m_size = -1, .m_methods = functions,
+                                        .m_doc = "The hot paths of the NumPy door; see `lazynp/speed.py`."};
+
+PyMODINIT_FUNC PyInit__speed(void)
+{
+    import_array();
+    import_umath();
+    PyTypeObject *types[] = {&StorageBase, &HandleBase, &UfuncBase};
+    const char *names[] = {"StorageBase", "HandleBase", "UfuncBase"};
+    PyObject *module = PyModule_Create(&definition);
+    if (!module)
+        return NULL;
+    for (int i = 0; i < 3; i++)
+        types[i]->tp_new = PyBaseObject_Type.tp_new; /* so that object.__new__ makes them too */
+    for (int i = 0; i < 3; i++)
+        if (PyType_Ready(types[i]) < 0 || PyModule_AddObjectRef(module, names[i], (PyObject *)types[i]) < 0)
+            return NULL;
+    name_view = PyUnicode_InternFromString("_view");
+    name_call = PyUnicode_InternFromString("_call");
+    name_out = Py_BuildValue("(s)", "out");
+    return name_view && name_call && name_out ? module : NULL;
+}
