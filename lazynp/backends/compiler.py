@@ -30,10 +30,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import threadpoolctl
 
 from lazynp.backends import artifacts
 from lazynp.backends.artifacts import Artifacts
-from lazynp.backends.support import compilable
+from lazynp.backends.support import CORES, compilable
 from lazynp.config import config
 from lazynp.graph.kernel import Geometry, KernelSpec
 
@@ -170,6 +171,7 @@ class CompilerClient:
         self._private: str | None = None
         self._restarts = RESTARTS
         self._broken = False
+        self._room: Any = None
         self._reset()
         _clients.add(self)
 
@@ -253,6 +255,7 @@ class CompilerClient:
             else:
                 self._number += 1
                 job = self._jobs[self._number] = _Job(spec, geometry, key)
+                self._make_room()
                 self._send(self._number, job)
             if on_done is not None:
                 job.callbacks.append(on_done)
@@ -334,7 +337,23 @@ class CompilerClient:
             callback(compiled)
         with self._lock:
             del self._jobs[number]
+            self._make_room()
             self._lock.notify_all()
+
+    def _make_room(self) -> None:
+        """While kernels are being compiled, leave a core to the compiler: BLAS with a thread on each core waits for the
+        slowest of them, and turns so in between that a nice process gets more time than it should."""
+        if self._jobs and self._room is None and CORES > 1:
+            found = threadpoolctl.ThreadpoolController().select(user_api="blas")
+            crowded = [b for b in found.lib_controllers if b.num_threads >= CORES]
+            self._room = [(b, b.num_threads) for b in crowded]
+            for b in crowded:
+                b.set_num_threads(CORES - 1)
+        elif not self._jobs and self._room is not None:
+            for b, threads in self._room:
+                if b.num_threads == CORES - 1:  # nobody has changed it meanwhile
+                    b.set_num_threads(threads)
+            self._room = None
 
     def _died(self, process: subprocess.Popen) -> None:
         """The process has closed its answers: restart it for what is pending."""
@@ -372,6 +391,7 @@ class CompilerClient:
         with self._lock:
             process, self._process = self._process, None
             self._jobs.clear()
+            self._make_room()
             self._lock.notify_all()
             if process is not None:
                 self._outbox.put(None)

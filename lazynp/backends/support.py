@@ -5,7 +5,11 @@ Kept beside `torch/namespace.py`, whose tables it must name exactly: a test comp
 
 from __future__ import annotations
 
+import os
+
 from lazynp.graph.kernel import Instr, KernelSpec
+
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 KIND = {

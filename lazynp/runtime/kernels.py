@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import functools
 import importlib
-import os
 import threading
 import time
 from collections.abc import Sequence
 from typing import Any
 
 from ..backends.numpy.blocked import Program
-from ..backends.support import ITEMSIZE, compilable
+from ..backends.support import CORES, ITEMSIZE, compilable
 from ..config import config
 from ..graph.kernel import KernelSpec
 from .geometry import Collapsed, collapse, is_degenerate
 from .pool import pool
 from .profile import profile
 
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 FORMS_KEPT = 1024
 kernels: dict[KernelSpec, Kernel] = {}
 lock = threading.Lock()
@@ -32,6 +30,11 @@ lock = threading.Lock()
 def client() -> Any:
     """The compiler's client: loaded when the first kernel is worth a look at the artifact cache."""
     return importlib.import_module("lazynp.backends.compiler").CompilerClient()
+
+
+def free_cores() -> int:
+    """Cores for the interpreter: all, but one while kernels are being compiled."""
+    return CORES - 1 if CORES > 1 and client.cache_info().currsize and client().pending else CORES
 
 
 class Form:
@@ -117,7 +120,7 @@ class Kernel:
                     profile.compiled += 1
                     profile.compiled_seconds += time.perf_counter() - start
                     return
-        self.program.run(ins, scalars, outs, shape, config.threads or CORES, pool.empty)
+        self.program.run(ins, scalars, outs, shape, config.threads or free_cores(), pool.empty)
         seconds = time.perf_counter() - start
         profile.interpreted += 1
         profile.interpreted_seconds += seconds

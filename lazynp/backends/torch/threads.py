@@ -1,8 +1,8 @@
 """Threads of compiled code: a pool of our own in place of OpenMP's regions, whose barrier waits for every thread.
 
 On a machine that others use too, a helper may be off its core when a kernel starts. With OpenMP everybody waits for it
-at the end; here the caller takes block after block itself, and at the end waits only for helpers that are in the middle
-of one. Inductor's `#pragma omp for` loops become calls of `lazynp_for`. A region with per-thread partial results stays
+at the end; here each thread walks through a part of its own, block after block, so that it reads and writes one stream,
+and then takes blocks of the others' parts; at the end the caller waits only for helpers that are in the middle of one. Inductor's `#pragma omp for` loops become calls of `lazynp_for`. A region with per-thread partial results stays
 OpenMP's.
 
 The pool is one for all artifacts of a process (an inline variable is, whichever shared object it stands in), and is
@@ -21,21 +21,31 @@ POOL = r"""
 #include <thread>
 #include <unistd.h>
 
-namespace lazynp_pool_1 {
+namespace lazynp_pool_2 {
+
+struct alignas(64) Part {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+};
 
 struct Job {
     void (*body)(void*, int64_t, int64_t);
     void* context;
-    std::atomic<int64_t> next;
-    int64_t end, block;
-    std::atomic<int> active;
+    int64_t block;
     int helpers;  // so many more may join
+    int parts;
+    Part* part;
+    std::atomic<int> active{0}, joined{0};
 
     void work() {
-        for (;;) {
-            const int64_t begin = next.fetch_add(block, std::memory_order_relaxed);
-            if (begin >= end) return;
-            body(context, begin, std::min(begin + block, end));
+        const int mine = joined.fetch_add(1, std::memory_order_relaxed);
+        for (int k = 0; k < parts; ++k) {
+            Part& p = part[(mine + k) % parts];
+            for (;;) {
+                const int64_t begin = p.next.fetch_add(block, std::memory_order_relaxed);
+                if (begin >= p.end) break;
+                body(context, begin, std::min(begin + block, p.end));
+            }
         }
     }
 };
@@ -100,19 +110,25 @@ inline Pool* get() {
     return found;
 }
 
-}  // namespace lazynp_pool_1
+}  // namespace lazynp_pool_2
 
 // body(begin, end) over [begin, end) in steps of `step`, on up to `threads` threads.
 template <class Body>
 static inline void lazynp_for(int64_t begin, int64_t end, int64_t step, int threads, Body body) {
-    using namespace lazynp_pool_1;
+    using namespace lazynp_pool_2;
     const int64_t steps = (end - begin + step - 1) / step;
     if (threads > steps) threads = (int)steps;
     Pool* mine = threads > 1 ? get() : nullptr;
     if (mine == nullptr || !mine->caller.try_lock()) return body(begin, end);
+    if (threads > 64) threads = 64;
     const int64_t block = std::max<int64_t>(1, steps / (threads * 8)) * step;
+    Part part[64];
+    for (int t = 0; t < threads; ++t) {
+        part[t].next = begin + steps * t / threads * step;
+        part[t].end = t + 1 < threads ? begin + steps * (t + 1) / threads * step : end;
+    }
     Job job{[](void* context, int64_t from, int64_t to) { (*(Body*)context)(from, to); },
-            &body, {begin}, end, block, {0}, threads - 1};
+            &body, block, threads - 1, threads, part};
     mine->run(job);
     mine->caller.unlock();
 }

@@ -7,6 +7,7 @@ given, for a minute at most: the next process profits. Messages are pickles, one
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import pickle
@@ -23,6 +24,7 @@ from lazynp.backends.torch import build, complex, planar, source, trace, wrapper
 from lazynp.graph.kernel import Geometry, KernelSpec
 
 GRACE = 60.0  # seconds to finish the queue after stdin has closed
+NICE = 15  # of the compiler process, to the scheduler
 BUSY = 0.05  # seconds between looks at a kernel that another process is compiling
 
 
@@ -154,8 +156,16 @@ def _answer(worker: Worker, job: Job, answers: BinaryIO) -> bool:
     return True
 
 
+def give_way() -> None:
+    """Let the main process have the cores. On Linux a session of its own is a group of its own to the scheduler, within
+    which alone `nice` counts: the group is made nice too (see `sched(7)`, autogroup)."""
+    os.nice(NICE)
+    with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as group:
+        group.write(str(NICE))
+
+
 def main(folder: str, limit: str) -> None:
-    os.nice(15)
+    give_way()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints must not end up among the answers
     serve(sys.stdin.buffer, answers, folder, int(limit))
