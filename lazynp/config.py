@@ -49,6 +49,13 @@ SETTINGS = {
         lambda v: v >= 0,
         "seconds that a kernel may have cost in the interpreter before it is compiled",
     ),
+    "compile_at_exit": Setting(
+        "LAZYNP_COMPILE_AT_EXIT",
+        True,
+        flag,
+        lambda v: isinstance(v, bool),
+        "whether what was warm, but not yet worth a wait, is compiled after the program's end, for its next run",
+    ),
     "cache_dir": Setting(
         "LAZYNP_CACHE_DIR",
         "",
@@ -86,6 +93,7 @@ class Config:
     small: int
     compile: bool
     compile_after: float
+    compile_at_exit: bool
     cache_dir: str
     cache_bytes: int
     threads: int

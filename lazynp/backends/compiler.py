@@ -39,6 +39,7 @@ from lazynp.config import config
 from lazynp.graph.kernel import Geometry, KernelSpec
 
 RESTARTS = 3  # times that a compiler process that died is replaced
+FLUSH = 0.5  # seconds at exit to hand the compiler what it has not read yet
 ATTEMPTS = 2  # times that a kernel is sent, where the process dies of it
 SLOT = {
     "bool": "?15x",
@@ -172,6 +173,7 @@ class CompilerClient:
         self._restarts = RESTARTS
         self._broken = False
         self._room: Any = None
+        self.at_exit: Callable[[], None] | None = None  # the last chance to submit
         self._reset()
         _clients.add(self)
 
@@ -180,7 +182,9 @@ class CompilerClient:
         self._lock = threading.Condition(threading.RLock())
         self._jobs: dict[int, _Job] = {}
         self._process: subprocess.Popen | None = None
-        self._outbox: queue.SimpleQueue = queue.SimpleQueue()  # messages to the process
+        self._outbox: Any = queue.SimpleQueue()  # messages to the process
+        self._ending = False
+        self.writer: threading.Thread | None = None
         self._number = 0
 
     # Looking up
@@ -315,9 +319,13 @@ class CompilerClient:
                 start_new_session=True,
                 env=environment,
             )
+        if self._ending:  # too late for threads; what fits into the pipe is all that there is to say
+            self._process, self._outbox = process, _Pipe(process)
+            return
         outbox: queue.SimpleQueue = queue.SimpleQueue()
         self._process, self._outbox = process, outbox
-        threading.Thread(target=_write, args=(process, outbox), daemon=True).start()
+        self.writer = threading.Thread(target=_write, args=(process, outbox), daemon=True)
+        self.writer.start()
         threading.Thread(target=_receive, args=(weakref.ref(self), process), daemon=True).start()
 
     def _finish(self, number: int, result: dict[str, Any]) -> None:
@@ -427,6 +435,22 @@ def _has_torch() -> bool:
         return False
 
 
+class _Pipe:
+    """Messages to a process that was started at the end of this one."""
+
+    def __init__(self, process: subprocess.Popen) -> None:
+        self.stream = process.stdin
+
+    def put(self, message: bytes | None) -> None:
+        assert self.stream is not None
+        with contextlib.suppress(OSError, ValueError):
+            if message is None:
+                self.stream.close()
+            else:
+                self.stream.write(message)
+                self.stream.flush()
+
+
 def _write(process: subprocess.Popen, outbox: queue.SimpleQueue) -> None:
     """Requests to the process, in a thread: a pipe that is full must not hold the user up."""
     assert process.stdin is not None
@@ -465,7 +489,13 @@ def _after_fork() -> None:
 
 def _at_exit() -> None:
     for client in list(_clients):
+        client._ending = True
+        if client.at_exit is not None:
+            client.at_exit()
+        writer = client.writer
         client.shutdown()
+        if writer is not None:
+            writer.join(FLUSH)
 
 
 if hasattr(os, "register_at_fork"):

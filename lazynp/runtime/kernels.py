@@ -22,6 +22,8 @@ from .pool import pool
 from .profile import profile
 
 FORMS_KEPT = 1024
+LONG = 0.5  # seconds of CPU time of a process whose next run is worth preparing
+WARM, AT_EXIT = 0.01, 16  # seconds that a kernel has cost, and kernels, to compile after the end
 kernels: dict[KernelSpec, Kernel] = {}
 lock = threading.Lock()
 
@@ -29,7 +31,9 @@ lock = threading.Lock()
 @functools.cache
 def client() -> Any:
     """The compiler's client: loaded when the first kernel is worth a look at the artifact cache."""
-    return importlib.import_module("lazynp.backends.compiler").CompilerClient()
+    made = importlib.import_module("lazynp.backends.compiler").CompilerClient()
+    made.at_exit = submit_warm
+    return made
 
 
 def free_cores() -> int:
@@ -156,6 +160,17 @@ def kernel_of(spec: KernelSpec) -> Kernel:
         with lock:
             kernel = kernels.get(spec) or kernels.setdefault(spec, Kernel(spec))
     return kernel
+
+
+def submit_warm() -> None:
+    """At the end of the process: have compiled what has cost a little, so that the next run of the program is hot."""
+    if not config.compile_at_exit or time.process_time() < LONG:
+        return
+    forms = {id(f): f for k in list(kernels.values()) for f in list(k.forms.values())}
+    warm = sorted([f for f in forms.values() if not f.asked and f.seconds >= WARM], key=lambda f: -f.seconds)
+    for form in warm[:AT_EXIT]:
+        form.asked = True
+        client().submit(form.spec, form.geometry)
 
 
 def compile_wait(timeout: float | None = None) -> bool:
