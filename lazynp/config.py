@@ -36,7 +36,7 @@ SETTINGS = {
     ),
     "small": Setting(
         "LAZYNP_SMALL",
-        32768,
+        98304,
         int,
         lambda v: v >= 0,
         "arrays up to so many elements are computed at once in mode auto; four times as many where nothing is compiled",
