@@ -60,13 +60,14 @@ class Form:
             profile.cache_hits += 1
             self.asked = True
 
-    def charge(self, seconds: float) -> None:
-        """Note what a call in the interpreter cost; ask for machine code when it has been enough."""
+    def charge(self, seconds: float, hasten: bool) -> None:
+        """Note what a call in the interpreter cost; ask for machine code when it has been enough, or (hasten) at
+        once."""
         self.seconds += seconds
-        if not self.asked and self.seconds >= config.compile_after:
+        if not self.asked and (hasten or self.seconds >= config.compile_after):
             self.asked = True
             began = time.perf_counter()
-            reason = f"{self.seconds:.2f} s in the interpreter"
+            reason = "part of a jitted function" if hasten else f"{self.seconds:.2f} s in the interpreter"
             client().submit(self.spec, self.geometry, lambda compiled: self.done(compiled, began, reason))
 
     def done(self, compiled: Any, began: float, reason: str) -> None:
@@ -85,11 +86,12 @@ class Form:
 class Kernel:
     """One spec: its interpreter program and its compiled forms, by how the operands lie."""
 
-    __slots__ = ("spec", "program", "forms", "exact", "compilable", "weight")
+    # `hasten`: the user asked for a compiled function (`jit`); it is compiled without having cost anything.
+    __slots__ = ("spec", "program", "forms", "exact", "compilable", "weight", "hasten")
 
     def __init__(self, spec: KernelSpec) -> None:
         self.spec, self.program = spec, Program(spec)
-        self.compilable = compilable(spec) is None
+        self.compilable, self.hasten = compilable(spec) is None, False
         self.forms: dict[
             Any, Form
         ] = {}  # by classes of strides: the symbolic one; by (classes, geometry): the first one
@@ -129,7 +131,7 @@ class Kernel:
         profile.interpreted += 1
         profile.interpreted_seconds += seconds
         if form is not None:
-            form.charge(seconds)
+            form.charge(seconds, self.hasten)
 
     def find(self, key: Any, ins: Sequence[Any], outs: Sequence[Any], shape: tuple[int, ...]) -> tuple[Form, Collapsed]:
         """The form for operands that lie like these."""
