@@ -1,106 +1,50 @@
-"""`python -m compat names`: per NumPy namespace, how many public names lazynp has, and which way."""
+"""NumPy's own tests on lazynp, and how much of NumPy's API there is.
+
+python -m compat run      run the tests, in all three modes or in one; `--quick`: a part
+python -m compat report   write compat/report from the last runs
+python -m compat check    compare the last runs with the expected failures; exit status 1 where they differ
+python -m compat accept   make the failures of the last runs the expected ones
+python -m compat names    the public names of each NumPy namespace, and which way lazynp has them
+"""
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import types
+import os
+import sys
 import warnings
-from collections import Counter
 
-NAMESPACES = (
-    "numpy",
-    "numpy.char",
-    "numpy.ctypeslib",
-    "numpy.dtypes",
-    "numpy.emath",
-    "numpy.exceptions",
-    "numpy.fft",
-    "numpy.lib",
-    "numpy.lib.array_utils",
-    "numpy.lib.format",
-    "numpy.lib.introspect",
-    "numpy.lib.mixins",
-    "numpy.lib.npyio",
-    "numpy.lib.recfunctions",
-    "numpy.lib.scimath",
-    "numpy.lib.stride_tricks",
-    "numpy.linalg",
-    "numpy.ma",
-    "numpy.polynomial",
-    "numpy.polynomial.chebyshev",
-    "numpy.polynomial.hermite",
-    "numpy.polynomial.hermite_e",
-    "numpy.polynomial.laguerre",
-    "numpy.polynomial.legendre",
-    "numpy.polynomial.polynomial",
-    "numpy.polynomial.polyutils",
-    "numpy.random",
-    "numpy.rec",
-    "numpy.strings",
-    "numpy.testing",
-    "numpy.testing.overrides",
-    "numpy.typing",
-)
-WAYS = ("native", "re-hosted", "host")
+from . import names, report, runner, scope
 
 
-def resolve(path: str) -> types.ModuleType | None:
-    """The module of that path, or what stands at it (numpy.emath is an attribute); None where there is none."""
-    parent, _, name = path.rpartition(".")
-    try:
-        return importlib.import_module(path)
-    except ImportError:
-        return getattr(resolve(parent), name, None) if parent else None
-
-
-def public_names(module: types.ModuleType) -> list[str]:
-    """`__all__`; without one, what `dir` shows and has no leading underscore."""
-    return sorted(set(getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]))
-
-
-def count(path: str, coverage: types.ModuleType | None) -> Counter[str] | None:
-    """How many public names a NumPy namespace has, how many of them lazynp has, and which way; None: NumPy lacks it."""
-    theirs, ours = resolve(path), resolve(path.replace("numpy", "lazynp", 1))
-    if theirs is None:
-        return None
-    counts: Counter[str] = Counter()
-    for name in public_names(theirs):
-        counts["names"] += 1
-        if ours is not None and hasattr(ours, name):
-            counts["there"] += 1
-            counts["shared"] += getattr(ours, name) is getattr(theirs, name)
-            if coverage is not None:
-                counts[coverage.way(path, name)] += 1
-    return counts
-
-
-def names() -> None:
-    coverage = resolve("lazynp.numpy.coverage")
-    columns = ("names", "there", "shared", *(WAYS if coverage is not None else ()))
-    print(f"{'namespace':<28}" + "".join(f"{c:>10}" for c in columns))
-    total: Counter[str] = Counter()
-    for path in NAMESPACES:
-        counts = count(path, coverage)
-        if counts is not None:
-            total += counts
-            print(f"{path:<28}" + "".join(f"{counts[c]:>10}" for c in columns))
-    print(f"{'all':<28}" + "".join(f"{total[c]:>10}" for c in columns))
-    print("there: the name exists in lazynp, which does not say that it behaves as NumPy's does.")
-    own = "constants, dtypes, exceptions, and functions that know nothing of lazynp"
-    print(f"shared: of those, NumPy's own object: {own}.")
-    if coverage is None:
-        print("Which way is not known: there is no lazynp.numpy.coverage.")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m compat", description=__doc__)
-    parser.add_argument("command", choices=["names"])
-    parser.parse_args()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # names that NumPy itself is about to drop
-        names()
+def main() -> int:
+    """What the command line says; the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m compat", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("command", choices=["run", "report", "check", "accept", "names"])
+    parser.add_argument("--mode", action="append", choices=list(runner.MODES), help="may be given several times")
+    parser.add_argument("--modules", nargs="*", metavar="TEXT", help="only modules with one of these in their path")
+    parser.add_argument("--quick", action="store_true", help="only the modules of the quick part")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
+    parser.add_argument("--missing", action="store_true", help="only modules that have not been run yet")
+    args = parser.parse_args()
+    modes, modules = args.mode or list(report.MODES), scope.chosen(args.modules, args.quick)
+    if args.command == "run":
+        for mode in modes:
+            runner.run(mode, modules, args.jobs, not args.missing)
+    elif args.command == "report":
+        report.write()
+    elif args.command == "check":
+        return 1 if report.check(modes, modules) else 0
+    elif args.command == "accept":
+        report.accept(modes)
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # names that NumPy itself is about to drop
+            names.names()
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -39,7 +39,7 @@ static const char *const compare_names[6] = {"lt", "le", "eq", "ne", "gt", "ge"}
 
 static PyTypeObject *ndarray_type, *storage_type;
 static PyObject *forward[BINARIES], *reflected[BINARIES], *inplace[BINARIES], *unary[UNARIES], *compare[6];
-static PyObject *getitem, *setitem, *length, *host_view, *returned, *kind_index, *kind_transpose, *kind_reshape, *name_view, *name_call, *name_out;
+static PyObject *getitem, *setitem, *length, *exported, *host_view, *returned, *kind_index, *kind_transpose, *kind_reshape, *name_view, *name_call, *name_out;
 static npy_intp limit = -1;
 
 /* Handles. */
@@ -207,11 +207,8 @@ static PyObject *derived(Handle *a, PyObject *part, PyObject *kind, PyObject *pa
     else {
         PyObject *parent = a->v && PyTuple_CheckExact(a->v) ? PyObject_CallMethodNoArgs((PyObject *)a, name_view)
                                                             : Py_NewRef(a->v ? a->v : Py_None);
-        PyArrayObject *h = (PyArrayObject *)a->h;
-        PyObject *shape = parent ? PyArray_IntTupleFromIntp(PyArray_NDIM(h), PyArray_DIMS(h)) : NULL;
-        view = shape ? PyTuple_Pack(4, parent, shape, kind, param) : NULL;
+        view = parent ? PyTuple_Pack(4, parent, a->h, kind, param) : NULL;
         Py_XDECREF(parent);
-        Py_XDECREF(shape);
     }
     Handle *out = view ? (Handle *)ndarray_type->tp_alloc(ndarray_type, 0) : NULL;
     if (!out) {
@@ -264,7 +261,7 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
         PyObject *h = ((Handle *)self)->h, *given = NULL;
         if (PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyArray_IsScalar(value, Number))
             given = value;
-        else if (is_current(value))
+        else if (is_current(value) && PyArray_TYPE((PyArrayObject *)h) != NPY_OBJECT) /* which holds the handle itself */
             given = ((Handle *)value)->h;
         if (given && is_plain(key)) {
             int few = PyLong_CheckExact(key) && PyArray_NDIM((PyArrayObject *)h) == 1 ? 1 : is_few(h, key);
@@ -470,6 +467,26 @@ static PyMemberDef handle_members[] = {
     {"_h", T_OBJECT, offsetof(Handle, h)}, {"_v", T_OBJECT, offsetof(Handle, v)}, {NULL}};
 static PyMemberDef ufunc_members[] = {{"host", T_OBJECT, offsetof(Ufunc, host)}, {NULL}};
 
+/* The buffer protocol: NumPy's buffer of the array that `exported` pins and shares. The handle may show another array
+ * while the buffer is in use, so the buffer itself holds the one that it shows. */
+static int get_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+    PyObject *array = exported ? PyObject_CallOneArg(exported, self) : NULL;
+    if (!array || PyObject_GetBuffer(array, view, flags) < 0) {
+        if (!array && !PyErr_Occurred())
+            PyErr_SetString(PyExc_BufferError, "no buffer");
+        Py_XDECREF(array);
+        view->obj = NULL;
+        return -1;
+    }
+    Py_XSETREF(view->obj, Py_NewRef(self));
+    view->internal = array;
+    return 0;
+}
+
+static void release_buffer(PyObject *self, Py_buffer *view) { Py_XDECREF((PyObject *)view->internal); }
+
+static PyBufferProcs handle_buffer = {.bf_getbuffer = get_buffer, .bf_releasebuffer = release_buffer};
 static PyNumberMethods handle_number = {
     .nb_add = op_add, .nb_subtract = op_sub, .nb_multiply = op_mul, .nb_true_divide = op_truediv,
     .nb_floor_divide = op_floordiv, .nb_remainder = op_mod, .nb_lshift = op_lshift, .nb_rshift = op_rshift,
@@ -495,7 +512,7 @@ static PyTypeObject HandleBase = {
     .tp_flags = FLAGS, .tp_dealloc = (destructor)handle_dealloc, .tp_traverse = (traverseproc)handle_traverse,
     .tp_clear = (inquiry)handle_clear, .tp_members = handle_members, .tp_weaklistoffset = offsetof(Handle, weak),
     .tp_as_number = &handle_number, .tp_as_mapping = &handle_mapping, .tp_as_sequence = &handle_sequence,
-    .tp_richcompare = op_compare, .tp_hash = PyObject_HashNotImplemented,
+    .tp_as_buffer = &handle_buffer, .tp_richcompare = op_compare, .tp_hash = PyObject_HashNotImplemented,
     .tp_doc = "Base of `lazynp.ndarray`: its hot paths."};
 static PyTypeObject UfuncBase = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.UfuncBase", .tp_basicsize = sizeof(Ufunc),
@@ -533,6 +550,7 @@ static PyObject *bind(PyObject *module, PyObject *table)
     take(table, "other", "getitem", &getitem);
     take(table, "other", "setitem", &setitem);
     take(table, "other", "len", &length);
+    take(table, "other", "exported", &exported);
     take(table, "other", "host_view", &host_view);
     take(table, "other", "returned", &returned);
     take(table, "other", "index", &kind_index);

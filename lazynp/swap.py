@@ -58,6 +58,8 @@ def renamed(name: str) -> str:
 def swapped_import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
     """`__import__` of the program's own code."""
     if level == 0 and renamed(name) != name:
+        if type(fromlist) is list:  # asked for by C code (pickle), which then takes it from sys.modules by that name
+            return real_import(name, globals, locals, fromlist, 0)
         if not fromlist:
             real_import(renamed(name), globals, locals, (), 0)
             return sys.modules[NAME]

@@ -1,5 +1,9 @@
 """Errors of the core."""
 
+from __future__ import annotations
+
+from typing import Any
+
 
 class MissingRuleError(NotImplementedError):
     """An op has no rule for a transformation."""
@@ -15,3 +19,8 @@ class GraphError(AssertionError):
 
 class NotConcreteError(TypeError):
     """The value of a traced array was asked for."""
+
+
+def no_value(node: Any) -> Exception:
+    """What to raise where the value of a traced node is asked for. `api.errors` says more, and takes this place."""
+    return NotConcreteError(f"{node} has no value while it is traced")

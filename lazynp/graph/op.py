@@ -37,8 +37,15 @@ class Op:
             (zero).
         transpose: `(ct, *inputs, **params) -> tuple of cotangents`; linear inputs are given as Avals, the others as
             nodes, and get None.
-        batch: `(inputs, axes, **params) -> (out, axis)`: `axes[i]` is the mapped axis of input i, or None.
-        n_out: number of results; `pick` nodes select one.
+        batch: `(inputs, axes, **params) -> (out, axis)`: `axes[i]` is the mapped axis of input i, or None. Of an op of
+            several results `axis` may be a tuple, one for each.
+        vjp: `(cts, node, *inputs, **params) -> cotangents of the inputs`, where the derivative is known in reverse only.
+        linear: whether it is linear in all its inexact inputs together, so that `transpose` is all that reverse mode needs.
+        hidden: for an op whose first inputs derivatives do not look behind, the place of their number among the static
+            parameters; else -1.
+        tag: whether its results are just its first inputs, with something said to the transformations: what runs does
+            without it.
+        n_out: number of results; `pick` nodes select one. 0: as many as the node says.
         raises: whether values can make it fail (a singular matrix).
     """
 
@@ -53,6 +60,10 @@ class Op:
         "jvp",
         "transpose",
         "batch",
+        "vjp",
+        "linear",
+        "hidden",
+        "tag",
         "n_out",
         "raises",
         "doc",
@@ -71,6 +82,10 @@ class Op:
         jvp: Rule | None = None,
         transpose: Rule | None = None,
         batch: Rule | None = None,
+        vjp: Rule | None = None,
+        linear: bool = False,
+        hidden: int = -1,
+        tag: bool = False,
         n_out: int = 1,
         raises: bool = False,
         doc: str = "",
@@ -80,6 +95,7 @@ class Op:
         self.name, self.kind, self.abstract, self.lower = name, kind, abstract, lower
         self.static, self.moving = tuple(static), tuple(moving)
         self.partials, self.jvp, self.transpose, self.batch = partials, jvp, transpose, batch
+        self.vjp, self.linear, self.hidden, self.tag = vjp, linear, hidden, tag
         self.n_out, self.raises, self.doc = n_out, raises, doc
         registry[name] = self
 
@@ -175,8 +191,9 @@ def pick_transpose(ct: Node, source: tuple[Aval, ...], *, i: int) -> tuple[Any]:
     return (tuple([ct if k == i else None for k in range(len(source))]),)
 
 
-def pick_batch(inputs: Sequence[Node], axes: Sequence[int | None], *, i: int) -> tuple[Node, int | None]:
-    return pick(inputs[0], i=i), axes[0]
+def pick_batch(inputs: Sequence[Node], axes: Sequence[Any], *, i: int) -> tuple[Node, int | None]:
+    """Results may have axes of their own."""
+    return pick(inputs[0], i=i), axes[0][i] if type(axes[0]) is tuple else axes[0]
 
 
 pick = Op(
@@ -188,6 +205,7 @@ pick = Op(
     jvp=pick_jvp,
     transpose=pick_transpose,
     batch=pick_batch,
+    linear=True,
     doc="One of several results.",
 )
 
@@ -195,3 +213,16 @@ pick = Op(
 def results(node: Node) -> tuple[Node, ...]:
     """The results of an op that has several."""
     return tuple([make(pick, (node,), (i,)) for i in range(len(node.outs))])
+
+
+def untagged(node: Node) -> Node:
+    """The node that a tag stands for, where no transformation is to see it any more."""
+    while node.trace == 0 and node.op is not None and node.inputs:
+        source = node.inputs[0]
+        if node.op.tag and node.dtype is not None:
+            node = source
+        elif node.op is pick and source.op is not None and source.op.tag and source.inputs:
+            node = source.inputs[node.static[0]]
+        else:
+            break
+    return node

@@ -7,12 +7,15 @@ _s.buf`) works on it directly where that is cheaper.
 
 from __future__ import annotations
 
+import abc
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from ..config import config
-from ..graph.node import BORROWED, Node, leaf
+from ..graph import errors
+from ..graph.errors import NotConcreteError
+from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..runtime.recorder import recorder
 from ..runtime.storage import Rare, Storage
 from ..runtime.views import INDEX, RESHAPE, TRANSPOSE, View, derive, layout
@@ -30,11 +33,22 @@ def is_native(dtype: numpy.dtype[Any]) -> bool:
     return (dtype.char in NATIVE and dtype.isnative) or dtype.name == "bfloat16"
 
 
-class ndarray(HandleBase):
+class ArrayType(abc.ABCMeta):
+    """The type of `ndarray`: NumPy's arrays, which installed libraries return, count as instances of it too. What has
+    to be a handle is asked of `Handle`. An ABC, so that a class may derive from `ndarray` and from an ABC."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or cls is ndarray and isinstance(instance, numpy.ndarray)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return type.__subclasscheck__(cls, subclass)
+
+
+class ndarray(HandleBase, metaclass=ArrayType):
     """An array of fixed-size elements; NumPy's `ndarray` in all that can be seen, evaluated when its value is
     needed."""
 
-    # `_v` is None (the whole storage), a View, or a step not looked at yet: (parent view, its shape, kind, parameter).
+    # `_v` is None (the whole storage), a View, or a step not looked at yet: (parent view, its array, kind, parameter).
     __slots__ = ()
     _s: Storage
 
@@ -54,6 +68,9 @@ class ndarray(HandleBase):
             return self._h
         if buf is None:
             buf = demand(s)
+            if s.buf is None:  # traced: kept apart, so that no shortcut takes it for an ordinary value
+                now = self._view()
+                return buf if now is None else now.of_buffer(buf)
         view = self._v
         if type(view) is tuple:
             view = self._view()
@@ -67,6 +84,8 @@ class ndarray(HandleBase):
         h = self._host()
         if s.free:
             return h
+        if s.buf is None:
+            raise traced_write(self)
         if s.rare is not None and s.rare.pin:
             recorder.flush()
             s.free = True
@@ -89,11 +108,11 @@ class ndarray(HandleBase):
     def _view(self) -> View | None:
         view = self._v
         if type(view) is tuple:
-            parent, shape, kind, param = view
+            parent, h, kind, param = view
             if kind == INDEX:
-                param = normalize(param, shape)
+                param = normalize(param, h.shape)
             elif kind == TRANSPOSE:
-                param = tuple(range(len(shape) - 1, -1, -1))
+                param = tuple(range(h.ndim - 1, -1, -1))
             view = self._v = derive(parent, self._s.shape, kind, param)
         return view
 
@@ -175,6 +194,10 @@ class ndarray(HandleBase):
         return n
 
 
+if TYPE_CHECKING:
+    Handle = ndarray
+else:
+    Handle = HandleBase
 settle_selection: Any = None  # supplied by `masked`, which needs handles
 
 
@@ -210,9 +233,36 @@ def demand(storage: Storage) -> Any:
         node = storage.node
         assert node is not None
         if node.buffer is None:
+            if node.trace == ABSTRACT:
+                raise no_value(node)
             recorder.demand(node)
-        storage.buf = buf = node.buffer
+        buf = node.buffer
+        if not node.trace:
+            storage.buf = buf
         return buf
+
+
+def is_traced(x: Any) -> bool:
+    """Whether x is an array whose value a transformation follows: NumPy must not compute with it."""
+    if type(x) is not ndarray or x._s.buf is not None:
+        return False
+    node = x._s.node
+    return node is not None and node.trace > 0 and not outlived(node)
+
+
+def outlived(node: Node) -> bool:
+    """Whether a node was traced, and no transformation needs it any more; supplied where they are loaded."""
+    return False
+
+
+def no_value(node: Node) -> Exception:
+    """The error for a traced array whose value is asked for; a better one, where the transformations are loaded."""
+    return errors.no_value(node)
+
+
+def traced_write(x: ndarray) -> Exception:
+    """The error for a write that only NumPy can do."""
+    return NotConcreteError(f"{x._s.node} is traced, and NumPy cannot write into it: a[key] = value can")
 
 
 def known(x: ndarray) -> bool:
@@ -222,7 +272,7 @@ def known(x: ndarray) -> bool:
         return True
     if s.buf is None:
         node = s.node
-        if node is None or node.buffer is None or s.rare is not None and s.rare.mask is not None:
+        if node is None or node.buffer is None or node.trace or s.rare is not None and s.rare.mask is not None:
             return False
     x._host()
     return True
@@ -265,11 +315,24 @@ def adopt(array: numpy.ndarray) -> ndarray:
 
 def of_node(node: Node) -> Any:
     """A handle on a pending node; the NumPy scalar where it has no axes."""
-    if node.shape == () and node.trace < 2:
-        recorder.demand(node)
-        return node.buffer[()]
+    if node.shape == ():
+        if not node.trace:
+            recorder.demand(node)
+            return node.buffer[()]
+        return of_scalar(node)
     s = new_handle(Storage)
     s.rare = None
+    s.hold(node)
+    out = new_handle(ndarray)
+    out._s, out._b, out._h, out._v = s, False, None, None
+    recorder.settle()
+    return out
+
+
+def of_scalar(node: Node) -> ndarray:
+    """A handle on a node without axes that stands for a NumPy scalar: it is never written to."""
+    s = new_handle(Storage)
+    s.rare = Rare(scalar=True)
     s.hold(node)
     out = new_handle(ndarray)
     out._s, out._b, out._h, out._v = s, False, None, None

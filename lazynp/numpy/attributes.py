@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy
 
+from ..graph.node import ABSTRACT
 from ..runtime.views import TRANSPOSE, derive
-from ..speed import native
-from .array import HOST_VIEW, ndarray, new_handle
-from .host import SUBCLASS, bind, fresh, like, of_type, part_of, strip
+from ..speed import native, tell
+from .array import HOST_VIEW, is_traced, ndarray, new_handle
+from .host import SUBCLASS, bind, fresh, like, of_type, on_traced, part_of, strip
 from .methods import derived, own, reshape, view_by_host
 
 
@@ -32,8 +33,8 @@ def get_shape(self: Any) -> tuple[int, ...]:
 
 
 def set_shape(self: Any, shape: Any) -> None:
-    if own(self):
-        out = reshape(self, strip(shape), copy=False) if self.size else view_by_host(self, "reshape", strip(shape))
+    if own(self) and self.size:
+        out = reshape(self, strip(shape), copy=False)
         if out._v is not HOST_VIEW:
             self._v, self._b, self._h = out._v, False, None
             return
@@ -99,6 +100,8 @@ def get_mt(self: Any) -> Any:
 def get_real(self: Any) -> Any:
     if self.dtype.kind not in "cO":
         return self
+    if is_traced(self):
+        return on_traced("real", numpy.real, (self,), {})
     value = self._host().real
     return like(self, value, [self]) if self.dtype.kind == "O" else viewed(self, value)
 
@@ -108,16 +111,24 @@ def viewed(self: Any, value: numpy.ndarray) -> Any:
 
 
 def set_real(self: Any, value: Any) -> None:
+    if is_traced(self) or is_traced(value):
+        self[...] = value + (self.imag * 1j if self.dtype.kind == "c" else 0.0)
+        return
     self._writable().real = strip(value)
 
 
 def get_imag(self: Any) -> Any:
+    if is_traced(self):
+        return on_traced("imag", numpy.imag, (self,), {})
     if self.dtype.kind == "c":
         return viewed(self, self._host().imag)
     return like(self, self._host().imag, [])
 
 
 def set_imag(self: Any, value: Any) -> None:
+    if is_traced(self) or is_traced(value):
+        self[...] = self.real + value * 1j
+        return
     self._writable().imag = strip(value)
 
 
@@ -158,6 +169,17 @@ def array_struct(self: Any) -> Any:
 
 
 USER_DTYPES = 256
+
+
+def refuse_device(self: Any, value: Any) -> None:
+    raise AttributeError("attribute 'device' of 'ndarray' objects is not writable")
+
+
+def get_ctypes(self: Any) -> Any:
+    """Its pointers keep this handle alive."""
+    return numpy._core._internal._ctypes(self, self._pin(shared=True).ctypes.data)
+
+
 PROPERTIES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], None] | None]] = {
     "shape": (get_shape, set_shape),
     "strides": (get_strides, set_strides),
@@ -170,8 +192,8 @@ PROPERTIES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], None] | N
     "data": (get_data, set_data),
     "nbytes": (lambda self: self.size * self.dtype.itemsize, None),
     "itemsize": (lambda self: self.dtype.itemsize, None),
-    "device": (lambda self: "cpu", None),
-    "ctypes": (lambda self: self._pin(shared=True).ctypes, None),
+    "device": (lambda self: "cpu", refuse_device),
+    "ctypes": (get_ctypes, None),
     "__array_interface__": (array_interface, None),
     "__array_struct__": (array_struct, None),
 }
@@ -181,7 +203,9 @@ PROPERTIES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], None] | N
 
 
 def array(self: Any, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
-    """`__array__`: a NumPy array that shares memory, where it can."""
+    """`__array__`: a NumPy array that shares memory, where it can; a copy of the value of a traced one."""
+    if is_traced(self):
+        return numpy.array(value_for("__array__", self), dtype=dtype)
     if copy or dtype is not None and numpy.dtype(dtype) != self.dtype:
         return numpy.array(self._host(), dtype=dtype, copy=copy)
     return self._pin(shared=True)
@@ -208,7 +232,24 @@ def contains(self: Any, value: Any) -> bool:
 def asked(name: str) -> Callable[[Any], Any]:
     """What Python asks of the value: NumPy's own answer."""
     host = getattr(numpy.ndarray, name)
-    return lambda self, *args: host(self._host(), *args)
+    return lambda self, *args: host(self._host() if self._s.buf is not None else value_for(name, self), *args)
+
+
+def formatted(self: Any, spec: str) -> str:
+    """`format(a)`: of what has no axes the number, else `str`."""
+    return object.__format__(self, spec) if self.shape else NUMBER_FORMAT(self, spec)
+
+
+NUMBER_FORMAT: Any = asked("__format__")
+ERRORS: dict[str, Callable[[Any], Exception]] = {}
+"""By method, the error for a traced array that has no value; filled where the transformations are loaded."""
+
+
+def value_for(name: str, self: Any) -> numpy.ndarray:
+    """The value, for a method that hands it out."""
+    if is_traced(self) and self._node().trace == ABSTRACT and name in ERRORS:
+        raise ERRORS[name](self._node())
+    return self._host()
 
 
 def represented(name: str) -> Callable[[Any], str]:
@@ -217,6 +258,8 @@ def represented(name: str) -> Callable[[Any], str]:
 
     def show(self: Any) -> str:
         if type(self) is ndarray:
+            if is_traced(self) and self._node().trace == ABSTRACT:
+                return f"Traced<{self._node().aval}>"
             return host(self._host())
         return getattr(sys.modules["lazynp._core.arrayprint"], ours)(self)
 
@@ -285,9 +328,14 @@ def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
     return self
 
 
+def exported(self: Any) -> numpy.ndarray:
+    """NumPy's array whose buffer the buffer protocol shows."""
+    return self._pin(shared=True)
+
+
 def buffer(self: Any, flags: int, /) -> memoryview:
-    """The buffer protocol (Python 3.12 on)."""
-    return memoryview(self._pin(shared=True))
+    """The buffer protocol, without the C module (Python 3.12 on)."""
+    return memoryview(exported(self))
 
 
 def subclass_host(self: Any) -> numpy.ndarray:
@@ -320,11 +368,14 @@ SPECIAL: dict[str, Any] = {
     "__delitem__": delete_item,
     "__class_getitem__": classmethod(types.GenericAlias),
     "__init_subclass__": classmethod(init_subclass),
-    **{name: asked(name) for name in ("__bool__", "__int__", "__float__", "__index__", "__complex__", "__format__")},
+    **{name: asked(name) for name in ("__bool__", "__int__", "__float__", "__index__", "__complex__")},
+    "__format__": formatted,
     "__repr__": represented("__repr__"),
     "__str__": represented("__str__"),
 }
-if sys.version_info >= (3, 12):
+if native is not None:
+    tell(exported=exported)
+elif sys.version_info >= (3, 12):
     SPECIAL["__buffer__"] = buffer
 
 

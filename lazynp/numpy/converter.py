@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from .array import ndarray
+from .array import Handle, ndarray
 from .creation import array
 from .ufunc import call_wrap, wrapper_of
 
@@ -18,10 +18,10 @@ class array_converter:
 
     def __init__(self, *objects: Any) -> None:
         self.objects = objects
-        self.arrays: list[Any] = [x if isinstance(x, ndarray) else array(x, copy=None, subok=True) for x in objects]
+        self.arrays: list[Any] = [x if isinstance(x, Handle) else array(x, copy=None, subok=True) for x in objects]
         self.scalar_input = tuple(
             [
-                not isinstance(x, (ndarray, numpy.ndarray)) and not a.ndim and is_scalar(x)
+                not isinstance(x, (Handle, numpy.ndarray)) and not a.ndim and is_scalar(x)
                 for x, a in zip(objects, self.arrays)
             ]
         )
@@ -39,7 +39,7 @@ class array_converter:
         keep = pyscalars == "preserve" or pyscalars == "convert_if_no_array" and not all(map(is_python, self.objects))
         out = [x if keep and is_python(x) else a for x, a in zip(self.objects, self.arrays)]
         if not subok:
-            out = [x.view(ndarray) if isinstance(x, ndarray) and type(x) is not ndarray else x for x in out]
+            out = [x.view(ndarray) if isinstance(x, Handle) and type(x) is not ndarray else x for x in out]
         return tuple(out)
 
     def result_type(self, /, extra_dtype: Any = None, *, ensure_inexact: bool = False) -> Any:
@@ -66,7 +66,7 @@ class array_converter:
         leader = wrapper_of(self.objects, None)
         if leader is not None:
             return call_wrap(leader, arr, None, scalar)
-        return arr[()] if scalar and isinstance(arr, ndarray) and arr.ndim == 0 else arr
+        return arr[()] if scalar and isinstance(arr, Handle) and arr.ndim == 0 else arr
 
 
 def is_python(x: Any) -> bool:

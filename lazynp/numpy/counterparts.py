@@ -3,6 +3,7 @@ values."""
 
 from __future__ import annotations
 
+import inspect
 import types
 from typing import Any
 
@@ -74,6 +75,14 @@ OURS: dict[str, Any] = {
 }
 
 
+def signed(ours: Any, host: Any) -> Any:
+    """Our function with the signature of NumPy's C function."""
+    text = getattr(host, "__text_signature__", None)
+    if text:
+        ours.__wrapped__, ours.__text_signature__ = host, text
+    return ours
+
+
 class Builtin:
     """A function that is no method when it stands in a class, as C functions are not."""
 
@@ -82,7 +91,9 @@ class Builtin:
     def __init__(self, function: Any) -> None:
         self.function = function
         self.__name__ = self.__qualname__ = function.__name__
-        self.__doc__ = getattr(getattr(numpy, function.__name__, function), "__doc__", None)
+        host = getattr(numpy, function.__name__, function)
+        self.__doc__ = getattr(host, "__doc__", None)
+        signed(self, host)
         self.__module__ = "lazynp" if hasattr(numpy, function.__name__) else function.__module__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -115,10 +126,34 @@ def counterpart(name: str, value: Any) -> Any:
     ours = host_function(implementation, name, WRITES.get(name, ()), name not in LOOKS)
     if type(value) is types.BuiltinFunctionType:
         host = ours
-        ours = Builtin(host)
+        ours = signed(Builtin(host), value)
         ours.host = implementation
     made[id(value)] = (value, ours)
     return ours
+
+
+class Signature:
+    """`__signature__` of a class, worked out when somebody asks."""
+
+    def __init__(self, host: Any) -> None:
+        self.host = host
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return inspect.signature(self.host)
+
+
+def sign_all() -> None:
+    """Signatures of the methods of `ndarray`, and of the functions that are ours."""
+    for name, method in vars(ndarray).items():
+        if isinstance(method, types.FunctionType):
+            signed(method, getattr(numpy.ndarray, name, None))
+    for name in ("frompyfunc", "nested_iters"):
+        signed(OURS[name], getattr(numpy, name))
+    for ours, host in ((iterators.nditer, numpy.nditer), (iterators.broadcast, numpy.broadcast)):
+        ours.__signature__ = Signature(host)  # type: ignore[attr-defined]
+
+
+sign_all()
 
 
 def is_ours(value: Any) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy
 
 from ..config import config
-from .array import borrow, ndarray
-from .host import SCALARS, Theirs, fresh, home, of_type, owned, owner_of, to_host
+from .array import Handle, borrow, ndarray
+from .host import SCALARS, Theirs, TracedArgumentError, fresh, home, of_type, on_traced, owned, owner_of, to_host
 
 COPY_MODES = numpy._globals._CopyMode
 
@@ -68,10 +68,15 @@ def array(
         if value is not NotImplemented:
             return value
     ours: list[Any] = []
-    host = to_host(object, ours)
+    try:
+        host = to_host(object, ours)
+    except TracedArgumentError:
+        return on_traced("array", numpy.array, (object, dtype), {"copy": copy, "ndmin": ndmin})
     more = {} if ndmax is None else {"ndmax": ndmax}
     made = numpy.array(host, dtype, copy=copy, order=order, ndmin=ndmin, **more)
-    if isinstance(object, ndarray):
+    if made.dtype.kind == "O" and ours and kind in (list, tuple):
+        keep_elements(made, ours)
+    if isinstance(object, Handle):
         keep = subok and kind is not ndarray
         if made is host and (keep or kind is ndarray):
             return object
@@ -91,6 +96,15 @@ def array(
         if type(x) is Theirs or made.base is not None and numpy.may_share_memory(made, x._h):
             return home(made, ours)
     return fresh(made) if made.base is None and made is not host else borrow(made) if foreign(object) else fresh(made)
+
+
+def keep_elements(made: numpy.ndarray, ours: list[Any]) -> None:
+    """In an array of objects, the arrays themselves, not NumPy's views of them."""
+    for i, v in enumerate(made.flat):
+        if type(v) is numpy.ndarray:
+            for x in ours:
+                if x._h is v and type(x) is not Theirs:
+                    made.flat[i] = x
 
 
 def foreign(x: Any) -> bool:
@@ -172,7 +186,7 @@ def asanyarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
     """See `numpy.asanyarray`."""
-    if isinstance(a, ndarray) and dtype is None and order is None and not copy and like is None and device is None:
+    if isinstance(a, Handle) and dtype is None and order is None and not copy and like is None and device is None:
         return a
     return as_kind("asanyarray", a, dtype, order, device, copy, like, True)
 
@@ -213,17 +227,17 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
 
 
 def empty_like(
-    prototype: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     """See `numpy.empty_like`."""
     check_device(device)
     ours: list[Any] = []
-    if isinstance(prototype, ndarray):
+    if isinstance(prototype, Handle):
         host: Any = prototype._meta()
     else:
         host = to_host(prototype, ours)
     more = {} if shape is None else {"shape": to_host(shape, ours)}
     made = numpy.empty_like(host, dtype, order, False, **more)
-    if subok and isinstance(prototype, ndarray) and type(prototype) is not ndarray:
+    if subok and isinstance(prototype, Handle) and type(prototype) is not ndarray:
         return of_type(type(prototype), made, prototype)
     return fresh(made)

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy
 
-from ..api.handles import Door, doors, register
-from ..graph.node import Node
-from . import record
-from .array import is_native, ndarray
+from ..api import errors
+from ..api.handles import Door, doors, outlived, register
+from ..graph import errors as graph_errors
+from ..graph.node import Node, leaf
+from . import array, attributes, masked, record, traced, traced_math, traced_shapes
+from .array import is_native, ndarray, of_scalar
 from .methods import array_of
 
-SCALARS = (bool, int, float, complex)
+SCALARS: tuple[Any, ...] = (bool, int, float, complex)
 
 
 def as_node(x: Any) -> Node:
@@ -27,8 +29,9 @@ def as_node(x: Any) -> Node:
     door = doors.get(kind)
     if door is not None and kind is not ndarray:
         return door.as_node(x)
-    if isinstance(x, SCALARS):
-        return Node.of_scalar(next(t(x) for t in SCALARS if isinstance(x, t)))
+    for t in SCALARS:
+        if isinstance(x, t):  # of a subclass
+            return Node.of_scalar(t(x))
     dtype = getattr(x, "dtype", None)
     if isinstance(dtype, numpy.dtype) and not is_native(dtype):
         raise TypeError(f"arrays of dtype {dtype} cannot be traced")
@@ -40,4 +43,28 @@ def canonical(dtype: numpy.dtype[Any]) -> numpy.dtype[Any]:
     return dtype
 
 
-DOOR = register(Door("numpy", ndarray, as_node, array_of, canonical))
+def wrap(node: Node) -> Any:
+    """The array for a node; where it has no axes, one that behaves as NumPy's scalars do."""
+    if node.value is not None:
+        value = numpy.asarray(node.value, node.dtype)
+        node = leaf((), node.dtype, value, weak=node.weak)
+    return array_of(node) if node.shape else of_scalar(node)
+
+
+DOOR = register(Door("numpy", ndarray, as_node, wrap, canonical))
+__all__ = ["DOOR", "traced", "traced_math", "traced_shapes"]
+
+
+def no_value(node: Node) -> Exception:
+    """The error for a traced array whose value is asked for."""
+    return errors.concretization_error(node)
+
+
+graph_errors.no_value = no_value
+array.outlived = outlived
+masked.no_mask = lambda node: errors.boolean_index_error(node)
+attributes.ERRORS.update(
+    __bool__=lambda node: errors.bool_error(node),
+    __index__=lambda node: errors.integer_error(node),
+    __array__=lambda node: errors.array_error(node),
+)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from . import indexing, operators, ufunc
-from .array import HOST_VIEW, ndarray
+from .array import HOST_VIEW, Handle, ndarray
 from .host import PLAIN, home, like, of_type, owner_of, part_of, to_host
 
 SIMPLE = PLAIN | {ndarray, numpy.ndarray}
@@ -39,7 +39,7 @@ def with_protocol(name: str, host: Any, operands: Any) -> Any:
 
 
 def write_result(self: Any, name: str, host: Any, inplace_host: Any, other: Any) -> Any:
-    if type(other) not in SIMPLE and not isinstance(other, ndarray):
+    if type(other) not in SIMPLE and not isinstance(other, Handle):
         return ufunc.of(getattr(numpy, name))(self, other, out=(self,))
     if type(self) is not ndarray and type(self).__array_ufunc__ is not ufunc.default:
         return ufunc.of(getattr(numpy, name))(self, other, out=(self,))

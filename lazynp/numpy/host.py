@@ -6,6 +6,7 @@ A result that shows an argument's memory makes that argument's storage pinned; a
 from __future__ import annotations
 
 import functools
+import operator
 import pathlib
 import sys
 from collections.abc import Callable
@@ -14,10 +15,12 @@ from typing import Any
 import numpy
 
 from ..config import config
+from ..graph.errors import NotConcreteError
+from ..graph.node import ABSTRACT
 from ..runtime.profile import profile
 from ..runtime.views import TRANSPOSE
 from ..speed import HandleBase, native
-from .array import HOST_VIEW, borrow, known, ndarray, new_handle, wrap
+from .array import HOST_VIEW, Handle, borrow, is_traced, known, ndarray, new_handle, wrap
 
 INTERNAL = (str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(numpy.__file__).parent), "<frozen")
 SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *numpy._core.numerictypes.sctypeDict.values()})
@@ -34,6 +37,38 @@ class Theirs:
 
     def __init__(self, array: numpy.ndarray) -> None:
         self._h = array
+
+
+class TracedArgumentError(NotConcreteError):
+    """NumPy was to be given an array that a transformation follows, whose result would not be followed."""
+
+    def __init__(self, name: str = "what is called here") -> None:
+        super().__init__(
+            f"{name} is computed by NumPy on values, at {site()}, so that grad, vmap and jit cannot see through it. "
+            "Use functions that the engine has, or give it lazynp.stop_gradient(x) where no derivative is wanted"
+        )
+
+
+class Traced:
+    """What is done on arrays that a transformation follows: supplied by `traced`, which is loaded with the
+    transformations.
+
+    Attributes:
+        call: `(name, function, args, kwargs)` in place of a function of NumPy's.
+        getitem, setitem: an advanced index, or a write, that NumPy would do on values.
+    """
+
+    call: Any
+    getitem: Any
+    setitem: Any
+
+
+traced = Traced()
+
+
+def on_traced(name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """What NumPy's function does, where arguments are traced."""
+    return traced.call(name, function, args, kwargs)
 
 
 class HostFallbackError(RuntimeError):
@@ -83,15 +118,18 @@ def to_host(x: Any, ours: list[Any]) -> Any:
     kind = type(x)
     if kind in PLAIN or x is None:
         return x
-    if kind is type:
-        return numpy.ndarray if x is ndarray else x
-    if isinstance(x, ndarray):
+    if x is ndarray:
+        return numpy.ndarray
+    if isinstance(x, Handle):
+        if x._s.buf is None and is_traced(x):
+            return of_traced(x, ours)
         ours.append(x)
         return x._host()
     if kind is list or kind is tuple:
         if not x or type(x[0]) in SCALARS and SCALARS.issuperset(map(type, x)):
             return x
-        return kind([to_host(v, ours) for v in x])
+        values = [to_host(v if type(v) is ndarray else element(v), ours) for v in x]
+        return x if all(map(operator.is_, values, x)) else kind(values)
     if kind is dict:
         return {k: to_host(v, ours) for k, v in x.items()}
     if kind is slice:
@@ -111,13 +149,31 @@ def to_host(x: Any, ours: list[Any]) -> Any:
     return x
 
 
+def element(x: Any) -> Any:
+    """An element of a list: a 0-d subclass is asked for the number that it stands for (the masked constant has none)."""
+    if isinstance(x, Handle) and type(x) is not ndarray and not x.shape:
+        ask = {"f": "__float__", "i": "__int__", "u": "__int__"}.get(x.dtype.kind)
+        if ask is not None and getattr(type(x), ask) is not getattr(ndarray, ask):
+            return x.dtype.type(getattr(x, ask)())
+    return x
+
+
+def of_traced(x: ndarray, ours: list[Any]) -> numpy.ndarray:
+    """The value of a traced array of whole numbers, which no derivative is lost with. Raises for any other."""
+    if x.dtype.kind not in "biu" or x._node().trace == ABSTRACT:
+        raise TracedArgumentError
+    value = x._host().copy()
+    ours.append(Theirs(value))
+    return value
+
+
 def through_array(x: Any, ours: list[Any]) -> Any:
     """An object that makes itself an array: NumPy does not take an array of ours for one."""
     try:
         array = x.__array__()
     except Exception:  # NumPy will ask again, and show it
         return x
-    return to_host(array, ours) if isinstance(array, ndarray) else x
+    return to_host(array, ours) if isinstance(array, Handle) else x
 
 
 def strip(x: Any) -> Any:
@@ -168,6 +224,11 @@ def rebased(part: numpy.ndarray, old: numpy.ndarray, new: numpy.ndarray) -> nump
     return moved
 
 
+def shows(part: numpy.ndarray, whole: numpy.ndarray) -> bool:
+    """Whether a view is one of an array's memory; by its owner, too, since without elements they share none."""
+    return part.base is (whole if whole.base is None else whole.base) or numpy.may_share_memory(part, whole)
+
+
 def owned(value: numpy.ndarray) -> bool:
     """Whether the memory is NumPy's own, not some other object's."""
     base = value.base
@@ -188,7 +249,7 @@ def home(value: Any, ours: list[Any]) -> Any:
         for x in ours:
             if x._h is value:
                 return x if type(x) is not Theirs else borrow(value)
-            if numpy.may_share_memory(value, x._h):
+            if shows(value, x._h):
                 return part_of(x, value)
         return fresh(value) if owned(value) else borrow(value)
     if kind in SCALARS:
@@ -218,13 +279,16 @@ def host_function(
 
     def call(*args: Any, **kwargs: Any) -> Any:
         ours: list[Any] = []
-        host = [to_host(x, ours) for x in args]
-        named = {k: to_host(v, ours) for k, v in kwargs.items()} if kwargs else kwargs
+        try:
+            host = [to_host(x, ours) for x in args]
+            named = {k: to_host(v, ours) for k, v in kwargs.items()} if kwargs else kwargs
+        except TracedArgumentError:
+            return on_traced(name, function, args, kwargs)
         if counted and ours:
             note_large(name, ours)
         for i in places:
             if i < len(args):
-                host[i] = args[i]._writable() if isinstance(args[i], ndarray) else args[i]
+                host[i] = args[i]._writable() if isinstance(args[i], Handle) else args[i]
         for w in (*writes, "out"):
             if w in kwargs:
                 named[w] = writable(kwargs[w])
@@ -242,7 +306,7 @@ def host_function(
 
 def writable(x: Any) -> Any:
     """What NumPy gets for an argument that it writes into."""
-    if isinstance(x, ndarray):
+    if isinstance(x, Handle):
         return x._writable()
     return tuple([writable(v) for v in x]) if type(x) is tuple else x
 
@@ -275,7 +339,7 @@ def of_type(cls: Any, host: numpy.ndarray, parent: Any, owner: Any = None) -> An
 def owner_of(value: numpy.ndarray, ours: list[Any]) -> Any:
     """The array of ours whose memory a NumPy array shows, if any."""
     for x in ours:
-        if x._h is value or (value.base is not None and numpy.may_share_memory(value, x._h)):
+        if x._h is value or (value.base is not None and shows(value, x._h)):
             return x
     return None
 

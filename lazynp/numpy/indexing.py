@@ -15,9 +15,11 @@ from ..graph.node import Node, leaf
 from ..ops.shape import broadcast_to, reshape
 from ..runtime.recorder import recorder
 from ..runtime.views import INDEX, derive
-from .array import HOST_VIEW, adopt, is_native, method, ndarray, new_handle
+from .array import HOST_VIEW, Handle, adopt, is_native, is_traced, method, ndarray, new_handle, of_scalar
+from .host import of_traced, shows, strip, traced
 from .index import is_plain, normalize
 from .masked import select, selection_of, write_selection
+from .operators import array_of_list
 from .record import as_node, cast_node, known_small
 
 FULL_INT = (int, numpy.integer)
@@ -38,7 +40,7 @@ def __getitem__(self: ndarray, key: Any) -> Any:
     out = new_handle(ndarray)
     out._s, out._b, out._h = s, s.buf, part
     view = self._v
-    out._v = HOST_VIEW if view is HOST_VIEW else (self._view() if type(view) is tuple else view, h.shape, INDEX, key)
+    out._v = HOST_VIEW if view is HOST_VIEW else (self._view() if type(view) is tuple else view, h, INDEX, key)
     return out
 
 
@@ -55,8 +57,10 @@ def pending_getitem(self: ndarray, key: Any) -> Any:
     normal = normalize(key, shape)
     if all([type(k) is int for k in normal]) and not has_ellipsis(key):
         node = self._s.node
-        if node is None or node.trace < 2:
+        if node is None or not node.trace:
             return self._host()[key]
+        view = derive(self._view(), self._s.shape, INDEX, normal)
+        return of_scalar(node if view is None else view.read(node))
     return self._derived(INDEX, normal)
 
 
@@ -68,7 +72,7 @@ def has_array(key: Any) -> bool:
     """Whether a key holds anything that makes it advanced."""
     if type(key) is tuple:
         return any(has_array(k) for k in key)
-    return isinstance(key, (ndarray, numpy.ndarray, list, bool, numpy.bool_))
+    return isinstance(key, (Handle, numpy.ndarray, list, bool, numpy.bool_))
 
 
 def plain_key(key: Any) -> Any:
@@ -84,8 +88,8 @@ def plain_key(key: Any) -> Any:
 
 def host_key(key: Any) -> Any:
     """A key for NumPy: our arrays as NumPy's."""
-    if isinstance(key, ndarray):
-        return key._host()
+    if isinstance(key, Handle):
+        return key._host() if not is_traced(key) else of_traced(key, [])
     if type(key) is tuple:
         return tuple([host_key(k) for k in key])
     if isinstance(key, slice):
@@ -98,14 +102,23 @@ def advanced_getitem(self: ndarray, key: Any) -> Any:
         key = plain_key(key)
         if is_plain(key):
             return self[key]
+    if is_traced(self) or has_traced(key):
+        return traced.getitem(self, key)
     if is_own_mask(self, key) and is_native(self._s.dtype) and (self._s.rare is None or not self._s.rare.pin):
         return select(self, key)
     part = self._host()[host_key(key)]
     if type(part) is not numpy.ndarray:
         return part
-    if part.base is not None and numpy.may_share_memory(part, self._h):
+    if part.base is not None and shows(part, self._h):
         return pinned_part(self, part)
     return adopt(part if part.base is None else part.copy())
+
+
+def has_traced(key: Any) -> bool:
+    """Whether there is a traced array in a key or a list."""
+    if type(key) is tuple or type(key) is list:
+        return any([has_traced(k) for k in key])
+    return is_traced(key)
 
 
 def is_own_mask(self: ndarray, key: Any) -> bool:
@@ -138,11 +151,10 @@ def __setitem__(self: ndarray, key: Any, value: Any) -> None:
             if type(key) is ndarray and h.size <= limit and key._b is key._s.buf:
                 h[key._h] = value
                 return
-        elif (
-            kind is ndarray and value._b is value._s.buf and is_plain(key) and (h.size <= limit or fewer(h, key, limit))
-        ):
-            h[key] = value._h
-            return
+        elif kind is ndarray and value._b is value._s.buf and is_plain(key) and not h.dtype.hasobject:
+            if h.size <= limit or fewer(h, key, limit):
+                h[key] = value._h
+                return
     general_setitem(self, key, value)
 
 
@@ -180,7 +192,7 @@ def one_element(key: Any, normal: Any) -> bool:
 
 
 def is_scalar(value: Any) -> bool:
-    return not isinstance(value, (list, tuple)) and (not isinstance(value, (ndarray, numpy.ndarray)) or value.ndim == 0)
+    return not isinstance(value, (list, tuple)) and (not isinstance(value, (Handle, numpy.ndarray)) or value.ndim == 0)
 
 
 def writeable(self: ndarray) -> bool:
@@ -202,18 +214,36 @@ def eager_write(self: ndarray, normal: Any, value: Any) -> bool:
 
 def host_setitem(self: ndarray, key: Any, value: Any) -> None:
     """The write, done at once by NumPy on the buffer."""
-    value = value._host() if isinstance(value, ndarray) else host_key(value) if type(value) in (list, tuple) else value
+    if is_traced(self) or has_traced(key) or has_traced(value):
+        return traced.setitem(self, key, value)
     key = host_key(key)
+    kind = self._s.dtype.kind
+    if kind == "O" and is_full(key, self.ndim):  # the object itself
+        self._writable()[key] = value
+        return
+    if isinstance(value, Handle):
+        own = kind in "iuf" and type(value) is not ndarray and not value.shape and is_full(key, self.ndim)
+        value = (float if kind == "f" else int)(value) if own else value._host()
+    elif type(value) in (list, tuple):
+        value = strip(value)
     self._writable()[key] = value
+
+
+def is_full(key: Any, ndim: int) -> bool:
+    """Whether a key has an integer for each axis, so that it stands for one element."""
+    keys = key if type(key) is tuple else (key,)
+    return len(keys) == ndim and all([isinstance(k, FULL_INT) and type(k) is not bool for k in keys])
 
 
 def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> Node | None:
     """A node of a value that is to fill a region: in its dtype, no more axes than it has. Raises NumPy's errors."""
     node = as_node(value)
     if node is None:
-        if isinstance(value, ndarray):
+        if isinstance(value, Handle):
             return None
         if isinstance(value, (list, tuple)):
+            if has_traced(value):
+                return region_value(array_of_list(value), shape, dtype)
             array = numpy.empty(shape, dtype)
             array[...] = host_key(list(value))
         else:

@@ -7,21 +7,32 @@ from typing import Any
 
 import numpy
 
-from .array import HOST_VIEW, ndarray
+from .array import HOST_VIEW, Handle, is_traced, ndarray
 from .attributes import become
 from .host import fresh, home, strip, to_host
+from .operators import dummy
 
 
 class flatiter:
     """`a.flat`. See `numpy.flatiter`."""
 
-    __slots__ = ("_owner", "_iter", "__weakref__")
+    __slots__ = ("_owner", "_made", "__weakref__")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, owner: Any = None) -> None:
         if owner is None:
             raise TypeError("cannot create 'numpy.flatiter' instances")
-        self._owner, self._iter = owner, owner._pin().flat
+        self._owner, self._made = owner, None
+
+    @property
+    def _iter(self) -> Any:
+        if self._made is None:
+            self._made = self._owner._pin().flat
+        return self._made
+
+    def _traced(self, value: Any = None) -> Any:
+        """The elements in one row, as a view, where a transformation is to follow what is done with them."""
+        return self._owner.reshape(-1) if is_traced(self._owner) or is_traced(value) else None
 
     @property
     def base(self) -> Any:
@@ -49,17 +60,26 @@ class flatiter:
         return self
 
     def __next__(self) -> Any:
+        if is_traced(self._owner):
+            self._made = iter(self._traced()) if self._made is None else self._made
         return next(self._iter)
 
     def __len__(self) -> int:
         return len(self._iter)
 
     def __getitem__(self, key: Any) -> Any:
+        row = self._traced()
+        if row is not None:
+            return row[key]
         value = self._iter[strip(key)]
         return fresh(value) if isinstance(value, numpy.ndarray) else value
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._iter[strip(key)] = strip(value)
+        row = self._traced(value)
+        if row is not None:
+            row[key] = value
+        else:
+            self._iter[strip(key)] = strip(value)
 
 
 def compared(name: str) -> Any:
@@ -146,7 +166,7 @@ class nditer:
     def __init__(self, op: Any, *args: Any, **kwargs: Any) -> None:
         ours: list[Any] = []
         for x in op if isinstance(op, (list, tuple)) else (op,):
-            if isinstance(x, ndarray):
+            if isinstance(x, Handle):
                 x._pin()
         made = numpy.nditer(to_host(op, ours), *strip(args), **strip(kwargs))
         object.__setattr__(self, "_iter", made)
@@ -215,7 +235,7 @@ def nested_iters(op: Any, *args: Any, **kwargs: Any) -> tuple[nditer, ...]:
     """See `numpy.nested_iters`."""
     ours: list[Any] = []
     for x in op if isinstance(op, (list, tuple)) else (op,):
-        if isinstance(x, ndarray):
+        if isinstance(x, Handle):
             x._pin()
     made = numpy.nested_iters(to_host(op, ours), *strip(args), **strip(kwargs))
     return tuple([nditer._of(m, ours) for m in made])
@@ -230,7 +250,7 @@ class broadcast(metaclass=BroadcastType):
     """See `numpy.broadcast`."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        return numpy.broadcast(*strip(args), **kwargs)
+        return numpy.broadcast(*[dummy(x) if is_traced(x) else strip(x) for x in args], **kwargs)
 
 
 broadcast.__module__ = "lazynp"

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy
 
-from ..graph.node import Node
+from ..graph import errors
+from ..graph.node import ABSTRACT, Node
 from ..ops.elementwise import where
 from ..runtime.recorder import recorder
 from ..runtime.storage import Rare, Storage
@@ -22,6 +23,7 @@ from . import array
 from .array import ndarray, new_handle
 from .record import PYTHON_SCALARS, as_node, cast_node
 
+no_mask: Callable[[Node], Exception] = errors.no_value  # a better error, where the transformations are loaded
 DEEPEST = 64  # operations on a selection that is still deferred
 
 
@@ -41,6 +43,17 @@ class Selection:
             return value_of(self.source)[value_of(self.mask)]
         assert self.host is not None
         return self.host(*[x.packed() if type(x) is Selection else x for x in self.operands])
+
+
+def alike(a: Node, b: Node, depth: int = 8) -> bool:
+    """Whether two pending nodes do the same to the same values, as far as a short look can tell."""
+    if a is b or a.value is not None and type(a.value) is type(b.value) and a.value == b.value:
+        return True
+    if a.op is None or a.op is not b.op or not a.inputs or len(a.inputs) != len(b.inputs) or not depth:
+        return False
+    if a.static != b.static or a.moving != b.moving:
+        return False
+    return all([alike(x, y, depth - 1) for x, y in zip(a.inputs, b.inputs)])
 
 
 def value_of(node: Node) -> numpy.ndarray:
@@ -78,7 +91,9 @@ def select(a: ndarray, mask: ndarray) -> ndarray:
 
 def settle_selection(s: Storage) -> None:
     """Make a deferred selection an ordinary array."""
-    assert s.rare is not None and s.rare.mask is not None
+    assert s.rare is not None and s.rare.mask is not None and s.node is not None
+    if s.node.trace == ABSTRACT:
+        raise no_mask(s.rare.mask.mask)
     packed = numpy.asarray(s.rare.mask.packed())
     s.buf, s.node, s.reads, s.free, s.rare = packed, None, None, True, None
 
@@ -92,7 +107,7 @@ def elementwise_selection(op: Any, host: Callable[..., Any], operands: tuple[Any
         if selection is None:
             if type(x) not in PYTHON_SCALARS and not isinstance(x, numpy.generic):
                 return None
-        elif mask is None or selection.mask is mask:
+        elif mask is None or alike(selection.mask, mask):
             mask, depth = selection.mask, max(depth, selection.depth)
         else:
             return None
@@ -115,7 +130,7 @@ def write_selection(a: ndarray, mask: ndarray, value: Any) -> bool:
     s = a._s
     selection = selection_of(value)
     if selection is not None:
-        if selection.mask is not mask._node() or value._s.node.shape != a.shape:
+        if not alike(selection.mask, mask._node()) or value._s.node.shape != a.shape:
             return False
         new = value._s.node
     else:

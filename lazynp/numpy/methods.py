@@ -7,6 +7,7 @@ it. The rest is NumPy's method on the value. Reductions and scans are in `reduce
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -20,8 +21,24 @@ from ..runtime.storage import Storage
 from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
 from ..speed import native
 from . import reduce
-from .array import HOST_VIEW, adopt, borrow, is_native, ndarray, new_handle, wrap
-from .host import PLAIN, at_hand, bind, fresh, home_module, like, note_large, of_type, part_of, strip, to_host
+from .array import HOST_VIEW, Handle, adopt, borrow, is_native, is_traced, ndarray, new_handle, wrap
+from .host import (
+    PLAIN,
+    TracedArgumentError,
+    at_hand,
+    bind,
+    fresh,
+    home_module,
+    like,
+    note_large,
+    of_type,
+    on_traced,
+    part_of,
+    shows,
+    strip,
+    to_host,
+)
+from .operators import defers
 from .record import cast_node
 from .reduce import by_host, plain
 
@@ -52,6 +69,8 @@ def derived(self: Any, kind: str, param: Any) -> ndarray:
 
 def view_by_host(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """A view (or copy) that NumPy makes."""
+    if is_traced(self):
+        return on_traced(name, getattr(numpy.ndarray, name), (self, *args), kwargs)
     h = self._host()
     args, kwargs = strip(args), strip(kwargs)
     value = getattr(h, name)(*args, **kwargs)
@@ -59,7 +78,7 @@ def view_by_host(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         return value
     if type(self) is not ndarray:
         return of_type(type(self), value, self, self if value is h or value.base is not None else None)
-    return part_of(self, value) if value is h or numpy.may_share_memory(value, h) else fresh(value)
+    return part_of(self, value) if value is h or value.base is not None and shows(value, h) else fresh(value)
 
 
 def full_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...] | None:
@@ -86,7 +105,7 @@ def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) 
         out = native.reshape(self, shape)
         if out is not None:
             return out
-    if len(shape) == 1 and isinstance(shape[0], ndarray) and shape[0].ndim:
+    if len(shape) == 1 and isinstance(shape[0], Handle) and shape[0].ndim:
         shape = tuple(shape[0].tolist())
     if (
         order == "C"
@@ -185,6 +204,8 @@ def ravel(self: Any, order: str = "C") -> Any:
 
 
 def flatten(self: Any, order: str = "C") -> Any:
+    if order != "C" and is_traced(self):
+        return on_traced("flatten", numpy.ndarray.flatten, (self, order), {})
     if order != "C" or not own(self) or not is_native(self.dtype) or at_hand(self):
         return like(self, self._host().flatten(order), [])
     return (
@@ -216,20 +237,19 @@ def view(self: Any, dtype: Any = None, type: Any = NoValue) -> Any:
         if own(self):
             return derived(self, TRANSPOSE, tuple(range(self.ndim)))
         return part_of(self, self._host().view())
-    h = self._host()
-    value = h.view() if kind is ndarray or dtype is None else h
-    out = of_type(kind, value, self, self) if kind is not ndarray else part_of(self, value)
+    h = strip(self)
+    if kind is not ndarray:
+        out = of_type(kind, h.view(), self, self)
+        if dtype is not None:
+            out.dtype = numpy.dtype(dtype)  # a subclass may say what that is
+        return out
+    out = part_of(self, h.view())
     if dtype is not None:
-        set_dtype(out, dtype)
+        bind(out, out._s, out._b, out._h.view(dtype), HOST_VIEW)
     return out
 
 
 CLASS = type
-
-
-def set_dtype(out: Any, dtype: Any) -> None:
-    """`a.dtype = dtype`, on a view that only NumPy can express."""
-    bind(out, out._s, out._b, out._h.view(dtype), HOST_VIEW)
 
 
 # --- fresh arrays ---
@@ -240,6 +260,8 @@ def copy(self: Any, order: Any = "C") -> Any:
         return of_type(type(self), self._host().copy(order), self)
     if at_hand(self):
         return fresh(self._h.copy(order))
+    if is_traced(self):
+        return array_of(self._node())
     if order not in ("C", "K", "A") or not is_native(self.dtype) or order != "C" and not c_contiguous(self):
         return fresh(self._host().copy(order))
     return array_of(self._node())
@@ -273,6 +295,8 @@ def astype(
                 return ndarray.copy(self) if copy else self  # type: ignore[attr-defined]
             if not (self.dtype.kind == "c" and target.kind != "c"):
                 return array_of(cast_node(self._node(), target))
+    if is_traced(self):
+        return on_traced("astype", numpy.ndarray.astype, (self, dtype, order, casting, subok, copy), {})
     value = self._host().astype(dtype, order, casting, False, copy)
     if value is self._h and (type(self) is ndarray or subok):
         return self
@@ -327,8 +351,12 @@ def writer(name: str) -> Callable[..., Any]:
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         ours: list[Any] = []
-        values = [to_host(a, ours) for a in args]
-        named = {k: to_host(v, ours) for k, v in kwargs.items()}
+        try:
+            values = [to_host(a, ours) for a in args]
+            named = {k: to_host(v, ours) for k, v in kwargs.items()}
+            to_host(self, ours)
+        except TracedArgumentError:
+            return on_traced(name, host, (self, *args), kwargs)
         h = self._writable()
         if h.size > config.limit:
             note_large(f"ndarray.{name}", [self])
@@ -338,30 +366,44 @@ def writer(name: str) -> Callable[..., Any]:
 
 
 def fill(self: Any, value: Any) -> None:
+    if is_traced(self) or is_traced(value):
+        self[...] = value
+        return
     if type(self) is ndarray and not at_hand(self) and type(value) in (bool, int, float) and is_native(self.dtype):
         self[...] = value
         return
-    self._writable().fill(value.__array__() if isinstance(value, ndarray) else value)
+    self._writable().fill(value.__array__() if isinstance(value, Handle) else value)
 
 
 def byteswap(self: Any, inplace: bool = False) -> Any:
     if inplace:
         self._writable().byteswap(inplace=True)
         return self
-    return like(self, self._host().byteswap(), [])
+    return like(self, strip(self).byteswap(), [])
 
 
 def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
+    """`ndarray.resize`: what shares the memory is asked for where NumPy counts references."""
     h = self._writable()
-    if not h.flags.owndata or self._v is not None:
-        if len(shape) == 1 and shape[0] == h.shape or tuple(shape) == h.shape:
-            return
-        raise ValueError("cannot resize this array: it does not own its data")
     new = h.copy()
-    new.resize(*shape, refcheck=False)
-    self._s.buf = self._b = self._h = new
-    self._s.node = self._s.reads = None
-    self._s.free = True
+    new.resize(*strip(shape), refcheck=refcheck)
+    if new.size == h.size:
+        self.shape = new.shape
+        return
+    whole = self._s.buf
+    if whole.base is not None or h.size != whole.size or not h.flags.c_contiguous:
+        raise ValueError("cannot resize this array: it does not own its data")
+    if refcheck and sys.getrefcount(self._s) > 2:
+        raise ValueError(
+            "cannot resize an array that references or is referenced\nby another array in this way.\n"
+            "Use the np.resize function or refcheck=False."
+        )
+    out = wrap(new)
+    if type(self) is ndarray:
+        bind(self, out._s, new, new, None)
+    else:
+        out._pin()
+        bind(self, out._s, self._b, new, HOST_VIEW)
 
 
 def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
@@ -383,7 +425,7 @@ def new(
     if buffer is None:
         host = numpy.ndarray(shape, dtype, None, offset, strides, order)
         return fresh(host) if cls is ndarray else of_type(cls, host, None)
-    if isinstance(buffer, ndarray):
+    if isinstance(buffer, Handle):
         host = numpy.ndarray(shape, dtype, buffer._pin(), offset, strides, order)
         return part_of(buffer, host) if cls is ndarray else of_type(cls, host, None, buffer)
     host = numpy.ndarray(shape, dtype, buffer, offset, strides, order)
@@ -421,20 +463,22 @@ def rmatmul(self: Any, other: Any) -> Any:
 
 
 def imatmul(self: Any, other: Any) -> Any:
-    if type(other) not in PLAIN and not isinstance(other, (ndarray, numpy.ndarray, list, tuple)):
+    if type(other) not in PLAIN and not isinstance(other, (Handle, numpy.ndarray, list, tuple)):
+        if defers(self, other, True):
+            return NotImplemented
         return UFUNCS["matmul"](self, other, out=(self,))
+    if is_traced(self) or is_traced(other):
+        self[...] = UFUNCS["matmul"](self, other)
+        return self
     a, b = self._writable(), strip(other)
     a @= b
     return self
 
 
 def ufunc_or_defer(name: str, self: Any, other: Any, swapped: bool = False) -> Any:
-    kind = type(other)
-    if kind not in PLAIN and not isinstance(other, (ndarray, numpy.ndarray)):
-        if getattr(kind, "__array_ufunc__", 0) is None:
-            return NotImplemented
-        if not swapped and not hasattr(kind, "__array_ufunc__") and getattr(other, "__array_priority__", -1e9) > 0:
-            return NotImplemented
+    given = type(other) in PLAIN or isinstance(other, (numpy.ndarray, list, tuple)) or type(other) is ndarray
+    if not given and not swapped and defers(self, other):
+        return NotImplemented
     return UFUNCS[name](other, self) if swapped else UFUNCS[name](self, other)
 
 

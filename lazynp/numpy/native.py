@@ -15,7 +15,7 @@ from ..ops import elementwise, joining
 from ..ops.shape import broadcast_to
 from ..runtime.views import TRANSPOSE
 from . import methods, operators, ufunc
-from .array import is_native, ndarray, of_node
+from .array import Handle, is_native, is_traced, ndarray, of_node
 from .host import (
     PLAIN,
     SCALARS,
@@ -26,6 +26,7 @@ from .host import (
     like,
     note_large,
     of_type,
+    on_traced,
     part_of,
     strip,
     to_host,
@@ -118,12 +119,12 @@ def leader_wrapped(function: Host, args: Any, out: Any) -> Any:
     value = function(*[to_host(a, ours) for a in args], **({} if out is None else {"out": writable(out)}))
     if out is not None:
         return out
-    leader = max((a for a in args if isinstance(a, ndarray)), key=lambda a: a.__array_priority__)
+    leader = max((a for a in args if isinstance(a, Handle)), key=lambda a: a.__array_priority__)
     return like(leader, value, ours)
 
 
 def is_sub(x: Any) -> bool:
-    return isinstance(x, ndarray) and type(x) is not ndarray
+    return isinstance(x, Handle) and type(x) is not ndarray
 
 
 UFUNC_MATMUL = ufunc.of(numpy.matmul, keep=True)
@@ -228,7 +229,9 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
                 node = cast_node(node, dst.dtype)
                 assign(dst, node if node.shape == shape and node.value is None else broadcast_to(node, shape=shape))
                 return
-    if not isinstance(dst, ndarray):
+    if is_traced(dst) or is_traced(src) or is_traced(where):
+        return on_traced("copyto", host_copyto, (dst, src, casting, where), {})
+    if not isinstance(dst, Handle):
         return host_copyto(dst, strip(src), casting, strip(where))
     ours: list[Any] = []
     source, mask = to_host(src, ours), to_host(where, ours)
@@ -283,11 +286,13 @@ def as_strided(
 ) -> Any:
     """See `numpy.lib.stride_tricks.as_strided`."""
     ours: list[Any] = []
+    if is_traced(x):
+        return on_traced("as_strided", numpy.lib.stride_tricks.as_strided, (x, shape, strides), {})
     host = to_host(x, ours)
-    if isinstance(x, ndarray):
+    if isinstance(x, Handle):
         host = x._pin()
     value = numpy.lib.stride_tricks.as_strided(host, strip(shape), strip(strides), writeable=writeable, **kwargs)
-    if not isinstance(x, ndarray):
+    if not isinstance(x, Handle):
         return home(value, ours)
     return of_type(type(x), value, x, x) if subok and is_sub(x) else part_of(x, value)
 

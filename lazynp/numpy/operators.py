@@ -16,7 +16,8 @@ from ..runtime.recorder import recorder
 from ..runtime.storage import Storage
 from ..runtime.views import INDEX, TRANSPOSE
 from ..speed import attach
-from .array import HOST_VIEW, known, ndarray, new_handle, of_node, wrap
+from .array import HOST_VIEW, Handle, known, ndarray, new_handle, of_node, wrap
+from .host import PLAIN, TracedArgumentError, on_traced
 from .masked import elementwise_selection, selection_of
 from .record import PYTHON_SCALARS, as_nodes, cast_node, host_value
 
@@ -41,29 +42,51 @@ HOST = (numpy.generic, numpy.ndarray)
 Host = Callable[..., Any]
 NDARRAY = numpy.ndarray
 COMPARISONS = frozenset(COMPARE.values())
+SCALAR_PRIORITY = -1000000.0
 INTEGER_LIMITS = {c: (int(numpy.iinfo(c).min), int(numpy.iinfo(c).max)) for c in "bBhHiIlLqQ"}
 
 
-def foreign_operand(x: Any) -> Any:
+def foreign_operand(x: Any, self: Any, inplace: bool = False) -> Any:
     """How an operator takes an operand that is not ours: NotImplemented where its type wants the operation for
     itself."""
     kind = type(x)
-    if kind in PYTHON_SCALARS or isinstance(x, HOST):
+    if kind in PLAIN or isinstance(x, HOST):
         return x
     if kind in (list, tuple):
+        return array_of_list(x)
+    return NotImplemented if defers(self, x, inplace) else x
+
+
+def defers(self: Any, other: Any, inplace: bool = False) -> bool:
+    """Whether an operator of self leaves the operation to other, as NumPy's `binop_should_defer` says."""
+    kind = type(other)
+    protocol = getattr(kind, "__array_ufunc__", NDARRAY)
+    if protocol is not NDARRAY:
+        return protocol is None and not inplace
+    return priority(self) < priority(other)
+
+
+def priority(x: Any) -> float:
+    """`__array_priority__`; that of a scalar where there is none that is a number."""
+    try:
+        return float(x.__array_priority__)
+    except Exception:
+        return SCALAR_PRIORITY
+
+
+def array_of_list(x: Any) -> Any:
+    """A list as an operand: NumPy's array; one of ours where something in it is traced."""
+    try:
         return numpy.asarray(host_value(x))
-    if getattr(kind, "__array_ufunc__", 0) is None:
-        return NotImplemented
-    if not hasattr(kind, "__array_ufunc__") and getattr(x, "__array_priority__", -1e9) > 0:
-        return NotImplemented
-    return x
+    except TracedArgumentError:
+        return on_traced("array", numpy.array, (x,), {})
 
 
 def dummy(x: Any) -> Any:
     """An operand of the same shape and dtype and no memory, to have NumPy raise its error."""
     if selection_of(x) is not None:
         return numpy.zeros(1, x.dtype)
-    if isinstance(x, ndarray):
+    if isinstance(x, Handle):
         return as_strided(numpy.zeros(1, x.dtype), x.shape, (0,) * x.ndim)
     return x
 
@@ -102,7 +125,10 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
         operands = tuple([straightened(x, inverse) for x in operands])
     nodes = as_nodes(operands) if op is not None else None
     if nodes is None:
-        return from_operator(host(*[host_value(x) for x in given]))
+        try:
+            return from_operator(host(*[host_value(x) for x in given]))
+        except TracedArgumentError:
+            return on_traced(name, host, given, {})
     if out_of_range(nodes):
         if name in COMPARISONS:
             return from_operator(host(*[host_value(x) for x in given]))
@@ -123,11 +149,11 @@ def common_order(operands: Any) -> tuple[int, ...] | None:
             turned = turned or view is not None and any([kind == TRANSPOSE for kind, _ in view.steps])
     if not turned:
         return None
-    ndim = max([x.ndim for x in operands if isinstance(x, (ndarray, numpy.ndarray))], default=0)
+    ndim = max([x.ndim for x in operands if isinstance(x, (Handle, numpy.ndarray))], default=0)
     strides = []
     for x in operands:
-        if isinstance(x, (ndarray, numpy.ndarray)):
-            meta = x._meta() if isinstance(x, ndarray) else x
+        if isinstance(x, (Handle, numpy.ndarray)):
+            meta = x._meta() if isinstance(x, Handle) else x
             own = [0 if n == 1 else abs(s) for n, s in zip(meta.shape, meta.strides)]
             strides.append((*(0,) * (ndim - len(own)), *own))
     memory = memory_order(ndim, strides)
@@ -236,7 +262,7 @@ def binary(name: str, short: str) -> None:
                     value = host(x, other)
                     return wrap(value) if type(value) is NDARRAY else value
         if type(other) is not ndarray:
-            other = foreign_operand(other)
+            other = foreign_operand(other, self)
             if other is NotImplemented:
                 return other
         return elementwise(name, host, self, other)
@@ -245,8 +271,9 @@ def binary(name: str, short: str) -> None:
         if self._b is self._s.buf and type(other) in PYTHON_SCALARS and self._h.size <= config.limit:
             value = host(other, self._h)
             return wrap(value) if type(value) is numpy.ndarray else value
-        other = foreign_operand(other)
-        return other if other is NotImplemented else elementwise(name, host, other, self)
+        if type(other) in (list, tuple):
+            other = array_of_list(other)
+        return elementwise(name, host, other, self)
 
     forward.__name__ = forward.__qualname__ = f"__{short}__"
     attach(ndarray, f"__{short}__", forward, "forward", short)
@@ -266,7 +293,7 @@ def binary(name: str, short: str) -> None:
                 inplace_host(self._h, other)
                 return self
         if type(other) is not ndarray:
-            other = foreign_operand(other)
+            other = foreign_operand(other, self, True)
             if other is NotImplemented:
                 return other
         return write_result(self, name, host, inplace_host, other)
@@ -282,6 +309,8 @@ def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other
 
 def write_result_locked(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray:
     s = self._s
+    if s.rare is not None and s.rare.scalar:
+        return elementwise(name, host, self, other)
     if selection_of(self) is not None:
         out = (
             elementwise_selection(

@@ -8,38 +8,39 @@ they are.
 from __future__ import annotations
 
 import types
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import numpy.random as source
 from numpy.random import mtrand
 
-from .array import ndarray
-from .host import PLAIN, home, home_module, host_function, to_host, writable
+from .array import Handle, ndarray
+from .host import PLAIN, element, home, home_module, host_function, to_host, writable
 
 INPLACE = frozenset({"shuffle"})
+COMPOUND = frozenset({"choice"})  # asks other methods of self, and wants NumPy's arrays of them
 
 
 def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
     """A method that draws: plain arguments go to NumPy as they are."""
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if name in COMPOUND:
+            self = plain(self)
         if not kwargs and PLAIN.issuperset(map(type, args)):
             value = host(self, *args)
             return value if type(value) in PLAIN else home(value, [])
         ours: list[Any] = []
-        values = [to_host(a, ours) for a in args]
-        named = {k: to_host(v, ours) for k, v in kwargs.items()}
+        values = [to_host(element(a), ours) for a in args]
+        named = {k: to_host(element(v), ours) for k, v in kwargs.items()}
         if name in INPLACE and args:
-            values[0] = shuffled(args[0])
+            if isinstance(args[0], Handle) and type(args[0]) is not ndarray:
+                return shuffled(self, host, *args, **kwargs)
+            values[0] = args[0]._writable() if type(args[0]) is ndarray else args[0]
         out = kwargs.get("out")
         if out is not None:
             named["out"] = writable(out)
-        if name in INPLACE and values and isinstance(values[0], ndarray):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # that it is no Sequence
-                return host(self, *values, **named)
         value = host(self, *values, **named)
         return out if out is not None else home(value, ours)
 
@@ -48,18 +49,36 @@ def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def shuffled(x: Any) -> Any:
-    """What NumPy is given to shuffle: a masked array swaps its own elements, with their masks."""
-    if type(x) is ndarray or isinstance(x, ndarray) and not hasattr(x, "_mask"):
-        return x._writable()
-    return x
+def plain(self: Any) -> Any:
+    """NumPy's own generator on the same bits."""
+    if isinstance(self, source.Generator):
+        return source.Generator(self.bit_generator)
+    return source.RandomState(self._bit_generator)
+
+
+def shuffled(self: Any, host: Callable[..., Any], x: Any, axis: int = 0) -> None:
+    """A subclass is shuffled through its own indexing, which a masked array needs; in the order that NumPy draws."""
+    places = numpy.arange(x.shape[axis])
+    host(self, places)
+    turned = x.swapaxes(0, axis)
+    turned[...] = turned[places]
+
+
+def shuffle(x: Any) -> None:
+    """See `numpy.random.shuffle`."""
+    RandomState.shuffle(mtrand._rand, x)
 
 
 def reduced(self: Any) -> Any:
     """Pickling: NumPy's state, our class."""
     base: Any = source.Generator if isinstance(self, source.Generator) else source.RandomState
     _, args, *rest = base.__reduce__(self)
-    return (type(self), args, *rest)
+    return (generator_of if base is source.Generator else type(self), args, *rest)
+
+
+def generator_of(bits: Any = "MT19937", *_: Any) -> Any:
+    """A generator from its pickled state; old pickles have the name of the bit generator."""
+    return Generator(BITS[bits]() if isinstance(bits, str) else bits)
 
 
 def subclass(base: Any) -> Any:
@@ -150,7 +169,7 @@ def counterpart(key: str, value: Any) -> Any:
         return TABLE[key]
     if key in FUNCTIONS and not isinstance(value, types.ModuleType):
         if key not in made:
-            made[key] = host_function(value, f"random.{key}", (0,) if key in INPLACE else (), counted=False)
+            made[key] = shuffle if key in INPLACE else host_function(value, f"random.{key}", counted=False)
             made[key].__module__ = "lazynp.random"
         return made[key]
     return value

@@ -11,7 +11,9 @@ from ..config import config
 from ..graph.node import Node, leaf
 from ..graph.op import Op
 from ..ops.elementwise import cast
-from .array import is_native, known, ndarray, of_node, wrap
+from . import array
+from .array import Handle, is_native, is_traced, known, ndarray, of_node, wrap
+from .host import of_traced
 
 PYTHON_SCALARS = frozenset({bool, int, float, complex})
 natives: dict[Any, bool] = {}
@@ -30,6 +32,8 @@ def as_node(x: Any) -> Node | None:
     kind = type(x)
     if kind is ndarray:
         node = x._node()
+        if node.trace:
+            array.outlived(node)
         native = natives.get(node.dtype)
         if native is None:
             native = natives[node.dtype] = is_native(node.dtype)
@@ -44,14 +48,33 @@ def as_node(x: Any) -> Node | None:
 
 
 def as_nodes(inputs: Sequence[Any]) -> list[Node] | None:
-    """Nodes for all operands, or None."""
+    """Nodes for all operands, or None; None too where NumPy is to tell of floating-point errors as they happen."""
     nodes = []
     for x in inputs:
         node = as_node(x)
         if node is None:
             return None
         nodes.append(node)
+    if errstate.get() is not silent[0] and errors_wanted() and not any([n.trace for n in nodes]):
+        return None
     return nodes
+
+
+errstate: Any = numpy._core.umath._extobj_contextvar
+silent = [errstate.get()]
+"""The last state of `numpy.errstate` that was looked at, if errors are at most warned of in it."""
+
+
+def errors_wanted() -> bool:
+    """Whether `numpy.errstate` says that floating-point errors are to be raised, or told to somebody."""
+    state = errstate.get()
+    if state is silent[0]:
+        return False
+    modes = numpy.geterr()
+    if not {"ignore", "warn"}.issuperset(modes.values()):
+        return True
+    silent[0] = state
+    return False
 
 
 def apply(op: Op, *inputs: Any, **params: Any) -> Any:
@@ -73,8 +96,8 @@ def cast_node(node: Node, dtype: numpy.dtype[Any]) -> Node:
 
 def host_value(x: Any) -> Any:
     """What NumPy is given for an operand, to read at once."""
-    if isinstance(x, ndarray):
-        return x._host()
+    if isinstance(x, Handle):
+        return x._host() if x._s.buf is not None or not is_traced(x) else of_traced(x, [])
     if type(x) in (tuple, list):
         return type(x)([host_value(v) for v in x])
     return x

@@ -19,10 +19,10 @@ from ..ops.shape import reshape
 from ..runtime.views import TRANSPOSE
 from ..speed import at_once
 from . import operators
-from .array import is_native, known, ndarray, of_node, wrap
-from .host import PLAIN, at_hand, fresh, home, like, note_large, to_host
+from .array import Handle, is_native, is_traced, known, ndarray, of_node, wrap
+from .host import PLAIN, TracedArgumentError, at_hand, fresh, home, like, note_large, on_traced, to_host
 from .operators import assign
-from .record import cast_node
+from .record import cast_node, errors_wanted
 
 NoValue = numpy._globals._NoValue
 NAMES = ("axis", "dtype", "out", "keepdims", "initial", "where")
@@ -82,6 +82,8 @@ def native_reduce(host: numpy.ufunc, x: ndarray, args: Any, kwargs: Any) -> Any:
         return wrap(value) if type(value) is numpy.ndarray and value.flags.c_contiguous else home(value, [])
     given = {"axis": 0, **dict(zip(NAMES, args)), **kwargs}
     name = host.__name__
+    if errors_wanted() and not is_traced(x):
+        return NotImplemented
     if name not in reductions.reductions or getattr(numpy, name, None) is not host or len(args) > len(NAMES):
         return NotImplemented
     return recorded(name, x, given)
@@ -142,17 +144,20 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
     if name in ("argmin", "argmax") and type(self) is not ndarray and not args and kwargs.get("axis") is None:
         self = self.ravel()  # which stays of more axes for a matrix
         kwargs = {**kwargs, "axis": self.ndim - 1}
-    h = to_host(self, ours)
-    values = [to_host(a, ours) for a in args]
-    named = {k: to_host(v, ours) for k, v in kwargs.items()}
+    try:
+        h = to_host(self, ours)
+        values = [to_host(a, ours) for a in args]
+        named = {k: to_host(v, ours) for k, v in kwargs.items()}
+    except TracedArgumentError:
+        return on_traced(name, host, (self, *args), kwargs)
     note_large(f"ndarray.{name}", ours)
     out = kwargs.get("out")
-    if isinstance(out, ndarray):
+    if isinstance(out, Handle):
         named["out"] = out._writable()
     else:
         out = None
         for i, a in enumerate(args):
-            if isinstance(a, ndarray) and name in OUT_PLACE and i == OUT_PLACE[name]:
+            if isinstance(a, Handle) and name in OUT_PLACE and i == OUT_PLACE[name]:
                 out, values[i] = a, a._writable()
     value = host(h, *values, **named)
     if out is None and type(self) is not ndarray and name in WRAPPED and isinstance(value, numpy.generic):
@@ -205,7 +210,7 @@ def reduction(
             if not args and not kwargs or plain(args, kwargs):
                 value = host(self._h, *args, **kwargs)
                 return value if type(value) is not numpy.ndarray else home(value, [self])
-        elif type(self) is ndarray and is_native(self.dtype):
+        elif type(self) is ndarray and is_native(self.dtype) and (not errors_wanted() or is_traced(self)):
             given = bound(names, args, kwargs)
             if given is not None:
                 value = native(self, given)

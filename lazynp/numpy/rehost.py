@@ -71,6 +71,7 @@ REPLACED: dict[str, dict[str, Any]] = {
     "linalg._linalg": {"LinAlgError": numpy.linalg.LinAlgError},
     "lib._stride_tricks_impl": {"as_strided": native.as_strided},
     "_utils": {"set_module": dispatch.set_module},
+    "_core.records": {"record": numpy.record},  # a scalar type
 }
 RENAMES = ("_core.multiarray", "_core.umath", "_core.strings")
 RENAMED_KINDS = (ufunc.ufunc, counterparts.Builtin, types.FunctionType, type)
@@ -177,13 +178,22 @@ def masked_arrays(core: Any) -> None:
                 args[1] if name == "var" and len(args) > 1 else args[0] if name != "var" and args else kwargs.get("out")
             )
             keep = kwargs.get("keepdims", False)
-            if out is not None or keep not in (False, numpy._NoValue) or axis is not None and (self.ndim != 1):
+            if out is not None or keep not in (False, numpy._NoValue) or axis is not None and self.ndim > 1:
                 return original(self, axis, *args, **kwargs)
             if axis not in (None, 0, -1) or not self.size:
                 return original(self, axis, *args, **kwargs)
-            return original(self.reshape(1, -1), 1, *args, **kwargs)[0]
+            return original(one_row(self), 1, *args, **kwargs)[0]
 
         return method
+
+    def one_row(self: Any) -> Any:
+        return (self if self.ndim else self.view(cls)).reshape(1, -1)
+
+    def rounded(self: Any, decimals: Any = 0, out: Any = None) -> Any:
+        if out is None and not self.ndim:
+            row = original_round(one_row(self), decimals)
+            return row[0, 0] if row[0, 0] is core.masked else row.reshape(())
+        return original_round(self, decimals, out)
 
     def take(self: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
         if out is None and numpy.ndim(indices) == 0 and (axis is None or self.ndim == 1):
@@ -194,9 +204,13 @@ def masked_arrays(core: Any) -> None:
         value = self.dataiter[index]
         if isinstance(value, core.ndarray):
             return original_getitem(self, index)
-        return core.masked if self.maskiter is not None and self.maskiter[index] else value
+        mask = None if self.maskiter is None else self.maskiter[index]
+        if isinstance(mask, numpy.void):
+            return core.mvoid(value, mask=mask, hardmask=self.ma._hardmask)
+        return core.masked if mask else value
 
-    original_take, original_getitem = cls.take, core.MaskedIterator.__getitem__
+    original_take, original_getitem, original_round = cls.take, core.MaskedIterator.__getitem__, cls.round
+    cls.round = functools.wraps(original_round)(rounded)
     cls.take = functools.wraps(original_take)(take)
     core.MaskedIterator.__getitem__ = getitem
     for name in ("all", "any", "max", "min", "ptp", "var"):
@@ -237,6 +251,35 @@ def install(namespace: dict[str, Any]) -> None:
 
 
 LATE = ("jax", "jnp", "swap")
+TRANSFORMATIONS = frozenset(
+    {
+        "associative_scan",
+        "checkpoint",
+        "closure_convert",
+        "cond",
+        "custom_gradient",
+        "custom_jvp",
+        "custom_vjp",
+        "fori_loop",
+        "grad",
+        "hessian",
+        "jacfwd",
+        "jacobian",
+        "jacrev",
+        "jit",
+        "jvp",
+        "linear_transpose",
+        "linearize",
+        "remat",
+        "scan",
+        "stop_gradient",
+        "switch",
+        "value_and_grad",
+        "vjp",
+        "vmap",
+        "while_loop",
+    }
+)
 
 
 def lazily(numpy_getattr: Callable[[str], Any], name: str) -> Callable[[str], Any]:
@@ -247,6 +290,8 @@ def lazily(numpy_getattr: Callable[[str], Any], name: str) -> Callable[[str], An
             if attribute == "jnp":
                 return importlib.import_module(f"{name}.jax.numpy")
             return importlib.import_module(f"{name}.{attribute}")
+        if attribute in TRANSFORMATIONS:
+            return importlib.import_module(f"{name}.numpy.transformations").TABLE[attribute]
         return numpy_getattr(attribute)
 
     getattr_.__name__ = getattr_.__qualname__ = "__getattr__"

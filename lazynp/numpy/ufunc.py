@@ -17,8 +17,21 @@ from ..ops.elementwise import ufuncs
 from ..ops.elementwise import where as select
 from ..speed import UfuncBase, tell
 from . import operators
-from .array import is_native, ndarray, of_node
-from .host import PLAIN, SCALARS, at_hand, fresh, home, laid_out, like, note_large, to_host, writable
+from .array import Handle, is_native, is_traced, ndarray, of_node
+from .host import (
+    PLAIN,
+    SCALARS,
+    TracedArgumentError,
+    at_hand,
+    fresh,
+    home,
+    laid_out,
+    like,
+    note_large,
+    on_traced,
+    to_host,
+    writable,
+)
 from .operators import assign, dummy
 from .record import as_nodes, cast_node
 from .reduce import native_reduce
@@ -128,6 +141,8 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             if len(args) > self.nargs:
                 return self.host(*args, **kwargs)
             outs = (*args[self.nin :], *(None,) * (self.nargs - len(args)))
+            if any(o is Ellipsis for o in outs):
+                raise TypeError("out=... is only allowed as a keyword argument.")
             args = args[: self.nin]
             if any(o is not None for o in outs):
                 kwargs = {**kwargs, "out": outs}
@@ -140,6 +155,8 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             kwargs = {**kwargs, "out": outs}
             if all(o is None for o in outs):
                 del kwargs["out"]
+        if "sig" in kwargs and "signature" not in kwargs:
+            kwargs = {("signature" if k == "sig" else k): v for k, v in kwargs.items()}
         where = kwargs.get("where")
         foreign = overriding((*args, *kwargs.get("out", ()), *((where,) if where is not None else ())))
         if foreign:
@@ -157,7 +174,10 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         if foreign:
             return ask(self, method, foreign, args, kwargs)
         ours: list[Any] = []
-        host = [to_host(x, ours) for x in args]
+        try:
+            host = [to_host(x, ours) for x in args]
+        except TracedArgumentError:
+            return on_traced(self.__name__, self.host, args, {**others, "out": ...})
         value = (self.host if method == "__call__" else getattr(self.host, method))(
             *host, **{k: to_host(v, ours) for k, v in others.items()}, out=...
         )
@@ -169,14 +189,18 @@ class ufunc(UfuncBase, metaclass=UfuncType):
     def on_host(self, method: str, args: Any, kwargs: Any) -> Any:
         """NumPy's, on values."""
         ours: list[Any] = []
-        host = [to_host(x, ours) for x in args]
-        named = {k: to_host(v, ours) for k, v in kwargs.items()}
+        try:
+            host = [to_host(x, ours) for x in args]
+            named = {k: to_host(v, ours) for k, v in kwargs.items()}
+        except TracedArgumentError:
+            name = self.__name__ if method == "__call__" else f"{self.__name__}.{method}"
+            return on_traced(name, self.host if method == "__call__" else getattr(self.host, method), args, kwargs)
         if ours:
             note_large(f"{self.__name__}{'' if method == '__call__' else '.' + method}", ours)
         outs = kwargs.get("out")
         if outs is not None:
             named["out"] = writable(outs)
-        if method == "at" and isinstance(args[0], ndarray):
+        if method == "at" and isinstance(args[0], Handle):
             host[0] = args[0]._writable()
         value = (self.host if method == "__call__" else getattr(self.host, method))(*host, **named)
         if outs is not None and all(o is not None for o in outs) and not any(is_subclass(o) for o in outs):
@@ -245,6 +269,8 @@ ufunc.__module__ = "lazynp"
 
 def check_outs(u: ufunc, method: str, out: Any, outs: Any) -> None:
     """NumPy's errors for an `out` of the wrong length."""
+    if any(o is Ellipsis for o in outs):
+        raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
     if method == "__call__":
         if type(out) is tuple and len(outs) != u.nout:
             raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
@@ -257,6 +283,8 @@ def check_outs(u: ufunc, method: str, out: Any, outs: Any) -> None:
 def with_out(args: Any, kwargs: Any, place: int) -> Any:
     """A method's arguments, with an `out` given by position as a keyword."""
     if len(args) > place and "out" not in kwargs:
+        if args[place] is Ellipsis:
+            raise TypeError("out=... is only allowed as a keyword argument.")
         names = ("keepdims", "initial", "where")
         extra = dict(zip(names, args[place + 1 :]))
         kwargs = {**kwargs, "out": args[place], **extra}
@@ -287,7 +315,7 @@ def all_small(args: Any) -> bool:
 
 
 def is_subclass(x: Any) -> bool:
-    return type(x) is not ndarray and isinstance(x, ndarray)
+    return type(x) is not ndarray and isinstance(x, Handle)
 
 
 def overriding(operands: Any) -> list[Any]:
@@ -410,7 +438,7 @@ def call_wrap(owner: Any, array: Any, context: Any, scalar: bool) -> Any:
 
 def array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False, /) -> Any:
     """`ndarray.__array_wrap__`."""
-    if not isinstance(array, (ndarray, numpy.ndarray)):
+    if not isinstance(array, (Handle, numpy.ndarray)):
         raise TypeError("can only be called with ndarray object")
     if return_scalar and array.ndim == 0 and type(self) is ndarray:
         return array[()]
@@ -478,7 +506,8 @@ def native_matmul(u: ufunc, args: Any) -> Any:
         x, y = args
         if 0 < x.ndim <= 2 and 0 < y.ndim <= 2:
             rows, columns = x.size // max(x.shape[-1], 1), y.size // max(y.shape[0], 1)
-            if rows * columns <= config.limit and rows * columns > 0 and x.shape[-1] == y.shape[0]:
+            small = 0 < rows * columns <= config.limit and x.shape[-1] == y.shape[0]
+            if small and not is_traced(x) and not is_traced(y):
                 return returned(u.host(x._host(), y._host()))
     nodes = as_nodes([to_node_operand(a) for a in args])
     if nodes is None:

@@ -2,13 +2,29 @@
 
 `promotion` (shapes and dtypes of results), `shape` (views, writes, the sum that undoes a broadcast), `family` (how a
 ufunc becomes an op), `elementwise`, `joining`, `scans`, `reductions`, `creation`, `indexing`, `sorting`, `contraction`,
-`linalg`, `fft`; `einsum` has no op of its own and is imported by who needs it, since it loads opt_einsum.
+`linalg`, `fft`, `special` (with its values in `special_values`), `control` (loops and branches), `tags`; `einsum` has no
+op of its own and is imported by who needs it, since it loads opt_einsum.
 """
 
-from . import contraction, creation, elementwise, fft, indexing, joining, linalg, reductions, scans, shape, sorting
+from . import (
+    contraction,
+    control,
+    creation,
+    elementwise,
+    fft,
+    indexing,
+    joining,
+    linalg,
+    reductions,
+    scans,
+    shape,
+    sorting,
+    special,
+)
 
 __all__ = [
     "contraction",
+    "control",
     "creation",
     "elementwise",
     "fft",
@@ -19,4 +35,5 @@ __all__ = [
     "scans",
     "shape",
     "sorting",
+    "special",
 ]

@@ -44,6 +44,17 @@ cast = Op(
     transpose=cast_transpose,
 )
 cast.batch = map_batch(cast)
+weak_cast = Op(
+    "weak_cast",
+    MAP,
+    lambda x, *, dtype: Aval(x.shape, dtype, True),
+    lambda xp, x, *, dtype: xp.astype(x, dtype),
+    static=("dtype",),
+    partials=(lambda g, out, x, *, dtype: convert(g, dtype),),
+    transpose=cast_transpose,
+    doc="A cast whose result is weak: its dtype yields to that of what it is combined with.",
+)
+weak_cast.batch = map_batch(weak_cast)
 
 
 def convert(x: Node, dtype: np.dtype[Any]) -> Node:
@@ -70,7 +81,13 @@ def where_transpose(ct: Node, c: Node, a: Any, b: Any) -> tuple[Node | None, ...
 
 
 where = Op(
-    "where", MAP, where_abstract, lambda xp, c, a, b: xp.where(c, a, b), jvp=where_jvp, transpose=where_transpose
+    "where",
+    MAP,
+    where_abstract,
+    lambda xp, c, a, b: xp.where(c, a, b),
+    jvp=where_jvp,
+    transpose=where_transpose,
+    linear=True,
 )
 where.batch = map_batch(where)
 

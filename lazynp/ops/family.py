@@ -10,7 +10,7 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import LIBRARY, MAP, REDUCE, Op, Rule
-from .promotion import broadcast, loop_dtypes, reduced_dtype, resolution_key
+from .promotion import broadcast, loop_dtypes, operand_keys, reduced_dtype, resolution_key
 from .shape import (
     Axes,
     all_front,
@@ -40,8 +40,8 @@ __all__ = [
 
 def ufunc_abstract(ufunc: np.ufunc, out: int = 0) -> Rule:
     def abstract(*avals: Aval, **_: Any) -> Aval:
-        dtypes = loop_dtypes(ufunc, tuple([resolution_key(a) for a in avals]))
-        return Aval(broadcast(*[a.shape for a in avals]), dtypes[ufunc.nin + out], all(a.weak for a in avals))
+        dtype = loop_dtypes(ufunc, operand_keys(avals))[ufunc.nin + out]
+        return Aval(broadcast(*[a.shape for a in avals]), dtype, all([a.weak for a in avals]) and dtype.kind != "b")
 
     return abstract
 

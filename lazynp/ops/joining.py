@@ -51,6 +51,7 @@ concatenate = Op(
     static=("axis",),
     jvp=concatenate_jvp,
     transpose=concatenate_transpose,
+    linear=True,
 )
 concatenate.batch = axis_batch(concatenate)
 

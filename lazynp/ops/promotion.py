@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,19 @@ def broadcast_unequal(shapes: tuple[Shape, ...]) -> Shape:
 def resolution_key(aval: Aval) -> Any:
     """What resolve_dtypes takes for an operand: a Python scalar type where it is weak."""
     return PYTHON_SCALARS.get(aval.dtype.kind, float) if aval.weak else aval.dtype
+
+
+def operand_keys(avals: Sequence[Aval]) -> tuple[Any, ...]:
+    """What resolve_dtypes takes for the operands.
+
+    Where all are weak, the dtypes that they have: of those of the highest kind the narrowest, so that a Python scalar
+    (64 bits) yields to a weak array of 32.
+    """
+    if not all([a.weak for a in avals]):
+        return tuple([resolution_key(a) for a in avals])
+    ranks = ["biufc".find(a.dtype.kind) for a in avals]
+    top = min([a.dtype for a, rank in zip(avals, ranks) if rank == max(ranks)], key=lambda d: d.itemsize)
+    return tuple([top if rank == max(ranks) else a.dtype for a, rank in zip(avals, ranks)])
 
 
 @functools.lru_cache(16384)

@@ -23,6 +23,7 @@ Axes = Sequence[Any]  # of each input the mapped axis, or None
 
 def linear_jvp(op: Op) -> Rule:
     """The derivative of an op that is linear in its first input: the op itself."""
+    op.linear = True
 
     def jvp(tangents: Sequence[Node | None], out: Node, x: Node, *rest: Node, **params: Any) -> Node | None:
         return None if tangents[0] is None else op(tangents[0], *rest, **params)
@@ -178,7 +179,17 @@ def set_batch(inputs: Sequence[Node], axes: Axes, *, key: Key) -> tuple[Node, in
     return set_(base, value, key=((0, n, 1), *key)), 0
 
 
-set_ = Op("set", SET, set_abstract, set_lower, moving=("key",), jvp=set_jvp, transpose=set_transpose, batch=set_batch)
+set_ = Op(
+    "set",
+    SET,
+    set_abstract,
+    set_lower,
+    moving=("key",),
+    jvp=set_jvp,
+    transpose=set_transpose,
+    batch=set_batch,
+    linear=True,
+)
 """base with the region replaced: functional; a plan writes in place where nobody can tell."""
 
 

@@ -22,6 +22,7 @@ from .pool import pool
 from .profile import profile
 
 FORMS_KEPT = 1024
+HASTE = 1e-6  # of `compile_after`, for a kernel of a jitted function
 LONG = 0.5  # seconds of CPU time of a process whose next run is worth preparing
 WARM, AT_EXIT = 0.01, 16  # seconds that a kernel has cost, and kernels, to compile after the end
 kernels: dict[KernelSpec, Kernel] = {}
@@ -64,7 +65,7 @@ class Form:
         """Note what a call in the interpreter cost; ask for machine code when it has been enough, or (hasten) at
         once."""
         self.seconds += seconds
-        if not self.asked and (hasten or self.seconds >= config.compile_after):
+        if not self.asked and self.seconds >= config.compile_after * (HASTE if hasten else 1.0):
             self.asked = True
             began = time.perf_counter()
             reason = "part of a jitted function" if hasten else f"{self.seconds:.2f} s in the interpreter"

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.op import LIBRARY, MAP, REDUCE, SET, VIEW
+from ..graph.op import LIBRARY, MAP, REDUCE, SET, VIEW, pick
 from . import steps as S
 from .kernels import kernel_of
 from .spec import KERNEL_REDUCTIONS, spec_of
@@ -42,6 +42,13 @@ class Plan:
 
     def __init__(self, steps: list[Any], out: tuple[int, ...], n_leaves: int, n_nodes: int) -> None:
         self.steps, self.out, self.n_leaves, self.n_nodes = steps, out, n_leaves, n_nodes
+
+    def hasten(self) -> Plan:
+        """Have its kernels compiled as soon as they have run once."""
+        for step in self.steps:
+            if type(step) is S.KernelStep:
+                step.kernel.hasten = True
+        return self
 
     def run(self, segment: Any, buffers: list[Any], outputs: list[Any]) -> None:
         """Run all steps, and give the outputs their buffers, or the error that stood in the way."""
@@ -197,6 +204,10 @@ class Planner:
         """Whether a value is a view through which the memory of another can be written."""
         return self.kind(slot) == VIEW and self.seg.ops[slot - self.n_leaves].name != "broadcast_to"
 
+    def is_pick(self, slot: int) -> bool:
+        """Whether a value is one of several results, which another pick of the same may show too."""
+        return self.seg.ops[slot - self.n_leaves] is pick
+
     def readers(self, root: int, write: int) -> list[int]:
         """The nodes other than `write` that read a value's memory, through views too."""
         found, stack = [], [root]
@@ -234,7 +245,7 @@ class Planner:
             and self.users[value] == [i]
         )
         readers = self.readers(root, i)
-        mine = self.dead[root] if root < self.n_leaves else self.kind(root) != VIEW
+        mine = self.dead[root] if root < self.n_leaves else self.kind(root) != VIEW and not self.is_pick(root)
         in_place = mine and not self.escapes(root) and all(r < i for r in readers)
         last_read = max([self.level[root], *[self.level[self.n_leaves + r] for r in readers if r < i]])
         inside = direct and in_place and self.level[root] < value_level
@@ -380,7 +391,7 @@ class Planner:
 
     def overwritable(self, slot: int) -> bool:
         """Whether a value's memory is the segment's, and nothing but elementwise reads look at it."""
-        mine = self.dead[slot] if slot < self.n_leaves else self.kind(slot) in (MAP, LIBRARY)
+        mine = self.dead[slot] if slot < self.n_leaves else self.kind(slot) in (MAP, LIBRARY) and not self.is_pick(slot)
         return mine and slot not in self.outputs and all(self.seg.ops[u].kind == MAP for u in self.users[slot])
 
     def forget(self, steps: list[Any]) -> None:

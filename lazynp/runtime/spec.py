@@ -9,7 +9,7 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.kernel import Instr, KernelSpec
 from ..ops.elementwise import CLIP
-from ..ops.promotion import loop_dtypes, resolution_key
+from ..ops.promotion import loop_dtypes, operand_keys
 from .steps import SCALARS
 
 KERNEL_REDUCTIONS = frozenset(
@@ -74,9 +74,9 @@ def instruction(seg: Any, i: int, avals: list[Aval], args: list[int], members: l
         return Instr("reduce", tuple(args), (dtype.name,), dtype.name, (op.name.removesuffix(".reduce"), axes))
     ufunc = CLIP if op.name == "clip" else getattr(np, op.name, None)
     if isinstance(ufunc, np.ufunc) and ufunc.nin == len(args):
-        loop = loop_dtypes(ufunc, tuple([resolution_key(a) for a in avals]))
+        loop = loop_dtypes(ufunc, operand_keys(avals))
         return Instr(op.name, tuple(args), tuple([d.name for d in loop[: len(args)]]), dtype.name, tuple(static))
-    if op.name == "cast":
+    if op.name in ("cast", "weak_cast"):
         return Instr("cast", tuple(args), (avals[0].dtype.name,), dtype.name, ())
     if op.name == "where":
         return Instr("where", tuple(args), ("bool", dtype.name, dtype.name), dtype.name, ())

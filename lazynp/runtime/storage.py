@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from ..graph.node import Node, leaf
+from ..graph.node import BORROWED, Node, leaf
 from ..speed import StorageBase
 
 
@@ -20,12 +20,13 @@ class Rare:
         pin: the buffer cannot be exchanged, since views of it exist that only NumPy can express. Writes happen at once.
         shared: somebody outside has the memory; reads take a snapshot.
         mask: for a deferred boolean selection, how to make it (see `numpy/masked.py`).
+        scalar: a number that cannot be a NumPy scalar, since it is traced: an operator in place makes another one.
     """
 
-    __slots__ = ("pin", "shared", "mask")
+    __slots__ = ("pin", "shared", "mask", "scalar")
 
-    def __init__(self, pin: bool = False, shared: bool = False, mask: Any = None) -> None:
-        self.pin, self.shared, self.mask = pin, shared, mask
+    def __init__(self, pin: bool = False, shared: bool = False, mask: Any = None, scalar: bool = False) -> None:
+        self.pin, self.shared, self.mask, self.scalar = pin, shared, mask, scalar
 
 
 class Storage(StorageBase):
@@ -80,7 +81,7 @@ class Storage(StorageBase):
         if self.free or self.node is None:
             self.free = True
             return True
-        if self.buf is None or self.node.trace:
+        if self.buf is None or self.node.trace or self.node.index == BORROWED:
             return False
         ref, buf = weakref.ref(self.node), self.buf
         self.node = self.reads = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph.node import Node
+from ..graph.op import untagged
 from ..graph.walk import dependents
 
 
@@ -23,7 +24,8 @@ def batch(
         pairs = [found.get(i, (i, None)) for i in node.inputs]
         new, at = [p[0] for p in pairs], [p[1] for p in pairs]
         if all(a is None for a in at):
-            found[node] = (op(*new, **op.params_of(node)), None)
+            out, axis = op(*new, **op.params_of(node)), None
         else:
-            found[node] = op.rule("batch")(new, at, **op.params_of(node))
+            out, axis = op.rule("batch")(new, at, **op.params_of(node))
+        found[node] = untagged(out), axis
     return [found.get(n, (n, None)) for n in outputs]

@@ -9,37 +9,76 @@ from ..graph.aval import Aval
 from ..graph.errors import MissingRuleError
 from ..graph.node import Node
 from ..graph.op import MAP
-from ..graph.walk import dependents
 from ..ops.elementwise import add, convert
 from ..ops.promotion import is_inexact
 from ..ops.shape import broadcast_to
+from ..ops.tags import NO_FORWARD, custom, hidden_inputs, used
 
 Tangent = Any  # a node; None for zero; for an op of several results a tuple of these
 
 
-def jvp(outputs: Sequence[Node], inputs: Sequence[Node], tangents: Sequence[Node | None]) -> list[Node | None]:
-    """The outputs' tangents (None: zero) for tangents of the inputs, the leaves that the graph was recorded from."""
+def jvp(
+    outputs: Sequence[Node], inputs: Sequence[Node], tangents: Sequence[Node | None], forward: bool = False
+) -> list[Node | None]:
+    """The outputs' tangents (None: zero) for tangents of the inputs, the leaves that the graph was recorded from.
+
+    Raises: TypeError for a custom rule that works in reverse only, if `forward`: nothing will be transposed.
+    """
     found: dict[Node, Tangent] = {n: t for n, t in zip(inputs, tangents) if t is not None}
-    for node in dependents(outputs, list(found)):
+    for node in differentiable(outputs, list(found)):
+        if forward and node.op is custom and node.static[0].reverse and node not in used:
+            raise TypeError(NO_FORWARD)
         along = node_jvp(node, [found.get(i) for i in node.inputs])
         if along is not None:
             found[node] = along
     return [found.get(n) for n in outputs]
 
 
+def differentiable(outputs: Sequence[Node], sources: Sequence[Node]) -> list[Node]:
+    """The nodes whose derivatives along the sources may be other than zero, and on which an output depends, inputs
+    first, no sources. A path through whole numbers, or through inputs that are hidden from derivatives, is none."""
+    if not sources:
+        return []
+    found = set(sources)
+    least = min([n.trace for n in sources])
+    order: list[Node] = []
+    entered = found.copy()
+    done = found.copy()
+    stack = [n for n in outputs if n.trace >= least]
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+            continue
+        inputs = node.inputs[hidden_inputs(node) :] if node.op is not None and node.op.hidden >= 0 else node.inputs
+        if node not in entered:
+            entered.add(node)
+            if node.dtype is None or node.dtype.kind in "fc" or is_inexact(node.dtype):
+                stack.extend([n for n in inputs if n.trace >= least and n not in entered])
+                continue
+        stack.pop()
+        done.add(node)
+        if (node.dtype is None or node.dtype.kind in "fc" or is_inexact(node.dtype)) and not found.isdisjoint(inputs):
+            found.add(node)
+            order.append(node)
+    return order
+
+
 def node_jvp(node: Node, tangents: Sequence[Tangent]) -> Tangent:
     """The tangent of one node's result."""
     op = node.op
     assert op is not None
-    if all(t is None for t in tangents) or (op.n_out == 1 and not is_inexact(node.dtype)):
+    if all([t is None for t in tangents]):
         return None
     params = op.params_of(node)
     if op.jvp is not None:
         along = op.jvp(tangents, node, *node.inputs, **params)
-        if op.n_out != 1:
+        if node.dtype is None:
             return None if along is None else tuple([fit(t, a) for t, a in zip(along, node.outs)])
         return fit(along, node.aval)
     if op.partials is None:
+        if op.hidden >= 0:
+            return None
         raise MissingRuleError(op.name, "jvp")
     total = None
     for rule, t in zip(op.partials, tangents):

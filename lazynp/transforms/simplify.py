@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..graph.node import Node
-from ..graph.op import Op
+from ..graph.op import Op, pick
 from ..graph.walk import toposort
 from ..ops.elementwise import cast, conjugate, divide, multiply, negative, positive
 from ..ops.shape import broadcast_to, reshape, slice_, transpose, whole
@@ -18,8 +18,9 @@ from ..ops.shape import broadcast_to, reshape, slice_, transpose, whole
 Shorter = Callable[..., Node | None]
 
 
-def simplify(outputs: Sequence[Node], keep: Sequence[Node] = ()) -> list[Node]:
-    """The outputs, rebuilt where something could be left out. `keep` are nodes not to look behind."""
+def simplify(outputs: Sequence[Node], keep: Sequence[Node] = (), tags: bool = False) -> list[Node]:
+    """The outputs, rebuilt where something could be left out. `keep` are nodes not to look behind. Tags are left out
+    too, unless `tags`: they count where the graph is still to be differentiated."""
     found: dict[Node, Node] = {}
     same: dict[Any, Node] = {}
     kept = set(keep)
@@ -27,11 +28,19 @@ def simplify(outputs: Sequence[Node], keep: Sequence[Node] = ()) -> list[Node]:
         if node.op is None or node in kept or not node.inputs or node.known:
             found[node] = node
             continue
+        source = node.inputs[0]
+        if node.op.tag and node.dtype is not None and not tags:
+            found[node] = found[source]
+            continue
+        if node.op is pick and source.op is not None and source.op.tag and source.inputs and not tags:
+            found[node] = found[source.inputs[node.static[0]]]
+            continue
         inputs = tuple([found[i] for i in node.inputs])
         key = (node.op, node.static, node.moving, *inputs)
         known = same.get(key)
         if known is None:
-            known = shorter(node, inputs)
+            closed = kept and any([i in kept and i.op is not None for i in inputs])
+            known = rebuilt(node, inputs) if closed else shorter(node, inputs)
             same[key] = known
         found[node] = known
     return [found[n] for n in outputs]
@@ -47,7 +56,14 @@ def shorter(node: Node, inputs: tuple[Node, ...]) -> Node:
         found = rule(node, *inputs, **params)
         if found is not None and (found.shape, found.dtype, found.weak) == (node.shape, node.dtype, node.weak):
             return found
-    return node if inputs == node.inputs else op(*inputs, **params)
+    return rebuilt(node, inputs)
+
+
+def rebuilt(node: Node, inputs: tuple[Node, ...]) -> Node:
+    """The node on these inputs."""
+    op = node.op
+    assert op is not None
+    return node if inputs == node.inputs else op(*inputs, **op.params_of(node))
 
 
 def is_one(x: Node) -> bool:

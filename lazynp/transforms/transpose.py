@@ -1,4 +1,4 @@
-"""Reverse mode: linearize (forward mode with placeholders for tangents), then transpose the linear graph."""
+"""Reverse mode: cotangents back along a graph; and the transpose of a linear graph, which `linearize` makes of any."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, Node, leaf
+from ..graph.op import MAP
 from ..graph.walk import dependents
 from ..ops.elementwise import add, convert
 from ..ops.promotion import is_inexact
 from ..ops.shape import sum_to
-from .jvp import jvp
+from .jvp import differentiable, jvp, node_jvp
 
 Cotangent = Any  # a node; None for zero; for an op of several results a tuple of these
 
@@ -24,10 +25,48 @@ def linearize(outputs: Sequence[Node], inputs: Sequence[Node]) -> tuple[list[Nod
 
 def vjp(outputs: Sequence[Node], inputs: Sequence[Node], cotangents: Sequence[Node | None]) -> list[Node | None]:
     """The inputs' cotangents (None: zero) for cotangents of the outputs."""
-    tangents, along = linearize(outputs, inputs)
-    pairs = [(t, c) for t, c in zip(along, cotangents) if t is not None and c is not None]
-    sources = [t for t in tangents if t is not None]
-    cts = iter(transpose([t for t, _ in pairs], sources, [c for _, c in pairs]))
+    sources = [n for n in inputs if is_inexact(n.dtype)]
+    order = differentiable(outputs, sources)
+    active = set(order).union(sources)
+    found: dict[Node, Cotangent] = {}
+    for n, c in zip(outputs, cotangents):
+        if n in active and c is not None:
+            found[n] = accumulate(found.get(n), fit(c, n.aval))
+    for node in reversed(order):
+        ct = found.pop(node, None)
+        if ct is None:
+            continue
+        for n, c in zip(node.inputs, node_vjp(node, ct, active)):
+            if c is not None and n in active:
+                found[n] = accumulate(found.get(n), c)
+    return [found.get(n) if is_inexact(n.dtype) else None for n in inputs]
+
+
+def node_vjp(node: Node, ct: Cotangent, active: set[Node]) -> Sequence[Cotangent]:
+    """The cotangents of one node's inputs, of those that are active.
+
+    An elementwise derivative on real numbers is a diagonal matrix, its own transpose, so that the forward rule serves.
+    What is linear needs its transpose only. Anything else is linearized, and the linear graph transposed.
+    """
+    op = node.op
+    assert op is not None
+    params, inputs = op.params_of(node), node.inputs
+    if op.partials is not None and op.kind == MAP and node.dtype.kind != "c":
+        rules = [rule if n in active else None for rule, n in zip(op.partials, inputs)]
+        if all([rule is None or n.dtype.kind != "c" for rule, n in zip(rules, inputs)]):
+            found = [None if rule is None else rule(ct, node, *inputs, **params) for rule in rules]
+            return [None if c is None else fit(c, n.aval) for c, n in zip(found, inputs)]
+    if op.vjp is not None and node.static[0].reverse:
+        return op.vjp(ct, node, *inputs, **params)
+    if op.linear:
+        return node_transpose(node, ct, active)
+    tangents = [leaf(n.shape, n.dtype, trace=ABSTRACT) if n in active else None for n in inputs]
+    along = node_jvp(node, tangents)
+    if along is None:
+        return [None] * len(inputs)
+    pairs = [(t, c) for t, c in (zip(along, ct) if node.dtype is None else [(along, ct)]) if t is not None]
+    pairs = [(t, c) for t, c in pairs if c is not None]
+    cts = iter(transpose([t for t, _ in pairs], [t for t in tangents if t is not None], [c for _, c in pairs]))
     return [None if t is None else next(cts) for t in tangents]
 
 

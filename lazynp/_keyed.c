@@ -1,0 +1,361 @@
+/* Threefry and XLA's elementary functions in C, for the keyed samplers: the same bits as `backends/numpy/threefry.py` and
+ * `backends/numpy/xla.py`, which do without this module where it was not built. Loops are plain, for the compiler to
+ * vectorize; a fused multiply-add stands wherever XLA's code has one, and nowhere else (-ffp-contract=off).
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
+#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define CLONES
+#endif
+#define INLINE static inline __attribute__((always_inline))
+
+/* Threefry-2x32, 20 rounds. */
+
+#define ROUND(r) x0 += x1; x1 = (x1 << r | x1 >> (32 - r)) ^ x0;
+#define FOUR(a, b, c, d) ROUND(a) ROUND(b) ROUND(c) ROUND(d)
+#define HASH(k0, k1, x0, x1)                                          \
+    {                                                                 \
+        uint32_t k2 = (k0) ^ (k1) ^ 0x1BD11BDAu;                      \
+        x0 += (k0); x1 += (k1);                                       \
+        FOUR(13, 15, 26, 6) x0 += (k1); x1 += k2 + 1;                 \
+        FOUR(17, 29, 16, 24) x0 += k2; x1 += (k0) + 2;                \
+        FOUR(13, 15, 26, 6) x0 += (k0); x1 += (k1) + 3;               \
+        FOUR(17, 29, 16, 24) x0 += (k1); x1 += k2 + 4;                \
+        FOUR(13, 15, 26, 6) x0 += k2; x1 += (k0) + 5;                 \
+    }
+
+/* Words first, first + 1, ... under one key; `low` may not wrap within a call. */
+#define FILL(T, WORD)                                                                                        \
+    CLONES static void fill_##T(uint32_t k0, uint32_t k1, uint32_t high, uint32_t low, T *out, Py_ssize_t n) \
+    {                                                                                                        \
+        for (Py_ssize_t i = 0; i < n; i++) {                                                                 \
+            uint32_t x0 = high, x1 = low + (uint32_t)i;                                                      \
+            HASH(k0, k1, x0, x1)                                                                             \
+            out[i] = (T)(WORD);                                                                              \
+        }                                                                                                    \
+    }
+FILL(uint8_t, x0 ^ x1)
+FILL(uint16_t, x0 ^ x1)
+FILL(uint32_t, x0 ^ x1)
+FILL(uint64_t, (uint64_t)x0 << 32 | x1)
+
+static void fill(uint32_t k0, uint32_t k1, uint64_t first, Py_ssize_t n, int width, char *out)
+{
+    while (n > 0) {
+        uint32_t low = (uint32_t)first;
+        Py_ssize_t left = (Py_ssize_t)((UINT64_C(1) << 32) - low), part = n < left ? n : left;
+        switch (width) {
+        case 8: fill_uint8_t(k0, k1, (uint32_t)(first >> 32), low, (uint8_t *)out, part); break;
+        case 16: fill_uint16_t(k0, k1, (uint32_t)(first >> 32), low, (uint16_t *)out, part); break;
+        case 32: fill_uint32_t(k0, k1, (uint32_t)(first >> 32), low, (uint32_t *)out, part); break;
+        default: fill_uint64_t(k0, k1, (uint32_t)(first >> 32), low, (uint64_t *)out, part);
+        }
+        out += part * (width / 8), first += (uint64_t)part, n -= part;
+    }
+}
+
+CLONES static void hash_one_key(uint32_t k0, uint32_t k1, uint32_t *a, uint32_t *b, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint32_t x0 = a[i], x1 = b[i];
+        HASH(k0, k1, x0, x1)
+        a[i] = x0, b[i] = x1;
+    }
+}
+
+CLONES static void hash_keys(const uint32_t *k, const uint32_t *l, uint32_t *a, uint32_t *b, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint32_t k0 = k[i], k1 = l[i], x0 = a[i], x1 = b[i];
+        HASH(k0, k1, x0, x1)
+        a[i] = x0, b[i] = x1;
+    }
+}
+
+/* Elementary functions in float. See xla.py for the formulas and where they are from. */
+
+INLINE float bits_float(uint32_t i) { float x; memcpy(&x, &i, 4); return x; }
+INLINE uint32_t float_bits(float x) { uint32_t i; memcpy(&i, &x, 4); return i; }
+
+INLINE float log_f(float x)
+{
+    uint32_t i = float_bits(x);
+    int32_t e = (int32_t)(i >> 23) - 126;
+    float m = bits_float((i & 0x7FFFFF) | 0x3F000000);
+    int low = m < 0.707106781186547524f;
+    m = (low ? m + m : m) - 1.0f;
+    float n = (float)(e - low), m2 = m * m, m3 = m2 * m;
+    float y = fmaf(fmaf(7.0376836292e-2f, m, -1.1514610310e-1f), m, 1.1676998740e-1f);
+    float y1 = fmaf(fmaf(-1.2420140846e-1f, m, 1.4249322787e-1f), m, -1.6668057665e-1f);
+    float y2 = fmaf(fmaf(2.0000714765e-1f, m, -2.4999993993e-1f), m, 3.3333331174e-1f);
+    y = fmaf(fmaf(y, m3, y1), m3, y2);
+    y = fmaf(y, m3, n * -2.12194440e-4f);
+    y = (fmaf(m2, -0.5f, m) + y) + n * 0.693359375f;
+    y = x == INFINITY ? INFINITY : y;
+    y = x < 1.17549435e-38f ? -INFINITY : y;
+    return x >= 0.0f ? y : x <= -0.0f || x != x ? NAN : y;
+}
+
+INLINE float log1p_f(float x)
+{
+    float p = 4.5270000862445199635215e-5f, q = 1.0f, x2 = x * x;
+    p = fmaf(p, x, 4.9854102823193375972212e-1f), q = fmaf(q, x, 1.5062909083469192043167e1f);
+    p = fmaf(p, x, 6.5787325942061044846969e0f), q = fmaf(q, x, 8.3047565967967209469434e1f);
+    p = fmaf(p, x, 2.9911919328553073277375e1f), q = fmaf(q, x, 2.2176239823732856465394e2f);
+    p = fmaf(p, x, 6.0949667980987787057556e1f), q = fmaf(q, x, 3.0909872225312059774938e2f);
+    p = fmaf(p, x, 5.7112963590585538103336e1f), q = fmaf(q, x, 2.1642788614495947685003e2f);
+    p = fmaf(p, x, 2.0039553499201281259648e1f), q = fmaf(q, x, 6.0118660497603843919306e1f);
+    float small = x + fmaf(x2, -0.5f, (x * x2) * (p / q)), large = log_f(x + 1.0f);
+    return fabsf(x) < 0.41421356237309504880f ? small : large;
+}
+
+INLINE float exp_f(float x)
+{
+    float c = x < -87.8f ? -87.8f : x > 88.8f ? 88.8f : x;
+    float n = floorf(fmaf(c, 1.44269504088896341f, 0.5f));
+    float r = fmaf(n, 2.12194440e-4f, fmaf(n, -0.693359375f, c));
+    float y = fmaf(1.9875691500e-4f, r, 1.3981999507e-3f);
+    y = fmaf(y, r, 8.3334519073e-3f), y = fmaf(y, r, 4.1665795894e-2f);
+    y = fmaf(y, r, 1.6666665459e-1f), y = fmaf(y, r, 5.0000001201e-1f);
+    y = fmaf(y, r * r, r) + 1.0f;
+    int32_t whole = (int32_t)n, half = whole >> 1;
+    y = y * bits_float((uint32_t)(half + 127) << 23) * bits_float((uint32_t)(whole - half + 127) << 23);
+    return x > 88.8f ? INFINITY : x < -87.8f ? 0.0f : y;
+}
+
+INLINE float erf_inv_f(float x)
+{
+    float w = -log1p_f(-x * x);
+    int near = w < 5.0f;
+    w = near ? w - 2.5f : sqrtf(w) - 3.0f;
+    float y = near ? 2.81022636e-08f : -0.000200214257f;
+    y = fmaf(y, w, near ? 3.43273939e-07f : 0.000100950558f);
+    y = fmaf(y, w, near ? -3.5233877e-06f : 0.00134934322f);
+    y = fmaf(y, w, near ? -4.39150654e-06f : -0.00367342844f);
+    y = fmaf(y, w, near ? 0.00021858087f : 0.00573950773f);
+    y = fmaf(y, w, near ? -0.00125372503f : -0.0076224613f);
+    y = fmaf(y, w, near ? -0.00417768164f : 0.00943887047f);
+    y = fmaf(y, w, near ? 0.246640727f : 1.00167406f);
+    y = fmaf(y, w, near ? 1.50140941f : 2.83297682f);
+    y = y * x;
+    return fabsf(x) == 1.0f ? x * INFINITY : y;
+}
+
+/* The same in double. */
+
+INLINE double log_d(double x) { return log(x); }
+
+INLINE double horner_d(double x, const double *c, int n)
+{
+    double y = c[0];
+    for (int i = 1; i < n; i++) y = fma(y, x, c[i]);
+    return y;
+}
+
+static const double LOG1P_TOP[] = {
+    4.5270000862445199635215e-5, 4.9854102823193375972212e-1, 6.5787325942061044846969e0, 2.9911919328553073277375e1,
+    6.0949667980987787057556e1, 5.7112963590585538103336e1, 2.0039553499201281259648e1};
+static const double LOG1P_BOTTOM[] = {
+    1.0, 1.5062909083469192043167e1, 8.3047565967967209469434e1, 2.2176239823732856465394e2,
+    3.0909872225312059774938e2, 2.1642788614495947685003e2, 6.0118660497603843919306e1};
+static const double EXP_TOP[] = {1.26177193074810590878e-4, 3.02994407707441961300e-2, 9.99999999999999999910e-1};
+static const double EXP_BOTTOM[] = {
+    3.00198505138664455042e-6, 2.52448340349684104192e-3, 2.27265548208155028766e-1, 2.00000000000000000009e0};
+static const double ERF_INV_NEAR[] = {
+    -3.6444120640178196996e-21, -1.685059138182016589e-19, 1.2858480715256400167e-18, 1.115787767802518096e-17,
+    -1.333171662854620906e-16, 2.0972767875968561637e-17, 6.6376381343583238325e-15, -4.0545662729752068639e-14,
+    -8.1519341976054721522e-14, 2.6335093153082322977e-12, -1.2975133253453532498e-11, -5.4154120542946279317e-11,
+    1.051212273321532285e-09, -4.1126339803469836976e-09, -2.9070369957882005086e-08, 4.2347877827932403518e-07,
+    -1.3654692000834678645e-06, -1.3882523362786468719e-05, 0.0001867342080340571352, -0.00074070253416626697512,
+    -0.0060336708714301490533, 0.24015818242558961693, 1.6536545626831027356};
+static const double ERF_INV_MIDDLE[] = {
+    2.2137376921775787049e-09, 9.0756561938885390979e-08, -2.7517406297064545428e-07, 1.8239629214389227755e-08,
+    1.5027403968909827627e-06, -4.013867526981545969e-06, 2.9234449089955446044e-06, 1.2475304481671778723e-05,
+    -4.7318229009055733981e-05, 6.8284851459573175448e-05, 2.4031110387097893999e-05, -0.0003550375203628474796,
+    0.00095328937973738049703, -0.0016882755560235047313, 0.0024914420961078508066, -0.0037512085075692412107,
+    0.005370914553590063617, 1.0052589676941592334, 3.0838856104922207635};
+static const double ERF_INV_FAR[] = {
+    -2.7109920616438573243e-11, -2.5556418169965252055e-10, 1.5076572693500548083e-09, -3.7894654401267369937e-09,
+    7.6157012080783393804e-09, -1.4960026627149240478e-08, 2.9147953450901080826e-08, -6.7711997758452339498e-08,
+    2.2900482228026654717e-07, -9.9298272942317002539e-07, 4.5260625972231537039e-06, -1.9681778105531670567e-05,
+    7.5995277030017761139e-05, -0.00021503011930044477347, -0.00013871931833623122026, 1.0103004648645343977,
+    4.8499064014085844221};
+
+INLINE double log1p_d(double x)
+{
+    if (!(fabs(x) < 0.41421356237309504880)) return log(x + 1.0);
+    double x2 = x * x, y = horner_d(x, LOG1P_TOP, 7) / horner_d(x, LOG1P_BOTTOM, 7);
+    return x + fma(x2, -0.5, y * (x * x2));
+}
+
+INLINE double exp_d(double x)
+{
+    if (!(x >= -709.0 && x <= 710.0)) return exp(x);
+    double n = floor(fma(x, 1.44269504088896341, 0.5));
+    double r = fma(n, -1.42860682030941723212e-6, fma(n, -0.693145751953125, x)), r2 = r * r;
+    double top = r * horner_d(r2, EXP_TOP, 3);
+    return ldexp(fma(top / (horner_d(r2, EXP_BOTTOM, 4) - top), 2.0, 1.0), (int)n);
+}
+
+INLINE double erf_inv_d(double x)
+{
+    if (fabs(x) == 1.0) return x * INFINITY;
+    double w = -log1p_d(-x * x);
+    if (w < 6.25) return horner_d(w - 3.125, ERF_INV_NEAR, 23) * x;
+    if (w < 16.0) return horner_d(sqrt(w) - 3.25, ERF_INV_MIDDLE, 19) * x;
+    return horner_d(sqrt(w) - 5.0, ERF_INV_FAR, 17) * x;
+}
+
+/* From words to floats in [0, 1): the high bits as mantissa; and to normal numbers over the square root of 2. */
+
+INLINE float unit_f(uint32_t w) { return bits_float(w >> 9 | 0x3F800000) - 1.0f; }
+
+INLINE double unit_d(uint64_t w)
+{
+    uint64_t i = w >> 12 | UINT64_C(0x3FF0000000000000);
+    double x;
+    memcpy(&x, &i, 8);
+    return x - 1.0;
+}
+
+INLINE float normal_f(uint32_t w)
+{
+    const float low = -0x1.fffffep-1f;
+    float u = fmaf(unit_f(w), 2.0f, low);
+    return erf_inv_f(u < low ? low : u);
+}
+
+INLINE double normal_d(uint64_t w)
+{
+    const double low = -0x1.fffffffffffffp-1;
+    double u = fma(unit_d(w), 2.0, low);
+    return erf_inv_d(u < low ? low : u);
+}
+
+#define LOOP(NAME, FROM, T, F)                                             \
+    CLONES static void NAME(const void *in, void *to, Py_ssize_t n)     \
+    {                                                                   \
+        const FROM *x = in;                                             \
+        T *out = to;                                                    \
+        for (Py_ssize_t i = 0; i < n; i++) out[i] = F(x[i]);            \
+    }
+LOOP(logs_f, float, float, log_f)
+LOOP(log1ps_f, float, float, log1p_f)
+LOOP(exps_f, float, float, exp_f)
+LOOP(erf_invs_f, float, float, erf_inv_f)
+LOOP(logs_d, double, double, log_d)
+LOOP(log1ps_d, double, double, log1p_d)
+LOOP(exps_d, double, double, exp_d)
+LOOP(erf_invs_d, double, double, erf_inv_d)
+LOOP(tans_f, float, float, tanf)
+LOOP(tans_d, double, double, tan)
+LOOP(units_f, uint32_t, float, unit_f)
+LOOP(units_d, uint64_t, double, unit_d)
+LOOP(normals_f, uint32_t, float, normal_f)
+LOOP(normals_d, uint64_t, double, normal_d)
+
+typedef void (*Loop)(const void *, void *, Py_ssize_t);
+static const struct {
+    Loop f, d;
+} loops[] = { /* in the order of xla.LOOPS */
+    {logs_f, logs_d}, {log1ps_f, log1ps_d}, {exps_f, exps_d}, {erf_invs_f, erf_invs_d}, {tans_f, tans_d},
+    {units_f, units_d}, {normals_f, normals_d}};
+#define LOOPS ((int)(sizeof loops / sizeof *loops))
+
+/* What Python calls. Buffers are C-contiguous; their lengths are checked. */
+
+static PyObject *py_apply(PyObject *self, PyObject *args)
+{
+    int which, size;
+    Py_buffer x, out;
+    if (!PyArg_ParseTuple(args, "iiy*w*", &which, &size, &x, &out)) return NULL;
+    int good = which >= 0 && which < LOOPS && (size == 4 || size == 8) && x.len == out.len;
+    if (good) {
+        Loop loop = size == 4 ? loops[which].f : loops[which].d;
+        Py_BEGIN_ALLOW_THREADS
+        loop(x.buf, out.buf, x.len / size);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&x);
+    PyBuffer_Release(&out);
+    if (!good) return PyErr_Format(PyExc_ValueError, "bad arguments of apply");
+    Py_RETURN_NONE;
+}
+
+static PyObject *py_power(PyObject *self, PyObject *args)
+{
+    int size;
+    Py_buffer x, y, out;
+    if (!PyArg_ParseTuple(args, "iy*y*w*", &size, &x, &y, &out)) return NULL;
+    int good = (size == 4 || size == 8) && x.len == out.len && y.len == out.len;
+    if (good) {
+        Py_ssize_t n = out.len / size;
+        Py_BEGIN_ALLOW_THREADS
+        if (size == 4) for (Py_ssize_t i = 0; i < n; i++) ((float *)out.buf)[i] = powf(((float *)x.buf)[i], ((float *)y.buf)[i]);
+        else for (Py_ssize_t i = 0; i < n; i++) ((double *)out.buf)[i] = pow(((double *)x.buf)[i], ((double *)y.buf)[i]);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&x);
+    PyBuffer_Release(&y);
+    PyBuffer_Release(&out);
+    if (!good) return PyErr_Format(PyExc_ValueError, "bad arguments of power");
+    Py_RETURN_NONE;
+}
+
+static PyObject *py_fill(PyObject *self, PyObject *args)
+{
+    Py_buffer keys, out;
+    unsigned long long first;
+    Py_ssize_t n;
+    int width;
+    if (!PyArg_ParseTuple(args, "y*Kniw*", &keys, &first, &n, &width, &out)) return NULL;
+    Py_ssize_t count = keys.len / 8;
+    int good = (width == 8 || width == 16 || width == 32 || width == 64) && n >= 0 && out.len == count * n * (width / 8);
+    if (good) {
+        const uint32_t *k = keys.buf;
+        Py_BEGIN_ALLOW_THREADS
+        for (Py_ssize_t i = 0; i < count; i++)
+            fill(k[2 * i], k[2 * i + 1], first, n, width, (char *)out.buf + i * n * (width / 8));
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&keys);
+    PyBuffer_Release(&out);
+    if (!good) return PyErr_Format(PyExc_ValueError, "bad arguments of fill");
+    Py_RETURN_NONE;
+}
+
+static PyObject *py_hash(PyObject *self, PyObject *args)
+{
+    Py_buffer k0, k1, x0, x1;
+    if (!PyArg_ParseTuple(args, "y*y*w*w*", &k0, &k1, &x0, &x1)) return NULL;
+    Py_ssize_t n = x0.len / 4;
+    int one = k0.len == 4 && k1.len == 4, good = x1.len == x0.len && (one || (k0.len == x0.len && k1.len == x0.len));
+    if (good) {
+        Py_BEGIN_ALLOW_THREADS
+        if (one) hash_one_key(*(uint32_t *)k0.buf, *(uint32_t *)k1.buf, x0.buf, x1.buf, n);
+        else hash_keys(k0.buf, k1.buf, x0.buf, x1.buf, n);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&k0);
+    PyBuffer_Release(&k1);
+    PyBuffer_Release(&x0);
+    PyBuffer_Release(&x1);
+    if (!good) return PyErr_Format(PyExc_ValueError, "bad arguments of hash");
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"apply", py_apply, METH_VARARGS, "apply(which, itemsize, x, out): an elementwise function, by its number."},
+    {"power", py_power, METH_VARARGS, "power(itemsize, x, y, out): x to the y."},
+    {"fill", py_fill, METH_VARARGS, "fill(keys, first, n, width, out): n words under each key, from a counter on."},
+    {"hash", py_hash, METH_VARARGS, "hash(k0, k1, x0, x1): threefry of the counters, in place, under one key or one each."},
+    {NULL, NULL, 0, NULL}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "lazynp._keyed", NULL, -1, methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__keyed(void) { return PyModule_Create(&module); }

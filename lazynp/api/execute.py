@@ -1,0 +1,231 @@
+"""Running a `Function` on buffers. What it does is worked out once; a call only swaps buffers and scalars.
+
+On small arrays a call is a list of NumPy calls (`Direct`), since a plan's kernels would cost more than they compute; on
+others it is a plan.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy._core import umath
+
+from ..config import config
+from ..graph.closure import unrecorded
+from ..graph.errors import NotConcreteError
+from ..graph.function import Function
+from ..graph.node import ABSTRACT, Node
+from ..graph.op import MAP
+from ..graph.walk import toposort
+from ..runtime.calls import call_of
+from ..runtime.planner import make_plan
+from ..runtime.recorder import recorder
+from ..runtime.segment import Segment
+from ..runtime.steps import Environment
+from ..transforms.simplify import simplify
+
+SMALL = 2048  # elements of the largest value up to which NumPy's calls cost less than a kernel
+SMALL_OPERATIONS = 16  # and operations of one shape
+new = object.__new__
+ERRORS = vars(umath)["_extobj_contextvar"]  # what np.errstate sets, without its cost
+with np.errstate(all="ignore"):
+    SILENT = ERRORS.get()
+
+
+class Slot:
+    """Where a scalar argument stands in a segment's scalars."""
+
+    def __init__(self, i: int) -> None:
+        self.i = i
+
+
+def value_of(node: Node) -> Any:
+    """A node's value as an array (its buffer, which is read only); computes what is pending."""
+    if node.buffer is None:
+        if node.value is not None:
+            return np.asarray(node.value, node.dtype)
+        recorder.demand(node)
+    return node.buffer
+
+
+def boundary(function: Function, since: int) -> list[Node]:
+    """What a function captures, as constants: behind nodes that were recorded after number `since` (while it was
+    traced, and so cheap to make again) what these read."""
+    found: dict[Node, None] = {}
+    stack = function.captured()
+    while stack:
+        node = stack.pop()
+        if node.buffer is None and node.inputs and node.index >= since and node.trace == 0:
+            stack.extend([i for i in node.inputs if i.value is None])
+        elif node.buffer is not None or node.inputs or node.op is None:
+            found[node] = None
+    return list(found)
+
+
+class Program:
+    """A function, ready to run.
+
+    Attributes:
+        kinds: for each input None, or the type of the scalar that is given for it.
+        sources: where each result comes from: (0, place in the environment), (1, input), (2, constant node).
+        n_out: how many results are outputs; effects follow.
+        run: from the inputs' values to the environment. Raises what an operation raises.
+    """
+
+    __slots__ = ("kinds", "sources", "n_out", "run")
+
+    def __init__(self, function: Function, values: Sequence[Any], since: int, donated: Sequence[bool] = ()) -> None:
+        inputs = function.inputs
+        self.kinds = tuple([None if type(v) is np.ndarray else type(v) for v in values])
+        results = [*function.outputs, *function.effects]
+        constants = boundary(function, since)
+        for n in constants:
+            if n.trace == ABSTRACT:
+                raise NotConcreteError(f"{n} has no value here")
+        keep = {*inputs, *constants}
+        with unrecorded():
+            results = simplify(results, list(keep))
+        nodes = [n for n in toposort(results, stop=keep) if n not in keep and n.value is None]
+        self.n_out = len(function.outputs)
+        inside = set(nodes)
+        wanted = list(dict.fromkeys([n for n in results if n in inside]))
+        make: Any = Direct if is_small(nodes) else Planned
+        self.run: Any = make(nodes, wanted, inputs, values, donated)
+        place, number = dict(zip(wanted, self.run.out)), {n: i for i, n in enumerate(inputs)}
+        self.sources: list[tuple[int, Any]] = [
+            (0, place[n]) if n in place else (1, number[n]) if n in number else (2, n) for n in results
+        ]
+
+    def warm(self, values: Sequence[Any]) -> None:
+        """Run it where an error of its does not matter."""
+        with contextlib.suppress(Exception):
+            self.run(values)
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        """The outputs' arrays; one that is an input is that input."""
+        there = self.run(values)
+        return [
+            there[at] if where == 0 else values[at] if where == 1 else value_of(at)
+            for where, at in self.sources[: self.n_out]
+        ]
+
+
+def is_small(nodes: Sequence[Node]) -> bool:
+    """Whether a graph is worth no plan: its values are small, and a plan would not join many of its operations."""
+    if not config.compile or config.deterministic:
+        limit = SMALL
+    else:
+        shapes = {n.shape for n in nodes if n.dtype is not None and n.op is not None and n.op.kind == MAP}
+        limit = SMALL if len(nodes) <= SMALL_OPERATIONS * max(len(shapes), 1) else 0
+    return all([a.size <= limit for n in nodes for a in (n.outs or (n.aval,))])
+
+
+class Direct:
+    """Nodes as NumPy calls on the arrays in an environment: inputs, constants, then results in order.
+
+    `out`: places of the wanted results, which share no memory with anything.
+    """
+
+    __slots__ = ("constants", "steps", "out", "owned")
+
+    def __init__(self, nodes: Sequence[Node], wanted: Sequence[Node], inputs: Sequence[Node], *_: Any) -> None:
+        inside = {*nodes, *inputs}
+        constants = list(dict.fromkeys([i for n in nodes for i in n.inputs if i not in inside]))
+        place = {n: k for k, n in enumerate([*inputs, *constants, *nodes])}
+        self.constants = [n.value if n.value is not None else value_of(n) for n in constants]
+        self.steps = [(call_of(n), tuple([place[i] for i in n.inputs])) for n in nodes]
+        self.out = tuple([place[n] for n in wanted])
+        self.owned = [(place[n], n.dtype) for n in wanted if n.dtype is not None]
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        there = [*values, *self.constants]
+        known = len(there)
+        token = ERRORS.set(SILENT)
+        try:
+            for call, args in self.steps:
+                n = len(args)
+                if n == 2:
+                    there.append(call(there[args[0]], there[args[1]]))
+                elif n == 1:
+                    there.append(call(there[args[0]]))
+                else:
+                    there.append(call(*[there[a] for a in args]))
+        finally:
+            ERRORS.reset(token)
+        for k, dtype in self.owned:
+            x = there[k]
+            if type(x) is not np.ndarray:
+                there[k] = np.array(x, dtype)
+            elif x.base is not None or not x.flags.c_contiguous or any([x is y for y in there[:known]]):
+                there[k] = np.array(x, dtype, order="C")
+        return there
+
+
+class Planned:
+    """Nodes as a plan over an environment of leaves and nodes.
+
+    Attributes:
+        take: the inputs that the plan reads as arrays, in order. constants: the captured arrays that follow them.
+        scalars: those of the plan; `slots` are (place, input) of those that are arguments.
+        out: places of the wanted results.
+    """
+
+    __slots__ = ("take", "constants", "scalars", "slots", "plan", "moving", "shapes", "sites", "blank", "out")
+
+    def __init__(
+        self,
+        nodes: list[Node],
+        wanted: list[Node],
+        inputs: Sequence[Node],
+        values: Sequence[Any],
+        donated: Sequence[bool],
+    ) -> None:
+        number = {n: i for i, n in enumerate(inputs)}
+        marked = [n for n, v in zip(inputs, values) if type(v) is not np.ndarray]
+        for n in marked:
+            n.value = Slot(number[n])
+        try:
+            segment = Segment(nodes, wanted)
+        finally:
+            for n in marked:
+                n.value = None
+        leaves = segment.leaves
+        order = sorted(range(len(leaves)), key=lambda k: leaves[k] not in number)
+        self.take = tuple([number[leaves[k]] for k in order if leaves[k] in number])
+        self.constants = [value_of(leaves[k]) for k in order if leaves[k] not in number]
+        at = {~k: ~i for i, k in enumerate(order)}
+        segment.refs = [tuple([at.get(r, r) for r in refs]) for refs in segment.refs]
+        self.slots = tuple([(k, s.i) for k, s in enumerate(segment.scalars) if type(s) is Slot])
+        for k, i in self.slots:
+            segment.scalars[k] = values[i]
+        segment.buffers = [*[values[i] for i in self.take], *self.constants]
+        dead = tuple([bool(donated) and donated[i] for i in self.take]) + (False,) * len(self.constants)
+        self.plan = make_plan(segment, dead).hasten()
+        self.scalars, self.moving, self.shapes = segment.scalars, segment.moving, segment.shapes
+        self.sites, self.blank, self.out = segment.sites, [None] * len(nodes), self.plan.out
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        env = new(Environment)
+        env.values = there = [*[values[i] for i in self.take], *self.constants, *self.blank]
+        env.moving, env.shapes, env.sites = self.moving, self.shapes, self.sites
+        scalars = self.scalars
+        if self.slots:
+            scalars = scalars.copy()
+            for k, i in self.slots:
+                scalars[k] = values[i]
+        env.scalars = scalars
+        for step in self.plan.steps:
+            step.run(env)
+        return there
+
+
+def runner(function: Function) -> Program:
+    """A program for array inputs of a function's own shapes; what it captures is constant."""
+    samples = [np.empty(n.shape, n.dtype) for n in function.inputs]
+    return Program(function, samples, recorder.count)
+
+
+Function.runner = staticmethod(runner)

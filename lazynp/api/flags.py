@@ -1,0 +1,178 @@
+"""The switches of the JAX door that tracing and execution look at: a value for the process, others for a thread.
+
+`flags.enable_x64` is an attribute lookup: the thread's own value where a context manager is open, else the process's.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Flag(NamedTuple):
+    """A switch.
+
+    Attributes:
+        default: its value where neither the environment nor the program says another.
+        allowed: the values that it may have; empty: any of the default's type.
+        traced: whether graphs depend on it, so that `jit` traces once for each value.
+    """
+
+    default: Any
+    allowed: tuple[Any, ...] = ()
+    traced: bool = False
+
+
+PROMOTIONS = ("standard", "strict")
+CHECKS = ("ignore", "raise")
+FLAGS: dict[str, Flag] = {
+    "enable_x64": Flag(False, traced=True),
+    "numpy_dtype_promotion": Flag("standard", PROMOTIONS, traced=True),
+    "numpy_rank_promotion": Flag("allow", ("allow", "warn", "raise"), traced=True),
+    "default_matmul_precision": Flag(None, (None, Any), traced=True),
+    "threefry_partitionable": Flag(True, traced=True),
+    "default_prng_impl": Flag("threefry2x32", ("threefry2x32", "rbg", "unsafe_rbg"), traced=True),
+    "random_seed_offset": Flag(0, traced=True),
+    "enable_custom_prng": Flag(False, traced=True),
+    "legacy_prng_key": Flag("allow", ("allow", "warn", "error"), traced=True),
+    "high_dynamic_range_gumbel": Flag(False, traced=True),
+    "debug_key_reuse": Flag(False, traced=True),
+    "error_checking_behavior_oob": Flag("ignore", CHECKS, traced=True),
+    "error_checking_behavior_nan": Flag("ignore", CHECKS),
+    "error_checking_behavior_divide": Flag("ignore", CHECKS),
+    "softmax_custom_jvp": Flag(True, traced=True),
+    "allow_f16_reductions": Flag(True),
+    "debug_nans": Flag(False),
+    "debug_infs": Flag(False),
+    "disable_jit": Flag(False),
+    "explain_cache_misses": Flag(False),
+    "log_compiles": Flag(False),
+    "no_tracing": Flag(False),
+    "no_execution": Flag(False),
+    "enable_checks": Flag(False),
+    "check_tracer_leaks": Flag(False),
+    "default_device": Flag(None, (None, Any)),
+    "platforms": Flag("cpu", (None, Any)),
+    "platform_name": Flag("", (None, Any)),
+    "transfer_guard": Flag(None, (None, Any)),
+    "transfer_guard_host_to_device": Flag(None, (None, Any)),
+    "transfer_guard_device_to_device": Flag(None, (None, Any)),
+    "transfer_guard_device_to_host": Flag(None, (None, Any)),
+    "traceback_filtering": Flag("auto", (None, Any)),
+    "compilation_cache_dir": Flag(None, (None, Any)),
+    "enable_compilation_cache": Flag(True),
+    "persistent_cache_min_compile_time_secs": Flag(1.0),
+    "persistent_cache_min_entry_size_bytes": Flag(0),
+    "num_cpu_devices": Flag(-1),
+    "cpu_enable_async_dispatch": Flag(True),
+    "use_direct_linearize": Flag(True),
+    "array_garbage_collection_guard": Flag(None, (None, Any)),
+    "thread_guard": Flag(False),
+    "log_checkpoint_residuals": Flag(False),
+    "debug_log_modules": Flag(""),
+    "logging_level": Flag("NOTSET", (None, Any)),
+    "pprint_use_color": Flag(True),
+}
+"""By name, without the `jax_` that users write before it. Those that steer only XLA are accepted and have no effect."""
+CAREFUL = ("disable_jit", "debug_nans", "debug_infs", "no_execution")
+states: dict[Any, int] = {}
+watchers: list[Callable[[Any], None]] = []
+"""Called with what changed: the class `Flags` for the process, the thread's own `flags` for a thread."""
+TRACED = tuple([name for name, flag in FLAGS.items() if flag.traced])
+
+
+class Flags(threading.local):
+    """The values, as attributes. The class holds the process's, an instance the thread's own.
+
+    Attributes:
+        state: a number for the values that graphs depend on.
+        fast: the same; None while calls of compiled functions need care (`CAREFUL`).
+    """
+
+    state: int
+    fast: int | None
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"Unrecognized config option: {name}")
+
+
+flags = Flags()
+
+
+def check(name: str, value: Any) -> Any:
+    """The value, if that flag may have it. Raises AttributeError for an unknown flag, ValueError for a wrong value."""
+    flag = FLAGS.get(name)
+    if flag is None:
+        raise AttributeError(f"Unrecognized config option: jax_{name}")
+    if flag.allowed and flag.allowed[-1] is not Any and value not in flag.allowed:
+        raise ValueError(f"invalid value {value!r} for jax_{name}: it is one of {', '.join(map(repr, flag.allowed))}")
+    if type(flag.default) is bool and not flag.allowed:
+        if value not in (True, False, 0, 1):
+            raise TypeError(f"invalid value {value!r} for jax_{name}: it is True or False")
+        return bool(value)
+    return value
+
+
+def refresh(target: Any) -> None:
+    """Work the keys out anew, of the process (the class) or of this thread."""
+    values = tuple([getattr(target, name) for name in TRACED])
+    target.state = states.setdefault(values, len(states))
+    target.fast = None if any([getattr(target, name) for name in CAREFUL]) else target.state
+    for watcher in watchers:
+        watcher(target)
+
+
+def set_flag(name: str, value: Any) -> None:
+    """Change a flag for the process. A thread inside a context manager of it keeps its own value."""
+    setattr(Flags, name, check(name, value))
+    refresh(Flags)
+    if "state" in vars(flags):
+        refresh(flags)
+
+
+class Override:
+    """`with Override(name, value):` sets a flag for this thread; `Override(name, value)(f)` while f runs."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name, self.value = name, check(name, value)
+        self.before: list[Any] = []
+
+    def __enter__(self) -> None:
+        own = vars(flags)
+        self.before.append(own.get(self.name, Override))
+        own[self.name] = self.value
+        refresh(flags)
+
+    def __exit__(self, *error: object) -> None:
+        own, before = vars(flags), self.before.pop()
+        if before is Override:
+            del own[self.name]
+        else:
+            own[self.name] = before
+        refresh(flags)
+
+    def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        def under(*args: Any, **kwargs: Any) -> Any:
+            with Override(self.name, self.value):
+                return f(*args, **kwargs)
+
+        under.__wrapped__ = f  # type: ignore[attr-defined]
+        under.__name__ = getattr(f, "__name__", "under")
+        return under
+
+
+def from_environment(name: str) -> Any:
+    """A flag's first value: what `JAX_<NAME>` says, else its default."""
+    text, default = os.environ.get(f"JAX_{name.upper()}"), FLAGS[name].default
+    if text is None or name in ("platforms", "platform_name"):
+        return default
+    if type(default) is bool:
+        return text.strip().lower() in ("y", "yes", "t", "true", "on", "1")
+    return type(default)(text) if type(default) in (int, float) else text
+
+
+for _name in FLAGS:
+    setattr(Flags, _name, from_environment(_name))
+refresh(Flags)

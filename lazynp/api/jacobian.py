@@ -1,0 +1,150 @@
+"""Jacobians and Hessians: the derivative of a function along all unit vectors at once, as a batch."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..graph.aval import Aval
+from ..graph.node import ABSTRACT, Node, leaf
+from ..ops.creation import eye
+from ..ops.elementwise import weak_cast
+from ..ops.promotion import is_inexact
+from ..ops.shape import broadcast_to, move_axis, reshape, zeros_of
+from ..transforms.batch import batch
+from ..transforms.jvp import jvp
+from ..transforms.transpose import vjp
+from ..tree import unflatten
+from .differentiate import (
+    HOLOMORPHIC,
+    Argnums,
+    Fun,
+    Run,
+    argnums_of,
+    arrays,
+    callable_,
+    check_holomorphic,
+    check_input,
+    check_output,
+    named,
+    pick_arguments,
+    record,
+)
+from .handles import Door, Tape
+
+Blocks = list[list[Node | None]]  # for each result, for each argument
+
+
+def check_forward_input(holomorphic: bool, n: Node) -> None:
+    if holomorphic:
+        check_holomorphic("jacfwd", "inputs", n)
+    elif n.dtype.kind == "c" or not is_inexact(n.dtype):
+        raise TypeError(
+            "jacfwd requires real-valued inputs (input dtype that is a sub-dtype of np.floating), but got "
+            f"{n.dtype.name}. {HOLOMORPHIC} inputs or integer inputs, use jax.jvp directly."
+        )
+
+
+def rows(outputs: Sequence[Node | None], source: Node) -> list[Node | None]:
+    """The outputs, linear in the source, for each unit vector of its space: their axis first."""
+    size = math.prod(source.shape)
+    basis = reshape(eye(size, dtype=source.dtype), shape=(size, *source.shape))
+    found = iter(batch([n for n in outputs if n is not None], [source], [basis], [0]))
+
+    def first(node: Node, axis: int | None) -> Node:
+        return broadcast_to(node, shape=(size, *node.shape)) if axis is None else move_axis(node, axis, 0)
+
+    return [None if n is None else first(*next(found)) for n in outputs]
+
+
+def block(found: Node | None, out: Node, argument: Node, forward: bool) -> Node:
+    """The derivative of one result along one argument, of both their axes, from rows of unit vectors."""
+    shape, like = (*out.shape, *argument.shape), out if forward else argument
+    if found is None:
+        return zeros_of(Aval(shape, like.dtype))
+    found = move_axis(found, 0, found.ndim - 1) if forward else found
+    found = found if found.shape == shape else reshape(found, shape=shape)
+    return weak_cast(found, dtype=found.dtype) if like.weak else found
+
+
+def jacobian_of(
+    fun: Fun, argnums: Argnums, has_aux: bool, check: Any, blocks: Callable[[Run], Blocks], door: Door | None
+) -> Fun:
+    """The function that gives `blocks` of a run, in the structure of the results and arguments."""
+    callable_(fun)
+    argnums = argnums_of(argnums)
+
+    def jacobian_f(*args: Any, **kwargs: Any) -> Any:
+        chosen, primals = pick_arguments(fun, argnums, args, kwargs)
+        with Tape() as tape:
+            run = record(tape, chosen, primals, door, has_aux, check)
+            nodes = [n for row in blocks(run) for n in row]
+            tape.results += [n for n in nodes if n is not None]
+        like = [Aval((*o.shape, *n.shape), o.dtype) for o in run.outs for n in run.nodes]
+        found, width = arrays(run.door, nodes, like), len(run.nodes)
+        trees = [unflatten(run.structure, found[i * width : (i + 1) * width]) for i in range(len(run.outs))]
+        out = unflatten(run.out_structure, [t[0] for t in trees] if isinstance(argnums, int) else trees)
+        return (out, run.aux) if has_aux else out
+
+    return named(jacobian_f, fun, "Jacobian", argnums)
+
+
+def jacfwd(
+    fun: Fun,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    door: Door | None = None,
+) -> Fun:
+    """A function that gives the Jacobian of `fun`, by forward mode: for each result, for each argument, an array of the
+    axes of both. With has_aux, `(jacobian, aux)`."""
+
+    def blocks(run: Run) -> Blocks:
+        columns = []
+        for n in run.leaves:
+            t = leaf(n.shape, n.dtype, trace=ABSTRACT)
+            found = rows(jvp(run.outs, [n], [t], forward=True), t)
+            columns.append([block(f, o, n, True) for f, o in zip(found, run.outs)])
+        for o in run.outs if holomorphic else ():
+            check_holomorphic("jacfwd", "outputs", o)
+        return [[column[i] for column in columns] for i in range(len(run.outs))]
+
+    return jacobian_of(fun, argnums, has_aux, functools.partial(check_forward_input, holomorphic), blocks, door)
+
+
+def jacrev(
+    fun: Fun,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
+    door: Door | None = None,
+) -> Fun:
+    """The same as `jacfwd`, by reverse mode. With allow_int, the derivatives along whole numbers are of float0."""
+
+    def blocks(run: Run) -> Blocks:
+        found: Blocks = []
+        for o in run.outs:
+            check_output("jacrev", holomorphic, o)
+            c = leaf(o.shape, o.dtype, trace=ABSTRACT)
+            lines = rows(vjp([o], run.leaves, [c]), c)
+            found.append([block(g, o, n, False) if is_inexact(n.dtype) else None for g, n in zip(lines, run.leaves)])
+        return found
+
+    check = functools.partial(check_input, "jacrev", holomorphic, allow_int)
+    return jacobian_of(fun, argnums, has_aux, check, blocks, door)
+
+
+jacobian = jacrev
+
+
+def hessian(
+    fun: Fun, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, *, door: Door | None = None
+) -> Fun:
+    """A function that gives the second derivatives of `fun`: an array of the result's axes and twice the argument's."""
+    inner = jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic, door=door)
+    return jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic, door=door)

@@ -1,0 +1,523 @@
+"""`jit`: a function's Python runs once per signature; after that its graph runs as one plan."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import threading
+import types
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..graph.function import Function
+from ..graph.node import BORROWED, SCALAR_DTYPES, Node, leaf
+from ..runtime.recorder import recorder
+from ..tree import flatten, unflatten
+from .checks import check_values
+from .execute import Program, value_of
+from .flags import Override, flags
+from .handles import Door, door_of, doors, wrap_all
+from .trace import Trace, inline, leaf_names, name_of, place_of, placeholder, run_traced
+
+log = logging.getLogger("lazynp.jit")
+SCALARS = frozenset(SCALAR_DTYPES)
+INT32 = range(-(1 << 31), 1 << 31)
+everything: weakref.WeakSet[Jit] = weakref.WeakSet()
+"""All jitted functions, for `clear_caches`."""
+
+
+class Static(NamedTuple):
+    """Which arguments are static, and which are donated."""
+
+    nums: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    donate_nums: tuple[int, ...] = ()
+    donate_names: tuple[str, ...] = ()
+
+
+class Call(NamedTuple):
+    """The arguments of a call, taken apart.
+
+    Attributes:
+        leaves: of what is not static. nodes: the same in the graph. structure: of `(args, kwargs)`.
+        statics: pairs of (place or name, value).
+        donated: for each leaf whether it is donated; empty where none is.
+    """
+
+    leaves: list[Any]
+    nodes: list[Node]
+    structure: Any
+    statics: tuple[Any, ...]
+    door: Door
+    donated: tuple[bool, ...]
+
+    @property
+    def key(self) -> Any:
+        """The signature: what a function is traced for."""
+        return (flags.state, self.door.name, self.structure, self.statics, *[n.number for n in self.nodes])
+
+
+class Entry:
+    """A function traced for one signature.
+
+    Attributes:
+        function: its graph; its last outputs are the new values of the arguments that it wrote to, whose numbers are
+            `written`.
+        out: structure of the result.
+        pure: whether it captures nothing that is traced: then it may be kept, and run by a plan.
+        programs: by the kinds of the arguments (arrays, types of scalars) and which are donated.
+    """
+
+    def __init__(self, function: Function, out: Any, written: tuple[int, ...], since: int, door: Door) -> None:
+        self.function, self.out, self.written, self.since, self.door = function, out, written, since, door
+        self.single = out.is_leaf()
+        self.pure = not any(n.trace for n in function.captured())
+        self.programs: dict[Any, tuple[Program, list[Any]]] = {}
+
+    def program(self, values: Sequence[Any], donated: tuple[bool, ...] = ()) -> tuple[Program, list[Any]]:
+        """The program for arguments of these kinds, and for each result (where, at, maker): see `Program.sources`."""
+        key = (tuple([None if type(v) is np.ndarray else type(v) for v in values]), donated)
+        found = self.programs.get(key)
+        if found is None:
+            program = Program(self.function, values, self.since, donated)
+            makers = [self.maker(n) for n in self.function.outputs]
+            found = program, [(where, at, make) for (where, at), make in zip(program.sources, makers)]
+            self.programs[key] = found
+        return found
+
+    def maker(self, like: Node) -> Callable[[Any], Any]:
+        """From a buffer to the array for it."""
+        weak, wrap, of_value = like.weak, self.door.wrap, self.door.of_value
+        if of_value is not None:
+            return lambda buffer: of_value(buffer, weak)
+        return lambda buffer: wrap(leaf(buffer.shape, buffer.dtype, buffer, weak=weak))
+
+
+class Tables:
+    """What has been traced of a function. `locks` are those of signatures that are being traced."""
+
+    def __init__(self) -> None:
+        self.fast: dict[Any, tuple[Entry, Program, list[Any], list[Any]]] = {}
+        self.entries: dict[Any, Entry] = {}
+        self.locks: dict[Any, Any] = {}
+
+
+shared: weakref.WeakKeyDictionary[Any, dict[Any, Tables]] = weakref.WeakKeyDictionary()
+
+
+def tables_of(fun: Callable[..., Any], how: Any) -> Tables:
+    """The tables of a function jitted in this way: the same ones each time that it is jitted."""
+    try:
+        return shared.setdefault(fun, {}).setdefault(how, Tables())
+    except TypeError:  # what has no weak references, or does not hash
+        return Tables()
+
+
+class Jit:
+    """A jitted function: called, it runs the graph of the wrapped function for arguments of this signature.
+
+    `door` is the one whose arrays the function sees where no argument is an array.
+    """
+
+    def __init__(self, fun: Callable[..., Any], door: Door, static: Static = Static()) -> None:  # noqa: B008
+        if not callable(fun):
+            raise TypeError(f"Expected a callable value, got {fun}")
+        functools.update_wrapper(self, fun)
+        self._fun, self._door = fun, door
+        self._static = resolve(fun, static)
+        self._array, self._known = (door.array, door) if door.of_value is not None else (Miss, Miss)
+        tables = tables_of(fun, (self._static, door.name))
+        self._fast, self._entries, self._locks = tables.fast, tables.entries, tables.locks
+        everything.add(self)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jit of {self._fun!r}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        fast = flags.fast
+        if fast is not None:
+            if not kwargs:
+                out = self._try(args, [fast, None])
+                if out is not MISS:
+                    return out
+            leaves, structure = flatten((args, kwargs))
+            out = self._try(leaves, [fast, structure])
+            if out is not MISS:
+                return out
+        return self._call(args, kwargs)
+
+    def _try(self, leaves: Sequence[Any], key: list[Any]) -> Any:
+        """The result, where these leaves have been seen before and none is traced; else MISS."""
+        array, known, values = self._array, self._known, []
+        for x in leaves:
+            kind = type(x)
+            if kind is array or doors.get(kind) is known:
+                value = x._host
+                if value is None:
+                    if x.node.trace:
+                        return MISS
+                    value = x._value()
+                key.append((value.shape, value.dtype, x._weak))
+                values.append(value)
+            elif kind is np.ndarray:
+                key.append(x.shape)
+                key.append(x.dtype)
+                values.append(x)
+            elif kind in SCALARS and (kind is not int or x in INT32):
+                key.append(kind)
+                values.append(x)
+            elif isinstance(x, np.generic):
+                key.append(x.dtype)
+                values.append(x)
+            else:
+                return MISS
+        found = self._fast.get(tuple(key))
+        if found is None:
+            return MISS
+        entry, program, results, host = found
+        for i, dtype in host:
+            values[i] = np.asarray(values[i], dtype, order="C")
+        there = program.run(values)
+        if entry.single:
+            ((where, at, make),) = results
+            return make(there[at]) if where == 0 else same(entry.door, where, at, leaves)
+        return unflatten(
+            entry.out,
+            [make(there[at]) if where == 0 else same(entry.door, where, at, leaves) for where, at, make in results],
+        )
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Any call: one with static or donated arguments, with traced ones, or the first of its signature."""
+        if flags.disable_jit:
+            return self._fun(*args, **kwargs)
+        call = self._take_apart(args, kwargs)
+        return self._run(call, self._entry(call), args, kwargs)
+
+    def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run what was traced, or make it part of what is being traced around."""
+        if not entry.pure or any([n.trace for n in call.nodes]):
+            return finish(entry, call, wrap_all(entry.door, inline(entry.function, call.nodes)))
+        values = [n.value if n.value is not None else value_of(n) for n in call.nodes]
+        donated = self._give(call, entry) if call.donated else ()
+        program, results = entry.program(values, donated)
+        if not (call.statics or donated or entry.written) and call.door is self._door:
+            self._remember(args, kwargs, call, (entry, program, results))
+        door = entry.door
+        there = program.run(values)
+        out = [make(there[at]) if where == 0 else same(door, where, at, call.leaves) for where, at, make in results]
+        if flags.fast is None:
+            self._check([there[at] for where, at, _ in results if where == 0], args, kwargs)
+        return finish(entry, call, out)
+
+    def _check(self, values: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise FloatingPointError for NaN or infinity where the flags ask for it: from the line that makes it."""
+        try:
+            check_values(values, f"jit({name_of(self._fun)})")
+        except FloatingPointError:
+            with Override("disable_jit", True):
+                self._fun(*args, **kwargs)
+            raise
+
+    def _take_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any], node_of: Any = None) -> Call:
+        """Split static arguments off, flatten the others, find their nodes (by `node_of` instead of the door's way)."""
+        static = self._static
+        statics: tuple[Any, ...] = ()
+        if static.nums or static.names:
+            places = {i % len(args) if -len(args) <= i < len(args) else i for i in static.nums}
+            statics = (
+                *[(i, hashable(args[i])) for i in sorted(places) if i < len(args)],
+                *[(k, hashable(kwargs[k])) for k in sorted(kwargs) if k in static.names],
+            )
+            args = tuple([HOLE if i in places else a for i, a in enumerate(args)])
+            kwargs = {k: a for k, a in kwargs.items() if k not in static.names}
+        leaves, structure = flatten((args, kwargs))
+        door = door_of(leaves, self._door)
+        try:
+            nodes = [(node_of or door.as_node)(x) for x in leaves]
+        except (TypeError, OverflowError) as error:
+            raise self._bad_argument(door, args, kwargs, leaves, error) from error
+        donated: tuple[bool, ...] = ()
+        if static.donate_nums or static.donate_names:
+            marks: list[bool] = []
+            for i, a in enumerate(args):
+                marks += [i in static.donate_nums] * len(flatten(a)[0])
+            for k in sorted(kwargs):
+                marks += [k in static.donate_names] * len(flatten(kwargs[k])[0])
+            donated = tuple(marks)
+        return Call(leaves, nodes, structure, statics, door, donated)
+
+    def _bad_argument(self, door: Door, args: Any, kwargs: Any, leaves: list[Any], error: Exception) -> Exception:
+        """What to say of an argument that is no array."""
+        for x, name in zip(leaves, leaf_names(self._fun, args, kwargs)):
+            try:
+                door.as_node(x)
+            except OverflowError:
+                return OverflowError(
+                    f"An overflow was encountered while parsing an argument to a jitted computation, whose argument "
+                    f"path is {name}. Got {type(x)} with value {x}"
+                )
+            except TypeError:
+                return TypeError(
+                    f"Error interpreting argument to {self._fun} as an abstract array. The problematic value is "
+                    f"of type {type(x)} and was passed to the function at path {name}. This argument is no array: "
+                    f"mark it as static with the static_argnums or static_argnames parameters of jit."
+                )
+        return error
+
+    def _entry(self, call: Call) -> Entry:
+        """The traced function for a signature: traced by the first thread that comes, others wait."""
+        key = call.key
+        entry = self._entries.get(key)
+        if entry is None:
+            lock = self._locks.setdefault(key, threading.RLock())
+            with lock:
+                entry = self._entries.get(key)
+                if entry is None:
+                    entry = self._trace(call)
+                    if entry.pure:
+                        self._entries[key] = entry
+                        self._locks.pop(key, None)
+        return entry
+
+    def _trace(self, call: Call) -> Entry:
+        """Run the function's Python on placeholders."""
+        if flags.explain_cache_misses:
+            log.warning("%s", why(self, call))
+        if flags.no_tracing:
+            raise RuntimeError(f"jit traces {name_of(self._fun)} anew, which jax_no_tracing forbids")
+        f = with_statics(self._fun, call.statics)
+        args, kwargs = unflatten(call.structure, call.leaves)
+        trace = Trace(self._fun, "jit", lambda: leaf_names(self._fun, args, kwargs))
+        inputs = [placeholder(n, trace, i) for i, n in enumerate(call.nodes)]
+        since = recorder.count
+        function, out, handles = run_traced(f, inputs, call.structure, call.door, trace)
+        now = [call.door.as_node(h) for h in handles]
+        written = tuple([i for i, (a, b) in enumerate(zip(now, inputs)) if a is not b])
+        if written:
+            outputs = [*function.outputs, *[now[i] for i in written]]
+            function = Function(inputs, outputs, function.effects, function.token)
+        return Entry(function, out, written, since, call.door)
+
+    def _give(self, call: Call, entry: Entry) -> tuple[bool, ...]:
+        """Take the buffers of donated arguments that a result can use from their owners; which these are.
+
+        An argument whose node nobody else has may be overwritten; any donated one is gone for its owner.
+        """
+        wanted = [(n.shape, n.dtype) for n in entry.function.outputs]
+        given = []
+        for x, n, donated in zip(call.leaves, call.nodes, call.donated):
+            usable = donated and doors.get(type(x)) is self._known and (n.shape, n.dtype) in wanted
+            if usable:
+                wanted.remove((n.shape, n.dtype))
+            given.append(usable)
+        unused = [n.aval for n, d, g in zip(call.nodes, call.donated, given) if d and not g]
+        if unused:
+            names = ", ".join(map(str, unused))
+            warnings.warn(f"Some donated buffers were not usable: {names}.", stacklevel=4)
+        out = []
+        for k, usable in enumerate(given):
+            if usable:
+                node = call.nodes[k]
+                buffer, ref, lent = value_of(node), weakref.ref(node), node.index == BORROWED
+                call.nodes[k] = leaf(node.shape, node.dtype, buffer, weak=node.weak)
+                call.leaves[k].delete()
+                del node
+                usable = ref() is None and not lent
+            out.append(usable)
+        return tuple(out)
+
+    def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...]) -> None:
+        """Let `_try` find the program of a call."""
+        flat = not kwargs and len(args) == len(call.leaves) and all([a is x for a, x in zip(args, call.leaves)])
+        key: list[Any] = [flags.fast, None if flat else call.structure]
+        host = []
+        for i, (x, node) in enumerate(zip(call.leaves, call.nodes)):
+            kind = type(x)
+            if doors.get(kind) is self._known:
+                key.append((node.shape, node.dtype, node.weak))
+            elif kind is np.ndarray:
+                key += [x.shape, x.dtype]
+                host.append((i, node.dtype))
+            elif isinstance(x, np.generic):
+                key.append(x.dtype)
+                host.append((i, node.dtype))
+            elif kind in SCALARS:
+                key.append(kind)
+                if found[1].kinds[i] is None:
+                    host.append((i, node.dtype))
+            else:
+                return
+        if flags.fast is not None:
+            self._fast[tuple(key)] = (*found, host)
+
+    def clear_cache(self) -> None:
+        """Forget all that was traced."""
+        self._fast.clear()
+        self._entries.clear()
+
+    def _cache_size(self) -> int:
+        """For how many signatures the function has been traced."""
+        return len(self._entries)
+
+
+class Miss:
+    """What `_try` returns when it cannot tell."""
+
+
+class Hole:
+    """Stands for a static argument among the others: a tree without leaves."""
+
+
+MISS = Miss()
+HOLE = ()
+
+
+def resolve(fun: Callable[..., Any], static: Static) -> Static:
+    """Static and donated arguments by place and by name alike, by the function's signature.
+
+    Raises: ValueError for a place or a name that the function has not.
+    """
+    try:
+        parameters = inspect.signature(fun).parameters
+    except (TypeError, ValueError):
+        return static
+    P = inspect.Parameter
+    names = [k for k, p in parameters.items() if p.kind in (P.POSITIONAL_ONLY, P.POSITIONAL_OR_KEYWORD)]
+    many = any(p.kind is P.VAR_POSITIONAL for p in parameters.values())
+    keyed = any(p.kind is P.VAR_KEYWORD for p in parameters.values())
+
+    def both(nums: tuple[int, ...], given: tuple[str, ...], what: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        wrong = tuple([i for i in nums if not many and not -len(names) <= i < len(names)])
+        if wrong:
+            raise ValueError(
+                f"Jitted function has {what}_argnums={wrong}, but only accepts {len(names)} positional arguments."
+            )
+        unknown = {k for k in given if k not in parameters} if not keyed else set()
+        if unknown:
+            raise ValueError(
+                f"Jitted function has invalid argnames {unknown} in {what}_argnames. Function does not take these args."
+            )
+        if nums and not given:
+            at = [names[i] for i in nums if -len(names) <= i < len(names)]
+            given = tuple([k for k in at if parameters[k].kind is not P.POSITIONAL_ONLY])
+        elif given and not nums:
+            nums = tuple([names.index(k) for k in given if k in names])
+        return nums, given
+
+    return Static(*both(static.nums, static.names, "static"), *both(static.donate_nums, static.donate_names, "donate"))
+
+
+def hashable(x: Any) -> Any:
+    """A static argument, with its type, so that 1 and 1.0 and True are not taken for one another."""
+    try:
+        hash(x)
+    except TypeError as error:
+        raise ValueError(
+            f"Non-hashable static arguments are not supported. An error occurred while trying to hash an object of "
+            f"type {type(x)}, {x}. The error was:\nTypeError: {error}"
+        ) from error
+    return type(x), x
+
+
+def with_statics(fun: Callable[..., Any], statics: tuple[Any, ...]) -> Callable[..., Any]:
+    """The function of the other arguments."""
+    if not statics:
+        return fun
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        full = list(args)
+        for at, (_, value) in statics:
+            if type(at) is int:
+                full[at] = value
+            else:
+                kwargs[at] = value
+        return fun(*full, **kwargs)
+
+    return call
+
+
+def same(door: Door, where: int, at: Any, leaves: Sequence[Any]) -> Any:
+    """A result that is an argument or a constant, as an array."""
+    return door.wrap(at if where == 2 else door.as_node(leaves[at]))
+
+
+def finish(entry: Entry, call: Call, out: list[Any]) -> Any:
+    """The result of a call, once what it wrote into its arguments has been written there."""
+    n = len(out) - len(entry.written)
+    for i, new_value in zip(entry.written, out[n:]):
+        call.leaves[i][...] = new_value
+    return unflatten(entry.out, out[:n])
+
+
+def why(jitted: Jit, call: Call) -> str:
+    """Why a function is traced: what differs from the nearest signature that was traced before."""
+    name = f"{name_of(jitted._fun)}{place_of(jitted._fun)}"
+    if not jitted._entries:
+        return f"jit traces {name} for the first time"
+    key = call.key
+    parts = ("settings", "kind of arrays", "structure of the arguments", "static arguments")
+
+    def differences(other: Any) -> list[str]:
+        found = [p for p, a, b in zip(parts, other, key) if a != b]
+        if other[2] == key[2]:
+            names = leaf_names(jitted._fun, *unflatten(call.structure, call.leaves))
+            before = jitted._entries[other].function.inputs
+            found += [
+                f"{k}: {b.aval}{'*' * b.weak} now, {a.aval}{'*' * a.weak} before"
+                for k, a, b in zip(names, before, call.nodes)
+                if a.number != b.number
+            ]
+        return found
+
+    nearest = min([differences(k) for k in list(jitted._entries)], key=len)
+    return f"jit traces {name} again, since these differ from what was traced before: {'; '.join(nearest) or 'nothing'}"
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    /,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Sequence[str] | None = None,
+    keep_unused: bool = False,
+    inline: bool = False,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    device: Any = None,
+    backend: str | None = None,
+    abstracted_axes: Any = None,
+    compiler_options: Any = None,
+    door: Door,
+    make: Callable[..., Any] = Jit,
+) -> Any:
+    """The function, traced once per signature of its arguments (tree structure, shapes, dtypes, weak types) and run as
+    one graph. Without a function: a decorator.
+
+    Static arguments are Python values that the graph is made for; they hash. A donated argument's buffer may be
+    overwritten by a result; the argument cannot be used afterwards. The other parameters steer XLA, and are accepted.
+    """
+
+    def tuple_of(x: Any) -> tuple[Any, ...]:
+        return () if x is None else (x,) if isinstance(x, (int, str)) else tuple(x)
+
+    given = (static_argnums, static_argnames, donate_argnums, donate_argnames)
+    static = Static(*[tuple_of(x) for x in given])
+    if fun is None:
+        return lambda f: make(f, door, static)
+    return make(fun, door, static)
+
+
+def clear_caches() -> None:
+    """Forget what all jitted functions have traced."""
+    for jitted in list(everything):
+        jitted.clear_cache()

@@ -1,0 +1,197 @@
+"""A user's function, run once on values without a value: its graph."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import optree
+
+from ..graph.function import Function
+from ..graph.node import ABSTRACT, Node, leaf
+from ..graph.op import pick
+from ..ops.callback import callback
+from ..runtime.recorder import recorder
+from ..tree import flatten, unflatten
+from .errors import leaked, origins
+from .handles import Door
+
+
+class Trace:
+    """One run of a user's function on placeholders.
+
+    Attributes:
+        function: the user's function. kind: the transformation that runs it.
+        names: of the leaves of its arguments; worked out when an error needs them.
+        effects: nodes that must be computed whenever the traced function is run, in order. The first callback among
+            them follows `first`, the next one will follow `last`.
+        done: whether the function has returned.
+    """
+
+    def __init__(self, function: Any, kind: str, names: Callable[[], Sequence[str]] = list) -> None:
+        self.function, self.kind, self.names = function, kind, names
+        self.effects: list[Node] = []
+        self.first: Node | None = None
+        self.last: Node | None = None
+        self.done = False
+        self.text: str | None = None
+
+    def __str__(self) -> str:
+        return f"{name_of(self.function)}{place_of(self.function)} for {self.kind}" if self.text is None else self.text
+
+    def argument(self, i: int) -> str:
+        names = self.names()
+        return f"the argument {names[i]}" if i < len(names) else f"argument {i}"
+
+    def __enter__(self) -> Trace:
+        stack.active.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        stack.active.pop()
+        self.done = True
+        if self.kind == "jit":  # its placeholders stay, and are not to keep the function and its arguments
+            names = self.names()
+            self.text, self.names, self.function = str(self), lambda: names, None
+
+
+class Stack(threading.local):
+    """The traces that are under way in this thread, the innermost last; and the mapped axes that have names: for each
+    its size and the placeholder of the index along it."""
+
+    def __init__(self) -> None:
+        self.active: list[Trace] = []
+        self.axes: dict[Any, tuple[int, Node]] = {}
+
+
+stack = Stack()
+
+
+def name_of(f: Any) -> str:
+    """The name of a function, of a partial's function, of a callable object's class."""
+    while hasattr(f, "func"):
+        f = f.func
+    return getattr(f, "__name__", None) or type(f).__name__
+
+
+def place_of(f: Any) -> str:
+    """` at file:line` of a function's definition; empty for what has none."""
+    try:
+        f = inspect.unwrap(f)
+        while hasattr(f, "func"):
+            f = f.func
+        code = getattr(f, "__code__", None) or type(f).__call__.__code__
+    except (AttributeError, ValueError):
+        return ""
+    file = code.co_filename
+    return f" at {os.path.relpath(file) if os.sep in file else file}:{code.co_firstlineno}"
+
+
+def leaf_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """`x`, `params['w']`: for each leaf of the arguments."""
+    try:
+        bound = inspect.signature(f).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        bound = {**{f"args[{i}]": a for i, a in enumerate(args)}, **kwargs}
+    names = []
+    for name, value in bound.items():
+        paths = optree.tree_paths(value, namespace="lazynp")
+        names += [name + "".join(f"[{k!r}]" for k in path) for path in paths]
+    return names
+
+
+def placeholder(like: Any, trace: Trace, i: int) -> Node:
+    """A leaf without a value, of that abstract value."""
+    node = leaf(like.shape, like.dtype, weak=like.weak, trace=ABSTRACT)
+    origins[node] = trace, i
+    return node
+
+
+def as_results(leaves: Sequence[Any], door: Door, trace: Trace) -> list[Node]:
+    """The nodes of what a traced function returned. Raises TypeError for what is no array."""
+    out = []
+    for i, x in enumerate(leaves):
+        try:
+            out.append(door.as_node(x))
+        except TypeError as error:
+            raise TypeError(
+                f"function {trace} returned a value of type {type(x)} at output leaf {i}, which is no array: {error}"
+            ) from error
+    return out
+
+
+def run_traced(
+    f: Callable[..., Any], inputs: Sequence[Node], structure: Any, door: Door, trace: Trace, given: Any = None
+) -> tuple[Function, Any, list[Any]]:
+    """f on handles for these nodes (or on what is `given` in their place): its graph, the structure of its result, and
+    the handles, which f may have written to.
+
+    Raises: TypeError where a result is no array; UnexpectedTracerError for a value that another trace has left behind.
+    """
+    with trace:
+        handles = [door.wrap(n) for n in inputs] if given is None else given
+        args, kwargs = unflatten(structure, handles)
+        leaves, out = flatten(f(*args, **kwargs))
+        function = Function(inputs, as_results(leaves, door, trace), trace.effects, trace.first)
+    for n in function.captured():
+        if n.trace == ABSTRACT:
+            check_leak(n)
+    return function, out, handles
+
+
+def check_leak(node: Node) -> None:
+    """Raise UnexpectedTracerError for a value without a value whose function has returned."""
+    lost = leaked(node)
+    if lost is not None:
+        raise lost
+
+
+def trace_function(
+    f: Callable[..., Any], avals: Sequence[Any], structure: Any, door: Door, kind: str = "jit"
+) -> tuple[Function, Any]:
+    """The graph of f, and the structure of its result. `structure` is that of `(args, kwargs)`, `avals` are the
+    abstract values of its leaves.
+
+    Raises: TypeError where a result is no array; UnexpectedTracerError for a value that another trace has left behind.
+    """
+    trace = Trace(f, kind)
+    function, out, _ = run_traced(f, [placeholder(a, trace, i) for i, a in enumerate(avals)], structure, door, trace)
+    return function, out
+
+
+# --- Effects ----------------------------------------------------------------------------------------------------------
+
+
+def after() -> Node:
+    """What the next callback has to follow, so that they run in order: the last one's token."""
+    if not stack.active:
+        return Node.of_scalar(False)
+    trace = stack.active[-1]
+    if trace.last is None:
+        trace.first = trace.last = Node.of_scalar(False)
+        trace.first.trace = ABSTRACT  # so that what follows it is never taken for a constant
+    return trace.last
+
+
+def effect(node: Node) -> None:
+    """Have a node computed at every run of the function that is being traced; or now, if none is."""
+    if stack.active:
+        trace = stack.active[-1]
+        trace.effects.append(node)
+        if node.op is callback:
+            trace.last = pick(node, i=len(node.outs) - 1)
+    elif node.trace < ABSTRACT:
+        recorder.demand(node)
+
+
+def inline(function: Function, inputs: Sequence[Node]) -> list[Node]:
+    """The outputs for these inputs, as new graph, with the function's effects as the current trace's."""
+    if not function.effects:
+        return function(*inputs)
+    outs, effects = function.with_effects(*inputs, after=after())
+    for e in effects:
+        effect(e)
+    return outs

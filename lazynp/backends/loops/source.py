@@ -1,0 +1,108 @@
+"""C++ for a whole loop: elementwise steps over one shape share a loop nest, views are index arithmetic, values of one
+element are variables, other values lie in a workspace that the caller gives.
+
+`int64_t run(char** in, char** carry, char** ys, char* ws, int64_t begin, int64_t end, int64_t length)`: of a scan, steps
+begin to end (of `length`); `in` are what all steps read and the arrays that are walked along, then constants. Of a
+while loop, as long as the condition holds, `end` steps at most; the number of steps that were made is returned. The
+carry is read and overwritten, so that a loop can be left and entered again between any two steps.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from . import sums  # noqa: F401  knows how to write its steps
+from .control import Carry, step, test
+from .program import Loop, Value
+from .scalar import PRELUDE, ctype
+from .writer import Place, Writer, dense
+
+
+class Source(NamedTuple):
+    """The text, the bytes of workspace that it needs, and the arrays to pass after the inputs."""
+
+    text: str
+    workspace: int
+    arrays: list[np.ndarray]
+
+
+def generate(loop: Loop) -> Source:
+    """The C++ of a loop. Raises Unsupported."""
+    body = loop.bodies[-1]
+    a, b = loop.counts
+    scanning = loop.kind == "scan"
+    first = a if scanning else b
+    n_carry = b if scanning else body.n_inputs - b
+    rows = range(first + n_carry, body.n_inputs)
+    count = body.n_inputs - n_carry if scanning else a + b
+    w = Writer(count)
+    given = (
+        [body.values[i] for i in range(first)]
+        if scanning
+        else [
+            *[loop.bodies[0].values[i] for i in range(a)],
+            *[body.values[i] for i in range(b)],
+        ]
+    )
+    inputs = [argument(w, k, v) for k, v in enumerate(given)]
+    carry = Carry(w, [body.values[i] for i in range(first, first + n_carry)])
+    outside = [given_carry(w, k, v) for k, v in enumerate(carry.values)]
+    carry.begin(outside)
+    w.put("int64_t t = begin;")
+    w.put("for (; t < end; ++t) {")
+    if scanning:
+        w.put(f"const int64_t i = {'length - 1 - t' if loop.reverse else 't'};")
+        xs = [walked(w, first + k, body.values[r], "i") for k, r in enumerate(rows)]
+        ys = [stacked(w, k, body.values[o]) for k, o in enumerate(body.outputs[n_carry:])]
+        step(w, body, inputs, carry, xs, [(y, "i") for y in ys])
+    else:
+        test(w, loop.bodies[0], inputs[:a], carry)
+        step(w, body, inputs[a:], carry, [], [])
+    w.put("}")
+    for source, target in zip(carry.places(), outside):
+        w.copy(source, target)
+    head = "char** in, char** carry, char** ys, char* ws, int64_t begin, int64_t end, int64_t length"
+    text = "\n".join(
+        [
+            PRELUDE,
+            f'extern "C" __attribute__((visibility("default"))) int64_t run({head}) {{',
+            *w.lines,
+            "return t;",
+            "}\n",
+        ]
+    )
+    return Source(text, w.workspace, w.arrays)
+
+
+def argument(w: Writer, k: int, v: Value) -> Place:
+    """What all steps read: a variable where it is one element."""
+    t, name = ctype(v.dtype), w.name("in")
+    if v.size == 1:
+        w.put(f"const {t} {name} = *(const {t}*)in[{k}];")
+        return Place(name, (0,) * len(v.shape), v.shape, v.dtype, True)
+    w.put(f"const {t}* const {name} = (const {t}*)in[{k}];")
+    return Place(name, dense(v.shape), v.shape, v.dtype)
+
+
+def given_carry(w: Writer, k: int, v: Value) -> Place:
+    name = w.name("g")
+    w.put(f"{ctype(v.dtype)}* const {name} = ({ctype(v.dtype)}*)carry[{k}];")
+    return Place(name, dense(v.shape), v.shape, v.dtype)
+
+
+def walked(w: Writer, k: int, v: Value, i: str) -> Place:
+    """Element i of an array that is walked along."""
+    t, name = ctype(v.dtype), w.name("x")
+    w.put(f"const {t}* const {name} = (const {t}*)in[{k}] + {i} * {v.size};")
+    if v.size == 1:
+        return Place(f"{name}[0]", (0,) * len(v.shape), v.shape, v.dtype, True)
+    return Place(name, dense(v.shape), v.shape, v.dtype)
+
+
+def stacked(w: Writer, k: int, v: Value) -> Place:
+    """Where all steps' results of one kind go, a new axis first (its length does not matter here)."""
+    t, name = ctype(v.dtype), w.name("s")
+    w.put(f"{t}* const {name} = ({t}*)ys[{k}];")
+    return Place(name, (v.size, *dense(v.shape)), (1, *v.shape), v.dtype)

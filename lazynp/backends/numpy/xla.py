@@ -1,0 +1,385 @@
+"""Elementary and special functions with the roundings of XLA's CPU backend, for the keyed samplers.
+
+A sampler that accepts and rejects, or that goes through a logarithm, gives JAX's numbers only where its functions round
+as JAX's do. In float32 these are bit-equal to what XLA computes: the same rational approximations (Cephes, Giles,
+Lanczos), with a fused multiply-add wherever LLVM contracts one, which is done here in float64 and rounded once. In
+float64 it is Cephes again, or the C library, and the fused multiply-add is made of exact products and sums. Subnormal
+numbers count as zero, as they do there.
+
+All take and return arrays of float32 or float64, and never write into their arguments. The most frequent ones exist in
+C too (`lazynp/_keyed.c`), with the same bits.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...keyed import native
+
+Array = Any
+F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+SQRT_HALF = 0.707106781186547524
+LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440e-4
+LOG2E = 1.44269504088896341
+# Cephes, logf: log(1 + m) - m + m^2/2 over m^3, and expf.
+LOG = (
+    7.0376836292e-2,
+    -1.1514610310e-1,
+    1.1676998740e-1,
+    -1.2420140846e-1,
+    1.4249322787e-1,
+    -1.6668057665e-1,
+    2.0000714765e-1,
+    -2.4999993993e-1,
+    3.3333331174e-1,
+)
+EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+EXP_TOP = (1.26177193074810590878e-4, 3.02994407707441961300e-2, 9.99999999999999999910e-1)
+EXP_BOTTOM = (
+    3.00198505138664455042e-6,
+    2.52448340349684104192e-3,
+    2.27265548208155028766e-1,
+    2.00000000000000000009e0,
+)
+EXP_LOW, EXP_HIGH = -87.8, 88.8
+# Cephes, log1p: (log(1 + x) - x + x^2/2) / x^3 as a quotient.
+LOG1P_TOP = (
+    4.5270000862445199635215e-5,
+    4.9854102823193375972212e-1,
+    6.5787325942061044846969e0,
+    2.9911919328553073277375e1,
+    6.0949667980987787057556e1,
+    5.7112963590585538103336e1,
+    2.0039553499201281259648e1,
+)
+LOG1P_BOTTOM = (
+    1.0,
+    1.5062909083469192043167e1,
+    8.3047565967967209469434e1,
+    2.2176239823732856465394e2,
+    3.0909872225312059774938e2,
+    2.1642788614495947685003e2,
+    6.0118660497603843919306e1,
+)
+LOG1P_SMALL = 0.41421356237309504880
+# M. Giles, Approximating the erfinv function (GPU Computing Gems, 2011): by w = -log(1 - x^2).
+ERF_INV_32 = (
+    (2.81022636e-08, -0.000200214257),
+    (3.43273939e-07, 0.000100950558),
+    (-3.5233877e-06, 0.00134934322),
+    (-4.39150654e-06, -0.00367342844),
+    (0.00021858087, 0.00573950773),
+    (-0.00125372503, -0.0076224613),
+    (-0.00417768164, 0.00943887047),
+    (0.246640727, 1.00167406),
+    (1.50140941, 2.83297682),
+)
+ERF_INV_NEAR = (
+    -3.6444120640178196996e-21,
+    -1.685059138182016589e-19,
+    1.2858480715256400167e-18,
+    1.115787767802518096e-17,
+    -1.333171662854620906e-16,
+    2.0972767875968561637e-17,
+    6.6376381343583238325e-15,
+    -4.0545662729752068639e-14,
+    -8.1519341976054721522e-14,
+    2.6335093153082322977e-12,
+    -1.2975133253453532498e-11,
+    -5.4154120542946279317e-11,
+    1.051212273321532285e-09,
+    -4.1126339803469836976e-09,
+    -2.9070369957882005086e-08,
+    4.2347877827932403518e-07,
+    -1.3654692000834678645e-06,
+    -1.3882523362786468719e-05,
+    0.0001867342080340571352,
+    -0.00074070253416626697512,
+    -0.0060336708714301490533,
+    0.24015818242558961693,
+    1.6536545626831027356,
+)
+ERF_INV_MIDDLE = (
+    2.2137376921775787049e-09,
+    9.0756561938885390979e-08,
+    -2.7517406297064545428e-07,
+    1.8239629214389227755e-08,
+    1.5027403968909827627e-06,
+    -4.013867526981545969e-06,
+    2.9234449089955446044e-06,
+    1.2475304481671778723e-05,
+    -4.7318229009055733981e-05,
+    6.8284851459573175448e-05,
+    2.4031110387097893999e-05,
+    -0.0003550375203628474796,
+    0.00095328937973738049703,
+    -0.0016882755560235047313,
+    0.0024914420961078508066,
+    -0.0037512085075692412107,
+    0.005370914553590063617,
+    1.0052589676941592334,
+    3.0838856104922207635,
+)
+ERF_INV_FAR = (
+    -2.7109920616438573243e-11,
+    -2.5556418169965252055e-10,
+    1.5076572693500548083e-09,
+    -3.7894654401267369937e-09,
+    7.6157012080783393804e-09,
+    -1.4960026627149240478e-08,
+    2.9147953450901080826e-08,
+    -6.7711997758452339498e-08,
+    2.2900482228026654717e-07,
+    -9.9298272942317002539e-07,
+    4.5260625972231537039e-06,
+    -1.9681778105531670567e-05,
+    7.5995277030017761139e-05,
+    -0.00021503011930044477347,
+    -0.00013871931833623122026,
+    1.0103004648645343977,
+    4.8499064014085844221,
+)
+# erf as x P(x^2) / Q(x^2), clamped where float32 has reached 1.
+ERF_TOP = (
+    2.2905065861350646e-4,
+    3.4082910107109506e-3,
+    5.0955695062380861e-2,
+    1.8520832239976145e-1,
+    1.128379143519084,
+)
+ERF_BOTTOM = (
+    -1.1791602954361697e-7,
+    2.3547966471313185e-5,
+    1.0179625278914885e-3,
+    1.4070470171167667e-2,
+    1.1098505178285362e-1,
+    4.9746925110067538e-1,
+    1.0,
+)
+ERF_ONE = 3.832506856900711
+# C. Lanczos, A precision approximation of the gamma function (SIAM J. Numer. Anal. 1, 1964), g = 7.
+LANCZOS_BASE = 0.99999999999980993227684700473478
+LANCZOS = (
+    676.520368121885098567009190444019,
+    -1259.13921672240287047156078755283,
+    771.3234287776530788486528258894,
+    -176.61502916214059906584551354,
+    12.507343278686904814458936853,
+    -0.13857109526572011689554707,
+    9.984369578019570859563e-6,
+    1.50563273514931155834e-7,
+)
+
+
+def fma(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c, rounded once, for arrays and scalars of one dtype. In float32: the product of two is exact in float64.
+    In float64: from exact products and sums (Dekker, Numer. Math. 18, 1971)."""
+    if np.result_type(a, b, c) == F32:
+        wide = np.multiply(a, b, dtype=F64)
+        return np.add(wide, c).astype(F32)
+    product = a * b
+    (a1, a0), (b1, b0) = halves(a), halves(b)
+    low = a0 * b0 - (((product - a1 * b1) - a0 * b1) - a1 * b0)
+    total = product + c
+    part = total - product
+    exact = total + ((product - (total - part)) + (c - part) + low)
+    return np.where(np.isfinite(exact), exact, total)
+
+
+def halves(x: Array) -> tuple[Array, Array]:
+    """A float64 as the sum of two that have 26 bits each."""
+    t = x * 134217729.0
+    high = t - (t - x)
+    return high, x - high
+
+
+def horner(x: Array, coefficients: Sequence[float]) -> Array:
+    """The polynomial, highest power first, by fused multiply-adds."""
+    cs = [x.dtype.type(c) for c in coefficients]
+    if x.dtype != F32:
+        p = np.full_like(x, cs[0])
+        for c in cs[1:]:
+            p = fma(p, x, c)
+        return p
+    wide, rounded = x.astype(F64), np.empty_like(x)
+    p = wide * cs[0].item()
+    for c in cs[1:-1]:
+        p += c.item()
+        rounded[...] = p
+        np.multiply(rounded, wide, out=p)
+    p += cs[-1].item()
+    return p.astype(F32)
+
+
+def by_libm(function: Any, *xs: Array) -> Array:
+    """A function of the C library, element by element."""
+    arrays = np.broadcast_arrays(*xs)
+    flat = [a.ravel().tolist() for a in arrays]
+    return np.fromiter(map(function, *flat), F64, arrays[0].size).reshape(arrays[0].shape)
+
+
+LOOPS = ("log", "log1p", "exp", "erf_inv", "tan", "unit", "normal_root")
+"""What the C module has, by its numbers: functions of floats, and from words to samples of as many bits."""
+
+
+def in_c(name: str, x: Array) -> Array:
+    """The C module's function of an array."""
+    x = np.ascontiguousarray(x)
+    out = np.empty(x.shape, F32 if x.itemsize == 4 else F64)
+    native.apply(LOOPS.index(name), x.itemsize, x, out)
+    return out
+
+
+def or_in_c(python: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """A function that the C module has too: that one, if it was built."""
+    return python if native is None else functools.wraps(python)(functools.partial(in_c, python.__name__))
+
+
+@or_in_c
+def log(x: Array) -> Array:
+    if x.dtype != F32:
+        inside = np.where((x > 0) & (x < np.inf), x, 1.0)
+        return np.where(inside == x, by_libm(math.log, inside), np.log(x))
+    m, e = np.frexp(np.maximum(x, np.finfo(F32).tiny))
+    low = m < np.float32(SQRT_HALF)
+    np.add(m, m, out=m, where=low)
+    m -= np.float32(1)
+    exponent = np.subtract(e, low, dtype=F32, casting="unsafe")
+    square = m * m
+    cube = square * m
+    y = fma(horner(m, LOG[:3]), cube, horner(m, LOG[3:6]))
+    y = fma(y, cube, horner(m, LOG[6:]))
+    y = fma(y, cube, exponent * np.float32(LN2_LOW))
+    y += fma(square, np.float32(-0.5), m)
+    y += exponent * np.float32(LN2_HIGH)
+    y[np.isposinf(x)] = np.inf
+    y[x < np.finfo(F32).tiny] = -np.inf
+    y[~(x >= 0)] = np.nan
+    return y
+
+
+@or_in_c
+def log1p(x: Array) -> Array:
+    dtype = x.dtype.type
+    square = x * x
+    y = horner(x, LOG1P_TOP)
+    y /= horner(x, LOG1P_BOTTOM)
+    y *= x * square
+    y = x + fma(square, dtype(-0.5), y)
+    large = np.abs(x) >= dtype(LOG1P_SMALL)
+    if large.any():
+        y[large] = log(x[large] + dtype(1))
+    return y
+
+
+@or_in_c
+def exp(x: Array) -> Array:
+    if x.dtype != F32:
+        return exp_64(x)
+    inside = np.clip(x, np.float32(EXP_LOW), np.float32(EXP_HIGH))
+    n = np.floor(fma(inside, np.float32(LOG2E), np.float32(0.5)))
+    rest = fma(n, np.float32(-LN2_HIGH), inside)
+    rest = fma(n, np.float32(-LN2_LOW), rest)
+    y = fma(horner(rest, EXP), rest * rest, rest) + np.float32(1)
+    y = np.ldexp(y, n.astype(np.int32))
+    y[x > np.float32(EXP_HIGH)] = np.inf
+    y[x < np.float32(EXP_LOW)] = 0
+    return y
+
+
+def exp_64(x: Array) -> Array:
+    """Cephes, exp: 1 + 2 r P(r^2) / (Q(r^2) - r P(r^2))."""
+    inside = np.clip(x, -709.0, 710.0)
+    n = np.floor(fma(inside, LOG2E, 0.5))
+    rest = fma(n, -1.42860682030941723212e-6, fma(n, -0.693145751953125, inside))
+    square = rest * rest
+    top = rest * horner(square, EXP_TOP)
+    y = np.ldexp(fma(top / (horner(square, EXP_BOTTOM) - top), 2.0, 1.0), n.astype(np.int32))
+    return np.where(inside == x, y, np.exp(x))
+
+
+def rsqrt(x: Array) -> Array:
+    """1 / sqrt(x), rounded once in float32."""
+    return 1 / np.sqrt(x) if x.dtype != F32 else (1 / np.sqrt(x.astype(F64))).astype(F32)
+
+
+def power(x: Array, y: Array) -> Array:
+    """x to the y, for x >= 0; in float32 the rounded float64 value, where C's is not at hand."""
+    if native is not None:
+        x, y = (np.ascontiguousarray(a) for a in np.broadcast_arrays(x, y))
+        out = np.empty_like(x)
+        native.power(x.itemsize, x, y, out)
+        return out
+    return by_libm(math.pow, x, y) if x.dtype != F32 else np.power(x.astype(F64), y).astype(F32)
+
+
+@or_in_c
+def tan(x: Array) -> Array:
+    """In float32 the rounded float64 value: off by one in the last place now and then, where C's is not."""
+    return by_libm(math.tan, x) if x.dtype != F32 else np.tan(x.astype(F64)).astype(F32)
+
+
+@or_in_c
+def erf_inv(x: Array) -> Array:
+    w = -log1p(-x * x)
+    y = erf_inv_32(x, w) if x.dtype == F32 else erf_inv_64(x, w)
+    edge = np.abs(x) == 1
+    if edge.any():
+        y[edge] = x[edge] * x.dtype.type(np.inf)
+    return y
+
+
+def erf_inv_32(x: Array, w: Array) -> Array:
+    """Both polynomials on the whole block: the far one is needed for one element in 300."""
+    far = np.flatnonzero(w >= np.float32(5))
+    y = horner(w - np.float32(2.5), [near for near, _ in ERF_INV_32])
+    if far.size:
+        y[far] = horner(np.sqrt(w[far]) - np.float32(3), [c for _, c in ERF_INV_32])
+    y *= x
+    return y
+
+
+def erf_inv_64(x: Array, w: Array) -> Array:
+    y = horner(w - 3.125, ERF_INV_NEAR)
+    for low, high, shift, coefficients in ((6.25, 16.0, 3.25, ERF_INV_MIDDLE), (16.0, math.inf, 5.0, ERF_INV_FAR)):
+        part = np.flatnonzero((w >= low) & (w < high))
+        if part.size:
+            y[part] = horner(np.sqrt(w[part]) - shift, coefficients)
+    y *= x
+    return y
+
+
+def erf(x: Array) -> Array:
+    """In float64, where this quotient is not precise enough, the C library's."""
+    if x.dtype != F32:
+        return by_libm(math.erf, x)
+    x = np.clip(x, np.float32(-ERF_ONE), np.float32(ERF_ONE))
+    square = x * x
+    return x * horner(square, ERF_TOP) / horner(square, ERF_BOTTOM)
+
+
+def lgamma(x: Array) -> Array:
+    """log |gamma(x)|, by reflection below 1/2."""
+    kind = x.dtype.type
+    reflected = x < kind(0.5)
+    z = np.where(reflected, -x, x - kind(1))
+    series = np.full_like(x, kind(LANCZOS_BASE))
+    for i, c in enumerate(LANCZOS):
+        series += kind(c) / (z + kind(i + 1))
+    t = kind(7.5) + z
+    log_t = kind(math.log(7.5)) + log1p(z * kind(1 / 7.5))
+    y = fma(z + kind(0.5) - t / log_t, log_t, kind(math.log(math.sqrt(2 * math.pi)))) + log(series)
+    if reflected.any():
+        part = x[reflected]
+        rest = np.abs(part) - np.floor(np.abs(part))
+        rest = np.where(rest > kind(0.5), kind(1) - rest, rest)
+        sine = log(np.sin(kind(math.pi) * rest))
+        turned = kind(math.log(math.pi)) - sine - y[reflected]
+        y[reflected] = np.where(np.isfinite(sine), turned, -sine)
+    y[np.isinf(x)] = np.inf
+    return y

@@ -1,0 +1,118 @@
+"""Closed functions: graphs that read nothing but their inputs and scalars, one object for each structure.
+
+A loop's body is closed before it becomes a parameter of an op: what it captures is an input like any other, so that
+derivatives and batches reach it. Equal bodies are one object, so that whatever was made for the first (plans, machine
+code) serves the next.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from .function import Function, replay
+from .node import ABSTRACT, Node, leaf
+from .op import MAP, VIEW, current
+from .walk import dependents, toposort
+
+known: weakref.WeakValueDictionary[Any, Function] = weakref.WeakValueDictionary()
+CREATION = frozenset({"iota", "arange", "tri", "eye"})
+
+
+class unrecorded:  # noqa: N801
+    """In here no node is told to the recorder: what rewrites make is part of a body, to be run with it."""
+
+    def __enter__(self) -> None:
+        self.before = vars(current).get("sink", unrecorded)
+        current.sink = None
+
+    def __exit__(self, *error: object) -> None:
+        if self.before is unrecorded:
+            del current.sink
+        else:
+            current.sink = self.before  # type: ignore[assignment]
+
+
+def scalar_key(value: Any) -> Any:
+    """Tells 0.0 from -0.0 and 1 from True, and takes NaN for equal to itself."""
+    return (value.dtype, value.tobytes()) if hasattr(value, "dtype") else (type(value), repr(value))
+
+
+def structure(function: Function) -> Any:
+    """A key that functions share which do the same to inputs of the same shapes and dtypes. None: it has none.
+
+    Raises: ValueError for a function that captures something.
+    """
+    place: dict[Node, int] = {n: i for i, n in enumerate(function.inputs)}
+    lines: list[Any] = [tuple([n.number for n in function.inputs])]
+    results = (*function.outputs, *function.effects)
+    for node in toposort(results, stop=place.copy()):
+        if node in place:
+            continue
+        if node.value is not None:
+            lines.append(scalar_key(node.value))
+        elif node.op is None:
+            raise ValueError(f"a function that is not closed: it reads {node}")
+        else:
+            lines.append((node.op, node.static, node.moving, *[place[i] for i in node.inputs]))
+        place[node] = len(place)
+    lines.append((len(function.outputs), *[place[n] for n in results]))
+    key = tuple(lines)
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def with_leaves(inputs: Sequence[Node], outputs: Sequence[Node]) -> tuple[Sequence[Node], list[Node]]:
+    """The same graph over placeholders of its own, where the inputs are other nodes, or the same one twice."""
+    if all([n.op is None and n.trace == ABSTRACT for n in inputs]) and len(set(inputs)) == len(inputs):
+        return inputs, list(outputs)
+    fresh = [leaf(n.shape, n.dtype, weak=n.weak, trace=ABSTRACT) for n in inputs]
+    return fresh, replay(outputs, inputs, fresh)
+
+
+def interned(inputs: Sequence[Node], outputs: Sequence[Node], effects: Sequence[Node] = ()) -> Function:
+    """The one function of that structure; the inputs may be any nodes, behind which it does not look."""
+    inputs, results = with_leaves(inputs, [*outputs, *effects])
+    function = Function(inputs, results[: len(outputs)], results[len(outputs) :])
+    key = structure(function)
+    return function if key is None else known.setdefault(key, function)
+
+
+def inlined(node: Node) -> bool:
+    """Whether a captured node is cheaper made anew inside than handed in: a spread scalar, a range."""
+    while node.value is None:
+        op = node.op
+        if op is None or node.buffer is not None or node.trace:
+            return False
+        if op.name in CREATION:
+            return True
+        if (op.kind != VIEW and not (op.kind == MAP and op.name in ("cast", "weak_cast"))) or len(node.inputs) != 1:
+            return False
+        node = node.inputs[0]
+    return True
+
+
+def captured(function: Function) -> list[Node]:
+    """What a function reads that does not depend on its inputs, but for scalars and what can be made inside."""
+    results = (*function.outputs, *function.effects)
+    order = [*dependents(results, function.inputs), *function.effects]
+    inside = {*function.inputs, *order}
+    read: dict[Node, None] = {}
+    for node in order:
+        read.update(dict.fromkeys([i for i in node.inputs if i not in inside and not inlined(i)]))
+    read.update(dict.fromkeys([n for n in function.outputs if n not in inside and not inlined(n)]))
+    return list(read)
+
+
+def close(*functions: Function) -> tuple[list[Function], list[Node]]:
+    """The functions, each with the nodes that any of them captures as its first inputs; and these nodes."""
+    read: dict[Node, None] = {}
+    for f in functions:
+        read.update(dict.fromkeys(captured(f)))
+    extra = list(read)
+    with unrecorded():
+        return [interned((*extra, *f.inputs), f.outputs, f.effects) for f in functions], extra

@@ -1,0 +1,98 @@
+"""The JAX door: `import lazynp.jax as jax`. Immutable arrays with JAX's dtypes, weak types and promotion, keyed
+randomness, JAX's names for the transformations of `api`. Imports all layers below, never the NumPy door."""
+
+import importlib as _importlib
+import importlib.util as _util
+
+from . import debug, errors, sharding, stages, tree, tree_util
+from .array import Array
+from .callback import effects_barrier, io_callback, pure_callback
+from .config import (
+    allow_f16_reductions,
+    array_garbage_collection_guard,
+    check_tracer_leaks,
+    checking_leaks,
+    config,
+    debug_infs,
+    debug_key_reuse,
+    debug_nans,
+    default_device,
+    default_matmul_precision,
+    default_prng_impl,
+    disable_jit,
+    enable_checks,
+    enable_custom_prng,
+    enable_x64,
+    explain_cache_misses,
+    legacy_prng_key,
+    log_compiles,
+    no_execution,
+    no_tracing,
+    numpy_dtype_promotion,
+    numpy_rank_promotion,
+    softmax_custom_jvp,
+    thread_guard,
+    threefry_partitionable,
+    transfer_guard,
+    transfer_guard_device_to_device,
+    transfer_guard_device_to_host,
+    transfer_guard_host_to_device,
+)
+from .derivatives import (
+    checkpoint,
+    checkpoint_policies,
+    closure_convert,
+    custom_gradient,
+    custom_jvp,
+    custom_vjp,
+    grad,
+    hessian,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    linear_transpose,
+    linearize,
+    remat,
+    value_and_grad,
+    vjp,
+)
+from .jaxpr import ShapeDtypeStruct, eval_shape, make_jaxpr
+from .mapping import (
+    block_until_ready,
+    copy_to_host_async,
+    device_get,
+    device_put,
+    make_array_from_callback,
+    make_array_from_process_local_data,
+    make_array_from_single_device_arrays,
+    pmap,
+    reshard,
+    shard_map,
+    smap,
+)
+from .names import clear_caches, ensure_compile_time_eval, named_call, named_scope, typeof, vmap
+from .sharding import (
+    Device,
+    NamedSharding,
+    Shard,
+    default_backend,
+    device_count,
+    devices,
+    host_count,
+    host_id,
+    host_ids,
+    local_device_count,
+    local_devices,
+    make_mesh,
+    process_count,
+    process_index,
+    process_indices,
+    set_mesh,
+)
+from .sharding import PartitionSpec as P
+from .stages import jit
+
+for _name in ("numpy", "ops", "lax", "random", "nn", "scipy"):  # while they are being written
+    if _util.find_spec(f"{__name__}.{_name}") is not None:
+        _importlib.import_module(f"{__name__}.{_name}")

@@ -1,0 +1,187 @@
+"""Callbacks into Python: `pure_callback`, `io_callback`, `debug.callback`, `debug.print`.
+
+Those with effects run in the order of the program at every run of the function that they stand in, under `jit`, `vmap`
+(for each example) and `grad` alike; outside of one at once.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..api.trace import after, effect
+from ..graph.aval import Aval
+from ..graph.op import results
+from ..ops.callback import Call
+from ..ops.callback import callback as op
+from ..tree import flatten, unflatten
+from .array import Array, as_node, is_arraylike, wrap, wrap_value
+from .dtypes import canonical
+
+METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
+
+
+def array_of(x: np.ndarray) -> Array:
+    """What a callback gets: an array that does not see later writes."""
+    return wrap_value(np.array(x, order="C"))
+
+
+def checked(name: str, values: Any, structure: Any, outs: Sequence[Aval], strict: bool) -> list[np.ndarray]:
+    """A callback's results as arrays of the promised types. Raises where they are not of the promised form."""
+    leaves, found = flatten(values)
+    if found != structure:
+        raise RuntimeError(f"{name}: the callback returned a tree of structure {found}, not the promised {structure}")
+    arrays = []
+    for x, aval in zip(leaves, outs):
+        a = np.asarray(x)
+        if strict and a.shape != aval.shape or a.shape[a.ndim - aval.ndim :] != aval.shape:
+            raise RuntimeError(f"{name}: the callback returned an array of shape {a.shape}, not {aval.shape}")
+        if canonical(a.dtype) != aval.dtype:
+            raise RuntimeError(f"{name}: the callback returned an array of dtype {a.dtype}, not {aval.dtype}")
+        arrays.append(np.array(a, aval.dtype, order="C"))
+    return arrays
+
+
+def avals_of(shapes: Any) -> tuple[list[Aval], Any]:
+    leaves, structure = flatten(shapes)
+    for x in leaves:
+        if not hasattr(x, "shape") or not hasattr(x, "dtype"):
+            raise TypeError(
+                f"result_shape_dtypes: {x!r} has no shape and dtype; write jax.ShapeDtypeStruct(shape, dtype)"
+            )
+    return [Aval(tuple(x.shape), canonical(x.dtype)) for x in leaves], structure
+
+
+def split(args: Any, kwargs: Any) -> tuple[list[Any], Callable[[Sequence[Any]], tuple[Any, Any]]]:
+    """The arrays among the arguments; and from others in their places the whole arguments."""
+    leaves, structure = flatten((args, kwargs))
+    dynamic = [is_arraylike(x) for x in leaves]
+
+    def join(arrays: Sequence[Any]) -> Any:
+        given = iter(arrays)
+        return unflatten(structure, [next(given) if d else x for x, d in zip(leaves, dynamic)])
+
+    return [x for x, d in zip(leaves, dynamic) if d], join
+
+
+def call_back(name: str, callback: Callable[..., Any], shapes: Any, args: Any, kwargs: Any, **how: Any) -> Any:
+    """Record the call of a function with results of these types."""
+    outs, structure = avals_of(shapes)
+    arrays, join = split(args, kwargs)
+    strict = how["method"] in (None, "sequential", "sequential_unrolled")
+
+    def function(*values: np.ndarray) -> Sequence[np.ndarray]:
+        a, k = join([array_of(x) for x in values])
+        return checked(name, callback(*a, **k), structure, outs, strict)
+
+    call = Call(function, tuple(outs), name=name, **how)
+    tokens = (after(),) if call.ordered else ()
+    node = op(*tokens, *[as_node(x) for x in arrays], call=call)
+    if call.ordered:
+        effect(node)
+    return unflatten(structure, [wrap(n) for n in results(node)[: len(outs)]])
+
+
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """What `callback(*args, **kwargs)` returns, called when the value is needed: never, once or more often.
+
+    Its results have the shapes and dtypes of `result_shape_dtypes`. Raises: RuntimeError where they have not;
+    NotImplementedError under vmap without a `vmap_method`; ValueError under differentiation.
+    """
+    if vmap_method is not None and vmap_method not in METHODS:
+        raise ValueError(f"vmap_method must be one of {', '.join(map(repr, METHODS))}, got {vmap_method!r}")
+    how = {"ordered": False, "differentiable": False, "method": vmap_method}
+    return call_back("pure_callback", callback, result_shape_dtypes, args, kwargs, **how)
+
+
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """What `callback(*args, **kwargs)` returns, called exactly once per run. Under vmap for each example; an ordered
+    one cannot be."""
+    how = {"ordered": True, "differentiable": False, "method": None if ordered else "sequential"}
+    return call_back("io_callback", callback, result_shape_dtypes, args, kwargs, **how)
+
+
+def debug_callback(
+    callback: Callable[..., Any] | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call `callback(*args, **kwargs)` at every run, for its effect; its result is dropped."""
+    if callback is None:
+        return lambda f: lambda *a, **k: debug_callback(f, *a, ordered=ordered, partitioned=partitioned, **k)
+    function = callback
+
+    def quiet(*a: Any, **k: Any) -> tuple[()]:
+        function(*a, **k)
+        return ()
+
+    call_back("debug_callback", quiet, (), args, kwargs, ordered=True, differentiable=True, method="sequential")
+    return None
+
+
+class FormatCheck(string.Formatter):
+    """Formats nothing; raises for arguments that a format does not use."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return ""
+
+    def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
+        unused = [a for i, a in enumerate(args) if i not in used_args]
+        if unused:
+            raise ValueError(f"Unused positional arguments to `jax.debug.print`: {unused}")
+        names = [k for k in kwargs if k not in used_args]
+        if names:
+            raise ValueError(
+                f"Unused keyword arguments to `jax.debug.print`: {names}. You may be passing an f-string (i.e, "
+                '`f"{{x}}"`) into `jax.debug.print` and instead should pass in a regular string.'
+            )
+
+
+def debug_print(
+    fmt: str | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Print `fmt.format(*args, **kwargs)` at every run, with the arrays' values.
+
+    Raises: ValueError for arguments that the format does not use.
+    """
+    if fmt is None:
+        return lambda f, *a, **k: debug_print(f, *a, **k)
+    text = fmt
+    if not skip_format_check:
+        FormatCheck().format(text, *args, **kwargs)
+
+    def show(*a: Any, **k: Any) -> None:
+        a = tuple([np.asarray(x) if type(x) is Array else x for x in a])
+        k = {name: np.asarray(x) if type(x) is Array else x for name, x in k.items()}
+        print(text.format(*a, **k))
+
+    debug_callback(show, *args, **kwargs)
+    return None
+
+
+def effects_barrier() -> None:
+    """Wait for effects: they have happened when the function that contains them returns."""

@@ -1,0 +1,43 @@
+"""`jax.grad` and its kin: the functions of `api`, on this door's arrays where no argument is an array."""
+
+from __future__ import annotations
+
+from ..api import custom, differentiate
+from ..api import jacobian as jacobians
+from ..api.custom import custom_gradient, custom_jvp, custom_vjp
+from ..api.handles import through
+from .ad_checkpoint import checkpoint, checkpoint_policies, remat
+from .array import door
+
+grad = through(differentiate.grad, door)
+value_and_grad = through(differentiate.value_and_grad, door)
+vjp = through(differentiate.vjp, door)
+jvp = through(differentiate.jvp, door)
+linearize = through(differentiate.linearize, door)
+linear_transpose = through(differentiate.linear_transpose, door)
+jacfwd = through(jacobians.jacfwd, door)
+jacrev = through(jacobians.jacrev, door)
+jacobian = through(jacobians.jacobian, door)
+hessian = through(jacobians.hessian, door)
+stop_gradient = through(differentiate.stop_gradient, door)
+closure_convert = through(custom.closure_convert, door)
+__all__ = [
+    "checkpoint",
+    "checkpoint_policies",
+    "closure_convert",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "linear_transpose",
+    "linearize",
+    "remat",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]

@@ -1,0 +1,179 @@
+"""How a function of `jax.lax` is called: operands as they are, no promotion, JAX's errors where they do not fit."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...graph.node import Node
+from ...ops.elementwise import convert, weak_cast
+from ...ops.promotion import Shape
+from ...ops.shape import broadcast_to, expand_dims
+from ..array import Array, apply, as_node
+from ..dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF, requested
+
+KINDS = {"i": "integer", "f": "floating", "c": "complexfloating", "b": "bool"}
+Impl = Callable[..., Any]
+
+
+def argument(name: str, x: Any, i: int = 0) -> Node:
+    """The node of an operand. Raises JAX's TypeError for what is no array."""
+    try:
+        return as_node(x)
+    except (TypeError, OverflowError) as error:
+        if isinstance(error, OverflowError):
+            raise
+        raise TypeError(
+            f"Error interpreting argument to {name} as a JAX value. The problematic value is of type {type(x)} and was "
+            f"passed to {name} at position {i}."
+        ) from None
+
+
+def arguments(name: str, *xs: Any) -> list[Node]:
+    return [argument(name, x, i) for i, x in enumerate(xs)]
+
+
+def kind_of(x: Node) -> str:
+    """ "i" for integers of either kind, else "b", "f", "c"."""
+    kind = KIND_OF.get(x.dtype, "?")
+    return "i" if kind == "u" else kind
+
+
+def check_kinds(name: str, nodes: Sequence[Node], accepts: Sequence[str]) -> None:
+    """Raises JAX's TypeError for a dtype that a function does not take."""
+    for i, (n, kinds) in enumerate(zip(nodes, accepts)):
+        if kind_of(n) not in kinds:
+            at = f" at position {i}" if len(nodes) > 1 else ""
+            names = ", ".join([KINDS[k] for k in kinds])
+            raise TypeError(
+                f"{name} does not accept dtype {n.dtype.name}{at}. Accepted dtypes{at} are subtypes of {names}."
+            )
+
+
+def check_same_dtypes(name: str, nodes: Sequence[Node], hint: str = "") -> None:
+    """Raises JAX's TypeError where dtypes differ: lax does not promote."""
+    if len({n.dtype for n in nodes}) > 1:
+        text = ", ".join([n.dtype.name for n in nodes])
+        tip = f" (Tip: jnp.{hint} is a similar function that does automatic type promotion on inputs)" if hint else ""
+        raise TypeError(f"lax.{name} requires arguments to have the same dtypes, got {text}.{tip}{'.' if tip else ''}")
+
+
+def check_shapes(name: str, nodes: Sequence[Node]) -> None:
+    """Raises JAX's TypeError where shapes differ in more than axes of length 1. Scalars go with everything."""
+    shapes = [n.shape for n in nodes if n.shape]
+    if len({len(s) for s in shapes}) > 1:
+        ranks = ", ".join(map(str, sorted({len(s) for s in shapes})))
+        raise TypeError(f"{name}: arrays must have the same number of dimensions, got {{{ranks}}}")
+    for sizes in zip(*shapes):
+        if len(set(sizes) - {1}) > 1:
+            raise TypeError(
+                f"{name} got incompatible shapes for broadcasting: {', '.join(str(n.shape) for n in nodes)}."
+            )
+
+
+def widened(impl: Impl) -> Impl:
+    """The same for the small types of ml_dtypes: computed in float32 (integers in int32), and rounded after that."""
+
+    def call(*nodes: Node, **params: Any) -> Any:
+        if not any([n.dtype in EXTENSIONS for n in nodes]):
+            return impl(*nodes, **params)
+        dtype = next(n.dtype for n in nodes if n.dtype in EXTENSIONS)
+        wide = FLOAT32 if KIND_OF[dtype] == "f" else INT32
+        out = impl(*[convert(n, wide) if n.dtype == dtype else n for n in nodes], **params)
+        if isinstance(out, tuple):
+            return tuple([convert(x, dtype) if x.dtype == wide else x for x in out])
+        return convert(out, dtype) if out.dtype == wide else out
+
+    return call
+
+
+def weak_if_all(impl: Impl) -> Impl:
+    """The same, the result weak where all operands are."""
+
+    def call(*nodes: Node, **params: Any) -> Any:
+        out = impl(*nodes, **params)
+        if all([n.weak for n in nodes]) and not out.weak and out.dtype.kind != "b":
+            return weak_cast(out, dtype=out.dtype)
+        return convert(out, out.dtype) if out.weak and not all([n.weak for n in nodes]) else out
+
+    return call
+
+
+def nary(name: str, impl: Impl, *accepts: str, hint: str = "", same: bool = True) -> Callable[..., Array]:
+    """An elementwise function. `accepts`: for each operand the kinds of its dtype, of "ifcb"; `same`: all have one
+    dtype; `hint`: the name of the function of jax.numpy that promotes."""
+    run = weak_if_all(widened(impl))
+
+    def call(*args: Any, accuracy: Any = None) -> Array:
+        if len(args) != len(accepts):
+            raise TypeError(f"{name}() takes {len(accepts)} positional arguments but {len(args)} were given")
+        nodes = arguments(name, *args)
+        if len(nodes) > 1:
+            if same:
+                check_same_dtypes(name, nodes, hint)
+            check_kinds(name, nodes, accepts)
+            check_shapes(name, nodes)
+        else:
+            check_kinds(name, nodes, accepts)
+        return apply(run, *nodes)  # type: ignore[no-any-return]
+
+    return named(call, name, len(accepts))
+
+
+def named(call: Any, name: str, n: int) -> Any:
+    """A function under a public name and signature."""
+    call.__name__ = call.__qualname__ = name
+    call.__module__ = "jax.lax"
+    kinds = inspect.Parameter
+    names = ("x", "y", "z")[:n]
+    call.__signature__ = inspect.Signature([kinds(k, kinds.POSITIONAL_OR_KEYWORD) for k in names])
+    return call
+
+
+def public(f: Any) -> Any:
+    """Mark a function as one of jax.lax: `__all__` of its module lists it."""
+    f.__module__ = "jax.lax"
+    return f
+
+
+def filled(value: Any, like: Node) -> Node:
+    """A constant of a node's dtype."""
+    return Node.of_scalar(np.asarray(value).astype(like.dtype)[()])
+
+
+def dtype_of(dtype: Any) -> np.dtype[Any]:
+    """The dtype for one that a user asked for."""
+    return requested(dtype)  # type: ignore[no-any-return]
+
+
+def axis_of(axis: int, ndim: int) -> int:
+    """Counted from the front. Raises ValueError, JAX's, for one that is not there."""
+    axis = axis.__index__()
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+    return axis % ndim
+
+
+def sizes_of(shape: Any) -> Shape:
+    """A shape as plain ints. Raises TypeError for what is none."""
+    if hasattr(shape, "__index__"):
+        return (shape.__index__(),)
+    try:
+        out = tuple([n.__index__() for n in shape])
+    except (AttributeError, TypeError):
+        raise TypeError(f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.") from None
+    if any(n < 0 for n in out):
+        raise TypeError(f"shape must have non-negative entries, got {out}")
+    return out
+
+
+def lead(x: Node, n: int) -> Node:
+    """n axes of length 1 put in front."""
+    return expand_dims(x, *range(n)) if n else x
+
+
+def spread(x: Node, shape: Shape) -> Node:
+    return x if x.shape == shape else broadcast_to(x, shape=shape)

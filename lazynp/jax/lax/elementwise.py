@@ -1,0 +1,289 @@
+"""The elementwise operators: a table. Operands have one dtype and one shape, or are scalars."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from ...graph.node import Node
+from ...ops import bits, special
+from ...ops import elementwise as e
+from ...ops.elementwise import where
+from ...ops.tags import stop_gradient
+from ..array import Array, apply
+from .call import argument, check_kinds, filled, nary, public, spread, weak_if_all, widened
+
+NUMBER, INEXACT, BITS, ANY, REAL = "ifc", "fc", "ib", "ifcb", "ifb"
+
+
+class RoundingMethod(enum.IntEnum):
+    """Which way a number halfway between two integers is rounded."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+def is_int(x: Node) -> bool:
+    return bool(x.dtype.kind in "iu")
+
+
+def safe_divisor(x: Node, y: Node) -> tuple[Node, Node]:
+    """Where y is zero, and y with 1 there; 1 as well where the quotient of signed integers would not fit."""
+    zero = e.equal(y, filled(0, y))
+    wrong = zero
+    if x.dtype.kind == "i":
+        least = e.equal(x, filled(np.iinfo(x.dtype).min, x))
+        wrong = e.logical_or(zero, e.logical_and(least, e.equal(y, filled(-1, y))))
+    return zero, where(wrong, filled(1, y), y)
+
+
+def div(x: Node, y: Node) -> Node:
+    """Of integers rounded toward zero; x / 0 has all bits set."""
+    if not is_int(x):
+        return e.divide(x, y)
+    zero, safe = safe_divisor(x, y)
+    out = e.floor_divide(e.subtract(x, e.fmod(x, safe)), safe)
+    return where(zero, filled(-1 if x.dtype.kind == "i" else np.iinfo(x.dtype).max, x), out)
+
+
+def rem(x: Node, y: Node) -> Node:
+    """With the sign of x; of integers x where y is zero."""
+    if not is_int(x):
+        return e.fmod(x, y)
+    zero, safe = safe_divisor(x, y)
+    out = e.fmod(x, safe)
+    return where(zero, x, where(e.equal(safe, filled(1, y)), filled(0, x), out))
+
+
+def power(x: Node, y: Node) -> Node:
+    """y may be an integer."""
+    return e.power(x, e.convert(y, x.dtype) if y.dtype != x.dtype else y)
+
+
+def sign(x: Node) -> Node:
+    """A zero keeps its sign."""
+    out = e.sign(x)
+    if x.dtype.kind == "f":
+        zero = e.equal(x, filled(0, x))
+        return where(zero, e.copysign(filled(0, x), x), out)
+    return out
+
+
+def away(x: Node) -> Node:
+    """To the nearest integer, halves away from zero."""
+    whole = e.trunc(x)
+    half = e.greater_equal(e.absolute(e.subtract(x, whole)), filled(0.5, x))
+    return where(half, e.add(whole, e.copysign(filled(1, x), x)), whole)
+
+
+def logistic(x: Node) -> Node:
+    """1 / (1 + exp(-x)), from exp(-|x|), which does not overflow."""
+    one = filled(1, x)
+    if x.dtype.kind == "c":
+        return e.divide(one, e.add(one, e.exp(e.negative(x))))
+    small = e.exp(e.negative(e.absolute(x)))
+    total = e.add(one, small)
+    return where(e.greater_equal(x, filled(0, x)), e.divide(one, total), e.divide(small, total))
+
+
+def rsqrt(x: Node) -> Node:
+    return e.divide(filled(1, x), e.sqrt(x))
+
+
+def bitwise_not(x: Node) -> Node:
+    return e.logical_not(x) if x.dtype.kind == "b" else e.invert(x)
+
+
+def conjugated(x: Node) -> Node:
+    """Complex, also of a real number."""
+    return e.conjugate(x) if x.dtype.kind == "c" else e.make_complex(x, filled(0, x))
+
+
+abs = nary("abs", e.absolute, NUMBER)  # noqa: A001
+acos = nary("acos", e.arccos, INEXACT)
+acosh = nary("acosh", e.arccosh, INEXACT)
+add = nary("add", e.add, NUMBER, NUMBER, hint="add")
+asin = nary("asin", e.arcsin, INEXACT)
+asinh = nary("asinh", e.arcsinh, INEXACT)
+atan = nary("atan", e.arctan, INEXACT)
+atan2 = nary("atan2", e.arctan2, INEXACT, INEXACT)
+atanh = nary("atanh", e.arctanh, INEXACT)
+bessel_i0e = nary("bessel_i0e", special.bessel_i0e, "f")
+bessel_i1e = nary("bessel_i1e", special.bessel_i1e, "f")
+betainc = nary("regularized_incomplete_beta", special.betainc, "f", "f", "f")
+bitwise_and = nary("and", e.bitwise_and, BITS, BITS, hint="bitwise_and")
+bitwise_not = nary("not", bitwise_not, BITS)
+bitwise_or = nary("or", e.bitwise_or, BITS, BITS, hint="bitwise_or")
+bitwise_xor = nary("xor", e.bitwise_xor, BITS, BITS, hint="bitwise_xor")
+cbrt = nary("cbrt", e.cbrt, "f")
+ceil = nary("ceil", e.ceil, "f")
+clz = nary("clz", bits.count_leading_zeros, "i")
+complex = nary("complex", e.make_complex, "f", "f")  # noqa: A001
+cos = nary("cos", e.cos, INEXACT)
+cosh = nary("cosh", e.cosh, INEXACT)
+digamma = nary("digamma", special.digamma, "f")
+div = nary("div", div, NUMBER, NUMBER, hint="divide")
+eq = nary("eq", e.equal, ANY, ANY, hint="equal")
+erf = nary("erf", special.erf, "f")
+erf_inv = nary("erf_inv", special.erf_inv, "f")
+erfc = nary("erfc", special.erfc, "f")
+exp = nary("exp", e.exp, INEXACT)
+exp2 = nary("exp2", e.exp2, INEXACT)
+expm1 = nary("expm1", e.expm1, INEXACT)
+floor = nary("floor", e.floor, "f")
+ge = nary("ge", e.greater_equal, REAL, REAL, hint="greater_equal")
+gt = nary("gt", e.greater, REAL, REAL, hint="greater")
+igamma = nary("igamma", special.igamma, "f", "f")
+igamma_grad_a = nary("igamma_grad_a", special.igamma_grad_a, "f", "f")
+igammac = nary("igammac", special.igammac, "f", "f")
+imag = nary("imag", e.imag, "c")
+is_finite = nary("is_finite", e.isfinite, "f")
+le = nary("le", e.less_equal, REAL, REAL, hint="less_equal")
+lgamma = nary("lgamma", special.lgamma, "f")
+log = nary("log", e.log, INEXACT)
+log1p = nary("log1p", e.log1p, INEXACT)
+logistic = nary("logistic", logistic, INEXACT)
+lt = nary("lt", e.less, REAL, REAL, hint="less")
+max = nary("max", e.maximum, ANY, ANY, hint="maximum")  # noqa: A001
+min = nary("min", e.minimum, ANY, ANY, hint="minimum")  # noqa: A001
+mul = nary("mul", e.multiply, NUMBER, NUMBER, hint="multiply")
+mulhi = nary("mulhi", bits.multiply_high, "i", "i")
+ne = nary("ne", e.not_equal, ANY, ANY, hint="not_equal")
+neg = nary("neg", e.negative, NUMBER)
+nextafter = nary("nextafter", e.nextafter, "f", "f")
+polygamma = nary("polygamma", special.polygamma, "f", "f")
+population_count = nary("population_count", bits.population_count, "i")
+random_gamma_grad = nary("random_gamma_grad", special.random_gamma_grad, "f", "f")
+real = nary("real", e.real, "c")
+reciprocal = nary("reciprocal", lambda x: e.divide(filled(1, x), x), INEXACT)
+rem = nary("rem", rem, "if", "if", hint="remainder")
+rsqrt = nary("rsqrt", rsqrt, INEXACT)
+shift_left = nary("shift_left", e.left_shift, "i", "i", hint="left_shift")
+shift_right_arithmetic = nary(
+    "shift_right_arithmetic",
+    lambda x, y: e.right_shift(x, y) if x.dtype.kind == "i" else signed_shift(x, y),
+    "i",
+    "i",
+)
+shift_right_logical = nary("shift_right_logical", bits.shift_right_logical, "i", "i")
+sign = nary("sign", sign, NUMBER)
+sin = nary("sin", e.sin, INEXACT)
+sinh = nary("sinh", e.sinh, INEXACT)
+sqrt = nary("sqrt", e.sqrt, INEXACT)
+square = nary("square", e.square, NUMBER)
+sub = nary("sub", e.subtract, NUMBER, NUMBER, hint="subtract")
+tan = nary("tan", e.tan, INEXACT)
+tanh = nary("tanh", e.tanh, INEXACT)
+zeta = nary("zeta", special.zeta, "f", "f")
+pow_ = nary("pow", power, INEXACT, "ifc", same=False)
+
+
+def signed_shift(x: Node, y: Node) -> Node:
+    """An unsigned integer, shifted as the signed one of its bits."""
+    signed = np.dtype(f"i{x.dtype.itemsize}")
+    return e.convert(e.right_shift(e.convert(x, signed), e.convert(y, signed)), x.dtype)
+
+
+@public
+def pow(x: Any, y: Any) -> Array:  # noqa: A001
+    """x to the power y, of x's dtype; y has that dtype or is an integer."""
+    nodes = [argument("pow", x, 0), argument("pow", y, 1)]
+    if nodes[1].dtype.kind in "iu":
+        check_kinds("pow", nodes, (INEXACT, "i"))
+    elif nodes[0].dtype != nodes[1].dtype and nodes[0].dtype.kind in "fc":
+        raise TypeError(f"lax.pow requires arguments to have the same dtypes, got {nodes[0].dtype}, {nodes[1].dtype}.")
+    return pow_(x, y)
+
+
+@public
+def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Array:  # noqa: A001
+    """To the nearest integer; halves away from zero, or to the even one."""
+    node = argument("round", x)
+    check_kinds("round", [node], ["f"])
+    method = RoundingMethod(rounding_method)
+    return apply(weak_if_all(widened(e.rint if method == RoundingMethod.TO_NEAREST_EVEN else away)), node)  # type: ignore[no-any-return]
+
+
+@public
+def conj(x: Any) -> Array:
+    """The complex conjugate; of a real number, as a complex one."""
+    node = argument("conj", x)
+    check_kinds("conj", [node], ["fc"])
+    return apply(weak_if_all(conjugated), node)  # type: ignore[no-any-return]
+
+
+@public
+def integer_pow(x: Any, y: int) -> Array:
+    """x to a Python integer's power, by repeated squaring.
+
+    Raises: TypeError for a negative power of integers.
+    """
+    node = argument("integer_pow", x)
+    check_kinds("integer_pow", [node], [NUMBER])
+    if not hasattr(y, "__index__"):
+        raise TypeError(f"integer_pow: the exponent must be an integer, not {type(y)}")
+    n = y.__index__()
+    if n < 0 and is_int(node):
+        raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow({node.aval}, {n})")
+    return apply(weak_if_all(widened(lambda x: squarings(x, n))), node)  # type: ignore[no-any-return]
+
+
+def squarings(x: Node, n: int) -> Node:
+    if n <= 0:
+        one = spread(filled(1, x), x.shape)
+        return one if n == 0 else e.divide(one, squarings(x, -n))
+    out = None
+    while n:
+        if n & 1:
+            out = x if out is None else e.multiply(out, x)
+        n >>= 1
+        if n:
+            x = e.multiply(x, x)
+    assert out is not None
+    return out
+
+
+@public
+def clamp(min: Any, x: Any, max: Any) -> Array:  # noqa: A002
+    """x, but min where it is less and max where it is more; bounds have x's shape or none.
+
+    Raises: TypeError for other shapes, and for different dtypes.
+    """
+    nodes = [argument("clamp", v, i) for i, v in enumerate((min, x, max))]
+    if len({n.dtype for n in nodes}) > 1:
+        text = ", ".join([n.dtype.name for n in nodes])
+        raise TypeError(f"lax.clamp requires arguments to have the same dtypes, got {text}.")
+    check_kinds("clamp", nodes, ("ifcb",) * 3)
+    for what, n in (("min", nodes[0]), ("max", nodes[2])):
+        if n.shape not in ((), nodes[1].shape):
+            raise TypeError(
+                f"clamp requires {what}.shape == operand.shape or {what}.shape == (), got {what}.shape={n.shape}, "
+                f"operand.shape={nodes[1].shape}."
+            )
+    return apply(weak_if_all(widened(clamped)), *nodes)  # type: ignore[no-any-return]
+
+
+def clamped(low: Node, x: Node, high: Node) -> Node:
+    """Without a derivative where x is equal to a bound."""
+    edge = e.logical_or(e.equal(x, low), e.equal(x, high))
+    x = where(edge, stop_gradient(x), x)
+    x = where(e.less(x, low), low, x)
+    return where(e.greater(x, high), high, x)
+
+
+@public
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Array:
+    """As if stored in a float with that many bits of exponent and mantissa."""
+    node = argument("reduce_precision", operand)
+    check_kinds("reduce_precision", [node], ["f"])
+    if exponent_bits < 1 or mantissa_bits < 0:
+        raise ValueError("reduce_precision: exponent_bits must be positive and mantissa_bits not negative")
+    return apply(  # type: ignore[no-any-return]
+        weak_if_all(widened(lambda x: bits.reduce_precision(x, exponent=exponent_bits, mantissa=mantissa_bits))), node
+    )
+
+
+RoundingMethod.__module__ = "jax.lax"
+__all__ = sorted([n for n, v in globals().items() if getattr(v, "__module__", "") == "jax.lax" and n != "pow_"])

@@ -1,0 +1,427 @@
+"""Dynamic slices, gather and scatter with XLA's dimension numbers."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...graph.node import Node
+from ...ops import dynamic, indexing
+from ...ops import elementwise as e
+from ...ops import shape as s
+from ...ops.creation import iota
+from ...ops.elementwise import convert, where
+from ...ops.promotion import Shape
+from ..array import Array, apply, wrap
+from .call import argument, arguments, axis_of, check_same_dtypes, filled, public, sizes_of, spread
+
+INT64 = np.dtype(np.int64)
+
+
+@public
+class GatherScatterMode(enum.Enum):
+    """What happens to slices that leave the operand."""
+
+    CLIP = enum.auto()
+    FILL_OR_DROP = enum.auto()
+    PROMISE_IN_BOUNDS = enum.auto()
+    ONE_HOT = enum.auto()
+
+    @staticmethod
+    def from_any(mode: Any) -> GatherScatterMode:
+        """From a mode, its name in small letters, or None. Raises ValueError for another name."""
+        if isinstance(mode, GatherScatterMode):
+            return mode
+        names = {"clip": "CLIP", None: "FILL_OR_DROP", "fill": "FILL_OR_DROP", "drop": "FILL_OR_DROP"}
+        names["promise_in_bounds"] = "PROMISE_IN_BOUNDS"
+        if mode not in names:
+            raise ValueError(f'Unknown gather mode "{mode}"')
+        return GatherScatterMode[names[mode]]
+
+
+@public
+class GatherDimensionNumbers(NamedTuple):
+    """Which axis is what in a gather: XLA's."""
+
+    offset_dims: tuple[int, ...]
+    collapsed_slice_dims: tuple[int, ...]
+    start_index_map: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    start_indices_batching_dims: tuple[int, ...] = ()
+
+
+@public
+class ScatterDimensionNumbers(NamedTuple):
+    """Which axis is what in a scatter: XLA's."""
+
+    update_window_dims: Sequence[int]
+    inserted_window_dims: Sequence[int]
+    scatter_dims_to_operand_dims: Sequence[int]
+    operand_batching_dims: Sequence[int] = ()
+    scatter_indices_batching_dims: Sequence[int] = ()
+
+
+# Dynamic slices.
+
+
+def starts_of(name: str, x: Node, start_indices: Any, negative: Any) -> list[Node]:
+    """A start for each axis, counted from the front. Raises TypeError where there are too few or too many."""
+    if hasattr(start_indices, "ndim") and start_indices.ndim == 1:
+        node = argument(name, start_indices, 1)
+        found = [s.slice_(node, key=(i,)) for i in range(node.shape[0])]
+    else:
+        found = [argument(name, i, 1 + k) for k, i in enumerate(start_indices)]
+    if len(found) != x.ndim:
+        raise TypeError(
+            f"{name} start_indices must have one entry for each axis, got {len(found)} for operand shape {x.shape}."
+        )
+    for i in found:
+        if i.dtype.kind not in "iu" or i.ndim:
+            raise TypeError(f"index arguments to {name} must be integers of the same type and scalars, got: {i.aval}")
+    allowed = [negative] * x.ndim if isinstance(negative, bool) else list(negative)
+    return [
+        where(e.less(i, filled(0, i)), e.add(i, filled(n, i)), i) if a and i.dtype.kind == "i" else i
+        for i, n, a in zip(found, x.shape, allowed)
+    ]
+
+
+@public
+def dynamic_slice(
+    operand: Any, start_indices: Any, slice_sizes: Any, *, allow_negative_indices: bool | Sequence[bool] = True
+) -> Array:
+    """A slice of that size; the start, one number for each axis, may be traced, and is moved so that it fits.
+
+    Raises: TypeError for sizes that are larger than the operand.
+    """
+    node, sizes = argument("dynamic_slice", operand), sizes_of(slice_sizes)
+    if len(sizes) != node.ndim:
+        raise TypeError(
+            f"dynamic_slice slice_sizes must have one entry for each axis, got {sizes} for operand shape {node.shape}."
+        )
+    if any(a > n for a, n in zip(sizes, node.shape)):
+        raise TypeError(
+            "slice slice_sizes must be less than or equal to operand shape, "
+            f"got slice_sizes {sizes} for operand shape {node.shape}."
+        )
+    starts = starts_of("dynamic_slice", node, start_indices, allow_negative_indices)
+    return apply(lambda x, *i: dynamic.dynamic_slice(x, *i, sizes=sizes) if i else x, node, *starts)  # type: ignore[no-any-return]
+
+
+@public
+def dynamic_update_slice(
+    operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: bool | Sequence[bool] = True
+) -> Array:
+    """The operand with a slice replaced; the start is moved so that the update fits.
+
+    Raises: TypeError for an update of another dtype or rank, or larger than the operand.
+    """
+    node, value = arguments("dynamic_update_slice", operand, update)
+    check_same_dtypes("dynamic_update_slice", [node, value])
+    if node.ndim != value.ndim:
+        raise TypeError(
+            "dynamic_update_slice update must have the same rank as operand, "
+            f"got update shape {value.shape} for operand shape {node.shape}."
+        )
+    if any(a > n for a, n in zip(value.shape, node.shape)):
+        raise TypeError(
+            "dynamic_update_slice update shape must be smaller than operand shape, "
+            f"got update shape {value.shape} for operand shape {node.shape}."
+        )
+    starts = starts_of("dynamic_update_slice", node, start_indices, allow_negative_indices)
+    return apply(lambda x, v, *i: dynamic.dynamic_update_slice(x, v, *i) if i else v, node, value, *starts)  # type: ignore[no-any-return]
+
+
+def one_axis(x: Node, axis: int, index: Any) -> list[Any]:
+    starts: list[Any] = [np.int32(0)] * x.ndim
+    starts[axis] = index
+    return starts
+
+
+@public
+def dynamic_slice_in_dim(
+    operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
+) -> Array:
+    """dynamic_slice along one axis."""
+    node = argument("dynamic_slice_in_dim", operand)
+    axis = axis_of(axis, node.ndim)
+    sizes = list(node.shape)
+    sizes[axis] = operator.index(slice_size)
+    return dynamic_slice(
+        operand, one_axis(node, axis, start_index), sizes, allow_negative_indices=allow_negative_indices
+    )
+
+
+@public
+def dynamic_index_in_dim(
+    operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
+) -> Array:
+    """One element of an axis."""
+    out = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
+    if keepdims:
+        return out
+    at = axis_of(axis, out.ndim)
+    shape = (*out.shape[:at], *out.shape[at + 1 :])
+    return apply(lambda x: s.reshape(x, shape=shape), argument("dynamic_index_in_dim", out))  # type: ignore[no-any-return]
+
+
+@public
+def dynamic_update_slice_in_dim(
+    operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Array:
+    """dynamic_update_slice along one axis."""
+    node = argument("dynamic_update_slice_in_dim", operand)
+    axis = axis_of(axis, node.ndim)
+    return dynamic_update_slice(
+        operand, update, one_axis(node, axis, start_index), allow_negative_indices=allow_negative_indices
+    )
+
+
+@public
+def dynamic_update_index_in_dim(
+    operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Array:
+    """One element of an axis replaced; the update may lack the axis."""
+    node, value = arguments("dynamic_update_index_in_dim", operand, update)
+    axis = axis_of(axis, node.ndim)
+    if value.ndim != node.ndim:
+        update = apply(lambda v: s.expand_dims(v, axis), value)
+    return dynamic_update_slice_in_dim(operand, update, index, axis, allow_negative_indices=allow_negative_indices)
+
+
+@public
+def index_take(src: Any, idxs: Any, axes: Sequence[int]) -> Array:
+    """src at index arrays (one for each axis in `axes`), a new axis first."""
+    node = argument("index_take", src)
+    index = arguments("index_take", *idxs)
+    at = tuple([operator.index(a) for a in axes])
+    return apply(lambda x, *i: indexing.gather(x, *i, axes=at, at=0, bounds="clip"), node, *index)  # type: ignore[no-any-return]
+
+
+# Gather and scatter. An index array is made for each axis on which a slice is smaller than the operand.
+
+
+class Places(NamedTuple):
+    """Where slices lie.
+
+    Attributes:
+        axes: of the operand that are indexed. index: the index arrays, over the batch's axes, then the slices' axes.
+        inside: which slices lie inside, over the batch's axes.
+        order: the axes of what is read, batch first, then slices' axes, indexed ones before whole ones: for each axis
+            of the result its place there.
+    """
+
+    axes: Shape
+    index: list[Node]
+    inside: Node | None
+    order: Shape
+
+
+def find_places(
+    shape: Shape, starts: Node, sizes: Shape, dims: GatherDimensionNumbers, mode: GatherScatterMode
+) -> Places:
+    """The places of a gather, or (its sizes being those of the update windows) of a scatter."""
+    batch = starts.shape[:-1]
+    gone = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
+    windows = [d for d in range(len(shape)) if d not in gone]
+    chosen = [d for d in range(len(shape)) if d in dims.start_index_map or d in gone or sizes[d] != shape[d]]
+    moving = [d for d in windows if d in chosen]
+    still = [d for d in windows if d not in chosen]
+    extra = [1] * len(moving)
+    index, inside = [], None
+    for d in chosen:
+        first = Node.of_scalar(np.int64(0))
+        if d in dims.start_index_map:
+            k = dims.start_index_map.index(d)
+            first = s.slice_(starts, key=(*s.whole(batch), k))
+            first = convert(first, INT64)
+            limit = shape[d] - sizes[d]
+            if mode in (GatherScatterMode.FILL_OR_DROP, GatherScatterMode.ONE_HOT):
+                ok = e.logical_and(e.greater_equal(first, np.int64(0)), e.less_equal(first, np.int64(limit)))
+                inside = ok if inside is None else e.logical_and(inside, ok)
+            first = e.minimum(e.maximum(first, np.int64(0)), np.int64(max(limit, 0)))
+            first = s.reshape(first, shape=(*batch, *extra))
+        elif d in dims.operand_batching_dims:
+            b = dims.start_indices_batching_dims[dims.operand_batching_dims.index(d)]
+            row = [1] * (len(batch) + len(extra))
+            row[b] = shape[d]
+            first = s.reshape(iota(shape[d]), shape=tuple(row))
+        if d in moving and sizes[d] != 1:
+            along = [1] * len(moving)
+            along[moving.index(d)] = sizes[d]
+            first = e.add(first, s.reshape(iota(sizes[d]), shape=tuple(along)))
+        index.append(first)
+    full = (*batch, *[sizes[d] for d in moving])
+    index[:1] = [spread(i, full) for i in index[:1]]
+    places = {d: len(batch) + i for i, d in enumerate((*moving, *still))}
+    offsets = dict(zip(dims.offset_dims, [places[d] for d in windows]))
+    rest = iter(range(len(batch)))
+    order = tuple([offsets[i] if i in offsets else next(rest) for i in range(len(batch) + len(windows))])
+    return Places(tuple(chosen), index, inside, order)
+
+
+def fill_for(dtype: np.dtype[Any], value: Any) -> Any:
+    """What stands for a slice outside: NaN, the least signed or the largest unsigned integer, True."""
+    if value is not None:
+        return value
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return info.min if dtype.kind == "i" else info.max
+    return dtype.kind == "b" or np.nan
+
+
+@public
+def gather(
+    operand: Any,
+    start_indices: Any,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Any,
+    *,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    mode: Any = None,
+    fill_value: Any = None,
+) -> Array:
+    """XLA's gather: slices of one size, whose starts stand in the last axis of `start_indices`.
+
+    Raises: TypeError for sizes or dimension numbers that do not fit.
+    """
+    x, starts = arguments("gather", operand, start_indices)
+    sizes, dims = sizes_of(slice_sizes), GatherDimensionNumbers(*[tuple(d) for d in dimension_numbers])
+    check_gather(x, starts, sizes, dims)
+    how = GatherScatterMode.CLIP if mode is None else GatherScatterMode.from_any(mode)
+
+    def run(x: Node, starts: Node) -> Node:
+        where_ = find_places(x.shape, starts, sizes, dims, how)
+        if not where_.axes:
+            out = spread(x, (*starts.shape[:-1], *x.shape))
+        else:
+            out = indexing.gather(x, *where_.index, axes=where_.axes, at=0, bounds="clip")
+        if where_.inside is not None:
+            n = where_.inside.ndim
+            test = s.reshape(where_.inside, shape=(*where_.inside.shape, *[1] * (out.ndim - n)))
+            out = where(test, out, filled(fill_for(x.dtype, fill_value), x))
+        return out if where_.order == tuple(range(out.ndim)) else s.transpose(out, axes=where_.order)
+
+    return apply(run, x, starts)  # type: ignore[no-any-return]
+
+
+def check_gather(x: Node, starts: Node, sizes: Shape, dims: GatherDimensionNumbers) -> None:
+    if starts.dtype.kind not in "iu":
+        raise ValueError("start_indices must have an integer type")
+    if len(sizes) != x.ndim:
+        raise TypeError(
+            f"Gather op must have one slice size for every input dimension; got: len(slice_sizes)={len(sizes)}, "
+            f"input_shape.rank={x.ndim}"
+        )
+    if any(not 0 <= a <= n for a, n in zip(sizes, x.shape)):
+        raise TypeError(f"Slice size at some index in gather op is out of range, got {sizes} for shape {x.shape}.")
+    if len(dims.start_index_map) != starts.shape[-1]:
+        raise TypeError(
+            f"Gather op has {len(dims.start_index_map)} elements in start_index_map and the bound of dimension "
+            f"index_vector_dim={starts.ndim - 1} of start_indices is {starts.shape[-1]}. These two numbers must be equal."
+        )
+    gone = len(dims.collapsed_slice_dims) + len(dims.operand_batching_dims)
+    if len(dims.offset_dims) + gone != x.ndim:
+        raise TypeError(
+            f"All components of the offset index in a gather op must be either in offset_dims, collapsed or batching: "
+            f"got {dims} for a operand of rank {x.ndim}."
+        )
+    if any(sizes[d] > 1 for d in (*dims.collapsed_slice_dims, *dims.operand_batching_dims)):
+        raise TypeError(f"Gather op can only collapse slice dims with bound 0 or 1, but got {sizes} for {dims}.")
+
+
+def scatter_of(name: str, mode_: str, sign: Callable[[Node], Node] | None = None) -> Callable[..., Array]:
+    def scatter(
+        operand: Any,
+        scatter_indices: Any,
+        updates: Any,
+        dimension_numbers: ScatterDimensionNumbers,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+    ) -> Array:
+        x, starts, value = arguments(name, operand, scatter_indices, updates)
+        if x.dtype != value.dtype:
+            check_same_dtypes(name, [x, value])
+        dims = ScatterDimensionNumbers(*[tuple(d) for d in dimension_numbers])
+        return apply(  # type: ignore[no-any-return]
+            lambda x, i, v: scattered(x, i, v if sign is None else sign(v), dims, mode_, mode), x, starts, value
+        )
+
+    scatter.__name__ = scatter.__qualname__ = name
+    scatter.__doc__ = f"XLA's {name}: slices of the updates combined into the operand; those that leave it are dropped."
+    return public(scatter)  # type: ignore[no-any-return]
+
+
+def as_gather(x: Node, value: Node, dims: ScatterDimensionNumbers) -> tuple[GatherDimensionNumbers, Shape]:
+    """The gather that reads what a scatter writes, and its slice sizes."""
+    gone = {*dims.inserted_window_dims, *dims.operand_batching_dims}
+    rest = iter([value.shape[d] for d in dims.update_window_dims])
+    sizes = tuple([1 if d in gone else next(rest) for d in range(x.ndim)])
+    numbers = GatherDimensionNumbers(
+        tuple(dims.update_window_dims),
+        tuple(dims.inserted_window_dims),
+        tuple(dims.scatter_dims_to_operand_dims),
+        tuple(dims.operand_batching_dims),
+        tuple(dims.scatter_indices_batching_dims),
+    )
+    return numbers, sizes
+
+
+def scattered(x: Node, starts: Node, value: Node, dims: ScatterDimensionNumbers, how: str, mode: Any) -> Node:
+    numbers, sizes = as_gather(x, value, dims)
+    if len(numbers.start_index_map) != starts.shape[-1]:
+        raise TypeError(
+            f"Scatter op has {len(numbers.start_index_map)} elements in scatter_dims_to_operand_dims and the bound of "
+            f"the last dimension of scatter_indices is {starts.shape[-1]}. These two numbers must be equal."
+        )
+    found = find_places(x.shape, starts, sizes, numbers, GatherScatterMode.from_any(mode))
+    if found.order != tuple(range(value.ndim)):
+        value = s.transpose(value, axes=s.inverse(found.order))
+    if not found.axes:
+        found = found._replace(axes=(0,), index=[s.reshape(iota(x.shape[0]), shape=(x.shape[0],))])
+        value = s.reshape(value, shape=(*value.shape[value.ndim - x.ndim :],)) if value.ndim != x.ndim else value
+    index = found.index
+    if found.inside is not None:
+        rank = max(i.ndim for i in index)
+        test = s.reshape(found.inside, shape=(*found.inside.shape, *[1] * (rank - found.inside.ndim)))
+        index = [where(test, index[0], np.int64(x.shape[found.axes[0]])), *index[1:]]
+    return indexing.scatter(x, value, *index, axes=found.axes, at=0, bounds="drop", mode=how)
+
+
+scatter = scatter_of("scatter", "set")
+scatter_add = scatter_of("scatter_add", "add")
+scatter_sub = scatter_of("scatter_sub", "add", e.negative)
+scatter_mul = scatter_of("scatter_mul", "multiply")
+scatter_min = scatter_of("scatter_min", "min")
+scatter_max = scatter_of("scatter_max", "max")
+
+
+@public
+def scatter_apply(
+    operand: Any,
+    scatter_indices: Any,
+    func: Callable[[Array], Array],
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    update_shape: Any = (),
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+) -> Array:
+    """The operand with a function applied to the places that a scatter of that update shape would write."""
+    x, starts = arguments("scatter_apply", operand, scatter_indices)
+    sizes = sizes_of(update_shape)
+    dims = ScatterDimensionNumbers(*[tuple(d) for d in dimension_numbers])
+    zero = apply(lambda: s.broadcast_to(filled(0, x), shape=sizes))
+    numbers, slice_sizes = as_gather(x, argument("scatter_apply", zero), dims)
+    there = gather(operand, scatter_indices, numbers, slice_sizes, mode="clip")
+    return scatter(operand, wrap(starts), func(there), dims, mode=mode)
+
+
+__all__ = sorted([n for n, v in globals().items() if getattr(v, "__module__", "") == "jax.lax"])

@@ -1,0 +1,478 @@
+"""Reductions, cumulative operations, windows, order."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...api.control import traced
+from ...graph.node import ABSTRACT, Node
+from ...ops import elementwise as e
+from ...ops import reductions, scans, sorting
+from ...ops import shape as s
+from ...ops.elementwise import convert, where
+from ...ops.indexing import take_along_axis
+from ...ops.joining import concatenate, flip, span
+from ...ops.promotion import Shape
+from ...transforms.batch import batch
+from ...tree import flatten, structure, unflatten
+from ..array import Array, apply, door, wrap
+from .call import argument, arguments, axis_of, check_kinds, dtype_of, filled, public, sizes_of, spread, widened
+from .shapes import padded
+
+Combine = Callable[[list[Node], list[Node]], list[Node]]
+
+
+def axes_of(name: str, x: Node, axes: Any) -> Shape:
+    """Sorted axes. Raises JAX's errors for those that are not there, or there twice."""
+    found = tuple([operator.index(a) for a in axes])
+    if len(set(found)) != len(found):
+        raise ValueError(f"duplicate value in 'axes' of reduction: {found}")
+    if not all(0 <= a < x.ndim for a in found):
+        raise ValueError(f"reduction axes {found} contains out-of-bounds indices for {x.aval}.")
+    return tuple(sorted(found))
+
+
+def reducer(name: str, ufunc: str, accepts: str) -> Callable[..., Array]:
+    """A reduction that keeps the dtype."""
+
+    def run(x: Node, axes: Shape) -> Node:
+        if not axes:
+            return x
+        if ufunc.startswith("logical") and x.dtype.kind != "b":
+            return reductions.reductions[ufunc.replace("logical", "bitwise")](
+                x, axes=axes, keepdims=False, dtype=x.dtype
+            )
+        if ufunc in ("maximum", "minimum"):
+            return extremum(ufunc, x, axes)
+        return reductions.reductions[ufunc](x, axes=axes, keepdims=False, dtype=x.dtype)
+
+    def reduce_(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
+        node = argument(name, operand)
+        check_kinds(name, [node], [accepts])
+        found = axes_of(name, node, axes)
+        return apply(lambda x: widened(lambda v: run(v, found))(x), node)  # type: ignore[no-any-return]
+
+    reduce_.__name__ = reduce_.__qualname__ = name
+    reduce_.__doc__ = f"`{ufunc}` over these axes, in the operand's dtype."
+    return public(reduce_)  # type: ignore[no-any-return]
+
+
+def least(ufunc: str, dtype: np.dtype[Any]) -> Any:
+    """The identity of an extremum."""
+    if dtype.kind == "b":
+        return ufunc == "minimum"
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return info.min if ufunc == "maximum" else info.max
+    return -np.inf if ufunc == "maximum" else np.inf
+
+
+def extremum(ufunc: str, x: Node, axes: Shape) -> Node:
+    if any(x.shape[a] == 0 for a in axes):
+        shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
+        return spread(filled(least(ufunc, x.dtype), x), shape)
+    return reductions.reductions[ufunc](x, axes=axes, keepdims=False, dtype=None)
+
+
+reduce_sum = reducer("reduce_sum", "add", "ifc")
+reduce_prod = reducer("reduce_prod", "multiply", "ifc")
+reduce_max = reducer("reduce_max", "maximum", "ifcb")
+reduce_min = reducer("reduce_min", "minimum", "ifcb")
+reduce_and = reducer("reduce_and", "logical_and", "ib")
+reduce_or = reducer("reduce_or", "logical_or", "ib")
+
+
+@public
+def reduce_xor(operand: Any, axes: Sequence[int]) -> Array:
+    """Exclusive or over these axes, bit by bit."""
+    node = argument("reduce_xor", operand)
+    check_kinds("reduce_xor", [node], ["ib"])
+    found = axes_of("reduce_xor", node, axes)
+    return apply(  # type: ignore[no-any-return]
+        lambda x: reductions.reductions["bitwise_xor"](x, axes=found, keepdims=False, dtype=None), node
+    )
+
+
+def arg_reducer(name: str) -> Callable[..., Array]:
+    op = getattr(reductions, name)
+
+    def arg(operand: Any, axis: int, index_dtype: Any) -> Array:
+        node = argument(name, operand)
+        check_kinds(name, [node], ["ifb"])
+        at, dtype = axis_of(axis, node.ndim), dtype_of(index_dtype)
+        if dtype.kind not in "iu":
+            raise TypeError(f"{name} index_dtype must be an integer dtype, got {dtype}")
+        if node.shape[at] == 0:
+            raise ValueError(f"{name} require non-empty reduced dimension. operand.shape={node.shape} axis={at}")
+        return apply(lambda x: convert(op(x, axis=at, keepdims=False), dtype), node)  # type: ignore[no-any-return]
+
+    arg.__name__ = arg.__qualname__ = name
+    arg.__doc__ = "The place of the first extreme element along an axis; of NaN where there is one."
+    return public(arg)  # type: ignore[no-any-return]
+
+
+argmax, argmin = arg_reducer("argmax"), arg_reducer("argmin")
+
+# Cumulative operations.
+
+
+def cumulative(name: str, ufunc: str, accepts: str) -> Callable[..., Array]:
+    op = scans.scans[ufunc]
+
+    def run(x: Node, axis: int, reverse: bool) -> Node:
+        x = flip(x, (axis,)) if reverse else x
+        out = op(x, axis=axis, dtype=x.dtype if ufunc in ("add", "multiply") else None)
+        return flip(out, (axis,)) if reverse else out
+
+    def cum(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
+        node = argument(name, operand)
+        check_kinds(name, [node], [accepts])
+        at = operator.index(axis)
+        if not 0 <= at < node.ndim:
+            raise ValueError(f"axis {at} is out of bounds for array of shape {node.shape}")
+        return apply(lambda x: widened(lambda v: run(v, at, reverse))(x), node)  # type: ignore[no-any-return]
+
+    cum.__name__ = cum.__qualname__ = name
+    cum.__doc__ = f"All prefixes along an axis, combined by `{ufunc}`; `reverse`: from the end."
+    return public(cum)  # type: ignore[no-any-return]
+
+
+cumsum = cumulative("cumsum", "add", "ifc")
+cumprod = cumulative("cumprod", "multiply", "ifc")
+cummax = cumulative("cummax", "maximum", "ifb")
+cummin = cumulative("cummin", "minimum", "ifb")
+cumlogsumexp = cumulative("cumlogsumexp", "logaddexp", "f")
+
+# Reductions by a function of two elements.
+
+
+def combiner(computation: Callable[..., Any], init: Any) -> tuple[Combine, str | None]:
+    """A user's function of two (trees of) scalars, on arrays of equal shape; and which ufunc it is, if one alone."""
+    leaves, tree = flatten(init)
+    nodes = [door.as_node(x) for x in leaves]
+    both = structure((init, init))
+    function, out = traced(
+        computation, [n.aval._replace(shape=(), weak=False) for n in (*nodes, *nodes)], both, door, "reduce"
+    )
+    if len(function.outputs) != len(nodes):
+        raise ValueError(f"reduce must return as many values as it takes, got {out} for {tree}")
+
+    def combine(a: list[Node], b: list[Node]) -> list[Node]:
+        flat = [s.reshape(x, shape=(x.aval.size,)) for x in (*a, *b)]
+        found = batch(function.outputs, function.inputs, flat, [0] * len(flat))
+        shape = a[0].shape
+        return [spread(x, shape) if axis is None else s.reshape(x, shape=shape) for x, axis in found]
+
+    x = function.outputs[0]
+    alone = len(nodes) == 1 and x.op is not None and set(x.inputs) == set(function.inputs) and len(x.inputs) == 2
+    return combine, x.op.name if alone and x.op is not None else None
+
+
+@public
+def reduce(
+    operands: Any,
+    init_values: Any,
+    computation: Callable[..., Any],
+    dimensions: Sequence[int],
+    out_sharding: Any = None,
+) -> Any:
+    """The operands combined over these axes by an associative function of two elements, beginning with the initial ones.
+
+    Raises: TypeError or ValueError where operands and initial values do not match.
+    """
+    leaves, tree = flatten(operands)
+    inits, init_tree = flatten(init_values)
+    if tree != init_tree:
+        raise ValueError(f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}")
+    nodes, firsts = arguments("reduce", *leaves), arguments("reduce", *inits)
+    axes = axes_of("reduce", nodes[0], dimensions)
+    if any(n.shape != nodes[0].shape for n in nodes):
+        raise ValueError(f"all operands must have the same shape: {[n.shape for n in nodes]}")
+    if any(a.dtype != b.dtype for a, b in zip(nodes, firsts)):
+        raise TypeError("reduce operands and init_values must have the same dtypes")
+    combine, _ = combiner(computation, init_values)
+
+    def run(*xs: Node) -> tuple[Node, ...]:
+        rows, starts = list(xs[: len(nodes)]), list(xs[len(nodes) :])
+        kept = [i for i in range(nodes[0].ndim) if i not in axes]
+        shape = tuple([nodes[0].shape[i] for i in kept])
+        count = math.prod(nodes[0].shape[i] for i in axes)
+        rows = [s.reshape(s.transpose(x, axes=(*axes, *kept)), shape=(count, *shape)) for x in rows]
+        rows = [concatenate(spread(v, (1, *shape)), x, axis=0) for v, x in zip(starts, rows)]
+        rows = halved(combine, rows)
+        return tuple([s.reshape(x, shape=shape) for x in rows])
+
+    out = apply(run, *nodes, *firsts)
+    return unflatten(tree, list(out))
+
+
+def halved(combine: Combine, rows: list[Node]) -> list[Node]:
+    """All along axis 0 combined, neighbours first."""
+    while (n := rows[0].shape[0]) > 1:
+        pairs = combine([span(x, 0, 0, n // 2, 2) for x in rows], [span(x, 0, 1, n // 2, 2) for x in rows])
+        rows = [concatenate(p, span(x, 0, n - 1, 1), axis=0) if n % 2 else p for p, x in zip(pairs, rows)]
+    return rows
+
+
+# Windows.
+
+
+@public
+def padtype_to_pads(in_shape: Any, window_shape: Any, window_strides: Any, padding: Any) -> list[tuple[int, int]]:
+    """What "SAME", "SAME_LOWER" and "VALID" stand for. Raises TypeError or RuntimeError for another word."""
+    if not isinstance(padding, str):
+        raise TypeError(f"Unknown padding type: {padding}.")
+    kind = padding.upper()
+    if kind == "VALID":
+        return [(0, 0)] * len(in_shape)
+    if kind not in ("SAME", "SAME_LOWER"):
+        raise RuntimeError(f"Unrecognized padding type: expected 'VALID', 'SAME' or 'SAME_LOWER', got {padding}.")
+    pads = []
+    for n, k, step in zip(in_shape, window_shape, window_strides):
+        total = max((-(-n // step) - 1) * step + k - n, 0)
+        low = total // 2 if kind == "SAME" else total - total // 2
+        pads.append((int(low), int(total - low)))
+    return pads
+
+
+def dilated(sizes: Sequence[int], dilation: Sequence[int]) -> Shape:
+    return tuple([0 if n == 0 else (n - 1) * d + 1 for n, d in zip(sizes, dilation)])
+
+
+class Window:
+    """The parameters of a window, checked.
+
+    Raises: ValueError or TypeError for those that do not fit.
+    """
+
+    def __init__(
+        self, name: str, shape: Shape, sizes: Any, strides: Any, padding: Any, base: Any = None, inner: Any = None
+    ) -> None:
+        ones = (1,) * len(shape)
+        self.sizes = sizes_of(sizes)
+        self.strides, self.base, self.inner = (ones if v is None else sizes_of(v) for v in (strides, base, inner))
+        for what, v in (("dimensions", self.sizes), ("strides", self.strides)):
+            if len(v) != len(shape):
+                raise TypeError(
+                    f"{name} got the wrong number of window_{what} for operand: got operand shape {shape} with window "
+                    f"{what} {v}."
+                )
+        if any(v < 1 for group in (self.sizes, self.strides, self.base, self.inner) for v in group):
+            raise ValueError(f"{name} window dimensions, strides and dilations must be positive")
+        wide = dilated(self.sizes, self.inner)
+        if isinstance(padding, str):
+            padding = padtype_to_pads(dilated(shape, self.base), wide, self.strides, padding)
+        self.padding = tuple([(operator.index(a), operator.index(b)) for a, b in padding])
+        full = [n + a + b for n, (a, b) in zip(dilated(shape, self.base), self.padding)]
+        self.shape = tuple([max((n - k) // t + 1, 0) if n >= k else 0 for n, k, t in zip(full, wide, self.strides)])
+
+
+@public
+def reduce_window_shape_tuple(
+    operand_shape: Any,
+    window_dimensions: Any,
+    window_strides: Any,
+    padding: Any,
+    base_dilation: Any = None,
+    window_dilation: Any = None,
+) -> Shape:
+    """The shape of what reduce_window makes."""
+    shape = sizes_of(operand_shape)
+    return Window(
+        "reduce_window", shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
+    ).shape
+
+
+def windowed(xs: list[Node], fills: list[Node], w: Window, combine: Combine) -> list[Node]:
+    """Combined over windows, an axis at a time, the last one first: the order of elements is kept, so that a function
+    which chooses the first of equals chooses as one that reads the window row by row."""
+    config = [(low, high, d - 1) for (low, high), d in zip(w.padding, w.base)]
+    xs = [padded(x, v, config) if any(c != (0, 0, 0) for c in config) else x for x, v in zip(xs, fills)]
+    for axis in reversed(range(len(w.sizes))):
+        k, step, gap, n = w.sizes[axis], w.strides[axis], w.inner[axis], w.shape[axis]
+        if (k, step) == (1, 1):
+            continue
+        if k <= 16 or n == 0:
+            parts = [[span(x, axis, i * gap, n, step) for x in xs] for i in range(k)]
+            xs = functools.reduce(combine, parts)
+        else:
+            xs = [span(x, axis, 0, n, step) for x in doubled(xs, axis, k, gap, combine)]
+    return xs
+
+
+def doubled(xs: list[Node], axis: int, k: int, gap: int, combine: Combine) -> list[Node]:
+    """Windows of k elements at every place, from those of 1, 2, 4, ... elements."""
+    out: list[Node] | None = None
+    start, size = 0, 1
+    count = xs[0].shape[axis] - (k - 1) * gap
+    while True:
+        if k & size:
+            part = [span(x, axis, start * gap, count) for x in xs]
+            out = part if out is None else combine(out, part)
+            start += size
+        if start == k:
+            assert out is not None
+            return out
+        n = xs[0].shape[axis] - size * gap
+        xs = combine([span(x, axis, 0, n) for x in xs], [span(x, axis, size * gap, n) for x in xs])
+        size *= 2
+
+
+def first_of(better: Any) -> Combine:
+    """The extremum of two whose derivative is that of the first of equals."""
+    return lambda a, b: [where(better(x, y), x, y) for x, y in zip(a, b)]
+
+
+KNOWN: dict[str, Combine] = {
+    "add": lambda a, b: [e.add(a[0], b[0])],
+    "multiply": lambda a, b: [e.multiply(a[0], b[0])],
+    "maximum": first_of(lambda x, y: e.logical_or(e.greater_equal(x, y), e.not_equal(x, x))),
+    "minimum": first_of(lambda x, y: e.logical_or(e.less_equal(x, y), e.not_equal(x, x))),
+}
+
+
+@public
+def reduce_window(
+    operand: Any,
+    init_value: Any,
+    computation: Callable[..., Any],
+    window_dimensions: Any,
+    window_strides: Any = None,
+    padding: Any = "VALID",
+    base_dilation: Any = None,
+    window_dilation: Any = None,
+) -> Any:
+    """A reduction over windows of the operand, padded with the initial value. Trees of operands have trees of both.
+
+    Raises: TypeError or ValueError for parameters that do not fit.
+    """
+    leaves, tree = flatten(operand)
+    inits, init_tree = flatten(init_value)
+    if tree != init_tree:
+        raise ValueError(f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}")
+    nodes, fills = arguments("reduce_window", *leaves), arguments("reduce_window", *inits)
+    if not nodes:
+        raise ValueError("reduce_window must have at least one operand.")
+    if any(f.ndim for f in fills):
+        raise TypeError(
+            f"reduce_window expected init_values to be scalars but init_values have shapes {[f.shape for f in fills]}."
+        )
+    if any(a.dtype != b.dtype for a, b in zip(nodes, fills)):
+        raise TypeError("reduce_window operands and init_values must have the same dtypes")
+    w = Window(
+        "reduce_window", nodes[0].shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
+    )
+    combine, name = combiner(computation, init_value)
+    combine = KNOWN.get(name or "", combine)
+
+    def run(*xs: Node) -> tuple[Node, ...]:
+        rows, starts = list(xs[: len(nodes)]), list(xs[len(nodes) :])
+        out = windowed(rows, starts, w, combine)
+        if all(is_identity(f, name) for f in fills):
+            return tuple(out)
+        return tuple(combine([spread(v, w.shape) for v in starts], out))
+
+    out = apply(run, *nodes, *fills)
+    return unflatten(tree, list(out))
+
+
+def is_identity(fill: Node, name: str | None) -> bool:
+    """Whether an initial value is known to change nothing."""
+    if name not in KNOWN or fill.trace == ABSTRACT or fill.value is None and fill.buffer is None:
+        return False
+    value = fill.value if fill.value is not None else fill.buffer[()]
+    wanted = {"add": 0, "multiply": 1}.get(str(name))
+    return bool(value == (least(str(name), fill.dtype) if wanted is None else wanted))
+
+
+# Order.
+
+
+@public
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
+    """Sorted along an axis; of several operands all in the order of the first `num_keys`, the first counting most.
+
+    Raises: TypeError or ValueError for operands of different shapes, or too many keys.
+    """
+    if isinstance(operand, (list, tuple)):
+        if not operand:
+            raise TypeError("Sort requires at least one operand")
+        if not 1 <= num_keys <= len(operand):
+            raise ValueError(f"num_keys={num_keys} must be between 1 and len(operand)={len(operand)}")
+        nodes = arguments("sort", *operand)
+        if any(n.shape != nodes[0].shape for n in nodes):
+            raise TypeError(
+                f"Arguments to sort must have equal shapes, got: {', '.join([str(n.shape) for n in nodes])}"
+            )
+        at = axis_of(dimension, nodes[0].ndim)
+        return tuple(apply(lambda *xs: tuple(sorted_together(xs, at, num_keys)), *nodes))
+    node = argument("sort", operand)
+    at = axis_of(dimension, node.ndim)
+    return apply(lambda x: sorting.sort(x, axis=at, kind="stable" if is_stable else None), node)
+
+
+def sorted_together(xs: Sequence[Node], axis: int, num_keys: int) -> list[Node]:
+    order = sorting.lexsort(list(reversed(xs[:num_keys])), axis)
+    return [take_along_axis(x, order, axis) for x in xs]
+
+
+@public
+def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Array, Array]:
+    """Keys sorted along an axis, and the values in the same order."""
+    a, b = sort((keys, values), dimension=dimension, is_stable=is_stable)
+    return a, b
+
+
+@public
+def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Array, Array]:
+    """The k largest elements along an axis, the largest first, and where they stand; of equals the first ones first.
+
+    Raises: ValueError for a k that is negative or larger than the axis.
+    """
+    node, count = argument("top_k", operand), operator.index(k)
+    if count < 0:
+        raise ValueError(f"k argument to top_k must be nonnegative, got {count}")
+    if node.ndim == 0:
+        raise TypeError("top_k operand must have >= 1 dimension, got ()")
+    at = axis_of(axis, node.ndim)
+    if node.shape[at] < count:
+        raise ValueError(f"k argument to top_k must be no larger than size along axis; got {count=} with {node.shape=}")
+    values, places = apply(lambda x: largest(x, count, at), node)
+    return values, places
+
+
+def largest(x: Node, k: int, axis: int) -> tuple[Node, Node]:
+    n = x.shape[axis]
+    order = flip(sorting.argsort(flip(x, (axis,)), axis=axis, kind="stable"), (axis,))
+    order = e.subtract(np.int64(n - 1), span(order, axis, 0, k))
+    return take_along_axis(x, order, axis), convert(order, np.dtype(np.int32))
+
+
+def approximate(name: str, sign: int) -> Callable[..., tuple[Array, Array]]:
+    def approx(
+        operand: Any,
+        k: int,
+        reduction_dimension: int = -1,
+        recall_target: float = 0.95,
+        reduction_input_size_override: int = -1,
+        aggregate_to_topk: bool = True,
+    ) -> tuple[Array, Array]:
+        node = argument(name, operand)
+        check_kinds(name, [node], ["f"])
+        at = axis_of(reduction_dimension, node.ndim)
+        values, places = top_k(wrap(node) if sign > 0 else apply(e.negative, node), k, axis=at)
+        return (values if sign > 0 else apply(e.negative, values.node)), places
+
+    approx.__name__ = approx.__qualname__ = name
+    approx.__doc__ = "The k extreme elements along an axis, and where they stand: exact, whatever recall is asked for."
+    return public(approx)  # type: ignore[no-any-return]
+
+
+approx_max_k, approx_min_k = approximate("approx_max_k", 1), approximate("approx_min_k", -1)
+__all__ = sorted([n for n, v in globals().items() if getattr(v, "__module__", "") == "jax.lax"])

@@ -1,0 +1,515 @@
+"""Shapes: broadcasting, slices, padding, joining, casts, constants."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...api import differentiate
+from ...api.handles import through
+from ...graph.node import Node
+from ...ops import creation, joining, tags
+from ...ops import elementwise as e
+from ...ops import shape as s
+from ...ops.bits import bitcast
+from ...ops.elementwise import convert, equal, weak_cast, where
+from ...ops.promotion import Shape
+from ...tree import map as tree_map
+from ..array import Array, apply, as_node, door
+from ..dtypes import SCALARS, canonical, dtype_and_weak
+from .call import argument, arguments, axis_of, check_same_dtypes, dtype_of, filled, lead, public, sizes_of, spread
+
+stop_gradient = public(through(differentiate.stop_gradient, door))
+
+# Casts and constants.
+
+
+@public
+def dtype(x: Any) -> np.dtype[Any]:
+    """The dtype of an array or a scalar."""
+    return dtype_and_weak(x)[0]
+
+
+@public
+def convert_element_type(operand: Any, new_dtype: Any) -> Array:
+    """A cast; of a complex number the real part, where the result is real."""
+    node = argument("convert_element_type", operand)
+    if new_dtype in SCALARS and isinstance(new_dtype, type):
+        return apply(lambda x: convert(x, canonical(SCALARS[new_dtype])), node)  # type: ignore[no-any-return]
+    return apply(lambda x: convert(x, dtype_of(new_dtype)), node)  # type: ignore[no-any-return]
+
+
+@public
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Array:
+    """The same bytes as another dtype. Of another size: a last axis of the parts comes, or goes."""
+    node, new = argument("bitcast_convert_type", operand), dtype_of(new_dtype)
+    if (node.dtype.kind == "b") != (new.kind == "b") or (node.dtype.kind == "c") != (new.kind == "c"):
+        raise TypeError(f"lax.bitcast_convert_type does not support bool or complex values, got {node.dtype} to {new}")
+    return apply(lambda x: bitcast(x, dtype=new), node)  # type: ignore[no-any-return]
+
+
+@public
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Array:
+    """An array of one value. Without a dtype it is the value's, weak where that is.
+
+    Raises: TypeError for a value that is no scalar.
+    """
+    sizes = sizes_of(shape)
+    node = argument("full", fill_value)
+    if node.ndim:
+        raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {node.shape}.")
+    new = None if dtype is None else dtype_of(dtype)
+    return apply(lambda x: spread(x if new is None else convert(x, new), sizes), node)  # type: ignore[no-any-return]
+
+
+@public
+def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sharding: Any = None) -> Array:
+    """An array of one value with the shape and dtype of x, weak where x is, unless a dtype is given."""
+    own, weak = dtype_and_weak(x)
+    sizes = sizes_of(np.shape(x) if not hasattr(x, "shape") else x.shape) if shape is None else sizes_of(shape)
+    node = argument("full_like", fill_value)
+    new = own if dtype is None else dtype_of(dtype)
+
+    def fill(v: Node) -> Node:
+        out = spread(convert(v, new), sizes)
+        return weak_cast(out, dtype=new) if weak and dtype is None else out
+
+    return apply(fill, node)  # type: ignore[no-any-return]
+
+
+@public
+def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Array:
+    """Zeros: no array of this door shows what lay in memory."""
+    return full(shape, 0, dtype)
+
+
+@public
+def iota(dtype: Any, size: int) -> Array:
+    """0, 1, ..., size - 1."""
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+@public
+def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: Any = None) -> Array:
+    """The index along one axis."""
+    new, sizes = dtype_of(dtype), sizes_of(shape)
+    axis = operator.index(dimension)
+    if not 0 <= axis < len(sizes):
+        raise ValueError(f"iota dimension must be between 0 and len(shape), got dimension={axis} for shape {sizes}")
+
+    def make() -> Node:
+        row = creation.iota(sizes[axis], new if new.kind in "iuf" else np.dtype(np.int64))
+        row = convert(row, new)
+        return spread(s.reshape(row, shape=(sizes[axis], *[1] * (len(sizes) - axis - 1))), sizes)
+
+    return apply(make)  # type: ignore[no-any-return]
+
+
+@public
+def shape_as_value(shape: Any) -> Array:
+    """A shape as an array of integers."""
+    return apply(lambda: as_node(np.asarray(sizes_of(shape), np.int32)))  # type: ignore[no-any-return]
+
+
+# Broadcasting.
+
+
+@public
+def broadcast(operand: Any, sizes: Any, *, out_sharding: Any = None) -> Array:
+    """New axes of these sizes in front."""
+    node = argument("broadcast", operand)
+    return apply(lambda x: spread(x, (*sizes_of(sizes), *x.shape)), node)  # type: ignore[no-any-return]
+
+
+def placed_axes(x: Node, shape: Shape, dims: Sequence[int]) -> Node:
+    """x broadcast to a shape, its axis i at place dims[i]."""
+    sizes = [1] * len(shape)
+    for d, n in zip(dims, x.shape):
+        sizes[d] = n
+    return spread(x if x.shape == tuple(sizes) else s.reshape(x, shape=tuple(sizes)), shape)
+
+
+@public
+def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any, *, out_sharding: Any = None) -> Array:
+    """Broadcast to a shape, with axis i of the operand at place broadcast_dimensions[i].
+
+    Raises: TypeError or ValueError where they do not fit.
+    """
+    node, sizes = argument("broadcast_in_dim", operand), sizes_of(shape)
+    dims = tuple([operator.index(d) for d in broadcast_dimensions])
+    if len(dims) != node.ndim:
+        raise TypeError(
+            "broadcast_in_dim broadcast_dimensions must have length equal to operand ndim; got broadcast_dimensions "
+            f"{dims} for operand ndim {node.ndim}."
+        )
+    if any(not 0 <= d < len(sizes) for d in dims):
+        raise TypeError(
+            "broadcast_in_dim broadcast_dimensions must be a subset of output dimensions, "
+            f"got {dims} for operand ndim {node.ndim} and shape {sizes}."
+        )
+    if any(n not in (1, sizes[d]) for n, d in zip(node.shape, dims)):
+        raise TypeError(
+            "broadcast_in_dim operand dimension sizes must either be 1, or be equal to their corresponding dimensions "
+            f"in the target broadcast shape; got operand of shape {node.shape}, target broadcast shape {sizes}, "
+            f"broadcast_dimensions {dims} "
+        )
+    if list(dims) != sorted(set(dims)):
+        raise TypeError(f"broadcast_in_dim broadcast_dimensions must be strictly increasing; got {dims}")
+    return apply(lambda x: placed_axes(x, sizes, dims), node)  # type: ignore[no-any-return]
+
+
+@public
+def broadcast_to_rank(x: Any, rank: int) -> Array:
+    """Axes of length 1 in front, until there are `rank`."""
+    node = argument("broadcast_to_rank", x)
+    return apply(lambda x: lead(x, max(rank - x.ndim, 0)), node)  # type: ignore[no-any-return]
+
+
+@public
+def broadcast_like(arr: Any, like_arr: Any) -> Array:
+    """arr broadcast to the shape of another."""
+    a, b = arguments("broadcast_like", arr, like_arr)
+    return apply(lambda a: spread(a, b.shape), a)  # type: ignore[no-any-return]
+
+
+@public
+def broadcast_shapes(*shapes: Any) -> Shape:
+    """The common shape. Raises ValueError where there is none."""
+    try:
+        return np.broadcast_shapes(*[sizes_of(x) for x in shapes])
+    except ValueError:
+        raise ValueError(f"Incompatible shapes for broadcasting: shapes={list(shapes)}") from None
+
+
+# Rearranging.
+
+
+@public
+def reshape(operand: Any, new_sizes: Any, dimensions: Any = None, *, out_sharding: Any = None) -> Array:
+    """The same elements in another shape; `dimensions`: the order in which the axes are read."""
+    node, sizes = argument("reshape", operand), sizes_of(new_sizes)
+    if np.prod(sizes, dtype=int) != node.aval.size:
+        raise TypeError(
+            f"reshape total size must be unchanged, got new_sizes {sizes} (size {np.prod(sizes, dtype=int)}) for shape "
+            f"{node.shape} (size {node.aval.size})"
+        )
+    order = None if dimensions is None else tuple([operator.index(d) for d in dimensions])
+
+    def run(x: Node) -> Node:
+        if order is not None and order != tuple(range(x.ndim)):
+            x = s.transpose(x, axes=order)
+        return x if x.shape == sizes else s.reshape(x, shape=sizes)
+
+    return apply(run, node)  # type: ignore[no-any-return]
+
+
+@public
+def transpose(operand: Any, permutation: Any) -> Array:
+    """The axes in another order. Raises TypeError for what is no permutation."""
+    node = argument("transpose", operand)
+    axes = tuple([operator.index(a) for a in permutation])
+    if sorted(axes) != list(range(node.ndim)):
+        raise TypeError(
+            "transpose permutation isn't a permutation of operand dimensions, "
+            f"got permutation {axes} for operand shape {node.shape}."
+        )
+    return apply(lambda x: s.transpose(x, axes=axes) if axes != tuple(range(x.ndim)) else x, node)  # type: ignore[no-any-return]
+
+
+@public
+def squeeze(array: Any, dimensions: Any) -> Array:
+    """Axes of length 1 left out. Raises ValueError where one is longer."""
+    node = argument("squeeze", array)
+    axes = {axis_of(a, node.ndim) for a in np.atleast_1d(np.asarray(dimensions, int)).tolist()}
+    if any(node.shape[a] != 1 for a in axes):
+        raise ValueError(
+            f"cannot select an axis to squeeze out which has size not equal to one, got shape={node.shape} and "
+            f"dimensions={tuple(sorted(axes))}"
+        )
+    shape = tuple([n for i, n in enumerate(node.shape) if i not in axes])
+    return apply(lambda x: s.reshape(x, shape=shape) if axes else x, node)  # type: ignore[no-any-return]
+
+
+@public
+def expand_dims(array: Any, dimensions: Any) -> Array:
+    """New axes of length 1 at these places of the result."""
+    node = argument("expand_dims", array)
+    given = list(dimensions)
+    if len(set(given)) != len(given):
+        raise ValueError(f"repeated axis in lax.expand_dims: {dimensions}")
+    axes = [axis_of(a, node.ndim + len(given)) for a in given]
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"repeated axis in lax.expand_dims: {dimensions}")
+    return apply(lambda x: s.expand_dims(x, *axes) if axes else x, node)  # type: ignore[no-any-return]
+
+
+@public
+def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Array:
+    """The axes from start to stop as one."""
+    node = argument("collapse", operand)
+    low, high, _ = builtins.slice(start_dimension, stop_dimension).indices(node.ndim)
+    if low > high:
+        raise ValueError(
+            f"Invalid dimension range passed to collapse: {node.shape}[{start_dimension}:{stop_dimension}]"
+        )
+    size = int(np.prod(node.shape[low:high], dtype=int))
+    return apply(lambda x: s.reshape(x, shape=(*x.shape[:low], size, *x.shape[high:])), node)  # type: ignore[no-any-return]
+
+
+@public
+def rev(operand: Any, dimensions: Any) -> Array:
+    """These axes from the end."""
+    node = argument("rev", operand)
+    axes = tuple([axis_of(a, node.ndim) for a in dimensions])
+    if len(set(axes)) != len(axes):
+        raise TypeError(f"rev dimensions must be unique, got {dimensions}")
+    return apply(lambda x: joining.flip(x, axes) if axes else x, node)  # type: ignore[no-any-return]
+
+
+@public
+def tile(operand: Any, reps: Any) -> Array:
+    """The whole, reps[i] times along axis i."""
+    node, counts = argument("tile", operand), sizes_of(reps)
+    if len(counts) != node.ndim:
+        raise ValueError(f"reps must have one entry for each axis, got {counts} for shape {node.shape}")
+    return apply(lambda x: joining.tile(x, counts), node)  # type: ignore[no-any-return]
+
+
+# Slices.
+
+
+@public
+def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = None) -> Array:  # noqa: A001
+    """From start to limit in steps of the strides, along each axis.
+
+    Raises: TypeError for bounds that leave the operand.
+    """
+    node = argument("slice", operand)
+    start, limit = (tuple([operator.index(i) for i in v]) for v in (start_indices, limit_indices))
+    steps = (1,) * node.ndim if strides is None else tuple([operator.index(i) for i in strides])
+    if not len(start) == len(limit) == len(steps) == node.ndim:
+        raise TypeError(
+            f"slice start_indices, limit_indices and strides must have one entry for each of the {node.ndim} axes, got "
+            f"{start}, {limit} and {steps}."
+        )
+    for what, bad in (
+        ("start_indices must be greater than or equal to zero", any(a < 0 for a in start)),
+        ("limit_indices must be greater than or equal to start_indices", any(a > b for a, b in zip(start, limit))),
+        ("limit_indices must be less than or equal to operand shape", any(b > n for b, n in zip(limit, node.shape))),
+        ("strides must be positive", any(c <= 0 for c in steps)),
+    ):
+        if bad:
+            raise TypeError(f"slice {what}, got {start}, {limit} and {steps} for operand shape {node.shape}.")
+    key = tuple([(a, -(-(b - a) // c), c) for a, b, c in zip(start, limit, steps)])
+    return apply(lambda x: s.slice_(x, key=key) if key else x, node)  # type: ignore[no-any-return]
+
+
+@public
+def slice_in_dim(operand: Any, start_index: Any, limit_index: Any, stride: int = 1, axis: int = 0) -> Array:
+    """A range of one axis; indices as in Python's slices."""
+    node = argument("slice_in_dim", operand)
+    axis = axis_of(axis, node.ndim)
+    n = node.shape[axis]
+    start = 0 if start_index is None else operator.index(start_index)
+    limit = n if limit_index is None else operator.index(limit_index)
+    start, limit = (i + n if i < 0 else i for i in (start, limit))
+    starts, limits, steps = [0] * node.ndim, list(node.shape), [1] * node.ndim
+    starts[axis], limits[axis], steps[axis] = start, limit, operator.index(stride)
+    return slice(operand, starts, limits, steps)
+
+
+@public
+def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Array:
+    """One element of an axis. Raises IndexError beyond its end."""
+    node = argument("index_in_dim", operand)
+    axis = axis_of(axis, node.ndim)
+    i, n = operator.index(index), node.shape[axis]
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of bounds for axis {axis} with size {n}")
+    at = i % n
+    key: list[Any] = list(s.whole(node.shape))
+    key[axis] = (at, 1, 1) if keepdims else at
+    return apply(lambda x: s.slice_(x, key=tuple(key)), node)  # type: ignore[no-any-return]
+
+
+@public
+def pad(operand: Any, padding_value: Any, padding_config: Any) -> Array:
+    """`(low, high, interior)` for each axis: elements of the value before, after and between; negative ones cut off.
+
+    Raises: TypeError for dtypes that differ, ValueError for a configuration that does not fit.
+    """
+    x, value = arguments("pad", operand, padding_value)
+    config = tuple([tuple([operator.index(p) for p in triple]) for triple in padding_config])
+    if x.dtype != value.dtype:
+        raise TypeError(f"lax.pad requires arguments to have the same dtypes, got {x.dtype.name}, {value.dtype.name}.")
+    if value.ndim:
+        raise ValueError(f"padding_value must be a scalar; got shape {value.shape}")
+    if len(config) != x.ndim or any(len(t) != 3 for t in config):
+        raise ValueError(
+            f"length of padding_config must equal the number of axes of operand, got padding_config {padding_config} "
+            f"for operand shape {x.shape}"
+        )
+    if any(t[2] < 0 for t in config):
+        raise ValueError(f"interior padding in padding_config must be nonnegative, got padding_config {config}")
+    if any(low + high + n + max(n - 1, 0) * mid < 0 for n, (low, high, mid) in zip(x.shape, config)):
+        raise ValueError(f"Dimension size after padding is not at least 0, got padding_config {config} for {x.shape}")
+    return apply(lambda x, v: padded(x, v, config), x, value)  # type: ignore[no-any-return]
+
+
+def padded(x: Node, value: Node, config: Sequence[tuple[int, ...]]) -> Node:
+    """lax.pad on nodes."""
+    value = convert(value, x.dtype)
+    if any(mid for _, _, mid in config):
+        wide = tuple([max(n + max(n - 1, 0) * mid, 0) for n, (_, _, mid) in zip(x.shape, config)])
+        key = tuple([(0, n, 1 + mid) for n, (_, _, mid) in zip(x.shape, config)])
+        x = s.set_(spread(value, wide), x, key=key) if all(wide) else spread(value, wide)
+    widths = [(low, high) for low, high, _ in config]
+    return joining.pad(x, widths, value) if any(w != (0, 0) for w in widths) else convert(x, x.dtype)
+
+
+# Joining and choosing.
+
+
+@public
+def concatenate(operands: Any, dimension: int) -> Array:
+    """Joined along an axis. Raises TypeError for dtypes or shapes that differ, ValueError for none."""
+    if len(operands) == 0:
+        raise ValueError("concatenate requires a non-empty sequences of arrays")
+    nodes = arguments("concatenate", *operands)
+    check_same_dtypes("concatenate", nodes, "concatenate")
+    if len({n.ndim for n in nodes}) > 1:
+        raise TypeError(f"Cannot concatenate arrays with different numbers of dimensions: got {shapes_of(nodes)}.")
+    axis = operator.index(dimension)
+    if not 0 <= axis < nodes[0].ndim:
+        raise ValueError(f"concatenate dimension out of bounds: dimension {axis} for shapes {shapes_of(nodes)}.")
+    rest = {(*n.shape[:axis], *n.shape[axis + 1 :]) for n in nodes}
+    if len(rest) > 1:
+        raise TypeError(
+            "Cannot concatenate arrays with shapes that differ in dimensions other than the one being concatenated: "
+            f"concatenating along dimension {axis} for shapes {shapes_of(nodes)}."
+        )
+    return apply(lambda *xs: joining.concatenate(*xs, axis=axis) if len(xs) > 1 else xs[0], *nodes)  # type: ignore[no-any-return]
+
+
+def shapes_of(nodes: Sequence[Node]) -> str:
+    return ", ".join([str(n.shape) for n in nodes])
+
+
+@public
+def stack(operands: Any, axis: int = 0) -> Array:
+    """Joined along a new axis."""
+    if len(operands) == 0:
+        raise ValueError("stack requires a non-empty sequences of arrays")
+    nodes = arguments("stack", *operands)
+    at = axis_of(axis, nodes[0].ndim + 1)
+    return concatenate([expand_dims(x, (at,)) for x in operands], at)
+
+
+@public
+def unstack(x: Any, axis: int = 0) -> tuple[Array, ...]:
+    """The elements of an axis, one by one."""
+    node = argument("unstack", x)
+    at = axis_of(axis, node.ndim)
+    return tuple([index_in_dim(x, i, at, False) for i in range(node.shape[at])])
+
+
+@public
+def split(operand: Any, sizes: Any, axis: int = 0) -> list[Array]:
+    """Cut along an axis into parts of these sizes. Raises ValueError where they do not add up."""
+    node, parts = argument("split", operand), sizes_of(sizes)
+    at = axis_of(axis, node.ndim)
+    if sum(parts) != node.shape[at]:
+        raise ValueError(f"Sum of sizes {sum(parts)} must be equal to dimension {at} of the operand shape {node.shape}")
+    ends = np.cumsum(parts).tolist()
+    return [slice_in_dim(operand, b - n, b, 1, at) for n, b in zip(parts, ends)]
+
+
+@public
+def select(pred: Any, on_true: Any, on_false: Any) -> Array:
+    """on_true where pred, else on_false: arrays of one shape; pred has it too, or is a scalar."""
+    return select_n(pred, on_false, on_true)
+
+
+@public
+def select_n(which: Any, *cases: Any) -> Array:
+    """Case number `which`, elementwise; `which` is bool or int32, a scalar or of the cases' shape.
+
+    Raises: TypeError or ValueError, as JAX, for what does not fit.
+    """
+    if not cases:
+        raise ValueError("select_n() must have at least one case")
+    number, *nodes = arguments("select_n", which, *cases)
+    if len({n.shape for n in nodes}) > 1:
+        raise TypeError(f"select cases must have the same shapes, got [{shapes_of(nodes)}].")
+    check_same_dtypes("select", nodes)
+    if number.dtype.kind == "b":
+        if len(nodes) > 2:
+            raise TypeError(f"select with boolean `which` cannot have > 2 cases, but got {len(nodes)}.")
+    elif number.dtype != np.int32:
+        raise TypeError(f"select `which` must be boolean or int32, but got {number.dtype.name}.")
+    if number.shape not in ((), nodes[0].shape):
+        raise TypeError(
+            "select `which` must be scalar or have the same shape as cases, got `which` shape "
+            f"{number.shape} but case shape {nodes[0].shape}."
+        )
+    return apply(choose, number, *nodes)  # type: ignore[no-any-return]
+
+
+def choose(number: Node, *cases: Node) -> Node:
+    weak = all([c.weak for c in cases])
+    out = cases[-1]
+    if number.dtype.kind == "b":
+        out = where(number, cases[-1], cases[0]) if len(cases) > 1 else spread(out, out.shape)
+    else:
+        for k in reversed(range(len(cases) - 1)):
+            test = equal(number, filled(k, number)) if k else e.less_equal(number, filled(0, number))
+            out = where(test, cases[k], out)
+    return weak_cast(out, dtype=out.dtype) if weak and not out.weak and out.dtype.kind != "b" else out
+
+
+# What says something to a compiler only.
+
+
+@public
+def optimization_barrier(operand: Any, /) -> Any:
+    """The operand: nothing is moved across."""
+    return tree_map(lambda x: apply(lambda n: tags.alias(n) if n.trace else n, as_node(x)), operand)
+
+
+@public
+def platform_dependent(*args: Any, default: Any = None, **per_platform: Any) -> Any:
+    """What is given for the CPU, or else the default. Raises NotImplementedError where there is neither."""
+    f = per_platform.get("cpu", default)
+    if f is None:
+        raise NotImplementedError("platform_dependent has nothing for the platform 'cpu'")
+    return f(*args)
+
+
+@public
+def composite(decomposition: Any, name: str, version: int = 0) -> Any:
+    """The decomposition itself, under a name that only a compiler would look at. Keyword arguments are its own."""
+    return decomposition
+
+
+@public
+def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
+    """Nothing: a use of values."""
+
+
+@public
+def create_token(_: Any = None) -> Array:
+    """A value to order effects by, which are in order anyway."""
+    return full((), False, bool)
+
+
+@public
+def after_all(*operands: Any) -> Array:
+    """A token."""
+    return create_token()
+
+
+__all__ = sorted([n for n, v in globals().items() if getattr(v, "__module__", "") == "jax.lax"])

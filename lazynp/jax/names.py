@@ -1,0 +1,47 @@
+"""Small names of `jax` that belong nowhere else: scopes, types of values, caches."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..api.handles import through
+from ..api.jit import clear_caches
+from ..api.vmap import vmap as make_vmap
+from .array import as_node, door
+
+__all__ = ["clear_caches", "ensure_compile_time_eval", "named_call", "named_scope", "typeof", "vmap"]
+
+vmap = through(make_vmap, door)
+
+
+@contextlib.contextmanager
+def named_scope(name: str) -> Iterator[None]:
+    """A name for the operations in a block. Raises TypeError for what is no text."""
+    if not isinstance(name, str):
+        raise TypeError("named_scope name argument must be a string.")
+    yield
+
+
+def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+    """The function, under a name of its own."""
+
+    @functools.wraps(fun)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with named_scope(name or fun.__name__):
+            return fun(*args, **kwargs)
+
+    return call
+
+
+@contextlib.contextmanager
+def ensure_compile_time_eval() -> Iterator[None]:
+    """What depends on no traced value is computed while tracing in any case."""
+    yield
+
+
+def typeof(x: Any) -> Any:
+    """The abstract value of an array or a scalar: shape, dtype, weak type."""
+    return as_node(x).aval

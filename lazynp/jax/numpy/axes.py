@@ -1,0 +1,69 @@
+"""Axes, shapes and other arguments that are no arrays, as JAX checks them."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ...api.errors import concretization_error
+from ...graph.node import ABSTRACT
+from ..array import Array
+
+
+def no_out(name: str, out: Any) -> None:
+    """Arrays are immutable: there is nothing to write into. Raises NotImplementedError."""
+    if out is not None:
+        raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
+
+
+def static_int(x: Any, what: str = "") -> int:
+    """A Python int. Raises ConcretizationTypeError for a traced value, TypeError for what is no integer."""
+    node = x._graph if isinstance(x, Array) else None
+    if node is not None and node.trace == ABSTRACT:
+        raise concretization_error(node, what)
+    return operator.index(x)
+
+
+def axis_of(axis: Any, ndim: int, what: str = "axis") -> int:
+    """A non-negative axis. Raises ValueError where there is none."""
+    n = static_int(axis, f"It stands for an {what}.")
+    if not -ndim <= n < ndim:
+        raise ValueError(f"{what} {n} is out of bounds for array of dimension {ndim}")
+    return n + ndim if n < 0 else n
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Sorted non-negative axes: all for None. Raises ValueError for one out of bounds or repeated."""
+    if axis is None:
+        return tuple(range(ndim))
+    if isinstance(axis, (tuple, list)):
+        axes = [axis_of(a, ndim) for a in axis]
+        if len(set(axes)) != len(axes):
+            raise ValueError(f"duplicate value in 'axis': {tuple(axis)}")
+        return tuple(sorted(axes))
+    if isinstance(axis, float):
+        raise TypeError(f"'float' object cannot be interpreted as an axis: {axis}")
+    return (axis_of(axis, ndim),)
+
+
+def shape_of(shape: Any, what: str = "shape") -> tuple[int, ...]:
+    """A shape from an int or a sequence of ints. Raises TypeError for what is none or traced."""
+    if isinstance(shape, (int, np.integer)) or isinstance(shape, Array) and shape.ndim == 0:
+        return (static_int(shape, f"It stands in a {what}."),)
+    try:
+        entries = list(shape)
+    except TypeError:
+        raise TypeError(f"{what} must be an int or a sequence of ints, got {shape!r}") from None
+    out = []
+    for n in entries:
+        try:
+            out.append(static_int(n, f"It stands in a {what}."))
+        except TypeError as error:
+            if isinstance(n, Array):
+                raise
+            raise TypeError(
+                f"Shapes must be 1D sequences of concrete values of integer type, got {tuple(entries)}."
+            ) from error
+    return tuple(out)

@@ -1,0 +1,521 @@
+"""Arrays from values, and from nothing: array, zeros, arange, linspace and their like."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...api.errors import concretization_error
+from ...backends.numpy.namespace import xp
+from ...config import config
+from ...graph.node import ABSTRACT, Node
+from ...ops import creation as c
+from ...ops import elementwise as e
+from ...ops.elementwise import convert, where
+from ...ops.joining import concatenate
+from ...ops.shape import broadcast_to, expand_dims, move_axis, reshape
+from ..array import Array, apply, as_node, cast_node, check_arraylike, is_arraylike, typed, wrap, wrap_value
+from ..dtypes import (
+    FLOAT32,
+    KIND_OF,
+    SCALARS,
+    canonical,
+    check_dtype,
+    dtype_and_weak,
+    float_dtype,
+    iinfo,
+    inexact,
+    promotion,
+    requested,
+    result_type,
+    x64_enabled,
+)
+from .axes import axis_of, shape_of, static_int
+
+DTypeLike = Any
+
+
+def astype_node(x: Node, dtype: np.dtype[Any]) -> Node:
+    """A cast as XLA does it: floats to integers by truncation, to the nearest limit where they do not fit, NaN to 0."""
+    kind = KIND_OF.get(x.dtype, "?")
+    if dtype.kind == "b":
+        return x if x.dtype.kind == "b" else e.not_equal(x, Node.of_scalar(np.zeros((), x.dtype)[()]))
+    if KIND_OF.get(dtype) not in ("i", "u") or kind not in "fc":
+        return convert(x, dtype)
+    x = e.real(x) if kind == "c" else x
+    x = convert(x, FLOAT32) if x.dtype.itemsize < 4 else x
+    info = iinfo(dtype)
+    low, high = x.dtype.type(info.min), x.dtype.type(info.max)
+    inside = e.logical_and(e.greater_equal(x, Node.of_scalar(low)), e.less(x, Node.of_scalar(high)))
+    whole = cast_node(where(inside, x, Node.of_scalar(x.dtype.type(0))), dtype)
+    limit = where(
+        e.greater_equal(x, Node.of_scalar(high)),
+        Node.of_scalar(dtype.type(info.max)),
+        where(e.less(x, Node.of_scalar(low)), Node.of_scalar(dtype.type(info.min)), Node.of_scalar(dtype.type(0))),
+    )
+    return where(inside, whole, limit)
+
+
+def astype(x: Any, dtype: DTypeLike, /, *, copy: bool = False, device: Any = None) -> Any:
+    """x with that dtype; floats become integers as in XLA: the nearest limit where they do not fit, 0 for NaN."""
+    check_arraylike("astype", x)
+    x = x if type(x) is Array else asarray(x)
+    to = float_dtype() if dtype is None else requested(dtype, "astype", 4)
+    h = x._host
+    if h is not None and h.size <= config.limit:
+        if h.dtype == to:
+            return wrap_value(h.copy()) if copy or x._weak else x
+        if h.dtype.kind in "biu" and to.kind in "biufc" or h.dtype.kind == "f" and to.kind in "fc":
+            return wrap_value(h.astype(to))
+    node = x.node
+    if node.dtype == to and not node.weak:
+        return x
+    return apply(lambda n: astype_node(n, to), node)
+
+
+def array(
+    object: Any,
+    dtype: DTypeLike = None,
+    copy: bool = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """An array from arrays, scalars, nested lists and tuples of them, or what has `__array__` or `__jax_array__`.
+
+    Raises: TypeError for what is none; ValueError for None.
+    """
+    if order is not None and order not in "KCAF":
+        raise NotImplementedError("Only implemented for order='K'")
+    want = None if dtype is None else requested(dtype, "array", 4)
+    out = from_object(object, want)
+    if ndmin > out.ndim:
+        out = apply(lambda x: reshape(x, shape=(*(1,) * (ndmin - x.ndim), *x.shape)), out.node)
+    return wrap(out.node) if out is object and copy else out
+
+
+def from_object(x: Any, dtype: Any) -> Array:
+    """The array of anything."""
+    if x is None:
+        raise ValueError("None is not a valid value for jnp.array")
+    kind = type(x)
+    if kind is Array:
+        return x if dtype is None else retyped(x, dtype)
+    if kind in SCALARS:
+        own = canonical(SCALARS[kind])
+        if dtype is None:
+            return wrap_value(np.array(x, own), kind is not bool)
+        if kind is int and KIND_OF[dtype] in "iu":
+            return wrap_value(np.array(x, dtype))
+        return retyped(wrap_value(np.array(x, canonical(SCALARS[kind]))), dtype)
+    if isinstance(x, (np.ndarray, np.generic)):
+        short = canonical(check_dtype(x.dtype, "array"))
+        if dtype is None:
+            return wrap_value(np.array(x, short, order="C"))
+        if x.dtype.kind in "fc" and KIND_OF[dtype] in "iu":
+            return retyped(wrap_value(np.array(x, order="C")), dtype)
+        return wrap_value(np.array(x.real if x.dtype.kind == "c" and dtype.kind not in "cb" else x, dtype, order="C"))
+    if is_arraylike(x):
+        out = wrap(as_node(x))
+        return out if dtype is None else retyped(out, dtype)
+    if isinstance(x, (list, tuple)):
+        return from_sequence(x, dtype)
+    if hasattr(x, "__array__") or hasattr(x, "__array_interface__") or isinstance(x, (memoryview, bytearray)):
+        return from_object(np.asarray(x), dtype)
+    raise TypeError(f"Unexpected input type for array: {kind}")
+
+
+def retyped(x: Array, dtype: np.dtype[Any]) -> Array:
+    out = astype(x, dtype)
+    return out  # type: ignore[no-any-return]
+
+
+def flat_leaves(x: Any) -> list[Any]:
+    """The elements of nested lists and tuples, in order; their nesting must be regular."""
+    out, stack = [], [x]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (list, tuple)):
+            stack.extend(reversed(item))
+        else:
+            out.append(item)
+    return out
+
+
+def from_sequence(x: Sequence[Any], dtype: Any) -> Array:
+    """Of nested lists: at once where all values are at hand, else by joining."""
+    leaves = flat_leaves(x)
+    if any([leaf is None for leaf in leaves]):
+        raise ValueError("None is not a valid value for jnp.array")
+    for item in leaves:
+        if not is_arraylike(item):
+            if hasattr(item, "__array__"):
+                return from_sequence(host_tree(x), dtype)
+            raise TypeError(f"Value '{item}' with type {type(item)} is not a valid JAX array type.")
+    if not leaves:
+        host = np.array(x, dtype or float_dtype())
+        return wrap_value(host)
+    python = all([type(item) in SCALARS for item in leaves])
+    if dtype is None:
+        dtype, weak = promotion(x64_enabled(), *{dtype_and_weak(item) for item in leaves})
+        if weak:
+            dtype = canonical(np.result_type(*{SCALARS[type(item)] for item in leaves})) if python else dtype
+    if python and KIND_OF[dtype] in "iu" and all([type(item) is not float for item in leaves]):
+        return wrap_value(np.array(x, dtype))
+    arrays = [item for item in leaves if isinstance(item, Array)]
+    if all([item._host is not None for item in arrays]):
+        return from_object(regular(host_tree(x) if arrays else x, python), dtype)
+    return joined(x, dtype)
+
+
+def regular(x: Any, python: bool) -> np.ndarray:
+    """As one NumPy array. Raises ValueError, NumPy's, for ragged lists."""
+    out = np.array(x)
+    if out.dtype == object:
+        raise OverflowError("Python integer too large for the dtype")
+    return out
+
+
+def host_tree(x: Any) -> Any:
+    """Nested lists with NumPy arrays in place of arrays."""
+    if isinstance(x, (list, tuple)):
+        return [host_tree(item) for item in x]
+    return x._value() if isinstance(x, Array) else np.asarray(x)
+
+
+def joined(x: Any, dtype: np.dtype[Any]) -> Array:
+    """Nested lists of pending or traced arrays."""
+    nodes: list[Node] = []
+    shape: list[int] = []
+    level = x
+    while isinstance(level, (list, tuple)):
+        shape.append(len(level))
+        level = level[0]
+    for item in flat_leaves(x):
+        node = item.node if isinstance(item, Array) else as_node(item)
+        nodes.append(node)
+    inner = nodes[0].shape
+    if any([n.shape != inner for n in nodes]) or math.prod(shape) != len(nodes):
+        raise ValueError("All input arrays must have the same shape.")
+
+    def impl(*nodes: Node) -> Node:
+        rows = [expand_dims(astype_node(n, dtype), 0) for n in nodes]
+        out = concatenate(*rows, axis=0) if len(rows) > 1 else rows[0]
+        return reshape(out, shape=(*shape, *inner))
+
+    return apply(impl, *nodes)  # type: ignore[no-any-return]
+
+
+def asarray(
+    a: Any,
+    dtype: DTypeLike = None,
+    order: str | None = None,
+    *,
+    copy: bool | None = None,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """The array of an object: itself, where it is one of that dtype. See `array`."""
+    if order is not None and order not in "KCAF":
+        raise NotImplementedError("Only implemented for order='K'")
+    want = None if dtype is None else requested(dtype, "asarray", 4)
+    out = from_object(a, want)
+    return wrap(out.node) if out is a and copy else out
+
+
+def copy(a: Any, order: str | None = None) -> Any:
+    """A copy."""
+    check_arraylike("copy", a)
+    return array(a, copy=True, order=order)
+
+
+# Filled.
+
+
+def small_shape(shape: tuple[int, ...]) -> bool:
+    return math.prod(shape) <= config.limit
+
+
+def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
+    """An array of one value, without memory where it is large."""
+    if any([n < 0 for n in shape]):
+        raise ValueError(f"Shapes must be non-negative, got {shape}")
+    if small_shape(shape):
+        return wrap_value(np.full(shape, value, dtype), weak)
+    scalar = Node.of_scalar(np.asarray(value).astype(dtype)[()])
+    return wrap(cast_node(broadcast_to(scalar, shape=shape), dtype, weak))
+
+
+def constant(name: str, value: Any) -> Callable[..., Any]:
+    """zeros, ones, empty."""
+
+    def call(shape: Any, dtype: DTypeLike = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+        if isinstance(shape, float):
+            raise TypeError(f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.")
+        to = float_dtype() if dtype is None else requested(dtype, name)
+        return filled(shape_of(shape), value, to)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"An array of that shape, filled with {value}; float32 unless a dtype is given."
+    return call
+
+
+zeros, ones, empty = constant("zeros", 0), constant("ones", 1), constant("empty", 0)
+
+
+def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """An array of that shape, filled with a value, or with an array that broadcasts."""
+    shape = shape_of(shape)
+    if is_arraylike(fill_value):
+        found, weak = typed(fill_value)
+    else:
+        fill_value = asarray(fill_value)
+        found, weak = fill_value.dtype, fill_value.weak_type
+    to, weak = (found, weak) if dtype is None else (requested(dtype, "full"), False)
+    if not isinstance(fill_value, Array) and np.ndim(fill_value) == 0:
+        return filled(shape, retyped(from_object(fill_value, None), to)._value(), to, weak)
+    return apply(lambda x: cast_node(broadcast_to(astype_node(x, to), shape=shape), to, weak), as_node(fill_value))
+
+
+def duck(x: Any) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
+    """Shape, dtype and weakness of an array or of what has a shape and a dtype."""
+    if not is_arraylike(x) and hasattr(x, "shape") and hasattr(x, "dtype"):
+        return tuple(x.shape), x.dtype, bool(getattr(x, "weak_type", False))
+    check_arraylike("full_like", x)
+    dtype, weak = typed(x)
+    return np.shape(x) if not isinstance(x, Array) else x.shape, dtype, weak
+
+
+def full_like(
+    a: Any, fill_value: Any, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
+    """Like a, filled with a value."""
+    own, found, weak = duck(a)
+    to, weak = (found, weak) if dtype is None else (requested(dtype, "full_like"), False)
+    size = own if shape is None else shape_of(shape)
+    if not isinstance(fill_value, Array) and np.ndim(fill_value) == 0:
+        check_arraylike("full_like", fill_value)
+        return filled(size, retyped(from_object(fill_value, None), to)._value(), to, weak)
+    return full(size, fill_value, to)
+
+
+def like(name: str, value: Any) -> Callable[..., Any]:
+    """zeros_like, ones_like, empty_like."""
+
+    def call(
+        a: Any, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
+    ) -> Any:
+        if not (hasattr(a, "shape") and hasattr(a, "dtype")):
+            check_arraylike(name, a)
+        own, found, weak = duck(a)
+        to, weak = (found, weak) if dtype is None else (requested(dtype, name), False)
+        return filled(own if shape is None else shape_of(shape), value, to, weak)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Like a, filled with {value}."
+    return call
+
+
+zeros_like, ones_like, empty_like = like("zeros_like", 0), like("ones_like", 1), like("empty_like", 0)
+
+# Ranges and matrices.
+
+
+def concrete(name: str, x: Any) -> Any:
+    """A Python or NumPy number. Raises ConcretizationTypeError for a traced one."""
+    if isinstance(x, Array):
+        node = x._graph
+        if node is not None and node.trace == ABSTRACT:
+            raise concretization_error(node, f"It is an argument of {name}.")
+        return x._value()[()]
+    return x
+
+
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = None,
+    dtype: DTypeLike = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Numbers from start (0) up to stop, exclusive, by step (1). Raises ConcretizationTypeError for traced bounds."""
+    to = None if dtype is None else requested(dtype, "arange")
+    given = [x for x in (start, stop, step) if x is not None]
+    check_arraylike("arange", *given)
+    numbers = [None if x is None else concrete("arange", x) for x in (start, stop, step)]
+    if any([np.ndim(x) != 0 for x in numbers if x is not None]):
+        raise ValueError("jax.numpy.arange: arguments must be scalars; got arrays of more than one element")
+    if to is None:
+        to = result_type(*given)
+    if to.kind == "c":
+        raise ValueError("jax.numpy.arange does not support complex dtypes")
+    low, high, by = numbers
+    if high is None:
+        low, high = 0, low
+    by = 1 if by is None else by
+    if by == 0:
+        raise ZeroDivisionError("arange: step must not be 0")
+    if is_whole(low, high, by):
+        n = max(0, -((int(low) - int(high)) // int(by)))
+    else:
+        n = max(0, math.ceil((float(high) - float(low)) / float(by)))
+    compute = FLOAT32 if KIND_OF[to] == "f" and to.itemsize < 4 else to
+    low, by = (np.asarray(x).item() for x in (low, by))
+    if n <= config.limit:
+        return wrap_value(xp.arange_n(low, by, n, compute).astype(to, copy=False))
+    return wrap(convert(c.arange(dtype=compute, start=low, step=by, n=n), to))
+
+
+def is_whole(*xs: Any) -> bool:
+    return all([isinstance(x, (int, np.integer, np.bool_)) for x in xs])
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DTypeLike = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """num evenly spaced numbers from start to stop, along a new axis."""
+    n = static_int(num, "It stands for `num` of linspace.")
+    if n < 0:
+        raise ValueError(f"Number of samples, {n}, must be non-negative.")
+    check_arraylike("linspace", start, stop)
+    to = inexact(result_type(start, stop)) if dtype is None else requested(dtype, "linspace")
+    if dtype is None and x64_enabled() is False:
+        to = canonical(to)
+    compute = inexact(result_type(start, stop, to))
+    compute = canonical(compute)
+
+    def impl(a: Node, b: Node) -> Any:
+        a, b = convert(a, compute), convert(b, compute)
+        shape = np.broadcast_shapes(a.shape, b.shape)
+        a, b = broadcast_to(a, shape=shape), broadcast_to(b, shape=shape)
+        count = n - 1 if endpoint else n
+        real = np.dtype(compute.char.lower()) if compute.kind == "c" else compute
+        step = e.divide(e.subtract(b, a), Node.of_scalar(compute.type(count))) if count else full_nan(a)
+        if n == 0:
+            out = broadcast_to(compute.type(0), shape=(0, *shape))
+        elif n == 1:
+            out = reshape(a, shape=(1, *shape))
+        else:
+            t = e.divide(convert(c.iota(count), real), Node.of_scalar(real.type(count)))
+            t = convert(reshape(t, shape=(count, *(1,) * len(shape))), compute)
+            one = Node.of_scalar(compute.type(1))
+            low = reshape(a, shape=(1, *shape))
+            high = reshape(b, shape=(1, *shape))
+            out = e.add(e.multiply(low, e.subtract(one, t)), e.multiply(high, t))
+            if endpoint:
+                out = concatenate(out, high, axis=0)
+        if KIND_OF[to] in "iu" and KIND_OF[compute] == "f":
+            out = e.floor(out)
+        return astype_node(out, to), step
+
+    out, step = apply(impl, as_node(start), as_node(stop))
+    if axis != 0:
+        at = axis_of(axis, out.ndim)
+        out = apply(lambda x: move_axis(x, 0, at), out.node)
+    return (out, step) if retstep else out
+
+
+def full_nan(like: Node) -> Node:
+    return broadcast_to(like.dtype.type(np.nan), shape=like.shape)
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: DTypeLike = None,
+    axis: int = 0,
+) -> Any:
+    """base to the power of evenly spaced numbers."""
+    check_arraylike("logspace", start, stop)
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    out = power_of(base, exponents)
+    return out if dtype is None else astype(out, dtype)
+
+
+def power_of(base: Any, exponents: Array) -> Any:
+    return exponents.__rpow__(base)  # type: ignore[attr-defined]
+
+
+def eye(N: Any, M: Any = None, k: Any = 0, dtype: DTypeLike = None, *, device: Any = None) -> Any:
+    """Ones on the k-th diagonal of an N by M matrix."""
+    n = static_int(N, "It stands for `N` of eye.")
+    m = n if M is None else static_int(M, "It stands for `M` of eye.")
+    if n < 0 or m < 0:
+        raise ValueError(f"negative dimensions are not allowed, got {n if n < 0 else m}")
+    to = float_dtype() if dtype is None else requested(dtype, "eye")
+    if isinstance(k, Array) and k._host is None:
+        return apply(lambda k: diagonal_mask(n, m, k, to), k.node)
+    if small_shape((n, m)):
+        return wrap_value(np.eye(n, m, operator.index(k), dtype=to))
+    return wrap(c.eye(n, m, operator.index(k), to))
+
+
+def diagonal_mask(n: int, m: int, k: Node, dtype: np.dtype[Any]) -> Node:
+    rows, columns = reshape(c.iota(n), shape=(n, 1)), reshape(c.iota(m), shape=(1, m))
+    return convert(e.equal(e.add(rows, k), columns), dtype)
+
+
+def identity(n: Any, dtype: DTypeLike = None) -> Any:
+    """The identity matrix."""
+    return eye(n, dtype=dtype)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None) -> Any:
+    """Ones at and below the k-th diagonal."""
+    n, m = operator.index(N), operator.index(N if M is None else M)
+    to = float_dtype() if dtype is None else requested(dtype, "tri")
+    if small_shape((n, m)):
+        return wrap_value(np.tri(n, m, k, dtype=to))
+    return wrap(c.tri(n, m, k, to))
+
+
+def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Any:
+    """An array from bytes."""
+    return array(np.frombuffer(buffer, dtype=requested(dtype, "frombuffer"), count=count, offset=offset))
+
+
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Any:
+    """An array from text."""
+    return array(np.fromstring(string, dtype=requested(dtype, "fromstring"), count=count, sep=sep))
+
+
+def fromiter(*args: Any, **kwargs: Any) -> Any:
+    """Not implemented, as in JAX: it consumes its argument, which a traced function must not."""
+    raise NotImplementedError(
+        "jnp.fromiter() is not implemented because it may be non-pure and thus unsafe for use with JIT and other "
+        "transformations. Consider using jnp.asarray(np.fromiter(...)) instead, although care should be taken if "
+        "np.fromiter is used within jax transformations because of its potential side-effect of consuming the "
+        "iterable object."
+    )
+
+
+def fromfile(*args: Any, **kwargs: Any) -> Any:
+    """Not implemented, as in JAX: what a file holds may change."""
+    raise NotImplementedError(
+        "jnp.fromfile() is not implemented because it may be non-pure and thus unsafe for use with JIT and other "
+        "transformations. Consider using jnp.asarray(np.fromfile(...)) instead."
+    )
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """An array from what has `__dlpack__`; the values are copied."""
+    return array(np.from_dlpack(x))

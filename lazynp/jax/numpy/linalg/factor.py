@@ -1,0 +1,172 @@
+"""Factorizations: cholesky, qr, eig, svd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ....graph.node import Node
+from ....graph.op import results
+from ....ops import elementwise as e
+from ....ops import factorizations, linalg
+from ....ops.elementwise import convert
+from ....ops.creation import tril
+from ....ops.indexing import take_along_axis
+from ....ops.shape import broadcast_to
+from ....ops.sorting import argsort
+from ...array import apply, check_arraylike
+from ...dtypes import FLOAT32
+from ..call import INEXACT, promoted
+
+
+class EigResult(NamedTuple):
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class EighResult(NamedTuple):
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class QRResult(NamedTuple):
+    Q: Any
+    R: Any
+
+
+class SVDResult(NamedTuple):
+    U: Any
+    S: Any
+    Vh: Any
+
+
+def matrices(name: str, *args: Any, square: bool = False) -> list[Node]:
+    """The arguments as stacks of matrices in a floating dtype. Raises TypeError, ValueError."""
+    check_arraylike(f"jnp.linalg.{name}", *args)
+    nodes = promoted(INEXACT, *args)
+    nodes = [convert(n, n.dtype) for n in nodes]
+    if square and (nodes[0].ndim < 2 or nodes[0].shape[-1] != nodes[0].shape[-2]):
+        raise ValueError(f"Argument to {name} must have shape [..., n, n], got {nodes[0].shape}.")
+    if nodes[0].ndim < 2:
+        raise ValueError(f"{name} requires ndims >= 2, got {nodes[0].ndim}")
+    return nodes
+
+
+def single(impl: Callable[..., Any]) -> Callable[..., Any]:
+    """LAPACK knows no half precision: the same in single, rounded after that."""
+
+    def call(*nodes: Node, **params: Any) -> Any:
+        dtype = nodes[0].dtype
+        if dtype.itemsize >= 4:
+            return impl(*nodes, **params)
+        out = impl(*[convert(n, FLOAT32) for n in nodes], **params)
+        if isinstance(out, tuple):
+            return tuple([convert(x, dtype) if x.dtype == FLOAT32 else x for x in out])
+        return convert(out, dtype) if out.dtype == FLOAT32 else out
+
+    return call
+
+
+def symmetrized(a: Node) -> Node:
+    return e.multiply(e.add(a, linalg.adjoint(a)), a.dtype.type(0.5))
+
+
+def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
+    """The triangular factor of positive matrices, NaN for others."""
+    (node,) = matrices("cholesky", a, square=True)
+
+    def impl(a: Node) -> Node:
+        if symmetrize_input:
+            a = symmetrized(a)
+        elif upper:
+            a = linalg.adjoint(a)
+        low = tril(factorizations.cholesky_or_nan(a, upper=False))  # the zeros stay where the rest is NaN
+        return linalg.adjoint(low) if upper else low
+
+    return apply(single(impl), node)
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Orthogonal and upper triangular factors; with mode "r" the second alone."""
+    (node,) = matrices("qr", a)
+    if mode == "raw":
+        raise NotImplementedError("qr of mode 'raw' is not supported")
+    if mode not in ("reduced", "r", "full", "complete"):
+        raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
+    full = "complete" if mode in ("complete", "full") else "reduced"
+    q, r = apply(single(lambda a: results(linalg.qr(a, mode=full))), node)
+    return r if mode == "r" else QRResult(q, r)
+
+
+def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
+    """Eigenvalues in ascending order, and eigenvectors, of Hermitian matrices."""
+    (node,) = matrices("eigh", a, square=True)
+    if UPLO not in (None, "L", "U"):
+        raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {UPLO}")
+
+    def impl(a: Node) -> tuple[Node, ...]:
+        if symmetrize_input:
+            a = symmetrized(a)
+        return results(linalg.eigh(a, UPLO=UPLO or "L"))
+
+    return EighResult(*apply(single(impl), node))
+
+
+def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
+    """Eigenvalues of Hermitian matrices, in ascending order."""
+    return eigh(a, UPLO, symmetrize_input).eigenvalues
+
+
+def eig(a: Any) -> Any:
+    """Eigenvalues and eigenvectors, complex."""
+    (node,) = matrices("eig", a, square=True)
+    return EigResult(*apply(lambda a: results(linalg.eig(convert(a, widest(a)))), node))
+
+
+def eigvals(a: Any) -> Any:
+    """Eigenvalues, complex."""
+    (node,) = matrices("eigvals", a, square=True)
+    return apply(lambda a: linalg.eigvals(convert(a, widest(a))), node)
+
+
+def widest(a: Node) -> Any:
+    return a.dtype if a.dtype.itemsize >= 4 else FLOAT32
+
+
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Any:
+    """Left singular vectors, singular values in descending order, right singular vectors."""
+    (node,) = matrices("svd", a, square=hermitian)
+    if subset_by_index is not None and (hermitian or full_matrices and compute_uv):
+        raise NotImplementedError("subset_by_index takes full_matrices=False, and no hermitian=True")
+    if not compute_uv:
+        values = apply(single(lambda a: linalg.svdvals(a)), node)
+        return values if subset_by_index is None else values[..., slice(*subset_by_index)]
+    if hermitian:
+        return SVDResult(*apply(single(hermitian_svd), node))
+    out = apply(single(lambda a: results(linalg.svd(a, full_matrices=full_matrices))), node)
+    if subset_by_index is not None:
+        span = slice(*subset_by_index)
+        out = (out[0][..., span], out[1][..., span], out[2][..., span, :])
+    return SVDResult(*out)
+
+
+def hermitian_svd(a: Node) -> tuple[Node, Node, Node]:
+    """From the eigenvalues, by falling size; their signs go to the right vectors."""
+    w, v = results(linalg.eigh(symmetrized(a), UPLO="L"))
+    size = e.absolute(w)
+    order = argsort(e.negative(size), axis=size.ndim - 1, kind="stable")
+    w, size = (take_along_axis(x, order, x.ndim - 1) for x in (w, size))
+    v = take_along_axis(v, broadcast_to(linalg.row(order), shape=v.shape), v.ndim - 1)
+    signs = linalg.row(convert(e.sign(w), v.dtype))
+    return v, size, linalg.adjoint(e.multiply(v, signs))
+
+
+def svdvals(x: Any, /) -> Any:
+    """Singular values in descending order."""
+    return svd(x, compute_uv=False, full_matrices=False)

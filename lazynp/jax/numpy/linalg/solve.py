@@ -1,0 +1,164 @@
+"""Systems of equations, inverses, determinants."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....graph.node import Node
+from ....graph.op import results
+from ....ops import elementwise as e
+from ....ops import factorizations, linalg
+from ....ops.creation import eye
+from ....ops.shape import broadcast_to, slice_, whole
+from ...array import apply, check_arraylike
+from ...dtypes import FLOAT32
+from ..creation import asarray
+from ..products import dot
+from ..select import where
+from ..shape import moveaxis, reshape, shape
+from .factor import matrices, single, svd
+
+
+class SlogdetResult(NamedTuple):
+    sign: Any
+    logabsdet: Any
+
+
+def solve(a: Any, b: Any) -> Any:
+    """x with a x = b; a vector b is one right-hand side. Raises ValueError for shapes that do not fit."""
+    left, right = matrices("solve", a, b, square=True)
+    vector = right.ndim == 1
+    if right.ndim == 0 or right.shape[0 if vector else -2] != left.shape[-1]:
+        raise ValueError(
+            f"The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or b=[..., m]; got a={left.shape} "
+            f"and b={right.shape}"
+        )
+
+    def impl(a: Node, b: Node) -> Node:
+        out = factorizations.solve_or_nan(a, linalg.column(b) if vector else b)
+        return linalg.reshape(out, shape=out.shape[:-1]) if vector else out
+
+    return apply(single(impl), left, right)
+
+
+def inverse(a: Node) -> Node:
+    return factorizations.solve_or_nan(a, eye(a.shape[-1], dtype=a.dtype))
+
+
+def inv(a: Any) -> Any:
+    """The inverses."""
+    (node,) = matrices("inv", a, square=True)
+    return apply(single(inverse), node)
+
+
+def entry(a: Node, i: int, k: int) -> Node:
+    return slice_(a, key=(*whole(a.shape[:-2]), i, k))
+
+
+def small_det(a: Node) -> Node:
+    """Of at most three rows, by the rule of Sarrus: right in its derivatives where it is 0."""
+    n = a.shape[-1]
+    if n == 0:
+        return broadcast_to(a.dtype.type(1), shape=a.shape[:-2])
+    if n == 1:
+        return entry(a, 0, 0)
+
+    def two(i: int, j: int, k: int, m: int) -> Node:
+        return e.subtract(e.multiply(entry(a, i, k), entry(a, j, m)), e.multiply(entry(a, i, m), entry(a, j, k)))
+
+    if n == 2:
+        return two(0, 1, 0, 1)
+    parts = [e.multiply(entry(a, 0, k), two(1, 2, *[m for m in range(3) if m != k])) for k in range(3)]
+    return e.add(e.subtract(parts[0], parts[1]), parts[2])
+
+
+def det(a: Any) -> Any:
+    """The determinants."""
+    (node,) = matrices("det", a, square=True)
+    return apply(single(lambda a: small_det(a) if a.shape[-1] <= 3 else linalg.det(a)), node)
+
+
+def slogdet(a: Any, *, method: str | None = None) -> Any:
+    """Sign and logarithm of the size of the determinants."""
+    (node,) = matrices("slogdet", a, square=True)
+    if method not in (None, "lu", "qr"):
+        raise ValueError(f"Unknown slogdet method '{method}'. Supported methods are 'lu' (`None`), and 'qr'.")
+    return SlogdetResult(*apply(single(lambda a: results(linalg.slogdet(a))), node))
+
+
+def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
+    """The pseudo-inverses; singular values below `rtol` times the largest count as 0."""
+    (node,) = matrices("pinv", a)
+    rtol = rcond if rtol is None else rtol
+    if rtol is None:
+        rtol = 10.0 * max(node.shape[-2:]) * float(np.finfo(node.dtype if node.dtype.kind != "V" else FLOAT32).eps)
+    if np.ndim(rtol) == 0 and not hasattr(rtol, "_graph"):
+        cut = float(rtol)
+        return apply(single(lambda a: linalg.pinv(a, cut, hermitian)), node)
+    u, s, vh = svd(a, full_matrices=False)
+    limit = asarray(rtol)[..., None] * s[..., :1]
+    inverse_s = where(s > limit, 1 / where(s > limit, s, 1), 0)
+    return (vh.conj().mT * inverse_s[..., None, :].astype(vh.dtype)) @ u.conj().mT
+
+
+def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False) -> Any:
+    """x that comes closest to a x = b, the squared distances, the rank, the singular values."""
+    left, right = matrices("lstsq", a, b)
+    if left.ndim != 2:
+        raise TypeError(f"{left.ndim}-dimensional array given. Array must be two-dimensional")
+    if left.shape[0] != right.shape[0]:
+        raise ValueError("Leading dimensions of input arrays must match")
+    m, n = left.shape
+    x, y = asarray(a).astype(left.dtype), asarray(b).astype(left.dtype)
+    vector = y.ndim == 1
+    y = y[:, None] if vector else y
+    if m == 0 or n == 0:
+        s = asarray(np.zeros(0, left.dtype))
+        zero = asarray(np.zeros((n, *right.shape[1:]), left.dtype))
+        return zero, asarray(np.zeros(0, left.dtype)), asarray(np.int32(0)), s
+    u, s, vh = svd(x, full_matrices=False)
+    eps = float(np.finfo(s.dtype).eps)
+    cut = eps * max(n, m) if rcond is None else eps if rcond < 0 else rcond
+    mask = s >= cut * s[0]
+    rank = mask.sum()
+    safe = where(mask, s, 1)
+    inverse_s = where(mask, 1 / safe, 0)[:, None].astype(u.dtype)
+    out = dot(vh.conj().T, inverse_s * dot(u.conj().T, y))
+    distance = abs(y - dot(x, out)) ** 2
+    residual = distance.sum(axis=0)
+    if numpy_resid and int(rank) < n or m <= n and numpy_resid:
+        residual = asarray(np.zeros(0, s.dtype))
+    return (out[:, 0] if vector else out), residual, rank, s
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    """x with tensordot(a, x, x.ndim) = b."""
+    check_arraylike("tensorsolve", a, b)
+    x, y = asarray(a), asarray(b)
+    if axes is not None:
+        x = moveaxis(x, tuple(axes), tuple(range(x.ndim - len(axes), x.ndim)))
+    out = x.shape[y.ndim :]
+    if x.shape[: y.ndim] != y.shape:
+        raise ValueError("After moving axes to end, leading shape of a must match shape of b.")
+    if x.size != math.prod(out) ** 2:
+        raise ValueError("Input arrays must have prod(a.shape[:b.ndim]) == prod(a.shape[b.ndim:])")
+    n = math.prod(out)
+    return reshape(solve(reshape(x, (n, n)), reshape(y, (n,))), out)
+
+
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """The inverse of tensordot(a, ., ind)."""
+    check_arraylike("tensorinv", a)
+    full = shape(a)
+    if ind <= 0:
+        raise ValueError(f"ind must be a positive integer; got ind={ind}")
+    first, rest = full[:ind], full[ind:]
+    if math.prod(first) != math.prod(rest):
+        raise ValueError(
+            f"tensorinv is only possible when the product of the first {ind} dimensions equals that of the rest"
+        )
+    n = math.prod(first)
+    return reshape(inv(reshape(a, (n, n))), (*rest, *first))

@@ -1,0 +1,177 @@
+"""The methods of `Array`: a table of functions, and what has no function."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...ops.bits import bitcast
+from ...ops.elementwise import convert
+from ..array import Array, apply, is_arraylike
+from ..dtypes import requested
+from ..sharding import DEVICE, Shard, sharding_of
+from . import matrices, products, reductions, select, shape, sorting
+from .creation import astype
+from .elementwise import clip, table
+from .rounding import round_
+
+UINT8 = np.dtype(np.uint8)
+METHODS: dict[str, Callable[..., Any]] = {
+    "all": reductions.all,
+    "any": reductions.any_,
+    "argmax": reductions.argmax,
+    "argmin": reductions.argmin,
+    "argpartition": sorting.argpartition,
+    "argsort": sorting.argsort,
+    "choose": select.choose,
+    "clip": clip,
+    "conj": table["conjugate"],
+    "conjugate": table["conjugate"],
+    "cumprod": reductions.cumprod,
+    "cumsum": reductions.cumsum,
+    "diagonal": matrices.diagonal,
+    "dot": products.dot,
+    "flatten": shape.ravel,
+    "max": reductions.max,
+    "mean": reductions.mean,
+    "min": reductions.min,
+    "nonzero": select.nonzero,
+    "prod": reductions.prod,
+    "ptp": reductions.ptp,
+    "ravel": shape.ravel,
+    "repeat": shape.repeat,
+    "round": round_,
+    "searchsorted": sorting.searchsorted,
+    "sort": sorting.sort,
+    "squeeze": shape.squeeze,
+    "std": reductions.std,
+    "sum": reductions.sum,
+    "swapaxes": shape.swapaxes,
+    "take": select.take,
+    "trace": matrices.trace,
+    "var": reductions.var,
+}
+
+
+def method(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function as a method: a plain Python function, so that it binds."""
+
+    def call(self: Array, *args: Any, **kwargs: Any) -> Any:
+        return f(self, *args, **kwargs)
+
+    call.__name__ = call.__qualname__ = f.__name__
+    call.__doc__ = f.__doc__
+    return call
+
+
+def reshape(self: Array, *args: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Any:
+    """The array with another shape, given as one tuple or as numbers."""
+    return shape.reshape(self, args[0] if len(args) == 1 else args, order)
+
+
+def transpose(self: Array, *args: Any) -> Any:
+    """The array with its axes in another order, given as one tuple or as numbers: reversed where none are."""
+    axes = None if not args or args == (None,) else args[0] if len(args) == 1 and not isinstance(args[0], int) else args
+    return shape.transpose(self, axes)
+
+
+def astype_method(self: Array, dtype: Any = None, copy: bool = False, device: Any = None) -> Any:
+    """The array with another dtype."""
+    return astype(self, dtype)
+
+
+def compress(
+    self: Array,
+    condition: Any,
+    axis: int | None = None,
+    *,
+    out: Any = None,
+    size: int | None = None,
+    fill_value: Any = 0,
+) -> Any:
+    """The elements along an axis for which the condition holds."""
+    return select.compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
+
+
+def view(self: Array, dtype: Any = None, type: Any = None) -> Any:
+    """The bits as another dtype; the last axis grows or shrinks where the widths differ."""
+    if type is not None:
+        raise NotImplementedError("`type` argument of array.view() is not supported.")
+    if dtype is None:
+        return self
+    to = requested(dtype, "view")
+    a, b = self.dtype.itemsize, to.itemsize
+    if self.dtype == to:
+        return self
+    if self.ndim == 0 and a != b:
+        raise ValueError("view() of a 0d array is only supported if the itemsize is unchanged.")
+    if a < b:
+        if self.shape[-1] * a % b:
+            raise ValueError(
+                "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis "
+                "of the array."
+            )
+        grouped = shape.reshape(self, (*self.shape[:-1], self.shape[-1] * a // b, b // a))
+        return apply(lambda x: bitcast(convert(x, x.dtype), dtype=to), grouped.node)
+    out = apply(lambda x: bitcast(convert(x, x.dtype), dtype=to), self.node)
+    return shape.reshape(out, (*out.shape[:-2], out.shape[-2] * out.shape[-1])) if a > b else out
+
+
+def byteswap(self: Array) -> Any:
+    """The bytes of each element in reverse."""
+    size = self.dtype.itemsize
+    if size == 1:
+        return self
+    parts = apply(lambda x: bitcast(convert(x, x.dtype), dtype=UINT8), self.node)
+    turned = shape.flip(parts, -1)
+    return apply(lambda x: bitcast(x, dtype=self.dtype), turned.node)
+
+
+def to_device(self: Array, device: Any, *, stream: Any = None) -> Any:
+    """The array on a device: itself, since there is one."""
+    return self
+
+
+def flat(self: Array) -> Any:
+    raise NotImplementedError("JAX Arrays do not implement the arr.flat property: consider arr.flatten() instead.")
+
+
+def contains(self: Array, item: Any) -> bool:
+    return bool((self == item).any())  # type: ignore[attr-defined]
+
+
+def namespace(self: Array, *, api_version: str | None = None) -> Any:
+    """`jax.numpy`, for code written to the array API."""
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"version={api_version!r} not supported")
+    return importlib.import_module("lazynp.jax.numpy")
+
+
+for _f in (compress, view, byteswap, to_device):
+    setattr(Array, _f.__name__, _f)
+for _name, _f in METHODS.items():
+    setattr(Array, _name, method(_f))
+Array.reshape = reshape  # type: ignore[attr-defined]
+Array.transpose = transpose  # type: ignore[attr-defined]
+Array.astype = astype_method  # type: ignore[attr-defined]
+Array.T = property(shape.transpose, doc="The array with its axes reversed.")  # type: ignore[attr-defined]
+Array.mT = property(shape.matrix_transpose, doc="The array with its last two axes exchanged.")  # type: ignore[attr-defined]
+Array.real = property(table["real"], doc="The real part.")  # type: ignore[attr-defined]
+Array.imag = property(table["imag"], doc="The imaginary part.")  # type: ignore[attr-defined]
+Array.__matmul__ = lambda self, other: products.matmul(self, other) if is_arraylike(other) else NotImplemented  # type: ignore[attr-defined]
+Array.__rmatmul__ = lambda self, other: products.matmul(other, self) if is_arraylike(other) else NotImplemented  # type: ignore[attr-defined]
+Array.flat = property(flat)  # type: ignore[attr-defined]
+Array.__contains__ = contains  # type: ignore[attr-defined]
+Array.__array_namespace__ = namespace  # type: ignore[attr-defined]
+Array.sharding = property(lambda self: sharding_of(self), doc="How the array lies on devices.")  # type: ignore[attr-defined]
+Array.device = property(lambda self: DEVICE, doc="The device that the array is on.")  # type: ignore[attr-defined]
+Array.devices = lambda self: {DEVICE}  # type: ignore[attr-defined]
+Array.platform = lambda self: DEVICE.platform  # type: ignore[attr-defined]
+Array.committed = property(lambda self: False, doc="Whether the array was put on a device by name.")  # type: ignore[attr-defined]
+Array.is_fully_addressable = Array.is_fully_replicated = property(lambda self: True)  # type: ignore[attr-defined]
+Array.addressable_shards = Array.global_shards = property(
+    lambda self: [Shard(DEVICE, (slice(None),) * self.ndim, 0, self)]
+)  # type: ignore[attr-defined]

@@ -1,0 +1,69 @@
+"""The operators of `Array`. Beside what is no array they return NotImplemented: adding a list is a TypeError."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..array import Array, is_arraylike
+from .call import binary
+from .elementwise import BINARY, HOSTS, power_, table
+
+OPERATORS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "power",
+    "lshift": "left_shift",
+    "rshift": "right_shift",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "divmod": "divmod",
+}
+COMPARISONS = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
+UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
+
+
+def deferring(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[Any, Any], Any]:
+    """f of the array and the other operand, NotImplemented where the other is no array."""
+    if swapped:
+        return lambda self, other: f(other, self) if is_arraylike(other) else NotImplemented
+    return lambda self, other: f(self, other) if is_arraylike(other) else NotImplemented
+
+
+def operator_of(short: str, name: str) -> Callable[[Any, Any], Any]:
+    f = power_ if name == "power" else table[name]
+    chars = BINARY[name][3] if name in BINARY else ""
+    scalars = operator.pow if name == "power" else None
+    return binary(f"__{short}__", deferring(f), HOSTS.get(name) or getattr(np, name), chars, scalars)
+
+
+def set_operators() -> None:
+    """Give `Array` its operators."""
+    for short, name in {**OPERATORS, **COMPARISONS}.items():
+        setattr(Array, f"__{short}__", operator_of(short, name))
+    for short, name in OPERATORS.items():
+        reflected = deferring(table[name], swapped=True)
+        reflected.__name__ = reflected.__qualname__ = f"__r{short}__"  # type: ignore[attr-defined]
+        setattr(Array, f"__r{short}__", reflected)
+    for short, name in UNARY.items():
+        f = table[name]
+        setattr(Array, f"__{short}__", lambda self, f=f: f(self))
+    Array.__hash__ = None  # type: ignore[assignment]
+
+
+set_operators()

@@ -1,0 +1,263 @@
+"""Products of arrays: dot, matmul, tensordot, einsum and their like. Half precision is summed in single."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...config import config
+from ...graph.node import Node
+from ...ops import contraction as c
+from ...ops import elementwise as e
+from ...ops.einsum import einsum as einsum_nodes
+from ...ops.elementwise import convert
+from ...ops.shape import transpose
+from ..array import ERRORS, SILENT, apply, as_dtype, cast_node, check_arraylike, typed, wrap_value
+from ..dtypes import INT32, KIND_OF, promotion, requested, x64_enabled
+from .axes import axis_of, no_out
+from .call import named
+from .creation import asarray
+from .reductions import wide
+from .shape import ndim, ravel, shape, small, stack
+
+
+def contracted(name: str, impl: Callable[..., Node], a: Any, b: Any, preferred: Any = None) -> Any:
+    """`impl(a, b)` in the common dtype. Raises TypeError for shapes that do not fit."""
+    check_arraylike(name, a, b)
+    dtype, weak = promotion(x64_enabled(), typed(a), typed(b))
+    result = dtype if preferred is None else requested(preferred, name)
+    weak = weak and preferred is None
+
+    def run(x: Node, y: Node) -> Node:
+        compute = wide(dtype) if dtype.kind != "b" else INT32
+        out = impl(convert(x, compute), convert(y, compute))
+        if result.kind == "b":
+            out = e.not_equal(out, out.dtype.type(0))
+        return cast_node(out, result, weak)
+
+    nodes = [as_dtype(x, dtype) for x in (a, b)]
+    try:
+        return apply(run, *nodes)
+    except ValueError as error:
+        raise TypeError(f"{name}: shapes {nodes[0].shape} and {nodes[1].shape} do not fit: {error}") from None
+
+
+def host_product(host: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """The product of two small arrays of one floating dtype, at once; None where they are not such."""
+    x, y = small(a), small(b)
+    if x is None or y is None or x.dtype != y.dtype or x.dtype.char not in "fdFD" or a._weak or b._weak:
+        return None
+    token = ERRORS.set(SILENT)
+    try:
+        value = host(x, y)
+    except ValueError:
+        return None
+    finally:
+        ERRORS.reset(token)
+    value = np.asarray(value)
+    return (
+        wrap_value(value if value.flags.c_contiguous and value.base is None else np.array(value, order="C"))
+        if value.size <= config.limit
+        else None
+    )
+
+
+def simple(name: str, impl: Callable[..., Node], host: Callable[[Any, Any], Any] | None) -> Callable[..., Any]:
+    """A product of two arrays."""
+
+    def call(
+        a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
+    ) -> Any:
+        if host is not None and preferred_element_type is None:
+            found = host_product(host, a, b)
+            if found is not None:
+                return found
+        return contracted(name, impl, a, b, preferred_element_type)
+
+    return named(call, name)
+
+
+def matmul_node(a: Node, b: Node) -> Node:
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError("matmul input operand has ndim 0")
+    return c.matmul(a, b)
+
+
+dot = simple("dot", c.dot, np.dot)
+inner = simple("inner", c.inner, np.inner)
+
+
+def matmul(
+    a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
+) -> Any:
+    """The matrix product. Raises ValueError for a scalar, TypeError for shapes that do not fit."""
+    found = host_product(operator.matmul, a, b) if preferred_element_type is None else None
+    if found is not None:
+        return found
+    check_arraylike("matmul", a, b)
+    for i, x in enumerate((a, b)):
+        if ndim(x) < 1:
+            raise ValueError(f"matmul input operand {i} must have ndim at least 1, but it has ndim 0")
+    return contracted("matmul", matmul_node, a, b, preferred_element_type)
+
+
+def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The inner product of two arrays as vectors, the first conjugated."""
+    check_arraylike("vdot", a, b)
+    x = ravel(a)
+    if KIND_OF[x.dtype] == "c":
+        x = x.conj()
+    return dot(x, ravel(b), preferred_element_type=preferred_element_type)
+
+
+def along(x: Node, axis: int) -> Node:
+    """With that axis last."""
+    at = axis_of(axis, x.ndim)
+    return transpose(x, axes=(*[i for i in range(x.ndim) if i != at], at))
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The inner products of vectors along an axis, the first conjugated."""
+    check_arraylike("vecdot", x1, x2)
+    if ndim(x1) < 1 or ndim(x2) < 1:
+        raise ValueError("vecdot requires arrays of at least one dimension")
+    if shape(x1)[axis] != shape(x2)[axis]:
+        raise ValueError(f"vecdot requires input vectors of the same length, got {shape(x1)} and {shape(x2)}")
+    return contracted("vecdot", lambda a, b: c.vecdot(along(a, axis), along(b, axis)), x1, x2, preferred_element_type)
+
+
+def matvec(x1: Any, x2: Any, /) -> Any:
+    """The products of matrices and vectors."""
+    check_arraylike("matvec", x1, x2)
+    return contracted("matvec", c.matvec, x1, x2)
+
+
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    """The products of vectors, conjugated, and matrices."""
+    check_arraylike("vecmat", x1, x2)
+    return contracted("vecmat", c.vecmat, x1, x2)
+
+
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    """All products of an element of one and an element of the other."""
+    no_out("outer", out)
+    check_arraylike("outer", a, b)
+    return ravel(a)[:, None] * ravel(b)[None, :]
+
+
+def tensordot(
+    a: Any,
+    b: Any,
+    axes: Any = 2,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """The sum of products over axes: a number of them, or one list for each array.
+
+    Raises: TypeError where the axes do not fit.
+    """
+    check_arraylike("tensordot", a, b)
+    m, n = ndim(a), ndim(b)
+    if isinstance(axes, (int, np.integer)):
+        if axes > min(m, n):
+            raise TypeError(f"Number of tensordot axes (axes {axes}) exceeds input ranks ({shape(a)} and {shape(b)})")
+        first, second = list(range(m - axes, m)), list(range(axes))
+    elif isinstance(axes, (tuple, list)) and len(axes) == 2:
+        first, second = [
+            [axis_of(i, nd) for i in (x if isinstance(x, (tuple, list)) else (x,))] for x, nd in zip(axes, (m, n))
+        ]
+        if len(first) != len(second):
+            raise TypeError("tensordot requires axes lists to have equal length")
+    else:
+        raise TypeError(f"tensordot axes argument must be an int, a pair of ints, or a pair of lists, got {axes!r}")
+    return contracted(
+        "tensordot", lambda x, y: c.tensordot(x, y, tuple(first), tuple(second)), a, b, preferred_element_type
+    )
+
+
+def einsum(
+    subscripts: Any,
+    /,
+    *operands: Any,
+    out: Any = None,
+    optimize: Any = "auto",
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    _dot_general: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """The sum over products of elements that the subscripts say; operands and lists of axes may stand in turns."""
+    no_out("einsum", out)
+    text, arrays = einsum_arguments(subscripts, operands)
+    check_arraylike("einsum", *arrays)
+    dtype, weak = promotion(x64_enabled(), *[typed(a) for a in arrays])
+    result = dtype if preferred_element_type is None else requested(preferred_element_type, "einsum")
+    strategy = {"optimal": "optimal"}.get(optimize, optimize) if isinstance(optimize, str) else optimize
+
+    def impl(*nodes: Node) -> Node:
+        compute = wide(dtype) if dtype.kind != "b" else INT32
+        found = einsum_nodes(text, *[convert(n, compute) for n in nodes], optimize=strategy)
+        return cast_node(found, result, weak and preferred_element_type is None)
+
+    return apply(impl, *[as_dtype(a, dtype) for a in arrays])
+
+
+def einsum_arguments(subscripts: Any, operands: Sequence[Any]) -> tuple[str, list[Any]]:
+    """The subscripts as text, and the arrays: of `einsum(a, [0, 1], b, [1, 2], [0, 2])` too."""
+    if isinstance(subscripts, str):
+        return subscripts, list(operands)
+    given = [subscripts, *operands]
+    pairs = len(given) // 2
+    arrays, lists = given[: 2 * pairs : 2], given[1 : 2 * pairs : 2]
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+    def text(labels: Any) -> str:
+        return "".join(["..." if label is Ellipsis else letters[operator.index(label)] for label in labels])
+
+    left = ",".join([text(x) for x in lists])
+    return (f"{left}->{text(given[-1])}" if len(given) % 2 else left), arrays
+
+
+def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> Any:
+    """In which order einsum joins its operands, and a description; numpy.einsum_path."""
+    text, arrays = einsum_arguments(subscripts, operands)
+    shapes = [np.broadcast_to(np.zeros((), np.float32), shape(a)) for a in arrays]
+    if optimize in ("auto", True):
+        optimize = "optimal" if len(arrays) < 5 else "greedy"
+    return np.einsum_path(text, *shapes, optimize=optimize)
+
+
+def kron(a: Any, b: Any) -> Any:
+    """The Kronecker product."""
+    check_arraylike("kron", a, b)
+    a, b = asarray(a), asarray(b)
+    nd = max(a.ndim, b.ndim)
+    p, q = (1,) * (nd - a.ndim) + a.shape, (1,) * (nd - b.ndim) + b.shape
+    wide_a = a.reshape(tuple([m for n in p for m in (n, 1)]))
+    wide_b = b.reshape(tuple([m for n in q for m in (1, n)]))
+    return (wide_a * wide_b).reshape(tuple([m * n for m, n in zip(p, q)]))
+
+
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """The cross product of vectors of 3, or of 2, elements. Raises ValueError for others."""
+    check_arraylike("cross", a, b)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = asarray(a), asarray(b)
+    a, b = (
+        x.transpose((*[i for i in range(x.ndim) if i != k], k))
+        for x, k in ((a, axis_of(axisa, a.ndim)), (b, axis_of(axisb, b.ndim)))
+    )
+    if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
+        raise ValueError("Dimension must be either 2 or 3 for cross product")
+    if a.shape[-1] == b.shape[-1] == 2:
+        return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    parts = [[x[..., i] if i < x.shape[-1] else x[..., 0] * 0 for i in range(3)] for x in (a, b)]
+    (a0, a1, a2), (b0, b1, b2) = parts
+    rows = [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]
+    return stack(rows, axis=axisc)

@@ -1,0 +1,510 @@
+"""Reductions: sums, products, extrema, moments, and the cumulative ones. In JAX's dtypes: sums of small integers are
+32-bit, means of integers are float32; half precision is summed in single."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...config import config
+from ...graph.node import Node
+from ...ops import elementwise as e
+from ...ops import reductions as r
+from ...ops.elementwise import convert, is_complex, where
+from ...ops.joining import concatenate
+from ...ops.promotion import real_dtype
+from ...ops.scans import scans
+from ...ops.shape import add_reduce, broadcast_to, reshape
+from ..array import ERRORS, NDARRAY, SILENT, Array, apply, as_node, check_arraylike, new
+from ..dtypes import FLOAT32, KIND_OF, default, inexact, int_dtype, requested, x64_enabled
+from .axes import axes_of, axis_of, no_out
+from .call import named
+from .creation import astype_node
+from .elementwise import scalar, truth
+
+BOOL = np.dtype(bool)
+LONG = "lLqQ"
+
+
+def sum_dtype(dtype: np.dtype[Any], promote: bool = True) -> np.dtype[Any]:
+    """The dtype of a sum: the default integer for bool and narrower ones."""
+    kind = KIND_OF[dtype]
+    if kind == "b":
+        return int_dtype()
+    if kind in "iu" and promote and dtype.itemsize < default(x64_enabled(), kind).itemsize:
+        return default(x64_enabled(), kind)
+    return dtype
+
+
+def wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in which something of this one is summed: float32 for half precision."""
+    return FLOAT32 if KIND_OF[dtype] == "f" and dtype.itemsize < 4 else dtype
+
+
+def mask_of(name: str, given: Any) -> Node | None:
+    if given is None:
+        return None
+    check_arraylike(name, given)
+    return truth(as_node(given))
+
+
+def scalar_initial(initial: Any) -> Node | None:
+    if initial is None:
+        return None
+    check_arraylike("initial", initial)
+    node = as_node(initial)
+    if node.ndim:
+        raise ValueError(f"initial value must be a scalar. Got array of shape {node.shape}")
+    return node
+
+
+def at_once(ufunc: np.ufunc, chars: str) -> Callable[[Any, Any, Any], Any]:
+    """The reduction of a small value, or None where it is not one."""
+    direct = frozenset(chars)
+
+    def run(a: Any, axis: Any, keepdims: bool) -> Any:
+        if type(a) is not Array:
+            return None
+        h = a._host
+        if (
+            h is None
+            or h.dtype.char not in direct
+            or h.size > config.limit
+            or axis is not None
+            and type(axis) is not int
+        ):
+            return None
+        token = ERRORS.set(SILENT)
+        try:
+            value = ufunc.reduce(h, axis=axis, dtype=h.dtype, keepdims=keepdims)
+        except ValueError:
+            return None
+        finally:
+            ERRORS.reset(token)
+        out = new(Array)
+        out._host = value if type(value) is NDARRAY else np.array(value)
+        out._weak, out._graph = False, None
+        return out
+
+    return run
+
+
+def additive(name: str, ufunc: str) -> Callable[..., Any]:
+    """sum and prod."""
+    fast = at_once(getattr(np, ufunc), "fdFDilILqQ")
+
+    def call(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+        promote_integers: bool = True,
+    ) -> Any:
+        if dtype is None and initial is None and where is None and out is None:
+            found = fast(a, axis, keepdims)
+            if found is not None:
+                return found
+        no_out(name, out)
+        check_arraylike(name, a)
+        x = as_node(a)
+        axes = axes_of(axis, x.ndim)
+        result = sum_dtype(x.dtype, promote_integers) if dtype is None else requested(dtype, name)
+        start, mask = scalar_initial(initial), mask_of(name, where)
+
+        def impl(x: Node, *rest: Node) -> Node:
+            given = iter(rest)
+            first = next(given) if start is not None else None
+            kept = next(given) if mask is not None else None
+            x = astype_node(x, wide(result))
+            total = r.reduce(
+                ufunc, x, axes, keepdims, x.dtype, None if first is None else convert(first, x.dtype), kept
+            )
+            return convert(total, result)
+
+        return apply(impl, x, *[n for n in (start, mask) if n is not None])
+
+    return named(call, name)
+
+
+def extremum(name: str, ufunc: str) -> Callable[..., Any]:
+    """max and min."""
+    fast = at_once(getattr(np, ufunc), "?bhilqBHILQfdFDe")
+
+    def call(
+        a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+    ) -> Any:
+        if initial is None and where is None and out is None:
+            found = fast(a, axis, keepdims)
+            if found is not None:
+                return found
+        no_out(name, out)
+        check_arraylike(name, a)
+        x = as_node(a)
+        axes = axes_of(axis, x.ndim)
+        if (
+            initial is None
+            and any([x.shape[i] == 0 for i in axes])
+            and 0 not in [n for i, n in enumerate(x.shape) if i not in axes]
+        ):
+            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+        if initial is None and where is not None:
+            raise ValueError(
+                f"reduction operation {name} does not have an identity, so to use a where mask one has to specify "
+                "'initial'"
+            )
+        start, mask = scalar_initial(initial), mask_of(name, where)
+
+        def impl(x: Node, *rest: Node) -> Node:
+            given = iter(rest)
+            first = convert(next(given), x.dtype) if start is not None else None
+            kept = next(given) if mask is not None else None
+            dtype = x.dtype
+            x = convert(x, wide(dtype))
+            first = None if first is None else convert(first, x.dtype)
+            return convert(r.reduce(ufunc, x, axes, keepdims, None, first, kept), dtype)
+
+        return apply(impl, x, *[n for n in (start, mask) if n is not None])
+
+    return named(call, name)
+
+
+def logical(name: str, ufunc: str) -> Callable[..., Any]:
+    """all and any."""
+    fast = at_once(getattr(np, ufunc), "?")
+
+    def call(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Any:
+        if where is None and out is None:
+            found = fast(a, axis, keepdims)
+            if found is not None:
+                return found
+        no_out(name, out)
+        check_arraylike(name, a)
+        x = as_node(a)
+        axes, mask = axes_of(axis, x.ndim), mask_of(name, where)
+
+        def impl(x: Node, kept: Node | None = None) -> Node:
+            return r.reduce(ufunc, truth(x), axes, keepdims, None, None, kept)
+
+        return apply(impl, x, *[n for n in (mask,) if n is not None])
+
+    return named(call, name)
+
+
+sum, prod = additive("sum", "add"), additive("prod", "multiply")
+max, min = extremum("max", "maximum"), extremum("min", "minimum")
+amax, amin = extremum("amax", "maximum"), extremum("amin", "minimum")
+all, any_ = logical("all", "logical_and"), logical("any", "logical_or")
+
+
+def counted(x: Node, axes: tuple[int, ...], mask: Node | None, keepdims: bool, dtype: np.dtype[Any]) -> Node:
+    """How many elements go into a mean."""
+    if mask is None:
+        return Node.of_scalar(dtype.type(math.prod([x.shape[a] for a in axes])))
+    full = broadcast_to(convert(mask, dtype), shape=x.shape)
+    return add_reduce(full, axes=axes, keepdims=keepdims, dtype=dtype)
+
+
+def mean_node(x: Node, axes: tuple[int, ...], keepdims: bool, mask: Node | None) -> Node:
+    """Of floats or complex numbers, in x's dtype."""
+    total = r.reduce("add", x, axes, keepdims, x.dtype, None, mask)
+    return e.divide(total, convert(counted(x, axes, mask, keepdims, real_dtype(x.dtype)), x.dtype))
+
+
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
+) -> Any:
+    """The mean; of integers in floating point."""
+    no_out("mean", out)
+    check_arraylike("mean", a)
+    x, mask = as_node(a), mask_of("mean", where)
+    axes = axes_of(axis, x.ndim)
+    result = inexact(x.dtype) if dtype is None else requested(dtype, "mean")
+
+    def impl(x: Node, kept: Node | None = None) -> Node:
+        x = convert(x, wide(inexact(result)))
+        return convert(mean_node(x, axes, keepdims, kept), result)
+
+    return apply(impl, x, *[n for n in (mask,) if n is not None])
+
+
+def var_node(x: Node, axes: tuple[int, ...], keepdims: bool, mask: Node | None, ddof: Any, center: Node | None) -> Node:
+    """Of floats or complex numbers, in the real dtype."""
+    dtype = real_dtype(x.dtype)
+    center = mean_node(x, axes, True, mask) if center is None else convert(center, x.dtype)
+    d = e.subtract(x, center)
+    squares = e.add(e.square(e.real(d)), e.square(e.imag(d))) if is_complex(d) else e.square(d)
+    total = r.reduce("add", squares, axes, keepdims, dtype, None, mask)
+    count = e.subtract(counted(x, axes, mask, keepdims, dtype), Node.of_scalar(dtype.type(ddof)))
+    nan = Node.of_scalar(dtype.type(np.nan))
+    good = e.greater(count, Node.of_scalar(dtype.type(0)))
+    if mask is None:
+        return e.divide(total, where(good, count, nan))
+    return where(good, e.divide(total, where(good, count, nan)), nan)
+
+
+def moment(name: str, finish: Callable[[Node], Node]) -> Callable[..., Any]:
+    """var and std."""
+
+    def call(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: Any = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = None,
+        mean: Any = None,
+        correction: Any = None,
+    ) -> Any:
+        no_out(name, out)
+        check_arraylike(name, a)
+        if correction is not None:
+            if ddof != 0:
+                raise ValueError("ddof and correction can't be provided simultaneously.")
+            ddof = correction
+        x, mask = as_node(a), mask_of(name, where)
+        axes = axes_of(axis, x.ndim)
+        center = None if mean is None else as_node(mean)
+        if dtype is not None and KIND_OF[requested(dtype, name)] not in "fc":
+            raise ValueError(f"dtype argument to {name} must be inexact; got {dtype}")
+        result = real_dtype(inexact(x.dtype)) if dtype is None else requested(dtype, name)
+        compute = wide(inexact(x.dtype)) if dtype is None else wide(result)
+        if is_complex(x) and compute.kind != "c":
+            compute = inexact(x.dtype)
+
+        def impl(x: Node, *rest: Node) -> Node:
+            given = iter(rest)
+            kept = next(given) if mask is not None else None
+            middle = next(given) if center is not None else None
+            return convert(finish(var_node(convert(x, compute), axes, keepdims, kept, ddof, middle)), result)
+
+        return apply(impl, x, *[n for n in (mask, center) if n is not None])
+
+    return named(call, name)
+
+
+var, std = moment("var", lambda x: x), moment("std", e.sqrt)
+
+
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """The largest less the least."""
+    no_out("ptp", out)
+    check_arraylike("ptp", a)
+    return max(a, axis=axis, keepdims=keepdims) - min(a, axis=axis, keepdims=keepdims)
+
+
+def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """How many elements are not 0."""
+    check_arraylike("count_nonzero", a)
+    x = as_node(a)
+    axes = axes_of(axis, x.ndim)
+    dtype = int_dtype()
+    return apply(lambda x: add_reduce(convert(truth(x), dtype), axes=axes, keepdims=keepdims, dtype=dtype), x)
+
+
+def arg_extremum(name: str, skip_nan: bool = False) -> Callable[..., Any]:
+    """argmax and argmin, nanargmax and nanargmin."""
+    base = name.removeprefix("nan")
+    op, filler = getattr(r, base), -np.inf if base == "argmax" else np.inf
+
+    def call(a: Any, axis: Any = None, out: Any = None, keepdims: bool | None = None) -> Any:
+        no_out(name, out)
+        check_arraylike(name, a)
+        x = as_node(a)
+        if is_complex(x):
+            raise TypeError(f"{name} does not accept dtype {x.dtype}")
+        at = None if axis is None else axis_of(axis, x.ndim)
+        if (x.aval.size if at is None else x.shape[at]) == 0:
+            raise ValueError(f"attempt to get {name} of an empty sequence")
+        dtype, nd, keep = int_dtype(), x.ndim, bool(keepdims)
+
+        def impl(x: Node) -> Node:
+            x = convert(x, wide(x.dtype)) if x.dtype.kind != "b" else x
+            missing = e.isnan(x) if skip_nan and x.dtype.kind == "f" else None
+            if missing is not None:
+                x = where(missing, scalar(filler, x), x)
+            flat = x if at is not None else reshape(x, shape=(x.aval.size,))
+            out = convert(op(flat, axis=at or 0, keepdims=keep and at is not None), dtype)
+            if missing is not None:
+                axes = tuple(range(nd)) if at is None else (at,)
+                lost = r.logical_and_reduce(missing, axes=axes, keepdims=keep and at is not None, dtype=None)
+                out = where(lost, Node.of_scalar(dtype.type(-1)), out)
+            return reshape(out, shape=(1,) * nd) if keep and at is None else out
+
+        return apply(impl, x)
+
+    return named(call, name)
+
+
+argmax, argmin = arg_extremum("argmax"), arg_extremum("argmin")
+nanargmax, nanargmin = arg_extremum("nanargmax", True), arg_extremum("nanargmin", True)
+
+# Cumulative.
+
+
+def cumulative(name: str, ufunc: str, fill: float | None = None, promote: bool = False) -> Callable[..., Any]:
+    """cumsum and cumprod; `fill` stands for NaN."""
+
+    def call(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        no_out(name, out)
+        check_arraylike(name, a)
+        x = as_node(a)
+        at = None if axis is None else axis_of(axis, x.ndim)
+        result = sum_dtype(x.dtype, promote) if dtype is None else requested(dtype, name)
+
+        def impl(x: Node) -> Node:
+            if fill is not None and KIND_OF[x.dtype] in "fc":
+                x = convert(x, wide(x.dtype))
+                x = where(e.isnan(x), scalar(fill, x), x)
+            x = astype_node(x, wide(result))
+            if at is None:
+                x = reshape(x, shape=(x.aval.size,))
+            out = scans[ufunc](x, axis=at or 0, dtype=x.dtype)
+            if result.kind == "b":
+                out = truth(out)
+            return convert(out, result)
+
+        return apply(impl, x)
+
+    return named(call, name)
+
+
+cumsum, cumprod = cumulative("cumsum", "add"), cumulative("cumprod", "multiply")
+nancumsum, nancumprod = cumulative("nancumsum", "add", 0.0), cumulative("nancumprod", "multiply", 1.0)
+
+
+def cumulative_array_api(name: str, ufunc: str, unit: int) -> Callable[..., Any]:
+    """cumulative_sum and cumulative_prod of the array API."""
+    run = cumulative(name, ufunc, promote=True)
+
+    def call(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
+        check_arraylike(name, x)
+        node = as_node(x)
+        if node.ndim == 0:
+            raise ValueError("The input must be non-scalar to take a cumulative sum, however a scalar value was given.")
+        if axis is None:
+            if node.ndim > 1:
+                raise ValueError(
+                    f"The input array has rank {node.ndim}, however axis was not set to an explicit value."
+                )
+            axis = 0
+        at = axis_of(axis, node.ndim)
+        out = run(x, axis=at, dtype=dtype)
+        if not include_initial:
+            return out
+
+        def with_initial(y: Node) -> Node:
+            shape = tuple([1 if i == at else n for i, n in enumerate(y.shape)])
+            return concatenate(broadcast_to(scalar(unit, y), shape=shape), y, axis=at)
+
+        return apply(with_initial, out.node)
+
+    return named(call, name)
+
+
+cumulative_sum = cumulative_array_api("cumulative_sum", "add", 0)
+cumulative_prod = cumulative_array_api("cumulative_prod", "multiply", 1)
+
+# Without NaN.
+
+
+def nan_filled(name: str, run: Callable[..., Any], filler: Callable[[np.dtype[Any]], Any]) -> Callable[..., Any]:
+    """A reduction in which NaN counts as `filler(dtype)`."""
+
+    def call(a: Any, *args: Any, **kwargs: Any) -> Any:
+        check_arraylike(name, a)
+        x = as_node(a)
+        if KIND_OF[x.dtype] not in "fc":
+            return run(a, *args, **kwargs)
+        return run(replaced(x, filler(x.dtype)), *args, **kwargs)
+
+    return named(call, name)
+
+
+def replaced(x: Node, value: Any) -> Any:
+    """The array with that value for NaN."""
+    return apply(lambda x: where(e.isnan(x if x.dtype.kind in "fc" else convert(x, FLOAT32)), scalar(value, x), x), x)
+
+
+nansum = nan_filled("nansum", sum, lambda d: 0)
+nanprod = nan_filled("nanprod", prod, lambda d: 1)
+
+
+def nan_extremum(name: str, run: Callable[..., Any], worst: float) -> Callable[..., Any]:
+    """nanmax and nanmin: NaN where there is nothing else."""
+    filled = nan_filled(name, run, lambda d: worst)
+
+    def call(
+        a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+    ) -> Any:
+        no_out(name, out)
+        found = filled(a, axis=axis, keepdims=keepdims, initial=initial, where=where)
+        x = as_node(a)
+        if KIND_OF[x.dtype] not in "fc" or initial is not None:
+            return found
+        lost = all(isnan(a), axis=axis, keepdims=keepdims)
+        return choose_nan(lost, found)
+
+    return named(call, name)
+
+
+def isnan(a: Any) -> Any:
+    return apply(lambda x: e.isnan(x if x.dtype.kind in "fc" else convert(x, FLOAT32)), as_node(a))
+
+
+def choose_nan(lost: Array, found: Array) -> Any:
+    return apply(lambda m, x: where(m, scalar(np.nan, x), x), lost.node, found.node)
+
+
+nanmax, nanmin = nan_extremum("nanmax", max, -np.inf), nan_extremum("nanmin", min, np.inf)
+
+
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, where: Any = None
+) -> Any:
+    """The mean of what is not NaN."""
+    no_out("nanmean", out)
+    check_arraylike("nanmean", a)
+    if KIND_OF[as_node(a).dtype] not in "fc":
+        return mean(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+    good = ~isnan(a)
+    if where is not None:
+        good = good & where
+    count = sum(good, axis=axis, dtype=FLOAT32 if dtype is None else dtype, keepdims=keepdims)
+    return nansum(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where) / count.astype(as_node(a).dtype)
+
+
+def nan_moment(name: str, root: bool) -> Callable[..., Any]:
+    """nanvar and nanstd."""
+
+    def call(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: int = 0,
+        keepdims: bool = False,
+        where: Any = None,
+        mean: Any = None,
+    ) -> Any:
+        no_out(name, out)
+        check_arraylike(name, a)
+        if KIND_OF[as_node(a).dtype] not in "fc":
+            run = std if root else var
+            return run(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
+        good = ~isnan(a)
+        run = std if root else var
+        kept = good if where is None else good & where
+        return run(replaced(as_node(a), 0), axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=kept, mean=mean)
+
+    return named(call, name)
+
+
+nanvar, nanstd = nan_moment("nanvar", False), nan_moment("nanstd", True)

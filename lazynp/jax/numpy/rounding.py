@@ -1,0 +1,86 @@
+"""round, nan_to_num, angle: elementwise functions with parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...graph.node import Node
+from ...ops import elementwise as e
+from ...ops.elementwise import convert, is_complex, where
+from ..array import apply, as_node, check_arraylike
+from ..dtypes import FLOAT32, KIND_OF, finfo, inexact
+from .axes import no_out, static_int
+from .call import named
+from .elementwise import rint, scalar
+
+
+def rounder(name: str) -> Any:
+    def call(a: Any, decimals: int = 0, out: Any = None) -> Any:
+        no_out(name, out)
+        check_arraylike(name, a)
+        x, places = as_node(a), static_int(decimals, "It stands for `decimals`.")
+        kind = KIND_OF[x.dtype]
+        if kind in "iu":
+            if places < 0:
+                raise NotImplementedError("integer np.round not implemented for decimals < 0")
+            return apply(lambda x: x, x)
+        if kind == "b":
+            raise ValueError("data type <class 'numpy.bool'> not inexact")
+        return apply(lambda x: rounded(x, places), x)
+
+    return named(call, name)
+
+
+def rounded(x: Node, places: int) -> Node:
+    """Half to even, at that many decimals. Half precision is rounded in single."""
+    dtype = x.dtype
+    if is_complex(x):
+        return e.make_complex(rounded(e.real(x), places), rounded(e.imag(x), places))
+    if dtype.itemsize < 4:
+        return convert(rounded(convert(x, FLOAT32), places), dtype)
+    if places == 0:
+        return rint(x)
+    factor = scalar(10.0 ** abs(places), x)
+    if places > 0:
+        return e.divide(rint(e.multiply(x, factor)), factor)
+    return e.multiply(rint(e.divide(x, factor)), factor)
+
+
+round_, around = rounder("round"), rounder("around")
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """Numbers for NaN and the infinities: by default 0 and the limits of the dtype."""
+    check_arraylike("nan_to_num", x)
+    node = as_node(x)
+    if KIND_OF[node.dtype] not in "fc":
+        return apply(lambda x: x, node)
+
+    def impl(x: Node) -> Node:
+        if is_complex(x):
+            return e.make_complex(impl(e.real(x)), impl(e.imag(x)))
+        wide = convert(x, FLOAT32) if x.dtype.kind == "V" else x
+        info = finfo(x.dtype)
+        high = info.max if posinf is None else posinf
+        low = info.min if neginf is None else neginf
+        out = where(e.isnan(wide), scalar(nan, wide), wide)
+        out = where(e.equal(wide, scalar(np.inf, wide)), scalar(high, wide), out)
+        return convert(where(e.equal(wide, scalar(-np.inf, wide)), scalar(low, wide), out), x.dtype)
+
+    return apply(impl, node)
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    """The argument of complex numbers, in radians or degrees."""
+    check_arraylike("angle", z)
+    node = as_node(z)
+
+    def impl(z: Node) -> Node:
+        z = convert(z, inexact(z.dtype))
+        re, im = (e.real(z), e.imag(z)) if is_complex(z) else (z, scalar(0, z))
+        out = e.arctan2(im, re)
+        return e.multiply(out, scalar(180 / np.pi, out)) if deg else out
+
+    return apply(impl, node)

@@ -1,0 +1,601 @@
+"""Shapes: reshaping, transposing, joining, splitting, repeating, padding with views and joins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...api.errors import concretization_error
+from ...config import config
+from ...graph.node import ABSTRACT, Node
+from ...ops import joining as j
+from ...ops import shape as s
+from ...ops.creation import iota
+from ...ops.elementwise import convert, subtract, where
+from ...ops.indexing import take
+from ..array import Array, apply, as_dtype, as_node, cast_node, check_arraylike, is_arraylike, typed, wrap_value
+from ..dtypes import promotion, requested, x64_enabled
+from .axes import axes_of, axis_of, shape_of, static_int
+from .creation import array, asarray
+from .elementwise import truth
+
+INT64 = np.dtype(np.int64)
+
+
+def small(x: Any) -> Any:
+    """The value of a small array at hand, else None."""
+    if type(x) is Array:
+        h = x._host
+        if h is not None and h.size <= config.limit:
+            return h
+    return None
+
+
+def own(value: np.ndarray, weak: bool) -> Array:
+    """The array of a view of another's value."""
+    return wrap_value(np.array(value, order="C"), weak)
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The shape of an array."""
+    check_arraylike("shape", a)
+    return a.shape if isinstance(a, Array) else np.shape(a)
+
+
+def ndim(a: Any) -> int:
+    """How many axes an array has."""
+    check_arraylike("ndim", a)
+    return len(shape(a))
+
+
+def size(a: Any, axis: Any = None) -> int:
+    """How many elements an array has, or how many along axes."""
+    check_arraylike("size", a)
+    full = shape(a)
+    return math.prod([full[i] for i in axes_of(axis, len(full))])
+
+
+def new_shape(old: tuple[int, ...], given: Any) -> tuple[int, ...]:
+    """The shape that reshape makes, with -1 worked out. Raises TypeError where the sizes differ."""
+    wanted = shape_of(given)
+    count = math.prod(old)
+    unknown = [i for i, n in enumerate(wanted) if n == -1]
+    if len(unknown) > 1:
+        raise ValueError("can only specify one unknown axis size with a `-1` value")
+    if any([n < -1 for n in wanted]):
+        raise ValueError(f"shape entries must be non-negative or -1, got {wanted}")
+    rest = math.prod([n for n in wanted if n != -1])
+    if unknown:
+        if rest == 0 or count % rest:
+            raise TypeError(f"cannot reshape array of shape {old} (size {count}) into shape {wanted}")
+        return tuple([count // rest if n == -1 else n for n in wanted])
+    if rest != count:
+        raise TypeError(f"cannot reshape array of shape {old} (size {count}) into shape {wanted} (size {rest})")
+    return wanted
+
+
+def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None) -> Any:
+    """a with another shape. Raises TypeError where the number of elements differs."""
+    h = small(a)
+    if h is not None and order == "C":
+        return own(h.reshape(new_shape(h.shape, shape)), a._weak)
+    check_arraylike("reshape", a)
+    x = as_node(a)
+    if order not in ("C", "F"):
+        if order == "A":
+            raise NotImplementedError("np.reshape order=A is not implemented.")
+        raise ValueError(f"Unexpected value for 'order' argument: {order}.")
+    wanted = new_shape(x.shape, shape)
+    if order == "C":
+        return apply(lambda x: s.reshape(x, shape=wanted), x)
+
+    def turned(x: Node) -> Node:
+        flat = s.reshape(s.transpose(x, axes=tuple(range(x.ndim))[::-1]), shape=wanted[::-1])
+        return s.transpose(flat, axes=tuple(range(len(wanted)))[::-1])
+
+    return apply(turned, x)
+
+
+def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+    """a as one axis."""
+    check_arraylike("ravel", a)
+    if order == "K":
+        raise NotImplementedError("Ravel not implemented for order='K'.")
+    return reshape(a, -1 if size(a) else 0, order)
+
+
+def transpose(a: Any, axes: Any = None) -> Any:
+    """a with its axes in another order: reversed for None."""
+    check_arraylike("transpose", a)
+    nd = ndim(a)
+    order = tuple(range(nd))[::-1] if axes is None else tuple([axis_of(i, nd) for i in axes])
+    if sorted(order) != list(range(nd)):
+        raise ValueError(f"axes don't match array: {axes} for {nd} dimensions")
+    h = small(a)
+    if h is not None:
+        return own(h.transpose(order), a._weak)
+    return apply(lambda x: s.transpose(x, axes=order), as_node(a))
+
+
+def permute_dims(a: Any, /, axes: Any) -> Any:
+    """a with its axes in that order."""
+    return transpose(a, axes)
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    """The last two axes exchanged. Raises ValueError for fewer than two."""
+    check_arraylike("matrix_transpose", x)
+    nd = ndim(x)
+    if nd < 2:
+        raise ValueError(f"x must be at least two-dimensional for matrix_transpose; got ndim={nd}")
+    return transpose(x, (*range(nd - 2), nd - 1, nd - 2))
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Two axes exchanged."""
+    check_arraylike("swapaxes", a)
+    nd = ndim(a)
+    order = list(range(nd))
+    i, k = axis_of(axis1, nd), axis_of(axis2, nd)
+    order[i], order[k] = k, i
+    return transpose(a, order)
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """Axes moved to other places."""
+    check_arraylike("moveaxis", a)
+    nd = ndim(a)
+    sources = [axis_of(i, nd) for i in (source if isinstance(source, Sequence) else (source,))]
+    targets = [axis_of(i, nd) for i in (destination if isinstance(destination, Sequence) else (destination,))]
+    if len(sources) != len(targets):
+        raise ValueError(f"Inconsistent number of elements: {len(sources)} vs {len(targets)} of source and destination")
+    order = [i for i in range(nd) if i not in sources]
+    for target, origin in sorted(zip(targets, sources)):
+        order.insert(target, origin)
+    return transpose(a, order)
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """An axis moved in front of another."""
+    check_arraylike("rollaxis", a)
+    nd = ndim(a)
+    at, to = axis_of(axis, nd), static_int(start)
+    if not -nd <= to <= nd:
+        raise ValueError(f"start={to} must satisfy {-nd}<=start<={nd}")
+    to = to + nd if to < 0 else to
+    return moveaxis(a, at, to - 1 if at < to else to)
+
+
+def expand_dims(a: Any, axis: Any) -> Any:
+    """New axes of length 1, at these places of the result."""
+    check_arraylike("expand_dims", a)
+    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    nd = ndim(a) + len(given)
+    at = [axis_of(i, nd) for i in given]
+    if len(set(at)) != len(at):
+        raise ValueError(f"repeated axis in expand_dims: {axis}")
+    sizes = iter(shape(a))
+    return reshape(a, tuple([1 if i in at else next(sizes) for i in range(nd)]))
+
+
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """Without the axes of length 1, or without these. Raises ValueError for one that is longer."""
+    check_arraylike("squeeze", a)
+    full = shape(a)
+    if axis is None:
+        return reshape(a, tuple([n for n in full if n != 1]))
+    at = axes_of(tuple(axis) if isinstance(axis, (tuple, list)) else axis, len(full))
+    if any([full[i] != 1 for i in at]):
+        raise ValueError(
+            f"cannot select an axis to squeeze out which has size not equal to one, got shape={full} and "
+            f"dimensions={at}"
+        )
+    return reshape(a, tuple([n for i, n in enumerate(full) if i not in at]))
+
+
+def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+    """An array repeated to a shape. Raises ValueError where it does not broadcast."""
+    a = array if is_arraylike(array) else asarray(array)
+    wanted = shape_of(shape)
+    old = a.shape if isinstance(a, Array) else np.shape(a)
+    if len(old) > len(wanted):
+        raise ValueError(f"Cannot broadcast to shape with fewer dimensions: arr_shape={old} shape={wanted}")
+    if any([n not in (1, m) for n, m in zip(reversed(old), reversed(wanted))]):
+        raise ValueError(f"Incompatible shapes for broadcasting: {old} and requested shape {wanted}")
+    return apply(lambda x: s.broadcast_to(x, shape=wanted) if x.shape != wanted else x, as_node(a))
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The common shape. Raises ValueError where there is none."""
+    given = [shape_of(x) for x in shapes]
+    try:
+        return np.broadcast_shapes(*given)
+    except ValueError:
+        raise ValueError(f"Incompatible shapes for broadcasting: shapes={given}") from None
+
+
+def broadcast_arrays(*args: Any) -> list[Any]:
+    """Each array, repeated to the common shape."""
+    check_arraylike("broadcast_arrays", *args)
+    common = broadcast_shapes(*[shape(a) for a in args])
+    return [broadcast_to(a, common) for a in args]
+
+
+def atleast(n: int) -> Callable[..., Any]:
+    name = f"atleast_{n}d"
+
+    def call(*arys: Any) -> Any:
+        check_arraylike(name, *arys)
+        out = [at_least(a, n) for a in arys]
+        return out[0] if len(out) == 1 else out
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Arrays with at least {n} axes."
+    return call
+
+
+def at_least(a: Any, n: int) -> Any:
+    full = shape(a)
+    if len(full) >= n:
+        return asarray(a)
+    if n == 3 and len(full) == 1:
+        return reshape(a, (1, *full, 1))
+    if n == 3 and len(full) == 2:
+        return reshape(a, (*full, 1))
+    return reshape(a, (*(1,) * (n - len(full)), *full))
+
+
+atleast_1d, atleast_2d, atleast_3d = atleast(1), atleast(2), atleast(3)
+
+# Joining.
+
+
+def items_of(name: str, arrays: Any) -> list[Any]:
+    """The arrays of a sequence; of an array, its rows. Raises JAX's errors."""
+    if isinstance(arrays, (Array, np.ndarray)):
+        return [arrays[i] for i in range(arrays.shape[0])] if arrays.ndim else []
+    out = list(arrays)
+    check_arraylike(name, *out)
+    return out
+
+
+def joined(name: str, arrays: Sequence[Any], dtype: Any, impl: Callable[..., Node]) -> Any:
+    """`impl(*nodes)` of arrays of their common dtype."""
+    common, weak = promotion(x64_enabled(), *[typed(a) for a in arrays])
+    to = common if dtype is None else requested(dtype, name)
+    weak = weak and dtype is None
+    nodes = [as_node(a) for a in arrays]
+    return apply(lambda *xs: cast_node(impl(*[convert(x, to) for x in xs]), to, weak), *nodes)
+
+
+def concatenate(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
+    """Joined along an axis. Raises TypeError, ValueError where shapes do not fit."""
+    items = items_of("concatenate", arrays)
+    if not items:
+        raise ValueError("Need at least one array to concatenate.")
+    if axis is None:
+        return concatenate([ravel(a) for a in items], 0, dtype)
+    if ndim(items[0]) == 0:
+        raise ValueError("Zero-dimensional arrays cannot be concatenated.")
+    at = axis_of(axis, ndim(items[0]))
+    shapes = [shape(a) for a in items]
+    if len({len(x) for x in shapes}) > 1:
+        raise TypeError(f"Cannot concatenate arrays with different numbers of dimensions: got {shapes}.")
+    if len({(*x[:at], *x[at + 1 :]) for x in shapes}) > 1:
+        raise TypeError(
+            "Cannot concatenate arrays with shapes that differ in dimensions other than the one being concatenated: "
+            f"concatenating along dimension {at} for shapes {shapes}."
+        )
+    hosts = [small(a) for a in items]
+    if dtype is None and all([h is not None for h in hosts]) and len({h.dtype for h in hosts}) == 1:
+        if sum([h.size for h in hosts]) <= config.limit and not items[0]._weak:
+            return wrap_value(np.ascontiguousarray(np.concatenate(hosts, at)))
+    return joined("concatenate", items, dtype, lambda *xs: j.concatenate(*xs, axis=at) if len(xs) > 1 else xs[0])
+
+
+def concat(arrays: Any, /, *, axis: Any = 0) -> Any:
+    """Joined along an axis: `concatenate` of the array API."""
+    return concatenate(arrays, axis)
+
+
+def stack(arrays: Any, axis: int = 0, out: Any = None, dtype: Any = None) -> Any:
+    """Joined along a new axis. Raises ValueError where shapes differ."""
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to jnp.stack is not supported.")
+    if isinstance(arrays, (Array, np.ndarray)) and axis == 0:
+        return concatenate([expand_dims(a, 0) for a in items_of("stack", arrays)], 0, dtype)
+    items = items_of("stack", arrays)
+    if not items:
+        raise ValueError("Need at least one array to stack.")
+    shapes = [shape(a) for a in items]
+    if len(set(shapes)) > 1:
+        raise ValueError("All input arrays must have the same shape.")
+    at = axis_of(axis, len(shapes[0]) + 1)
+    wide = (*shapes[0][:at], 1, *shapes[0][at:])
+    return joined("stack", items, dtype, lambda *xs: stacked(xs, wide, at))
+
+
+def stacked(xs: Sequence[Node], wide: tuple[int, ...], axis: int) -> Node:
+    rows = [s.reshape(x, shape=wide) for x in xs]
+    return j.concatenate(*rows, axis=axis) if len(rows) > 1 else rows[0]
+
+
+def vstack(tup: Any, dtype: Any = None) -> Any:
+    """Rows on top of one another."""
+    items = [at_least(a, 2) for a in items_of("vstack", tup)]
+    return concatenate(items, 0, dtype)
+
+
+def hstack(tup: Any, dtype: Any = None) -> Any:
+    """Side by side."""
+    items = [at_least(a, 1) for a in items_of("hstack", tup)]
+    return concatenate(items, 0 if items and ndim(items[0]) == 1 else 1, dtype)
+
+
+def dstack(tup: Any, dtype: Any = None) -> Any:
+    """Behind one another."""
+    return concatenate([at_least(a, 3) for a in items_of("dstack", tup)], 2, dtype)
+
+
+def column_stack(tup: Any) -> Any:
+    """Vectors as the columns of a matrix."""
+    items = [transpose(at_least(a, 2)) if ndim(a) < 2 else a for a in items_of("column_stack", tup)]
+    return concatenate(items, 1)
+
+
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """Values joined to the end."""
+    check_arraylike("append", arr, values)
+    if axis is None:
+        return concatenate([ravel(arr), ravel(values)], 0)
+    return concatenate([arr, values], axis)
+
+
+def block(arrays: Any) -> Any:
+    """An array of nested lists of blocks. Raises ValueError for ragged or empty lists."""
+    depth = depth_of(arrays)
+    out = blocked(arrays, depth, 1)
+    return out
+
+
+def depth_of(x: Any) -> int:
+    if isinstance(x, tuple):
+        raise ValueError(
+            "jax.numpy.block given a tuple. Only lists can be used to arrange blocks, and np.block does not allow "
+            "implicit conversion from tuple to ndarray."
+        )
+    if not isinstance(x, list):
+        return 0
+    if not x:
+        raise ValueError("jax.numpy.block does not allow empty list arguments")
+    depths = {depth_of(item) for item in x}
+    if len(depths) > 1:
+        raise ValueError("Mismatched list depths in jax.numpy.block")
+    return 1 + depths.pop()
+
+
+def blocked(x: Any, depth: int, level: int) -> Any:
+    if depth == 0:
+        return asarray(x)
+    parts = [blocked(item, depth - 1, level + 1) for item in x]
+    nd = max([depth, *[p.ndim for p in parts]])
+    parts = [reshape(p, (*(1,) * (nd - p.ndim), *p.shape)) for p in parts]
+    return concatenate(parts, axis=-depth)
+
+
+# Taking apart.
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Parts along an axis, as even as can be."""
+    return parts_of("array_split", ary, indices_or_sections, axis, even=False)
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Parts along an axis. Raises ValueError where they are not even."""
+    return parts_of("split", ary, indices_or_sections, axis, even=True)
+
+
+def parts_of(name: str, ary: Any, given: Any, axis: int, even: bool) -> list[Any]:
+    check_arraylike(name, ary)
+    x = as_node(ary)
+    at = axis_of(axis, x.ndim)
+    n = x.shape[at]
+    if isinstance(given, (tuple, list)) or np.ndim(given) > 0:
+        bounds = [0, *[static_int(i) for i in given], n]
+        starts = [min(max(b + n if b < 0 else b, 0), n) for b in bounds[:-1]]
+        ends = [min(max(b + n if b < 0 else b, 0), n) for b in bounds[1:]]
+        spans = [(a, max(b - a, 0)) for a, b in zip(starts, ends)]
+    else:
+        count = static_int(given, f"It stands for the number of sections of {name}.")
+        if count <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        if even and n % count:
+            raise ValueError(f"array split does not result in an equal division: rest is {n % count}")
+        sizes = [n // count + (i < n % count) for i in range(count)]
+        spans = [(sum(sizes[:i]), m) for i, m in enumerate(sizes)]
+    return apply(lambda x: [j.span(x, at, start, count) for start, count in spans], x)  # type: ignore[no-any-return]
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Side by side."""
+    check_arraylike("hsplit", ary)
+    return split(ary, indices_or_sections, 0 if ndim(ary) == 1 else 1)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """On top of one another."""
+    return split(ary, indices_or_sections, 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Behind one another."""
+    return split(ary, indices_or_sections, 2)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """The parts along an axis, without it."""
+    check_arraylike("unstack", x)
+    node = as_node(x)
+    if node.ndim == 0:
+        raise ValueError("Unstack requires arrays with rank > 0, however a scalar array was passed.")
+    at = axis_of(axis, node.ndim)
+    key = s.whole(node.shape)
+    return apply(  # type: ignore[no-any-return]
+        lambda x: tuple([s.slice_(x, key=(*key[:at], i, *key[at + 1 :])) for i in range(node.shape[at])]), node
+    )
+
+
+# Rearranging.
+
+
+def flip(m: Any, axis: Any = None) -> Any:
+    """The elements in reverse along axes."""
+    check_arraylike("flip", m)
+    axes = axes_of(axis, ndim(m))
+    return apply(lambda x: j.flip(x, axes), as_node(m))
+
+
+def fliplr(m: Any) -> Any:
+    """Columns in reverse."""
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> Any:
+    """Rows in reverse."""
+    return flip(m, 0)
+
+
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """Turned by k quarters in the plane of two axes."""
+    check_arraylike("rot90", m)
+    if np.shape(axes) != (2,):
+        raise ValueError("Axes must have length 2")
+    a, b = axis_of(axes[0], ndim(m)), axis_of(axes[1], ndim(m))
+    if a == b:
+        raise ValueError("Axes must be different")
+    turns = static_int(k) % 4
+    if turns == 0:
+        return asarray(m)
+    if turns == 2:
+        return flip(flip(m, a), b)
+    return swapaxes(flip(m, b), a, b) if turns == 1 else flip(swapaxes(m, a, b), b)
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """The elements moved along axes, those that leave at one end coming in at the other. The shift may be traced."""
+    check_arraylike("roll", a)
+    if axis is None:
+        return reshape(roll(ravel(a), shift, 0), shape(a))
+    full = shape(a)
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    at = [axis_of(i, len(full)) for i in given]
+    if isinstance(shift, Array):
+        shifts = list(shift) if shift.ndim else [shift]
+    else:
+        shifts = list(np.asarray(shift).reshape(-1)) if np.ndim(shift) else [shift]
+    if len(shifts) == 1:
+        shifts = shifts * len(at)
+    if len(at) == 1:
+        at = at * len(shifts)
+    if len(at) != len(shifts):
+        raise ValueError("shift and axis must have the same length or be broadcastable")
+    fixed = all([not isinstance(n, Array) or n._host is not None for n in shifts])
+    if fixed:
+        total: dict[int, int] = {}
+        for i, n in zip(at, shifts):
+            total[i] = total.get(i, 0) + int(n)
+        axes = tuple(sorted(total))
+        steps = tuple([total[i] for i in axes])
+        return apply(lambda x: j.roll(x, axes=axes, shifts=steps), as_node(a))
+
+    def impl(x: Node, *steps: Node) -> Node:
+        for i, n in zip(at, steps):
+            places = subtract(iota(x.shape[i]), convert(n, INT64))
+            x = take(x, places, i, "wrap")
+        return x
+
+    return apply(impl, as_node(a), *[as_node(n) for n in shifts])
+
+
+def tile(A: Any, reps: Any) -> Any:
+    """The whole, repeated along each axis."""
+    check_arraylike("tile", A)
+    counts = shape_of(reps, "reps")
+    full = shape(A)
+    nd = max(len(full), len(counts))
+    counts = (*(1,) * (nd - len(counts)), *counts)
+    wide = (*(1,) * (nd - len(full)), *full)
+    return apply(lambda x: j.tile(s.reshape(x, shape=wide), counts), as_node(A))
+
+
+def repeat(
+    a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: int | None = None, out_sharding: Any = None
+) -> Any:
+    """Each element, repeated. Where `repeats` is a traced array, `total_repeat_length` says how long the result is.
+
+    Raises: ConcretizationTypeError for traced repeats without it.
+    """
+    check_arraylike("repeat", a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    a = at_least(a, 1) if ndim(a) == 0 else a
+    at = axis_of(axis, ndim(a))
+    n = shape(a)[at]
+    traced = isinstance(repeats, Array) and repeats._host is None and repeats.node.trace == ABSTRACT
+    if not traced:
+        counts = np.asarray(repeats._value() if isinstance(repeats, Array) else repeats)
+        counts = np.maximum(counts, 0)
+        if counts.size == 1 and total_repeat_length is None:
+            return apply(lambda x: j.repeat(x, int(counts.reshape(())), at), as_node(a))
+        counts = np.broadcast_to(counts.reshape(-1), (n,)) if counts.size == 1 else counts.reshape(-1)
+        if counts.shape != (n,):
+            raise ValueError(f"jnp.repeat: 'repeats' has {counts.size} elements, but axis {at} has length {n}")
+        places = np.repeat(np.arange(n), counts)
+        if total_repeat_length is not None:
+            short = total_repeat_length - len(places)
+            places = (
+                places[:total_repeat_length]
+                if short <= 0
+                else np.concatenate([places, np.full(short, places[-1] if len(places) else max(n - 1, 0))])
+            )
+        index = wrap_value(places.astype(np.int32))
+        return apply(lambda x, i: take(x, i, at, "clip"), as_node(a), index.node)
+    if total_repeat_length is None:
+        raise concretization_error(repeats.node, "jnp.repeat needs total_repeat_length for traced repeats.")
+    return repeat_traced(a, repeats, at, n, total_repeat_length)
+
+
+def repeat_traced(a: Any, repeats: Array, axis: int, n: int, total: int) -> Any:
+    """Element k stands where the sum of the counts up to it has not been reached."""
+    from_counts = broadcast_to(repeats, (n,)) if repeats.size == 1 else repeats
+    ends = from_counts.clip(0).cumsum()  # type: ignore[attr-defined]
+    places = (ends[None, :] <= asarray(np.arange(total, dtype=np.int32))[:, None]).sum(axis=1)  # type: ignore[attr-defined]
+    return apply(lambda x, i: take(x, i, axis, "clip"), as_node(a), places.node)
+
+
+def resize(a: Any, new_shape: Any) -> Any:
+    """The elements, repeated or cut off, in another shape."""
+    check_arraylike("resize", a)
+    wanted = shape_of(new_shape)
+    if any([n < 0 for n in wanted]):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    flat, count = ravel(a), math.prod(wanted)
+    if flat.size == 0 or count == 0:
+        return array(np.zeros(wanted, flat.dtype))
+    times = -(-count // flat.size)
+    return reshape(tile(flat, times)[:count], wanted)
+
+
+def where_impl(condition: Any, x: Any, y: Any) -> Any:
+    """Elementwise x where the condition holds, else y. Raises ValueError where shapes do not broadcast."""
+    check_arraylike("where", condition, x, y)
+    dtype, weak = promotion(x64_enabled(), typed(x), typed(y))
+    c, a, b = as_node(condition), as_dtype(x, dtype), as_dtype(y, dtype)
+    try:
+        return apply(lambda c, a, b: cast_node(where(truth(c), a, b), dtype, weak), c, a, b)
+    except ValueError:
+        raise ValueError(f"Incompatible shapes for broadcasting: shapes={[c.shape, a.shape, b.shape]}") from None

@@ -1,0 +1,399 @@
+"""Order: sort, argsort, partition, searchsorted, unique and the operations on sets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...api.errors import concretization_error
+from ...graph.node import Node
+from ...ops import joining as j
+from ...ops import sorting as s
+from ...ops.elementwise import convert, subtract
+from ..array import Array, apply, as_node, check_arraylike
+from ..dtypes import FLOAT32, KIND_OF, complex_of, int_dtype, requested
+from ..indexing import take_index, update
+from .axes import axis_of, static_int
+from .call import COMMON, named, promoted
+from .creation import arange, asarray, astype, full, ones_like, zeros
+from .select import is_traced, nonzero, size_needed, take, where
+from .shape import concatenate, moveaxis, ravel, reshape
+
+
+def sortable(x: Node) -> Node:
+    """The small types of ml_dtypes are sorted as float32."""
+    return convert(x, FLOAT32) if x.dtype.kind == "V" and KIND_OF[x.dtype] == "f" else x
+
+
+def check_options(name: str, kind: Any, order: Any) -> None:
+    if kind is not None:
+        raise TypeError(
+            f"'kind' argument to {name} is not supported. Use stable=True or stable=False to specify sort stability."
+        )
+    if order is not None:
+        raise TypeError(f"'order' argument to {name} is not supported.")
+
+
+def sort(
+    a: Any, axis: int | None = -1, *, kind: Any = None, order: Any = None, stable: bool = True, descending: bool = False
+) -> Any:
+    """Sorted along an axis; NaN stands last (first, if descending)."""
+    check_arraylike("sort", a)
+    check_options("sort", kind, order)
+    x = as_node(ravel(a) if axis is None else a)
+    at = axis_of(-1 if axis is None else axis, x.ndim)
+
+    def impl(x: Node) -> Node:
+        out = convert(s.sort(sortable(x), axis=at, kind="stable" if stable else None), x.dtype)
+        return j.flip(out, (at,)) if descending else out
+
+    return apply(impl, x)
+
+
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: Any = None,
+    order: Any = None,
+    stable: bool = True,
+    descending: bool = False,
+    dtype: Any = None,
+) -> Any:
+    """The indices that sort along an axis."""
+    check_arraylike("argsort", a)
+    check_options("argsort", kind, order)
+    x = as_node(ravel(a) if axis is None else a)
+    at = axis_of(-1 if axis is None else axis, x.ndim)
+    to = int_dtype() if dtype is None else requested(dtype, "argsort")
+
+    def impl(x: Node) -> Node:
+        if not descending:
+            return convert(s.argsort(sortable(x), axis=at, kind="stable"), to)
+        back = convert(s.argsort(sortable(j.flip(x, (at,))), axis=at, kind="stable"), to)
+        last = Node.of_scalar(to.type(x.shape[at] - 1))
+        return subtract(last, j.flip(back, (at,)))
+
+    return apply(impl, x)
+
+
+def sort_complex(a: Any) -> Any:
+    """Sorted by real part, then imaginary part, as complex numbers."""
+    check_arraylike("sort_complex", a)
+    x = asarray(a)
+    return sort(astype(x, complex_of(x.dtype)), axis=-1)
+
+
+def partition_like(name: str, argument: bool) -> Callable[..., Any]:
+    def call(a: Any, kth: int, axis: int = -1) -> Any:
+        check_arraylike(name, a)
+        x = as_node(a)
+        if x.dtype.kind == "c":
+            raise NotImplementedError(f"jnp.{name} for complex dtype is not implemented.")
+        at = axis_of(axis, x.ndim)
+        k = axis_of(static_int(kth, "It stands for `kth`."), x.shape[at])
+        if argument:
+            return apply(lambda x: convert(s.argpartition(sortable(x), axis=at, kth=(k,)), int_dtype()), x)
+        return apply(lambda x: convert(s.partition(sortable(x), axis=at, kth=(k,)), x.dtype), x)
+
+    return named(call, name)
+
+
+partition, argpartition = partition_like("partition", False), partition_like("argpartition", True)
+
+
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """The indices that sort by several keys, the last of which counts first."""
+    given = [asarray(k) for k in keys]
+    if not given:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if len({k.shape for k in given}) > 1:
+        raise ValueError("all keys need to be the same shape")
+    if given[0].ndim == 0:
+        return asarray(0, int_dtype())
+    at = axis_of(axis, given[0].ndim)
+    return apply(
+        lambda *nodes: convert(s.lexsort([sortable(n) for n in nodes], at), int_dtype()), *[k.node for k in given]
+    )
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
+    """Where v would have to be put into sorted a. Raises ValueError for a that is no vector, or another side."""
+    check_arraylike("searchsorted", a, v)
+    if side not in ("left", "right"):
+        raise ValueError(f"{side!r} is an invalid value for keyword 'side'. Expected one of ['left', 'right'].")
+    if method not in ("scan", "scan_unrolled", "sort", "compare_all"):
+        raise ValueError(
+            f"{method!r} is an invalid value for keyword 'method'. Expected one of ['sort', 'scan', 'scan_unrolled', "
+            "'compare_all']."
+        )
+    if np.ndim(a) != 1:
+        raise ValueError("a should be 1-dimensional")
+    x, y = promoted(COMMON, a if sorter is None else asarray(a)[sorter], v)
+    dtype = int_dtype()
+    return apply(lambda x, y: convert(s.searchsorted(sortable(x), sortable(y), side=side, stack=0), dtype), x, y)
+
+
+def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+    """The number of the bin that each element lies in; bins may fall as well as rise."""
+    check_arraylike("digitize", x, bins)
+    edges = asarray(bins)
+    if edges.ndim != 1:
+        raise ValueError(f"digitize: bins must be a 1-dimensional array; got bins={bins}")
+    if edges.shape[0] == 0:
+        return zeros(np.shape(x), int_dtype())
+    side = "right" if not right else "left"
+    rising = searchsorted(edges, x, side=side)
+    falling = edges.shape[0] - searchsorted(edges[::-1], x, side="left" if side == "right" else "right")
+    return where(edges[-1] >= edges[0], rising, falling)
+
+
+# Sets.
+
+
+class unique_all_result(NamedTuple):
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class unique_counts_result(NamedTuple):
+    values: Any
+    counts: Any
+
+
+class unique_inverse_result(NamedTuple):
+    values: Any
+    inverse_indices: Any
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: Any = None,
+    sorted: bool = True,
+) -> Any:
+    """The different elements, in order; on request where each first stands, which of them each element is, and how
+    often each stands. With `size`, so many, the rest `fill_value` (the least).
+
+    Raises: ConcretizationTypeError for a traced array without `size`.
+    """
+    check_arraylike("unique", ar)
+    x = asarray(ar)
+    if size is None and is_traced(x):
+        raise concretization_error(x.node, size_needed("unique"))
+    if axis is None:
+        rows, shape = ravel(x), x.shape
+    else:
+        at = axis_of(axis, x.ndim)
+        rows = moveaxis(x, at, 0)
+        shape = (rows.shape[0],)
+        rest = rows.shape[1:]
+        rows = reshape(rows, (rows.shape[0], math.prod(rest)))
+    parts = unique_rows(rows, equal_nan, size, fill_value)
+    values, index, inverse, counts = parts
+    if axis is not None:
+        values = moveaxis(reshape(values, (values.shape[0], *rest)), 0, at)
+    extra = [
+        v
+        for v, wanted in (
+            (index, return_index),
+            (reshape(inverse, shape), return_inverse),
+            (counts, return_counts),
+        )
+        if wanted
+    ]
+    return (values, *extra) if extra else values
+
+
+def unique_rows(rows: Array, equal_nan: bool, size: int | None, fill_value: Any) -> tuple[Any, Any, Any, Any]:
+    """Of a vector, or of the rows of a matrix: values, first places, inverse, counts."""
+    n, dtype = rows.shape[0], int_dtype()
+    if n == 0 or rows.size == 0 and rows.ndim == 1:
+        if size:
+            if fill_value is None:
+                raise ValueError("jnp.unique: for zero-sized input with nonzero size argument, fill_value is required")
+            empty = full((size, *rows.shape[1:]), fill_value, rows.dtype)
+            return empty, zeros(size, dtype), zeros(n, dtype), zeros(size, dtype)
+        return rows, zeros(0, dtype), zeros(n, dtype), zeros(0, dtype)
+    order = (
+        argsort(rows) if rows.ndim == 1 else lexsort([rows[:, k] for k in reversed(range(rows.shape[1]))] or [zeros(n)])
+    )
+    ordered = rows[order]
+    differs = ordered[1:] != ordered[:-1]
+    if equal_nan and KIND_OF[rows.dtype] in "fc":
+        differs = differs & ((ordered[1:] == ordered[1:]) | (ordered[:-1] == ordered[:-1]))
+    if rows.ndim == 2:
+        differs = differs.any(axis=1)
+    first = concatenate([ones_like(differs, shape=(1,)), differs])
+    group = first.astype(dtype).cumsum() - 1
+    inverse = update(zeros(n, dtype), order, group, "set")
+    starts = nonzero(first, size=size, fill_value=n)[0]
+    found = first.sum()
+    count = starts.shape[0]
+    ends = concatenate([starts[1:], full((1,), n, dtype)])
+    counts = where(arange(count) < found, ends - starts, 0).astype(dtype)
+    places = where(starts < n, starts, starts[0])
+    index = order[places].astype(dtype)
+    values = ordered[places]
+    if fill_value is not None and size is not None:
+        inside = (arange(count) < found).reshape((count,) + (1,) * (values.ndim - 1))
+        values = where(inside, values, asarray(fill_value, rows.dtype))
+    return values, index, inverse, counts
+
+
+def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different elements with first places, inverse and counts."""
+    check_arraylike("unique_all", x)
+    found = unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
+    return unique_all_result(*found)
+
+
+def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different elements, and how often each stands."""
+    check_arraylike("unique_counts", x)
+    return unique_counts_result(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
+
+
+def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different elements, and which of them each element is."""
+    check_arraylike("unique_inverse", x)
+    return unique_inverse_result(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
+
+
+def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different elements."""
+    check_arraylike("unique_values", x)
+    return unique(x, equal_nan=False, size=size, fill_value=fill_value)
+
+
+def pair(name: str, ar1: Any, ar2: Any) -> tuple[Array, Array]:
+    """Two arrays as vectors of their common dtype."""
+    check_arraylike(name, ar1, ar2)
+    a, b = promoted(COMMON, ar1, ar2)
+    flat = apply(lambda a, b: (convert(a, a.dtype), convert(b, b.dtype)), a, b)
+    return ravel(flat[0]), ravel(flat[1])
+
+
+def static_size(name: str, size: int | None, *arrays: Array) -> None:
+    if size is None and is_traced(*arrays):
+        traced = next(a for a in arrays if is_traced(a))
+        raise concretization_error(traced.node, size_needed(name))
+
+
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
+) -> Any:
+    """Whether each element is one of the others."""
+    check_arraylike("isin", element, test_elements)
+    shape = np.shape(element)
+    a, b = pair("isin", element, test_elements)
+    if b.size == 0 or a.size == 0:
+        return full(shape, invert, np.bool_)
+    if b.size <= 32 and method in ("auto", "compare_all"):
+        out = (a[:, None] == b[None, :]).any(axis=-1)
+    else:
+        ordered = sort(b)
+        out = take(ordered, searchsorted(ordered, a), mode="clip") == a
+    out = reshape(out, shape)
+    return ~out if invert else out
+
+
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """What is in one or the other, in order."""
+    a, b = pair("union1d", ar1, ar2)
+    static_size("union1d", size, a, b)
+    return unique(concatenate([a, b]), size=size, fill_value=fill_value)
+
+
+def setdiff1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
+) -> Any:
+    """What is in the first and not in the second."""
+    a, b = pair("setdiff1d", ar1, ar2)
+    static_size("setdiff1d", size, a, b)
+    if a.size == 0:
+        return full((size or 0,), 0 if fill_value is None else fill_value, a.dtype)
+    if not assume_unique:
+        a = unique(a, size=a.size if size is not None else None)
+    mask = isin(a, b, invert=True)
+    if size is None:
+        return a[mask]
+    if not assume_unique:  # repetitions at the end are the filling of `unique`
+        mask = mask & concatenate([ones_like(mask[:1]), a[1:] != a[:-1]]) & (arange(a.size) <= first_repeat(a))
+    places = nonzero(mask, size=size, fill_value=a.size)[0]
+    return take_index(a, places, "fill", 0 if fill_value is None else fill_value)
+
+
+def first_repeat(a: Array) -> Any:
+    """The last place up to which a vector rises."""
+    rising = concatenate([ones_like(a[:1], np.bool_), a[1:] > a[:-1]])
+    return where(rising.all(), a.size, rising.argmin() - 1)
+
+
+def setxor1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
+) -> Any:
+    """What is in one and not in the other."""
+    a, b = pair("setxor1d", ar1, ar2)
+    static_size("setxor1d", size, a, b)
+    left = ~isin(a, b) if b.size else ones_like(a, np.bool_)
+    right = ~isin(b, a) if a.size else ones_like(b, np.bool_)
+    both, kept = concatenate([a, b]), concatenate([left, right])
+    if size is None:
+        picked = both[kept]
+        return sort(picked) if assume_unique else unique(picked)
+    return masked_unique(both, kept, size, fill_value)
+
+
+def masked_unique(x: Array, kept: Array, size: int, fill_value: Any) -> Any:
+    """The different elements under a mask, in order, filled up to a size."""
+    order = lexsort([x, ~kept])
+    ordered, inside = x[order], kept[order]
+    new = inside & concatenate([ones_like(inside[:1]), ordered[1:] != ordered[:-1]])
+    places = nonzero(new, size=size, fill_value=x.size)[0]
+    least = ordered[0] if fill_value is None else asarray(fill_value, x.dtype)
+    return where(places < x.size, take(ordered, places, mode="clip"), least)
+
+
+def intersect1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """What is in both, in order; on request where it stands in each."""
+    a, b = pair("intersect1d", ar1, ar2)
+    static_size("intersect1d", size, a, b)
+    dtype = int_dtype()
+    ia = arange(a.size, dtype=dtype)
+    kept = isin(a, b)
+    order = lexsort([ia, a, ~kept])
+    ordered, inside = a[order], kept[order]
+    new = inside & concatenate([ones_like(inside[:1]), ordered[1:] != ordered[:-1]]) if a.size else inside
+    places = nonzero(new, size=size, fill_value=a.size)[0]
+    found = places < a.size
+    if a.size == 0:
+        values = full(places.shape, 0 if fill_value is None else fill_value, a.dtype)
+    else:
+        least = ordered[0] if fill_value is None else asarray(fill_value, a.dtype)
+        values = where(found, take(ordered, places, mode="clip"), least)
+    if not return_indices:
+        return values
+    in_a = where(found, take(order, places, mode="clip"), a.size).astype(dtype)
+    back = argsort(b)
+    in_b = where(found, take(back, searchsorted(b[back], values), mode="clip"), b.size).astype(dtype)
+    return values, in_a, in_b

@@ -1,0 +1,218 @@
+"""Operations along an axis that `vmap`, `pmap` or `shard_map` has given a name: `jax.lax.psum` and its like.
+
+`axis_name` may be a tuple of names. Outside of what names it: NameError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..api.trace import stack
+from ..graph.node import Node
+from ..ops import collectives as ops
+from ..ops.elementwise import add, convert, divide, multiply
+from ..ops.joining import span
+from ..ops.shape import reshape
+from ..tree import flatten, map, unflatten
+from .array import as_node, wrap
+from .dtypes import INT32, KIND_OF, float_dtype
+
+Apply = Callable[[Node, int, Node], Node]
+
+
+def bound(name: Any, what: str) -> tuple[int, Node]:
+    """Size and index of a named axis. Raises JAX's NameError where nothing around names it."""
+    found = stack.axes.get(name)
+    if found is None:
+        raise NameError(
+            f"Found an unbound axis name: {name}. To fix this, please call {what} under `jax.vmap` or `jax.shard_map` "
+            f"with that axis name."
+        )
+    return found
+
+
+def names_of(axis_name: Any) -> tuple[Any, ...]:
+    return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
+
+
+def along(what: str, x: Any, axis_name: Any, apply: Apply, groups: Any = None) -> Any:
+    """Each leaf of a tree with `apply(node, size, index)` for each of the names."""
+    if groups is not None:
+        raise NotImplementedError(f"{what}: axis_index_groups are not supported; reshape the axis and name its parts")
+    axes = [bound(name, what) for name in names_of(axis_name)]
+    leaves, structure = flatten(x)
+    out = []
+    for node in [as_node(v) for v in leaves]:
+        for size, index in axes:
+            node = apply(node, size, index)
+        out.append(wrap(node))
+    return unflatten(structure, out)
+
+
+def axis_size(axis_name: Any) -> int:
+    """The length of a named axis; of several, the product."""
+    n = 1
+    for name in names_of(axis_name):
+        n *= bound(name, "axis_size")[0]
+    return n
+
+
+def axis_index(axis_name: Any) -> Any:
+    """The place along a named axis, int32; of several as if they were one axis, the last running fastest."""
+    total: Node | None = None
+    for name in names_of(axis_name):
+        size, index = bound(name, "axis_index")
+        total = index if total is None else add(multiply(total, np.int32(size)), index)
+    return wrap(total)  # type: ignore[arg-type]
+
+
+def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The sum along named axes of each leaf. A Python number is multiplied by the size at once."""
+    leaves, structure = flatten(x)
+    if leaves and all([type(v) in (bool, int, float, complex) for v in leaves]):
+        return unflatten(structure, [v * axis_size(axis_name) for v in leaves])
+
+    def apply(n: Node, size: int, index: Node) -> Node:
+        return ops.psum(convert(n, INT32) if n.dtype.kind == "b" else n, index)
+
+    return along("psum", x, axis_name, apply, axis_index_groups)
+
+
+def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The mean along named axes of each leaf."""
+    n = axis_size(axis_name)
+
+    def mean(v: Any) -> Any:
+        node = as_node(v)
+        if KIND_OF[node.dtype] in "biu":
+            node = convert(node, float_dtype())
+        return wrap(divide(node, np.asarray(n).astype(node.dtype)[()]))
+
+    return map(mean, along("pmean", x, axis_name, lambda v, _, index: ops.psum(v, index), axis_index_groups))
+
+
+def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The maximum along named axes of each leaf."""
+    return along("pmax", x, axis_name, lambda v, _, index: ops.pmax(v, index), axis_index_groups)
+
+
+def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """The minimum along named axes of each leaf."""
+    return along("pmin", x, axis_name, lambda v, _, index: ops.pmin(v, index), axis_index_groups)
+
+
+def one_name(axis_name: Any, what: str) -> Any:
+    names = names_of(axis_name)
+    if len(names) != 1:
+        raise NotImplementedError(f"{what} takes one axis name, got {axis_name}")
+    return names[0]
+
+
+def inside(axis: int, ndim: int) -> int:
+    """An axis counted from the front. Raises ValueError where there is none such."""
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+    return axis % ndim
+
+
+def all_gather(
+    x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False, to: Any = None
+) -> Any:
+    """What all have, along a new axis (`tiled`: joined along an axis that is there). Several names: as one axis."""
+
+    def apply(v: Node, size: int, index: Node) -> Node:
+        at = inside(axis, v.ndim + (not tiled))
+        return ops.all_gather(v, index, axis=at, tiled=tiled, size=size)
+
+    names = names_of(axis_name)
+    for name in reversed(names):
+        x = along("all_gather", x, name, apply, axis_index_groups)
+    if len(names) > 1 and not tiled:
+        x = map(lambda v: merged(v, axis, len(names)), x)
+    return x
+
+
+def merged(x: Any, axis: int, count: int) -> Any:
+    """`count` neighbouring axes from `axis` on as one."""
+    node = as_node(x)
+    at = inside(axis, node.ndim - count + 1)
+    for _ in range(count - 1):
+        node = ops.merge(node, at)
+    return wrap(node)
+
+
+def psum_scatter(
+    x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None, tiled: bool = False
+) -> Any:
+    """The sum along a named axis, of which each gets its part along `scatter_dimension`."""
+
+    def apply(v: Node, size: int, index: Node) -> Node:
+        return ops.psum_scatter(v, index, axis=inside(scatter_dimension, v.ndim), tiled=tiled, size=size)
+
+    return along("psum_scatter", x, one_name(axis_name, "psum_scatter"), apply, axis_index_groups)
+
+
+def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+    """What the one sent that names me in `(source, destination)`; zeros where nobody does.
+
+    Raises: ValueError where two send to the same, or one sends twice.
+    """
+    pairs = tuple([(int(a), int(b)) for a, b in perm])
+    if len({a for a, _ in pairs}) < len(pairs) or len({b for _, b in pairs}) < len(pairs):
+        raise ValueError(f"ppermute sources and destinations must be unique, got {perm}")
+    name = one_name(axis_name, "ppermute")
+    size = axis_size(name)
+    if any(not 0 <= i < size for pair in pairs for i in pair):
+        raise ValueError(f"ppermute: {perm} leaves the axis {name!r} of size {size}")
+    return along("ppermute", x, name, lambda v, _, index: ops.ppermute(v, index, perm=pairs))
+
+
+def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
+    """What `perm[i]` has, for the one at place i. Raises ValueError where perm is no permutation."""
+    if sorted(perm) != list(range(len(perm))):
+        raise ValueError(f"`perm` does not represent a permutation: {perm}")
+    return ppermute(x, axis_name, [(a, b) for b, a in enumerate(perm)])
+
+
+def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
+    """The named axis in the place of an array axis, and the other way round."""
+    return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
+
+
+def all_to_all(
+    x: Any,
+    axis_name: Any,
+    split_axis: int,
+    concat_axis: int,
+    *,
+    axis_index_groups: Any = None,
+    tiled: bool = False,
+) -> Any:
+    """Part i of mine along `split_axis` goes to i; what I get is put together along `concat_axis`."""
+
+    def apply(v: Node, size: int, index: Node) -> Node:
+        split, join = inside(split_axis, v.ndim), inside(concat_axis, v.ndim)
+        return ops.all_to_all(v, index, split_axis=split, concat_axis=join, tiled=tiled, size=size)
+
+    return along("all_to_all", x, one_name(axis_name, "all_to_all"), apply, axis_index_groups)
+
+
+def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
+    """What the one at place `source` has."""
+
+    def apply(v: Node, size: int, index: Node) -> Node:
+        whole = ops.all_gather(v, index, axis=0, tiled=False, size=size)
+        return reshape(span(whole, 0, source, 1), shape=v.shape)
+
+    return along("pbroadcast", x, one_name(axis_name, "pbroadcast"), apply)
+
+
+def pcast(x: Any, axis_name: Any = (), *, to: Any = None) -> Any:
+    """x: whether a value varies along an axis is not part of its type here."""
+    return x
+
+
+pvary = pcast

@@ -1,0 +1,442 @@
+"""Random keys: typed ones (arrays of a dtype of their own) and raw ones (uint32 words), and how they are made."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...api.errors import type_name
+from ...api.handles import doors
+from ...api.reuse import share, use
+from ...backends.numpy import keyed  # noqa: F401  (the lowerings of ops.random)
+from ...graph.node import ABSTRACT, Node
+from ...ops.elementwise import add, convert
+from ...ops.random import KEY_DTYPES, key_wrap, random_clone, random_fold_in, random_seed, random_split
+from ...ops.random import key_data as data_op
+from ...ops.shape import slice_
+from .. import array as arrays
+from ..array import Array, apply, as_node, door, is_arraylike
+from ..config import flags
+from ..dtypes import KIND_OF, prng_key
+from .arguments import canonical_shape
+
+
+class PRNGImpl(NamedTuple):
+    """A generator: its name, its short name, and the shape of a key's words."""
+
+    name: str
+    tag: str
+    key_shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return self.tag
+
+
+IMPLS = {"threefry2x32": PRNGImpl("threefry2x32", "fry", (2,))}
+BY_TAG = {impl.tag: impl for impl in IMPLS.values()}
+
+
+class PRNGSpec:
+    """What stands for a generator where its name does not."""
+
+    def __init__(self, impl: PRNGImpl) -> None:
+        self._impl = impl
+
+    def __repr__(self) -> str:
+        return f"PRNGSpec({self._impl.name!r})"
+
+    def __str__(self) -> str:
+        return str(self._impl)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PRNGSpec) and self._impl == other._impl
+
+    def __hash__(self) -> int:
+        return hash(self._impl)
+
+
+class KeyTy:
+    """The dtype of typed keys: `key<fry>`."""
+
+    type = prng_key
+
+    def __init__(self, impl: PRNGImpl) -> None:
+        self._impl = impl
+
+    @property
+    def name(self) -> str:
+        return f"key<{self._impl.tag}>"
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes."""
+        return 4 * math.prod(self._impl.key_shape)
+
+    @property
+    def words(self) -> np.dtype[Any]:
+        """The record that a key is in the graph."""
+        return KEY_DTYPES[self._impl.tag]
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, np.dtype):
+            return other == self.words
+        return type(other) is KeyTy and self._impl == other._impl
+
+    def __hash__(self) -> int:
+        return hash((KeyTy, self._impl))
+
+
+KEY_TYPES = {dtype: KeyTy(BY_TAG[tag]) for tag, dtype in KEY_DTYPES.items()}
+
+
+def forwarded(name: str) -> Callable[..., Any]:
+    """A method of arrays that moves keys about; with `jax_debug_key_reuse` the results are known to be the same keys."""
+    method = getattr(Array, name)
+
+    def call(self: PRNGKeyArray, *args: Any, **kwargs: Any) -> Any:
+        out = method(self, *args, **kwargs)
+        if flags.debug_key_reuse:
+            index = tuple(np.asarray(i) if isinstance(i, Array) else i for i in args)
+            share(out.node, self.node, lambda place: getattr(place, name)(*index, **kwargs))
+        return out
+
+    call.__name__, call.__doc__ = name, method.__doc__
+    return call
+
+
+class PRNGKeyArray(Array):
+    """An array of random keys. It indexes, reshapes and joins as other arrays do, and has no arithmetic."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> Any:
+        h = self._host
+        return KEY_TYPES[self._graph.dtype if h is None else h.dtype]  # type: ignore[union-attr]
+
+    @property
+    def _impl(self) -> PRNGImpl:
+        impl: PRNGImpl = self.dtype._impl
+        return impl
+
+    @property
+    def _base_array(self) -> Array:
+        out: Array = apply(data_op, self.node)
+        return out
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d key array")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __bool__(self) -> bool:
+        raise TypeError("key array cannot be converted to boolean.")
+
+    def __array__(self, dtype: Any = None, context: Any = None, copy: bool | None = None) -> np.ndarray:
+        raise TypeError(
+            "JAX array with PRNGKey dtype cannot be converted to a NumPy array. Use jax.random.key_data(arr) if you "
+            "wish to extract the underlying integer array."
+        )
+
+    def _scalar(self, what: str) -> Any:
+        raise TypeError(f"{what}() takes no random keys; jax.random.key_data gives their words")
+
+    def item(self, *args: Any) -> Any:
+        return self._scalar("item")
+
+    def tolist(self) -> Any:
+        return self._scalar("tolist")
+
+    def astype(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"random keys have no other dtype than {self.dtype}; jax.random.key_data gives their words")
+
+    def __repr__(self) -> str:
+        node = self._graph
+        if node is not None and node.trace == ABSTRACT:
+            return type_name(node)
+        return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self._base_array}"
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> Any:
+        return self._compare(other, "all", "__eq__")
+
+    def __ne__(self, other: object) -> Any:
+        return self._compare(other, "any", "__ne__")
+
+    def _compare(self, other: Any, combine: str, operator: str) -> Any:
+        if not isinstance(other, PRNGKeyArray) or other.dtype != self.dtype:
+            raise ValueError(f"random keys compare with random keys only, not with {type(other).__name__}")
+        words: Any = getattr(self._base_array, operator)(other._base_array)
+        return getattr(words, combine)(-1)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+for _name in ("__getitem__", "flatten", "ravel", "reshape", "squeeze", "swapaxes", "take", "transpose"):
+    if hasattr(Array, _name):
+        setattr(PRNGKeyArray, _name, forwarded(_name))
+
+
+def refuse(name: str) -> Callable[..., Any]:
+    def call(self: PRNGKeyArray, *others: Any) -> Any:
+        dtypes = ", ".join(str(getattr(x, "dtype", type(x).__name__)) for x in (self, *others))
+        raise TypeError(f"{name.strip('_')} does not accept dtypes {dtypes}.")
+
+    return call
+
+
+for _name in [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "lshift",
+    "rshift",
+    "and",
+    "or",
+    "xor",
+    "divmod",
+]:
+    setattr(PRNGKeyArray, f"__{_name}__", refuse(_name))
+    setattr(PRNGKeyArray, f"__r{_name}__", refuse(_name))
+for _name in ["neg", "pos", "abs", "invert", "lt", "le", "gt", "ge"]:
+    setattr(PRNGKeyArray, f"__{_name}__", refuse(_name))
+
+doors[PRNGKeyArray] = door
+arrays.records.update(dict.fromkeys(KEY_TYPES, PRNGKeyArray))
+
+
+# --- What samplers take for a key -------------------------------------------------------------------------------------
+
+
+def default_impl() -> PRNGImpl:
+    return resolve(flags.default_prng_impl)
+
+
+def resolve(spec: Any) -> PRNGImpl:
+    """The generator that a name, a spec or a dtype says; None is the default.
+
+    Raises: ValueError for a name of none, TypeError for what cannot say one.
+    """
+    if spec is None:
+        return default_impl()
+    if isinstance(spec, PRNGImpl):
+        return spec
+    if isinstance(spec, (PRNGSpec, KeyTy)):
+        return spec._impl
+    if type(spec) is str:
+        if spec in IMPLS:
+            return IMPLS[spec]
+        names = ", ".join(f'"{s}"' for s in IMPLS)
+        raise ValueError(f'unrecognized PRNG implementation "{spec}". Did you mean one of: {names}?')
+    raise TypeError(f"unrecognized type {type(spec)} for specifying PRNG implementation.")
+
+
+def check_words(node: Node, impl: PRNGImpl) -> None:
+    """Raise JAX's TypeError for what cannot be the words of keys."""
+    start = "JAX encountered invalid PRNG key data: expected "
+    if node.ndim < 1:
+        raise TypeError(f"{start}key_data.ndim >= 1; got ndim={node.ndim}")
+    if node.shape[-1:] != impl.key_shape:
+        raise TypeError(f"{start}key_data.shape to end with {impl.key_shape}; got shape={node.shape} for impl={impl}")
+    if node.dtype != np.uint32:
+        raise TypeError(f"{start}key_data.dtype = uint32; got dtype={node.dtype}")
+
+
+def key_node(name: str, key: Any, batched: bool = False) -> tuple[Node, bool]:
+    """The node of a key that a function was given, and whether it is raw: words, to be wrapped.
+
+    Raises: TypeError for what is no key, ValueError for an array of keys (unless `batched`).
+    """
+    if isinstance(key, PRNGKeyArray):
+        node, raw = key.node, False
+        shape = node.shape
+    elif is_arraylike(key):
+        node, raw = as_node(key), True
+        check_words(node, default_impl())
+        shape = node.shape[:-1]
+        warn_of_raw()
+    else:
+        raise TypeError(f"unexpected PRNG key type {type(key)}")
+    if shape and not batched:
+        given = node.shape
+        raise ValueError(
+            f"{name} accepts a single key, but was given a key array of shape {given} != (). Use jax.vmap for batching."
+        )
+    return node, raw
+
+
+def warn_of_raw() -> None:
+    text = (
+        "Legacy uint32 key array passed as key to jax.random function. Please create keys using jax.random.key(). If "
+        'use of a raw key array was intended, set jax_legacy_prng_key="allow".'
+    )
+    if flags.legacy_prng_key == "error":
+        raise ValueError(text)
+    if flags.legacy_prng_key == "warn":
+        warnings.warn(text, UserWarning, stacklevel=6)
+    elif flags.enable_custom_prng:
+        warnings.warn(
+            "Raw arrays as random keys to jax.random functions are deprecated. Assuming valid threefry2x32 key for now.",
+            FutureWarning,
+            stacklevel=6,
+        )
+
+
+def wrapped(node: Node) -> Node:
+    """Keys of the default generator from raw ones."""
+    return key_wrap(node, dtype=KEY_DTYPES[default_impl().tag])
+
+
+def draw(name: str, f: Callable[..., Any], key: Any, *nodes: Node, **params: Any) -> Any:
+    """The arrays that `f(key, *nodes, **params)` makes, on nodes. The key counts as used."""
+    node, raw = key_node(name, key)
+    if raw:
+        return apply(lambda k, *rest, **also: f(wrapped(k), *rest, **also), node, *nodes, **params)
+    if flags.debug_key_reuse:
+        use(node, name)
+    return apply(f, node, *nodes, **params)
+
+
+def partitionable() -> bool:
+    """Which form of threefry is meant, in this thread."""
+    form: bool = flags.threefry_partitionable
+    return form
+
+
+def parts(key: Node, count: int) -> list[Node]:
+    """So many new keys from one, on nodes."""
+    new = random_split(key, partitionable=partitionable(), shape=(count,))
+    return [slice_(new, key=(i,)) for i in range(count)]
+
+
+# --- Making keys ------------------------------------------------------------------------------------------------------
+
+
+def seeded(name: str, seed: Any, spec: Any) -> PRNGKeyArray:
+    """The key of a seed: an integer of 64 bits (what JAX makes of it where these are not enabled: the lower 32)."""
+    impl = resolve(spec)
+    if isinstance(seed, PRNGKeyArray):
+        raise TypeError(f"{name} accepts a scalar seed, but was given a PRNG key.")
+    if np.ndim(seed):
+        raise TypeError(
+            f"{name} accepts a scalar seed, but was given an array of shape {np.shape(seed)} != (). Use jax.vmap for "
+            "batching"
+        )
+    if isinstance(seed, int) and type(seed) is not bool:
+        seed = np.int64(seed)
+    node = as_node(seed)
+    if KIND_OF[node.dtype] not in "iu":
+        raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
+    if flags.random_seed_offset:
+        node = add(node, Node.of_scalar(np.asarray(flags.random_seed_offset).astype(node.dtype)[()]))
+    out: PRNGKeyArray = apply(random_seed, node, dtype=KEY_DTYPES[impl.tag])
+    return out
+
+
+def chosen(function: str, impl: Any, dtype: Any) -> Any:
+    if dtype is not None and impl is not None:
+        raise ValueError(f"Cannot specify both `impl` and `dtype` arguments to jax.random.{function}")
+    return impl if dtype is None else dtype
+
+
+def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> PRNGKeyArray:
+    """A typed random key from an integer: a scalar array of dtype `key<fry>`.
+
+    Raises: TypeError for what is no scalar integer, ValueError for an unknown `impl`.
+    """
+    return seeded("key", seed, chosen("key", impl, dtype))
+
+
+def PRNGKey(seed: Any, *, impl: Any = None) -> Array:
+    """A raw random key from an integer: its words, as a uint32 array of shape (2,)."""
+    new = seeded("PRNGKey", seed, impl)
+    return new if flags.enable_custom_prng else new._base_array
+
+
+def like_given(raw: bool, f: Callable[..., Node], node: Node, *rest: Node, **params: Any) -> Any:
+    """Keys made of keys by `f`, raw if the given ones are."""
+    if raw and not flags.enable_custom_prng:
+        return apply(lambda k, *r, **p: data_op(f(wrapped(k), *r, **p)), node, *rest, **params)
+    if raw:
+        return apply(lambda k, *r, **p: f(wrapped(k), *r, **p), node, *rest, **params)
+    return apply(f, node, *rest, **params)
+
+
+def split(key: Any, num: int | Sequence[int] = 2) -> Any:
+    """New keys from one, of shape (num,) or num: raw from a raw key.
+
+    Raises: TypeError for what is no key, ValueError for an array of keys.
+    """
+    node, raw = key_node("split", key)
+    shape = canonical_shape(tuple(num) if isinstance(num, Sequence) else (num,))
+    if flags.debug_key_reuse and not raw:
+        use(node, "split")
+    return like_given(raw, random_split, node, partitionable=partitionable(), shape=shape)
+
+
+def fold_in(key: Any, data: Any) -> Any:
+    """The new key that a key and an integer of 32 bits make.
+
+    Raises: TypeError for what is no key or no scalar, OverflowError for an int that does not fit.
+    """
+    node, raw = key_node("fold_in", key)
+    if np.ndim(data):
+        raise TypeError(
+            f"fold_in accepts a scalar, but was given an array ofshape {np.shape(data)} != (). Use jax.vmap for "
+            "batching."
+        )
+    if type(data) is int:
+        data = np.array(data, np.uint32)
+    return like_given(raw, random_fold_in, node, convert(as_node(data), np.dtype(np.uint32)))
+
+
+def key_data(keys: Any) -> Array:
+    """The words of keys: uint32, with one more axis."""
+    node, raw = key_node("key_data", keys, batched=True)
+    return keys if raw and isinstance(keys, Array) else arrays.wrap(node) if raw else apply(data_op, node)
+
+
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> PRNGKeyArray:
+    """Typed keys from words (uint32), which are the last axis.
+
+    Raises: TypeError for another dtype or length of that axis.
+    """
+    found = resolve(chosen("wrap_key_data", impl, dtype))
+    if not all(hasattr(key_bits_array, a) for a in ("ndim", "shape", "dtype")):
+        raise TypeError(
+            "JAX encountered invalid PRNG key data: expected key_data to have ndim, shape, and dtype attributes. Got "
+            f"{key_bits_array}"
+        )
+    node = as_node(key_bits_array)
+    check_words(node, found)
+    out: PRNGKeyArray = apply(key_wrap, node, dtype=KEY_DTYPES[found.tag])
+    return out
+
+
+def key_impl(keys: Any) -> str:
+    """The name of the generator that keys are for."""
+    _, raw = key_node("key_impl", keys, batched=True)
+    return default_impl().name if raw else keys._impl.name  # type: ignore[no-any-return]
+
+
+def key_dtype(impl_spec: Any = None) -> KeyTy:
+    """The dtype of typed keys for a generator."""
+    return KeyTy(resolve(impl_spec))
+
+
+def clone(key: Any) -> Any:
+    """The same key once more: for `jax_debug_key_reuse` a new one."""
+    return apply(random_clone, as_node(key))

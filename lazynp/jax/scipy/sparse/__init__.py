@@ -1,0 +1,3 @@
+"""`jax.scipy.sparse`: iterative solvers."""
+
+from . import linalg

@@ -1,0 +1,157 @@
+"""Hypergeometric functions, Bessel functions, spherical harmonics."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ... import numpy as jnp
+from ...arguments import inexact, real_inexact
+from ...derivatives import custom_jvp
+from .gamma import digamma, gamma
+
+MOST = 250  # terms of a series
+
+
+def series(term: Any, factor: Callable[[Any], Any], weight: Callable[[Any], Any] | None = None) -> Any:
+    """The sum of terms, the first given, each `factor(k)` times the one before, k from 1, until they do not count.
+
+    With `weight`, of the terms times `weight(k)`.
+    """
+    eps = float(np.finfo(term.dtype).eps)
+
+    def body(state: Any) -> Any:
+        total, k, term, live = state
+        total = jnp.where(live, total + (term if weight is None else term * weight(k)), total)
+        term = term * factor(k)
+        return total, k + 1, term, live & (jnp.abs(term) > eps * jnp.abs(total))
+
+    start = jnp.zeros_like(term) if weight is not None else jnp.ones_like(term)
+    state = (start, jnp.ones((), term.dtype), term, jnp.ones(term.shape, bool))
+    return lax.while_loop(lambda s: jnp.any(s[3]) & (s[1] < MOST), body, state)[0]
+
+
+@custom_jvp
+def hyp1f1_of(a: Any, b: Any, x: Any) -> Any:
+    near = jnp.abs(x) < 100
+    z = jnp.where(near, x, 1.0)
+    inner = series(a / b * z, lambda k: (a + k) / (b + k) * z / (k + 1))
+    y = jnp.where(near, 200.0, x)
+    outer = series((b - a) * (1 - a) / y, lambda k: (b - a + k) * (1 - a + k) / (k + 1) / y)
+    out = jnp.where(near, inner, gamma(b) / gamma(a) * jnp.exp(x) * y ** (a - b) * outer)
+    out = jnp.where((b == 0) & (a != 0), np.inf, jnp.where((a == b) & (a != 0), jnp.exp(x), out))
+    return jnp.where(a == 0, jnp.ones_like(out), out)
+
+
+hyp1f1_of.defjvps(
+    lambda g, out, a, b, x: g * series(
+        a / b * x, lambda k: (a + k) / (b + k) * x / (k + 1), lambda k: digamma(a + k) - digamma(a)
+    ),
+    lambda g, out, a, b, x: g * series(
+        a / b * x, lambda k: (a + k) / (b + k) * x / (k + 1), lambda k: digamma(b) - digamma(b + k)
+    ),
+    lambda g, out, a, b, x: g * a / b * hyp1f1_of(a + 1, b + 1, x),
+)  # fmt: skip
+
+
+def hyp1f1(a: Any, b: Any, x: Any) -> Any:
+    """Kummer's confluent hypergeometric function. Raises ValueError for complex numbers."""
+    return hyp1f1_of(*jnp.broadcast_arrays(*real_inexact("hyp1f1", a, b, x)))
+
+
+# Bessel functions.
+
+
+def i0e(x: Any) -> Any:
+    """The modified Bessel function of order 0, times exp(-|x|)."""
+    return lax.bessel_i0e(*inexact("i0e", x))
+
+
+def i0(x: Any) -> Any:
+    """The modified Bessel function of order 0."""
+    (x,) = inexact("i0", x)
+    return jnp.exp(jnp.abs(x)) * lax.bessel_i0e(x)
+
+
+def i1e(x: Any) -> Any:
+    """The modified Bessel function of order 1, times exp(-|x|)."""
+    return lax.bessel_i1e(*inexact("i1e", x))
+
+
+def i1(x: Any) -> Any:
+    """The modified Bessel function of order 1."""
+    (x,) = inexact("i1", x)
+    return jnp.exp(jnp.abs(x)) * lax.bessel_i1e(x)
+
+
+def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
+    """Bessel functions of the first kind of the orders 0 to v, along a new first axis.
+
+    Args:
+        n_iter: where the backward recurrence (Miller's) starts.
+
+    Raises: ValueError for complex numbers.
+    """
+    (z,) = inexact("bessel_jn", z)
+    if z.dtype.kind == "c":
+        raise ValueError("complex input not supported.")
+    v, n_iter = operator.index(v), operator.index(n_iter)
+    f0, f1, norm = jnp.zeros_like(z), jnp.full_like(z, 1e-16), jnp.zeros_like(z)
+    orders: list[Any] = []
+    for k in range(n_iter, -1, -1):
+        f = 2.0 * (k + 1.0) * f1 / z - f0
+        norm = norm + 2.0 * f if k % 2 == 0 else norm
+        f0, f1 = f1, f
+        orders.append(f)
+    return jnp.stack(orders[::-1][: v + 1]) / (norm - f1)
+
+
+# Spherical harmonics.
+
+
+def legendre(degrees: int, x: Any) -> list[list[Any]]:
+    """The associated Legendre functions [m][l - m] of x, normalized for spherical harmonics (Condon-Shortley phase)."""
+    sine = jnp.sqrt(1.0 - x * x)
+    diagonal = jnp.full_like(x, 0.5 / np.sqrt(np.pi))
+    table = []
+    for m in range(degrees + 1):
+        if m:
+            diagonal = diagonal * sine * -np.sqrt(1.0 + 0.5 / m)
+        row = [diagonal, np.sqrt(2.0 * m + 3.0) * x * diagonal]
+        for l in range(m + 2, degrees + 1):
+            a = np.sqrt((4.0 * l * l - 1.0) / (l * l - m * m))
+            b = np.sqrt((2.0 * l + 1.0) * ((l - 1.0) ** 2 - m * m) / ((2.0 * l - 3.0) * (l * l - m * m)))
+            row.append(a * x * row[-1] - b * row[-2])
+        table.append(row[: degrees + 1 - m])
+    return table
+
+
+def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, diff_n: Any = None, n_max: int | None = None) -> Any:
+    """Spherical harmonics.
+
+    Args:
+        n, m: degrees and orders, |m| <= n, arrays of integers of one length.
+        theta, phi: polar and azimuthal angles, of that length.
+        n_max: the largest degree; has to be given where n is traced.
+
+    Returns: complex numbers, of that length.
+
+    Raises: NotImplementedError where diff_n is given.
+    """
+    if diff_n is not None:
+        raise NotImplementedError("The 'diff_n' argument to jax.scipy.special.sph_harm_y is not supported.")
+    theta = jnp.atleast_1d(jnp.asarray(theta))
+    degrees = operator.index(np.max(n) if n_max is None else n_max)
+    n, m = jnp.asarray(n), jnp.asarray(m)
+    order = jnp.abs(m)
+    values = jnp.zeros_like(theta)
+    for k, row in enumerate(legendre(degrees, jnp.cos(theta))):
+        for i, value in enumerate(row):
+            values = jnp.where((order == k) & (n == k + i), value, values)
+    angle = order * phi
+    out = lax.complex(values * jnp.cos(angle), values * jnp.sin(angle))
+    return jnp.where(m < 0, (-1.0) ** order * jnp.conjugate(out), out)

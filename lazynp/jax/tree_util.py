@@ -1,0 +1,480 @@
+"""`jax.tree_util`: pytrees over optree, with JAX's names, paths, registration, and treedefs that print as JAX's.
+
+None is an empty tree. Tuples, lists, dicts (keys in sorted order), named tuples, OrderedDict and defaultdict are nodes;
+a class becomes one by registration.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import optree
+
+from ..tree import NAMESPACE
+from ..tree import flatten as flatten_raw
+from ..tree import leaves as tree_leaves_raw
+from ..tree import map as map_raw
+
+T = TypeVar("T")
+IsLeaf = Callable[[Any], bool] | None
+KeyPath = tuple[Any, ...]
+WithKeys = Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]]
+UNSPECIFIED = object()
+with_keys: dict[type, WithKeys] = {}
+"""Registered classes whose children have keys."""
+node_types: set[type] = {type(None), tuple, list, dict, OrderedDict, defaultdict}
+default_registry = optree.PyTreeSpec
+"""There is one registry; the name is for code that passes it on."""
+
+
+class PyTreeDef:
+    """The structure of a tree."""
+
+    __slots__ = ("spec",)
+
+    def __init__(self, spec: Any) -> None:
+        self.spec = spec.spec if isinstance(spec, PyTreeDef) else spec
+
+    def __repr__(self) -> str:
+        return f"PyTreeDef({self.spec.walk(['*'] * self.spec.num_leaves, node_text, str)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PyTreeDef) and bool(self.spec == other.spec)
+
+    def __hash__(self) -> int:
+        return hash(self.spec)
+
+    @property
+    def num_leaves(self) -> int:
+        """How many leaves a tree of this structure has."""
+        return int(self.spec.num_leaves)
+
+    @property
+    def num_nodes(self) -> int:
+        """How many nodes, leaves included."""
+        return int(self.spec.num_nodes)
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The tree with these leaves. Raises ValueError where their number is wrong."""
+        leaves = list(leaves)
+        n = self.num_leaves
+        if len(leaves) != n:
+            what = "Too few" if len(leaves) < n else "Too many"
+            raise ValueError(f"{what} leaves for PyTreeDef; expected {n}, got {len(leaves)}")
+        return self.spec.unflatten(leaves)
+
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        """The subtrees that stand where this structure has leaves. Raises ValueError where the tree has not got it."""
+        return list(self.spec.flatten_up_to(tree))
+
+    def children(self) -> list[PyTreeDef]:
+        """The structures of the root's children."""
+        return [PyTreeDef(s) for s in self.spec.children()]
+
+    def node_data(self) -> tuple[type, Any] | None:
+        """The root's type and what it keeps beside its children; None for a leaf."""
+        if self.spec.is_leaf():
+            return None
+        kind = self.spec.type
+        one = self.spec.one_level()
+        data = one.walk([None] * one.num_leaves, lambda t, d, c: d, lambda x: x)
+        return kind, data
+
+    def compose(self, inner: PyTreeDef) -> PyTreeDef:
+        """This structure with `inner` in the place of each leaf."""
+        return PyTreeDef(self.spec.compose(inner.spec))
+
+    def walk(self, f_node: Callable[..., Any] | None, f_leaf: Callable[..., Any] | None, leaves: Iterable[Any]) -> Any:
+        """`f_node(children)` from the leaves up."""
+        node = None if f_node is None else lambda kind, data, children: f_node(tuple(children))
+        return self.spec.walk(list(leaves), node, f_leaf)
+
+
+def node_text(kind: type, data: Any, children: Sequence[str]) -> str:
+    """A node as JAX prints it."""
+    if kind is type(None):
+        return "None"
+    parts = ", ".join(children)
+    if kind is tuple:
+        return f"({parts},)" if len(children) == 1 else f"({parts})"
+    if kind is list:
+        return f"[{parts}]"
+    if kind is dict:
+        return "{" + ", ".join(f"{k!r}: {c}" for k, c in zip(data, children)) + "}"
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return f"CustomNode(namedtuple[{kind.__name__}], [{parts}])"
+    if kind is OrderedDict:
+        data = tuple(data)
+    elif kind is defaultdict:
+        data = (data[0], tuple(data[1]))
+    return f"CustomNode({kind.__name__}[{data}], [{parts}])"
+
+
+# --- Keys of paths ----------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class SequenceKey:
+    """A place in a list or tuple."""
+
+    idx: int
+
+    def __str__(self) -> str:
+        return f"[{self.idx!r}]"
+
+
+@dataclasses.dataclass(frozen=True)
+class DictKey:
+    """A key of a dict."""
+
+    key: Hashable
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+
+@dataclasses.dataclass(frozen=True)
+class GetAttrKey:
+    """An attribute of a named tuple or of a registered class."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+
+@dataclasses.dataclass(frozen=True)
+class FlattenedIndexKey:
+    """A child of a registered class that has no keys."""
+
+    key: int
+
+    def __str__(self) -> str:
+        return f"[<flat index {self.key}>]"
+
+
+KeyEntry = SequenceKey | DictKey | GetAttrKey | FlattenedIndexKey
+
+
+def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
+    """A path as text: `['a'][0].x`, or with `simple` its plain names joined by the separator."""
+    if not simple:
+        return separator.join([str(k) for k in keys])
+    plain = [getattr(k, "idx", getattr(k, "name", getattr(k, "key", k))) for k in keys]
+    return separator.join([str(k) for k in plain])
+
+
+def child_keys(tree: Any, entries: Sequence[Any]) -> list[Any]:
+    """The keys of a node's children."""
+    kind = type(tree)
+    if kind in (list, tuple):
+        return [SequenceKey(i) for i in range(len(tree))]
+    if kind in (dict, OrderedDict, defaultdict):
+        return [DictKey(k) for k in entries]
+    if kind in with_keys:
+        return [k for k, _ in with_keys[kind](tree)[0]]
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return [GetAttrKey(name) for name in tree._fields]
+    return [FlattenedIndexKey(i) for i in range(len(entries))]
+
+
+def one_level(tree: Any) -> Any:
+    """optree's one-level flattening: children, metadata, entries. Raises ValueError for a leaf."""
+    if is_leaf_type(tree):
+        raise ValueError(f"can't tree-flatten type: {type(tree)}")
+    return optree.tree_flatten_one_level(tree, namespace=NAMESPACE)
+
+
+def is_leaf_type(tree: Any) -> bool:
+    return tree is not None and bool(optree.tree_is_leaf(tree, namespace=NAMESPACE))
+
+
+# --- Functions on trees -----------------------------------------------------------------------------------------------
+
+
+def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDef]:
+    """The leaves of a tree, and its structure."""
+    leaves, spec = flatten_raw(tree, is_leaf)
+    return leaves, PyTreeDef(spec)
+
+
+def tree_unflatten(treedef: Any, leaves: Iterable[Any]) -> Any:
+    """The tree of that structure with these leaves. Raises ValueError where their number is wrong."""
+    return PyTreeDef(treedef).unflatten(leaves)
+
+
+def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+    """The leaves of a tree."""
+    return tree_leaves_raw(tree, is_leaf)
+
+
+def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
+    """The structure of a tree."""
+    return tree_flatten(tree, is_leaf)[1]
+
+
+def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
+    """The tree with f of each leaf and of what stands at its place in `rest`.
+
+    Raises: ValueError where one of `rest` has not got this tree's structure.
+    """
+    if not rest:
+        return map_raw(f, tree, is_leaf=is_leaf)
+    leaves, spec = flatten_raw(tree, is_leaf)
+    columns = [leaves, *[spec.flatten_up_to(r) for r in rest]]
+    return spec.unflatten([f(*xs) for xs in zip(*columns)])
+
+
+def tree_reduce(
+    function: Callable[[Any, Any], Any], tree: Any, initializer: Any = UNSPECIFIED, is_leaf: IsLeaf = None
+) -> Any:
+    """functools.reduce over the leaves."""
+    leaves = tree_leaves(tree, is_leaf)
+    return (
+        functools.reduce(function, leaves)
+        if initializer is UNSPECIFIED
+        else functools.reduce(function, leaves, initializer)
+    )
+
+
+def tree_reduce_associative(
+    operation: Callable[[Any, Any], Any], tree: Any, *, identity: Any = UNSPECIFIED, is_leaf: IsLeaf = None
+) -> Any:
+    """The leaves combined pair by pair, in a tree of least depth. Raises TypeError for none without an identity."""
+    leaves = tree_leaves(tree, is_leaf)
+    if not leaves:
+        if identity is UNSPECIFIED:
+            raise TypeError("Must specify identity for parallel reduction of empty sequence.")
+        return identity
+    while len(leaves) > 1:
+        pairs = [operation(a, b) for a, b in zip(leaves[::2], leaves[1::2])]
+        leaves = [*pairs, *leaves[len(pairs) * 2 :]]
+    return leaves[0]
+
+
+def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
+    """Whether all leaves are true."""
+    return all(tree_leaves(tree, is_leaf))
+
+
+def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
+    """Whether each of these is a leaf."""
+    return all([is_leaf_type(x) or is_leaf is not None and is_leaf(x) for x in iterable])
+
+
+def is_tree_node(t: type) -> bool:
+    """Whether instances of a type are nodes rather than leaves."""
+    return t in node_types or issubclass(t, tuple) and hasattr(t, "_fields")
+
+
+def tree_transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) -> Any:
+    """A tree of trees inside out. Without an inner structure, that of the first leaf.
+
+    Raises: TypeError where the tree is not made of the two.
+    """
+    outer = PyTreeDef(outer_treedef)
+    if inner_treedef is None:
+        inner_treedef = tree_structure(outer.flatten_up_to(pytree_to_transpose)[0])
+    inner = PyTreeDef(inner_treedef)
+    leaves, treedef = tree_flatten(pytree_to_transpose)
+    if treedef != outer.compose(inner):
+        raise TypeError(f"Mismatch:\n{treedef}\n != \n{outer.compose(inner)}")
+    n, m = outer.num_leaves, inner.num_leaves
+    return inner.unflatten([outer.unflatten([leaves[i * m + j] for i in range(n)]) for j in range(m)])
+
+
+def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
+    """The prefix's leaves in the structure of the full tree. Raises ValueError where it is no prefix."""
+    return optree.tree_broadcast_prefix(prefix_tree, full_tree, is_leaf, namespace=NAMESPACE)
+
+
+def tree_flatten_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+    """The leaves with their paths, and the structure."""
+    found: list[tuple[KeyPath, Any]] = []
+    marks: list[Any] = []
+
+    def visit(x: Any, path: KeyPath) -> None:
+        stop = is_leaf is not None and (is_leaf(path, x) if is_leaf_takes_path else is_leaf(x))
+        if stop or is_leaf_type(x):
+            found.append((path, x))
+            marks.append(x)
+            return
+        level = optree.tree_flatten_one_level(x, namespace=NAMESPACE)
+        for key, child in zip(child_keys(x, level.entries), level.children):
+            visit(child, (*path, key))
+
+    visit(tree, ())
+    stopped = {id(x) for x in marks}
+    return found, tree_structure(tree, None if is_leaf is None else lambda x: id(x) in stopped)
+
+
+def tree_leaves_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+) -> list[tuple[KeyPath, Any]]:
+    """The leaves with their paths."""
+    return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
+
+
+def tree_map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable[..., bool] | None = None,
+    is_leaf_takes_path: bool = False,
+) -> Any:
+    """tree_map of a function that gets the path first."""
+    found, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
+    columns = [[p for p, _ in found], [x for _, x in found], *[treedef.flatten_up_to(r) for r in rest]]
+    return treedef.unflatten([f(*xs) for xs in zip(*columns)])
+
+
+def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
+    """A node's children and what else it keeps. Raises ValueError for a leaf."""
+    level = one_level(tree)
+    data = level.metadata
+    return tuple(level.children), tuple(data) if isinstance(data, list) else data
+
+
+def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
+    """A node's children with their keys, and what else it keeps. Raises ValueError for a leaf."""
+    level = one_level(tree)
+    children, data = flatten_one_level(tree)
+    return list(zip(child_keys(tree, level.entries), children)), data
+
+
+def treedef_children(treedef: Any) -> list[PyTreeDef]:
+    """The structures of the root's children."""
+    return PyTreeDef(treedef).children()
+
+
+def treedef_is_leaf(treedef: Any) -> bool:
+    """Whether it is that of a leaf, or of a tree without children."""
+    return PyTreeDef(treedef).num_nodes == 1
+
+
+def treedef_tuple(treedefs: Iterable[Any]) -> PyTreeDef:
+    """The structure of a tuple of trees of these structures."""
+    return PyTreeDef(optree.treespec_tuple([PyTreeDef(t).spec for t in treedefs], namespace=NAMESPACE))
+
+
+# --- Registration -----------------------------------------------------------------------------------------------------
+
+
+def register_pytree_node(
+    nodetype: type[T],
+    flatten_func: Callable[[T], tuple[Iterable[Any], Any]],
+    unflatten_func: Callable[[Any, Any], T],
+    flatten_with_keys_func: WithKeys | None = None,
+) -> None:
+    """Make a class a node: `flatten_func(x) -> (children, aux)`, `unflatten_func(aux, children) -> x`.
+
+    Raises: ValueError where it is one already.
+    """
+
+    def flatten(x: T) -> tuple[tuple[Any, ...], Any]:
+        children, data = flatten_func(x)
+        return tuple(children), data
+
+    optree.register_pytree_node(
+        nodetype, flatten, lambda data, children: unflatten_func(data, tuple(children)), namespace=NAMESPACE
+    )
+    node_types.add(nodetype)
+    if flatten_with_keys_func is not None:
+        with_keys[nodetype] = flatten_with_keys_func
+
+
+def register_pytree_with_keys(
+    nodetype: type[T],
+    flatten_with_keys: WithKeys,
+    unflatten_func: Callable[[Any, Any], T],
+    flatten_func: Callable[[T], tuple[Iterable[Any], Any]] | None = None,
+) -> None:
+    """Make a class a node whose children have keys: `flatten_with_keys(x) -> (pairs of key and child, aux)`."""
+
+    def flatten(x: T) -> tuple[Iterable[Any], Any]:
+        pairs, data = flatten_with_keys(x)
+        return [child for _, child in pairs], data
+
+    register_pytree_node(nodetype, flatten_func or flatten, unflatten_func, flatten_with_keys)
+
+
+def register_pytree_node_class(cls: type[T]) -> type[T]:
+    """Decorator: a class with `tree_flatten(self)` and the class method `tree_unflatten(aux, children)` is a node."""
+    made: Any = cls
+    register_pytree_node(cls, lambda x: made.tree_flatten(x), made.tree_unflatten)
+    return cls
+
+
+def register_pytree_with_keys_class(cls: type[T]) -> type[T]:
+    """Decorator: the same with `tree_flatten_with_keys(self)`, and `tree_flatten` if it has one."""
+    made: Any = cls
+    plain = (lambda x: made.tree_flatten(x)) if hasattr(cls, "tree_flatten") else None
+    register_pytree_with_keys(cls, lambda x: made.tree_flatten_with_keys(x), made.tree_unflatten, plain)
+    return cls
+
+
+def register_dataclass(
+    nodetype: type[T],
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] | None = None,
+    drop_fields: Sequence[str] = (),
+) -> type[T]:
+    """Make a dataclass a node: `data_fields` are children, `meta_fields` belong to the structure.
+
+    Without these, fields with `metadata=dict(static=True)` are meta fields. Raises: ValueError where one is left out.
+    """
+    if (data_fields is None) != (meta_fields is None):
+        raise TypeError(
+            "register_dataclass: data_fields and meta_fields must both be specified when either is specified."
+        )
+    fields = dataclasses.fields(nodetype) if dataclasses.is_dataclass(nodetype) else ()
+    if data_fields is None or meta_fields is None:
+        if not dataclasses.is_dataclass(nodetype):
+            raise TypeError(
+                "register_dataclass: data_fields and meta_fields are required when nodetype is not a dataclass."
+            )
+        meta_fields = [f.name for f in fields if f.init and f.metadata.get("static", False)]
+        data_fields = [f.name for f in fields if f.init and not f.metadata.get("static", False)]
+        data_fields = [name for name in data_fields if name not in drop_fields]
+    data, meta = tuple(data_fields), tuple(meta_fields)
+    if fields:
+        need = {f.name for f in fields if f.init} - set(drop_fields)
+        if {*data, *meta} != need:
+            missing, extra = need - {*data, *meta}, {*data, *meta} - need
+            raise ValueError(
+                "data_fields and meta_fields must include all dataclass fields with ``init=True`` and only them."
+                + (f" Missing fields: {missing}." if missing else "")
+                + (f" Unexpected fields: {extra}." if extra else "")
+            )
+
+    def flatten(x: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
+        return [(GetAttrKey(k), getattr(x, k)) for k in data], tuple([getattr(x, k) for k in meta])
+
+    def unflatten(kept: Any, children: Any) -> T:
+        return nodetype(**dict(zip(meta, kept)), **dict(zip(data, children)))
+
+    register_pytree_with_keys(
+        nodetype, flatten, unflatten, lambda x: ([getattr(x, k) for k in data], tuple([getattr(x, k) for k in meta]))
+    )
+    return nodetype
+
+
+def register_static(cls: type[T]) -> type[T]:
+    """Decorator: instances are nodes without children, part of the structure. They hash and compare."""
+    register_pytree_node(cls, lambda x: ((), x), lambda x, _: x)
+    return cls
+
+
+class Partial(functools.partial):
+    """functools.partial as a node: its arguments are children, its function belongs to the structure."""
+
+
+register_pytree_node(
+    Partial, lambda p: ((p.args, p.keywords), p.func), lambda func, children: Partial(func, *children[0], **children[1])
+)

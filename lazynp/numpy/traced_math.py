@@ -1,0 +1,366 @@
+"""Reductions, products, linear algebra and Fourier transforms of traced arrays: see `traced`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import numpy
+
+from ..graph.node import Node
+from ..graph.op import results
+from ..ops import contraction, elementwise, fft, indexing, linalg, reductions, scans, sorting
+from ..ops.elementwise import add, convert, divide, less, multiply, subtract, ufuncs
+from ..ops.elementwise import where as select
+from ..ops.promotion import is_inexact
+from ..ops.shape import reshape, zeros_of
+from .creation import array as make_array
+from .host import TracedArgumentError
+from .indexing import has_traced
+from .methods import array_of
+from .record import cast_node
+from .reduce import normal_axes
+from .traced import (
+    TABLE,
+    UFUNC_METHODS,
+    Rule,
+    concrete,
+    constant,
+    handle,
+    node_of,
+    valued,
+    written,
+)
+from .traced_shapes import broadcast, diagonal_node
+from .ufunc import loop_operands
+from .ufunc import of as ufunc_of
+
+# --- Reductions, products, interpolation ------------------------------------------------------------------------------
+
+
+def reduce(name: str) -> Rule:
+    """With `where`, `initial` and `out`, which the recorded reduction has not."""
+
+    def rule(
+        x: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = numpy._NoValue,
+        where: Any = True,
+    ) -> Any:
+        node = node_of(x)
+        axes = normal_axes(axis, node.ndim)
+        host = getattr(numpy, name)
+        if axes is None:
+            host.reduce(numpy.zeros(node.shape, node.dtype), axis=axis)
+        if where is not True and where is not numpy._NoValue:
+            neutral = host.identity if initial is numpy._NoValue else initial
+            if neutral is None:
+                raise ValueError(
+                    f"reduction operation '{name}' does not have an identity, so to use a where mask one has to "
+                    "specify 'initial'"
+                )
+            node = select(node_of(where), node, cast_node(node_of(neutral), node.dtype))
+        reduced = reductions.reductions[name](
+            node,
+            axes=axes,
+            keepdims=keepdims is not numpy._NoValue and bool(keepdims),
+            dtype=None if dtype is None else numpy.dtype(dtype),
+        )
+        return written(out, reduced if initial is numpy._NoValue else ufuncs[name](reduced, node_of(initial)))
+
+    return rule
+
+
+def ufunc_reduce(name: str, x: Any, axis: Any = 0, *args: Any, **kwargs: Any) -> Any:
+    return reduce(name)(x, axis, *args, **kwargs) if name in reductions.reductions else refuse(f"{name}.reduce")
+
+
+def extremum(name: str) -> Rule:
+    """The methods min and max, whose arguments stand in another order."""
+    full = reduce(name)
+    return lambda x, axis=None, out=None, keepdims=False, **more: full(x, axis, None, out, keepdims, **more)
+
+
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    node = diagonal_node(x, offset, axis1, axis2)
+    return written(out, reductions.reductions["add"](node, axes=(node.ndim - 1,), keepdims=False, dtype=dtype))
+
+
+def refuse(name: str) -> Any:
+    raise TracedArgumentError(name)
+
+
+def accumulate(name: str, x: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    node = node_of(x)
+    dtype = None if dtype is None else numpy.dtype(dtype)
+    return written(out, scans.scans[name](node, axis=axis % max(node.ndim, 1), dtype=dtype))
+
+
+def outer(name: str, a: Any, b: Any) -> Any:
+    x, y = node_of(a), node_of(b)
+    return handle(ufuncs[name](reshape(x, shape=(*x.shape, *(1,) * y.ndim)), y))
+
+
+def product(rule: Rule) -> Rule:
+    """A product of two arrays of one dtype."""
+
+    def made(a: Any, b: Any, out: Any = None, **kwargs: Any) -> Any:
+        x, y = node_of(a), node_of(b)
+        dtype = numpy.result_type(x.dtype, y.dtype)
+        return written(out, rule(cast_node(x, dtype), cast_node(y, dtype)))
+
+    return made
+
+
+def c_einsum(subscripts: Any, *operands: Any, out: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
+    if type(subscripts) is not str:
+        return NotImplemented
+    nodes = [node_of(x) for x in operands]
+    common = numpy.result_type(*[n.dtype for n in nodes]) if dtype is None else numpy.dtype(dtype)
+    einsum = importlib.import_module("lazynp.ops.einsum").einsum  # which loads opt_einsum
+    return written(out, einsum(subscripts, *[cast_node(n, common) for n in nodes]))
+
+
+def correlate(a: Any, v: Any, mode: Any = 0) -> Any:
+    """Each place of the shorter one along the longer one, padded with zeros, as a product with a matrix of windows."""
+    x, y = node_of(a), node_of(v)
+    dtype = numpy.result_type(x.dtype, y.dtype)
+    x, y = cast_node(x, dtype), elementwise.conjugate(cast_node(y, dtype)) if dtype.kind == "c" else cast_node(y, dtype)
+    n, m = x.shape[0], y.shape[0]
+    if n < m:
+        swapped = correlate(handle(y), handle(x), mode)
+        return swapped[::-1]
+    kind = mode[0] if isinstance(mode, str) else "vsf"[int(mode)]
+    left, count = {"v": (0, n - m + 1), "s": (m // 2, n), "f": (m - 1, n + m - 1)}[kind]
+    places = numpy.arange(count)[:, None] + numpy.arange(m) - left
+    windows = indexing.gather(x, constant(numpy.where(places < 0, n, places)), axes=(0,), at=0, bounds="zero")
+    return handle(contraction.matmul(windows, y))
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    """Between neighbours along a line, constant outside."""
+    at, grid, values = [convert(node_of(v), numpy.dtype(float)) for v in (x, xp, fp)]
+    n = grid.shape[0]
+    above = elementwise.clip(sorting.searchsorted(grid, at, side="right", stack=0), 1, max(n - 1, 1))
+    below = subtract(above, 1)
+    (x0, x1), (y0, y1) = [[indexing.take(v, i, 0, "clip") for i in (below, above)] for v in (grid, values)]
+    out = add(y0, multiply(divide(subtract(y1, y0), subtract(x1, x0)), subtract(at, x0)))
+    low, high = indexing.take(grid, constant(0), 0), indexing.take(grid, constant(n - 1), 0)
+    first, last = indexing.take(values, constant(0), 0), indexing.take(values, constant(n - 1), 0)
+    out = select(less(at, low), first if left is None else node_of(float(left)), out)
+    return handle(select(less(high, at), last if right is None else node_of(float(right)), out))
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    places = valued(make_array(x), "bincount")
+    if weights is None:
+        return NotImplemented
+    n = len(numpy.bincount(places, minlength=minlength))
+    zero, new = constant(numpy.zeros(n)), convert(node_of(weights), numpy.dtype(float))
+    return handle(indexing.scatter(zero, new, constant(places), axes=(0,), at=0, bounds="raise", mode="add"))
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    if sorter is not None or concrete(a) and concrete(v):
+        return NotImplemented
+    x, y = node_of(a), node_of(v)
+    dtype = numpy.result_type(x.dtype, y.dtype)
+    return handle(sorting.searchsorted(cast_node(x, dtype), cast_node(y, dtype), side=side, stack=0))
+
+
+def clip(x: Any, low: Any = None, high: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    low, high = kwargs.pop("min", low), kwargs.pop("max", high)
+    node = node_of(x)
+    bounds = [node_of(b) if b is not None else None for b in (low, high)]
+    if bounds[0] is not None and bounds[1] is not None:
+        return written(out, elementwise.clip(node, *bounds))
+    if bounds[0] is not None:
+        node = elementwise.maximum(node, bounds[0])
+    return written(out, node if bounds[1] is None else elementwise.minimum(node, bounds[1]))
+
+
+def elementwise_call(
+    name: str,
+    *args: Any,
+    out: Any = None,
+    where: Any = True,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+    **kwargs: Any,
+) -> Any:
+    """A ufunc with arguments that the recorded call leaves to NumPy."""
+    nin = getattr(numpy, name).nin
+    if len(args) > nin:
+        args, out = args[:nin], args[nin]
+    nodes = [node_of(x) for x in args]
+    if dtype is not None:
+        dtype = dtype() if type(dtype) is type(numpy.dtypes.Float64DType) else dtype
+        loop = loop_operands(ufunc_of(getattr(numpy, name)), nodes, dtype, casting)
+        if loop is None:
+            raise TracedArgumentError(f"{name} with dtype={dtype}")
+        nodes = loop
+    node = ufuncs[name](*nodes)
+    target = out[0] if type(out) is tuple else None if out is Ellipsis else out
+    if target is not None and not numpy.can_cast(node.dtype, target.dtype, casting):
+        raise TypeError(
+            f"Cannot cast ufunc '{name}' output from {node.dtype!r} to {target.dtype!r} with casting rule '{casting}'"
+        )
+    if where is not True and where is not numpy._NoValue:
+        kept = cast_node(node_of(target), node.dtype) if target is not None else zeros_of(node)
+        node = select(node_of(where), node, kept)
+    return array_of(node) if out is Ellipsis else written(target, node)
+
+
+def both(op: Any) -> Rule:
+    """A ufunc of two results."""
+    return lambda *xs, **kwargs: tuple([handle(op(*[node_of(x) for x in xs], i=i)) for i in range(2)])
+
+
+# --- Linear algebra, Fourier transforms -------------------------------------------------------------------------------
+
+
+def matrices(rule: Rule) -> Rule:
+    """A gufunc of `numpy.linalg`: its operands in floating point, its results as arrays."""
+
+    def made(*xs: Any, signature: Any = None, **kwargs: Any) -> Any:
+        nodes = [node_of(x) for x in xs]
+        out = rule(*[n if is_inexact(n.dtype) else convert(n, numpy.dtype(float)) for n in nodes])
+        return tuple([handle(n) for n in results(out)]) if out.dtype is None else handle(out)
+
+    return made
+
+
+def solve_vector(a: Node, b: Node) -> Node:
+    n = b.ndim
+    out = linalg.solve_op(a, reshape(b, shape=(*b.shape, 1)))
+    return reshape(out, shape=out.shape[:-1]) if n else out
+
+
+def transform(op: Any, norm: str, length: Any = None) -> Rule:
+    """A gufunc of `numpy.fft`, times a factor: `length` is that of the other side, from out's; None is out's."""
+
+    def made(x: Any, factor: Any, *, axes: Any, out: Any) -> Any:
+        (target,) = out if type(out) is tuple else (out,)
+        (axis,) = axes[0]
+        node = node_of(x)
+        axis %= node.ndim
+        n = target.shape[axis] if length is None else length(target.shape[axis])
+        made = op(node, axis=axis, norm=norm, n=n)
+        return written(out, multiply(made, node_of(factor)))
+
+    return made
+
+
+TABLE.update(
+    {
+        "trace": trace,
+        "sum": reduce("add"),
+        "prod": reduce("multiply"),
+        "min": extremum("minimum"),
+        "max": extremum("maximum"),
+        "dot": product(contraction.dot),
+        "inner": product(contraction.inner),
+        "vdot": product(contraction.vdot),
+        "vecdot": product(contraction.vecdot),
+        "matvec": product(contraction.matvec),
+        "vecmat": product(contraction.vecmat),
+        "matmul": product(contraction.matmul),
+        "c_einsum": c_einsum,
+        "correlate": correlate,
+        "correlate2": correlate,
+        "interp": interp,
+        "bincount": bincount,
+        "searchsorted": searchsorted,
+        "clip": clip,
+        "divmod": both(elementwise.divmod_),
+        "modf": both(elementwise.modf),
+        "frexp": both(elementwise.frexp),
+        "solve": matrices(linalg.solve_op),
+        "solve1": matrices(solve_vector),
+        "inv": matrices(linalg.inv),
+        "det": matrices(linalg.det),
+        "slogdet": matrices(linalg.slogdet),
+        "cholesky_lo": matrices(lambda a: linalg.cholesky(a, upper=False)),
+        "cholesky_up": matrices(lambda a: linalg.cholesky(a, upper=True)),
+        "eigh_lo": matrices(lambda a: linalg.eigh(a, UPLO="L")),
+        "eigh_up": matrices(lambda a: linalg.eigh(a, UPLO="U")),
+        "eigvalsh_lo": matrices(lambda a: linalg.eigvalsh(a, UPLO="L")),
+        "eigvalsh_up": matrices(lambda a: linalg.eigvalsh(a, UPLO="U")),
+        "eig": matrices(linalg.eig),
+        "eigvals": matrices(linalg.eigvals),
+        "svd": matrices(linalg.svdvals),
+        "svd_s": matrices(lambda a: linalg.svd(a, full_matrices=False)),
+        "svd_f": matrices(lambda a: linalg.svd(a, full_matrices=True)),
+        "fft": transform(fft.fft, "backward"),
+        "ifft": transform(fft.ifft, "forward"),
+        "rfft_n_even": transform(fft.rfft, "backward", lambda n: 2 * (n - 1)),
+        "rfft_n_odd": transform(fft.rfft, "backward", lambda n: 2 * n - 1),
+        "irfft": transform(fft.irfft, "forward"),
+    }
+)
+UFUNC_METHODS.update({"": elementwise_call, "reduce": ufunc_reduce, "accumulate": accumulate, "outer": outer})
+
+
+# --- NumPy's Python functions that its own text cannot do on traced arrays --------------------------------------------
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    if mode not in ("reduced", "complete", "r"):
+        return NotImplemented
+    q, r = matrices(lambda x: linalg.qr(x, mode="reduced" if mode == "r" else mode))(a)
+    return r if mode == "r" else sys.modules["lazynp"].linalg._linalg.QRResult(q, r)
+
+
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    if rcond is not None and rcond != -1 or not concrete(a):
+        return NotImplemented
+    x = handle(results(linalg.lstsq(node_of(a), node_of(b.reshape(len(b), -1))))[0]).reshape(a.shape[1:] + b.shape[1:])
+    values = sys.modules["lazynp"].linalg.svd(a, compute_uv=False)
+    residual = ((b - a @ x) ** 2).sum(0) if b.shape[0] > a.shape[1] else make_array([])
+    return x, residual.reshape(-1), int((valued(values, "lstsq") > 0).sum()), values
+
+
+PYTHON: tuple[tuple[str, str, Rule], ...] = (
+    ("lazynp.linalg._linalg", "qr", qr),
+    ("lazynp.linalg._linalg", "lstsq", lstsq),
+    ("lazynp.lib._function_base_impl", "_vectorize_call", lambda self, func, args: vectorized(self, func, args)),
+    ("lazynp.lib._stride_tricks_impl", "_broadcast_to", lambda x, shape, subok, readonly: broadcast(x, shape)),
+)
+
+
+def vectorized(self: Any, func: Any, args: Any) -> Any:
+    """`numpy.vectorize`: one element after another."""
+    lazynp = sys.modules["lazynp"]
+    spread = lazynp.broadcast_arrays(*args)
+    rows = [x.reshape(-1) for x in spread]
+    found = [func(*[r[i] for r in rows]) for i in range(rows[0].size)]
+    if not found:
+        return NotImplemented
+    if type(found[0]) is not tuple:
+        return make_array(found).reshape(spread[0].shape)
+    return tuple([make_array(list(column)).reshape(spread[0].shape) for column in zip(*found)])
+
+
+def instead(rule: Rule, theirs: Rule) -> Rule:
+    """`rule` for traced arrays, NumPy's own text for others."""
+
+    def either(*args: Any, **kwargs: Any) -> Any:
+        value = rule(*args, **kwargs) if has_traced([*args, *kwargs.values()]) else NotImplemented
+        return theirs(*args, **kwargs) if value is NotImplemented else value
+
+    return either
+
+
+for _module, _name, _rule in PYTHON:
+    _owner: Any = importlib.import_module(_module)
+    if _name == "_vectorize_call":
+        _owner = _owner.vectorize
+    _theirs = getattr(_owner, _name)
+    if hasattr(_theirs, "_implementation"):
+        _theirs._implementation = instead(_rule, _theirs._implementation)
+    else:
+        setattr(_owner, _name, instead(_rule, _theirs))

@@ -1,0 +1,283 @@
+"""Views, joining, taking and writes of traced arrays: see `traced`."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy
+
+from ..graph.node import Node
+from ..ops import elementwise, indexing, sorting
+from ..ops.elementwise import convert, divide
+from ..ops.elementwise import where as select
+from ..ops.shape import broadcast_to, reshape, transpose, whole
+from . import native
+from .array import ndarray
+from .creation import array as make_array
+from .host import TracedArgumentError, to_host
+from .methods import array_of
+from .operators import dummy
+from .record import as_node, cast_node
+from .reduce import normal_axes
+from .traced import (
+    TABLE,
+    UFUNC_METHODS,
+    Rule,
+    array,
+    concrete,
+    constant,
+    fitted,
+    handle,
+    node_of,
+    taken_apart,
+    valued,
+    written,
+)
+
+# --- Views and copies -------------------------------------------------------------------------------------------------
+
+
+def astype(x: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+    target = numpy.dtype(dtype)
+    if not numpy.can_cast(x.dtype, target, casting) or as_node(numpy.zeros(1, target)) is None:
+        dummy(x).astype(target, order, casting)
+        raise TracedArgumentError(f"a cast to {target}")
+    return handle(convert(x._node(), target))
+
+
+def real(x: Any) -> Any:
+    return handle(elementwise.real(x._node())) if x.dtype.kind == "c" else x
+
+
+def imag(x: Any) -> Any:
+    return handle(elementwise.imag(x._node())) if x.dtype.kind == "c" else make_array(numpy.zeros(x.shape, x.dtype))
+
+
+def ordered_reshape(x: Any, *shape: Any, order: str = "C", **kwargs: Any) -> Any:
+    full = dummy(x).reshape(*shape, order=order).shape
+    node = x._node()
+    if order == "F":
+        flipped = reshape(backwards(node), shape=full[::-1])
+        return array_of(backwards(flipped))
+    return array_of(reshape(node, shape=full))
+
+
+def backwards(node: Node) -> Node:
+    return transpose(node, axes=tuple(range(node.ndim - 1, -1, -1)))
+
+
+def ravel(x: Any, order: str = "C") -> Any:
+    return ordered_reshape(x, (x.size,), order="F" if order == "F" else "C")
+
+
+def moved_axes(name: str) -> Rule:
+    """A view that only moves axes, by what NumPy does to an array of as many axes, all of different lengths."""
+
+    def rule(x: Any, *args: Any) -> Any:
+        model = getattr(numpy.empty(tuple(range(2, 2 + x.ndim)), bool), name)(*[to_host(a, []) for a in args])
+        return array_of(transpose(x._node(), axes=tuple([n - 2 for n in model.shape])))
+
+    return rule
+
+
+def squeeze(x: Any, axis: Any = None) -> Any:
+    return array_of(reshape(x._node(), shape=dummy(x).squeeze(axis).shape))
+
+
+def diagonal_node(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
+    n = numpy.diagonal(dummy(x), offset, axis1, axis2).shape[-1]
+    node, i, j = x._node(), axis1 % x.ndim, axis2 % x.ndim
+    rest = [a for a in range(node.ndim) if a not in (i, j)]
+    rows, columns = numpy.arange(n) + max(-offset, 0), numpy.arange(n) + max(offset, 0)
+    node = transpose(node, axes=(*rest, i, j))
+    last = node.ndim - 2
+    return indexing.gather(node, constant(rows), constant(columns), axes=(last, last + 1), at=last, bounds="raise")
+
+
+def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
+    """Each element's place in memory, counted in elements: right for what lies in C's order."""
+    if not x.flags.c_contiguous:
+        raise TracedArgumentError("as_strided")
+    shape, strides = tuple(x.shape if shape is None else shape), tuple(x.strides if strides is None else strides)
+    places = numpy.zeros((), numpy.intp)
+    for n, s in zip(shape, strides):
+        places = places[..., None] + numpy.arange(n) * (s // x.dtype.itemsize)
+    flat = reshape(x._node(), shape=(x.size,))
+    return array_of(indexing.take(flat, constant(places), 0))
+
+
+def broadcast(x: Any, shape: Any) -> Any:
+    full = tuple(shape) if numpy.iterable(shape) else (shape,)
+    numpy.broadcast_to(dummy(x), full)
+    return array_of(broadcast_to(x._node(), shape=full))
+
+
+def take(x: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+    node = node_of(x)
+    if axis is None:
+        node, axis = reshape(node, shape=(node.aval.size,)), 0
+    at = axis % node.ndim if -node.ndim <= axis < node.ndim else axis
+    if concrete(indices):
+        indices = valued(make_array(indices), "take")
+        numpy.take(numpy.broadcast_to(numpy.zeros((), bool), node.shape), indices, at, mode=mode)
+        indices = constant(indices)
+    return written(out, indexing.take(node, indices if type(indices) is Node else indices._node(), at, mode))
+
+
+def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
+    node = node_of(x)
+    if axis is None:
+        node, axis = reshape(node, shape=(node.aval.size,)), 0
+    places = numpy.repeat(numpy.arange(node.shape[axis]), valued(repeats, "repeat"))
+    return array_of(indexing.take(node, constant(places), axis % node.ndim))
+
+
+def compress(x: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    (places,) = numpy.nonzero(valued(make_array(condition), "compress"))
+    return take(x, places, axis, out)
+
+
+def choose(x: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    number, nodes = node_of(x), [node_of(c) for c in choices]
+    dtype = numpy.result_type(*[n.dtype for n in nodes])
+    node = cast_node(nodes[0], dtype)
+    for k, n in enumerate(nodes[1:], 1):
+        node = select(elementwise.equal(number, k), cast_node(n, dtype), node)
+    shape = numpy.broadcast_shapes(number.shape, *[n.shape for n in nodes])
+    return written(out, node if node.shape == shape else broadcast_to(node, shape=shape))
+
+
+def where(condition: Any, *choices: Any) -> Any:
+    if len(choices) != 2:
+        return NotImplemented
+    return native.where(*[x if type(x) is ndarray else make_array(x) for x in (condition, *choices)])
+
+
+def concatenate(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    given = [x if type(x) is ndarray else make_array(x) for x in arrays]
+    if axis is None:
+        given, axis = [x.reshape(-1) for x in given], 0
+    if not given or any(x.ndim != given[0].ndim for x in given) or not given[0].ndim:
+        numpy.concatenate([dummy(x) for x in given], axis)
+    made = native.native_concatenate(given, axis, dtype)
+    if made is NotImplemented:
+        numpy.concatenate([dummy(x) for x in given], axis, dtype=dtype, casting=casting)
+    return made if out is None or made is NotImplemented else written(out, made._node())
+
+
+def conjugate(x: Any) -> Any:
+    return handle(elementwise.conjugate(x._node())) if x.dtype.kind == "c" else x
+
+
+# --- Writes -----------------------------------------------------------------------------------------------------------
+
+
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    node = node_of(src)
+    if not node.weak and not numpy.can_cast(node.dtype, dst.dtype, casting):
+        numpy.copyto(numpy.empty((), dst.dtype), numpy.empty((), node.dtype), casting)
+    node = cast_node(node, dst.dtype)
+    if where is not True:
+        node = select(node_of(where), node, dst._node())
+    written(dst, fitted(node, dst.shape))
+
+
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """`values` are repeated to a's length."""
+    new = node_of(values)
+    if new.shape not in ((), a.shape):
+        places = numpy.arange(a.size).reshape(a.shape) % new.aval.size
+        new = indexing.take(reshape(new, shape=(new.aval.size,)), constant(places), 0)
+    written(a, select(node_of(mask), cast_node(new, a.dtype), a._node()))
+
+
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    selected = numpy.nonzero(valued(make_array(mask), "place").ravel())[0]
+    new = reshape(node_of(vals), shape=(-1,)) if node_of(vals).ndim == 1 else node_of(make_array(vals).reshape(-1))
+    values = indexing.take(new, constant(numpy.arange(len(selected)) % max(new.shape[0], 1)), 0)
+    written(arr, indexing.put(arr._node(), constant(selected), cast_node(values, arr.dtype)))
+
+
+def put(x: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
+    places = valued(make_array(indices), "put").reshape(-1)
+    numpy.put(numpy.empty(x.shape, bool), places, True, mode)
+    new = node_of(make_array(values).reshape(-1))
+    new = indexing.take(new, constant(numpy.arange(len(places)) % max(new.shape[0], 1)), 0)
+    written(x, indexing.put(x._node(), constant(places), cast_node(new, x.dtype), mode))
+
+
+def sort(x: Any, axis: Any = -1, kind: Any = None, **kwargs: Any) -> None:
+    axes = normal_axes(axis, x.ndim)
+    if axes is None:
+        dummy(x).copy().sort(axis)
+    written(x, sorting.sort(x._node(), axis=axes[0] if axes else 0, kind=kind))
+
+
+def argsort(x: Any, axis: Any = -1, kind: Any = None, order: Any = None, **kwargs: Any) -> Any:
+    axes = normal_axes(axis, x.ndim)
+    if axes is None or len(axes) != 1 or order is not None:
+        return NotImplemented
+    return handle(sorting.argsort(x._node(), axis=axes[0], kind="stable" if kwargs.get("stable") else kind))
+
+
+def partition(x: Any, kth: Any, axis: Any = -1, **kwargs: Any) -> None:
+    places = tuple([operator.index(k) for k in (kth if numpy.iterable(kth) else (kth,))])
+    at = axis % x.ndim
+    written(x, sorting.partition(x._node(), axis=at, kth=tuple([k % x.shape[at] for k in places])))
+
+
+AT_MODES = {
+    "add": "add",
+    "subtract": "add",
+    "multiply": "multiply",
+    "divide": "multiply",
+    "minimum": "min",
+    "maximum": "max",
+}
+
+
+def ufunc_at(name: str, a: Any, indices: Any, *values: Any) -> None:
+    if name not in AT_MODES or not values:
+        raise TracedArgumentError(f"{name}.at")
+    new = cast_node(node_of(values[0]), a.dtype)
+    new = elementwise.negative(new) if name == "subtract" else divide(1.0, new) if name == "divide" else new
+    view, axes, at, arrays = taken_apart(a, indices)
+    if view != whole(a.shape) or not axes:
+        raise TracedArgumentError(f"{name}.at with slices")
+    written(a, indexing.scatter(a._node(), new, *arrays, axes=axes, at=at, bounds="raise", mode=AT_MODES[name]))
+
+
+TABLE.update(
+    {
+        "array": array,
+        "astype": astype,
+        "real": real,
+        "imag": imag,
+        "reshape": ordered_reshape,
+        "ravel": ravel,
+        "flatten": ravel,
+        "transpose": moved_axes("transpose"),
+        "swapaxes": moved_axes("swapaxes"),
+        "squeeze": squeeze,
+        "diagonal": lambda x, *args, **kwargs: array_of(diagonal_node(x, *args, **kwargs)),
+        "as_strided": as_strided,
+        "broadcast_to": broadcast,
+        "take": take,
+        "repeat": repeat,
+        "compress": compress,
+        "choose": choose,
+        "where": where,
+        "concatenate": concatenate,
+        "copyto": copyto,
+        "putmask": putmask,
+        "_place": place,
+        "put": put,
+        "sort": sort,
+        "argsort": argsort,
+        "partition": partition,
+        "conj": conjugate,
+        "conjugate": conjugate,
+    }
+)
+UFUNC_METHODS["at"] = ufunc_at

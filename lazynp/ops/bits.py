@@ -1,0 +1,165 @@
+"""Bits: reinterpretation, counting, rounding to fewer bits, the high half of a product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..graph.aval import Aval
+from ..graph.node import Node
+from ..graph.op import MAP, VIEW, Op
+from .elementwise import (
+    add,
+    bitwise_and,
+    bitwise_count,
+    bitwise_or,
+    convert,
+    invert,
+    multiply,
+    right_shift,
+    subtract,
+    where,
+)
+from .family import map_batch
+from .promotion import Shape
+from .shape import Axes, to_front
+
+
+def bitcast_shape(shape: Shape, source: np.dtype[Any], target: np.dtype[Any]) -> Shape:
+    """An axis of the parts of an element comes last, or goes."""
+    a, b = source.itemsize, target.itemsize
+    if a == b:
+        return shape
+    if a > b:
+        return (*shape, a // b)
+    if not shape or shape[-1] * a != b:
+        raise TypeError(
+            f"bitcast_convert_type from {source} to {target} needs a last axis of length {b // a}, not shape {shape}"
+        )
+    return shape[:-1]
+
+
+def bitcast_abstract(x: Aval, *, dtype: np.dtype[Any]) -> Aval:
+    return Aval(bitcast_shape(x.shape, x.dtype, dtype), dtype)
+
+
+def bitcast_lower(xp: Any, x: Any, *, dtype: np.dtype[Any]) -> Any:
+    x = np.asarray(x)
+    shape = bitcast_shape(x.shape, x.dtype, dtype)
+    if x.dtype.itemsize == dtype.itemsize:
+        return x.view(dtype)
+    return np.asarray(x, order="C").reshape(-1).view(dtype).reshape(shape)
+
+
+def bitcast_batch(inputs: Sequence[Node], axes: Axes, *, dtype: np.dtype[Any]) -> tuple[Node, int]:
+    return bitcast(to_front(inputs[0], axes[0]), dtype=dtype), 0
+
+
+bitcast = Op("bitcast", VIEW, bitcast_abstract, bitcast_lower, static=("dtype",), batch=bitcast_batch)
+bitcast.partials = (None,)
+"""The same bytes as another dtype."""
+
+
+def reduce_precision_lower(xp: Any, x: Any, *, exponent: int, mantissa: int) -> Any:
+    return rounded(np.asarray(x), exponent, mantissa)
+
+
+def rounded(x: Any, exponent: int, mantissa: int) -> Any:
+    """x with that many bits of exponent and mantissa, to nearest, ties to even; beyond the largest infinity, below the
+    smallest normal number zero."""
+    info = np.finfo(x.dtype)
+    bits = np.dtype(f"u{x.dtype.itemsize}").type
+    out = x
+    if mantissa < info.nmant:
+        drop = info.nmant - mantissa
+        raw = x.view(bits)
+        odd = (raw >> bits(drop)) & bits(1)
+        raw = raw + ((bits(1) << bits(drop - 1)) - bits(1)) + odd
+        kept = raw & ~((bits(1) << bits(drop)) - bits(1))
+        out = np.where(np.isfinite(x), kept.view(x.dtype), x)
+    if exponent < info.iexp:
+        bias = (1 << (exponent - 1)) - 1
+        with np.errstate(all="ignore"):
+            least = np.ldexp(x.dtype.type(1), 1 - bias)
+            bound = np.ldexp(x.dtype.type(1), bias + 1)
+        out = np.where(np.abs(out) >= bound, np.copysign(x.dtype.type(np.inf), out), out)
+        out = np.where(np.abs(out) < least, np.copysign(x.dtype.type(0), out), out)
+    return out
+
+
+reduce_precision = Op(
+    "reduce_precision",
+    MAP,
+    lambda x, *, exponent, mantissa: x,
+    reduce_precision_lower,
+    static=("exponent", "mantissa"),
+    partials=(
+        lambda g, out, x, *, exponent, mantissa: reduce_precision(g, exponent=exponent, mantissa=mantissa),
+    ),
+    transpose=lambda ct, x, *, exponent, mantissa: (reduce_precision(ct, exponent=exponent, mantissa=mantissa),),
+)
+reduce_precision.batch = map_batch(reduce_precision)
+
+# Compositions.
+
+
+def unsigned(x: Node) -> Node:
+    """An integer as the unsigned one of its width."""
+    return convert(x, np.dtype(f"u{x.dtype.itemsize}"))
+
+
+def like(value: int, x: Node) -> Node:
+    return Node.of_scalar(x.dtype.type(value))
+
+
+def population_count(x: Node) -> Node:
+    """The number of ones in the two's complement."""
+    return convert(bitwise_count(unsigned(x)), x.dtype)
+
+
+def count_leading_zeros(x: Node) -> Node:
+    """Of all bits of an integer."""
+    smeared, width = unsigned(x), 8 * x.dtype.itemsize
+    distance = 1
+    while distance < width:
+        smeared = bitwise_or(smeared, right_shift(smeared, like(distance, smeared)))
+        distance *= 2
+    return population_count(convert(invert(smeared), x.dtype))
+
+
+def shift_right_logical(x: Node, n: Node) -> Node:
+    """Zeros come in from the left."""
+    return convert(right_shift(unsigned(x), unsigned(n)), x.dtype)
+
+
+def multiply_high(x: Node, y: Node) -> Node:
+    """The upper half of the bits of an integer product."""
+    width = 8 * x.dtype.itemsize
+    if width < 64:
+        wide = np.dtype("u8" if x.dtype.kind == "u" else "i8")
+        product = multiply(convert(x, wide), convert(y, wide))
+        return convert(right_shift(product, like(width, product)), x.dtype)
+    a, b = unsigned(x), unsigned(y)
+    mask, half = like(0xFFFFFFFF, a), like(32, a)
+    (a0, a1), (b0, b1) = (
+        (bitwise_and(v, mask), right_shift(v, half)) for v in (a, b)
+    )
+    middle = add(multiply(a1, b0), right_shift(multiply(a0, b0), half))
+    other = add(multiply(a0, b1), bitwise_and(middle, mask))
+    high = add(add(multiply(a1, b1), right_shift(middle, half)), right_shift(other, half))
+    if x.dtype.kind == "u":
+        return high
+    zero = like(0, x)
+    high = convert(high, x.dtype)
+    for p, q in ((x, y), (y, x)):
+        high = subtract(high, where(left_of_zero(p), q, zero))
+    return high
+
+
+def left_of_zero(x: Node) -> Node:
+    """Whether a signed integer is negative, by its sign bit."""
+    top = right_shift(unsigned(x), like(8 * x.dtype.itemsize - 1, unsigned(x)))
+    return convert(top, np.dtype(bool))
+

@@ -1,0 +1,576 @@
+"""Control flow: `scan`, `while`, `cond`. Their bodies are closed functions, static parameters (see `graph.closure`).
+
+A body's inputs and outputs are flat lists of arrays. Derivatives and batches of a body are made by the transformations
+of graphs, which stand in a higher layer and put themselves into `rewrites`; running a body is `engine`'s, which the
+runtime puts in place. The linear part of a differentiated scan is transposed as JAX does it: what it needs of the
+forward part is stacked by one scan, and read backwards by another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ..graph.aval import Aval
+from ..graph.closure import interned, unrecorded, with_leaves
+from ..graph.function import Function
+from ..graph.node import ABSTRACT, Node, leaf
+from ..graph.op import LIBRARY, MAP, VIEW, Op, make, pick
+from ..graph.walk import dependents, toposort
+from .elementwise import add, equal, where
+from .reductions import logical_or_reduce
+from .shape import Axes, aligned, batch_size, broadcast_to, expand_dims, instantiate, move_axis, to_front
+from .tags import custom, used
+
+Nodes = Sequence[Node]
+Tangents = Sequence[Node | None]
+
+
+class Rewrites:
+    """The transformations of graphs, as `transforms` has them."""
+
+    jvp: Callable[..., list[Node | None]]
+    transpose: Callable[..., list[Node | None]]
+    batch: Callable[..., list[tuple[Node, int | None]]]
+    simplify: Callable[..., list[Node]]
+
+
+rewrites = Rewrites()
+engine: Any = None
+"""Runs loops on arrays: `scan`, `while_` and `cond`, with the parameters of the ops. See `runtime.loops`."""
+
+
+def rewritten(inputs: Nodes, outputs: Nodes) -> Function:
+    """A body of these nodes, without what can be left out."""
+    inputs, outputs = with_leaves(inputs, outputs)
+    return interned(inputs, rewrites.simplify(outputs, inputs, True))
+
+
+def placeholder(like: Any) -> Node:
+    return leaf(like.shape, like.dtype, weak=like.weak, trace=ABSTRACT)
+
+
+def tangent_leaf(like: Node) -> Node:
+    return leaf(like.shape, like.dtype, trace=ABSTRACT)
+
+
+def split(xs: Sequence[Any], *counts: int) -> list[list[Any]]:
+    """A list in parts of these lengths, and the rest."""
+    parts, start = [], 0
+    for n in counts:
+        parts.append(list(xs[start : start + n]))
+        start += n
+    return [*parts, list(xs[start:])]
+
+
+def chosen(xs: Iterable[Any], which: Iterable[Any]) -> list[Any]:
+    """Those that are wanted."""
+    return [x for x, w in zip(xs, which) if w]
+
+
+def picked(node: Node, first: int, wanted: Sequence[bool]) -> list[Node | None]:
+    """For each wanted one the next result of a node, from `first` on; None for the others."""
+    places = iter(range(first, first + sum(wanted)))
+    return [pick(node, i=next(places)) if w else None for w in wanted]
+
+
+def tangents_of(f: Function, moved: Sequence[bool]) -> tuple[list[Node | None], list[Node | None]]:
+    """Placeholders for the tangents of the inputs that have one, and the tangents of the outputs."""
+    given = [tangent_leaf(n) if m else None for n, m in zip(f.inputs, moved)]
+    return given, rewrites.jvp(f.outputs, f.inputs, given)
+
+
+def own_copy(f: Function) -> Function:
+    """The body to be differentiated: another graph, where it holds rules that users wrote, since a rule that has
+    served is marked."""
+    order = toposort(f.outputs, stop=set(f.inputs))
+    if not any([n.op is custom for n in order]):
+        return f
+    found: dict[Node, Node] = {n: placeholder(n) for n in f.inputs}
+    for n in order:
+        if n.op is not None and n not in found:
+            found[n] = make(n.op, tuple([found.get(i, i) for i in n.inputs]), n.static, n.moving)
+            if n in used:
+                used.add(found[n])
+    return Function([found[n] for n in f.inputs], [found.get(n, n) for n in f.outputs])
+
+
+def settled(state: list[bool], step: Callable[[list[bool]], list[bool]]) -> list[bool]:
+    """The least fixed point above a state of a step that only turns False into True."""
+    while True:
+        new = [a or b for a, b in zip(state, step(state))]
+        if new == state:
+            return state
+        state = new
+
+
+def full_axes(inputs: Nodes, axes: Axes, wanted: Sequence[bool], at: int = 0) -> list[Node]:
+    """The inputs with the mapped axis at `at`, also where they have none but are wanted to."""
+    n = batch_size(inputs, axes)
+    out = []
+    for x, a, w in zip(inputs, axes, wanted):
+        if a is not None:
+            out.append(move_axis(x, a, at))
+        elif w:
+            out.append(broadcast_to(expand_dims(x, at), shape=(*x.shape[:at], n, *x.shape[at:])))
+        else:
+            out.append(x)
+    return out
+
+
+def spread(x: Node, axis: int | None, n: int, wanted: bool = True) -> Node:
+    """A body's output with the mapped axis in front."""
+    if axis is not None:
+        return to_front(x, axis)
+    return broadcast_to(x, shape=(n, *x.shape)) if wanted else x
+
+
+def batched_inputs(f: Function, mapped: Sequence[bool], n: int) -> list[Node]:
+    return [leaf((n, *i.shape) if m else i.shape, i.dtype, weak=i.weak, trace=ABSTRACT) for i, m in zip(f.inputs, mapped)]
+
+
+def batched_outputs(f: Function, new: Nodes, mapped: Sequence[bool]) -> list[tuple[Node, int | None]]:
+    return rewrites.batch(f.outputs, f.inputs, new, [0 if m else None for m in mapped])
+
+
+# scan: inputs are what all steps read, the first carry, and arrays of which step i reads element i.
+
+
+def scan_abstract(
+    *avals: Aval, body: Function, n_consts: int, n_carry: int, reverse: bool, length: int
+) -> tuple[Aval, ...]:
+    outs = body.out_avals
+    return (*outs[:n_carry], *[Aval((length, *a.shape), a.dtype, a.weak) for a in outs[n_carry:]])
+
+
+def scan_jvp(
+    tangents: Tangents, out: Node, *inputs: Node, body: Function, n_consts: int, n_carry: int, reverse: bool, length: int
+) -> list[Node | None]:
+    """One scan of values and tangents together: forward mode stacks nothing but its results."""
+    moved = [t is not None for t in tangents]
+    consts, _, xs = split(moved, n_consts, n_carry)
+    with unrecorded():
+        carry = settled(
+            moved[n_consts : n_consts + n_carry],
+            lambda c: [t is not None for t in tangents_of(own_copy(body), [*consts, *c, *xs])[1][:n_carry]],
+        )
+        body = own_copy(body)
+        given, along = tangents_of(body, [*consts, *carry, *xs])
+        moved = [t is not None for t in along[n_carry:]]
+        parts = [(v, chosen(t, t)) for v, t in zip(split(body.inputs, n_consts, n_carry), split(given, n_consts, n_carry))]
+        new = [instantiate(t, o) for t, o in chosen(zip(along, body.outputs), carry)]
+        joined = rewritten(
+            [n for values, ts in parts for n in (*values, *ts)],
+            [*body.outputs[:n_carry], *new, *body.outputs[n_carry:], *chosen(along[n_carry:], moved)],
+        )
+    groups = zip(split(inputs, n_consts, n_carry), split(tangents, n_consts, n_carry), (consts, carry, xs))
+    args = [n for xs_, ts, wanted in groups for n in (*xs_, *[instantiate(t, x) for t, x in chosen(zip(ts, xs_), wanted)])]
+    both = scan(
+        *args,
+        body=joined,
+        n_consts=n_consts + sum(consts),
+        n_carry=n_carry + sum(carry),
+        reverse=reverse,
+        length=length,
+    )
+    first = n_carry + sum(carry) + len(body.outputs) - n_carry
+    return [*picked(both, n_carry, carry), *picked(both, first, moved)]
+
+
+class Parts:
+    """The linear part of a scan's body, and what it needs of the rest.
+
+    Attributes:
+        linear: for each input whether the body is linear in it.
+        outputs: for each output whether it is linear.
+        fixed: needed values that are the same in each step; stacked: those that are not, without the inputs.
+        rows: needed inputs of which each step reads an element.
+    """
+
+    def __init__(self, f: Function, linear: Sequence[bool], n_consts: int, n_carry: int) -> None:
+        self.f, self.n_consts, self.n_carry = f, n_consts, n_carry
+        consts, carry, xs = split(linear, n_consts, n_carry)
+        carry = settled(carry, lambda c: self.reached([*consts, *c, *xs])[1][:n_carry])
+        self.linear = [*consts, *carry, *xs]
+        between, self.outputs = self.reached(self.linear)
+        self.find(between)
+
+    def reached(self, linear: Sequence[bool]) -> tuple[list[Node], list[bool]]:
+        """The nodes that depend on linear inputs, and which outputs do."""
+        sources = chosen(self.f.inputs, linear)
+        between = dependents(self.f.outputs, sources)
+        inside = {*between, *sources}
+        return between, [n in inside for n in self.f.outputs]
+
+    def find(self, between: list[Node]) -> None:
+        """What the linear nodes read of the others. A view or an elementwise operation on what is at hand anyway is
+        made once more, which costs less than to store and to load it."""
+        consts, carry, xs = split(self.f.inputs, self.n_consts, self.n_carry)
+        inside = {*between, *chosen(self.f.inputs, self.linear)}
+        needed = dict.fromkeys([i for n in between for i in n.inputs if i not in inside and i.value is None])
+        moving = {*dependents(list(needed), [*carry, *xs]), *carry, *xs}
+        for node in reversed(toposort(list(needed), stop=set(self.f.inputs))):
+            if node not in needed or node not in moving or node.op is None:
+                continue
+            reads = [i for i in node.inputs if i.value is None and i in moving]
+            cheap = node.op.kind == MAP and all([i in needed or i in xs for i in reads])
+            if cheap or node.op.kind == VIEW and all([i.aval.nbytes <= node.aval.nbytes for i in reads]):
+                del needed[node]
+                needed.update(dict.fromkeys([i for i in node.inputs if i.value is None]))
+        self.rows = [n for n in needed if n in xs]
+        self.stacked = [n for n in needed if n in moving and n not in xs]
+        self.fixed = [n for n in needed if n not in moving]
+
+
+def scan_transpose(
+    cts: Sequence[Node | None],
+    *inputs: Any,
+    body: Function,
+    n_consts: int,
+    n_carry: int,
+    reverse: bool,
+    length: int,
+) -> list[Node | None]:
+    """A scan the other way, over cotangents. The carry is the carry's cotangents and the sums of those of the consts."""
+    with unrecorded():
+        parts = Parts(body, [type(x) is Aval for x in inputs], n_consts, n_carry)
+    fixed, stacked = residuals(parts, inputs, n_consts, n_carry, reverse, length)
+    lin_consts, lin_carry, lin_xs = split(parts.linear, n_consts, n_carry)
+    out_carry, out_ys = split(parts.outputs, n_carry)
+    with unrecorded():
+        ct_carry = [tangent_leaf(n) for n in chosen(body.inputs[n_consts:], lin_carry)]
+        sums = [tangent_leaf(n) for n in chosen(body.inputs, lin_consts)]
+        read = [o and c is not None for o, c in zip(out_ys, cts[n_carry:])]
+        ct_ys = [tangent_leaf(n) for n in chosen(body.outputs[n_carry:], read)]
+        ends = chosen(zip(body.outputs[:n_carry], ct_carry_of(lin_carry, ct_carry)), out_carry)
+        ends += list(zip(chosen(body.outputs[n_carry:], read), ct_ys))
+        sources = chosen(body.inputs, parts.linear)
+        found = rewrites.transpose([n for n, _ in ends], sources, [c for _, c in ends])
+        by_const, by_carry, by_x = split(found, len(sums), len(ct_carry))
+        rows = [*parts.stacked, *parts.rows]
+        backward = rewritten(
+            [*parts.fixed, *ct_carry, *sums, *rows, *ct_ys],
+            [
+                *[instantiate(c, n) for c, n in zip(by_carry, ct_carry)],
+                *[s if c is None else add(s, c) for s, c in zip(sums, by_const)],
+                *[instantiate(c, n) for c, n in zip(by_x, sources[len(sums) + len(ct_carry) :])],
+            ],
+        )
+    first = [instantiate(c, n) for c, n in chosen(zip(cts, body.outputs), lin_carry)]
+    zeros = [instantiate(None, n) for n in sums]
+    given = [c for c, r in zip(cts[n_carry:], read) if r]
+    place = {n: i for i, n in enumerate(body.inputs)}
+    back = scan(
+        *fixed,
+        *first,
+        *zeros,
+        *stacked,
+        *[inputs[place[n]] for n in parts.rows],
+        *given,
+        body=backward,
+        n_consts=len(fixed),
+        n_carry=len(first) + len(zeros),
+        reverse=not reverse,
+        length=length,
+    )
+    out = [
+        *picked(back, len(first), lin_consts),
+        *picked(back, 0, lin_carry),
+        *picked(back, len(first) + len(zeros), lin_xs),
+    ]
+    return [c if type(x) is Aval else None for c, x in zip(out, inputs)]
+
+
+def ct_carry_of(linear: Sequence[bool], placeholders: list[Node]) -> list[Node | None]:
+    rest = iter(placeholders)
+    return [next(rest) if w else None for w in linear]
+
+
+def residuals(
+    parts: Parts, inputs: Sequence[Any], n_consts: int, n_carry: int, reverse: bool, length: int
+) -> tuple[list[Node], list[Node]]:
+    """What the linear part needs, as nodes outside of the loop: the same for all steps, and stacked."""
+    f = parts.f
+    known = [not w for w in parts.linear]
+    actual = chosen(inputs, known)
+    fixed = Function(chosen(f.inputs, known), parts.fixed)(*actual)
+    if not parts.stacked:
+        return fixed, []
+    carry = list(range(n_consts, n_consts + n_carry))
+    needed = settled([False] * n_carry, lambda c: needed_carries(f, carry, [*parts.stacked, *chosen(f.outputs, c)]))
+    keep = [k and (i not in carry or needed[i - n_consts]) for i, k in enumerate(known)]
+    ins = chosen(f.inputs, keep)
+    with unrecorded():
+        forward = rewritten(ins, [*chosen(f.outputs, needed), *parts.stacked])
+    made = scan(
+        *chosen(inputs, keep),
+        body=forward,
+        n_consts=sum(keep[:n_consts]),
+        n_carry=sum(needed),
+        reverse=reverse,
+        length=length,
+    )
+    return fixed, [pick(made, i=i) for i in range(sum(needed), sum(needed) + len(parts.stacked))]
+
+
+def needed_carries(f: Function, carry: list[int], outputs: Nodes) -> list[bool]:
+    read = set(toposort(outputs, stop=set(f.inputs)))
+    return [f.inputs[i] in read for i in carry]
+
+
+def scan_batch(
+    inputs: Nodes, axes: Axes, *, body: Function, n_consts: int, n_carry: int, reverse: bool, length: int
+) -> tuple[Node, tuple[int | None, ...]]:
+    n = batch_size(inputs, axes)
+    mapped = [a is not None for a in axes]
+    consts, _, xs = split(mapped, n_consts, n_carry)
+
+    def outs(carry: list[bool]) -> tuple[list[Node], list[tuple[Node, int | None]]]:
+        which = [*consts, *carry, *xs]
+        new = batched_inputs(body, which, n)
+        return new, batched_outputs(body, new, which)
+
+    with unrecorded():
+        carry = settled(
+            mapped[n_consts : n_consts + n_carry], lambda c: [a is not None for _, a in outs(c)[1][:n_carry]]
+        )
+        new, pairs = outs(carry)
+        results = [spread(x, a, n, w) for (x, a), w in zip(pairs, carry)]
+        results += [spread(x, a, n, False) for x, a in pairs[n_carry:]]
+        together = rewritten(new, results)
+    split_inputs, split_axes = split(inputs, n_consts, n_carry), split(axes, n_consts, n_carry)
+    args = [
+        *[x if a is None else to_front(x, a) for x, a in zip(split_inputs[0], split_axes[0])],
+        *[spread(x, a, n, w) for x, a, w in zip(split_inputs[1], split_axes[1], carry)],
+        *[x if a is None else move_axis(x, a, 1) for x, a in zip(split_inputs[2], split_axes[2])],
+    ]
+    out = scan(*args, body=together, n_consts=n_consts, n_carry=n_carry, reverse=reverse, length=length)
+    return out, (*[0 if w else None for w in carry], *[None if a is None else 1 for _, a in pairs[n_carry:]])
+
+
+scan = Op(
+    "scan",
+    LIBRARY,
+    scan_abstract,
+    lambda xp, *args, **params: engine.scan(args, **params),
+    static=("body", "n_consts", "n_carry", "reverse"),
+    moving=("length",),
+    jvp=scan_jvp,
+    transpose=scan_transpose,
+    batch=scan_batch,
+    n_out=0,
+    raises=True,
+)
+"""The last carry, then the stacked results of all steps; `reverse`: the last element first."""
+
+# while: inputs are what the condition reads, what the body reads, and the first state.
+
+
+def while_abstract(*avals: Aval, cond: Function, body: Function, n_cond: int, n_body: int) -> tuple[Aval, ...]:
+    return body.out_avals  # type: ignore[return-value]
+
+
+def while_jvp(
+    tangents: Tangents, out: Node, *inputs: Node, cond: Function, body: Function, n_cond: int, n_body: int
+) -> list[Node | None]:
+    reads, consts, state = split(inputs, n_cond, n_body)
+    _, t_consts, t_state = split(tangents, n_cond, n_body)
+    moved = [t is not None for t in t_consts]
+    with unrecorded():
+        carry = settled(
+            [t is not None for t in t_state],
+            lambda c: [t is not None for t in tangents_of(own_copy(body), [*moved, *c])[1]],
+        )
+        body = own_copy(body)
+        given, along = tangents_of(body, [*moved, *carry])
+        parts = split(body.inputs, n_body), split(given, n_body)
+        new = [instantiate(t, o) for t, o in chosen(zip(along, body.outputs), carry)]
+        joined = rewritten(
+            [n for values, ts in zip(*parts) for n in (*values, *chosen(ts, ts))], [*body.outputs, *new]
+        )
+        unread = [tangent_leaf(n) for n in chosen(body.inputs[n_body:], carry)]
+        test = rewritten([*cond.inputs, *unread], cond.outputs)
+    both = while_(
+        *reads,
+        *consts,
+        *chosen(t_consts, moved),
+        *state,
+        *[instantiate(t, x) for t, x in chosen(zip(t_state, state), carry)],
+        cond=test,
+        body=joined,
+        n_cond=n_cond,
+        n_body=n_body + sum(moved),
+    )
+    return picked(both, len(state), carry)
+
+
+def while_transpose(cts: Any, *inputs: Any, **params: Any) -> Any:
+    raise ValueError(
+        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. "
+        "Try using lax.scan, or using fori_loop with static start/stop."
+    )
+
+
+def while_batch(
+    inputs: Nodes, axes: Axes, *, cond: Function, body: Function, n_cond: int, n_body: int
+) -> tuple[Node, tuple[int | None, ...]]:
+    """Where the condition differs along the batch, all go on while one does, and a state whose condition is false
+    stays what it is."""
+    n = batch_size(inputs, axes)
+    reads, consts, first = split([a is not None for a in axes], n_cond, n_body)
+
+    def outs(f: Function, which: list[bool]) -> tuple[list[Node], list[tuple[Node, int | None]]]:
+        new = batched_inputs(f, which, n)
+        return new, batched_outputs(f, new, which)
+
+    def step(carry: list[bool]) -> list[bool]:
+        if outs(cond, [*reads, *carry])[1][0][1] is not None:
+            return [True] * len(carry)
+        return [a is not None for _, a in outs(body, [*consts, *carry])[1]]
+
+    with unrecorded():
+        carry = settled(first, step)
+        c_new, ((test, at),) = outs(cond, [*reads, *carry])
+        b_new, pairs = outs(body, [*consts, *carry])
+        results = [spread(x, a, n, w) for (x, a), w in zip(pairs, carry)]
+        c_args, c_state = split(c_new, n_cond)
+        n_reads = 0
+        if at is not None:
+            test = to_front(test, at)
+            mine = [placeholder(x) for x in c_args]
+            own = Function(c_new, [test])(*mine, *b_new[n_body:])[0]
+            results = [where(aligned(own, x.ndim - 1, 1), x, old) for x, old in zip(results, b_new[n_body:])]
+            b_new, n_reads = [*mine, *b_new], n_cond
+            test = logical_or_reduce(test, axes=(0,), keepdims=False, dtype=None)
+        new_cond, new_body = rewritten([*c_args, *c_state], [test]), rewritten(b_new, results)
+    args = [*full_axes(inputs, axes, [False] * (n_cond + n_body) + carry)]
+    out = while_(
+        *args[:n_cond], *args[:n_reads], *args[n_cond:], cond=new_cond, body=new_body, n_cond=n_cond,
+        n_body=n_body + n_reads,
+    )  # fmt: skip
+    return out, tuple([0 if w else None for w in carry])
+
+
+while_ = Op(
+    "while",
+    LIBRARY,
+    while_abstract,
+    lambda xp, *args, **params: engine.while_(args, **params),
+    static=("cond", "body", "n_cond", "n_body"),
+    jvp=while_jvp,
+    transpose=while_transpose,
+    batch=while_batch,
+    n_out=0,
+    raises=True,
+)
+"""The state at which the condition is false for the first time."""
+
+# cond: the number of the branch (within range), then what the branches read.
+
+
+def cond_abstract(index: Aval, *avals: Aval, branches: tuple[Function, ...]) -> tuple[Aval, ...]:
+    return branches[0].out_avals
+
+
+def cond_jvp(
+    tangents: Tangents, out: Node, index: Node, *inputs: Node, branches: tuple[Function, ...]
+) -> list[Node | None]:
+    moved = [t is not None for t in tangents[1:]]
+    with unrecorded():
+        branches = tuple([own_copy(f) for f in branches])
+        found = [tangents_of(f, moved) for f in branches]
+        live = [any([along[i] is not None for _, along in found]) for i in range(len(out.outs))]
+        new = tuple(
+            [
+                rewritten(
+                    [*f.inputs, *chosen(given, given)],
+                    [instantiate(t, o) for t, o in chosen(zip(along, f.outputs), live)],
+                )
+                for f, (given, along) in zip(branches, found)
+            ]
+        )
+    if not any(live):
+        return [None] * len(live)
+    return picked(cond(index, *inputs, *chosen(tangents[1:], moved), branches=new), 0, live)
+
+
+def cond_transpose(
+    cts: Sequence[Node | None], index: Any, *inputs: Any, branches: tuple[Function, ...]
+) -> list[Node | None]:
+    """What is not linear is computed once more, from the branches' inputs."""
+    if type(index) is Aval:
+        raise TypeError("cannot transpose: the number of a branch has no derivative")
+    linear = [type(x) is Aval for x in inputs]
+    live = [c is not None for c in cts]
+    new = []
+    with unrecorded():
+        for f in branches:
+            given = [tangent_leaf(n) for n in chosen(f.outputs, live)]
+            sources = chosen(f.inputs, linear)
+            found = rewrites.transpose(chosen(f.outputs, live), sources, given)
+            known = [n for n, w in zip(f.inputs, linear) if not w]
+            new.append(rewritten([*known, *given], [instantiate(c, n) for c, n in zip(found, sources)]))
+    known = [x for x, w in zip(inputs, linear) if not w]
+    return [None, *picked(cond(index, *known, *chosen(cts, live), branches=tuple(new)), 0, linear)]
+
+
+def cond_batch(
+    inputs: Nodes, axes: Axes, *, branches: tuple[Function, ...]
+) -> tuple[Node, tuple[int | None, ...]]:
+    """Where the number differs along the batch, all branches are computed, and each takes its own."""
+    n = batch_size(inputs, axes)
+    mapped = [a is not None for a in axes]
+    args = [x if a is None else to_front(x, a) for x, a in zip(inputs, axes)]
+    alone = not mapped[0]
+    with unrecorded():
+        news = [batched_inputs(f, mapped[1:], n) for f in branches]
+        found = [batched_outputs(f, new, mapped[1:]) for f, new in zip(branches, news)]
+        live = [not alone or any([pairs[i][1] is not None for pairs in found]) for i in range(len(found[0]))]
+        new = tuple(
+            [
+                rewritten(ins, [spread(x, a, n, w) for (x, a), w in zip(pairs, live)])
+                for ins, pairs in zip(news, found)
+            ]
+        )
+    if alone:
+        return cond(*args, branches=new), tuple([0 if w else None for w in live])
+    results = [f(*args[1:]) for f in new]
+    out = results[-1]
+    for k in reversed(range(len(new) - 1)):
+        hit = equal(args[0], k)
+        out = [where(aligned(hit, a.ndim - 1, 1), a, b) for a, b in zip(results[k], out)]
+    return together(*out), (0,) * len(live)
+
+
+cond = Op(
+    "cond",
+    LIBRARY,
+    cond_abstract,
+    lambda xp, *args, **params: engine.cond(args, **params),
+    static=("branches",),
+    jvp=cond_jvp,
+    transpose=cond_transpose,
+    batch=cond_batch,
+    n_out=0,
+    raises=True,
+)
+"""The results of one branch; only that one is computed."""
+
+together = Op(
+    "together",
+    LIBRARY,
+    lambda *avals: avals,
+    lambda xp, *args: args,
+    jvp=lambda tangents, out, *xs: list(tangents),
+    transpose=lambda cts, *xs: list(cts),
+    n_out=0,
+    linear=True,
+)
+"""Several nodes as the results of one."""
+
+
+def together_batch(inputs: Nodes, axes: Axes) -> tuple[Node, tuple[int | None, ...]]:
+    return together(*inputs), tuple(axes)
+
+
+together.batch = together_batch

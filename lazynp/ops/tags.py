@@ -1,0 +1,161 @@
+"""Ops that say something to the transformations, and nothing to what runs: their results are their first inputs.
+
+`alias` gives a value a second node, so that a transformation can tell its own argument from the value it was called
+with. `stop_gradient` has no derivative. `custom` carries a derivative that a user wrote, `pulled` the linear map of one
+that is known in reverse only.
+
+A rule is an object with `jvp(outs, inputs, tangents)`, or, where `reverse` is true, `vjp(outs, kept, inputs, cts)`, on
+nodes, and `batched(hidden, axes, size)`, the rule for a batch; see `api/custom.py`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from ..graph.aval import Aval
+from ..graph.node import Node
+from ..graph.op import LIBRARY, VIEW, Op, results
+from .shape import Axes, batch_size, broadcast_to, to_front
+
+NO_FORWARD = "can't apply forward-mode differentiation (jvp) to a custom_vjp function."
+
+alias = Op(
+    "alias",
+    VIEW,
+    lambda x: x,
+    lambda xp, x: x,
+    jvp=lambda tangents, out, x: tangents[0],
+    transpose=lambda ct, x: (ct,),
+    batch=lambda inputs, axes: (alias(*inputs), axes[0]),
+    linear=True,
+    tag=True,
+    doc="The same value, another node.",
+)
+stopped = Op(
+    "stop_gradient",
+    VIEW,
+    lambda x, *, hidden: x,
+    lambda xp, x, *, hidden: x,
+    static=("hidden",),
+    batch=lambda inputs, axes, *, hidden: (stopped(*inputs, hidden=hidden), axes[0]),
+    hidden=0,
+    tag=True,
+    doc="The same value, without a derivative.",
+)
+
+
+def stop_gradient(x: Node) -> Node:
+    """x, seen as constant by derivatives."""
+    return stopped(x, hidden=1) if x.trace else x
+
+
+used: weakref.WeakSet[Node] = weakref.WeakSet()
+"""`custom` nodes whose reverse rule has served: derivatives of higher order go through what the rule computed."""
+
+
+def hidden_inputs(node: Node) -> int:
+    """How many of a node's first inputs derivatives do not look behind."""
+    op = node.op
+    if op is None or op.hidden < 0 or (op is custom and node in used):
+        return 0
+    return node.static[op.hidden]
+
+
+def custom_abstract(*avals: Aval, rule: Any, hidden: int, n: int) -> tuple[Aval, ...]:
+    return avals[:n]
+
+
+def custom_jvp(
+    tangents: Sequence[Node | None], out: Node, *inputs: Node, rule: Any, hidden: int, n: int
+) -> Sequence[Node | None]:
+    if out in used:
+        return tangents[:n]
+    if not rule.reverse:
+        return rule.jvp(inputs[:n], inputs[hidden:], tangents[hidden:])
+    used.add(out)
+    live = tuple([i for i, t in enumerate(tangents[hidden:]) if t is not None])
+    given = [t for t in tangents[hidden:] if t is not None]
+    return results(pulled(*inputs, *given, rule=rule, hidden=hidden, n=n, live=live))
+
+
+def custom_vjp(
+    cts: Sequence[Node | None], out: Node, *inputs: Node, rule: Any, hidden: int, n: int
+) -> list[Node | None]:
+    used.add(out)
+    return [*[None] * hidden, *rule.vjp(inputs[:n], inputs[n:hidden], inputs[hidden:], cts)]
+
+
+def custom_batch(inputs: Sequence[Node], axes: Axes, *, rule: Any, hidden: int, n: int) -> tuple[Node, int]:
+    size = batch_size(inputs, axes)
+    rest, at = moved(inputs[n:], axes[n:])
+    new = rule.batched(hidden - n, at, size)
+    return custom(*spread(inputs[:n], axes[:n], size), *rest, rule=new, hidden=hidden, n=n), 0
+
+
+def spread(inputs: Sequence[Node], axes: Axes, size: int) -> list[Node]:
+    """The inputs with the mapped axis in front, also where they have none."""
+    return [broadcast_to(x, shape=(size, *x.shape)) if a is None else to_front(x, a) for x, a in zip(inputs, axes)]
+
+
+def moved(inputs: Sequence[Node], axes: Axes) -> tuple[list[Node], tuple[int | None, ...]]:
+    """The inputs with the mapped axis in front where they have one, and where that is."""
+    return [x if a is None else to_front(x, a) for x, a in zip(inputs, axes)], tuple(
+        [None if a is None else 0 for a in axes]
+    )
+
+
+custom = Op(
+    "custom",
+    LIBRARY,
+    custom_abstract,
+    lambda xp, *inputs, rule, hidden, n: inputs[:n],
+    static=("rule", "hidden", "n"),
+    jvp=custom_jvp,
+    vjp=custom_vjp,
+    batch=custom_batch,
+    hidden=1,
+    tag=True,
+    n_out=0,
+    doc="The first n inputs, with a user's derivative along those from `hidden` on; between them, what it keeps.",
+)
+
+
+def pulled_abstract(*avals: Aval, rule: Any, hidden: int, n: int, live: tuple[int, ...]) -> tuple[Aval, ...]:
+    return avals[:n]
+
+
+def pulled_lower(xp: Any, *inputs: Any, **_: Any) -> Any:
+    raise TypeError(NO_FORWARD)
+
+
+def pulled_transpose(
+    cts: Sequence[Node | None], *inputs: Any, rule: Any, hidden: int, n: int, live: tuple[int, ...]
+) -> list[Node | None]:
+    count = len(inputs) - len(live)
+    found = rule.vjp(inputs[:n], inputs[n:hidden], inputs[hidden:count], cts)
+    return [*[None] * count, *[found[i] for i in live]]
+
+
+def pulled_batch(
+    inputs: Sequence[Node], axes: Axes, *, rule: Any, hidden: int, n: int, live: tuple[int, ...]
+) -> tuple[Node, int]:
+    size, count = batch_size(inputs, axes), len(inputs) - len(live)
+    rest, at = moved(inputs[n:count], axes[n:count])
+    new = rule.batched(hidden - n, at, size)
+    outs, tangents = spread(inputs[:n], axes[:n], size), spread(inputs[count:], axes[count:], size)
+    return pulled(*outs, *rest, *tangents, rule=new, hidden=hidden, n=n, live=live), 0
+
+
+pulled = Op(
+    "pulled",
+    LIBRARY,
+    pulled_abstract,
+    pulled_lower,
+    static=("rule", "hidden", "n", "live"),
+    transpose=pulled_transpose,
+    batch=pulled_batch,
+    n_out=0,
+    doc="The derivative of a `custom` that is known in reverse only, along the tangents that follow its inputs.",
+)

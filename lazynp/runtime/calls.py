@@ -1,0 +1,128 @@
+"""The body of a loop as NumPy calls: what runs while it is small and cold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..backends.numpy.namespace import xp
+from ..graph.function import Function
+from ..graph.node import Node
+from ..graph.op import MAP, REDUCE
+from ..graph.walk import toposort
+from ..ops import control
+from ..ops.elementwise import CLIP
+from ..ops.promotion import loop_dtypes, operand_keys
+from ..ops.shape import as_index
+
+Call = Callable[..., Any]
+
+
+class Calls:
+    """The function on a list of arrays. Values are numbered: inputs, constants, then results in order.
+
+    What depends on no input is computed once.
+    """
+
+    def __init__(self, f: Function) -> None:
+        inputs, kept = set(f.inputs), set(f.effects)
+        known: dict[Node, Any] = {}
+        todo = []
+        outputs = f.outputs if kept else control.rewrites.simplify(f.outputs, f.inputs)
+        for n in toposort([*outputs, *f.effects], stop=inputs):
+            if n in inputs:
+                continue
+            if n.value is not None:
+                known[n] = n.value
+            elif n not in kept and all([i in known for i in n.inputs]):
+                known[n] = call_of(n)(*[known[i] for i in n.inputs])
+            else:
+                todo.append(n)
+        place = {n: k for k, n in enumerate([*f.inputs, *known, *todo])}
+        self.constants = list(known.values())
+        self.steps = [(call_of(n), tuple([place[i] for i in n.inputs])) for n in todo]
+        self.outputs = [place[n] for n in outputs]
+
+    def __call__(self, inputs: list[Any]) -> list[Any]:
+        values = inputs + self.constants
+        for call, args in self.steps:
+            if len(args) == 2:
+                values.append(call(values[args[0]], values[args[1]]))
+            elif len(args) == 1:
+                values.append(call(values[args[0]]))
+            else:
+                values.append(call(*[values[a] for a in args]))
+        return [values[i] for i in self.outputs]
+
+
+def call_of(n: Node) -> Call:
+    """A node's operation as a call on arrays."""
+    op = n.op
+    assert op is not None
+    params = op.params_of(n)
+    ufunc = CLIP if op.name == "clip" else getattr(np, op.name, None)
+    if op.kind == MAP and isinstance(ufunc, np.ufunc) and ufunc.nout == 1:
+        return ufunc_call(n, ufunc)
+    special = SPECIAL.get(op.name)
+    if special is not None:
+        return special(**params)
+    if op.kind == REDUCE:
+        return reduce_call(getattr(np, op.name.removesuffix(".reduce")), **params)
+    lower, dtype = op.lower, n.dtype
+    if op.kind == MAP:
+        return lambda *xs: np.asarray(lower(xp, *xs, **params)).astype(dtype, copy=False)
+    return lambda *xs: lower(xp, *xs, **params)
+
+
+def ufunc_call(n: Node, ufunc: np.ufunc) -> Call:
+    """The ufunc itself, where NumPy would choose the right loop for the arrays, which know of no weak types."""
+    loop = loop_dtypes(ufunc, operand_keys([i.aval for i in n.inputs]))
+    given = [type(i.value) if i.weak and type(i.value) in (int, float, complex) else i.dtype for i in n.inputs]
+    if ufunc.resolve_dtypes((*given, None)) == loop:
+        return ufunc
+    dtypes = loop[: len(given)]
+    return lambda *xs: ufunc(*[np.asarray(x).astype(d, copy=False) for x, d in zip(xs, dtypes)])
+
+
+def slice_call(*, key: Any) -> Call:
+    index = (*as_index(key), ...)
+    return lambda x: x[index]
+
+
+def set_call(*, key: Any) -> Call:
+    index = (*as_index(key), ...)
+
+    def write(base: Any, value: Any) -> Any:
+        out = base.copy()
+        out[index] = value
+        return out
+
+    return write
+
+
+def cast_call(*, dtype: Any) -> Call:
+    if dtype.kind in "cb":
+        return lambda x: np.asarray(x).astype(dtype, copy=False)
+    return lambda x: xp.astype(x, dtype)
+
+
+def reduce_call(ufunc: np.ufunc, *, axes: tuple[int, ...], keepdims: bool, dtype: Any) -> Call:
+    axis = axes[0] if len(axes) == 1 else axes
+    reduce = ufunc.reduce
+    return lambda x: reduce(x, axis, dtype, None, keepdims)
+
+
+SPECIAL: dict[str, Callable[..., Call]] = {
+    "slice": slice_call,
+    "set": set_call,
+    "cast": cast_call,
+    "weak_cast": cast_call,
+    "transpose": lambda *, axes: lambda x: x.transpose(axes),
+    "reshape": lambda *, shape: lambda x: x.reshape(shape),
+    "pick": lambda *, i: lambda x: x[i],
+    "matmul": lambda: np.matmul,
+    "alias": lambda: lambda x: x,
+}
+"""What goes without the lowering's detour."""

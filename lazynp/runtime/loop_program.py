@@ -1,0 +1,128 @@
+"""From a closed function to the plain data of which `backends.loops` makes C++."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..backends.loops.program import Body, Loop, Step, Unsupported, Value
+from ..backends.loops.scalar import ELEMENTWISE
+from ..graph.function import Function
+from ..graph.node import Node
+from ..graph.op import MAP, REDUCE, SET, VIEW
+from ..graph.walk import toposort
+from ..ops import control
+from ..ops.elementwise import CLIP
+from ..ops.promotion import loop_dtypes, operand_keys
+from .calls import call_of
+
+LARGEST = 1 << 19  # bytes of one value from which the kernels of a plan are better: they run on all cores
+KINDS = {MAP: "map", REDUCE: "reduce", VIEW: "view", SET: "set"}
+
+
+class Numbering:
+    """A body while its steps are collected.
+
+    Attributes:
+        place: number of each node's value; of a node of several results those of all.
+        fixed: nodes that depend on no input, with their values.
+    """
+
+    def __init__(self, f: Function) -> None:
+        if f.effects:
+            raise Unsupported("effects")
+        outputs = control.rewrites.simplify(f.outputs, f.inputs)
+        self.values: list[Value] = []
+        self.place: dict[Node, Any] = {}
+        self.fixed: dict[Node, Any] = {}
+        self.scalars: dict[int, Any] = {}
+        self.arrays: dict[int, Any] = {}
+        self.steps: list[Step] = []
+        for n in f.inputs:
+            self.place[n] = self.number(n.aval)
+        for n in toposort(outputs, stop=set(f.inputs)):
+            if n not in self.place:
+                self.add(n)
+        self.body = Body(
+            tuple(self.values),
+            len(f.inputs),
+            self.scalars,
+            self.arrays,
+            tuple(self.steps),
+            tuple([self.of(n) for n in outputs]),
+        )
+
+    def number(self, aval: Any) -> int:
+        value = Value(aval.shape, aval.dtype.name)
+        if value.size * aval.dtype.itemsize > LARGEST:
+            raise Unsupported("large values")
+        self.values.append(value)
+        return len(self.values) - 1
+
+    def of(self, n: Node) -> Any:
+        """The number of a value; a constant gets one when it is first read."""
+        found = self.place.get(n)
+        if found is None:
+            found = self.place[n] = self.number(n.aval)
+            x = self.fixed[n]
+            if n.aval.size == 1 and not n.shape:
+                self.scalars[found] = np.asarray(x)[()] if not isinstance(x, (bool, int, float)) else x
+            else:
+                self.arrays[found] = x
+        return found
+
+    def add(self, n: Node) -> None:
+        op = n.op
+        if n.value is not None:
+            self.fixed[n] = n.value
+            return
+        if op is None:
+            raise Unsupported("a captured value")
+        if all([i in self.fixed for i in n.inputs]) and op.kind != VIEW:
+            self.fixed[n] = call_of(n)(*[self.fixed[i] for i in n.inputs])
+            return
+        if op.name == "pick":
+            self.place[n] = self.place[n.inputs[0]][n.static[0]]
+            return
+        args = tuple([self.of(i) for i in n.inputs])
+        avals = n.outs if n.dtype is None else (n.aval,)
+        outs = tuple([self.number(a) for a in avals])
+        self.place[n] = outs if n.dtype is None else outs[0]
+        kind = "map" if op.name in ELEMENTWISE else KINDS.get(op.kind, "other")
+        params = {k: bodies_of(v) for k, v in op.params_of(n).items()}
+        self.steps.append(Step(kind, op.name, args, outs, loop_of(n) if kind == "map" else (), params))
+
+
+def bodies_of(value: Any) -> Any:
+    """A parameter with functions as bodies."""
+    if isinstance(value, Function):
+        return Numbering(value).body
+    if isinstance(value, tuple) and value and isinstance(value[0], Function):
+        return tuple([Numbering(f).body for f in value])
+    return value
+
+
+def loop_of(n: Node) -> tuple[str, ...]:
+    """The dtypes in which a map reads its operands."""
+    op = n.op
+    assert op is not None
+    ufunc = CLIP if op.name == "clip" else getattr(np, op.name, None)
+    if isinstance(ufunc, np.ufunc) and ufunc.nin == len(n.inputs):
+        loop = loop_dtypes(ufunc, operand_keys([i.aval for i in n.inputs]))
+        return tuple([d.name for d in loop[: ufunc.nin]])
+    if op.name in ("cast", "weak_cast"):
+        return (n.inputs[0].dtype.name,)
+    if op.name == "where":
+        return ("bool", n.dtype.name, n.dtype.name)
+    return (n.dtype.name,) * len(n.inputs)
+
+
+def scan_program(body: Function, n_consts: int, n_carry: int, reverse: bool) -> Loop:
+    """Raises Unsupported."""
+    return Loop("scan", (Numbering(body).body,), (n_consts, n_carry), reverse)
+
+
+def while_program(cond: Function, body: Function, n_cond: int, n_body: int) -> Loop:
+    """Raises Unsupported."""
+    return Loop("while", (Numbering(cond).body, Numbering(body).body), (n_cond, n_body))

@@ -1,0 +1,200 @@
+"""Running loops and branches. A body is made ready once; after that an iteration does nothing but compute.
+
+Small bodies begin as lists of NumPy calls (`calls`). A loop that has cost `config.compile_after` seconds is written as
+C++ and built in the background (`backends.loops`); it goes over to the machine code at the next iteration, even in the
+middle of a run. Bodies on large arrays are plans like any other graph's, whose kernels are compiled by themselves.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..backends.loops import build
+from ..backends.loops.program import Loop, Unsupported
+from ..backends.loops.source import Source, generate
+from ..config import config
+from ..graph.function import Function
+from ..graph.walk import toposort
+from ..ops import control
+from .calls import Calls
+from .loop_program import scan_program, while_program
+from .profile import profile
+
+LARGE = 1 << 16  # bytes of one value from which a plan's kernels are worth their overhead
+LOOK = 32  # iterations between looks at the clock
+SOURCE_AFTER = 0.004  # seconds that a loop has cost when its source is written, and looked up in the cache
+Runner = Callable[[list[Any]], list[Any]]
+ready: weakref.WeakKeyDictionary[Function, Runner] = weakref.WeakKeyDictionary()
+machines: weakref.WeakKeyDictionary[Function, dict[Any, Machine]] = weakref.WeakKeyDictionary()
+
+
+def runner(f: Function) -> Runner:
+    """From the list of the inputs' arrays to that of the outputs'."""
+    found = ready.get(f)
+    if found is None:
+        sizes = [a.nbytes for n in toposort([*f.outputs, *f.effects]) for a in (n.outs or (n.aval,))]
+        found = ready[f] = planned(f) if max(sizes, default=0) >= LARGE else Calls(f)
+    return found
+
+
+def planned(f: Function) -> Runner:
+    """By a plan, which reads arrays only."""
+    return lambda inputs: f.evaluate([np.asarray(x, order="C") for x in inputs])
+
+
+class Machine:
+    """One loop: what its interpreter has cost, and its machine code when there is some.
+
+    Attributes:
+        program: makes the plain data of which the source is made.
+        run: the compiled function. asked: whether the source was written; it may not be possible.
+    """
+
+    def __init__(self, program: Callable[[], Loop]) -> None:
+        self.program = program
+        self.seconds = 0.0
+        self.run: Any = None
+        self.asked = self.submitted = False
+        self.source: Source | None = None
+
+    def charge(self, seconds: float) -> None:
+        """Note what the interpreter cost; see about machine code when it has been enough."""
+        self.seconds += seconds
+        if self.run is not None or self.submitted or not config.compile or config.deterministic:
+            return
+        if self.seconds >= min(SOURCE_AFTER, config.compile_after) and not self.asked:
+            self.write()
+        if self.source is not None and self.seconds >= config.compile_after:
+            self.submitted = True
+            began, reason = time.perf_counter(), f"{self.seconds:.2f} s in the interpreter"
+            build.builder.submit(self.source.text, lambda run: self.built(run, began, reason))
+
+    def write(self) -> None:
+        """The source, and what the cache has for it."""
+        self.asked = True
+        try:
+            self.source = generate(self.program())
+        except Unsupported:
+            self.submitted = True
+            return
+        found = build.found(self.source.text)
+        if found is not None:
+            self.submitted, self.run = True, found or None
+            profile.cache_hits += bool(found)
+
+    def built(self, run: Any, began: float, reason: str) -> None:
+        self.run = run
+        profile.compiles.append(
+            {
+                "kernel": "loop",
+                "seconds": round(time.perf_counter() - began, 3),
+                "reason": reason,
+                "symbolic": False,
+                "outcome": "compiled" if run is not None else "not compiled",
+            }
+        )
+
+    def __call__(
+        self, given: list[Any], carry: list[Any], ys: list[Any], begin: int, end: int, length: int
+    ) -> tuple[int, list[Any]]:
+        """Run the machine code; how far it came, and the carry."""
+        assert self.source is not None
+        start = time.perf_counter()
+        carry = [np.array(c, order="C") for c in carry]
+        given = [np.asarray(x, order="C") for x in given] + self.source.arrays
+        space = np.empty(self.source.workspace + 64, np.uint8)
+        ws = build.address(space)
+        n = self.run(
+            build.pointers(given), build.pointers(carry), build.pointers(ys), ws + -ws % 64, begin, end, length
+        )
+        profile.compiled += 1
+        profile.compiled_seconds += time.perf_counter() - start
+        return n, carry
+
+
+def machine_of(f: Function, key: Any, program: Callable[[], Loop]) -> Machine:
+    of = machines.get(f)
+    if of is None:
+        of = machines.setdefault(f, {})
+    found = of.get(key)
+    return of.setdefault(key, Machine(program)) if found is None else found
+
+
+def wait(timeout: float | None = None) -> bool:
+    """Block until the loops that are being built are done; whether all are."""
+    return build.builder.wait(timeout)
+
+
+def as_arrays(f: Function, args: Sequence[Any], first: int = 0) -> list[Any]:
+    """Arguments in the dtypes of a body's inputs from `first` on: scalars come as Python's or NumPy's."""
+    return [
+        x if type(x) is np.ndarray else np.asarray(x).astype(n.dtype, copy=False)
+        for x, n in zip(args, f.inputs[first:])
+    ]
+
+
+class Loops:
+    """The engine of `ops.control`."""
+
+    def scan(
+        self, args: Sequence[Any], *, body: Function, n_consts: int, n_carry: int, reverse: bool, length: int
+    ) -> tuple[Any, ...]:
+        consts = as_arrays(body, args[:n_consts])
+        carry = as_arrays(body, args[n_consts : n_consts + n_carry], n_consts)
+        xs = [np.asarray(x) for x in args[n_consts + n_carry :]]
+        ys = [np.empty((length, *n.shape), n.dtype) for n in body.outputs[n_carry:]]
+        machine = machine_of(body, (n_consts, n_carry, reverse), lambda: scan_program(body, n_consts, n_carry, reverse))
+        t = 0
+        if machine.run is None and length:
+            run, began = runner(body), time.perf_counter()
+            for t in range(1, length + 1):
+                i = length - t if reverse else t - 1
+                out = run([*consts, *carry, *[x[i, ...] for x in xs]])
+                carry = out[:n_carry]
+                for y, value in zip(ys, out[n_carry:]):
+                    y[i] = value
+                if t % LOOK == 0:
+                    now = time.perf_counter()
+                    machine.charge(now - began)
+                    began = now
+                    if machine.run is not None:
+                        break
+            machine.charge(time.perf_counter() - began)
+        if t < length:
+            _, carry = machine([*consts, *xs], carry, ys, t, length, length)
+        return (*[np.asarray(c) for c in carry], *ys)
+
+    def while_(
+        self, args: Sequence[Any], *, cond: Function, body: Function, n_cond: int, n_body: int
+    ) -> tuple[Any, ...]:
+        reads = as_arrays(cond, args[:n_cond])
+        consts = as_arrays(body, args[n_cond : n_cond + n_body])
+        state = as_arrays(body, args[n_cond + n_body :], n_body)
+        machine = machine_of(body, (cond, n_cond, n_body), lambda: while_program(cond, body, n_cond, n_body))
+        if machine.run is None:
+            test, step, began, t = runner(cond), runner(body), time.perf_counter(), 0
+            while test([*reads, *state])[0]:
+                state = step([*consts, *state])
+                t += 1
+                if t % LOOK == 0:
+                    now = time.perf_counter()
+                    machine.charge(now - began)
+                    began = now
+                    if machine.run is not None:
+                        break
+            machine.charge(time.perf_counter() - began)
+        if machine.run is not None:
+            _, state = machine([*reads, *consts], state, [], 0, 1 << 62, 0)
+        return tuple([np.asarray(x) for x in state])
+
+    def cond(self, args: Sequence[Any], *, branches: tuple[Function, ...]) -> tuple[Any, ...]:
+        f = branches[int(args[0])]
+        return tuple([np.asarray(x) for x in runner(f)(as_arrays(f, args[1:]))])
+
+
+control.engine = Loops()

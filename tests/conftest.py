@@ -1,0 +1,24 @@
+"""What all tests share: nothing is compiled behind their backs, but where a test is about that."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+os.environ.setdefault("LAZYNP_COMPILE_AT_EXIT", "0")
+
+from lazynp.config import config  # noqa: E402 (reads the variable)
+
+COMPILING = {"test_compiler", "test_artifacts", "test_runtime", "test_examples", "test_swap", "test_loops"}
+
+
+@pytest.fixture(autouse=True)
+def _no_surprise(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Kernels stay interpreted in tests that do not wait for the compiler: it would take a core from them."""
+    if request.node.get_closest_marker("compiles") or request.module.__name__.split(".")[-1] in COMPILING:
+        yield
+        return
+    with config(compile_after=1e9):
+        yield

@@ -1,0 +1,231 @@
+"""Loops as machine code against the interpreter: each body runs in both tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazynp.jax as jax
+from lazynp import config
+from lazynp.jax import lax
+from lazynp.runtime import loops
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+RNG = np.random.default_rng(0)
+X = RNG.uniform(-2, 2, (5, 3, 4)).astype(np.float32)
+P = RNG.uniform(0.2, 2.5, (5, 3, 4)).astype(np.float32)
+I = RNG.integers(-9, 10, (5, 3, 4)).astype(np.int32)
+
+
+@pytest.fixture(autouse=True)
+def at_once() -> Iterator[None]:
+    with config(compile_after=0.0, compile=True, deterministic=False):
+        yield
+
+
+def leaves(tree: Any) -> list[np.ndarray]:
+    return [np.asarray(x) for x in jax.tree.leaves(tree)]
+
+
+def both_tiers(f: Callable[[], Any], tolerance: float = 2e-6, compiled: bool = True) -> None:
+    """The first run is interpreted, the second compiled."""
+    before = {id(m) for of in loops.machines.values() for m in of.values()}
+    first = leaves(f())
+    assert loops.wait(120)
+    made = [m for of in loops.machines.values() for m in of.values() if id(m) not in before]
+    assert made
+    for m in made:
+        assert (m.run is not None) == compiled
+    for a, b in zip(leaves(f()), first, strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        if a.dtype.kind == "f":
+            np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+        else:
+            np.testing.assert_array_equal(a, b)
+
+
+def rows(f: Callable[..., Any], *xs: Any) -> Callable[[], Any]:
+    """All results of f for each row."""
+    return lambda: lax.scan(lambda c, v: (lax.add(c, 1), f(*v)), 0, xs)
+
+
+UNARY = "abs neg sign sin cos tan sinh cosh tanh exp exp2 expm1 asinh atan erf erfc ceil floor square logistic round cbrt"
+POSITIVE = "log log1p sqrt rsqrt reciprocal lgamma"
+BINARY = "add sub mul div max min atan2 rem pow nextafter eq ne lt le gt ge"
+INTEGER = "add sub mul div max min rem eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor"
+
+
+def all_of(names: str) -> Callable[..., Any]:
+    return lambda *v: [getattr(lax, n)(*v) for n in names.split()]
+
+
+def test_elementwise() -> None:
+    both_tiers(rows(lambda x, p: (all_of(UNARY)(x), all_of(POSITIVE.replace(" lgamma", ""))(p)), X, P))
+
+
+def test_elementwise_of_two() -> None:
+    both_tiers(rows(all_of(BINARY.replace("pow ", "")), X, P))
+    both_tiers(rows(lambda p, x: (lax.pow(p, x), lax.clamp(-1.0, x, 1.0), lax.integer_pow(x, 3)), P, X))
+
+
+def test_specials() -> None:
+    """NaN, infinities and signed zeros."""
+    odd = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.5, -1.5, 1e-38], np.float32)
+    a, b = (v.reshape(8, 8).copy() for v in np.meshgrid(odd, odd))
+    f = rows(lambda x, y: [getattr(lax, n)(x, y) for n in "add mul div max min rem eq lt".split()] + [lax.sign(x)], a, b)
+    both_tiers(f)
+    for x in leaves(f()[1])[:4]:
+        assert x.shape == (8, 8)
+
+
+def test_integers() -> None:
+    both_tiers(rows(all_of(INTEGER), I, I[::-1].copy()))
+    u = I.astype(np.uint32) * np.uint32(0x9E3779B9)
+    n = (I & 31).astype(np.uint32)
+    shifts = "shift_left shift_right_logical shift_right_arithmetic mulhi"
+    both_tiers(rows(lambda a, b: (all_of(shifts)(a, b), lax.population_count(a), lax.clz(a), lax.bitwise_not(a)), u, n))
+    small = I.astype(np.int8)
+    both_tiers(rows(lambda a: (lax.mul(a, a), lax.shift_left(a, a), lax.convert_element_type(a, np.float32)), small))
+
+
+def test_shapes() -> None:
+    def f(x: Any) -> Any:
+        return (
+            lax.transpose(x, (1, 0)),
+            lax.reshape(lax.transpose(x, (1, 0)), (2, 6)),
+            lax.rev(x, (0, 1)),
+            lax.slice(x, (0, 1), (3, 4), (2, 2)),
+            lax.broadcast_in_dim(x, (3, 2, 4), (0, 2)),
+            lax.concatenate([x, lax.sin(x)], 1),
+            lax.pad(x, 0.5, ((1, 0, 1), (0, 2, 0))),
+            lax.bitcast_convert_type(x, np.int32),
+            lax.add(x, lax.broadcasted_iota(np.float32, (3, 4), 1)),
+            lax.select(lax.gt(x, 0.0), x, lax.full_like(x, 7.0)),
+        )
+
+    both_tiers(rows(f, X))
+
+
+def test_reductions() -> None:
+    def f(x: Any, n: Any) -> Any:
+        return (
+            [getattr(lax, f"reduce_{r}")(x, axes) for r in ("sum", "prod", "max", "min") for axes in ((0,), (1,), (0, 1))],
+            [getattr(lax, f"reduce_{r}")(n, (1,)) for r in ("sum", "max", "and", "or", "xor")],
+        )
+
+    both_tiers(rows(f, X, I))
+    long = RNG.uniform(-1, 1, (3, 200)).astype(np.float32)
+    both_tiers(lambda: lax.scan(lambda c, v: (lax.add(c, lax.reduce_sum(v, (0,))), lax.reduce_max(v, (0,))), 0.0, long))
+
+
+def test_products() -> None:
+    w, v = RNG.normal(size=(4, 20)).astype("f"), RNG.normal(size=4).astype("f")
+
+    def f(x: Any) -> Any:
+        return lax.dot(x, w), lax.dot(x, v), lax.dot(w.T, lax.transpose(x, (1, 0))), lax.dot_general(
+            x, x, (((1,), (1,)), ((), ()))
+        )
+
+    both_tiers(rows(f, X), 1e-5)
+    a = np.eye(3, dtype=np.float32) + 0.1 * X[0][:, :3]
+    both_tiers(lambda: lax.fori_loop(0, 30, lambda i, q: lax.div(lax.dot(a, q), lax.sqrt(lax.dot(q, q))), np.ones(3, "f")))
+    stack = RNG.normal(size=(5, 2, 3, 4)).astype("f")
+    both_tiers(rows(lambda x: lax.batch_matmul(x, lax.transpose(x, (0, 2, 1))), stack), 1e-5)
+
+
+def test_writes() -> None:
+    """In buffers that the loop carries: one write, several, a read before, a swap of two."""
+
+    def update(v: Any, i: Any, x: Any) -> Any:
+        return lax.dynamic_update_slice(v, lax.reshape(x, (1,)), (i,))
+
+    def f(i: Any, s: Any) -> Any:
+        a, b = s
+        x = lax.reshape(lax.dynamic_slice(a, (lax.sub(i, 1),), (1,)), ())
+        a = update(a, i, lax.add(x, 1.5))
+        return update(a, lax.add(i, 1), lax.sin(x)), lax.add(b, a)
+
+    both_tiers(lambda: lax.fori_loop(1, 20, f, (np.zeros(24, "f"), np.zeros(24, "f"))))
+    both_tiers(lambda: lax.fori_loop(0, 7, lambda i, s: (s[1], update(s[0], i, 2.0)), (X[0, 0], X[1, 0])))
+    both_tiers(lambda: lax.fori_loop(0, 7, lambda i, s: (lax.transpose(s[1], (1, 0)), s[0]), (X[0, :, :3], X[1, :, :3])))
+
+
+def test_while() -> None:
+    def newton(y: Any) -> Any:
+        return lax.mul(0.5, lax.add(y, lax.div(2.0, y)))
+
+    both_tiers(lambda: lax.while_loop(lambda y: lax.gt(lax.abs(lax.sub(lax.mul(y, y), 2.0)), 1e-6), newton, 30.0))
+    even = lambda n: lax.eq(lax.rem(n, 2), 0)  # noqa: E731
+
+    def collatz(s: Any) -> Any:
+        n = lax.cond(even(s[0]), lambda n: lax.div(n, 2), lambda n: lax.add(lax.mul(n, 3), 1), s[0])
+        return n, lax.add(s[1], 1)
+
+    both_tiers(lambda: lax.while_loop(lambda s: lax.ne(s[0], 1), collatz, (27, 0)))
+    batch = np.arange(1, 9, dtype=np.int32)
+    both_tiers(lambda: jax.vmap(lambda n: lax.while_loop(lambda s: lax.ne(s[0], 1), collatz, (n, 0)))(batch))
+
+
+def test_loops_inside() -> None:
+    def inner(c: Any, v: Any) -> Any:
+        return lax.sin(lax.add(c, v)), lax.mul(c, v)
+
+    def f(x: Any) -> Any:
+        total, parts = lax.scan(inner, lax.full((4,), 0.1), x, reverse=True)
+        count = lax.while_loop(
+            lambda s: lax.lt(s[1], 5.0), lambda s: (lax.add(s[0], 1), lax.add(s[1], lax.add(0.1, s[2])), s[2]), (0, 0.0, lax.reduce_max(lax.abs(x), (0, 1)))
+        )
+        return total, parts, count
+
+    both_tiers(rows(f, X), 1e-5)
+    both_tiers(rows(lambda x: lax.switch(lax.convert_element_type(lax.abs(x), np.int32), [lax.sin, lax.cos, lax.neg], x), X[:, 0, 0]))
+
+
+def test_gradients() -> None:
+    """The loops of reverse mode: residuals forward, cotangents backward."""
+    w = RNG.normal(size=(4, 4)).astype("f") * 0.3
+
+    def loss(w: Any, c: Any) -> Any:
+        def body(c: Any, v: Any) -> Any:
+            c = lax.tanh(lax.add(lax.dot(w, c), v))
+            return c, lax.dot(c, c)
+
+        _, ys = lax.scan(body, c, X[:, 0])
+        return lax.reduce_sum(ys, (0,))
+
+    both_tiers(lambda: jax.grad(loss, (0, 1))(w, X[0, 1]), 1e-5)
+    both_tiers(lambda: jax.jvp(loss, (w, X[0, 1]), (w, X[1, 1])), 1e-5)
+
+
+def test_double() -> None:
+    with jax.enable_x64(True):
+        x = X.astype(np.float64)
+        both_tiers(rows(lambda v: (lax.sin(v), lax.exp(v), lax.reduce_sum(v, (0,)), lax.mul(v, v)), x), 1e-12)
+
+
+def test_what_has_no_machine_code() -> None:
+    """Sorting inside: the interpreter goes on."""
+    both_tiers(rows(lambda x: lax.sort(x), X), compiled=False)
+
+
+def test_goes_over_in_the_middle() -> None:
+    """A long loop ends in machine code: the same numbers, in less time than the interpreter would have taken."""
+    n = 300_000
+    x = np.linspace(0, 1, n, dtype=np.float32)
+    with config(compile_after=0.02):
+        c, ys = lax.scan(lambda c, v: (lax.add(lax.mul(c, 0.5), v), c), 0.0, x)
+        assert np.asarray(ys).shape == (n,)
+    want, state = np.empty(n, np.float32), np.float32(0)
+    for i in range(n):
+        want[i] = state
+        state = np.float32(state * np.float32(0.5) + x[i])
+    np.testing.assert_array_equal(np.asarray(ys), want)
+
+
+def test_empty_and_reverse() -> None:
+    both_tiers(lambda: lax.scan(lambda c, v: (lax.add(c, v), lax.mul(c, v)), 1.0, X[:, 0, 0], reverse=True))
+    out = lax.scan(lambda c, v: (lax.add(c, v), c), 1.0, np.zeros(0, "f"))
+    assert float(out[0]) == 1.0 and out[1].shape == (0,)
