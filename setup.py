@@ -1,8 +1,11 @@
-"""The one part of lazynp that is built: `lazynp._speed`, the hot paths in C. Without a compiler the same is done in
-Python. All else is in pyproject.toml."""
+"""The parts of lazynp that are built: `lazynp._speed`, the hot paths in C, `lazynp._calls`, calls of
+compiled functions, and `lazynp._keyed`, the random numbers of
+keys. Without a compiler the same is done in Python. All else is in pyproject.toml."""
 
 import numpy
 from setuptools import Extension, setup
+
+FLAGS = ["-fvisibility=hidden", "-Wno-missing-field-initializers"]
 
 setup(
     ext_modules=[
@@ -10,8 +13,22 @@ setup(
             "lazynp._speed",
             ["lazynp/_speed.c"],
             include_dirs=[numpy.get_include()],
-            extra_compile_args=["-O2", "-fvisibility=hidden", "-Wno-missing-field-initializers"],
+            extra_compile_args=["-O2", *FLAGS],
             optional=True,
-        )
+        ),
+        Extension(
+            "lazynp._calls",
+            ["lazynp/_calls.c"],
+            include_dirs=[numpy.get_include()],
+            extra_compile_args=["-O2", *FLAGS],
+            optional=True,
+        ),
+        Extension(
+            "lazynp._keyed",
+            ["lazynp/_keyed.c"],
+            # Rounding as written, and loops that may be vectorized: no traps, no errno.
+            extra_compile_args=["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", *FLAGS],
+            optional=True,
+        ),
     ]
 )

@@ -81,14 +81,14 @@ def jit_overhead(rounds: int) -> None:
     def call(side: Any) -> Call:
         f = side.jit(lambda x: x + 1)
         x = side.numpy.zeros(3)
-        return lambda: side.block_until_ready(f(x))
+        return lambda: f(x).block_until_ready()
 
     line("jit call of x + 1, 3 elements", measure({n: call(s) for n, s in SIDES.items()}, rounds), "<= 1")
 
     def tree(side: Any) -> Call:
         f = side.jit(lambda p, x: side.tree.map(lambda w: w * x, p))
         p = {"a": side.numpy.ones(4), "b": [side.numpy.ones((2, 2)), side.numpy.ones(())]}
-        return lambda: side.block_until_ready(f(p, 2.0))
+        return lambda: f(p, 2.0)["a"].block_until_ready()
 
     line("jit call on a pytree", measure({n: tree(s) for n, s in SIDES.items()}, rounds), "<= 1")
 
@@ -116,7 +116,7 @@ def operations(rounds: int) -> None:
         for side, module in SIDES.items():
             x = module.numpy.arange(10.0)
             run = make(module.numpy, x)
-            sides[side] = lambda run=run, module=module: module.block_until_ready(run())
+            sides[side] = lambda run=run: run().block_until_ready()
         seconds = measure(sides, rounds)
         ratios.append(statistics.median([a / b for a, b in zip(seconds["lazynp"], seconds["JAX"])]))
         line(name, seconds, "<= 0.333")
@@ -135,8 +135,8 @@ def speedup(rounds: int) -> None:
 
         jitted = side.jit(f)
         sides: dict[str, Call] = {
-            "jitted": lambda x=x, y=y, side=side, g=jitted: side.block_until_ready(g(x, y)),
-            "un-jitted": lambda x=x, y=y, side=side, g=f: side.block_until_ready(g(x, y)),
+            "jitted": lambda x=x, y=y, g=jitted: g(x, y).block_until_ready(),
+            "un-jitted": lambda x=x, y=y, g=f: g(x, y).block_until_ready(),
         }
         goal = "<= 0.5" if name == "lazynp" else "-"
         line(f"minimum(x*y, 0)+y, {name}", measure(sides, rounds), goal, over="un-jitted", under="jitted")

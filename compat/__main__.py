@@ -5,6 +5,7 @@ python -m compat report   write compat/report from the last runs
 python -m compat check    compare the last runs with the expected failures; exit status 1 where they differ
 python -m compat accept   make the failures of the last runs the expected ones
 python -m compat names    the public names of each NumPy namespace, and which way lazynp has them
+python -m compat fuzz     random calls of the native functions, compared with NumPy: --calls, --seed, --first, --mode
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import sys
 import warnings
 
-from . import names, report, runner, scope
+from . import campaign, names, report, runner, scope
 
 
 def main() -> int:
@@ -22,12 +23,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m compat", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=["run", "report", "check", "accept", "names"])
+    parser.add_argument("command", choices=["run", "report", "check", "accept", "names", "fuzz"])
     parser.add_argument("--mode", action="append", choices=list(runner.MODES), help="may be given several times")
     parser.add_argument("--modules", nargs="*", metavar="TEXT", help="only modules with one of these in their path")
     parser.add_argument("--quick", action="store_true", help="only the modules of the quick part")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     parser.add_argument("--missing", action="store_true", help="only modules that have not been run yet")
+    parser.add_argument("--calls", type=int, default=200_000, help="fuzz: how many, in each mode")
+    parser.add_argument("--seed", type=int, default=0, help="fuzz: of all calls")
+    parser.add_argument("--first", type=int, default=0, help="fuzz: the number of the first call")
     args = parser.parse_args()
     modes, modules = args.mode or list(report.MODES), scope.chosen(args.modules, args.quick)
     if args.command == "run":
@@ -39,6 +43,8 @@ def main() -> int:
         return 1 if report.check(modes, modules) else 0
     elif args.command == "accept":
         report.accept(modes)
+    elif args.command == "fuzz":
+        return 1 if campaign.run(args.calls, args.seed, args.mode or ["graph"], args.jobs, args.first) else 0
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # names that NumPy itself is about to drop

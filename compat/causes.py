@@ -13,6 +13,8 @@ import tomllib
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
+
 HERE = pathlib.Path(__file__).parent
 KINDS = {
     "deliberate": "Deliberate difference",
@@ -73,8 +75,16 @@ def expected(mode: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
+def version(mode: str) -> str:
+    """The NumPy whose tests a mode's list is about."""
+    path = HERE / "expected" / f"{mode}.txt"
+    return path.read_text().split("NumPy ", 1)[1].split(":", 1)[0] if path.exists() else ""
+
+
 def write_expected(mode: str, lines: list[str]) -> None:
     path = HERE / "expected" / f"{mode}.txt"
     path.parent.mkdir(exist_ok=True)
-    head = f"# NumPy's tests that fail in mode {mode}: `python -m compat check` wants just these. {len(lines)} lines."
+    head = (
+        f"# NumPy {numpy.__version__}: its tests that fail in mode {mode}. `python -m compat check` wants just these."
+    )
     path.write_text(head + "\n" + "".join(f"{line}\n" for line in lines))

@@ -50,8 +50,8 @@ def of_mode(mode: str) -> dict[str, Any]:
                 }
             )
     total: Counter[str] = Counter()
-    for counts in modules.values():
-        total.update({k: int(counts[k]) for k in ("passed", "failed", "untouched", "recorded")})
+    for of_module in modules.values():
+        total.update({k: int(of_module[k]) for k in ("passed", "failed", "untouched", "recorded")})
     return {
         "passed": total["passed"],
         "counted": total["passed"] + total["failed"],
@@ -235,6 +235,10 @@ def check(modes: list[str], modules: list[str]) -> int:
     wrong = 0
     for mode in modes:
         found = results.verdicts(mode, modules)
+        missing = [m for m in modules if m not in found]
+        for module in missing:
+            print(f"{mode}: {module}: has not been run")
+        wrong += len(missing)
         counted = {m: {*v.passed, *v.failed, *v.untouched} for m, v in found.items()}
         failing = {f"{m}::{t}" for m, v in found.items() for t in v.failed}
         wanted = results.spread([e for e in causes.expected(mode) if e.partition("::")[0] in found], counted)

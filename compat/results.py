@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from . import runner, scope
-
-ALL = "[*]"  # after a test's name: with all its parameters
 
 
 @dataclass
@@ -93,41 +92,39 @@ def verdicts(mode: str, modules: Iterable[str] | None = None) -> dict[str, Verdi
     return {m: v for m, v in found.items() if v is not None}
 
 
-def without_parameters(name: str) -> str:
-    return name.split("[", 1)[0]
+def wider(name: str) -> list[str]:
+    """Lines that stand for a test and for others: its module, its classes, the test with all its parameters."""
+    stem, _, parameters = name.partition("[")
+    owners = stem.split("::")[:-1]
+    lines = ["*", *["::".join([*owners[: i + 1], "*"]) for i in range(len(owners))]]
+    return [*lines, f"{stem}[*]"] if parameters else lines
 
 
 def grouped(failed: dict[str, set[str]], counted: dict[str, set[str]]) -> list[str]:
-    """`module::test` of each failing test, in order; one line where a test fails with all its parameters.
+    """`module::test` of each failing test, in order; one line for a module, a class or a test all of which fails.
 
     Args:
         failed: module -> names.
         counted: module -> all names that count.
     """
-    lines = []
+    lines = set()
     for module, names in failed.items():
-        every: dict[str, int] = {}
-        for name in counted[module]:
-            every[without_parameters(name)] = every.get(without_parameters(name), 0) + 1
-        mine: dict[str, list[str]] = {}
-        for name in names:
-            mine.setdefault(without_parameters(name), []).append(name)
-        for stem, cases in mine.items():
-            if len(cases) > 1 and len(cases) == every[stem]:
-                lines.append(f"{module}::{stem}{ALL}")
-            else:
-                lines += [f"{module}::{case}" for case in cases]
+        every = Counter(line for name in counted[module] for line in wider(name))
+        mine = Counter(line for name in names for line in wider(name))
+        whole = {line for line, n in mine.items() if n > 1 and n == every[line]}
+        lines |= {f"{module}::{next((w for w in wider(name) if w in whole), name)}" for name in names}
     return sorted(lines)
 
 
 def spread(lines: Iterable[str], counted: dict[str, set[str]]) -> set[str]:
-    """The single tests that such lines stand for."""
+    """The single tests that such lines stand for, of those that count."""
     out = set()
     for line in lines:
         module, _, name = line.partition("::")
-        if name.endswith(ALL):
-            stem = name.removesuffix(ALL)
-            out |= {f"{module}::{n}" for n in counted.get(module, ()) if without_parameters(n) == stem}
-        else:
+        mine = counted.get(module, set())
+        if name.endswith(("*", "[*]")):
+            stem = name.removesuffix("]").removesuffix("*")
+            out |= {f"{module}::{n}" for n in mine if n.startswith(stem)}
+        elif name in mine:
             out.add(line)
     return out

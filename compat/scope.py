@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 
 import numpy
 
-ROOT = pathlib.Path(numpy.__file__).parent
+ROOT = pathlib.Path(os.environ.get("LAZYNP_COMPAT_ROOT", pathlib.Path(numpy.__file__).parent))  # another for the tests
 PACKAGES = ("_core", "lib", "linalg", "fft", "random", "polynomial", "ma", "matrixlib", "testing", ".")
 
 BUILDS = "builds a C or Cython extension against NumPy's headers"
@@ -63,6 +64,23 @@ QUICK = (
     "matrixlib/tests/test_defmatrix.py",
     "polynomial/tests/test_polynomial.py",
     "random/tests/test_seed_sequence.py",
+)
+
+# Of these the modules that take seconds: for the project's own tests.
+SHORT = (
+    "_core/tests/test_errstate.py",
+    "_core/tests/test_indexing.py",
+    "_core/tests/test_nep50_promotions.py",
+    "_core/tests/test_overrides.py",
+    "_core/tests/test_records.py",
+    "_core/tests/test_shape_base.py",
+    "fft/tests/test_helper.py",
+    "lib/tests/test_index_tricks.py",
+    "lib/tests/test_mixins.py",
+    "lib/tests/test_stride_tricks.py",
+    "lib/tests/test_twodim_base.py",
+    "ma/tests/test_subclassing.py",
+    "matrixlib/tests/test_defmatrix.py",
 )
 
 

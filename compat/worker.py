@@ -7,10 +7,12 @@ lazynp; nothing else is changed. In mode `numpy` nothing is swapped: the baselin
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import importlib
 import importlib.util
 import json
+import os
 import pathlib
 import resource
 import signal
@@ -26,8 +28,10 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 
 from . import scope
 
-MEMORY = 8 << 30  # bytes of address space
-TEST_SECONDS = 120  # of this process's own time; five times as many by the clock
+MEMORY = int(os.environ.get("LAZYNP_COMPAT_BYTES", 8 << 30))  # of address space
+TEST_SECONDS = float(
+    os.environ.get("LAZYNP_COMPAT_SECONDS", "120")
+)  # of this process's own time; five times by the clock
 WORDS = 400  # characters kept of an error's text
 VALUES_ONLY = (  # what compares values and runs no code that is under test
     "assert_equal", "assert_array_equal", "assert_almost_equal", "assert_array_almost_equal", "assert_approx_equal",
@@ -87,6 +91,11 @@ def watch() -> None:
     counts.recorder = sys.modules["lazynp.runtime.recorder"].recorder
 
 
+def strict() -> Any:
+    """While a test runs: falling back to NumPy is an error. Not while tests are collected and set up."""
+    return importlib.import_module("lazynp.config").config(strict=True)
+
+
 def lenient() -> None:
     """In strict mode the comparisons of `numpy.testing` may use NumPy: the code under test may not."""
     config = importlib.import_module("lazynp.config").config
@@ -113,6 +122,7 @@ def swap_imports() -> None:
     """Test modules of NumPy that are imported from now on get lazynp for numpy."""
     swap = importlib.import_module("lazynp.swap")
     swap.install()
+    importlib.import_module("lazynp._core._multiarray_tests")  # as NumPy's conftest does of its own
 
     def swapped(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         if level and globals is not None:
@@ -139,8 +149,15 @@ class TooLong(Exception):
 class Recorder:
     """The pytest plugin: a line when a test starts, and one when it ends."""
 
-    def __init__(self, out: pathlib.Path, done: set[str], seconds: float) -> None:
-        self.out, self.done, self.seconds = out.open("a", buffering=1), done, seconds
+    def __init__(
+        self,
+        out: pathlib.Path,
+        done: set[str],
+        seconds: float,
+        around: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext,
+    ) -> None:
+        """`around` makes what surrounds the code of each test."""
+        self.out, self.done, self.seconds, self.around = out.open("a", buffering=1), done, seconds, around
         self.before = (0, 0, 0)
         self.row: dict[str, Any] = {}
 
@@ -168,6 +185,11 @@ class Recorder:
             set_timers(0)
             arrays, calls, recorded = (a - b for a, b in zip(counts.now(), self.before))
             self.write(**self.row, arrays=arrays, calls=calls, recorded=recorded)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: Any) -> Any:
+        with self.around():
+            return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
@@ -207,7 +229,7 @@ def set_timers(seconds: float) -> None:
 
 
 def late(*_: Any) -> None:
-    raise TooLong(f"more than {TEST_SECONDS} s")
+    raise TooLong(f"more than {TEST_SECONDS:g} s")
 
 
 def main(mode: str, module: str, out: str) -> int:
@@ -229,7 +251,7 @@ def main(mode: str, module: str, out: str) -> int:
     for ignored in ("the matrix subclass is not", "Importing from numpy.matlib is"):  # as `numpy.test()` does
         options.append(f"-Wignore:{ignored}")
     begun = time.perf_counter()
-    plugin = Recorder(target, done, TEST_SECONDS)
+    plugin = Recorder(target, done, TEST_SECONDS, strict if mode == "strict" else contextlib.nullcontext)
     status = pytest.main([*options, f"--rootdir={scope.ROOT}", str(scope.ROOT / module)], plugins=[plugin])
     if status in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
         plugin.write(finished=round(time.perf_counter() - begun, 2), status=int(status))

@@ -152,7 +152,7 @@ def steady_state(numpy: Process, lazynp: Process) -> tuple[list[float], list[flo
 
 
 def await_compiler(cache: str, limit: float = 30.0) -> None:
-    """Wait for the compiler that goes on after a process has ended: for the second run, which comes later in real life."""
+    """Wait for the compiler that goes on after a process has ended: in real life the second run comes later."""
     end = time.monotonic() + limit
     while time.monotonic() < end:
         commands = []

@@ -7,6 +7,9 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
 #define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -147,6 +150,17 @@ INLINE float erf_inv_f(float x)
     return fabsf(x) == 1.0f ? x * INFINITY : y;
 }
 
+/* The processor's estimate and a step of Newton's, as XLA has it: a unit in the last place off now and then. */
+INLINE float rsqrt_f(float x)
+{
+#ifdef __SSE__
+    float y = _mm_cvtss_f32(_mm_rsqrt_ss(_mm_set_ss(x)));
+    return fmaf(0.5f * y, fmaf(-(x * y), y, 1.0f), y);
+#else
+    return (float)(1.0 / sqrt((double)x));
+#endif
+}
+
 /* The same in double. */
 
 INLINE double log_d(double x) { return log(x); }
@@ -238,6 +252,23 @@ INLINE double normal_d(uint64_t w)
     return erf_inv_d(u < low ? low : u);
 }
 
+INLINE float exponential_f(uint32_t w) { return -log1p_f(-unit_f(w)); }
+INLINE double exponential_d(uint64_t w) { return -log1p_d(-unit_d(w)); }
+
+INLINE float gumbel_f(uint32_t w)
+{
+    float u = unit_f(w);
+    return -log_f(-log_f(u < 1.17549435e-38f ? 1.17549435e-38f : u));
+}
+
+INLINE double gumbel_d(uint64_t w)
+{
+    double u = unit_d(w);
+    return -log_d(-log_d(u < 2.2250738585072014e-308 ? 2.2250738585072014e-308 : u));
+}
+
+INLINE double rsqrt_d(double x) { return 1.0 / sqrt(x); }
+
 #define LOOP(NAME, FROM, T, F)                                             \
     CLONES static void NAME(const void *in, void *to, Py_ssize_t n)     \
     {                                                                   \
@@ -259,13 +290,20 @@ LOOP(units_f, uint32_t, float, unit_f)
 LOOP(units_d, uint64_t, double, unit_d)
 LOOP(normals_f, uint32_t, float, normal_f)
 LOOP(normals_d, uint64_t, double, normal_d)
+LOOP(exponentials_f, uint32_t, float, exponential_f)
+LOOP(exponentials_d, uint64_t, double, exponential_d)
+LOOP(gumbels_f, uint32_t, float, gumbel_f)
+LOOP(gumbels_d, uint64_t, double, gumbel_d)
+LOOP(rsqrts_f, float, float, rsqrt_f)
+LOOP(rsqrts_d, double, double, rsqrt_d)
 
 typedef void (*Loop)(const void *, void *, Py_ssize_t);
 static const struct {
     Loop f, d;
 } loops[] = { /* in the order of xla.LOOPS */
     {logs_f, logs_d}, {log1ps_f, log1ps_d}, {exps_f, exps_d}, {erf_invs_f, erf_invs_d}, {tans_f, tans_d},
-    {units_f, units_d}, {normals_f, normals_d}};
+    {units_f, units_d}, {normals_f, normals_d}, {exponentials_f, exponentials_d}, {gumbels_f, gumbels_d},
+    {rsqrts_f, rsqrts_d}};
 #define LOOPS ((int)(sizeof loops / sizeof *loops))
 
 /* What Python calls. Buffers are C-contiguous; their lengths are checked. */

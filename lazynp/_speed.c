@@ -22,7 +22,7 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
-    PyObject *s, *b, *h, *v, *weak;
+    PyObject *s, *b, *h, *v, *base, *weak;
 } Handle;
 
 typedef struct {
@@ -220,6 +220,7 @@ static PyObject *derived(Handle *a, PyObject *part, PyObject *kind, PyObject *pa
     out->b = Py_NewRef(((Storage *)a->s)->buf);
     out->h = part;
     out->v = view;
+    out->base = Py_NewRef(a->base && Py_TYPE(a->base) == ndarray_type ? a->base : (PyObject *)a);
     return (PyObject *)out;
 }
 
@@ -422,7 +423,7 @@ general:;
 /* Types. */
 
 #define OBJECTS_STORAGE(V) V(buf) V(node) V(reads) V(rare)
-#define OBJECTS_HANDLE(V) V(s) V(b) V(h) V(v)
+#define OBJECTS_HANDLE(V) V(s) V(b) V(h) V(v) V(base)
 #define VISIT(F) Py_VISIT(self->F);
 #define CLEAR(F) Py_CLEAR(self->F);
 
@@ -464,7 +465,8 @@ static PyMemberDef storage_members[] = {
     {"free", T_BOOL, offsetof(Storage, free)}, {NULL}};
 static PyMemberDef handle_members[] = {
     {"_s", T_OBJECT, offsetof(Handle, s)}, {"_b", T_OBJECT, offsetof(Handle, b)},
-    {"_h", T_OBJECT, offsetof(Handle, h)}, {"_v", T_OBJECT, offsetof(Handle, v)}, {NULL}};
+    {"_h", T_OBJECT, offsetof(Handle, h)}, {"_v", T_OBJECT, offsetof(Handle, v)},
+    {"_base", T_OBJECT, offsetof(Handle, base)}, {NULL}};
 static PyMemberDef ufunc_members[] = {{"host", T_OBJECT, offsetof(Ufunc, host)}, {NULL}};
 
 /* The buffer protocol: NumPy's buffer of the array that `exported` pins and shares. The handle may show another array

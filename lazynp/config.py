@@ -49,6 +49,13 @@ SETTINGS = {
         lambda v: v >= 0,
         "seconds that a kernel may have cost in the interpreter before it is compiled",
     ),
+    "chain": Setting(
+        "LAZYNP_CHAIN",
+        True,
+        flag,
+        lambda v: isinstance(v, bool),
+        "whether compiled kernels that follow one another run together, a few rows of each at a time",
+    ),
     "compile_at_exit": Setting(
         "LAZYNP_COMPILE_AT_EXIT",
         True,
@@ -93,6 +100,7 @@ class Config:
     small: int
     compile: bool
     compile_after: float
+    chain: bool
     compile_at_exit: bool
     cache_dir: str
     cache_bytes: int

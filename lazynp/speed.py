@@ -10,10 +10,17 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-try:
-    native: Any = importlib.import_module("lazynp._speed") if os.environ.get("LAZYNP_SPEED", "1") != "0" else None
-except ImportError:  # not built, or built for another Python or NumPy
-    native = None
+
+def built(name: str) -> Any:
+    """A C module, None where it was not built, or built for another Python or NumPy, or where none is to be used."""
+    try:
+        return importlib.import_module(f"lazynp.{name}") if os.environ.get("LAZYNP_SPEED", "1") != "0" else None
+    except ImportError:
+        return None
+
+
+native: Any = built("_speed")
+calls: Any = built("_calls")
 
 if TYPE_CHECKING or native is None:
 
@@ -30,11 +37,12 @@ if TYPE_CHECKING or native is None:
     class HandleBase:
         """What `ndarray` holds."""
 
-        __slots__ = ("_s", "_b", "_h", "_v", "__weakref__")
+        __slots__ = ("_s", "_b", "_h", "_v", "_base", "__weakref__")
         _s: Any
         _b: Any
         _h: Any
         _v: Any
+        _base: Any
 
     class UfuncBase:
         """What `ufunc` holds, and its call."""
@@ -50,6 +58,23 @@ if TYPE_CHECKING or native is None:
 
 else:
     StorageBase, HandleBase, UfuncBase = native.StorageBase, native.HandleBase, native.UfuncBase
+
+
+if TYPE_CHECKING or calls is None:
+
+    class CallBase:
+        """What a compiled function is called by. `_signatures` are those that the C module compares a call with."""
+
+        _signatures: list[Any]
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return self._slow(*args, **kwargs)
+
+        def _slow(self, *args: Any, **kwargs: Any) -> Any:
+            raise NotImplementedError
+
+else:
+    CallBase = calls.CallBase
 
 
 def attach(cls: type, attribute: str, function: Any, kind: str = "", name: str = "") -> None:

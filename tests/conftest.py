@@ -9,7 +9,7 @@ import pytest
 
 os.environ.setdefault("LAZYNP_COMPILE_AT_EXIT", "0")
 
-from lazynp.config import config  # noqa: E402 (reads the variable)
+from lazynp.config import config
 
 COMPILING = {"test_compiler", "test_artifacts", "test_runtime", "test_examples", "test_swap", "test_loops"}
 

@@ -1,16 +1,20 @@
 """Causes of failure that NumPy's own tests showed: each a mechanism, with the smallest program that met it."""
 
 import abc
+import copy
 import ctypes
 import hashlib
 import inspect
 import pickle
+import sys
 import warnings
+import weakref
 
 import numpy
 import pytest
 
 import lazynp as np
+from lazynp.speed import native
 
 
 def test_signatures_are_those_of_numpy() -> None:
@@ -21,6 +25,10 @@ def test_signatures_are_those_of_numpy() -> None:
     assert np.array.__text_signature__ == numpy.array.__text_signature__
 
 
+BUFFERS = native is not None or sys.version_info >= (3, 12)
+
+
+@pytest.mark.skipif(not BUFFERS, reason="before Python 3.12 only C code has the buffer protocol")
 def test_buffer_protocol() -> None:
     a = np.arange(12.0).reshape(3, 4)
     view = memoryview(a.T)
@@ -124,7 +132,7 @@ def test_masked_constant_is_no_number() -> None:
         a[1] = np.ma.masked
     assert numpy.isnan(a[1])
     with pytest.raises(np.ma.MaskError):
-        np.zeros(2, int)[0:1][0] = np.ma.masked  # noqa: B018
+        np.zeros(2, int)[0:1][0] = np.ma.masked
 
 
 def test_views_of_masked_arrays() -> None:
@@ -204,3 +212,227 @@ def test_override_is_given_signature() -> None:
             return kwargs
 
     assert np.add(Says(), [1], sig="ii->i") == {"signature": "ii->i"}
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+def test_base_is_the_owner(mode: str) -> None:
+    class Sub(np.ndarray):
+        pass
+
+    with np.config(mode=mode):
+        a = np.arange(12).reshape(3, 4).copy()
+        for view in (a[()], a[...], a[1:], a.T, a.view(), a.reshape(4, 3), a.reshape(4, 3).T, a[:2][:1], a.ravel()):
+            assert view.base is a
+            assert not view.flags.owndata
+        assert a.base is None
+        assert a.flags.owndata
+        turned = np.ones((4, 3)).T + 1  # in Fortran's order, and its own
+        assert turned.base is None
+        assert turned.flags.owndata
+        sub = a.view(Sub)
+        assert sub.base is a
+        assert sub[1:].base is sub
+        assert sub[1:][1:].base is sub
+        assert sub[1:].view(np.ndarray).base.base is sub
+        fields = np.ones(3, dtype="i4,f4,u4")
+        assert fields["f0"].base is fields
+        assert fields[["f0", "f2"]].base is fields
+        assert np.einsum("ii->i", np.eye(3)).base is not None
+
+
+def test_memory_of_others_has_its_base() -> None:
+    assert np.frombuffer(b"12345678").base == b"12345678"
+    a = np.arange(4)
+    assert np.frombuffer(a, dtype=a.dtype).base is a
+    if BUFFERS:
+        assert memoryview(a).obj is a
+        assert np.array(memoryview(a), copy=False).base.obj is a
+
+
+def test_what_makes_itself_an_array_of_ours() -> None:
+    base = np.arange(10)
+
+    class Makes:
+        def __array__(self, dtype: object = None, copy: object = None) -> object:
+            return base
+
+    class Old:
+        def __array__(self, dtype: object = None) -> object:
+            return base
+
+    assert np.array(Makes()) is base
+    assert np.array(Makes(), copy=True) is base
+    assert np.asarray(Makes()) is base
+    with pytest.warns(DeprecationWarning, match="must implement 'dtype' and 'copy'"):
+        assert np.array(Old(), copy=True) is not base
+    assert np.arange(20.0)[Makes()].tolist() == list(range(10))
+
+
+def test_objects_in_lists_are_kept() -> None:
+    class Makes:
+        def __init__(self, array: object) -> None:
+            self.array = array
+
+        def __array__(self, dtype: object = None, copy: object = None) -> object:
+            return self.array
+
+    for x in (np.array(0.0), np.arange(4), Makes(np.array(0.0)), Makes(np.arange(4))):
+        one = np.arange(1, dtype=object)
+        one[:] = [x]
+        assert one[0] is x
+        assert np.array([x, [x]], dtype=object)[0] is x
+    inside: list[object] = []
+    inside.append(inside)
+    assert np.array([inside, inside], dtype=object).ndim == 64
+
+
+def test_casting_implementations_take_our_arrays() -> None:
+    cast = np._core._multiarray_umath._get_castingimpl(np.dtype("i4").__class__, np.dtype("f8").__class__)
+    source, target = np.arange(3, dtype="i4"), np.zeros(3)
+    cast._simple_strided_call((source, target))
+    assert target.tolist() == [0, 1, 2]
+
+
+def test_annotations_take_two_arguments_at_most() -> None:
+    assert np.ndarray[int, float].__args__ == (int, float)
+    for given in ((), (int, int, int)):
+        with pytest.raises(TypeError, match="arguments for ndarray"):
+            np.ndarray[given]
+
+
+def test_dispatch_as_numpy_does_it() -> None:
+    dispatch = np._core.overrides.array_function_dispatch
+    with pytest.raises(RuntimeError):
+        dispatch(lambda x: (x,))(lambda y: None)
+    with pytest.raises(RuntimeError):
+        dispatch()(lambda x: None)
+    kinds = [type(f"A{i}", (), {"__array_function__": lambda *_: NotImplemented}) for i in range(65)]
+    with pytest.raises(TypeError, match="maximum number"):
+        dispatch(lambda *args: args)(lambda *args: None)(*[k() for k in kinds])
+    one = np.array(1)
+    assert np._core._multiarray_umath._get_implementing_args([one, one, 3]) == [one]
+    with pytest.raises(TypeError, match="args must be a tuple"):
+        one.__array_function__(np.sum, (np.ndarray,), one, {})
+    assert np.frombuffer in np.testing.overrides.get_overridable_numpy_array_functions()
+
+
+def test_like() -> None:
+    class Sub(np.ndarray):
+        def __array_function__(self, func: object, types: object, args: object, kwargs: object) -> object:
+            return func.__name__
+
+    like = np.ones(2).view(Sub)
+    assert np.frombuffer(b"12345678", like=like) == "frombuffer"
+    assert np.fromiter([1, 2], int, like=like) == "fromiter"
+    assert np.fromiter([1, 2], int, like=np.ones(2)).tolist() == [1, 2]
+
+
+def test_methods_of_what_overrides_ufuncs() -> None:
+    class Says(np.ndarray):
+        said: list[tuple[str, str]] = []  # noqa: RUF012
+
+        def __array_ufunc__(self, ufunc: object, method: str, *inputs: object, **kwargs: object) -> object:
+            Says.said.append((ufunc.__name__, method))
+            return getattr(ufunc, method)(*[np.asarray(x) for x in inputs], **kwargs)
+
+    a = np.arange(4.0).view(Says)
+    assert (a.max(), a.sum(), a.any(), a.mean()) == (3, 6, True, 1.5)
+    assert Says.said[:3] == [("maximum", "reduce"), ("add", "reduce"), ("logical_or", "reduce")]
+
+
+def test_overrides_are_given_names() -> None:
+    class Says:
+        def __array_ufunc__(self, ufunc: object, method: str, *inputs: object, **kwargs: object) -> object:
+            return kwargs
+
+    assert np.add.reduce(Says(), 0, None, None, False) == {"axis": 0, "dtype": None, "keepdims": False}
+    assert np.add.accumulate(Says(), 1, None, "out") == {"axis": 1, "dtype": None, "out": ("out",)}
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        np.add(1, Says(), foo=3)
+    with pytest.raises(TypeError, match="positional"):
+        np.add(Says())
+
+
+def test_array_wrap_with_fewer_arguments() -> None:
+    class Old:
+        def __array__(self, dtype: object = None, copy: object = None) -> object:
+            return np.arange(4)
+
+        def __array_wrap__(self, array: object) -> str:
+            return "wrapped"
+
+    with pytest.warns(DeprecationWarning, match="must accept context and return_scalar") as said:
+        assert np.negative(Old()) == "wrapped"
+    assert said[0].filename == __file__
+
+
+def test_matrices_of_one_number() -> None:
+    m = np.array([[1.0, 2], [3, 4]]).view(np.matrix)
+    assert m.argmax() == 3
+    assert isinstance(m.trace(), np.matrix)
+    assert m.trace().tolist() == [[5]]
+    assert type(np.arange(3).__array_wrap__(m)) is np.ndarray
+
+
+def test_broadcast_shows_our_arrays() -> None:
+    a, b = np.ones((2, 1)), np.ones(3)
+    both = np.broadcast(np.broadcast(a), b)
+    assert (both.shape, both.numiter, len(list(both))) == ((2, 3), 2, 6)
+    assert both.iters[0].base is a
+    both.reset()
+    assert both.index == 0
+
+
+def test_iterators_as_numpys() -> None:
+    with pytest.raises(TypeError):
+        del np.ones(3).flat[1]
+    with pytest.raises(RuntimeError, match="32 dimensions"):
+        _ = np.ones((1,) * 64).flat
+    assert np.ndarray((2, 2), int, np.arange(4), strides=np.array([8, 8])).tolist() == [[0, 1], [1, 2]]
+    assert np.array([[np.array(1)]] * 2, dtype=object).shape == (2, 1)
+
+
+def test_shuffling_warns_of_the_users_line() -> None:
+    for random in (np.random, np.random.RandomState(), np.random.default_rng()):
+        with pytest.warns(UserWarning, match="you are shuffling a 'dict'") as said:
+            random.shuffle({0: 0, 1: 1, 2: 2})
+        assert said[0].filename == __file__
+
+    class Refuses(np.ndarray):
+        def __float__(self) -> float:
+            raise TypeError("no")
+
+    with pytest.raises(TypeError, match="no"):
+        np.random.uniform(np.array(1.0).view(Refuses), 2)
+
+
+def test_pickles_out_of_band_share_memory() -> None:
+    a, buffers = np.arange(10), []
+    text = pickle.dumps(a, protocol=5, buffer_callback=buffers.append)
+    b = pickle.loads(text, buffers=buffers)
+    a[0] = -1
+    assert b[0] == -1
+    c = pickle.loads(pickle.dumps(a, protocol=5))
+    c[0] = 7
+    assert a[0] == -1
+
+
+def test_copies_keep_the_order() -> None:
+    a = np.empty((2, 3), order="F")
+    assert copy.copy(a).flags.f_contiguous
+    assert copy.deepcopy(a).flags.f_contiguous
+
+
+def test_views_of_one_masked_record() -> None:
+    a = np.ma.array([(1, 2), (3, 4)], dtype=[("a", float), ("b", float)], mask=[(1, 0), (0, 0)])
+    one = a[0].view((float, 2))
+    assert one.mask.tolist() == [True, False]
+    assert one[1] == 2
+
+
+def test_resize_of_what_is_known_elsewhere() -> None:
+    a = np.ones(4)
+    known = weakref.ref(a)
+    with pytest.raises(ValueError, match="references or is referenced"):
+        a.resize(9)
+    assert known() is a

@@ -13,7 +13,7 @@ import pytest
 from door_cases import cases
 
 import lazynp
-from lazynp.api.errors import JAXIndexError
+from lazynp.errors import JAXIndexError
 from lazynp.graph.errors import NotConcreteError
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

@@ -18,9 +18,9 @@ import pytest
 import lazynp as lnp
 import lazynp.jax as lj
 import lazynp.jax.numpy as ljnp
-from lazynp.api.execute import Direct, Planned
 from lazynp.config import config
 from lazynp.jax import errors
+from lazynp.runtime.execute import Direct, Planned
 
 jax = pytest.importorskip("jax", reason="JAX is the oracle of these tests")
 jnp = jax.numpy
@@ -103,7 +103,7 @@ def test_programs_as_jax(name: str) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_plans_and_calls_agree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The way of small arrays and that of large ones."""
-    monkeypatch.setattr("lazynp.api.execute.SMALL", -1)
+    monkeypatch.setattr("lazynp.runtime.execute.SMALL", -1)
     with config(mode="graph"):
         mine = PROGRAMS[name](lj, ljnp)
     same(mine, PROGRAMS[name](jax, jnp))

@@ -14,11 +14,14 @@ import pytest
 import lazynp
 
 ROOT = Path(lazynp.__file__).parent
-# What each layer may import of lazynp, beside itself, `config` and `speed`, which import nothing. `runtime` names the ops that
-# its plans treat in a special way, so it imports `ops`; `backends` knows ops by name only.
+# What each layer may import of lazynp, beside itself, `config` and `speed`, which import nothing. `runtime` names the
+# ops that its plans treat in a special way, so it imports `ops`; `backends` knows ops by name only.
 BELOW = {
     "graph": (),
     "tree": (),
+    "signatures": (),
+    "flags": (),
+    "errors": ("graph",),
     "config": (),
     "speed": (),
     "ops": ("graph",),

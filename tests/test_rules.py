@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from library_cases import LIBRARY_CASES
 from op_cases import ELEMENT_CASES, Case
+from special_cases import JAX_CASES
 
 from lazynp.backends.numpy.evaluate import evaluate
 from lazynp.graph.errors import MissingRuleError
@@ -29,7 +30,7 @@ from lazynp.transforms.transpose import linearize, transpose, vjp
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
-CASES = [*ELEMENT_CASES, *LIBRARY_CASES]
+CASES = [*ELEMENT_CASES, *LIBRARY_CASES, *JAX_CASES]
 
 
 def rng_of(case: Case) -> np.random.Generator:
@@ -242,6 +243,14 @@ def test_every_op_has_a_case() -> None:
 NOT_IN_CASES = {
     "ldexp.accumulate",  # NumPy has no loop for it that gives back what it takes
     *("alias", "stop_gradient", "custom", "pulled"),  # tags, which test_grad.py has
+    # Between the examples of a named axis, so that they mean something under `vmap` only: test_vmap.py.
+    *("all_gather", "all_to_all", "pmax", "pmin", "ppermute", "psum", "psum_scatter"),
+    "callback",  # a user's function: test_jit.py
+    # On keys, and what samplers are made of, which only the runtime's namespace has: tests/jax/test_random.py compares
+    # bits, samples and their derivatives with JAX's.
+    *("key_data", "key_wrap", "random_clone", "random_fold_in", "random_seed", "random_split"),
+    *("random_binomial", "random_bits", "random_gamma", "random_integers", "random_poisson", "random_sample"),
+    *("random_between", "random_erf", "random_erf_inv", "random_exp"),
 }
 
 

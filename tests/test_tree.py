@@ -89,7 +89,7 @@ TREES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("tree", TREES, ids=repr)
+@pytest.mark.parametrize("tree", TREES, ids=[f"{i}-{type(t).__name__}" for i, t in enumerate(TREES)])
 def test_structure_and_leaves(tree: Any) -> None:
     mine, theirs = lj.tree.structure(tree), jax.tree.structure(tree)
     assert str(mine) == repr(mine) == str(theirs)
@@ -103,7 +103,7 @@ def test_structure_and_leaves(tree: Any) -> None:
     assert doubled == jax.tree.map(lambda x: x * 2, tree) and type(doubled) is type(jax.tree.map(lambda x: x, tree))
 
 
-@pytest.mark.parametrize("tree", TREES, ids=repr)
+@pytest.mark.parametrize("tree", TREES, ids=[f"{i}-{type(t).__name__}" for i, t in enumerate(TREES)])
 def test_paths(tree: Any) -> None:
     for how in ({}, {"simple": True, "separator": "/"}):
         mine = [(lj.tree_util.keystr(p, **how), x) for p, x in lj.tree.leaves_with_path(tree)]

@@ -4,4 +4,4 @@ Works on functions written through either door: `handles` knows the doors' array
 Imports all layers below, and no door.
 """
 
-from . import execute
+from ..runtime import execute

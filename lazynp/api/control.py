@@ -13,23 +13,25 @@ from typing import Any
 import numpy as np
 import optree
 
+from ..flags import flags
 from ..graph.aval import Aval
-from ..graph.closure import close
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node
 from ..graph.op import results
 from ..ops import control
+from ..ops.closure import close
 from ..ops.elementwise import add, cast, clip, convert, less, not_equal
 from ..ops.joining import concatenate, flip, span, stack
 from ..ops.shape import reshape, slice_, whole
 from ..runtime import loops  # noqa: F401  runs the bodies
+from ..runtime.execute import value_of
 from ..runtime.recorder import recorder
+from ..runtime.reuse import use_in_loop, use_one_of
+from ..signatures import name_of, place_of
 from ..tree import NAMESPACE, flatten, unflatten
 from ..tree import map as tree_map
-from .execute import value_of
-from .flags import flags
 from .handles import Door, door_of, wrap_all
-from .trace import Trace, effect, name_of, place_of, placeholder, run_traced
+from .trace import Trace, effect, placeholder, run_traced
 from .trace import stack as traces
 from .vmap import vmap
 
@@ -133,7 +135,7 @@ def scan_length(xs: Sequence[Any], nodes: Sequence[Node], length: Any) -> int:
         length = operator.index(length) if not hasattr(length, "dtype") else int(length)
         if any(n != length for n in sizes):
             raise ValueError(f"scan got `length` argument of {length} which disagrees with leading axis sizes {sizes}.")
-        return length  # type: ignore[no-any-return]
+        return length
     if len(set(sizes)) > 1:
         raise ValueError(
             f"scan got values with different leading axis sizes: {', '.join(str(n.shape[0]) for n in nodes)}."
@@ -185,6 +187,7 @@ def scan(
             parts = scan_parts(out, function)
     n_carry = parts[0].num_leaves
     check_carry("scan body", f, tree, first, parts[0], function.outputs[:n_carry])
+    use_in_loop([function], [*first, *x_nodes], n_carry, "scan")
     (body,), captured = close(function)
     outs = record(
         control.scan,
@@ -199,7 +202,7 @@ def scan(
         length=length,
     )
     made = wrap_all(door, outs)
-    return unflatten(parts[0], made[:n_carry]), unflatten(parts[1], made[n_carry:])
+    return unflatten(out, made)
 
 
 def scan_parts(out: Any, function: Function) -> list[Any]:
@@ -207,7 +210,7 @@ def scan_parts(out: Any, function: Function) -> list[Any]:
     if out.is_leaf() or out.num_children != 2 or out.type not in (tuple, list):
         shown = unflatten(out, [str(n.aval) for n in function.outputs])
         raise TypeError(f"scan body output must be a pair, got {shown}.")
-    return out.children()  # type: ignore[no-any-return]
+    return out.children()
 
 
 def scan_in_python(
@@ -259,6 +262,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
             first = better
             test, body, out = trace(first)
     check_carry("while_loop body", body_fun, tree, first, out, body.outputs)
+    use_in_loop([test, body], first, len(first), "while_loop")
     (test,), reads = close(test)
     (body,), captured = close(body)
     outs = record(
@@ -361,6 +365,7 @@ def branch(what: str, index: Node, fs: Sequence[Any], names: Sequence[str], oper
     found = [traced(f, [n.aval for n in nodes], tree, door, what) for f in fs]
     functions, outs = [f for f, _ in found], [out for _, out in found]
     check_branches(what, names, functions, outs)
+    use_one_of(functions, nodes, what)
     functions = [agreed(f, functions) for f in functions]
     closed, captured = close(*functions)
     made = record(control.cond, closed, index, *captured, *nodes, branches=tuple(closed))
@@ -457,7 +462,7 @@ def switch(
 # What is made of these.
 
 
-def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None, door: Door) -> Any:  # noqa: A001
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None, door: Door) -> Any:
     """f of each element along the leading axes of xs, one at a time or `batch_size` at a time."""
     if batch_size is None:
         return scan(lambda _, x: ((), f(x)), (), xs, door=door)[1]

@@ -1,30 +1,35 @@
-"""Derivatives that users write: `custom_jvp`, `custom_vjp`, `custom_gradient`, `closure_convert`.
+"""Derivatives that users write: `custom_jvp`, `custom_vjp`, `custom_gradient`, `closure_convert`; and `checkpoint`.
 
-A call on traced arrays leaves a `custom` node (see `ops/tags.py`) whose rule is one of the classes here.
+A call on traced arrays leaves a `custom` node (see `ops/tags.py`), whose rule is one of the classes here.
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..errors import UnexpectedTracerError
 from ..graph.function import Function, replay
 from ..graph.node import ABSTRACT, KEPT, Node, leaf
 from ..graph.op import results
 from ..ops.elementwise import convert
 from ..ops.promotion import is_inexact
 from ..ops.shape import add_reduce, broadcast_to, to_front, zeros_of
-from ..ops.tags import custom
+from ..ops.tags import custom, renamed
+from ..signatures import Fun, held, name_of, others, places_of, positional, tuple_of
 from ..transforms.batch import batch
+from ..transforms.jvp import jvp
 from ..tree import flatten, leaves, unflatten
 from .differentiate import FLOAT0, tangent_node
-from .handles import Door, door_of, doors
-from .trace import name_of
+from .handles import Door, door_of, doors, first_door
+
+Nodes = Sequence[Node]
+Tangents = Sequence[Node | None]
+Axes = tuple[int | None, ...]
 
 
 def traced_level(args: Any) -> int:
@@ -32,137 +37,163 @@ def traced_level(args: Any) -> int:
     return max([doors[type(x)].as_node(x).trace for x in leaves(args) if type(x) in doors], default=0)
 
 
-def positional(fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], kind: str) -> tuple[Any, ...]:
-    """All arguments by place, defaults filled in. Raises TypeError where they cannot be."""
-    if not kwargs:
-        try:
-            parameters = inspect.signature(fun).parameters
-            if len(args) == len(parameters):
-                return args
-        except (TypeError, ValueError):
-            return args
-    try:
-        bound = inspect.signature(fun).bind(*args, **kwargs)
-        bound.apply_defaults()
-        if bound.kwargs:
-            raise TypeError("keyword arguments could not be resolved to positions")
-    except TypeError as error:
-        raise TypeError(
-            f"The input arguments to the {kind}-decorated function {name_of(fun)} could not be resolved to "
-            f"positional-only arguments. Binding failed with the error:\n{error}"
-        ) from error
-    return bound.args
+# --- Rules ------------------------------------------------------------------------------------------------------------
 
 
-def split(args: tuple[Any, ...], nondiff: Iterable[int]) -> tuple[list[Any], tuple[Any, ...]]:
-    """The arguments that no derivative is taken along, in order, and the others."""
-    places = {i % len(args) for i in nondiff} if args else set()
-    return [args[i] for i in sorted(places)], tuple([a for i, a in enumerate(args) if i not in places])
+class Rule:
+    """How a call is differentiated.
+
+    Attributes:
+        name: of the user's function. reverse: whether the rule works in reverse only.
+        door, structure: of the arguments; out_structure: of the result.
+        closed: how many of the node's last inputs are no arguments, but traced values that the function captures.
+    """
+
+    reverse = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.door: Door = first_door()
+        self.structure = self.out_structure = None
+        self.closed = 0
+
+    def run(self, fun: Fun, args: Any, kwargs: Any, level: int) -> tuple[Any, list[Node]]:
+        """The function's result, and what is kept for the derivative."""
+        return fun(*args, **kwargs), []
+
+    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+        raise NotImplementedError
+
+    def vjp(self, outs: Nodes, kept: Nodes, inputs: Nodes, cts: Tangents, live: Sequence[bool]) -> Tangents:
+        raise NotImplementedError
+
+    def batched(self, kept: int, axes: Axes, size: int) -> Batched:
+        return Batched(self, kept, axes, size)
+
+    def arguments(self, nodes: Nodes) -> Any:
+        """The arguments with these nodes, as the user's rule sees them."""
+        return unflatten(self.structure, [self.door.wrap(n) for n in nodes[: len(nodes) - self.closed]])[0]
+
+    def along(self, found: Tangents, like: Nodes, structure: Any) -> Any:
+        """Tangents or cotangents as the user's rule sees them: zeros for None, float0 for whole numbers."""
+        wrap = self.door.wrap
+        given = [
+            wrap(zeros_of(n) if t is None else t) if is_inexact(n.dtype) else np.zeros(n.shape, FLOAT0)
+            for n, t in zip(like, found)
+        ]
+        return unflatten(structure, given)
+
+    def check_closed(self, live: Sequence[bool]) -> None:
+        """Raise UnexpectedTracerError where a captured value is to be differentiated along: no rule says how."""
+        if self.closed and any(live[-self.closed :]):
+            raise UnexpectedTracerError(
+                f"{self.name} has a rule for derivatives along its arguments, and reads a traced value that is none, "
+                "but is differentiated along. Pass this value as an argument, or see closure_convert."
+            )
 
 
-def filled(fun: Callable[..., Any], nondiff: Iterable[int], static: Sequence[Any], count: int) -> Callable[..., Any]:
-    """fun as a function of the other arguments."""
-    places = {i % count for i in nondiff} if count else set()
-
-    def call(*dynamic: Any) -> Any:
-        a, b = iter(static), iter(dynamic)
-        return fun(*[next(a) if i in places else next(b) for i in range(count)])
-
-    return call
-
-
-def tagged(rule: Any, door: Door, out: Any, kept: Sequence[Node], inputs: Sequence[Node]) -> Any:
-    """The result of a function, seen by derivatives through a rule."""
-    found, structure = flatten(out)
+def ruled(rule: Rule, fun: Fun, args: Any, kwargs: Any, level: int) -> Any:
+    """`fun(*args, **kwargs)`, seen by derivatives through a rule."""
+    found, rule.structure = flatten((args, kwargs))
+    door = rule.door = door_of(found, first_door())
+    nodes = [door.as_node(x) for x in found]
+    inner = [renamed(n) for n in nodes]
+    given, named = unflatten(rule.structure, [door.wrap(n) for n in inner])
+    out, kept = rule.run(fun, given, named, level)
+    found, rule.out_structure = flatten(out)
     outs = [door.as_node(x) for x in found]
     if not outs:
         return out
-    rule.out_structure = structure
-    node = custom(*outs, *kept, *inputs, rule=rule, hidden=len(outs) + len(kept), n=len(outs))
-    return unflatten(structure, [door.wrap(n) for n in results(node)])
+    function = Function(inner, outs)
+    closed = [n for n in function.captured() if n.trace and is_inexact(n.dtype)]
+    rule.closed = len(closed)
+    if type(rule) is Recompute:
+        rule.function = Function([*inner, *closed], outs)
+    node = custom(*outs, *kept, *nodes, *closed, rule=rule, hidden=len(outs) + len(kept), n=len(outs))
+    return unflatten(rule.out_structure, [door.wrap(n) for n in results(node)])
 
 
-class Batched:
+class Batched(Rule):
     """A rule for a whole axis of examples: the rule is run on placeholders of one, and its graph batched.
 
     Attributes:
         kept: how many nodes the rule keeps; axes: of those and of the inputs, 0 or None. size: of the axis.
     """
 
-    def __init__(self, rule: Any, kept: int, axes: tuple[int | None, ...], size: int) -> None:
+    def __init__(self, rule: Rule, kept: int, axes: Axes, size: int) -> None:
         self.rule, self.kept, self.axes, self.size, self.reverse = rule, kept, axes, size, rule.reverse
+        self.rows: list[tuple[Node, Node, int | None]] = []
 
-    def one(self, node: Node, axis: int | None) -> Node:
-        return leaf(node.shape if axis is None else node.shape[1:], node.dtype, weak=node.weak, trace=ABSTRACT)
-
-    def jvp(self, outs: Sequence[Node], inputs: Sequence[Node], tangents: Sequence[Node | None]) -> list[Node | None]:
-        at = self.axes[self.kept :]
-        singles, ones = [self.one(n, 0) for n in outs], [self.one(n, a) for n, a in zip(inputs, at)]
-        along = [None if t is None else self.one(t, a) for t, a in zip(tangents, at)]
-        found = self.rule.jvp(singles, ones, along)
-        given = [(p, t, a) for p, t, a in zip(along, tangents, at) if p is not None and t is not None]
-        rows = [*zip(singles, outs, [0] * len(outs)), *zip(ones, inputs, at), *given]
-        return self.batch(found, rows)
-
-    def vjp(
-        self, outs: Sequence[Node], kept: Sequence[Node], inputs: Sequence[Node], cts: Sequence[Node | None]
-    ) -> list[Node | None]:
-        at, n = self.axes[self.kept :], len(outs)
-        singles, ones = [self.one(x, 0) for x in outs], [self.one(x, a) for x, a in zip(inputs, at)]
-        held = [self.one(x, a) for x, a in zip(kept, self.axes)]
-        along = [None if c is None else self.one(c, 0) for c in cts]
-        found = self.rule.vjp(singles, held, ones, along)
-        given = [(p, c, 0) for p, c in zip(along, cts) if p is not None and c is not None]
-        rows = [*zip(singles, outs, [0] * n), *zip(held, kept, self.axes), *zip(ones, inputs, at), *given]
-        whole = self.batch(found, rows)
-        return [
-            x if x is None or a == 0 else add_reduce(x, axes=(0,), keepdims=False, dtype=x.dtype)
-            for x, a in zip(whole, at)
-        ]
-
-    def batch(self, found: Sequence[Node | None], rows: Sequence[Any]) -> list[Node | None]:
-        """What was made of one example, for all, their axis in front."""
-        live = [n for n in found if n is not None]
-        new = iter(batch(live, [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]))
+    def ones(self, nodes: Tangents, axes: Sequence[int | None]) -> list[Any]:
+        """A placeholder of one example for each node."""
         out: list[Node | None] = []
-        for n in found:
+        for n, a in zip(nodes, axes):
             if n is None:
                 out.append(None)
                 continue
-            node, axis = next(new)
-            whole = broadcast_to(node, shape=(self.size, *node.shape)) if axis is None else to_front(node, axis)
-            out.append(whole)
+            one = leaf(n.shape if a is None else n.shape[1:], n.dtype, weak=n.weak, trace=ABSTRACT)
+            self.rows.append((one, n, a))
+            out.append(one)
         return out
 
-    def batched(self, kept: int, axes: tuple[int | None, ...], size: int) -> Batched:
-        return Batched(self, kept, axes, size)
+    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+        at, all_ = self.axes[self.kept :], (0,) * len(outs)
+        return self.whole(self.rule.jvp(self.ones(outs, all_), self.ones(inputs, at), self.ones(tangents, at)))
+
+    def vjp(self, outs: Nodes, kept: Nodes, inputs: Nodes, cts: Tangents, live: Sequence[bool]) -> Tangents:
+        at, all_ = self.axes[self.kept :], (0,) * len(outs)
+        given = self.ones(outs, all_), self.ones(kept, self.axes), self.ones(inputs, at), self.ones(cts, all_)
+        found = self.whole(self.rule.vjp(*given, live))
+        return [
+            x if x is None or a == 0 else add_reduce(x, axes=(0,), keepdims=False, dtype=x.dtype)
+            for x, a in zip(found, at)
+        ]
+
+    def whole(self, found: Tangents) -> list[Node | None]:
+        """What was made of one example, for all, their axis in front."""
+        rows, self.rows = self.rows, []
+        live = [n for n in found if n is not None]
+        new = iter(batch(live, [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]))
+        pairs = [None if n is None else next(new) for n in found]
+        return [
+            None if p is None else
+            broadcast_to(p[0], shape=(self.size, *p[0].shape)) if p[1] is None else to_front(*p)
+            for p in pairs
+        ]  # fmt: skip
 
 
-# --- custom_jvp -------------------------------------------------------------------------------------------------------
+class Recompute(Rule):
+    """The rule of a checkpointed call: its graph, closed over what it captures, is recorded anew and differentiated."""
+
+    function: Function
+
+    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+        fresh = [renamed(x) for x in inputs]
+        return jvp(replay(self.function.outputs, self.function.inputs, fresh), fresh, tangents)
 
 
-class Forward:
+def pair_of(kind: str, rule: Any, name: str, what: str) -> Any:
+    """What a user's rule gave, which has to be a pair. Raises TypeError."""
+    if not isinstance(rule, (list, tuple)) or len(rule) != 2:
+        raise TypeError(
+            f"Custom {kind} rule for function {name} must produce a pair (list or tuple of length two) representing "
+            f"{what}, but got {rule}."
+        )
+    return rule
+
+
+class Forward(Rule):
     """The rule of a `custom_jvp`: `rule(primals, tangents)`, on trees."""
 
-    reverse = False
-    out_structure: Any
+    def __init__(self, name: str, rule: Fun) -> None:
+        super().__init__(name)
+        self.rule = rule
 
-    def __init__(self, rule: Callable[..., Any], name: str, door: Door, structure: Any) -> None:
-        self.rule, self.name, self.door, self.structure = rule, name, door, structure
-
-    def jvp(self, outs: Sequence[Node], inputs: Sequence[Node], tangents: Sequence[Node | None]) -> list[Node | None]:
-        wrap = self.door.wrap
-        primals = unflatten(self.structure, [wrap(n) for n in inputs])
-        along = [
-            wrap(zeros_of(n) if t is None else t) if is_inexact(n.dtype) else np.zeros(n.shape, FLOAT0)
-            for n, t in zip(inputs, tangents)
-        ]
-        pair = self.rule(primals, unflatten(self.structure, along))
-        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise TypeError(
-                f"Custom JVP rule for function {self.name} must produce a pair (list or tuple of length two) "
-                f"representing primal and tangent outputs, but got {pair}."
-            )
+    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+        self.check_closed([t is not None for t in tangents])
+        primals, n = self.arguments(inputs), len(inputs) - self.closed
+        given = self.along(tangents[:n], inputs[:n], self.structure)[0]
+        pair = pair_of("JVP", self.rule(primals, given), self.name, "primal and tangent outputs")
         (values, first), (found, second) = flatten(pair[0]), flatten(pair[1])
         if first != second:
             raise TypeError(
@@ -171,12 +202,11 @@ class Forward:
             )
         if first != self.out_structure:
             raise TypeError(
-                f"Custom JVP rule for function {self.name} must produce a pair (list or tuple of length two) whose "
-                f"first element has the structure of the function's output, {self.out_structure}, but it had {first}."
+                f"Custom JVP rule for function {self.name} must produce a primal output with the structure of the "
+                f"function's, {self.out_structure}, but it had {first}."
             )
         nodes = [tangent_node(self.door, t) for t in found]
-        for v, t in zip(values, nodes):
-            p = self.door.as_node(v)
+        for p, t in zip([self.door.as_node(v) for v in values], nodes):
             if t is not None and (p.shape, p.dtype) != (t.shape, t.dtype):
                 raise TypeError(
                     "Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes. "
@@ -184,37 +214,147 @@ class Forward:
                 )
         return nodes
 
-    def batched(self, kept: int, axes: tuple[int | None, ...], size: int) -> Batched:
-        return Batched(self, kept, axes, size)
+
+class Running(threading.local):
+    """The fwd functions that are under way in this thread: they may call what they belong to."""
+
+    def __init__(self) -> None:
+        self.functions: list[Fun] = []
 
 
-class custom_jvp:
-    """A function with a forward rule of its own.
+running = Running()
 
-        @jax.custom_jvp
-        def f(x, y): ...
-        @f.defjvp
-        def f_jvp(primals, tangents):
-            ...
-            return primal_out, tangent_out
 
-    Args:
-        nondiff_argnums: arguments that no derivative is taken along; the rule gets them first, each for itself.
+class Reverse(Rule):
+    """The rule of a `custom_vjp`: `fwd(*args)` gives the result and what `bwd(residuals, ct)` needs.
+
+    Attributes:
+        residuals: the structure of what fwd gave, its leaves that are no arrays, and the places of those that are,
+            whose nodes are kept. None before fwd was run, which is then done when the derivative is asked for.
     """
 
-    def __init__(
-        self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
-    ) -> None:
-        functools.update_wrapper(self, fun)
-        self.fun, self.jvp = fun, None
-        self.nondiff_argnums = named_places(fun, nondiff_argnums, nondiff_argnames)
+    reverse = True
 
-    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+    def __init__(self, name: str, fwd: Fun, bwd: Fun, owner: Fun) -> None:
+        super().__init__(name)
+        self.fwd, self.bwd, self.owner = fwd, bwd, owner
+        self.residuals: tuple[Any, list[Any], list[int]] | None = None
+
+    def run(self, fun: Fun, args: Any, kwargs: Any, level: int) -> tuple[Any, list[Node]]:
+        if level != KEPT or self.owner in running.functions:
+            return fun(*args), []
+        running.functions.append(self.owner)
+        try:
+            out, kept, self.residuals = self.forward(args)
+        finally:
+            running.functions.pop()
+        return out, kept
+
+    def forward(self, args: Any) -> tuple[Any, list[Node], tuple[Any, list[Any], list[int]]]:
+        """Run fwd: the result, the nodes to keep, and the rest of the residuals."""
+        out, rest = pair_of("VJP fwd", self.fwd(*args), self.name, "primal outputs and residuals")
+        found, structure = flatten(rest)
+        places = [i for i, x in enumerate(found) if type(x) in doors]
+        kept = [doors[type(found[i])].as_node(found[i]) for i in places]
+        return out, kept, (structure, [None if i in places else x for i, x in enumerate(found)], places)
+
+    def vjp(self, outs: Nodes, kept: Nodes, inputs: Nodes, cts: Tangents, live: Sequence[bool]) -> Tangents:
+        self.check_closed(live)
+        residuals = self.residuals
+        if residuals is None:
+            _, kept, residuals = self.forward(self.arguments(inputs))
+        structure, values, places = residuals[0], list(residuals[1]), residuals[2]
+        for i, n in zip(places, kept):
+            values[i] = self.door.wrap(n)
+        found = self.bwd(unflatten(structure, values), self.along(cts, outs, self.out_structure))
+        return [*self.checked(found, inputs[: len(inputs) - self.closed]), *[None] * self.closed]
+
+    def checked(self, found: Any, inputs: Nodes) -> list[Node | None]:
+        """The nodes of what bwd gave, None for zeros. Raises TypeError and ValueError where it does not fit."""
+        examples = unflatten(self.structure, list(inputs))[0]
+        found = tuple(found) if type(found) is list else found
+        fits = isinstance(found, tuple) and len(found) == len(examples)
+        nodes: list[Node | None] = []
+        for ct, example in zip(found, examples) if fits else ():
+            wanted, structure = flatten(example)
+            given, other = flatten(ct, lambda x: x is None)
+            given = [None] * len(wanted) if ct is None else given
+            fits = fits and len(given) == len(wanted) and (None in map(type_of, given) or other == structure)
+            nodes += [None if c is None else tangent_node(self.door, c) for c in given]
+        if not fits:
+            raise TypeError(
+                "Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args "
+                "tuple of the primal function, in particular a tuple of length equal to the number of arguments to "
+                f"it, but for {self.name} it was {flatten(found)[1]} for arguments of the structure {self.structure}."
+            )
+        for n, c in zip(inputs, nodes):
+            if c is not None and is_inexact(n.dtype) and (c.shape, c.dtype) != (n.shape, n.dtype):
+                raise ValueError(
+                    f"The custom VJP bwd rule for {self.name} produced a cotangent of type {c.aval}, but the "
+                    f"corresponding argument has type {n.aval}: their shapes and dtypes must be equal."
+                )
+        return nodes
+
+
+def type_of(x: Any) -> Any:
+    """None for None, else its type."""
+    return None if x is None else type(x)
+
+
+# --- What users call --------------------------------------------------------------------------------------------------
+
+
+class Custom:
+    """A function with a derivative of its own.
+
+    Args:
+        nondiff_argnums, nondiff_argnames: arguments that no derivative is taken along; the rule gets them first, each
+            for itself.
+    """
+
+    def __init__(self, fun: Fun, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun, self.nondiff_argnums = fun, places_of(fun, nondiff_argnums, nondiff_argnames)
+
+    def rule(self, static: Sequence[Any], args: tuple[Any, ...], free: Sequence[int]) -> Rule | None:
+        """The rule of a call; None before it is set."""
+        raise NotImplementedError
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        kind = type(self).__name__
+        args = positional(self.fun, args, kwargs, kind)
+        free = others(self.nondiff_argnums, len(args))
+        rule = self.rule([a for i, a in enumerate(args) if i not in free], args, free)
+        if rule is None:
+            way = kind[-3:]
+            raise AttributeError(f"No {way.upper()} defined for {kind} function {name_of(self.fun)} using def{way}.")
+        level = traced_level(args)
+        fun, dynamic = held(self.fun, args, {}, free)
+        return ruled(rule, fun, dynamic, {}, level) if level else self.fun(*args)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+
+class custom_jvp(Custom):
+    """A function with a forward rule of its own. `nondiff_argnums` as in `Custom`.
+
+    @jax.custom_jvp
+    def f(x, y): ...
+    @f.defjvp
+    def f_jvp(primals, tangents):
+        ...
+        return primal_out, tangent_out
+    """
+
+    jvp: Fun | None = None
+
+    def defjvp(self, jvp: Fun, symbolic_zeros: bool = False) -> Fun:
         """Set the rule: `(*nondiff, primals, tangents) -> (primal_out, tangent_out)`, linear in the tangents."""
-        self.jvp = jvp  # type: ignore[assignment]
+        self.jvp = jvp
         return jvp
 
-    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+    def defjvps(self, *jvps: Fun | None) -> None:
         """Set a rule for each argument: `(tangent, primal_out, *primals) -> tangent_out`; None where it is zero."""
         if self.nondiff_argnums:
             raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
@@ -229,189 +369,72 @@ class custom_jvp:
 
         self.defjvp(jvp)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.jvp is None:
-            raise AttributeError(f"No JVP defined for custom_jvp function {name_of(self.fun)} using defjvp.")
-        args = positional(self.fun, args, kwargs, "custom_jvp")
-        if not traced_level(args):
-            return self.fun(*args)
-        static, dynamic = split(args, self.nondiff_argnums)
-        found, structure = flatten(dynamic)
-        door = door_of(found, next(iter(doors.values())))
-        rule = Forward(functools.partial(self.jvp, *static), name_of(self.fun), door, structure)
-        return tagged(rule, door, self.fun(*args), (), [door.as_node(x) for x in found])
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+    def rule(self, static: Sequence[Any], args: tuple[Any, ...], free: Sequence[int]) -> Rule | None:
+        return None if self.jvp is None else Forward(name_of(self.fun), functools.partial(self.jvp, *static))
 
 
-def named_places(fun: Callable[..., Any], nums: Sequence[int], names: Sequence[str]) -> tuple[int, ...]:
-    """Places of arguments given by place or by name."""
-    if not names:
-        return tuple(nums)
-    order = list(inspect.signature(fun).parameters)
-    return (*nums, *[order.index(n) for n in names])
+class custom_vjp(Custom):
+    """A function with a reverse rule of its own; forward mode through it raises TypeError. `nondiff_argnums` as in
+    `Custom`.
 
-
-# --- custom_vjp -------------------------------------------------------------------------------------------------------
-
-
-class Reverse:
-    """The rule of a `custom_vjp`: `fwd(*args)` gives the result and what `bwd(residuals, ct)` needs.
-
-    Attributes:
-        residuals: the tree of what fwd gave, with None in the places of the nodes that are kept: their places are
-            `places`. None before fwd was run, which is then done when the derivative is asked for.
+    @jax.custom_vjp
+    def f(x, y): ...
+    f.defvjp(fwd, bwd)      # fwd(x, y) -> (out, residuals); bwd(residuals, ct) -> (ct_x, ct_y)
     """
 
-    reverse = True
-    out_structure: Any
+    rules: tuple[Fun, Fun] | None = None
 
-    def __init__(self, fwd: Callable[..., Any], bwd: Callable[..., Any], name: str, door: Door, structure: Any) -> None:
-        self.fwd, self.bwd, self.name, self.door, self.structure = fwd, bwd, name, door, structure
-        self.residuals: tuple[Any, list[Any], list[int]] | None = None
+    def defvjp(self, fwd: Fun, bwd: Fun, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
+        """Set the rules. fwd has the arguments of the function, bwd those of `nondiff_argnums` before its own two."""
+        self.rules = fwd, bwd
 
-    def forward(self, args: Any) -> tuple[Any, list[Node], tuple[Any, list[Any], list[int]]]:
-        """Run fwd: the result, the nodes to keep, and the rest of the residuals."""
-        pair = self.fwd(*args)
-        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise TypeError(
-                f"Custom VJP fwd rule for function {self.name} must produce a pair (list or tuple of length two) of "
-                f"the primal output and residuals (what the backward pass needs), but its output was {pair}."
-            )
-        found, structure = flatten(pair[1])
-        places = [i for i, x in enumerate(found) if type(x) in doors]
-        kept = [doors[type(found[i])].as_node(found[i]) for i in places]
-        return pair[0], kept, (structure, [None if i in places else x for i, x in enumerate(found)], places)
-
-    def vjp(
-        self, outs: Sequence[Node], kept: Sequence[Node], inputs: Sequence[Node], cts: Sequence[Node | None]
-    ) -> list[Node | None]:
-        wrap, residuals = self.door.wrap, self.residuals
-        if residuals is None:
-            _, held, residuals = self.forward(unflatten(self.structure, [wrap(n) for n in inputs]))
-            kept = held
-        structure, others, places = residuals
-        values = list(others)
-        for i, n in zip(places, kept):
-            values[i] = wrap(n)
-        along = [
-            wrap(zeros_of(o) if c is None else c) if is_inexact(o.dtype) else np.zeros(o.shape, FLOAT0)
-            for c, o in zip(cts, outs)
-        ]
-        found = self.bwd(unflatten(structure, values), unflatten(self.out_structure, along))
-        return self.checked(found, inputs)
-
-    def checked(self, found: Any, inputs: Sequence[Node]) -> list[Node | None]:
-        """The nodes of what bwd gave, None for zeros. Raises TypeError and ValueError where it does not fit."""
-        examples = unflatten(self.structure, list(inputs))
-        if type(found) is list:
-            found = tuple(found)
-        nodes: list[Node | None] = []
-        if not isinstance(found, tuple) or len(found) != len(examples):
-            raise self.mismatch(found)
-        for ct, example in zip(found, examples):
-            wanted, structure = flatten(example)
-            given, other = flatten(ct, lambda x: x is None)
-            if ct is None:
-                given = [None] * len(wanted)
-            elif other != structure and not any(g is None for g in given) or len(given) != len(wanted):
-                raise self.mismatch(found)
-            nodes += [None if c is None else tangent_node(self.door, c) for c in given]
-        for n, c in zip(inputs, nodes):
-            if c is not None and is_inexact(n.dtype) and (c.shape, c.dtype) != (n.shape, n.dtype):
-                raise ValueError(
-                    f"The custom VJP bwd rule for {self.name} produced a cotangent of type {c.aval}, but the "
-                    f"corresponding argument has type {n.aval}: their shapes and dtypes must be equal."
-                )
-        return nodes
-
-    def mismatch(self, found: Any) -> TypeError:
-        return TypeError(
-            "Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args tuple "
-            "of the primal function, in particular a tuple of length equal to the number of arguments to "
-            f"the primal function, but got bwd output structure {flatten(found)[1]} for primal input structure "
-            f"{self.structure}."
-        )
-
-    def batched(self, kept: int, axes: tuple[int | None, ...], size: int) -> Batched:
-        return Batched(self, kept, axes, size)
+    def rule(self, static: Sequence[Any], args: tuple[Any, ...], free: Sequence[int]) -> Rule | None:
+        if self.rules is None:
+            return None
+        fwd, bwd = self.rules
+        return Reverse(name_of(self.fun), held(fwd, args, {}, free)[0], functools.partial(bwd, *static), self)
 
 
-class Running(threading.local):
-    """The functions whose fwd is under way in this thread: it may call them."""
-
-    def __init__(self) -> None:
-        self.functions: list[custom_vjp] = []
-
-
-running = Running()
-
-
-class custom_vjp:
-    """A function with a reverse rule of its own.
-
-        @jax.custom_vjp
-        def f(x, y): ...
-        f.defvjp(fwd, bwd)      # fwd(x, y) -> (out, residuals); bwd(residuals, ct) -> (ct_x, ct_y)
+def checkpoint(
+    fun: Fun | None = None,
+    *,
+    prevent_cse: bool = True,
+    policy: Fun | None = None,
+    static_argnums: int | tuple[int, ...] = (),
+    concrete: bool = False,
+) -> Fun:
+    """A function whose derivative keeps its arguments only, and computes what else it needs once more.
 
     Args:
-        nondiff_argnums: arguments that no derivative is taken along; bwd gets them first, each for itself.
-
-    Forward mode through it raises TypeError.
+        policy: which values may be kept: one of JAX's `checkpoint_policies`. `everything_saveable` keeps all, any other
+            none.
+        static_argnums: arguments that are no arrays.
+        prevent_cse: without effect: nothing is merged outside `jit`, and inside it what is needed twice is kept.
     """
+    if fun is None:
+        return functools.partial(
+            checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums, concrete=concrete
+        )
+    if concrete:
+        raise NotImplementedError("The 'concrete' option to jax.checkpoint is deprecated: use static_argnums instead.")
 
-    def __init__(
-        self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
-    ) -> None:
-        functools.update_wrapper(self, fun)
-        self.fun = fun
-        self.fwd: Callable[..., Any] | None = None
-        self.bwd: Callable[..., Any] | None = None
-        self.nondiff_argnums = named_places(fun, nondiff_argnums, nondiff_argnames)
+    @functools.wraps(fun)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        level = traced_level((args, kwargs))
+        if getattr(policy, "__name__", "") == "everything_saveable" or not level:
+            return fun(*args, **kwargs)
+        inner, dynamic = held(fun, args, {}, others(tuple_of(static_argnums), len(args)))
+        return ruled(Recompute(name_of(fun)), inner, dynamic, kwargs, level)
 
-    def defvjp(
-        self,
-        fwd: Callable[..., Any],
-        bwd: Callable[..., Any],
-        symbolic_zeros: bool = False,
-        optimize_remat: bool = False,
-    ) -> None:
-        """Set the rules. fwd has the arguments of the function, bwd those of `nondiff_argnums` before its own two."""
-        self.fwd, self.bwd = fwd, bwd
+    return checkpointed
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.fwd is None or self.bwd is None:
-            raise AttributeError(f"No VJP defined for custom_vjp function {name_of(self.fun)} using defvjp.")
-        args = positional(self.fun, args, kwargs, "custom_vjp")
-        level = traced_level(args)
-        if not level:
-            return self.fun(*args)
-        static, dynamic = split(args, self.nondiff_argnums)
-        found, structure = flatten(dynamic)
-        door = door_of(found, next(iter(doors.values())))
-        fwd = filled(self.fwd, self.nondiff_argnums, static, len(args))
-        rule = Reverse(fwd, functools.partial(self.bwd, *static), name_of(self.fun), door, structure)
-        inputs = [door.as_node(x) for x in found]
-        if level == KEPT and self not in running.functions:
-            running.functions.append(self)
-            try:
-                out, kept, rule.residuals = rule.forward(dynamic)
-            finally:
-                running.functions.pop()
-            return tagged(rule, door, out, kept, inputs)
-        return tagged(rule, door, self.fun(*args), (), inputs)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
-
+remat = checkpoint
 
 # --- Closures ---------------------------------------------------------------------------------------------------------
 
 
-def converted(
-    fun: Callable[..., Any], args: Any, door: Door, wanted: Callable[[Node], bool]
-) -> tuple[Callable[..., Any], list[Node]]:
+def converted(fun: Fun, args: Any, door: Door, wanted: Callable[[Node], bool]) -> tuple[Fun, list[Node]]:
     """fun as a function of its arguments and of the wanted ones among the nodes that it captures; and these."""
     found, structure = flatten(args)
     like = [door.as_node(x) for x in found]
@@ -435,15 +458,22 @@ def converted(
     return call, extra
 
 
-def closure_convert(fun: Callable[..., Any], *example_args: Any, door: Door | None = None) -> tuple[Any, list[Any]]:
+def closure_convert(fun: Fun, *example_args: Any, door: Door | None = None) -> tuple[Any, list[Any]]:
     """fun as a function of its arguments and of the traced arrays that it has in its closure, which derivatives may be
     taken along; and the list of these."""
-    chosen = door_of(leaves(example_args), next(iter(doors.values())) if door is None else door)
+    chosen = door_of(leaves(example_args), door or first_door())
     call, extra = converted(fun, example_args, chosen, lambda n: n.trace > 0 and is_inexact(n.dtype))
     return call, [chosen.wrap(n) for n in extra]
 
 
-def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+class Kept:
+    """A function among residuals: a leaf of their tree that is no array."""
+
+    def __init__(self, call: Fun) -> None:
+        self.call = call
+
+
+def custom_gradient(fun: Fun) -> Fun:
     """A function from one that returns `(value, rule)`: `rule(ct)` gives the cotangents of its arguments, a tuple where
     there are several."""
 
@@ -453,8 +483,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
     def fwd(*args: Any) -> Any:
         out, rule = fun(*args)
-        found = leaves(out)
-        door = door_of([*found, *leaves(args)], next(iter(doors.values())))
+        door = door_of([*leaves(out), *leaves(args)], first_door())
         call, extra = converted(rule, (out,), door, lambda n: n.trace > 0)
         return out, (Kept(call), [door.wrap(n) for n in extra])
 
@@ -466,10 +495,3 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     wrapped.defvjp(fwd, bwd)
     functools.update_wrapper(wrapped, fun)
     return wrapped
-
-
-class Kept:
-    """A function among residuals: a leaf of their tree that is no array."""
-
-    def __init__(self, call: Callable[..., Any]) -> None:
-        self.call = call

@@ -20,17 +20,18 @@ from ..ops.elementwise import weak_cast
 from ..ops.promotion import is_inexact
 from ..ops.shape import zeros_of
 from ..ops.tags import stop_gradient as stop_node
+from ..runtime.tape import Holder, Tape, cut
+from ..signatures import Fun, callable_, held, labelled, name_of
 from ..transforms.jvp import jvp as jvp_graph
 from ..transforms.transpose import linearize as linearize_graph
 from ..transforms.transpose import transpose as transpose_graph
 from ..transforms.transpose import vjp as vjp_graph
 from ..tree import flatten, map, unflatten
-from .handles import Door, Holder, Tape, cut, door_of, doors, wrap_all
-from .trace import name_of
+from .handles import Door, door_of, doors, first_door, wrap_all
 
 FLOAT0 = np.dtype([("float0", np.void, 0)])
 Argnums = int | Sequence[int]
-Fun = Callable[..., Any]
+Check = Callable[[Node], None]
 
 # --- Running the function ---------------------------------------------------------------------------------------------
 
@@ -53,21 +54,13 @@ class Run(NamedTuple):
     aux: Any
 
 
-def callable_(fun: Any) -> Fun:
-    """fun itself. Raises TypeError where it cannot be called."""
-    if not callable(fun):
-        raise TypeError(f"Expected a callable value, got {fun}")
-    return fun
-
-
-def record(tape: Tape, fun: Fun, primals: Any, door: Door | None, has_aux: bool, check: Any = None) -> Run:
+def record(tape: Tape, fun: Fun, primals: Any, door: Door | None, has_aux: bool, check: Check | None = None) -> Run:
     """Run `fun(*primals)` on fresh leaves; `check(node)` may refuse an argument."""
     leaves, structure = flatten(primals)
-    door = door_of(leaves, default_door(door))
+    door = door_of(leaves, door or first_door())
     nodes = [door.as_node(x) for x in leaves]
-    if check is not None:
-        for n in nodes:
-            check(n)
+    for n in nodes if check is not None else ():
+        check(n)  # type: ignore[misc]
     fresh = [tape.fresh(n) if is_inexact(n.dtype) else n for n in nodes]
     out, aux = fun(*unflatten(structure, [door.wrap(n) for n in fresh])), None
     if has_aux:
@@ -82,11 +75,6 @@ def record(tape: Tape, fun: Fun, primals: Any, door: Door | None, has_aux: bool,
     return Run(door, nodes, fresh, structure, [door.as_node(x) for x in results], out_structure, aux)
 
 
-def default_door(door: Door | None) -> Door:
-    """The door, or the one that is registered first: NumPy's."""
-    return next(iter(doors.values())) if door is None else door
-
-
 def pick_arguments(fun: Fun, argnums: Argnums, args: Any, kwargs: Any) -> tuple[Fun, Any]:
     """A function of the chosen arguments only, and these. Raises TypeError where there are not so many."""
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
@@ -97,17 +85,7 @@ def pick_arguments(fun: Fun, argnums: Argnums, args: Any, kwargs: Any) -> tuple[
         )
     if min(places) < -len(args):
         raise ValueError(f"Positional argument indices, e.g. for `argnums`, must be in [-{len(args)}, {len(args)})")
-    if len(args) == 1 and not kwargs:
-        return fun, args
-    places = tuple([i % len(args) for i in places])
-
-    def chosen(*dynamic: Any) -> Any:
-        full = list(args)
-        for i, x in zip(places, dynamic):
-            full[i] = x
-        return fun(*full, **kwargs)
-
-    return chosen, tuple([args[i] for i in places])
+    return (fun, args) if len(args) == 1 and not kwargs else held(fun, args, kwargs, [i % len(args) for i in places])
 
 
 def argnums_of(argnums: Any) -> Argnums:
@@ -115,47 +93,24 @@ def argnums_of(argnums: Any) -> Argnums:
     return argnums.__index__() if hasattr(argnums, "__index__") else tuple([i.__index__() for i in argnums])
 
 
-def named(new: Fun, fun: Fun, what: str, argnums: Argnums) -> Fun:
-    """The new function with the user's name."""
-    new.__module__, new.__doc__ = getattr(fun, "__module__", ""), f"{what} of {name_of(fun)} in {argnums=}."
-    new.__name__ = new.__qualname__ = name_of(fun)
-    new.__wrapped__ = fun  # type: ignore[attr-defined]
-    return new
-
-
 # --- Checks, with JAX's messages --------------------------------------------------------------------------------------
 
-HOLOMORPHIC = (
-    "For holomorphic differentiation, pass holomorphic=True. For differentiation of non-holomorphic functions "
-    "involving complex"
-)
 
-
-def check_holomorphic(name: str, what: str, n: Node) -> None:
-    if n.dtype.kind != "c":
-        raise TypeError(f"{name} with holomorphic=True requires {what} with complex dtype, but got {n.dtype.name}.")
-
-
-def check_input(name: str, holomorphic: bool, allow_int: bool, n: Node) -> None:
+def check_type(name: str, what: str, holomorphic: bool, real: bool, whole: bool, n: Node) -> None:
+    """Raise TypeError for an argument or a result (`what`) that cannot be differentiated: one that is not complex where
+    `holomorphic`, one that is complex where `real`, whole numbers but where they are allowed (`whole`)."""
     if holomorphic:
-        check_holomorphic(name, "inputs", n)
-    if not is_inexact(n.dtype) and not allow_int:
-        raise TypeError(
-            f"{name} requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), but got "
-            f"{n.dtype.name}. If you want to use Boolean- or integer-valued inputs, use vjp or set allow_int to True."
-        )
-
-
-def check_output(name: str, holomorphic: bool, n: Node) -> None:
-    if holomorphic:
-        return check_holomorphic(name, "outputs", n)
-    if n.dtype.kind == "c" or not is_inexact(n.dtype):
-        advice = f"{HOLOMORPHIC} outputs" if n.dtype.kind == "c" else "For functions with integer outputs"
-        raise TypeError(
-            f"{name} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got "
-            f"{n.dtype.name}. {advice}, use jax.vjp directly."
-        )
-    return None
+        if n.dtype.kind != "c":
+            raise TypeError(f"{name} with holomorphic=True requires {what} with complex dtype, but got {n.dtype.name}.")
+        return
+    refused = real and n.dtype.kind == "c"
+    if refused or not (whole or is_inexact(n.dtype)):
+        kinds = "real" if real else "real- or complex"
+        advice = (
+            "pass holomorphic=True for holomorphic functions; for others use jvp or vjp" if refused else
+            "use jvp or vjp for whole numbers, or set allow_int to True"
+        )  # fmt: skip
+        raise TypeError(f"{name} requires {kinds}-valued {what}, but got {n.dtype.name}: {advice}.")
 
 
 def check_scalar(run: Run) -> Node:
@@ -168,17 +123,46 @@ def check_scalar(run: Run) -> Node:
     return run.outs[0]
 
 
-def fits(x: Node | None, like: Node) -> bool:
-    """Whether a tangent or cotangent has the type that one of this node's must have; None is one of float0."""
-    return x is None or (x.shape, x.dtype) == (like.shape, like.dtype if is_inexact(like.dtype) else FLOAT0)
+def no_reduce_axes(reduce_axes: Sequence[Any]) -> None:
+    if reduce_axes:
+        raise NotImplementedError("the reduce_axes argument is deprecated, and has no replacement")
 
 
-# --- Reverse mode -----------------------------------------------------------------------------------------------------
+# --- Tangents and cotangents ------------------------------------------------------------------------------------------
 
 
 def tangent_node(door: Door, x: Any) -> Node | None:
     """The node of a tangent or cotangent; None for one of float0."""
     return None if getattr(x, "dtype", None) == FLOAT0 else door.as_node(x)
+
+
+def tangent_nodes(
+    what: str, door: Door, tree: Any, structure: Any, like: Sequence[Node], *errors: type[Exception]
+) -> list[Node | None]:
+    """The nodes of a tree of tangents or cotangents, None for float0.
+
+    Raises: the errors, where the tree's structure, a dtype or a shape is not that of what they belong to.
+    """
+    wrong_tree, wrong_dtype, wrong_shape = errors
+    leaves, given = flatten(tree)
+    if given != structure:
+        raise wrong_tree(f"{what} must have the same tree structure: expected {structure}, but got {given}")
+    found = []
+    for x, n in zip(leaves, like):
+        node, expected = tangent_node(door, x), n.dtype if is_inexact(n.dtype) else FLOAT0
+        dtype = FLOAT0 if node is None else node.dtype
+        if dtype != expected:
+            raise wrong_dtype(
+                f"{what} do not match (unexpected JAX type): dtypes must be equal, or in case of int/bool the tangent "
+                f"dtype must be float0. Got the dtype {n.dtype}, and so expected {expected}, but got {dtype}."
+            )
+        if np.shape(x) != n.shape:
+            raise wrong_shape(
+                f"{what} have different shapes (unexpected JAX type): got shape {n.shape} and tangent shapes as "
+                f"{np.shape(x)}"
+            )
+        found.append(node)
+    return found
 
 
 def instantiated(found: Node | None, like: Node) -> Node | None:
@@ -193,6 +177,9 @@ def arrays(door: Door, nodes: Sequence[Node | None], like: Sequence[Aval | Node]
     """The arrays for these nodes; zeros of float0 for None."""
     found = iter(wrap_all(door, [n for n in nodes if n is not None]))
     return [np.zeros(x.shape, FLOAT0) if n is None else next(found) for n, x in zip(nodes, like)]
+
+
+# --- Reverse mode -----------------------------------------------------------------------------------------------------
 
 
 def value_and_grad(
@@ -219,18 +206,17 @@ def value_and_grad(
 
     Raises: TypeError, when it is called, for other arguments or results than these.
     """
-    if reduce_axes:
-        raise NotImplementedError("reduce_axes argument to grad is deprecated")
+    no_reduce_axes(reduce_axes)
     callable_(fun)
     argnums = argnums_of(argnums)
-    check = functools.partial(check_input, "grad", holomorphic, allow_int)
+    check = functools.partial(check_type, "grad", "inputs", holomorphic, False, allow_int)
 
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
         chosen, primals = pick_arguments(fun, argnums, args, kwargs)
         with Tape() as tape:
             run = record(tape, chosen, primals, door, has_aux, check)
             value = check_scalar(run)
-            check_output("grad", holomorphic, value)
+            check_type("grad", "outputs", holomorphic, True, False, value)
             found = vjp_graph([value], run.leaves, [Node.of_scalar(np.ones((), value.dtype)[()])])
             grads = [instantiated(g, n) for g, n in zip(found, run.nodes)]
             tape.results += [value, *[g for g in grads if g is not None]]
@@ -238,7 +224,7 @@ def value_and_grad(
         gradient = unflatten(run.structure, leaves)
         return ((out, run.aux) if has_aux else out), (gradient[0] if isinstance(argnums, int) else gradient)
 
-    return named(value_and_grad_f, fun, "Value and gradient", argnums)
+    return labelled(value_and_grad_f, fun, f"Value and gradient in {argnums=}")
 
 
 def grad(
@@ -258,7 +244,7 @@ def grad(
         out, gradient = both(*args, **kwargs)
         return (gradient, out[1]) if has_aux else gradient
 
-    return named(grad_f, fun, "Gradient", argnums)
+    return labelled(grad_f, fun, f"Gradient in {argnums=}")
 
 
 class Linear:
@@ -277,48 +263,31 @@ class Linear:
         kept = {n for node in inside for n in node.inputs}.difference(inside, self.sources)
         self.holders = [Holder(n) for n in kept if n.buffer is None and n.value is None and n.trace == 0]
 
-    def value(self) -> Any:
-        return unflatten(self.run.out_structure, wrap_all(self.run.door, self.run.outs))
+    def result(self, linear_map: Fun, has_aux: bool) -> Any:
+        """What the user's function returned, and the map; and aux, where there is some."""
+        run = self.run
+        out = unflatten(run.out_structure, wrap_all(run.door, run.outs)), linear_map
+        return (*out, run.aux) if has_aux else out
 
-    def forward(self, tangents: Sequence[Node]) -> list[Node | None]:
-        found = iter(replay([n for n in self.outputs if n is not None], self.sources, tangents))
-        return [None if n is None else next(found) for n in self.outputs]
+    def forward(self, *tangents: Any) -> Any:
+        """The derivative along these tangents of the arguments."""
+        run, wrong = self.run, (TypeError, ValueError, ValueError)
+        ts = tangent_nodes("linearized function: primals and tangents", run.door, tangents, run.structure, run.nodes,
+                           *wrong)  # fmt: skip
+        given = [t for t, n in zip(ts, self.inputs) if n is not None and t is not None]
+        found = iter(replay([n for n in self.outputs if n is not None], self.sources, given))
+        along = [instantiated(None if n is None else next(found), o) for n, o in zip(self.outputs, run.outs)]
+        return unflatten(run.out_structure, arrays(run.door, along, run.outs))
 
-    def backward(self, cotangents: Sequence[Node | None]) -> list[Node | None]:
-        pairs = [(t, c) for t, c in zip(self.outputs, cotangents) if t is not None and c is not None]
+    def backward(self, out_ct: Any) -> Any:
+        """The arguments' cotangents, a tuple, for a cotangent of the result."""
+        run, wrong = self.run, (ValueError, ValueError, ValueError)
+        cts = tangent_nodes("result and cotangent of a VJP function", run.door, out_ct, run.out_structure, run.outs,
+                            *wrong)  # fmt: skip
+        pairs = [(t, c) for t, c in zip(self.outputs, cts) if t is not None and c is not None]
         found = iter(transpose_graph([t for t, _ in pairs], self.sources, [c for _, c in pairs]))
-        return [None if n is None else next(found) for n in self.inputs]
-
-
-class VJP:
-    """What `vjp` returns: a function from a cotangent of the result to the cotangents of the arguments."""
-
-    def __init__(self, fun: Fun, linear: Linear) -> None:
-        self.fun, self.linear = fun, linear
-
-    def __call__(self, out_ct: Any, *extra: Any) -> Any:
-        run, name = self.linear.run, name_of(self.fun)
-        if extra:
-            raise TypeError(
-                f"The function returned by `jax.vjp` applied to {name} was called with {len(extra) + 1} arguments, but "
-                "functions returned by `jax.vjp` must be called with a single argument corresponding to the single "
-                "value returned by the function being differentiated (even if that is a tuple or other container)."
-            )
-        leaves, structure = flatten(out_ct)
-        if structure != run.out_structure:
-            raise ValueError(
-                "unexpected tree structure.\n\nThe argument to a VJP function returned by `jax.vjp` must match the "
-                f"pytree structure of the differentiated function {name}: {run.out_structure}, not {structure}"
-            )
-        cts = [tangent_node(run.door, c) for c in leaves]
-        for c, o in zip(cts, run.outs):
-            if c is not None and not fits(c, o):
-                raise ValueError(
-                    f"unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got {c.aval} for an output "
-                    f"of JAX type {o.aval}"
-                )
-        found = [instantiated(g, n) for g, n in zip(self.linear.backward(cts), run.nodes)]
-        return unflatten(run.structure, arrays(run.door, found, run.nodes))
+        grads = [instantiated(None if n is None else next(found), x) for n, x in zip(self.inputs, run.nodes)]
+        return unflatten(run.structure, arrays(run.door, grads, run.nodes))
 
 
 def vjp(
@@ -329,35 +298,30 @@ def vjp(
 
     The pullback raises ValueError for a cotangent of another structure, shape or dtype than the result's.
     """
-    if reduce_axes:
-        raise NotImplementedError("reduce_axes argument to vjp is deprecated")
+    no_reduce_axes(reduce_axes)
     linear = Linear(fun, primals, door, has_aux)
-    out = linear.value(), VJP(fun, linear)
-    return (*out, linear.run.aux) if has_aux else out
 
-
-# --- Forward mode -----------------------------------------------------------------------------------------------------
-
-
-def check_tangents(door: Door, nodes: Sequence[Node], tangents: Sequence[Any]) -> list[Node | None]:
-    """The nodes of the arguments' tangents. Raises TypeError and ValueError where they do not fit."""
-    found = []
-    for n, t in zip(nodes, tangents):
-        expected, node = n.dtype if is_inexact(n.dtype) else FLOAT0, tangent_node(door, t)
-        dtype = FLOAT0 if node is None else node.dtype
-        if dtype != expected:
+    def pullback(out_ct: Any, *extra: Any) -> Any:
+        if extra:
             raise TypeError(
-                "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of int/bool "
-                f"primal dtype the tangent dtype must be float0. Got primal dtype {n.dtype} and so expected tangent "
-                f"dtype {expected}, but got tangent dtype {dtype} instead."
+                f"The function returned by `jax.vjp` applied to {name_of(fun)} was called with {len(extra) + 1} "
+                "arguments: it must be called with a single argument corresponding to the single value returned by "
+                "the function being differentiated (even if that is a tuple or other container)."
             )
-        if np.shape(t) != n.shape:
-            raise ValueError(
-                f"jvp called with different primal and tangent shapes; Got primal shape {n.shape} and tangent shape as "
-                f"{np.shape(t)}"
-            )
-        found.append(node)
-    return found
+        return linear.backward(out_ct)
+
+    return linear.result(pullback, has_aux)
+
+
+def linearize(fun: Fun, *primals: Any, has_aux: bool = False, door: Door | None = None) -> Any:
+    """`fun(*primals)`, and the function from tangents of the arguments to the derivative along them; aux as third with
+    has_aux. That function does not run fun again; it raises TypeError for another structure than the arguments',
+    ValueError for other shapes and dtypes."""
+    linear = Linear(fun, primals, door, has_aux)
+    return linear.result(linear.forward, has_aux)
+
+
+# --- Forward mode, and transposes of linear functions -----------------------------------------------------------------
 
 
 def jvp(fun: Fun, primals: Any, tangents: Any, has_aux: bool = False, *, door: Door | None = None) -> Any:
@@ -372,46 +336,18 @@ def jvp(fun: Fun, primals: Any, tangents: Any, has_aux: bool = False, *, door: D
         raise TypeError(
             f"primal and tangent arguments to jax.jvp must be tuples or lists; found {' and '.join(kinds)}."
         )
-    (leaves, structure), (ts, other) = flatten(tuple(primals)), flatten(tuple(tangents))
-    if structure != other:
-        raise TypeError(
-            "primal and tangent arguments to jax.jvp must have the same tree structure; primals have tree structure "
-            f"{structure} whereas tangents have tree structure {other}."
-        )
-    chosen = door_of([*leaves, *ts], default_door(door))
-    nodes = check_tangents(chosen, [chosen.as_node(x) for x in leaves], ts)
+    leaves, structure = flatten(tuple(primals))
+    chosen = door_of([*leaves, *flatten(tuple(tangents))[0]], door or first_door())
+    nodes = [chosen.as_node(x) for x in leaves]
+    ts = tangent_nodes("primal and tangent arguments to jax.jvp", chosen, tuple(tangents), structure, nodes,
+                       TypeError, TypeError, ValueError)  # fmt: skip
     with Tape() as tape:
         run = record(tape, fun, tuple(primals), chosen, has_aux)
-        found = jvp_graph(run.outs, run.leaves, nodes, forward=True)
+        found = jvp_graph(run.outs, run.leaves, ts, forward=True)
         along = [instantiated(t, o) for t, o in zip(found, run.outs)]
         tape.results += [*run.outs, *[t for t in along if t is not None]]
     n, both = len(run.outs), arrays(run.door, [*run.outs, *along], [*run.outs, *run.outs])
     out = unflatten(run.out_structure, both[:n]), unflatten(run.out_structure, both[n:])
-    return (*out, run.aux) if has_aux else out
-
-
-def linearize(fun: Fun, *primals: Any, has_aux: bool = False, door: Door | None = None) -> Any:
-    """`fun(*primals)`, and the function from tangents of the arguments to the derivative along them; aux as third with
-    has_aux. That function does not run fun again; it raises as `jvp` does."""
-    linear = Linear(fun, primals, door, has_aux)
-    run = linear.run
-
-    def f_jvp(*tangents: Any) -> Any:
-        leaves, structure = flatten(tangents)
-        if structure != run.structure:
-            raise TypeError(f"expected {run.structure}, got {structure}")
-        ts = [tangent_node(run.door, t) for t in leaves]
-        for t, n in zip(ts, run.nodes):
-            if t is not None and not fits(t, n):
-                raise ValueError(
-                    "linearized function called on tangent values inconsistent with the original primal values: "
-                    f"got tangent aval {t.aval} for primal aval {n.aval}"
-                )
-        along = linear.forward([t for t, n in zip(ts, linear.inputs) if n is not None and t is not None])
-        found = [instantiated(t, o) for t, o in zip(along, run.outs)]
-        return unflatten(run.out_structure, arrays(run.door, found, run.outs))
-
-    out = linear.value(), f_jvp
     return (*out, run.aux) if has_aux else out
 
 
@@ -424,14 +360,12 @@ def linear_transpose(fun: Fun, *primals: Any, reduce_axes: Sequence[Any] = (), d
     Raises: TypeError where fun is not linear, mixes whole and other numbers, or is given another cotangent than its
     result's structure, shapes and dtypes.
     """
-    if reduce_axes:
-        raise NotImplementedError("reduce_axes argument to transpose is deprecated")
-    callable_(fun)
+    no_reduce_axes(reduce_axes)
     leaves, structure = flatten(primals)
-    chosen = door_of(leaves, default_door(door))
+    chosen = door_of(leaves, door or first_door())
     like = [x if hasattr(x, "shape") and hasattr(x, "dtype") else chosen.as_node(x) for x in leaves]
     inputs = [leaf(tuple(x.shape), np.dtype(x.dtype), trace=ABSTRACT) for x in like]
-    results, out_structure = flatten(fun(*unflatten(structure, [chosen.wrap(n) for n in inputs])))
+    results, out_structure = flatten(callable_(fun)(*unflatten(structure, [chosen.wrap(n) for n in inputs])))
     outs = [chosen.as_node(x) for x in results]
     if len({is_inexact(n.dtype) for n in (*inputs, *outs)}) > 1:
         raise TypeError(
@@ -441,12 +375,13 @@ def linear_transpose(fun: Fun, *primals: Any, reduce_axes: Sequence[Any] = (), d
 
     def transposed(out_cotangent: Any) -> Any:
         cts, given = flatten(out_cotangent)
-        if given != out_structure:
-            raise TypeError(f"cotangent tree does not match function output, expected {out_structure} but got {given}")
         nodes = [chosen.as_node(c) for c in cts]
-        if [(n.shape, n.dtype) for n in nodes] != [(n.shape, n.dtype) for n in outs]:
-            want, got = [n.aval for n in outs], [n.aval for n in nodes]
-            raise TypeError(f"cotangent type does not match function output, expected {want} but got {got}")
+        types = [[(n.shape, n.dtype) for n in side] for side in (nodes, outs)]
+        if given != out_structure or types[0] != types[1]:
+            raise TypeError(
+                f"the cotangent must have the tree structure and the types of the function's output, {out_structure} "
+                f"of {[n.aval for n in outs]}, but got {given} of {[n.aval for n in nodes]}"
+            )
         found = transpose_graph(outs, inputs, nodes)
         return unflatten(structure, wrap_all(chosen, [zeros_of(n) if g is None else g for g, n in zip(found, inputs)]))
 
@@ -455,7 +390,7 @@ def linear_transpose(fun: Fun, *primals: Any, reduce_axes: Sequence[Any] = (), d
 
 def stop_gradient(x: Any, *, door: Door | None = None) -> Any:
     """x (a pytree), seen as constant by derivatives."""
-    chosen = default_door(door)
+    chosen = door or first_door()
 
     def stopped(leaf: Any) -> Any:
         own = doors.get(type(leaf))

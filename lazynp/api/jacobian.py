@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..graph.aval import Aval
@@ -13,38 +13,16 @@ from ..ops.creation import eye
 from ..ops.elementwise import weak_cast
 from ..ops.promotion import is_inexact
 from ..ops.shape import broadcast_to, move_axis, reshape, zeros_of
+from ..runtime.tape import Tape
+from ..signatures import Fun, callable_, labelled
 from ..transforms.batch import batch
 from ..transforms.jvp import jvp
 from ..transforms.transpose import vjp
 from ..tree import unflatten
-from .differentiate import (
-    HOLOMORPHIC,
-    Argnums,
-    Fun,
-    Run,
-    argnums_of,
-    arrays,
-    callable_,
-    check_holomorphic,
-    check_input,
-    check_output,
-    named,
-    pick_arguments,
-    record,
-)
-from .handles import Door, Tape
+from .differentiate import Argnums, Run, argnums_of, arrays, check_type, pick_arguments, record
+from .handles import Door
 
 Blocks = list[list[Node | None]]  # for each result, for each argument
-
-
-def check_forward_input(holomorphic: bool, n: Node) -> None:
-    if holomorphic:
-        check_holomorphic("jacfwd", "inputs", n)
-    elif n.dtype.kind == "c" or not is_inexact(n.dtype):
-        raise TypeError(
-            "jacfwd requires real-valued inputs (input dtype that is a sub-dtype of np.floating), but got "
-            f"{n.dtype.name}. {HOLOMORPHIC} inputs or integer inputs, use jax.jvp directly."
-        )
 
 
 def rows(outputs: Sequence[Node | None], source: Node) -> list[Node | None]:
@@ -69,18 +47,40 @@ def block(found: Node | None, out: Node, argument: Node, forward: bool) -> Node:
     return weak_cast(found, dtype=found.dtype) if like.weak else found
 
 
+def forward_blocks(run: Run) -> Blocks:
+    columns = []
+    for n in run.leaves:
+        t = leaf(n.shape, n.dtype, trace=ABSTRACT)
+        found = rows(jvp(run.outs, [n], [t], forward=True), t)
+        columns.append([block(f, o, n, True) for f, o in zip(found, run.outs)])
+    return [[column[i] for column in columns] for i in range(len(run.outs))]
+
+
+def reverse_blocks(run: Run) -> Blocks:
+    found: Blocks = []
+    for o in run.outs:
+        c = leaf(o.shape, o.dtype, trace=ABSTRACT)
+        lines = rows(vjp([o], run.leaves, [c]), c)
+        found.append([block(g, o, n, False) if is_inexact(n.dtype) else None for g, n in zip(lines, run.leaves)])
+    return found
+
+
 def jacobian_of(
-    fun: Fun, argnums: Argnums, has_aux: bool, check: Any, blocks: Callable[[Run], Blocks], door: Door | None
+    name: str, fun: Fun, argnums: Argnums, has_aux: bool, holomorphic: bool, allow_int: bool, door: Door | None
 ) -> Fun:
-    """The function that gives `blocks` of a run, in the structure of the results and arguments."""
+    """The function that gives all blocks of a run, in the structure of the results and arguments."""
+    forward = name == "jacfwd"
     callable_(fun)
     argnums = argnums_of(argnums)
+    check = functools.partial(check_type, name, "inputs", holomorphic, forward, allow_int)
 
     def jacobian_f(*args: Any, **kwargs: Any) -> Any:
         chosen, primals = pick_arguments(fun, argnums, args, kwargs)
         with Tape() as tape:
             run = record(tape, chosen, primals, door, has_aux, check)
-            nodes = [n for row in blocks(run) for n in row]
+            for o in run.outs if holomorphic or not forward else ():
+                check_type(name, "outputs", holomorphic, True, False, o)
+            nodes = [n for row in (forward_blocks if forward else reverse_blocks)(run) for n in row]
             tape.results += [n for n in nodes if n is not None]
         like = [Aval((*o.shape, *n.shape), o.dtype) for o in run.outs for n in run.nodes]
         found, width = arrays(run.door, nodes, like), len(run.nodes)
@@ -88,31 +88,15 @@ def jacobian_of(
         out = unflatten(run.out_structure, [t[0] for t in trees] if isinstance(argnums, int) else trees)
         return (out, run.aux) if has_aux else out
 
-    return named(jacobian_f, fun, "Jacobian", argnums)
+    return labelled(jacobian_f, fun, f"Jacobian in {argnums=}")
 
 
 def jacfwd(
-    fun: Fun,
-    argnums: Argnums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    *,
-    door: Door | None = None,
+    fun: Fun, argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, *, door: Door | None = None
 ) -> Fun:
     """A function that gives the Jacobian of `fun`, by forward mode: for each result, for each argument, an array of the
     axes of both. With has_aux, `(jacobian, aux)`."""
-
-    def blocks(run: Run) -> Blocks:
-        columns = []
-        for n in run.leaves:
-            t = leaf(n.shape, n.dtype, trace=ABSTRACT)
-            found = rows(jvp(run.outs, [n], [t], forward=True), t)
-            columns.append([block(f, o, n, True) for f, o in zip(found, run.outs)])
-        for o in run.outs if holomorphic else ():
-            check_holomorphic("jacfwd", "outputs", o)
-        return [[column[i] for column in columns] for i in range(len(run.outs))]
-
-    return jacobian_of(fun, argnums, has_aux, functools.partial(check_forward_input, holomorphic), blocks, door)
+    return jacobian_of("jacfwd", fun, argnums, has_aux, holomorphic, False, door)
 
 
 def jacrev(
@@ -125,18 +109,7 @@ def jacrev(
     door: Door | None = None,
 ) -> Fun:
     """The same as `jacfwd`, by reverse mode. With allow_int, the derivatives along whole numbers are of float0."""
-
-    def blocks(run: Run) -> Blocks:
-        found: Blocks = []
-        for o in run.outs:
-            check_output("jacrev", holomorphic, o)
-            c = leaf(o.shape, o.dtype, trace=ABSTRACT)
-            lines = rows(vjp([o], run.leaves, [c]), c)
-            found.append([block(g, o, n, False) if is_inexact(n.dtype) else None for g, n in zip(lines, run.leaves)])
-        return found
-
-    check = functools.partial(check_input, "jacrev", holomorphic, allow_int)
-    return jacobian_of(fun, argnums, has_aux, check, blocks, door)
+    return jacobian_of("jacrev", fun, argnums, has_aux, holomorphic, allow_int, door)
 
 
 jacobian = jacrev

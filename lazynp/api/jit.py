@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import logging
 import threading
 import types
@@ -14,30 +13,35 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..flags import Override, flags
 from ..graph.function import Function
 from ..graph.node import BORROWED, SCALAR_DTYPES, Node, leaf
+from ..runtime import dispatch
+from ..runtime.checks import check_values
+from ..runtime.execute import Program, value_of
 from ..runtime.recorder import recorder
+from ..runtime.reuse import spend, use_as
+from ..signatures import (
+    Static,
+    callable_,
+    leaf_names,
+    name_of,
+    place_of,
+    resolve,
+    tuple_of,
+    with_statics,
+    without_statics,
+)
+from ..speed import CallBase
 from ..tree import flatten, unflatten
-from .checks import check_values
-from .execute import Program, value_of
-from .flags import Override, flags
 from .handles import Door, door_of, doors, wrap_all
-from .trace import Trace, inline, leaf_names, name_of, place_of, placeholder, run_traced
+from .trace import Trace, inline, placeholder, run_traced
 
 log = logging.getLogger("lazynp.jit")
 SCALARS = frozenset(SCALAR_DTYPES)
 INT32 = range(-(1 << 31), 1 << 31)
 everything: weakref.WeakSet[Jit] = weakref.WeakSet()
 """All jitted functions, for `clear_caches`."""
-
-
-class Static(NamedTuple):
-    """Which arguments are static, and which are donated."""
-
-    nums: tuple[int, ...] = ()
-    names: tuple[str, ...] = ()
-    donate_nums: tuple[int, ...] = ()
-    donate_names: tuple[str, ...] = ()
 
 
 class Call(NamedTuple):
@@ -105,6 +109,7 @@ class Tables:
         self.fast: dict[Any, tuple[Entry, Program, list[Any], list[Any]]] = {}
         self.entries: dict[Any, Entry] = {}
         self.locks: dict[Any, Any] = {}
+        self.signatures: list[Any] = []
 
 
 shared: weakref.WeakKeyDictionary[Any, dict[Any, Tables]] = weakref.WeakKeyDictionary()
@@ -118,21 +123,21 @@ def tables_of(fun: Callable[..., Any], how: Any) -> Tables:
         return Tables()
 
 
-class Jit:
+class Jit(CallBase):
     """A jitted function: called, it runs the graph of the wrapped function for arguments of this signature.
 
     `door` is the one whose arrays the function sees where no argument is an array.
     """
 
     def __init__(self, fun: Callable[..., Any], door: Door, static: Static = Static()) -> None:  # noqa: B008
-        if not callable(fun):
-            raise TypeError(f"Expected a callable value, got {fun}")
-        functools.update_wrapper(self, fun)
+        functools.update_wrapper(self, callable_(fun))
         self._fun, self._door = fun, door
         self._static = resolve(fun, static)
-        self._array, self._known = (door.array, door) if door.of_value is not None else (Miss, Miss)
+        self._array: Any = door.array if door.of_value is not None else Miss
+        self._known: Any = door if door.of_value is not None else Miss
         tables = tables_of(fun, (self._static, door.name))
         self._fast, self._entries, self._locks = tables.fast, tables.entries, tables.locks
+        self._signatures = tables.signatures
         everything.add(self)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -141,7 +146,8 @@ class Jit:
     def __repr__(self) -> str:
         return f"<jit of {self._fun!r}>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _slow(self, *args: Any, **kwargs: Any) -> Any:
+        """The result of a call: what `CallBase` does where the C module does not know the arguments."""
         fast = flags.fast
         if fast is not None:
             if not kwargs:
@@ -203,6 +209,8 @@ class Jit:
 
     def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run what was traced, or make it part of what is being traced around."""
+        if flags.debug_key_reuse:
+            use_as(entry.function, call.nodes, f"jit({name_of(self._fun)})")
         if not entry.pure or any([n.trace for n in call.nodes]):
             return finish(entry, call, wrap_all(entry.door, inline(entry.function, call.nodes)))
         values = [n.value if n.value is not None else value_of(n) for n in call.nodes]
@@ -231,13 +239,7 @@ class Jit:
         static = self._static
         statics: tuple[Any, ...] = ()
         if static.nums or static.names:
-            places = {i % len(args) if -len(args) <= i < len(args) else i for i in static.nums}
-            statics = (
-                *[(i, hashable(args[i])) for i in sorted(places) if i < len(args)],
-                *[(k, hashable(kwargs[k])) for k in sorted(kwargs) if k in static.names],
-            )
-            args = tuple([HOLE if i in places else a for i, a in enumerate(args)])
-            kwargs = {k: a for k, a in kwargs.items() if k not in static.names}
+            args, kwargs, statics = without_statics(static, args, kwargs)
         leaves, structure = flatten((args, kwargs))
         door = door_of(leaves, self._door)
         try:
@@ -357,10 +359,18 @@ class Jit:
                 return
         if flags.fast is not None:
             self._fast[tuple(key)] = (*found, host)
+            if not kwargs and self._known is self._door:
+                entry, program, _ = found
+                out = unflatten(entry.out, [0.0] * len(entry.function.outputs))
+                dispatch.remember(
+                    self._signatures, self._array, flags.fast, args, call.leaves, call.nodes, out,
+                    entry.function.outputs, program,
+                )  # fmt: skip
 
     def clear_cache(self) -> None:
         """Forget all that was traced."""
         self._fast.clear()
+        self._signatures.clear()
         self._entries.clear()
 
     def _cache_size(self) -> int:
@@ -372,76 +382,7 @@ class Miss:
     """What `_try` returns when it cannot tell."""
 
 
-class Hole:
-    """Stands for a static argument among the others: a tree without leaves."""
-
-
 MISS = Miss()
-HOLE = ()
-
-
-def resolve(fun: Callable[..., Any], static: Static) -> Static:
-    """Static and donated arguments by place and by name alike, by the function's signature.
-
-    Raises: ValueError for a place or a name that the function has not.
-    """
-    try:
-        parameters = inspect.signature(fun).parameters
-    except (TypeError, ValueError):
-        return static
-    P = inspect.Parameter
-    names = [k for k, p in parameters.items() if p.kind in (P.POSITIONAL_ONLY, P.POSITIONAL_OR_KEYWORD)]
-    many = any(p.kind is P.VAR_POSITIONAL for p in parameters.values())
-    keyed = any(p.kind is P.VAR_KEYWORD for p in parameters.values())
-
-    def both(nums: tuple[int, ...], given: tuple[str, ...], what: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        wrong = tuple([i for i in nums if not many and not -len(names) <= i < len(names)])
-        if wrong:
-            raise ValueError(
-                f"Jitted function has {what}_argnums={wrong}, but only accepts {len(names)} positional arguments."
-            )
-        unknown = {k for k in given if k not in parameters} if not keyed else set()
-        if unknown:
-            raise ValueError(
-                f"Jitted function has invalid argnames {unknown} in {what}_argnames. Function does not take these args."
-            )
-        if nums and not given:
-            at = [names[i] for i in nums if -len(names) <= i < len(names)]
-            given = tuple([k for k in at if parameters[k].kind is not P.POSITIONAL_ONLY])
-        elif given and not nums:
-            nums = tuple([names.index(k) for k in given if k in names])
-        return nums, given
-
-    return Static(*both(static.nums, static.names, "static"), *both(static.donate_nums, static.donate_names, "donate"))
-
-
-def hashable(x: Any) -> Any:
-    """A static argument, with its type, so that 1 and 1.0 and True are not taken for one another."""
-    try:
-        hash(x)
-    except TypeError as error:
-        raise ValueError(
-            f"Non-hashable static arguments are not supported. An error occurred while trying to hash an object of "
-            f"type {type(x)}, {x}. The error was:\nTypeError: {error}"
-        ) from error
-    return type(x), x
-
-
-def with_statics(fun: Callable[..., Any], statics: tuple[Any, ...]) -> Callable[..., Any]:
-    """The function of the other arguments."""
-    if not statics:
-        return fun
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        full = list(args)
-        for at, (_, value) in statics:
-            if type(at) is int:
-                full[at] = value
-            else:
-                kwargs[at] = value
-        return fun(*full, **kwargs)
-
-    return call
 
 
 def same(door: Door, where: int, at: Any, leaves: Sequence[Any]) -> Any:
@@ -451,6 +392,8 @@ def same(door: Door, where: int, at: Any, leaves: Sequence[Any]) -> Any:
 
 def finish(entry: Entry, call: Call, out: list[Any]) -> Any:
     """The result of a call, once what it wrote into its arguments has been written there."""
+    if flags.debug_key_reuse:
+        spend(entry.function, [entry.door.as_node(x) for x in out], "a function that is jitted")
     n = len(out) - len(entry.written)
     for i, new_value in zip(entry.written, out[n:]):
         call.leaves[i][...] = new_value
@@ -506,10 +449,6 @@ def jit(
     Static arguments are Python values that the graph is made for; they hash. A donated argument's buffer may be
     overwritten by a result; the argument cannot be used afterwards. The other parameters steer XLA, and are accepted.
     """
-
-    def tuple_of(x: Any) -> tuple[Any, ...]:
-        return () if x is None else (x,) if isinstance(x, (int, str)) else tuple(x)
-
     given = (static_argnums, static_argnames, donate_argnums, donate_argnames)
     static = Static(*[tuple_of(x) for x in given])
     if fun is None:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
-import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import optree
-
+from ..errors import leaked, origins
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import pick
 from ..ops.callback import callback
 from ..runtime.recorder import recorder
+from ..runtime.reuse import Watch
+from ..signatures import name_of, place_of
 from ..tree import flatten, unflatten
-from .errors import leaked, origins
 from .handles import Door
 
 
@@ -70,39 +68,6 @@ class Stack(threading.local):
 stack = Stack()
 
 
-def name_of(f: Any) -> str:
-    """The name of a function, of a partial's function, of a callable object's class."""
-    while hasattr(f, "func"):
-        f = f.func
-    return getattr(f, "__name__", None) or type(f).__name__
-
-
-def place_of(f: Any) -> str:
-    """` at file:line` of a function's definition; empty for what has none."""
-    try:
-        f = inspect.unwrap(f)
-        while hasattr(f, "func"):
-            f = f.func
-        code = getattr(f, "__code__", None) or type(f).__call__.__code__
-    except (AttributeError, ValueError):
-        return ""
-    file = code.co_filename
-    return f" at {os.path.relpath(file) if os.sep in file else file}:{code.co_firstlineno}"
-
-
-def leaf_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
-    """`x`, `params['w']`: for each leaf of the arguments."""
-    try:
-        bound = inspect.signature(f).bind(*args, **kwargs).arguments
-    except (TypeError, ValueError):
-        bound = {**{f"args[{i}]": a for i, a in enumerate(args)}, **kwargs}
-    names = []
-    for name, value in bound.items():
-        paths = optree.tree_paths(value, namespace="lazynp")
-        names += [name + "".join(f"[{k!r}]" for k in path) for path in paths]
-    return names
-
-
 def placeholder(like: Any, trace: Trace, i: int) -> Node:
     """A leaf without a value, of that abstract value."""
     node = leaf(like.shape, like.dtype, weak=like.weak, trace=ABSTRACT)
@@ -131,11 +96,12 @@ def run_traced(
 
     Raises: TypeError where a result is no array; UnexpectedTracerError for a value that another trace has left behind.
     """
-    with trace:
+    with trace, Watch() as watch:
         handles = [door.wrap(n) for n in inputs] if given is None else given
         args, kwargs = unflatten(structure, handles)
         leaves, out = flatten(f(*args, **kwargs))
         function = Function(inputs, as_results(leaves, door, trace), trace.effects, trace.first)
+        watch.note(function)
     for n in function.captured():
         if n.trace == ABSTRACT:
             check_leak(n)

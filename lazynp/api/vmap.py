@@ -13,10 +13,12 @@ from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops.creation import iota
 from ..ops.shape import broadcast_to, expand_dims, move_axis
+from ..runtime.reuse import use_as
+from ..signatures import leaf_names
 from ..transforms.batch import batch
 from ..tree import NAMESPACE, flatten, map, unflatten
 from .handles import Door, door_of, wrap_all
-from .trace import Trace, after, effect, leaf_names, placeholder, run_traced, stack
+from .trace import Trace, after, effect, placeholder, run_traced, stack
 
 INT32 = np.dtype(np.int32)
 UNMAPPED = object()  # an axis of None, as a leaf
@@ -157,6 +159,7 @@ def run_batched(
         function, out, _ = run_traced(fun, inputs, structure, door, trace, given)
     finally:
         stack.axes = before
+    use_as(function, nodes, "vmap")
     axes = spread_axes(out_axes, unflatten(out, function.outputs), "vmap out_axes")
     written = [(i, door.as_node(x)) for i, (x, a) in enumerate(zip(given, where)) if a is not None]
     written = [(i, n) for i, n in written if n is not inputs[i]]

@@ -114,23 +114,27 @@ class Compiled:
     Both release the GIL. An output may be the same memory as an input of the same strides.
     """
 
-    __slots__ = ("key", "meta", "call", "pack", "_arrays", "_library")
+    __slots__ = ("key", "meta", "call", "pack", "library", "_arrays")
 
     def __init__(self, spec: KernelSpec, key: str, path: str, meta: dict[str, Any]) -> None:
         self.key, self.meta = key, meta
-        self._library = library = ctypes.CDLL(path)
+        self.library = library = ctypes.CDLL(path)
         count = len(spec.inputs) + len(spec.outputs)
         self.call = library.lazynp_run
         self.call.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64)
         self._arrays = library.lazynp_arrays
-        self._arrays.argtypes = (*[ctypes.py_object] * count, ctypes.c_char_p, ctypes.c_int64)
+        self._arrays.argtypes = (*[ctypes.py_object] * count, ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p)
         self.pack = packer(spec.scalars)
 
     def __call__(
-        self, in_arrays: Sequence[np.ndarray], scalars: Sequence[Any] | bytes, out_arrays: Sequence[np.ndarray]
+        self,
+        in_arrays: Sequence[np.ndarray],
+        scalars: Sequence[Any] | bytes,
+        out_arrays: Sequence[np.ndarray],
+        chain: int | None = None,
     ) -> bool:
         packed = scalars if type(scalars) is bytes else self.pack(scalars)
-        return self._arrays(*in_arrays, *out_arrays, packed, threads()) == 0
+        return self._arrays(*in_arrays, *out_arrays, packed, threads(), chain) == 0
 
 
 def packer(dtypes: Sequence[str]) -> Callable[[Sequence[Any]], bytes]:
@@ -162,6 +166,8 @@ class _Job:
 
 class CompilerClient:
     """Compiled kernels, by spec and geometry. Safe to use from any thread, and in a forked child."""
+
+    threads = threads
 
     def __init__(self, folder: str | None = None, limit: int | None = None) -> None:
         self._folder, self._limit = folder, limit

@@ -31,4 +31,5 @@ class Aval(NamedTuple):
         return self.size * self.dtype.itemsize
 
     def __str__(self) -> str:
-        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+        names = self.dtype.names  # of a record: random keys, by the name of their generator
+        return f"{f'key<{names[0]}>' if names else self.dtype.name}[{','.join(map(str, self.shape))}]"

@@ -22,5 +22,5 @@ class NotConcreteError(TypeError):
 
 
 def no_value(node: Any) -> Exception:
-    """What to raise where the value of a traced node is asked for. `api.errors` says more, and takes this place."""
+    """What to raise where the value of a traced node is asked for. `lazynp.errors` says more, and takes this place."""
     return NotConcreteError(f"{node} has no value while it is traced")

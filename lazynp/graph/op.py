@@ -39,8 +39,10 @@ class Op:
             nodes, and get None.
         batch: `(inputs, axes, **params) -> (out, axis)`: `axes[i]` is the mapped axis of input i, or None. Of an op of
             several results `axis` may be a tuple, one for each.
-        vjp: `(cts, node, *inputs, **params) -> cotangents of the inputs`, where the derivative is known in reverse only.
-        linear: whether it is linear in all its inexact inputs together, so that `transpose` is all that reverse mode needs.
+        vjp: `(cts, node, live, *inputs, **params) -> cotangents of the inputs`, those that are `live`, where they are
+            known in reverse only.
+        linear: whether it is linear in all its inexact inputs together, so that `transpose` is all that reverse mode
+            needs.
         hidden: for an op whose first inputs derivatives do not look behind, the place of their number among the static
             parameters; else -1.
         tag: whether its results are just its first inputs, with something said to the transformations: what runs does

@@ -1,10 +1,27 @@
 """The JAX door: `import lazynp.jax as jax`. Immutable arrays with JAX's dtypes, weak types and promotion, keyed
 randomness, JAX's names for the transformations of `api`. Imports all layers below, never the NumPy door."""
 
-import importlib as _importlib
-import importlib.util as _util
-
-from . import debug, errors, sharding, stages, tree, tree_util
+from . import (
+    ad_checkpoint,
+    core,
+    custom_derivatives,
+    debug,
+    dlpack,
+    dtypes,
+    errors,
+    lax,
+    nn,
+    numpy,
+    ops,
+    profiler,
+    random,
+    scipy,
+    sharding,
+    stages,
+    tree,
+    tree_util,
+    typing,
+)
 from .array import Array
 from .callback import effects_barrier, io_callback, pure_callback
 from .config import (
@@ -57,6 +74,7 @@ from .derivatives import (
     value_and_grad,
     vjp,
 )
+from .dtypes import float0
 from .jaxpr import ShapeDtypeStruct, eval_shape, make_jaxpr
 from .mapping import (
     block_until_ready,
@@ -92,7 +110,4 @@ from .sharding import (
 )
 from .sharding import PartitionSpec as P
 from .stages import jit
-
-for _name in ("numpy", "ops", "lax", "random", "nn", "scipy"):  # while they are being written
-    if _util.find_spec(f"{__name__}.{_name}") is not None:
-        _importlib.import_module(f"{__name__}.{_name}")
+from .version import __version__, __version_info__

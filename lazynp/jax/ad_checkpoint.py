@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..api.checkpoint import checkpoint, remat
+from ..api.custom import checkpoint, remat
 
 __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
 

@@ -9,32 +9,28 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy._core import umath
 
-from ..api.errors import array_error, bool_error, concretization_error, integer_error, type_name
 from ..api.handles import Door, doors, register
 from ..api.trace import check_leak, stack
 from ..backends.numpy.namespace import xp
 from ..config import config
+from ..errors import array_error, bool_error, concretization_error, integer_error, type_name
 from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..graph.op import current
 from ..graph.walk import toposort
 from ..ops.elementwise import convert, weak_cast
 from ..runtime.recorder import recorder
 from .dtypes import (
-    ALL,
-    BOOL,
-    EXTENSIONS,
     KIND_OF,
     SCALARS,
     DType,
     canonical,
     check_dtype,
     dtype_and_weak,
-    is_extended,
     promotion,
     x64_enabled,
 )
@@ -47,8 +43,13 @@ ERRORS = vars(umath)["_extobj_contextvar"]  # what np.errstate sets, without its
 with np.errstate(all="ignore"):
     SILENT = ERRORS.get()
 
+if TYPE_CHECKING:
+    Base = Any  # operators and most methods are set by `numpy`, from its tables
+else:
+    Base = object
 
-class Array:
+
+class Array(Base):
     """JAX's array: immutable, evaluated when its value is needed.
 
     The recorder computes what an array still holds (`runtime.storage.held`): the array itself is the holder that it
@@ -61,7 +62,7 @@ class Array:
     _graph: Node | None  # the value in the graph; None while nothing was made of it there
 
     __array_priority__ = 100
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: Any = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError("jax.Array is made by jax.numpy.array and the like, not called")
@@ -84,7 +85,7 @@ class Array:
         """The value as a NumPy array, to read only: computes what is pending. Raises where there is no value."""
         h: Any = self._host
         if h is not None:
-            return h  # type: ignore[no-any-return]
+            return h
         node = self.node
         if node.buffer is None:
             if node.value is not None:
@@ -95,7 +96,7 @@ class Array:
         h = node.buffer
         if not node.trace:
             self._host, self._weak = h, node.weak
-        return h  # type: ignore[no-any-return]
+        return h
 
     # --- metadata -----------------------------------------------------------------------------------------------------
 
@@ -417,7 +418,8 @@ def as_node(x: Any) -> Node:
     if hasattr(x, "__jax_array__"):
         return as_node(x.__jax_array__())
     if isinstance(x, (bool, int, float, complex)):
-        return as_node(next(t(x) for t in (bool, int, float, complex) if isinstance(x, t)))
+        plain: Any = next(t for t in (bool, int, float, complex) if isinstance(x, t))
+        return as_node(plain(x))
     raise TypeError(f"Value {x!r} with type {kind} is not a valid JAX type")
 
 
@@ -466,7 +468,7 @@ def as_dtype(x: Any, dtype: DType, weak: bool = False) -> Node:
 
 def cast_node(node: Node, dtype: DType, weak: bool = False) -> Node:
     """A node of that dtype, weak or not; of a complex one the real part, where the dtype is real."""
-    if weak and dtype != BOOL:
+    if weak:
         return node if node.weak and node.dtype == dtype else weak_cast(node, dtype=dtype)
     return convert(node, dtype)
 
@@ -536,14 +538,12 @@ def finished(out: Any) -> Any:
         and out.buffer is None
         and not out.trace
         and out.index == -1
+        and all([n.value is not None or n.buffer is not None for n in out.inputs])
+        and math.prod(out.shape) <= config.limit
     ):
-        if (
-            all([n.value is not None or n.buffer is not None for n in out.inputs])
-            and math.prod(out.shape) <= config.limit
-        ):
-            compute(out, True)
-            out.inputs = ()
-            return wrap(out)
+        compute(out, True)
+        out.inputs = ()
+        return wrap(out)
     wanted = nodes_of(out)
     order = [n for n in toposort(wanted) if n.op is not None and n.buffer is None]
     if order:
@@ -592,4 +592,3 @@ def owned(value: Any, dtype: Any, args: Sequence[Any]) -> Any:
 
 
 door = register(Door("jax", Array, as_node, wrap, canonical, wrap_value))
-__all__ = ["ALL", "Array", "EXTENSIONS", "apply", "as_node", "door", "is_extended", "promote", "wrap", "wrap_value"]

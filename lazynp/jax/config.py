@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..api.flags import FLAGS, Override, flags, set_flag
+from ..flags import FLAGS, Override, flags, set_flag
 
 __all__ = ["Config", "config", "flags"]
 

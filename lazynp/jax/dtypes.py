@@ -77,11 +77,11 @@ bfloat16 = ml_dtypes.bfloat16
 float0 = np.dtype([("float0", np.void, 0)])
 
 
-class extended(np.generic):  # noqa: N801
+class extended(np.generic):
     """Class of the scalar types of extended dtypes, such as that of PRNG keys; of no instances."""
 
 
-class prng_key(extended):  # noqa: N801
+class prng_key(extended):
     """Class of the scalar types of PRNG keys' dtypes."""
 
 
@@ -91,7 +91,7 @@ class TypePromotionError(ValueError):
 
 def x64_enabled() -> bool:
     """Whether arrays of 64 bits exist, in this thread."""
-    return flags.enable_x64  # type: ignore[no-any-return]
+    return flags.enable_x64
 
 
 def lattice(x64: bool) -> dict[Any, list[Any]]:
@@ -162,7 +162,7 @@ def promotion(x64: bool, *args: tuple[DType, bool]) -> tuple[DType, bool]:
     """The common dtype of (dtype, weak) pairs, and whether it is weak."""
     dtypes = {d for d, _ in args}
     if len(args) == 1:
-        return args[0]
+        return args[0][0], args[0][1] and args[0][0] != BOOL
     every_weak = all(weak for _, weak in args)
     if len(dtypes) == 1 and not every_weak:
         return args[0][0], False
@@ -260,9 +260,9 @@ def dtype_and_weak(x: Any) -> tuple[DType, bool]:
     weak = getattr(x, "weak_type", None)
     if weak is not None:
         return x.dtype, weak
-    if isinstance(x, (str, np.dtype)) or isinstance(x, type):
+    if isinstance(x, (str, np.dtype, type)):
         return requested(x, "dtype", 5), False
-    dtype = getattr(x, "dtype", None)
+    dtype: Any = getattr(x, "dtype", None)
     if is_extended(dtype):
         return dtype, False
     if not isinstance(dtype, np.dtype):
@@ -330,8 +330,8 @@ def issubdtype(a: Any, b: Any) -> bool:
         return a == b if is_extended(b) else b is np.generic
     x = a if isinstance(a, type) and issubclass(a, np.generic) else np.dtype(a).type
     y = b if isinstance(b, type) and issubclass(b, np.generic) else np.dtype(b).type
-    dtype = np.dtype(x) if not abstract_scalar(x) else None
-    if dtype in EXTENSIONS:
+    dtype = None if abstract_scalar(x) else np.dtype(x)
+    if dtype is not None and dtype in EXTENSIONS:
         kinds = {"f": (np.floating, np.inexact), "i": (np.signedinteger, np.integer)}
         kinds["u"] = (np.unsignedinteger, np.integer)
         return y in (x, np.number, np.generic, *kinds[KIND_OF[dtype]])

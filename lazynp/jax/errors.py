@@ -1,7 +1,7 @@
 """`jax.errors`: JAX's classes. Their messages name the user's line, the function being traced, and what to write
 instead."""
 
-from ..api.errors import (
+from ..errors import (
     ConcretizationTypeError,
     InconclusiveDimensionOperation,
     JAXIndexError,

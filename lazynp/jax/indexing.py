@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.errors import boolean_index_error
-from ..api.flags import flags
 from ..config import config
+from ..errors import boolean_index_error
+from ..flags import flags
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops import elementwise as e
 from ..ops.elementwise import convert, where
@@ -87,7 +87,9 @@ def entries_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple[int
     if not any([k is Ellipsis for k in parts]):
         parts.append(Ellipsis)
     at = next(i for i, k in enumerate(parts) if k is Ellipsis)
-    source, out, sizes = 0, [], []
+    out: list[Any] = []
+    sizes: list[int] = []
+    source = 0
     for k in (*parts[:at], *rest, *parts[at + 1 :]):
         if k is None:
             out.append(k)
@@ -276,7 +278,7 @@ def take_index(x: Array, index: Any, mode: Any = None, fill_value: Any = None, w
     if fill_value is not None and np.ndim(fill_value) != 0:
         raise ValueError("fill_value argument to indexed get() must be a scalar")
     fill = fill_value._value() if isinstance(fill_value, Array) else fill_value
-    return apply(read, x.node, *plan.arrays, plan=plan, mode=how, fill=fill, wrap=wrap)  # type: ignore[no-any-return]
+    return apply(read, x.node, *plan.arrays, plan=plan, mode=how, fill=fill, wrap=wrap)
 
 
 def getitem(self: Array, index: Any) -> Array:
@@ -383,7 +385,7 @@ def update(
         out = written(a, convert(y, out_dtype), plan, arrays, how, choice, wrap)
         return cast_node(out, dtype, weak)
 
-    return apply(impl, x.node, y, *plan.arrays)  # type: ignore[no-any-return]
+    return apply(impl, x.node, y, *plan.arrays)
 
 
 def operand(value: Any, dtype: Any, stacklevel: int) -> tuple[Node, Any]:
@@ -435,7 +437,7 @@ def masked_update(x: Array, mask: Node, value: Any, how: str) -> Array:
         new = broadcast_to(COMBINE[how](a, y) if how != "set" else y, shape=a.shape)
         return cast_node(where(mask, new, a), dtype, weak)
 
-    return apply(impl, x.node, y, mask)  # type: ignore[no-any-return]
+    return apply(impl, x.node, y, mask)
 
 
 class IndexUpdateRef:
@@ -482,11 +484,11 @@ class IndexUpdateRef:
 
     def divide(self, values: Any, **options: Any) -> Array:
         """x after `x[index] /= values`, in a floating dtype."""
-        return self.array / self._ones()._update("multiply", values, **options)  # type: ignore[no-any-return]
+        return self.array / self._ones()._update("multiply", values, **options)
 
     def power(self, values: Any, **options: Any) -> Array:
         """x after `x[index] **= values`."""
-        return self.array ** self._ones()._update("multiply", values, **options)  # type: ignore[no-any-return]
+        return self.array ** self._ones()._update("multiply", values, **options)
 
     def min(self, values: Any, **options: Any) -> Array:
         """x after `x[index] = minimum(x[index], values)`."""
@@ -505,7 +507,8 @@ class IndexUpdateRef:
         count = update(full_of(x, 0, np.int32), self.index, 1, "add", options.get("mode"), **wrapping(options))
         times = self._repeats(count, options)
         for k in range(times):
-            x = select(count > k, func(x), x)
+            more: Any = count > k
+            x = select(more, func(x), x)
         return x
 
     def _repeats(self, count: Array, options: dict[str, Any]) -> int:
@@ -572,12 +575,12 @@ def negated(values: Any) -> Any:
 
 def full_of(x: Array, value: Any, dtype: Any) -> Array:
     """An array like x, of one value."""
-    return apply(lambda a: broadcast_to(np.asarray(value, dtype)[()], shape=a.shape), x.node)  # type: ignore[no-any-return]
+    return apply(lambda a: broadcast_to(np.asarray(value, dtype)[()], shape=a.shape), x.node)
 
 
 def select(mask: Array, a: Any, b: Array) -> Array:
     dtype, weak = typed(b)
-    return apply(lambda m, x, y: cast_node(where(m, convert(x, dtype), y), dtype, weak), mask.node, as_node(a), b.node)  # type: ignore[no-any-return]
+    return apply(lambda m, x, y: cast_node(where(m, convert(x, dtype), y), dtype, weak), mask.node, as_node(a), b.node)
 
 
 class IndexUpdateHelper:
@@ -595,7 +598,7 @@ class IndexUpdateHelper:
         return f"_IndexUpdateHelper({self.array!r})"
 
 
-Array.__getitem__ = getitem  # type: ignore[attr-defined]
-Array.__setitem__ = setitem  # type: ignore[attr-defined]
-Array.at = property(IndexUpdateHelper, doc="Updates that give a new array: `x.at[index].set(value)`.")  # type: ignore[attr-defined]
+Array.__getitem__ = getitem
+Array.__setitem__ = setitem
+Array.at = property(IndexUpdateHelper, doc="Updates that give a new array: `x.at[index].set(value)`.")
 __all__ = ["IndexUpdateHelper", "IndexUpdateRef", "take_index", "update", "zeros_of"]

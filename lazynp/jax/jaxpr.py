@@ -7,25 +7,30 @@ that JAX jits inside (`sort`, `where`) stand as what they are.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.execute import boundary
-from ..api.jit import Jit, Static
+from ..api.jit import Jit
 from ..api.trace import stack
 from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
-from ..graph.op import pick, untagged
-from ..graph.show import param_text
+from ..graph.op import MAP, pick
 from ..graph.walk import toposort
+from ..ops.callback import callback
+from ..ops.elementwise import cast, weak_cast
+from ..runtime.execute import boundary
+from ..signatures import Static
 from ..tree import unflatten
 from .array import door, wrap
+from .aval import ShapedArray
 from .dtypes import canonical, is_extended
+from .primitives import operands_of, steps_of
 
 WIDTH = 80
+PYTHON_NUMBERS = (int, float, complex)
 SHORT = {
     "float16": "f16",
     "float32": "f32",
@@ -35,67 +40,6 @@ SHORT = {
     "complex128": "c128",
     **{f"int{n}": f"i{n}" for n in (2, 4, 8, 16, 32, 64)},
     **{f"uint{n}": f"u{n}" for n in (2, 4, 8, 16, 32, 64)},
-}
-NAMES = {
-    "absolute": "abs",
-    "add.accumulate": "cumsum",
-    "add.reduce": "reduce_sum",
-    "alias": "copy",
-    "arange": "iota",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "bitwise_and": "and",
-    "bitwise_count": "population_count",
-    "bitwise_or": "or",
-    "bitwise_xor": "xor",
-    "broadcast_to": "broadcast_in_dim",
-    "callback": "pure_callback",
-    "cast": "convert_element_type",
-    "clip": "clamp",
-    "conjugate": "conj",
-    "custom": "custom_jvp_call",
-    "divide": "div",
-    "equal": "eq",
-    "fmod": "rem",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "iota": "iota",
-    "invert": "not",
-    "isfinite": "is_finite",
-    "left_shift": "shift_left",
-    "less": "lt",
-    "less_equal": "le",
-    "logical_and": "and",
-    "logical_and.reduce": "reduce_and",
-    "logical_not": "not",
-    "logical_or": "or",
-    "logical_or.reduce": "reduce_or",
-    "logical_xor": "xor",
-    "matmul": "dot_general",
-    "maximum": "max",
-    "maximum.accumulate": "cummax",
-    "maximum.reduce": "reduce_max",
-    "minimum": "min",
-    "minimum.accumulate": "cummin",
-    "minimum.reduce": "reduce_min",
-    "multiply": "mul",
-    "multiply.accumulate": "cumprod",
-    "multiply.reduce": "reduce_prod",
-    "negative": "neg",
-    "not_equal": "ne",
-    "power": "pow",
-    "right_shift": "shift_right_arithmetic",
-    "rint": "round",
-    "set": "dynamic_update_slice",
-    "solve": "triangular_solve",
-    "subtract": "sub",
-    "weak_cast": "convert_element_type",
-    "where": "select_n",
 }
 
 
@@ -117,19 +61,41 @@ def aval_text(aval: Any) -> str:
     return f"{dtype_text(aval.dtype)}[{','.join(map(str, aval.shape))}]"
 
 
+class Names:
+    """Names of variables in one text, given in the order in which they are met: a, b, ..., z, ba, bb, ..."""
+
+    def __init__(self) -> None:
+        self.known: dict[Any, str] = {}
+
+    def __call__(self, atom: Any) -> str:
+        if not isinstance(atom, Var):
+            return str(atom)
+        if atom.unused:
+            return "_"
+        name = self.known.get(atom)
+        if name is None:
+            name, k = "", len(self.known)
+            while True:
+                name, k = chr(ord("a") + k % 26) + name, k // 26
+                if not k:
+                    break
+            self.known[atom] = name
+        return name
+
+    def typed(self, atom: Any) -> str:
+        return f"{self(atom)}:{aval_text(atom.aval)}"
+
+
 class Var:
-    """A variable: the result of an equation, an argument or a constant."""
+    """A variable: the result of an equation, an argument or a constant. `unused`: nothing reads it."""
 
-    __slots__ = ("aval", "name")
+    __slots__ = ("aval", "unused")
 
-    def __init__(self, aval: Aval, name: str) -> None:
-        self.aval, self.name = aval, name
-
-    def __str__(self) -> str:
-        return self.name
+    def __init__(self, aval: Aval) -> None:
+        self.aval, self.unused = ShapedArray(*aval), False
 
     def __repr__(self) -> str:
-        return f"Var({self.name}:{aval_text(self.aval)})"
+        return f"Var(id={id(self)}):{self.aval}"
 
 
 class Literal:
@@ -138,17 +104,16 @@ class Literal:
     __slots__ = ("val", "aval")
 
     def __init__(self, val: Any, aval: Aval) -> None:
-        self.val, self.aval = val, aval
+        self.val, self.aval = val, ShapedArray(*aval)
 
     def __str__(self) -> str:
-        value = self.val.item() if isinstance(self.val, np.generic) else self.val
-        return f"{value}:{aval_text(self.aval)}"
+        return f"{np.asarray(self.val).astype(self.aval.dtype).item()}:{aval_text(self.aval)}"
 
     def __repr__(self) -> str:
         return f"Literal({self})"
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class JaxprEqn:
     """One operation: `outvars = primitive[params] invars`."""
 
@@ -157,42 +122,63 @@ class JaxprEqn:
     outvars: list[Var]
     params: dict[str, Any]
 
-    def lines(self) -> list[str]:
+    def lines(self, names: Names, indent: int = 0) -> list[str]:
         """The equation as text; one line where it fits."""
-        left = " ".join([f"{v}:{aval_text(v.aval)}" for v in self.outvars])
-        right = " ".join(map(str, self.invars))
-        params = [f"{k}={text(v)}" for k, v in sorted(self.params.items())]
+        left = " ".join([names.typed(v) for v in self.outvars])
         head = f"{left} = {self.primitive}" if left else str(self.primitive)
-        line = head + (f"[{' '.join(params)}]" if params else "") + (f" {right}" if right else "")
-        if len(line) <= WIDTH - 4 and "\n" not in line:
-            return [line]
-        inner = ["  " + row for p in params for row in p.split("\n")]
-        return [head + "[", *inner, f"] {right}".rstrip()] if params else [line]
+        params = [(k, text(v, names, indent + 2)) for k, v in sorted(self.params.items())]
+        right = " ".join(map(names, self.invars))
+        pairs = " ".join([f"{k}={v}" for k, v in params])
+        line = head + (f"[{pairs}]" if params else "")
+        if not params or len(line) + indent <= WIDTH and "\n" not in line:
+            return [f"{line} {right}".rstrip()]
+        inner = ["  " + row for k, v in params for row in f"{k}={v}".split("\n")]
+        return [head + "[", *inner, f"] {right}".rstrip()]
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return "\n".join(self.lines(Names()))
 
     __repr__ = __str__
 
 
 class Jaxpr:
-    """A graph: constants, arguments, equations, results."""
+    """A graph: constants, arguments, equations, results.
 
-    def __init__(self, constvars: list[Var], invars: list[Var], outvars: list[Any], eqns: list[JaxprEqn]) -> None:
+    Attributes:
+        source: the function that it shows, and the nodes of its constants.
+    """
+
+    def __init__(
+        self,
+        constvars: list[Var],
+        invars: list[Var],
+        outvars: list[Any],
+        eqns: list[JaxprEqn],
+        source: tuple[Function, list[Node]],
+    ) -> None:
         self.constvars, self.invars, self.outvars, self.eqns = constvars, invars, outvars, eqns
+        self.source = source
         self.effects: frozenset[Any] = frozenset()
+        read = {v for e in eqns for v in e.invars if isinstance(v, Var)}
+        read.update([v for v in outvars if isinstance(v, Var)])
+        for v in [v for e in eqns for v in e.outvars]:
+            v.unused = v not in read
 
-    def __str__(self) -> str:
-        constants = "".join([f" {v}:{aval_text(v.aval)}" for v in self.constvars])
-        arguments = "".join([f" {v}:{aval_text(v.aval)}" for v in self.invars])
+    def text(self, names: Names, indent: int = 0) -> str:
+        """The whole, in one line where it fits; `indent` columns are taken."""
+        constants = "".join([f" {names.typed(v)}" for v in self.constvars])
+        arguments = "".join([f" {names.typed(v)}" for v in self.invars])
         head = f"{{ lambda{constants or ' '};{arguments or ' '}. let"
-        results = ", ".join(map(str, self.outvars))
+        rows = [row for e in self.eqns for row in e.lines(names, indent + 4)]
+        results = ", ".join(map(names, self.outvars))
         tail = f"in ({results}{',' if len(self.outvars) == 1 else ''}) }}"
-        rows = [row for e in self.eqns for row in e.lines()]
         line = f"{head} {'; '.join(rows)} {tail}"
-        if len(line) <= WIDTH and all("\n" not in row for row in rows) and len(rows) == len(self.eqns):
+        if len(line) + indent <= WIDTH and len(rows) == len(self.eqns):
             return line
         return "\n".join([head, *["    " + row for row in rows], "  " + tail])
+
+    def __str__(self) -> str:
+        return self.text(Names())
 
     __repr__ = __str__
 
@@ -200,19 +186,19 @@ class Jaxpr:
 class ClosedJaxpr:
     """A graph with the values of its constants."""
 
-    def __init__(self, jaxpr: Jaxpr, consts: list[Any], function: Function) -> None:
-        self.jaxpr, self.consts, self._function = jaxpr, consts, function
+    def __init__(self, jaxpr: Jaxpr, consts: list[Any]) -> None:
+        self.jaxpr, self.consts = jaxpr, consts
 
     @property
     def eqns(self) -> list[JaxprEqn]:
         return self.jaxpr.eqns
 
     @property
-    def in_avals(self) -> list[Aval]:
+    def in_avals(self) -> list[ShapedArray]:
         return [v.aval for v in self.jaxpr.invars]
 
     @property
-    def out_avals(self) -> list[Aval]:
+    def out_avals(self) -> list[ShapedArray]:
         return [v.aval for v in self.jaxpr.outvars]
 
     @property
@@ -229,104 +215,119 @@ class ClosedJaxpr:
     __repr__ = __str__
 
 
-def text(value: Any) -> str:
+def text(value: Any, names: Names, indent: int) -> str:
     """A parameter."""
+    if isinstance(value, ClosedJaxpr):
+        return value.jaxpr.text(names, indent)
+    if isinstance(value, tuple) and value and all(isinstance(v, ClosedJaxpr) for v in value):
+        rows = [row for v in value for row in v.jaxpr.text(names, indent + 2).split("\n")]
+        return "(\n" + "\n".join(["  " + row for row in rows]) + "\n)"
+    if isinstance(value, (np.dtype, type)):
+        return np.dtype(value).name
+    return value if isinstance(value, str) else repr(value)
+
+
+class Writer:
+    """Makes the equations of a graph, node by node."""
+
+    def __init__(self, known: dict[Node, Any]) -> None:
+        self.known, self.parts = known, dict[Node, list[Any]]()
+        self.eqns: list[JaxprEqn] = []
+
+    def atom(self, n: Node) -> Any:
+        """The variable or the constant for a node."""
+        n = behind(n)
+        if n in self.known:
+            return self.known[n]
+        if n.op is pick:
+            return self.parts[n.inputs[0]][n.static[0]]
+        return Literal(n.value, Aval((), canonical(n.dtype), n.weak))
+
+    def write(self, n: Node) -> None:
+        """The equations for a node."""
+        operands = [self.atom(i) for i in operands_of(n)]
+        steps = steps_of(n)
+        if n.op in (cast, weak_cast) and isinstance(operands[0], Literal):
+            self.known[n] = Literal(operands[0].val, n.aval)
+            return
+        if n.op is not None and n.op.kind == MAP:
+            operands = typed_alike(operands)
+        for step in steps[:-1]:
+            assert step.aval is not None
+            var = Var(step.aval)
+            self.eqns.append(JaxprEqn(Primitive(step.name), operands, [var], step.params))
+            operands = [var]
+        last = steps[-1]
+        params = {k: inner(v) for k, v in last.params.items()}
+        ordered = n.op is callback and n.static[0].ordered
+        avals = (n.aval,) if n.dtype is not None else n.outs[: len(n.static[0].outs)] if ordered else n.outs
+        results = [Var(a) for a in avals]
+        if n.dtype is None:
+            self.parts[n] = [*results, *[None] * (len(n.outs) - len(results))]
+        else:
+            self.known[n] = results[0]
+        self.eqns.append(JaxprEqn(Primitive(last.name), operands, results, params))
+
+
+def typed_alike(operands: list[Any]) -> list[Any]:
+    """Python scalars among an elementwise operation's operands in the dtype of the arrays beside them."""
+    dtype = next((v.aval.dtype for v in operands if isinstance(v, Var) and v.aval.dtype.kind != "b"), None)
+    return [
+        Literal(v.val, Aval((), dtype, v.aval.weak))
+        if dtype is not None and isinstance(v, Literal) and type(v.val) in PYTHON_NUMBERS
+        else v
+        for v in operands
+    ]
+
+
+def inner(value: Any) -> Any:
+    """A parameter, with functions in jaxpr form."""
     if isinstance(value, Function):
-        return str(jaxpr_of(value)[0])
-    if isinstance(value, tuple) and value and all(isinstance(v, Function) for v in value):
-        return "(\n" + "\n".join(["  " + row for v in value for row in text(v).split("\n")]) + "\n)"
-    if isinstance(value, str):
-        return value
-    return param_text(value)
+        return closed(value, 1 << 62)
+    if isinstance(value, tuple) and value and all([isinstance(v, Function) for v in value]):
+        return tuple([closed(v, 1 << 62) for v in value])
+    return value
 
 
-def variable_names() -> Iterator[str]:
-    """a, b, ..., z, ba, bb, ... as JAX counts."""
-    n = 0
-    while True:
-        digits, k = "", n
-        while True:
-            digits, k = chr(ord("a") + k % 26) + digits, k // 26
-            if not k:
-                break
-        yield digits
-        n += 1
+def behind(n: Node) -> Node:
+    """The node that a tag stands for: no transformation is to see it any more."""
+    while n.op is not None and n.inputs:
+        source = n.inputs[0]
+        if n.op.tag and n.dtype is not None:
+            n = source
+        elif n.op is pick and source.op is not None and source.op.tag and source.inputs:
+            n = source.inputs[n.static[0]]
+        else:
+            break
+    return n
 
 
-def params_of(node: Node) -> tuple[str, dict[str, Any]]:
-    """JAX's name of a node's operation, and its parameters."""
-    op = node.op
-    assert op is not None
-    params = op.params_of(node)
-    name = NAMES.get(op.name, op.name)
-    if op.name in ("cast", "weak_cast"):
-        params = {"new_dtype": params["dtype"], "weak_type": op.name == "weak_cast"}
-    elif op.kind == "reduce":
-        params = {"axes": params["axes"]}
-    elif op.name == "transpose":
-        params = {"permutation": params["axes"]}
-    elif op.name == "reshape":
-        params = {"dimensions": None, "new_sizes": params["shape"]}
-    elif op.name == "concatenate":
-        params = {"dimension": params["axis"]}
-    elif op.name == "callback":
-        call = params["call"]
-        name, params = ("debug_callback" if call.differentiable else call.name), {}
-    elif (
-        op.name == "power" and node.inputs[1].value is not None and isinstance(node.inputs[1].value, (int, np.integer))
-    ):
-        name, params = "integer_pow", {"y": int(node.inputs[1].value)}
-    return name, params
+def is_literal(n: Node) -> bool:
+    """Whether a constant stands where it is used: a Python scalar."""
+    return n.weak and not n.shape and n.buffer is not None
 
 
 def jaxpr_of(function: Function, since: int = 1 << 62) -> tuple[Jaxpr, list[Node]]:
     """The graph of a function, and its constants."""
-    constants = boundary(function, since)
-    stop = {*function.inputs, *constants}
-    names = variable_names()
-    seen: dict[Node, Any] = {}
+    found = boundary(function, since)
+    constants = list(dict.fromkeys([n for n in found if not is_literal(n)]))
+    writer = Writer({n: Literal(n.buffer, n.aval) for n in found if is_literal(n)})
     for n in (*constants, *function.inputs):
-        if n not in seen:
-            seen[n] = Var(n.aval, next(names))
-    parts: dict[Node, list[Any]] = {}
-
-    def atom(n: Node) -> Any:
-        n = untagged(n)
-        if n.value is not None and n not in seen:
-            return Literal(n.value, n.aval)
-        if n.op is pick and n not in seen:
-            return parts[n.inputs[0]][n.static[0]]
-        return seen[n]
-
-    eqns = []
-    order = toposort([untagged(n) for n in (*function.outputs, *function.effects)], stop=stop)
-    for n in order:
-        if n in stop or n.op is None or n.op is pick or n.op.tag:
-            continue
-        name, params = params_of(n)
-        inputs = list(n.inputs)
-        if n.op.name == "where":
-            inputs = [inputs[0], inputs[2], inputs[1]]
-        elif n.op.name == "callback" and n.static[0].ordered:
-            inputs = inputs[1:]
-        elif name == "integer_pow":
-            inputs = inputs[:1]
-        operands = [atom(i) for i in inputs]
-        outs = n.outs[: len(n.static[0].outs)] if n.op.name == "callback" else n.outs
-        results = [Var(a, next(names)) for a in (outs if n.dtype is None else (n.aval,))]
-        if n.dtype is None:
-            parts[n] = [*results, *[None] * (len(n.outs) - len(results))]
-        else:
-            seen[n] = results[0]
-        eqns.append(JaxprEqn(Primitive(name), operands, results, params))
-    arguments = [seen[n] for n in function.inputs]
-    return Jaxpr([seen[n] for n in constants], arguments, [atom(n) for n in function.outputs], eqns), constants
+        writer.known.setdefault(n, Var(n.aval))
+    results = [behind(n) for n in (*function.outputs, *function.effects)]
+    stop = set(writer.known)
+    for n in toposort(results, stop=stop):
+        if n not in stop and n.op is not None and n.op is not pick and not n.op.tag:
+            writer.write(n)
+    arguments, variables = ([writer.known[n] for n in nodes] for nodes in (function.inputs, constants))
+    outputs = [writer.atom(n) for n in function.outputs]
+    return Jaxpr(variables, arguments, outputs, writer.eqns, (function, constants)), constants
 
 
 def closed(function: Function, since: int) -> ClosedJaxpr:
     """The graph with its constants' values."""
     jaxpr, constants = jaxpr_of(function, since)
-    return ClosedJaxpr(jaxpr, [wrap(n) for n in constants], function)
+    return ClosedJaxpr(jaxpr, [wrap(n) for n in constants])
 
 
 class ShapeDtypeStruct:

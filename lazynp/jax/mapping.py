@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import optree
 
-from ..api.jit import Jit, Static
+from ..api.jit import Jit
 from ..api.vmap import spread_axes, vmap
 from ..graph.node import Node
 from ..ops.shape import move_axis, reshape, slice_, whole
+from ..signatures import Static
 from ..tree import NAMESPACE, flatten, map, unflatten
 from .array import Array, as_node, door, wrap
-from .sharding import DEVICE, NamedSharding, PartitionSpec, Sharding, axes_of, get_mesh, place, sharding_of
+from .sharding import DEVICE, NamedSharding, PartitionSpec, Sharding, axes_of, check_spec, get_mesh, place, sharding_of
 from .sharding import device_count as count_devices
 
 
@@ -98,6 +99,7 @@ def cut(x: Node, spec: PartitionSpec, mesh: Any) -> tuple[Node, list[Any]]:
     Raises: ValueError where an axis does not divide.
     """
     sizes = mesh.shape
+    check_spec(mesh, spec)
     if len(spec) > x.ndim:
         raise ValueError(
             f"shard_map applied with an in_specs entry {spec} of length {len(spec)} to an argument of rank {x.ndim}"

@@ -11,6 +11,7 @@ from ..api.handles import through
 from ..api.jit import clear_caches
 from ..api.vmap import vmap as make_vmap
 from .array import as_node, door
+from .aval import ShapedArray
 
 __all__ = ["clear_caches", "ensure_compile_time_eval", "named_call", "named_scope", "typeof", "vmap"]
 
@@ -42,6 +43,6 @@ def ensure_compile_time_eval() -> Iterator[None]:
     yield
 
 
-def typeof(x: Any) -> Any:
+def typeof(x: Any) -> ShapedArray:
     """The abstract value of an array or a scalar: shape, dtype, weak type."""
-    return as_node(x).aval
+    return ShapedArray(*as_node(x).aval)

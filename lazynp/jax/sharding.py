@@ -170,8 +170,6 @@ class AbstractMesh:
                 f"Mesh requires the ndim of its first argument (`devices`) to equal the length of its second argument "
                 f"(`axis_names`), but got {len(self.axis_sizes)} and {self.axis_names}"
             )
-        if len(set(self.axis_names)) < len(self.axis_names):
-            raise ValueError(f"Mesh axis names must be unique, got {self.axis_names}")
         self.axis_types = tuple(axis_types) if axis_types else (AxisType.Auto,) * len(self.axis_names)
 
     @property
@@ -348,20 +346,23 @@ class SingleDeviceSharding(Sharding):
         return f"SingleDeviceSharding(device={self._device!r}, memory_kind=device)"
 
 
+class DuplicateSpecError(Exception):
+    """A mesh axis splits two axes of an array."""
+
+
 class NamedSharding(Sharding):
     """An array split along the axes of a mesh as a PartitionSpec says."""
 
     def __init__(self, mesh: Any, spec: Any, *, memory_kind: str | None = None, **_: Any) -> None:
         self.mesh, self.spec = mesh, spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec)
-        for part in self.spec:
-            for name in axes_of(part):
-                if name not in mesh.axis_names:
-                    raise ValueError(
-                        f"Resource axis: {name} of {self.spec} is not found in mesh: {mesh.axis_names}. Did you mean "
-                        "to call jax.set_mesh?"
-                    )
+        check_spec(mesh, self.spec)
 
     def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
+        if len(self.spec) > len(global_shape):
+            raise ValueError(
+                f"Sharding {self} is only valid for values of rank at least {len(self.spec)}, but was applied to a "
+                f"value of rank {len(global_shape)}"
+            )
         sizes = self.mesh.shape
         parts = [math.prod([sizes[a] for a in axes_of(p)]) for p in self.spec]
         parts += [1] * (len(global_shape) - len(parts))
@@ -379,6 +380,22 @@ class NamedSharding(Sharding):
         sizes = ", ".join([f"{k!r}: {n}" for k, n in self.mesh.shape.items()])
         mesh = f"Mesh({sizes}, axis_types={self.mesh.axis_types})"
         return f"NamedSharding(mesh={mesh}, spec={self.spec}, memory_kind=device)"
+
+
+def check_spec(mesh: Any, spec: PartitionSpec) -> None:
+    """Raise ValueError for a name that is no axis of the mesh, DuplicateSpecError for one that stands there twice."""
+    names = [name for part in spec for name in axes_of(part)]
+    for name in names:
+        if name not in mesh.axis_names:
+            raise ValueError(
+                f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}. Did you mean to call "
+                "jax.set_mesh?"
+            )
+        if names.count(name) > 1:
+            raise DuplicateSpecError(
+                f"A single NamedSharding spec specification can map every mesh axis to at most one positional "
+                f"dimension, but {spec} has duplicate entries for `{name}`"
+            )
 
 
 def axes_of(part: Any) -> tuple[Any, ...]:

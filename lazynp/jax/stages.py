@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..api.handles import through
-from ..api.jit import HOLE, Call, Entry, Jit
+from ..api.jit import Call, Entry, Jit
 from ..api.jit import jit as make_jit
-from ..api.trace import leaf_names, name_of
 from ..config import config
 from ..graph.show import show
+from ..runtime import dispatch
 from ..runtime.kernels import compile_wait
+from ..signatures import HOLE, leaf_names, name_of
 from ..tree import flatten, unflatten
-from .array import door
+from .array import Array, door
+from .config import flags
 from .jaxpr import ClosedJaxpr, closed, node_of, structs
 from .tree_util import PyTreeDef
 
@@ -176,5 +178,6 @@ class PjitFunction(Jit):
         return f"<PjitFunction of {self._fun!r}>"
 
 
+dispatch.bind(Array, flags)
 jit = through(functools.partial(make_jit, make=PjitFunction), door)
 Wrapped = PjitFunction

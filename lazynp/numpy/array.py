@@ -49,6 +49,7 @@ class ndarray(HandleBase, metaclass=ArrayType):
     needed."""
 
     # `_v` is None (the whole storage), a View, or a step not looked at yet: (parent view, its array, kind, parameter).
+    # `_base` is what `base` shows of a view; None, or not there, in an array that owns its memory.
     __slots__ = ()
     _s: Storage
 
@@ -199,6 +200,15 @@ if TYPE_CHECKING:
 else:
     Handle = HandleBase
 settle_selection: Any = None  # supplied by `masked`, which needs handles
+
+
+def root(x: Any, cls: Any = ndarray) -> Any:
+    """What a view of x, of class `cls`, has for its `base`: the owner of the memory, past views of that class."""
+    while True:
+        base = getattr(x, "_base", None)
+        if base is None or type(base) is not cls:
+            return x
+        x = base
 
 
 def method(function: Any) -> Any:

@@ -17,9 +17,9 @@ import numpy
 from ..graph.node import ABSTRACT
 from ..runtime.views import TRANSPOSE, derive
 from ..speed import native, tell
-from .array import HOST_VIEW, is_traced, ndarray, new_handle
+from .array import HOST_VIEW, borrow, is_traced, ndarray, new_handle, root
 from .host import SUBCLASS, bind, fresh, like, of_type, on_traced, part_of, strip
-from .methods import derived, own, reshape, view_by_host
+from .methods import derived, own, reshape
 
 
 def get_shape(self: Any) -> tuple[int, ...]:
@@ -82,6 +82,7 @@ def get_t(self: Any) -> Any:
         out = new_handle(ndarray)
         out._s, out._b, out._h = s, s.buf, self._h.T
         out._v = derive(self._view(), s.buf.shape, TRANSPOSE, BACKWARDS[self._h.ndim])
+        out._base = root(self)
         return out
     if own(self):
         return derived(self, TRANSPOSE, tuple(range(self.ndim - 1, -1, -1)))
@@ -133,16 +134,11 @@ def set_imag(self: Any, value: Any) -> None:
 
 
 def get_base(self: Any) -> Any:
-    """The object the memory is from: None for what shows a whole storage of its own, else the whole of it."""
-    s = self._s
-    if s.rare is not None and s.rare.pin:
-        if self._h is s.buf:
-            return s.buf.base
-    elif self._v is None:
-        return None
-    out = object.__new__(ndarray)
-    out._s, out._b, out._h, out._v = self._s, False, None, None
-    return out
+    """The object the memory is from; None for an array that owns it."""
+    base = getattr(self, "_base", None)
+    if base is None and self._v is HOST_VIEW and self._h is self._s.buf:
+        return self._h.base  # borrowed
+    return base
 
 
 def get_data(self: Any) -> memoryview:
@@ -273,15 +269,21 @@ def pickled(self: Any, protocol: int = 4) -> Any:
     return reconstruct, (cls, (0,), b"b"), state
 
 
+def pickled_with(self: Any, protocol: Any) -> Any:
+    """`__reduce_ex__`: from protocol 5 on, whoever pickles may be handed the memory itself."""
+    if type(self) is not ndarray or protocol < 5 or is_traced(self):
+        return self.__reduce__()
+    return restored, (self._pin(shared=True),)
+
+
 def restored(host: numpy.ndarray) -> Any:
-    """An array from its pickled value."""
-    return (
-        fresh(host)
-        if host.flags.writeable and host.base is None
-        else fresh(host.copy("K"))
-        if host.flags.writeable
-        else fresh(host)
-    )
+    """An array from its pickled value: borrowed where it came by a buffer of somebody's."""
+    base: Any = host.base
+    while isinstance(base, numpy.ndarray):
+        base = base.base
+    if isinstance(base, memoryview) and not isinstance(base.obj, (bytes, bytearray)):
+        return borrow(host)
+    return fresh(host)
 
 
 def reconstruct(cls: Any, shape: Any, dtype: Any) -> Any:
@@ -307,7 +309,7 @@ def set_state(self: Any, state: Any) -> None:
 def deep_copy(self: Any, memo: Any) -> Any:
     if self.dtype.hasobject:
         return like(self, self._host().__deepcopy__(memo), [])
-    return ndarray.copy(self)  # type: ignore[attr-defined]
+    return ndarray.copy(self, "K")  # type: ignore[attr-defined]
 
 
 def dlpack(self: Any, **kwargs: Any) -> Any:
@@ -335,7 +337,8 @@ def exported(self: Any) -> numpy.ndarray:
 
 def buffer(self: Any, flags: int, /) -> memoryview:
     """The buffer protocol, without the C module (Python 3.12 on)."""
-    return memoryview(exported(self))
+    array: Any = exported(self)
+    return memoryview(array)
 
 
 def subclass_host(self: Any) -> numpy.ndarray:
@@ -352,11 +355,20 @@ def delete_item(self: Any, key: Any) -> None:
     del self._host()[strip(key)]
 
 
+def generic_alias(cls: Any, given: Any, /) -> Any:
+    """`ndarray[shape, dtype]`, for annotations."""
+    count = len(given) if type(given) is tuple else 1
+    if not 0 < count <= 2:
+        raise TypeError(f"Too {'many' if count > 2 else 'few'} arguments for {cls.__name__}")
+    return types.GenericAlias(cls, given)
+
+
 SPECIAL: dict[str, Any] = {
     "__array__": array,
     "__iter__": iterate,
     "__contains__": contains,
     "__reduce__": pickled,
+    "__reduce_ex__": pickled_with,
     "__setstate__": set_state,
     "__sizeof__": lambda self: self._host().__sizeof__(),
     "__copy__": lambda self: self.copy("K"),
@@ -366,7 +378,7 @@ SPECIAL: dict[str, Any] = {
     "__array_namespace__": namespace,
     "to_device": to_device,
     "__delitem__": delete_item,
-    "__class_getitem__": classmethod(types.GenericAlias),
+    "__class_getitem__": classmethod(generic_alias),
     "__init_subclass__": classmethod(init_subclass),
     **{name: asked(name) for name in ("__bool__", "__int__", "__float__", "__index__", "__complex__")},
     "__format__": formatted,

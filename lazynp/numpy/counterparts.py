@@ -11,10 +11,10 @@ import numpy
 import numpy._core._multiarray_umath as compiled  # type: ignore[import-not-found]
 
 from . import attributes, creation, dispatch, hooks, iterators, methods, native, recorded, ufunc  # noqa: F401
-from .array import ndarray
+from .array import Handle, ndarray
 from .attributes import reconstruct
 from .converter import array_converter
-from .host import host_function
+from .host import host_function, strip
 
 WRITES: dict[str, tuple[int | str, ...]] = {
     "copyto": (0, "dst"),
@@ -70,7 +70,7 @@ OURS: dict[str, Any] = {
     "set_typeDict": lambda *_: None,
     "_set_madvise_hugepage": lambda *_: None,
     "frompyfunc": native.frompyfunc,
-    "_get_implementing_args": lambda relevant: list(relevant),
+    "_get_implementing_args": dispatch.implementing,
     **native.TABLE,
 }
 
@@ -81,6 +81,26 @@ def signed(ours: Any, host: Any) -> Any:
     if text:
         ours.__wrapped__, ours.__text_signature__ = host, text
     return ours
+
+
+class CastingImplementation:
+    """A casting implementation of NumPy's (`_get_castingimpl`), on our arrays."""
+
+    def __init__(self, host: Any) -> None:
+        self._host = host
+
+    def _simple_strided_call(self, arrays: Any) -> None:
+        if type(arrays) is tuple and len(arrays) == 2:
+            source, target = arrays
+            arrays = (strip(source), target._writable() if isinstance(target, Handle) else target)
+        self._host._simple_strided_call(arrays)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
+
+
+def casting_implementation(source: Any, target: Any, /) -> CastingImplementation:
+    return CastingImplementation(compiled._get_castingimpl(source, target))
 
 
 class Builtin:
@@ -106,8 +126,10 @@ class Builtin:
         return f"<built-in function {self.__name__}>"
 
 
+OURS["_get_castingimpl"] = casting_implementation
 for _name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "zeros", "empty", "arange"):
     OURS[_name] = creation.PUBLIC[_name] = Builtin(OURS[_name])
+    dispatch.array_functions.add(OURS[_name])
 made: dict[int, tuple[Any, Any]] = {}
 
 
@@ -124,12 +146,34 @@ def counterpart(name: str, value: Any) -> Any:
         return known[1]
     implementation = value._implementation if type(value) is compiled._ArrayFunctionDispatcher else value
     ours = host_function(implementation, name, WRITES.get(name, ()), name not in LOOKS)
+    if name in LIKE:
+        ours = liked(name, ours)
     if type(value) is types.BuiltinFunctionType:
         host = ours
         ours = signed(Builtin(host), value)
         ours.host = implementation
+    if name in LIKE:
+        creation.PUBLIC[name] = ours
+        dispatch.array_functions.add(ours)
     made[id(value)] = (value, ours)
     return ours
+
+
+LIKE = ("frombuffer", "fromfile", "fromiter", "fromstring")
+
+
+def liked(name: str, function: Any) -> Any:
+    """A creation function of NumPy's with `like=`."""
+
+    def call(*args: Any, like: Any = None, **kwargs: Any) -> Any:
+        if like is not None:
+            value = creation.overridden_by(like, creation.PUBLIC[name], args, kwargs)
+            if value is not NotImplemented:
+                return value
+        return function(*args, **kwargs)
+
+    call.__name__, call.__module__ = name, function.__module__
+    return call
 
 
 class Signature:
@@ -149,8 +193,9 @@ def sign_all() -> None:
             signed(method, getattr(numpy.ndarray, name, None))
     for name in ("frompyfunc", "nested_iters"):
         signed(OURS[name], getattr(numpy, name))
-    for ours, host in ((iterators.nditer, numpy.nditer), (iterators.broadcast, numpy.broadcast)):
-        ours.__signature__ = Signature(host)  # type: ignore[attr-defined]
+    pairs: list[tuple[Any, Any]] = [(iterators.nditer, numpy.nditer), (iterators.broadcast, numpy.broadcast)]
+    for ours, host in pairs:
+        ours.__signature__ = Signature(host)
 
 
 sign_all()

@@ -11,7 +11,22 @@ import numpy
 
 from ..config import config
 from .array import Handle, borrow, ndarray
-from .host import SCALARS, Theirs, TracedArgumentError, fresh, home, of_type, on_traced, owned, owner_of, to_host
+from .host import (
+    PLAIN,
+    SCALARS,
+    Asked,
+    Theirs,
+    TracedArgumentError,
+    fresh,
+    home,
+    keep_elements,
+    makes_array,
+    of_type,
+    on_traced,
+    owned,
+    owner_of,
+    to_host,
+)
 
 COPY_MODES = numpy._globals._CopyMode
 
@@ -69,7 +84,9 @@ def array(
             return value
     ours: list[Any] = []
     try:
-        host = to_host(object, ours)
+        host = to_host(object, ours) if kind in PLAIN or not makes_array(object) else Asked(object, ours)
+    except RecursionError:  # a list that contains itself
+        host = object
     except TracedArgumentError:
         return on_traced("array", numpy.array, (object, dtype), {"copy": copy, "ndmin": ndmin})
     more = {} if ndmax is None else {"ndmax": ndmax}
@@ -88,6 +105,8 @@ def array(
             if made is not host
             else home(made.view(), ours)
         )
+    if type(host) is Asked and any([x._h is made for x in ours]):  # `__array__` gave it, and answers for copies
+        return home(made, ours)
     if copy is True and made.base is None:
         return fresh(made)
     if isinstance(host, numpy.ndarray) and (made is host or made.base is not None) or not owned(made):
@@ -96,15 +115,6 @@ def array(
         if type(x) is Theirs or made.base is not None and numpy.may_share_memory(made, x._h):
             return home(made, ours)
     return fresh(made) if made.base is None and made is not host else borrow(made) if foreign(object) else fresh(made)
-
-
-def keep_elements(made: numpy.ndarray, ours: list[Any]) -> None:
-    """In an array of objects, the arrays themselves, not NumPy's views of them."""
-    for i, v in enumerate(made.flat):
-        if type(v) is numpy.ndarray:
-            for x in ours:
-                if x._h is v and type(x) is not Theirs:
-                    made.flat[i] = x
 
 
 def foreign(x: Any) -> bool:

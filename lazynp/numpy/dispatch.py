@@ -49,21 +49,16 @@ class Dispatcher:
                 if type(a) not in KNOWN and takes_functions(type(a)):
                     return self.overridden(args, kwargs)
         else:
+            if not args:
+                raise TypeError(f"`like` is to be the first argument by position in a call of {self.__qualname__}()")
             return self.with_like(args[0], args[1:], kwargs)
         return self._implementation(*args, **kwargs)
 
     def overridden(self, args: Any, kwargs: Any) -> Any:
         """Ask the foreign types, subclasses before their bases."""
         assert self._relevant is not None
-        others: list[Any] = []
-        kinds: list[type] = []
-        for a in self._relevant(*args, **kwargs):
-            t = type(a)
-            if t in kinds or not hasattr(t, "__array_function__"):
-                continue
-            kinds.append(t)
-            at = next((i for i, o in enumerate(others) if issubclass(t, type(o))), len(others))
-            others.insert(at, a)
+        others = implementing(self._relevant(*args, **kwargs))
+        kinds = [type(o) for o in others]
         for other in others:
             if type(other).__array_function__ is ndarray.__array_function__:  # type: ignore[attr-defined]
                 value = ndarray.__array_function__(other, self, kinds, args, kwargs)  # type: ignore[attr-defined]
@@ -122,13 +117,37 @@ class Dispatcher:
     def __repr__(self) -> str:
         return f"<function {self.__qualname__} at {id(self):#x}>"
 
+    def __str__(self) -> str:
+        return str(self._implementation)
+
+
+MOST_TYPES = 64
+
+
+def implementing(relevant: Any) -> list[Any]:
+    """The first argument of each type that implements the protocol, subclasses before their bases."""
+    others: list[Any] = []
+    kinds: list[type] = []
+    for a in relevant:
+        t = type(a)
+        if t in kinds or not hasattr(t, "__array_function__"):
+            continue
+        if len(kinds) >= MOST_TYPES:
+            raise TypeError(
+                f"maximum number ({MOST_TYPES}) of distinct argument types implementing __array_function__ exceeded"
+            )
+        kinds.append(t)
+        at = next((i for i, o in enumerate(others) if issubclass(t, type(o))), len(others))
+        others.insert(at, a)
+    return others
+
 
 def renamed(error: TypeError, relevant: Any, public: Any) -> TypeError:
     """Python's complaint about bad arguments, with the name that the user knows."""
     text = str(error)
     for name in (relevant.__qualname__, relevant.__name__):
         if text.startswith(f"{name}()"):
-            return TypeError(public.__name__ + text[len(name) :])
+            return TypeError(public.__qualname__ + text[len(name) :])
     return error
 
 
@@ -149,6 +168,8 @@ def array_function_dispatch(
     """Stands in for the decorator of that name in `numpy._core.overrides`."""
 
     def decorator(implementation: Any) -> Any:
+        if verify and not str(implementation.__module__).startswith(("lazynp", "numpy")):  # which NumPy has verified
+            check_signature(dispatcher, implementation)
         public = Dispatcher(dispatcher, implementation)
         functools.update_wrapper(public, implementation, updated=())
         if docs_from_dispatcher and dispatcher.__doc__ is not None:
@@ -161,6 +182,20 @@ def array_function_dispatch(
         return public
 
     return decorator
+
+
+def check_signature(dispatcher: Any, implementation: Any) -> None:
+    """Raise NumPy's RuntimeError for a function whose dispatcher does not fit it, or that takes `like` otherwise."""
+    if dispatcher is not None:
+        numpy._core.overrides.verify_matching_signatures(implementation, dispatcher)  # type: ignore[attr-defined]
+        return
+    code = implementation.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    if code.co_kwonlyargcount == 0 or code.co_varnames[count - 1] != "like":
+        raise RuntimeError(
+            "__array_function__ expects `like=` to be the last argument and a keyword-only argument. "
+            f"{implementation} does not seem to comply."
+        )
 
 
 class LazySignature:
@@ -217,6 +252,10 @@ def ours_of(function: Any) -> Any:
 
 def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:  # NumPy's names of the arguments
     """`ndarray.__array_function__`: the call comes home."""
+    if type(args) is not tuple:
+        raise TypeError("args must be a tuple.")
+    if type(kwargs) is not dict:
+        raise TypeError("kwargs must be a dict.")
     function = func
     for t in types:
         if not issubclass(t, (ndarray, numpy.ndarray)) and hasattr(t, "__array_function__"):

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy
 
-from ..api import errors
-from ..api.handles import Door, doors, outlived, register
+from .. import errors
+from ..api.handles import Door, doors, register
 from ..graph import errors as graph_errors
 from ..graph.node import Node, leaf
+from ..runtime.tape import outlived
 from . import array, attributes, masked, record, traced, traced_math, traced_shapes
 from .array import is_native, ndarray, of_scalar
 from .methods import array_of

@@ -20,7 +20,7 @@ from ..graph.node import ABSTRACT
 from ..runtime.profile import profile
 from ..runtime.views import TRANSPOSE
 from ..speed import HandleBase, native
-from .array import HOST_VIEW, Handle, borrow, is_traced, known, ndarray, new_handle, wrap
+from .array import HOST_VIEW, Handle, borrow, is_traced, known, ndarray, new_handle, root, wrap
 
 INTERNAL = (str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(numpy.__file__).parent), "<frozen")
 SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *numpy._core.numerictypes.sctypeDict.values()})
@@ -37,6 +37,25 @@ class Theirs:
 
     def __init__(self, array: numpy.ndarray) -> None:
         self._h = array
+
+
+class Coerced:
+    """An object that made itself an array of ours, which is among the arguments before this: what NumPy gets for it."""
+
+    __slots__ = ("_h", "given")
+
+    def __init__(self, array: numpy.ndarray, given: Any) -> None:
+        self._h, self.given = array, given
+
+
+class Asked:
+    """Stands for an object with `__array__`: what that gives goes to NumPy as NumPy's array."""
+
+    def __init__(self, given: Any, ours: list[Any]) -> None:
+        self.given, self.ours = given, ours
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return to_host(self.given.__array__(*args, **kwargs), self.ours)
 
 
 class TracedArgumentError(NotConcreteError):
@@ -76,6 +95,7 @@ class HostFallbackError(RuntimeError):
 
 
 SLOTS = tuple([vars(HandleBase)[name].__set__ for name in ("_s", "_b", "_h", "_v")])
+set_base = vars(HandleBase)["_base"].__set__
 
 
 def bind(out: Any, s: Any, b: Any, h: Any, v: Any) -> None:
@@ -90,6 +110,14 @@ def site() -> str:
     while frame is not None and frame.f_code.co_filename.startswith(INTERNAL):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "?"
+
+
+def outside() -> int:
+    """The `stacklevel` at which a warning of the caller's is one of the user's line."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(INTERNAL):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def note(name: str) -> None:
@@ -150,7 +178,7 @@ def to_host(x: Any, ours: list[Any]) -> Any:
 
 
 def element(x: Any) -> Any:
-    """An element of a list: a 0-d subclass is asked for the number that it stands for (the masked constant has none)."""
+    """An element of a list: a 0-d subclass is asked for its number (the masked constant has none)."""
     if isinstance(x, Handle) and type(x) is not ndarray and not x.shape:
         ask = {"f": "__float__", "i": "__int__", "u": "__int__"}.get(x.dtype.kind)
         if ask is not None and getattr(type(x), ask) is not getattr(ndarray, ask):
@@ -173,7 +201,34 @@ def through_array(x: Any, ours: list[Any]) -> Any:
         array = x.__array__()
     except Exception:  # NumPy will ask again, and show it
         return x
-    return to_host(array, ours) if isinstance(array, Handle) else x
+    if not isinstance(array, Handle):
+        return x
+    host = to_host(array, ours)
+    ours.append(Coerced(host, x))
+    return host
+
+
+def makes_array(x: Any) -> bool:
+    """Whether NumPy asks an object's `__array__` for its value."""
+    kind = type(x)
+    return (
+        hasattr(kind, "__array__")
+        and not isinstance(x, (Handle, numpy.ndarray, numpy.generic, type))
+        and not hasattr(x, "__array_interface__")
+        and not hasattr(x, "__array_struct__")
+        and not hasattr(kind, "_to_host")
+    )
+
+
+def keep_elements(made: numpy.ndarray, ours: list[Any]) -> None:
+    """In an array of objects, the arrays themselves, not NumPy's views of them."""
+    row = made.ravel("K")
+    for i, v in enumerate(row):
+        if type(v) is numpy.ndarray:
+            for x in reversed(ours):
+                if x._h is v and type(x) is not Theirs:
+                    row[i] = x.given if type(x) is Coerced else x
+                    break
 
 
 def strip(x: Any) -> Any:
@@ -210,7 +265,7 @@ def part_of(x: Any, part: numpy.ndarray) -> ndarray:
     if s.buf is not old and now is not before:
         part = rebased(part, old, s.buf)
     out = new_handle(ndarray)
-    out._s, out._b, out._h, out._v = s, s.buf, part, HOST_VIEW
+    out._s, out._b, out._h, out._v, out._base = s, s.buf, part, HOST_VIEW, root(x)
     return out
 
 
@@ -245,7 +300,7 @@ def home(value: Any, ours: list[Any]) -> Any:
             for x in ours:
                 if x._h is value:
                     return x if type(x) is not Theirs else borrow(value)
-            return fresh(value)
+            return fresh(value) if value.flags.owndata else borrow(value)
         for x in ours:
             if x._h is value:
                 return x if type(x) is not Theirs else borrow(value)
@@ -330,6 +385,8 @@ def of_type(cls: Any, host: numpy.ndarray, parent: Any, owner: Any = None) -> An
     base._pin()
     out = new_handle(cls)
     bind(out, base._s, SUBCLASS, base._h, HOST_VIEW)
+    if owner is not None and type(owner) is not Theirs:
+        set_base(out, root(owner, cls))
     finalize = cls.__array_finalize__
     if finalize is not None and finalize is not ndarray.__array_finalize__:  # type: ignore[attr-defined]
         out.__array_finalize__(parent)

@@ -15,8 +15,8 @@ from ..graph.node import Node, leaf
 from ..ops.shape import broadcast_to, reshape
 from ..runtime.recorder import recorder
 from ..runtime.views import INDEX, derive
-from .array import HOST_VIEW, Handle, adopt, is_native, is_traced, method, ndarray, new_handle, of_scalar
-from .host import of_traced, shows, strip, traced
+from .array import HOST_VIEW, Handle, adopt, is_native, is_traced, method, ndarray, new_handle, of_scalar, root
+from .host import keep_elements, makes_array, of_traced, shows, strip, to_host, traced
 from .index import is_plain, normalize
 from .masked import select, selection_of, write_selection
 from .operators import array_of_list
@@ -41,6 +41,7 @@ def __getitem__(self: ndarray, key: Any) -> Any:
     out._s, out._b, out._h = s, s.buf, part
     view = self._v
     out._v = HOST_VIEW if view is HOST_VIEW else (self._view() if type(view) is tuple else view, h, INDEX, key)
+    out._base = root(self)
     return out
 
 
@@ -61,7 +62,9 @@ def pending_getitem(self: ndarray, key: Any) -> Any:
             return self._host()[key]
         view = derive(self._view(), self._s.shape, INDEX, normal)
         return of_scalar(node if view is None else view.read(node))
-    return self._derived(INDEX, normal)
+    out = self._derived(INDEX, normal)
+    out._base = root(self)
+    return out
 
 
 def has_ellipsis(key: Any) -> bool:
@@ -94,7 +97,9 @@ def host_key(key: Any) -> Any:
         return tuple([host_key(k) for k in key])
     if isinstance(key, slice):
         return slice(host_key(key.start), host_key(key.stop), host_key(key.step))
-    return [host_key(k) for k in key] if type(key) is list else key
+    if type(key) is list:
+        return [host_key(k) for k in key]
+    return strip(key) if makes_array(key) else key
 
 
 def advanced_getitem(self: ndarray, key: Any) -> Any:
@@ -134,7 +139,7 @@ def pinned_part(self: ndarray, part: numpy.ndarray) -> ndarray:
     """A handle on a view that NumPy made of this array's buffer."""
     self._pin()
     out = new_handle(ndarray)
-    out._s, out._b, out._h, out._v = self._s, self._s.buf, part, HOST_VIEW
+    out._s, out._b, out._h, out._v, out._base = self._s, self._s.buf, part, HOST_VIEW, root(self)
     return out
 
 
@@ -151,10 +156,15 @@ def __setitem__(self: ndarray, key: Any, value: Any) -> None:
             if type(key) is ndarray and h.size <= limit and key._b is key._s.buf:
                 h[key._h] = value
                 return
-        elif kind is ndarray and value._b is value._s.buf and is_plain(key) and not h.dtype.hasobject:
-            if h.size <= limit or fewer(h, key, limit):
-                h[key] = value._h
-                return
+        elif (
+            kind is ndarray
+            and value._b is value._s.buf
+            and is_plain(key)
+            and not h.dtype.hasobject
+            and (h.size <= limit or fewer(h, key, limit))
+        ):
+            h[key] = value._h
+            return
     general_setitem(self, key, value)
 
 
@@ -225,8 +235,18 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
         own = kind in "iuf" and type(value) is not ndarray and not value.shape and is_full(key, self.ndim)
         value = (float if kind == "f" else int)(value) if own else value._host()
     elif type(value) in (list, tuple):
-        value = strip(value)
+        value = strip(value) if kind != "O" else objects(value, self._host()[key])
     self._writable()[key] = value
+
+
+def objects(value: Any, region: Any) -> Any:
+    """A list that is to fill a region of objects: arrays in it are kept as they are."""
+    if not isinstance(region, numpy.ndarray):
+        return value
+    ours: list[Any] = []
+    made = numpy.array(to_host(value, ours), object, ndmax=region.ndim)
+    keep_elements(made, ours)
+    return made
 
 
 def is_full(key: Any, ndim: int) -> bool:

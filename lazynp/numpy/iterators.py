@@ -46,7 +46,7 @@ class flatiter:
     def index(self) -> int:
         return self._iter.index
 
-    def copy(self) -> Any:
+    def copy(self, /) -> Any:
         """A copy of the iterator as a 1-D array."""
         return fresh(self._iter.copy())
 
@@ -81,6 +81,9 @@ class flatiter:
         else:
             self._iter[strip(key)] = strip(value)
 
+    def __delitem__(self, key: Any) -> None:
+        raise TypeError("Cannot delete iterator elements")
+
 
 def compared(name: str) -> Any:
     host = getattr(numpy.flatiter, name)
@@ -93,7 +96,12 @@ flatiter.__module__ = "lazynp"
 
 
 def get_flat(self: Any) -> flatiter:
+    if self.ndim > MOST_AXES:
+        numpy.empty((1,) * self.ndim).flat  # noqa: B018 (NumPy's error)
     return flatiter(self)
+
+
+MOST_AXES = 32  # of NumPy's flat iterator
 
 
 def set_flat(self: Any, value: Any) -> None:
@@ -117,8 +125,9 @@ class flagsobj:
 
     def __getattr__(self, name: str) -> Any:
         owner = self._owner
-        if name == "owndata" and owner._v is not HOST_VIEW:
-            return owner._v is None
+        if name == "owndata":
+            whole = owner._v is HOST_VIEW and owner._h is owner._s.buf  # borrowed, or a subclass's
+            return owner.base is None and (not whole or owner._h.flags.owndata)
         if name == "writeable" and owner._v is not HOST_VIEW and owner._b is not owner._s.buf:
             return owner._s.buf is None or owner._s.buf.flags.writeable
         return getattr(self._flags(), name)
@@ -199,7 +208,7 @@ class nditer:
     def __delattr__(self, name: str) -> None:
         delattr(self._iter, name)
 
-    def copy(self) -> nditer:
+    def copy(self, /) -> nditer:
         return nditer._of(self._iter.copy(), self._ours)
 
     def __copy__(self) -> nditer:
@@ -219,6 +228,9 @@ class nditer:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._iter[key] = strip(value)
+
+    def __delitem__(self, key: Any) -> None:
+        raise TypeError("Cannot delete iterator elements")
 
     def __enter__(self) -> nditer:
         self._iter.__enter__()
@@ -243,14 +255,39 @@ def nested_iters(op: Any, *args: Any, **kwargs: Any) -> tuple[nditer, ...]:
 
 class BroadcastType(type):
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, numpy.broadcast)
+        return type(instance) is cls or isinstance(instance, numpy.broadcast)
 
 
 class broadcast(metaclass=BroadcastType):
     """See `numpy.broadcast`."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        return numpy.broadcast(*[dummy(x) if is_traced(x) else strip(x) for x in args], **kwargs)
+    __slots__ = ("_host", "_args")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._args = sum([x._args if type(x) is broadcast else (x,) for x in args], ())
+        self._host = numpy.broadcast(*[dummy(x) if is_traced(x) else strip(x) for x in args], **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
+
+    @property
+    def iters(self) -> tuple[Any, ...]:
+        """Iterators over the arrays, each as the arguments had it."""
+        pairs = zip(self._args, self._host.iters)
+        return tuple([flatiter(x) if isinstance(x, Handle) else iterator for x, iterator in pairs])
+
+    def reset(self, /) -> None:
+        """Begin again."""
+        self._host.reset()
+
+    def __iter__(self) -> broadcast:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        return next(self._host)
+
+    def _to_host(self) -> numpy.broadcast:
+        return self._host
 
 
 broadcast.__module__ = "lazynp"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,7 @@ from ..runtime.storage import Storage
 from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
 from ..speed import native
 from . import reduce
-from .array import HOST_VIEW, Handle, adopt, borrow, is_native, is_traced, ndarray, new_handle, wrap
+from .array import HOST_VIEW, Handle, adopt, borrow, is_native, is_traced, ndarray, new_handle, root, wrap
 from .host import (
     PLAIN,
     TracedArgumentError,
@@ -58,6 +59,7 @@ def own(self: Any) -> bool:
 def derived(self: Any, kind: str, param: Any) -> ndarray:
     """The handle of a view. Where the value is there, the view is too, so that small arrays stay on the short path."""
     out = self._derived(kind, param)
+    out._base = root(self)
     buffer = self._s.buf
     if buffer is not None and self._b is buffer:
         out._b, out._h = buffer, self._h.transpose(param) if kind == TRANSPOSE else self._h.reshape(param)
@@ -393,7 +395,8 @@ def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
     whole = self._s.buf
     if whole.base is not None or h.size != whole.size or not h.flags.c_contiguous:
         raise ValueError("cannot resize this array: it does not own its data")
-    if refcheck and sys.getrefcount(self._s) > 2:
+    seen = sys.getrefcount(self) > MINE or weakref.getweakrefcount(self)
+    if refcheck and (seen or sys.getrefcount(self._s) > 2):
         raise ValueError(
             "cannot resize an array that references or is referenced\nby another array in this way.\n"
             "Use the np.resize function or refcheck=False."
@@ -404,6 +407,9 @@ def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
     else:
         out._pin()
         bind(self, out._s, self._b, new, HOST_VIEW)
+
+
+MINE = 4  # references to an array in its own method: a name, a bound method, `self`, an argument
 
 
 def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
@@ -421,7 +427,7 @@ def new(
 ) -> Any:
     """`ndarray.__new__`."""
     ours: list[Any] = []
-    shape = to_host(shape, ours)
+    shape, strides = to_host(shape, ours), to_host(strides, ours)
     if buffer is None:
         host = numpy.ndarray(shape, dtype, None, offset, strides, order)
         return fresh(host) if cls is ndarray else of_type(cls, host, None)

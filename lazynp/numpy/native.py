@@ -258,6 +258,12 @@ def fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
         return False
 
 
+def has(dtype: numpy.dtype, value: int) -> bool:
+    """Whether a dtype of whole numbers has this one."""
+    limits = numpy.iinfo(dtype)
+    return int(limits.min) <= value <= int(limits.max)
+
+
 def native_clip(self: ndarray, low: Any, high: Any) -> Any:
     """`a.clip`, as NumPy chooses its loop."""
     bounds = [b for b in (low, high) if b is not None]
@@ -265,6 +271,8 @@ def native_clip(self: ndarray, low: Any, high: Any) -> Any:
         return NotImplemented
     if any(type(b) in (int, float) and (b != b) for b in bounds):
         return NotImplemented
+    if self.dtype.kind in "iu" and any(type(b) is int and not has(self.dtype, b) for b in bounds):
+        return NotImplemented  # NumPy's method leaves out such a bound
     nodes = as_nodes((self, *bounds))
     if nodes is None or self.dtype.kind not in "biuf":
         return NotImplemented

@@ -7,7 +7,9 @@ they are.
 
 from __future__ import annotations
 
+import functools
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +40,8 @@ def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
             if isinstance(args[0], Handle) and type(args[0]) is not ndarray:
                 return shuffled(self, host, *args, **kwargs)
             values[0] = args[0]._writable() if type(args[0]) is ndarray else args[0]
+            if not isinstance(args[0], (ndarray, list)):
+                return shuffled_sequence(self, host, values, named)
         out = kwargs.get("out")
         if out is not None:
             named["out"] = writable(out)
@@ -56,12 +60,31 @@ def plain(self: Any) -> Any:
     return source.RandomState(self._bit_generator)
 
 
+def shuffled_sequence(self: Any, host: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    """Something else than an array or a list: NumPy's warning is of the caller's line."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        host(self, *args, **kwargs)
+    for warning in said:
+        warnings.warn(warning.message, stacklevel=3 + (self is mtrand._rand))
+
+
 def shuffled(self: Any, host: Callable[..., Any], x: Any, axis: int = 0) -> None:
     """A subclass is shuffled through its own indexing, which a masked array needs; in the order that NumPy draws."""
+    if isinstance(self, source.RandomState) and x.ndim == 1 and x.dtype.hasobject:
+        warnings.warn(OBJECTS, UserWarning, stacklevel=3 + (self is mtrand._rand))
     places = numpy.arange(x.shape[axis])
     host(self, places)
     turned = x.swapaxes(0, axis)
     turned[...] = turned[places]
+
+
+OBJECTS = (
+    "Shuffling a one dimensional array subclass containing objects gives incorrect results for most array "
+    "subclasses.  Please use the new random number API instead: "
+    "https://numpy.org/doc/stable/reference/random/index.html\nThe new API fixes this issue. This version will not "
+    "be fixed due to stability guarantees of the API."
+)
 
 
 def shuffle(x: Any) -> None:
@@ -155,6 +178,22 @@ def default_rng(seed: Any = None) -> Any:
 default_rng.__doc__ = source.default_rng.__doc__
 default_rng.__module__ = "lazynp.random"
 TABLE = {**BITS, "Generator": Generator, "RandomState": RandomState, "default_rng": default_rng}
+
+
+def drawing(function: Any, name: str) -> Any:
+    """A function of the module: a 0-d subclass among its arguments is asked for its number."""
+    drawn = host_function(function, f"random.{name}", counted=False)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and PLAIN.issuperset(map(type, args)):
+            return drawn(*args)
+        return drawn(*map(element, args), **{k: element(v) for k, v in kwargs.items()})
+
+    functools.update_wrapper(call, drawn)
+    vars(call).pop("__wrapped__", None)
+    return call
+
+
 FUNCTIONS = {
     key
     for key, value in vars(mtrand).items()
@@ -169,7 +208,7 @@ def counterpart(key: str, value: Any) -> Any:
         return TABLE[key]
     if key in FUNCTIONS and not isinstance(value, types.ModuleType):
         if key not in made:
-            made[key] = shuffle if key in INPLACE else host_function(value, f"random.{key}", counted=False)
+            made[key] = shuffle if key in INPLACE else drawing(value, key)
             made[key].__module__ = "lazynp.random"
         return made[key]
     return value

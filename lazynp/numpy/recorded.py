@@ -79,12 +79,12 @@ def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
         return NotImplemented
     node = self._node()
     if places == 0:
-        return array_of(elementwise.rint(node))
+        return of_node(elementwise.rint(node))
     up, down = elementwise.multiply, elementwise.divide
     if places < 0:
         up, down = down, up
     scale = float(10 ** abs(places)) if abs(places) < 23 else 10.0 ** abs(places)
-    return array_of(down(elementwise.rint(up(node, scale)), scale))
+    return of_node(down(elementwise.rint(up(node, scale)), scale))
 
 
 def conjugate(self: ndarray, *args: Any) -> Any:

@@ -7,6 +7,7 @@ such that the engine does it; a result without axes is demanded at once, and is 
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -141,9 +142,15 @@ def into(out: Any, node: Node) -> Any:
 def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
     """A method of ndarray done by NumPy's."""
     ours: list[Any] = []
-    if name in ("argmin", "argmax") and type(self) is not ndarray and not args and kwargs.get("axis") is None:
-        self = self.ravel()  # which stays of more axes for a matrix
-        kwargs = {**kwargs, "axis": self.ndim - 1}
+    if type(self) is not ndarray:
+        if name in BY_UFUNC and type(self).__array_ufunc__ is not ndarray.__array_ufunc__:  # type: ignore[attr-defined]
+            return getattr(sys.modules["lazynp._core._methods"], BY_UFUNC[name])(self, *args, **kwargs)
+        if name == "trace":
+            return traced_by_type(self, *args, **kwargs)
+        given = bound(OUT, args, kwargs) if name in ("argmin", "argmax") else None
+        if given is not None and given.get("axis") is None:
+            self = self.ravel()  # which stays of more axes for a matrix
+            args, kwargs = (), {**given, "axis": self.ndim - 1}
     try:
         h = to_host(self, ours)
         values = [to_host(a, ours) for a in args]
@@ -167,6 +174,20 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
     return out if out is not None else like(self, value, ours)
 
 
+def traced_by_type(
+    self: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None
+) -> Any:
+    """`trace` of a subclass: the sum of what it takes for its diagonal."""
+    diagonal = self.diagonal(offset, axis1, axis2)
+    return sys.modules["lazynp"].add.reduce(diagonal, diagonal.ndim - 1, dtype, out)
+
+
+# A subclass with an `__array_ufunc__` of its own: by NumPy's Python code, which calls ufuncs.
+BY_UFUNC = {
+    **{name: f"_{name}" for name in ("sum", "prod", "any", "all", "mean", "var", "std")},
+    "min": "_amin",
+    "max": "_amax",
+}
 WRAPPED = frozenset({"sum", "prod", "min", "max", "any", "all", "mean", "var", "std"})
 OUT_PLACE = {
     **dict.fromkeys(("sum", "prod", "mean", "var", "std", "cumsum", "cumprod"), 2),

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy
 
-from . import counterparts, dispatch, native, ufunc
+from . import counterparts, dispatch, native, standard, ufunc
 from .host import home_module
 
 NAME = "lazynp"
@@ -145,6 +145,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         else:
             execute(module, spec)
             module.__dict__.update(REPLACED.get(name, {}))
+            standard.extend(name, module)
             if name == "_core":
                 for part in ("_exceptions", "_string_helpers", "_type_aliases", "_internal", "_dtype"):
                     importlib.import_module(f"{NAME}._core.{part}")
@@ -209,6 +210,13 @@ def masked_arrays(core: Any) -> None:
             return core.mvoid(value, mask=mask, hardmask=self.ma._hardmask)
         return core.masked if mask else value
 
+    def set_dtype(self: Any, dtype: Any) -> None:
+        if isinstance(self._mask, numpy.void):
+            self._mask = core.np.array(self._mask)
+        original_dtype.__set__(self, dtype)
+
+    original_dtype = cls.dtype
+    cls.dtype = property(original_dtype.fget, set_dtype, doc=original_dtype.__doc__)
     original_take, original_getitem, original_round = cls.take, core.MaskedIterator.__getitem__, cls.round
     cls.round = functools.wraps(original_round)(rounded)
     cls.take = functools.wraps(original_take)(take)

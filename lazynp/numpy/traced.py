@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from ..api import errors
+from .. import errors
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops import indexing
 from ..ops.elementwise import cast, convert, ufuncs

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..api import control, custom, differentiate, jacobian, jit, vmap
-from ..api.checkpoint import checkpoint, remat
 from ..api.handles import through
 from .door import DOOR
 
@@ -32,8 +31,8 @@ TABLE: dict[str, Any] = {
     },
     "jit": through(jit.jit, DOOR),
     "vmap": through(vmap.vmap, DOOR),
-    "checkpoint": checkpoint,
-    "remat": remat,
+    "checkpoint": custom.checkpoint,
+    "remat": custom.remat,
     "custom_jvp": custom.custom_jvp,
     "custom_vjp": custom.custom_vjp,
     "custom_gradient": custom.custom_gradient,

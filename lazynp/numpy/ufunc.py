@@ -6,6 +6,7 @@ theirs; what is left is NumPy's, on host values.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy
@@ -29,6 +30,7 @@ from .host import (
     like,
     note_large,
     on_traced,
+    outside,
     to_host,
     writable,
 )
@@ -146,6 +148,8 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             args = args[: self.nin]
             if any(o is not None for o in outs):
                 kwargs = {**kwargs, "out": outs}
+        elif method is None and len(args) < self.nin:
+            check_call(self, name, args, kwargs)
         out = kwargs.get("out")
         if out is Ellipsis:
             return self.into_arrays(name, args, kwargs)
@@ -160,6 +164,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         where = kwargs.get("where")
         foreign = overriding((*args, *kwargs.get("out", ()), *((where,) if where is not None else ())))
         if foreign:
+            check_call(self, name, args, kwargs)
             return ask(self, name, foreign, args, kwargs)
         if name == "__call__" and self.operator and len(args) == self.nin:
             value = native_call(self, args, kwargs)
@@ -281,15 +286,40 @@ def check_outs(u: ufunc, method: str, out: Any, outs: Any) -> None:
 
 
 def with_out(args: Any, kwargs: Any, place: int) -> Any:
-    """A method's arguments, with an `out` given by position as a keyword."""
-    if len(args) > place and "out" not in kwargs:
-        if args[place] is Ellipsis:
+    """A method's arguments with those by position, from the axis on, as keywords, as an override is given them."""
+    first = place - 2
+    if len(args) > first:
+        if len(args) > place and args[place] is Ellipsis:
             raise TypeError("out=... is only allowed as a keyword argument.")
-        names = ("keepdims", "initial", "where")
-        extra = dict(zip(names, args[place + 1 :]))
-        kwargs = {**kwargs, "out": args[place], **extra}
-        args = args[:place]
+        by_place = dict(zip(BY_PLACE, args[first:]))
+        if len(args) - first > len(BY_PLACE) or by_place.keys() & kwargs.keys():
+            return args, kwargs  # NumPy says what is wrong
+        kwargs = {**by_place, **kwargs}
+        args = args[:first]
+    if kwargs.get("initial") is numpy._NoValue:
+        kwargs = {k: v for k, v in kwargs.items() if k != "initial"}
     return args, kwargs
+
+
+BY_PLACE = ("axis", "dtype", "out", "keepdims", "initial", "where")
+KEYWORDS = frozenset(
+    {"out", "where", "axes", "axis", "keepdims", "casting", "order", "dtype", "subok", "signature", "sig"}
+)
+PLACES = {"outer": (2, 2), "at": (2, 3), "reduce": (1, 1), "accumulate": (1, 1), "reduceat": (2, 2)}
+
+
+def check_call(u: ufunc, method: str, args: Any, kwargs: Any) -> None:
+    """NumPy's errors for arguments that no implementation takes, before an override is asked."""
+    least, most = (u.nin, u.nargs) if method == "__call__" else PLACES[method]
+    name = u.host.__name__ if method == "__call__" else method
+    if not least <= len(args) <= most:
+        raise TypeError(f"{name}() takes from {least} to {most} positional arguments but {len(args)} were given")
+    for one, other in (("sig", "signature"), ("axis", "axes")):
+        if one in kwargs and other in kwargs:
+            raise TypeError(f"cannot specify both '{one}' and '{other}'")
+    for k in kwargs if method in ("__call__", "outer") else ():
+        if k not in KEYWORDS:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{k}'")
 
 
 def returned(value: Any) -> Any:
@@ -433,7 +463,24 @@ def wrapped(leader: Any, value: Any, outs: Any, context: Any) -> Any:
 
 
 def call_wrap(owner: Any, array: Any, context: Any, scalar: bool) -> Any:
-    return owner.__array_wrap__(array, context, scalar)
+    """`owner.__array_wrap__`, with as many arguments as it takes: fewer than three are deprecated in NumPy."""
+    given = (array, context, scalar)
+    for count in (3, 2, 1):
+        try:
+            value = owner.__array_wrap__(*given[:count])
+        except TypeError as error:
+            if count == 1 or error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise  # it took the arguments
+            continue
+        if count < len(given):
+            warnings.warn(
+                "__array_wrap__ must accept context and return_scalar arguments (positionally) in the future. "
+                "(Deprecated NumPy 2.0)",
+                DeprecationWarning,
+                stacklevel=outside(),
+            )
+        break
+    return value
 
 
 def array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False, /) -> Any:
@@ -444,6 +491,8 @@ def array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool =
         return array[()]
     if type(array) is type(self):
         return array
+    if type(self) is ndarray and isinstance(array, Handle):
+        return array.view(ndarray)
     ours: list[Any] = []
     return like(
         self, to_host(array, ours), ours if type(self) is ndarray else [a for a in ours if type(a) is not type(self)]

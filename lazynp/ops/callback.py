@@ -68,6 +68,8 @@ def sequential(call: Call, mapped: tuple[bool, ...], n: int) -> Callable[..., Se
 
 def callback_batch(inputs: Sequence[Node], axes: Axes, *, call: Call) -> tuple[Node, Any]:
     n, first = batch_size(inputs, axes), int(call.ordered)
+    if call.method is None and not call.differentiable and call.ordered:
+        raise ValueError("Cannot `vmap` ordered IO callbacks: their order would be another.")
     if call.method is None:
         raise NotImplementedError(
             f"vmap is only supported for {call.name} when vmap_method is specified; it is one of 'sequential', "

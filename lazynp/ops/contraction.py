@@ -87,10 +87,20 @@ def reshape_sum(x: Node, matrix: Shape, shape: Shape) -> Node:
 
 
 def matmul_batch(inputs: Sequence[Node], axes: Axes) -> tuple[Node, int]:
-    """Vectors become matrices of one row or column, so that the batch axis can stand in front."""
+    """Vectors become matrices of one row or column, so that the batch axis can stand in front.
+
+    Beside one matrix or vector for all examples, theirs are the rows of one matrix: one product instead of one each.
+    """
     (a, b), (i, j) = inputs, axes
     vector_a, vector_b = a.ndim - (i is not None) == 1, b.ndim - (j is not None) == 1
     a, b = a if i is None else to_front(a, i), b if j is None else to_front(b, j)
+    if i is None and a.ndim <= 2 and vector_b:
+        return matmul(b, a if vector_a else swap_last(a)), 0
+    if j is None and b.ndim <= 2:
+        rows = a if vector_a else reshape(a, shape=(math.prod(a.shape[:-1]), a.shape[-1]))
+        out = matmul(rows, b)
+        shape = (*a.shape[:-1], *out.shape[1:])
+        return (out if out.shape == shape else reshape(out, shape=shape)), 0
     a = expand_dims(a, a.ndim - 1) if vector_a else a
     b = expand_dims(b, b.ndim) if vector_b else b
     rank = max(a.ndim - (i is not None), b.ndim - (j is not None))

@@ -1,4 +1,4 @@
-"""Control flow: `scan`, `while`, `cond`. Their bodies are closed functions, static parameters (see `graph.closure`).
+"""Control flow: `scan`, `while`, `cond`. Their bodies are closed functions, static parameters (see `closure`).
 
 A body's inputs and outputs are flat lists of arrays. Derivatives and batches of a body are made by the transformations
 of graphs, which stand in a higher layer and put themselves into `rewrites`; running a body is `engine`'s, which the
@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..graph.aval import Aval
-from ..graph.closure import interned, unrecorded, with_leaves
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import LIBRARY, MAP, VIEW, Op, make, pick
 from ..graph.walk import dependents, toposort
+from .closure import interned, unrecorded, with_leaves
 from .elementwise import add, equal, where
 from .reductions import logical_or_reduce
 from .shape import Axes, aligned, batch_size, broadcast_to, expand_dims, instantiate, move_axis, to_front
@@ -126,7 +126,9 @@ def spread(x: Node, axis: int | None, n: int, wanted: bool = True) -> Node:
 
 
 def batched_inputs(f: Function, mapped: Sequence[bool], n: int) -> list[Node]:
-    return [leaf((n, *i.shape) if m else i.shape, i.dtype, weak=i.weak, trace=ABSTRACT) for i, m in zip(f.inputs, mapped)]
+    return [
+        leaf((n, *i.shape) if m else i.shape, i.dtype, weak=i.weak, trace=ABSTRACT) for i, m in zip(f.inputs, mapped)
+    ]
 
 
 def batched_outputs(f: Function, new: Nodes, mapped: Sequence[bool]) -> list[tuple[Node, int | None]]:
@@ -144,7 +146,14 @@ def scan_abstract(
 
 
 def scan_jvp(
-    tangents: Tangents, out: Node, *inputs: Node, body: Function, n_consts: int, n_carry: int, reverse: bool, length: int
+    tangents: Tangents,
+    out: Node,
+    *inputs: Node,
+    body: Function,
+    n_consts: int,
+    n_carry: int,
+    reverse: bool,
+    length: int,
 ) -> list[Node | None]:
     """One scan of values and tangents together: forward mode stacks nothing but its results."""
     moved = [t is not None for t in tangents]
@@ -157,14 +166,18 @@ def scan_jvp(
         body = own_copy(body)
         given, along = tangents_of(body, [*consts, *carry, *xs])
         moved = [t is not None for t in along[n_carry:]]
-        parts = [(v, chosen(t, t)) for v, t in zip(split(body.inputs, n_consts, n_carry), split(given, n_consts, n_carry))]
+        parts = [
+            (v, chosen(t, t)) for v, t in zip(split(body.inputs, n_consts, n_carry), split(given, n_consts, n_carry))
+        ]
         new = [instantiate(t, o) for t, o in chosen(zip(along, body.outputs), carry)]
         joined = rewritten(
             [n for values, ts in parts for n in (*values, *ts)],
             [*body.outputs[:n_carry], *new, *body.outputs[n_carry:], *chosen(along[n_carry:], moved)],
         )
     groups = zip(split(inputs, n_consts, n_carry), split(tangents, n_consts, n_carry), (consts, carry, xs))
-    args = [n for xs_, ts, wanted in groups for n in (*xs_, *[instantiate(t, x) for t, x in chosen(zip(ts, xs_), wanted)])]
+    args = [
+        n for xs_, ts, wanted in groups for n in (*xs_, *[instantiate(t, x) for t, x in chosen(zip(ts, xs_), wanted)])
+    ]
     both = scan(
         *args,
         body=joined,
@@ -205,7 +218,7 @@ class Parts:
     def find(self, between: list[Node]) -> None:
         """What the linear nodes read of the others. A view or an elementwise operation on what is at hand anyway is
         made once more, which costs less than to store and to load it."""
-        consts, carry, xs = split(self.f.inputs, self.n_consts, self.n_carry)
+        _, carry, xs = split(self.f.inputs, self.n_consts, self.n_carry)
         inside = {*between, *chosen(self.f.inputs, self.linear)}
         needed = dict.fromkeys([i for n in between for i in n.inputs if i not in inside and i.value is None])
         moving = {*dependents(list(needed), [*carry, *xs]), *carry, *xs}
@@ -231,7 +244,7 @@ def scan_transpose(
     reverse: bool,
     length: int,
 ) -> list[Node | None]:
-    """A scan the other way, over cotangents. The carry is the carry's cotangents and the sums of those of the consts."""
+    """A scan the other way, over cotangents. What it carries: the carry's cotangents, and sums of the consts'."""
     with unrecorded():
         parts = Parts(body, [type(x) is Aval for x in inputs], n_consts, n_carry)
     fixed, stacked = residuals(parts, inputs, n_consts, n_carry, reverse, length)
@@ -367,7 +380,7 @@ scan = Op(
 
 
 def while_abstract(*avals: Aval, cond: Function, body: Function, n_cond: int, n_body: int) -> tuple[Aval, ...]:
-    return body.out_avals  # type: ignore[return-value]
+    return body.out_avals
 
 
 def while_jvp(
@@ -385,9 +398,7 @@ def while_jvp(
         given, along = tangents_of(body, [*moved, *carry])
         parts = split(body.inputs, n_body), split(given, n_body)
         new = [instantiate(t, o) for t, o in chosen(zip(along, body.outputs), carry)]
-        joined = rewritten(
-            [n for values, ts in zip(*parts) for n in (*values, *chosen(ts, ts))], [*body.outputs, *new]
-        )
+        joined = rewritten([n for values, ts in zip(*parts) for n in (*values, *chosen(ts, ts))], [*body.outputs, *new])
         unread = [tangent_leaf(n) for n in chosen(body.inputs[n_body:], carry)]
         test = rewritten([*cond.inputs, *unread], cond.outputs)
     both = while_(
@@ -406,8 +417,8 @@ def while_jvp(
 
 def while_transpose(cts: Any, *inputs: Any, **params: Any) -> Any:
     raise ValueError(
-        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. "
-        "Try using lax.scan, or using fori_loop with static start/stop."
+        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop "
+        "values. Try using lax.scan, or using fori_loop with static start/stop."
     )
 
 
@@ -514,9 +525,7 @@ def cond_transpose(
     return [None, *picked(cond(index, *known, *chosen(cts, live), branches=tuple(new)), 0, linear)]
 
 
-def cond_batch(
-    inputs: Nodes, axes: Axes, *, branches: tuple[Function, ...]
-) -> tuple[Node, tuple[int | None, ...]]:
+def cond_batch(inputs: Nodes, axes: Axes, *, branches: tuple[Function, ...]) -> tuple[Node, tuple[int | None, ...]]:
     """Where the number differs along the batch, all branches are computed, and each takes its own."""
     n = batch_size(inputs, axes)
     mapped = [a is not None for a in axes]
@@ -527,10 +536,7 @@ def cond_batch(
         found = [batched_outputs(f, new, mapped[1:]) for f, new in zip(branches, news)]
         live = [not alone or any([pairs[i][1] is not None for pairs in found]) for i in range(len(found[0]))]
         new = tuple(
-            [
-                rewritten(ins, [spread(x, a, n, w) for (x, a), w in zip(pairs, live)])
-                for ins, pairs in zip(news, found)
-            ]
+            [rewritten(ins, [spread(x, a, n, w) for (x, a), w in zip(pairs, live)]) for ins, pairs in zip(news, found)]
         )
     if alone:
         return cond(*args, branches=new), tuple([0 if w else None for w in live])

@@ -93,16 +93,13 @@ def spaced(x: np.ndarray, padding: Pads, dilation: Shape) -> np.ndarray:
         last = min(n, (size - 1 - low) // d + 1)
         source.append(slice(first, max(last, first)))
         to.append(slice(low + first * d, low + first * d + max(last - first, 0) * d, d))
-    piece = x[(..., *source)]
-    if piece.size:
-        out[(..., *to)] = piece
+    lead = (slice(None), slice(None))
+    out[(*lead, *to)] = x[(*lead, *source)]
     return out
 
 
 def conv_jvp(tangents: Sequence[Node | None], out: Node, x: Node, w: Node, **p: Any) -> Node | None:
-    parts = [
-        conv(a, b, **p) for a, b in ((tangents[0], w), (x, tangents[1])) if a is not None and b is not None
-    ]
+    parts = [conv(a, b, **p) for a, b in ((tangents[0], w), (x, tangents[1])) if a is not None and b is not None]
     return None if not parts else parts[0] if len(parts) == 1 else add(*parts)
 
 

@@ -86,7 +86,7 @@ dynamic_slice = Op(
 
 
 def update_lower(xp: Any, x: Any, value: Any, *starts: Any) -> Any:
-    out = np.array(x)
+    out: Any = np.array(x)
     out[(*region(out.shape, starts, np.shape(value)), ...)] = value
     return out
 

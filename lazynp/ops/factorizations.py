@@ -34,13 +34,13 @@ BLOCK = 32  # columns that LU takes one by one, and rows that a triangular solve
 def cholesky_values(a: np.ndarray, upper: bool) -> np.ndarray:
     """The factors, NaN where a matrix is not positive."""
     with np.errstate(all="ignore"):
-        return (RAW.cholesky_up if upper else RAW.cholesky_lo)(a)  # type: ignore[no-any-return]
+        return (RAW.cholesky_up if upper else RAW.cholesky_lo)(a)
 
 
 def solve_values(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """numpy.linalg.solve, NaN where a matrix is singular."""
     with np.errstate(all="ignore"):
-        return RAW.solve(a, b)  # type: ignore[no-any-return]
+        return RAW.solve(a, b)
 
 
 def triangular_values(a: np.ndarray, b: np.ndarray, lower: bool, unit: bool) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""Keyed randomness: keys, and samples that are functions of them. The numbers are JAX's (`backends.numpy.threefry`).
+"""Keyed randomness: keys, and samples that are functions of them, with JAX's numbers (`backends.numpy.threefry`).
 
-A key is one element of a dtype of its own, a record of its words (`KEY_DTYPES`), so that indexing, joining, batching and
-loops treat arrays of keys as any others. `partitionable` says which of JAX's two forms of threefry is meant. Samples for
-an array of keys have the keys' axes first.
+A key is one element of a dtype of its own, a record of its words (`KEY_DTYPES`), so that indexing, joining, batching
+and loops treat arrays of keys as any others. `partitionable` says which of JAX's two forms of threefry is meant.
+Samples for an array of keys have the keys' axes first.
 """
 
 from __future__ import annotations

@@ -123,9 +123,7 @@ def beta_density(g: Node, out: Node, a: Node, b: Node, x: Node) -> Node:
 
 no_beta = missing("Betainc gradient with respect to a and b not supported.")
 betainc = special(values.betainc, no_beta, no_beta, beta_density)
-bessel_i0e = special(
-    values.bessel_i0e, lambda g, out, x: multiply(g, subtract(bessel_i1e(x), multiply(sign(x), out)))
-)
+bessel_i0e = special(values.bessel_i0e, lambda g, out, x: multiply(g, subtract(bessel_i1e(x), multiply(sign(x), out))))
 
 
 def bessel_i1e_x(g: Node, out: Node, x: Node) -> Node:

@@ -4,8 +4,8 @@
 with. `stop_gradient` has no derivative. `custom` carries a derivative that a user wrote, `pulled` the linear map of one
 that is known in reverse only.
 
-A rule is an object with `jvp(outs, inputs, tangents)`, or, where `reverse` is true, `vjp(outs, kept, inputs, cts)`, on
-nodes, and `batched(hidden, axes, size)`, the rule for a batch; see `api/custom.py`.
+A rule is an object with `jvp(outs, inputs, tangents)`, or, where `reverse` is true, `vjp(outs, kept, inputs, cts,
+live)`, on nodes, and `batched(hidden, axes, size)`, the rule for a batch; see `api/custom.py`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,13 @@ alias = Op(
     tag=True,
     doc="The same value, another node.",
 )
+
+
+def renamed(x: Node) -> Node:
+    """Another node of the same value; a scalar is itself, since nothing is differentiated along it."""
+    return x if x.value is not None else alias(x)
+
+
 stopped = Op(
     "stop_gradient",
     VIEW,
@@ -81,10 +88,10 @@ def custom_jvp(
 
 
 def custom_vjp(
-    cts: Sequence[Node | None], out: Node, *inputs: Node, rule: Any, hidden: int, n: int
+    cts: Sequence[Node | None], out: Node, live: Sequence[bool], *inputs: Node, rule: Any, hidden: int, n: int
 ) -> list[Node | None]:
     used.add(out)
-    return [*[None] * hidden, *rule.vjp(inputs[:n], inputs[n:hidden], inputs[hidden:], cts)]
+    return [*[None] * hidden, *rule.vjp(inputs[:n], inputs[n:hidden], inputs[hidden:], cts, live[hidden:])]
 
 
 def custom_batch(inputs: Sequence[Node], axes: Axes, *, rule: Any, hidden: int, n: int) -> tuple[Node, int]:
@@ -134,7 +141,8 @@ def pulled_transpose(
     cts: Sequence[Node | None], *inputs: Any, rule: Any, hidden: int, n: int, live: tuple[int, ...]
 ) -> list[Node | None]:
     count = len(inputs) - len(live)
-    found = rule.vjp(inputs[:n], inputs[n:hidden], inputs[hidden:count], cts)
+    moved = [i in live for i in range(count - hidden)]
+    found = rule.vjp(inputs[:n], inputs[n:hidden], inputs[hidden:count], cts, moved)
     return [*[None] * count, *[found[i] for i in live]]
 
 

@@ -110,7 +110,7 @@ def cast_call(*, dtype: Any) -> Call:
 
 def reduce_call(ufunc: np.ufunc, *, axes: tuple[int, ...], keepdims: bool, dtype: Any) -> Call:
     axis = axes[0] if len(axes) == 1 else axes
-    reduce = ufunc.reduce
+    reduce: Any = ufunc.reduce
     return lambda x: reduce(x, axis, dtype, None, keepdims)
 
 

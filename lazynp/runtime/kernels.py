@@ -17,11 +17,13 @@ from ..backends.numpy.blocked import Program
 from ..backends.support import CORES, ITEMSIZE, compilable
 from ..config import config
 from ..graph.kernel import KernelSpec
+from .chain import Chain
 from .geometry import Collapsed, collapse, is_degenerate
 from .pool import pool
 from .profile import profile
 
 FORMS_KEPT = 1024
+LARGE = 1 << 18  # elements of a kernel that is worth a place in a chain
 HASTE = 1e-6  # of `compile_after`, for a kernel of a jitted function
 LONG = 0.5  # seconds of CPU time of a process whose next run is worth preparing
 WARM, AT_EXIT = 0.01, 16  # seconds that a kernel has cost, and kernels, to compile after the end
@@ -103,12 +105,22 @@ class Kernel:
         )
         profile.kernels += 1
 
-    def run(self, ins: Sequence[Any], scalars: Sequence[Any], outs: Sequence[Any], shape: tuple[int, ...]) -> None:
-        """Compute outs. Inputs broadcast to shape."""
+    def run(
+        self,
+        ins: Sequence[Any],
+        scalars: Sequence[Any],
+        outs: Sequence[Any],
+        shape: tuple[int, ...],
+        chain: Chain | None = None,
+    ) -> None:
+        """Compute outs, or let the call wait in a chain. Inputs broadcast to shape."""
         start = time.perf_counter()
         n = 1
         for d in shape:
             n *= d
+        if chain is not None and n < LARGE:
+            chain.settle()
+            chain = None
         profile.elements += n
         profile.bytes += n * self.weight
         form = None
@@ -123,10 +135,18 @@ class Kernel:
                     x if x.shape == s else x.reshape(s) if t is None else x[t].reshape(s)
                     for x, t, s in zip((*ins, *outs), how.trims, how.shapes)
                 ]
-                if form.compiled(args[: len(ins)], scalars, args[len(ins) :]):
+                if chain is not None and chain.pointer is None:
+                    chain.open(form.compiled, client().threads)
+                pointer = None if chain is None else chain.pointer
+                if form.compiled(args[: len(ins)], scalars, args[len(ins) :], pointer):
+                    if chain is not None:
+                        chain.kept.append(args)
                     profile.compiled += 1
                     profile.compiled_seconds += time.perf_counter() - start
                     return
+        if chain is not None:
+            chain.settle()
+            start = time.perf_counter()
         self.program.run(ins, scalars, outs, shape, config.threads or free_cores(), pool.empty)
         seconds = time.perf_counter() - start
         profile.interpreted += 1

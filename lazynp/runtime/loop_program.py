@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from ..graph.walk import toposort
 from ..ops import control
 from ..ops.elementwise import CLIP
 from ..ops.promotion import loop_dtypes, operand_keys
-from .calls import call_of
+from .calls import Call, call_of
 
 LARGEST = 1 << 19  # bytes of one value from which the kernels of a plan are better: they run on all cores
+KEYS = "uint64"  # what a key, a record of two words, is in machine code
 KINDS = {MAP: "map", REDUCE: "reduce", VIEW: "view", SET: "set"}
 
 
@@ -54,7 +56,7 @@ class Numbering:
         )
 
     def number(self, aval: Any) -> int:
-        value = Value(aval.shape, aval.dtype.name)
+        value = Value(aval.shape, dtype_name(aval.dtype))
         if value.size * aval.dtype.itemsize > LARGEST:
             raise Unsupported("large values")
         self.values.append(value)
@@ -66,6 +68,8 @@ class Numbering:
         if found is None:
             found = self.place[n] = self.number(n.aval)
             x = self.fixed[n]
+            if n.dtype.names:
+                x = np.asarray(x).view(KEYS)
             if n.aval.size == 1 and not n.shape:
                 self.scalars[found] = np.asarray(x)[()] if not isinstance(x, (bool, int, float)) else x
             else:
@@ -89,9 +93,42 @@ class Numbering:
         avals = n.outs if n.dtype is None else (n.aval,)
         outs = tuple([self.number(a) for a in avals])
         self.place[n] = outs if n.dtype is None else outs[0]
-        kind = "map" if op.name in ELEMENTWISE else KINDS.get(op.kind, "other")
+        kind, name = "map" if op.name in ELEMENTWISE else KINDS.get(op.kind, "other"), op.name
+        if is_outer(n):
+            kind, name = "map", "multiply"
         params = {k: bodies_of(v) for k, v in op.params_of(n).items()}
-        self.steps.append(Step(kind, op.name, args, outs, loop_of(n) if kind == "map" else (), params))
+        loop = loop_of(n) if kind == "map" else ()
+        self.steps.append(Step(kind, name, args, outs, loop, params, functools.partial(python_call, n)))
+
+
+def is_outer(n: Node) -> bool:
+    """Whether a product of matrices is one of columns and rows: elementwise."""
+    if n.op is None or n.op.name != "matmul" or {i.dtype for i in n.inputs} != {n.dtype}:
+        return False
+    return all([i.ndim > 1 for i in n.inputs]) and n.inputs[0].shape[-1] == 1
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """Raises Unsupported for records that are no keys of two words."""
+    if dtype.names is None:
+        return dtype.name
+    if dtype.itemsize != 8:
+        raise Unsupported(f"dtype {dtype}")
+    return KEYS
+
+
+def python_call(n: Node) -> Call:
+    """A node's operation on arrays in which keys are integers."""
+    call, kinds = call_of(n), [i.dtype if i.dtype is not None and i.dtype.names else None for i in n.inputs]
+    if not any(kinds) and not (n.dtype is not None and n.dtype.names):
+        return call
+    made: Any = n.dtype if n.dtype is not None and n.dtype.names else None
+
+    def with_keys(*xs: Any) -> Any:
+        out = call(*[x if k is None else x.view(k) for x, k in zip(xs, kinds)])
+        return out if made is None else np.ascontiguousarray(out).view(KEYS)
+
+    return with_keys
 
 
 def bodies_of(value: Any) -> Any:
@@ -111,11 +148,12 @@ def loop_of(n: Node) -> tuple[str, ...]:
     if isinstance(ufunc, np.ufunc) and ufunc.nin == len(n.inputs):
         loop = loop_dtypes(ufunc, operand_keys([i.aval for i in n.inputs]))
         return tuple([d.name for d in loop[: ufunc.nin]])
-    if op.name in ("cast", "weak_cast"):
+    if op.name in ("cast", "weak_cast", "real", "imag"):
         return (n.inputs[0].dtype.name,)
-    if op.name == "where":
-        return ("bool", n.dtype.name, n.dtype.name)
-    return (n.dtype.name,) * len(n.inputs)
+    if op.name == "complex":
+        return (np.empty(0, n.dtype).real.dtype.name,) * 2
+    name = dtype_name(n.dtype)
+    return ("bool", name, name) if op.name == "where" else (name,) * len(n.inputs)
 
 
 def scan_program(body: Function, n_consts: int, n_carry: int, reverse: bool) -> Loop:

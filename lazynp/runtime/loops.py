@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.loops import build
-from ..backends.loops.program import Loop, Unsupported
+from ..backends.loops.program import Loop, Site, Unsupported
 from ..backends.loops.source import Source, generate
 from ..config import config
 from ..graph.function import Function
@@ -26,6 +26,7 @@ from .loop_program import scan_program, while_program
 from .profile import profile
 
 LARGE = 1 << 16  # bytes of one value from which a plan's kernels are worth their overhead
+KEPT = 1 << 22  # bytes up to which a workspace is kept for the next run
 LOOK = 32  # iterations between looks at the clock
 SOURCE_AFTER = 0.004  # seconds that a loop has cost when its source is written, and looked up in the cache
 Runner = Callable[[list[Any]], list[Any]]
@@ -52,13 +53,15 @@ class Machine:
 
     Attributes:
         program: makes the plain data of which the source is made.
-        run: the compiled function. asked: whether the source was written; it may not be possible.
+        run: the compiled function. spaces: workspaces that wait for the next run.
+        asked: whether the source was written; it may not be possible.
     """
 
     def __init__(self, program: Callable[[], Loop]) -> None:
         self.program = program
         self.seconds = 0.0
         self.run: Any = None
+        self.spaces: list[Any] = []
         self.asked = self.submitted = False
         self.source: Source | None = None
 
@@ -84,11 +87,16 @@ class Machine:
             return
         found = build.found(self.source.text)
         if found is not None:
-            self.submitted, self.run = True, found or None
+            self.submitted = True
+            self.loaded(found or None)
             profile.cache_hits += bool(found)
 
+    def loaded(self, found: Any) -> None:
+        assert self.source is not None
+        self.run = None if found is None else found.held if self.source.sites else found.free
+
     def built(self, run: Any, began: float, reason: str) -> None:
-        self.run = run
+        self.loaded(run)
         profile.compiles.append(
             {
                 "kernel": "loop",
@@ -106,15 +114,49 @@ class Machine:
         assert self.source is not None
         start = time.perf_counter()
         carry = [np.array(c, order="C") for c in carry]
-        given = [np.asarray(x, order="C") for x in given] + self.source.arrays
-        space = np.empty(self.source.workspace + 64, np.uint8)
-        ws = build.address(space)
-        n = self.run(
-            build.pointers(given), build.pointers(carry), build.pointers(ys), ws + -ws % 64, begin, end, length
-        )
+        try:
+            space = self.spaces.pop()
+        except IndexError:
+            space = np.empty(self.source.workspace + 64, np.uint8)
+        arrays = [*[np.asarray(x, order="C") for x in given], *self.source.arrays, *carry, *ys, space]
+        python = Sites(self.source.sites, space) if self.source.sites else None
+        n = self.run(build.objects(arrays), begin, end, length, None if python is None else python.entry)
+        if space.size <= KEPT and not self.spaces:
+            self.spaces.append(space)
+        if n < 0:
+            assert python is not None and python.error is not None
+            raise python.error
         profile.compiled += 1
         profile.compiled_seconds += time.perf_counter() - start
         return n, carry
+
+
+class Sites:
+    """What Python computes in the middle of machine code: views of the workspace, and what to do with them.
+
+    `entry` is called with the number of a step; `error` is what that has raised.
+    """
+
+    def __init__(self, sites: Sequence[Site], space: Any) -> None:
+        start = -build.address(space) % 64
+
+        def view(at: int, shape: tuple[int, ...], dtype: str) -> Any:
+            return np.ndarray(shape, dtype, space.data, start + at)
+
+        self.steps = [(s.call(), [view(*a) for a in s.args], [view(*o) for o in s.outs]) for s in sites]
+        self.error: BaseException | None = None
+        self.entry = build.Call(self.run)
+
+    def run(self, k: int) -> int:
+        call, args, outs = self.steps[k]
+        try:
+            made = call(*args)
+            for out, x in zip(outs, made if type(made) in (tuple, list) else (made,)):
+                out[...] = x
+        except BaseException as error:
+            self.error = error
+            return 1
+        return 0
 
 
 def machine_of(f: Function, key: Any, program: Callable[[], Loop]) -> Machine:
@@ -148,7 +190,8 @@ class Loops:
         carry = as_arrays(body, args[n_consts : n_consts + n_carry], n_consts)
         xs = [np.asarray(x) for x in args[n_consts + n_carry :]]
         ys = [np.empty((length, *n.shape), n.dtype) for n in body.outputs[n_carry:]]
-        machine = machine_of(body, (n_consts, n_carry, reverse), lambda: scan_program(body, n_consts, n_carry, reverse))
+        key = (n_consts, n_carry, reverse)
+        machine = machine_of(body, key, lambda: scan_program(body, n_consts, n_carry, reverse))
         t = 0
         if machine.run is None and length:
             run, began = runner(body), time.perf_counter()

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..graph.op import LIBRARY, MAP, REDUCE, SET, VIEW, pick
 from . import steps as S
+from .chain import current
 from .kernels import kernel_of
 from .spec import KERNEL_REDUCTIONS, spec_of
 from .steps import SCALARS
@@ -38,10 +39,11 @@ failures = Failures()
 class Plan:
     """Steps over an environment: the leaves' arrays, then one slot per node."""
 
-    __slots__ = ("steps", "out", "n_leaves", "n_nodes")
+    __slots__ = ("steps", "out", "n_leaves", "n_nodes", "chained")
 
     def __init__(self, steps: list[Any], out: tuple[int, ...], n_leaves: int, n_nodes: int) -> None:
         self.steps, self.out, self.n_leaves, self.n_nodes = steps, out, n_leaves, n_nodes
+        self.chained = sum([type(s) is S.KernelStep and s.chained for s in steps]) > 1
 
     def hasten(self) -> Plan:
         """Have its kernels compiled as soon as they have run once."""
@@ -52,7 +54,8 @@ class Plan:
 
     def run(self, segment: Any, buffers: list[Any], outputs: list[Any]) -> None:
         """Run all steps, and give the outputs their buffers, or the error that stood in the way."""
-        env = S.Environment(segment, buffers, self.n_nodes)
+        chain = current() if self.chained else None
+        env = S.Environment(segment, buffers, self.n_nodes, chain)
         steps = iter(self.steps)
         try:
             for step in steps:
@@ -61,6 +64,9 @@ class Plan:
             S.fail(step, env, error)
             for step in steps:
                 S.run_if_possible(step, env)
+        finally:
+            if chain is not None:
+                chain.settle()
         values = env.values
         for node, at in zip(outputs, self.out):
             value = values[at]

@@ -9,6 +9,7 @@ so that a program which comes by again is cut at the same place.
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..config import config
 from ..graph.errors import NotConcreteError
 from ..graph.node import Node
 from ..graph.op import MAP, SET, VIEW, current
+from . import kernels
 from .planner import failures
 from .profile import profile
 from .segment import Segment, run_segment
@@ -24,7 +26,8 @@ from .storage import Storage, held
 LEAF = -2
 CODES_KEPT = 1 << 16
 EVIDENCE = 32  # operations that must repeat: a sum of shifted slices repeats itself too, and is no loop
-UNROLLED = 64  # operations of an elementwise loop that run in one pass
+UNROLLED = 96  # operations of short periods that run together
+CHAINED = 4  # periods whose kernels run in one chain: what one writes is in the cache when the next reads it
 
 
 class Recorder:
@@ -140,8 +143,10 @@ class Recorder:
     @staticmethod
     def unrolled(nodes: list[Node]) -> int:
         """How many periods of a loop to run at a time: several of one that is elementwise throughout, since they fuse
-        into one pass over the data."""
+        into one pass over the data, or that writes into large arrays, since its kernels can run in one chain."""
         shape = nodes[-1].shape
+        if config.chain and any(is_large_write(node) for node in nodes):
+            return max(1, min(CHAINED, UNROLLED // len(nodes)))
         if any(node.op.kind != MAP or node.shape != shape for node in nodes):  # type: ignore[union-attr]
             return 1
         return max(1, UNROLLED // len(nodes))
@@ -224,6 +229,10 @@ class Recorder:
         todo.clear()
         del todo, later
         run_segment(segment)
+
+
+def is_large_write(node: Node) -> bool:
+    return node.op is not None and node.op.kind == SET and math.prod(node.shape) >= kernels.LARGE
 
 
 def spared(todo: list[Node]) -> list[Node]:

@@ -10,6 +10,7 @@ import numpy as np
 from ..backends.numpy.namespace import xp
 from ..graph.op import Op
 from ..ops.shape import as_index, key_shape
+from .chain import Chain
 from .kernels import Kernel
 from .pool import pool
 from .profile import profile
@@ -28,9 +29,10 @@ class Failure:
 class Environment:
     """The arrays of one run: leaves, then nodes; and what may differ between runs."""
 
-    __slots__ = ("values", "scalars", "moving", "shapes", "sites")
+    __slots__ = ("values", "scalars", "moving", "shapes", "sites", "chain")
 
-    def __init__(self, segment: Any, buffers: list[Any], n_nodes: int) -> None:
+    def __init__(self, segment: Any, buffers: list[Any], n_nodes: int, chain: Chain | None = None) -> None:
+        self.chain = chain
         self.values: list[Any] = [*buffers, *[None] * n_nodes]
         buffers.clear()
         self.scalars, self.moving, self.shapes, self.sites = (
@@ -91,6 +93,8 @@ class ViewStep(Step):
         else:
             view = self.op.lower(xp, x, **self.static, **dict(zip(self.op.moving, env.moving[self.i])))
         if self.wanted:
+            if env.chain is not None:
+                env.chain.settle()
             fresh = pool.empty(view.shape, view.dtype)
             np.copyto(fresh, view)
             view = fresh
@@ -119,6 +123,8 @@ class Library(Step):
         args = [env.scalars[r - SCALARS] if s is None else values[s] for r, s in zip(self.refs, self.inputs)]
         params = {**self.static, **dict(zip(self.op.moving, env.moving[self.i]))}
         profile.library += 1
+        if env.chain is not None:
+            env.chain.settle()
         with np.errstate(all="ignore"):
             try:
                 value = self.op.lower(xp, *args, **params)
@@ -164,9 +170,12 @@ class Write(Step):
         target = values[self.base]
         key = env.moving[self.i][0]
         value = env.scalars[self.ref - SCALARS] if self.value is None else values[self.value]
+        chain = env.chain
         if not self.inside:
-            target = copy_rest(target, key)
-        np.copyto(target[(*as_index(key), ...)], value)
+            target = copy_rest(target, key, chain)
+        region = target[(*as_index(key), ...)]
+        if chain is None or not chain.copy(region, value):
+            np.copyto(region, value)
         values[self.at] = target
         for s in self.drop:
             values[s] = None
@@ -178,7 +187,7 @@ class Write(Step):
         return [self.at]
 
 
-def copy_rest(base: np.ndarray, key: Any) -> np.ndarray:
+def copy_rest(base: np.ndarray, key: Any, chain: Chain | None) -> np.ndarray:
     """A new array with base's elements outside the region of a key; those inside are not set."""
     out = pool.empty(base.shape, base.dtype)
     region: list[slice] = []
@@ -192,8 +201,9 @@ def copy_rest(base: np.ndarray, key: Any) -> np.ndarray:
             start = count = 0
         before = (*region, slice(0, start))
         after = (*region, slice(start + count, None))
-        out[before] = base[before]
-        out[after] = base[after]
+        for part in (before, after):
+            if chain is None or not chain.copy(out[part], base[part]):
+                out[part] = base[part]
         region.append(slice(start, start + count))
     return out
 
@@ -225,6 +235,7 @@ class KernelStep(Step):
     ) -> None:
         self.kernel, self.ins, self.scalars, self.targets, self.space = kernel, ins, scalars, targets, space
         self.reusable, self.n_leaves = reusable, n_leaves
+        self.chained = all(t.write is not None for t in targets)
         self.drop = []
 
     def run(self, env: Environment) -> None:
@@ -242,11 +253,15 @@ class KernelStep(Step):
                 key = env.moving[t.node][0]
                 base = values[t.base]
                 if t.spare:
-                    base = copy_rest(base, key)
+                    base = copy_rest(base, key, env.chain)
                 values[t.write] = base
                 out = base[(*as_index(key), ...)]
             outs.append(out)
-        self.kernel.run(ins, [env.scalars[s] for s in self.scalars], outs, shape)
+        chain = env.chain
+        if chain is not None and not self.chained:
+            chain.settle()
+            chain = None
+        self.kernel.run(ins, [env.scalars[s] for s in self.scalars], outs, shape, chain)
         for s in self.drop:
             values[s] = None
 

@@ -39,8 +39,9 @@ def simplify(outputs: Sequence[Node], keep: Sequence[Node] = (), tags: bool = Fa
         key = (node.op, node.static, node.moving, *inputs)
         known = same.get(key)
         if known is None:
-            closed = kept and any([i in kept and i.op is not None for i in inputs])
-            known = rebuilt(node, inputs) if closed else shorter(node, inputs)
+            known = shorter(node, inputs)
+            if known not in inputs and not kept.isdisjoint(inputs):
+                known = rebuilt(node, inputs)  # what is shorter may read what is behind a kept node
             same[key] = known
         found[node] = known
     return [found[n] for n in outputs]

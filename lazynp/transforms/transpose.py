@@ -57,7 +57,7 @@ def node_vjp(node: Node, ct: Cotangent, active: set[Node]) -> Sequence[Cotangent
             found = [None if rule is None else rule(ct, node, *inputs, **params) for rule in rules]
             return [None if c is None else fit(c, n.aval) for c, n in zip(found, inputs)]
     if op.vjp is not None and node.static[0].reverse:
-        return op.vjp(ct, node, *inputs, **params)
+        return op.vjp(ct, node, [n in active for n in inputs], *inputs, **params)
     if op.linear:
         return node_transpose(node, ct, active)
     tangents = [leaf(n.shape, n.dtype, trace=ABSTRACT) if n in active else None for n in inputs]

@@ -80,7 +80,7 @@ def disagreement(path: str, theirs: Outcome, ours: Outcome, factor: float | None
         if ours.error is None:
             return f"does not raise {type(theirs.error).__name__}: {first_line(theirs.error)}"
         wanted, got = builtin_class(theirs.error), builtin_class(ours.error)
-        same = issubclass(got, wanted)
+        same = isinstance(ours.error, wanted)
         text = f"raises {got.__name__} ({first_line(ours.error)}), not {wanted.__name__}: {first_line(theirs.error)}"
         return None if same else text
     assert theirs.leaves is not None and ours.leaves is not None

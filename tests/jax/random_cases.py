@@ -57,9 +57,9 @@ FLOATS: tuple[Case, ...] = (
     Case("loggamma", (0.01, (30,)), ulps=2),
     Case("beta", (ROW, COLUMN), ulps=2),
     Case("beta", (0.5, 0.5, (20,)), ulps=2),
-    Case("chisquare", (ROW, (20, 4)), ulps=2),
+    Case("chisquare", (ROW, (20, 4)), ulps=None, rtol=3e-6),
     Case("f", (ROW, np.array([0.5, 3.0, 40.0, 2.0], f32)), ulps=4),
-    Case("t", (ROW, (20, 4)), ulps=2),
+    Case("t", (ROW, (20, 4)), ulps=None, rtol=3e-6),
     Case("dirichlet", (ROW,), ulps=3),
     Case("dirichlet", (ROW, (5,)), ulps=3),
     Case("generalized_normal", (1.5, (20,)), ulps=2),
@@ -138,7 +138,6 @@ OTHERS: tuple[Case, ...] = (
 
 WRONG: tuple[Case, ...] = (
     *[Case(n, ((2,), "int32")) for n in (*PLAIN,)],
-    *[Case(n, (3,)) for n in ("uniform", "normal", "bits", "exponential")],
     Case("normal", ((-1,),)),
     Case("normal", ((2.5,),)),
     Case("bits", ((2,), "int32")),

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax as real_jax
-import jax.numpy as real_jnp
 import numpy as np
 import pytest
 
@@ -143,7 +142,7 @@ case(
 )
 case("round away", lambda l, x: l.round(x), lambda rng: np.arange(-8, 9).astype("f") / 2)
 case("clamp", lambda l, x: l.clamp(-1.0, x, 1.0), R)
-case("clamp arrays", lambda l, a, x, b: l.clamp(a, x, b), R, R, R)
+case("clamp arrays", lambda l, a, x, b: l.clamp(a, x, b), real(2, 3, high=-0.5), R, real(2, 3, low=0.5))
 case("reduce_precision", lambda l, x: (l.reduce_precision(x, 5, 3), l.reduce_precision(x, 8, 7)), R, order=0)
 
 # Shapes.
@@ -240,7 +239,8 @@ case("reduce_window long", lambda l, x: l.reduce_window(x, 0.0, l.add, (21,), (3
 case(
     "reduce_window init",
     lambda l, x: l.reduce_window(x, 1.0, l.mul, (2,), (1,), "VALID"),
-    POSITIVE.__call__ and real(5, low=0.5, high=1.5),
+    real(5, low=0.5, high=1.5),
+    order=0,
 )
 
 # Products.
@@ -317,6 +317,10 @@ case(
     real(4, 6, 4),
     order=1,
 )
+
+case("fft", lambda l, x: (l.fft(x, "fft", (4,)), l.fft(x, l.FftType.IFFT, (3, 4))), complexes(2, 3, 4), order=1)
+case("rfft", lambda l, x: l.fft(x, "RFFT", (3, 4)), real(2, 3, 4), order=1)
+case("irfft", lambda l, x: l.fft(x, "IRFFT", (3, 5)), complexes(2, 3, 3), order=1)
 
 # Dynamic slices, gather, scatter.
 
@@ -403,9 +407,11 @@ case(
         x, np.array([[1], [3]], np.int32), l.sin, l.ScatterDimensionNumbers((), (0,), (0,)), update_shape=(2,)
     ),
     real(5),
-    order=1,
+    order=0,
 )
 
+# Of equal elements JAX takes one in reverse mode and another in forward mode.
+BACKWARD_ONLY = {"reduce_window ties"}
 NOT_BATCHED = {"iota", "full", "scatter_apply", "random_gamma_grad"}
 LOOSE = {
     "lgamma": 2e-5,
@@ -432,7 +438,9 @@ def same(ours: Any, theirs: Any, tolerance: float, types: bool = True) -> None:
     ours, theirs = leaves(ours), leaves(theirs)
     assert len(ours) == len(theirs)
     for a, b in zip(ours, theirs):
-        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        assert np.shape(a) == np.shape(b)
+        if isinstance(b, real_jax.Array):
+            assert a.dtype == b.dtype
         if types:
             assert a.weak_type == b.weak_type
         x, y = np.asarray(a), np.asarray(b)
@@ -498,7 +506,8 @@ def test_derivatives(name: str) -> None:
 
     every = tuple(range(len(live)))
     both(lambda j: j.grad(g(j), every)(*some), 2 * scale)
-    both(lambda j: j.jvp(g(j), some, steps), 2 * scale)
+    if name not in BACKWARD_ONLY:
+        both(lambda j: j.jvp(g(j), some, steps), 2 * scale)
     if order > 1:
         both(lambda j: j.jvp(j.grad(g(j), every), some, steps), 20 * scale)
         both(lambda j: j.grad(lambda *a: j.jvp(g(j), a, steps)[1], every)(*some), 20 * scale)
@@ -627,12 +636,15 @@ def test_errors(name: str) -> None:
 def test_names() -> None:
     """Every public function of jax.lax is there, but for those listed with their reasons."""
     missing = {
-        "stage": "fuses by hand what is fused here anyway",
-        "ragged_dot_general": "only XLA's partitioner makes it",
+        "RaggedDotDimensionNumbers": "for ragged_dot_general",
+        "precv": "one device",
+        "psend": "one device",
         "ragged_all_to_all": "one device",
+        "ragged_dot_general": "made by XLA's partitioner",
+        "rng_bit_generator": "its numbers are the backend's; jax.random has the keyed generators",
+        "rng_uniform": "its numbers are the backend's; jax.random has the keyed generators",
         "scaled_dot": "for the block formats of accelerators",
-        "with_sharding_constraint": "jax.lax.with_sharding_constraint is jax's",
+        "stage": "steers XLA's pipelining",
     }
     names = [n for n in dir(real_jax.lax) if not n.startswith("_") and not n.endswith("_p")]
     assert set(names) - set(dir(jax.lax)) == set(missing)
-    assert real_jnp is not None

@@ -16,15 +16,16 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3, 4)).astype(np.float32) * 3
 EDGES = np.array([0.0, -0.0, 6, -1, 1, -3, 3, np.nan, np.inf, -np.inf], np.float32)
 KINKS = np.array([0.0, 6, -1, 1, -3, 3, 0.5, -7], np.float32)
-ACTIVATIONS = (
-    "identity relu relu6 hard_sigmoid hard_silu hard_swish hard_tanh squareplus softplus sparse_plus sparse_sigmoid "
-    "soft_sign sigmoid log_sigmoid silu swish mish elu celu selu leaky_relu gelu tanh"
-).split()
+ACTIVATIONS = [
+    *("identity", "relu", "relu6", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "squareplus", "softplus"),
+    *("sparse_plus", "sparse_sigmoid", "soft_sign", "sigmoid", "log_sigmoid", "silu", "swish", "mish", "elu", "celu"),
+    *("selu", "leaky_relu", "gelu", "tanh"),
+]
 ALONG = ("softmax", "log_softmax", "logsumexp", "logmeanexp", "standardize")
-INITIALIZERS = (
-    "glorot_normal glorot_uniform he_normal he_uniform lecun_normal lecun_uniform normal uniform truncated_normal "
-    "orthogonal delta_orthogonal"
-).split()
+INITIALIZERS = [
+    *("glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal", "lecun_uniform", "normal"),
+    *("uniform", "truncated_normal", "orthogonal", "delta_orthogonal"),
+]
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)

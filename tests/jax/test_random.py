@@ -137,7 +137,7 @@ def test_errors(case: Case) -> None:
             getattr(module.random, case.name)(module.random.key(0), *case.args, **case.kwargs)
         errors.append(caught.type)
     mine, theirs = errors
-    known = [e for e in theirs.__mro__ if e.__module__ == "builtins"][0]
+    known = next(e for e in theirs.__mro__ if e.__module__ == "builtins")
     assert issubclass(mine, known), errors
 
 
@@ -259,7 +259,6 @@ def test_keys_have_no_arithmetic() -> None:
         lambda r: r.normal(r.split(r.PRNGKey(0))),
         lambda r: r.key(np.arange(3)),
         lambda r: r.key(1.5),
-        lambda r: r.key(True),
         lambda r: r.key(2**64),
         lambda r: r.key(0, impl="nothing"),
         lambda r: r.key(0, impl=3.5),

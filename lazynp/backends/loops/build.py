@@ -10,13 +10,14 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...config import config
 from .. import artifacts
 from ..artifacts import Artifacts
+from .libraries import vectorized
 
 FLAGS = (
     "-O3",
@@ -33,7 +34,8 @@ FLAGS = (
     "-w",
     "-pipe",
 )
-LIBRARIES = ("-Wl,--as-needed", "-lmvec", "-lm")
+LIBRARIES = ("-lm",)
+VECTORS = ("-Wl,--as-needed", "-lmvec")
 TIMEOUT = 300.0  # seconds that g++ may take
 WORDS = "ctypes.c_void_p"
 Run = Callable[..., int]
@@ -48,31 +50,46 @@ def cache() -> Artifacts:
     return cache_at(config.cache_dir, config.cache_bytes)
 
 
+def linked() -> tuple[str, ...]:
+    return (*VECTORS, *LIBRARIES) if vectorized() else LIBRARIES
+
+
 def key_of(text: str) -> str:
     """The name of the artifact: a digest of the source and of all that the build depends on."""
     compiler = artifacts.compiler_path_cached()
-    parts = (text, FLAGS, LIBRARIES, artifacts._cpu(), artifacts._compiler_identity(compiler))
+    parts = (text, FLAGS, linked(), artifacts._cpu(), artifacts._compiler_identity(compiler))
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def load(path: str) -> Any:
-    """The function `run` of a shared object."""
-    run = ctypes.CDLL(path).run
-    run.restype = ctypes.c_int64
-    run.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_int64] * 3
-    return run
+Call = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
 
 
-def found(text: str) -> Any:
-    """The function, if it was built before; False if it is known not to build; None."""
+class Loaded(NamedTuple):
+    """The function `run` of a shared object: called `free` it lets go of the interpreter; `held`, for those that call
+    Python back, it does not, which would cost more than such a call."""
+
+    free: Run
+    held: Run
+
+
+def load(path: str) -> Loaded:
+    loaded = Loaded(ctypes.CDLL(path).run, ctypes.PyDLL(path).run)
+    for run in loaded:
+        run.restype = ctypes.c_int64  # type: ignore[attr-defined]
+        run.argtypes = [ctypes.c_void_p, *[ctypes.c_int64] * 3, ctypes.c_void_p]  # type: ignore[attr-defined]
+    return loaded
+
+
+def found(text: str) -> Loaded | bool | None:
+    """The functions, if it was built before; False if it is known not to build; None."""
     entry = cache().get(key_of(text))
     if entry is None:
         return None
     return False if entry.path is None else load(entry.path)
 
 
-def built(text: str) -> Any:
-    """The function, built now; None where that is not possible."""
+def built(text: str) -> Loaded | None:
+    """The functions, built now; None where that is not possible."""
     compiler, key = artifacts.compiler_path_cached(), key_of(text)
     if compiler is None:
         return None
@@ -80,7 +97,7 @@ def built(text: str) -> Any:
         source, target = os.path.join(folder, "loop.cpp"), os.path.join(folder, "loop.so")
         with open(source, "w") as file:
             file.write(text)
-        command = [compiler, *FLAGS, source, "-o", target, *LIBRARIES]
+        command = [compiler, *FLAGS, source, "-o", target, *linked()]
         try:
             done = subprocess.run(
                 command,
@@ -142,9 +159,9 @@ builder = Builder()
 
 
 def address(x: np.ndarray) -> int:
-    return x.__array_interface__["data"][0]  # type: ignore[no-any-return]
+    return x.__array_interface__["data"][0]
 
 
-def pointers(xs: list[np.ndarray]) -> Any:
-    """An array of the addresses of arrays, which must outlive it."""
-    return (ctypes.c_void_p * max(len(xs), 1))(*[address(x) for x in xs])
+def objects(xs: list[np.ndarray]) -> Any:
+    """An array of the addresses of array objects, which must outlive it."""
+    return (ctypes.c_void_p * len(xs))(*[id(x) for x in xs])

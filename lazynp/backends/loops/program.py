@@ -5,6 +5,7 @@ Values are numbered: inputs, then constants, then the results of the steps in or
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 
@@ -30,6 +31,7 @@ class Step(NamedTuple):
         op: the op's name. loop: of a map the dtypes in which it reads its operands.
         params: the op's parameters; bodies of inner loops are `Body`.
         args, outs: numbers of values.
+        call: makes the operation as a function of NumPy arrays, for what has no C++.
     """
 
     kind: str
@@ -38,6 +40,7 @@ class Step(NamedTuple):
     outs: tuple[int, ...]
     loop: tuple[str, ...]
     params: dict[str, Any]
+    call: Callable[[], Callable[..., Any]] | None = None
 
 
 class Body(NamedTuple):
@@ -64,6 +67,19 @@ class Loop(NamedTuple):
     bodies: tuple[Body, ...]
     counts: tuple[int, int]
     reverse: bool = False
+
+
+class Site(NamedTuple):
+    """A step that Python computes, in the middle of machine code.
+
+    Attributes:
+        call: see `Step`.
+        args, outs: where the arrays lie in the workspace: (offset in bytes, shape, dtype).
+    """
+
+    call: Callable[[], Callable[..., Any]]
+    args: list[tuple[int, tuple[int, ...], str]]
+    outs: list[tuple[int, tuple[int, ...], str]]
 
 
 class Unsupported(Exception):

@@ -8,33 +8,63 @@ from typing import Any
 import numpy as np
 
 from ..support import KIND
+from .libraries import vectorized
 from .program import Unsupported
 
 CTYPE = {
     "bool": "bool",
     "float32": "float",
     "float64": "double",
+    "complex64": "cfloat",
+    "complex128": "cdouble",
     **{f"{u}int{w}": f"{u}int{w}_t" for u in ("", "u") for w in (8, 16, 32, 64)},
 }
-PRELUDE = """\
+INCLUDES = """\
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <algorithm>
 #include <limits>
 #include <type_traits>
+"""
+PRELUDE = """\
 #define INLINE static inline __attribute__((always_inline))
-extern "C" {
-double exp(double) noexcept __attribute__((simd("notinbranch")));
-double log(double) noexcept __attribute__((simd("notinbranch")));
-double sin(double) noexcept __attribute__((simd("notinbranch")));
-double cos(double) noexcept __attribute__((simd("notinbranch")));
-double pow(double, double) noexcept __attribute__((simd("notinbranch")));
-float expf(float) noexcept __attribute__((simd("notinbranch")));
-float logf(float) noexcept __attribute__((simd("notinbranch")));
-float sinf(float) noexcept __attribute__((simd("notinbranch")));
-float cosf(float) noexcept __attribute__((simd("notinbranch")));
-float powf(float, float) noexcept __attribute__((simd("notinbranch")));
+using cfloat = std::complex<float>;
+using cdouble = std::complex<double>;
+template <class T> inline constexpr bool is_complex = std::is_same_v<T, cfloat> || std::is_same_v<T, cdouble>;
+template <class To, class From> INLINE To bitcast(From x) { To y; std::memcpy(&y, &x, sizeof y); return y; }
+// Functions of floats by way of doubles: exp(y) - 1 by a Taylor polynomial, with an error below 2^-35 of the result.
+INLINE double expm1_of(double y) {
+    const double n = std::nearbyint(y * 1.4426950408889634), r = y - n * 0.6931471805599453;
+    double p = 1 / 362880.0;
+    p = p * r + 1 / 40320.0; p = p * r + 1 / 5040.0; p = p * r + 1 / 720.0; p = p * r + 1 / 120.0;
+    p = p * r + 1 / 24.0; p = p * r + 1 / 6.0; p = p * r + 0.5; p = p * r + 1;
+    const double s = bitcast<double>((int64_t)((int32_t)n + 1023) << 52);
+    return s * (r * p) + (s - 1);
+}
+INLINE double within(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
+INLINE float expm1_f(float x) { return x == 0 ? x : (float)expm1_of(within(x, -104, 104)); }
+INLINE float exp2_f(float x) { return (float)(expm1_of(within(x, -151, 151) * 0.6931471805599453) + 1); }
+INLINE float tanh_f(float x) {
+    const double e = expm1_of(within(2.0 * x, -20, 20));
+    return std::copysign((float)(e / (e + 2)), x);
+}
+INLINE float sinh_f(float x) {
+    const double e = expm1_of(within(x, -104, 104));
+    return x == 0 ? x : (float)(0.5 * (e + e / (e + 1)));
+}
+INLINE float cosh_f(float x) {
+    const double e = expm1_of(within(x, -104, 104)) + 1;
+    return (float)(0.5 * (e + 1 / e));
+}
+INLINE float log1p_f(float x) {
+    const double u = 1.0 + x, y = ::log(u) * x / (u - 1);
+    return u == 1 || x == std::numeric_limits<float>::infinity() ? x : (float)y;
+}
+INLINE double log1p_f(double x) { return ::log1p(x); }
+template <class T> INLINE T times(T a, T b) {
+    return T(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
 }
 template <class T> INLINE T maximum(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return (a >= b || a != a) ? a : b; else return a >= b ? a : b;
@@ -97,21 +127,25 @@ template <class T> INLINE T right_shift(T a, T b) {
 template <class T> INLINE T logaddexp(T a, T b) {
     if (a == b) return a + T(0.693147180559945309417232121458176568);
     T d = a - b;
-    return d > 0 ? a + std::log1p(std::exp(-d)) : d <= 0 ? b + std::log1p(std::exp(d)) : d;
+    return d > 0 ? a + log1p_f(std::exp(-d)) : d <= 0 ? b + log1p_f(std::exp(d)) : d;
 }
 template <class T> INLINE int popcount(T a) {
-    if constexpr (std::is_signed_v<T>) return __builtin_popcountll((unsigned long long)(a < 0 ? -(long long)a : (long long)a));
-    else return __builtin_popcountll((unsigned long long)a);
+    if constexpr (std::is_signed_v<T>) {
+        long long b = a;
+        return __builtin_popcountll((unsigned long long)(b < 0 ? -b : b));
+    } else return __builtin_popcountll((unsigned long long)a);
 }
 template <class To, class From> INLINE To cast(From x) {
-    if constexpr (std::is_same_v<To, bool>) return x != 0;
+    if constexpr (is_complex<From> && !is_complex<To>) return (To)x.real();
+    else if constexpr (is_complex<From>) return To(x.real(), x.imag());
+    else if constexpr (is_complex<To>) return To(x, 0);
+    else if constexpr (std::is_same_v<To, bool>) return x != 0;
     else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
         if constexpr (sizeof(To) < 4) return (To)(int32_t)x;
         else if constexpr (std::is_same_v<To, uint32_t>) return (To)(int64_t)x;
         else return (To)x;
     } else return (To)x;
 }
-template <class To, class From> INLINE To bitcast(From x) { To y; std::memcpy(&y, &x, sizeof y); return y; }
 """
 COMPARE = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
 MATH = {
@@ -216,6 +250,23 @@ BOOL = {
     "positive": "{0}",
     "sign": "{0}",
 }
+COMPLEX = {
+    "add": "{T}({0} + {1})",
+    "subtract": "{T}({0} - {1})",
+    "multiply": "times({0}, {1})",
+    "divide": "({0} / {1})",
+    "negative": "{T}(-{0})",
+    "positive": "{0}",
+    "square": "times({0}, {0})",
+    "conjugate": "std::conj({0})",
+    "real": "std::real({0})",
+    "imag": "std::imag({0})",
+    "absolute": "std::abs({0})",
+    "equal": "({0} == {1})",
+    "not_equal": "({0} != {1})",
+    **{n: f"std::{n}({{0}})" for n in ("exp", "log", "sqrt", "sin", "cos", "sinh", "cosh", "tanh")},
+}
+FLOAT32 = {n: f"{n}_f({{0}})" for n in ("expm1", "exp2", "tanh", "sinh", "cosh", "log1p")}
 ELEMENTWISE = frozenset({"erf", "erfc"})
 """Of no ufunc, and computed element by element all the same."""
 
@@ -241,6 +292,10 @@ def literal(value: Any, dtype: str) -> str:
         number = int(np.asarray(value).astype(dtype))
         text = f"{number}" if number != -(1 << 63) else "(-9223372036854775807LL - 1)"
         return f"{ctype(dtype)}({text}{'ULL' if number >= 1 << 31 else 'LL' if abs(number) >= 1 << 31 else ''})"
+    if kind == "c":
+        number_c = complex(np.asarray(value).astype(dtype))
+        part = "float32" if dtype == "complex64" else "float64"
+        return f"{ctype(dtype)}({literal(number_c.real, part)}, {literal(number_c.imag, part)})"
     number_f = float(np.asarray(value).astype(dtype))
     if math.isnan(number_f):
         return f"std::numeric_limits<{ctype(dtype)}>::quiet_NaN()"
@@ -253,15 +308,23 @@ def expression(op: str, args: list[str], loop: str, dtype: str) -> str:
     """The C++ of one operation on operands of dtype `loop` with a result of `dtype`. Raises Unsupported."""
     kind = KIND.get(loop, "?")
     t = ctype(loop)
+    if op == "complex":
+        return f"std::complex<{t}>({', '.join(args)})"
+    if kind == "c":
+        if op not in COMPLEX:
+            raise Unsupported(f"{op} of {loop}")
+        return COMPLEX[op].format(*args, T=t)
     if op in COMPARE:
         return f"({args[0]} {COMPARE[op]} {args[1]})"
+    if loop == "float32" and op in FLOAT32:
+        return FLOAT32[op].format(*args)
     tables = {"b": (BOOL,), "i": (INTEGER,), "u": (INTEGER,), "f": (FLOAT,)}.get(kind, ())
     for table in (*tables, PLAIN):
         if op in table and not (kind == "b" and table is PLAIN and not op.startswith("logical")):
             return table[op].format(*args, T=t)
     if kind == "f" and op in MATH:
         name = MATH[op]
-        if name in ("exp", "log", "sin", "cos", "pow"):
+        if name in vectorized():
             return f"::{name}{'f' if loop == 'float32' else ''}({', '.join(args)})"
         return f"std::{name}({', '.join(args)})"
     raise Unsupported(f"{op} of {loop}")

@@ -1,5 +1,5 @@
-"""Views, writes, joins, index arrays in C++: views are arithmetic on places, writes go to a copy of their base or, where
-nobody reads it any more, into the base."""
+"""Views, writes, joins, index arrays in C++: views are arithmetic on places, writes go to a copy of their base, or into
+the base where nobody reads it any more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from .program import Step, Unsupported, Value
 from .scalar import converted, ctype, expression
 from .writer import Place, Shape, State, Writer, dense, emits
-
 
 # Views.
 

@@ -1,10 +1,11 @@
 """C++ for a whole loop: elementwise steps over one shape share a loop nest, views are index arithmetic, values of one
 element are variables, other values lie in a workspace that the caller gives.
 
-`int64_t run(char** in, char** carry, char** ys, char* ws, int64_t begin, int64_t end, int64_t length)`: of a scan, steps
-begin to end (of `length`); `in` are what all steps read and the arrays that are walked along, then constants. Of a
-while loop, as long as the condition holds, `end` steps at most; the number of steps that were made is returned. The
-carry is read and overwritten, so that a loop can be left and entered again between any two steps.
+`int64_t run(char** arrays, int64_t begin, int64_t end, int64_t length, int64_t (*call)(int64_t))`: of a scan steps
+begin to end (of `length`). The arrays are NumPy's objects: what all steps read and what is walked along, constants, the
+carry, the stacked results, a workspace. Of a while loop, as long as the condition holds, `end` steps at most; the
+number of steps that were made is returned. The carry is read and overwritten, so that a loop can be left and entered
+again between any two steps. `call(k)` has Python do the k-th step that has no C++; -1 is returned when that has failed.
 """
 
 from __future__ import annotations
@@ -13,19 +14,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import sums  # noqa: F401  knows how to write its steps
+from . import keyed, sums  # they know how to write their steps
 from .control import Carry, step, test
-from .program import Loop, Value
-from .scalar import PRELUDE, ctype
+from .libraries import declarations
+from .program import Loop, Site, Value
+from .scalar import INCLUDES, PRELUDE, ctype
 from .writer import Place, Writer, dense
+
+CHAPTERS = {"keyed": keyed.PRELUDE, "sums": sums.PRELUDE}
 
 
 class Source(NamedTuple):
-    """The text, the bytes of workspace that it needs, and the arrays to pass after the inputs."""
+    """The text, the bytes of workspace that it needs, the arrays to pass after the inputs, and the steps for Python."""
 
     text: str
     workspace: int
     arrays: list[np.ndarray]
+    sites: list[Site]
 
 
 def generate(loop: Loop) -> Source:
@@ -63,17 +68,35 @@ def generate(loop: Loop) -> Source:
     w.put("}")
     for source, target in zip(carry.places(), outside):
         w.copy(source, target)
-    head = "char** in, char** carry, char** ys, char* ws, int64_t begin, int64_t end, int64_t length"
+    n_ys = len(body.outputs) - n_carry if scanning else 0
+    head = "char** arrays, int64_t begin, int64_t end, int64_t length, int64_t (*call)(int64_t)"
     text = "\n".join(
         [
+            INCLUDES,
+            declarations(),
             PRELUDE,
+            *[CHAPTERS[k] for k in sorted(w.required)],
             f'extern "C" __attribute__((visibility("default"))) int64_t run({head}) {{',
+            *handed(count + len(w.arrays), n_carry, n_ys),
             *w.lines,
             "return t;",
             "}\n",
         ]
     )
-    return Source(text, w.workspace, w.arrays)
+    return Source(text, w.workspace, w.arrays, w.sites)
+
+
+def handed(*counts: int) -> list[str]:
+    """The places of the arrays' elements: an array object has the pointer to them right after its head."""
+    lines, k = [], 0
+    for name, n in zip(("in", "carry", "ys"), counts):
+        places = [f"*(char**)(arrays[{i}] + {object.__basicsize__})" for i in range(k, k + n)]
+        lines.append(f"char* const {name}[] = {{{', '.join([*places, 'nullptr'])}}};")
+        k += n
+    lines.append(
+        f"char* const ws = (char*)((*(uintptr_t*)(arrays[{k}] + {object.__basicsize__}) + 63) & ~(uintptr_t)63);"
+    )
+    return lines
 
 
 def argument(w: Writer, k: int, v: Value) -> Place:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from .program import Step, Unsupported
+import numpy as np
+
+from .libraries import Blas, blas
+from .program import Step, Unsupported, Value
 from .scalar import converted, ctype, expression, literal
 from .shapes import in_memory, unrolled
 from .writer import Emit, Place, Shape, State, Writer, dense, emits, size_of
 
 LARGEST_PRODUCT = 1 << 18  # multiplications from which a matrix product is a library's
+BLAS_PRODUCT = 1 << 13  # and from which it is that of BLAS, where that can be called
 LANES = 8  # partial sums side by side
 
 
@@ -105,6 +109,10 @@ def matmul(w: Writer, state: State, s: Step) -> Place:
     left, right = as_matrix(a, 0), as_matrix(b, 1)
     m, k, n = left.shape[-2], left.shape[-1], right.shape[-1]
     stack = value.shape[: len(value.shape) - (len(a.shape) > 1) - (len(b.shape) > 1)]
+    library = blas()
+    if library is not None and m * n * k > BLAS_PRODUCT and min(m, n, k) > 1 and out.dtype in library.gemm:
+        by_blas(w, library, left, right, out, stack)
+        return out
     if size_of(stack) * m * n * k > LARGEST_PRODUCT:
         raise Unsupported("a large matrix product")
     result = Place(
@@ -116,34 +124,141 @@ def matmul(w: Writer, state: State, s: Step) -> Place:
     return out
 
 
+GEMM = "void (*)(int, int, int, {n}, {n}, {n}, {t}, const {t}*, {n}, const {t}*, {n}, {t}, {t}*, {n})"
+
+
+def by_blas(w: Writer, library: Blas, a: Place, b: Place, out: Place, stack: Shape) -> None:
+    """Matrix products by BLAS, one after the other; what lies as it does not take is copied."""
+    m, k, c = a.shape[-2], a.shape[-1], b.shape[-1]
+    a, b = (p if leading(p) is not None else copied(w, p) for p in (a, b))
+    (ta, la), (tb, lb) = leading(a) or (False, 0), leading(b) or (False, 0)
+    a, b = (w.aligned(p, (*stack, *p.shape[-2:])) for p in (a, b))
+    result = Place(out.base, dense((*stack, m, c)), (*stack, m, c), out.dtype)
+    address = w.constant(np.array([library.gemm[out.dtype]], np.uint64), Value((1,), "uint64")).base
+    gemm = f"(({GEMM.format(n=library.integer, t=ctype(out.dtype))}){address}[0])"
+
+    def one(index: list[str]) -> None:
+        left, right, to = (f"&{p.at([*index, '0', '0'])}" for p in (a, b, result))
+        how = f"101, {112 if ta else 111}, {112 if tb else 111}, {m}, {c}, {k}"
+        w.put(f"{gemm}({how}, 1, {left}, {la}, {right}, {lb}, 0, {to}, {c});")
+
+    unrolled(w, stack, one)
+
+
+def leading(p: Place) -> tuple[bool, int] | None:
+    """How a matrix lies for BLAS: whether transposed, and the distance of its rows; None: otherwise."""
+    (m, n), (s, t) = p.shape[-2:], p.strides[-2:]
+    if t == 1 and s >= n:
+        return False, s
+    return (True, t) if s == 1 and t >= m else None
+
+
+def copied(w: Writer, p: Place) -> Place:
+    out = w.fresh(Value(p.shape, p.dtype))
+    w.copy(p, out)
+    return out
+
+
 def product(w: Writer, a: Place, b: Place, out: Place, stack: list[str]) -> None:
     """One matrix product: rows times columns for few columns, else sums of rows."""
     t, (m, k), n = ctype(out.dtype), a.shape[-2:], b.shape[-1]
-    i, j, l = w.name("i"), w.name("j"), w.name("l")
-    if n < 4 or out.variable:
-        w.put(f"for (int64_t {i} = 0; {i} < {m}; ++{i}) for (int64_t {j} = 0; {j} < {n}; ++{j}) {{")
-        acc = w.name("a")
-        lanes = LANES if out.dtype[0] == "f" and k >= 2 * LANES else 1
-        w.put(f"{t} {acc}{f'[{lanes}]' if lanes > 1 else ''}{' = {}' if lanes > 1 else ' = 0'};")
-        accumulate(
-            w,
-            "add",
-            acc,
-            lanes,
-            (k,),
-            lambda x: f"({a.at([*stack, i, x[-1]])} * {b.at([*stack, x[-1], j])})",
-            out.dtype,
-        )
-        w.put(f"{out.at([*stack, i, j])} = {acc if lanes == 1 else f'{acc}[0]'};")
+    along = matrix_vector(a, b, out)
+    if along is not None:
+        w.required.add("sums")
+        name, step = along
+        zeros = [*stack, "0", "0"]
+        matrix, vector, size, stride = (a, b, m, b.strides[-2]) if n == 1 else (b, a, n, a.strides[-1])
+        operands = f"&{matrix.at(zeros)}, {step}, &{vector.at(zeros)}, {stride}, &{out.at(zeros)}"
+        w.put(f"{name}<{t}, {size}, {k}>({operands});")
+    elif n < 4 or out.variable:
+        dots(w, a, b, out, stack)
+    else:
+        i, j, l, x = w.name("i"), w.name("j"), w.name("l"), w.name("x")
+        to = out.at([*stack, i, j])
+        w.put(f"for (int64_t {i} = 0; {i} < {m}; ++{i}) {{")
+        w.put(f"for (int64_t {j} = 0; {j} < {n}; ++{j}) {to} = 0;")
+        w.put(f"for (int64_t {l} = 0; {l} < {k}; ++{l}) {{ const {t} {x} = {a.at([*stack, i, l])};")
+        w.put("#pragma GCC ivdep")
+        w.put(f"for (int64_t {j} = 0; {j} < {n}; ++{j}) {to} += {x} * {b.at([*stack, l, j])}; }}")
         w.put("}")
-        return
-    w.put(f"for (int64_t {i} = 0; {i} < {m}; ++{i}) {{")
-    w.put(f"for (int64_t {j} = 0; {j} < {n}; ++{j}) {out.at([*stack, i, j])} = 0;")
-    x = w.name("x")
-    w.put(f"for (int64_t {l} = 0; {l} < {k}; ++{l}) {{ const {t} {x} = {a.at([*stack, i, l])};")
-    w.put("#pragma GCC ivdep")
-    w.put(f"for (int64_t {j} = 0; {j} < {n}; ++{j}) {out.at([*stack, i, j])} += {x} * {b.at([*stack, l, j])}; }}")
+
+
+def dots(w: Writer, a: Place, b: Place, out: Place, stack: list[str]) -> None:
+    """Each element of a matrix product by itself."""
+    t, (m, k), n = ctype(out.dtype), a.shape[-2:], b.shape[-1]
+    i, j, acc = w.name("i"), w.name("j"), w.name("a")
+    lanes = LANES if out.dtype[0] == "f" and k >= 2 * LANES else 1
+    w.put(f"for (int64_t {i} = 0; {i} < {m}; ++{i}) for (int64_t {j} = 0; {j} < {n}; ++{j}) {{")
+    w.put(f"{t} {acc}{f'[{lanes}] = {{}}' if lanes > 1 else ' = 0'};")
+
+    def element(at: list[str]) -> str:
+        return f"({a.at([*stack, i, at[-1]])} * {b.at([*stack, at[-1], j])})"
+
+    accumulate(w, "add", acc, lanes, (k,), element, out.dtype)
+    w.put(f"{out.at([*stack, i, j])} = {acc if lanes == 1 else f'{acc}[0]'};")
     w.put("}")
+
+
+def matrix_vector(a: Place, b: Place, out: Place) -> tuple[str, int] | None:
+    """For a product of a matrix and a vector: the function of the prelude, and the distance of the matrix' rows."""
+    (m, k), n = a.shape[-2:], b.shape[-1]
+    if out.variable or out.dtype[0] != "f" or k < LANES or (m == 1) == (n == 1):
+        return None
+    rows, columns = a.strides[-2:] if n == 1 else b.strides[-2:][::-1]
+    if columns == 1:
+        return "by_rows", rows
+    return ("by_columns", columns) if rows == 1 else None
+
+
+PRELUDE = """\
+template <class T> using Lanes __attribute__((vector_size(64))) = T;
+template <class T> INLINE Lanes<T> lanes(const T* x) { Lanes<T> v; std::memcpy(&v, x, 64); return v; }
+template <class T> INLINE T total(const Lanes<T>& v) {
+    T s[64 / sizeof(T)];
+    std::memcpy(s, &v, 64);
+    for (int n = 32 / sizeof(T); n; n /= 2) for (int i = 0; i < n; ++i) s[i] += s[i + n];
+    return s[0];
+}
+// y = A x, for the M rows of A, `step` apart, each of K elements.
+template <class T, int64_t M, int64_t K> INLINE void by_rows(const T* a, int64_t step, const T* x, int64_t sx, T* y) {
+    constexpr int64_t N = 64 / sizeof(T), whole = K / N * N;
+    T own[K];
+    if (sx != 1) { for (int64_t i = 0; i < K; ++i) own[i] = x[i * sx]; x = own; }
+    for (int64_t i = 0; i < M; i += 4) {
+        Lanes<T> s[4] = {};
+        const T* row[4];
+        for (int r = 0; r < 4; ++r) row[r] = a + std::min<int64_t>(i + r, M - 1) * step;
+        for (int64_t j = 0; j < whole; j += N) {
+            const Lanes<T> v = lanes(x + j);
+            for (int r = 0; r < 4; ++r) s[r] += lanes(row[r] + j) * v;
+        }
+        for (int64_t r = 0; r < 4 && i + r < M; ++r) {
+            T sum = total<T>(s[r]);
+            for (int64_t j = whole; j < K; ++j) sum += row[r][j] * x[j];
+            y[i + r] = sum;
+        }
+    }
+}
+// y = A x, for the K columns of A, `step` apart, each of M elements.
+template <class T, int64_t M, int64_t K>
+INLINE void by_columns(const T* a, int64_t step, const T* x, int64_t sx, T* y) {
+    constexpr int64_t N = 64 / sizeof(T);
+    int64_t i = 0;
+    for (; i + 4 * N <= M; i += 4 * N) {
+        Lanes<T> s[4] = {};
+        for (int64_t j = 0; j < K; ++j)
+            for (int r = 0; r < 4; ++r) s[r] += lanes(a + j * step + i + r * N) * x[j * sx];
+        std::memcpy(y + i, s, sizeof s);
+    }
+    for (; i + N <= M; i += N) {
+        Lanes<T> s = {};
+        for (int64_t j = 0; j < K; ++j) s += lanes(a + j * step + i) * x[j * sx];
+        std::memcpy(y + i, &s, sizeof s);
+    }
+    for (int64_t r = i; r < M; ++r) y[r] = 0;
+    for (int64_t j = 0; j < K && i < M; ++j) for (int64_t r = i; r < M; ++r) y[r] += a[j * step + r] * x[j * sx];
+}
+"""
 
 
 def as_matrix(p: Place, side: int) -> Place:

@@ -1,4 +1,4 @@
-"""The text of one function: places of values, loops over elements, elementwise steps over one shape in one loop nest."""
+"""The text of one function: places of values, loops over elements, elementwise steps of one shape in one loop nest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .program import Body, Step, Unsupported, Value
+from .program import Body, Site, Step, Unsupported, Value
 from .scalar import converted, ctype, expression, literal
 
 LARGEST_WORKSPACE = 1 << 25  # bytes
@@ -73,12 +73,15 @@ class Writer:
 
     Attributes:
         lines: of the body. workspace: bytes used. arrays: constants that the caller has to pass, after its inputs.
+        sites: steps that Python computes. required: chapters of the prelude that are needed.
     """
 
     def __init__(self, first_constant: int) -> None:
         self.lines: list[str] = []
         self.workspace = 0
         self.arrays: list[Any] = []
+        self.sites: list[Site] = []
+        self.required: set[str] = set()
         self.first_constant = first_constant
         self.numbers = itertools.count()
         self.steps = 0
@@ -91,13 +94,17 @@ class Writer:
 
     def buffer(self, dtype: str, count: int) -> str:
         """Room for that many elements; a pointer to them."""
+        return self.room(dtype, count)[0]
+
+    def room(self, dtype: str, count: int) -> tuple[str, int]:
+        """The same, and where it lies in the workspace."""
         at = -(-self.workspace // ALIGN) * ALIGN
         self.workspace = at + max(count, 1) * np.dtype(dtype).itemsize
         if self.workspace > LARGEST_WORKSPACE:
             raise Unsupported("too large a workspace")
         name = self.name("b")
         self.put(f"{ctype(dtype)}* const {name} = ({ctype(dtype)}*)(ws + {at});")
-        return name
+        return name, at
 
     def fresh(self, value: Value, target: str | None = None) -> Place:
         """Room for a value: a variable, the target, or a buffer."""
@@ -135,9 +142,20 @@ class Writer:
         for _ in groups:
             self.put("}")
 
+    def each(self, shape: Shape, inner: Callable[[list[str]], None]) -> None:
+        """A loop for each axis, the last one for the vectorizer."""
+        index = []
+        for k, n in enumerate(shape):
+            index.append(self.name("i"))
+            if k == len(shape) - 1 and n >= 4:
+                self.put("#pragma GCC ivdep")
+            self.put(f"for (int64_t {index[-1]} = 0; {index[-1]} < {n}; ++{index[-1]}) {{")
+        inner(index)
+        self.put("}" * len(shape))
+
     @staticmethod
     def runs_on(p: Place, shape: Shape, a: int, b: int) -> bool:
-        """Whether stepping along axis a is stepping past the end of axis b, for a place whose axes are those of shape."""
+        """Whether a step along axis a is one past the end of axis b, for a place whose axes are those of shape."""
         if p.variable:
             return True
         offset = len(shape) - len(p.shape)
@@ -218,23 +236,24 @@ class Writer:
 
     def some_steps(self, state: State, left: list[Step]) -> list[Step]:
         """All that can be made now and is no map, else the maps over one shape; what is left."""
-        now = [s for s in left if s.kind != "map" and state.ready(s) and not state.late(s)]
+        now = [s for s in left if not self.is_map(s) and state.ready(s) and not state.late(s)]
         now = now or [s for s in left if state.late(s) and state.ready(s) and not state.read_later(s, left)][:1]
         if now:
             for s in now:
                 self.single(state, s)
             return [s for s in left if s not in now]
-        first = next((s for s in left if s.kind == "map" and state.ready(s)), None)
-        if first is None:
-            raise Unsupported("steps that wait for each other")
+        first = next((s for s in left if self.is_map(s) and state.ready(s)), None)
+        if first is None:  # what would be overwritten is read later on
+            state.renewed.clear()
+            return left
         shape = state.body.values[first.outs[0]].shape
         group: list[Step] = []
         made: set[int] = set()
         for s in left:
-            if s.kind == "map" and state.body.values[s.outs[0]].shape == shape:
-                if all([a in made or state.has(a) for a in s.args]):
-                    group.append(s)
-                    made.update(s.outs)
+            fits = self.is_map(s) and state.body.values[s.outs[0]].shape == shape
+            if fits and all([a in made or state.has(a) for a in s.args]):
+                group.append(s)
+                made.update(s.outs)
         self.maps(state, group, shape, [s for s in left if s not in group])
         return [s for s in left if s not in group]
 
@@ -288,13 +307,48 @@ class Writer:
         return expression(s.op, args, s.loop[0], dtype)
 
     def single(self, state: State, s: Step) -> None:
-        """A step that is no map."""
+        """A step that is no map. What cannot be written is left to Python."""
         emit = STEPS.get("reduce" if s.kind == "reduce" else s.op)
-        if emit is None:
-            raise Unsupported(s.op)
-        made = emit(self, state, s)
+        before = len(self.lines), len(self.arrays), len(self.sites), self.workspace, self.steps
+        try:
+            if emit is None:
+                raise Unsupported(s.op)
+            made = emit(self, state, s)
+        except Unsupported:
+            n_lines, n_arrays, n_sites, self.workspace, self.steps = before
+            del self.lines[n_lines:], self.arrays[n_arrays:], self.sites[n_sites:]
+            made = self.called(state, s)
         for number, p in zip(s.outs, made if isinstance(made, list) else [made]):
             state.places[number] = p
+
+    def called(self, state: State, s: Step) -> list[Place]:
+        """A step that Python computes: its operands are copied to where NumPy sees them."""
+        if s.call is None:
+            raise Unsupported(s.op)
+        args, outs, made = [], [], []
+        for a in s.args:
+            source = self.place(state, a)
+            base, at = self.room(source.dtype, size_of(source.shape))
+            self.copy(source, Place(base, dense(source.shape), source.shape, source.dtype))
+            args.append((at, source.shape, source.dtype))
+        for o in s.outs:
+            value = state.body.values[o]
+            base, at = self.room(value.dtype, value.size)
+            made.append(Place(base, dense(value.shape), value.shape, value.dtype))
+            outs.append((at, value.shape, value.dtype))
+        self.put(f"if (call({len(self.sites)})) return -1;")
+        self.sites.append(Site(s.call, args, outs))
+        return made
+
+    def is_map(self, s: Step) -> bool:
+        """Whether it can be part of a loop nest."""
+        if s.kind != "map":
+            return False
+        try:
+            self.formula(s, ["0"] * len(s.args), s.loop[0] if s.loop else "")
+        except Unsupported:
+            return False
+        return True
 
 
 class State:
@@ -336,7 +390,9 @@ def renews(body: Body, carried: int, output: int, uses: dict[int, int]) -> bool:
     """Whether a carried input is only read, and then written to by a chain of writes that ends in its output."""
     users = [s for s in body.steps if carried in s.args]
     writes = [s for s in users if s.op in WRITES and s.args[0] == carried and carried not in s.args[1:]]
-    if len(writes) != 1 or carried in body.outputs or body.outputs.count(output) != 1:
+    if body.values[carried].size == 1 or len(writes) != 1:
+        return False
+    if carried in body.outputs or body.outputs.count(output) != 1:
         return False
     if any([s not in writes and s.kind not in ("map", "reduce") and s.op not in READS for s in users]):
         return False

@@ -177,7 +177,7 @@ def candidates(draws: Draws, most: int) -> Iterator[Round]:
 
 
 def transformed(draws: Draws, rate: Array, most: int) -> Array:
-    """W. Hoermann, The transformed rejection method for generating Poisson random variables (1993), for rates from 10."""
+    """W. Hoermann, The transformed rejection method for generating Poisson random variables (1993): rates from 10."""
     f = np.float32
     log_rate = xla.log(rate)
     b = xla.fma(np.sqrt(rate), f(2.53), f(0.931))
@@ -201,8 +201,8 @@ def transformed(draws: Draws, rate: Array, most: int) -> Array:
 def random_binomial(
     keys: Array, count: Array, p: Array, dtype: DType, shape: tuple[int, ...], partitionable: bool
 ) -> Array:
-    """Binomial samples, as floats of `dtype`, of that shape for each key; count and p (floats of one dtype) broadcast to
-    (*keys.shape[:-1], *shape)."""
+    """Binomial samples, as floats of `dtype`, of that shape for each key; count and p (floats of one dtype) broadcast
+    to (*keys.shape[:-1], *shape)."""
     whole, own, inner = (*keys.shape[:-1], *shape), p.dtype, wide(p.dtype)
     count, p = (np.broadcast_to(x, whole).reshape(-1).astype(inner) for x in (count, p))
     half = p < inner.type(0.5)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
+from ...keyed import native
 from . import threefry, xla
 from .threefry import UINTS, Transform
 
@@ -161,8 +162,8 @@ SAMPLERS = {
 
 def in_c(name: str, dtype: DType) -> Transform:
     """The transform by the C module, in float32 and float64."""
-    if name == "normal_root":
-        return lambda words: xla.in_c("normal_root", words[0])
+    if name in ("normal_root", "exponential", "gumbel"):
+        return lambda words: xla.in_c(name, words[0])
     if name == "normal":
         root = constant(np.empty((), dtype), math.sqrt(2))
         return lambda words: np.multiply(x := xla.in_c("normal_root", words[0]), root, out=x)
@@ -176,7 +177,7 @@ def transform(name: str, dtype: DType) -> Transform:
     sampler = SAMPLERS[name]
     if sampler.raw:
         return sampler.of
-    if xla.native is not None and dtype.itemsize >= 4 and sampler.words == 1:
+    if native is not None and dtype.itemsize >= 4 and sampler.words == 1:
         return in_c(name, dtype)
     if sampler.words == 1:
         return lambda words: sampler.of(unit(words[0], dtype))

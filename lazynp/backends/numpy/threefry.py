@@ -93,7 +93,7 @@ def words_at(keys: Array, index: Array, width: int) -> Array:
     """Partitionable words: for each counter of `index` (uint64) the one under its key, of shape (n, 2) or (2,)."""
     if index.size <= ALONE:
         pairs = np.broadcast_to(keys, (*index.shape, 2)).tolist()
-        found = [hash_one(*k, c >> 32, c & MASK) for k, c in zip(pairs, index.tolist())]
+        found = [hash_one(k0, k1, c >> 32, c & MASK) for (k0, k1), c in zip(pairs, index.tolist())]
         hashes = np.array(found, U32).reshape(-1, 2)
         return joined(hashes[:, 0].copy(), hashes[:, 1], width)
     x0, x1 = (index >> np.uint64(32)).astype(U32), index.astype(U32)
@@ -170,7 +170,7 @@ def by_blocks(keys: Array, out: Array, width: int, each: int, to: Transform) -> 
     def work() -> None:
         try:
             with np.errstate(all="ignore"):
-                for rows, columns in iter(lambda: next(parts, None), None):  # type: ignore[misc]
+                for rows, columns in iter(lambda: next(parts, None), None):
                     block(keys[rows], out[rows, columns], columns.start, size, width, each, to)
         except BaseException as error:
             failed.append(error)
@@ -207,7 +207,7 @@ def key_split(keys: Array, shape: tuple[int, ...], partitionable: bool) -> Array
         native.fill(np.ascontiguousarray(flat), 0, size, 64, words)
         out = words.view(U32).reshape(-1, 2)[:, ::-1]
     elif partitionable and len(flat) * size <= ALONE:
-        found = [hash_one(*k, i >> 32, i & MASK) for k in flat.tolist() for i in range(size)]
+        found = [hash_one(k0, k1, i >> 32, i & MASK) for k0, k1 in flat.tolist() for i in range(size)]
         out = np.array(found, U32)
     elif partitionable:
         index = np.arange(size, dtype=np.uint64)
@@ -220,9 +220,14 @@ def key_split(keys: Array, shape: tuple[int, ...], partitionable: bool) -> Array
 
 def key_fold_in(keys: Array, data: Array) -> Array:
     """The hash of each number (uint32) under its key; the stacks of keys and numbers broadcast."""
+    if native is not None and keys.ndim == 1 and np.ndim(data) == 0:
+        word = np.empty(1, UINTS[64])
+        native.fill(np.ascontiguousarray(keys), int(data), 1, 64, word)
+        return word.view(U32)[::-1]
     if keys.size == 2 and np.size(data) == 1:
         shape = np.broadcast_shapes(keys.shape[:-1], np.shape(data))
-        found = hash_one(*keys.reshape(2).tolist(), 0, int(np.reshape(data, ())))
+        k0, k1 = keys.reshape(2).tolist()
+        found = hash_one(k0, k1, 0, int(np.reshape(data, ())))
         return np.array(found, U32).reshape((*shape, 2))
     x1 = np.asarray(data, U32)
     return np.stack(threefry2x32(keys[..., 0], keys[..., 1], np.zeros_like(x1), x1), axis=-1)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 
+from lazynp.backends.torch.chain import CHAIN
 from lazynp.backends.torch.threads import POOL
 
 # Sleef's name (before the lanes) -> libm's name, number of arguments
@@ -199,4 +200,4 @@ def _shim(own: str, symbol: str | None, vector: str, scalar: str, libm: str, lan
 
 
 def prelude(capability: str) -> str:
-    return "#pragma once\n" + HEADER + POOL + HYPOT + sleef(capability) + CHECKS
+    return "#pragma once\n" + HEADER + POOL + CHECKS + CHAIN + HYPOT + sleef(capability)

@@ -61,6 +61,8 @@ HEAVY = frozenset(
 PARALLEL_NS = 150_000  # work, estimated in nanoseconds, that is worth one more thread
 SLOT = 16  # bytes of a scalar
 _DIVISION_FLAG = re.compile(r"^.*inductor_cpu_integer_div_error.*\n", re.MULTILINE)
+_CALL = "void* const* pointers, const int64_t* dims, const char* scalars, int64_t threads"
+_NEST = re.compile(r"^\s*for\((?:int64_t|long) x0=(?:static_cast<int64_t>\()?(\w+)\)?; ")
 _LOOP = re.compile(r"^\s*for\((?:int64_t|long) (x\d+)=.*\+=static_cast<int64_t>\((\d+)L\)\)$")
 
 
@@ -79,7 +81,10 @@ def generate(spec: KernelSpec, geometry: Geometry, traced: Traced, program: Prog
         body = planar.blocks(spec, geometry, traced, program, _total(geometry), _steps(program, kernels))
     else:
         body = [*_pointers(traced, program), *_steps(program, kernels)]
-    parts = [*sources, _driver(spec, geometry, traced, body, alias_safe), _arrays(spec, geometry)]
+    waits = not any(isinstance(s, Buffer) for s in program.steps)
+    rows = waits and not reduces and len(calls) == 1 and _by_rows(sources[0], geometry)
+    driver = _driver(spec, geometry, traced, body, alias_safe, rows)
+    parts = [*sources, driver, _arrays(spec, geometry, waits, rows)]
     return Source("\n".join(parts), alias_safe)
 
 
@@ -142,26 +147,65 @@ def _weight(spec: KernelSpec) -> float:
     return bytes_moved / 12 + sum(3.0 if i.op in HEAVY else 0.1 for i in spec.body)
 
 
-def _driver(spec: KernelSpec, geometry: Geometry, traced: Traced, body: list[str], alias_safe: bool) -> str:
+def _by_rows(source: str, geometry: Geometry) -> bool:
+    """Whether each loop nest of a kernel goes through the first axis, index by index, in the pool's loop."""
+    loops = [m for m in map(_NEST.match, source.split("\n")) if m]
+    starts = {m.group(1) for m in loops}
+    spans = re.findall(r"lazynp_for\((\S+), (\S+), static_cast<int64_t>\((\S+)\), ", source)
+    whole = {("0L", f"{geometry.shape[0]}L", "1L")} if geometry.shape and not geometry.symbolic else set()
+    return bool(loops) and starts == {"lazynp_begin"} and len(spans) == len(loops) and set(spans) == whole
+
+
+def _driver(spec: KernelSpec, geometry: Geometry, traced: Traced, body: list[str], alias_safe: bool, rows: bool) -> str:
+    """`lazynp_ready` says whether the code fits, `lazynp_body` runs it, `lazynp_rows` a part of the first axis."""
     strides = [s for operand in geometry.strides for s in operand]
     static = [*geometry.shape, *strides]
-    lines = [
-        "LAZYNP_EXPORT int lazynp_run("
-        "void* const* pointers, const int64_t* dims, const char* scalars, int64_t threads) {"
-    ]
+    symbols = []
     for name, (slot, factor) in traced.symbols.items():
         value = f"dims[{slot}]" if geometry.symbolic else f"INT64_C({static[slot]})"
-        lines.append(f"    const int64_t {name} = {value} * {factor};")
-    lines += _sizes(geometry)
+        symbols.append(f"    const int64_t {name} = {value} * {factor};")
+    lines = ["static int lazynp_ready(void* const* pointers, const int64_t* dims) {", *symbols, *_sizes(geometry)]
     for guard in traced.guards:
         lines.append(f"    if (!({cexpr(guard)})) return 2;")
     if not alias_safe:
         first = len(spec.inputs)
         lines.append(f"    for (int o = {first}; o < {first + len(spec.outputs)}; ++o)")
         lines.append(f"        for (int i = 0; i < {first}; ++i) if (pointers[o] == pointers[i]) return 3;")
-    lines.append(f"    const double work = (double)({_total(geometry)}) * {_weight(spec) / PARALLEL_NS:.6g};")
-    lines.append("    lazynp_threads = work < 2.0 || threads < 2 ? 1 : (int)std::min(work, (double)threads);")
-    return "\n".join([*lines, *body, "    return 0;", "}", ""])
+    lines += [
+        "    return 0;",
+        "}",
+        "",
+        "static double lazynp_work(const int64_t* dims) {",
+        f"    return (double)({_total(geometry)}) * {_weight(spec) / PARALLEL_NS:.6g};",
+        "}",
+        "",
+        f"static int lazynp_body({_CALL}) {{",
+        *symbols,
+        "    const double work = lazynp_work(dims);",
+        "    lazynp_threads = work < 2.0 || threads < 2 ? 1 : (int)std::min(work, (double)threads);",
+        *body,
+        "    return 0;",
+        "}",
+        "",
+    ]
+    if rows:
+        lines += [
+            "static void lazynp_rows(",
+            "    void* const* pointers, const int64_t* dims, const char* scalars, int64_t begin, int64_t end) {",
+            "    lazynp_window = {begin, end};",
+            "    lazynp_body(pointers, dims, scalars, 1);",
+            "    lazynp_window = {0, -1};",
+            "}",
+            "",
+        ]
+    lines += [
+        f"LAZYNP_EXPORT int lazynp_run({_CALL}) {{",
+        "    const int unfit = lazynp_ready(pointers, dims);",
+        "    return unfit ? unfit : lazynp_body(pointers, dims, scalars, threads);",
+        "}",
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def _sizes(geometry: Geometry) -> list[str]:
@@ -211,14 +255,14 @@ def _steps(program: Program, kernels: dict[str, str]) -> list[str]:
     return [*lines, f"    {free}"]
 
 
-def _arrays(spec: KernelSpec, geometry: Geometry) -> str:
+def _arrays(spec: KernelSpec, geometry: Geometry, waits: bool, rows: bool) -> str:
     ndim, count = len(geometry.shape), len(geometry.strides)
     dtypes = [*spec.inputs, *spec.scalars, *(i.dtype for i in spec.body)]
     operands = [*spec.inputs, *(dtypes[o] for o in spec.outputs)]
     parameters = ", ".join(f"const LazynpArray* a{i}" for i in range(count))
     names = ", ".join(f"a{i}" for i in range(count))
     lines = [
-        f"LAZYNP_EXPORT int lazynp_arrays({parameters}, const char* scalars, int64_t threads) {{",
+        f"LAZYNP_EXPORT int lazynp_arrays({parameters}, const char* scalars, int64_t threads, void* chain) {{",
         f"    const LazynpArray* const arrays[] = {{{names}}};",
         f"    int64_t dims[{ndim * (1 + count) + 1}]; void* pointers[{count}];",
         f"    static const int64_t items[] = {{{', '.join(str(ITEMSIZE[d]) for d in operands)}}};",
@@ -234,4 +278,16 @@ def _arrays(spec: KernelSpec, geometry: Geometry) -> str:
             wanted += [0 if n == 1 else s for n, s in zip(geometry.shape, operand, strict=True)]
         lines.append(f"    static const int64_t wanted[] = {{{', '.join(map(str, wanted))}}};")
         lines.append(f"    for (int i = 0; i < {len(wanted)}; ++i) if (dims[i] != wanted[i]) return 2;")
-    return "\n".join([*lines, "    return lazynp_run(pointers, dims, scalars, threads);", "}", ""])
+    lines += [
+        "    const int unfit = lazynp_ready(pointers, dims);",
+        "    if (unfit) return unfit;",
+    ]
+    if waits:
+        lines += [
+            "    if (chain != nullptr && lazynp_enqueue((lazynp_pool_3::Chain*)chain, lazynp_body, "
+            f"{'lazynp_rows' if rows else 'nullptr'}, pointers, dims, items, {len(spec.inputs)}, {count}, {ndim}, "
+            f"scalars, {SLOT * len(spec.scalars)}, lazynp_work(dims), threads)) return 0;",
+        ]
+    else:
+        lines += ["    if (chain != nullptr) lazynp_chain_run(chain, threads);"]
+    return "\n".join([*lines, "    return lazynp_body(pointers, dims, scalars, threads);", "}", ""])

@@ -2,7 +2,8 @@
 
 On a machine that others use too, a helper may be off its core when a kernel starts. With OpenMP everybody waits for it
 at the end; here each thread walks through a part of its own, block after block, so that it reads and writes one stream,
-and then takes blocks of the others' parts; at the end the caller waits only for helpers that are in the middle of one. Inductor's `#pragma omp for` loops become calls of `lazynp_for`. A region with per-thread partial results stays
+and then takes blocks of the others' parts; at the end the caller waits only for helpers that are in the middle of one.
+Inductor's `#pragma omp for` loops become calls of `lazynp_for`. A region with per-thread partial results stays
 OpenMP's.
 
 The pool is one for all artifacts of a process (an inline variable is, whichever shared object it stands in), and is
@@ -21,7 +22,7 @@ POOL = r"""
 #include <thread>
 #include <unistd.h>
 
-namespace lazynp_pool_2 {
+namespace lazynp_pool_3 {
 
 struct alignas(64) Part {
     std::atomic<int64_t> next{0};
@@ -110,12 +111,19 @@ inline Pool* get() {
     return found;
 }
 
-}  // namespace lazynp_pool_2
+}  // namespace lazynp_pool_3
+
+// While `end` is not negative, loops run over this range only, on the caller's thread.
+struct LazynpWindow {
+    int64_t begin, end;
+};
+static thread_local LazynpWindow lazynp_window{0, -1};
 
 // body(begin, end) over [begin, end) in steps of `step`, on up to `threads` threads.
 template <class Body>
 static inline void lazynp_for(int64_t begin, int64_t end, int64_t step, int threads, Body body) {
-    using namespace lazynp_pool_2;
+    using namespace lazynp_pool_3;
+    if (lazynp_window.end >= 0) return body(lazynp_window.begin, lazynp_window.end);
     const int64_t steps = (end - begin + step - 1) / step;
     if (threads > steps) threads = (int)steps;
     Pool* mine = threads > 1 ? get() : nullptr;

@@ -1,6 +1,7 @@
 """`jax.lax`: the operators under `jax.numpy`, without promotion; control flow; convolutions, windows, gather and
 scatter."""
 
+from ..mapping import with_sharding_constraint
 from ..parallel import (
     all_gather,
     all_to_all,
@@ -18,9 +19,13 @@ from ..parallel import (
     pswapaxes,
     pvary,
 )
-from .contraction import *  # noqa: F403
-from .control import *  # noqa: F403
-from .elementwise import *  # noqa: F403
-from .indexing import *  # noqa: F403
-from .reductions import *  # noqa: F403
-from .shapes import *  # noqa: F403
+from . import linalg
+from .contraction import *
+from .control import *
+from .convolution import *
+from .elementwise import *
+from .indexing import *
+from .others import *
+from .reductions import *
+from .shapes import *
+from .solves import *

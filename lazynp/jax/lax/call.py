@@ -118,7 +118,7 @@ def nary(name: str, impl: Impl, *accepts: str, hint: str = "", same: bool = True
             check_shapes(name, nodes)
         else:
             check_kinds(name, nodes, accepts)
-        return apply(run, *nodes)  # type: ignore[no-any-return]
+        return apply(run, *nodes)
 
     return named(call, name, len(accepts))
 
@@ -146,7 +146,7 @@ def filled(value: Any, like: Node) -> Node:
 
 def dtype_of(dtype: Any) -> np.dtype[Any]:
     """The dtype for one that a user asked for."""
-    return requested(dtype)  # type: ignore[no-any-return]
+    return requested(dtype)
 
 
 def axis_of(axis: int, ndim: int) -> int:

@@ -10,7 +10,7 @@ from .call import public
 associative_scan = public(through(control.associative_scan, door))
 cond = public(through(control.cond, door))
 fori_loop = public(through(control.fori_loop, door))
-map = public(through(control.map, door))  # noqa: A001
+map = public(through(control.map, door))
 scan = public(through(control.scan, door))
 switch = public(through(control.switch, door))
 while_loop = public(through(control.while_loop, door))

@@ -101,7 +101,7 @@ def conjugated(x: Node) -> Node:
     return e.conjugate(x) if x.dtype.kind == "c" else e.make_complex(x, filled(0, x))
 
 
-abs = nary("abs", e.absolute, NUMBER)  # noqa: A001
+abs = nary("abs", e.absolute, NUMBER)
 acos = nary("acos", e.arccos, INEXACT)
 acosh = nary("acosh", e.arccosh, INEXACT)
 add = nary("add", e.add, NUMBER, NUMBER, hint="add")
@@ -120,7 +120,7 @@ bitwise_xor = nary("xor", e.bitwise_xor, BITS, BITS, hint="bitwise_xor")
 cbrt = nary("cbrt", e.cbrt, "f")
 ceil = nary("ceil", e.ceil, "f")
 clz = nary("clz", bits.count_leading_zeros, "i")
-complex = nary("complex", e.make_complex, "f", "f")  # noqa: A001
+complex = nary("complex", e.make_complex, "f", "f")
 cos = nary("cos", e.cos, INEXACT)
 cosh = nary("cosh", e.cosh, INEXACT)
 digamma = nary("digamma", special.digamma, "f")
@@ -146,8 +146,8 @@ log = nary("log", e.log, INEXACT)
 log1p = nary("log1p", e.log1p, INEXACT)
 logistic = nary("logistic", logistic, INEXACT)
 lt = nary("lt", e.less, REAL, REAL, hint="less")
-max = nary("max", e.maximum, ANY, ANY, hint="maximum")  # noqa: A001
-min = nary("min", e.minimum, ANY, ANY, hint="minimum")  # noqa: A001
+max = nary("max", e.maximum, ANY, ANY, hint="maximum")
+min = nary("min", e.minimum, ANY, ANY, hint="minimum")
 mul = nary("mul", e.multiply, NUMBER, NUMBER, hint="multiply")
 mulhi = nary("mulhi", bits.multiply_high, "i", "i")
 ne = nary("ne", e.not_equal, ANY, ANY, hint="not_equal")
@@ -187,7 +187,7 @@ def signed_shift(x: Node, y: Node) -> Node:
 
 
 @public
-def pow(x: Any, y: Any) -> Array:  # noqa: A001
+def pow(x: Any, y: Any) -> Array:
     """x to the power y, of x's dtype; y has that dtype or is an integer."""
     nodes = [argument("pow", x, 0), argument("pow", y, 1)]
     if nodes[1].dtype.kind in "iu":
@@ -198,12 +198,12 @@ def pow(x: Any, y: Any) -> Array:  # noqa: A001
 
 
 @public
-def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Array:  # noqa: A001
+def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Array:
     """To the nearest integer; halves away from zero, or to the even one."""
     node = argument("round", x)
     check_kinds("round", [node], ["f"])
     method = RoundingMethod(rounding_method)
-    return apply(weak_if_all(widened(e.rint if method == RoundingMethod.TO_NEAREST_EVEN else away)), node)  # type: ignore[no-any-return]
+    return apply(weak_if_all(widened(e.rint if method == RoundingMethod.TO_NEAREST_EVEN else away)), node)
 
 
 @public
@@ -211,7 +211,7 @@ def conj(x: Any) -> Array:
     """The complex conjugate; of a real number, as a complex one."""
     node = argument("conj", x)
     check_kinds("conj", [node], ["fc"])
-    return apply(weak_if_all(conjugated), node)  # type: ignore[no-any-return]
+    return apply(weak_if_all(conjugated), node)
 
 
 @public
@@ -227,7 +227,7 @@ def integer_pow(x: Any, y: int) -> Array:
     n = y.__index__()
     if n < 0 and is_int(node):
         raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow({node.aval}, {n})")
-    return apply(weak_if_all(widened(lambda x: squarings(x, n))), node)  # type: ignore[no-any-return]
+    return apply(weak_if_all(widened(lambda x: squarings(x, n))), node)
 
 
 def squarings(x: Node, n: int) -> Node:
@@ -246,7 +246,7 @@ def squarings(x: Node, n: int) -> Node:
 
 
 @public
-def clamp(min: Any, x: Any, max: Any) -> Array:  # noqa: A002
+def clamp(min: Any, x: Any, max: Any) -> Array:
     """x, but min where it is less and max where it is more; bounds have x's shape or none.
 
     Raises: TypeError for other shapes, and for different dtypes.
@@ -262,7 +262,7 @@ def clamp(min: Any, x: Any, max: Any) -> Array:  # noqa: A002
                 f"clamp requires {what}.shape == operand.shape or {what}.shape == (), got {what}.shape={n.shape}, "
                 f"operand.shape={nodes[1].shape}."
             )
-    return apply(weak_if_all(widened(clamped)), *nodes)  # type: ignore[no-any-return]
+    return apply(weak_if_all(widened(clamped)), *nodes)
 
 
 def clamped(low: Node, x: Node, high: Node) -> Node:
@@ -280,10 +280,89 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Ar
     check_kinds("reduce_precision", [node], ["f"])
     if exponent_bits < 1 or mantissa_bits < 0:
         raise ValueError("reduce_precision: exponent_bits must be positive and mantissa_bits not negative")
-    return apply(  # type: ignore[no-any-return]
+    return apply(
         weak_if_all(widened(lambda x: bits.reduce_precision(x, exponent=exponent_bits, mantissa=mantissa_bits))), node
     )
 
 
 RoundingMethod.__module__ = "jax.lax"
-__all__ = sorted([n for n, v in globals().items() if getattr(v, "__module__", "") == "jax.lax" and n != "pow_"])
+__all__ = [
+    "RoundingMethod",
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bessel_i0e",
+    "bessel_i1e",
+    "betainc",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "cbrt",
+    "ceil",
+    "clamp",
+    "clz",
+    "complex",
+    "conj",
+    "cos",
+    "cosh",
+    "digamma",
+    "div",
+    "eq",
+    "erf",
+    "erf_inv",
+    "erfc",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "ge",
+    "gt",
+    "igamma",
+    "igamma_grad_a",
+    "igammac",
+    "imag",
+    "integer_pow",
+    "is_finite",
+    "le",
+    "lgamma",
+    "log",
+    "log1p",
+    "logistic",
+    "lt",
+    "max",
+    "min",
+    "mul",
+    "mulhi",
+    "ne",
+    "neg",
+    "nextafter",
+    "polygamma",
+    "population_count",
+    "pow",
+    "random_gamma_grad",
+    "real",
+    "reciprocal",
+    "reduce_precision",
+    "rem",
+    "round",
+    "rsqrt",
+    "shift_left",
+    "shift_right_arithmetic",
+    "shift_right_logical",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "sub",
+    "tan",
+    "tanh",
+    "zeta",
+]

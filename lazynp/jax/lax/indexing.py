@@ -108,7 +108,7 @@ def dynamic_slice(
             f"got slice_sizes {sizes} for operand shape {node.shape}."
         )
     starts = starts_of("dynamic_slice", node, start_indices, allow_negative_indices)
-    return apply(lambda x, *i: dynamic.dynamic_slice(x, *i, sizes=sizes) if i else x, node, *starts)  # type: ignore[no-any-return]
+    return apply(lambda x, *i: dynamic.dynamic_slice(x, *i, sizes=sizes) if i else x, node, *starts)
 
 
 @public
@@ -132,7 +132,7 @@ def dynamic_update_slice(
             f"got update shape {value.shape} for operand shape {node.shape}."
         )
     starts = starts_of("dynamic_update_slice", node, start_indices, allow_negative_indices)
-    return apply(lambda x, v, *i: dynamic.dynamic_update_slice(x, v, *i) if i else v, node, value, *starts)  # type: ignore[no-any-return]
+    return apply(lambda x, v, *i: dynamic.dynamic_update_slice(x, v, *i) if i else v, node, value, *starts)
 
 
 def one_axis(x: Node, axis: int, index: Any) -> list[Any]:
@@ -165,7 +165,7 @@ def dynamic_index_in_dim(
         return out
     at = axis_of(axis, out.ndim)
     shape = (*out.shape[:at], *out.shape[at + 1 :])
-    return apply(lambda x: s.reshape(x, shape=shape), argument("dynamic_index_in_dim", out))  # type: ignore[no-any-return]
+    return apply(lambda x: s.reshape(x, shape=shape), argument("dynamic_index_in_dim", out))
 
 
 @public
@@ -198,7 +198,7 @@ def index_take(src: Any, idxs: Any, axes: Sequence[int]) -> Array:
     node = argument("index_take", src)
     index = arguments("index_take", *idxs)
     at = tuple([operator.index(a) for a in axes])
-    return apply(lambda x, *i: indexing.gather(x, *i, axes=at, at=0, bounds="clip"), node, *index)  # type: ignore[no-any-return]
+    return apply(lambda x, *i: indexing.gather(x, *i, axes=at, at=0, bounds="clip"), node, *index)
 
 
 # Gather and scatter. An index array is made for each axis on which a slice is smaller than the operand.
@@ -208,14 +208,14 @@ class Places(NamedTuple):
     """Where slices lie.
 
     Attributes:
-        axes: of the operand that are indexed. index: the index arrays, over the batch's axes, then the slices' axes.
+        axes: of the operand that are indexed. arrays: the indices, over the batch's axes, then the slices' axes.
         inside: which slices lie inside, over the batch's axes.
         order: the axes of what is read, batch first, then slices' axes, indexed ones before whole ones: for each axis
             of the result its place there.
     """
 
     axes: Shape
-    index: list[Node]
+    arrays: list[Node]
     inside: Node | None
     order: Shape
 
@@ -299,14 +299,14 @@ def gather(
         if not where_.axes:
             out = spread(x, (*starts.shape[:-1], *x.shape))
         else:
-            out = indexing.gather(x, *where_.index, axes=where_.axes, at=0, bounds="clip")
+            out = indexing.gather(x, *where_.arrays, axes=where_.axes, at=0, bounds="clip")
         if where_.inside is not None:
             n = where_.inside.ndim
             test = s.reshape(where_.inside, shape=(*where_.inside.shape, *[1] * (out.ndim - n)))
             out = where(test, out, filled(fill_for(x.dtype, fill_value), x))
         return out if where_.order == tuple(range(out.ndim)) else s.transpose(out, axes=where_.order)
 
-    return apply(run, x, starts)  # type: ignore[no-any-return]
+    return apply(run, x, starts)
 
 
 def check_gather(x: Node, starts: Node, sizes: Shape, dims: GatherDimensionNumbers) -> None:
@@ -322,7 +322,8 @@ def check_gather(x: Node, starts: Node, sizes: Shape, dims: GatherDimensionNumbe
     if len(dims.start_index_map) != starts.shape[-1]:
         raise TypeError(
             f"Gather op has {len(dims.start_index_map)} elements in start_index_map and the bound of dimension "
-            f"index_vector_dim={starts.ndim - 1} of start_indices is {starts.shape[-1]}. These two numbers must be equal."
+            f"index_vector_dim={starts.ndim - 1} of start_indices is {starts.shape[-1]}. These two numbers must be "
+            "equal."
         )
     gone = len(dims.collapsed_slice_dims) + len(dims.operand_batching_dims)
     if len(dims.offset_dims) + gone != x.ndim:
@@ -349,13 +350,13 @@ def scatter_of(name: str, mode_: str, sign: Callable[[Node], Node] | None = None
         if x.dtype != value.dtype:
             check_same_dtypes(name, [x, value])
         dims = ScatterDimensionNumbers(*[tuple(d) for d in dimension_numbers])
-        return apply(  # type: ignore[no-any-return]
+        return apply(
             lambda x, i, v: scattered(x, i, v if sign is None else sign(v), dims, mode_, mode), x, starts, value
         )
 
     scatter.__name__ = scatter.__qualname__ = name
     scatter.__doc__ = f"XLA's {name}: slices of the updates combined into the operand; those that leave it are dropped."
-    return public(scatter)  # type: ignore[no-any-return]
+    return public(scatter)
 
 
 def as_gather(x: Node, value: Node, dims: ScatterDimensionNumbers) -> tuple[GatherDimensionNumbers, Shape]:
@@ -384,9 +385,9 @@ def scattered(x: Node, starts: Node, value: Node, dims: ScatterDimensionNumbers,
     if found.order != tuple(range(value.ndim)):
         value = s.transpose(value, axes=s.inverse(found.order))
     if not found.axes:
-        found = found._replace(axes=(0,), index=[s.reshape(iota(x.shape[0]), shape=(x.shape[0],))])
+        found = found._replace(axes=(0,), arrays=[s.reshape(iota(x.shape[0]), shape=(x.shape[0],))])
         value = s.reshape(value, shape=(*value.shape[value.ndim - x.ndim :],)) if value.ndim != x.ndim else value
-    index = found.index
+    index = found.arrays
     if found.inside is not None:
         rank = max(i.ndim for i in index)
         test = s.reshape(found.inside, shape=(*found.inside.shape, *[1] * (rank - found.inside.ndim)))
@@ -424,4 +425,23 @@ def scatter_apply(
     return scatter(operand, wrap(starts), func(there), dims, mode=mode)
 
 
-__all__ = sorted([n for n, v in globals().items() if getattr(v, "__module__", "") == "jax.lax"])
+__all__ = [
+    "GatherDimensionNumbers",
+    "GatherScatterMode",
+    "ScatterDimensionNumbers",
+    "dynamic_index_in_dim",
+    "dynamic_slice",
+    "dynamic_slice_in_dim",
+    "dynamic_update_index_in_dim",
+    "dynamic_update_slice",
+    "dynamic_update_slice_in_dim",
+    "gather",
+    "index_take",
+    "scatter",
+    "scatter_add",
+    "scatter_apply",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
+    "scatter_sub",
+]

@@ -8,7 +8,7 @@ from ...graph.node import Node
 from ...graph.op import results
 from ...ops import elementwise as e
 from ...ops import factorizations, linalg
-from ...ops.shape import swap_last
+from ...ops.shape import add_reduce, reshape, swap_last
 from ..array import apply, as_node
 
 RANKS = "{} requires ndims >= 2, got {}"
@@ -74,14 +74,14 @@ def triangular_solve(
         if not left_side and not vector:
             return swap_last(factorizations.triangular_or_nan(a, swap_last(b), lower=low, unit=unit_diagonal))
         out = factorizations.triangular_or_nan(a, b, lower=low, unit=unit_diagonal)
-        return linalg.reshape(out, shape=out.shape[:-1]) if vector else out
+        return reshape(out, shape=out.shape[:-1]) if vector else out
 
     return apply(solve, left, right)
 
 
 def lu(x: Any) -> tuple[Any, Any, Any]:
     """L and U in one matrix; for each row the row that it was swapped with; the permutation of the rows."""
-    return apply(lambda a: tuple(results(factorizations.lu(a))), matrix("lu", x))  # type: ignore[no-any-return]
+    return apply(lambda a: tuple(results(factorizations.lu(a))), matrix("lu", x))
 
 
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
@@ -94,7 +94,7 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma:
     if pivoting:
         raise NotImplementedError("qr with column pivoting")
     mode = "complete" if full_matrices else "reduced"
-    return apply(lambda a: tuple(results(linalg.qr(a, mode=mode))), matrix("qr", x))  # type: ignore[no-any-return]
+    return apply(lambda a: tuple(results(linalg.qr(a, mode=mode))), matrix("qr", x))
 
 
 def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True, **_: Any) -> Any:
@@ -117,7 +117,7 @@ def eigh(
         w, v = results(linalg.eigh(a, UPLO="L" if lower else "U"))
         return v, w
 
-    return apply(decompose, node)  # type: ignore[no-any-return]
+    return apply(decompose, node)
 
 
 def eig(x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True, **_: Any) -> list:
@@ -129,7 +129,7 @@ def eig(x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenve
         def left(a: Node) -> Node:
             _, v = results(linalg.eig(a))
             u = linalg.adjoint(linalg.inv(v))
-            size = e.sqrt(linalg.add_reduce(e.square(e.absolute(u)), axes=(u.ndim - 2,), keepdims=True, dtype=None))
+            size = e.sqrt(add_reduce(e.square(e.absolute(u)), axes=(u.ndim - 2,), keepdims=True, dtype=None))
             return e.divide(u, size)
 
         out.append(apply(left, node))

@@ -56,11 +56,11 @@ def reducer(name: str, ufunc: str, accepts: str) -> Callable[..., Array]:
         node = argument(name, operand)
         check_kinds(name, [node], [accepts])
         found = axes_of(name, node, axes)
-        return apply(lambda x: widened(lambda v: run(v, found))(x), node)  # type: ignore[no-any-return]
+        return apply(lambda x: widened(lambda v: run(v, found))(x), node)
 
     reduce_.__name__ = reduce_.__qualname__ = name
     reduce_.__doc__ = f"`{ufunc}` over these axes, in the operand's dtype."
-    return public(reduce_)  # type: ignore[no-any-return]
+    return public(reduce_)
 
 
 def least(ufunc: str, dtype: np.dtype[Any]) -> Any:
@@ -94,9 +94,7 @@ def reduce_xor(operand: Any, axes: Sequence[int]) -> Array:
     node = argument("reduce_xor", operand)
     check_kinds("reduce_xor", [node], ["ib"])
     found = axes_of("reduce_xor", node, axes)
-    return apply(  # type: ignore[no-any-return]
-        lambda x: reductions.reductions["bitwise_xor"](x, axes=found, keepdims=False, dtype=None), node
-    )
+    return apply(lambda x: reductions.reductions["bitwise_xor"](x, axes=found, keepdims=False, dtype=None), node)
 
 
 def arg_reducer(name: str) -> Callable[..., Array]:
@@ -110,11 +108,11 @@ def arg_reducer(name: str) -> Callable[..., Array]:
             raise TypeError(f"{name} index_dtype must be an integer dtype, got {dtype}")
         if node.shape[at] == 0:
             raise ValueError(f"{name} require non-empty reduced dimension. operand.shape={node.shape} axis={at}")
-        return apply(lambda x: convert(op(x, axis=at, keepdims=False), dtype), node)  # type: ignore[no-any-return]
+        return apply(lambda x: convert(op(x, axis=at, keepdims=False), dtype), node)
 
     arg.__name__ = arg.__qualname__ = name
     arg.__doc__ = "The place of the first extreme element along an axis; of NaN where there is one."
-    return public(arg)  # type: ignore[no-any-return]
+    return public(arg)
 
 
 argmax, argmin = arg_reducer("argmax"), arg_reducer("argmin")
@@ -136,11 +134,11 @@ def cumulative(name: str, ufunc: str, accepts: str) -> Callable[..., Array]:
         at = operator.index(axis)
         if not 0 <= at < node.ndim:
             raise ValueError(f"axis {at} is out of bounds for array of shape {node.shape}")
-        return apply(lambda x: widened(lambda v: run(v, at, reverse))(x), node)  # type: ignore[no-any-return]
+        return apply(lambda x: widened(lambda v: run(v, at, reverse))(x), node)
 
     cum.__name__ = cum.__qualname__ = name
     cum.__doc__ = f"All prefixes along an axis, combined by `{ufunc}`; `reverse`: from the end."
-    return public(cum)  # type: ignore[no-any-return]
+    return public(cum)
 
 
 cumsum = cumulative("cumsum", "add", "ifc")
@@ -182,7 +180,7 @@ def reduce(
     dimensions: Sequence[int],
     out_sharding: Any = None,
 ) -> Any:
-    """The operands combined over these axes by an associative function of two elements, beginning with the initial ones.
+    """The operands combined over these axes by an associative function of two elements, from the initial ones on.
 
     Raises: TypeError or ValueError where operands and initial values do not match.
     """
@@ -471,8 +469,32 @@ def approximate(name: str, sign: int) -> Callable[..., tuple[Array, Array]]:
 
     approx.__name__ = approx.__qualname__ = name
     approx.__doc__ = "The k extreme elements along an axis, and where they stand: exact, whatever recall is asked for."
-    return public(approx)  # type: ignore[no-any-return]
+    return public(approx)
 
 
 approx_max_k, approx_min_k = approximate("approx_max_k", 1), approximate("approx_min_k", -1)
-__all__ = sorted([n for n, v in globals().items() if getattr(v, "__module__", "") == "jax.lax"])
+__all__ = [
+    "approx_max_k",
+    "approx_min_k",
+    "argmax",
+    "argmin",
+    "cumlogsumexp",
+    "cummax",
+    "cummin",
+    "cumprod",
+    "cumsum",
+    "padtype_to_pads",
+    "reduce",
+    "reduce_and",
+    "reduce_max",
+    "reduce_min",
+    "reduce_or",
+    "reduce_prod",
+    "reduce_sum",
+    "reduce_window",
+    "reduce_window_shape_tuple",
+    "reduce_xor",
+    "sort",
+    "sort_key_val",
+    "top_k",
+]

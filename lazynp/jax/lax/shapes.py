@@ -39,8 +39,8 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Array:
     """A cast; of a complex number the real part, where the result is real."""
     node = argument("convert_element_type", operand)
     if new_dtype in SCALARS and isinstance(new_dtype, type):
-        return apply(lambda x: convert(x, canonical(SCALARS[new_dtype])), node)  # type: ignore[no-any-return]
-    return apply(lambda x: convert(x, dtype_of(new_dtype)), node)  # type: ignore[no-any-return]
+        return apply(lambda x: convert(x, canonical(SCALARS[new_dtype])), node)
+    return apply(lambda x: convert(x, dtype_of(new_dtype)), node)
 
 
 @public
@@ -49,7 +49,7 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Array:
     node, new = argument("bitcast_convert_type", operand), dtype_of(new_dtype)
     if (node.dtype.kind == "b") != (new.kind == "b") or (node.dtype.kind == "c") != (new.kind == "c"):
         raise TypeError(f"lax.bitcast_convert_type does not support bool or complex values, got {node.dtype} to {new}")
-    return apply(lambda x: bitcast(x, dtype=new), node)  # type: ignore[no-any-return]
+    return apply(lambda x: bitcast(x, dtype=new), node)
 
 
 @public
@@ -63,7 +63,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     if node.ndim:
         raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {node.shape}.")
     new = None if dtype is None else dtype_of(dtype)
-    return apply(lambda x: spread(x if new is None else convert(x, new), sizes), node)  # type: ignore[no-any-return]
+    return apply(lambda x: spread(x if new is None else convert(x, new), sizes), node)
 
 
 @public
@@ -78,7 +78,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sha
         out = spread(convert(v, new), sizes)
         return weak_cast(out, dtype=new) if weak and dtype is None else out
 
-    return apply(fill, node)  # type: ignore[no-any-return]
+    return apply(fill, node)
 
 
 @public
@@ -106,13 +106,13 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
         row = convert(row, new)
         return spread(s.reshape(row, shape=(sizes[axis], *[1] * (len(sizes) - axis - 1))), sizes)
 
-    return apply(make)  # type: ignore[no-any-return]
+    return apply(make)
 
 
 @public
 def shape_as_value(shape: Any) -> Array:
     """A shape as an array of integers."""
-    return apply(lambda: as_node(np.asarray(sizes_of(shape), np.int32)))  # type: ignore[no-any-return]
+    return apply(lambda: as_node(np.asarray(sizes_of(shape), np.int32)))
 
 
 # Broadcasting.
@@ -122,7 +122,7 @@ def shape_as_value(shape: Any) -> Array:
 def broadcast(operand: Any, sizes: Any, *, out_sharding: Any = None) -> Array:
     """New axes of these sizes in front."""
     node = argument("broadcast", operand)
-    return apply(lambda x: spread(x, (*sizes_of(sizes), *x.shape)), node)  # type: ignore[no-any-return]
+    return apply(lambda x: spread(x, (*sizes_of(sizes), *x.shape)), node)
 
 
 def placed_axes(x: Node, shape: Shape, dims: Sequence[int]) -> Node:
@@ -159,21 +159,21 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any, *, out
         )
     if list(dims) != sorted(set(dims)):
         raise TypeError(f"broadcast_in_dim broadcast_dimensions must be strictly increasing; got {dims}")
-    return apply(lambda x: placed_axes(x, sizes, dims), node)  # type: ignore[no-any-return]
+    return apply(lambda x: placed_axes(x, sizes, dims), node)
 
 
 @public
 def broadcast_to_rank(x: Any, rank: int) -> Array:
     """Axes of length 1 in front, until there are `rank`."""
     node = argument("broadcast_to_rank", x)
-    return apply(lambda x: lead(x, max(rank - x.ndim, 0)), node)  # type: ignore[no-any-return]
+    return apply(lambda x: lead(x, max(rank - x.ndim, 0)), node)
 
 
 @public
 def broadcast_like(arr: Any, like_arr: Any) -> Array:
     """arr broadcast to the shape of another."""
     a, b = arguments("broadcast_like", arr, like_arr)
-    return apply(lambda a: spread(a, b.shape), a)  # type: ignore[no-any-return]
+    return apply(lambda a: spread(a, b.shape), a)
 
 
 @public
@@ -204,7 +204,7 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Any = None, *, out_shardin
             x = s.transpose(x, axes=order)
         return x if x.shape == sizes else s.reshape(x, shape=sizes)
 
-    return apply(run, node)  # type: ignore[no-any-return]
+    return apply(run, node)
 
 
 @public
@@ -217,7 +217,7 @@ def transpose(operand: Any, permutation: Any) -> Array:
             "transpose permutation isn't a permutation of operand dimensions, "
             f"got permutation {axes} for operand shape {node.shape}."
         )
-    return apply(lambda x: s.transpose(x, axes=axes) if axes != tuple(range(x.ndim)) else x, node)  # type: ignore[no-any-return]
+    return apply(lambda x: s.transpose(x, axes=axes) if axes != tuple(range(x.ndim)) else x, node)
 
 
 @public
@@ -231,7 +231,7 @@ def squeeze(array: Any, dimensions: Any) -> Array:
             f"dimensions={tuple(sorted(axes))}"
         )
     shape = tuple([n for i, n in enumerate(node.shape) if i not in axes])
-    return apply(lambda x: s.reshape(x, shape=shape) if axes else x, node)  # type: ignore[no-any-return]
+    return apply(lambda x: s.reshape(x, shape=shape) if axes else x, node)
 
 
 @public
@@ -244,7 +244,7 @@ def expand_dims(array: Any, dimensions: Any) -> Array:
     axes = [axis_of(a, node.ndim + len(given)) for a in given]
     if len(set(axes)) != len(axes):
         raise ValueError(f"repeated axis in lax.expand_dims: {dimensions}")
-    return apply(lambda x: s.expand_dims(x, *axes) if axes else x, node)  # type: ignore[no-any-return]
+    return apply(lambda x: s.expand_dims(x, *axes) if axes else x, node)
 
 
 @public
@@ -257,7 +257,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
             f"Invalid dimension range passed to collapse: {node.shape}[{start_dimension}:{stop_dimension}]"
         )
     size = int(np.prod(node.shape[low:high], dtype=int))
-    return apply(lambda x: s.reshape(x, shape=(*x.shape[:low], size, *x.shape[high:])), node)  # type: ignore[no-any-return]
+    return apply(lambda x: s.reshape(x, shape=(*x.shape[:low], size, *x.shape[high:])), node)
 
 
 @public
@@ -267,7 +267,7 @@ def rev(operand: Any, dimensions: Any) -> Array:
     axes = tuple([axis_of(a, node.ndim) for a in dimensions])
     if len(set(axes)) != len(axes):
         raise TypeError(f"rev dimensions must be unique, got {dimensions}")
-    return apply(lambda x: joining.flip(x, axes) if axes else x, node)  # type: ignore[no-any-return]
+    return apply(lambda x: joining.flip(x, axes) if axes else x, node)
 
 
 @public
@@ -276,14 +276,14 @@ def tile(operand: Any, reps: Any) -> Array:
     node, counts = argument("tile", operand), sizes_of(reps)
     if len(counts) != node.ndim:
         raise ValueError(f"reps must have one entry for each axis, got {counts} for shape {node.shape}")
-    return apply(lambda x: joining.tile(x, counts), node)  # type: ignore[no-any-return]
+    return apply(lambda x: joining.tile(x, counts), node)
 
 
 # Slices.
 
 
 @public
-def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = None) -> Array:  # noqa: A001
+def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = None) -> Array:
     """From start to limit in steps of the strides, along each axis.
 
     Raises: TypeError for bounds that leave the operand.
@@ -305,7 +305,7 @@ def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = N
         if bad:
             raise TypeError(f"slice {what}, got {start}, {limit} and {steps} for operand shape {node.shape}.")
     key = tuple([(a, -(-(b - a) // c), c) for a, b, c in zip(start, limit, steps)])
-    return apply(lambda x: s.slice_(x, key=key) if key else x, node)  # type: ignore[no-any-return]
+    return apply(lambda x: s.slice_(x, key=key) if key else x, node)
 
 
 @public
@@ -333,7 +333,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     at = i % n
     key: list[Any] = list(s.whole(node.shape))
     key[axis] = (at, 1, 1) if keepdims else at
-    return apply(lambda x: s.slice_(x, key=tuple(key)), node)  # type: ignore[no-any-return]
+    return apply(lambda x: s.slice_(x, key=tuple(key)), node)
 
 
 @public
@@ -357,7 +357,7 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Array:
         raise ValueError(f"interior padding in padding_config must be nonnegative, got padding_config {config}")
     if any(low + high + n + max(n - 1, 0) * mid < 0 for n, (low, high, mid) in zip(x.shape, config)):
         raise ValueError(f"Dimension size after padding is not at least 0, got padding_config {config} for {x.shape}")
-    return apply(lambda x, v: padded(x, v, config), x, value)  # type: ignore[no-any-return]
+    return apply(lambda x, v: padded(x, v, config), x, value)
 
 
 def padded(x: Node, value: Node, config: Sequence[tuple[int, ...]]) -> Node:
@@ -392,7 +392,7 @@ def concatenate(operands: Any, dimension: int) -> Array:
             "Cannot concatenate arrays with shapes that differ in dimensions other than the one being concatenated: "
             f"concatenating along dimension {axis} for shapes {shapes_of(nodes)}."
         )
-    return apply(lambda *xs: joining.concatenate(*xs, axis=axis) if len(xs) > 1 else xs[0], *nodes)  # type: ignore[no-any-return]
+    return apply(lambda *xs: joining.concatenate(*xs, axis=axis) if len(xs) > 1 else xs[0], *nodes)
 
 
 def shapes_of(nodes: Sequence[Node]) -> str:
@@ -456,7 +456,7 @@ def select_n(which: Any, *cases: Any) -> Array:
             "select `which` must be scalar or have the same shape as cases, got `which` shape "
             f"{number.shape} but case shape {nodes[0].shape}."
         )
-    return apply(choose, number, *nodes)  # type: ignore[no-any-return]
+    return apply(choose, number, *nodes)
 
 
 def choose(number: Node, *cases: Node) -> Node:
@@ -512,4 +512,43 @@ def after_all(*operands: Any) -> Array:
     return create_token()
 
 
-__all__ = sorted([n for n, v in globals().items() if getattr(v, "__module__", "") == "jax.lax"])
+__all__ = [
+    "after_all",
+    "bitcast_convert_type",
+    "broadcast",
+    "broadcast_in_dim",
+    "broadcast_like",
+    "broadcast_shapes",
+    "broadcast_to_rank",
+    "broadcasted_iota",
+    "collapse",
+    "composite",
+    "concatenate",
+    "convert_element_type",
+    "create_token",
+    "dce_sink",
+    "dtype",
+    "empty",
+    "expand_dims",
+    "full",
+    "full_like",
+    "index_in_dim",
+    "iota",
+    "optimization_barrier",
+    "pad",
+    "platform_dependent",
+    "reshape",
+    "rev",
+    "select",
+    "select_n",
+    "shape_as_value",
+    "slice",
+    "slice_in_dim",
+    "split",
+    "squeeze",
+    "stack",
+    "stop_gradient",
+    "tile",
+    "transpose",
+    "unstack",
+]

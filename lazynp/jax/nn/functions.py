@@ -198,7 +198,7 @@ def logsumexp(
     terms = jnp.exp(a - shift)
     total = jnp.sum(terms if b is None else terms * b, axis=axis, keepdims=keepdims, where=where)
     shift = shift if keepdims else jnp.reshape(shift, total.shape)
-    sign = jnp.sign(total) if return_sign or b is not None else None
+    sign: Any = jnp.sign(total) if return_sign or b is not None else None
     if return_sign or (real and b is not None):
         total = jnp.abs(total)
     out = jnp.log(total) + shift.astype(total.dtype)

@@ -1,5 +1,6 @@
 """`jax.numpy`: NumPy's functions on immutable arrays, with JAX's dtypes, promotion and errors."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 import numpy as _np
@@ -270,6 +271,5 @@ integer, signedinteger, unsignedinteger, character, flexible, object_ = (
     _np.object_,
 )
 
-
-def __getattr__(name: str) -> _Any:
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if _TYPE_CHECKING:
+    __getattr__: _Any  # the names that come from tables

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...api.errors import concretization_error
+from ...errors import concretization_error
 from ...graph.node import ABSTRACT
 from ..array import Array
 
@@ -27,10 +27,10 @@ def static_int(x: Any, what: str = "") -> int:
 
 
 def axis_of(axis: Any, ndim: int, what: str = "axis") -> int:
-    """A non-negative axis. Raises ValueError where there is none."""
+    """A non-negative axis. Raises AxisError, a ValueError and an IndexError (JAX raises now one, now the other)."""
     n = static_int(axis, f"It stands for an {what}.")
     if not -ndim <= n < ndim:
-        raise ValueError(f"{what} {n} is out of bounds for array of dimension {ndim}")
+        raise np.exceptions.AxisError(f"{what} {n} is out of bounds for array of dimension {ndim}")
     return n + ndim if n < 0 else n
 
 

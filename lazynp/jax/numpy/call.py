@@ -17,12 +17,14 @@ from ...config import config
 from ...graph.node import Node
 from ...ops.elementwise import convert
 from ..array import ERRORS, NDARRAY, SILENT, Array, apply, as_dtype, cast_node, check_arraylike, new, typed
-from ..dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF, DType, inexact, promotion, x64_enabled
+from ..dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF, DType, float_dtype, inexact, promotion, x64_enabled
 
 Host = Callable[..., Any]
 Impl = Callable[..., Any]
 COMMON, NUMERIC, INEXACT = "common", "numeric", "inexact"
-FLOATS, NUMBERS, ANY = "fde", "bhilqBHILQfdFDe", "?bhilqBHILQfdFDe"  # by NumPy's dtype.char
+FLOATS, INTS = "fde", "bhilqBHILQ"  # by NumPy's dtype.char
+NUMBERS = INTS + FLOATS + "FD"
+ANY = "?" + NUMBERS
 
 
 def common_dtype(mode: str, *args: Any) -> tuple[DType, bool]:
@@ -60,8 +62,17 @@ def widened(impl: Impl) -> Impl:
     return call
 
 
-def elementwise(name: str, impl: Impl, mode: str, accepts: str) -> Callable[..., Any]:
-    """`(*args) -> Array` past the shortcut. `accepts`: kinds of the dtype in which it computes.
+Keeps = Callable[..., bool]
+
+
+def never(*args: Any) -> bool:
+    """The result of weak operands is not weak."""
+    return False
+
+
+def elementwise(name: str, impl: Impl, mode: str, accepts: str, keeps: Keeps | None = None) -> Callable[..., Any]:
+    """`(*args) -> Array` past the shortcut. `accepts`: kinds of the dtype in which it computes. `keeps(*args)`: whether
+    the result is weak where the operands are; always by default.
 
     Raises: TypeError for what is no array, for a dtype that is not accepted, and for shapes that do not broadcast.
     """
@@ -69,7 +80,13 @@ def elementwise(name: str, impl: Impl, mode: str, accepts: str) -> Callable[...,
 
     def weakened(*nodes: Node) -> Any:
         out = impl(*nodes)
-        return cast_node(out, out.dtype, True) if type(out) is Node else out
+        return (
+            cast_node(out, out.dtype, True) if type(out) is Node else tuple([cast_node(n, n.dtype, True) for n in out])
+        )
+
+    def strengthened(*nodes: Node) -> Any:
+        out = impl(*nodes)
+        return convert(out, out.dtype) if type(out) is Node else tuple([convert(n, n.dtype) for n in out])
 
     def call(*args: Any) -> Any:
         check_arraylike(name, *args)
@@ -81,7 +98,7 @@ def elementwise(name: str, impl: Impl, mode: str, accepts: str) -> Callable[...,
             )
         nodes = [as_dtype(x, dtype, weak) for x in args]
         try:
-            return apply(weakened if weak else impl, *nodes)
+            return apply(impl if not weak else weakened if keeps is None or keeps(*args) else strengthened, *nodes)
         except ValueError:
             check_shapes(name, nodes)
             raise
@@ -104,92 +121,103 @@ def check_shapes(name: str, nodes: list[Node]) -> None:
         raise TypeError(f"{name} got incompatible shapes for broadcasting: {text}.") from None
 
 
-def unary(name: str, general: Callable[..., Any], host: Host, chars: str) -> Callable[[Any], Any]:
-    """A function of one array. `chars`: the dtypes for which NumPy's `host` gives JAX's result."""
+def unary(name: str, general: Callable[..., Any], host: Host, chars: str, weak: bool = True) -> Callable[[Any], Any]:
+    """A function of one array. `chars`: the dtypes for which NumPy's `host` gives JAX's result. `weak`: whether the
+    result of a weak one is weak in any case."""
     direct = frozenset(chars)
 
     def call(x: Any, /) -> Any:
         if type(x) is Array:
             h = x._host
-            if h is not None and h.dtype.char in direct and h.size <= config.limit:
+            if h is not None and h.dtype.char in direct and h.size <= config.limit and (weak or not x._weak):
                 token = ERRORS.set(SILENT)
                 value = host(h)
                 ERRORS.reset(token)
                 out = new(Array)
                 out._host = value if type(value) is NDARRAY else np.array(value)
-                out._weak, out._graph = x._weak and out._host.dtype.kind != "b", None
+                out._weak, out._graph = x._weak, None
                 return out
         return general(x)
 
     return named(call, name)
 
 
+def at_once(host: Host, *operands: Any) -> Array | None:
+    """What NumPy's function gives for these values; None where it raises, for the general way to say why."""
+    token = ERRORS.set(SILENT)
+    try:
+        value = host(*operands)
+    except (OverflowError, ValueError):
+        return None
+    finally:
+        ERRORS.reset(token)
+    out = new(Array)
+    out._host = value if type(value) is NDARRAY else np.array(value)
+    out._weak, out._graph = False, None
+    return out
+
+
 def binary(
-    name: str, general: Callable[..., Any], host: Host, chars: str, scalars: Host | None = None
+    name: str,
+    general: Callable[..., Any],
+    host: Host,
+    chars: str,
+    scalars: Host | None = None,
+    mode: str = COMMON,
+    weak: tuple[bool, bool] | None = (True, True),
 ) -> Callable[[Any, Any], Any]:
     """A function of two arrays. `chars`: the dtypes for which NumPy's `host` gives JAX's result for two arrays of that
-    dtype, and `scalars` (default: host) for an array of them and a Python scalar of the same or a lower kind."""
+    dtype, and `scalars` (default: host) for an array of them and a Python scalar of the same or a lower kind. `weak`:
+    whether the result of integers beside a Python float is weak, the array first or second; None where that depends."""
     direct = frozenset(chars)
-    whole = frozenset(chars) - {"?"}  # a bool beside a Python int becomes an int
-    real = frozenset(chars) & frozenset("fdFDe")
-    scalar_host = scalars or host
+    whole = direct - {"?"}  # a bool beside a Python int becomes an int
+    real = direct & frozenset("fdFDe")
+    narrow = frozenset(INTS) if "f" in direct else frozenset()  # become floats beside one, or where mode says so
+    inexact_too = narrow if mode == INEXACT else frozenset()
+    beside_float = narrow if weak is not None else frozenset()
+    weak_first, weak_second = weak or (False, False)
+    beside = scalars or host
 
     def call(x: Any, y: Any, /) -> Any:
+        out = None
         if type(x) is Array:
             a = x._host
-            if a is not None:
-                limit = config.limit
-                kind = type(y)
+            if a is not None and not x._weak and a.size <= config.limit:
+                kind, char = type(y), a.dtype.char
                 if kind is Array:
                     b = y._host
-                    if b is not None and a.dtype is b.dtype and a.dtype.char in direct and not x._weak:
-                        if not y._weak and a.size <= limit and b.size <= limit:
-                            token = ERRORS.set(SILENT)
-                            try:
-                                value = host(a, b)
-                            except ValueError:
-                                return general(x, y)
-                            finally:
-                                ERRORS.reset(token)
-                            out = new(Array)
-                            out._host = value if type(value) is NDARRAY else np.array(value)
-                            out._weak, out._graph = False, None
-                            return out
-                elif (
-                    (kind is float and a.dtype.char in real or kind is int and a.dtype.char in whole)
-                    and not x._weak
-                    and a.size <= limit
-                ):
-                    token = ERRORS.set(SILENT)
-                    try:
-                        value = scalar_host(a, y)
-                    except (OverflowError, ValueError):
-                        return general(x, y)
-                    finally:
-                        ERRORS.reset(token)
-                    out = new(Array)
-                    out._host = value if type(value) is NDARRAY else np.array(value)
-                    out._weak, out._graph = False, None
-                    return out
+                    if b is not None and a.dtype is b.dtype and not y._weak and b.size <= config.limit:
+                        if char in direct:
+                            out = at_once(host, a, b)
+                        elif char in inexact_too:
+                            to = inexact(a.dtype)
+                            out = at_once(host, a.astype(to), b.astype(to))
+                elif kind is float and char in real or kind is int and char in whole:
+                    out = at_once(beside, a, y)
+                elif kind is float and char in beside_float:
+                    out = weakened(at_once(beside, a.astype(float_dtype()), y), weak_first)
+                elif kind is int and char in inexact_too:
+                    out = at_once(beside, a.astype(inexact(a.dtype)), y)
         elif type(y) is Array:
-            b = y._host
-            kind = type(x)
+            b, kind = y._host, type(x)
             if b is not None and not y._weak and b.size <= config.limit:
-                if kind is float and b.dtype.char in real or kind is int and b.dtype.char in whole:
-                    token = ERRORS.set(SILENT)
-                    try:
-                        value = host(x, b)
-                    except (OverflowError, ValueError):
-                        return general(x, y)
-                    finally:
-                        ERRORS.reset(token)
-                    out = new(Array)
-                    out._host = value if type(value) is NDARRAY else np.array(value)
-                    out._weak, out._graph = False, None
-                    return out
-        return general(x, y)
+                char = b.dtype.char
+                if kind is float and char in real or kind is int and char in whole:
+                    out = at_once(host, x, b)
+                elif kind is float and char in beside_float:
+                    out = weakened(at_once(host, x, b.astype(float_dtype())), weak_second)
+                elif kind is int and char in inexact_too:
+                    out = at_once(host, x, b.astype(inexact(b.dtype)))
+        return general(x, y) if out is None else out
 
     return named(call, name)
+
+
+def weakened(out: Array | None, weak: bool) -> Array | None:
+    """An integer array beside a Python float makes a weak result, mostly."""
+    if out is not None:
+        out._weak = weak
+    return out
 
 
 def named(f: Any, name: str, doc: str | None = None) -> Any:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...api.errors import concretization_error
 from ...backends.numpy.namespace import xp
 from ...config import config
+from ...errors import concretization_error
 from ...graph.node import ABSTRACT, Node
 from ...ops import creation as c
 from ...ops import elementwise as e
@@ -34,6 +34,7 @@ from ..dtypes import (
     result_type,
     x64_enabled,
 )
+from . import at_once
 from .axes import axis_of, shape_of, static_int
 
 DTypeLike = Any
@@ -71,6 +72,9 @@ def astype(x: Any, dtype: DTypeLike, /, *, copy: bool = False, device: Any = Non
             return wrap_value(h.copy()) if copy or x._weak else x
         if h.dtype.kind in "biu" and to.kind in "biufc" or h.dtype.kind == "f" and to.kind in "fc":
             return wrap_value(h.astype(to))
+        value = at_once.astype(h, to)
+        if value is not None:
+            return wrap_value(value)
     node = x.node
     if node.dtype == to and not node.weak:
         return x
@@ -133,7 +137,7 @@ def from_object(x: Any, dtype: Any) -> Array:
 
 def retyped(x: Array, dtype: np.dtype[Any]) -> Array:
     out = astype(x, dtype)
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 def flat_leaves(x: Any) -> list[Any]:
@@ -209,7 +213,7 @@ def joined(x: Any, dtype: np.dtype[Any]) -> Array:
         out = concatenate(*rows, axis=0) if len(rows) > 1 else rows[0]
         return reshape(out, shape=(*shape, *inner))
 
-    return apply(impl, *nodes)  # type: ignore[no-any-return]
+    return apply(impl, *nodes)
 
 
 def asarray(
@@ -301,8 +305,11 @@ def full_like(
     size = own if shape is None else shape_of(shape)
     if not isinstance(fill_value, Array) and np.ndim(fill_value) == 0:
         check_arraylike("full_like", fill_value)
+        if isinstance(fill_value, complex) and KIND_OF[to] not in "cb" and not weak:
+            raise TypeError(f"full_like: {fill_value} is complex, the dtype is {to}")
         return filled(size, retyped(from_object(fill_value, None), to)._value(), to, weak)
-    return full(size, fill_value, to)
+    out = full(size, fill_value, to)
+    return apply(lambda x: cast_node(x, to, True), out.node) if weak and not np.ndim(fill_value) else out
 
 
 def like(name: str, value: Any) -> Callable[..., Any]:
@@ -347,15 +354,18 @@ def arange(
     out_sharding: Any = None,
 ) -> Any:
     """Numbers from start (0) up to stop, exclusive, by step (1). Raises ConcretizationTypeError for traced bounds."""
+    found = at_once.arange(start) if stop is None and step is None and dtype is None else None
+    if found is not None:
+        return found
     to = None if dtype is None else requested(dtype, "arange")
     given = [x for x in (start, stop, step) if x is not None]
     check_arraylike("arange", *given)
-    numbers = [None if x is None else concrete("arange", x) for x in (start, stop, step)]
+    numbers: list[Any] = [None if x is None else concrete("arange", x) for x in (start, stop, step)]
     if any([np.ndim(x) != 0 for x in numbers if x is not None]):
         raise ValueError("jax.numpy.arange: arguments must be scalars; got arrays of more than one element")
     if to is None:
         to = result_type(*given)
-    if to.kind == "c":
+    if any([np.iscomplexobj(x) for x in numbers]):
         raise ValueError("jax.numpy.arange does not support complex dtypes")
     low, high, by = numbers
     if high is None:
@@ -399,6 +409,10 @@ def linspace(
         to = canonical(to)
     compute = inexact(result_type(start, stop, to))
     compute = canonical(compute)
+    if endpoint and not retstep and axis == 0 and to is compute:
+        found = at_once.linspace(start, stop, n, compute) if to.char in "fd" else None
+        if found is not None:
+            return found
 
     def impl(a: Node, b: Node) -> Any:
         a, b = convert(a, compute), convert(b, compute)
@@ -452,7 +466,7 @@ def logspace(
 
 
 def power_of(base: Any, exponents: Array) -> Any:
-    return exponents.__rpow__(base)  # type: ignore[attr-defined]
+    return exponents.__rpow__(base)
 
 
 def eye(N: Any, M: Any = None, k: Any = 0, dtype: DTypeLike = None, *, device: Any = None) -> Any:

@@ -11,254 +11,66 @@ import numpy as np
 
 from ...graph.node import Node
 from ...ops import elementwise as e
-from ...ops.elementwise import convert, is_complex, where
+from ...ops.elementwise import convert, is_complex
 from ...ops.promotion import real_dtype
-from ...ops.shape import broadcast_to, zeros_of
+from ...ops.shape import zeros_of
 from ..array import Array, apply, as_node, cast_node, check_arraylike, typed
-from ..dtypes import FLOAT32, INT32, KIND_OF
-from .call import ANY, COMMON, FLOATS, INEXACT, NUMBERS, NUMERIC, binary, elementwise, named, promoted, unary
+from ..dtypes import FLOAT32, INT32, KIND_OF, promotion, x64_enabled
+from . import at_once
+from .call import (
+    ANY,
+    COMMON,
+    FLOATS,
+    INEXACT,
+    INTS,
+    NUMBERS,
+    NUMERIC,
+    binary,
+    elementwise,
+    named,
+    never,
+    promoted,
+    unary,
+)
+from .formulas import (
+    BOOL,
+    arctan2,
+    bitwise_count,
+    constant,
+    divmod_,
+    exp2,
+    floor_divide,
+    fmod,
+    frexp,
+    host_floor_divide,
+    host_remainder,
+    hypot,
+    i0,
+    is_int,
+    log2,
+    log10,
+    logaddexp,
+    logaddexp2,
+    logical,
+    modf,
+    of_inexact,
+    power,
+    remainder,
+    rint,
+    scalar,
+    scaled,
+    shift,
+    sign,
+    sinc,
+    spacing,
+    trunc,
+    truth,
+)
 
-BOOL, UINT8 = np.dtype(bool), np.dtype(np.uint8)
-INTS = "bhilqBHILQ"
+UINT8 = np.dtype(np.uint8)
+REALS = INTS + FLOATS
 BITS = "?" + INTS
 COMPLEX = FLOATS + "FD"
-LN2 = float(np.log(2.0))
-
-
-def scalar(value: Any, like: Node) -> Node:
-    """A constant of a node's dtype."""
-    return Node.of_scalar(np.asarray(value).astype(like.dtype)[()])
-
-
-def is_int(x: Node) -> bool:
-    return x.dtype.kind in "iu"
-
-
-def constant(value: Any) -> Callable[[Node], Node]:
-    """What a predicate says of every element of a dtype for which the question is answered."""
-    return lambda x: broadcast_to(np.bool_(value), shape=x.shape)
-
-
-# What differs from NumPy's ufunc of that name.
-
-
-def sign(x: Node) -> Node:
-    """A zero keeps its sign."""
-    return where(e.equal(x, scalar(0, x)), x, e.sign(x)) if x.dtype.kind == "f" else e.sign(x)
-
-
-def of_inexact(op: Any, otherwise: Any = None) -> Callable[[Node], Node]:
-    """op of floats; whole numbers as they are, or what `otherwise` makes of them."""
-    return lambda x: op(x) if x.dtype.kind in "fc" else x if otherwise is None else otherwise(x)
-
-
-def rint(x: Node) -> Node:
-    if not is_complex(x):
-        return e.rint(x)
-    return e.make_complex(e.rint(e.real(x)), e.rint(e.imag(x)))
-
-
-def trunc(x: Node) -> Node:
-    return e.trunc(x) if x.dtype.kind == "f" else x
-
-
-def floor_divide(x: Node, y: Node) -> Node:
-    """Of an integer by 0, what XLA's division (-1) and remainder give: -2, or -1 for 0; the largest one, if
-    unsigned."""
-    if not is_int(x):
-        return float_divmod(x, y)[0]
-    zero = e.equal(y, scalar(0, y))
-    quotient = e.floor_divide(x, where(zero, scalar(1, y), y))
-    if x.dtype.kind == "u":
-        return where(zero, scalar(np.iinfo(x.dtype).max, x), quotient)
-    return where(zero, where(e.equal(x, scalar(0, x)), scalar(-1, x), scalar(-2, x)), quotient)
-
-
-def float_divmod(x: Node, y: Node) -> tuple[Node, Node]:
-    """The remainder has y's sign, or x's where it is 0."""
-    rest = e.fmod(x, y)
-    wrong = e.logical_and(e.not_equal(rest, scalar(0, x)), e.not_equal(e.signbit(rest), e.signbit(y)))
-    whole = e.rint(e.divide(e.subtract(x, rest), y))
-    return (
-        where(wrong, e.subtract(whole, scalar(1, x)), whole),
-        where(wrong, e.add(rest, y), rest),
-    )
-
-
-def host_remainder(x: Any, y: Any) -> Any:
-    """`float_divmod`'s remainder of NumPy arrays."""
-    rest = np.fmod(x, y)
-    wrong = (rest != 0) & ((rest < 0) != np.less(y, 0))
-    return np.where(wrong, rest + y, rest) if wrong.any() else rest
-
-
-def host_floor_divide(x: Any, y: Any) -> Any:
-    rest = np.fmod(x, y)
-    wrong = (rest != 0) & ((rest < 0) != np.less(y, 0))
-    return np.rint((x - rest) / y) - wrong
-
-
-def remainder_of(op: Any) -> Callable[[Node, Node], Node]:
-    """Of an integer by 0 it is 0."""
-
-    def remainder(x: Node, y: Node) -> Node:
-        if not is_int(x):
-            return float_divmod(x, y)[1] if op is e.remainder else op(x, y)
-        zero = e.equal(y, scalar(0, y))
-        return where(zero, scalar(0, x), op(x, where(zero, scalar(1, y), y)))
-
-    return remainder
-
-
-remainder, fmod = remainder_of(e.remainder), remainder_of(e.fmod)
-
-
-def divmod_(x: Node, y: Node) -> tuple[Node, Node]:
-    return floor_divide(x, y), remainder(x, y)
-
-
-def power(x: Node, y: Node) -> Node:
-    """A negative integer exponent in an array counts modulo 64, as JAX's six squarings do."""
-    if not is_int(x) or y.dtype.kind == "u":
-        return e.power(x, y)
-    return e.power(x, where(e.less(y, scalar(0, y)), e.bitwise_and(y, scalar(63, y)), y))
-
-
-def shift(op: Any) -> Callable[[Node, Node], Node]:
-    """By more than the width of the dtype, all bits leave; so they do by a negative number."""
-
-    def shifted(x: Node, y: Node) -> Node:
-        if x.dtype.kind == "u":
-            return op(x, y)
-        return op(x, where(e.less(y, scalar(0, y)), scalar(8 * y.dtype.itemsize, y), y))
-
-    return shifted
-
-
-def logical(op: Any) -> Callable[..., Node]:
-    return lambda *xs: op(*[truth(x) for x in xs])
-
-
-def truth(x: Node) -> Node:
-    """Whether it is not 0."""
-    return x if x.dtype == BOOL else e.not_equal(x, scalar(0, x))
-
-
-def square(x: Node) -> Node:
-    return e.square(x)
-
-
-def hypot(x: Node, y: Node) -> Node:
-    return e.hypot(x, y)
-
-
-def arctan2(y: Node, x: Node) -> Node:
-    """Of complex numbers -i log((x + iy) / sqrt(x² + y²))."""
-    if not is_complex(x):
-        return e.arctan2(y, x)
-    i = scalar(1j, x)
-    unit = e.divide(e.add(x, e.multiply(i, y)), e.sqrt(e.add(e.multiply(x, x), e.multiply(y, y))))
-    return e.multiply(scalar(-1j, x), e.log(unit))
-
-
-def logaddexp(x: Node, y: Node) -> Node:
-    """Of complex numbers from the larger real part."""
-    if not is_complex(x):
-        return e.logaddexp(x, y)
-    swap = e.less(e.real(x), e.real(y))
-    high, low = where(swap, y, x), where(swap, x, y)
-    out = e.add(high, e.log1p(e.exp(e.subtract(low, high))))
-    turns = e.multiply(scalar_real(2 * np.pi, out), e.rint(e.divide(e.imag(out), scalar_real(2 * np.pi, out))))
-    return e.make_complex(e.real(out), e.subtract(e.imag(out), turns))
-
-
-def scalar_real(value: float, like: Node) -> Node:
-    return Node.of_scalar(real_dtype(like.dtype).type(value))
-
-
-def logaddexp2(x: Node, y: Node) -> Node:
-    if not is_complex(x):
-        return e.logaddexp2(x, y)
-    scale = scalar(LN2, x)
-    return e.divide(logaddexp(e.multiply(x, scale), e.multiply(y, scale)), scale)
-
-
-def scaled_log(x: Node, by: float) -> Node:
-    """The logarithm to another base; part by part, since an infinite one would spoil the other."""
-    out = e.log(x)
-    return e.make_complex(*[e.divide(part, scalar_real(by, x)) for part in (e.real(out), e.imag(out))])
-
-
-def log2(x: Node) -> Node:
-    return scaled_log(x, LN2) if is_complex(x) else e.log2(x)
-
-
-def log10(x: Node) -> Node:
-    return scaled_log(x, float(np.log(10.0))) if is_complex(x) else e.log10(x)
-
-
-def exp2(x: Node) -> Node:
-    return e.exp(e.multiply(x, scalar(LN2, x))) if is_complex(x) else e.exp2(x)
-
-
-def scaled(factor: float) -> Callable[[Node], Node]:
-    return lambda x: e.multiply(x, scalar(factor, x))
-
-
-def sinc(x: Node) -> Node:
-    """sin(πx) / (πx), with the derivatives of its series at 0."""
-    zero = e.equal(x, scalar(0, x))
-    px = e.multiply(scalar(np.pi, x), where(zero, scalar(1, x), x))
-    series = e.subtract(scalar(1, x), e.multiply(scalar(np.pi**2 / 6, x), e.multiply(x, x)))
-    return where(zero, series, e.divide(e.sin(px), px))
-
-
-CHEBYSHEV_A, CHEBYSHEV_B = (
-    [float(c) for c in vars(np.lib._function_base_impl)[name]] for name in ("_i0A", "_i0B")
-)  # NumPy's coefficients (Clenshaw, Chebyshev series for mathematical functions, 1962)
-
-
-def chebyshev(x: Node, coefficients: list[float]) -> Node:
-    b0, b1, b2 = scalar(coefficients[0], x), scalar(0, x), scalar(0, x)
-    for c in coefficients[1:]:
-        b2, b1 = b1, b0
-        b0 = e.add(e.subtract(e.multiply(x, b1), b2), scalar(c, x))
-    return e.multiply(scalar(0.5, x), e.subtract(b0, b2))
-
-
-def i0(x: Node) -> Node:
-    """The modified Bessel function of order 0."""
-    x = e.absolute(x)
-    near = e.less_equal(x, scalar(8, x))
-    small = e.subtract(e.divide(where(near, x, scalar(8, x)), scalar(2, x)), scalar(2, x))
-    large = e.subtract(e.divide(scalar(32, x), where(near, scalar(8, x), x)), scalar(2, x))
-    far = e.divide(chebyshev(large, CHEBYSHEV_B), e.sqrt(where(near, scalar(8, x), x)))
-    return e.multiply(e.exp(x), where(near, chebyshev(small, CHEBYSHEV_A), far))
-
-
-def modf(x: Node) -> tuple[Node, Node]:
-    """Fraction and whole part."""
-    whole = e.trunc(x)
-    return e.subtract(x, whole), whole
-
-
-def frexp(x: Node) -> tuple[Node, Node]:
-    mantissa, exponent = e.frexp(x, i=0), e.frexp(x, i=1)
-    return mantissa, where(e.isfinite(x), convert(exponent, INT32), Node.of_scalar(np.int32(0)))
-
-
-def clip_nodes(x: Node, low: Node | None, high: Node | None) -> Node:
-    if low is not None:
-        x = e.maximum(low, x)
-    return x if high is None else e.minimum(high, x)
-
-
-def spacing(x: Node) -> Node:
-    return e.copysign(e.spacing(x), x)
-
-
-def bitwise_count(x: Node) -> Node:
-    return e.bitwise_count(x)
 
 
 # name: (how operands are promoted, kinds accepted, what is computed, dtypes of the shortcut)
@@ -289,7 +101,7 @@ UNARY: dict[str, tuple[str, str, Any, str]] = {
     "log10": (INEXACT, "fc", log10, FLOATS),
     "exp2": (INEXACT, "fc", exp2, FLOATS),
     "cbrt": (INEXACT, "f", e.cbrt, FLOATS),
-    "rint": (INEXACT, "fc", rint, FLOATS),
+    "rint": (COMMON, "biufc", rint, FLOATS),
     "fabs": (INEXACT, "f", e.fabs, FLOATS),
     "reciprocal": (INEXACT, "fc", e.reciprocal, COMPLEX),
     "degrees": (INEXACT, "fc", scaled(180 / np.pi), ""),
@@ -318,10 +130,10 @@ BINARY: dict[str, tuple[str, str, Any, str]] = {
     "subtract": (COMMON, "iufc", e.subtract, NUMBERS),
     "multiply": (COMMON, "biufc", e.multiply, ANY),
     "divide": (INEXACT, "fc", e.divide, COMPLEX),
-    "floor_divide": (NUMERIC, "iuf", floor_divide, FLOATS),
-    "remainder": (NUMERIC, "iuf", remainder, FLOATS),
+    "floor_divide": (NUMERIC, "iuf", floor_divide, REALS),
+    "remainder": (NUMERIC, "iuf", remainder, REALS),
     "fmod": (NUMERIC, "iuf", fmod, FLOATS),
-    "power": (NUMERIC, "iufc", power, FLOATS),
+    "power": (NUMERIC, "iufc", power, REALS),
     "float_power": (INEXACT, "fc", e.power, COMPLEX),
     "maximum": (COMMON, "biufc", e.maximum, ANY),
     "minimum": (COMMON, "biufc", e.minimum, ANY),
@@ -352,6 +164,35 @@ BINARY: dict[str, tuple[str, str, Any, str]] = {
 VALUE_ERRORS = frozenset(
     {"hypot", "gcd", "lcm", "i0", "spacing"}
 )  # for a dtype that does not do, JAX raises ValueError
+
+
+def keeps_power(x: Any, y: Any) -> bool:
+    """With a known whole exponent the base decides; a power of integers is never weak."""
+    if exponent(y) is not None:
+        dtype, weak = typed(x)
+        return weak and dtype != BOOL
+    (base, weak), other = typed(x), typed(y)
+    if KIND_OF[base] in "fc" and KIND_OF[other[0]] in "iu":
+        return weak and other[1]
+    return KIND_OF[promotion(x64_enabled(), (base, weak), other)[0]] in "fc"
+
+
+def scalars(*args: Any) -> bool:
+    """JAX's constants are weak beside weak scalars only."""
+    return all([np.ndim(x) == 0 for x in args])
+
+
+KEEPS: dict[str, Callable[..., bool]] = {
+    **dict.fromkeys(("log2", "log10", "spacing", "bitwise_count", "isinf"), never),
+    **dict.fromkeys(("hypot", "logaddexp2", "logical_and", "logical_or", "logical_xor"), scalars),
+    **dict.fromkeys(("logical_not", "degrees", "radians", "sinc"), scalars),
+    "heaviside": lambda x, y: np.ndim(x) == 0,
+    "rint": lambda x: KIND_OF[typed(x)[0]] in "fc",
+    "isfinite": lambda x: KIND_OF[typed(x)[0]] in "fc",
+    "logaddexp": lambda *xs: scalars(*xs) or all([KIND_OF[typed(x)[0]] != "c" for x in xs]),
+    "power": keeps_power,
+}
+"""Where the result of weak operands is not weak, or not always."""
 ALIASES = {
     "abs": "absolute",
     "acos": "arccos",
@@ -375,6 +216,11 @@ ALIASES = {
 table: dict[str, Callable[..., Any]] = {}
 
 
+def weak_beside(name: str) -> tuple[bool, bool] | None:
+    """Whether integers beside a Python float, and the float beside integers, make a weak result; None: it depends."""
+    return (True, name != "power") if name in ("power", "logaddexp") or name not in KEEPS else None
+
+
 def checked(name: str, general: Callable[..., Any]) -> Callable[..., Any]:
     """JAX's ValueError for a dtype that is not accepted, where it has that."""
     if name not in VALUE_ERRORS:
@@ -391,44 +237,71 @@ def checked(name: str, general: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name, (_mode, _accepts, _impl, _chars) in UNARY.items():
+    _keeps = KEEPS.get(_name)
     table[_name] = unary(
-        _name, checked(_name, elementwise(_name, _impl, _mode, _accepts)), getattr(np, _name, np.positive), _chars
+        _name,
+        checked(_name, elementwise(_name, _impl, _mode, _accepts, _keeps)),
+        getattr(np, _name, np.positive),
+        _chars,
+        _keeps is None,
     )
 HOSTS: dict[str, Any] = {"float_power": np.power, "remainder": host_remainder, "floor_divide": host_floor_divide}
 for _name, (_mode, _accepts, _impl, _chars) in BINARY.items():
-    _scalars = operator.pow if _name == "power" else None
+    _scalars, _keeps = operator.pow if _name == "power" else None, KEEPS.get(_name)
     table[_name] = binary(
         _name,
-        checked(_name, elementwise(_name, _impl, _mode, _accepts)),
+        checked(_name, elementwise(_name, _impl, _mode, _accepts, _keeps)),
         HOSTS.get(_name) or getattr(np, _name),
         _chars,
         _scalars,
+        _mode,
+        weak_beside(_name),
     )
 array_power = table["power"]
 """x ** y past the check of the exponent."""
 
 
+def exponent(y: Any) -> int | None:
+    """A whole number of no axes whose value is known."""
+    if type(y) is int:
+        return y
+    if type(y) is Array:
+        h = y._host
+        return None if h is None or h.shape or h.dtype.kind not in "iu" else int(h)
+    return int(y) if isinstance(y, (bool, np.integer)) else None
+
+
 def power_(x: Any, y: Any, /) -> Any:
-    """x ** y. Raises TypeError for an integer and a negative one whose value is known and has no axes."""
-    n = y if type(y) is int else y._host if type(y) is Array and y._host is not None and not y._host.shape else None
-    if n is not None and n < 0 and KIND_OF[typed(x)[0]] in "iub" and KIND_OF[typed(y)[0]] in "iu":
+    """x ** y, in x's dtype where y is a whole number of no axes whose value is known.
+
+    Raises: TypeError for an integer and a negative one of those.
+    """
+    n = exponent(y)
+    if n is None:
+        return array_power(x, y)
+    if n < 0 and KIND_OF[typed(x)[0]] in "iub":
         raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow({typed(x)[0]}, {y})")
-    return array_power(x, y)
+    return array_power(x, n)
 
 
 table["power"] = named(power_, "power")
 
 
+def kept(out: Node, x: Node) -> Node:
+    """The result, weak if x is."""
+    return cast_node(out, out.dtype, x.weak)
+
+
 def real(val: Any, /) -> Any:
     """The real part."""
     check_arraylike("real", val)
-    return apply(lambda x: e.real(x) if is_complex(x) else x, as_node(val))
+    return apply(lambda x: kept(e.real(x), x) if is_complex(x) else x, as_node(val))
 
 
 def imag(val: Any, /) -> Any:
     """The imaginary part; zeros of what is real."""
     check_arraylike("imag", val)
-    return apply(lambda x: e.imag(x) if is_complex(x) else cast_node(zeros_of(x), x.dtype, x.weak), as_node(val))
+    return apply(lambda x: kept(e.imag(x) if is_complex(x) else zeros_of(x), x), as_node(val))
 
 
 def signbit(x: Any, /) -> Any:
@@ -446,9 +319,9 @@ def signbit(x: Any, /) -> Any:
     return apply(impl, node)
 
 
-def several(name: str, impl: Any, mode: str, accepts: str) -> Callable[..., Any]:
+def several(name: str, impl: Any, mode: str, accepts: str, keeps: Any = None) -> Callable[..., Any]:
     """A function of several results."""
-    return named(elementwise(name, impl, mode, accepts), name)
+    return named(elementwise(name, impl, mode, accepts, keeps), name)
 
 
 table.update(
@@ -456,7 +329,7 @@ table.update(
     imag=imag,
     signbit=signbit,
     divmod=several("divmod", divmod_, NUMERIC, "iuf"),
-    frexp=several("frexp", frexp, INEXACT, "f"),
+    frexp=several("frexp", frexp, INEXACT, "f", never),
 )
 table.update({alias: table[name] for alias, name in ALIASES.items()})
 
@@ -464,7 +337,7 @@ table.update({alias: table[name] for alias, name in ALIASES.items()})
 def modf_(x: Any, /, out: Any = None) -> tuple[Any, Any]:
     """The fraction and the whole part."""
     no_out("modf", out)
-    return parts(x)  # type: ignore[no-any-return]
+    return parts(x)
 
 
 parts = elementwise("modf", modf, INEXACT, "f")
@@ -495,6 +368,9 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
 
 def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     """arr, but no less than min and no more than max. Raises ValueError for complex numbers."""
+    found = at_once.clip(arr, min, max)
+    if found is not None:
+        return found
     given = [x for x in (arr, min, max) if x is not None]
     if arr is None:
         raise ValueError("At most one of a_min and a_max may be None")
@@ -511,6 +387,9 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether |a - b| <= atol + rtol |b|."""
+    found = at_once.isclose(a, b, rtol, atol, equal_nan)
+    if found is not None:
+        return at_once.fresh(found)
     check_arraylike("isclose", a, b)
     x, y = promoted(COMMON, a, b)
     if KIND_OF[x.dtype] not in "fc":

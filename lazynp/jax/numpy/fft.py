@@ -56,7 +56,8 @@ def one_axis(name: str, op: Any, real_only: bool = False, half: bool = False) ->
         x = prepared(name, a, real_only)
         if isinstance(axis, (list, tuple)):
             raise ValueError(
-                f"jax.numpy.fft.{name} does not support multiple axes. Please use jax.numpy.fft.{name}n. Got axis = {axis!r}."
+                f"jax.numpy.fft.{name} does not support multiple axes. Please use jax.numpy.fft.{name}n. Got axis = "
+                f"{axis!r}."
             )
         if x.ndim == 0:
             raise ValueError(f"jax.numpy.fft.{name} requires an array of at least one dimension")
@@ -159,7 +160,7 @@ def frequencies(name: str) -> Callable[..., Any]:
         to = float_dtype() if dtype is None else requested(dtype, name)
         count = operator.index(n)
         if isinstance(d, Array):
-            return wrap_value((host(count, 1.0 / count) / 1).astype(to)) / (d * count)  # type: ignore[operator]
+            return wrap_value((host(count, 1.0 / count) / 1).astype(to)) / (d * count)
         return wrap_value(host(count, d).astype(to))
 
     return named(call, name)

@@ -14,11 +14,11 @@ from ...graph.node import Node
 from ...ops import creation as c
 from ...ops import shape as s
 from ...ops.elementwise import convert
-from ..array import Array, apply, as_node, check_arraylike, door, wrap_value
+from ..array import Array, apply, as_node, cast_node, check_arraylike, door, wrap_value
 from ..dtypes import int_dtype, requested
 from ..indexing import update
 from .axes import axis_of, static_int
-from .creation import arange, asarray, linspace, ones, zeros
+from .creation import arange, asarray, astype, linspace, ones, zeros
 from .reductions import sum
 from .select import nonzero, not_inplace
 from .shape import broadcast_to, concatenate, expand_dims, ravel, reshape, shape, transpose
@@ -75,7 +75,7 @@ def diag(v: Any, k: int = 0) -> Any:
         flat = s.set_(
             s.broadcast_to(np.zeros((), x.dtype)[()], shape=(n * n,)), convert(x, x.dtype), key=((start, count, n + 1),)
         )
-        return s.reshape(flat, shape=(n, n))
+        return cast_node(s.reshape(flat, shape=(n, n)), x.dtype, x.weak)
 
     return apply(impl, x)
 
@@ -83,7 +83,8 @@ def diag(v: Any, k: int = 0) -> Any:
 def diagflat(v: Any, k: int = 0) -> Any:
     """The matrix that has the elements on its k-th diagonal."""
     check_arraylike("diagflat", v)
-    return diag(ravel(v), k)
+    out = diag(ravel(v), k)
+    return astype(out, out.dtype)
 
 
 def triangle(name: str, op: Callable[..., Node]) -> Callable[..., Any]:

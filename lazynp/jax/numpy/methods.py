@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from ...ops.bits import bitcast
 from ...ops.elementwise import convert
 from ..array import Array, apply, is_arraylike
 from ..dtypes import requested
-from ..sharding import DEVICE, Shard, sharding_of
 from . import matrices, products, reductions, select, shape, sorting
 from .creation import astype
 from .elementwise import clip, table
@@ -111,8 +111,8 @@ def view(self: Array, dtype: Any = None, type: Any = None) -> Any:
     if a < b:
         if self.shape[-1] * a % b:
             raise ValueError(
-                "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis "
-                "of the array."
+                "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last "
+                "axis of the array."
             )
         grouped = shape.reshape(self, (*self.shape[:-1], self.shape[-1] * a // b, b // a))
         return apply(lambda x: bitcast(convert(x, x.dtype), dtype=to), grouped.node)
@@ -140,7 +140,7 @@ def flat(self: Array) -> Any:
 
 
 def contains(self: Array, item: Any) -> bool:
-    return bool((self == item).any())  # type: ignore[attr-defined]
+    return bool((self == item).any())
 
 
 def namespace(self: Array, *, api_version: str | None = None) -> Any:
@@ -153,25 +153,19 @@ def namespace(self: Array, *, api_version: str | None = None) -> Any:
 for _f in (compress, view, byteswap, to_device):
     setattr(Array, _f.__name__, _f)
 for _name, _f in METHODS.items():
-    setattr(Array, _name, method(_f))
-Array.reshape = reshape  # type: ignore[attr-defined]
-Array.transpose = transpose  # type: ignore[attr-defined]
-Array.astype = astype_method  # type: ignore[attr-defined]
-Array.T = property(shape.transpose, doc="The array with its axes reversed.")  # type: ignore[attr-defined]
-Array.mT = property(shape.matrix_transpose, doc="The array with its last two axes exchanged.")  # type: ignore[attr-defined]
-Array.real = property(table["real"], doc="The real part.")  # type: ignore[attr-defined]
-Array.imag = property(table["imag"], doc="The imaginary part.")  # type: ignore[attr-defined]
-Array.__matmul__ = lambda self, other: products.matmul(self, other) if is_arraylike(other) else NotImplemented  # type: ignore[attr-defined]
-Array.__rmatmul__ = lambda self, other: products.matmul(other, self) if is_arraylike(other) else NotImplemented  # type: ignore[attr-defined]
-Array.flat = property(flat)  # type: ignore[attr-defined]
-Array.__contains__ = contains  # type: ignore[attr-defined]
-Array.__array_namespace__ = namespace  # type: ignore[attr-defined]
-Array.sharding = property(lambda self: sharding_of(self), doc="How the array lies on devices.")  # type: ignore[attr-defined]
-Array.device = property(lambda self: DEVICE, doc="The device that the array is on.")  # type: ignore[attr-defined]
-Array.devices = lambda self: {DEVICE}  # type: ignore[attr-defined]
-Array.platform = lambda self: DEVICE.platform  # type: ignore[attr-defined]
-Array.committed = property(lambda self: False, doc="Whether the array was put on a device by name.")  # type: ignore[attr-defined]
-Array.is_fully_addressable = Array.is_fully_replicated = property(lambda self: True)  # type: ignore[attr-defined]
-Array.addressable_shards = Array.global_shards = property(
-    lambda self: [Shard(DEVICE, (slice(None),) * self.ndim, 0, self)]
-)  # type: ignore[attr-defined]
+    setattr(Array, _name, _f if isinstance(_f, FunctionType) else method(_f))
+Array.reshape = reshape
+Array.transpose = transpose
+Array.astype = astype_method
+Array.T = property(shape.transpose, doc="The array with its axes reversed.")
+Array.mT = property(shape.matrix_transpose, doc="The array with its last two axes exchanged.")
+Array.real = property(table["real"], doc="The real part.")
+Array.imag = property(table["imag"], doc="The imaginary part.")
+Array.__matmul__ = lambda self, other: (
+    products.matmul(self, other) if type(other) is Array or is_arraylike(other) else NotImplemented
+)
+Array.__rmatmul__ = lambda self, other: products.matmul(other, self) if is_arraylike(other) else NotImplemented
+Array.flat = property(flat)
+Array.__contains__ = contains
+Array.__array_namespace__ = namespace
+Array.platform = lambda self: "cpu"

@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array, as_node, check_arraylike, is_arraylike
+from ...graph.node import Node
+from ...ops import elementwise as e
+from ...ops.shape import zeros_of
+from ..array import Array, apply, as_node, check_arraylike, is_arraylike
 from ..dtypes import KIND_OF, canonical, inexact, requested, result_type
+from . import at_once
 from .axes import axis_of, static_int
 from .creation import asarray, astype, linspace
-from .elementwise import isclose, table
+from .elementwise import isclose, kept, table
+from .formulas import scalar
 from .reductions import all as all_
 from .select import where
 from .shape import broadcast_to, concatenate, moveaxis, ravel, reshape
@@ -20,6 +25,9 @@ from .shape import broadcast_to, concatenate, moveaxis, ravel, reshape
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether all elements are close."""
+    found = at_once.isclose(a, b, rtol, atol, equal_nan)
+    if found is not None:
+        return at_once.fresh(found.all())
     check_arraylike("allclose", a, b)
     return all_(isclose(a, b, rtol, atol, equal_nan))
 
@@ -48,16 +56,27 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     return all_(a == b)
 
 
+def without_imaginary(x: Any, compare: Callable[[Node, Node], Node]) -> Any:
+    """Its imaginary part compared with 0; weak if x is a weak scalar."""
+
+    def impl(x: Node) -> Node:
+        part = e.imag(x) if x.dtype.kind == "c" else zeros_of(x)
+        out = compare(part, scalar(0, part))
+        return out if x.ndim else kept(out, x)
+
+    return apply(impl, as_node(x))
+
+
 def iscomplex(x: Any) -> Any:
     """Which elements have an imaginary part."""
     check_arraylike("iscomplex", x)
-    return table["imag"](x) != 0
+    return without_imaginary(x, e.not_equal)
 
 
 def isreal(x: Any) -> Any:
     """Which elements have no imaginary part."""
     check_arraylike("isreal", x)
-    return table["imag"](x) == 0
+    return without_imaginary(x, e.equal)
 
 
 def iscomplexobj(x: Any) -> bool:
@@ -167,8 +186,8 @@ def array_repr(
     """The text of an array: `Array([1, 2], dtype=int32)`."""
     if not isinstance(arr, Array):
         return np.array_repr(arr, max_line_width, precision, suppress_small)
-    options = {"linewidth": max_line_width, "precision": precision, "suppress": suppress_small}
-    with np.printoptions(**{k: v for k, v in options.items() if v is not None}):  # type: ignore[arg-type]
+    options: dict[str, Any] = {"linewidth": max_line_width, "precision": precision, "suppress": suppress_small}
+    with np.printoptions(**{k: v for k, v in options.items() if v is not None}):
         return repr(arr)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..array import Array, is_arraylike
-from .call import binary
-from .elementwise import BINARY, HOSTS, power_, table
+from .call import COMMON, binary
+from .elementwise import BINARY, HOSTS, power_, table, weak_beside
 
 OPERATORS = {
     "add": "add",
@@ -47,9 +47,11 @@ def deferring(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[
 
 def operator_of(short: str, name: str) -> Callable[[Any, Any], Any]:
     f = power_ if name == "power" else table[name]
-    chars = BINARY[name][3] if name in BINARY else ""
+    mode, _, _, chars = BINARY.get(name, (COMMON, "", None, ""))
     scalars = operator.pow if name == "power" else None
-    return binary(f"__{short}__", deferring(f), HOSTS.get(name) or getattr(np, name), chars, scalars)
+    return binary(
+        f"__{short}__", deferring(f), HOSTS.get(name) or getattr(np, name), chars, scalars, mode, weak_beside(name)
+    )
 
 
 def set_operators() -> None:
@@ -58,12 +60,11 @@ def set_operators() -> None:
         setattr(Array, f"__{short}__", operator_of(short, name))
     for short, name in OPERATORS.items():
         reflected = deferring(table[name], swapped=True)
-        reflected.__name__ = reflected.__qualname__ = f"__r{short}__"  # type: ignore[attr-defined]
+        reflected.__name__ = reflected.__qualname__ = f"__r{short}__"
         setattr(Array, f"__r{short}__", reflected)
     for short, name in UNARY.items():
         f = table[name]
         setattr(Array, f"__{short}__", lambda self, f=f: f(self))
-    Array.__hash__ = None  # type: ignore[assignment]
 
 
 set_operators()

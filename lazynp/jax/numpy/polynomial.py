@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array, check_arraylike, typed
+from ..array import Array, apply, cast_node, check_arraylike, typed
 from ..dtypes import promotion, x64_enabled
 from ..indexing import update
 from .creation import asarray, astype, ones, zeros, zeros_like
@@ -21,49 +21,51 @@ from .statistics import floating
 
 
 def aligned(a: Array, b: Array) -> tuple[Array, Array]:
-    """Both of the same length, with zeros in front, and of the same dtype."""
+    """Both of the same length, with zeros in front, and of the same dtype. Raises IndexError for scalars."""
     n = max(a.shape[0], b.shape[0])
-    dtype, _ = promotion(x64_enabled(), typed(a), typed(b))
+    dtype, weak = promotion(x64_enabled(), typed(a), typed(b))
     a, b = (concatenate([zeros(n - x.shape[0], dtype), astype(x, dtype)]) for x in (a, b))
-    return a, b
+    return apply(lambda *xs: tuple([cast_node(x, dtype, weak) for x in xs]), a.node, b.node)
 
 
 def vectors(name: str, *args: Any) -> list[Array]:
     check_arraylike(name, *args)
-    return [atleast_1d(asarray(a)) for a in args]
+    return [asarray(a) for a in args]
 
 
 def polyadd(a1: Any, a2: Any) -> Any:
     """The sum."""
     a, b = aligned(*vectors("polyadd", a1, a2))
-    return a + b  # type: ignore[operator]
+    return a + b
 
 
 def polysub(a1: Any, a2: Any) -> Any:
     """The difference."""
-    a, b = aligned(*vectors("polysub", a1, a2))
-    return a - b  # type: ignore[operator]
+    a, b = vectors("polysub", a1, a2)
+    dtype, weak = promotion(x64_enabled(), typed(a), typed(b))
+    return polyadd(a, -apply(lambda x: cast_node(x, dtype, weak), b.node))
 
 
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     """The product."""
     a, b = vectors("polymul", a1, a2)
+    if not a.ndim or not b.ndim:
+        raise TypeError("polymul takes vectors of coefficients, not scalars")
     if trim_leading_zeros:
         a, b = (trim_zeros(x, "f") for x in (a, b))
     a = a if a.size else zeros(1, a.dtype)
     b = b if b.size else zeros(1, b.dtype)
-    a, b = floating(a, b)
     return convolve(a, b, "full")
 
 
 def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> Any:
     """Quotient and remainder."""
-    a, b = floating(*vectors("polydiv", u, v))
+    a, b = [atleast_1d(x) for x in floating(*vectors("polydiv", u, v))]
     m, n = a.shape[0] - 1, b.shape[0] - 1
     quotient: Any = zeros(max(m - n + 1, 1), a.dtype)
     rest: Any = a
     for k in range(m - n + 1):
-        d = rest[k] / b[0]  # type: ignore[index]
+        d = rest[k] / b[0]
         quotient = update(quotient, k, d, "set")
         rest = update(rest, slice(k, k + n + 1), -d * b, "add")
     if trim_leading_zeros:
@@ -76,7 +78,7 @@ def trim_tolerance(x: Array) -> Any:
     values = value_of(x, "polydiv with trim_leading_zeros needs values.")
     eps = np.sqrt(np.finfo(values.dtype).eps)
     first = next((i for i, c in enumerate(values) if abs(c) > eps), len(values) - 1)
-    return x[first:]  # type: ignore[index]
+    return x[first:]
 
 
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
@@ -103,7 +105,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     factor = np.ones(max(n - order, 0))
     for i in range(order):
         factor = factor * (np.arange(n - order)[::-1] + order - i)
-    return x[: max(n - order, 0)] * asarray(factor).astype(x.dtype)  # type: ignore[index]
+    return x[: max(n - order, 0)] * asarray(factor).astype(x.dtype)
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
@@ -116,7 +118,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
         raise ValueError("Order of integral must be positive")
     constants = atleast_1d(constants)
     if constants.shape == (1,):
-        constants = constants * ones(max(order, 1), constants.dtype)  # type: ignore[operator]
+        constants = constants * ones(max(order, 1), constants.dtype)
     if order == 0:
         return x
     if constants.shape != (order,):
@@ -124,7 +126,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     for i in range(order):
         n = x.shape[0]
         powers = asarray(np.arange(n, 0, -1)).astype(x.dtype)
-        x = concatenate([x / powers, constants[i : i + 1]])  # type: ignore[operator, index]
+        x = concatenate([x / powers, constants[i : i + 1]])
     return x
 
 
@@ -177,12 +179,12 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
         if len(nonzero) == 0:
             return zeros(0, complex)
         zero_roots = len(values) - 1 - int(nonzero[-1])
-        x = x[int(nonzero[0]) : int(nonzero[-1]) + 1]  # type: ignore[index]
+        x = x[int(nonzero[0]) : int(nonzero[-1]) + 1]
     n = x.shape[0] - 1
     found = []
     if n > 0:
         below = asarray(np.eye(n, k=-1)).astype(x.dtype)
-        companion = update(below, 0, -x[1:] / x[0], "set")  # type: ignore[index, operator]
+        companion = update(below, 0, -x[1:] / x[0], "set")
         found.append(eigvals(companion))
     if zero_roots:
         found.append(zeros(zero_roots, found[0].dtype if found else complex))
@@ -216,8 +218,8 @@ def polyfit(
             raise TypeError("expected a 1-d array for weights")
         if weights.shape[0] != ys.shape[0]:
             raise TypeError("expected w and y to have the same length")
-        left = left * weights[:, None]  # type: ignore[index]
-        right = right * (weights[:, None] if right.ndim == 2 else weights)  # type: ignore[index]
+        left = left * weights[:, None]
+        right = right * (weights[:, None] if right.ndim == 2 else weights)
     scale = (left * left).sum(axis=0) ** 0.5
     c, residuals, rank, s = lstsq(left / scale, right, rcond)
     c = (c.T / scale).T

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ...config import config
 from ...graph.node import Node
 from ...ops import contraction as c
 from ...ops import elementwise as e
 from ...ops.einsum import einsum as einsum_nodes
 from ...ops.elementwise import convert
 from ...ops.shape import transpose
-from ..array import ERRORS, SILENT, apply, as_dtype, cast_node, check_arraylike, typed, wrap_value
+from ..array import apply, as_dtype, cast_node, check_arraylike, typed
 from ..dtypes import INT32, KIND_OF, promotion, requested, x64_enabled
+from . import at_once
 from .axes import axis_of, no_out
 from .call import named
 from .creation import asarray
 from .reductions import wide
-from .shape import ndim, ravel, shape, small, stack
+from .shape import ndim, ravel, shape, stack
 
 
 def contracted(name: str, impl: Callable[..., Node], a: Any, b: Any, preferred: Any = None) -> Any:
@@ -45,34 +45,14 @@ def contracted(name: str, impl: Callable[..., Node], a: Any, b: Any, preferred: 
         raise TypeError(f"{name}: shapes {nodes[0].shape} and {nodes[1].shape} do not fit: {error}") from None
 
 
-def host_product(host: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """The product of two small arrays of one floating dtype, at once; None where they are not such."""
-    x, y = small(a), small(b)
-    if x is None or y is None or x.dtype != y.dtype or x.dtype.char not in "fdFD" or a._weak or b._weak:
-        return None
-    token = ERRORS.set(SILENT)
-    try:
-        value = host(x, y)
-    except ValueError:
-        return None
-    finally:
-        ERRORS.reset(token)
-    value = np.asarray(value)
-    return (
-        wrap_value(value if value.flags.c_contiguous and value.base is None else np.array(value, order="C"))
-        if value.size <= config.limit
-        else None
-    )
-
-
-def simple(name: str, impl: Callable[..., Node], host: Callable[[Any, Any], Any] | None) -> Callable[..., Any]:
-    """A product of two arrays."""
+def simple(name: str, impl: Callable[..., Node], simple_case: bool) -> Callable[..., Any]:
+    """A product of two arrays. `simple_case`: that of at most two axes is a matrix product."""
 
     def call(
         a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
     ) -> Any:
-        if host is not None and preferred_element_type is None:
-            found = host_product(host, a, b)
+        if simple_case and preferred_element_type is None:
+            found = at_once.product(a, b)
             if found is not None:
                 return found
         return contracted(name, impl, a, b, preferred_element_type)
@@ -86,15 +66,15 @@ def matmul_node(a: Node, b: Node) -> Node:
     return c.matmul(a, b)
 
 
-dot = simple("dot", c.dot, np.dot)
-inner = simple("inner", c.inner, np.inner)
+dot = simple("dot", c.dot, True)
+inner = simple("inner", c.inner, False)
 
 
 def matmul(
     a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
     """The matrix product. Raises ValueError for a scalar, TypeError for shapes that do not fit."""
-    found = host_product(operator.matmul, a, b) if preferred_element_type is None else None
+    found = at_once.product(a, b) if preferred_element_type is None else None
     if found is not None:
         return found
     check_arraylike("matmul", a, b)
@@ -123,7 +103,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     """The inner products of vectors along an axis, the first conjugated."""
     check_arraylike("vecdot", x1, x2)
     if ndim(x1) < 1 or ndim(x2) < 1:
-        raise ValueError("vecdot requires arrays of at least one dimension")
+        raise IndexError("vecdot requires arrays of at least one dimension")
     if shape(x1)[axis] != shape(x2)[axis]:
         raise ValueError(f"vecdot requires input vectors of the same length, got {shape(x1)} and {shape(x2)}")
     return contracted("vecdot", lambda a, b: c.vecdot(along(a, axis), along(b, axis)), x1, x2, preferred_element_type)
@@ -143,6 +123,9 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
 
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """All products of an element of one and an element of the other."""
+    found = at_once.outer(a, b) if out is None else None
+    if found is not None:
+        return found
     no_out("outer", out)
     check_arraylike("outer", a, b)
     return ravel(a)[:, None] * ravel(b)[None, :]

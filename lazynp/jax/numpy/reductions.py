@@ -20,6 +20,7 @@ from ...ops.scans import scans
 from ...ops.shape import add_reduce, broadcast_to, reshape
 from ..array import ERRORS, NDARRAY, SILENT, Array, apply, as_node, check_arraylike, new
 from ..dtypes import FLOAT32, KIND_OF, default, inexact, int_dtype, requested, x64_enabled
+from . import at_once
 from .axes import axes_of, axis_of, no_out
 from .call import named
 from .creation import astype_node
@@ -61,9 +62,9 @@ def scalar_initial(initial: Any) -> Node | None:
     return node
 
 
-def at_once(ufunc: np.ufunc, chars: str) -> Callable[[Any, Any, Any], Any]:
+def reducer(ufunc: np.ufunc, chars: str) -> Callable[[Any, Any, Any], Any]:
     """The reduction of a small value, or None where it is not one."""
-    direct = frozenset(chars)
+    direct, reduce = frozenset(chars), ufunc.reduce
 
     def run(a: Any, axis: Any, keepdims: bool) -> Any:
         if type(a) is not Array:
@@ -79,7 +80,7 @@ def at_once(ufunc: np.ufunc, chars: str) -> Callable[[Any, Any, Any], Any]:
             return None
         token = ERRORS.set(SILENT)
         try:
-            value = ufunc.reduce(h, axis=axis, dtype=h.dtype, keepdims=keepdims)
+            value = reduce(h, axis, h.dtype, None, keepdims)
         except ValueError:
             return None
         finally:
@@ -94,7 +95,7 @@ def at_once(ufunc: np.ufunc, chars: str) -> Callable[[Any, Any, Any], Any]:
 
 def additive(name: str, ufunc: str) -> Callable[..., Any]:
     """sum and prod."""
-    fast = at_once(getattr(np, ufunc), "fdFDilILqQ")
+    fast = reducer(getattr(np, ufunc), "fdFDilILqQ")
 
     def call(
         a: Any,
@@ -134,7 +135,7 @@ def additive(name: str, ufunc: str) -> Callable[..., Any]:
 
 def extremum(name: str, ufunc: str) -> Callable[..., Any]:
     """max and min."""
-    fast = at_once(getattr(np, ufunc), "?bhilqBHILQfdFDe")
+    fast = reducer(getattr(np, ufunc), "?bhilqBHILQfdFDe")
 
     def call(
         a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
@@ -176,7 +177,7 @@ def extremum(name: str, ufunc: str) -> Callable[..., Any]:
 
 def logical(name: str, ufunc: str) -> Callable[..., Any]:
     """all and any."""
-    fast = at_once(getattr(np, ufunc), "?")
+    fast = reducer(getattr(np, ufunc), "?")
 
     def call(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Any:
         if where is None and out is None:
@@ -220,6 +221,10 @@ def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
     """The mean; of integers in floating point."""
+    if dtype is None and out is None and where is None:
+        found = at_once.mean(a, axis, keepdims)
+        if found is not None:
+            return found
     no_out("mean", out)
     check_arraylike("mean", a)
     x, mask = as_node(a), mask_of("mean", where)
@@ -263,6 +268,10 @@ def moment(name: str, finish: Callable[[Node], Node]) -> Callable[..., Any]:
         mean: Any = None,
         correction: Any = None,
     ) -> Any:
+        if dtype is None and out is None and where is None and mean is None and correction is None:
+            found = at_once.variance(a, axis, ddof, keepdims, name == "std")
+            if found is not None:
+                return found
         no_out(name, out)
         check_arraylike(name, a)
         if correction is not None:
@@ -315,6 +324,10 @@ def arg_extremum(name: str, skip_nan: bool = False) -> Callable[..., Any]:
     op, filler = getattr(r, base), -np.inf if base == "argmax" else np.inf
 
     def call(a: Any, axis: Any = None, out: Any = None, keepdims: bool | None = None) -> Any:
+        if out is None and not keepdims and not skip_nan:
+            found = at_once.arg_extremum(name, a, axis)
+            if found is not None:
+                return found
         no_out(name, out)
         check_arraylike(name, a)
         x = as_node(a)
@@ -351,8 +364,13 @@ nanargmax, nanargmin = arg_extremum("nanargmax", True), arg_extremum("nanargmin"
 
 def cumulative(name: str, ufunc: str, fill: float | None = None, promote: bool = False) -> Callable[..., Any]:
     """cumsum and cumprod; `fill` stands for NaN."""
+    host = getattr(np, ufunc)
 
     def call(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        if dtype is None and out is None and fill is None:
+            found = at_once.cumulated(host, a, axis)
+            if found is not None:
+                return found
         no_out(name, out)
         check_arraylike(name, a)
         x = as_node(a)
@@ -382,7 +400,7 @@ nancumsum, nancumprod = cumulative("nancumsum", "add", 0.0), cumulative("nancump
 
 def cumulative_array_api(name: str, ufunc: str, unit: int) -> Callable[..., Any]:
     """cumulative_sum and cumulative_prod of the array API."""
-    run = cumulative(name, ufunc, promote=True)
+    run = cumulative(name, ufunc, promote=name == "cumulative_sum")
 
     def call(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         check_arraylike(name, x)

@@ -9,11 +9,14 @@ import numpy as np
 from ...graph.node import Node
 from ...ops import elementwise as e
 from ...ops.elementwise import convert, is_complex, where
+from ...ops.shape import zeros_of
 from ..array import apply, as_node, check_arraylike
-from ..dtypes import FLOAT32, KIND_OF, finfo, inexact
+from ..dtypes import FLOAT32, KIND_OF, finfo, float_dtype
 from .axes import no_out, static_int
-from .call import named
-from .elementwise import rint, scalar
+from .call import named, widened
+from .elementwise import kept, rint, scalar
+
+arctan2_node = widened(e.arctan2)
 
 
 def rounder(name: str) -> Any:
@@ -37,7 +40,7 @@ def rounded(x: Node, places: int) -> Node:
     """Half to even, at that many decimals. Half precision is rounded in single."""
     dtype = x.dtype
     if is_complex(x):
-        return e.make_complex(rounded(e.real(x), places), rounded(e.imag(x), places))
+        return kept(e.make_complex(rounded(e.real(x), places), rounded(e.imag(x), places)), x)
     if dtype.itemsize < 4:
         return convert(rounded(convert(x, FLOAT32), places), dtype)
     if places == 0:
@@ -76,11 +79,15 @@ def angle(z: Any, deg: bool = False) -> Any:
     """The argument of complex numbers, in radians or degrees."""
     check_arraylike("angle", z)
     node = as_node(z)
+    kind = KIND_OF[node.dtype]
+    plain = kind in "biu" or kind == "f" and node.ndim == 0  # JAX's scalars become the default float
 
     def impl(z: Node) -> Node:
-        z = convert(z, inexact(z.dtype))
-        re, im = (e.real(z), e.imag(z)) if is_complex(z) else (z, scalar(0, z))
-        out = e.arctan2(im, re)
-        return e.multiply(out, scalar(180 / np.pi, out)) if deg else out
+        re, im = (e.real(z), e.imag(z)) if is_complex(z) else (z, zeros_of(z))
+        if plain:
+            re, im = convert(re, float_dtype()), convert(im, float_dtype())
+        out = arctan2_node(im, re)
+        out = e.multiply(out, scalar(180 / np.pi, out)) if deg else out
+        return out if plain else kept(out, z)
 
     return apply(impl, node)

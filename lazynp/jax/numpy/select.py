@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ...api.errors import concretization_error
 from ...api.vmap import vmap
+from ...errors import concretization_error
 from ...graph.node import ABSTRACT
 from ...ops.indexing import put_along_axis as put_along_axis_node
 from ...ops.sorting import searchsorted
-from ..array import Array, apply, check_arraylike, door, new, typed, wrap_value
+from ..array import Array, apply, cast_node, check_arraylike, door, typed, wrap_value
 from ..dtypes import KIND_OF, int_dtype, promotion, x64_enabled
 from ..indexing import take_index, update
+from . import at_once
 from .axes import axis_of, no_out, shape_of, static_int
 from .creation import arange, asarray, astype, full, zeros
 from .shape import (
@@ -30,7 +31,6 @@ from .shape import (
     moveaxis,
     ravel,
     reshape,
-    small,
     stack,
     where_impl,
 )
@@ -63,21 +63,8 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
         raise ValueError("Either both or neither of the x and y arguments should be provided to jax.numpy.where")
     if size is not None or fill_value is not None:
         raise ValueError("size and fill_value arguments cannot be used in three-term where function.")
-    c = small(condition)
-    if c is not None and c.dtype.kind == "b":
-        a, b = (h if h is not None else v for h, v in ((small(x), x), (small(y), y)))
-        pair = [v.dtype for v in (a, b) if type(v) is np.ndarray]
-        plain = all([type(v) is np.ndarray or type(v) is float and pair and pair[0].kind == "f" for v in (a, b)])
-        strong = not any([isinstance(v, Array) and v._weak for v in (x, y)])
-        if plain and strong and pair and pair[0] == pair[-1]:
-            try:
-                value = np.where(c, a, b)
-            except ValueError:
-                return where_impl(condition, x, y)
-            out = new(Array)
-            out._host, out._weak, out._graph = np.ascontiguousarray(value).reshape(value.shape), False, None
-            return out
-    return where_impl(condition, x, y)
+    found = at_once.where(condition, x, y) if type(condition) is Array else None
+    return where_impl(condition, x, y) if found is None else found
 
 
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
@@ -132,7 +119,7 @@ def traced_nonzero(x: Array, size: int, fills: Sequence[Any]) -> tuple[Any, ...]
 def first_places(a: Array, v: Array) -> Array:
     """Where each of v first stands in sorted a."""
     places = apply(lambda a, v: searchsorted(a, v, side="left", stack=0), a.node, v.node)
-    return places.astype(int_dtype())  # type: ignore[no-any-return]
+    return places.astype(int_dtype())
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
@@ -162,6 +149,10 @@ def take(
 ) -> Any:
     """The elements at indices along an axis. Out of bounds: NaN or the least or largest integer, unless a mode says
     "clip" or "wrap". Raises IndexError for an empty axis, TypeError for indices that are no integers."""
+    if mode is None and out is None and fill_value is None:
+        found = at_once.take(a, indices, axis)
+        if found is not None:
+            return found
     no_out("take", out)
     check_arraylike("take", a, indices)
     x = asarray(a)
@@ -347,11 +338,12 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     if not condlist:
         raise ValueError("condlist must be non-empty")
     check_arraylike("select", *condlist, *choicelist, default)
-    common, _ = promotion(x64_enabled(), *[typed(x) for x in (*choicelist, default)])
+    common, weak = promotion(x64_enabled(), *[typed(x) for x in (*choicelist, default)])
     out = astype(default, common)
     for condition, choice in reversed(list(zip(condlist, choicelist))):
         out = where(condition, astype(choice, common), out)
-    return broadcast_to(out, np.broadcast_shapes(*[np.shape(x) for x in (*condlist, *choicelist, default)]))
+    out = broadcast_to(out, np.broadcast_shapes(*[np.shape(x) for x in (*condlist, *choicelist, default)]))
+    return apply(lambda x: cast_node(x, common, weak), out.node) if weak else out
 
 
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
@@ -461,7 +453,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     kept = np.setdiff1d(np.arange(total), targets, assume_unique=True)
     source[kept], source[targets] = np.arange(n), n + np.arange(count)
     joined = concatenate([x, v], axis=at)
-    return take(joined, source, axis=at, mode="clip")
+    out = take(joined, source, axis=at, mode="clip")
+    return apply(lambda y: cast_node(y, x.dtype, x.weak_type), out.node) if x.weak_type else out
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:

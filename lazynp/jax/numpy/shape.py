@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...api.errors import concretization_error
 from ...config import config
+from ...errors import concretization_error
 from ...graph.node import ABSTRACT, Node
 from ...ops import joining as j
 from ...ops import shape as s
@@ -18,6 +18,7 @@ from ...ops.elementwise import convert, subtract, where
 from ...ops.indexing import take
 from ..array import Array, apply, as_dtype, as_node, cast_node, check_arraylike, is_arraylike, typed, wrap_value
 from ..dtypes import promotion, requested, x64_enabled
+from . import at_once
 from .axes import axes_of, axis_of, shape_of, static_int
 from .creation import array, asarray
 from .elementwise import truth
@@ -183,6 +184,9 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 def squeeze(a: Any, axis: Any = None) -> Any:
     """Without the axes of length 1, or without these. Raises ValueError for one that is longer."""
+    found = at_once.squeeze(a, axis)
+    if found is not None:
+        return found
     check_arraylike("squeeze", a)
     full = shape(a)
     if axis is None:
@@ -198,6 +202,9 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 
 def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     """An array repeated to a shape. Raises ValueError where it does not broadcast."""
+    found = at_once.broadcast_to(array, shape)
+    if found is not None:
+        return found
     a = array if is_arraylike(array) else asarray(array)
     wanted = shape_of(shape)
     old = a.shape if isinstance(a, Array) else np.shape(a)
@@ -290,9 +297,9 @@ def concatenate(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
             f"concatenating along dimension {at} for shapes {shapes}."
         )
     hosts = [small(a) for a in items]
-    if dtype is None and all([h is not None for h in hosts]) and len({h.dtype for h in hosts}) == 1:
-        if sum([h.size for h in hosts]) <= config.limit and not items[0]._weak:
-            return wrap_value(np.ascontiguousarray(np.concatenate(hosts, at)))
+    direct = dtype is None and all([h is not None for h in hosts]) and len({h.dtype for h in hosts}) == 1
+    if direct and sum([h.size for h in hosts]) <= config.limit and not items[0]._weak:
+        return wrap_value(np.ascontiguousarray(np.concatenate(hosts, at)))
     return joined("concatenate", items, dtype, lambda *xs: j.concatenate(*xs, axis=at) if len(xs) > 1 else xs[0])
 
 
@@ -305,6 +312,9 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, dtype: Any = None) -> Any
     """Joined along a new axis. Raises ValueError where shapes differ."""
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.stack is not supported.")
+    found = at_once.stack(arrays, axis) if dtype is None else None
+    if found is not None:
+        return found
     if isinstance(arrays, (Array, np.ndarray)) and axis == 0:
         return concatenate([expand_dims(a, 0) for a in items_of("stack", arrays)], 0, dtype)
     items = items_of("stack", arrays)
@@ -417,7 +427,7 @@ def parts_of(name: str, ary: Any, given: Any, axis: int, even: bool) -> list[Any
             raise ValueError(f"array split does not result in an equal division: rest is {n % count}")
         sizes = [n // count + (i < n % count) for i in range(count)]
         spans = [(sum(sizes[:i]), m) for i, m in enumerate(sizes)]
-    return apply(lambda x: [j.span(x, at, start, count) for start, count in spans], x)  # type: ignore[no-any-return]
+    return apply(lambda x: [j.span(x, at, start, count) for start, count in spans], x)
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
@@ -444,7 +454,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
         raise ValueError("Unstack requires arrays with rank > 0, however a scalar array was passed.")
     at = axis_of(axis, node.ndim)
     key = s.whole(node.shape)
-    return apply(  # type: ignore[no-any-return]
+    return apply(
         lambda x: tuple([s.slice_(x, key=(*key[:at], i, *key[at + 1 :])) for i in range(node.shape[at])]), node
     )
 
@@ -487,6 +497,9 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """The elements moved along axes, those that leave at one end coming in at the other. The shift may be traced."""
+    found = at_once.roll(a, shift, axis)
+    if found is not None:
+        return found
     check_arraylike("roll", a)
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), shape(a))
@@ -523,6 +536,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 def tile(A: Any, reps: Any) -> Any:
     """The whole, repeated along each axis."""
+    found = at_once.tile(A, reps)
+    if found is not None:
+        return found
     check_arraylike("tile", A)
     counts = shape_of(reps, "reps")
     full = shape(A)
@@ -572,8 +588,8 @@ def repeat(
 def repeat_traced(a: Any, repeats: Array, axis: int, n: int, total: int) -> Any:
     """Element k stands where the sum of the counts up to it has not been reached."""
     from_counts = broadcast_to(repeats, (n,)) if repeats.size == 1 else repeats
-    ends = from_counts.clip(0).cumsum()  # type: ignore[attr-defined]
-    places = (ends[None, :] <= asarray(np.arange(total, dtype=np.int32))[:, None]).sum(axis=1)  # type: ignore[attr-defined]
+    ends = from_counts.clip(0).cumsum()
+    places = (ends[None, :] <= asarray(np.arange(total, dtype=np.int32))[:, None]).sum(axis=1)
     return apply(lambda x, i: take(x, i, axis, "clip"), as_node(a), places.node)
 
 

@@ -18,9 +18,9 @@ from ...ops.joining import flip as flip_node
 from ...ops.joining import pad as pad_node
 from ...ops.joining import span
 from ...ops.shape import reshape as reshape_node
-from ..array import Array, apply, as_node, check_arraylike
+from ..array import Array, apply, as_node, cast_node, check_arraylike
 from ..dtypes import requested
-from .call import NUMERIC, named, promoted
+from .call import INEXACT, NUMERIC, named, promoted
 from .creation import arange, asarray, astype, linspace, ones
 from .elementwise import scalar, table
 from .reductions import max as max_
@@ -64,12 +64,13 @@ def sliding(name: str, a: Any, v: Any, mode: str, preferred: Any) -> Any:
     check_arraylike(name, a, v)
     if np.ndim(a) != 1 or np.ndim(v) != 1:
         raise ValueError(f"{name}() only support 1-dimensional inputs.")
-    x, y = promoted(NUMERIC, a, v)
+    x, y = promoted(INEXACT if preferred is None else NUMERIC, a, v)
     if 0 in (*x.shape, *y.shape):
         raise ValueError(f"{name}: inputs cannot be empty, got shapes {x.shape} and {y.shape}.")
     if mode not in ("full", "same", "valid"):
         raise ValueError("mode must be one of ['full', 'same', 'valid']")
     dtype = x.dtype if preferred is None else requested(preferred, name)
+    weak = x.weak and preferred is None
     swapped = x.shape[0] < y.shape[0]
     m = min(x.shape[0], y.shape[0])
     low, high = {"full": (m - 1, m - 1), "same": (m // 2, m - m // 2 - 1), "valid": (0, 0)}[mode]
@@ -80,7 +81,7 @@ def sliding(name: str, a: Any, v: Any, mode: str, preferred: Any) -> Any:
             y = e.conjugate(y)
         long, short = (y, x) if swapped else (x, y)
         out = correlated(long, flip_node(short, (0,)) if name == "convolve" else short, low, high)
-        return convert(flip_node(out, (0,)) if name == "correlate" and swapped else out, dtype)
+        return cast_node(flip_node(out, (0,)) if name == "correlate" and swapped else out, dtype, weak)
 
     return apply(impl, x, y)
 
@@ -122,7 +123,7 @@ def per_side(x: Any, ndim: int, what: str) -> list[tuple[Any, Any]]:
         wide_ = np.broadcast_to(given.reshape(-1, 1) if given.ndim == 2 and given.shape[-1] == 1 else given, (ndim, 2))
     except ValueError:
         raise ValueError(f"jnp.pad: {what} with ndim={ndim} has unsupported shape {given.shape}") from None
-    return [tuple(row) for row in wide_]  # type: ignore[misc]
+    return [tuple(row) for row in wide_]
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
@@ -163,7 +164,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
 
 def source(n: int, pair: tuple[int, int], mode: str) -> np.ndarray:
     """Which element each place of a padded axis holds."""
-    return np.pad(np.arange(n), pair, mode=mode)  # type: ignore[call-overload, no-any-return]
+    numpy_pad: Any = np.pad
+    return numpy_pad(np.arange(n), pair, mode=mode)
 
 
 def pad_odd(x: Array, axis: int, pair: tuple[int, int], mode: str) -> Array:
@@ -171,7 +173,7 @@ def pad_odd(x: Array, axis: int, pair: tuple[int, int], mode: str) -> Array:
     n = x.shape[axis]
     shape = [1] * x.ndim
     if n == 1:
-        return take_array(x, source(1, pair, "edge"), axis, mode="clip")  # type: ignore[no-any-return]
+        return take_array(x, source(1, pair, "edge"), axis, mode="clip")
     period = 2 * (n - 1) if mode == "reflect" else 2 * n
     at = np.arange(-pair[0], n + pair[1])
     even = take_array(x, source(n, pair, mode), axis, mode="clip")
@@ -186,14 +188,14 @@ def pad_odd(x: Array, axis: int, pair: tuple[int, int], mode: str) -> Array:
         steps.astype(x.dtype) * climb
         + signs.astype(x.dtype) * even
         + asarray(back.reshape(shape)).astype(x.dtype) * 2 * last
-    )  # type: ignore[no-any-return, operator, attr-defined]
+    )
 
 
 def pad_constant(x: Array, sides: list[tuple[int, int]], values: list[tuple[Any, Any]]) -> Array:
     flat = [v for pair in values for v in pair]
     if not any([isinstance(v, Array) for v in flat]) and len(set(flat)) == 1:
         value = astype(asarray(flat[0]), x.dtype)
-        return apply(lambda x, v: pad_node(x, sides, v), x.node, value.node)  # type: ignore[no-any-return]
+        return apply(lambda x, v: pad_node(x, sides, v), x.node, value.node)
     for axis, (pair, (low, high)) in enumerate(zip(sides, values)):
         parts = [edge_of(x, axis, pair[0], low), x, edge_of(x, axis, pair[1], high)]
         x = concatenate(parts, axis)
@@ -211,7 +213,7 @@ def pad_ramp(x: Array, sides: list[tuple[int, int]], values: list[tuple[Any, Any
         parts = [x]
         for count, end, at, front in ((low, first, 0, True), (high, last, -1, False)):
             key[axis] = slice(at, None) if at else slice(0, 1)
-            edge = x[tuple(key)].squeeze(axis)  # type: ignore[index]
+            edge = x[tuple(key)].squeeze(axis)
             ramp = linspace(astype(asarray(end), x.dtype), edge, count, endpoint=False, dtype=x.dtype, axis=axis)
             parts = [ramp, *parts] if front else [*parts, flip(ramp, axis)]
         x = concatenate(parts, axis)
@@ -231,7 +233,7 @@ def pad_statistic(x: Array, sides: list[tuple[int, int]], mode: str, stat_length
         for front, count, m in ((True, pair[0], length[0]), (False, pair[1], length[1])):
             m = n if m is None else min(int(m), n)
             key[axis] = slice(0, m) if front else slice(n - m, n)
-            value = STATISTICS[mode](x[tuple(key)], axis=axis, keepdims=True)  # type: ignore[index]
+            value = STATISTICS[mode](x[tuple(key)], axis=axis, keepdims=True)
             if x.dtype.kind in "iu" and value.dtype != x.dtype:
                 value = round_(value)
             shape = tuple([count if i == axis else k for i, k in enumerate(x.shape)])

@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...api.errors import concretization_error
+from ...errors import concretization_error
 from ...graph.node import Node
 from ...ops import joining as j
 from ...ops import sorting as s
 from ...ops.elementwise import convert, subtract
-from ..array import Array, apply, as_node, check_arraylike
-from ..dtypes import FLOAT32, KIND_OF, complex_of, int_dtype, requested
+from ..array import Array, apply, as_node, cast_node, check_arraylike, typed
+from ..dtypes import FLOAT32, INT32, KIND_OF, complex_of, int_dtype, requested
 from ..indexing import take_index, update
+from . import at_once
 from .axes import axis_of, static_int
 from .call import COMMON, named, promoted
 from .creation import arange, asarray, astype, full, ones_like, zeros
@@ -41,13 +42,17 @@ def sort(
     a: Any, axis: int | None = -1, *, kind: Any = None, order: Any = None, stable: bool = True, descending: bool = False
 ) -> Any:
     """Sorted along an axis; NaN stands last (first, if descending)."""
+    if kind is None and order is None and not descending:
+        found = at_once.sort(a, axis)
+        if found is not None:
+            return found
     check_arraylike("sort", a)
     check_options("sort", kind, order)
     x = as_node(ravel(a) if axis is None else a)
     at = axis_of(-1 if axis is None else axis, x.ndim)
 
     def impl(x: Node) -> Node:
-        out = convert(s.sort(sortable(x), axis=at, kind="stable" if stable else None), x.dtype)
+        out = cast_node(s.sort(sortable(x), axis=at, kind="stable" if stable else None), x.dtype, x.weak)
         return j.flip(out, (at,)) if descending else out
 
     return apply(impl, x)
@@ -64,6 +69,10 @@ def argsort(
     dtype: Any = None,
 ) -> Any:
     """The indices that sort along an axis."""
+    if kind is None and order is None and not descending and dtype is None:
+        found = at_once.argsort(a, axis)
+        if found is not None:
+            return found
     check_arraylike("argsort", a)
     check_options("argsort", kind, order)
     x = as_node(ravel(a) if axis is None else a)
@@ -97,7 +106,7 @@ def partition_like(name: str, argument: bool) -> Callable[..., Any]:
         k = axis_of(static_int(kth, "It stands for `kth`."), x.shape[at])
         if argument:
             return apply(lambda x: convert(s.argpartition(sortable(x), axis=at, kth=(k,)), int_dtype()), x)
-        return apply(lambda x: convert(s.partition(sortable(x), axis=at, kth=(k,)), x.dtype), x)
+        return apply(lambda x: cast_node(s.partition(sortable(x), axis=at, kth=(k,)), x.dtype, x.weak), x)
 
     return named(call, name)
 
@@ -133,8 +142,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
     if np.ndim(a) != 1:
         raise ValueError("a should be 1-dimensional")
     x, y = promoted(COMMON, a if sorter is None else asarray(a)[sorter], v)
-    dtype = int_dtype()
-    return apply(lambda x, y: convert(s.searchsorted(sortable(x), sortable(y), side=side, stack=0), dtype), x, y)
+    return apply(lambda x, y: convert(s.searchsorted(sortable(x), sortable(y), side=side, stack=0), INT32), x, y)
 
 
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
@@ -311,16 +319,22 @@ def isin(
 
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """What is in one or the other, in order."""
-    a, b = pair("union1d", ar1, ar2)
+    check_arraylike("union1d", ar1, ar2)
+    a, b = ravel(ar1), ravel(ar2)
     static_size("union1d", size, a, b)
-    return unique(concatenate([a, b]), size=size, fill_value=fill_value)
+    both = concatenate([a, b])
+    out = unique(both, size=size, fill_value=fill_value)
+    weak = both.weak_type and both.dtype.kind != "c"
+    return apply(lambda x: cast_node(x, x.dtype, weak), out.node) if both.weak_type else out
 
 
 def setdiff1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
 ) -> Any:
     """What is in the first and not in the second."""
-    a, b = pair("setdiff1d", ar1, ar2)
+    check_arraylike("setdiff1d", ar1, ar2)
+    dtype = typed(ar1)[0]
+    a, b = ravel(astype(ar1, dtype) if dtype.kind == "c" else ar1), ravel(ar2)
     static_size("setdiff1d", size, a, b)
     if a.size == 0:
         return full((size or 0,), 0 if fill_value is None else fill_value, a.dtype)

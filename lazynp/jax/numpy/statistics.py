@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...api.errors import concretization_error
-from ..array import Array, check_arraylike, typed
+from ...errors import concretization_error
+from ..array import Array, apply, cast_node, check_arraylike, typed
 from ..dtypes import FLOAT32, KIND_OF, inexact, int_dtype, promotion, x64_enabled
 from ..indexing import update
+from . import at_once
 from .axes import axes_of, axis_of, static_int
 from .call import named
 from .creation import asarray, astype, full, linspace, ones, zeros
@@ -80,7 +81,7 @@ def quantile_of(
     """Along axes: sorted, then picked or interpolated at q (n - 1)."""
     if method not in METHODS:
         raise ValueError(f"method can only be {', '.join(map(repr, METHODS))}; got {method!r}")
-    x, q = floating(a, q)
+    (x,), q = floating(a), asarray(q)
     if KIND_OF[x.dtype] == "c":
         raise ValueError(f"{name} does not support complex input, as the operation is poorly defined.")
     if q.ndim > 1:
@@ -91,8 +92,11 @@ def quantile_of(
     x = transpose(x, (*rest, *axes))
     lead = x.shape[: len(rest)]
     rows = reshape(x, (*lead, math.prod(x.shape[len(rest) :])))
-    compute = FLOAT32 if rows.dtype.itemsize < 4 else rows.dtype
-    dtype, rows, q = rows.dtype, astype(rows, compute), astype(q, compute)
+    if KIND_OF[q.dtype] != "f":
+        raise TypeError(f"{name} does not accept q of dtype {q.dtype}. Accepted dtypes are subtypes of floating.")
+    dtype = rows.dtype
+    compute = FLOAT32 if dtype.itemsize < 4 else dtype
+    rows, q = astype(rows, compute), astype(q, compute)
     if weights is not None:
         out = weighted_quantile(rows, weights, q, method, axes, kept, rest, shape(a))
     else:
@@ -132,7 +136,7 @@ def quantile_rows(rows: Array, q: Array, method: str, skip_nan: bool) -> Array:
         out = take_along_axis(ordered, nearest.astype(np.int32), axis=-1, mode="clip")
     else:
         out = above if method == "higher" else below
-    return where(nothing, np.nan, out)  # type: ignore[no-any-return]
+    return where(nothing, np.nan, out)
 
 
 def weighted_quantile(
@@ -156,12 +160,12 @@ def weighted_quantile(
         w = reshape(w, tuple([full_shape[i] if i in axes else 1 for i in range(len(full_shape))]))
         w = broadcast_to(w, full_shape)
     w = reshape(transpose(w, (*rest, *axes)), rows.shape)
-    order = rows.argsort(axis=-1)  # type: ignore[attr-defined]
+    order = rows.argsort(axis=-1)
     running = take_along_axis(w, order, axis=-1).cumsum(axis=-1)
     goal = reshape(q, (-1,)) * running[..., -1:]
     place = (running[..., None, :] < goal[..., :, None]).sum(axis=-1)
     out = take_along_axis(take_along_axis(rows, order, axis=-1), place, axis=-1, mode="clip")
-    return where(isnan(rows).any(axis=-1, keepdims=True), np.nan, out)  # type: ignore[no-any-return]
+    return where(isnan(rows).any(axis=-1, keepdims=True), np.nan, out)
 
 
 def quantile_function(name: str, scale: float, skip_nan: bool) -> Callable[..., Any]:
@@ -243,7 +247,7 @@ def cov(
 
 def as_rows(x: Array, rowvar: bool) -> Array:
     x = reshape(x, (1, -1)) if x.ndim < 2 else x
-    return transpose(x) if not rowvar and x.shape[0] != 1 else x  # type: ignore[no-any-return]
+    return transpose(x) if not rowvar and x.shape[0] != 1 else x
 
 
 def covariance_weights(fweights: Any, aweights: Any, n: int) -> Any:
@@ -305,7 +309,7 @@ def bincount(
     w = ones(v.shape, int_dtype()) if weights is None else asarray(weights)
     if v.shape != w.shape:
         raise ValueError("shape of weights must match shape of x.")
-    return update(zeros(length, w.dtype), v.clip(0), w, "add")  # type: ignore[attr-defined]
+    return update(zeros(length, w.dtype), v.clip(0), w, "add")
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
@@ -357,7 +361,7 @@ def histogram2d(
     if n not in (1, 2):
         edges = asarray(bins)
         bins = [edges, edges]
-    counts, edges = histogramdd(stack([asarray(x), asarray(y)]).T, bins, range, weights, density)  # type: ignore[assignment]
+    counts, edges = histogramdd(stack([asarray(x), asarray(y)]).T, bins, range, weights, density)
     return counts, edges[0], edges[1]
 
 
@@ -406,6 +410,9 @@ builtin_range = range
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """The n-th differences along an axis."""
+    found = at_once.diff(a, axis) if n == 1 and prepend is None and append is None else None
+    if found is not None:
+        return found
     check_arraylike("diff", a)
     x = asarray(a)
     times = static_int(n)
@@ -483,6 +490,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     else:
         raise TypeError(f"Invalid number of spacing arguments {len(varargs)} for axis={axis}")
     out = [slopes(x, i, h) for i, h in zip(axes, steps)]
+    if typed(f)[1]:
+        out = [apply(lambda y: cast_node(y, y.dtype, True), y.node) for y in out]
     return out[0] if len(out) == 1 else out
 
 
@@ -514,13 +523,15 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if shape(xp) != shape(fp) or np.ndim(xp) != 1:
         raise ValueError("xp and fp must be one-dimensional arrays of equal size")
     xs, points = floating(x, xp)
+    if KIND_OF[xs.dtype] == "c":
+        raise ValueError("jnp.interp: complex x values not supported.")
     (values,) = floating(fp)
     if period is not None:
         if np.ndim(period) != 0:
             raise ValueError(f"period must be a scalar; got {period}")
         cycle = absolute(asarray(period))
         xs, points = xs % cycle, points % cycle
-        order = points.argsort()  # type: ignore[attr-defined]
+        order = points.argsort()
         points, values = points[order], values[order]
         points = concatenate([points[-1:] - cycle, points, points[:1] + cycle])
         values = concatenate([values[-1:], values, values[:1]])
@@ -545,9 +556,8 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
         raise ValueError("jnp.unwrap does not support complex inputs.")
     if x.shape[axis] == 0:
         return x
-    whole = KIND_OF[x.dtype] in "iu" and float(period).is_integer() if not isinstance(period, Array) else False
-    cycle = asarray(int(period) if whole else period)
-    x = x if whole else floating(x)[0]
+    dtype, _ = promotion(x64_enabled(), typed(x), typed(period))
+    x, cycle, whole = astype(x, dtype), astype(period, dtype), KIND_OF[dtype] in "iu"
     limit = cycle / 2 if discont is None else asarray(discont)
     half = cycle // 2 if whole else cycle / 2
     jump = diff(x, axis=axis)

@@ -29,7 +29,7 @@ from .shape import broadcast_to, concatenate, expand_dims, moveaxis, ravel, resh
 SEGMENTS = {"add": "add", "multiply": "multiply", "minimum": "min", "maximum": "max"}
 
 
-class ufunc:  # noqa: N801
+class ufunc:
     """A function of `nin` scalars, broadcast over arrays.
 
     Attributes:
@@ -96,7 +96,8 @@ class ufunc:  # noqa: N801
         x = asarray(a)
         if where is not None and self.identity is None and initial is None:
             raise ValueError(
-                f"reduction operation {self.__name__!r} does not have an identity, so to use a where mask one has to specify 'initial'."
+                f"reduction operation {self.__name__!r} does not have an identity, so to use a where mask one "
+                "has to specify 'initial'."
             )
         axes = axes_of(axis, x.ndim)
         if self._numpy in reductions and (dtype is None or self._numpy in ("add", "multiply")):
@@ -131,7 +132,7 @@ class ufunc:  # noqa: N801
             x = astype(x, dtype)
         rest = [i for i in range(x.ndim) if i not in axes]
         kept = tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
-        rows = reshape(x.transpose((*axes, *rest)), (-1 if x.size else 0, *[x.shape[i] for i in rest]))  # type: ignore[attr-defined]
+        rows = reshape(x.transpose((*axes, *rest)), (-1 if x.size else 0, *[x.shape[i] for i in rest]))
         masks = None
         if mask is not None:
             m = broadcast_to(mask, x.shape)
@@ -227,7 +228,7 @@ def scanned(x: Node, name: str, axis: int, dtype: Any) -> Node:
 
 def at_one_by_one(f: Callable[..., Any], x: Array, indices: Any, b: Array) -> Any:
     """Repeated indices see one another's results: the k-th repetition of all indices at a time."""
-    picked = x[indices]  # type: ignore[index]
+    picked = x[indices]
     b = broadcast_to(b, picked.shape)
     places = np.asarray(
         np.arange(x.size).reshape(x.shape)[
@@ -305,7 +306,7 @@ def vectorize(
     """A function of scalars, or of arrays of the signature's core dimensions, broadcast over all others by vmap."""
     if any([not isinstance(x, (str, int)) for x in excluded]):
         raise TypeError(
-            "jax.numpy.vectorize can only exclude integer or string arguments, but excluded={!r}".format(set(excluded))
+            f"jax.numpy.vectorize can only exclude integer or string arguments, but excluded={set(excluded)!r}"
         )
     if any([isinstance(x, int) and x < 0 for x in excluded]):
         raise ValueError(f"excluded={set(excluded)!r} contains negative numbers")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...api.errors import concretization_error
+from ...errors import concretization_error
 from ...graph.node import ABSTRACT, Node
 from ..array import Array, as_dtype, typed
 from ..dtypes import KIND_OF, DType, TypePromotionError, promotion, requested, x64_enabled
@@ -18,7 +18,10 @@ WORDS = {"f": "float", "fc": "float or complex", "i": "int"}
 
 
 def canonical_shape(shape: Any) -> Shape:
-    """A shape as a tuple of Python's ints. Raises JAX's TypeError for what is none, ValueError for negative lengths."""
+    """A shape as a tuple of Python's ints; an int is a length. Raises JAX's TypeError for what is none, ValueError for
+    negative lengths."""
+    if isinstance(shape, int):
+        shape = (shape,)
     try:
         out = tuple([index(n) for n in shape])
     except TypeError as error:

@@ -62,8 +62,8 @@ def simple(name: str, what: str) -> Callable[..., Array]:
         return out
 
     sampler.__name__ = sampler.__qualname__ = name
-    sampler.__doc__ = f"""Samples of {what}, of the given shape and dtype (floating; float32, or float64 where 64 bits are
-    enabled).
+    sampler.__doc__ = f"""Samples of {what}, of the given shape and dtype (floating; float32, or float64 where 64 bits
+    are enabled).
 
     Raises: TypeError for what is no key, ValueError for an array of keys or another kind of dtype.
     """
@@ -91,10 +91,10 @@ def uniform(
     """
     found, size = sampled_dtype("uniform", dtype, float, "f"), canonical_shape(shape)
     if type(minval) in (int, float) and type(maxval) in (int, float) and minval == 0 and maxval == 1:
-        return draw("uniform", sample, key, sampler="uniform", dtype=found, shape=size)  # type: ignore[no-any-return]
+        return draw("uniform", sample, key, sampler="uniform", dtype=found, shape=size)
     check_bounds(size, minval, maxval)
     low, high = parameter(minval, found), parameter(maxval, found)
-    return draw("uniform", uniform_between, key, low, high, dtype=found, shape=size)  # type: ignore[no-any-return]
+    return draw("uniform", uniform_between, key, low, high, dtype=found, shape=size)
 
 
 def check_bounds(shape: Shape, *bounds: Any) -> None:
@@ -114,7 +114,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     Raises: TypeError for what is no key, ValueError for a dtype that is not floating or complex.
     """
     found = sampled_dtype("normal", dtype, float, "fc")
-    return draw("normal", normal_node, key, dtype=found, shape=canonical_shape(shape))  # type: ignore[no-any-return]
+    return draw("normal", normal_node, key, dtype=found, shape=canonical_shape(shape))
 
 
 def normal_node(key: Node, *, dtype: DType, shape: Shape) -> Node:
@@ -132,7 +132,7 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
     Raises: ValueError for another mode or a dtype that is not floating.
     """
     found, size = sampled_dtype("gumbel", dtype, float, "f"), canonical_shape(shape)
-    return draw("gumbel", gumbel_node, key, dtype=found, shape=size, mode=gumbel_mode(mode))  # type: ignore[no-any-return]
+    return draw("gumbel", gumbel_node, key, dtype=found, shape=size, mode=gumbel_mode(mode))
 
 
 def gumbel_mode(mode: str | None) -> str:
@@ -160,7 +160,7 @@ def truncated_normal(
     found = sampled_dtype("truncated_normal", dtype, float, "f")
     size = broadcast_shape("truncated_normal", size, lower, upper)
     low, high = parameter(lower, found), parameter(upper, found)
-    return draw("truncated_normal", truncated_node, key, low, high, shape=size)  # type: ignore[no-any-return]
+    return draw("truncated_normal", truncated_node, key, low, high, shape=size)
 
 
 def truncated_node(key: Node, lower: Node, upper: Node, *, shape: Shape) -> Node:
@@ -179,7 +179,7 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_shardi
     found = sampled_dtype("pareto", dtype, float, "f")
     size = broadcast_shape("pareto", shape, b)
     check_safe("pareto", found, b)
-    return draw("pareto", pareto_node, key, parameter(b, found), shape=size)  # type: ignore[no-any-return]
+    return draw("pareto", pareto_node, key, parameter(b, found), shape=size)
 
 
 def pareto_node(key: Node, b: Node, *, shape: Shape) -> Node:
@@ -194,7 +194,7 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_
     found = sampled_dtype("rayleigh", dtype, float, "f")
     size = broadcast_shape("rayleigh", shape, scale)
     check_safe("rayleigh", found, scale)
-    return draw("rayleigh", rayleigh_node, key, parameter(scale, found), shape=size)  # type: ignore[no-any-return]
+    return draw("rayleigh", rayleigh_node, key, parameter(scale, found), shape=size)
 
 
 def rayleigh_node(key: Node, scale: Node, *, shape: Shape) -> Node:
@@ -209,7 +209,7 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_shard
     found = sampled_dtype("wald", dtype, float, "f")
     size = broadcast_shape("wald", shape, mean)
     check_safe("wald", found, mean)
-    return draw("wald", wald_node, key, parameter(mean, found), shape=size)  # type: ignore[no-any-return]
+    return draw("wald", wald_node, key, parameter(mean, found), shape=size)
 
 
 def wald_node(key: Node, mean: Node, *, shape: Shape) -> Node:
@@ -235,7 +235,7 @@ def triangular(
     size = broadcast_shape("triangular", shape, left, mode, right)
     check_safe("triangular", found, left, mode, right)
     nodes = [parameter(p, found) for p in (left, mode, right)]
-    return draw("triangular", triangular_node, key, *nodes, shape=size)  # type: ignore[no-any-return]
+    return draw("triangular", triangular_node, key, *nodes, shape=size)
 
 
 def triangular_node(key: Node, left: Node, mode: Node, right: Node, *, shape: Shape) -> Node:
@@ -255,7 +255,7 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, 
     found = sampled_dtype("lognormal", dtype, float, "fc")
     size = broadcast_shape("lognormal", shape, sigma)
     check_safe("lognormal", found, sigma)
-    return draw("lognormal", lognormal_node, key, parameter(sigma, found), shape=size)  # type: ignore[no-any-return]
+    return draw("lognormal", lognormal_node, key, parameter(sigma, found), shape=size)
 
 
 def lognormal_node(key: Node, sigma: Node, *, shape: Shape) -> Node:
@@ -272,7 +272,7 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype
     """
     found = sampled_dtype("weibull_min", dtype, float, "f")
     e = draw("weibull_min", sample, key, sampler="exponential", dtype=found, shape=canonical_shape(shape))
-    return e ** (1.0 / concentration) * scale  # type: ignore[no-any-return]
+    return e ** (1.0 / concentration) * scale
 
 
 def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -281,7 +281,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
     Raises: ValueError for a dtype that is not floating.
     """
     found = sampled_dtype("maxwell", dtype, float, "f")
-    return draw("maxwell", maxwell_node, key, dtype=found, shape=canonical_shape(shape))  # type: ignore[no-any-return]
+    return draw("maxwell", maxwell_node, key, dtype=found, shape=canonical_shape(shape))
 
 
 def maxwell_node(key: Node, *, dtype: DType, shape: Shape) -> Node:
@@ -299,7 +299,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
     together = common_shape(shape_of(loc), shape_of(scale))
     size = (*(canonical_shape(shape) or together), *together)
     x: Array = draw("double_sided_maxwell", signed_maxwell, key, dtype=found, shape=size)
-    return x * scale + loc  # type: ignore[no-any-return]
+    return x * scale + loc
 
 
 def signed_maxwell(key: Node, *, dtype: DType, shape: Shape) -> Node:

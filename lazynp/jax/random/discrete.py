@@ -56,7 +56,7 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
     found = requested(np.dtype(np.uint64) if dtype is None and x64_enabled() else "uint32" if dtype is None else dtype)
     if KIND_OF.get(found) != "u":
         raise ValueError(f"dtype argument to `bits` must be an unsigned int dtype, got {found}")
-    return draw("bits", bits_node, key, dtype=found, shape=canonical_shape(shape))  # type: ignore[no-any-return]
+    return draw("bits", bits_node, key, dtype=found, shape=canonical_shape(shape))
 
 
 def bits_node(key: Node, *, dtype: DType, shape: Shape) -> Node:
@@ -77,7 +77,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *
     check_arraylike("randint", minval, maxval)
     check_shape("randint", size, shape_of(minval), shape_of(maxval))
     low, high = (whole_number(x) for x in (minval, maxval))
-    return draw("randint", randint_node, key, low, high, dtype=found, shape=size)  # type: ignore[no-any-return]
+    return draw("randint", randint_node, key, low, high, dtype=found, shape=size)
 
 
 def whole_number(x: Any) -> Node:
@@ -115,7 +115,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, o
         raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {dtype}.")
     dtype = float_dtype() if weak else dtype
     size = broadcast_shape("bernoulli", size, p)
-    return draw("bernoulli", bernoulli_node, key, parameter(p, dtype), shape=size, mode=mode)  # type: ignore[no-any-return]
+    return draw("bernoulli", bernoulli_node, key, parameter(p, dtype), shape=size, mode=mode)
 
 
 def bernoulli_node(key: Node, p: Node, *, shape: Shape, mode: str) -> Node:
@@ -130,7 +130,7 @@ def bernoulli_node(key: Node, p: Node, *, shape: Shape, mode: str) -> Node:
 def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
     """-1 or 1, each with probability 1/2."""
     found = requested(int if dtype is None else dtype)
-    return draw("rademacher", sign_node, key, dtype=found, shape=canonical_shape(shape))  # type: ignore[no-any-return]
+    return draw("rademacher", sign_node, key, dtype=found, shape=canonical_shape(shape))
 
 
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -142,7 +142,7 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sha
     size = broadcast_shape("geometric", shape, p)
     check_arraylike("geometric", p)
     own = inexact_dtype(p)
-    return draw("geometric", geometric_node, key, parameter(p, own), dtype=found, shape=size)  # type: ignore[no-any-return]
+    return draw("geometric", geometric_node, key, parameter(p, own), dtype=found, shape=size)
 
 
 def inexact_dtype(*parameters: Any) -> DType:
@@ -168,7 +168,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sha
     size = shape_of(lam) if shape is None else canonical_shape(shape)
     broadcast_parameter(size, lam)
     rate = parameter(lam, np.dtype(np.float32))
-    return draw("poisson", poisson_node, key, rate, dtype=found, shape=size)  # type: ignore[no-any-return]
+    return draw("poisson", poisson_node, key, rate, dtype=found, shape=size)
 
 
 def broadcast_parameter(shape: Shape, x: Any) -> None:
@@ -190,7 +190,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     size = broadcast_shape("binomial", shape, n, p)
     own = inexact_dtype(p)
     nodes = [parameter(x, own) for x in (n, p)]
-    return draw("binomial", binomial_node, key, *nodes, dtype=found, shape=size)  # type: ignore[no-any-return]
+    return draw("binomial", binomial_node, key, *nodes, dtype=found, shape=size)
 
 
 def binomial_node(key: Node, count: Node, p: Node, *, dtype: DType, shape: Shape) -> Node:
@@ -226,7 +226,7 @@ def categorical(
     dtype = sampled_dtype("gumbel", node.dtype, float, "f")
     params = {"axis": axis, "shape": size, "mode": gumbel_mode(mode)}
     f = with_replacement if replace else without_replacement
-    return draw("categorical", f, key, convert(node, dtype), **params)  # type: ignore[no-any-return]
+    return draw("categorical", f, key, convert(node, dtype), **params)
 
 
 def with_replacement(key: Node, logits: Node, *, axis: int, shape: Shape, mode: str) -> Node:
@@ -264,7 +264,7 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = Non
     count = broadcast_to(parameter(n, own), shape=size[:-1])
     chances = broadcast_to(parameter(p, own), shape=size)
     found = float_dtype() if dtype is None else requested(dtype)
-    return draw("multinomial", multinomial_node, key, count, chances, dtype=found)  # type: ignore[no-any-return]
+    return draw("multinomial", multinomial_node, key, count, chances, dtype=found)
 
 
 def multinomial_node(key: Node, count: Node, p: Node, *, dtype: DType) -> Node:

@@ -51,7 +51,7 @@ def either_gamma(key: Any, a: Any, shape: Any, dtype: Any, log_space: bool) -> A
     found = sampled_dtype("gamma", dtype, float, "f")
     size = broadcast_shape("gamma", shape, a)
     node = parameter(a, found)
-    return draw("gamma", gamma_node, key, node, shape=size, log_space=log_space)  # type: ignore[no-any-return]
+    return draw("gamma", gamma_node, key, node, shape=size, log_space=log_space)
 
 
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -62,7 +62,7 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_
     found = sampled_dtype("beta", dtype, float, "f")
     check_safe("beta", found, a, b)
     size = broadcast_shape("beta", shape, a, b)
-    return draw("beta", beta_node, key, parameter(a, found), parameter(b, found), shape=size)  # type: ignore[no-any-return]
+    return draw("beta", beta_node, key, parameter(a, found), parameter(b, found), shape=size)
 
 
 def beta_node(key: Node, a: Node, b: Node, *, shape: Shape) -> Node:
@@ -73,8 +73,8 @@ def beta_node(key: Node, a: Node, b: Node, *, shape: Shape) -> Node:
 
 
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Array:
-    """Vectors of positive numbers with sum 1 along the last axis, whose concentrations are alpha's last axis. `shape` is
-    that of the others.
+    """Vectors of positive numbers with sum 1 along the last axis, whose concentrations are alpha's last axis. `shape`
+    is that of the others.
 
     Raises: ValueError for a dtype that is not floating, an alpha without axes, or one that does not broadcast.
     """
@@ -84,7 +84,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out
     size = own[:-1] if shape is None else canonical_shape(shape)
     check_shape("dirichlet", size, own[:-1])
     whole = (*size, own[-1])
-    return draw("dirichlet", dirichlet_node, key, parameter(alpha, found), shape=whole)  # type: ignore[no-any-return]
+    return draw("dirichlet", dirichlet_node, key, parameter(alpha, found), shape=whole)
 
 
 def dirichlet_node(key: Node, alpha: Node, *, shape: Shape) -> Node:
@@ -103,7 +103,7 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sh
     found = sampled_dtype("chisquare", dtype, float, "f")
     size = broadcast_shape("chisquare", shape, df)
     check_safe("chisquare", found, df)
-    return draw("chisquare", chisquare_node, key, parameter(df, found), shape=size)  # type: ignore[no-any-return]
+    return draw("chisquare", chisquare_node, key, parameter(df, found), shape=size)
 
 
 def chisquare_node(key: Node, df: Node, *, shape: Shape) -> Node:
@@ -119,7 +119,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *,
     found = sampled_dtype("f", dtype, float, "f")
     size = broadcast_shape("f", shape, dfnum, dfden)
     check_safe("f", found, dfnum, dfden)
-    return draw("f", f_node, key, parameter(dfnum, found), parameter(dfden, found), shape=size)  # type: ignore[no-any-return]
+    return draw("f", f_node, key, parameter(dfnum, found), parameter(dfden, found), shape=size)
 
 
 def f_node(key: Node, above: Node, below: Node, *, shape: Shape) -> Node:
@@ -136,7 +136,7 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: 
     found = sampled_dtype("t", dtype, float, "f")
     size = broadcast_shape("t", shape, df)
     check_safe("t", found, df)
-    return draw("t", t_node, key, parameter(df, found), shape=size)  # type: ignore[no-any-return]
+    return draw("t", t_node, key, parameter(df, found), shape=size)
 
 
 def t_node(key: Node, df: Node, *, shape: Shape) -> Node:
@@ -154,7 +154,7 @@ def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None, *, 
     size = canonical_shape(shape)
     found = sampled_dtype("gamma", dtype, float, "f")
     inverse = parameter(1 / p, found)
-    return draw("generalized_normal", generalized_node, key, inverse, shape=size)  # type: ignore[no-any-return]
+    return draw("generalized_normal", generalized_node, key, inverse, shape=size)
 
 
 def generalized_node(key: Node, inverse: Node, *, shape: Shape) -> Node:
@@ -173,7 +173,7 @@ def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *, ou
     (length,) = canonical_shape((d,))
     power_of = parameter(p, found)
     nodes = (power_of, parameter(1 / p, found))
-    return draw("ball", ball_node, key, *nodes, shape=size, d=length)  # type: ignore[no-any-return]
+    return draw("ball", ball_node, key, *nodes, shape=size, d=length)
 
 
 def ball_node(key: Node, p: Node, inverse: Node, *, shape: Shape, d: int) -> Node:

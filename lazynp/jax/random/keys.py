@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...api.errors import type_name
 from ...api.handles import doors
-from ...api.reuse import share, use
 from ...backends.numpy import keyed  # noqa: F401  (the lowerings of ops.random)
+from ...errors import type_name
 from ...graph.node import ABSTRACT, Node
 from ...ops.elementwise import add, convert
 from ...ops.random import KEY_DTYPES, key_wrap, random_clone, random_fold_in, random_seed, random_split
 from ...ops.random import key_data as data_op
 from ...ops.shape import slice_
+from ...runtime.reuse import born, share, use
 from .. import array as arrays
 from ..array import Array, apply, as_node, door, is_arraylike
 from ..config import flags
@@ -97,14 +97,13 @@ KEY_TYPES = {dtype: KeyTy(BY_TAG[tag]) for tag, dtype in KEY_DTYPES.items()}
 
 
 def forwarded(name: str) -> Callable[..., Any]:
-    """A method of arrays that moves keys about; with `jax_debug_key_reuse` the results are known to be the same keys."""
+    """A method of arrays that moves keys; with `jax_debug_key_reuse` the results are known to be the same keys."""
     method = getattr(Array, name)
 
     def call(self: PRNGKeyArray, *args: Any, **kwargs: Any) -> Any:
         out = method(self, *args, **kwargs)
         if flags.debug_key_reuse:
-            index = tuple(np.asarray(i) if isinstance(i, Array) else i for i in args)
-            share(out.node, self.node, lambda place: getattr(place, name)(*index, **kwargs))
+            share(out.node, self.node, lambda place: getattr(place, name)(*args, **kwargs))
         return out
 
     call.__name__, call.__doc__ = name, method.__doc__
@@ -119,7 +118,7 @@ class PRNGKeyArray(Array):
     @property
     def dtype(self) -> Any:
         h = self._host
-        return KEY_TYPES[self._graph.dtype if h is None else h.dtype]  # type: ignore[union-attr]
+        return KEY_TYPES[self.node.dtype if h is None else h.dtype]
 
     @property
     def _impl(self) -> PRNGImpl:
@@ -177,7 +176,7 @@ class PRNGKeyArray(Array):
         words: Any = getattr(self._base_array, operator)(other._base_array)
         return getattr(words, combine)(-1)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 for _name in ("__getitem__", "flatten", "ravel", "reshape", "squeeze", "swapaxes", "take", "transpose"):
@@ -289,7 +288,8 @@ def warn_of_raw() -> None:
         warnings.warn(text, UserWarning, stacklevel=6)
     elif flags.enable_custom_prng:
         warnings.warn(
-            "Raw arrays as random keys to jax.random functions are deprecated. Assuming valid threefry2x32 key for now.",
+            "Raw arrays as random keys to jax.random functions are deprecated. Assuming valid threefry2x32 key for "
+            "now.",
             FutureWarning,
             stacklevel=6,
         )
@@ -308,6 +308,14 @@ def draw(name: str, f: Callable[..., Any], key: Any, *nodes: Node, **params: Any
     if flags.debug_key_reuse:
         use(node, name)
     return apply(f, node, *nodes, **params)
+
+
+def new_keys(f: Callable[..., Node], *nodes: Node, **params: Any) -> Any:
+    """The keys that `f` makes."""
+    out = apply(f, *nodes, **params)
+    if flags.debug_key_reuse:
+        born(out.node)
+    return out
 
 
 def partitionable() -> bool:
@@ -335,15 +343,14 @@ def seeded(name: str, seed: Any, spec: Any) -> PRNGKeyArray:
             f"{name} accepts a scalar seed, but was given an array of shape {np.shape(seed)} != (). Use jax.vmap for "
             "batching"
         )
-    if isinstance(seed, int) and type(seed) is not bool:
+    if isinstance(seed, int):
         seed = np.int64(seed)
     node = as_node(seed)
     if KIND_OF[node.dtype] not in "iu":
         raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
     if flags.random_seed_offset:
         node = add(node, Node.of_scalar(np.asarray(flags.random_seed_offset).astype(node.dtype)[()]))
-    out: PRNGKeyArray = apply(random_seed, node, dtype=KEY_DTYPES[impl.tag])
-    return out
+    return new_keys(random_seed, node, dtype=KEY_DTYPES[impl.tag])
 
 
 def chosen(function: str, impl: Any, dtype: Any) -> Any:
@@ -372,7 +379,7 @@ def like_given(raw: bool, f: Callable[..., Node], node: Node, *rest: Node, **par
         return apply(lambda k, *r, **p: data_op(f(wrapped(k), *r, **p)), node, *rest, **params)
     if raw:
         return apply(lambda k, *r, **p: f(wrapped(k), *r, **p), node, *rest, **params)
-    return apply(f, node, *rest, **params)
+    return new_keys(f, node, *rest, **params)
 
 
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
@@ -422,14 +429,13 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
         )
     node = as_node(key_bits_array)
     check_words(node, found)
-    out: PRNGKeyArray = apply(key_wrap, node, dtype=KEY_DTYPES[found.tag])
-    return out
+    return new_keys(key_wrap, node, dtype=KEY_DTYPES[found.tag])
 
 
 def key_impl(keys: Any) -> str:
     """The name of the generator that keys are for."""
     _, raw = key_node("key_impl", keys, batched=True)
-    return default_impl().name if raw else keys._impl.name  # type: ignore[no-any-return]
+    return default_impl().name if raw else keys._impl.name
 
 
 def key_dtype(impl_spec: Any = None) -> KeyTy:
@@ -439,4 +445,4 @@ def key_dtype(impl_spec: Any = None) -> KeyTy:
 
 def clone(key: Any) -> Any:
     """The same key once more: for `jax_debug_key_reuse` a new one."""
-    return apply(random_clone, as_node(key))
+    return new_keys(random_clone, as_node(key))

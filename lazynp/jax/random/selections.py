@@ -49,12 +49,12 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
     axis = canonical_axis(axis, ndim or 1)
     if ndim:
         params = {"axis": axis, "together": not independent and ndim > 1}
-        return draw("permutation", permuted, key, as_node(x), **params)  # type: ignore[no-any-return]
+        return draw("permutation", permuted, key, as_node(x), **params)
     node = as_node(x)
     if KIND_OF[node.dtype] not in "iu":
         raise TypeError("x must be an integer or at least 1-dimensional")
     n = whole_count(x, "permutation")
-    return draw("permutation", order_below, key, n=n)  # type: ignore[no-any-return]
+    return draw("permutation", order_below, key, n=n)
 
 
 def order_below(key: Node, *, n: int) -> Node:
@@ -68,7 +68,7 @@ def permuted(key: Node, x: Node, *, axis: int, together: bool) -> Node:
 
 
 def shuffled(key: Node, x: Node, *, axis: int) -> Node:
-    """Sorted by random words, in as many rounds as make it unlikely that two elements had equal words in all of them."""
+    """Sorted by random words, in so many rounds that two elements hardly have equal words in all of them."""
     size = max(1, math.prod(x.shape))
     rounds = int(np.ceil(3 * np.log(size) / np.log(np.iinfo(UINT32).max)))
     for _ in range(rounds):
@@ -100,14 +100,14 @@ def choice(
     axis = canonical_axis(axis, node.ndim) if among else 0
     n = node.shape[axis] if among else whole_count(a, "choice")
     if draws == 0:
-        return jnp.zeros(size, node.dtype)  # type: ignore[no-any-return]
+        return jnp.zeros(size, node.dtype)
     if n <= 0:
         raise ValueError("a must be greater than 0 unless no samples are taken")
     if not replace and draws > n:
         raise ValueError(f"Cannot take a larger sample (size {draws}) than population (size {n}) when 'replace=False'")
     params = {"n": n, "shape": size, "axis": axis, "replace": replace, "among": among}
     if p is None:
-        return draw("choice", chosen_evenly, key, *[node] * among, **params)  # type: ignore[no-any-return]
+        return draw("choice", chosen_evenly, key, *[node] * among, **params)
     check_arraylike("choice", p)
     chances = parameter(p, inexact_dtype(p))
     if chances.shape != (n,):
@@ -116,7 +116,7 @@ def choice(
             f"{chances.shape} and a.shape[axis] is {n}."
         )
     params["mode"] = gumbel_mode(mode)
-    return draw("choice", chosen_by, key, chances, *[node] * among, **params)  # type: ignore[no-any-return]
+    return draw("choice", chosen_by, key, chances, *[node] * among, **params)
 
 
 def picked(places: Node, a: tuple[Node, ...], axis: int, shape: Shape) -> Node:
@@ -183,7 +183,7 @@ def multivariate_normal(
         size = canonical_shape(shape)
         check_shape("normal", size, mean.shape[:-1], cov.shape[:-2])
     x = draw("multivariate_normal", normal_node, key, dtype=found, shape=(*size, n))
-    return mean + jnp.matmul(factor(cov, method), x[..., None])[..., 0]  # type: ignore[no-any-return]
+    return mean + jnp.matmul(factor(cov, method), x[..., None])[..., 0]
 
 
 def factor(cov: Array, method: str) -> Any:
@@ -211,4 +211,4 @@ def orthogonal(
     z = draw("orthogonal", normal_node, key, dtype=found, shape=(*size, max(rows, columns), min(rows, columns)))
     q, r = jnp.linalg.qr(z)
     x = q * jnp.expand_dims(jnp.sign(jnp.diagonal(r, axis1=-2, axis2=-1)), -2)
-    return jnp.swapaxes(x, -1, -2) if rows < columns else x  # type: ignore[no-any-return]
+    return jnp.swapaxes(x, -1, -2) if rows < columns else x

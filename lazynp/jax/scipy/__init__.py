@@ -1,3 +1,3 @@
 """`jax.scipy`: special functions, linear algebra, statistics, and what else of SciPy JAX has."""
 
-from . import linalg, special, stats
+from . import cluster, fft, integrate, interpolate, linalg, ndimage, optimize, signal, sparse, special, stats

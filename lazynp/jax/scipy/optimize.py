@@ -90,7 +90,7 @@ def line_search(f: Callable[[Any], Any], x: Any, p: Any, value: Any, gradient: A
     start = Step(zero, value, gradient, jnp.zeros((), int), jnp.zeros((), bool))
     infinite = jnp.full((), np.inf, dtype)
     state = (jnp.zeros((), int), first.astype(dtype), zero, infinite, value, slope0, start)
-    return lax.while_loop(lambda s: (s[0] < most) & ~s[6].good, body, state)[6]  # type: ignore[no-any-return]
+    return lax.while_loop(lambda s: (s[0] < most) & ~s[6].good, body, state)[6]
 
 
 def minimize_bfgs(

@@ -9,8 +9,8 @@ from ....graph.node import Node
 from ....graph.op import results
 from ....ops import elementwise as e
 from ....ops import factorizations, linalg
-from ....ops.elementwise import convert
 from ....ops.creation import tril
+from ....ops.elementwise import convert
 from ....ops.indexing import take_along_axis
 from ....ops.shape import broadcast_to
 from ....ops.sorting import argsort

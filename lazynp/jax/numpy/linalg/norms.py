@@ -8,6 +8,7 @@ import numpy as np
 
 from ...array import Array, check_arraylike
 from ...dtypes import FLOAT32, KIND_OF
+from .. import at_once
 from ..axes import axes_of, axis_of
 from ..elementwise import table
 from ..reductions import max as max_
@@ -24,6 +25,9 @@ absolute, sqrt = table["absolute"], table["sqrt"]
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The norm of vectors, or of matrices. Raises ValueError for an order that is none."""
+    found = at_once.norm(x) if ord is None and axis is None and not keepdims else None
+    if found is not None:
+        return found
     check_arraylike("jnp.linalg.norm", x)
     (a,) = floating(x)
     if axis is None:
@@ -40,12 +44,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if len(axes) == 2:
         return of_matrix(a, "fro" if ord is None else ord, axes, keepdims)
     raise ValueError(
-        f"Improper number of axes for norm: axis={axis}. Pass one axis to compute a vector-norm, or two axes to compute a matrix-norm."
+        f"Improper number of axes for norm: axis={axis}. Pass one axis to compute a vector-norm, or two "
+        "axes to compute a matrix-norm."
     )
 
 
 def root_of_squares(a: Array, axis: Any, keepdims: bool) -> Any:
-    squares = a.real**2 + a.imag**2 if KIND_OF[a.dtype] == "c" else a * a  # type: ignore[attr-defined, operator]
+    squares = a.real**2 + a.imag**2 if KIND_OF[a.dtype] == "c" else a * a
     return sqrt(sum_(squares, axis=axis, keepdims=keepdims))
 
 
@@ -117,7 +122,7 @@ def cond(x: Any, p: Any = None) -> Any:
         if a.shape[-1] != a.shape[-2]:
             raise ValueError(f"jnp.linalg.cond: for {p=}, array must be square; got {a.shape}")
         out = norm(a, ord=p, axis=(-2, -1)) * norm(inv(a), ord=p, axis=(-2, -1))
-    lost = (a != a).any(axis=(-2, -1))
+    lost = table["isnan"](a).any(axis=(-2, -1))
     return where((out != out) & ~lost, np.inf, out)
 
 
@@ -126,7 +131,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, tol: Any = None) -> Any:
     check_arraylike("jnp.linalg.matrix_rank", M)
     (a,) = floating(M)
     if a.ndim < 2:
-        return (a != 0).any().astype(np.int32)
+        return table["not_equal"](a, 0).any().astype(np.int32)
     s = svd(a, full_matrices=False, compute_uv=False)
     rtol = tol if rtol is None else rtol
     if rtol is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import opt_einsum
@@ -80,7 +81,7 @@ def multi_dot(arrays: Any, *, precision: Any = None) -> Any:
         raise ValueError("multi_dot requires at least 2 arrays")
     if xs[0].ndim not in (1, 2) or xs[-1].ndim not in (1, 2) or any([x.ndim != 2 for x in xs[1:-1]]):
         raise ValueError("multi_dot: arrays must be two-dimensional, the first and last at most")
-    if any([a.shape[-1] != b.shape[0] for a, b in zip(xs, xs[1:])]):
+    if any([a.shape[-1] != b.shape[0] for a, b in pairwise(xs)]):
         raise ValueError(
             f"last dimension of each array must match first dimension of following array; got {[x.shape for x in xs]}"
         )

@@ -13,6 +13,7 @@ from ....ops import elementwise as e
 from ....ops import factorizations, linalg
 from ....ops.creation import eye
 from ....ops.shape import broadcast_to, slice_, whole
+from ....ops.shape import reshape as reshape_node
 from ...array import apply, check_arraylike
 from ...dtypes import FLOAT32
 from ..creation import asarray
@@ -33,13 +34,13 @@ def solve(a: Any, b: Any) -> Any:
     vector = right.ndim == 1
     if right.ndim == 0 or right.shape[0 if vector else -2] != left.shape[-1]:
         raise ValueError(
-            f"The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or b=[..., m]; got a={left.shape} "
-            f"and b={right.shape}"
+            f"The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or b=[..., m]; got "
+            f"a={left.shape} and b={right.shape}"
         )
 
     def impl(a: Node, b: Node) -> Node:
         out = factorizations.solve_or_nan(a, linalg.column(b) if vector else b)
-        return linalg.reshape(out, shape=out.shape[:-1]) if vector else out
+        return reshape_node(out, shape=out.shape[:-1]) if vector else out
 
     return apply(single(impl), left, right)
 

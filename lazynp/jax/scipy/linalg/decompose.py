@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import lax
 from ... import numpy as jnp
 from ...arguments import matrices
+from ...lax import linalg as lapack
 from .solve import adjoint
 
 
@@ -114,7 +114,7 @@ def qr(
     if mode not in ("full", "r", "economic"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
     (a,) = matrices(a)
-    q, r, *p = lax.linalg.qr(a, pivoting=pivoting, full_matrices=mode != "economic")
+    q, r, *p = lapack.qr(a, pivoting=pivoting, full_matrices=mode != "economic")
     return (r, *p) if mode == "r" else (q, r, *p)
 
 
@@ -151,7 +151,7 @@ def qr_multiply(
             f"Array shapes are not compatible for c @ Q operation: a has shape {a.shape} so Q has {m} rows, "
             f"but c has {c.shape[-1]} columns (expected {m})."
         )
-    q, r, *p = lax.linalg.qr(a, pivoting=pivoting, full_matrices=False)
+    q, r, *p = lapack.qr(a, pivoting=pivoting, full_matrices=False)
     q = jnp.conjugate(q) if conjugate else q
     out = q @ c if mode == "left" else c @ q
     return (jnp.ravel(out) if vector else out, r, *p)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ... import lax
 from ... import numpy as jnp
 from ...arguments import matrices
+from ...lax import linalg as lapack
 
 
 def adjoint(a: Any) -> Any:
@@ -20,9 +20,7 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     NaN where the matrix is not positive. `overwrite_a` and `check_finite` do nothing, here and below.
     """
     (a,) = matrices(a)
-    return lax.linalg.cholesky(a, symmetrize_input=False) if lower else adjoint(
-        lax.linalg.cholesky(adjoint(a), symmetrize_input=False)
-    )  # fmt: skip
+    return jnp.linalg.cholesky(a, upper=not lower, symmetrize_input=False)
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
@@ -53,7 +51,7 @@ def triangular(
         raise ValueError(f"incompatible shapes for a triangular solve: {a.shape} and {b.shape}")
     stack = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (jnp.broadcast_to(x, (*stack, *x.shape[-2:])) for x in (a, b))
-    return lax.linalg.triangular_solve(
+    return lapack.triangular_solve(
         a, b, left_side=True, lower=lower, transpose_a=transposed, conjugate_a=conjugated, unit_diagonal=unit
     )
 
@@ -132,7 +130,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """L (below the diagonal, its ones left out) and U in one matrix; and for each row the row it was swapped with."""
-    lu, pivots, _ = lax.linalg.lu(*matrices(a))
+    lu, pivots, _ = lapack.lu(*matrices(a))
     return lu, pivots
 
 
@@ -142,7 +140,7 @@ def lu_solve(
     """x with a x = b, for a's `lu_factor`; `trans` as in `solve_triangular`."""
     lu, pivots = lu_and_piv
     lu, b = matrices(lu, b)
-    permutation = lax.linalg.lu_pivots_to_permutation(jnp.asarray(pivots), lu.shape[-1])
+    permutation = lapack.lu_pivots_to_permutation(jnp.asarray(pivots), lu.shape[-1])
     b, vector = as_columns(lu, b, "lu_solve")
     stack = jnp.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
     b = jnp.broadcast_to(b, (*stack, *b.shape[-2:]))
@@ -163,7 +161,7 @@ def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite:
     """P, L and U with a = P L U; or P L, and U."""
     (a,) = matrices(a)
     m, n = a.shape
-    packed, _, permutation = lax.linalg.lu(a)
+    packed, _, permutation = lapack.lu(a)
     k = min(m, n)
     low = jnp.tril(packed, -1)[:, :k] + jnp.eye(m, k, dtype=a.dtype)
     up = jnp.triu(packed)[:k, :]

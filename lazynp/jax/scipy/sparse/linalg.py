@@ -14,7 +14,7 @@ Operator = Callable[[Any], Any]
 def operator_of(a: Any) -> Operator:
     """A function as it is; a matrix as the function that multiplies with it."""
     if callable(a):
-        return a  # type: ignore[no-any-return]
+        return a
     if jnp.ndim(a) != 2 or a.shape[0] != a.shape[1]:
         raise ValueError(f"linear operator must be a square matrix, but has shape: {jnp.shape(a)}")
     return lambda x: jnp.matmul(a, x)

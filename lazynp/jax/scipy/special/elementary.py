@@ -90,7 +90,7 @@ def rel_entr(p: Any, q: Any) -> Any:
     p, q = real_inexact("rel_entr", p, q)
     inside = (p > 0) & (q > 0)
     safe_p, safe_q = jnp.where(inside, p, 1), jnp.where(inside, q, 1)
-    outside = jnp.where((p == 0) & (q >= 0), jnp.zeros((), p.dtype), np.inf)
+    outside = jnp.where((p == 0) & (q >= 0), 0.0, np.inf)
     return jnp.where(inside, xlogx(safe_p) - xlogy_of(safe_p, safe_q), outside)
 
 
@@ -135,4 +135,4 @@ def spence(x: Any) -> Any:
     out = -w * SPENCE(w)
     out = jnp.where(small, np.pi**2 / 6.0 - jnp.log(y) * jnp.log(jnp.where(small, 1.0 - y, 1.0)) - out, out)
     out = jnp.where(inverted | large, -0.5 * jnp.log(y) ** 2 - out, out)
-    return jnp.where(x < 0, np.nan, jnp.where(x == 0, np.pi**2 / 6, jnp.where(x == 1, 0.0, out)))
+    return jnp.where((x < 0) | jnp.isnan(x), np.nan, jnp.where(x == 0, np.pi**2 / 6, jnp.where(x == 1, 0.0, out)))

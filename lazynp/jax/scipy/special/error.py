@@ -204,7 +204,8 @@ def owens_t_of(h: Any, a: Any) -> Any:
     near = 0.25 - 0.25 * lax.erf(h / root2) * lax.erf(size * h / root2) - out
     p, q = lax.erfc(h / root2), lax.erfc(size * h / root2)
     out = jnp.where(inside, out, jnp.where(size * h <= 0.67, near, 0.25 * (p + q - p * q) - out))
-    return jnp.where(jnp.isnan(a) | jnp.isnan(h), np.nan, jnp.sign(a) * out)
+    out = jnp.sign(a) * out.astype(out.dtype)  # never weak, as JAX's
+    return jnp.where(jnp.isnan(a) | jnp.isnan(h), np.nan, out)
 
 
 owens_t_of.defjvps(

@@ -175,7 +175,7 @@ def sici_jvp(primals: Any, tangents: Any) -> Any:
 def sici(x: Any) -> tuple[Any, Any]:
     """The sine and the cosine integral. Raises ValueError for complex numbers."""
     (x,) = real_inexact("sici", x)
-    return sici_of(x.astype(x.dtype))  # type: ignore[no-any-return]
+    return sici_of(x.astype(x.dtype))
 
 
 def half_turn(x: Any) -> tuple[Any, Any]:
@@ -224,6 +224,6 @@ def fresnel(x: Any) -> tuple[Any, Any]:
     if x.dtype.kind == "c":
         raise NotImplementedError("Support for complex-valued inputs is not implemented yet.")
     if x.dtype in (np.float32, np.float64):
-        return fresnel_of(x)  # type: ignore[no-any-return]
+        return fresnel_of(x)
     s, c = fresnel_of(x.astype(np.float32))
     return s.astype(x.dtype), c.astype(x.dtype)

@@ -97,7 +97,7 @@ cauchy = continuous(
     isf=lambda q: jnp.tan(np.pi / 2 - np.pi * q),
     also="logcdf logsf",
 )
-positive_scale = {"valid": lambda scale: scale > 0}
+positive_scale: dict[str, Any] = {"valid": lambda scale: scale > 0}
 gumbel_l = continuous(
     "gumbel_l",
     "The Gumbel distribution of minima.",

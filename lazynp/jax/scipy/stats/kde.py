@@ -76,12 +76,12 @@ class gaussian_kde:
     @property
     def d(self) -> int:
         """The number of dimensions."""
-        return self.dataset.shape[0]  # type: ignore[no-any-return]
+        return self.dataset.shape[0]
 
     @property
     def n(self) -> int:
         """The number of samples."""
-        return self.dataset.shape[1]  # type: ignore[no-any-return]
+        return self.dataset.shape[1]
 
     def _exponents(self, points: Any) -> Any:
         """The logarithm of each sample's kernel at each point, (n, points). Raises ValueError for bad shapes."""

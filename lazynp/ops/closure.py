@@ -11,16 +11,16 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from .function import Function, replay
-from .node import ABSTRACT, Node, leaf
-from .op import MAP, VIEW, current
-from .walk import dependents, toposort
+from ..graph.function import Function, replay
+from ..graph.node import ABSTRACT, Node, leaf
+from ..graph.op import MAP, VIEW, current, make
+from ..graph.walk import dependents, toposort
 
 known: weakref.WeakValueDictionary[Any, Function] = weakref.WeakValueDictionary()
 CREATION = frozenset({"iota", "arange", "tri", "eye"})
 
 
-class unrecorded:  # noqa: N801
+class unrecorded:
     """In here no node is told to the recorder: what rewrites make is part of a body, to be run with it."""
 
     def __enter__(self) -> None:
@@ -31,7 +31,7 @@ class unrecorded:  # noqa: N801
         if self.before is unrecorded:
             del current.sink
         else:
-            current.sink = self.before  # type: ignore[assignment]
+            current.sink = self.before
 
 
 def scalar_key(value: Any) -> Any:
@@ -96,16 +96,34 @@ def inlined(node: Node) -> bool:
     return True
 
 
-def captured(function: Function) -> list[Node]:
-    """What a function reads that does not depend on its inputs, but for scalars and what can be made inside."""
+def outside(function: Function) -> list[Node]:
+    """What a function reads that does not depend on its inputs, scalars among it."""
     results = (*function.outputs, *function.effects)
     order = [*dependents(results, function.inputs), *function.effects]
     inside = {*function.inputs, *order}
     read: dict[Node, None] = {}
     for node in order:
-        read.update(dict.fromkeys([i for i in node.inputs if i not in inside and not inlined(i)]))
-    read.update(dict.fromkeys([n for n in function.outputs if n not in inside and not inlined(n)]))
+        read.update(dict.fromkeys([i for i in node.inputs if i not in inside]))
+    read.update(dict.fromkeys([n for n in function.outputs if n not in inside]))
     return list(read)
+
+
+def captured(function: Function) -> list[Node]:
+    """The same without scalars and what can be made inside."""
+    return [n for n in outside(function) if not inlined(n)]
+
+
+def anew(node: Node) -> Node:
+    """An inlined node, made once more: the one that was captured may be computed, and lose its inputs, at any time."""
+    if node.op is None or node.value is not None:
+        return node
+    return make(node.op, tuple([anew(i) for i in node.inputs]), node.static, node.moving)
+
+
+def results_apart(function: Function) -> list[Node]:
+    """A function's outputs and effects, over inlined nodes of its own."""
+    cheap = [n for n in outside(function) if n.value is None and inlined(n)]
+    return replay((*function.outputs, *function.effects), cheap, [anew(n) for n in cheap])
 
 
 def close(*functions: Function) -> tuple[list[Function], list[Node]]:
@@ -115,4 +133,5 @@ def close(*functions: Function) -> tuple[list[Function], list[Node]]:
         read.update(dict.fromkeys(captured(f)))
     extra = list(read)
     with unrecorded():
-        return [interned((*extra, *f.inputs), f.outputs, f.effects) for f in functions], extra
+        parts = [(f, results_apart(f), len(f.outputs)) for f in functions]
+        return [interned((*extra, *f.inputs), made[:n], made[n:]) for f, made, n in parts], extra

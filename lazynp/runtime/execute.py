@@ -14,18 +14,18 @@ import numpy as np
 from numpy._core import umath
 
 from ..config import config
-from ..graph.closure import unrecorded
 from ..graph.errors import NotConcreteError
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node
 from ..graph.op import MAP
 from ..graph.walk import toposort
-from ..runtime.calls import call_of
-from ..runtime.planner import make_plan
-from ..runtime.recorder import recorder
-from ..runtime.segment import Segment
-from ..runtime.steps import Environment
-from ..transforms.simplify import simplify
+from ..ops.closure import unrecorded
+from ..ops.control import rewrites
+from .calls import call_of
+from .planner import make_plan
+from .recorder import recorder
+from .segment import Segment
+from .steps import Environment
 
 SMALL = 2048  # elements of the largest value up to which NumPy's calls cost less than a kernel
 SMALL_OPERATIONS = 16  # and operations of one shape
@@ -58,9 +58,9 @@ def boundary(function: Function, since: int) -> list[Node]:
     stack = function.captured()
     while stack:
         node = stack.pop()
-        if node.buffer is None and node.inputs and node.index >= since and node.trace == 0:
+        if node.buffer is None and node.op is not None and node.trace == 0 and not 0 <= node.index < since:
             stack.extend([i for i in node.inputs if i.value is None])
-        elif node.buffer is not None or node.inputs or node.op is None:
+        else:
             found[node] = None
     return list(found)
 
@@ -87,7 +87,7 @@ class Program:
                 raise NotConcreteError(f"{n} has no value here")
         keep = {*inputs, *constants}
         with unrecorded():
-            results = simplify(results, list(keep))
+            results = rewrites.simplify(results, list(keep))
         nodes = [n for n in toposort(results, stop=keep) if n not in keep and n.value is None]
         self.n_out = len(function.outputs)
         inside = set(nodes)
@@ -126,12 +126,15 @@ def is_small(nodes: Sequence[Node]) -> bool:
 class Direct:
     """Nodes as NumPy calls on the arrays in an environment: inputs, constants, then results in order.
 
-    `out`: places of the wanted results, which share no memory with anything.
+    Attributes:
+        inputs, nodes, wanted: of the graph.
+        out: places of the wanted results, which share no memory with anything.
     """
 
-    __slots__ = ("constants", "steps", "out", "owned")
+    __slots__ = ("inputs", "nodes", "wanted", "constants", "steps", "out", "owned")
 
     def __init__(self, nodes: Sequence[Node], wanted: Sequence[Node], inputs: Sequence[Node], *_: Any) -> None:
+        self.inputs, self.nodes, self.wanted = inputs, nodes, wanted
         inside = {*nodes, *inputs}
         constants = list(dict.fromkeys([i for n in nodes for i in n.inputs if i not in inside]))
         place = {n: k for k, n in enumerate([*inputs, *constants, *nodes])}
@@ -139,6 +142,10 @@ class Direct:
         self.steps = [(call_of(n), tuple([place[i] for i in n.inputs])) for n in nodes]
         self.out = tuple([place[n] for n in wanted])
         self.owned = [(place[n], n.dtype) for n in wanted if n.dtype is not None]
+
+    def node_at(self, place: int) -> Node:
+        """The wanted node whose result is at a place."""
+        return self.wanted[self.out.index(place)]
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         there = [*values, *self.constants]
@@ -210,7 +217,7 @@ class Planned:
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         env = new(Environment)
         env.values = there = [*[values[i] for i in self.take], *self.constants, *self.blank]
-        env.moving, env.shapes, env.sites = self.moving, self.shapes, self.sites
+        env.moving, env.shapes, env.sites, env.chain = self.moving, self.shapes, self.sites, None
         scalars = self.scalars
         if self.slots:
             scalars = scalars.copy()

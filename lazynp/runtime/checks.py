@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..config import config
+from ..flags import Flags, flags, watchers
 from ..graph.node import Node
 from ..graph.op import Current, current
 from ..ops.promotion import is_inexact
-from ..runtime.recorder import recorder
-from .flags import Flags, flags, watchers
+from .recorder import recorder
 
 
 def check_values(values: Sequence[Any], where: str) -> None:

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy
 
-from ..graph.errors import NotConcreteError
-from ..graph.node import ABSTRACT, Node
-from ..graph.walk import toposort
+from .graph.errors import NotConcreteError
+from .graph.node import ABSTRACT, Node
+from .graph.walk import toposort
 
 origins: weakref.WeakKeyDictionary[Node, tuple[Any, int]] = weakref.WeakKeyDictionary()
 """For each placeholder of a traced function its `trace.Trace`, and which argument's it is."""
 PACKAGE = (
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
+    os.path.dirname(os.path.abspath(__file__)) + os.sep,
     os.path.dirname(numpy.__file__) + os.sep,
 )
 

@@ -76,7 +76,7 @@ FLAGS: dict[str, Flag] = {
     "pprint_use_color": Flag(True),
 }
 """By name, without the `jax_` that users write before it. Those that steer only XLA are accepted and have no effect."""
-CAREFUL = ("disable_jit", "debug_nans", "debug_infs", "no_execution")
+CAREFUL = ("disable_jit", "debug_nans", "debug_infs", "no_execution", "debug_key_reuse")
 states: dict[Any, int] = {}
 watchers: list[Callable[[Any], None]] = []
 """Called with what changed: the class `Flags` for the process, the thread's own `flags` for a thread."""

@@ -1,0 +1,776 @@
+/* Calls of compiled functions, in C: finds the signature of a call's arguments and runs what was compiled for it.
+ *
+ * Optional: `speed.py` has the base class in Python, and everything here gives up by calling the Python method `_slow`.
+ * A signature is made in Python (`runtime/dispatch.py`) after a call that went the long way. It matches where the
+ * arguments are the same tree of tuples, lists, dicts, arrays at hand and Python numbers. Small elementwise functions run
+ * here as well: NumPy's own inner loops, one after the other, without its calls around them.
+ */
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <Python.h>
+#include <stddef.h>
+#include <string.h>
+#include <structmember.h>
+#include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
+
+#define MOST_LEAVES 64 /* of a call; those with more go the long way */
+#define MOST_ARGS 4    /* of a step */
+
+/* The arrays of the door: a Python class with the slots _host, _weak, _graph. */
+static PyTypeObject *array_type;
+static Py_ssize_t host_at, weak_at, graph_at;
+static PyObject *flags, *name_fast, *name_slow;
+
+#define FIELD(o, at) (*(PyObject **)((char *)(o) + (at)))
+
+/* Trees: kinds of nodes in the order in which they are met, and the sorted keys of each dict. */
+
+enum { LEAF, NOTHING, TUPLE, LIST, DICT };
+
+typedef struct {
+    char kind;
+    Py_ssize_t count;
+    PyObject *keys;  /* of a dict: a sorted list */
+    PyObject *model; /* of a dict: one with the keys in their order */
+} Part;
+
+typedef struct {
+    Py_ssize_t count, room, leaves;
+    Part *parts;
+} Tree;
+
+static void tree_free(Tree *t)
+{
+    for (Py_ssize_t i = 0; i < t->count; i++) {
+        Py_XDECREF(t->parts[i].keys);
+        Py_XDECREF(t->parts[i].model);
+    }
+    PyMem_Free(t->parts);
+    memset(t, 0, sizeof *t);
+}
+
+static int is_leaf(PyObject *x)
+{
+    return Py_TYPE(x) == array_type || PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x)
+           || PyComplex_CheckExact(x) || PyArray_CheckExact(x);
+}
+
+/* Add a tree like this one. 1: done; 0: it has parts that are not known here; -1: an error. */
+static int tree_add(Tree *t, PyObject *x)
+{
+    if (t->count == t->room) {
+        Py_ssize_t room = t->room ? 2 * t->room : 8;
+        Part *parts = PyMem_Realloc(t->parts, room * sizeof(Part));
+        if (!parts) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        t->parts = parts;
+        t->room = room;
+    }
+    Part *p = &t->parts[t->count++];
+    memset(p, 0, sizeof *p);
+    if (is_leaf(x)) {
+        p->kind = LEAF;
+        t->leaves++;
+        return 1;
+    }
+    if (x == Py_None) {
+        p->kind = NOTHING;
+        return 1;
+    }
+    if (PyTuple_CheckExact(x) || PyList_CheckExact(x)) {
+        p->kind = PyTuple_CheckExact(x) ? TUPLE : LIST;
+        Py_ssize_t n = p->count = PySequence_Fast_GET_SIZE(x);
+        for (Py_ssize_t i = 0; i < n; i++) {
+            int done = tree_add(t, PySequence_Fast_GET_ITEM(x, i));
+            if (done != 1)
+                return done;
+        }
+        return 1;
+    }
+    if (!PyDict_CheckExact(x))
+        return 0;
+    p->kind = DICT;
+    PyObject *keys = p->keys = PyDict_Keys(x), *model = p->model = PyDict_Copy(x);
+    if (!keys || !model)
+        return -1;
+    if (PyList_Sort(keys) < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    Py_ssize_t n = p->count = PyList_GET_SIZE(keys);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *key = PyList_GET_ITEM(keys, i), *value = PyDict_GetItemWithError(x, key);
+        int done = value ? tree_add(t, value) : -1;
+        if (done != 1)
+            return done;
+        if (PyDict_SetItem(model, key, Py_None) < 0)
+            return -1;
+    }
+    return 1;
+}
+
+/* The leaves (borrowed) of an object that has the tree's form. 1: it has; 0: it has not; -1: an error. */
+static int tree_match(const Tree *t, Py_ssize_t *at, PyObject *x, PyObject **leaves, Py_ssize_t *found)
+{
+    const Part *p = &t->parts[(*at)++];
+    switch (p->kind) {
+    case LEAF:
+        leaves[(*found)++] = x;
+        return 1;
+    case NOTHING:
+        return x == Py_None;
+    case DICT:
+        if (!PyDict_CheckExact(x) || PyDict_GET_SIZE(x) != p->count)
+            return 0;
+        for (Py_ssize_t i = 0; i < p->count; i++) {
+            PyObject *value = PyDict_GetItemWithError(x, PyList_GET_ITEM(p->keys, i));
+            int same = value ? tree_match(t, at, value, leaves, found) : PyErr_Occurred() ? -1 : 0;
+            if (same != 1)
+                return same;
+        }
+        return 1;
+    default:
+        if (!(p->kind == TUPLE ? PyTuple_CheckExact(x) : PyList_CheckExact(x))
+            || PySequence_Fast_GET_SIZE(x) != p->count)
+            return 0;
+        for (Py_ssize_t i = 0; i < p->count; i++) {
+            int same = tree_match(t, at, PySequence_Fast_GET_ITEM(x, i), leaves, found);
+            if (same != 1)
+                return same;
+        }
+        return 1;
+    }
+}
+
+/* An object of the tree's form with these leaves, whose references it takes one by one. */
+static PyObject *tree_build(const Tree *t, Py_ssize_t *at, PyObject **leaves, Py_ssize_t *used)
+{
+    const Part *p = &t->parts[(*at)++];
+    PyObject *out;
+    switch (p->kind) {
+    case LEAF:
+        out = leaves[*used];
+        leaves[(*used)++] = NULL;
+        return out;
+    case NOTHING:
+        Py_RETURN_NONE;
+    case DICT:
+        out = PyDict_Copy(p->model);
+        for (Py_ssize_t i = 0; out && i < p->count; i++) {
+            PyObject *value = tree_build(t, at, leaves, used);
+            if (!value || PyDict_SetItem(out, PyList_GET_ITEM(p->keys, i), value) < 0)
+                Py_CLEAR(out);
+            Py_XDECREF(value);
+        }
+        return out;
+    default:
+        out = p->kind == TUPLE ? PyTuple_New(p->count) : PyList_New(p->count);
+        for (Py_ssize_t i = 0; out && i < p->count; i++) {
+            PyObject *value = tree_build(t, at, leaves, used);
+            if (!value) {
+                Py_CLEAR(out);
+            } else if (p->kind == TUPLE) {
+                PyTuple_SET_ITEM(out, i, value);
+            } else {
+                PyList_SET_ITEM(out, i, value);
+            }
+        }
+        return out;
+    }
+}
+
+/* Signatures. */
+
+typedef struct {
+    PyTypeObject *kind;    /* the door's array, NumPy's array, or a Python number's type */
+    PyArray_Descr *dtype;  /* of an array; of a number what it becomes in a step */
+    PyObject *weak;        /* of the door's array: True or False */
+    int ndim;
+    npy_intp shape[NPY_MAXDIMS];
+} Expected;
+
+typedef struct {
+    PyUFuncGenericFunction loop; /* NULL: a choice between two arrays, `where` */
+    void *data;
+    npy_intp n;
+    int args; /* sources, then the target */
+    int places[MOST_ARGS];
+    npy_intp strides[MOST_ARGS];
+} Step;
+
+typedef struct {
+    PyArray_Descr *dtype;
+    PyObject *weak;
+    Py_ssize_t place; /* in what `run` returns, or among the steps' places */
+    int ndim;
+    npy_intp shape[NPY_MAXDIMS];
+} Result;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *state, *run, *constants;
+    Tree in, out;
+    Expected *expected;
+    Result *results;
+    Py_ssize_t n_steps, n_places, n_constants;
+    Step *steps;
+    npy_intp *offsets; /* of each place in the scratch memory; -1: an input, constant or result */
+    char *scratch;
+    char **pointers;
+} Signature;
+
+static void signature_dealloc(Signature *s)
+{
+    PyObject_GC_UnTrack(s);
+    for (Py_ssize_t i = 0; s->expected && i < s->in.leaves; i++) {
+        Py_XDECREF(s->expected[i].kind);
+        Py_XDECREF(s->expected[i].dtype);
+        Py_XDECREF(s->expected[i].weak);
+    }
+    for (Py_ssize_t i = 0; s->results && i < s->out.leaves; i++) {
+        Py_XDECREF(s->results[i].dtype);
+        Py_XDECREF(s->results[i].weak);
+    }
+    tree_free(&s->in);
+    tree_free(&s->out);
+    PyMem_Free(s->expected);
+    PyMem_Free(s->results);
+    PyMem_Free(s->steps);
+    PyMem_Free(s->offsets);
+    PyMem_Free(s->scratch);
+    PyMem_Free(s->pointers);
+    Py_XDECREF(s->state);
+    Py_XDECREF(s->run);
+    Py_XDECREF(s->constants);
+    PyObject_GC_Del(s);
+}
+
+static int signature_traverse(Signature *s, visitproc visit, void *arg)
+{
+    Py_VISIT(s->run);
+    Py_VISIT(s->constants);
+    return 0;
+}
+
+static PyTypeObject SignatureType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._calls.Signature",
+    .tp_basicsize = sizeof(Signature),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_dealloc = (destructor)signature_dealloc,
+    .tp_traverse = (traverseproc)signature_traverse,
+    .tp_doc = "What was compiled for one form of arguments.",
+};
+
+static int same_shape(PyArrayObject *a, int ndim, const npy_intp *shape, PyArray_Descr *dtype)
+{
+    return PyArray_DESCR(a) == dtype && PyArray_NDIM(a) == ndim && PyArray_IS_C_CONTIGUOUS(a)
+           && PyArray_ISALIGNED(a) && !memcmp(PyArray_DIMS(a), shape, ndim * sizeof(npy_intp));
+}
+
+/* Whether a leaf is what is expected; the array, or the number, is put in its place (borrowed). */
+static int expected_leaf(const Expected *e, PyObject **leaf)
+{
+    PyObject *x = *leaf;
+    if (Py_TYPE(x) != e->kind)
+        return 0;
+    if (e->kind == array_type) {
+        PyObject *host = FIELD(x, host_at);
+        if (!host || !PyArray_CheckExact(host) || FIELD(x, weak_at) != e->weak)
+            return 0;
+        *leaf = host;
+        return same_shape((PyArrayObject *)host, e->ndim, e->shape, e->dtype);
+    }
+    if (PyArray_CheckExact(x))
+        return same_shape((PyArrayObject *)x, e->ndim, e->shape, e->dtype);
+    if (PyLong_CheckExact(x)) {
+        int over;
+        long long value = PyLong_AsLongLongAndOverflow(x, &over);
+        return !over && value >= -2147483648LL && value <= 2147483647LL;
+    }
+    return 1;
+}
+
+/* The door's array for a fresh NumPy array. Takes the reference. */
+static PyObject *wrapped(PyObject *array, PyObject *weak)
+{
+    PyObject *out = array ? array_type->tp_alloc(array_type, 0) : NULL;
+    if (!out) {
+        Py_XDECREF(array);
+        return NULL;
+    }
+    FIELD(out, host_at) = array;
+    FIELD(out, weak_at) = Py_NewRef(weak);
+    FIELD(out, graph_at) = Py_NewRef(Py_None);
+    return out;
+}
+
+static void choose(char **p, npy_intp n, const npy_intp *s, npy_intp size)
+{
+    char *c = p[0], *a = p[1], *b = p[2], *out = p[3];
+#define CHOOSE(T)                                                         \
+    for (npy_intp i = 0; i < n; i++, c += s[0], a += s[1], b += s[2])     \
+        ((T *)out)[i] = *c ? *(T *)a : *(T *)b;                           \
+    break;
+    switch (size) {
+    case 1: CHOOSE(npy_uint8)
+    case 2: CHOOSE(npy_uint16)
+    case 4: CHOOSE(npy_uint32)
+    default: CHOOSE(npy_uint64)
+    }
+}
+
+/* Casts that lose no kind: NumPy has no inner loops for them that may be called. */
+#define CAST(F, T)                                                                                                  \
+    static void cast_##F##_##T(char **p, npy_intp const *n, npy_intp const *s, void *data)                          \
+    {                                                                                                               \
+        char *a = p[0];                                                                                             \
+        T *out = (T *)p[1];                                                                                         \
+        for (npy_intp i = 0; i < *n; i++, a += s[0])                                                                \
+            out[i] = (T) * (F *)a;                                                                                  \
+    }
+CAST(npy_bool, npy_int32)
+CAST(npy_bool, npy_int64)
+CAST(npy_bool, npy_float32)
+CAST(npy_bool, npy_float64)
+CAST(npy_int32, npy_int64)
+CAST(npy_int32, npy_float32)
+CAST(npy_int32, npy_float64)
+CAST(npy_int64, npy_float32)
+CAST(npy_int64, npy_float64)
+CAST(npy_float32, npy_float64)
+CAST(npy_float64, npy_float32)
+
+static PyUFuncGenericFunction find_cast(int from, int to)
+{
+#define WHERE(A, F, B, T)           \
+    if (from == A && to == B)       \
+        return cast_##F##_##T;
+    WHERE(NPY_BOOL, npy_bool, NPY_INT32, npy_int32)
+    WHERE(NPY_BOOL, npy_bool, NPY_INT64, npy_int64)
+    WHERE(NPY_BOOL, npy_bool, NPY_FLOAT32, npy_float32)
+    WHERE(NPY_BOOL, npy_bool, NPY_FLOAT64, npy_float64)
+    WHERE(NPY_INT32, npy_int32, NPY_INT64, npy_int64)
+    WHERE(NPY_INT32, npy_int32, NPY_FLOAT32, npy_float32)
+    WHERE(NPY_INT32, npy_int32, NPY_FLOAT64, npy_float64)
+    WHERE(NPY_INT64, npy_int64, NPY_FLOAT32, npy_float32)
+    WHERE(NPY_INT64, npy_int64, NPY_FLOAT64, npy_float64)
+    WHERE(NPY_FLOAT32, npy_float32, NPY_FLOAT64, npy_float64)
+    WHERE(NPY_FLOAT64, npy_float64, NPY_FLOAT32, npy_float32)
+    return NULL;
+}
+
+static int put_number(char *to, PyArray_Descr *dtype, PyObject *x)
+{
+    if (dtype->type_num == NPY_FLOAT && PyFloat_CheckExact(x))
+        *(float *)to = (float)PyFloat_AS_DOUBLE(x);
+    else if (dtype->type_num == NPY_DOUBLE && PyFloat_CheckExact(x))
+        *(double *)to = PyFloat_AS_DOUBLE(x);
+    else
+        return PyArray_Pack(dtype, to, x);
+    return 0;
+}
+
+/* The results' arrays, by inner loops. */
+static int run_steps(Signature *s, PyObject **leaves, PyObject **results)
+{
+    char **at = s->pointers;
+    Py_ssize_t n = s->in.leaves;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (PyArray_CheckExact(leaves[i])) {
+            at[i] = PyArray_BYTES((PyArrayObject *)leaves[i]);
+        } else {
+            at[i] = s->scratch + s->offsets[i];
+            if (put_number(at[i], s->expected[i].dtype, leaves[i]) < 0)
+                return -1;
+        }
+    }
+    for (Py_ssize_t i = 0; i < s->out.leaves; i++) {
+        Result *r = &s->results[i];
+        results[i] = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(r->dtype), r->ndim, r->shape, NULL,
+                                          NULL, 0, NULL);
+        if (!results[i])
+            return -1;
+        at[r->place] = PyArray_BYTES((PyArrayObject *)results[i]);
+    }
+    for (Py_ssize_t k = 0; k < s->n_steps; k++) {
+        Step *step = &s->steps[k];
+        char *args[MOST_ARGS];
+        for (int i = 0; i < step->args; i++)
+            args[i] = at[step->places[i]];
+        if (step->loop)
+            step->loop(args, &step->n, step->strides, step->data);
+        else
+            choose(args, step->n, step->strides, step->strides[3]);
+    }
+    return PyErr_Occurred() ? -1 : 0; /* a loop may have said that an integer's negative power is none */
+}
+
+/* The results' arrays, by a Python function from the list of values to a list in which they stand. */
+static int run_function(Signature *s, PyObject **leaves, PyObject **results)
+{
+    Py_ssize_t n = s->in.leaves;
+    PyObject *values = PyList_New(n);
+    if (!values)
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *x;
+        if (PyArray_CheckExact(leaves[i])) {
+            x = Py_NewRef(leaves[i]);
+        } else {
+            PyArray_Descr *dtype = s->expected[i].dtype;
+            x = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(dtype), 0, NULL, NULL, NULL, 0, NULL);
+            if (x && put_number(PyArray_BYTES((PyArrayObject *)x), dtype, leaves[i]) < 0)
+                Py_CLEAR(x);
+            if (!x) {
+                Py_DECREF(values);
+                return -1;
+            }
+        }
+        PyList_SET_ITEM(values, i, x);
+    }
+    PyObject *there = PyObject_CallOneArg(s->run, values);
+    Py_DECREF(values);
+    if (!there)
+        return -1;
+    for (Py_ssize_t i = 0; i < s->out.leaves; i++) {
+        PyObject *x = PyList_Check(there) && s->results[i].place < PyList_GET_SIZE(there)
+                          ? PyList_GET_ITEM(there, s->results[i].place) : NULL;
+        if (!x || !PyArray_CheckExact(x)) {
+            Py_DECREF(there);
+            PyErr_SetString(PyExc_RuntimeError, "a compiled function gave no array for a result");
+            return -1;
+        }
+        results[i] = Py_NewRef(x);
+    }
+    Py_DECREF(there);
+    return 0;
+}
+
+static PyObject *signature_run(Signature *s, PyObject **leaves)
+{
+    PyObject *results[MOST_LEAVES] = {NULL}, *out = NULL;
+    Py_ssize_t n = s->out.leaves, at = 0, used = 0;
+    int failed = (s->n_steps ? run_steps : run_function)(s, leaves, results) < 0;
+    for (Py_ssize_t i = 0; i < n && !failed; i++) {
+        results[i] = wrapped(results[i], s->results[i].weak);
+        failed = !results[i];
+    }
+    if (!failed)
+        out = tree_build(&s->out, &at, results, &used);
+    for (Py_ssize_t i = 0; i < n; i++)
+        Py_XDECREF(results[i]);
+    return out;
+}
+
+/* The base class of compiled functions. */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *signatures; /* a list, the Python side's */
+} Callable;
+
+static PyObject *callable_call(Callable *f, PyObject *args, PyObject *kwargs)
+{
+    if (f->signatures && PyList_GET_SIZE(f->signatures) && (!kwargs || !PyDict_GET_SIZE(kwargs))) {
+        PyObject *state = PyObject_GetAttr(flags, name_fast), *leaves[MOST_LEAVES];
+        if (!state)
+            return NULL;
+        for (Py_ssize_t k = 0; k < PyList_GET_SIZE(f->signatures); k++) {
+            Signature *s = (Signature *)PyList_GET_ITEM(f->signatures, k);
+            Py_ssize_t at = 0, found = 0;
+            if (Py_TYPE(s) != &SignatureType || (s->state != state && !PyLong_CheckExact(state)))
+                continue;
+            int same = s->state == state ? 1 : PyObject_RichCompareBool(s->state, state, Py_EQ);
+            if (same == 1)
+                same = tree_match(&s->in, &at, args, leaves, &found);
+            for (Py_ssize_t i = 0; same == 1 && i < found; i++)
+                same = expected_leaf(&s->expected[i], &leaves[i]);
+            if (same == 0)
+                continue;
+            Py_DECREF(state);
+            if (same < 0)
+                return NULL;
+            for (Py_ssize_t i = 0; i < found; i++) /* a list among the arguments may be changed while this runs */
+                Py_INCREF(leaves[i]);
+            Py_INCREF(s);
+            PyObject *out = signature_run(s, leaves);
+            Py_DECREF(s);
+            for (Py_ssize_t i = 0; i < found; i++)
+                Py_DECREF(leaves[i]);
+            return out;
+        }
+        Py_DECREF(state);
+    }
+    PyObject *slow = PyObject_GetAttr((PyObject *)f, name_slow);
+    PyObject *out = slow ? PyObject_Call(slow, args, kwargs) : NULL;
+    Py_XDECREF(slow);
+    return out;
+}
+
+static int callable_traverse(Callable *f, visitproc visit, void *arg)
+{
+    Py_VISIT(f->signatures);
+    return 0;
+}
+
+static int callable_clear(Callable *f)
+{
+    Py_CLEAR(f->signatures);
+    return 0;
+}
+
+static void callable_dealloc(Callable *f)
+{
+    PyObject_GC_UnTrack(f);
+    Py_CLEAR(f->signatures);
+    Py_TYPE(f)->tp_free((PyObject *)f);
+}
+
+static PyObject *get_signatures(Callable *f, void *closure)
+{
+    if (!f->signatures && !(f->signatures = PyList_New(0)))
+        return NULL;
+    return Py_NewRef(f->signatures);
+}
+
+static int set_signatures(Callable *f, PyObject *value, void *closure)
+{
+    if (!value || !PyList_CheckExact(value)) {
+        PyErr_SetString(PyExc_TypeError, "_signatures is a list");
+        return -1;
+    }
+    Py_XSETREF(f->signatures, Py_NewRef(value));
+    return 0;
+}
+
+static PyGetSetDef callable_attributes[] = {
+    {"_signatures", (getter)get_signatures, (setter)set_signatures, "The signatures that calls are compared with, in order.", NULL}, {NULL}};
+
+static PyTypeObject CallableType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._calls.CallBase",
+    .tp_basicsize = sizeof(Callable),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .tp_dealloc = (destructor)callable_dealloc,
+    .tp_traverse = (traverseproc)callable_traverse,
+    .tp_clear = (inquiry)callable_clear,
+    .tp_call = (ternaryfunc)callable_call,
+    .tp_getset = callable_attributes,
+    .tp_doc = "What a compiled function is called by.",
+};
+
+/* Making signatures. */
+
+static int take_expected(Signature *s, PyObject *given)
+{
+    Py_ssize_t n = s->in.leaves;
+    s->expected = PyMem_Calloc(n ? n : 1, sizeof(Expected));
+    if (!s->expected || !PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != n)
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++) { /* (kind, shape, dtype, weak) */
+        Expected *e = &s->expected[i];
+        PyObject *shape, *dtype, *kind, *weak;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(given, i), "OO!OO", &kind, &PyTuple_Type, &shape, &dtype, &weak))
+            return -1;
+        if (!PyType_Check(kind) || !PyArray_DescrCheck(dtype) || PyTuple_GET_SIZE(shape) > NPY_MAXDIMS)
+            return -1;
+        e->kind = (PyTypeObject *)Py_NewRef(kind);
+        e->dtype = (PyArray_Descr *)Py_NewRef(dtype);
+        e->weak = Py_NewRef(weak);
+        e->ndim = (int)PyTuple_GET_SIZE(shape);
+        for (int d = 0; d < e->ndim; d++)
+            e->shape[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, d));
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int take_results(Signature *s, PyObject *given)
+{
+    Py_ssize_t n = s->out.leaves;
+    s->results = PyMem_Calloc(n ? n : 1, sizeof(Result));
+    if (!s->results || !PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != n)
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++) { /* (place, shape, dtype, weak) */
+        Result *r = &s->results[i];
+        PyObject *shape, *dtype, *weak;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(given, i), "nO!OO", &r->place, &PyTuple_Type, &shape, &dtype, &weak))
+            return -1;
+        if (!PyArray_DescrCheck(dtype) || PyTuple_GET_SIZE(shape) > NPY_MAXDIMS || r->place < 0)
+            return -1;
+        r->dtype = (PyArray_Descr *)Py_NewRef(dtype);
+        r->weak = Py_NewRef(weak);
+        r->ndim = (int)PyTuple_GET_SIZE(shape);
+        for (int d = 0; d < r->ndim; d++)
+            r->shape[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, d));
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* The loop of a ufunc for these types (NumPy's type numbers). 1: found; 0: there is none. */
+static int find_loop(PyObject *given, const int *types, int nargs, Step *step)
+{
+    if (!PyObject_TypeCheck(given, &PyUFunc_Type))
+        return 0;
+    PyUFuncObject *u = (PyUFuncObject *)given;
+    if (u->nargs != nargs || u->nout != 1 || !u->functions || u->core_enabled)
+        return 0;
+    for (int i = 0; i < u->ntypes; i++) {
+        int same = 1;
+        for (int k = 0; k < nargs; k++)
+            same = same && u->types[i * nargs + k] == types[k];
+        if (same && u->functions[i]) {
+            step->loop = u->functions[i];
+            step->data = (void *)(u->data ? u->data[i] : NULL);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Steps are (ufunc, n, places, types, strides), sources first; without a ufunc one source is cast, of three the first
+ * chooses between the others. sizes are bytes of each place that lies in scratch memory, 0 of
+ * others. 1: all are there; 0: one has no loop; -1: an error. */
+static int take_steps(Signature *s, PyObject *steps, PyObject *sizes, PyObject *constants)
+{
+    s->n_steps = PyTuple_GET_SIZE(steps);
+    s->n_places = PyTuple_GET_SIZE(sizes);
+    s->n_constants = PyTuple_GET_SIZE(constants);
+    s->steps = PyMem_Calloc(s->n_steps ? s->n_steps : 1, sizeof(Step));
+    s->offsets = PyMem_Calloc(s->n_places ? s->n_places : 1, sizeof(npy_intp));
+    s->pointers = PyMem_Calloc(s->n_places ? s->n_places : 1, sizeof(char *));
+    if (!s->steps || !s->offsets || !s->pointers)
+        return -1;
+    npy_intp total = 0;
+    for (Py_ssize_t i = 0; i < s->n_places; i++) {
+        npy_intp size = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes, i));
+        s->offsets[i] = total;
+        total += (size + 63) / 64 * 64;
+    }
+    s->scratch = PyMem_Malloc(total + 64);
+    if (!s->scratch || PyErr_Occurred())
+        return -1;
+    for (Py_ssize_t i = 0; i < s->n_places; i++)
+        s->pointers[i] = s->scratch + s->offsets[i];
+    for (Py_ssize_t i = 0; i < s->n_constants; i++) { /* they follow the inputs */
+        PyObject *c = PyTuple_GET_ITEM(constants, i);
+        if (!PyArray_CheckExact(c) || s->in.leaves + i >= s->n_places)
+            return -1;
+        s->pointers[s->in.leaves + i] = PyArray_BYTES((PyArrayObject *)c);
+    }
+    for (Py_ssize_t k = 0; k < s->n_steps; k++) {
+        Step *step = &s->steps[k];
+        PyObject *ufunc, *places, *types, *strides;
+        int kinds[MOST_ARGS];
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(steps, k), "OnO!O!O!", &ufunc, &step->n, &PyTuple_Type, &places,
+                              &PyTuple_Type, &types, &PyTuple_Type, &strides))
+            return -1;
+        step->args = (int)PyTuple_GET_SIZE(places);
+        if (step->args > MOST_ARGS || PyTuple_GET_SIZE(types) != step->args || PyTuple_GET_SIZE(strides) != step->args)
+            return 0;
+        for (int i = 0; i < step->args; i++) {
+            step->places[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(places, i));
+            step->strides[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(strides, i));
+            kinds[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(types, i));
+            if (PyErr_Occurred() || step->places[i] < 0 || step->places[i] >= s->n_places)
+                return -1;
+        }
+        if (ufunc == Py_None && step->args == 2)
+            step->loop = find_cast(kinds[0], kinds[1]);
+        if (ufunc == Py_None ? !step->loop && (step->args != 4 || step->strides[3] > 8)
+                             : !find_loop(ufunc, kinds, step->args, step))
+            return 0;
+    }
+    for (Py_ssize_t i = 0; i < s->out.leaves; i++)
+        if (s->results[i].place >= s->n_places)
+            return -1;
+    return 1;
+}
+
+/* signature(state, args, expected, out, results, run, steps, sizes, constants) -> Signature or None */
+static PyObject *make_signature(PyObject *module, PyObject *given)
+{
+    PyObject *state, *args, *expected, *out, *results, *run, *steps, *sizes, *constants;
+    if (!PyArg_ParseTuple(given, "OOOOOOO!O!O!", &state, &args, &expected, &out, &results, &run, &PyTuple_Type, &steps,
+                          &PyTuple_Type, &sizes, &PyTuple_Type, &constants))
+        return NULL;
+    Signature *s = PyObject_GC_New(Signature, &SignatureType);
+    if (!s)
+        return NULL;
+    memset((char *)s + offsetof(Signature, state), 0, sizeof *s - offsetof(Signature, state));
+    s->state = Py_NewRef(state);
+    s->run = Py_NewRef(run);
+    s->constants = Py_NewRef(constants);
+    PyObject_GC_Track(s);
+    int done = tree_add(&s->in, args);
+    if (done == 1)
+        done = tree_add(&s->out, out);
+    if (done == 1 && (s->in.leaves > MOST_LEAVES || s->out.leaves > MOST_LEAVES))
+        done = 0;
+    if (done == 1 && (take_expected(s, expected) < 0 || take_results(s, results) < 0))
+        done = -1;
+    if (done == 1 && PyTuple_GET_SIZE(steps))
+        done = take_steps(s, steps, sizes, constants);
+    if (done == 1)
+        return (PyObject *)s;
+    Py_DECREF(s);
+    if (done == 0)
+        Py_RETURN_NONE;
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "signature: arguments that do not fit together");
+    return NULL;
+}
+
+static Py_ssize_t offset_of(PyTypeObject *type, const char *name)
+{
+    PyObject *d = PyObject_GetAttrString((PyObject *)type, name);
+    Py_ssize_t at = -1;
+    if (d && Py_TYPE(d) == &PyMemberDescr_Type)
+        at = ((PyMemberDescrObject *)d)->d_member->offset;
+    else if (d)
+        PyErr_Format(PyExc_TypeError, "%s is no slot", name);
+    Py_XDECREF(d);
+    return at;
+}
+
+static PyObject *bind(PyObject *module, PyObject *args)
+{
+    PyObject *type, *where;
+    if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &type, &where))
+        return NULL;
+    PyTypeObject *t = (PyTypeObject *)type;
+    host_at = offset_of(t, "_host");
+    weak_at = offset_of(t, "_weak");
+    graph_at = offset_of(t, "_graph");
+    if (host_at < 0 || weak_at < 0 || graph_at < 0)
+        return NULL;
+    Py_XSETREF(flags, Py_NewRef(where));
+    Py_XSETREF(array_type, (PyTypeObject *)Py_NewRef(type));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"bind", bind, METH_VARARGS, "bind(Array, flags): the class of arrays, and the object with the attribute `fast`."},
+    {"signature", make_signature, METH_VARARGS,
+     "signature(state, args, expected, out, results, run, steps, sizes, constants): see `runtime/dispatch.py`. None where "
+     "these are not simple."},
+    {NULL}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_calls", .m_size = -1, .m_methods = functions,
+                                        .m_doc = "Calls of compiled functions; see `lazynp/speed.py`."};
+
+PyMODINIT_FUNC PyInit__calls(void)
+{
+    import_array();
+    import_umath();
+    PyObject *module = PyModule_Create(&definition);
+    if (!module || PyType_Ready(&SignatureType) < 0)
+        return NULL;
+    CallableType.tp_new = PyBaseObject_Type.tp_new;
+    if (PyType_Ready(&CallableType) < 0 || PyModule_AddObjectRef(module, "CallBase", (PyObject *)&CallableType) < 0)
+        return NULL;
+    name_fast = PyUnicode_InternFromString("fast");
+    name_slow = PyUnicode_InternFromString("_slow");
+    return name_fast && name_slow ? module : NULL;
+}

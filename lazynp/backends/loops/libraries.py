@@ -1,0 +1,67 @@
+"""Libraries that machine code calls: glibc's vector mathematics, and the BLAS that NumPy brings along."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import glob
+import os
+import platform
+from typing import NamedTuple
+
+import numpy as np
+
+MATHEMATICS = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2"),
+    *("expm1", "hypot", "log", "log10", "log1p", "log2", "pow", "sin", "sinh", "tan", "tanh"),
+)
+BINARY = ("atan2", "hypot", "pow")
+
+
+@functools.cache
+def vectorized() -> tuple[str, ...]:
+    """The functions of libm that this machine has for vectors too."""
+    if platform.machine() != "x86_64":
+        return ()
+    try:
+        library = ctypes.CDLL("libmvec.so.1")
+    except OSError:
+        return ()
+    return tuple(
+        [n for n in MATHEMATICS if hasattr(library, f"_ZGVbN2{'vv' if n in BINARY else 'v'}_{n}")]
+    )  # of the float versions it has the same
+
+
+def declarations() -> str:
+    """Tells the compiler that there are vector versions."""
+    lines = []
+    for name in vectorized():
+        for t, suffix in (("double", ""), ("float", "f")):
+            arguments = ", ".join([t] * (2 if name in BINARY else 1))
+            lines.append(f'{t} {name}{suffix}({arguments}) noexcept __attribute__((simd("notinbranch")));')
+    return "\n".join(['extern "C" {', *lines, "}\n"])
+
+
+class Blas(NamedTuple):
+    """Addresses of C functions by dtype, and the C type of their integers."""
+
+    gemm: dict[str, int]
+    integer: str
+
+
+@functools.cache
+def blas() -> Blas | None:
+    """NumPy's own OpenBLAS; None where NumPy is linked with something else."""
+    root = os.path.dirname(np.__file__)
+    files = [*glob.glob(f"{root}.libs/*openblas*"), *glob.glob(f"{root}/.dylibs/*openblas*")]
+    for path in files:
+        try:
+            library = ctypes.CDLL(path)
+        except OSError:
+            continue
+        for pattern, integer in (("scipy_cblas_{}gemm64_", "int64_t"), ("cblas_{}gemm64_", "int64_t")):
+            names = {"float32": pattern.format("s"), "float64": pattern.format("d")}
+            if all([hasattr(library, n) for n in names.values()]):
+                found = {d: ctypes.cast(getattr(library, n), ctypes.c_void_p).value or 0 for d, n in names.items()}
+                return Blas(found, integer)
+    return None

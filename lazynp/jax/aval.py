@@ -1,0 +1,42 @@
+"""`ShapedArray`: the abstract value of an array, as users of `typeof` and of jaxprs see it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..graph.aval import Aval
+
+
+class ShapedArray(Aval):
+    """Shape, dtype, weak type. Prints as `float32[3,4]`, a weak one as `~float32[]`."""
+
+    __slots__ = ()
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype came from a Python scalar."""
+        return self.weak
+
+    def update(self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None) -> ShapedArray:
+        """With some of it replaced."""
+        return ShapedArray(
+            self.shape if shape is None else tuple(shape),
+            self.dtype if dtype is None else np.dtype(dtype),
+            self.weak if weak_type is None else weak_type,
+        )
+
+    def strip_weak_type(self) -> ShapedArray:
+        """The same, not weak."""
+        return self.update(weak_type=False)
+
+    def str_short(self, short_dtypes: bool = False) -> str:
+        """`float32[3,4]`."""
+        return Aval.__str__(self)
+
+    def __str__(self) -> str:
+        return f"{'~' * self.weak}{Aval.__str__(self)}"
+
+    def __repr__(self) -> str:
+        return f"ShapedArray({Aval.__str__(self)}{', weak_type=True' * self.weak})"

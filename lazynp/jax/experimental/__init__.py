@@ -1,0 +1,6 @@
+"""`jax.experimental`: what programs still import from there."""
+
+from ..callback import io_callback
+from ..config import enable_x64
+
+__all__ = ["enable_x64", "io_callback"]

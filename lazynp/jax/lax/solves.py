@@ -1,0 +1,117 @@
+"""Solutions that are defined by what they solve: `custom_root`, `custom_linear_solve`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...api import differentiate
+from ...api.control import pair, traced
+from ...api.custom import closure_convert, custom_jvp
+from ...api.handles import wrap_all
+from ...graph.function import Function
+from ...graph.node import Node
+from ...graph.op import results
+from ...ops.closure import close
+from ...ops.control import rewrites, tangent_leaf
+from ...ops.elementwise import negative
+from ...ops.shape import instantiate
+from ...ops.solves import linear_solve
+from ...tree import flatten, unflatten
+from ...tree import map as tree_map
+from ..array import as_node, door, wrap
+from .call import public
+
+
+@public
+def custom_root(
+    f: Callable[[Any], Any],
+    initial_guess: Any,
+    solve: Callable[[Callable[[Any], Any], Any], Any],
+    tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
+    has_aux: bool = False,
+) -> Any:
+    """x with f(x) = 0, found by `solve(f, initial_guess)`, with the derivatives of an implicit function.
+
+    `tangent_solve(g, y)` solves the linear equation g(x) = y. With `has_aux` solve returns x and something else, which
+    has no derivative.
+    """
+    general, captured = closure_convert(f, initial_guess, door=door)
+
+    @custom_jvp
+    def root(guess: Any, consts: Any) -> Any:
+        return solve(lambda x: general(x, *consts), guess)
+
+    @root.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        (guess, consts), (_, moved) = primals, tangents
+        out = root(guess, consts)
+        x = out[0] if has_aux else out
+        along = differentiate.jvp(lambda *c: general(x, *c), tuple(consts), tuple(moved), door=door)[1]
+        change = tangent_solve(
+            lambda v: differentiate.jvp(lambda y: general(y, *consts), (x,), (v,), door=door)[1], along
+        )
+        back = tree_map(lambda t: wrap(negative(as_node(t))), change)
+        if not has_aux:
+            return out, back
+        return out, (back, tree_map(lambda v: wrap(instantiate(None, as_node(v))), out[1]))
+
+    return root(initial_guess, list(captured))
+
+
+@public
+def custom_linear_solve(
+    matvec: Callable[[Any], Any],
+    b: Any,
+    solve: Callable[[Callable[[Any], Any], Any], Any],
+    transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> Any:
+    """x with matvec(x) = b, found by `solve(matvec, b)`, with the derivatives of a linear system's solution.
+
+    `transpose_solve(vecmat, b)` solves the transposed system, which reverse mode needs; for a symmetric one solve does.
+
+    Raises: TypeError where matvec or solve do not keep b's structure.
+    """
+    leaves, tree = flatten(b)
+    nodes = [as_node(x) for x in leaves]
+    avals = [n.aval for n in nodes]
+    forward, out = traced(matvec, avals, pair(tree), door, "custom_linear_solve")
+    check(out, tree, "matvec()", "b")
+    if transpose_solve is None and symmetric:
+        transpose_solve = solve
+
+    def solution(f: Any, apply: Any) -> tuple[Function, Any]:
+        function, out = traced(lambda v: f(apply, v), avals, pair(tree), door, "custom_linear_solve")
+        check(out.child(0) if has_aux and not out.is_leaf() else out, tree, "solve()", "b")
+        return function, out
+
+    main, out = solution(solve, matvec)
+    functions: list[Any] = [forward, main]
+    if transpose_solve is not None:
+        backward = forward if symmetric else transposed(forward)
+
+        def vecmat(v: Any) -> Any:
+            return unflatten(tree, [wrap(n) for n in backward(*[as_node(x) for x in flatten(v)[0]])])
+
+        functions += [backward, solution(transpose_solve, vecmat)[0]]
+    closed, captured = close(*functions)
+    pack = (*closed, *[None] * (4 - len(closed)))
+    found = results(linear_solve(*captured, *nodes, functions=pack, n_consts=len(captured)))
+    return unflatten(out, wrap_all(door, list(found)))
+
+
+def transposed(f: Function) -> Function:
+    """The transpose of a linear graph."""
+    given: list[Node] = [tangent_leaf(n) for n in f.outputs]
+    found = rewrites.transpose(f.outputs, f.inputs, given)
+    return Function(given, [instantiate(c, n) for c, n in zip(found, f.inputs)])
+
+
+def check(out: Any, tree: Any, what: str, expected: str) -> None:
+    if out != tree:
+        raise TypeError(f"{what} output pytree structure must match {expected}, got {out} and {tree}.")
+
+
+__all__ = ["custom_linear_solve", "custom_root"]

@@ -1,0 +1,218 @@
+"""JAX's names for operations and their parameters: what one of our nodes is in a jaxpr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..graph.aval import Aval
+from ..graph.node import Node
+from ..ops.shape import Key
+
+NAMES = {
+    "absolute": "abs",
+    "add.accumulate": "cumsum",
+    "add.reduce": "reduce_sum",
+    "alias": "copy",
+    "arange": "iota",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "bitwise_and": "and",
+    "bitwise_count": "population_count",
+    "bitwise_or": "or",
+    "bitwise_xor": "xor",
+    "broadcast_to": "broadcast_in_dim",
+    "cast": "convert_element_type",
+    "clip": "clamp",
+    "conjugate": "conj",
+    "divide": "div",
+    "equal": "eq",
+    "fmod": "rem",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "invert": "not",
+    "isfinite": "is_finite",
+    "left_shift": "shift_left",
+    "less": "lt",
+    "less_equal": "le",
+    "logical_and": "and",
+    "logical_and.reduce": "reduce_and",
+    "logical_not": "not",
+    "logical_or": "or",
+    "logical_or.reduce": "reduce_or",
+    "logical_xor": "xor",
+    "matmul": "dot_general",
+    "maximum": "max",
+    "maximum.accumulate": "cummax",
+    "maximum.reduce": "reduce_max",
+    "minimum": "min",
+    "minimum.accumulate": "cummin",
+    "minimum.reduce": "reduce_min",
+    "multiply": "mul",
+    "multiply.accumulate": "cumprod",
+    "multiply.reduce": "reduce_prod",
+    "negative": "neg",
+    "not_equal": "ne",
+    "power": "pow",
+    "right_shift": "shift_right_arithmetic",
+    "rint": "round",
+    "set": "scatter",
+    "solve": "triangular_solve",
+    "subtract": "sub",
+    "weak_cast": "convert_element_type",
+    "where": "select_n",
+}
+
+
+class Step(NamedTuple):
+    """An operation on the result of the step before.
+
+    Attributes:
+        name, params: JAX's. aval: of the result; None: that of the node.
+    """
+
+    name: str
+    params: dict[str, Any]
+    aval: Aval | None = None
+
+
+def slice_steps(node: Node, *, key: Key) -> list[Step]:
+    """A basic index: `slice`, then `rev`, `squeeze` and `reshape` where it needs them."""
+    source = node.inputs[0]
+    start: list[int] = []
+    limit: list[int] = []
+    strides: list[int] = []
+    reverse: list[int] = []
+    dropped: list[int] = []
+    for k in [k for k in key if k is not None]:
+        first, count, step = (k, 1, 1) if type(k) is int else k
+        if type(k) is int:
+            dropped.append(len(start))
+        if step < 0:
+            first, step = first + (count - 1) * step, -step
+            reverse.append(len(start))
+        start.append(first)
+        limit.append(first + (count - 1) * step + 1 if count else first)
+        strides.append(step)
+    counts = tuple([1 if type(k) is int else k[1] for k in key if k is not None])
+    middle = Aval(counts, source.dtype, source.weak)
+    steps = []
+    if counts != source.shape:
+        plain = None if all([s == 1 for s in strides]) else tuple(strides)
+        params = {"limit_indices": tuple(limit), "start_indices": tuple(start), "strides": plain}
+        steps.append(Step("slice", params, middle))
+    if reverse:
+        steps.append(Step("rev", {"dimensions": tuple(reverse)}, middle))
+    if dropped:
+        shape = tuple([n for i, n in enumerate(counts) if i not in dropped])
+        steps.append(Step("squeeze", {"dimensions": tuple(dropped)}, Aval(shape, source.dtype, source.weak)))
+    if None in key or not steps:
+        steps += reshape_steps(node, shape=node.shape)
+    return steps
+
+
+def reshape_steps(node: Node, *, shape: Sequence[int]) -> list[Step]:
+    return [Step("reshape", {"dimensions": None, "new_sizes": tuple(shape), "sharding": None})]
+
+
+def reduce_steps(node: Node, *, axes: Any, keepdims: bool, dtype: Any) -> list[Step]:
+    assert node.op is not None
+    name = NAMES.get(node.op.name, node.op.name)
+    params = {"axes": tuple(axes), **({"out_sharding": None} if name == "reduce_sum" else {})}
+    if not keepdims:
+        return [Step(name, params)]
+    shape = tuple([n for i, n in enumerate(node.inputs[0].shape) if i not in axes])
+    return [Step(name, params, Aval(shape, node.dtype)), *reshape_steps(node, shape=node.shape)]
+
+
+def accumulate_steps(node: Node, *, axis: int, **_: Any) -> list[Step]:
+    assert node.op is not None
+    return [Step(NAMES.get(node.op.name, node.op.name), {"axis": axis, "reverse": False})]
+
+
+def cast_steps(node: Node, *, dtype: Any) -> list[Step]:
+    return [Step("convert_element_type", {"new_dtype": dtype, "weak_type": node.weak})]
+
+
+def product_steps(node: Node) -> list[Step]:
+    """Of matmul: stacks side by side, where both operands have them."""
+    a, b = (i.ndim for i in node.inputs)
+    stack = tuple(range(min(a, b) - 2)) if a == b > 2 else ()
+    numbers = (([a - 1], [max(b - 2, 0)]), (list(stack), list(stack)))
+    return [Step("dot_general", {"dimension_numbers": numbers, "preferred_element_type": node.dtype})]
+
+
+def spread_steps(node: Node, *, shape: Sequence[int]) -> list[Step]:
+    dims = tuple(range(len(shape) - node.inputs[0].ndim, len(shape)))
+    return [Step("broadcast_in_dim", {"broadcast_dimensions": dims} if dims else {})]
+
+
+def power_steps(node: Node) -> list[Step]:
+    exponent: Any = node.inputs[1].value
+    if isinstance(exponent, (int, float, np.integer, np.floating)) and exponent == int(exponent):
+        return [Step("integer_pow", {"y": int(exponent)})]
+    return [Step("pow", {})]
+
+
+def scan_steps(node: Node, *, body: Any, n_consts: int, n_carry: int, reverse: bool, length: int) -> list[Step]:
+    params = {"jaxpr": body, "length": length, "num_carry": n_carry, "num_consts": n_consts}
+    return [Step("scan", {**params, "reverse": reverse, "unroll": 1})]
+
+
+def while_steps(node: Node, *, cond: Any, body: Any, n_cond: int, n_body: int) -> list[Step]:
+    params = {"body_jaxpr": body, "body_nconsts": n_body, "cond_jaxpr": cond, "cond_nconsts": n_cond}
+    return [Step("while", params)]
+
+
+STEPS: dict[str, Callable[..., list[Step]]] = {
+    "broadcast_to": spread_steps,
+    "callback": lambda n, *, call: [Step("debug_callback" if call.differentiable else call.name, {})],
+    "cast": cast_steps,
+    "concatenate": lambda n, *, axis: [Step("concatenate", {"dimension": axis})],
+    "matmul": product_steps,
+    "power": power_steps,
+    "reshape": reshape_steps,
+    "scan": scan_steps,
+    "slice": slice_steps,
+    "sort": lambda n, *, axis, kind: [Step("sort", {"dimension": axis, "is_stable": True, "num_keys": 1})],
+    "transpose": lambda n, *, axes: [Step("transpose", {"permutation": tuple(axes)})],
+    "weak_cast": cast_steps,
+    "while": while_steps,
+}
+ORDER = {"where": (0, 2, 1), "clip": (1, 0, 2)}
+"""Operations whose operands stand in another order in JAX."""
+
+
+def steps_of(node: Node) -> list[Step]:
+    """What a node's operation is in JAX: one operation, or a few in a row."""
+    op = node.op
+    assert op is not None
+    params = op.params_of(node)
+    steps = STEPS.get(op.name)
+    if steps is not None:
+        return steps(node, **params)
+    if "keepdims" in params and "axes" in params:
+        return reduce_steps(node, **params)
+    if op.name.endswith(".accumulate") and "axis" in params:
+        return accumulate_steps(node, **params)
+    return [Step(NAMES.get(op.name, op.name), params)]
+
+
+def operands_of(node: Node) -> list[Node]:
+    """A node's inputs in JAX's order, without what only our form of the operation has."""
+    assert node.op is not None
+    inputs = list(node.inputs)
+    if node.op.name in ORDER:
+        return [inputs[i] for i in ORDER[node.op.name]]
+    if node.op.name == "callback" and node.static[0].ordered:
+        return inputs[1:]
+    if node.op.name == "power" and steps_of(node)[0].name == "integer_pow":
+        return inputs[:1]
+    return inputs

@@ -1,0 +1,197 @@
+"""What the C module needs to know to run calls of compiled functions: `speed.calls`, where it was built.
+
+A signature says which arguments a program is for, how its results are put together, and what runs: the program's `run`,
+or, for a small elementwise one, inner loops of NumPy's ufuncs on the same places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..graph.node import Node
+from ..graph.op import MAP
+from ..ops.elementwise import CLIP
+from ..ops.promotion import loop_dtypes, operand_keys
+from ..speed import calls
+from .execute import Direct, Program
+
+MOST = 8  # signatures of a function: a call is compared with one after the other
+NUMBERS = (bool, int, float, complex)
+ALIASES = ("broadcast_to", "reshape")
+
+
+def bind(array: type, flags: Any) -> None:
+    """Tell the C module of the class of arrays, and of the object whose `fast` is the state that signatures are for."""
+    if calls is not None:
+        calls.bind(array, flags)
+
+
+def remember(
+    known: list[Any],
+    array: type,
+    state: Any,
+    args: Any,
+    leaves: Sequence[Any],
+    inputs: Sequence[Node],
+    out: Any,
+    outputs: Sequence[Node],
+    program: Program,
+) -> None:
+    """Add the signature of a call to `known`, if it is simple: `args` whose leaves have the types of `inputs`, results
+    in the form of the tree `out`."""
+    if calls is None or len(known) >= MOST or any(kind is not None for kind in program.kinds):
+        return
+    sources = program.sources[: program.n_out]
+    if any(where != 0 for where, _ in sources):
+        return
+    expected = []
+    for x, n in zip(leaves, inputs):
+        if n.dtype.hasobject or n.dtype.names is not None or n.dtype.num > np.dtype(np.complex128).num:
+            return
+        if type(x) is array or type(x) is np.ndarray and x.dtype == n.dtype or type(x) in NUMBERS:
+            expected.append((type(x), n.shape, n.dtype, n.weak))
+        else:
+            return
+    if any(n.dtype.names is not None for n in outputs):
+        return
+    run = program.run
+    steps: Any = ()
+    sizes: Any = ()
+    constants: Any = ()
+    places = [at for _, at in sources]
+    if type(run) is Direct:
+        found = Loops(run).made(len(inputs))
+        if found is not None:
+            steps, sizes, constants, number = found
+            places = [number[run.node_at(at)] for at in places]
+            if len(set(places)) < len(places):
+                places, steps = [at for _, at in sources], ()
+    results = tuple([(at, n.shape, n.dtype, n.weak) for at, n in zip(places, outputs)])
+    made = calls.signature(state, args, tuple(expected), out, results, run, steps, sizes, constants)
+    if made is None and steps:
+        results = tuple([(at, n.shape, n.dtype, n.weak) for (_, at), n in zip(sources, outputs)])
+        made = calls.signature(state, args, tuple(expected), out, results, run, (), (), ())
+    if made is not None:
+        known.append(made)
+
+
+class NotSimple(Exception):
+    """A node is no loop over its operands."""
+
+
+class Loops:
+    """A list of NumPy calls as inner loops on places in memory: inputs, constants, then what is computed."""
+
+    def __init__(self, direct: Direct) -> None:
+        self.direct = direct
+        self.place: dict[Node, int] = {n: i for i, n in enumerate(direct.inputs)}
+        self.single: set[int] = {i for i, n in enumerate(direct.inputs) if n.aval.size == 1}
+        self.constants: list[np.ndarray] = []
+        self.scalars: dict[Any, int] = {}
+        self.steps: list[tuple[Any, int, list[tuple[int, Any]], tuple[int, Any]]] = []
+
+    def made(self, n_inputs: int) -> tuple[Any, Any, Any, dict[Node, int]] | None:
+        """Steps, sizes and constants as `calls.signature` takes them, and the place of each node. None: not simple."""
+        direct = self.direct
+        try:
+            for n in direct.nodes:
+                self.add(n)
+        except NotSimple:
+            return None
+        wanted = {self.place[n] for n in direct.wanted}
+        aliased = [n for n in direct.wanted if n.op is not None and n.op.name in ALIASES]
+        if aliased or len(wanted) < len(direct.wanted) or any(type(p) is not int or p < 0 for p in wanted):
+            return None
+        return (*self.laid_out(n_inputs, wanted), self.place)
+
+    def constant(self, value: Any, dtype: Any) -> int:
+        """The place of a constant of that dtype: -1 for the first, -2 for the next, until all are known."""
+        array = np.array(value, dtype, order="C")
+        key = (array.tobytes(), array.shape, dtype)
+        if key not in self.scalars:
+            self.constants.append(array)
+            self.scalars[key] = -len(self.constants)
+            if array.size == 1:
+                self.single.add(-len(self.constants))
+        return self.scalars[key]
+
+    def operand(self, n: Node, dtype: Any) -> int:
+        """The place of a node's value in that dtype."""
+        at = self.place.get(n)
+        if at is None:
+            value = n.value if n.value is not None else n.buffer
+            if value is None:
+                raise NotSimple
+            return self.constant(value, dtype)
+        if n.dtype == dtype:
+            return at
+        return self.step(None, n.aval.size if at not in self.single else 1, [(at, n.dtype)], dtype)
+
+    def step(self, ufunc: Any, size: int, sources: list[tuple[int, Any]], dtype: Any) -> int:
+        """The place of what a loop makes of these sources."""
+        at = len(self.direct.inputs) + len(self.steps)
+        self.steps.append((ufunc, size, sources, (at, dtype)))
+        if size == 1:
+            self.single.add(at)
+        return at
+
+    def add(self, n: Node) -> None:
+        op = n.op
+        if op is None or n.dtype is None or n.dtype.num > np.dtype(np.complex128).num:
+            raise NotSimple
+        if op.name in ALIASES and (n.inputs[0].aval.size == n.aval.size or self.place.get(n.inputs[0]) in self.single):
+            self.place[n] = self.operand(n.inputs[0], n.dtype)
+            return
+        ufunc: Any = CLIP if op.name == "clip" else getattr(np, op.name, None)
+        dtypes: tuple[Any, ...]
+        if op.name in ("cast", "weak_cast"):
+            dtypes = (n.inputs[0].dtype, n.dtype)
+            if not np.can_cast(*dtypes, "same_kind") or dtypes[0] == dtypes[1]:
+                raise NotSimple
+            ufunc = None
+        elif op.name == "where":
+            dtypes, ufunc = (np.dtype(bool), n.dtype, n.dtype, n.dtype), None
+            if n.inputs[0].dtype != bool:
+                raise NotSimple
+        elif op.kind == MAP and isinstance(ufunc, np.ufunc) and ufunc.nout == 1:
+            dtypes = loop_dtypes(ufunc, operand_keys([i.aval for i in n.inputs]))
+        else:
+            raise NotSimple
+        if dtypes[-1] != n.dtype:
+            raise NotSimple
+        sources = [(self.operand(i, d), d) for i, d in zip(n.inputs, dtypes)]
+        size = n.aval.size
+        for i, (at, _) in zip(n.inputs, sources):
+            if at not in self.single and i.aval.size != size:
+                raise NotSimple
+        self.place[n] = self.step(ufunc, size, sources, n.dtype)
+
+    def laid_out(self, n_inputs: int, wanted: set[int]) -> tuple[Any, Any, Any]:
+        """Places numbered as the C module does; scratch memory of what is read no more is used again."""
+        last = {at: k for k, (_, _, sources, _) in enumerate(self.steps) for at, _ in sources}
+        first = n_inputs + len(self.constants)
+        sizes = [16] * first  # an input may be a number, which is put there
+        number: dict[int, int] = {i: i for i in range(n_inputs)}
+        number.update({-1 - i: n_inputs + i for i in range(len(self.constants))})
+        free: list[int] = []
+        steps = []
+        for k, (ufunc, size, sources, (at, dtype)) in enumerate(self.steps):
+            if free and at not in wanted:
+                number[at] = free.pop()
+            else:
+                number[at] = len(sizes)
+                sizes.append(0)
+            if at not in wanted:
+                sizes[number[at]] = max(sizes[number[at]], size * dtype.itemsize)
+            free += [
+                number[s] for s in {s for s, _ in sources} if number[s] >= first and last[s] == k and s not in wanted
+            ]
+            strides = [0 if s in self.single else d.itemsize for s, d in sources]
+            parts = [*sources, (at, dtype)]
+            places, types = tuple([number[s] for s, _ in parts]), tuple([d.num for _, d in parts])
+            steps.append((ufunc, size, places, types, (*strides, dtype.itemsize)))
+        self.place = {n: number[at] for n, at in self.place.items()}
+        return tuple(steps), tuple(sizes), tuple(self.constants)

@@ -1,0 +1,206 @@
+"""Users' functions and what they are called with: names, places, arguments that are held fixed. Knows no graph."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import optree
+
+Fun = Callable[..., Any]
+HOLE = ()
+"""Stands for a static argument among the others: a tree without leaves."""
+
+
+def callable_(fun: Any) -> Fun:
+    """fun itself. Raises TypeError where it cannot be called."""
+    if not callable(fun):
+        raise TypeError(f"Expected a callable value, got {fun}")
+    return fun
+
+
+def name_of(f: Any) -> str:
+    """The name of a function, of a partial's function, of a callable object's class."""
+    while hasattr(f, "func"):
+        f = f.func
+    return getattr(f, "__name__", None) or type(f).__name__
+
+
+def place_of(f: Any) -> str:
+    """` at file:line` of a function's definition; empty for what has none."""
+    try:
+        f = inspect.unwrap(f)
+        while hasattr(f, "func"):
+            f = f.func
+        code = getattr(f, "__code__", None) or type(f).__call__.__code__
+    except (AttributeError, ValueError):
+        return ""
+    file = code.co_filename
+    return f" at {os.path.relpath(file) if os.sep in file else file}:{code.co_firstlineno}"
+
+
+def leaf_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """`x`, `params['w']`: for each leaf of the arguments."""
+    try:
+        bound = inspect.signature(f).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        bound = {**{f"args[{i}]": a for i, a in enumerate(args)}, **kwargs}
+    names = []
+    for name, value in bound.items():
+        paths = optree.tree_paths(value, namespace="lazynp")
+        names += [name + "".join(f"[{k!r}]" for k in path) for path in paths]
+    return names
+
+
+def labelled(new: Any, fun: Fun, what: str) -> Fun:
+    """The new function with the user's name, and a docstring that says what it is."""
+    new.__module__, new.__doc__ = getattr(fun, "__module__", ""), f"{what} of {name_of(fun)}."
+    new.__name__ = new.__qualname__ = name_of(fun)
+    new.__wrapped__ = fun
+    return new
+
+
+# --- Arguments by place -----------------------------------------------------------------------------------------------
+
+
+def tuple_of(x: Any) -> tuple[Any, ...]:
+    """Of what is one place or name, several, or None."""
+    return () if x is None else (x,) if isinstance(x, (int, str)) else tuple(x)
+
+
+def held(fun: Fun, args: Sequence[Any], kwargs: dict[str, Any], free: Sequence[int]) -> tuple[Fun, tuple[Any, ...]]:
+    """fun as a function of the arguments at the free places, the others held fixed; and these arguments."""
+
+    def call(*new: Any, **named: Any) -> Any:
+        full = list(args)
+        for i, x in zip(free, new):
+            full[i] = x
+        return fun(*full, **{**kwargs, **named})
+
+    return call, tuple([args[i] for i in free])
+
+
+def others(places: Sequence[int], count: int) -> list[int]:
+    """The places of `count` arguments that are not among these."""
+    taken = {i % count for i in places} if count else set()
+    return [i for i in range(count) if i not in taken]
+
+
+def positional(fun: Fun, args: tuple[Any, ...], kwargs: dict[str, Any], kind: str) -> tuple[Any, ...]:
+    """All arguments by place, defaults filled in. Raises TypeError where they cannot be."""
+    try:
+        signature = inspect.signature(fun)
+    except (TypeError, ValueError):
+        if not kwargs:
+            return args
+        raise
+    if not kwargs and len(args) == len(signature.parameters):
+        return args
+    try:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise TypeError("keyword arguments could not be resolved to positions")
+    except TypeError as error:
+        raise TypeError(
+            f"The input arguments to the {kind}-decorated function {name_of(fun)} could not be resolved to "
+            f"positional-only arguments. Binding failed with the error:\n{error}"
+        ) from error
+    return bound.args
+
+
+def places_of(fun: Fun, nums: Sequence[int], names: Sequence[str]) -> tuple[int, ...]:
+    """Places of arguments given by place or by name."""
+    if not names:
+        return tuple(nums)
+    order = list(inspect.signature(fun).parameters)
+    return (*nums, *[order.index(n) for n in names])
+
+
+# --- Static and donated arguments -------------------------------------------------------------------------------------
+
+
+class Static(NamedTuple):
+    """Which arguments are static, and which are donated."""
+
+    nums: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    donate_nums: tuple[int, ...] = ()
+    donate_names: tuple[str, ...] = ()
+
+
+def resolve(fun: Fun, static: Static) -> Static:
+    """Static and donated arguments by place and by name alike, by the function's signature.
+
+    Raises: ValueError for a place or a name that the function has not.
+    """
+    try:
+        parameters = inspect.signature(fun).parameters
+    except (TypeError, ValueError):
+        return static
+    P = inspect.Parameter
+    names = [k for k, p in parameters.items() if p.kind in (P.POSITIONAL_ONLY, P.POSITIONAL_OR_KEYWORD)]
+    many = any(p.kind is P.VAR_POSITIONAL for p in parameters.values())
+    keyed = any(p.kind is P.VAR_KEYWORD for p in parameters.values())
+
+    def both(nums: tuple[int, ...], given: tuple[str, ...], what: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        wrong = tuple([i for i in nums if not many and not -len(names) <= i < len(names)])
+        if wrong:
+            raise ValueError(
+                f"Jitted function has {what}_argnums={wrong}, but only accepts {len(names)} positional arguments."
+            )
+        unknown = {k for k in given if k not in parameters} if not keyed else set()
+        if unknown:
+            raise ValueError(
+                f"Jitted function has invalid argnames {unknown} in {what}_argnames. Function does not take these args."
+            )
+        if nums and not given:
+            at = [names[i] for i in nums if -len(names) <= i < len(names)]
+            given = tuple([k for k in at if parameters[k].kind is not P.POSITIONAL_ONLY])
+        elif given and not nums:
+            nums = tuple([names.index(k) for k in given if k in names])
+        return nums, given
+
+    return Static(*both(static.nums, static.names, "static"), *both(static.donate_nums, static.donate_names, "donate"))
+
+
+def hashable(x: Any) -> Any:
+    """A static argument, with its type, so that 1 and 1.0 and True are not taken for one another."""
+    try:
+        hash(x)
+    except TypeError as error:
+        raise ValueError(
+            f"Non-hashable static arguments are not supported. An error occurred while trying to hash an object of "
+            f"type {type(x)}, {x}. The error was:\nTypeError: {error}"
+        ) from error
+    return type(x), x
+
+
+def without_statics(static: Static, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, tuple[Any, ...]]:
+    """The arguments with holes for static ones, keyword arguments without them, and pairs of (place or name, value)."""
+    places = {i % len(args) if -len(args) <= i < len(args) else i for i in static.nums}
+    statics = (
+        *[(i, hashable(args[i])) for i in sorted(places) if i < len(args)],
+        *[(k, hashable(kwargs[k])) for k in sorted(kwargs) if k in static.names],
+    )
+    args = tuple([HOLE if i in places else a for i, a in enumerate(args)])
+    return args, {k: a for k, a in kwargs.items() if k not in static.names}, statics
+
+
+def with_statics(fun: Fun, statics: tuple[Any, ...]) -> Fun:
+    """The function of the other arguments."""
+    if not statics:
+        return fun
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        full = list(args)
+        for at, (_, value) in statics:
+            if type(at) is int:
+                full[at] = value
+            else:
+                kwargs[at] = value
+        return fun(*full, **kwargs)
+
+    return call

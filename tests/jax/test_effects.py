@@ -1,0 +1,251 @@
+"""Printing, callbacks, and the switches of `jax.config`: the same code under JAX and under lazynp, compared."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import lazynp.jax
+import lazynp.jax.profiler
+
+Check = Callable[[Any, list], Any]
+ONES = np.ones(3, np.float32)
+
+
+def outcome(check: Check, side: Any, capsys: Any) -> Any:
+    """What a check returns or raises, what it appended to its list, what it printed."""
+    seen: list[Any] = []
+    try:
+        found = repr(side.tree.map(lambda x: np.asarray(x).tolist(), check(side, seen)))
+        side.effects_barrier()
+    except Exception as error:
+        found = next(c for c in type(error).__mro__ if c.__module__ == "builtins").__name__
+        with contextlib.suppress(Exception):
+            side.effects_barrier()
+    printed = [line for line in capsys.readouterr().out.splitlines() if "de-optimized" not in line]
+    return found, [repr(np.asarray(x).tolist()) for x in seen], printed
+
+
+def io_callback(j: Any, *args: Any, **kwargs: Any) -> Any:
+    return importlib.import_module(f"{j.__name__}.experimental").io_callback(*args, **kwargs)
+
+
+def loud(j: Any, x: Any) -> Any:
+    j.debug.print("x = {}", x)
+    return x * 2
+
+
+PRINTS: dict[str, Check] = {
+    "at once": lambda j, seen: j.debug.print("{} and {b}", j.numpy.arange(3), b=2.5),
+    "plain values": lambda j, seen: j.debug.print("{} {}", "text", None),
+    "format": lambda j, seen: j.debug.print("{:.2f}", j.numpy.float32(1.23456)),
+    "jit": lambda j, seen: j.jit(lambda x: loud(j, x))(1.5),
+    "jit twice": lambda j, seen: [f(1.0) for f in [j.jit(lambda x: loud(j, x))] * 2],
+    "in order": lambda j, seen: j.jit(lambda x: [j.debug.print("{}", x + i, ordered=True) for i in range(3)] and x)(0),
+    "vmap": lambda j, seen: j.vmap(lambda x: loud(j, x))(j.numpy.arange(3.0)),
+    "grad": lambda j, seen: j.grad(lambda x: loud(j, x))(3.0),
+    "value_and_grad of jit": lambda j, seen: j.value_and_grad(j.jit(lambda x: loud(j, x)))(3.0),
+    "scan": lambda j, seen: j.lax.scan(lambda c, x: (c + loud(j, x), x), 0.0, j.numpy.arange(3.0)),
+    "fori_loop": lambda j, seen: j.lax.fori_loop(0, 3, lambda i, c: loud(j, c), 1.0),
+    "while_loop": lambda j, seen: j.lax.while_loop(lambda c: c < 5, lambda c: loud(j, c), 1.0),
+    "cond": lambda j, seen: [j.lax.cond(p, lambda x: loud(j, x), lambda x: x, 1.0) for p in (True, False)],
+    "jit of cond": lambda j, seen: [
+        f(p) for f in [j.jit(lambda p: j.lax.cond(p, lambda x: loud(j, x), lambda x: x, 1.0))] for p in (True, False)
+    ],
+    "result unused": lambda j, seen: j.jit(lambda x: (loud(j, x), 1)[1])(2.0),
+    "f-string": lambda j, seen: j.debug.print("x", j.numpy.ones(1)),
+    "unused keyword": lambda j, seen: j.debug.print("{}", 1, k=2),
+    "missing": lambda j, seen: j.debug.print("{} {}", 1),
+}
+CALLBACKS: dict[str, Check] = {
+    "debug": lambda j, seen: j.debug.callback(lambda x: seen.append(x), j.numpy.arange(3)),
+    "debug in jit": lambda j, seen: j.jit(lambda x: (j.debug.callback(lambda v: seen.append(v), x), x)[1])(2.0),
+    "debug with keywords": lambda j, seen: j.debug.callback(lambda x, *, y: seen.append(x + y), 1, y=2),
+    "debug of a static value": lambda j, seen: j.debug.callback(lambda s, x: seen.append(len(s)), "four", 1.0),
+    "debug under vmap": lambda j, seen: j.vmap(lambda x: (j.debug.callback(lambda v: seen.append(v), x), x)[1])(ONES),
+    "pure": lambda j, seen: j.pure_callback(lambda x: np.sin(x), ONES, ONES) * 2,
+    "pure in jit": lambda j, seen: j.jit(lambda x: j.pure_callback(lambda v: np.cumsum(v), x, x) + 1)(ONES),
+    "pure of a tree": lambda j, seen: j.pure_callback(
+        lambda d: {"b": d["a"] * 2, "c": np.int32(1)},
+        {"b": j.ShapeDtypeStruct((3,), np.float32), "c": j.ShapeDtypeStruct((), np.int32)},
+        {"a": ONES},
+    ),
+    "pure under vmap": lambda j, seen: j.vmap(lambda x: j.pure_callback(np.sin, x, x))(ONES),
+    "pure under vmap, sequential": lambda j, seen: j.vmap(
+        lambda x: j.pure_callback(lambda v: v * 2, x, x, vmap_method="sequential")
+    )(ONES),
+    "pure under vmap, broadcast": lambda j, seen: j.vmap(
+        lambda x, y: j.pure_callback(lambda a, b: a + b, x, x, y, vmap_method="broadcast_all"), (0, None)
+    )(ONES, np.float32(2)),
+    "pure under vmap, expanded": lambda j, seen: j.vmap(
+        lambda x, y: j.pure_callback(lambda a, b: a + b, x, x, y, vmap_method="expand_dims"), (0, None)
+    )(ONES, np.float32(2)),
+    "pure with an unknown method": lambda j, seen: j.pure_callback(np.sin, ONES, ONES, vmap_method="magic"),
+    "pure under grad": lambda j, seen: j.grad(lambda x: j.pure_callback(np.sin, x, x))(1.0),
+    "pure in scan": lambda j, seen: j.lax.scan(
+        lambda c, x: (j.pure_callback(lambda a, b: a + b, c, c, x), c), np.float32(0), ONES
+    ),
+    "io": lambda j, seen: io_callback(j, lambda x: seen.append(x) or np.float32(7), np.float32(0), ONES),
+    "io in jit": lambda j, seen: j.jit(lambda x: io_callback(j, lambda v: seen.append(v) or v, x, x, ordered=True) + 1)(
+        ONES
+    ),
+    "io whose result is unused": lambda j, seen: j.jit(
+        lambda x: (io_callback(j, lambda v: seen.append(v), None, x, ordered=True), x)[1]
+    )(ONES),
+    "io in order": lambda j, seen: j.jit(
+        lambda x: [io_callback(j, lambda v: seen.append(v), None, x + i, ordered=True) for i in range(3)] and x
+    )(0.0),
+    "io under grad": lambda j, seen: j.grad(lambda x: io_callback(j, lambda v: v, x, x))(1.0),
+    "io, ordered, under vmap": lambda j, seen: j.vmap(lambda x: io_callback(j, lambda v: v, x, x, ordered=True))(ONES),
+    "with a custom derivative": lambda j, seen: j.grad(by_callback(j))(0.5),
+}
+
+
+def by_callback(j: Any) -> Any:
+    """A sine by callback whose derivative is one too."""
+
+    one = j.ShapeDtypeStruct((), np.float32)
+
+    @j.custom_jvp
+    def sine(x: Any) -> Any:
+        return j.pure_callback(lambda v: np.round(np.sin(v), 3), one, x)
+
+    @sine.defjvp
+    def _rule(primals: Any, tangents: Any) -> Any:
+        (x,), (t,) = primals, tangents
+        return sine(x), j.pure_callback(lambda v: np.round(np.cos(v), 3), one, x) * t
+
+    return sine
+
+
+def under(j: Any, name: str, value: Any, run: Callable[[], Any]) -> Any:
+    with getattr(j, name)(value):
+        return run()
+
+
+def set_and_back(j: Any, name: str, value: Any, run: Callable[[], Any]) -> Any:
+    before = getattr(j.config, name)
+    j.config.update(name, value)
+    try:
+        return run()
+    finally:
+        j.config.update(name, before)
+
+
+def with_and_without(j: Any, switch: str, f: Callable[[Any], Any]) -> list[Any]:
+    """Calls of a jitted function, those in the middle in a block that sets a switch."""
+    jitted = j.jit(f)
+    return [jitted(1.0), *under(j, switch, True, lambda: [jitted(1.0), jitted(2.0)]), jitted(3.0)]
+
+
+def nan_maker(j: Any) -> Any:
+    return lambda x: j.numpy.log(x) * 2
+
+
+CONFIG: dict[str, Check] = {
+    "x64": lambda j, seen: under(j, "enable_x64", True, lambda: seen.append(j.numpy.ones(2).dtype.itemsize)),
+    "x64 off again": lambda j, seen: [
+        under(j, "enable_x64", True, lambda: j.numpy.ones(2).dtype.itemsize),
+        j.numpy.ones(2).dtype.itemsize,
+    ],
+    "x64 by update": lambda j, seen: set_and_back(
+        j, "jax_enable_x64", True, lambda: [j.numpy.arange(2).dtype.itemsize, j.config.jax_enable_x64]
+    ),
+    "x64 traces anew": lambda j, seen: with_and_without(
+        j, "enable_x64", lambda x: seen.append(1) or x * j.numpy.arange(2)
+    ),
+    "x64 and values": lambda j, seen: under(j, "enable_x64", True, lambda: j.numpy.float64(0.1) + 0.2),
+    "unknown": lambda j, seen: j.config.update("jax_no_such_thing", True),
+    "wrong value": lambda j, seen: j.config.update("jax_numpy_rank_promotion", "perhaps"),
+    "read": lambda j, seen: [j.config.jax_debug_nans, j.config.values["jax_debug_nans"]],
+    "nans": lambda j, seen: under(j, "debug_nans", True, lambda: nan_maker(j)(j.numpy.array(-1.0))),
+    "nans in jit": lambda j, seen: under(j, "debug_nans", True, lambda: j.jit(nan_maker(j))(-1.0)),
+    "no nans": lambda j, seen: under(j, "debug_nans", True, lambda: j.jit(nan_maker(j))(1.0)),
+    "nans without the switch": lambda j, seen: bool(np.isnan(nan_maker(j)(j.numpy.array(-1.0)))),
+    "nans under grad": lambda j, seen: under(j, "debug_nans", True, lambda: j.grad(j.numpy.sqrt)(-1.0)),
+    "infs": lambda j, seen: under(j, "debug_infs", True, lambda: 1.0 / j.numpy.zeros(2)),
+    "infs in jit": lambda j, seen: under(j, "debug_infs", True, lambda: j.jit(lambda x: 1.0 / x)(0.0)),
+    "disable_jit": lambda j, seen: with_and_without(j, "disable_jit", lambda x: seen.append(0) or x * 2),
+    "rank promotion": lambda j, seen: under(
+        j, "numpy_rank_promotion", "raise", lambda: j.numpy.ones((2, 3)) + j.numpy.ones(3)
+    ),
+    "strict dtypes": lambda j, seen: under(
+        j, "numpy_dtype_promotion", "strict", lambda: j.numpy.ones(2) + j.numpy.ones(2, int)
+    ),
+    "as a decorator": lambda j, seen: j.enable_x64(True)(lambda: j.numpy.ones(2).dtype.itemsize)(),
+    "scope": lambda j, seen: under(j, "named_scope", "part", lambda: j.numpy.ones(2) + 1),
+    "scope without a name": lambda j, seen: under(j, "named_scope", 3, lambda: None),
+    "scope in jit": lambda j, seen: j.jit(lambda x: under(j, "named_scope", "part", lambda: x + 1))(1.0),
+    "named call": lambda j, seen: j.named_call(lambda x: x + 1, name="plus")(1.0),
+    "compile-time": lambda j, seen: j.jit(lambda x: x * constant_of(j))(2.0),
+    "ready": lambda j, seen: j.block_until_ready([j.numpy.ones(2), 1.0]),
+    "clear": lambda j, seen: [
+        f(1.0) for f in [j.jit(lambda x: seen.append(0) or x)] for _ in (f(1.0), f(2.0), j.clear_caches())
+    ][-1],
+}
+
+
+def constant_of(j: Any) -> float:
+    with j.ensure_compile_time_eval():
+        return float(j.numpy.sum(j.numpy.ones(3)))
+
+
+TABLES = {"print": PRINTS, "callback": CALLBACKS, "config": CONFIG}
+GAPS = {
+    "rank promotion": "jax_numpy_rank_promotion is accepted and not obeyed",
+    "strict dtypes": "jax_numpy_dtype_promotion is accepted and not obeyed",
+}
+CASES = [
+    pytest.param(
+        check, id=f"{t}-{name}", marks=pytest.mark.xfail(reason=GAPS[name], strict=True) if name in GAPS else ()
+    )
+    for t, table in TABLES.items()
+    for name, check in table.items()
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("check", CASES)
+def test_as_in_jax(check: Check, capsys: pytest.CaptureFixture[str]) -> None:
+    theirs = outcome(check, jax, capsys)
+    assert outcome(check, lazynp.jax, capsys) == theirs
+
+
+def test_a_block_s_switch_is_its_thread_s() -> None:
+    found = []
+    with lazynp.jax.enable_x64(True):
+        thread = threading.Thread(target=lambda: found.append(lazynp.jax.numpy.ones(1).dtype.name))
+        thread.start()
+        thread.join()
+        found.append(lazynp.jax.numpy.ones(1).dtype.name)
+    assert found == ["float32", "float64"]
+
+
+def test_a_callback_s_own_error_comes_through() -> None:
+    """JAX raises a RuntimeError that holds its text."""
+    with pytest.raises(ZeroDivisionError):
+        lazynp.jax.jit(lambda x: lazynp.jax.pure_callback(lambda v: 1 / 0, x, x))(1.0)
+
+
+def test_debug_nans_names_the_operation() -> None:
+    with lazynp.jax.debug_nans(True), pytest.raises(FloatingPointError, match=r"nan.*log"):
+        lazynp.jax.jit(lambda x: lazynp.jax.numpy.log(x))(-1.0)
+
+
+def test_profiler_writes_what_ran(tmp_path: Any) -> None:
+    j = lazynp.jax
+    with j.profiler.trace(tmp_path / "log"):
+        with j.profiler.StepTraceAnnotation("step", step_num=1):
+            j.profiler.annotate_function(lambda: j.numpy.ones((500, 500)) @ j.numpy.ones((500, 500)))().sum()
+        with pytest.raises(RuntimeError):
+            j.profiler.start_trace(tmp_path)
+    assert "library calls" in (tmp_path / "log" / j.profiler.FILE).read_text()
+    with pytest.raises(RuntimeError):
+        j.profiler.stop_trace()

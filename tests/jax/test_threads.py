@@ -1,0 +1,211 @@
+"""Arrays, keys and jitted functions used from many threads at once."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazynp.jax as jax
+import lazynp.jax.numpy as jnp
+
+THREADS = 8
+
+
+@pytest.fixture(autouse=True)
+def _switching_often() -> Iterator[None]:
+    """Threads take turns far more often than they do by themselves, so that races show."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+def together(run: Callable[[int], Any], count: int = THREADS) -> list[Any]:
+    """`run(i)` in threads that start at the same moment; raises what any of them raised."""
+    gate = threading.Barrier(count)
+
+    def one(i: int) -> Any:
+        gate.wait(30)
+        return run(i)
+
+    with ThreadPoolExecutor(count) as pool:
+        return [f.result(60) for f in [pool.submit(one, i) for i in range(count)]]
+
+
+def test_first_called_from_many_threads_a_function_is_traced_once() -> None:
+    for _ in range(5):
+        traced = []
+
+        @jax.jit
+        def f(x: Any, traced: list[Any] = traced) -> Any:
+            traced.append(threading.get_ident())
+            time.sleep(0.01)
+            return jnp.sin(x) * 2
+
+        x = jnp.arange(5.0)
+        results = together(lambda i, f=f, x=x: np.asarray(f(x)))
+        assert len(traced) == 1
+        assert all([np.array_equal(r, np.sin(np.arange(5, dtype="f4")) * 2) for r in results])
+
+
+def test_each_signature_is_traced_once_and_nobody_waits_for_another() -> None:
+    traced = []
+
+    @jax.jit
+    def f(x: Any) -> Any:
+        traced.append(x.shape)
+        time.sleep(0.02)
+        return x + 1
+
+    inputs = [jnp.zeros(1 + i % 4) for i in range(THREADS)]
+    results = together(lambda i: np.asarray(f(inputs[i])))
+    assert sorted(traced) == [(1,), (2,), (3,), (4,)]
+    assert [r.shape for r in results] == [x.shape for x in inputs]
+
+
+def test_a_function_that_fails_to_trace_fails_in_every_thread() -> None:
+    @jax.jit
+    def f(x: Any) -> Any:
+        raise ArithmeticError("no")
+
+    def run(i: int) -> str:
+        with pytest.raises(ArithmeticError):
+            f(jnp.ones(2))
+        return "raised"
+
+    assert together(run) == ["raised"] * THREADS
+
+
+def test_jitted_functions_that_call_each_other_do_not_lock_each_other_out() -> None:
+    @jax.jit
+    def even(n: Any, x: Any) -> Any:
+        return x * 2 if x.shape[0] == 1 else odd(n, x[1:])
+
+    @jax.jit
+    def odd(n: Any, x: Any) -> Any:
+        return x * 3 if x.shape[0] == 1 else even(n, x[1:])
+
+    results = together(lambda i: float((even if i % 2 else odd)(0, jnp.ones(6))[0]))
+    assert results == [3.0 if i % 2 else 2.0 for i in range(THREADS)]
+
+
+@pytest.mark.parametrize("size", [10, 200_000], ids=["small", "large"])
+def test_one_array_used_by_many(size: int) -> None:
+    """A pending value that all ask for is computed once, and everybody sees it."""
+    for _ in range(3):
+        x = jnp.arange(float(size))
+        y = jnp.sqrt(x * 3 + 1)
+        results = together(lambda i, y=y: np.asarray(y + i))
+        first = np.sqrt(np.arange(size, dtype="f4") * 3 + 1)
+        assert all([np.allclose(r, first + i, rtol=1e-6) for i, r in enumerate(results)])
+
+
+def test_arrays_of_their_own() -> None:
+    """Each thread records its own operations, large and small, for a while."""
+
+    def run(i: int) -> float:
+        x = jnp.full((300, 400), float(i), jnp.float32)
+        for _ in range(20):
+            x = jnp.where(x > 0.5, x - 0.5, x + 1.0)
+            x = x.at[0, :3].set(jnp.arange(3.0))
+        return float(x.sum())
+
+    found = together(run)
+    assert found == [run(i) for i in range(THREADS)]
+
+
+def test_keys() -> None:
+    """Splitting and sampling is a matter of the key alone, whichever thread does it."""
+    root = jax.random.key(7)
+
+    def run(i: int) -> np.ndarray:
+        own = jax.random.fold_in(root, i % 3)
+        out = []
+        for _ in range(10):
+            own, sub = jax.random.split(own)
+            out.append(jax.random.normal(sub, (20,)))
+        return np.asarray(jnp.stack(out))
+
+    found = together(run)
+    for i in range(THREADS):
+        assert np.array_equal(found[i], found[i % 3])
+    assert not np.array_equal(found[0], found[1])
+
+
+def test_a_trace_is_its_thread_s_own() -> None:
+    """While one thread traces, others compute: their values are concrete, and their flags their own."""
+    inside, done = threading.Event(), threading.Event()
+
+    @jax.jit
+    def f(x: Any) -> Any:
+        inside.set()
+        assert done.wait(30)
+        return x * 2
+
+    def other() -> tuple[float, str, bool]:
+        inside.wait(30)
+        try:
+            with jax.enable_x64(True):
+                wide = (jnp.ones(3) + 1).dtype.name
+            return float(jnp.ones(3).sum()), wide, bool(jnp.ones(()) > 0)
+        finally:
+            done.set()
+
+    with ThreadPoolExecutor(2) as pool:
+        traced, computed = pool.submit(lambda: f(jnp.ones(3))), pool.submit(other)
+        assert computed.result(60) == (3.0, "float64", True)
+        out = traced.result(60)
+    assert out.dtype == np.float32 and out.tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("transformation", ["grad", "vmap", "jvp", "scan", "jit of grad"])
+def test_transformations_side_by_side(transformation: str) -> None:
+    def f(x: Any, k: Any) -> Any:
+        return jnp.sum(jnp.sin(x) * k) ** 2
+
+    ways: dict[str, Callable[[Any, Any], Any]] = {
+        "grad": jax.grad(f),
+        "vmap": lambda x, k: jax.vmap(f, (0, None))(x, k),
+        "jvp": lambda x, k: jax.jvp(lambda v: f(v, k), (x,), (x,))[1],
+        "scan": lambda x, k: jax.lax.scan(lambda c, a: (c * k + a, c), 0.0, x)[1],
+        "jit of grad": jax.jit(jax.grad(f)),
+    }
+    way, x = ways[transformation], jnp.arange(6.0)
+    found = together(lambda i: [np.asarray(way(x, float(i))) for _ in range(5)])
+    for i, values in enumerate(found):
+        wanted = np.asarray(way(x, float(i)))
+        assert all([np.array_equal(v, wanted) for v in values])
+
+
+def test_compiled_calls_from_many_threads_share_nothing() -> None:
+    """The plan of a jitted function is one object: its values are the call's own."""
+
+    @jax.jit
+    def f(x: Any, s: Any) -> Any:
+        y = x * s + 1
+        return y @ y.T, y.sum()
+
+    xs = [jnp.full((400, 30), float(i)) for i in range(THREADS)]
+    found = together(lambda i: [[np.asarray(v) for v in f(xs[i], float(k))] for k in range(20)])
+    for i, rows in enumerate(found):
+        for k, (product, total) in enumerate(rows):
+            assert np.all(product == 30 * (i * k + 1.0) ** 2) and total == 12_000 * (i * k + 1.0)
+
+
+def test_effects_of_threads_stay_in_order_within_each() -> None:
+    seen: dict[int, list[int]] = {i: [] for i in range(THREADS)}
+
+    @jax.jit
+    def f(i: Any, k: Any) -> Any:
+        jax.debug.callback(lambda i, k: seen[int(i)].append(int(k)), i, k)
+        return i + k
+
+    together(lambda i: [f(i, k).block_until_ready() for k in range(20)])
+    assert all([values == list(range(20)) for values in seen.values()])
