@@ -9,6 +9,7 @@ JOBS ?= 2
 ARGS ?=
 BENCH ?= .
 PROGRAMS ?= 20000
+CALLS ?= 200000
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -34,7 +35,8 @@ test: $(STAMP)-test ## the tests; of the long property tests a part that takes s
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "not alone" -n $(JOBS) $(ARGS); others=$$?; \
 	case "$$alone $$others" in "0 0" | "0 5" | "5 0") ;; *) exit 1 ;; esac
 
-fuzz: $(STAMP)-test ## the property tests in full: PROGRAMS=20000 random programs
+fuzz: $(STAMP)-test ## CALLS=200000 random calls and PROGRAMS=20000 random programs, compared with NumPy
+	$(BIN)/python -m compat fuzz --calls $(CALLS) --jobs $(JOBS)
 	LAZYNP_PROGRAMS=$(PROGRAMS) $(BIN)/python -m pytest -n $(JOBS) \
 		tests/test_property_views.py tests/test_property_indexing.py $(ARGS)
 
@@ -51,8 +53,11 @@ bench: $(STAMP)-bench ## the asv suite on .venv; BENCH=micro for a part; then `a
 	cd asv_bench && ../$(BIN)/asv machine --yes > /dev/null
 	cd asv_bench && ../$(BIN)/asv run -E existing --set-commit-hash $$(git rev-parse HEAD) --show-stderr -b '$(BENCH)' $(ARGS)
 
-compat: $(STAMP)-test ## how much of NumPy's API exists, and which way
-	$(BIN)/python -m compat names $(ARGS)
+# `make compat ARGS=--quick` for a part that takes minutes; the whole takes most of an hour on two cores.
+compat: $(STAMP)-test ## NumPy's own tests in three modes: compat/report/index.html
+	$(BIN)/python -m compat run --jobs $(JOBS) $(ARGS)
+	$(BIN)/python -m compat report
+	$(BIN)/python -m compat check $(ARGS)
 
 docs: $(STAMP)-docs ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html

@@ -19,6 +19,7 @@ setup(
         Extension(
             "lazynp._calls",
             ["lazynp/_calls.c"],
+            depends=["lazynp/_calls_tree.h"],
             include_dirs=[numpy.get_include()],
             extra_compile_args=["-O2", *FLAGS],
             optional=True,

@@ -358,7 +358,8 @@ def setitem_call(r: random.Random) -> Call:
         target[mask[0] if mask else key] = value
         return a + 0 if a.dtype != bool else a
 
-    value = r.choice(NUMBERS) if r.random() < 0.4 else array(r, partner(r, shape))
+    # tame: what infinity is as an integer depends on the loop that NumPy takes
+    value = r.choice(NUMBERS) if r.random() < 0.4 else array(r, partner(r, shape), tame=True)
     given = (array(r, shape), value)
     return Call("a[key] = b", make, (*given, key) if isinstance(key, Operand) else given)
 
@@ -388,9 +389,56 @@ def chain_call(r: random.Random) -> Call:
     return Call("chain", make, (array(r, shape, "bhilfd"), array(r, shape, "bhilfd")))
 
 
+def method_call(r: random.Random) -> Call:
+    """The other methods of a ufunc, of arrays, and functions of their own."""
+    shape = shape_of(r)
+    a, b = array(r, shape), array(r, partner(r, shape))
+    tame, other = array(r, shape, tame=True), array(r, partner(r, shape), tame=True)
+    name, binary = r.choice(UFUNCS), r.choice(BINARY)
+    axes, dtype = r.sample(range(len(shape)), len(shape)), r.choice(DTYPES)
+    places = [r.randint(-1, 4) for _ in range(r.randint(0, 3))]
+    start, stop, step = (r.choice((0, 1, -3, 7, 2.5, 10, -0.5)) for _ in range(3))
+    table: list[tuple[str, Callable[..., Any], tuple[Any, ...], str]] = [
+        ("ufunc.outer", lambda np, a, b: getattr(np, binary).outer(a, b), (a, array(r, (3,))), rule_of(binary)),
+        ("ufunc.at", lambda np, a: getattr(np, name).at(a, places), (array(r, (5,)),), rule_of(name)),
+        ("add.at", lambda np, a, b: np.add.at(a, places, b), (array(r, (5,)), array(r, (1,), tame=True)), "exact"),
+        ("add.reduceat", lambda np, a: np.add.reduceat(a, places), (array(r, (5,), tame=True),), "sum"),
+        ("arange", lambda np: np.arange(start, stop, step), (), "exact"),
+        ("arange", lambda np: np.arange(start, stop, dtype=dtype), (), "exact"),
+        ("array", lambda np, a: np.array(a, dtype=dtype), (tame,), "exact"),
+        (
+            "full_like",
+            lambda np, a: (np.full_like(a, 3), np.zeros_like(a, dtype=dtype), np.ones_like(a)),
+            (a,),
+            "exact",
+        ),
+        ("inner", lambda np, a, b: np.inner(a, b), (tame, array(r, shape[-1:], tame=True)), "sum"),
+        ("tensordot", lambda np, a, b: np.tensordot(a, b, 1), (tame, array(r, shape[-1:], tame=True)), "sum"),
+        ("einsum", lambda np, a, b: np.einsum("...i,...i", a, b), (tame, other), "sum"),
+        ("vecdot", lambda np, a, b: np.vecdot(a, b), (tame, other), "sum"),
+        ("a.cumprod()", lambda np, a: a.clip(0, 1).cumprod(), (array(r, (5,), "bilfd"),), "sum"),
+        ("transpose", lambda np, a: a.transpose(axes), (a,), "exact"),
+        ("mT", lambda np, a: a.mT, (a,), "exact"),
+        ("view", lambda np, a: a.view(dtype).view("u1"), (array(r, shape, "bBhHiIlL"),), "exact"),
+        ("item", lambda np, a: (a.item(0), a.tolist() == a.copy().tolist()), (tame,), "exact"),
+        ("a.flat", lambda np, a: (a.flat[1:3], np.array(list(a.flat))), (a,), "exact"),
+        ("fft", lambda np, a: (np.fft.fft(a), np.fft.ifft(a, n=6)), (tame,), "sum"),
+        ("rfft", lambda np, a: np.fft.irfft(np.fft.rfft(a)), (array(r, shape, "fd", tame=True),), "sum"),
+        ("diff", lambda np, a: (np.diff(a), np.ediff1d(a)), (a,), "exact"),
+        ("nansum", lambda np, a: (np.nansum(a), np.nanmax(a, axis=0)), (array(r, shape, "lfd", tame=True),), "sum"),
+        ("tril", lambda np, a: (np.tril(a), np.triu(a, 1)), (a,), "exact"),
+        ("isin", lambda np, a, b: np.isin(a, b), (a, b), "exact"),
+        ("unique", lambda np, a: np.unique(a, return_inverse=True), (tame,), "exact"),
+        ("divmod", lambda np, a, b: divmod(a, b), (a, b), "exact"),
+        ("modf", lambda np, a: np.modf(a), (array(r, shape, "efd"),), "exact"),
+    ]
+    return Call(*r.choice(table))
+
+
 KINDS: list[tuple[Callable[[random.Random], Call], int]] = [
     (ufunc_call, 34), (operator_call, 14), (inplace_call, 7), (power_call, 3), (reduction_call, 14), (shape_call, 13),
     (matmul_call, 3), (getitem_call, 5), (setitem_call, 5), (chain_call, 5),
+    (method_call, 8),
 ]  # fmt: skip
 WEIGHTS = [weight for _, weight in KINDS]
 

@@ -69,7 +69,7 @@ def count(path: str, coverage: types.ModuleType | None) -> Counter[str] | None:
             counts["there"] += 1
             counts["shared"] += getattr(ours, name) is getattr(theirs, name)
             if coverage is not None:
-                counts[coverage.way(path, name)] += 1
+                counts[coverage.way_of(getattr(ours, name))] += 1
     return counts
 
 

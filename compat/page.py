@@ -9,6 +9,7 @@ from collections import Counter
 from typing import Any
 
 from . import api
+from .causes import KINDS
 
 HERE = pathlib.Path(__file__).parent
 TEXT = {
@@ -104,7 +105,7 @@ def packages(data: dict[str, Any]) -> str:
         )
         out.append(
             f"<details><summary><b>{text(package)}</b><span class=soft>{len(members)} modules</span>"
-            f"<span class=n>{headline(modes, members)}</span></summary><div class=scroll><table>"
+            f"<span class=minis>{headline(modes, members)}</span></summary><div class=scroll><table>"
             f"<tr><th>module</th>{head}</tr>{rows}<tr><th>all</th>{cells}</tr></table></div></details>"
         )
     return "".join(out)
@@ -116,7 +117,14 @@ def totals(found: list[dict[str, Any] | None]) -> tuple[int, int]:
 
 
 def headline(modes: dict[str, Any], members: list[str]) -> str:
-    return " · ".join(f"{m} {rate(*totals([d['modules'].get(x) for x in members]))}" for m, d in modes.items())
+    """A rate and a bar for each mode."""
+    out = []
+    for mode, d in modes.items():
+        passed, counted = totals([d["modules"].get(m) for m in members])
+        good = passed / max(counted, 1)
+        shown = bar([(good, "var(--good)"), (1 - good, "var(--bad)")]) if counted else ""
+        out.append(f"<span class=mini><span class=soft>{mode}</span> {rate(passed, counted)}{shown}</span>")
+    return "".join(out)
 
 
 def cell(found: list[dict[str, Any] | None]) -> str:
@@ -143,12 +151,16 @@ def causes(data: dict[str, Any]) -> str:
         blocks.append(
             (
                 [-len(fs) for fs in mine.values()],
-                f"<details><summary><b>{text(c['title'])}</b><span class=kind>{text(c['kind'])}</span>"
+                f"<details><summary><b>{text(c['title'])}</b>{kind(c['kind'])}"
                 f"<span class='n soft'>{numbers}</span></summary><div><p>{text(c['why'])}</p>"
                 f"<ul class=tests>{items}</ul>{more}</div></details>",
             )
         )
     return "".join(block for _, block in sorted(blocks, key=lambda b: b[0])) or "<p>No test fails.</p>"
+
+
+def kind(name: str) -> str:
+    return f"<span class=kind>{text(KINDS[name])}</span>" if name else ""
 
 
 def finder(data: dict[str, Any]) -> str:
@@ -174,7 +186,7 @@ def names(data: dict[str, Any]) -> str:
         shown = "".join(f"<span style='--c:{colour(w)}' title='{w}'>{text(n)}</span>" for n, w in sorted(table.items()))
         numbers = " · ".join(f"{counts[w]} {w}" for w in api.WAYS if counts[w])
         out.append(
-            f"<details><summary><b>{text(space)}</b><span class='n soft'>{numbers}</span></summary><div>{parts}"
+            f"<details><summary><b>{text(space)}</b><span class='n soft'>{numbers}</span>{parts}</summary><div>"
             f"<div class=names>{shown}</div></div></details>"
         )
     return "".join(out)
@@ -192,7 +204,32 @@ def over_time(data: dict[str, Any]) -> str:
         for e in data["history"]
     )
     head = "".join(f"<th class=n>{m}</th>" for m in modes)
-    return f"<div class=scroll><table><tr><th>revision</th><th>date</th><th>NumPy</th>{head}</tr>{rows}</table></div>"
+    table = f"<table><tr><th>revision</th><th>date</th><th>NumPy</th>{head}</tr>{rows}</table>"
+    return f"{chart(data['history'], modes)}<div class=scroll>{table}</div>"
+
+
+def chart(history: list[dict[str, Any]], modes: list[str]) -> str:
+    """The rates as lines, one a mode; nothing where there is one point."""
+    points = {
+        m: [
+            (i, 100 * e["modes"][m]["passed"] / e["modes"][m]["counted"])
+            for i, e in enumerate(history)
+            if m in e["modes"]
+        ]
+        for m in modes
+    }
+    values = [v for line in points.values() for _, v in line]
+    if len(history) < 2 or not values:
+        return ""
+    low = min(values) - 0.5
+    lines = []
+    for n, (mode, line) in enumerate(points.items()):
+        at = [(40 + 800 * i / (len(history) - 1), 170 - 150 * (v - low) / (100 - low)) for i, v in line]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
+        label = f"<text x='{at[-1][0] + 8:.1f}' y='{at[-1][1] + 4:.1f}'>{mode}</text>" if at else ""
+        lines.append(f"<g class=line{n}><polyline points='{path}'/>{label}</g>")
+    axis = f"<text x=0 y=24>100 %</text><text x=0 y=174>{low:.0f} %</text>"
+    return f"<svg class=chart viewBox='0 0 920 185' role=img aria-label='rates over time'>{axis}{''.join(lines)}</svg>"
 
 
 def apart(data: dict[str, Any]) -> str:

@@ -205,8 +205,9 @@ static PyObject *derived(Handle *a, PyObject *part, PyObject *kind, PyObject *pa
     if (a->v == host_view)
         view = Py_NewRef(host_view);
     else {
-        PyObject *parent = a->v && PyTuple_CheckExact(a->v) ? PyObject_CallMethodNoArgs((PyObject *)a, name_view)
-                                                            : Py_NewRef(a->v ? a->v : Py_None);
+        /* A step on a step can wait; on more than one of them it would grow with a loop's rounds. */
+        int deep = a->v && PyTuple_CheckExact(a->v) && PyTuple_CheckExact(PyTuple_GET_ITEM(a->v, 0));
+        PyObject *parent = deep ? PyObject_CallMethodNoArgs((PyObject *)a, name_view) : Py_NewRef(a->v ? a->v : Py_None);
         view = parent ? PyTuple_Pack(4, parent, a->h, kind, param) : NULL;
         Py_XDECREF(parent);
     }

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import optree
 
 Fun = Callable[..., Any]
+NAMESPACE = "lazynp"  # of the pytree nodes that are registered with optree
 HOLE = ()
 """Stands for a static argument among the others: a tree without leaves."""
 
@@ -49,7 +50,7 @@ def leaf_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[st
         bound = {**{f"args[{i}]": a for i, a in enumerate(args)}, **kwargs}
     names = []
     for name, value in bound.items():
-        paths = optree.tree_paths(value, namespace="lazynp")
+        paths = optree.tree_paths(value, namespace=NAMESPACE)
         names += [name + "".join(f"[{k!r}]" for k in path) for path in paths]
     return names
 
@@ -204,3 +205,95 @@ def with_statics(fun: Fun, statics: tuple[Any, ...]) -> Fun:
         return fun(*full, **kwargs)
 
     return call
+
+
+def donated_leaves(static: Static, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bool, ...]:
+    """For each leaf of the arguments whether it is donated."""
+    marks = [(a, i in static.donate_nums) for i, a in enumerate(args)]
+    marks += [(kwargs[k], k in static.donate_names) for k in sorted(kwargs)]
+    return tuple([given for a, given in marks for _ in optree.tree_leaves(a, namespace=NAMESPACE)])
+
+
+# --- Mapped axes ------------------------------------------------------------------------------------------------------
+
+UNMAPPED = object()  # an axis of None, as a leaf
+
+
+def checked_axes(in_axes: Any, out_axes: Any) -> Any:
+    """in_axes, where both can be axes of a mapped function. Raises JAX's TypeError."""
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or isinstance(in_axes, tuple) or hasattr(in_axes, "__index__")):
+        raise TypeError(
+            f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments "
+            f"passed to the function, but got {in_axes}."
+        )
+    check_axes(in_axes, "vmap in_axes")
+    check_axes(out_axes, "vmap out_axes")
+    return in_axes
+
+
+def argument_axes(in_axes: Any, args: tuple[Any, ...]) -> list[int | None]:
+    """The mapped axis of each leaf of the arguments. Raises JAX's ValueError where `in_axes` is not for so many."""
+    if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+        raise ValueError(
+            f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments "
+            f"passed to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}"
+        )
+    return spread_axes(in_axes, args, "vmap in_axes") if args else []
+
+
+def spread_axes(axes: Any, tree: Any, what: str) -> list[int | None]:
+    """For each leaf of a tree the axis that a prefix of the tree says. Raises ValueError where it is no prefix."""
+    marked = optree.tree_map(
+        lambda a: UNMAPPED if a is None else a, axes, is_leaf=lambda a: a is None, namespace=NAMESPACE
+    )
+    try:
+        found = optree.broadcast_prefix(marked, tree, namespace=NAMESPACE)
+    except ValueError as error:
+        raise ValueError(f"{what} specification must be a tree prefix of the corresponding value: {error}") from None
+    return [None if a is UNMAPPED else a for a in found]
+
+
+def check_axes(axes: Any, what: str) -> None:
+    for a in optree.tree_leaves(axes, namespace=NAMESPACE):
+        if isinstance(a, bool) or not hasattr(a, "__index__"):
+            raise TypeError(f"{what} must be an int, None, or a (nested) container of these, but got {a!r}")
+
+
+def axis_in(axis: Any, shape: tuple[int, ...]) -> int:
+    """A mapped axis of an argument, counted from the front. Raises JAX's ValueError where there is none such."""
+    axis, n = axis.__index__(), len(shape)
+    if -n <= axis < n:
+        return axis % n
+    least = axis + 1 if axis >= 0 else -axis
+    raise ValueError(
+        f"vmap was requested to map its argument along axis {axis}, which implies that its rank should be at least "
+        f"{least}, but is only {n} (its shape is {shape})"
+    )
+
+
+def mapped_size(
+    shapes: Sequence[tuple[int, ...]], axes: Sequence[int | None], given: int | None, names: Callable[[], Any]
+) -> int:
+    """The length of the mapped axes. Raises JAX's ValueError where there is none, or more than one."""
+    sizes: dict[int, list[int]] = {}
+    for i, (shape, a) in enumerate(zip(shapes, axes)):
+        if a is not None:
+            sizes.setdefault(shape[a], []).append(i)
+    if given is not None and set(sizes) <= {given}:
+        return given
+    if len(sizes) == 1 and given is None:
+        return next(iter(sizes))
+    if not sizes:
+        raise ValueError("vmap must have at least one non-None value in in_axes or axis_size must be specified")
+    shown = list(names())
+    lines = [f"  * the `axis_size` argument was {given}"] if given is not None else []
+    for size, which in sizes.items():
+        first = which[0]
+        more = f" (and {len(which) - 1} more)" if len(which) > 1 else ""
+        name = shown[first] if first < len(shown) else first
+        lines.append(
+            f"  * one axis had size {size}: axis {axes[first]} of argument {name} of shape {shapes[first]}{more}"
+        )
+    raise ValueError("vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines))

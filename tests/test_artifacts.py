@@ -19,7 +19,7 @@ import pytest
 
 from lazynp.backends.artifacts import NOWHERE, Artifacts, key_of
 from lazynp.backends.compiler import CompilerClient
-from lazynp.graph.kernel import Geometry, Instr, KernelSpec
+from lazynp.backends.kernel import Geometry, Instr, KernelSpec
 
 F = "float64"
 SPEC = KernelSpec((F,), (), (Instr("square", (0,), (F,), F),), (1,), 1)
@@ -222,7 +222,7 @@ import sys, types, json
 p = types.ModuleType("lazynp"); p.__path__ = [{root!r} + "/lazynp"]; sys.modules["lazynp"] = p
 import numpy as np
 from lazynp.backends.compiler import CompilerClient
-from lazynp.graph.kernel import Geometry, Instr, KernelSpec
+from lazynp.backends.kernel import Geometry, Instr, KernelSpec
 F = "float64"
 client = CompilerClient({folder!r})
 for n in range(2):

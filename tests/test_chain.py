@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lazynp
-from lazynp.graph.kernel import Instr, KernelSpec
+from lazynp.backends.kernel import Instr, KernelSpec
 from lazynp.runtime import kernels
 from lazynp.runtime.chain import Chain
 from lazynp.runtime.kernels import kernel_of

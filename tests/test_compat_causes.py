@@ -286,6 +286,32 @@ def test_objects_in_lists_are_kept() -> None:
     assert np.array([inside, inside], dtype=object).ndim == 64
 
 
+def test_copy_may_be_anything_true() -> None:
+    a = np.arange(4)
+    for true in (True, 1, np.True_, np._CopyMode.ALWAYS):
+        made = np.array(a, copy=true)
+        made[0] = 7
+        assert a[0] == 0
+        assert made.flags.owndata
+    for false in (False, 0, np.False_, np._CopyMode.NEVER):
+        assert np.array(a, copy=false) is a
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            np.array(a, float, copy=false)
+    nothing = np.zeros(4, dtype=[("x", "S0")])["x"]
+    nothing.resize(9)
+    assert nothing.shape == (9,)
+
+
+def test_objects_of_the_users_are_not_copied() -> None:
+    one, part = {"a": 1}, slice(1, 2)
+    held = np.array([one, part, one], dtype=object)
+    assert held[0] is one
+    assert held[1] is part
+    turned = copy.deepcopy(np.array([[one, None], [one, None]], order="F"))
+    assert turned[0, 0] is turned[1, 0]
+    assert turned[0, 0] is not one
+
+
 def test_casting_implementations_take_our_arrays() -> None:
     cast = np._core._multiarray_umath._get_castingimpl(np.dtype("i4").__class__, np.dtype("f8").__class__)
     source, target = np.arange(3, dtype="i4"), np.zeros(3)
@@ -427,7 +453,21 @@ def test_views_of_one_masked_record() -> None:
     a = np.ma.array([(1, 2), (3, 4)], dtype=[("a", float), ("b", float)], mask=[(1, 0), (0, 0)])
     one = a[0].view((float, 2))
     assert one.mask.tolist() == [True, False]
+    assert a[0].view([("A", float), ("B", float)])["A"] is np.ma.masked
     assert one[1] == 2
+
+
+def test_writes_into_what_a_subclass_shows() -> None:
+    m = np.zeros((3, 2)).view(np.matrix)
+    m[:, 1] = np.array([[0.8], [0.2], [0.3]]) > 0.5
+    assert m.tolist() == [[0, 1], [0, 0], [0, 0]]
+    one, other = [], []
+    one.append(other)
+    other.append(one)
+    held = np.array([None])
+    held[0] = one
+    with pytest.raises(ValueError, match=r"object|nested|sequence"):
+        held.astype("M8")
 
 
 def test_resize_of_what_is_known_elsewhere() -> None:

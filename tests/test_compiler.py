@@ -18,8 +18,8 @@ from numpy.lib.stride_tricks import as_strided
 
 from lazynp.backends import support
 from lazynp.backends.compiler import CompilerClient
+from lazynp.backends.kernel import Geometry, Instr, KernelSpec
 from lazynp.backends.support import COMPLEX, KIND, REAL, compilable
-from lazynp.graph.kernel import Geometry, Instr, KernelSpec
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
@@ -576,7 +576,7 @@ def test_eager_interpreter():
     code = """
 import numpy as np, torch
 import lazynp.backends.torch.eager as eager
-from lazynp.graph.kernel import Instr, KernelSpec
+from lazynp.backends.kernel import Instr, KernelSpec
 spec = KernelSpec(("uint32", "complex64", "float64"), ("float64", "complex64"),
     (Instr("add", (0, 0), ("uint32",) * 2, "uint32"), Instr("multiply", (1, 4), ("complex64",) * 2, "complex64"),
      Instr("remainder", (2, 3), ("float64",) * 2, "float64"),

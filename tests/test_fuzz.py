@@ -102,3 +102,11 @@ def test_bounds_of_clip_beyond_the_dtype(mode: str) -> None:
         assert a.clip(-1, 5).tolist() == [3, 4, 5]
         assert a.clip(4, 300).tolist() == [4, 4, 200]
         assert a.clip(-1).dtype == "u1"
+
+
+@pytest.mark.parametrize("mode", ["graph", "auto"])
+def test_write_of_one_complex_number_into_a_region_without_axes(mode: str) -> None:
+    with config(mode=mode), pytest.warns(numpy.exceptions.ComplexWarning):
+        a = np.array([3.0])
+        a[0, ...] = np.array([7 + 1j])
+        assert a.tolist() == [7]

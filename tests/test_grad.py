@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from verify import verify
 
 import lazynp
 import lazynp.jax
 import lazynp.jax.numpy
+from lazynp.errors import UnexpectedTracerError
 from lazynp.graph.node import KEPT
-from lazynp.graph.verify import verify
 from lazynp.graph.walk import toposort
 from lazynp.jax.config import enable_x64
 
@@ -489,6 +490,39 @@ def test_bad_rules_are_refused(w: World) -> None:
     g.defjvp(lambda p, t: (g(*p), (t[0], t[0])))
     with pytest.raises(TypeError, match="equal container"):
         w.t.grad(g)(1.0)
+
+
+@door
+def test_rules_say_nothing_of_what_is_captured(w: World) -> None:
+    """A derivative along a traced value that a function with a rule captures: an error, as in JAX, not zero."""
+
+    def of_jvp(y: Any, z: Any) -> Any:
+        f = w.t.custom_jvp(lambda x: x * y)
+        f.defjvp(lambda p, t: (f(*p), 10.0 * t[0] * y))
+        return f(2.0 * z)
+
+    def of_vjp(y: Any, z: Any) -> Any:
+        f = w.t.custom_vjp(lambda x: x * y)
+        f.defvjp(lambda x: (x * y, None), lambda r, ct: (10.0 * ct * y,))
+        return f(2.0 * z)
+
+    def of_gradient(y: Any, z: Any) -> Any:
+        return w.t.custom_gradient(lambda x: (x * y, lambda ct: 10.0 * ct * y))(2.0 * z)
+
+    def reverse(g: Any) -> Any:
+        return w.t.grad(g, argnums=0)
+
+    def forward(g: Any) -> Any:
+        return lambda y, z: w.t.jvp(lambda y: g(y, z), (y,), (array(w, 1.0),))
+
+    y, z = array(w, 3.0), array(w, 4.0)
+    for g in (of_jvp, of_vjp, of_gradient):
+        same(w.t.grad(g, argnums=1)(y, z), 60.0)
+        same(w.t.jit(w.t.grad(g, argnums=1))(y, z), 60.0)
+        for f in (g, w.t.jit(g), w.t.checkpoint(g)):
+            for how in (reverse, forward) if g is of_jvp else (reverse,):
+                with pytest.raises(UnexpectedTracerError):
+                    how(lambda y, z, f=f: f(y, y * z))(y, z)
 
 
 @door

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from verify import GraphError, verify
 
 import lazynp
 from lazynp.backends.numpy.evaluate import evaluate
-from lazynp.graph.errors import GraphError
 from lazynp.graph.node import ABSTRACT, KEPT, Node, leaf, number_of
 from lazynp.graph.op import make, pick, results
 from lazynp.graph.show import show
-from lazynp.graph.verify import verify
 from lazynp.graph.walk import dependents, leaves, toposort, users
 from lazynp.ops import creation, elementwise, joining, linalg, shape
 from lazynp.ops.elementwise import add, divide, multiply, negative, sin

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from op_cases import Case
 from test_rules import CASES, as_list, constant, rng_of
+from verify import verify
 
 from lazynp.backends.numpy.evaluate import evaluate
 from lazynp.graph.node import Node
 from lazynp.graph.op import results
-from lazynp.graph.verify import verify
 from lazynp.ops import (
     contraction,
     creation,

@@ -223,3 +223,23 @@ def test_power_takes_numpys_way(exponent: float) -> None:
 def test_linalg_error_is_numpys() -> None:
     """Code that keeps NumPy imported catches it."""
     assert issubclass(lazynp.linalg.LinAlgError, numpy.linalg.LinAlgError)
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+def test_an_array_of_numpy_in_fortran_order_beside_a_transposed_view(mode: str) -> None:
+    """The result is computed in memory order: NumPy's operand is turned as ours are."""
+    a = numpy.arange(9.0).reshape(3, 3)
+    with lazynp.config(mode=mode, small=1):
+        view = lazynp.array(a).T
+        for other in (numpy.asarray(view), numpy.asfortranarray(a), a.T, numpy.asfortranarray(a)[:1], a.T[0]):
+            assert same(a.T * other, numpy.asarray(view * other))
+            assert same(other - a.T, numpy.asarray(other - view))
+            where = lazynp.where(view > 3, view, other)
+            assert same(numpy.where(a.T > 3, a.T, other), numpy.asarray(where))
+
+
+@pytest.mark.parametrize("columns", [32769, 40001])
+def test_a_reduction_over_odd_rows_longer_than_a_block(columns: int) -> None:
+    a = numpy.arange(3.0 * columns).reshape(3, columns)
+    with lazynp.config(mode="graph"):
+        assert same((a * 0.5 + 1).max(axis=1), numpy.asarray((lazynp.array(a) * 0.5 + 1).max(axis=1)))

@@ -13,12 +13,12 @@ import pytest
 from library_cases import LIBRARY_CASES
 from op_cases import ELEMENT_CASES, Case
 from special_cases import JAX_CASES
+from verify import verify
 
 from lazynp.backends.numpy.evaluate import evaluate
 from lazynp.graph.errors import MissingRuleError
 from lazynp.graph.node import KEPT, Node, leaf
 from lazynp.graph.op import registry
-from lazynp.graph.verify import verify
 from lazynp.graph.walk import toposort
 from lazynp.ops import elementwise, linalg, reductions, scans
 from lazynp.ops.elementwise import add, convert, multiply

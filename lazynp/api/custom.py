@@ -7,29 +7,24 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..doors import Door, door_of, doors, first_door
 from ..errors import UnexpectedTracerError
 from ..graph.function import Function, replay
 from ..graph.node import ABSTRACT, KEPT, Node, leaf
 from ..graph.op import results
 from ..ops.elementwise import convert
 from ..ops.promotion import is_inexact
-from ..ops.shape import add_reduce, broadcast_to, to_front, zeros_of
-from ..ops.tags import custom, renamed
+from ..ops.shape import zeros_of
+from ..ops.tags import Nodes, Tangents, custom, renamed
 from ..signatures import Fun, held, name_of, others, places_of, positional, tuple_of
-from ..transforms.batch import batch
 from ..transforms.jvp import jvp
 from ..tree import flatten, leaves, unflatten
 from .differentiate import FLOAT0, tangent_node
-from .handles import Door, door_of, doors, first_door
-
-Nodes = Sequence[Node]
-Tangents = Sequence[Node | None]
-Axes = tuple[int | None, ...]
 
 
 def traced_level(args: Any) -> int:
@@ -66,9 +61,6 @@ class Rule:
 
     def vjp(self, outs: Nodes, kept: Nodes, inputs: Nodes, cts: Tangents, live: Sequence[bool]) -> Tangents:
         raise NotImplementedError
-
-    def batched(self, kept: int, axes: Axes, size: int) -> Batched:
-        return Batched(self, kept, axes, size)
 
     def arguments(self, nodes: Nodes) -> Any:
         """The arguments with these nodes, as the user's rule sees them."""
@@ -111,55 +103,6 @@ def ruled(rule: Rule, fun: Fun, args: Any, kwargs: Any, level: int) -> Any:
         rule.function = Function([*inner, *closed], outs)
     node = custom(*outs, *kept, *nodes, *closed, rule=rule, hidden=len(outs) + len(kept), n=len(outs))
     return unflatten(rule.out_structure, [door.wrap(n) for n in results(node)])
-
-
-class Batched(Rule):
-    """A rule for a whole axis of examples: the rule is run on placeholders of one, and its graph batched.
-
-    Attributes:
-        kept: how many nodes the rule keeps; axes: of those and of the inputs, 0 or None. size: of the axis.
-    """
-
-    def __init__(self, rule: Rule, kept: int, axes: Axes, size: int) -> None:
-        self.rule, self.kept, self.axes, self.size, self.reverse = rule, kept, axes, size, rule.reverse
-        self.rows: list[tuple[Node, Node, int | None]] = []
-
-    def ones(self, nodes: Tangents, axes: Sequence[int | None]) -> list[Any]:
-        """A placeholder of one example for each node."""
-        out: list[Node | None] = []
-        for n, a in zip(nodes, axes):
-            if n is None:
-                out.append(None)
-                continue
-            one = leaf(n.shape if a is None else n.shape[1:], n.dtype, weak=n.weak, trace=ABSTRACT)
-            self.rows.append((one, n, a))
-            out.append(one)
-        return out
-
-    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
-        at, all_ = self.axes[self.kept :], (0,) * len(outs)
-        return self.whole(self.rule.jvp(self.ones(outs, all_), self.ones(inputs, at), self.ones(tangents, at)))
-
-    def vjp(self, outs: Nodes, kept: Nodes, inputs: Nodes, cts: Tangents, live: Sequence[bool]) -> Tangents:
-        at, all_ = self.axes[self.kept :], (0,) * len(outs)
-        given = self.ones(outs, all_), self.ones(kept, self.axes), self.ones(inputs, at), self.ones(cts, all_)
-        found = self.whole(self.rule.vjp(*given, live))
-        return [
-            x if x is None or a == 0 else add_reduce(x, axes=(0,), keepdims=False, dtype=x.dtype)
-            for x, a in zip(found, at)
-        ]
-
-    def whole(self, found: Tangents) -> list[Node | None]:
-        """What was made of one example, for all, their axis in front."""
-        rows, self.rows = self.rows, []
-        live = [n for n in found if n is not None]
-        new = iter(batch(live, [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]))
-        pairs = [None if n is None else next(new) for n in found]
-        return [
-            None if p is None else
-            broadcast_to(p[0], shape=(self.size, *p[0].shape)) if p[1] is None else to_front(*p)
-            for p in pairs
-        ]  # fmt: skip
 
 
 class Recompute(Rule):
@@ -235,13 +178,13 @@ class Reverse(Rule):
 
     reverse = True
 
-    def __init__(self, name: str, fwd: Fun, bwd: Fun, owner: Fun) -> None:
+    def __init__(self, name: str, fwd: Fun, bwd: Fun, owner: custom_vjp) -> None:
         super().__init__(name)
         self.fwd, self.bwd, self.owner = fwd, bwd, owner
         self.residuals: tuple[Any, list[Any], list[int]] | None = None
 
     def run(self, fun: Fun, args: Any, kwargs: Any, level: int) -> tuple[Any, list[Node]]:
-        if level != KEPT or self.owner in running.functions:
+        if level != KEPT or self.owner.late or self.owner in running.functions:
             return fun(*args), []
         running.functions.append(self.owner)
         try:
@@ -383,6 +326,7 @@ class custom_vjp(Custom):
     """
 
     rules: tuple[Fun, Fun] | None = None
+    late = False  # whether fwd is run only when the derivative is asked for
 
     def defvjp(self, fwd: Fun, bwd: Fun, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
         """Set the rules. fwd has the arguments of the function, bwd those of `nondiff_argnums` before its own two."""
@@ -434,39 +378,32 @@ remat = checkpoint
 # --- Closures ---------------------------------------------------------------------------------------------------------
 
 
-def converted(fun: Fun, args: Any, door: Door, wanted: Callable[[Node], bool]) -> tuple[Fun, list[Node]]:
-    """fun as a function of its arguments and of the wanted ones among the nodes that it captures; and these."""
-    found, structure = flatten(args)
-    like = [door.as_node(x) for x in found]
-    inputs = [leaf(n.shape, n.dtype, weak=n.weak, trace=ABSTRACT) for n in like]
-    out, out_structure = flatten(fun(*unflatten(structure, [door.wrap(n) for n in inputs])))
-    function = Function(inputs, [door.as_node(x) for x in out])
-    extra = [n for n in function.captured() if wanted(n)]
+def closure_convert(fun: Fun, *example_args: Any, door: Door | None = None) -> tuple[Fun, list[Any]]:
+    """fun as a function of its arguments and of the traced arrays that it has in its closure, which derivatives may be
+    taken along; and the list of these."""
+    found, structure = flatten(example_args)
+    own = door_of(found, door or first_door())
+    inputs = [leaf(n.shape, n.dtype, weak=n.weak, trace=ABSTRACT) for n in [own.as_node(x) for x in found]]
+    out, out_structure = flatten(fun(*unflatten(structure, [own.wrap(n) for n in inputs])))
+    function = Function(inputs, [own.as_node(x) for x in out])
+    extra = [n for n in function.captured() if n.trace and is_inexact(n.dtype)]
 
     def call(*arguments: Any) -> Any:
-        given, other = flatten(arguments[: len(args)])
+        given, other = flatten(arguments[: len(example_args)])
         if other != structure:
             raise TypeError(
                 "The inputs to the closure produced by closure_convert must have the same Pytree structure as the "
                 f"example arguments passed when closure_convert was called. Expected {structure}, but got {other}"
             )
-        nodes = [convert(door.as_node(x), n.dtype) for x, n in zip(given, inputs)]
-        new = [door.as_node(x) for x in arguments[len(args) :]]
+        nodes = [convert(own.as_node(x), n.dtype) for x, n in zip(given, inputs)]
+        new = [own.as_node(x) for x in arguments[len(example_args) :]]
         outputs = replay(function.outputs, [*inputs, *extra], [*nodes, *new])
-        return unflatten(out_structure, [door.wrap(n) for n in outputs])
+        return unflatten(out_structure, [own.wrap(n) for n in outputs])
 
-    return call, extra
-
-
-def closure_convert(fun: Fun, *example_args: Any, door: Door | None = None) -> tuple[Any, list[Any]]:
-    """fun as a function of its arguments and of the traced arrays that it has in its closure, which derivatives may be
-    taken along; and the list of these."""
-    chosen = door_of(leaves(example_args), door or first_door())
-    call, extra = converted(fun, example_args, chosen, lambda n: n.trace > 0 and is_inexact(n.dtype))
-    return call, [chosen.wrap(n) for n in extra]
+    return call, [own.wrap(n) for n in extra]
 
 
-class Kept:
+class Late:
     """A function among residuals: a leaf of their tree that is no array."""
 
     def __init__(self, call: Fun) -> None:
@@ -475,23 +412,18 @@ class Kept:
 
 def custom_gradient(fun: Fun) -> Fun:
     """A function from one that returns `(value, rule)`: `rule(ct)` gives the cotangents of its arguments, a tuple where
-    there are several."""
-
-    @custom_vjp
-    def wrapped(*args: Any) -> Any:
-        return fun(*args)[0]
+    there are several. What rule has in its closure is made again when the derivative is asked for."""
+    wrapped = custom_vjp(lambda *args: fun(*args)[0])
 
     def fwd(*args: Any) -> Any:
         out, rule = fun(*args)
-        door = door_of([*leaves(out), *leaves(args)], first_door())
-        call, extra = converted(rule, (out,), door, lambda n: n.trace > 0)
-        return out, (Kept(call), [door.wrap(n) for n in extra])
+        return out, Late(rule)
 
-    def bwd(residuals: Any, ct: Any) -> Any:
-        kept, extra = residuals
-        found = kept.call(ct, *extra)
+    def bwd(kept: Late, ct: Any) -> Any:
+        found = kept.call(ct)
         return found if isinstance(found, tuple) else (found,)
 
     wrapped.defvjp(fwd, bwd)
+    wrapped.late = True
     functools.update_wrapper(wrapped, fun)
     return wrapped

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..doors import Door, door_of, doors, first_door, wrap_all
 from ..graph.aval import Aval
 from ..graph.function import replay
 from ..graph.node import ABSTRACT, Node, leaf
@@ -27,7 +28,6 @@ from ..transforms.transpose import linearize as linearize_graph
 from ..transforms.transpose import transpose as transpose_graph
 from ..transforms.transpose import vjp as vjp_graph
 from ..tree import flatten, map, unflatten
-from .handles import Door, door_of, doors, first_door, wrap_all
 
 FLOAT0 = np.dtype([("float0", np.void, 0)])
 Argnums = int | Sequence[int]

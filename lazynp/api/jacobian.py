@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..doors import Door
 from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops.creation import eye
@@ -20,7 +21,6 @@ from ..transforms.jvp import jvp
 from ..transforms.transpose import vjp
 from ..tree import unflatten
 from .differentiate import Argnums, Run, argnums_of, arrays, check_type, pick_arguments, record
-from .handles import Door
 
 Blocks = list[list[Node | None]]  # for each result, for each argument
 

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..doors import Door, door_of, doors, wrap_all
 from ..flags import Override, flags
 from ..graph.function import Function
-from ..graph.node import BORROWED, SCALAR_DTYPES, Node, leaf
-from ..runtime import dispatch
+from ..graph.node import BORROWED, Node, leaf
+from ..runtime import dispatch, known
 from ..runtime.checks import check_values
 from ..runtime.execute import Program, value_of
 from ..runtime.recorder import recorder
@@ -24,6 +25,7 @@ from ..runtime.reuse import spend, use_as
 from ..signatures import (
     Static,
     callable_,
+    donated_leaves,
     leaf_names,
     name_of,
     place_of,
@@ -34,12 +36,9 @@ from ..signatures import (
 )
 from ..speed import CallBase
 from ..tree import flatten, unflatten
-from .handles import Door, door_of, doors, wrap_all
 from .trace import Trace, inline, placeholder, run_traced
 
 log = logging.getLogger("lazynp.jit")
-SCALARS = frozenset(SCALAR_DTYPES)
-INT32 = range(-(1 << 31), 1 << 31)
 everything: weakref.WeakSet[Jit] = weakref.WeakSet()
 """All jitted functions, for `clear_caches`."""
 
@@ -162,43 +161,16 @@ class Jit(CallBase):
 
     def _try(self, leaves: Sequence[Any], key: list[Any]) -> Any:
         """The result, where these leaves have been seen before and none is traced; else MISS."""
-        array, known, values = self._array, self._known, []
-        for x in leaves:
-            kind = type(x)
-            if kind is array or doors.get(kind) is known:
-                value = x._host
-                if value is None:
-                    if x.node.trace:
-                        return MISS
-                    value = x._value()
-                key.append((value.shape, value.dtype, x._weak))
-                values.append(value)
-            elif kind is np.ndarray:
-                key.append(x.shape)
-                key.append(x.dtype)
-                values.append(x)
-            elif kind in SCALARS and (kind is not int or x in INT32):
-                key.append(kind)
-                values.append(x)
-            elif isinstance(x, np.generic):
-                key.append(x.dtype)
-                values.append(x)
-            else:
-                return MISS
-        found = self._fast.get(tuple(key))
+        values = known.key_of(leaves, key, self._array, doors, self._known)
+        found = None if values is None else self._fast.get(tuple(key))
         if found is None:
             return MISS
         entry, program, results, host = found
         for i, dtype in host:
             values[i] = np.asarray(values[i], dtype, order="C")
         there = program.run(values)
-        if entry.single:
-            ((where, at, make),) = results
-            return make(there[at]) if where == 0 else same(entry.door, where, at, leaves)
-        return unflatten(
-            entry.out,
-            [make(there[at]) if where == 0 else same(entry.door, where, at, leaves) for where, at, make in results],
-        )
+        out = [make(there[at]) if where == 0 else same(entry.door, where, at, leaves) for where, at, make in results]
+        return out[0] if entry.single else unflatten(entry.out, out)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Any call: one with static or donated arguments, with traced ones, or the first of its signature."""
@@ -242,37 +214,24 @@ class Jit(CallBase):
             args, kwargs, statics = without_statics(static, args, kwargs)
         leaves, structure = flatten((args, kwargs))
         door = door_of(leaves, self._door)
+        as_node, nodes = node_of or door.as_node, []
         try:
-            nodes = [(node_of or door.as_node)(x) for x in leaves]
+            for x in leaves:
+                nodes.append(as_node(x))
         except (TypeError, OverflowError) as error:
-            raise self._bad_argument(door, args, kwargs, leaves, error) from error
-        donated: tuple[bool, ...] = ()
-        if static.donate_nums or static.donate_names:
-            marks: list[bool] = []
-            for i, a in enumerate(args):
-                marks += [i in static.donate_nums] * len(flatten(a)[0])
-            for k in sorted(kwargs):
-                marks += [k in static.donate_names] * len(flatten(kwargs[k])[0])
-            donated = tuple(marks)
+            i = len(nodes)
+            what = f"type {type(leaves[i])} at path {leaf_names(self._fun, args, kwargs)[i]}"
+            if isinstance(error, OverflowError):
+                raise OverflowError(
+                    f"An overflow was encountered while parsing an argument to a jitted computation: {what}, with the "
+                    f"value {leaves[i]}"
+                ) from error
+            raise TypeError(
+                f"Error interpreting argument to {self._fun} as an abstract array: a value of {what}. This argument is "
+                f"no array: mark it as static with the static_argnums or static_argnames parameters of jit."
+            ) from error
+        donated = donated_leaves(static, args, kwargs) if static.donate_nums or static.donate_names else ()
         return Call(leaves, nodes, structure, statics, door, donated)
-
-    def _bad_argument(self, door: Door, args: Any, kwargs: Any, leaves: list[Any], error: Exception) -> Exception:
-        """What to say of an argument that is no array."""
-        for x, name in zip(leaves, leaf_names(self._fun, args, kwargs)):
-            try:
-                door.as_node(x)
-            except OverflowError:
-                return OverflowError(
-                    f"An overflow was encountered while parsing an argument to a jitted computation, whose argument "
-                    f"path is {name}. Got {type(x)} with value {x}"
-                )
-            except TypeError:
-                return TypeError(
-                    f"Error interpreting argument to {self._fun} as an abstract array. The problematic value is "
-                    f"of type {type(x)} and was passed to the function at path {name}. This argument is no array: "
-                    f"mark it as static with the static_argnums or static_argnames parameters of jit."
-                )
-        return error
 
     def _entry(self, call: Call) -> Entry:
         """The traced function for a signature: traced by the first thread that comes, others wait."""
@@ -340,23 +299,9 @@ class Jit(CallBase):
         """Let `_try` find the program of a call."""
         flat = not kwargs and len(args) == len(call.leaves) and all([a is x for a, x in zip(args, call.leaves)])
         key: list[Any] = [flags.fast, None if flat else call.structure]
-        host = []
-        for i, (x, node) in enumerate(zip(call.leaves, call.nodes)):
-            kind = type(x)
-            if doors.get(kind) is self._known:
-                key.append((node.shape, node.dtype, node.weak))
-            elif kind is np.ndarray:
-                key += [x.shape, x.dtype]
-                host.append((i, node.dtype))
-            elif isinstance(x, np.generic):
-                key.append(x.dtype)
-                host.append((i, node.dtype))
-            elif kind in SCALARS:
-                key.append(kind)
-                if found[1].kinds[i] is None:
-                    host.append((i, node.dtype))
-            else:
-                return
+        host = known.key_of_nodes(call.leaves, call.nodes, key, found[1].kinds, doors, self._known)
+        if host is None:
+            return
         if flags.fast is not None:
             self._fast[tuple(key)] = (*found, host)
             if not kwargs and self._known is self._door:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..doors import Door
 from ..errors import leaked, origins
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
@@ -15,7 +16,6 @@ from ..runtime.recorder import recorder
 from ..runtime.reuse import Watch
 from ..signatures import name_of, place_of
 from ..tree import flatten, unflatten
-from .handles import Door
 
 
 class Trace:

@@ -28,8 +28,8 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.config import config
-from lazynp.graph.kernel import Geometry, KernelSpec
 
 try:
     import fcntl

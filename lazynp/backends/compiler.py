@@ -34,9 +34,9 @@ import threadpoolctl
 
 from lazynp.backends import artifacts
 from lazynp.backends.artifacts import Artifacts
+from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.backends.support import CORES, compilable
 from lazynp.config import config
-from lazynp.graph.kernel import Geometry, KernelSpec
 
 RESTARTS = 3  # times that a compiler process that died is replaced
 FLUSH = 0.5  # seconds at exit to hand the compiler what it has not read yet

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from lazynp.graph.kernel import Instr, KernelSpec
+from lazynp.backends.kernel import Instr, KernelSpec
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

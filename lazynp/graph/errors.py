@@ -13,10 +13,6 @@ class MissingRuleError(NotImplementedError):
         self.op, self.transformation = op, transformation
 
 
-class GraphError(AssertionError):
-    """A graph breaks a rule of `verify`."""
-
-
 class NotConcreteError(TypeError):
     """The value of a traced array was asked for."""
 

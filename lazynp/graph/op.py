@@ -45,6 +45,8 @@ class Op:
             needs.
         hidden: for an op whose first inputs derivatives do not look behind, the place of their number among the static
             parameters; else -1.
+        shorter: `(node, *inputs, **params)` -> an equal node that is less, or None. No bit of the result may change:
+            x + 0 stays, since it makes -0 into 0, and so does a complex x * 1, which makes NaN of infinities.
         tag: whether its results are just its first inputs, with something said to the transformations: what runs does
             without it.
         n_out: number of results; `pick` nodes select one. 0: as many as the node says.
@@ -65,6 +67,7 @@ class Op:
         "vjp",
         "linear",
         "hidden",
+        "shorter",
         "tag",
         "n_out",
         "raises",
@@ -87,6 +90,7 @@ class Op:
         vjp: Rule | None = None,
         linear: bool = False,
         hidden: int = -1,
+        shorter: Rule | None = None,
         tag: bool = False,
         n_out: int = 1,
         raises: bool = False,
@@ -97,7 +101,7 @@ class Op:
         self.name, self.kind, self.abstract, self.lower = name, kind, abstract, lower
         self.static, self.moving = tuple(static), tuple(moving)
         self.partials, self.jvp, self.transpose, self.batch = partials, jvp, transpose, batch
-        self.vjp, self.linear, self.hidden, self.tag = vjp, linear, hidden, tag
+        self.vjp, self.linear, self.hidden, self.shorter, self.tag = vjp, linear, hidden, shorter, tag
         self.n_out, self.raises, self.doc = n_out, raises, doc
         registry[name] = self
 

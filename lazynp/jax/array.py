@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy._core import umath
 
-from ..api.handles import Door, doors, register
 from ..api.trace import check_leak, stack
 from ..backends.numpy.namespace import xp
 from ..config import config
+from ..doors import Door, doors, register
 from ..errors import array_error, bool_error, concretization_error, integer_error, type_name
 from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..graph.op import current
@@ -166,7 +166,8 @@ class Array(Base):
         node = self._graph
         if node is not None and node.trace == ABSTRACT:
             raise concretization_error(node, f"It stands in {what}().")
-        return self._value()[()]
+        value = self._value()[()]
+        return value.item() if value.dtype.kind == "c" else value  # Python's error where it wants a real number
 
     def __float__(self) -> float:
         return float(self._scalar("float"))
@@ -350,7 +351,8 @@ class Array(Base):
         return [Shard(DEVICE, (slice(None),) * self.ndim, 0, self)]
 
     global_shards = addressable_shards
-    is_fully_addressable = is_fully_replicated = committed = True
+    is_fully_addressable = is_fully_replicated = True
+    committed = False
 
     def addressable_data(self, index: int) -> Array:
         """The part on a device: the array itself, since there is one device."""

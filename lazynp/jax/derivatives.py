@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..api import custom, differentiate
 from ..api import jacobian as jacobians
 from ..api.custom import custom_gradient, custom_jvp, custom_vjp
-from ..api.handles import through
+from ..doors import through
 from .ad_checkpoint import checkpoint, checkpoint_policies, remat
 from .array import door
 

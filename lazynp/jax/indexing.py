@@ -22,7 +22,7 @@ from ..ops import elementwise as e
 from ..ops.elementwise import convert, where
 from ..ops.indexing import gather, indexed_shape, result_axis, scatter
 from ..ops.promotion import broadcast
-from ..ops.shape import broadcast_to, key_shape, reshape, set_, slice_, whole, zeros_of
+from ..ops.shape import broadcast_to, key_shape, reshape, set_, slice_, whole
 from .array import Array, apply, as_node, cast_node, is_arraylike, typed, wrap_value
 from .dtypes import KIND_OF, iinfo, promotion, x64_enabled
 
@@ -252,9 +252,8 @@ def read(x: Node, *arrays: Any, plan: Plan, mode: str, fill: Any, wrap: bool) ->
         inside = in_bounds(indices, sizes)
         tail = out.ndim - plan.at - inside.ndim
         inside = reshape(inside, shape=(*inside.shape, *(1,) * tail)) if tail else inside
-        out = where(
-            inside, out, Node.of_scalar(np.asarray(fill_value_for(x.dtype) if fill is None else fill, x.dtype)[()])
-        )
+        other = fill_value_for(x.dtype) if fill is None else fill
+        out = where(inside, out, Node.of_scalar(np.asarray(other, x.dtype)[()]))
     return out if out.weak == weak else cast_node(out, out.dtype, weak)
 
 
@@ -269,7 +268,7 @@ def fill_value_for(dtype: Any) -> Any:
 def take_index(x: Array, index: Any, mode: Any = None, fill_value: Any = None, wrap: bool = True) -> Array:
     """x[index] with the options of `x.at[index].get`."""
     how = mode_of(mode, "clip")
-    plan = plan_of(index, x.shape)
+    plan = plan_of(index, x.shape, arrays_only=not wrap)
     if plan.outside:
         if how == "raise":
             raise IndexError(f"index {index} is out of bounds for an array of shape {x.shape}")
@@ -360,7 +359,7 @@ def update(
     mask = traced_mask(index)
     if mask is not None:
         return masked_update(x, mask, value, how)
-    plan = plan_of(index, x.shape)
+    plan = plan_of(index, x.shape, arrays_only=not wrap)
     if not is_arraylike(value):
         if value is None:
             raise ValueError("None is not a valid value for jnp.array")
@@ -601,4 +600,3 @@ class IndexUpdateHelper:
 Array.__getitem__ = getitem
 Array.__setitem__ = setitem
 Array.at = property(IndexUpdateHelper, doc="Updates that give a new array: `x.at[index].set(value)`.")
-__all__ = ["IndexUpdateHelper", "IndexUpdateRef", "take_index", "update", "zeros_of"]

@@ -247,6 +247,9 @@ class Writer:
         """The equations for a node."""
         operands = [self.atom(i) for i in operands_of(n)]
         steps = steps_of(n)
+        if n.op is weak_cast and n.inputs[0].dtype == n.dtype:  # of JAX's operations the result is weak by itself
+            self.known[n] = operands[0]
+            return
         if n.op in (cast, weak_cast) and isinstance(operands[0], Literal):
             self.known[n] = Literal(operands[0].val, n.aval)
             return

@@ -10,10 +10,10 @@ import numpy as np
 import optree
 
 from ..api.jit import Jit
-from ..api.vmap import spread_axes, vmap
+from ..api.vmap import vmap
 from ..graph.node import Node
 from ..ops.shape import move_axis, reshape, slice_, whole
-from ..signatures import Static
+from ..signatures import Static, spread_axes
 from ..tree import NAMESPACE, flatten, map, unflatten
 from .array import Array, as_node, door, wrap
 from .sharding import DEVICE, NamedSharding, PartitionSpec, Sharding, axes_of, check_spec, get_mesh, place, sharding_of

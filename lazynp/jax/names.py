@@ -7,9 +7,9 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..api.handles import through
 from ..api.jit import clear_caches
 from ..api.vmap import vmap as make_vmap
+from ..doors import through
 from .array import as_node, door
 from .aval import ShapedArray
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..api.handles import through
 from ..api.jit import Call, Entry, Jit
 from ..api.jit import jit as make_jit
 from ..config import config
+from ..doors import through
 from ..graph.show import show
 from ..runtime import dispatch
 from ..runtime.kernels import compile_wait

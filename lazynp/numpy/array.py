@@ -44,6 +44,18 @@ class ArrayType(abc.ABCMeta):
         return type.__subclasscheck__(cls, subclass)
 
 
+def resolved(step: tuple[Any, Any, Any, Any], shape: tuple[int, ...]) -> View | None:
+    """The view that a step says, (parent, its array, kind, parameter), where the parent may be a step itself."""
+    parent, h, kind, param = step
+    if type(parent) is tuple:
+        parent = resolved(parent, shape)
+    if kind == INDEX:
+        param = normalize(param, h.shape)
+    elif kind == TRANSPOSE:
+        param = tuple(range(h.ndim - 1, -1, -1))
+    return derive(parent, shape, kind, param)
+
+
 class ndarray(HandleBase, metaclass=ArrayType):
     """An array of fixed-size elements; NumPy's `ndarray` in all that can be seen, evaluated when its value is
     needed."""
@@ -109,12 +121,7 @@ class ndarray(HandleBase, metaclass=ArrayType):
     def _view(self) -> View | None:
         view = self._v
         if type(view) is tuple:
-            parent, h, kind, param = view
-            if kind == INDEX:
-                param = normalize(param, h.shape)
-            elif kind == TRANSPOSE:
-                param = tuple(range(h.ndim - 1, -1, -1))
-            view = self._v = derive(parent, self._s.shape, kind, param)
+            view = self._v = resolved(view, self._s.shape)
         return view
 
     def _node(self) -> Node:

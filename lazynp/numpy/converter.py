@@ -7,8 +7,9 @@ from typing import Any
 import numpy
 
 from .array import Handle, ndarray
+from .calls import call_wrap
 from .creation import array
-from .ufunc import call_wrap, wrapper_of
+from .ufunc import wrapper_of
 
 PYTHON_SCALARS = (int, float, complex)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from ..config import config
-from .array import Handle, borrow, ndarray
+from .array import Handle, borrow, is_native, ndarray
 from .host import (
     PLAIN,
     SCALARS,
@@ -78,6 +78,8 @@ def array(
         )
         if value is not NotImplemented:
             return value
+    if copy is not True and copy is not None and type(copy) is not COPY_MODES:
+        copy = bool(copy)  # np.True_, 1
     if kind is ndarray and ndmin == 0 and ndmax is None:
         value = converted(object, dtype, copy, order)
         if value is not NotImplemented:
@@ -172,6 +174,8 @@ def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:
         return NotImplemented
     if order not in ("K", "C", None) and order != "A":
         return NotImplemented
+    if isinstance(dtype, type) and issubclass(dtype, numpy.dtype):
+        return NotImplemented
     target = x.dtype if dtype is None else numpy.dtype(dtype)
     contiguous = x.flags.c_contiguous
     if target == x.dtype and (target is x.dtype or not target.metadata):
@@ -180,7 +184,7 @@ def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:
         return x.copy() if contiguous or order == "C" else NotImplemented
     if copy is False or copy is COPY_MODES.NEVER or not (contiguous or order == "C"):
         return NotImplemented
-    return x.astype(target) if numpy.can_cast(x.dtype, target, "unsafe") and x.dtype.kind != "c" else NotImplemented
+    return x.astype(target) if is_native(x.dtype) and is_native(target) and x.dtype.kind != "c" else NotImplemented
 
 
 def asarray(

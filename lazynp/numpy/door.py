@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from .. import errors
-from ..api.handles import Door, doors, register
+from ..doors import Door, doors, register
 from ..graph import errors as graph_errors
 from ..graph.node import Node, leaf
 from ..runtime.tape import outlived

@@ -159,9 +159,11 @@ def to_host(x: Any, ours: list[Any]) -> Any:
         values = [to_host(v if type(v) is ndarray else element(v), ours) for v in x]
         return x if all(map(operator.is_, values, x)) else kind(values)
     if kind is dict:
-        return {k: to_host(v, ours) for k, v in x.items()}
+        named = {k: to_host(v, ours) for k, v in x.items()}
+        return named if any([v is not x[k] for k, v in named.items()]) else x  # an object of the user's, it may be
     if kind is slice:
-        return slice(to_host(x.start, ours), to_host(x.stop, ours), to_host(x.step, ours))
+        parts = [to_host(v, ours) for v in (x.start, x.stop, x.step)]
+        return x if all(map(operator.is_, parts, (x.start, x.stop, x.step))) else slice(*parts)
     if isinstance(x, numpy.ndarray):
         ours.append(Theirs(x))
         return x

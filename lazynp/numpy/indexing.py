@@ -119,10 +119,10 @@ def advanced_getitem(self: ndarray, key: Any) -> Any:
     return adopt(part if part.base is None else part.copy())
 
 
-def has_traced(key: Any) -> bool:
-    """Whether there is a traced array in a key or a list."""
+def has_traced(key: Any, depth: int = 64) -> bool:
+    """Whether there is a traced array in a key or a list, as deep as an array has axes."""
     if type(key) is tuple or type(key) is list:
-        return any([has_traced(k) for k in key])
+        return depth > 0 and any([has_traced(k, depth - 1) for k in key])
     return is_traced(key)
 
 
@@ -226,6 +226,10 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
     """The write, done at once by NumPy on the buffer."""
     if is_traced(self) or has_traced(key) or has_traced(value):
         return traced.setitem(self, key, value)
+    if type(self) is not ndarray and key is not Ellipsis and is_plain(key) and not is_full(key, self.ndim):
+        region = self[key]  # of a subclass, which may give it more axes
+        if isinstance(region, Handle):
+            self, key = region, ...
     key = host_key(key)
     kind = self._s.dtype.kind
     if kind == "O" and is_full(key, self.ndim):  # the object itself
@@ -261,6 +265,10 @@ def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) ->
     if node is None:
         if isinstance(value, Handle):
             return None
+        if type(value) is int:  # of more than 64 bits: an error of NumPy's, or a float
+            whole = numpy.empty((), dtype)
+            whole[()] = value
+            return Node.of_scalar(whole[()])
         if isinstance(value, (list, tuple)):
             if has_traced(value):
                 return region_value(array_of_list(value), shape, dtype)
@@ -306,7 +314,9 @@ def record_set(self: ndarray, normal: Any, value: Any) -> None:
     shape = s.shape if view is None else view.shape
     node = region_value(value, shape, dtype)
     if node is None:
-        return host_setitem(self, tuple([k if k is None or type(k) is int else slice_of(k) for k in normal]), value)
+        key: list[Any] = [k if k is None or type(k) is int else slice_of(k) for k in normal]
+        key += [] if is_scalar(value) else [Ellipsis]  # a region, not an element
+        return host_setitem(self, tuple(key), value)
     if view is None:
         new = node if node.shape == shape and node.value is None else broadcast_to(node, shape=shape)
         base = None

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy
 
-from .array import HOST_VIEW, Handle, is_traced, ndarray
+from .array import HOST_VIEW, Handle, borrow, is_traced, ndarray
 from .attributes import become
-from .host import fresh, home, strip, to_host
+from .host import fresh, home, shows, strip, to_host
 from .operators import dummy
 
 
@@ -126,8 +126,9 @@ class flagsobj:
     def __getattr__(self, name: str) -> Any:
         owner = self._owner
         if name == "owndata":
-            whole = owner._v is HOST_VIEW and owner._h is owner._s.buf  # borrowed, or a subclass's
-            return owner.base is None and (not whole or owner._h.flags.owndata)
+            if owner._v is HOST_VIEW and owner._h is owner._s.buf:  # borrowed, or a subclass's
+                return owner._h.flags.owndata
+            return owner.base is None
         if name == "writeable" and owner._v is not HOST_VIEW and owner._b is not owner._s.buf:
             return owner._s.buf is None or owner._s.buf.flags.writeable
         return getattr(self._flags(), name)
@@ -167,6 +168,15 @@ class flagsobj:
 flagsobj.__module__ = "lazynp"
 
 
+def inside(value: Any, ours: list[Any]) -> Any:
+    """What an iterator shows: an operand's memory, or its own, which it may write back to an operand."""
+    if type(value) is tuple:
+        return tuple([inside(v, ours) for v in value])
+    if type(value) is numpy.ndarray and not any([x._h is value or shows(value, x._h) for x in ours]):
+        return borrow(value)
+    return home(value, ours)
+
+
 class nditer:
     """See `numpy.nditer`. Its operands are pinned, since it keeps views of them."""
 
@@ -199,8 +209,8 @@ class nditer:
     def _shown(self, value: Any) -> Any:
         ours = self._ours
         if type(value) is tuple and len(value) == len(ours):
-            return tuple([home(v, [x]) for v, x in zip(value, ours)])  # each operand's view is of that operand
-        return home(value, ours)
+            return tuple([inside(v, [x]) for v, x in zip(value, ours)])  # each operand's view is of that operand
+        return inside(value, ours)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._iter, name, strip(value))

@@ -290,7 +290,8 @@ def astype(
         value = speed.at_once(HOST_ASTYPE, self, (dtype, order, casting), NOTHING)
         if value is not NotImplemented:
             return value
-    if type(self) is ndarray and not at_hand(self) and order in ("K", "C", "A") and is_native(self.dtype):
+    plainly = type(self) is ndarray and not at_hand(self) and order in ("K", "C", "A") and type(copy) is bool
+    if plainly and is_native(self.dtype) and not (isinstance(dtype, CLASS) and issubclass(dtype, numpy.dtype)):
         target = numpy.dtype(dtype)
         if is_native(target) and casting == "unsafe" and (order == "C" or c_contiguous(self)):
             if target == self.dtype:
@@ -393,10 +394,11 @@ def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
         self.shape = new.shape
         return
     whole = self._s.buf
-    if whole.base is not None or h.size != whole.size or not h.flags.c_contiguous:
+    moves = h.dtype.itemsize > 0 and new.size != h.size
+    if moves and (whole.base is not None or h.size != whole.size or not h.flags.c_contiguous):
         raise ValueError("cannot resize this array: it does not own its data")
     seen = sys.getrefcount(self) > MINE or weakref.getweakrefcount(self)
-    if refcheck and (seen or sys.getrefcount(self._s) > 2):
+    if moves and refcheck and (seen or sys.getrefcount(self._s) > 2):
         raise ValueError(
             "cannot resize an array that references or is referenced\nby another array in this way.\n"
             "Use the np.resize function or refcheck=False."

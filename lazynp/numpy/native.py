@@ -222,7 +222,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         if at_hand(src):
             return host_copyto(dst._h, src._h, casting)
     if where is True and ufunc.recordable(dst) and worth_recording((dst, src)) and dst.ndim:
-        node = strong(as_node(src), dst.dtype)
+        node = strong(as_node(src), dst.dtype) if casting not in ("no", "equiv") or type(src) is ndarray else None
         if node is not None and numpy.can_cast(node.dtype, dst.dtype, casting):
             shape = dst.shape
             if node.shape == shape or fits(node.shape, shape):
@@ -318,9 +318,27 @@ def inner(a: Any, b: Any, /) -> Any:
     return leader_wrapped(host_of("inner"), (a, b), None) if is_sub(a) or is_sub(b) else host_inner(a, b)
 
 
+def sharing(name: str) -> Any:
+    """`shares_memory` or `may_share_memory`: arrays of different storages share none, whatever a lazy copy saves."""
+    host = host_function(host_of(name), name, counted=False)
+
+    def call(a: Any, b: Any, /, max_work: Any = None) -> Any:
+        if isinstance(a, Handle) and isinstance(b, Handle) and a._s is not b._s and not (is_shared(a) and is_shared(b)):
+            return False
+        return host(a, b, max_work)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def is_shared(x: Any) -> bool:
+    return x._s.rare is not None and x._s.rare.shared
+
+
 host_inner = host_function(host_of("inner"), "inner")
 methods.UFUNCS.update({"divmod": ufunc.of(numpy.divmod, keep=True), "matmul": UFUNC_MATMUL})
 TABLE: dict[str, Any] = {"where": where, "dot": dot, "inner": inner, "concatenate": concatenate, "copyto": copyto}
+TABLE |= {name: sharing(name) for name in ("shares_memory", "may_share_memory")}
 for _name, _function in TABLE.items():
     _function.__module__ = "lazynp"
     _function.__doc__ = getattr(numpy, _name).__doc__

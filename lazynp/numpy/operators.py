@@ -186,6 +186,8 @@ def memory_order(ndim: int, strides: list[tuple[int, ...]]) -> tuple[int, ...] |
 
 def straightened(x: Any, inverse: tuple[int, ...]) -> Any:
     """An operand with its axes in memory order."""
+    if type(x) is numpy.ndarray and x.ndim:
+        return x[(None,) * (len(inverse) - x.ndim)].transpose(inverse)
     if type(x) is not ndarray or x.ndim == 0:
         return x
     if x.ndim < len(inverse):

@@ -17,20 +17,36 @@ import numpy
 import numpy.random as source
 from numpy.random import mtrand
 
+from ..runtime.pool import pool
 from .array import Handle, ndarray
-from .host import PLAIN, element, home, home_module, host_function, to_host, writable
+from .host import PLAIN, element, fresh, home, home_module, host_function, to_host, writable
 
+DOUBLE = numpy.dtype(numpy.float64)
 INPLACE = frozenset({"shuffle"})
+# A generator's methods of these names draw float64 into memory that they are given: ours has been touched before.
+FILLING = frozenset({"random", "standard_normal", "standard_exponential"})
+LARGE = 1 << 14  # numbers
 COMPOUND = frozenset({"choice"})  # asks other methods of self, and wants NumPy's arrays of them
 
 
 def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
     """A method that draws: plain arguments go to NumPy as they are."""
+    fills = name in FILLING
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if name in COMPOUND:
             self = plain(self)
         if not kwargs and PLAIN.issuperset(map(type, args)):
+            if (
+                len(args) == 1
+                and type(args[0]) is int
+                and args[0] > LARGE
+                and fills
+                and isinstance(self, source.Generator)
+            ):
+                filled = pool.empty((args[0],), DOUBLE)
+                host(self, out=filled)
+                return fresh(filled)
             value = host(self, *args)
             return value if type(value) in PLAIN else home(value, [])
         ours: list[Any] = []

@@ -17,6 +17,7 @@ from .host import of_traced
 
 PYTHON_SCALARS = frozenset({bool, int, float, complex})
 natives: dict[Any, bool] = {}
+MOST_AXES = 32  # of an operation's result; NumPy's arrays have up to 64
 INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -37,7 +38,7 @@ def as_node(x: Any) -> Node | None:
         native = natives.get(node.dtype)
         if native is None:
             native = natives[node.dtype] = is_native(node.dtype)
-        return node if native else None
+        return node if native and len(node.shape) <= MOST_AXES else None
     if kind in PYTHON_SCALARS:
         return Node.of_scalar(x) if kind is not int or x in INT64 else None
     if isinstance(x, numpy.generic):

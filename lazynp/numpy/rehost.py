@@ -211,9 +211,12 @@ def masked_arrays(core: Any) -> None:
         return core.masked if mask else value
 
     def set_dtype(self: Any, dtype: Any) -> None:
-        if isinstance(self._mask, numpy.void):
+        record = isinstance(self._mask, numpy.void)
+        if record:
             self._mask = core.np.array(self._mask)
         original_dtype.__set__(self, dtype)
+        if record and not self._mask.ndim:
+            self._mask = self._mask[()]
 
     original_dtype = cls.dtype
     cls.dtype = property(original_dtype.fget, set_dtype, doc=original_dtype.__doc__)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..api import control, custom, differentiate, jacobian, jit, vmap
-from ..api.handles import through
+from ..doors import through
 from .door import DOOR
 
 TABLE: dict[str, Any] = {

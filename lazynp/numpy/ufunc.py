@@ -6,7 +6,6 @@ theirs; what is left is NumPy's, on host values.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy
@@ -19,6 +18,7 @@ from ..ops.elementwise import where as select
 from ..speed import UfuncBase, tell
 from . import operators
 from .array import Handle, is_native, is_traced, ndarray, of_node
+from .calls import call_wrap, check_call, check_outs, with_out
 from .host import (
     PLAIN,
     SCALARS,
@@ -30,15 +30,15 @@ from .host import (
     like,
     note_large,
     on_traced,
-    outside,
     to_host,
     writable,
 )
 from .operators import assign, dummy
-from .record import as_nodes, cast_node
+from .record import MOST_AXES, as_nodes, cast_node
 from .reduce import native_reduce
 
 HOST_TYPES = PLAIN | {ndarray, numpy.ndarray, list, tuple}
+INTO_FIRST = "qr_r_raw"  # LAPACK's factors, written over the matrix
 METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
 COPIED = tuple([k for k in ("__doc__", "__qualname__", "__signature__", "__text_signature__") if hasattr(numpy.add, k)])
 ENGINE = frozenset({*ufuncs, "matmul"})
@@ -205,7 +205,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         outs = kwargs.get("out")
         if outs is not None:
             named["out"] = writable(outs)
-        if method == "at" and isinstance(args[0], Handle):
+        if (method == "at" or self.host.__name__.startswith(INTO_FIRST)) and args and isinstance(args[0], Handle):
             host[0] = args[0]._writable()
         value = (self.host if method == "__call__" else getattr(self.host, method))(*host, **named)
         if outs is not None and all(o is not None for o in outs) and not any(is_subclass(o) for o in outs):
@@ -270,56 +270,6 @@ class ufunc(UfuncBase, metaclass=UfuncType):
 
 
 ufunc.__module__ = "lazynp"
-
-
-def check_outs(u: ufunc, method: str, out: Any, outs: Any) -> None:
-    """NumPy's errors for an `out` of the wrong length."""
-    if any(o is Ellipsis for o in outs):
-        raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
-    if method == "__call__":
-        if type(out) is tuple and len(outs) != u.nout:
-            raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
-        if type(out) is not tuple and u.nout > 1:
-            raise TypeError("'out' must be a tuple of arrays")
-    elif type(out) is tuple and len(outs) != 1:
-        raise ValueError("The 'out' tuple must have exactly one entry")
-
-
-def with_out(args: Any, kwargs: Any, place: int) -> Any:
-    """A method's arguments with those by position, from the axis on, as keywords, as an override is given them."""
-    first = place - 2
-    if len(args) > first:
-        if len(args) > place and args[place] is Ellipsis:
-            raise TypeError("out=... is only allowed as a keyword argument.")
-        by_place = dict(zip(BY_PLACE, args[first:]))
-        if len(args) - first > len(BY_PLACE) or by_place.keys() & kwargs.keys():
-            return args, kwargs  # NumPy says what is wrong
-        kwargs = {**by_place, **kwargs}
-        args = args[:first]
-    if kwargs.get("initial") is numpy._NoValue:
-        kwargs = {k: v for k, v in kwargs.items() if k != "initial"}
-    return args, kwargs
-
-
-BY_PLACE = ("axis", "dtype", "out", "keepdims", "initial", "where")
-KEYWORDS = frozenset(
-    {"out", "where", "axes", "axis", "keepdims", "casting", "order", "dtype", "subok", "signature", "sig"}
-)
-PLACES = {"outer": (2, 2), "at": (2, 3), "reduce": (1, 1), "accumulate": (1, 1), "reduceat": (2, 2)}
-
-
-def check_call(u: ufunc, method: str, args: Any, kwargs: Any) -> None:
-    """NumPy's errors for arguments that no implementation takes, before an override is asked."""
-    least, most = (u.nin, u.nargs) if method == "__call__" else PLACES[method]
-    name = u.host.__name__ if method == "__call__" else method
-    if not least <= len(args) <= most:
-        raise TypeError(f"{name}() takes from {least} to {most} positional arguments but {len(args)} were given")
-    for one, other in (("sig", "signature"), ("axis", "axes")):
-        if one in kwargs and other in kwargs:
-            raise TypeError(f"cannot specify both '{one}' and '{other}'")
-    for k in kwargs if method in ("__call__", "outer") else ():
-        if k not in KEYWORDS:
-            raise TypeError(f"{name}() got an unexpected keyword argument '{k}'")
 
 
 def returned(value: Any) -> Any:
@@ -462,27 +412,6 @@ def wrapped(leader: Any, value: Any, outs: Any, context: Any) -> Any:
     return tuple([one(v, i) for i, v in enumerate(value)]) if type(value) is tuple else one(value, 0)
 
 
-def call_wrap(owner: Any, array: Any, context: Any, scalar: bool) -> Any:
-    """`owner.__array_wrap__`, with as many arguments as it takes: fewer than three are deprecated in NumPy."""
-    given = (array, context, scalar)
-    for count in (3, 2, 1):
-        try:
-            value = owner.__array_wrap__(*given[:count])
-        except TypeError as error:
-            if count == 1 or error.__traceback__ is None or error.__traceback__.tb_next is not None:
-                raise  # it took the arguments
-            continue
-        if count < len(given):
-            warnings.warn(
-                "__array_wrap__ must accept context and return_scalar arguments (positionally) in the future. "
-                "(Deprecated NumPy 2.0)",
-                DeprecationWarning,
-                stacklevel=outside(),
-            )
-        break
-    return value
-
-
 def array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False, /) -> Any:
     """`ndarray.__array_wrap__`."""
     if not isinstance(array, (Handle, numpy.ndarray)):
@@ -609,7 +538,7 @@ def config_allows(args: Any, kwargs: Any) -> bool:
 
 def recordable(out: Any) -> bool:
     """Whether a write to the whole of `out` can be recorded."""
-    if type(out) is not ndarray or not is_native(out.dtype):
+    if type(out) is not ndarray or not is_native(out.dtype) or out.ndim > MOST_AXES:
         return False
     s = out._s
     if s.rare is not None and (s.rare.pin or s.rare.mask is not None):

@@ -2,8 +2,9 @@
 
 `promotion` (shapes and dtypes of results), `shape` (views, writes, the sum that undoes a broadcast), `family` (how a
 ufunc becomes an op), `elementwise`, `joining`, `scans`, `reductions`, `creation`, `indexing`, `sorting`, `contraction`,
-`linalg`, `fft`, `special` (with its values in `special_values`), `control` (loops and branches), `tags`; `einsum` has no
-op of its own and is imported by who needs it, since it loads opt_einsum.
+`linalg`, `fft`, `special` (with its values in `special_values`), `control` (loops and branches; `flow` makes their
+nodes of traced functions, which `closure` closes), `tags`; `rewrites` has the transformations for rules that need them.
+`einsum` has no op of its own and is imported by who needs it, since it loads opt_einsum.
 """
 
 from . import (

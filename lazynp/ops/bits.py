@@ -95,9 +95,7 @@ reduce_precision = Op(
     lambda x, *, exponent, mantissa: x,
     reduce_precision_lower,
     static=("exponent", "mantissa"),
-    partials=(
-        lambda g, out, x, *, exponent, mantissa: reduce_precision(g, exponent=exponent, mantissa=mantissa),
-    ),
+    partials=(lambda g, out, x, *, exponent, mantissa: reduce_precision(g, exponent=exponent, mantissa=mantissa),),
     transpose=lambda ct, x, *, exponent, mantissa: (reduce_precision(ct, exponent=exponent, mantissa=mantissa),),
 )
 reduce_precision.batch = map_batch(reduce_precision)
@@ -143,9 +141,7 @@ def multiply_high(x: Node, y: Node) -> Node:
         return convert(right_shift(product, like(width, product)), x.dtype)
     a, b = unsigned(x), unsigned(y)
     mask, half = like(0xFFFFFFFF, a), like(32, a)
-    (a0, a1), (b0, b1) = (
-        (bitwise_and(v, mask), right_shift(v, half)) for v in (a, b)
-    )
+    (a0, a1), (b0, b1) = ((bitwise_and(v, mask), right_shift(v, half)) for v in (a, b))
     middle = add(multiply(a1, b0), right_shift(multiply(a0, b0), half))
     other = add(multiply(a0, b1), bitwise_and(middle, mask))
     high = add(add(multiply(a1, b1), right_shift(middle, half)), right_shift(other, half))
@@ -162,4 +158,3 @@ def left_of_zero(x: Node) -> Node:
     """Whether a signed integer is negative, by its sign bit."""
     top = right_shift(unsigned(x), like(8 * x.dtype.itemsize - 1, unsigned(x)))
     return convert(top, np.dtype(bool))
-

@@ -16,9 +16,10 @@ from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import LIBRARY, MAP, VIEW, Op, make, pick
 from ..graph.walk import dependents, toposort
-from .closure import interned, unrecorded, with_leaves
+from .closure import captured, interned, unrecorded, with_leaves
 from .elementwise import add, equal, where
 from .reductions import logical_or_reduce
+from .rewrites import rewrites
 from .shape import Axes, aligned, batch_size, broadcast_to, expand_dims, instantiate, move_axis, to_front
 from .tags import custom, used
 
@@ -26,16 +27,6 @@ Nodes = Sequence[Node]
 Tangents = Sequence[Node | None]
 
 
-class Rewrites:
-    """The transformations of graphs, as `transforms` has them."""
-
-    jvp: Callable[..., list[Node | None]]
-    transpose: Callable[..., list[Node | None]]
-    batch: Callable[..., list[tuple[Node, int | None]]]
-    simplify: Callable[..., list[Node]]
-
-
-rewrites = Rewrites()
 engine: Any = None
 """Runs loops on arrays: `scan`, `while_` and `cond`, with the parameters of the ops. See `runtime.loops`."""
 
@@ -44,6 +35,24 @@ def rewritten(inputs: Nodes, outputs: Nodes) -> Function:
     """A body of these nodes, without what can be left out."""
     inputs, outputs = with_leaves(inputs, outputs)
     return interned(inputs, rewrites.simplify(outputs, inputs, True))
+
+
+def opened(bodies: Sequence[tuple[Nodes, Nodes]]) -> tuple[list[Function], list[Node]]:
+    """Bodies of these (inputs, outputs) in which rules that users wrote may have read something else; it becomes the
+    first inputs of each, and is returned too."""
+    read: dict[Node, None] = {}
+    for inputs, outputs in bodies:
+        read.update(dict.fromkeys(captured(Function(inputs, outputs))))
+    return [rewritten([*read, *inputs], outputs) for inputs, outputs in bodies], list(read)
+
+
+def recorded(nodes: Nodes) -> list[Node]:
+    """What was made in the midst of a body, as nodes that the recorder knows."""
+    found: dict[Node, Node] = {}
+    for n in toposort(nodes):
+        if n.op is not None and n.buffer is None and n.index < 0 and n.trace < ABSTRACT:
+            found[n] = make(n.op, tuple([found.get(i, i) for i in n.inputs]), n.static, n.moving)
+    return [found.get(n, n) for n in nodes]
 
 
 def placeholder(like: Any) -> Node:
@@ -170,18 +179,18 @@ def scan_jvp(
             (v, chosen(t, t)) for v, t in zip(split(body.inputs, n_consts, n_carry), split(given, n_consts, n_carry))
         ]
         new = [instantiate(t, o) for t, o in chosen(zip(along, body.outputs), carry)]
-        joined = rewritten(
-            [n for values, ts in parts for n in (*values, *ts)],
-            [*body.outputs[:n_carry], *new, *body.outputs[n_carry:], *chosen(along[n_carry:], moved)],
-        )
+        ins = [n for values, ts in parts for n in (*values, *ts)]
+        outs = [*body.outputs[:n_carry], *new, *body.outputs[n_carry:], *chosen(along[n_carry:], moved)]
+        (joined,), extra = opened([(ins, outs)])
     groups = zip(split(inputs, n_consts, n_carry), split(tangents, n_consts, n_carry), (consts, carry, xs))
     args = [
         n for xs_, ts, wanted in groups for n in (*xs_, *[instantiate(t, x) for t, x in chosen(zip(ts, xs_), wanted)])
     ]
     both = scan(
+        *recorded(extra),
         *args,
         body=joined,
-        n_consts=n_consts + sum(consts),
+        n_consts=len(extra) + n_consts + sum(consts),
         n_carry=n_carry + sum(carry),
         reverse=reverse,
         length=length,
@@ -261,19 +270,18 @@ def scan_transpose(
         found = rewrites.transpose([n for n, _ in ends], sources, [c for _, c in ends])
         by_const, by_carry, by_x = split(found, len(sums), len(ct_carry))
         rows = [*parts.stacked, *parts.rows]
-        backward = rewritten(
-            [*parts.fixed, *ct_carry, *sums, *rows, *ct_ys],
-            [
-                *[instantiate(c, n) for c, n in zip(by_carry, ct_carry)],
-                *[s if c is None else add(s, c) for s, c in zip(sums, by_const)],
-                *[instantiate(c, n) for c, n in zip(by_x, sources[len(sums) + len(ct_carry) :])],
-            ],
-        )
+        results = [
+            *[instantiate(c, n) for c, n in zip(by_carry, ct_carry)],
+            *[s if c is None else add(s, c) for s, c in zip(sums, by_const)],
+            *[instantiate(c, n) for c, n in zip(by_x, sources[len(sums) + len(ct_carry) :])],
+        ]
+        (backward,), extra = opened([([*parts.fixed, *ct_carry, *sums, *rows, *ct_ys], results)])
     first = [instantiate(c, n) for c, n in chosen(zip(cts, body.outputs), lin_carry)]
     zeros = [instantiate(None, n) for n in sums]
     given = [c for c, r in zip(cts[n_carry:], read) if r]
     place = {n: i for i, n in enumerate(body.inputs)}
     back = scan(
+        *recorded(extra),
         *fixed,
         *first,
         *zeros,
@@ -281,7 +289,7 @@ def scan_transpose(
         *[inputs[place[n]] for n in parts.rows],
         *given,
         body=backward,
-        n_consts=len(fixed),
+        n_consts=len(extra) + len(fixed),
         n_carry=len(first) + len(zeros),
         reverse=not reverse,
         length=length,
@@ -398,11 +406,13 @@ def while_jvp(
         given, along = tangents_of(body, [*moved, *carry])
         parts = split(body.inputs, n_body), split(given, n_body)
         new = [instantiate(t, o) for t, o in chosen(zip(along, body.outputs), carry)]
-        joined = rewritten([n for values, ts in zip(*parts) for n in (*values, *chosen(ts, ts))], [*body.outputs, *new])
+        ins = [n for values, ts in zip(*parts) for n in (*values, *chosen(ts, ts))]
+        (joined,), extra = opened([(ins, [*body.outputs, *new])])
         unread = [tangent_leaf(n) for n in chosen(body.inputs[n_body:], carry)]
         test = rewritten([*cond.inputs, *unread], cond.outputs)
     both = while_(
         *reads,
+        *recorded(extra),
         *consts,
         *chosen(t_consts, moved),
         *state,
@@ -410,7 +420,7 @@ def while_jvp(
         cond=test,
         body=joined,
         n_cond=n_cond,
-        n_body=n_body + sum(moved),
+        n_body=len(extra) + n_body + sum(moved),
     )
     return picked(both, len(state), carry)
 
@@ -491,9 +501,9 @@ def cond_jvp(
         branches = tuple([own_copy(f) for f in branches])
         found = [tangents_of(f, moved) for f in branches]
         live = [any([along[i] is not None for _, along in found]) for i in range(len(out.outs))]
-        new = tuple(
+        new, extra = opened(
             [
-                rewritten(
+                (
                     [*f.inputs, *chosen(given, given)],
                     [instantiate(t, o) for t, o in chosen(zip(along, f.outputs), live)],
                 )
@@ -502,7 +512,8 @@ def cond_jvp(
         )
     if not any(live):
         return [None] * len(live)
-    return picked(cond(index, *inputs, *chosen(tangents[1:], moved), branches=new), 0, live)
+    args = [*recorded(extra), *inputs, *chosen(tangents[1:], moved)]
+    return picked(cond(index, *args, branches=tuple(new)), 0, live)
 
 
 def cond_transpose(
@@ -513,16 +524,17 @@ def cond_transpose(
         raise TypeError("cannot transpose: the number of a branch has no derivative")
     linear = [type(x) is Aval for x in inputs]
     live = [c is not None for c in cts]
-    new = []
+    bodies = []
     with unrecorded():
         for f in branches:
             given = [tangent_leaf(n) for n in chosen(f.outputs, live)]
             sources = chosen(f.inputs, linear)
             found = rewrites.transpose(chosen(f.outputs, live), sources, given)
             known = [n for n, w in zip(f.inputs, linear) if not w]
-            new.append(rewritten([*known, *given], [instantiate(c, n) for c, n in zip(found, sources)]))
-    known = [x for x, w in zip(inputs, linear) if not w]
-    return [None, *picked(cond(index, *known, *chosen(cts, live), branches=tuple(new)), 0, linear)]
+            bodies.append(([*known, *given], [instantiate(c, n) for c, n in zip(found, sources)]))
+        new, extra = opened(bodies)
+    args = [*recorded(extra), *[x for x, w in zip(inputs, linear) if not w], *chosen(cts, live)]
+    return [None, *picked(cond(index, *args, branches=tuple(new)), 0, linear)]
 
 
 def cond_batch(inputs: Nodes, axes: Axes, *, branches: tuple[Function, ...]) -> tuple[Node, tuple[int | None, ...]]:

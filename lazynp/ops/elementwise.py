@@ -15,7 +15,7 @@ from numpy._core import umath
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import MAP, Op
+from ..graph.op import MAP, VIEW, Op
 from .family import bilinear, broadcast, loop_dtypes, map_batch, multi_ufunc_op, resolution_key, ufunc_op
 from .promotion import complex_dtype, real_dtype
 from .shape import instantiate, zeros_of
@@ -44,6 +44,7 @@ cast = Op(
     transpose=cast_transpose,
 )
 cast.batch = map_batch(cast)
+cast.shorter = lambda node, x, *, dtype: x
 weak_cast = Op(
     "weak_cast",
     MAP,
@@ -187,20 +188,39 @@ def product_pair(ct: Node, x: Any, y: Any) -> tuple[Node | None, ...]:
 
 add = ufunc_op("add", lambda g, out, x, y: g, lambda g, out, x, y: g, transpose=sum_pair)
 subtract = ufunc_op("subtract", lambda g, out, x, y: g, lambda g, out, x, y: negative(g), transpose=difference_pair)
+
+
+def is_one(x: Node) -> bool:
+    """Whether it is known to be one everywhere: a scalar, seen through casts and views."""
+    while x.op is not None and x.inputs and (x.op is cast or (x.op.kind == VIEW and x.op.transpose is not None)):
+        x = x.inputs[0]
+    return x.value is not None and bool(x.value == 1)
+
+
+def shorter_product(node: Node, x: Node, y: Node) -> Node | None:
+    if node.dtype.kind == "c":
+        return None
+    return x if is_one(y) else y if is_one(x) else None
+
+
 multiply = ufunc_op(
     "multiply",
     lambda g, out, x, y: multiply(g, y),
     lambda g, out, x, y: multiply(x, g),
     transpose=bilinear(product_pair),
 )
+multiply.shorter = shorter_product
 divide = ufunc_op(
     "divide",
     lambda g, out, x, y: divide(g, y),
     lambda g, out, x, y: multiply(negative(g), divide(out, y)),
     transpose=lambda ct, x, y: (divide(ct, y), None),
 )
+divide.shorter = lambda node, x, y: x if node.dtype.kind != "c" and is_one(y) else None
 negative = ufunc_op("negative", lambda g, out, x: negative(g), transpose=lambda ct, x: (negative(ct),))
+negative.shorter = lambda node, x: x.inputs[0] if x.op is negative and x.inputs else None
 positive = ufunc_op("positive", lambda g, out, x: g, transpose=lambda ct, x: (ct,))
+positive.shorter = lambda node, x: x
 square = ufunc_op("square", lambda g, out, x: multiply(g, multiply(x, 2)))
 reciprocal = ufunc_op("reciprocal", lambda g, out, x: multiply(negative(g), multiply(out, out)))
 conjugate = ufunc_op(
@@ -208,6 +228,7 @@ conjugate = ufunc_op(
     lambda g, out, x: conjugate(g) if is_complex(g) else g,
     transpose=lambda ct, x: (conjugate(ct) if is_complex(ct) else ct,),
 )
+conjugate.shorter = lambda node, x: x.inputs[0] if x.op is conjugate and x.inputs else None
 
 
 def remainder_y(g: Node, out: Node, x: Node, y: Node, **_: Any) -> Node:

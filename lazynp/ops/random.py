@@ -105,6 +105,16 @@ random_bits = Op(
     doc="Unsigned integers of that many bits.",
 )
 random_bits.batch = front(random_bits)
+random_order = Op(
+    "random_order",
+    LIBRARY,
+    lambda key, *, dtype, partitionable, n: Aval((*key.shape, n), dtype),
+    lambda xp, key, *, dtype, partitionable, n: xp.random_order(words_of(key), n, dtype, partitionable),
+    static=("dtype", "partitionable"),
+    moving=("n",),
+    doc="The integers below n in random order.",
+)
+random_order.batch = front(random_order)
 random_sample = Op(
     "random_sample",
     LIBRARY,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -12,7 +12,8 @@ from ..graph.node import Node
 from ..graph.op import Op, Rule
 from .elementwise import add, ufuncs
 from .family import linear_jvp, scan_op
-from .joining import concatenate, flip, span
+from .joining import concatenate, flip, span, stack
+from .shape import reshape
 
 
 def sum_scan_transpose(ct: Node, x: Aval, *, axis: int, dtype: Any) -> tuple[Node]:
@@ -61,3 +62,27 @@ for _name, _op in ufuncs.items():
         scans[_name] = scan_op(_name, doubling_jvp(_op) if _name in ASSOCIATIVE else None)
 multiply_accumulate = scans["multiply"]
 maximum_accumulate, minimum_accumulate = scans["maximum"], scans["minimum"]
+
+
+def prefixes(combine: Callable[..., list[Node]], elems: list[Node], axis: int) -> list[Node]:
+    """All prefixes of elems along an axis, combined by an associative function of batches, in log2(n) rounds.
+
+    The rounds combine the same pairs as JAX's: Blelloch, Prefix sums and their applications (1990).
+    """
+    n = elems[0].shape[axis]
+    if n < 2:
+        return elems
+    even = [span(e, axis, 0, n // 2, 2) for e in elems]
+    odd = prefixes(combine, combine(even, [span(e, axis, 1, n // 2, 2) for e in elems]), axis)
+    later = [span(e, axis, 2, (n - 1) // 2, 2) for e in elems]
+    even = combine([span(o, axis, 0, (n - 1) // 2) for o in odd], later)
+    even = [concatenate(span(e, axis, 0, 1), v, axis=axis) for e, v in zip(elems, even)]
+    return [interleaved(a, b, axis) for a, b in zip(even, odd)]
+
+
+def interleaved(a: Node, b: Node, axis: int) -> Node:
+    """a[0], b[0], a[1], ...; a may be longer by one."""
+    n = b.shape[axis]
+    out = stack(span(a, axis, 0, n), b, axis=axis + 1)
+    out = reshape(out, shape=(*b.shape[:axis], 2 * n, *b.shape[axis + 1 :]))
+    return out if a.shape[axis] == n else concatenate(out, span(a, axis, n, 1), axis=axis)

@@ -76,6 +76,7 @@ slice_ = Op(
     batch=slice_batch,
 )
 slice_.jvp = linear_jvp(slice_)
+slice_.shorter = lambda node, x, *, key: x if key == whole(x.shape) else None
 
 
 def transpose_abstract(x: Aval, *, axes: Shape) -> Aval:
@@ -103,6 +104,18 @@ transpose = Op(
 transpose.jvp = linear_jvp(transpose)
 
 
+def shorter_transpose(node: Node, x: Node, *, axes: Shape) -> Node | None:
+    if axes == tuple(range(len(axes))):
+        return x
+    if x.op is transpose and x.inputs:
+        joined = tuple([x.static[0][a] for a in axes])
+        return x.inputs[0] if joined == tuple(range(len(joined))) else transpose(x.inputs[0], axes=joined)
+    return None
+
+
+transpose.shorter = shorter_transpose
+
+
 def reshape_abstract(x: Aval, *, shape: Shape) -> Aval:
     """`shape` has no -1, and as many elements as x."""
     return Aval(shape, x.dtype, x.weak)
@@ -125,6 +138,18 @@ reshape = Op(
 reshape.jvp = linear_jvp(reshape)
 
 
+def shorter_reshape(node: Node, x: Node, *, shape: Shape) -> Node | None:
+    if x.shape == shape:
+        return x
+    if x.op is reshape and x.inputs:
+        source = x.inputs[0]
+        return source if source.shape == shape else reshape(source, shape=shape)
+    return None
+
+
+reshape.shorter = shorter_reshape
+
+
 def broadcast_abstract(x: Aval, *, shape: Shape) -> Aval:
     return Aval(shape, x.dtype, x.weak)
 
@@ -145,6 +170,15 @@ broadcast_to = Op(
     batch=broadcast_batch,
 )
 broadcast_to.jvp = linear_jvp(broadcast_to)
+
+
+def shorter_broadcast(node: Node, x: Node, *, shape: Shape) -> Node | None:
+    if x.shape == shape:
+        return x
+    return broadcast_to(x.inputs[0], shape=shape) if x.op is broadcast_to and x.inputs else None
+
+
+broadcast_to.shorter = shorter_broadcast
 
 
 def set_abstract(base: Aval, value: Aval, *, key: Key) -> Aval:

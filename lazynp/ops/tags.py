@@ -5,7 +5,7 @@ with. `stop_gradient` has no derivative. `custom` carries a derivative that a us
 that is known in reverse only.
 
 A rule is an object with `jvp(outs, inputs, tangents)`, or, where `reverse` is true, `vjp(outs, kept, inputs, cts,
-live)`, on nodes, and `batched(hidden, axes, size)`, the rule for a batch; see `api/custom.py`.
+live)`, on nodes; see `api/custom.py`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..graph.aval import Aval
-from ..graph.node import Node
+from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import LIBRARY, VIEW, Op, results
-from .shape import Axes, batch_size, broadcast_to, to_front
+from .rewrites import rewrites
+from .shape import Axes, add_reduce, batch_size, broadcast_to, to_front
+
+Nodes = Sequence[Node]
+Tangents = Sequence[Node | None]
 
 NO_FORWARD = "can't apply forward-mode differentiation (jvp) to a custom_vjp function."
 
@@ -97,7 +101,7 @@ def custom_vjp(
 def custom_batch(inputs: Sequence[Node], axes: Axes, *, rule: Any, hidden: int, n: int) -> tuple[Node, int]:
     size = batch_size(inputs, axes)
     rest, at = moved(inputs[n:], axes[n:])
-    new = rule.batched(hidden - n, at, size)
+    new = Batched(rule, hidden - n, at, size)
     return custom(*spread(inputs[:n], axes[:n], size), *rest, rule=new, hidden=hidden, n=n), 0
 
 
@@ -111,6 +115,56 @@ def moved(inputs: Sequence[Node], axes: Axes) -> tuple[list[Node], tuple[int | N
     return [x if a is None else to_front(x, a) for x, a in zip(inputs, axes)], tuple(
         [None if a is None else 0 for a in axes]
     )
+
+
+class Batched:
+    """A rule for a whole axis of examples: the rule is run on placeholders of one, and its graph batched.
+
+    Attributes:
+        kept: how many nodes the rule keeps; axes: of those and of the inputs, 0 or None. size: of the axis.
+    """
+
+    def __init__(self, rule: Any, kept: int, axes: Axes, size: int) -> None:
+        self.rule, self.kept, self.axes, self.size, self.reverse = rule, kept, axes, size, rule.reverse
+        self.rows: list[tuple[Node, Node, int | None]] = []
+
+    def ones(self, nodes: Tangents, axes: Sequence[int | None]) -> list[Any]:
+        """A placeholder of one example for each node."""
+        out: list[Node | None] = []
+        for n, a in zip(nodes, axes):
+            if n is None:
+                out.append(None)
+                continue
+            one = leaf(n.shape if a is None else n.shape[1:], n.dtype, weak=n.weak, trace=ABSTRACT)
+            self.rows.append((one, n, a))
+            out.append(one)
+        return out
+
+    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+        at, all_ = self.axes[self.kept :], (0,) * len(outs)
+        return self.whole(self.rule.jvp(self.ones(outs, all_), self.ones(inputs, at), self.ones(tangents, at)))
+
+    def vjp(self, outs: Nodes, kept: Nodes, inputs: Nodes, cts: Tangents, live: Sequence[bool]) -> Tangents:
+        at, all_ = self.axes[self.kept :], (0,) * len(outs)
+        given = self.ones(outs, all_), self.ones(kept, self.axes), self.ones(inputs, at), self.ones(cts, all_)
+        found = self.whole(self.rule.vjp(*given, live))
+        return [
+            x if x is None or a == 0 else add_reduce(x, axes=(0,), keepdims=False, dtype=x.dtype)
+            for x, a in zip(found, at)
+        ]
+
+    def whole(self, found: Tangents) -> list[Node | None]:
+        """What was made of one example, for all, their axis in front."""
+        rows, self.rows = self.rows, []
+        live = [n for n in found if n is not None]
+        new = iter(rewrites.batch(live, [r[0] for r in rows], [r[1] for r in rows], [r[2] for r in rows]))
+        out: list[Node | None] = []
+        for n in found:
+            node, axis = (None, None) if n is None else next(new)
+            if node is not None:
+                node = broadcast_to(node, shape=(self.size, *node.shape)) if axis is None else to_front(node, axis)
+            out.append(node)
+        return out
 
 
 custom = Op(
@@ -151,7 +205,7 @@ def pulled_batch(
 ) -> tuple[Node, int]:
     size, count = batch_size(inputs, axes), len(inputs) - len(live)
     rest, at = moved(inputs[n:count], axes[n:count])
-    new = rule.batched(hidden - n, at, size)
+    new = Batched(rule, hidden - n, at, size)
     outs, tangents = spread(inputs[:n], axes[:n], size), spread(inputs[count:], axes[count:], size)
     return pulled(*outs, *rest, *tangents, rule=new, hidden=hidden, n=n, live=live), 0
 

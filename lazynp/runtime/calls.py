@@ -12,9 +12,9 @@ from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.op import MAP, REDUCE
 from ..graph.walk import toposort
-from ..ops import control
 from ..ops.elementwise import CLIP
 from ..ops.promotion import loop_dtypes, operand_keys
+from ..ops.rewrites import rewrites
 from ..ops.shape import as_index
 
 Call = Callable[..., Any]
@@ -30,7 +30,7 @@ class Calls:
         inputs, kept = set(f.inputs), set(f.effects)
         known: dict[Node, Any] = {}
         todo = []
-        outputs = f.outputs if kept else control.rewrites.simplify(f.outputs, f.inputs)
+        outputs = f.outputs if kept else rewrites.simplify(f.outputs, f.inputs)
         for n in toposort([*outputs, *f.effects], stop=inputs):
             if n in inputs:
                 continue

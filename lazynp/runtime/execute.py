@@ -20,7 +20,7 @@ from ..graph.node import ABSTRACT, Node
 from ..graph.op import MAP
 from ..graph.walk import toposort
 from ..ops.closure import unrecorded
-from ..ops.control import rewrites
+from ..ops.rewrites import rewrites
 from .calls import call_of
 from .planner import make_plan
 from .recorder import recorder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..graph.kernel import Geometry, KernelSpec
+from ..backends.kernel import Geometry, KernelSpec
 
 
 class Collapsed(NamedTuple):

@@ -13,10 +13,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from ..backends.kernel import KernelSpec
 from ..backends.numpy.blocked import Program
 from ..backends.support import CORES, ITEMSIZE, compilable
 from ..config import config
-from ..graph.kernel import KernelSpec
 from .chain import Chain
 from .geometry import Collapsed, collapse, is_degenerate
 from .pool import pool

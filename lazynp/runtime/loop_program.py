@@ -13,9 +13,9 @@ from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.op import MAP, REDUCE, SET, VIEW
 from ..graph.walk import toposort
-from ..ops import control
 from ..ops.elementwise import CLIP
 from ..ops.promotion import loop_dtypes, operand_keys
+from ..ops.rewrites import rewrites
 from .calls import Call, call_of
 
 LARGEST = 1 << 19  # bytes of one value from which the kernels of a plan are better: they run on all cores
@@ -34,7 +34,7 @@ class Numbering:
     def __init__(self, f: Function) -> None:
         if f.effects:
             raise Unsupported("effects")
-        outputs = control.rewrites.simplify(f.outputs, f.inputs)
+        outputs = rewrites.simplify(f.outputs, f.inputs)
         self.values: list[Value] = []
         self.place: dict[Node, Any] = {}
         self.fixed: dict[Node, Any] = {}

@@ -145,7 +145,7 @@ class Recorder:
         """How many periods of a loop to run at a time: several of one that is elementwise throughout, since they fuse
         into one pass over the data, or that writes into large arrays, since its kernels can run in one chain."""
         shape = nodes[-1].shape
-        if config.chain and any(is_large_write(node) for node in nodes):
+        if config.chain and config.compile and any(is_large_write(node) for node in nodes):
             return max(1, min(CHAINED, UNROLLED // len(nodes)))
         if any(node.op.kind != MAP or node.shape != shape for node in nodes):  # type: ignore[union-attr]
             return 1

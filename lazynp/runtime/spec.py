@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.kernel import Instr, KernelSpec
 from ..graph.aval import Aval
-from ..graph.kernel import Instr, KernelSpec
 from ..ops.elementwise import CLIP
 from ..ops.promotion import loop_dtypes, operand_keys
 from .steps import SCALARS

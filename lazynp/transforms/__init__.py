@@ -2,7 +2,7 @@
 `simplify`. Imports `ops`, `graph` and `tree`. The walks are iterative; an op's rules say all that depends on the op.
 """
 
-from ..ops.control import rewrites
+from ..ops.rewrites import rewrites
 from . import batch, jvp, simplify, transpose
 
 rewrites.jvp, rewrites.transpose = jvp.jvp, transpose.transpose

@@ -27,6 +27,19 @@ def vjp(outputs: Sequence[Node], inputs: Sequence[Node], cotangents: Sequence[No
     """The inputs' cotangents (None: zero) for cotangents of the outputs."""
     sources = [n for n in inputs if is_inexact(n.dtype)]
     order = differentiable(outputs, sources)
+    found = backwards(order, sources, outputs, cotangents, node_vjp)
+    return [found.get(n) if is_inexact(n.dtype) else None for n in inputs]
+
+
+def backwards(
+    order: Sequence[Node],
+    sources: Sequence[Node],
+    outputs: Sequence[Node],
+    cotangents: Sequence[Node | None],
+    rule: Any,
+) -> dict[Node, Cotangent]:
+    """The sources' cotangents, from those of the outputs: `rule(node, ct, active)` gives those of a node's inputs, of
+    which the active ones count."""
     active = set(order).union(sources)
     found: dict[Node, Cotangent] = {}
     for n, c in zip(outputs, cotangents):
@@ -36,10 +49,10 @@ def vjp(outputs: Sequence[Node], inputs: Sequence[Node], cotangents: Sequence[No
         ct = found.pop(node, None)
         if ct is None:
             continue
-        for n, c in zip(node.inputs, node_vjp(node, ct, active)):
+        for n, c in zip(node.inputs, rule(node, ct, active)):
             if c is not None and n in active:
                 found[n] = accumulate(found.get(n), c)
-    return [found.get(n) if is_inexact(n.dtype) else None for n in inputs]
+    return found
 
 
 def node_vjp(node: Node, ct: Cotangent, active: set[Node]) -> Sequence[Cotangent]:
@@ -75,19 +88,7 @@ def transpose(outputs: Sequence[Node], inputs: Sequence[Node], cotangents: Seque
 
     Raises: TypeError where the graph is not linear in the inputs.
     """
-    order = dependents(outputs, inputs)
-    linear = set(order).union(inputs)
-    found: dict[Node, Cotangent] = {}
-    for n, c in zip(outputs, cotangents):
-        if n in linear and c is not None:
-            found[n] = accumulate(found.get(n), fit(c, n.aval))
-    for node in reversed(order):
-        ct = found.pop(node, None)
-        if ct is None:
-            continue
-        for n, c in zip(node.inputs, node_transpose(node, ct, linear)):
-            if c is not None and n in linear:
-                found[n] = accumulate(found.get(n), c)
+    found = backwards(dependents(outputs, inputs), inputs, outputs, cotangents, node_transpose)
     return [found.get(n) for n in inputs]
 
 

@@ -131,6 +131,73 @@ def mapped_batches(j: Any, x: Any) -> Any:
     return j.lax.map(lambda v: (j.lax.sin(v), j.lax.mul(v, 2.0)), x, batch_size=2)
 
 
+def scan_unroll(j: Any, x: Any) -> Any:
+    """Three ways of unrolling, one result each."""
+    ways = (2, True, 7)
+    return [j.lax.scan(lambda c, v: (j.lax.sin(j.lax.add(c, v)), c), 0.1, x, unroll=u, reverse=u == 7) for u in ways]
+
+
+def int_carry(j: Any, x: Any) -> Any:
+    """An index, a key and a truth value go along; no derivative goes through them."""
+
+    def body(c: Any, _: Any) -> Any:
+        i, on, total = c
+        v = j.lax.dynamic_index_in_dim(x, i, 0, False)
+        total = j.lax.select(on, j.lax.add(total, j.lax.mul(v, total)), j.lax.sin(total))
+        return (j.lax.rem(j.lax.add(i, 2), 5), j.lax.bitwise_not(on), total), (i, v)
+
+    return j.lax.scan(body, (1, True, 0.3), None, length=6)
+
+
+def none_carry(j: Any, x: Any) -> Any:
+    return j.lax.scan(lambda c, v: (None, (j.lax.sin(v), None)), None, x)
+
+
+def map_in_scan(j: Any, x: Any) -> Any:
+    """vmap and grad inside of a body."""
+
+    def body(c: Any, v: Any) -> Any:
+        rows = j.vmap(lambda a: j.lax.sin(j.lax.mul(a, v)))(c)
+        slope = j.grad(lambda a: j.lax.mul(j.lax.cos(a), j.lax.reduce_sum(c, (0,))))(v)
+        return j.lax.add(rows, j.lax.full((3,), 0.1)), slope
+
+    return j.lax.scan(body, j.lax.full((3,), 0.4), x)
+
+
+def rules_in_scan(j: Any, x: Any) -> Any:
+    """A user's rule and a checkpoint inside of a body."""
+
+    @j.custom_jvp
+    def twice(v: Any) -> Any:
+        return j.lax.mul(v, 2.0)
+
+    @twice.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        return twice(primals[0]), j.lax.mul(tangents[0], j.lax.add(primals[0], 3.0))
+
+    body = j.checkpoint(lambda c, v: (j.lax.mul(j.lax.sin(c), twice(v)), j.lax.cos(c)))
+    return j.lax.scan(body, 0.7, x)
+
+
+def while_in_scan(j: Any, x: Any) -> Any:
+    """How often a value is halved depends on it: under vmap on the batch, and the condition is batched."""
+
+    def body(c: Any, v: Any) -> Any:
+        n, v = j.lax.while_loop(
+            lambda s: j.lax.gt(s[1], 0.2), lambda s: (j.lax.add(s[0], 1), j.lax.mul(s[1], c)), (0, v)
+        )
+        return j.lax.mul(c, j.lax.add(0.9, j.lax.mul(v, 0.1))), (n, v)
+
+    return j.lax.scan(body, 0.6, x)
+
+
+def switch_in_fori(j: Any, x: Any) -> Any:
+    def body(i: Any, v: Any) -> Any:
+        return j.lax.switch(j.lax.rem(i, 3), [j.lax.sin, lambda a: j.lax.mul(a, x), j.lax.cos], v)
+
+    return j.lax.fori_loop(0, 5, body, x)
+
+
 PROGRAMS: dict[str, tuple[Program, tuple[np.ndarray, ...], int]] = {
     "scan_sum": (scan_sum, (f32(5),), 2),
     "scan_consts": (scan_consts, (f32(4, 3), f32(3, 3, seed=1)), 2),
@@ -150,6 +217,13 @@ PROGRAMS: dict[str, tuple[Program, tuple[np.ndarray, ...], int]] = {
     "associative": (associative, (f32(7),), 2),
     "associative_reverse": (associative_reverse, (f32(2, 6),), 2),
     "map": (mapped, (f32(4, 2),), 2),
+    "scan_unroll": (scan_unroll, (f32(4),), 1),
+    "int_carry": (int_carry, (f32(5),), 2),
+    "none_carry": (none_carry, (f32(3),), 1),
+    "map_in_scan": (map_in_scan, (f32(3),), 2),
+    "rules_in_scan": (rules_in_scan, (f32(4),), 1),
+    "while_in_scan": (while_in_scan, (f32(3),), -1),
+    "switch_in_fori": (switch_in_fori, (f32(2),), 2),
     "map_batches": (mapped_batches, (f32(5),), 2),
 }
 """With arguments, and the order to which derivatives are compared (-1: forward only)."""

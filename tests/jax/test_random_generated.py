@@ -1,7 +1,7 @@
 """Generated calls of `jax.random` agree with JAX's, bit for bit: samplers by shapes, dtypes, parameters that broadcast,
 forms of threefry; at once, jitted, and mapped over keys.
 
-LAZYNP_CASES says how many; the default takes some seconds.
+LAZYNP_CASES says how many; the default takes some seconds. LAZYNP_RANDOM_CASES: so many of these only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from random_forms import Form, ulps_apart
 import lazynp.jax as jax
 
 oracle.config.update("jax_platforms", "cpu")
-COUNT = int(os.environ.get("LAZYNP_CASES", "120"))
+COUNT = int(os.environ.get("LAZYNP_RANDOM_CASES", os.environ.get("LAZYNP_CASES", "40")))
 CHUNK = 20
 SHAPES = ((), (1,), (7,), (2, 3), (3, 1), (0,), (2, 2, 5), (130,), 4)
 FLOATS = ("float32", "float32", None, "float16", "bfloat16", "float64")

@@ -87,7 +87,7 @@ def test_special_with_parameters() -> None:
     for n in (0, 1, 2, 7, 6000):
         same_call("scipy.special.expn", n, POSITIVE, factor=100)
         if n:  # JAX has NaN for E_0(inf), -inf for E_0(-0.0), 1 / n for E_n(0), where SciPy and we are right
-            same_call("scipy.special.expn", n, EDGES[EDGES != 0], factor=100)
+            same_call("scipy.special.expn", n, EDGES[EDGES > 0 if n > 5000 else EDGES != 0], factor=100)
     assert lazynp.jax.scipy.special.expn(np.array([0, 0, 1, 2, 5]), np.array([0, np.inf, 0, 0, 0], F)).tolist() == [
         np.inf, 0, np.inf, 1, 0.25
     ]  # fmt: skip

@@ -37,7 +37,6 @@ FLAGS = (
 LIBRARIES = ("-lm",)
 VECTORS = ("-Wl,--as-needed", "-lmvec")
 TIMEOUT = 300.0  # seconds that g++ may take
-WORDS = "ctypes.c_void_p"
 Run = Callable[..., int]
 
 

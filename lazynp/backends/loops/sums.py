@@ -232,11 +232,16 @@ template <class T, int64_t M, int64_t K> INLINE void by_rows(const T* a, int64_t
             const Lanes<T> v = lanes(x + j);
             for (int r = 0; r < 4; ++r) s[r] += lanes(row[r] + j) * v;
         }
-        for (int64_t r = 0; r < 4 && i + r < M; ++r) {
-            T sum = total<T>(s[r]);
-            for (int64_t j = whole; j < K; ++j) sum += row[r][j] * x[j];
-            y[i + r] = sum;
+        if constexpr (whole < K) {
+            Lanes<T> v = {};
+            std::memcpy(&v, x + whole, (K - whole) * sizeof(T));
+            for (int r = 0; r < 4; ++r) {
+                Lanes<T> u = {};
+                std::memcpy(&u, row[r] + whole, (K - whole) * sizeof(T));
+                s[r] += u * v;
+            }
         }
+        for (int64_t r = 0; r < 4 && i + r < M; ++r) y[i + r] = total<T>(s[r]);
     }
 }
 // y = A x, for the K columns of A, `step` apart, each of M elements.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .namespace import xp
 from .rejection import random_binomial, random_gamma, random_poisson
-from .samplers import random_between, random_bits, random_function, random_integers, random_sample
+from .samplers import random_between, random_bits, random_function, random_integers, random_order, random_sample
 from .threefry import key_fold_in, key_seed, key_split
 
 OWN = (
@@ -20,6 +20,7 @@ OWN = (
     random_function,
     random_gamma,
     random_integers,
+    random_order,
     random_poisson,
     random_sample,
 )

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from lazynp.backends.kernel import KernelSpec
 from lazynp.backends.support import KIND, compilable, split_complex
 from lazynp.backends.torch import namespace as xp
 from lazynp.backends.torch.namespace import Pair, Value
 from lazynp.backends.torch.program import run
-from lazynp.graph.kernel import KernelSpec
 
 
 def unsupported(spec: KernelSpec) -> str | None:

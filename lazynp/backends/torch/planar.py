@@ -4,10 +4,10 @@ the results are put together again. Over interleaved parts Inductor makes scalar
 
 from __future__ import annotations
 
+from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.backends.support import ITEMSIZE, KIND
 from lazynp.backends.torch.trace import Traced
 from lazynp.backends.torch.wrapper import Program, Unexpected
-from lazynp.graph.kernel import Geometry, KernelSpec
 
 BLOCK = 1024  # elements; some tens of planes of 8 KiB stay in the second cache
 SLOT = 16  # bytes of a scalar

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from lazynp.backends.kernel import Instr, KernelSpec
 from lazynp.backends.support import KIND, split_complex
 from lazynp.backends.torch import complex as complex_
 from lazynp.backends.torch import namespace as xp
 from lazynp.backends.torch.namespace import Value
-from lazynp.graph.kernel import Instr, KernelSpec
 
 NATURAL_BOOL = frozenset(
     (

@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 from torch._inductor.codegen.cpp_utils import cexpr
 
+from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.backends.support import ITEMSIZE
 from lazynp.backends.torch import planar
 from lazynp.backends.torch.threads import pooled
 from lazynp.backends.torch.trace import Traced
 from lazynp.backends.torch.wrapper import DTYPES, Buffer, Call, Kernel, Program, Unexpected
-from lazynp.graph.kernel import Geometry, KernelSpec
 
 HEAVY = frozenset(
     (

@@ -24,11 +24,11 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
 
+from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.backends.support import KIND
 from lazynp.backends.torch import namespace as xp
 from lazynp.backends.torch import program
 from lazynp.backends.torch.namespace import STORAGE, Pair, Value
-from lazynp.graph.kernel import Geometry, KernelSpec
 
 Dim: TypeAlias = "int | SymInt"
 # Example values of symbols: primes far from one another, so that no equality holds by chance.

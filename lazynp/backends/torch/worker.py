@@ -19,9 +19,9 @@ import time
 from typing import Any, BinaryIO, NamedTuple
 
 from lazynp.backends.artifacts import Artifacts
+from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.backends.support import compilable
 from lazynp.backends.torch import build, complex, planar, source, trace, wrapper
-from lazynp.graph.kernel import Geometry, KernelSpec
 
 GRACE = 60.0  # seconds to finish the queue after stdin has closed
 NICE = 15  # of the compiler process, to the scheduler

@@ -1,18 +1,54 @@
-"""Control flow behind the JAX door: `api.control` with this door's arrays."""
+"""Control flow behind the JAX door: `api.control` with this door's arrays, and what is made of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ...api import control
-from ...api.handles import through
+from ...api.vmap import vmap
+from ...doors import through
+from ...graph.node import Node
+from ...ops.flow import scan_length
+from ...ops.joining import concatenate, span
+from ...ops.shape import reshape
+from ...tree import flatten, unflatten
+from ...tree import map as tree_map
 from ..array import door
 from .call import public
 
 associative_scan = public(through(control.associative_scan, door))
 cond = public(through(control.cond, door))
 fori_loop = public(through(control.fori_loop, door))
-map = public(through(control.map, door))
 scan = public(through(control.scan, door))
 switch = public(through(control.switch, door))
 while_loop = public(through(control.while_loop, door))
+
+
+@public
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+    """f of each element along the leading axes of xs, one at a time or `batch_size` at a time."""
+    if batch_size is None:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    leaves, tree = flatten(xs)
+    nodes = [door.as_node(x) for x in leaves]
+    length = scan_length(leaves, nodes, None)
+    count, size = (length // batch_size, batch_size) if batch_size else (0, 0)
+    batched = vmap(f, door=door)
+    ys = None
+    if count:
+        whole_ = [reshape(span(n, 0, 0, count * size), shape=(count, size, *n.shape[1:])) for n in nodes]
+        ys = scan(lambda _, x: ((), batched(x)), (), unflatten(tree, [door.wrap(n) for n in whole_]))[1]
+        ys = tree_map(lambda y: joined_rows(door.as_node(y)), ys)
+    if length > count * size or not count:
+        rest = [door.wrap(span(n, 0, count * size, length - count * size)) for n in nodes]
+        tail = tree_map(door.as_node, batched(unflatten(tree, rest)))
+        ys = tail if ys is None else tree_map(lambda a, b: concatenate(a, b, axis=0), ys, tail)
+    return tree_map(door.wrap, ys)
+
+
+def joined_rows(y: Node) -> Node:
+    return reshape(y, shape=(y.shape[0] * y.shape[1], *y.shape[2:]))
+
 
 __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...api import differentiate
-from ...api.handles import through
+from ...doors import through
 from ...graph.node import Node
 from ...ops import creation, joining, tags
 from ...ops import elementwise as e

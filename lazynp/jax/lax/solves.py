@@ -8,13 +8,14 @@ from typing import Any
 from ...api import differentiate
 from ...api.control import pair, traced
 from ...api.custom import closure_convert, custom_jvp
-from ...api.handles import wrap_all
+from ...doors import wrap_all
 from ...graph.function import Function
 from ...graph.node import Node
 from ...graph.op import results
 from ...ops.closure import close
-from ...ops.control import rewrites, tangent_leaf
+from ...ops.control import tangent_leaf
 from ...ops.elementwise import negative
+from ...ops.rewrites import rewrites
 from ...ops.shape import instantiate
 from ...ops.solves import linear_solve
 from ...tree import flatten, unflatten

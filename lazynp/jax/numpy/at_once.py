@@ -18,7 +18,9 @@ from ..dtypes import BOOL, INT32, DType, int_dtype
 
 FLOATING = "fd"
 ORDERED = "bhilqBHILQfd"
-add, multiply, square, sqrt, absolute, clip_ufunc = np.add, np.multiply, np.square, np.sqrt, np.abs, umath.clip  # type: ignore[attr-defined]
+total: Any = np.add.reduce  # its stub does not know that all of its arguments may be positional
+clip_ufunc: Any = vars(umath)["clip"]
+multiply, sqrt, absolute = np.multiply, np.sqrt, np.abs
 
 
 def at_hand(x: Any, chars: str = FLOATING) -> Any:
@@ -38,8 +40,9 @@ def fresh(value: Any) -> Array:
     return out
 
 
-def one_axis(axis: Any) -> bool:
-    return axis is None or type(axis) is int
+def one_axis(axis: Any, h: np.ndarray) -> bool:
+    """Whether it is none or an int, which NumPy would take for a scalar's too."""
+    return axis is None or type(axis) is int and h.ndim > 0
 
 
 def choice(x: Any) -> Any:
@@ -67,11 +70,11 @@ def where(condition: Array, x: Any, y: Any) -> Array | None:
 
 def mean(a: Any, axis: Any, keepdims: bool) -> Array | None:
     h = at_hand(a)
-    if h is None or not one_axis(axis):
+    if h is None or not one_axis(axis, h):
         return None
     token = ERRORS.set(SILENT)
     try:
-        return fresh(add.reduce(h, axis, None, None, keepdims) / (h.size if axis is None else h.shape[axis]))
+        return fresh(total(h, axis, None, None, keepdims) / (h.size if axis is None else h.shape[axis]))
     except (ValueError, IndexError, ZeroDivisionError):
         return None
     finally:
@@ -81,7 +84,7 @@ def mean(a: Any, axis: Any, keepdims: bool) -> Array | None:
 def variance(a: Any, axis: Any, ddof: Any, keepdims: bool, root: bool) -> Array | None:
     """var and std."""
     h = at_hand(a)
-    if h is None or not one_axis(axis) or type(ddof) is not int:
+    if h is None or not one_axis(axis, h) or type(ddof) is not int:
         return None
     token = ERRORS.set(SILENT)
     try:
@@ -89,11 +92,11 @@ def variance(a: Any, axis: Any, ddof: Any, keepdims: bool, root: bool) -> Array 
         if n <= ddof:
             return None
         if h.ndim == 1 and not keepdims:
-            d = h - add.reduce(h) / n
+            d = h - total(h) / n
             out = d.dot(d) / (n - ddof)
         else:
-            d = h - add.reduce(h, axis, None, None, True) / n
-            out = add.reduce(multiply(d, d), axis, None, None, keepdims) / (n - ddof)
+            d = h - total(h, axis, None, None, True) / n
+            out = total(multiply(d, d), axis, None, None, keepdims) / (n - ddof)
         return fresh(sqrt(out) if root else out)
     except (ValueError, IndexError):
         return None
@@ -103,7 +106,7 @@ def variance(a: Any, axis: Any, ddof: Any, keepdims: bool, root: bool) -> Array 
 
 def arg_extremum(name: str, a: Any, axis: Any) -> Array | None:
     h = at_hand(a, ORDERED + "?")
-    if h is None or not one_axis(axis):
+    if h is None or not one_axis(axis, h):
         return None
     try:
         return fresh(np.array(getattr(h, name)(axis), int_dtype()))
@@ -114,7 +117,7 @@ def arg_extremum(name: str, a: Any, axis: Any) -> Array | None:
 def cumulated(ufunc: np.ufunc, a: Any, axis: Any) -> Array | None:
     """cumsum and cumprod."""
     h = at_hand(a)
-    if h is None or not one_axis(axis) or axis is None and h.ndim != 1:
+    if h is None or not one_axis(axis, h) or axis is None and h.ndim != 1:
         return None
     token = ERRORS.set(SILENT)
     try:
@@ -127,7 +130,7 @@ def cumulated(ufunc: np.ufunc, a: Any, axis: Any) -> Array | None:
 
 def sort(a: Any, axis: Any) -> Array | None:
     h = at_hand(a, ORDERED)
-    if h is None or type(axis) is not int:
+    if h is None or type(axis) is not int or not h.ndim:
         return None
     out = h.copy()
     try:
@@ -139,7 +142,7 @@ def sort(a: Any, axis: Any) -> Array | None:
 
 def argsort(a: Any, axis: Any) -> Array | None:
     h = at_hand(a, ORDERED)
-    if h is None or type(axis) is not int:
+    if h is None or type(axis) is not int or not h.ndim:
         return None
     try:
         return fresh(h.argsort(axis, "stable").astype(int_dtype()))
@@ -189,7 +192,7 @@ def norm(x: Any) -> Array | None:
 def isclose(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
     """As a NumPy array. Of two arrays of one dtype, or of one and a Python float."""
     x = at_hand(a)
-    y = b if type(b) is float else at_hand(b)
+    y: Any = b if type(b) is float else at_hand(b)
     if x is None or y is None or type(b) is not float and x.dtype is not y.dtype:
         return None
     if type(rtol) is not float or type(atol) is not float:
@@ -222,7 +225,7 @@ def diff(a: Any, axis: Any) -> Array | None:
 def take(a: Any, indices: Any, axis: Any) -> Array | None:
     """By indices that are all inside."""
     h, i = at_hand(a, ORDERED + "?"), at_hand(indices, "bhilqBHILQ")
-    if h is None or i is None or not one_axis(axis):
+    if h is None or i is None or not one_axis(axis, h):
         return None
     try:
         return fresh(h.take(i, axis))
@@ -247,7 +250,7 @@ def product(x: Any, y: Any) -> Array | None:
 
 def squeeze(a: Any, axis: Any) -> Array | None:
     h = at_hand(a, ORDERED + "?FD")
-    if h is None or not one_axis(axis):
+    if h is None or not one_axis(axis, h):
         return None
     try:
         return fresh(h.squeeze(axis).copy())

@@ -7,7 +7,6 @@ and at hand it is not even asked, if NumPy's own function does the same for thos
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -111,14 +110,18 @@ def names(kinds: str) -> list[str]:
     return [full[k] for k in kinds]
 
 
+class IncompatibleShapesError(TypeError, ValueError):
+    """Shapes that do not broadcast: JAX raises now a TypeError, now a ValueError, depending on the function."""
+
+
 def check_shapes(name: str, nodes: list[Node]) -> None:
-    """Raise JAX's TypeError where shapes do not broadcast."""
+    """Raise IncompatibleShapesError where shapes do not broadcast."""
     shapes = [n.shape for n in nodes]
     try:
         np.broadcast_shapes(*shapes)
     except ValueError:
         text = ", ".join(map(str, shapes))
-        raise TypeError(f"{name} got incompatible shapes for broadcasting: {text}.") from None
+        raise IncompatibleShapesError(f"{name} got incompatible shapes for broadcasting: {text}.") from None
 
 
 def unary(name: str, general: Callable[..., Any], host: Host, chars: str, weak: bool = True) -> Callable[[Any], Any]:
@@ -232,6 +235,6 @@ def named(f: Any, name: str, doc: str | None = None) -> Any:
 def summary(name: str) -> str:
     """The first paragraph of NumPy's docstring of that name."""
     source = getattr(np, name, None) or getattr(np.linalg, name, None) or getattr(np.fft, name, None)
-    text = inspect.getdoc(source) or name
-    parts = [p for p in text.split("\n\n") if "(" not in p.split(" ")[0]]
-    return f"{parts[0] if parts else name}\n\nAs NumPy's, on immutable arrays, with JAX's dtypes."
+    parts = [" ".join(p.split()) for p in (getattr(source, "__doc__", None) or "").split("\n\n", 3)[:3]]
+    found = next((p for p in parts if p and "(" not in p.split(" ")[0]), name)
+    return f"{found}\n\nAs NumPy's, on immutable arrays, with JAX's dtypes."

@@ -25,7 +25,9 @@ from .call import (
     INTS,
     NUMBERS,
     NUMERIC,
+    IncompatibleShapesError,
     binary,
+    check_shapes,
     elementwise,
     named,
     never,
@@ -230,6 +232,8 @@ def checked(name: str, general: Callable[..., Any]) -> Callable[..., Any]:
         check_arraylike(name, *args)
         try:
             return general(*args)
+        except IncompatibleShapesError:
+            raise
         except TypeError as error:
             raise ValueError(f"Unsupported input type to jax.numpy.{name}: {error}") from None
 
@@ -407,6 +411,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
         out = e.logical_or(near, same)
         return e.logical_or(out, e.logical_and(e.isnan(x), e.isnan(y))) if equal_nan else out
 
+    check_shapes("isclose", [x, y])
     return apply(impl, x, y, *tolerances)
 
 

@@ -74,7 +74,8 @@ def float_divmod(x: Node, y: Node) -> tuple[Node, Node]:
     """The remainder has y's sign, or x's where it is 0."""
     rest = e.fmod(x, y)
     wrong = e.logical_and(e.not_equal(rest, scalar(0, x)), e.not_equal(e.signbit(rest), e.signbit(y)))
-    whole = e.rint(e.divide(e.subtract(x, rest), y))
+    zero = e.equal(y, scalar(0, y))
+    whole = e.rint(e.divide(where(zero, x, e.subtract(x, rest)), y))
     return (
         where(wrong, e.subtract(whole, scalar(1, x)), whole),
         where(wrong, e.add(rest, y), rest),
@@ -88,7 +89,7 @@ def host_divmod(x: Any, y: Any) -> tuple[Any, Any]:
             raise ValueError("division by 0")
         return np.divmod(x, y)
     rest = np.fmod(x, y)
-    whole = np.rint((x - rest) / y)
+    whole = np.rint(np.where(y == 0, x, x - rest) / y) if not np.all(y) else np.rint((x - rest) / y)
     wrong = (rest != 0) & (np.signbit(rest) != np.signbit(y))
     return (whole - wrong, np.where(wrong, rest + y, rest)) if np.any(wrong) else (whole, rest)
 

@@ -140,6 +140,8 @@ def flat(self: Array) -> Any:
 
 
 def contains(self: Array, item: Any) -> bool:
+    if self.ndim != 1:
+        raise ValueError(f"Array.__contains__: search array must be one-dimensional, got arr.shape={self.shape}.")
     return bool((self == item).any())
 
 

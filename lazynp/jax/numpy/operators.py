@@ -35,14 +35,24 @@ COMPARISONS = {
     "gt": "greater",
     "ge": "greater_equal",
 }
+CONTAINERS = (list, tuple, set, dict)
 UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
 
 
 def deferring(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[Any, Any], Any]:
-    """f of the array and the other operand, NotImplemented where the other is no array."""
-    if swapped:
-        return lambda self, other: f(other, self) if is_arraylike(other) else NotImplemented
-    return lambda self, other: f(self, other) if is_arraylike(other) else NotImplemented
+    """f of the array and the other operand, NotImplemented where the other is no array.
+
+    Raises: TypeError for Python's containers, which would compare by identity otherwise.
+    """
+
+    def call(self: Any, other: Any) -> Any:
+        if is_arraylike(other):
+            return f(other, self) if swapped else f(self, other)
+        if type(other) in CONTAINERS:
+            raise TypeError(f"unsupported operand type(s): 'Array' and {type(other).__name__!r}")
+        return NotImplemented
+
+    return call
 
 
 def operator_of(short: str, name: str) -> Callable[[Any, Any], Any]:

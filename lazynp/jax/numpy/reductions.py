@@ -64,7 +64,8 @@ def scalar_initial(initial: Any) -> Node | None:
 
 def reducer(ufunc: np.ufunc, chars: str) -> Callable[[Any, Any, Any], Any]:
     """The reduction of a small value, or None where it is not one."""
-    direct, reduce = frozenset(chars), ufunc.reduce
+    direct = frozenset(chars)
+    reduce: Any = ufunc.reduce  # its stub does not know that all of its arguments may be positional
 
     def run(a: Any, axis: Any, keepdims: bool) -> Any:
         if type(a) is not Array:
@@ -75,7 +76,7 @@ def reducer(ufunc: np.ufunc, chars: str) -> Callable[[Any, Any, Any], Any]:
             or h.dtype.char not in direct
             or h.size > config.limit
             or axis is not None
-            and type(axis) is not int
+            and (type(axis) is not int or not h.ndim)
         ):
             return None
         token = ERRORS.set(SILENT)
@@ -279,7 +280,7 @@ def moment(name: str, finish: Callable[[Node], Node]) -> Callable[..., Any]:
                 raise ValueError("ddof and correction can't be provided simultaneously.")
             ddof = correction
         x, mask = as_node(a), mask_of(name, where)
-        axes = axes_of(axis, x.ndim)
+        axes = (size_axis(axis, x.ndim),) if isinstance(axis, int) else axes_of(axis, x.ndim)
         center = None if mean is None else as_node(mean)
         if dtype is not None and KIND_OF[requested(dtype, name)] not in "fc":
             raise ValueError(f"dtype argument to {name} must be inexact; got {dtype}")
@@ -318,6 +319,13 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return apply(lambda x: add_reduce(convert(truth(x), dtype), axes=axes, keepdims=keepdims, dtype=dtype), x)
 
 
+def size_axis(axis: Any, ndim: int) -> int:
+    """An axis whose length is looked up: JAX raises IndexError for one that is out of bounds."""
+    if isinstance(axis, int) and not -ndim <= axis < ndim:
+        raise IndexError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+    return axis_of(axis, ndim)
+
+
 def arg_extremum(name: str, skip_nan: bool = False) -> Callable[..., Any]:
     """argmax and argmin, nanargmax and nanargmin."""
     base = name.removeprefix("nan")
@@ -333,7 +341,7 @@ def arg_extremum(name: str, skip_nan: bool = False) -> Callable[..., Any]:
         x = as_node(a)
         if is_complex(x):
             raise TypeError(f"{name} does not accept dtype {x.dtype}")
-        at = None if axis is None else axis_of(axis, x.ndim)
+        at = None if axis is None else size_axis(axis, x.ndim)
         if (x.aval.size if at is None else x.shape[at]) == 0:
             raise ValueError(f"attempt to get {name} of an empty sequence")
         dtype, nd, keep = int_dtype(), x.ndim, bool(keepdims)

@@ -16,14 +16,16 @@ import numpy as np
 from ...api.vmap import vmap
 from ...errors import concretization_error
 from ...graph.node import ABSTRACT
+from ...ops import elementwise as e
 from ...ops.indexing import put_along_axis as put_along_axis_node
 from ...ops.sorting import searchsorted
-from ..array import Array, apply, cast_node, check_arraylike, door, typed, wrap_value
+from ..array import Array, apply, as_dtype, as_node, cast_node, check_arraylike, door, typed, wrap_value
 from ..dtypes import KIND_OF, int_dtype, promotion, x64_enabled
 from ..indexing import take_index, update
 from . import at_once
 from .axes import axis_of, no_out, shape_of, static_int
 from .creation import arange, asarray, astype, full, zeros
+from .elementwise import truth
 from .shape import (
     broadcast_arrays,
     broadcast_to,
@@ -32,7 +34,6 @@ from .shape import (
     ravel,
     reshape,
     stack,
-    where_impl,
 )
 
 
@@ -65,6 +66,17 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
         raise ValueError("size and fill_value arguments cannot be used in three-term where function.")
     found = at_once.where(condition, x, y) if type(condition) is Array else None
     return where_impl(condition, x, y) if found is None else found
+
+
+def where_impl(condition: Any, x: Any, y: Any) -> Any:
+    """Elementwise x where the condition holds, else y. Raises ValueError where shapes do not broadcast."""
+    check_arraylike("where", condition, x, y)
+    dtype, weak = promotion(x64_enabled(), typed(x), typed(y))
+    c, a, b = as_node(condition), as_dtype(x, dtype), as_dtype(y, dtype)
+    try:
+        return apply(lambda c, a, b: cast_node(e.where(truth(c), a, b), dtype, weak), c, a, b)
+    except ValueError:
+        raise ValueError(f"Incompatible shapes for broadcasting: shapes={[c.shape, a.shape, b.shape]}") from None
 
 
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:

@@ -14,14 +14,13 @@ from ...graph.node import ABSTRACT, Node
 from ...ops import joining as j
 from ...ops import shape as s
 from ...ops.creation import iota
-from ...ops.elementwise import convert, subtract, where
+from ...ops.elementwise import convert, subtract
 from ...ops.indexing import take
-from ..array import Array, apply, as_dtype, as_node, cast_node, check_arraylike, is_arraylike, typed, wrap_value
+from ..array import Array, apply, as_node, cast_node, check_arraylike, is_arraylike, typed, wrap_value
 from ..dtypes import promotion, requested, x64_enabled
 from . import at_once
 from .axes import axes_of, axis_of, shape_of, static_int
 from .creation import array, asarray
-from .elementwise import truth
 
 INT64 = np.dtype(np.int64)
 
@@ -604,14 +603,3 @@ def resize(a: Any, new_shape: Any) -> Any:
         return array(np.zeros(wanted, flat.dtype))
     times = -(-count // flat.size)
     return reshape(tile(flat, times)[:count], wanted)
-
-
-def where_impl(condition: Any, x: Any, y: Any) -> Any:
-    """Elementwise x where the condition holds, else y. Raises ValueError where shapes do not broadcast."""
-    check_arraylike("where", condition, x, y)
-    dtype, weak = promotion(x64_enabled(), typed(x), typed(y))
-    c, a, b = as_node(condition), as_dtype(x, dtype), as_dtype(y, dtype)
-    try:
-        return apply(lambda c, a, b: cast_node(where(truth(c), a, b), dtype, weak), c, a, b)
-    except ValueError:
-        raise ValueError(f"Incompatible shapes for broadcasting: shapes={[c.shape, a.shape, b.shape]}") from None

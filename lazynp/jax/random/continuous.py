@@ -165,7 +165,8 @@ def truncated_normal(
 
 def truncated_node(key: Node, lower: Node, upper: Node, *, shape: Shape) -> Node:
     root = scalar(math.sqrt(2), lower)
-    low, high = (erf(divide(x, root)) for x in (lower, upper))
+    inverse = divide(scalar(1, lower), root)  # XLA multiplies by the inverse of a constant
+    low, high = (erf(multiply(x, inverse)) for x in (lower, upper))
     x = multiply(root, erf_inv(between(sample(key, "uniform", lower.dtype, shape), low, high)))
     inside = [nextafter(b, scalar(s * math.inf, b)) for b, s in ((lower, 1), (upper, -1))]
     return clip(x, *inside)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...api.handles import doors
 from ...backends.numpy import keyed  # noqa: F401  (the lowerings of ops.random)
+from ...doors import doors
 from ...errors import type_name
 from ...graph.node import ABSTRACT, Node
 from ...ops.elementwise import add, convert

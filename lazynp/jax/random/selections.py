@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ...backends.numpy.samplers import rounds_of_sorting
 from ...graph.node import Node
-from ...ops.creation import iota
 from ...ops.elementwise import add, convert, log, multiply, subtract
 from ...ops.indexing import take, take_along_axis
+from ...ops.random import random_order
 from ...ops.scans import add_accumulate
 from ...ops.shape import reshape, slice_
 from ...ops.sorting import argsort, searchsorted
@@ -22,7 +23,7 @@ from ..dtypes import KIND_OF, int_dtype
 from .arguments import Shape, canonical_shape, check_shape, parameter, sampled_dtype
 from .continuous import gumbel_mode, gumbel_node, normal_node, sample, scalar
 from .discrete import bits_node, inexact_dtype, largest, randint_node
-from .keys import draw, parts
+from .keys import draw, partitionable, parts
 
 UINT32 = np.dtype(np.uint32)
 
@@ -58,20 +59,18 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
 
 
 def order_below(key: Node, *, n: int) -> Node:
-    return shuffled(key, iota(n, int_dtype()), axis=0)
+    return random_order(key, dtype=int_dtype(), partitionable=partitionable(), n=n)
 
 
 def permuted(key: Node, x: Node, *, axis: int, together: bool) -> Node:
-    if not together:
+    if not together and x.ndim > 1:
         return shuffled(key, x, axis=axis)
     return take(x, order_below(key, n=x.shape[axis]), axis)
 
 
 def shuffled(key: Node, x: Node, *, axis: int) -> Node:
     """Sorted by random words, in so many rounds that two elements hardly have equal words in all of them."""
-    size = max(1, math.prod(x.shape))
-    rounds = int(np.ceil(3 * np.log(size) / np.log(np.iinfo(UINT32).max)))
-    for _ in range(rounds):
+    for _ in range(rounds_of_sorting(math.prod(x.shape))):
         key, own = parts(key, 2)
         words = bits_node(own, dtype=UINT32, shape=x.shape)
         x = take_along_axis(x, argsort(words, axis=axis, kind="stable"), axis)
@@ -130,8 +129,6 @@ def chosen_evenly(key: Node, *a: Node, n: int, shape: Shape, axis: int, replace:
         low, high = (Node.of_scalar(int_dtype().type(v)) for v in (0, n))
         return picked(randint_node(key, low, high, dtype=int_dtype(), shape=shape), a, axis, shape)
     count = math.prod(shape)
-    if a and a[0].ndim == 1:
-        return reshape(slice_(shuffled(key, a[0], axis=0), key=((0, count, 1),)), shape=shape)
     return picked(slice_(order_below(key, n=n), key=((0, count, 1),)), a, axis, shape)
 
 

@@ -126,13 +126,13 @@ def cond(x: Any, p: Any = None) -> Any:
     return where((out != out) & ~lost, np.inf, out)
 
 
-def matrix_rank(M: Any, rtol: Any = None, *, tol: Any = None) -> Any:
-    """How many singular values are above `rtol` times the largest."""
+def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
+    """How many singular values (of a Hermitian matrix: sizes of eigenvalues) are above `rtol` times the largest."""
     check_arraylike("jnp.linalg.matrix_rank", M)
     (a,) = floating(M)
     if a.ndim < 2:
         return table["not_equal"](a, 0).any().astype(np.int32)
-    s = svd(a, full_matrices=False, compute_uv=False)
+    s = svd(a, full_matrices=False, compute_uv=False, hermitian=hermitian)
     rtol = tol if rtol is None else rtol
     if rtol is None:
         eps = np.finfo(s.dtype if s.dtype.kind == "f" else FLOAT32).eps

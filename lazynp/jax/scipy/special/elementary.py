@@ -135,4 +135,5 @@ def spence(x: Any) -> Any:
     out = -w * SPENCE(w)
     out = jnp.where(small, np.pi**2 / 6.0 - jnp.log(y) * jnp.log(jnp.where(small, 1.0 - y, 1.0)) - out, out)
     out = jnp.where(inverted | large, -0.5 * jnp.log(y) ** 2 - out, out)
-    return jnp.where((x < 0) | jnp.isnan(x), np.nan, jnp.where(x == 0, np.pi**2 / 6, jnp.where(x == 1, 0.0, out)))
+    out = jnp.where(x == 0, np.pi**2 / 6, jnp.where(x == 1, 0.0, out))
+    return jnp.where((x < 0) | jnp.isnan(x), np.nan, out).astype(x.dtype)  # never weak, as JAX's

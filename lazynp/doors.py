@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..graph.node import Node
-from ..graph.op import untagged
-from ..runtime.tape import Holder
+from .graph.node import Node
+from .graph.op import untagged
+from .runtime.tape import Holder
 
 
 class Door(NamedTuple):

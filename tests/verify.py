@@ -1,14 +1,18 @@
-"""What makes a graph legal, in one table. For tests only, since it looks at every node."""
+"""What makes a graph legal, in one table. It looks at every node."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .errors import GraphError
-from .node import Node
-from .op import SET, registry
-from .walk import toposort
+from lazynp.graph.node import Node
+from lazynp.graph.op import SET, registry
+from lazynp.graph.walk import toposort
+
+
+class GraphError(AssertionError):
+    """A graph breaks a rule."""
+
 
 KINDS = frozenset({"map", "reduce", "view", "set", "library"})
 DTYPE_KINDS = "biufc"
