@@ -25,7 +25,8 @@ CHECKED := lazynp tests examples asv_bench compat docs
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
 
-demo: $(STAMP)-demo ## each example program under NumPy and under lazynp, in one table
+demo: $(STAMP)-demo ## a network behind both doors, then each example program under NumPy and under lazynp, in one table
+	$(BIN)/python examples/jax/beside.py --epochs 1
 	$(BIN)/python examples/run_demo.py $(ARGS)
 
 # The tests that measure come first, with nothing beside them, and the summary of all others last. 5: none was chosen.

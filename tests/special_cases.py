@@ -153,9 +153,17 @@ def matvec(n: int) -> Function:
     return interned([a, x], [shape.add_reduce(E_.multiply(a, x), axes=(1,), keepdims=False, dtype=None)])
 
 
-def solved(n: int) -> Function:
+def vecmat(n: int) -> Function:
+    """A.T x."""
+    a, x = (leaf(s, F64, trace=ABSTRACT) for s in ((n, n), (n,)))
+    product = E_.multiply(shape.transpose(a, axes=(1, 0)), x)
+    return interned([a, x], [shape.add_reduce(product, axes=(1,), keepdims=False, dtype=None)])
+
+
+def solved(n: int, turned: bool = False) -> Function:
     a, b = (leaf(s, F64, trace=ABSTRACT) for s in ((n, n), (n,)))
-    x = factorizations.solve_or_nan(a, shape.reshape(b, shape=(n, 1)))
+    system = shape.transpose(a, axes=(1, 0)) if turned else a
+    x = factorizations.solve_or_nan(system, shape.reshape(b, shape=(n, 1)))
     return interned([a, b], [shape.reshape(x, shape=(n,))])
 
 
@@ -164,6 +172,7 @@ def lu_rows(a: Node) -> list[Node]:
     return [values, permutation]
 
 
+SYSTEM = (matvec(3), solved(3), vecmat(3), solved(3, turned=True))
 SOLVE_CASES = [
     Case("cholesky_or_nan", lambda a: factorizations.cholesky_or_nan(linalg.hermitian(a), upper=False), spd(3, (2,))),
     Case("solve_or_nan", factorizations.solve_or_nan, mixed(well(3, (2,)), reals((3, 2)))),
@@ -191,10 +200,9 @@ SOLVE_CASES = [
     ),
     Case(
         "linear_solve",
-        lambda a, b: list(results(solves.linear_solve(a, b, functions=(matvec(3), solved(3), None, None), n_consts=1))),
+        lambda a, b: list(results(solves.linear_solve(a, b, functions=SYSTEM, n_consts=1))),
         mixed(well(3), reals((3,))),
         lambda jax, jnp, a, b: (jnp.linalg.solve(a, b),),
-        order=0,  # in reverse it needs the transposed system; test_scipy.py differentiates it both ways
     ),
 ]
 

@@ -48,13 +48,17 @@ MODULES = [
 ]
 
 
+# numexpr writes a ufunc of its own into NumPy's namespace when something (pandas) imports it.
+ADDED = {"expm1x"}
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_names(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = importlib.import_module(name)
         ours = importlib.import_module("lazynp" + name[len("numpy") :])
-        missing = [n for n in dir(theirs) if not n.startswith("_") and not hasattr(ours, n)]
+        missing = [n for n in dir(theirs) if not n.startswith("_") and n not in ADDED and not hasattr(ours, n)]
     assert not missing
     for n in getattr(theirs, "__all__", ()):
         a, b = getattr(theirs, n), getattr(ours, n)
@@ -79,7 +83,7 @@ def test_ufunc_attributes() -> None:
 
 
 def test_all_ufuncs() -> None:
-    ufuncs = [n for n in dir(numpy) if isinstance(getattr(numpy, n), numpy.ufunc)]
+    ufuncs = [n for n in dir(numpy) if isinstance(getattr(numpy, n), numpy.ufunc) and n not in ADDED]
     assert len(ufuncs) >= 100
     for n in ufuncs:
         ours = getattr(lazynp, n)

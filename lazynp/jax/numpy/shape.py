@@ -20,6 +20,7 @@ from ..array import Array, apply, as_node, cast_node, check_arraylike, is_arrayl
 from ..dtypes import promotion, requested, x64_enabled
 from . import at_once
 from .axes import axes_of, axis_of, shape_of, static_int
+from .call import IncompatibleShapesError
 from .creation import array, asarray
 
 INT64 = np.dtype(np.int64)
@@ -70,10 +71,12 @@ def new_shape(old: tuple[int, ...], given: Any) -> tuple[int, ...]:
     rest = math.prod([n for n in wanted if n != -1])
     if unknown:
         if rest == 0 or count % rest:
-            raise TypeError(f"cannot reshape array of shape {old} (size {count}) into shape {wanted}")
+            raise IncompatibleShapesError(f"cannot reshape array of shape {old} (size {count}) into shape {wanted}")
         return tuple([count // rest if n == -1 else n for n in wanted])
     if rest != count:
-        raise TypeError(f"cannot reshape array of shape {old} (size {count}) into shape {wanted} (size {rest})")
+        raise IncompatibleShapesError(
+            f"cannot reshape array of shape {old} (size {count}) into shape {wanted} (size {rest})"
+        )
     return wanted
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import lax
 from .. import numpy as jnp
-from ..arguments import arraylike, inexact, matrices
+from ..arguments import arraylike, common, matrices
 
 MODES = ("full", "same", "valid")
 
@@ -20,7 +20,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
 
     Raises: ValueError for ranks, shapes or a mode that do not fit.
     """
-    a, b = inexact("fftconvolve", in1, in2)
+    a, b = common("fftconvolve", in1, in2)
     if a.ndim != b.ndim:
         raise ValueError("in1 and in2 should have the same dimensionality")
     if mode not in MODES:
@@ -61,7 +61,7 @@ def direct(in1: Any, in2: Any, mode: str, precision: Any) -> Any:
         raise ValueError("in1 and in2 must have the same number of dimensions")
     if a.size == 0 or b.size == 0:
         raise ValueError(f"zero-size arrays not supported in convolutions, got shapes {a.shape} and {b.shape}.")
-    a, b = inexact("convolve", a, b)
+    a, b = common("convolve", a, b)
     larger = all(m >= n for m, n in zip(a.shape, b.shape))
     if not larger and not all(m <= n for m, n in zip(a.shape, b.shape)):
         raise ValueError("One input must be smaller than the other in every dimension.")

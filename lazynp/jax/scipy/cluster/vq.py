@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import numpy as jnp
-from ...arguments import inexact
+from ...arguments import common
 
 
 def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:
@@ -16,7 +16,7 @@ def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:
 
     Raises: ValueError for ranks that differ, or are neither 1 nor 2.
     """
-    points, codes = inexact("scipy.cluster.vq.vq", obs, code_book)
+    points, codes = common("scipy.cluster.vq.vq", obs, code_book)
     if points.ndim != codes.ndim:
         raise ValueError("Observation and code_book should have the same rank")
     if points.ndim == 1:
