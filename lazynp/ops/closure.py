@@ -121,9 +121,13 @@ def anew(node: Node) -> Node:
 
 
 def results_apart(function: Function) -> list[Node]:
-    """A function's outputs and effects, over inlined nodes of its own."""
-    cheap = [n for n in outside(function) if n.value is None and inlined(n)]
-    return replay((*function.outputs, *function.effects), cheap, [anew(n) for n in cheap])
+    """A function's outputs and effects, over inlined nodes of its own; what it captures stays as it is, even where that
+    depends on one of these."""
+    read = [(n, inlined(n)) for n in outside(function) if n.value is None]
+    if not any(cheap for _, cheap in read):
+        return [*function.outputs, *function.effects]
+    made = [anew(n) if cheap else n for n, cheap in read]
+    return replay((*function.outputs, *function.effects), [n for n, _ in read], made)
 
 
 def close(*functions: Function) -> tuple[list[Function], list[Node]]:

@@ -42,3 +42,8 @@ def check(number: int) -> str | None:
 def test_compositions_agree(start: int) -> None:
     wrong = [w for n in range(start, min(start + CHUNK, COUNT)) if (w := check(n)) is not None]
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_branch_that_reads_a_constant_and_what_depends_on_it() -> None:
+    """Found by the long run: the constant was made anew inside the branch, and with it what was captured beside it."""
+    assert check(1591) is None
