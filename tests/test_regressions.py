@@ -11,6 +11,10 @@ from programs import Loop, Program
 from runs import difference, same
 
 import lazynp
+from lazynp.graph.node import leaf
+from lazynp.ops import elementwise
+from lazynp.runtime.recorder import recorder
+from lazynp.runtime.segment import Segment, run_segment
 
 PROGRAMS: dict[str, Program] = {
     "write into a region with a step": ("b = np.array(data(830, (4, 4), 'bool'))", "b[:0:-1] &= b[3]"),
@@ -243,3 +247,16 @@ def test_a_reduction_over_odd_rows_longer_than_a_block(columns: int) -> None:
     a = numpy.arange(3.0 * columns).reshape(3, columns)
     with lazynp.config(mode="graph"):
         assert same((a * 0.5 + 1).max(axis=1), numpy.asarray((lazynp.array(a) * 0.5 + 1).max(axis=1)))
+
+
+def test_nodes_that_were_dropped_run_with_others() -> None:
+    """As many nodes as lie between the first and the last one, but not those: other threads' come between."""
+    recorder.flush()
+    x = leaf((4,), numpy.dtype(numpy.float64), numpy.arange(4.0))
+    early, later, _ = elementwise.add(x, x), elementwise.add(x, x), elementwise.negative(x)
+    last = elementwise.multiply(later, early)
+    nodes = [later, early, last]
+    assert last.index - later.index == len(nodes) - 1
+    run_segment(Segment(nodes, [last]))
+    assert last.buffer.tolist() == [0.0, 4.0, 16.0, 36.0]
+    recorder.flush()

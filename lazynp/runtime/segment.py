@@ -55,7 +55,7 @@ class Segment:
     def __init__(self, nodes: list[Node], outputs: list[Node]) -> None:
         first = nodes[0].index
         place: dict[int, int] = {}
-        if nodes[-1].index - first != len(nodes) - 1 or first < 0:  # not as they were recorded
+        if first < 0 or [n.index for n in nodes] != list(range(first, first + len(nodes))):  # not as they were recorded
             first, place = 1 << 62, {id(n): i for i, n in enumerate(nodes)}
         leaves: list[Node] = []
         scalars: list[Any] = []
