@@ -46,7 +46,8 @@ def resident() -> int:
 
 def script(text: str, timeout: float = 120) -> str:
     """What a program prints, in a process of its own."""
-    code = "import lazynp as np, lazynp, numpy\nlazynp.config.deterministic = True\n" + textwrap.dedent(text)
+    code = f"import faulthandler\nfaulthandler.dump_traceback_later({timeout - 10}, exit=True)  # where it hangs\n"
+    code += "import lazynp as np, lazynp, numpy\nlazynp.config.deterministic = True\n" + textwrap.dedent(text)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=timeout)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
