@@ -84,7 +84,7 @@ def _cpu() -> str:
 
 
 @functools.cache
-def _torch_version() -> str:
+def torch_version() -> str:
     try:
         return importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
@@ -108,7 +108,7 @@ def key_of(spec: KernelSpec, geometry: Geometry) -> str:
             tuple(spec),
             tuple(geometry),
             CODEGEN,
-            _torch_version(),
+            torch_version(),
             _cpu(),
             compiler,
             platform.machine(),

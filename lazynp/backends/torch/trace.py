@@ -35,6 +35,7 @@ Dim: TypeAlias = "int | SymInt"
 SIZES = (1031, 1049, 1061, 1087, 1103, 1123, 1151, 1171, 1187, 1213, 1231, 1259, 1283, 1301, 1321)
 FIRST_STRIDE = 1471
 
+VECTOR_BITS = {"AVX512": 512, "AVX2": 256}
 OPTIONS: dict[str, Any] = {
     "cpp.dynamic_threads": True,  # the number of threads is a variable of ours in the generated code
     "cpp.vec_isa_ok": True,  # believe /proc/cpuinfo instead of compiling probes
@@ -87,8 +88,10 @@ def _method(name: str) -> Any:
     return staticmethod(method)
 
 
-def install() -> None:
-    """Teach Inductor's C++ backend our fused multiply-add, and exact forms of some functions."""
+def install(capability: str) -> None:
+    """Teach Inductor's C++ backend our fused multiply-add, and exact forms of some functions. It is to write code for
+    vectors of the same `capability` (see `build.Toolchain`) as its headers are compiled for."""
+    OPTIONS["cpp.simdlen"] = VECTOR_BITS.get(capability, 1)
     CppOverrides.fma = staticmethod(_fma)
     _fma.__name__ = _vector_fma.__name__ = "fma"
     CppVecOverrides.fma = staticmethod(_vector_fma)

@@ -7,6 +7,7 @@ given, for a minute at most: the next process profits. Messages are pickles, one
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import gc
 import os
@@ -16,15 +17,16 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, BinaryIO, NamedTuple
 
 from lazynp.backends.artifacts import Artifacts
 from lazynp.backends.kernel import Geometry, KernelSpec
-from lazynp.backends.support import compilable
-from lazynp.backends.torch import build, complex, planar, source, trace, wrapper
+from lazynp.backends.torch import build
 
 GRACE = 60.0  # seconds to finish the queue after stdin has closed
 NICE = 15  # of the compiler process, to the scheduler
+AHEAD = 2  # kernels that are lowered and not built
 BUSY = 0.05  # seconds between looks at a kernel that another process is compiling
 
 
@@ -36,79 +38,92 @@ class Job(NamedTuple):
     private: str  # folder for the result where the cache cannot take it
 
 
-def translate(spec: KernelSpec, geometry: Geometry) -> tuple[str, dict[str, Any]]:
-    """The C++ source and what the main process has to know. Raises where there is none."""
-    reason = compilable(spec)
-    if reason is not None:
-        raise wrapper.Unexpected(reason)
-    traced = trace.trace(spec, geometry, planar.block(spec, geometry))
-    program = wrapper.parse(traced.code, frozenset(traced.symbols))
-    text, alias_safe = source.generate(spec, geometry, traced, program)
-    return text, {"alias_safe": alias_safe, "guards": [str(g) for g in traced.guards]}
-
-
 class Worker:
-    def __init__(self, folder: str, limit: int, scratch: str) -> None:
+    """Takes kernels one after the other. While g++ builds one, in a thread, Inductor lowers the next: both have Python
+    wait for them most of the time, and on two cores a queue of kernels is done in the time that its builds take.
+    """
+
+    def __init__(self, folder: str, limit: int, scratch: str, answer: Callable[[Job, dict[str, Any]], None]) -> None:
         self.cache = Artifacts(folder, limit)
         self.scratch = scratch
+        self.answer = answer
         self.tools = build.toolchain()
-        trace.install()
-        complex.FMA["wanted"] = " fma " in _cpu_flags()
-        self.header = build.precompiled(self.tools, self.cache, scratch) if self.tools is not None else ""
+        self.header = build.precompile(self.tools, self.cache, scratch) if self.tools is not None else None
+        self.builder = concurrent.futures.ThreadPoolExecutor(1)
+        self.pending = threading.Semaphore(AHEAD)
 
-    def run(self, job: Job) -> dict[str, Any] | None:
-        """The answer, or None while another process is compiling the same kernel."""
+    def run(self, job: Job) -> bool:
+        """False while another process is compiling the same kernel. The answer may come later."""
         start = time.perf_counter()
-        with self.cache.lock(job.key) as mine:
-            if not mine:
-                return None
+        with contextlib.ExitStack() as held:
+            if not held.enter_context(self.cache.lock(job.key)):
+                return False
             entry = self.cache.get(job.key)
             if entry is not None:
-                seconds = time.perf_counter() - start
-                return {"outcome": "found", "path": entry.path, "meta": entry.meta, "seconds": seconds}
-            return self._compile(job, start)
+                self._answer(job, start, "found", entry.path, entry.meta)
+            elif self.tools is None:
+                self._answer(job, start, "no compiler", None, {"reason": "no C++ compiler"})
+            else:
+                try:
+                    text, meta = self._translate(job)
+                except Exception as error:  # whatever Inductor does not like: the kernel stays interpreted
+                    self._failed(job, start, error)
+                else:
+                    self.pending.acquire()
+                    self.builder.submit(self._build, job, start, text, meta, held.pop_all())
+        gc.collect()
+        return True
 
-    def _compile(self, job: Job, start: float) -> dict[str, Any]:
+    def _translate(self, job: Job) -> tuple[str, dict[str, Any]]:
+        from lazynp.backends.torch import translate  # loads torch, for seconds; g++ has begun with the header
+
+        assert self.tools is not None
+        return translate.translate(job.spec, job.geometry, self.tools.capability)
+
+    def _build(
+        self, job: Job, start: float, text: str, meta: dict[str, Any], held: contextlib.AbstractContextManager
+    ) -> None:
+        assert self.tools is not None and self.header is not None
         target = os.path.join(self.scratch, job.key + ".so")
-        try:
-            if self.tools is None:
-                return {"outcome": "no compiler", "path": None, "meta": {"reason": "no C++ compiler"}, "seconds": 0.0}
-            text, meta = translate(job.spec, job.geometry)
-            traced = time.perf_counter()
-            build.build(self.tools, self.header, text, target)
-            meta |= {"trace_seconds": traced - start, "build_seconds": time.perf_counter() - traced}
-        except Exception as error:  # whatever Inductor does not like: the kernel stays interpreted
-            if isinstance(error, (MemoryError, OSError)):
-                return {
-                    "outcome": "failed",
-                    "path": None,
-                    "meta": {"reason": _reason(error)},
-                    "seconds": time.perf_counter() - start,
-                }
-            meta = {"reason": _reason(error)}
+        with held:
+            try:
+                translated = time.perf_counter()
+                build.build(self.tools, self.header, text, target)
+                seconds = {"trace_seconds": translated - start, "build_seconds": time.perf_counter() - translated}
+                path, meta = self._keep(job, target, meta | seconds)
+                self._answer(job, start, "compiled", path, meta)
+            except Exception as error:
+                self._failed(job, start, error)
+            finally:
+                self.pending.release()
+
+    def _keep(self, job: Job, target: str, meta: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        entry = self.cache.put(job.key, target, meta)
+        if entry is not None and entry.path is not None:
+            os.unlink(target)
+            return entry.path, entry.meta
+        os.makedirs(job.private, mode=0o700, exist_ok=True)
+        path = os.path.join(job.private, job.key + ".so")
+        os.replace(target, path)
+        return path, meta
+
+    def _failed(self, job: Job, start: float, error: Exception) -> None:
+        outcome, meta = "failed", {"reason": _reason(error)}
+        if not isinstance(error, (MemoryError, OSError)):
+            outcome = "not compilable"
             self.cache.put(job.key, None, meta)
-            return {"outcome": "not compilable", "path": None, "meta": meta, "seconds": time.perf_counter() - start}
+        self._answer(job, start, outcome, None, meta)
+
+    def _answer(self, job: Job, start: float, outcome: str, path: str | None, meta: dict[str, Any]) -> None:
         seconds = time.perf_counter() - start
-        entry = self.cache.put(job.key, target, meta | {"seconds": seconds})
-        if entry is None:
-            os.makedirs(job.private, mode=0o700, exist_ok=True)
-            path = os.path.join(job.private, job.key + ".so")
-            os.replace(target, path)
-            return {"outcome": "compiled", "path": path, "meta": meta, "seconds": seconds}
-        os.unlink(target)
-        return {"outcome": "compiled", "path": entry.path, "meta": entry.meta, "seconds": seconds}
+        self.answer(job, {"outcome": outcome, "path": path, "meta": meta, "seconds": seconds})
+
+    def finish(self) -> None:
+        self.builder.shutdown()
 
 
 def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error)[:600]}"
-
-
-def _cpu_flags() -> str:
-    try:
-        with open("/proc/cpuinfo") as file:
-            return next((line + " " for line in file if line.startswith("flags")), "").replace("\n", " ")
-    except OSError:
-        return ""
 
 
 def _read(stream: BinaryIO, jobs: queue.SimpleQueue) -> None:
@@ -124,9 +139,16 @@ def _read(stream: BinaryIO, jobs: queue.SimpleQueue) -> None:
 
 def serve(requests: BinaryIO, answers: BinaryIO, folder: str, limit: int) -> None:
     jobs: queue.SimpleQueue = queue.SimpleQueue()
+    sending = threading.Lock()
+
+    def answer(job: Job, result: dict[str, Any]) -> None:
+        with sending, contextlib.suppress(OSError):  # the main process may be gone; the cache has the result
+            pickle.dump((job.number, result), answers)
+            answers.flush()
+
     threading.Thread(target=_read, args=(requests, jobs), daemon=True).start()
     with tempfile.TemporaryDirectory(prefix="lazynp-worker-") as scratch:
-        worker = Worker(folder, limit, scratch)
+        worker = Worker(folder, limit, scratch, answer)
         waiting: list[Job] = []
         closed = False
         while not closed or waiting:
@@ -140,20 +162,8 @@ def serve(requests: BinaryIO, answers: BinaryIO, folder: str, limit: int) -> Non
             elif waiting:
                 time.sleep(BUSY)
             todo = [*waiting, job] if job is not None else waiting
-            waiting = [j for j in todo if not _answer(worker, j, answers)]
-
-
-def _answer(worker: Worker, job: Job, answers: BinaryIO) -> bool:
-    result = worker.run(job)
-    if result is None:
-        return False
-    try:
-        pickle.dump((job.number, result), answers)
-        answers.flush()
-    except OSError:
-        pass  # the main process is gone; the cache has the result
-    gc.collect()
-    return True
+            waiting = [j for j in todo if not worker.run(j)]
+        worker.finish()
 
 
 def give_way() -> None:

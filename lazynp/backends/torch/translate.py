@@ -1,0 +1,39 @@
+"""A kernel to C++: Inductor's lowering, and what is written around it.
+
+The part of the compiler process that needs torch.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from lazynp.backends.kernel import Geometry, KernelSpec
+from lazynp.backends.support import compilable
+from lazynp.backends.torch import complex, planar, source, trace, wrapper
+
+
+@functools.cache
+def _prepare(capability: str) -> None:
+    trace.install(capability)
+    complex.FMA["wanted"] = " fma " in _cpu_flags()
+
+
+def translate(spec: KernelSpec, geometry: Geometry, capability: str) -> tuple[str, dict[str, Any]]:
+    """The C++ source and what the main process has to know. Raises where there is none."""
+    _prepare(capability)
+    reason = compilable(spec)
+    if reason is not None:
+        raise wrapper.Unexpected(reason)
+    traced = trace.trace(spec, geometry, planar.block(spec, geometry))
+    program = wrapper.parse(traced.code, frozenset(traced.symbols))
+    text, alias_safe = source.generate(spec, geometry, traced, program)
+    return text, {"alias_safe": alias_safe, "guards": [str(g) for g in traced.guards]}
+
+
+def _cpu_flags() -> str:
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next((line + " " for line in file if line.startswith("flags")), "").replace("\n", " ")
+    except OSError:
+        return ""
