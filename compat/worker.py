@@ -247,7 +247,8 @@ def main(mode: str, module: str, out: str) -> int:
             lenient()
     signal.signal(signal.SIGALRM, late)
     signal.signal(signal.SIGPROF, late)
-    options = ["-q", "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:xdist", "-c", "/dev/null"]
+    # The native traceback: pytest's own parses the whole test module for each failure, and strict mode has thousands.
+    options = ["-q", "-q", "--no-header", "--tb=native", "-p", "no:cacheprovider", "-p", "no:xdist", "-c", "/dev/null"]
     for ignored in ("the matrix subclass is not", "Importing from numpy.matlib is"):  # as `numpy.test()` does
         options.append(f"-Wignore:{ignored}")
     begun = time.perf_counter()
