@@ -464,3 +464,10 @@ def test_a_mode_may_change_while_something_is_pending() -> None:
         a[:] = 5
     c = b + a[:3]
     assert numpy.asarray(c).tolist() == [6, 10, 14]
+
+
+def test_profile_counts_the_seconds_of_library_calls() -> None:
+    with lazynp.config(mode="graph"), lazynp.profile() as seen:
+        lazynp.sort(lazynp.ones((200, 200)) + 1.0, axis=0).sum().item()
+    assert seen.library >= 1
+    assert 0 < seen.library_seconds < 60

@@ -3,6 +3,7 @@ arrays."""
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,6 +126,7 @@ class Library(Step):
         profile.library += 1
         if env.chain is not None:
             env.chain.settle()
+        start = perf_counter()
         with np.errstate(all="ignore"):
             try:
                 value = self.op.lower(xp, *args, **params)
@@ -134,6 +136,7 @@ class Library(Step):
                     error.add_note(f"recorded at {site[0]}:{site[1]}")
                 raise
         values[self.at] = own(value, args)
+        profile.library_seconds += perf_counter() - start
         for s in self.drop:
             values[s] = None
 
