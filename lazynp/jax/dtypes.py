@@ -136,12 +136,25 @@ def upper_bounds(x64: bool) -> dict[Any, frozenset[Any]]:
     return {p: frozenset(s) for p, s in bounds.items()}
 
 
+def strict_bounds() -> dict[Any, frozenset[Any]]:
+    """The same under jax_numpy_dtype_promotion="strict": weak types give way to others, and nothing else does."""
+    floats = {FLOAT32, FLOAT64, BFLOAT16, FLOAT16, *SMALL_FLOATS.values()}
+    complexes = {COMPLEX64, COMPLEX128}
+    ints = {d for table in (INTS, UINTS, SMALL_INTS, SMALL_UINTS) for d in table.values()}
+    bounds = {d: frozenset({d}) for d in (BOOL, *ints, *floats, *complexes)}
+    bounds[complex] = frozenset({complex, *complexes})
+    bounds[float] = frozenset({float, *floats}) | bounds[complex]
+    bounds[int] = frozenset({int, *ints}) | bounds[float]
+    return bounds
+
+
 BOUNDS = {x64: upper_bounds(x64) for x64 in (False, True)}
+STRICT = strict_bounds()
 
 
-def least_upper_bound(x64: bool, points: frozenset[Any]) -> Any:
+def least_upper_bound(x64: bool, points: frozenset[Any], strict: bool = False) -> Any:
     """The lowest point above all. Raises TypePromotionError where there is none."""
-    bounds = BOUNDS[x64]
+    bounds = STRICT if strict else BOUNDS[x64]
     try:
         common = frozenset.intersection(*[bounds[p] for p in points])
     except KeyError as error:
@@ -150,6 +163,12 @@ def least_upper_bound(x64: bool, points: frozenset[Any]) -> Any:
         if common <= bounds[p]:
             return p
     names = tuple(str(p) for p in points)
+    if strict:
+        raise TypePromotionError(
+            f"Input dtypes {names} have no available implicit dtype promotion path when "
+            "jax_numpy_dtype_promotion=strict. Try explicitly casting inputs to the desired output type, or set "
+            "jax_numpy_dtype_promotion=standard."
+        )
     raise TypePromotionError(
         f"Input dtypes {names} have no available implicit dtype promotion path. To avoid unintended promotion, floats "
         "and integers of less than 8 bits and 8-bit floats do not support implicit promotion. If you'd like your "
@@ -157,9 +176,13 @@ def least_upper_bound(x64: bool, points: frozenset[Any]) -> Any:
     )
 
 
-@functools.lru_cache(8192)
 def promotion(x64: bool, *args: tuple[DType, bool]) -> tuple[DType, bool]:
-    """The common dtype of (dtype, weak) pairs, and whether it is weak."""
+    """The common dtype of (dtype, weak) pairs, and whether it is weak. Raises TypePromotionError where none exists."""
+    return _promotion(x64, flags.numpy_dtype_promotion == "strict", *args)
+
+
+@functools.lru_cache(8192)
+def _promotion(x64: bool, strict: bool, *args: tuple[DType, bool]) -> tuple[DType, bool]:
     dtypes = {d for d, _ in args}
     if len(args) == 1:
         return args[0][0], args[0][1] and args[0][0] != BOOL
@@ -167,10 +190,10 @@ def promotion(x64: bool, *args: tuple[DType, bool]) -> tuple[DType, bool]:
     if len(dtypes) == 1 and not every_weak:
         return args[0][0], False
     if every_weak:
-        found, weak = least_upper_bound(x64, frozenset(dtypes)), True
+        found, weak = least_upper_bound(x64, frozenset(dtypes), strict), True
     else:
         points = frozenset([WEAK_OF[KIND_OF[d]] if weak else d for d, weak in args])
-        found = least_upper_bound(x64, points)
+        found = least_upper_bound(x64, points, strict)
         weak = type(found) is type
     if type(found) is type:
         found = SCALARS[found]
@@ -296,7 +319,7 @@ def promote_types(a: Any, b: Any) -> DType:
     """The dtype that two dtypes promote to; Python's scalar types are weak."""
     points = frozenset([t if type(t) is type and t in (int, float, complex) else np.dtype(t) for t in (a, b)])
     x64 = x64_enabled()
-    found = least_upper_bound(x64, points)
+    found = least_upper_bound(x64, points, flags.numpy_dtype_promotion == "strict")
     return SCALARS[found] if type(found) is type else found
 
 

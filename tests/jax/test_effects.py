@@ -179,6 +179,30 @@ CONFIG: dict[str, Check] = {
     "strict dtypes": lambda j, seen: under(
         j, "numpy_dtype_promotion", "strict", lambda: j.numpy.ones(2) + j.numpy.ones(2, int)
     ),
+    "rank promotion of scalars": lambda j, seen: under(
+        j, "numpy_rank_promotion", "raise", lambda: j.numpy.ones((2, 3)) + 1.0 - j.numpy.ones(())
+    ),
+    "rank promotion in jit": lambda j, seen: under(
+        j, "numpy_rank_promotion", "raise", lambda: j.jit(lambda x: x * j.numpy.ones(3))(j.numpy.ones((2, 3)))
+    ),
+    "rank promotion by update": lambda j, seen: set_and_back(
+        j, "jax_numpy_rank_promotion", "raise", lambda: j.numpy.maximum(j.numpy.ones((2, 3)), j.numpy.ones(3))
+    ),
+    "strict dtypes and weak ones": lambda j, seen: under(
+        j, "numpy_dtype_promotion", "strict", lambda: [j.numpy.ones(2) + 1, 2.0 * j.numpy.ones(2, "float16"), 1 + 2.0]
+    ),
+    "strict dtypes and a float": lambda j, seen: under(
+        j, "numpy_dtype_promotion", "strict", lambda: j.numpy.ones(2, int) * 2.0
+    ),
+    "strict dtypes and a bool": lambda j, seen: under(
+        j, "numpy_dtype_promotion", "strict", lambda: j.numpy.ones(2, bool) + 1
+    ),
+    "strict dtypes, promote_types": lambda j, seen: under(
+        j, "numpy_dtype_promotion", "strict", lambda: j.numpy.promote_types("int32", "float32")
+    ),
+    "strict dtypes in jit": lambda j, seen: under(
+        j, "numpy_dtype_promotion", "strict", lambda: j.jit(lambda x: x + j.numpy.arange(2))(j.numpy.ones(2))
+    ),
     "as a decorator": lambda j, seen: j.enable_x64(True)(lambda: j.numpy.ones(2).dtype.itemsize)(),
     "scope": lambda j, seen: under(j, "named_scope", "part", lambda: j.numpy.ones(2) + 1),
     "scope without a name": lambda j, seen: under(j, "named_scope", 3, lambda: None),
@@ -198,17 +222,7 @@ def constant_of(j: Any) -> float:
 
 
 TABLES = {"print": PRINTS, "callback": CALLBACKS, "config": CONFIG}
-GAPS = {
-    "rank promotion": "jax_numpy_rank_promotion is accepted and not obeyed",
-    "strict dtypes": "jax_numpy_dtype_promotion is accepted and not obeyed",
-}
-CASES = [
-    pytest.param(
-        check, id=f"{t}-{name}", marks=pytest.mark.xfail(reason=GAPS[name], strict=True) if name in GAPS else ()
-    )
-    for t, table in TABLES.items()
-    for name, check in table.items()
-]
+CASES = [pytest.param(check, id=f"{t}-{name}") for t, table in TABLES.items() for name, check in table.items()]
 
 
 @pytest.mark.filterwarnings("ignore")

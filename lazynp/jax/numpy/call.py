@@ -7,12 +7,14 @@ and at hand it is not even asked, if NumPy's own function does the same for thos
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...config import config
+from ...flags import Flags, flags, watchers
 from ...graph.node import Node
 from ...ops.elementwise import convert
 from ..array import ERRORS, NDARRAY, SILENT, Array, apply, as_dtype, cast_node, check_arraylike, new, typed
@@ -24,6 +26,39 @@ COMMON, NUMERIC, INEXACT = "common", "numeric", "inexact"
 FLOATS, INTS = "fde", "bhilqBHILQ"  # by NumPy's dtype.char
 NUMBERS = INTS + FLOATS + "FD"
 ANY = "?" + NUMBERS
+
+
+class Promotion:
+    """Whether a thread has ever asked for promotion to be warned of or refused: then none takes a shortcut past it."""
+
+    watched = False
+
+
+def watch(changed: Any) -> None:
+    if changed.numpy_dtype_promotion != "standard" or changed.numpy_rank_promotion != "allow":
+        Promotion.watched = True
+
+
+watchers.append(watch)
+watch(Flags)
+
+
+def check_ranks(name: str, nodes: list[Node]) -> None:
+    """What jax_numpy_rank_promotion asks for where ranks differ, those of scalars aside: a warning, or a ValueError."""
+    if flags.numpy_rank_promotion == "allow" or len({n.ndim for n in nodes if n.shape}) < 2:
+        return
+    shapes = " ".join([str(n.shape) for n in nodes])
+    more = "for more information, see https://docs.jax.dev/en/latest/rank_promotion_warning.html."
+    if flags.numpy_rank_promotion == "raise":
+        raise ValueError(
+            f"Operands could not be broadcast together for {name} on shapes {shapes} and with the config option "
+            f"jax_numpy_rank_promotion='raise'. {more.capitalize()}"
+        )
+    warnings.warn(
+        f"Following NumPy automatic rank promotion for {name} on shapes {shapes}. Set the jax_numpy_rank_promotion "
+        f"config option to 'allow' to disable this warning; {more}",
+        stacklevel=2,
+    )
 
 
 def common_dtype(mode: str, *args: Any) -> tuple[DType, bool]:
@@ -96,6 +131,8 @@ def elementwise(name: str, impl: Impl, mode: str, accepts: str, keeps: Keeps | N
                 f"{name} does not accept dtype {dtype}. Accepted dtypes are subtypes of {', '.join(names(accepts))}."
             )
         nodes = [as_dtype(x, dtype, weak) for x in args]
+        if Promotion.watched:
+            check_ranks(name, nodes)
         try:
             return apply(impl if not weak else weakened if keeps is None or keeps(*args) else strengthened, *nodes)
         except ValueError:
@@ -183,6 +220,8 @@ def binary(
 
     def call(x: Any, y: Any, /) -> Any:
         out = None
+        if Promotion.watched:
+            return general(x, y)
         if type(x) is Array:
             a = x._host
             if a is not None and not x._weak and a.size <= config.limit:
