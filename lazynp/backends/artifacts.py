@@ -36,7 +36,7 @@ try:
 except ImportError:  # no file locks: processes may compile the same kernel twice
     fcntl = None  # type: ignore[assignment]
 
-CODEGEN = "16"  # raise it when the generated code changes its meaning
+CODEGEN = "17"  # raise it when the generated code changes its meaning
 NOWHERE = "-"  # the folder of a cache that keeps nothing
 LEFTOVER = 3600.0  # seconds after which temporary and lock files of dead processes are removed
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 
 from lazynp.backends.torch.chain import CHAIN
+from lazynp.backends.torch.masks import MASKS
 from lazynp.backends.torch.threads import POOL
 
 # Sleef's name (before the lanes) -> libm's name, number of arguments
@@ -58,11 +59,12 @@ VECTORS = {
 
 HEADER = r"""
 #include <c10/util/Exception.h>
-// Divisors are never zero here (see namespace._quotient), and an artifact must not need libc10 to report one.
+// Divisors are never zero here (see namespace._quotient), and an artifact must not need libc10 to report one. Blocks,
+// as those of torch are: some of its headers, where there is no AVX-512, have no semicolon behind them.
 #undef TORCH_CHECK
-#define TORCH_CHECK(...) ((void)0)
+#define TORCH_CHECK(...) {}
 #undef TORCH_INTERNAL_ASSERT
-#define TORCH_INTERNAL_ASSERT(...) ((void)0)
+#define TORCH_INTERNAL_ASSERT(...) {}
 #include <torch/csrc/inductor/cpp_prefix.h>
 #include <cstdint>
 #include <cstdlib>
@@ -200,4 +202,4 @@ def _shim(own: str, symbol: str | None, vector: str, scalar: str, libm: str, lan
 
 
 def prelude(capability: str) -> str:
-    return "#pragma once\n" + HEADER + POOL + CHECKS + CHAIN + HYPOT + sleef(capability)
+    return "#pragma once\n" + HEADER + POOL + CHECKS + CHAIN + MASKS + HYPOT + sleef(capability)

@@ -88,10 +88,8 @@ def _method(name: str) -> Any:
     return staticmethod(method)
 
 
-def install(capability: str) -> None:
-    """Teach Inductor's C++ backend our fused multiply-add, and exact forms of some functions. It is to write code for
-    vectors of the same `capability` (see `build.Toolchain`) as its headers are compiled for."""
-    OPTIONS["cpp.simdlen"] = VECTOR_BITS.get(capability, 1)
+def install() -> None:
+    """Teach Inductor's C++ backend our fused multiply-add, and exact forms of some functions."""
     CppOverrides.fma = staticmethod(_fma)
     _fma.__name__ = _vector_fma.__name__ = "fma"
     CppVecOverrides.fma = staticmethod(_vector_fma)

@@ -14,14 +14,16 @@ from lazynp.backends.torch import complex, planar, source, trace, wrapper
 
 
 @functools.cache
-def _prepare(capability: str) -> None:
-    trace.install(capability)
+def _prepare() -> None:
+    trace.install()
     complex.FMA["wanted"] = " fma " in _cpu_flags()
 
 
 def translate(spec: KernelSpec, geometry: Geometry, capability: str) -> tuple[str, dict[str, Any]]:
-    """The C++ source and what the main process has to know. Raises where there is none."""
-    _prepare(capability)
+    """The C++ source, for vectors of that capability (see `build.Toolchain`), and what the main process has to know.
+    Raises where there is none."""
+    _prepare()
+    trace.OPTIONS["cpp.simdlen"] = trace.VECTOR_BITS.get(capability, 1)
     reason = compilable(spec)
     if reason is not None:
         raise wrapper.Unexpected(reason)
