@@ -277,7 +277,7 @@ def demo(names: list[str], scale: str, engine: str, env: dict, exact: bool, path
     for number, name in enumerate(names, 1):
         if sys.stdout.isatty():
             print(f"{name}: {number} of {len(names)} ...", end="\r", flush=True)
-        with tempfile.TemporaryDirectory(prefix="lazynp-demo-") as folder:
+        with tempfile.TemporaryDirectory(prefix="lazynp-demo-", ignore_cleanup_errors=True) as folder:
             try:
                 entries.append(measure(name, scale, engine, env, Path(folder), exact))
                 print(row(entries[-1]), flush=True)
@@ -297,7 +297,7 @@ def demo(names: list[str], scale: str, engine: str, env: dict, exact: bool, path
 
 def report_after(name: str, size: int, steps: int, engine: str, env: dict) -> dict:
     """lazynp's report of one run with an artifact cache that was empty."""
-    with tempfile.TemporaryDirectory(prefix="lazynp-demo-") as folder:
+    with tempfile.TemporaryDirectory(prefix="lazynp-demo-", ignore_cleanup_errors=True) as folder:
         settings = {**env, "LAZYNP_CACHE_DIR": str(Path(folder) / "cache")}
         process = Process(engine, name, size, steps, Path(folder), "plans", settings)
         try:

@@ -311,3 +311,46 @@ def test_import_is_light() -> None:
 
 def test_version_is_numpys() -> None:
     assert np.__version__ == numpy.__version__ and np.lazynp_version
+
+
+@pytest.mark.parametrize("dtype", "?bhilqBHILQefdFD")
+def test_sorting_and_masked_writes_are_recorded(dtype: str) -> None:
+    """No fallback to NumPy in any of them: `np.sort` passes `stable=None` on, which used to lead there."""
+    rng = numpy.random.default_rng(0)
+    x = (rng.random((7, 9)) * 200).astype(dtype)
+    mask = rng.random((7, 9)) < 0.5
+    cases = {
+        **{f"sort {kind} {axis}": lambda xp, a, m, kind=kind, axis=axis: xp.sort(a, axis=axis, kind=kind)
+           for kind in (None, "quicksort", "stable", "heapsort") for axis in (0, -1)},
+        "sort stable": lambda xp, a, m: xp.sort(a, stable=True),
+        "argsort": lambda xp, a, m: xp.argsort(a, axis=0, kind="stable"),
+        "argsort stable": lambda xp, a, m: a.argsort(stable=True),
+        "partition": lambda xp, a, m: xp.partition(a, 3, axis=1),
+        "partition at some": lambda xp, a, m: xp.partition(a, (1, -2), axis=0),
+        "argpartition": lambda xp, a, m: xp.argpartition(a, -1, axis=1),
+        "copyto": lambda xp, a, m: xp.copyto(a, a[::-1].copy(), where=m) or a,
+        "copyto a view": lambda xp, a, m: xp.copyto(a[::2], a.dtype == bool or 1, where=m[0]) or a,
+    }  # fmt: skip
+    with np.config(mode="graph", strict=True):
+        for name, case in cases.items():
+            got = numpy.asarray(case(np, np.array(x), np.array(mask)))
+            wanted = case(numpy, x.copy(), mask)
+            assert (got.dtype, got.tobytes()) == (wanted.dtype, wanted.tobytes()), name
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda a: a.sort(kind="stable", stable=True),
+        lambda a: a.argsort(kind="fast"),
+        lambda a: a.sort(axis=5),
+        lambda a: a.partition(99),
+        lambda a: a.argpartition((1, 99), axis=0),
+    ],
+)
+def test_sorting_errors_are_numpy_s(wrong) -> None:
+    with pytest.raises(ValueError) as wanted:
+        wrong(numpy.ones((3, 4)))
+    with np.config(mode="graph"), pytest.raises(type(wanted.value)) as got:
+        wrong(np.ones((3, 4)))
+    assert str(got.value) == str(wanted.value)

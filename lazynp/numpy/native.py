@@ -221,11 +221,17 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
             return host_copyto(dst._h, src, casting)
         if at_hand(src):
             return host_copyto(dst._h, src._h, casting)
-    if where is True and ufunc.recordable(dst) and worth_recording((dst, src)) and dst.ndim:
+    masked = type(where) is ndarray or type(where) is numpy.ndarray
+    operands = (dst, src, where) if masked else (dst, src)
+    if (masked or where is True) and ufunc.recordable(dst) and worth_recording(operands) and dst.ndim:
         node = strong(as_node(src), dst.dtype) if casting not in ("no", "equiv") or type(src) is ndarray else None
         if node is not None and numpy.can_cast(node.dtype, dst.dtype, casting):
             shape = dst.shape
-            if node.shape == shape or fits(node.shape, shape):
+            fitting = node.shape == shape or fits(node.shape, shape)
+            if fitting and masked and where.dtype == bool and (where.shape == shape or fits(where.shape, shape)):
+                assign(dst, elementwise.where(as_node(where), cast_node(node, dst.dtype), dst._node()))
+                return
+            if fitting and not masked:
                 node = cast_node(node, dst.dtype)
                 assign(dst, node if node.shape == shape and node.value is None else broadcast_to(node, shape=shape))
                 return

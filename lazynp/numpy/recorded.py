@@ -71,12 +71,14 @@ def repeat(self: ndarray, repeats: Any, axis: Any = None) -> Any:
 
 def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
     """As NumPy does it: scale, rint, scale back."""
-    if out is not None or self.dtype.kind != "f":
+    if out is not None or self.dtype.kind not in "fiu":
         return NotImplemented
     try:
         places = operator.index(decimals)
     except TypeError:
         return NotImplemented
+    if self.dtype.kind != "f":
+        return self.copy() if places >= 0 else NotImplemented
     node = self._node()
     if places == 0:
         return of_node(elementwise.rint(node))
@@ -97,20 +99,54 @@ def dot(self: ndarray, b: Any, out: Any = None) -> Any:
     return native_dot(self, b) if out is None and type(b) is ndarray else NotImplemented
 
 
-def argsort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, **kwargs: Any) -> Any:
-    at = one_axis(axis, self.ndim)
-    if at is None or kind not in KINDS or order is not None or kwargs:
+def sorting_kind(kind: Any, order: Any, stable: Any) -> Any:
+    """How to sort; NotImplemented where NumPy has to say that, or that it cannot be both."""
+    if order is not None or kind not in KINDS or stable not in (None, False, True) or None not in (kind, stable):
         return NotImplemented
-    return array_of(sorting.argsort(self._node(), axis=at, kind=kind))
+    return "stable" if stable else kind
 
 
-def sort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, **kwargs: Any) -> Any:
+def argsort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    at, how = one_axis(axis, self.ndim), sorting_kind(kind, order, stable)
+    if at is None or how is NotImplemented:
+        return NotImplemented
+    return array_of(sorting.argsort(self._node(), axis=at, kind=how))
+
+
+def sort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """In place: the sorted array becomes the value."""
-    at = one_axis(axis, self.ndim)
-    if at is None or kind not in KINDS or order is not None or kwargs or not recordable(self):
+    at, how = one_axis(axis, self.ndim), sorting_kind(kind, order, stable)
+    if at is None or how is NotImplemented or not recordable(self):
         return NotImplemented
-    assign(self, sorting.sort(self._node(), axis=at, kind=kind))
+    assign(self, sorting.sort(self._node(), axis=at, kind=how))
     return None
+
+
+def places(self: ndarray, kth: Any, axis: int) -> tuple[int, ...] | None:
+    """Non-negative places along an axis; None where they are no ints, or out of bounds."""
+    given = kth if type(kth) in (tuple, list) else (kth,)
+    n = self.shape[axis]
+    if not all(type(k) is int and -n <= k < n for k in given):
+        return None
+    return tuple([k % n for k in given])
+
+
+def partition(self: ndarray, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+    """In place, as `sort`."""
+    at = one_axis(axis, self.ndim)
+    where = None if at is None else places(self, kth, at)
+    if at is None or not where or kind != "introselect" or order is not None or not recordable(self):
+        return NotImplemented
+    assign(self, sorting.partition(self._node(), axis=at, kth=where))
+    return None
+
+
+def argpartition(self: ndarray, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+    at = one_axis(axis, self.ndim)
+    where = None if at is None else places(self, kth, at)
+    if at is None or not where or kind != "introselect" or order is not None:
+        return NotImplemented
+    return array_of(sorting.argpartition(self._node(), axis=at, kth=where))
 
 
 TABLE: dict[str, Callable[..., Any]] = {
@@ -122,6 +158,8 @@ TABLE: dict[str, Callable[..., Any]] = {
     "dot": dot,
     "argsort": argsort,
     "sort": sort,
+    "partition": partition,
+    "argpartition": argpartition,
 }
 for _name, _native in TABLE.items():
     setattr(ndarray, _name, described(_name, native_first(_name, _native)))
