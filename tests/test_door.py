@@ -327,6 +327,10 @@ def test_sorting_and_masked_writes_are_recorded(dtype: str) -> None:
         "argsort stable": lambda xp, a, m: a.argsort(stable=True),
         "partition": lambda xp, a, m: xp.partition(a, 3, axis=1),
         "partition at some": lambda xp, a, m: xp.partition(a, (1, -2), axis=0),
+        "partition at NumPy's": lambda xp, a, m: xp.partition(a, numpy.array([2, 5]), axis=1),
+        "sort by letters": lambda xp, a, m: xp.sort(a, kind="quick") - xp.sort(a, kind="Heap")
+        if a.dtype != bool
+        else a,
         "argpartition": lambda xp, a, m: xp.argpartition(a, -1, axis=1),
         "copyto": lambda xp, a, m: xp.copyto(a, a[::-1].copy(), where=m) or a,
         "copyto a view": lambda xp, a, m: xp.copyto(a[::2], a.dtype == bool or 1, where=m[0]) or a,

@@ -21,7 +21,7 @@ from .operators import assign
 from .reduce import normal_axes
 from .ufunc import recordable
 
-KINDS = (None, "quicksort", "heapsort", "stable", "mergesort")
+KINDS = {"q": "quicksort", "h": "heapsort", "s": "stable", "m": "mergesort"}  # NumPy looks at the first letter
 
 
 def one_axis(axis: Any, ndim: int) -> int | None:
@@ -101,9 +101,11 @@ def dot(self: ndarray, b: Any, out: Any = None) -> Any:
 
 def sorting_kind(kind: Any, order: Any, stable: Any) -> Any:
     """How to sort; NotImplemented where NumPy has to say that, or that it cannot be both."""
-    if order is not None or kind not in KINDS or stable not in (None, False, True) or None not in (kind, stable):
+    if order is not None or stable not in (None, False, True) or None not in (kind, stable):
         return NotImplemented
-    return "stable" if stable else kind
+    if kind is None:
+        return "stable" if stable else None
+    return KINDS.get(kind[:1].lower(), NotImplemented) if type(kind) is str else NotImplemented
 
 
 def argsort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
@@ -124,11 +126,12 @@ def sort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, *, 
 
 def places(self: ndarray, kth: Any, axis: int) -> tuple[int, ...] | None:
     """Non-negative places along an axis; None where they are no ints, or out of bounds."""
-    given = kth if type(kth) in (tuple, list) else (kth,)
+    given = kth if type(kth) in (tuple, list) else kth.tolist() if isinstance(kth, numpy.ndarray) else kth
+    given = given if type(given) in (tuple, list) else (given,)
     n = self.shape[axis]
-    if not all(type(k) is int and -n <= k < n for k in given):
+    if not all(type(k) is int or isinstance(k, numpy.integer) for k in given) or not all(-n <= k < n for k in given):
         return None
-    return tuple([k % n for k in given])
+    return tuple([int(k) % n for k in given])
 
 
 def partition(self: ndarray, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
