@@ -28,7 +28,7 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 
 from . import scope
 
-MEMORY = int(os.environ.get("LAZYNP_COMPAT_BYTES", 8 << 30))  # of address space
+MEMORY = int(os.environ.get("LAZYNP_COMPAT_BYTES", 16 << 30))  # of address space; 500 threads take 4 GiB for stacks
 TEST_SECONDS = float(
     os.environ.get("LAZYNP_COMPAT_SECONDS", "120")
 )  # of this process's own time; five times by the clock

@@ -94,3 +94,31 @@ def test_negative_powers_of_ints_are_an_error_when_computed() -> None:
     x = np.array([0, 1, 2, 3]) ** (np.array([0, 1, 2, -3]) + 0)
     with pytest.raises(ValueError, match="negative integer powers"):
         x.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float32"])
+def test_rounded_integers_are_copies_and_those_of_0_d_scalars(dtype: str) -> None:
+    a = np.array([3, 5], dtype)
+    b = a.round()
+    b[0] = 0
+    assert a.tolist() == numpy.array([3, 5], dtype).tolist()
+    assert b.dtype == numpy.array([3], dtype).round().dtype
+    for zero_d in (np.array(5, dtype), np.array(5, dtype) * np.array(1, dtype)):
+        wanted = np.round(numpy.array(5, dtype))
+        assert type(np.round(np.array(zero_d))) is type(wanted)
+
+
+def test_an_iterator_has_numpy_s_methods() -> None:
+    names = {name for name, f in vars(numpy.nditer).items() if callable(f) and name[0] != "_"}
+    assert names <= set(vars(np.nditer))
+    it = np.nditer(np.arange(6).reshape(2, 3), flags=["multi_index"])
+    it.remove_multi_index()
+    assert [int(x) for x in it] == [0, 1, 2, 3, 4, 5]
+    it.reset()
+    assert it.iternext()
+    it.close()
+
+
+def test_copy_takes_no_text() -> None:
+    with pytest.raises(ValueError, match="strings are not allowed for 'copy' keyword"):
+        np.array([1, 2, 3], copy="always")

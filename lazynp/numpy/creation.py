@@ -78,6 +78,8 @@ def array(
         )
         if value is not NotImplemented:
             return value
+    if type(copy) is str:
+        raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
     if copy is not True and copy is not None and type(copy) is not COPY_MODES:
         copy = bool(copy)  # np.True_, 1
     if kind is ndarray and ndmin == 0 and ndmax is None:

@@ -201,10 +201,7 @@ class nditer:
     def __getattr__(self, name: str) -> Any:
         if name in ("_iter", "_ours"):
             raise AttributeError(name)
-        value = getattr(self._iter, name)
-        if callable(value):
-            return lambda *args, **kwargs: home(value(*strip(args), **strip(kwargs)), self._ours)
-        return self._shown(value)
+        return self._shown(getattr(self._iter, name))
 
     def _shown(self, value: Any) -> Any:
         ours = self._ours
@@ -217,6 +214,30 @@ class nditer:
 
     def __delattr__(self, name: str) -> None:
         delattr(self._iter, name)
+
+    def _call(self, name: str, *args: Any) -> Any:
+        return home(getattr(self._iter, name)(*strip(args)), self._ours)
+
+    def close(self, /) -> None:
+        return self._call("close")
+
+    def debug_print(self, /) -> None:
+        return self._call("debug_print")
+
+    def enable_external_loop(self, /) -> None:
+        return self._call("enable_external_loop")
+
+    def iternext(self, /) -> bool:
+        return self._call("iternext")
+
+    def remove_axis(self, i: Any, /) -> None:
+        return self._call("remove_axis", i)
+
+    def remove_multi_index(self, /) -> None:
+        return self._call("remove_multi_index")
+
+    def reset(self, /) -> None:
+        return self._call("reset")
 
     def copy(self, /) -> nditer:
         return nditer._of(self._iter.copy(), self._ours)

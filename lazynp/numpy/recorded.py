@@ -78,7 +78,7 @@ def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
     except TypeError:
         return NotImplemented
     if self.dtype.kind != "f":
-        return self.copy() if places >= 0 else NotImplemented
+        return self.copy() if places >= 0 and self.ndim else NotImplemented
     node = self._node()
     if places == 0:
         return of_node(elementwise.rint(node))
