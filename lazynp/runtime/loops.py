@@ -1,6 +1,6 @@
 """Running loops and branches. A body is made ready once; after that an iteration does nothing but compute.
 
-Small bodies begin as lists of NumPy calls (`calls`). A loop that has cost `config.compile_after` seconds is written as
+Small bodies begin as lists of NumPy calls (`calls`). A loop that has cost `BUILD_AFTER` seconds is written as
 C++ and built in the background (`backends.loops`); it goes over to the machine code at the next iteration, even in the
 middle of a run. Bodies on large arrays are plans like any other graph's, whose kernels are compiled by themselves.
 """
@@ -29,6 +29,7 @@ LARGE = 1 << 16  # bytes of one value from which a plan's kernels are worth thei
 KEPT = 1 << 22  # bytes up to which a workspace is kept for the next run
 LOOK = 32  # iterations between looks at the clock
 SOURCE_AFTER = 0.004  # seconds that a loop has cost when its source is written, and looked up in the cache
+BUILD_AFTER = 0.03  # and when it is built: g++ alone, without torch, takes half a second
 Runner = Callable[[list[Any]], list[Any]]
 ready: weakref.WeakKeyDictionary[Function, Runner] = weakref.WeakKeyDictionary()
 machines: weakref.WeakKeyDictionary[Function, dict[Any, Machine]] = weakref.WeakKeyDictionary()
@@ -72,7 +73,7 @@ class Machine:
             return
         if self.seconds >= min(SOURCE_AFTER, config.compile_after) and not self.asked:
             self.write()
-        if self.source is not None and self.seconds >= config.compile_after:
+        if self.source is not None and self.seconds >= min(BUILD_AFTER, config.compile_after):
             self.submitted = True
             began, reason = time.perf_counter(), f"{self.seconds:.2f} s in the interpreter"
             build.builder.submit(self.source.text, lambda run: self.built(run, began, reason))

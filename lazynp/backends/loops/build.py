@@ -22,7 +22,7 @@ from .libraries import vectorized
 FLAGS = (
     "-O3",
     "-march=native",
-    "-std=c++20",
+    "-std=c++17",  # its headers take a third less time than those of C++20
     "-fPIC",
     "-shared",
     "-ffp-contract=off",

@@ -81,11 +81,13 @@ def _capability(compiler: str) -> str:
 
 
 class Header(NamedTuple):
-    """The prelude: `ahead` is the file beside which g++ finds it precompiled, `plain` the text alone."""
+    """The prelude: `ahead` is the file beside which g++ finds it precompiled, `plain` the text alone. `thread`: what
+    compiles it, if it has to be."""
 
     text: str
     ahead: str
     plain: str
+    thread: threading.Thread | None = None
 
 
 def precompile(tools: Toolchain, cache: Artifacts, scratch: str) -> Header:
@@ -99,7 +101,9 @@ def precompile(tools: Toolchain, cache: Artifacts, scratch: str) -> Header:
     folder = cache.folder if cache.usable and cache.limit >= SHARED_FROM else scratch
     header = Header(text, os.path.join(folder, name + ".h"), os.path.join(scratch, "plain-prelude.h"))
     if not os.path.exists(header.ahead + ".gch"):
-        threading.Thread(target=_precompile_once, args=(tools, cache, name, header), daemon=True).start()
+        thread = threading.Thread(target=_precompile_once, args=(tools, cache, name, header), daemon=True)
+        thread.start()
+        header = header._replace(thread=thread)
     return header
 
 

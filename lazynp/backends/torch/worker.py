@@ -119,7 +119,10 @@ class Worker:
         self.answer(job, {"outcome": outcome, "path": path, "meta": meta, "seconds": seconds})
 
     def finish(self) -> None:
+        """Wait for what has been begun: a g++ that nobody waits for would leave half a header behind."""
         self.builder.shutdown()
+        if self.header is not None and self.header.thread is not None:
+            self.header.thread.join()
 
 
 def _reason(error: Exception) -> str:
