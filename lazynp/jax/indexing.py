@@ -237,7 +237,7 @@ def read(x: Node, *arrays: Any, plan: Plan, mode: str, fill: Any, wrap: bool) ->
     weak = x.weak
     x = viewed(x, plan)
     sizes = [x.shape[a] for a in plan.axes]
-    if 0 in sizes and mode != "fill":
+    if 0 in sizes:
         common = broadcast(*[np.shape(k) if type(k) is not Node else k.shape for k in arrays])
         if math.prod(common):
             raise TypeError(f"index is out of bounds for axis {plan.axes[sizes.index(0)]} with size 0")
@@ -267,15 +267,20 @@ def fill_value_for(dtype: Any) -> Any:
 
 def take_index(x: Array, index: Any, mode: Any = None, fill_value: Any = None, wrap: bool = True) -> Array:
     """x[index] with the options of `x.at[index].get`."""
-    how = mode_of(mode, "clip")
     plan = plan_of(index, x.shape, arrays_only=not wrap)
+    region = region_of(plan, plan.arrays)
+    if fill_value is not None and np.ndim(fill_value) != 0:
+        raise ValueError("fill_value argument to indexed get() must be a scalar")
+    if 0 in region:
+        return empty_of(x, region)
+    # Where nothing is looked up, JAX does not ask what the mode is.
+    everything = not plan.axes and tuple([k for k in plan.key if k is not None]) == whole(plan.shape)
+    how = "clip" if everything else mode_of(mode, "clip")
     if plan.outside:
         if how == "raise":
             raise IndexError(f"index {index} is out of bounds for an array of shape {x.shape}")
         if how == "fill":
             plan = plan_of(index, x.shape, arrays_only=True)
-    if fill_value is not None and np.ndim(fill_value) != 0:
-        raise ValueError("fill_value argument to indexed get() must be a scalar")
     fill = fill_value._value() if isinstance(fill_value, Array) else fill_value
     return apply(read, x.node, *plan.arrays, plan=plan, mode=how, fill=fill, wrap=wrap)
 
@@ -355,7 +360,6 @@ def update(
 
     Raises: ValueError where the value does not broadcast to x[index]; TypeError for a dtype that `how` does not do.
     """
-    choice = mode_of(mode, "fill")
     mask = traced_mask(index)
     if mask is not None:
         return masked_update(x, mask, value, how)
@@ -367,16 +371,19 @@ def update(
         value = as_node(value._value())
     dtype, weak = typed(x)
     y, out_dtype = operand(value, dtype, stacklevel)
+    region = region_of(plan, plan.arrays)
+    if 0 in region:
+        return x
+    check_region(y, region)
     if how in ("add", "multiply") and out_dtype.kind == "b":
         raise TypeError(f"{how} does not accept dtype bool at position 0.")
-    region = region_of(plan, plan.arrays)
-    check_region(y, region)
+    choice = mode_of(mode, "fill")
     if plan.outside:
         if choice == "raise":
             raise IndexError(f"index {index} is out of bounds for an array of shape {x.shape}")
         if choice == "fill":
             return x
-    if 0 in region:
+    if 0 in x.shape:
         return x
 
     def impl(a: Node, y: Node, *arrays: Any) -> Node:
@@ -570,6 +577,13 @@ def small_update(x: Array, index: Any, value: Any, how: str) -> Array | None:
 
 def negated(values: Any) -> Any:
     return -(values if is_arraylike(values) else np.asarray(values))
+
+
+def empty_of(x: Array, shape: tuple[int, ...]) -> Array:
+    """An array of x's dtype that has no elements."""
+    dtype, weak = typed(x)
+    zero = np.zeros((), dtype)[()]
+    return apply(lambda a: cast_node(broadcast_to(zero, shape=shape), dtype, weak), x.node)
 
 
 def full_of(x: Array, value: Any, dtype: Any) -> Array:

@@ -21,7 +21,7 @@ from ...ops.indexing import put_along_axis as put_along_axis_node
 from ...ops.sorting import searchsorted
 from ..array import Array, apply, as_dtype, as_node, cast_node, check_arraylike, door, typed, wrap_value
 from ..dtypes import KIND_OF, int_dtype, promotion, x64_enabled
-from ..indexing import take_index, update
+from ..indexing import mode_of, take_index, update
 from . import at_once
 from .axes import axis_of, no_out, shape_of, static_int
 from .creation import arange, asarray, astype, full, zeros
@@ -198,7 +198,8 @@ def take_along_axis(
     *,
     wrap_negative_indices: bool | None = None,
 ) -> Any:
-    """For each position along the other axes, the elements at its own indices. Out of bounds as in `take`."""
+    """For each position along the other axes, the elements at its own indices. Out of bounds as in `take`; zeros where
+    the axis is empty."""
     check_arraylike("take_along_axis", arr, indices)
     x, index = asarray(arr), asarray(indices)
     if KIND_OF[index.dtype] not in "iu":
@@ -215,6 +216,9 @@ def take_along_axis(
     )
     wide = tuple([x.shape[at] if i == at else n for i, n in enumerate(common)])
     narrow = tuple([index.shape[at] if i == at else n for i, n in enumerate(common)])
+    if x.shape[at] == 0:
+        return broadcast_to(zeros((), x.dtype), narrow)
+    mode_of(mode, "fill")
     x, index = broadcast_to(x, wide), broadcast_to(index, narrow)
     grid = tuple([index if i == at else reshape(arange(n), row(i, x.ndim, n)) for i, n in enumerate(narrow)])
     return take_index(x, grid, "fill" if mode is None else mode, fill_value, wrap_negative_indices is not False)
@@ -334,6 +338,11 @@ def compress(
     if size is None:
         picked = value_of(mask, size_needed("compress")).astype(bool)
         return moveaxis(x[picked], 0, axis)
+    if not 0 <= size <= x.shape[0]:
+        raise ValueError(
+            "size must be positive and not greater than the size of the array axis; "
+            f"got {size=} for a.shape[axis]={x.shape[0]}"
+        )
     places = nonzero(mask, size=size, fill_value=x.shape[0])[0]
     return moveaxis(take_index(x, places, "fill", fill_value), 0, axis)
 
