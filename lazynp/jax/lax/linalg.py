@@ -9,6 +9,7 @@ from ...graph.op import results
 from ...ops import elementwise as e
 from ...ops import factorizations, linalg
 from ...ops.shape import add_reduce, reshape, swap_last
+from .. import factorizations as or_nan
 from ..array import apply, as_node
 
 RANKS = "{} requires ndims >= 2, got {}"
@@ -101,8 +102,8 @@ def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True, **_: Any
     """U, the singular values, and V's conjugate transpose; or the singular values alone."""
     node = matrix("svd", x)
     if not compute_uv:
-        return apply(linalg.svdvals, node)
-    return apply(lambda a: tuple(results(linalg.svd(a, full_matrices=full_matrices))), node)
+        return apply(or_nan.svdvals, node)
+    return apply(lambda a: tuple(results(or_nan.svd(a, full_matrices=full_matrices))), node)
 
 
 def eigh(
@@ -114,7 +115,7 @@ def eigh(
     def decompose(a: Node) -> tuple[Node, Node]:
         if symmetrize_input:
             a = e.divide(e.add(a, linalg.adjoint(a)), 2)
-        w, v = results(linalg.eigh(a, UPLO="L" if lower else "U"))
+        w, v = results(or_nan.eigh(a, UPLO="L" if lower else "U"))
         return v, w
 
     return apply(decompose, node)
@@ -123,16 +124,16 @@ def eigh(
 def eig(x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True, **_: Any) -> list:
     """Eigenvalues, and left and right eigenvectors as far as they are asked for."""
     node = matrix("eig", x, square=True)
-    out = [apply(linalg.eigvals, node)]
+    out = [apply(or_nan.eigvals, node)]
     if compute_left_eigenvectors:
         # The right ones of the adjoint, in the order of the eigenvalues: columns of the inverse's adjoint, normalized.
         def left(a: Node) -> Node:
-            _, v = results(linalg.eig(a))
+            _, v = results(or_nan.eig(a))
             u = linalg.adjoint(linalg.inv(v))
             size = e.sqrt(add_reduce(e.square(e.absolute(u)), axes=(u.ndim - 2,), keepdims=True, dtype=None))
             return e.divide(u, size)
 
         out.append(apply(left, node))
     if compute_right_eigenvectors:
-        out.append(apply(lambda a: results(linalg.eig(a))[1], node))
+        out.append(apply(lambda a: results(or_nan.eig(a))[1], node))
     return out

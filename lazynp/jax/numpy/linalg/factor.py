@@ -14,6 +14,7 @@ from ....ops.elementwise import convert
 from ....ops.indexing import take_along_axis
 from ....ops.shape import broadcast_to
 from ....ops.sorting import argsort
+from ... import factorizations as or_nan
 from ...array import apply, check_arraylike
 from ...dtypes import FLOAT32
 from ..call import INEXACT, promoted
@@ -107,7 +108,7 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
     def impl(a: Node) -> tuple[Node, ...]:
         if symmetrize_input:
             a = symmetrized(a)
-        return results(linalg.eigh(a, UPLO=UPLO or "L"))
+        return results(or_nan.eigh(a, UPLO=UPLO or "L"))
 
     return EighResult(*apply(single(impl), node))
 
@@ -120,13 +121,13 @@ def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -
 def eig(a: Any) -> Any:
     """Eigenvalues and eigenvectors, complex."""
     (node,) = matrices("eig", a, square=True)
-    return EigResult(*apply(lambda a: results(linalg.eig(convert(a, widest(a)))), node))
+    return EigResult(*apply(lambda a: results(or_nan.eig(convert(a, widest(a)))), node))
 
 
 def eigvals(a: Any) -> Any:
     """Eigenvalues, complex."""
     (node,) = matrices("eigvals", a, square=True)
-    return apply(lambda a: linalg.eigvals(convert(a, widest(a))), node)
+    return apply(lambda a: or_nan.eigvals(convert(a, widest(a))), node)
 
 
 def widest(a: Node) -> Any:
@@ -145,11 +146,11 @@ def svd(
     if subset_by_index is not None and (hermitian or full_matrices and compute_uv):
         raise NotImplementedError("subset_by_index takes full_matrices=False, and no hermitian=True")
     if not compute_uv:
-        values = apply(single(lambda a: linalg.svdvals(a)), node)
+        values = apply(single(lambda a: or_nan.svdvals(a)), node)
         return values if subset_by_index is None else values[..., slice(*subset_by_index)]
     if hermitian:
         return SVDResult(*apply(single(hermitian_svd), node))
-    out = apply(single(lambda a: results(linalg.svd(a, full_matrices=full_matrices))), node)
+    out = apply(single(lambda a: results(or_nan.svd(a, full_matrices=full_matrices))), node)
     if subset_by_index is not None:
         span = slice(*subset_by_index)
         out = (out[0][..., span], out[1][..., span], out[2][..., span, :])
@@ -158,7 +159,7 @@ def svd(
 
 def hermitian_svd(a: Node) -> tuple[Node, Node, Node]:
     """From the eigenvalues, by falling size; their signs go to the right vectors."""
-    w, v = results(linalg.eigh(symmetrized(a), UPLO="L"))
+    w, v = results(or_nan.eigh(symmetrized(a), UPLO="L"))
     size = e.absolute(w)
     order = argsort(e.negative(size), axis=size.ndim - 1, kind="stable")
     w, size = (take_along_axis(x, order, x.ndim - 1) for x in (w, size))

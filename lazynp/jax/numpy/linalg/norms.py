@@ -115,9 +115,12 @@ def cond(x: Any, p: Any = None) -> Any:
         raise ValueError(f"jnp.linalg.cond: input array must be at least 2D; got {a.shape}")
     if a.size == 0:
         raise ValueError(f"jnp.linalg.cond: input array must not be empty; got {a.shape}")
-    if p in (None, 2, -2):
+    if p in (None, 2):
         s = svd(a, compute_uv=False)
-        out = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        return s[..., 0] / s[..., -1]
+    if p == -2:
+        s = svd(a, compute_uv=False)
+        out = s[..., -1] / s[..., 0]
     else:
         if a.shape[-1] != a.shape[-2]:
             raise ValueError(f"jnp.linalg.cond: for {p=}, array must be square; got {a.shape}")

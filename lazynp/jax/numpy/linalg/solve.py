@@ -14,6 +14,7 @@ from ....ops import factorizations, linalg
 from ....ops.creation import eye
 from ....ops.shape import broadcast_to, slice_, whole
 from ....ops.shape import reshape as reshape_node
+from ... import factorizations as or_nan
 from ...array import apply, check_arraylike
 from ...dtypes import FLOAT32
 from ..creation import asarray
@@ -98,7 +99,7 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
         rtol = 10.0 * max(node.shape[-2:]) * float(np.finfo(node.dtype if node.dtype.kind != "V" else FLOAT32).eps)
     if np.ndim(rtol) == 0 and not hasattr(rtol, "_graph"):
         cut = float(rtol)
-        return apply(single(lambda a: linalg.pinv(a, cut, hermitian)), node)
+        return apply(single(lambda a: or_nan.pinv(a, hermitian=hermitian, rcond=cut)), node)
     u, s, vh = svd(a, full_matrices=False)
     limit = asarray(rtol)[..., None] * s[..., :1]
     inverse_s = where(s > limit, 1 / where(s > limit, s, 1), 0)
