@@ -15,7 +15,7 @@ from ...ops.shape import broadcast_to, expand_dims
 from ..array import Array, apply, as_node
 from ..dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF, requested
 
-KINDS = {"i": "integer", "f": "floating", "c": "complexfloating", "b": "bool"}
+KINDS = {"i": "integer", "f": "floating", "c": "complexfloating", "b": "bool", "s": "signedinteger"}
 Impl = Callable[..., Any]
 
 
@@ -45,7 +45,7 @@ def kind_of(x: Node) -> str:
 def check_kinds(name: str, nodes: Sequence[Node], accepts: Sequence[str]) -> None:
     """Raises JAX's TypeError for a dtype that a function does not take."""
     for i, (n, kinds) in enumerate(zip(nodes, accepts)):
-        if kind_of(n) not in kinds:
+        if kind_of(n) not in kinds and not ("s" in kinds and KIND_OF.get(n.dtype) == "i"):
             at = f" at position {i}" if len(nodes) > 1 else ""
             names = ", ".join([KINDS[k] for k in kinds])
             raise TypeError(
@@ -95,7 +95,7 @@ def weak_if_all(impl: Impl) -> Impl:
 
     def call(*nodes: Node, **params: Any) -> Any:
         out = impl(*nodes, **params)
-        if all([n.weak for n in nodes]) and not out.weak and out.dtype.kind != "b":
+        if all([n.weak for n in nodes]) and not out.weak:
             return weak_cast(out, dtype=out.dtype)
         return convert(out, out.dtype) if out.weak and not all([n.weak for n in nodes]) else out
 
@@ -103,8 +103,8 @@ def weak_if_all(impl: Impl) -> Impl:
 
 
 def nary(name: str, impl: Impl, *accepts: str, hint: str = "", same: bool = True) -> Callable[..., Array]:
-    """An elementwise function. `accepts`: for each operand the kinds of its dtype, of "ifcb"; `same`: all have one
-    dtype; `hint`: the name of the function of jax.numpy that promotes."""
+    """An elementwise function. `accepts`: for each operand the kinds of its dtype, of "ifcb", "s" for signed integers;
+    `same`: all have one dtype; `hint`: the name of the function of jax.numpy that promotes."""
     run = weak_if_all(widened(impl))
 
     def call(*args: Any, accuracy: Any = None) -> Array:

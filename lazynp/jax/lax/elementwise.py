@@ -101,7 +101,7 @@ def conjugated(x: Node) -> Node:
     return e.conjugate(x) if x.dtype.kind == "c" else e.make_complex(x, filled(0, x))
 
 
-abs = nary("abs", e.absolute, NUMBER)
+abs = nary("abs", e.absolute, "fcs")
 acos = nary("acos", e.arccos, INEXACT)
 acosh = nary("acosh", e.arccosh, INEXACT)
 add = nary("add", e.add, NUMBER, NUMBER, hint="add")
@@ -266,11 +266,14 @@ def clamp(min: Any, x: Any, max: Any) -> Array:
 
 
 def clamped(low: Node, x: Node, high: Node) -> Node:
-    """Without a derivative where x is equal to a bound."""
-    edge = e.logical_or(e.equal(x, low), e.equal(x, high))
-    x = where(edge, stop_gradient(x), x)
-    x = where(e.less(x, low), low, x)
-    return where(e.greater(x, high), high, x)
+    """Without a derivative where x is equal to a bound, or NaN. A bound that is NaN makes the result NaN."""
+    if x.dtype.kind == "f":
+        x = where(e.logical_and(e.greater(x, low), e.less(x, high)), x, stop_gradient(x))
+    out = where(e.less(x, low), low, x)
+    out = where(e.greater(out, high), high, out)
+    if x.dtype.kind != "f":
+        return out
+    return where(e.logical_or(e.isnan(low), e.isnan(high)), filled(np.nan, x), out)
 
 
 @public

@@ -522,13 +522,13 @@ def nan_moment(name: str, root: bool) -> Callable[..., Any]:
     ) -> Any:
         no_out(name, out)
         check_arraylike(name, a)
-        if KIND_OF[as_node(a).dtype] not in "fc":
-            run = std if root else var
+        x, run = as_node(a), std if root else var
+        axes_of(axis, x.ndim)  # where var raises IndexError for an axis that is not there, this is a ValueError
+        if KIND_OF[x.dtype] not in "fc":
             return run(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
         good = ~isnan(a)
-        run = std if root else var
         kept = good if where is None else good & where
-        return run(replaced(as_node(a), 0), axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=kept, mean=mean)
+        return run(replaced(x, 0), axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=kept, mean=mean)
 
     return named(call, name)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -402,12 +403,13 @@ def blocked(x: Any, depth: int, level: int) -> Any:
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Parts along an axis, as even as can be."""
+    """Parts along an axis, as even as can be; or from each of a rising sequence of indices to the next. Raises
+    ValueError for indices that fall, or are out of bounds."""
     return parts_of("array_split", ary, indices_or_sections, axis, even=False)
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Parts along an axis. Raises ValueError where they are not even."""
+    """The same. Raises ValueError where the parts are not even."""
     return parts_of("split", ary, indices_or_sections, axis, even=True)
 
 
@@ -418,9 +420,9 @@ def parts_of(name: str, ary: Any, given: Any, axis: int, even: bool) -> list[Any
     n = x.shape[at]
     if isinstance(given, (tuple, list)) or np.ndim(given) > 0:
         bounds = [0, *[static_int(i) for i in given], n]
-        starts = [min(max(b + n if b < 0 else b, 0), n) for b in bounds[:-1]]
-        ends = [min(max(b + n if b < 0 else b, 0), n) for b in bounds[1:]]
-        spans = [(a, max(b - a, 0)) for a, b in zip(starts, ends)]
+        spans = [(a, b - a) for a, b in pairwise(bounds)]
+        if any([m < 0 for _, m in spans]):
+            raise ValueError(f"Sizes passed to split must be nonnegative, got {[m for _, m in spans]}")
     else:
         count = static_int(given, f"It stands for the number of sections of {name}.")
         if count <= 0:

@@ -87,13 +87,16 @@ def quantile_of(
     if q.ndim > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
     axes = axes_of(axis, x.ndim)
-    kept = tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
+    kept = tuple([1 if i in axes else n for i, n in enumerate(x.shape)]) or (1,)  # a scalar counts as one axis
     rest = [i for i in range(x.ndim) if i not in axes]
     x = transpose(x, (*rest, *axes))
     lead = x.shape[: len(rest)]
     rows = reshape(x, (*lead, math.prod(x.shape[len(rest) :])))
     if KIND_OF[q.dtype] != "f":
         raise TypeError(f"{name} does not accept q of dtype {q.dtype}. Accepted dtypes are subtypes of floating.")
+    if rows.shape[-1] == 0 and 0 not in (q.shape if not skip_nan else (*q.shape, *lead)):
+        one = skip_nan and not lead and q.ndim == 0 and not keepdims
+        raise (IndexError if one else TypeError)("index is out of bounds for axis 0 with size 0")
     dtype = rows.dtype
     compute = FLOAT32 if dtype.itemsize < 4 else dtype
     rows, q = astype(rows, compute), astype(q, compute)
@@ -418,10 +421,10 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     times = static_int(n)
     if times < 0:
         raise ValueError(f"order must be non-negative but got {times}")
-    if x.ndim == 0:
-        raise ValueError(f"diff requires input that is at least one dimensional; got {a}")
     if times == 0:
         return x
+    if x.ndim == 0:
+        raise ValueError(f"diff requires input that is at least one dimensional; got {a}")
     at = axis_of(axis, x.ndim)
     edge = tuple([1 if i == at else m for i, m in enumerate(x.shape)])
     parts = [x]
@@ -459,10 +462,15 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     if x is None:
         (values,) = floating(y)
         steps = asarray(dx)
+        if steps.ndim:
+            steps = moveaxis(reshape(steps, (*(1,) * (values.ndim - steps.ndim), *steps.shape)), axis, -1)
     else:
         values, points = floating(y, x)
         steps = diff(points) if points.ndim == 1 else moveaxis(diff(points, axis=axis), axis, -1)
     values = moveaxis(values, axis, -1)
+    if steps.ndim == 0 or steps.shape[-1] == 1:
+        step = steps if steps.ndim == 0 else steps[..., 0]
+        return step * (sum_(values, axis=-1) - 0.5 * (values[..., 0] + values[..., -1]))
     return 0.5 * sum_(steps * (values[..., 1:] + values[..., :-1]), axis=-1)
 
 

@@ -90,7 +90,8 @@ def rel_entr(p: Any, q: Any) -> Any:
     p, q = real_inexact("rel_entr", p, q)
     inside = (p > 0) & (q > 0)
     safe_p, safe_q = jnp.where(inside, p, 1), jnp.where(inside, q, 1)
-    outside = jnp.where((p == 0) & (q >= 0), 0.0, np.inf)
+    zero = jnp.zeros((), p.dtype) if p.ndim else 0.0  # beside an array nothing is weak
+    outside = jnp.where((p == 0) & (q >= 0), zero, np.inf)
     return jnp.where(inside, xlogx(safe_p) - xlogy_of(safe_p, safe_q), outside)
 
 
