@@ -102,6 +102,12 @@ CALLS: dict[str, list[Call]] = {
         lambda j: j.grad(lambda x: j.numpy.linalg.svdvals(x)[..., 0].sum())(STACK),
         lambda j: j.grad(lambda x: j.numpy.linalg.norm(x, ord=2))(LOST),
     ],
+    "powers of a known whole number": [
+        *[lambda j, d=d: j.numpy.power(j.numpy.asarray(3), np.array(4, d)) for d in ("i4", "u1", "f4", "?")],
+        *[lambda j, d=d: np.uint8([3]) ** j.numpy.asarray(np.array(4, d)) for d in ("i4", "u1")],
+        lambda j: j.numpy.asarray(1.5) ** np.array(4),
+        lambda j: j.numpy.power(np.uint8([3]), np.array([4])),
+    ],
     "take_along_axis of nothing": [
         lambda j: j.numpy.take_along_axis(j.numpy.zeros(0), np.array([0, 1]), 0, mode="wrap"),
         lambda j: j.numpy.take_along_axis(j.numpy.zeros((0, 2)), np.array([[0, 1]]), 0),

@@ -7,6 +7,7 @@ under `jit`. `KNOWN` lists what differs on purpose; an entry that no longer diff
 
 from __future__ import annotations
 
+import itertools
 import os
 import warnings
 from collections.abc import Callable
@@ -73,9 +74,21 @@ KNOWN: dict[str, tuple[Predicate, str]] = {
         ),
         "JAX gives NaN; NumPy's 0",
     ),
-    "numpy.fft of infinities": (
-        lambda c: c.path.startswith("numpy.fft.") and any([np.isinf(a.value).any() for a in c.arguments]),
-        "another algorithm: which parts become NaN and which infinity differs",
+    "scaled numpy.fft of infinities": (
+        lambda c: (
+            c.path.startswith("numpy.fft.")
+            and c.parameters.get("norm") in ("ortho", "forward")
+            and any([np.isinf(a.value).any() for a in c.arguments])
+        ),
+        "JAX scales by a complex number, whose imaginary 0 makes NaN beside an infinity",
+    ),
+    "sums of products of bools with what is not finite": (
+        lambda c: (
+            c.path in ("numpy.vdot", "numpy.vecdot", "einsum")
+            and "b" in kinds(c)
+            and any([not np.isfinite(np.asarray(a.value, np.complex128)).all() for a in c.arguments])
+        ),
+        "XLA takes the product with a bool for a choice; 0 times infinity is NaN",
     ),
     "scipy.linalg.solve_triangular of NaN": (
         lambda c: c.path == "scipy.linalg.solve_triangular" and bool(np.isnan(c.arguments[1].value).any()),
@@ -117,7 +130,10 @@ NOT_JITTED = ("numpy.shape", "numpy.ndim", "numpy.size", "at.", "getitem", "nump
 
 
 def jittable(c: Case) -> bool:
-    """Whether the call can be traced: whether its result is made of arrays, and its shape does not depend on values."""
+    """Whether the call can be traced: whether its result is made of arrays, and its shape does not depend on values;
+    nor its dtype, as that of a power does, for a known whole number."""
+    if c.path == "numpy.power" and np.ndim(c.arguments[1].value) == 0:
+        return False
     return not c.path.startswith(NOT_JITTED) and not c.path.startswith(("random", "key"))
 
 
@@ -163,5 +179,5 @@ def test_cases_agree(start: int) -> None:
 @pytest.mark.parametrize("name", KNOWN)
 def test_known_differences_still_differ(name: str) -> None:
     matches, _ = KNOWN[name]
-    numbers = [n for n in range(40 * len(NAMES)) if matches(case(n))][:40]
+    numbers = itertools.islice((n for n in range(240 * len(NAMES)) if matches(case(n))), 40)
     assert any(check(n) is not None for n in numbers), f"{name} agrees now: take it off the list"

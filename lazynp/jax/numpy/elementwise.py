@@ -269,9 +269,9 @@ def exponent(y: Any) -> int | None:
     """A whole number of no axes whose value is known."""
     if type(y) is int:
         return y
-    if type(y) is Array:
-        h = y._host
-        return None if h is None or h.shape or h.dtype.kind not in "iu" else int(h)
+    h = y._host if type(y) is Array else y
+    if type(h) is np.ndarray:
+        return None if h.shape or h.dtype.kind not in "iu" else int(h)
     return int(y) if isinstance(y, (bool, np.integer)) else None
 
 
