@@ -120,7 +120,7 @@ def install() -> None:
 
 def patch_spawn() -> None:
     """Worker processes that are spawned run the program's main module anew: with the swap too."""
-    import multiprocessing.spawn as spawn
+    import multiprocessing.spawn as spawn  # here: it takes 10 ms, and only scripts that are swapped need it
 
     plain: Callable[..., dict[str, Any]] = spawn.get_preparation_data
 
@@ -152,7 +152,7 @@ class Marker(str):
 def in_worker(path: str, name: str | None) -> Any:
     """Install the swap in a worker process, and have it run the main module as `__mp_main__`."""
     install()
-    import multiprocessing.spawn as spawn
+    import multiprocessing.spawn as spawn  # as above
 
     def fixup(main_path: str) -> None:
         current = sys.modules["__main__"]

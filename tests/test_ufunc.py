@@ -4,6 +4,7 @@ import pickle
 
 import numpy
 import pytest
+from scipy import special
 
 import lazynp as np
 
@@ -138,7 +139,6 @@ def test_numpy_functions_come_home() -> None:
 
 
 def test_scipy_ufunc() -> None:
-    special = pytest.importorskip("scipy.special")
     a = np.array([0.0, 0.5])
     assert type(special.erf(a)) is np.ndarray
     numpy.testing.assert_array_equal(numpy.asarray(special.erf(a)), special.erf(numpy.array([0.0, 0.5])))
