@@ -47,6 +47,8 @@ def triangular_values(a: np.ndarray, b: np.ndarray, lower: bool, unit: bool) -> 
     """x with a x = b, of which one triangle of a is read. By halves, the smallest with the general solver."""
     n = a.shape[-1]
     if n <= BLOCK:
+        if not np.isfinite(b).all():
+            return substituted(a, b, lower, unit)
         t = np.tril(a) if lower else np.triu(a)
         if unit:
             t[..., np.arange(n), np.arange(n)] = 1
@@ -56,6 +58,18 @@ def triangular_values(a: np.ndarray, b: np.ndarray, lower: bool, unit: bool) -> 
     x = triangular_values(a[..., first, first], b[..., first, :], lower, unit)
     y = triangular_values(a[..., last, last], b[..., last, :] - a[..., last, first] @ x, lower, unit)
     return np.concatenate((x, y) if lower else (y, x), axis=-2)
+
+
+def substituted(a: np.ndarray, b: np.ndarray, lower: bool, unit: bool) -> np.ndarray:
+    """The same, row by row: a NaN in b does not reach the unknowns that do not depend on it."""
+    n = a.shape[-1]
+    x = np.empty(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + b.shape[-2:], np.result_type(a, b))
+    with np.errstate(all="ignore"):
+        for i in range(n) if lower else range(n - 1, -1, -1):
+            known = slice(None, i) if lower else slice(i + 1, None)
+            row = b[..., i, :] - (a[..., i, known, None] * x[..., known, :]).sum(-2)
+            x[..., i, :] = row if unit else row / a[..., i, i, None]
+    return x
 
 
 def lu_matrix(a: np.ndarray) -> list[int]:

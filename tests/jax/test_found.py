@@ -152,3 +152,17 @@ def test_modes_of_at(shape: tuple[int, ...], mode: str | None) -> None:
         }
         wrong += [f"{place!r} {what}: {w}" for what, call in calls.items() if (w := difference(call)) is not None]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("unit", [True, False])
+def test_nan_stays_with_the_unknowns_that_depend_on_it(lower: bool, unit: bool) -> None:
+    a = np.arange(1.0, 17.0, dtype="f4").reshape(4, 4)
+    b = np.ones((4, 2), "f4")
+    b[2, 0], b[1, 1] = np.nan, np.inf
+    found = [
+        np.asarray(j.scipy.linalg.solve_triangular(j.numpy.asarray(a), b, lower=lower, unit_diagonal=unit))
+        for j in (jax, lazynp.jax)
+    ]
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
+    assert not np.isnan(found[1][0 if lower else 3]).all()

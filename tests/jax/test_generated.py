@@ -90,10 +90,6 @@ KNOWN: dict[str, tuple[Predicate, str]] = {
         ),
         "XLA takes the product with a bool for a choice; 0 times infinity is NaN",
     ),
-    "scipy.linalg.solve_triangular of NaN": (
-        lambda c: c.path == "scipy.linalg.solve_triangular" and bool(np.isnan(c.arguments[1].value).any()),
-        "the general solver spreads NaN to the unknowns of a column that do not depend on it",
-    ),
 }
 """Name: (which cases, why)."""
 
