@@ -3,6 +3,7 @@ lazynp, unchanged."""
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from . import swap
@@ -19,6 +20,7 @@ def main() -> None:
     if not args or args[0] in ("-h", "--help"):
         print(USAGE, file=sys.stdout if args else sys.stderr)
         raise SystemExit(0 if args else 2)
+    gc.freeze()  # NumPy and lazynp stay: while the program imports its libraries, each collection need not look at them
     swap.install()
     swap.report_at_exit(report)
     if args[0] in ("-m", "-c"):

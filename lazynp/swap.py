@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import builtins
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -42,7 +43,14 @@ def is_own(filename: str | None) -> bool:
     """Whether a file belongs to the program."""
     if not filename or filename.startswith("<"):
         return False
-    path = os.path.realpath(filename)
+    if os.path.islink(filename):
+        filename = os.path.realpath(filename)
+    return is_own_folder(os.path.dirname(filename))
+
+
+@functools.lru_cache(4096)
+def is_own_folder(folder: str) -> bool:
+    path = os.path.join(os.path.realpath(folder), "")
     return (
         not path.startswith(INSTALLED)
         and f"{os.sep}site-packages{os.sep}" not in path
@@ -101,10 +109,11 @@ class OwnFinder(importlib.abc.MetaPathFinder):
         if fullname == NAME or fullname.startswith((f"{NAME}.", "numpy.")) or fullname == "numpy":
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is None or not isinstance(spec.loader, importlib.machinery.SourceFileLoader) or not is_own(spec.origin):
+        if spec is None:
             return None
-        spec.loader = OwnLoader(spec.loader)
-        return spec
+        if isinstance(spec.loader, importlib.machinery.SourceFileLoader) and is_own(spec.origin):
+            spec.loader = OwnLoader(spec.loader)
+        return spec  # also of what is not the program's: Python would look for it again
 
 
 def install() -> None:
@@ -114,7 +123,9 @@ def install() -> None:
     BUILTINS.update(vars(builtins))
     BUILTINS["__import__"] = swapped_import
     importlib.import_module = swapped_import_module
-    sys.meta_path.insert(0, OwnFinder())
+    finders: list[Any] = sys.meta_path
+    at = finders.index(importlib.machinery.PathFinder) if importlib.machinery.PathFinder in finders else 0
+    finders.insert(at, OwnFinder())  # in its place, behind those of built-in modules and of other import hooks
     patch_spawn()
 
 
