@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from library_cases import many, spd, well
+from library_cases import many, size2, spd, well
 from op_cases import E_, F32, F64, Arrays, Case, ints, mixed, positive, reals
 
 from lazynp.api import control as _runs_bodies  # noqa: F401
 from lazynp.graph.function import Function
 from lazynp.graph.node import ABSTRACT, Node, leaf
 from lazynp.graph.op import results
-from lazynp.ops import bits, control, convolution, dynamic, factorizations, linalg, shape, solves, special
+from lazynp.ops import bits, control, convolution, dynamic, factorizations, linalg, or_nan, shape, solves, special
 from lazynp.ops.closure import interned
 
 
@@ -172,6 +172,11 @@ def lu_rows(a: Node) -> list[Node]:
     return [values, permutation]
 
 
+def sizes(vectors: tuple[int, ...], out: Node) -> list[Node]:
+    """The results, of the vectors what does not depend on their phase."""
+    return [size2(x) if i in vectors else x for i, x in enumerate(results(out))]
+
+
 SYSTEM = (matvec(3), solved(3), vecmat(3), solved(3, turned=True))
 SOLVE_CASES = [
     Case("cholesky_or_nan", lambda a: factorizations.cholesky_or_nan(linalg.hermitian(a), upper=False), spd(3, (2,))),
@@ -188,6 +193,12 @@ SOLVE_CASES = [
         for low in (False, True)
         for unit in (False, True)
     ],
+    Case("svd_or_nan", lambda a: sizes((0, 2), or_nan.svd(a, full_matrices=False)), reals((3, 2))),
+    Case("svdvals_or_nan", or_nan.svdvals, reals((2, 3, 2))),
+    Case("eigh_or_nan", lambda a: sizes((1,), or_nan.eigh(linalg.hermitian(a), UPLO="L")), spd(3)),
+    Case("eig_or_nan", lambda a: sizes((1,), or_nan.eig(a)), well(3)),
+    Case("eigvals_or_nan", or_nan.eigvals, well(3, (2,))),
+    Case("pinv_or_nan", lambda a: or_nan.pinv(a, hermitian=False, rcond=1e-12), reals((4, 2))),
     Case("lu", lu_rows, well(3, (2,)), lambda jax, jnp, a: tuple(jax.lax.linalg.lu(a)[::2])),
     Case("lu tall", many(factorizations.lu, 0), lambda rng: (np.vstack([*well(2)(rng), 0.1 * rng.random((1, 2))]),)),
     Case("lu wide", many(factorizations.lu, 0), lambda rng: (np.hstack([*well(2)(rng), rng.random((2, 1))]),)),

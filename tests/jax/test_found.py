@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -166,3 +167,17 @@ def test_nan_stays_with_the_unknowns_that_depend_on_it(lower: bool, unit: bool) 
     ]
     np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
     assert not np.isnan(found[1][0 if lower else 3]).all()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "int8", "int32", "float32"])
+@pytest.mark.parametrize("name", ["lt", "le", "gt", "ge", "eq", "ne", "add", "mul", "floordiv"])
+def test_python_ints_beyond_a_dtype(name: str, dtype: str) -> None:
+    """JAX converts them to the dtype: they wrap, or are an OverflowError. NumPy compares with what they are."""
+    f = getattr(operator, name)
+    for scalar in (-1, 127, 128, 300, 2**31, 2**40, -(2**40)):
+        for call in (lambda x, k: f(x, k), lambda x, k: f(k, x)):
+            wanted, got = (
+                outcome(lambda j=j, call=call, k=scalar: call(j.numpy.array([0, 1, 5], dtype), k))
+                for j in (jax, lazynp.jax)
+            )
+            assert disagreement(f"operator.{name}", wanted, got) is None, (scalar, disagreement(name, wanted, got))

@@ -54,10 +54,6 @@ KNOWN: dict[str, tuple[Predicate, str]] = {
         ),
         "JAX refuses half precision; computed in single",
     ),
-    "nn.hard_tanh of unsigned integers": (
-        lambda c: c.path == "nn.hard_tanh" and kinds(c) == {"u"} and bool((np.asarray(c.arguments[0].value) < 2).any()),
-        "JAX's bound of -1 wraps to the largest integer, which 0 and 1 become",
-    ),
     "sums of complex products with infinities": (
         lambda c: (
             c.path in ("numpy.vdot", "numpy.vecdot", "einsum")

@@ -7,9 +7,8 @@ from typing import Any
 from ...graph.node import Node
 from ...graph.op import results
 from ...ops import elementwise as e
-from ...ops import factorizations, linalg
+from ...ops import factorizations, linalg, or_nan
 from ...ops.shape import add_reduce, reshape, swap_last
-from .. import factorizations as or_nan
 from ..array import apply, as_node
 
 RANKS = "{} requires ndims >= 2, got {}"

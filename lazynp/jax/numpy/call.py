@@ -197,6 +197,18 @@ def at_once(host: Host, *operands: Any) -> Array | None:
     return out
 
 
+LIMITS = {c: (int(np.iinfo(c).min), int(np.iinfo(c).max)) for c in INTS}
+
+
+def fits(scalar: int, char: str) -> bool:
+    """Whether a Python int is one of the dtype, and of int32. Of others JAX says OverflowError, or wraps them, where
+    NumPy compares with what they are."""
+    if 0 <= scalar < 128:
+        return True
+    low, high = LIMITS.get(char, LIMITS["i"])
+    return low <= scalar <= high and -0x80000000 <= scalar < 0x80000000
+
+
 def binary(
     name: str,
     general: Callable[..., Any],
@@ -217,6 +229,7 @@ def binary(
     beside_float = narrow if weak is not None else frozenset()
     weak_first, weak_second = weak or (False, False)
     beside = scalars or host
+    any_int = name == "power"  # a known exponent is not converted to the dtype
 
     def call(x: Any, y: Any, /) -> Any:
         out = None
@@ -234,21 +247,21 @@ def binary(
                         elif char in inexact_too:
                             to = inexact(a.dtype)
                             out = at_once(host, a.astype(to), b.astype(to))
-                elif kind is float and char in real or kind is int and char in whole:
+                elif kind is float and char in real or kind is int and char in whole and (any_int or fits(y, char)):
                     out = at_once(beside, a, y)
                 elif kind is float and char in beside_float:
                     out = weakened(at_once(beside, a.astype(float_dtype()), y), weak_first)
-                elif kind is int and char in inexact_too:
+                elif kind is int and char in inexact_too and fits(y, char):
                     out = at_once(beside, a.astype(inexact(a.dtype)), y)
         elif type(y) is Array:
             b, kind = y._host, type(x)
             if b is not None and not y._weak and b.size <= config.limit:
                 char = b.dtype.char
-                if kind is float and char in real or kind is int and char in whole:
+                if kind is float and char in real or kind is int and char in whole and (any_int or fits(x, char)):
                     out = at_once(host, x, b)
                 elif kind is float and char in beside_float:
                     out = weakened(at_once(host, x, b.astype(float_dtype())), weak_second)
-                elif kind is int and char in inexact_too:
+                elif kind is int and char in inexact_too and fits(x, char):
                     out = at_once(host, x, b.astype(inexact(b.dtype)))
         return general(x, y) if out is None else out
 

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 from ....graph.node import Node
 from ....graph.op import results
 from ....ops import elementwise as e
-from ....ops import factorizations, linalg
+from ....ops import factorizations, linalg, or_nan
 from ....ops.creation import tril
 from ....ops.elementwise import convert
 from ....ops.indexing import take_along_axis
 from ....ops.shape import broadcast_to
 from ....ops.sorting import argsort
-from ... import factorizations as or_nan
 from ...array import apply, check_arraylike
 from ...dtypes import FLOAT32
 from ..call import INEXACT, promoted

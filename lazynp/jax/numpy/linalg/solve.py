@@ -10,11 +10,10 @@ import numpy as np
 from ....graph.node import Node
 from ....graph.op import results
 from ....ops import elementwise as e
-from ....ops import factorizations, linalg
+from ....ops import factorizations, linalg, or_nan
 from ....ops.creation import eye
 from ....ops.shape import broadcast_to, slice_, whole
 from ....ops.shape import reshape as reshape_node
-from ... import factorizations as or_nan
 from ...array import apply, check_arraylike
 from ...dtypes import FLOAT32
 from ..creation import asarray

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..graph.op import LIBRARY, Op
-from ..ops import linalg
-from ..ops.family import front_batch
+from . import linalg
+from .family import front_batch
 
 
 def several(out: Any) -> tuple[np.ndarray, ...]:
