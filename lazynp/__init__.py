@@ -7,7 +7,12 @@ The names here are NumPy's; see its documentation. lazynp's own: `config`, `expl
 programs ask for it).
 """
 
-from .numpy import rehost as _rehost
+import gc as _gc
+
+_collecting = _gc.isenabled()
+_gc.disable()  # nothing that is made here becomes garbage, and looking for some takes a tenth of the import
+
+from .numpy import rehost as _rehost  # noqa: E402
 
 _rehost.install(globals())
 
@@ -17,3 +22,7 @@ from .runtime.api import compile_wait, explain, profile, report  # noqa: E402
 
 lazynp_version = "0.1.0"
 __getattr__ = _rehost.lazily(__getattr__, __name__)  # noqa: F821
+
+if _collecting:
+    _gc.enable()
+del _gc, _collecting
