@@ -23,6 +23,9 @@ from .runtime.api import compile_wait, explain, profile, report  # noqa: E402
 lazynp_version = "0.1.0"
 __getattr__ = _rehost.lazily(__getattr__, __name__)  # noqa: F821
 
+if not _gc.get_freeze_count():
+    _gc.freeze()  # the two together make all of it old at once, which a collection would take 10 ms to do
+    _gc.unfreeze()
 if _collecting:
     _gc.enable()
 del _gc, _collecting

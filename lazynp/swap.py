@@ -11,7 +11,6 @@ import atexit
 import builtins
 import functools
 import importlib
-import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
@@ -85,7 +84,7 @@ def swapped_import_module(name: str, package: str | None = None) -> Any:
 BUILTINS: dict[str, Any] = {}
 
 
-class OwnLoader(importlib.abc.Loader):
+class OwnLoader:
     """Runs a module of the program as its own loader would, with our `__import__`."""
 
     def __init__(self, inner: Any) -> None:
@@ -102,7 +101,7 @@ class OwnLoader(importlib.abc.Loader):
         return getattr(self.inner, name)
 
 
-class OwnFinder(importlib.abc.MetaPathFinder):
+class OwnFinder:
     """Finds the program's own modules where Python finds them."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
@@ -112,7 +111,8 @@ class OwnFinder(importlib.abc.MetaPathFinder):
         if spec is None:
             return None
         if isinstance(spec.loader, importlib.machinery.SourceFileLoader) and is_own(spec.origin):
-            spec.loader = OwnLoader(spec.loader)
+            loader: Any = OwnLoader(spec.loader)
+            spec.loader = loader
         return spec  # also of what is not the program's: Python would look for it again
 
 

@@ -9,7 +9,6 @@ Values are numbered: inputs first, then scalars, then the body's instructions in
 
 from __future__ import annotations
 
-import hashlib
 from typing import NamedTuple
 
 
@@ -39,6 +38,8 @@ class KernelSpec(NamedTuple):
 
     def digest(self) -> str:
         """SHA-256 of the canonical text, in hex."""
+        import hashlib  # here: it takes 2 ms, and only kernels that are compiled are named
+
         return hashlib.sha256(repr(tuple(self)).encode()).hexdigest()
 
 
