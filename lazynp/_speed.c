@@ -13,6 +13,9 @@
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 #include <numpy/ufuncobject.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 typedef struct {
     PyObject_HEAD
@@ -592,6 +595,13 @@ PyMODINIT_FUNC PyInit__speed(void)
 {
     import_array();
     import_umath();
+#ifdef __GLIBC__
+    /* By default glibc gives the pages of arrays of a few hundred KB back when they are freed, and the next operation
+     * faults them in again, at twice the cost of the operation itself. These are what its thresholds grow to by themselves
+     * once an array of 32 MB was freed. */
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
     PyTypeObject *types[] = {&StorageBase, &HandleBase, &UfuncBase};
     const char *names[] = {"StorageBase", "HandleBase", "UfuncBase"};
     PyObject *module = PyModule_Create(&definition);
