@@ -1,4 +1,4 @@
-"""`x[index]` and `x.at[index]`: NumPy's grammar of indices, JAX's rules for those that are out of bounds.
+"""`x[index]`, and what `x.at[index]` shares with it: NumPy's grammar of indices, and JAX's rules out of bounds.
 
 Reading clamps an index that is out of bounds, writing drops it; `mode` says otherwise. With the switch
 `jax_error_checking_behavior_oob` set to "raise", both raise IndexError.
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +19,11 @@ from ..flags import flags
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops import elementwise as e
 from ..ops.elementwise import convert, where
-from ..ops.indexing import gather, indexed_shape, result_axis, scatter
+from ..ops.indexing import gather, indexed_shape, result_axis
 from ..ops.promotion import broadcast
-from ..ops.shape import broadcast_to, key_shape, reshape, set_, slice_, whole
+from ..ops.shape import broadcast_to, key_shape, reshape, slice_, whole
 from .array import Array, apply, as_node, cast_node, is_arraylike, typed, wrap_value
-from .dtypes import KIND_OF, iinfo, promotion, x64_enabled
+from .dtypes import KIND_OF, iinfo
 
 MODES = {
     None: None,
@@ -265,6 +264,22 @@ def fill_value_for(dtype: Any) -> Any:
     return True if kind == "b" else iinfo(dtype).min if kind == "i" else iinfo(dtype).max
 
 
+def region_of(plan: Plan, arrays: Sequence[Any]) -> tuple[int, ...]:
+    """The shape of x[index]."""
+    view = key_shape(plan.key)
+    if not plan.axes:
+        return view
+    avals = [k.aval if type(k) is Node else leaf(k.shape, k.dtype).aval for k in arrays]
+    return indexed_shape(view, avals, plan.axes, plan.at)
+
+
+def empty_of(x: Array, shape: tuple[int, ...]) -> Array:
+    """An array of x's dtype that has no elements."""
+    dtype, weak = typed(x)
+    zero = np.zeros((), dtype)[()]
+    return apply(lambda a: cast_node(broadcast_to(zero, shape=shape), dtype, weak), x.node)
+
+
 def take_index(x: Array, index: Any, mode: Any = None, fill_value: Any = None, wrap: bool = True) -> Array:
     """x[index] with the options of `x.at[index].get`."""
     plan = plan_of(index, x.shape, arrays_only=not wrap)
@@ -310,307 +325,3 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         "JAX arrays are immutable and do not support in-place item assignment. Instead of x[idx] = y, use "
         "x = x.at[idx].set(y) or another .at[] method."
     )
-
-
-# --- x.at -------------------------------------------------------------------------------------------------------------
-
-COMBINE: dict[str, Callable[..., Node]] = {
-    "set": lambda old, new: new,
-    "add": e.add,
-    "multiply": e.multiply,
-    "min": e.minimum,
-    "max": e.maximum,
-}
-HOST: dict[str, Any] = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
-
-
-def written(x: Node, y: Node, plan: Plan, arrays: Sequence[Any], how: str, mode: str, wrap: bool) -> Node:
-    """The node of x with y combined into x[index]. Both have one dtype."""
-    shape = x.shape
-    base = x if shape == plan.shape else reshape(x, shape=plan.shape)
-    if not plan.axes:
-        old = slice_(base, key=plan.key)
-        new = COMBINE[how](old, y)
-        out = set_(base, new if new.shape == old.shape else broadcast_to(new, shape=old.shape), key=plan.key)
-        return out if shape == out.shape else reshape(out, shape=shape)
-    view = viewed(x, plan)
-    sizes = [view.shape[a] for a in plan.axes]
-    indices = [wrapped_index(k, n, wrap and mode != "raise") for k, n in zip(arrays, sizes)]
-    bounds = {"clip": "clip", "fill": "drop", "raise": "raise"}[mode]
-    if bounds == "drop":  # what is still negative is outside
-        indices = [where(e.less(k, 0), n, k) if k.dtype.kind == "i" else k for k, n in zip(indices, sizes)]
-    new = scatter(view, y, *indices, axes=plan.axes, at=plan.at, bounds=bounds, mode=how)
-    out = new if plan.key == whole(base.shape) else set_(base, new, key=plan.key)
-    return out if shape == out.shape else reshape(out, shape=shape)
-
-
-def region_of(plan: Plan, arrays: Sequence[Any]) -> tuple[int, ...]:
-    """The shape of x[index]."""
-    view = key_shape(plan.key)
-    if not plan.axes:
-        return view
-    avals = [k.aval if type(k) is Node else leaf(k.shape, k.dtype).aval for k in arrays]
-    return indexed_shape(view, avals, plan.axes, plan.at)
-
-
-def update(
-    x: Array, index: Any, value: Any, how: str, mode: Any = None, wrap: bool = True, stacklevel: int = 4
-) -> Array:
-    """x with the value combined into x[index].
-
-    Raises: ValueError where the value does not broadcast to x[index]; TypeError for a dtype that `how` does not do.
-    """
-    mask = traced_mask(index)
-    if mask is not None:
-        return masked_update(x, mask, value, how)
-    plan = plan_of(index, x.shape, arrays_only=not wrap)
-    if not is_arraylike(value):
-        if value is None:
-            raise ValueError("None is not a valid value for jnp.array")
-        value = wrap_value(np.asarray(value)) if not isinstance(value, np.ndarray) else value
-        value = as_node(value._value())
-    dtype, weak = typed(x)
-    y, out_dtype = operand(value, dtype, stacklevel)
-    region = region_of(plan, plan.arrays)
-    if 0 in region:
-        return x
-    check_region(y, region)
-    if how in ("add", "multiply") and out_dtype.kind == "b":
-        raise TypeError(f"{how} does not accept dtype bool at position 0.")
-    choice = mode_of(mode, "fill")
-    if plan.outside:
-        if choice == "raise":
-            raise IndexError(f"index {index} is out of bounds for an array of shape {x.shape}")
-        if choice == "fill":
-            return x
-    if 0 in x.shape:
-        return x
-
-    def impl(a: Node, y: Node, *arrays: Any) -> Node:
-        a = convert(a, out_dtype)
-        out = written(a, convert(y, out_dtype), plan, arrays, how, choice, wrap)
-        return cast_node(out, dtype, weak)
-
-    return apply(impl, x.node, y, *plan.arrays)
-
-
-def operand(value: Any, dtype: Any, stacklevel: int) -> tuple[Node, Any]:
-    """The value as a node, and the dtype in which it is combined. Warns where it cannot be cast safely."""
-    if type(value) is int and KIND_OF[dtype] in "iu" and iinfo(dtype).min <= value <= iinfo(dtype).max:
-        return Node.of_scalar(np.array(value, dtype)[()]), dtype
-    pair = typed(value)
-    x64 = x64_enabled()
-    common, _ = promotion(x64, pair, (dtype, False))
-    if common != dtype:
-        warnings.warn(
-            f"scatter inputs have incompatible types: cannot safely cast value from dtype={pair[0]} to dtype={dtype} "
-            f"with jax_numpy_dtype_promotion={flags.numpy_dtype_promotion}. In future JAX releases this will result "
-            "in an error.",
-            FutureWarning,
-            stacklevel=stacklevel,
-        )
-    return (value if type(value) is Node else as_node(value)), common
-
-
-def check_region(y: Node, region: tuple[int, ...]) -> None:
-    if y.ndim > len(region):
-        raise ValueError(f"Cannot broadcast to shape with fewer dimensions: arr_shape={y.shape} shape={region}")
-    if any([n not in (1, m) for n, m in zip(reversed(y.shape), reversed(region))]):
-        raise ValueError(f"Incompatible types for broadcasting: input shape={y.shape} and requested shape={region}")
-
-
-def traced_mask(index: Any) -> Node | None:
-    """The mask, where the index is one whose values are not known."""
-    if isinstance(index, tuple) and len(index) == 1:
-        index = index[0]
-    node = index._graph if isinstance(index, Array) else None
-    return node if node is not None and node.trace == ABSTRACT and node.dtype.kind == "b" else None
-
-
-def masked_update(x: Array, mask: Node, value: Any, how: str) -> Array:
-    """Where the mask is traced, the shape of x[mask] is not known; a value of one element can be written all the same.
-
-    Raises: NonConcreteBooleanIndexError for any other value.
-    """
-    dtype, weak = typed(x)
-    if mask.shape != x.shape[: mask.ndim] or np.ndim(value) != 0:
-        raise boolean_index_error(mask)
-    y, common = operand(value, dtype, 5)
-
-    def impl(a: Node, y: Node, mask: Node) -> Node:
-        mask = reshape(mask, shape=(*mask.shape, *(1,) * (a.ndim - mask.ndim)))
-        a, y = convert(a, common), convert(y, common)
-        new = broadcast_to(COMBINE[how](a, y) if how != "set" else y, shape=a.shape)
-        return cast_node(where(mask, new, a), dtype, weak)
-
-    return apply(impl, x.node, y, mask)
-
-
-class IndexUpdateRef:
-    """`x.at[index]`: each method gives a new array."""
-
-    __slots__ = ("array", "index")
-
-    def __init__(self, array: Array, index: Any) -> None:
-        self.array, self.index = array, index
-
-    def __repr__(self) -> str:
-        return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
-
-    def get(
-        self,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: Any = None,
-        fill_value: Any = None,
-        out_sharding: Any = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """x[index]; with mode "fill", `fill_value` (NaN, the least or largest integer) where it is out of bounds."""
-        return take_index(self.array, self.index, mode, fill_value, wrap_negative_indices)
-
-    def set(self, values: Any, **options: Any) -> Array:
-        """x after `x[index] = values`."""
-        return self._update("set", values, **options)
-
-    def add(self, values: Any, **options: Any) -> Array:
-        """x after `x[index] += values`; repeated indices add up."""
-        return self._update("add", values, **options)
-
-    def subtract(self, values: Any, **options: Any) -> Array:
-        """x after `x[index] -= values`."""
-        return self._update("add", negated(values), **options)
-
-    def multiply(self, values: Any, **options: Any) -> Array:
-        """x after `x[index] *= values`."""
-        return self._update("multiply", values, **options)
-
-    mul = multiply
-
-    def divide(self, values: Any, **options: Any) -> Array:
-        """x after `x[index] /= values`, in a floating dtype."""
-        return self.array / self._ones()._update("multiply", values, **options)
-
-    def power(self, values: Any, **options: Any) -> Array:
-        """x after `x[index] **= values`."""
-        return self.array ** self._ones()._update("multiply", values, **options)
-
-    def min(self, values: Any, **options: Any) -> Array:
-        """x after `x[index] = minimum(x[index], values)`."""
-        return self._update("min", values, **options)
-
-    def max(self, values: Any, **options: Any) -> Array:
-        """x after `x[index] = maximum(x[index], values)`."""
-        return self._update("max", values, **options)
-
-    def apply(self, func: Callable[[Any], Any], **options: Any) -> Array:
-        """x with func applied at the index: as often as it is repeated.
-
-        Raises: NotImplementedError for a traced index with more than 64 elements, unless `unique_indices` is given.
-        """
-        x = self.array
-        count = update(full_of(x, 0, np.int32), self.index, 1, "add", options.get("mode"), **wrapping(options))
-        times = self._repeats(count, options)
-        for k in range(times):
-            more: Any = count > k
-            x = select(more, func(x), x)
-        return x
-
-    def _repeats(self, count: Array, options: dict[str, Any]) -> int:
-        if options.get("unique_indices"):
-            return 1
-        if count.node.trace != ABSTRACT:
-            return int(count._value().max(initial=0))
-        plan = plan_of(self.index, self.array.shape)
-        most = math.prod(broadcast(*[k.shape for k in plan.arrays])) if plan.arrays else 1
-        if most > 64:
-            raise NotImplementedError(
-                "x.at[index].apply with a traced index of many elements needs unique_indices=True"
-            )
-        return most
-
-    def _ones(self) -> IndexUpdateRef:
-        return IndexUpdateRef(full_of(self.array, 1, self.array.dtype), self.index)
-
-    def _update(self, how: str, values: Any, **options: Any) -> Array:
-        fast = small_update(self.array, self.index, values, how) if not options else None
-        if fast is not None:
-            return fast
-        return update(self.array, self.index, values, how, options.get("mode"), **wrapping(options))
-
-
-OPTIONS = frozenset({"indices_are_sorted", "unique_indices", "mode", "out_sharding", "wrap_negative_indices"})
-
-
-def wrapping(options: dict[str, Any]) -> dict[str, Any]:
-    unknown = options.keys() - OPTIONS
-    if unknown:
-        raise TypeError(f"got an unexpected keyword argument {unknown.pop()!r}")
-    return {"wrap": options.get("wrap_negative_indices", True), "stacklevel": 5}
-
-
-def small_update(x: Array, index: Any, value: Any, how: str) -> Array | None:
-    """The update of a small array by a value of its dtype, at once; None where it is not such."""
-    h = x._host
-    if h is None or h.size > config.limit or h.dtype.kind not in "iuf":
-        return None
-    kind = type(index)
-    if kind is not int and kind is not slice and not (kind is tuple and all([type(k) in BASIC for k in index])):
-        return None
-    kind = type(value)
-    if kind is Array:
-        y = value._host
-        if y is None or y.dtype != h.dtype or y.size > config.limit:
-            return None
-    elif kind is int or kind is float and h.dtype.kind == "f":
-        y = value
-    else:
-        return None
-    out = h.copy()
-    try:
-        out[index] = y if how == "set" else HOST[how](out[index], y)
-    except (IndexError, ValueError, TypeError, OverflowError):
-        return None
-    return wrap_value(out, x._weak)
-
-
-def negated(values: Any) -> Any:
-    return -(values if is_arraylike(values) else np.asarray(values))
-
-
-def empty_of(x: Array, shape: tuple[int, ...]) -> Array:
-    """An array of x's dtype that has no elements."""
-    dtype, weak = typed(x)
-    zero = np.zeros((), dtype)[()]
-    return apply(lambda a: cast_node(broadcast_to(zero, shape=shape), dtype, weak), x.node)
-
-
-def full_of(x: Array, value: Any, dtype: Any) -> Array:
-    """An array like x, of one value."""
-    return apply(lambda a: broadcast_to(np.asarray(value, dtype)[()], shape=a.shape), x.node)
-
-
-def select(mask: Array, a: Any, b: Array) -> Array:
-    dtype, weak = typed(b)
-    return apply(lambda m, x, y: cast_node(where(m, convert(x, dtype), y), dtype, weak), mask.node, as_node(a), b.node)
-
-
-class IndexUpdateHelper:
-    """`x.at`."""
-
-    __slots__ = ("array",)
-
-    def __init__(self, array: Array) -> None:
-        self.array = array
-
-    def __getitem__(self, index: Any) -> IndexUpdateRef:
-        return IndexUpdateRef(self.array, index)
-
-    def __repr__(self) -> str:
-        return f"_IndexUpdateHelper({self.array!r})"
-
-
-Array.__getitem__ = getitem
-Array.__setitem__ = setitem
-Array.at = property(IndexUpdateHelper, doc="Updates that give a new array: `x.at[index].set(value)`.")

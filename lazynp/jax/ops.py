@@ -9,8 +9,8 @@ from typing import Any
 from ..errors import integer_error
 from ..graph.node import ABSTRACT
 from .array import Array, check_arraylike
+from .at import update
 from .dtypes import KIND_OF, DType, iinfo
-from .indexing import update
 from .numpy import arange, asarray, full, reductions
 
 __all__ = [

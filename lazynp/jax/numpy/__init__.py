@@ -5,6 +5,7 @@ from typing import Any as _Any
 
 import numpy as _np
 
+from .. import at as _at
 from .. import indexing as _indexing
 from ..array import Array as ndarray
 from ..dtypes import can_cast, finfo, iinfo, isdtype, issubdtype, promote_types, result_type
@@ -39,6 +40,23 @@ from .creation import (
     tri,
     zeros,
     zeros_like,
+)
+from .joining import (
+    append,
+    array_split,
+    block,
+    column_stack,
+    concat,
+    concatenate,
+    dsplit,
+    dstack,
+    hsplit,
+    hstack,
+    split,
+    stack,
+    unstack,
+    vsplit,
+    vstack,
 )
 from .matrices import (
     c_,
@@ -157,26 +175,16 @@ from .select import (
     where,
 )
 from .shape import (
-    append,
-    array_split,
     atleast_1d,
     atleast_2d,
     atleast_3d,
-    block,
     broadcast_arrays,
     broadcast_shapes,
     broadcast_to,
-    column_stack,
-    concat,
-    concatenate,
-    dsplit,
-    dstack,
     expand_dims,
     flip,
     fliplr,
     flipud,
-    hsplit,
-    hstack,
     matrix_transpose,
     moveaxis,
     ndim,
@@ -190,15 +198,10 @@ from .shape import (
     rot90,
     shape,
     size,
-    split,
     squeeze,
-    stack,
     swapaxes,
     tile,
     transpose,
-    unstack,
-    vsplit,
-    vstack,
 )
 from .signal import bartlett, blackman, convolve, correlate, hamming, hanning, kaiser, pad
 from .sorting import (

@@ -15,13 +15,14 @@ from ...ops import creation as c
 from ...ops import shape as s
 from ...ops.elementwise import convert
 from ..array import Array, apply, as_node, cast_node, check_arraylike, door, wrap_value
+from ..at import update
 from ..dtypes import int_dtype, requested
-from ..indexing import update
 from .axes import axis_of, static_int
 from .creation import arange, asarray, astype, linspace, ones, zeros
+from .joining import concatenate
 from .reductions import sum
 from .select import nonzero, not_inplace
-from .shape import broadcast_to, concatenate, expand_dims, ravel, reshape, shape, transpose
+from .shape import broadcast_to, expand_dims, ravel, reshape, shape, transpose
 
 
 def diagonal_node(x: Node, offset: int, axis1: int, axis2: int) -> Node:

@@ -18,9 +18,10 @@ from .axes import axis_of, static_int
 from .creation import asarray, astype, linspace
 from .elementwise import isclose, kept, table
 from .formulas import scalar
+from .joining import concatenate
 from .reductions import all as all_
 from .select import where
-from .shape import broadcast_to, concatenate, moveaxis, ravel, reshape
+from .shape import broadcast_to, moveaxis, ravel, reshape
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..array import Array, apply, cast_node, check_arraylike, typed
+from ..at import update
 from ..dtypes import promotion, x64_enabled
-from ..indexing import update
 from .creation import asarray, astype, ones, zeros, zeros_like
+from .joining import concatenate
 from .linalg import eigvals, inv, lstsq
 from .matrices import vander
 from .products import dot, outer
 from .select import value_of
-from .shape import atleast_1d, concatenate
+from .shape import atleast_1d
 from .signal import convolve
 from .statistics import floating
 

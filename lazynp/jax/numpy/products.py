@@ -20,8 +20,9 @@ from . import at_once
 from .axes import axis_of, no_out
 from .call import named
 from .creation import asarray
+from .joining import stack
 from .reductions import wide
-from .shape import ndim, ravel, shape, stack
+from .shape import ndim, ravel, shape
 
 
 def contracted(name: str, impl: Callable[..., Node], a: Any, b: Any, preferred: Any = None) -> Any:

@@ -20,21 +20,15 @@ from ...ops import elementwise as e
 from ...ops.indexing import put_along_axis as put_along_axis_node
 from ...ops.sorting import searchsorted
 from ..array import Array, apply, as_dtype, as_node, cast_node, check_arraylike, door, typed, wrap_value
+from ..at import update
 from ..dtypes import KIND_OF, int_dtype, promotion, x64_enabled
-from ..indexing import mode_of, take_index, update
+from ..indexing import mode_of, take_index
 from . import at_once
 from .axes import axis_of, no_out, shape_of, static_int
 from .creation import arange, asarray, astype, full, zeros
 from .elementwise import truth
-from .shape import (
-    broadcast_arrays,
-    broadcast_to,
-    concatenate,
-    moveaxis,
-    ravel,
-    reshape,
-    stack,
-)
+from .joining import concatenate, stack
+from .shape import broadcast_arrays, broadcast_to, moveaxis, ravel, reshape
 
 
 def is_traced(*xs: Any) -> bool:

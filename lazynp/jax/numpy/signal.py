@@ -23,6 +23,7 @@ from ..dtypes import requested
 from .call import INEXACT, NUMERIC, named, promoted
 from .creation import arange, asarray, astype, linspace, ones
 from .elementwise import scalar, table
+from .joining import concatenate
 from .reductions import max as max_
 from .reductions import mean as mean_
 from .reductions import min as min_
@@ -30,7 +31,7 @@ from .reductions import wide
 from .rounding import round_
 from .select import apply_along_axis
 from .select import take as take_array
-from .shape import broadcast_to, concatenate, flip
+from .shape import broadcast_to, flip
 from .statistics import median
 
 cos, sqrt = table["cos"], table["sqrt"]

@@ -14,14 +14,16 @@ from ...ops import joining as j
 from ...ops import sorting as s
 from ...ops.elementwise import convert, subtract
 from ..array import Array, apply, as_node, cast_node, check_arraylike, typed
+from ..at import update
 from ..dtypes import FLOAT32, INT32, KIND_OF, complex_of, int_dtype, requested
-from ..indexing import take_index, update
+from ..indexing import take_index
 from . import at_once
 from .axes import axis_of, static_int
 from .call import COMMON, named, promoted
 from .creation import arange, asarray, astype, full, ones_like, zeros
+from .joining import concatenate
 from .select import is_traced, nonzero, size_needed, take, where
-from .shape import concatenate, moveaxis, ravel, reshape
+from .shape import moveaxis, ravel, reshape
 
 
 def sortable(x: Node) -> Node:

@@ -10,13 +10,14 @@ import numpy as np
 
 from ...errors import concretization_error
 from ..array import Array, apply, cast_node, check_arraylike, typed
+from ..at import update
 from ..dtypes import FLOAT32, KIND_OF, inexact, int_dtype, promotion, x64_enabled
-from ..indexing import update
 from . import at_once
 from .axes import axes_of, axis_of, static_int
 from .call import named
 from .creation import asarray, astype, full, linspace, ones, zeros
 from .elementwise import table
+from .joining import concatenate, stack
 from .products import dot
 from .reductions import max as max_
 from .reductions import mean
@@ -24,17 +25,7 @@ from .reductions import min as min_
 from .reductions import sum as sum_
 from .rounding import round_
 from .select import is_traced, take_along_axis, where
-from .shape import (
-    broadcast_to,
-    concatenate,
-    moveaxis,
-    ravel,
-    reshape,
-    shape,
-    squeeze,
-    stack,
-    transpose,
-)
+from .shape import broadcast_to, moveaxis, ravel, reshape, shape, squeeze, transpose
 from .sorting import searchsorted, sort
 
 absolute, floor, ceil, isnan, sqrt, clip = (table[n] for n in ("absolute", "floor", "ceil", "isnan", "sqrt", "clip"))

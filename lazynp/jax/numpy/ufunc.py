@@ -16,15 +16,16 @@ from ...ops.elementwise import convert
 from ...ops.reductions import reductions
 from ...ops.scans import scans
 from ..array import Array, apply, check_arraylike, door, is_arraylike
-from ..indexing import IndexUpdateRef, update
+from ..at import IndexUpdateRef, update
 from . import reductions as _reductions
 from .axes import axes_of, axis_of, no_out
 from .call import summary
 from .creation import asarray, astype, full
 from .elementwise import table, truth
+from .joining import concatenate
 from .reductions import sum_dtype, wide
 from .select import take, where
-from .shape import broadcast_to, concatenate, expand_dims, moveaxis, ravel, reshape, squeeze
+from .shape import broadcast_to, expand_dims, moveaxis, ravel, reshape, squeeze
 
 SEGMENTS = {"add": "add", "multiply": "multiply", "minimum": "min", "maximum": "max"}
 
