@@ -6,6 +6,7 @@ import json
 import pickle
 import subprocess
 import sys
+from typing import Any
 
 import numpy
 import pytest
@@ -328,6 +329,7 @@ def test_sorting_and_masked_writes_are_recorded(dtype: str) -> None:
         "partition": lambda xp, a, m: xp.partition(a, 3, axis=1),
         "partition at some": lambda xp, a, m: xp.partition(a, (1, -2), axis=0),
         "partition at NumPy's": lambda xp, a, m: xp.partition(a, numpy.array([2, 5]), axis=1),
+        "partition at an array": lambda xp, a, m: xp.partition(a, xp.array([2, -1]), axis=1),
         "sort by letters": lambda xp, a, m: xp.sort(a, kind="quick") - xp.sort(a, kind="Heap")
         if a.dtype != bool
         else a,
@@ -342,19 +344,58 @@ def test_sorting_and_masked_writes_are_recorded(dtype: str) -> None:
             assert (got.dtype, got.tobytes()) == (wanted.dtype, wanted.tobytes()), name
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        lambda a: a.sort(kind="stable", stable=True),
-        lambda a: a.argsort(kind="fast"),
-        lambda a: a.sort(axis=5),
-        lambda a: a.partition(99),
-        lambda a: a.argpartition((1, 99), axis=0),
-    ],
-)
-def test_sorting_errors_are_numpy_s(wrong) -> None:
-    with pytest.raises(ValueError) as wanted:
-        wrong(numpy.ones((3, 4)))
+SORTING_ERRORS = {
+    "kind and stable": lambda xp, a: a.sort(kind="stable", stable=True),
+    "kind of sort": lambda xp, a: xp.sort(a, kind="fast"),
+    "kind of argsort": lambda xp, a: a.argsort(kind="fast"),
+    "kind of partition": lambda xp, a: a.partition(1, kind="fast"),
+    "axis": lambda xp, a: xp.sort(a, axis=5),
+    "axis of argpartition": lambda xp, a: a.argpartition(1, axis=-3),
+    "order": lambda xp, a: xp.sort(a, order="a"),
+    "kth": lambda xp, a: a.partition(99),
+    "kth of some": lambda xp, a: a.argpartition((1, 99), axis=0),
+    "kth, a float": lambda xp, a: xp.partition(a, 1.5),
+}
+
+
+@pytest.mark.parametrize("name", SORTING_ERRORS)
+def test_sorting_errors_are_numpy_s(name: str) -> None:
+    wrong = SORTING_ERRORS[name]
+    with pytest.raises(Exception) as wanted:
+        wrong(numpy, numpy.ones((3, 4)))
     with np.config(mode="graph"), pytest.raises(type(wanted.value)) as got:
-        wrong(np.ones((3, 4)))
+        wrong(np, np.ones((3, 4)))
     assert str(got.value) == str(wanted.value)
+
+    def traced(x: Any) -> Any:
+        y = x * 2
+        wrong(np, y)
+        return y.sum()
+
+    with pytest.raises(type(wanted.value)) as got:
+        np.grad(traced)(np.ones((3, 4)))
+    assert str(got.value) == str(wanted.value)
+
+
+@pytest.mark.parametrize("axis", [numpy.int64(0), numpy.uint8(1), True])
+def test_axes_of_sorts_are_any_ints(axis: Any) -> None:
+    x = numpy.random.default_rng(1).random((4, 5))
+    for name, args in {"sort": (), "argsort": (), "partition": (2,), "argpartition": (2,)}.items():
+        try:
+            wanted = getattr(numpy, name)(x, *args, axis=axis)
+        except TypeError:
+            with pytest.raises(TypeError):
+                getattr(np, name)(np.array(x), *args, axis=axis)
+        else:
+            with np.config(mode="graph", strict=type(axis) is not bool):
+                got = getattr(np, name)(np.array(x), *args, axis=axis)
+                assert numpy.array_equal(numpy.asarray(got), wanted), name
+
+
+@pytest.mark.parametrize("name", ["argsort", "argpartition"])
+def test_places_in_the_flat_array_are_recorded(name: str) -> None:
+    x = numpy.random.default_rng(1).random((4, 5))
+    args = (7,) if name == "argpartition" else ()
+    with np.config(mode="graph", strict=True):
+        got = getattr(np, name)(np.array(x), *args, axis=None)
+        assert numpy.array_equal(numpy.asarray(got), getattr(numpy, name)(x, *args, axis=None))

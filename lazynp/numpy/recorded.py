@@ -14,7 +14,8 @@ import numpy
 from ..graph.node import Node, leaf
 from ..ops import elementwise, indexing, joining, sorting
 from ..ops.shape import reshape
-from .array import ndarray, of_node
+from .array import Handle, ndarray, of_node
+from .host import to_host
 from .methods import array_of, described, native_first
 from .native import dot as native_dot
 from .operators import assign
@@ -25,10 +26,8 @@ KINDS = {"q": "quicksort", "h": "heapsort", "s": "stable", "m": "mergesort"}  # 
 
 
 def one_axis(axis: Any, ndim: int) -> int | None:
-    """A non-negative axis; None where it is no plain int, or out of bounds."""
-    if type(axis) is not int:
-        return None
-    axes = normal_axes(axis, ndim)
+    """A non-negative axis; None where it is no int, or out of bounds."""
+    axes = None if axis is None or type(axis) is tuple else normal_axes(axis, ndim)
     return None if axes is None else axes[0]
 
 
@@ -109,10 +108,10 @@ def sorting_kind(kind: Any, order: Any, stable: Any) -> Any:
 
 
 def argsort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    at, how = one_axis(axis, self.ndim), sorting_kind(kind, order, stable)
-    if at is None or how is NotImplemented:
+    at, how = 0 if axis is None else one_axis(axis, self.ndim), sorting_kind(kind, order, stable)
+    if at is None or how is NotImplemented or not self.ndim:
         return NotImplemented
-    return array_of(sorting.argsort(self._node(), axis=at, kind=how))
+    return array_of(sorting.argsort(flat(self) if axis is None else self._node(), axis=at, kind=how))
 
 
 def sort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
@@ -124,11 +123,11 @@ def sort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, *, 
     return None
 
 
-def places(self: ndarray, kth: Any, axis: int) -> tuple[int, ...] | None:
-    """Non-negative places along an axis; None where they are no ints, or out of bounds."""
-    given = kth if type(kth) in (tuple, list) else kth.tolist() if isinstance(kth, numpy.ndarray) else kth
+def places(n: int, kth: Any) -> tuple[int, ...] | None:
+    """Non-negative places in a row of n; None where they are no ints, or out of bounds."""
+    given = to_host(kth, []) if isinstance(kth, Handle) else kth
+    given = given.tolist() if isinstance(given, numpy.ndarray) else given
     given = given if type(given) in (tuple, list) else (given,)
-    n = self.shape[axis]
     if not all(type(k) is int or isinstance(k, numpy.integer) for k in given) or not all(-n <= k < n for k in given):
         return None
     return tuple([int(k) % n for k in given])
@@ -137,7 +136,7 @@ def places(self: ndarray, kth: Any, axis: int) -> tuple[int, ...] | None:
 def partition(self: ndarray, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
     """In place, as `sort`."""
     at = one_axis(axis, self.ndim)
-    where = None if at is None else places(self, kth, at)
+    where = None if at is None else places(self.shape[at], kth)
     if at is None or not where or kind != "introselect" or order is not None or not recordable(self):
         return NotImplemented
     assign(self, sorting.partition(self._node(), axis=at, kth=where))
@@ -145,11 +144,14 @@ def partition(self: ndarray, kth: Any, axis: Any = -1, kind: Any = "introselect"
 
 
 def argpartition(self: ndarray, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
-    at = one_axis(axis, self.ndim)
-    where = None if at is None else places(self, kth, at)
+    if not self.ndim:
+        return NotImplemented
+    x = flat(self) if axis is None else self._node()
+    at = 0 if axis is None else one_axis(axis, self.ndim)
+    where = None if at is None else places(x.shape[at], kth)
     if at is None or not where or kind != "introselect" or order is not None:
         return NotImplemented
-    return array_of(sorting.argpartition(self._node(), axis=at, kth=where))
+    return array_of(sorting.argpartition(x, axis=at, kth=where))
 
 
 TABLE: dict[str, Callable[..., Any]] = {

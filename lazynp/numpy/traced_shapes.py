@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy
 
 from ..graph.node import Node
-from ..ops import elementwise, indexing, sorting
+from ..ops import elementwise, indexing
 from ..ops.elementwise import convert, divide
 from ..ops.elementwise import where as select
 from ..ops.shape import broadcast_to, reshape, transpose, whole
@@ -19,7 +18,6 @@ from .host import TracedArgumentError, to_host
 from .methods import array_of
 from .operators import dummy
 from .record import as_node, cast_node
-from .reduce import normal_axes
 from .traced import (
     TABLE,
     UFUNC_METHODS,
@@ -29,6 +27,7 @@ from .traced import (
     constant,
     fitted,
     handle,
+    looked_at,
     node_of,
     taken_apart,
     valued,
@@ -207,24 +206,14 @@ def put(x: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
     written(x, indexing.put(x._node(), constant(places), cast_node(new, x.dtype), mode))
 
 
-def sort(x: Any, axis: Any = -1, kind: Any = None, **kwargs: Any) -> None:
-    axes = normal_axes(axis, x.ndim)
-    if axes is None:
-        dummy(x).copy().sort(axis)
-    written(x, sorting.sort(x._node(), axis=axes[0] if axes else 0, kind=kind))
+def refused(name: str) -> Rule:
+    """A method that `recorded` has, for the arguments that it leaves to NumPy: most often for the error."""
 
+    def rule(x: Any, *args: Any, **kwargs: Any) -> Any:
+        getattr(dummy(x).copy(), name)(*[looked_at(a) for a in args], **{k: looked_at(v) for k, v in kwargs.items()})
+        raise TracedArgumentError(name)
 
-def argsort(x: Any, axis: Any = -1, kind: Any = None, order: Any = None, **kwargs: Any) -> Any:
-    axes = normal_axes(axis, x.ndim)
-    if axes is None or len(axes) != 1 or order is not None:
-        return NotImplemented
-    return handle(sorting.argsort(x._node(), axis=axes[0], kind="stable" if kwargs.get("stable") else kind))
-
-
-def partition(x: Any, kth: Any, axis: Any = -1, **kwargs: Any) -> None:
-    places = tuple([operator.index(k) for k in (kth if numpy.iterable(kth) else (kth,))])
-    at = axis % x.ndim
-    written(x, sorting.partition(x._node(), axis=at, kth=tuple([k % x.shape[at] for k in places])))
+    return rule
 
 
 AT_MODES = {
@@ -273,9 +262,8 @@ TABLE.update(
         "putmask": putmask,
         "_place": place,
         "put": put,
-        "sort": sort,
-        "argsort": argsort,
-        "partition": partition,
+        "sort": refused("sort"),
+        "partition": refused("partition"),
         "conj": conjugate,
         "conjugate": conjugate,
     }
