@@ -10,7 +10,7 @@ programs ask for it).
 import gc as _gc
 
 _collecting = _gc.isenabled()
-_gc.disable()  # nothing that is made here becomes garbage, and looking for some takes a tenth of the import
+_gc.disable()  # nothing made here becomes garbage; looking for some is a seventh of what this adds to NumPy's import
 
 from .numpy import rehost as _rehost  # noqa: E402
 

@@ -13,6 +13,7 @@ import functools
 import importlib
 import importlib.machinery
 import importlib.util
+import multiprocessing.spawn
 import os
 import runpy
 import site
@@ -131,9 +132,7 @@ def install() -> None:
 
 def patch_spawn() -> None:
     """Worker processes that are spawned run the program's main module anew: with the swap too."""
-    import multiprocessing.spawn as spawn  # here: it takes 10 ms, and only scripts that are swapped need it
-
-    plain: Callable[..., dict[str, Any]] = spawn.get_preparation_data
+    plain: Callable[..., dict[str, Any]] = multiprocessing.spawn.get_preparation_data
 
     def get_preparation_data(name: str) -> dict[str, Any]:
         data = plain(name)
@@ -143,7 +142,7 @@ def patch_spawn() -> None:
         )
         return {**data, "init_main_from_path": Marker(*data.pop("lazynp_main"))} if any(data["lazynp_main"]) else data
 
-    spawn.get_preparation_data = get_preparation_data
+    multiprocessing.spawn.get_preparation_data = get_preparation_data
 
 
 class Marker(str):
@@ -163,7 +162,7 @@ class Marker(str):
 def in_worker(path: str, name: str | None) -> Any:
     """Install the swap in a worker process, and have it run the main module as `__mp_main__`."""
     install()
-    import multiprocessing.spawn as spawn  # as above
+    spawn: Any = multiprocessing.spawn
 
     def fixup(main_path: str) -> None:
         current = sys.modules["__main__"]
@@ -173,7 +172,7 @@ def in_worker(path: str, name: str | None) -> Any:
         main.__dict__.update(content)
         sys.modules["__main__"] = sys.modules["__mp_main__"] = main
 
-    spawn._fixup_main_from_path = fixup  # type: ignore[attr-defined]
+    spawn._fixup_main_from_path = fixup
     return path or name
 
 

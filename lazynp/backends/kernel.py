@@ -36,12 +36,6 @@ class KernelSpec(NamedTuple):
     outputs: tuple[int, ...]  # value numbers
     ndim: int
 
-    def digest(self) -> str:
-        """SHA-256 of the canonical text, in hex."""
-        import hashlib  # here: it takes 2 ms, and only kernels that are compiled are named
-
-        return hashlib.sha256(repr(tuple(self)).encode()).hexdigest()
-
 
 class Geometry(NamedTuple):
     """Sizes of the iteration space, and each operand's element strides (inputs, then outputs), all of length ndim.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any, TextIO
 
@@ -102,8 +103,6 @@ def report(file: TextIO | None = None, json_path: str | None = None) -> None:
     """Print what ran where since the process started, or write it as JSON."""
     recorder.flush()
     if json_path:
-        import json  # here: it takes a millisecond of every start
-
         with open(json_path, "w") as out:
             json.dump(summary(), out)
         return

@@ -77,7 +77,7 @@ class Form:
         self.compiled = compiled
         profile.compiles.append(
             {
-                "kernel": self.spec.digest(),
+                "kernel": client().key(self.spec, self.geometry),
                 "seconds": round(time.perf_counter() - began, 3),
                 "reason": reason,
                 "symbolic": self.geometry.symbolic,

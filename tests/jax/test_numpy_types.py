@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -384,14 +384,19 @@ def test_of_one(name: str) -> None:
     assert not wrong, "\n".join([name, *wrong])
 
 
-@pytest.mark.parametrize("name", BINARY)
-def test_of_two(name: str) -> None:
-    wrong = [
+def differences_of_pairs(name: str, kinds: Sequence[str]) -> list[str]:
+    """Of every STRIDE-th pair, others for each name."""
+    return [
         f"{a}, {b}: {d}"
-        for i, a in enumerate(KINDS)
-        for j, b in enumerate(KINDS)
+        for i, a in enumerate(kinds)
+        for j, b in enumerate(kinds)
         if (i + j - len(name)) % STRIDE == 0 and not known(name, a, b) and (d := difference(name, (a, b)))
     ]
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_of_two(name: str) -> None:
+    wrong = differences_of_pairs(name, KINDS)
     assert not wrong, "\n".join([name, *wrong])
 
 
@@ -410,10 +415,5 @@ def test_of_one_with_64_bits(name: str) -> None:
 def test_of_two_with_64_bits(name: str) -> None:
     kinds = (*LONG, "uint8", "int32", "float16", "python int", "weak float")
     with jax.enable_x64(True), lazynp.jax.enable_x64(True):
-        wrong = [
-            f"{a}, {b}: {d}"
-            for i, a in enumerate(kinds)
-            for j, b in enumerate(kinds)
-            if (i + j - len(name)) % STRIDE == 0 and not known(name, a, b) and (d := difference(name, (a, b)))
-        ]
+        wrong = differences_of_pairs(name, kinds)
     assert not wrong, "\n".join([name, *wrong])

@@ -1,7 +1,8 @@
 """Booleans in memory, and lanes of vectors that are all ones or all zeros: the C++ that goes between the two.
 
-torch's `VecMask` turns the two into one another through a buffer, lane by lane: 1.1 ns an element, where `x > 0` itself
-takes 0.06. For elements of 4 and 8 bytes both ways are a few instructions (AVX-512: one, and a test).
+torch's `VecMask` turns the two into one another through a buffer, lane by lane: `where` by a mask and the sum of its
+columns takes 5.4 ns an element with it, 0.2 with what is below (one core with AVX-512, data in its cache). For elements
+of 4 and 8 bytes both ways are a few instructions (AVX-512: one, and a test).
 """
 
 from __future__ import annotations

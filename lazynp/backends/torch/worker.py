@@ -10,6 +10,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import gc
+import importlib
 import os
 import pickle
 import queue
@@ -75,8 +76,8 @@ class Worker:
         return True
 
     def _translate(self, job: Job) -> tuple[str, dict[str, Any]]:
-        from lazynp.backends.torch import translate  # loads torch, for seconds; g++ has begun with the header
-
+        # It loads torch, for seconds; g++ has begun with the header.
+        translate = importlib.import_module("lazynp.backends.torch.translate")
         assert self.tools is not None
         return translate.translate(job.spec, job.geometry, self.tools.capability)
 
