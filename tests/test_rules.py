@@ -237,7 +237,7 @@ def test_every_op_has_a_case() -> None:
         seen.update(n.op.name for n in toposort(as_list(case.build(*leaves))) if n.op is not None)
     assert set(registry) - seen - NOT_IN_CASES == set()
     without = {n for n, op in registry.items() if op.batch is None}
-    assert without == {"iota", "arange", "tri", "eye"}
+    assert without == {"iota", "arange", "tri", "eye", "arrival"}
 
 
 NOT_IN_CASES = {
@@ -246,6 +246,7 @@ NOT_IN_CASES = {
     # Between the examples of a named axis, so that they mean something under `vmap` only: test_vmap.py.
     *("all_gather", "all_to_all", "pmax", "pmin", "ppermute", "psum", "psum_scatter"),
     "callback",  # a user's function: test_jit.py
+    "arrival",  # of what a thread is making: test_draws.py
     # On keys, and what samplers are made of, which only the runtime's namespace has: tests/jax/test_random.py compares
     # bits, samples and their derivatives with JAX's.
     *("key_data", "key_wrap", "random_clone", "random_fold_in", "random_seed", "random_split"),

@@ -17,36 +17,29 @@ import numpy
 import numpy.random as source
 from numpy.random import mtrand
 
-from ..runtime.pool import pool
 from .array import Handle, ndarray
-from .host import PLAIN, element, fresh, home, home_module, host_function, to_host, writable
+from .draws import BITS as BIT_GENERATOR
+from .draws import SHARED, ahead, in_turn
+from .host import PLAIN, element, home, home_module, host_function, to_host, writable
 
-DOUBLE = numpy.dtype(numpy.float64)
 INPLACE = frozenset({"shuffle"})
-# A generator's methods of these names draw float64 into memory that they are given: ours has been touched before.
-FILLING = frozenset({"random", "standard_normal", "standard_exponential"})
-LARGE = 1 << 14  # numbers
 COMPOUND = frozenset({"choice"})  # asks other methods of self, and wants NumPy's arrays of them
 
 
 def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
     """A method that draws: plain arguments go to NumPy as they are."""
-    fills = name in FILLING
+    own = vars(source.Generator).get(name) is host
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if own:
+            drawn = self._drawn
+            if drawn is not SHARED and (args or kwargs or drawn is not None):
+                value = ahead(self, name, host, args, kwargs)
+                if value is not None:
+                    return value
         if name in COMPOUND:
             self = plain(self)
         if not kwargs and PLAIN.issuperset(map(type, args)):
-            if (
-                len(args) == 1
-                and type(args[0]) is int
-                and args[0] > LARGE
-                and fills
-                and isinstance(self, source.Generator)
-            ):
-                filled = pool.empty((args[0],), DOUBLE)
-                host(self, out=filled)
-                return fresh(filled)
             value = host(self, *args)
             return value if type(value) in PLAIN else home(value, [])
         ours: list[Any] = []
@@ -72,7 +65,7 @@ def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
 def plain(self: Any) -> Any:
     """NumPy's own generator on the same bits."""
     if isinstance(self, source.Generator):
-        return source.Generator(self.bit_generator)
+        return source.Generator(BIT_GENERATOR.__get__(self))
     return source.RandomState(self._bit_generator)
 
 
@@ -111,6 +104,8 @@ def shuffle(x: Any) -> None:
 def reduced(self: Any) -> Any:
     """Pickling: NumPy's state, our class."""
     base: Any = source.Generator if isinstance(self, source.Generator) else source.RandomState
+    if base is source.Generator:
+        in_turn(self)
     _, args, *rest = base.__reduce__(self)
     return (generator_of if base is source.Generator else type(self), args, *rest)
 
@@ -128,10 +123,25 @@ def subclass(base: Any) -> Any:
         "__slots__": (),
         "__reduce__": reduced,
     }
+    if base is source.Generator:
+        table |= {"__slots__": ("_drawn",), "__init__": started, "bit_generator": property(bit_generator)}
     for name in dir(base):
         if not name.startswith("_") and callable(getattr(base, name)):
             table[name] = method_of(name, getattr(base, name))
     return made_class(base, table)
+
+
+def started(self: Any, bit_generator: Any) -> None:
+    """A generator's `__init__`; `_drawn` is its last draw that may still be under way."""
+    source.Generator.__init__(self, bit_generator)
+    self._drawn = SHARED
+
+
+def bit_generator(self: Any) -> Any:
+    """See `numpy.random.Generator.bit_generator`."""
+    in_turn(self)
+    self._drawn = SHARED
+    return BIT_GENERATOR.__get__(self)
 
 
 class Kind(type):
@@ -188,7 +198,9 @@ def default_rng(seed: Any = None) -> Any:
         return seed
     if isinstance(seed, (source.BitGenerator, source.Generator, source.RandomState)):
         return Generator(source.default_rng(seed).bit_generator)
-    return Generator(BITS["PCG64"](seed))
+    made = Generator(BITS["PCG64"](seed))
+    made._drawn = None
+    return made
 
 
 default_rng.__doc__ = source.default_rng.__doc__

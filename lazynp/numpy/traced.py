@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 
 from .. import errors
+from ..api.trace import stack as traces
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops import indexing
 from ..ops.elementwise import cast, convert, ufuncs
@@ -21,6 +22,7 @@ from ..ops.elementwise import where as select
 from ..ops.joining import stack
 from ..ops.promotion import is_inexact
 from ..ops.shape import broadcast_to, reshape, set_, slice_, whole
+from . import draws
 from .array import Handle, is_traced, ndarray, of_node, of_scalar
 from .creation import array as make_array
 from .host import TracedArgumentError, home, to_host
@@ -250,3 +252,4 @@ def fitted(node: Node, shape: tuple[int, ...]) -> Node:
 
 
 hooks.call, hooks.getitem, hooks.setitem = call, getitem, setitem
+draws.tracing = lambda: bool(traces.active)

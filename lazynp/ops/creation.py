@@ -43,6 +43,21 @@ arange = Op("arange", LIBRARY, arange_abstract, arange_lower, static=("dtype",),
 """n elements, start + i * step, as numpy.arange computes them."""
 
 
+def arrival_abstract(source: Aval, *, dtype: np.dtype[Any], shape: Shape) -> Aval:
+    return Aval(shape, dtype)
+
+
+arrival = Op(
+    "arrival",
+    LIBRARY,
+    arrival_abstract,
+    lambda xp, source, *, dtype, shape: source.take(),
+    static=("dtype",),
+    moving=("shape",),
+    doc="An array that is on its way: its input is a constant whose value has a method `take`, which gives it.",
+)
+
+
 def tri_abstract(*, dtype: np.dtype[Any], n: int, m: int, k: int) -> Aval:
     return Aval((n, m), dtype)
 

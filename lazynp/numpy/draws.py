@@ -1,0 +1,218 @@
+"""Random numbers that are drawn while the program goes on.
+
+A large draw of a generator runs in a thread of its own, in the program's order, and its array is pending meanwhile, as
+an operation's result is: NumPy lets go of the GIL in it, so it runs beside what was recorded before. Only generators
+that `default_rng` seeded: nobody else has their bits. Once somebody asks for those, all draws are done at once.
+"""
+
+from __future__ import annotations
+
+import atexit
+import math
+import os
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import numpy.random as source
+
+from ..backends.support import CORES
+from ..config import config
+from ..graph.node import Node
+from ..ops.creation import arrival
+from ..runtime.pool import pool
+from ..runtime.storage import Storage
+from .array import of_node
+
+FLOAT, INT, OBJECT = numpy.dtype(numpy.float64), numpy.dtype(numpy.int64), numpy.dtype(object)
+LARGE = 1 << 14  # numbers; in a shorter time than they take, no thread is woken
+AHEAD = 256 << 20  # bytes that may be on their way before the program waits
+SHARED = object()  # in the place of a generator's last draw: somebody else may have its bits
+STATE: Any = vars(source.PCG64)["state"]
+BITS: Any = vars(source.Generator)["bit_generator"]
+NUMBER = (int, float)
+INT64 = range(-(1 << 63), 1 << 63)
+
+
+class Distribution:
+    """What a method draws.
+
+    Attributes:
+        names: of its arguments, the last of them the size. defaults: of those before.
+        right: whether the arguments before the size are such that NumPy will not complain.
+        dtype: of the numbers. fills: whether the method writes into an array that it is given.
+    """
+
+    def __init__(
+        self,
+        names: str,
+        defaults: tuple[Any, ...] = (),
+        right: Callable[..., bool] | None = None,
+        dtype: numpy.dtype[Any] = FLOAT,
+    ) -> None:
+        self.names, self.defaults, self.right, self.dtype = (*names.split(), "size"), defaults, right, dtype
+        self.fills = right is None
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+        """The arguments and the size, as a shape; None for what NumPy has to look at, or draws no array for."""
+        given = dict(zip(self.names, args))
+        if len(args) > len(self.names) or not given.keys().isdisjoint(kwargs):
+            return None
+        given.update(kwargs)
+        size = given.pop("size", None)
+        values = tuple([given.pop(n, d) for n, d in zip(self.names, self.defaults)])
+        if given or size is None:
+            return None
+        shape = size if type(size) is tuple else (size,)
+        if not all([type(n) is int and n >= 0 for n in shape]) or not (self.right is None or self.right(*values)):
+            return None
+        return (*values, shape)
+
+
+def of_scale(scale: Any) -> bool:
+    return type(scale) in NUMBER and scale >= 0
+
+
+def of_place(loc: Any, scale: Any) -> bool:
+    return type(loc) in NUMBER and of_scale(scale)
+
+
+def of_bounds(low: Any, high: Any) -> bool:
+    return type(low) in NUMBER and type(high) in NUMBER and math.isfinite(float(high) - float(low)) and high >= low
+
+
+def of_ints(low: Any, high: Any) -> bool:
+    low, high = (0, low) if high is None else (low, high)
+    return type(low) is int and type(high) is int and low < high and low in INT64 and high in INT64
+
+
+DISTRIBUTIONS = {
+    "random": Distribution(""),
+    "standard_normal": Distribution(""),
+    "standard_exponential": Distribution(""),
+    "normal": Distribution("loc scale", (0.0, 1.0), of_place),
+    "uniform": Distribution("low high", (0.0, 1.0), of_bounds),
+    "exponential": Distribution("scale", (1.0,), of_scale),
+    "integers": Distribution("low high", (None, None), of_ints, INT),
+}
+
+
+class Draw:
+    """Numbers that are being drawn, or were. They can be had again: from the generator's state, which is kept."""
+
+    __slots__ = ("host", "generator", "given", "out", "state", "error", "done")
+
+    def __init__(self, host: Callable[..., Any], generator: Any, given: tuple[Any, ...], out: Any) -> None:
+        self.host, self.generator, self.given, self.out = host, generator, given, out
+        self.state: Any = None
+        self.error: BaseException | None = None
+        self.done = threading.Lock()
+        self.done.acquire()
+
+    def __repr__(self) -> str:
+        return f"<{self.host.__name__}>"
+
+    def run(self) -> None:
+        """Draw: in the thread."""
+        try:
+            self.state = STATE.__get__(BITS.__get__(self.generator))
+            self.out = self.drawn(self.generator, self.out)
+        except BaseException as error:
+            self.out, self.error = None, error
+        self.generator = None
+        self.done.release()
+
+    def drawn(self, generator: Any, out: Any) -> Any:
+        return self.host(generator, *self.given) if out is None else self.host(generator, out=out)
+
+    def wait(self) -> None:
+        """Until they are there."""
+        with self.done:
+            pass
+
+    def take(self) -> numpy.ndarray:
+        """The numbers, as an array that is the caller's. Raises what drawing them raised."""
+        self.wait()
+        if self.error is not None:
+            raise self.error
+        out, self.out = self.out, None
+        if out is None:
+            bits = source.PCG64()
+            bits.state = self.state
+            shape = self.given[-1]
+            fills = DISTRIBUTIONS[self.host.__name__].fills
+            out = self.drawn(source.Generator(bits), pool.empty(shape, FLOAT) if fills else None)
+        return out
+
+
+class Line:
+    """The thread that draws, one draw after another; made when it is first needed, and anew after a fork."""
+
+    def __init__(self) -> None:
+        self.pid = 0
+        self.tasks: queue.SimpleQueue[Draw] = queue.SimpleQueue()
+        self.last: Draw | None = None
+        self.bytes = 0  # asked for since the thread was last waited for
+
+    def put(self, draw: Draw, nbytes: int) -> None:
+        if self.pid != os.getpid():
+            self.pid, self.tasks, self.bytes = os.getpid(), queue.SimpleQueue(), 0
+            threading.Thread(target=self.work, args=(self.tasks,), daemon=True, name="lazynp-draws").start()
+        elif self.bytes > AHEAD:
+            self.settle()
+        self.bytes += nbytes
+        self.last = draw
+        self.tasks.put(draw)
+
+    @staticmethod
+    def work(tasks: queue.SimpleQueue[Draw]) -> None:
+        while True:
+            tasks.get().run()
+
+    def settle(self) -> None:
+        """Wait until nothing is being drawn: before a fork, whose child has no such thread, and at the end."""
+        if self.last is not None and self.pid == os.getpid():
+            self.last.wait()
+        self.last, self.bytes = None, 0
+
+
+line = Line()
+
+
+def tracing() -> bool:
+    """Whether a function is being traced; supplied by `traced`. What it draws is a constant to it."""
+    return False
+
+
+def ahead(self: Any, name: str, host: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The array of a generator's draw that goes on by itself; None for one to be done at once, which it is the turn of
+    when this returns."""
+    distribution = DISTRIBUTIONS.get(name)
+    given = distribution.bind(args, kwargs) if distribution is not None and CORES > 1 and not tracing() else None
+    count = math.prod(given[-1]) if given is not None else 0
+    if distribution is None or given is None or count <= max(config.limit, LARGE):
+        in_turn(self)
+        return None
+    shape = given[-1]
+    nbytes = count * distribution.dtype.itemsize
+    draw = Draw(host, self, given, pool.empty(shape, FLOAT) if distribution.fills else None)
+    line.put(draw, nbytes)
+    self._drawn = draw
+    ticket = Node(None, (), (), (), (), OBJECT, False)
+    ticket.value = draw
+    Storage.captured += nbytes
+    return of_node(arrival(ticket, dtype=distribution.dtype, shape=shape))
+
+
+def in_turn(self: Any) -> None:
+    """Wait until a generator has drawn all that it was asked for."""
+    if self._drawn is not None and self._drawn is not SHARED:
+        self._drawn.wait()
+        self._drawn = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=line.settle)
+atexit.register(line.settle)

@@ -1,0 +1,230 @@
+"""Large draws of a generator go on in a thread of their own: the numbers, their order, and what waits for them."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp.backends.support import CORES
+from lazynp.numpy import draws
+
+ROOT = Path(__file__).parents[1]
+MODES = ("auto", "graph", "eager")
+N = 150_000  # more than what is small in any mode
+several_cores = pytest.mark.skipif(CORES < 2, reason="on one core everything is drawn at once")
+
+
+@pytest.fixture(params=MODES)
+def mode(request: pytest.FixtureRequest) -> Any:
+    with np.config(mode=request.param):
+        yield request.param
+
+
+DRAWS = {
+    "random": lambda r: r.random(N),
+    "random by name": lambda r: r.random(size=N),
+    "random of a shape": lambda r: r.random((3, N)),
+    "random in single precision": lambda r: r.random(N, dtype="f4"),
+    "standard_normal": lambda r: r.standard_normal(N),
+    "standard_exponential": lambda r: r.standard_exponential((2, N)),
+    "normal": lambda r: r.normal(2.0, 3, N),
+    "normal of one argument": lambda r: r.normal(size=(N,), loc=-1),
+    "normal with a scale for each": lambda r: r.normal(0.0, [1.0, 2.0], (N, 2)),
+    "uniform": lambda r: r.uniform(-1, 5.5, N),
+    "exponential": lambda r: r.exponential(0.5, size=N),
+    "integers": lambda r: r.integers(10, size=N),
+    "integers between": lambda r: r.integers(-5, 1 << 40, N),
+    "integers of a dtype": lambda r: r.integers(0, 100, N, dtype="u1"),
+    "gamma": lambda r: r.gamma(2.0, 1.0, N),
+    "few": lambda r: r.normal(size=7),
+    "one": lambda r: r.random(),
+    "none": lambda r: r.random(0),
+    "permutation": lambda r: r.permutation(20),
+    "choice": lambda r: r.choice(9, 4),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_numbers_are_numpy_s(name: str, mode: str) -> None:
+    """Twice, with other draws between: the generator is where NumPy's is."""
+    ours, theirs = np.random.default_rng(5), numpy.random.default_rng(5)
+    draw = DRAWS[name]
+    for _ in range(2):
+        x, between, y = draw(ours), ours.random(), draw(ours)
+        wanted = draw(theirs), theirs.random(), draw(theirs)
+        for got, want in zip((x, between, y), wanted):
+            assert type(got) is (np.ndarray if type(want) is numpy.ndarray else type(want))
+            assert numpy.asarray(got).dtype == numpy.asarray(want).dtype
+            assert numpy.array_equal(numpy.asarray(got), want)
+    assert ours.bit_generator.state == theirs.bit_generator.state
+
+
+def test_arrays_are_asked_for_in_another_order(mode: str) -> None:
+    ours, theirs = np.random.default_rng(5), numpy.random.default_rng(5)
+    xs = [ours.standard_normal(N + i) for i in range(12)]
+    wanted = [theirs.standard_normal(N + i) for i in range(12)]
+    for x, want in zip(xs[::-1], wanted[::-1]):
+        x *= 2
+        assert numpy.array_equal(numpy.asarray(x), want * 2)
+
+
+@several_cores
+def test_a_large_draw_is_pending() -> None:
+    r = np.random.default_rng(1)
+    x = r.random(N)
+    assert x._s.buf is None and type(r._drawn) is draws.Draw
+    numpy.asarray(x)
+    assert r.random() == numpy.random.default_rng(1).random(N + 1)[-1] and r._drawn is None
+
+
+@several_cores
+def test_not_where_others_have_the_bits() -> None:
+    """Who asks for the bit generator, or made it, may draw from it himself."""
+    bits = np.random.PCG64(1)
+    theirs = numpy.random.PCG64(1)
+    r, s = np.random.Generator(bits), numpy.random.Generator(theirs)
+    for _ in range(2):
+        x, raw = r.random(N), bits.random_raw()
+        want, wanted = s.random(N), theirs.random_raw()
+        assert raw == wanted and numpy.array_equal(numpy.asarray(x), want)
+    r, s = np.random.default_rng(1), numpy.random.default_rng(1)
+    x, want = r.random(N), s.random(N)
+    assert r.bit_generator.random_raw() == s.bit_generator.random_raw()
+    y, wanted = r.random(N), s.random(N)
+    assert r.bit_generator.random_raw() == s.bit_generator.random_raw()
+    assert numpy.array_equal(numpy.asarray(x), want) and numpy.array_equal(numpy.asarray(y), wanted)
+
+
+@pytest.mark.parametrize("how", [copy.deepcopy, copy.copy, lambda r: pickle.loads(pickle.dumps(r))])
+def test_copies_are_where_the_generator_is(how: Any) -> None:
+    r, s = np.random.default_rng(1), numpy.random.default_rng(1)
+    r.random(N), s.random(N)
+    assert how(r).random() == how(s).random()
+
+
+def test_children_are_numpy_s() -> None:
+    r, s = np.random.default_rng(1), numpy.random.default_rng(1)
+    r.random(N), s.random(N)
+    for a, b in zip(r.spawn(2), s.spawn(2)):
+        assert numpy.array_equal(numpy.asarray(a.random(N)), b.random(N))
+
+
+WRONG = {
+    "a negative scale": lambda r: r.normal(0.0, -1.0, N),
+    "a negative mean": lambda r: r.exponential(-1.0, N),
+    "bounds that are infinite": lambda r: r.uniform(0, math.inf, N),
+    "bounds too far apart": lambda r: r.uniform(-1e308, 1e308, N),
+    "bounds the wrong way": lambda r: r.integers(5, 5, N),
+    "integers too large": lambda r: r.integers(0, 1 << 70, N),
+    "a negative size": lambda r: r.random(-N),
+    "a size that is none": lambda r: r.random(1.5 * N),
+    "an argument twice": lambda r: r.random(N, size=N),
+    "an argument too many": lambda r: r.normal(0, 1, N, 5),
+    "an unknown argument": lambda r: r.normal(size=N, mean=1),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_errors_come_at_the_call(name: str, mode: str) -> None:
+    with pytest.raises(Exception) as wanted:
+        WRONG[name](numpy.random.default_rng(1))
+    r = np.random.default_rng(1)
+    with pytest.raises(type(wanted.value)) as got:
+        WRONG[name](r)
+    assert str(got.value) == str(wanted.value)
+    assert r.random() == numpy.random.default_rng(1).random()
+
+
+@several_cores
+def test_numbers_can_be_had_again() -> None:
+    r = np.random.default_rng(1)
+    for draw in (lambda: r.random((2, N)), lambda: r.normal(1.0, 2.0, N)):
+        x = draw()
+        taken = r._drawn
+        first = taken.take()
+        assert numpy.array_equal(first, taken.take()) and numpy.array_equal(first, numpy.asarray(x))
+
+
+@several_cores
+def test_an_error_of_the_thread_is_raised_to_who_asks() -> None:
+    """And the draws behind it go on."""
+    r = np.random.default_rng(1)
+
+    def random(*args: Any, **kwargs: Any) -> Any:
+        raise MemoryError("no more")
+
+    x = draws.ahead(r, "random", random, (N,), {})
+    y = r.random(N)
+    with pytest.raises(MemoryError, match="no more"):
+        numpy.asarray(x + 1)
+    assert numpy.array_equal(numpy.asarray(y), numpy.random.default_rng(1).random(N))
+
+
+def test_no_more_memory_than_what_is_ahead() -> None:
+    """The program waits for its numbers where it asks for them faster than they come."""
+    r = np.random.default_rng(1)
+    seen = 0
+    for _ in range(60):
+        r.random(1_000_000)
+        seen = max(seen, draws.line.bytes)
+    assert seen <= draws.AHEAD + 8_000_000
+
+
+def test_draws_of_many_threads() -> None:
+    """Each has a generator of its own."""
+    found: dict[int, Any] = {}
+
+    def work(seed: int) -> None:
+        r = np.random.default_rng(seed)
+        found[seed] = [numpy.asarray(r.standard_normal(N) + r.random(N)) for _ in range(5)]
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for seed, arrays in found.items():
+        s = numpy.random.default_rng(seed)
+        for x in arrays:
+            assert numpy.array_equal(x, s.standard_normal(N) + s.random(N))
+    assert len(found) == 6
+
+
+def test_what_a_traced_function_draws_is_constant() -> None:
+    def f(x: Any) -> Any:
+        return (np.random.default_rng(1).random(N) * x).sum()
+
+    wanted = numpy.random.default_rng(1).random(N).sum()
+    assert numpy.isclose(numpy.asarray(np.grad(f)(2.0)), wanted)
+    assert numpy.isclose(numpy.asarray(np.jit(f)(2.0)), 2 * wanted)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_fork_while_numbers_are_drawn() -> None:
+    code = f"""
+import os, numpy, lazynp as np
+r, s = np.random.default_rng(1), numpy.random.default_rng(1)
+x, want = r.random({N}), s.random({N})
+child = os.fork()
+y = r.random({N})
+ok = numpy.array_equal(numpy.asarray(x), want) and numpy.array_equal(numpy.asarray(y), s.random({N}))
+if child == 0:
+    os._exit(0 if ok else 1)
+assert ok and os.waitpid(child, 0)[1] == 0
+for _ in range(20):
+    r.random(1_000_000)  # the process ends in the middle of them
+print("fine")
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
