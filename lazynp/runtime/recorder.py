@@ -16,7 +16,7 @@ from typing import Any
 from ..config import config
 from ..graph.errors import NotConcreteError
 from ..graph.node import Node
-from ..graph.op import MAP, SET, VIEW, current
+from ..graph.op import LIBRARY, MAP, SET, VIEW, current
 from . import kernels
 from .planner import failures
 from .profile import profile
@@ -143,9 +143,11 @@ class Recorder:
     @staticmethod
     def unrolled(nodes: list[Node]) -> int:
         """How many periods of a loop to run at a time: several of one that is elementwise throughout, since they fuse
-        into one pass over the data, or that writes into large arrays, since its kernels can run in one chain."""
+        into one pass over the data, or that writes into large arrays, since its kernels can run in one chain, which a
+        library call would end."""
         shape = nodes[-1].shape
-        if config.chain and config.compile and any(is_large_write(node) for node in nodes):
+        calls = any(node.op.kind == LIBRARY for node in nodes)  # type: ignore[union-attr]
+        if config.chain and config.compile and not calls and any(is_large_write(node) for node in nodes):
             return max(1, min(CHAINED, UNROLLED // len(nodes)))
         if any(node.op.kind != MAP or node.shape != shape for node in nodes):  # type: ignore[union-attr]
             return 1

@@ -159,7 +159,11 @@ class Program:
             shape, ndim = (math.prod(shape),), 1
             operands = [x.reshape(shape) for x in operands]
             stored = {v: t.reshape(shape) for v, t in stored.items()}
-        tasks = iter(tiles(shape, bool(self.reductions), self.elements))
+        n = math.prod(shape)
+        threads = threads if n > self.elements and n * len(self.spec.body) > PARALLEL else 1
+        # One instruction has no values between: small blocks would only stop the processor's prefetching.
+        elements = self.elements if len(self.spec.body) > 1 else max(self.elements, -(-n // threads))
+        tasks = iter(tiles(shape, bool(self.reductions), elements))
         lock = threading.Lock()
         errors: list[BaseException] = []
 
@@ -181,8 +185,7 @@ class Program:
             except BaseException as error:
                 errors.append(error)
 
-        n = math.prod(shape)
-        crew.run(work, threads if n > self.elements and n * len(self.spec.body) > PARALLEL else 1)
+        crew.run(work, threads)
         if errors:
             raise errors[0]
 
