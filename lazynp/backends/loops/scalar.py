@@ -21,18 +21,24 @@ CTYPE = {
 }
 INCLUDES = """\
 #include <cmath>
-#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <algorithm>
 #include <limits>
 #include <type_traits>
 """
-PRELUDE = """\
-#define INLINE static inline __attribute__((always_inline))
+# `<complex>` takes g++ as long as all the rest of a loop, and most loops have no such numbers.
+WITH_COMPLEX = """\
+#include <complex>
 using cfloat = std::complex<float>;
 using cdouble = std::complex<double>;
 template <class T> inline constexpr bool is_complex = std::is_same_v<T, cfloat> || std::is_same_v<T, cdouble>;
+"""
+WITHOUT_COMPLEX = """\
+template <class T> inline constexpr bool is_complex = false;
+"""
+PRELUDE = """\
+#define INLINE static inline __attribute__((always_inline))
 template <class To, class From> INLINE To bitcast(From x) { To y; std::memcpy(&y, &x, sizeof y); return y; }
 // Functions of floats by way of doubles: exp(y) - 1 by a Taylor polynomial, with an error below 2^-35 of the result.
 INLINE double expm1_of(double y) {

@@ -10,6 +10,7 @@ again between any two steps. `call(k)` has Python do the k-th step that has no C
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +19,10 @@ from . import keyed, sums  # they know how to write their steps
 from .control import Carry, step, test
 from .libraries import declarations
 from .program import Loop, Site, Value
-from .scalar import INCLUDES, PRELUDE, ctype
+from .scalar import INCLUDES, PRELUDE, WITH_COMPLEX, WITHOUT_COMPLEX, ctype
 from .writer import Place, Writer, dense
 
+COMPLEX = re.compile(r"\bcfloat\b|\bcdouble\b|std::complex")
 CHAPTERS = {"keyed": keyed.PRELUDE, "sums": sums.PRELUDE}
 
 
@@ -70,11 +72,8 @@ def generate(loop: Loop) -> Source:
         w.copy(source, target)
     n_ys = len(body.outputs) - n_carry if scanning else 0
     head = "char** arrays, int64_t begin, int64_t end, int64_t length, int64_t (*call)(int64_t)"
-    text = "\n".join(
+    body_text = "\n".join(
         [
-            INCLUDES,
-            declarations(),
-            PRELUDE,
             *[CHAPTERS[k] for k in sorted(w.required)],
             f'extern "C" __attribute__((visibility("default"))) int64_t run({head}) {{',
             *handed(count + len(w.arrays), n_carry, n_ys),
@@ -83,6 +82,8 @@ def generate(loop: Loop) -> Source:
             "}\n",
         ]
     )
+    numbers = WITH_COMPLEX if COMPLEX.search(body_text) else WITHOUT_COMPLEX
+    text = "\n".join([INCLUDES, numbers, declarations(), PRELUDE, body_text])
     return Source(text, w.workspace, w.arrays, w.sites)
 
 
