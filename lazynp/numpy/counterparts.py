@@ -10,7 +10,18 @@ from typing import Any
 import numpy
 import numpy._core._multiarray_umath as compiled  # type: ignore[import-not-found]
 
-from . import attributes, creation, dispatch, hooks, iterators, methods, native, recorded, ufunc  # noqa: F401
+from . import (  # noqa: F401
+    attributes,
+    creation,
+    dispatch,
+    indexing,
+    iterators,
+    methods,
+    native,
+    operators,
+    recorded,
+    ufunc,
+)
 from .array import Handle, ndarray
 from .attributes import reconstruct
 from .converter import array_converter

@@ -15,11 +15,23 @@ from ..graph.node import Node, leaf
 from ..ops.shape import broadcast_to, reshape
 from ..runtime.recorder import recorder
 from ..runtime.views import INDEX, derive
+from .arithmetic import array_of_list
 from .array import HOST_VIEW, Handle, adopt, is_native, is_traced, method, ndarray, new_handle, of_scalar, root
-from .host import keep_elements, makes_array, of_traced, shows, strip, to_host, traced
+from .host import (
+    keep_elements,
+    like,
+    makes_array,
+    of_traced,
+    of_type,
+    owner_of,
+    part_of,
+    shows,
+    strip,
+    to_host,
+    traced,
+)
 from .index import is_plain, normalize
 from .masked import select, selection_of, write_selection
-from .operators import array_of_list
 from .record import as_node, cast_node, known_small
 
 FULL_INT = (int, numpy.integer)
@@ -46,7 +58,12 @@ def __getitem__(self: ndarray, key: Any) -> Any:
 
 
 def pending_getitem(self: ndarray, key: Any) -> Any:
-    """The same, on an array that is pending or whose cached view is old."""
+    """The same, on an array that is pending or whose cached view is old; or on a view that is NumPy's own."""
+    if self._v is HOST_VIEW:
+        return host_part(self, key)
+    if type(self) is ndarray and self._s.buf is not None and self._b is not self._s.buf:
+        self._host()
+        return self[key]
     if not is_plain(key):
         if not has_array(key):
             key = plain_key(key)
@@ -65,6 +82,18 @@ def pending_getitem(self: ndarray, key: Any) -> Any:
     out = self._derived(INDEX, normal)
     out._base = root(self)
     return out
+
+
+def host_part(self: ndarray, key: Any) -> Any:
+    """`self[key]` of a view that only NumPy can express."""
+    ours: list[Any] = []
+    h = self._host()
+    part = h[to_host(key, ours)]
+    if not isinstance(part, numpy.ndarray):
+        return part
+    if type(self) is ndarray:
+        return like(self, part, [self])
+    return of_type(type(self), part, self, owner_of(part, [self]) if part is not h else self)
 
 
 def has_ellipsis(key: Any) -> bool:
@@ -115,7 +144,7 @@ def advanced_getitem(self: ndarray, key: Any) -> Any:
     if type(part) is not numpy.ndarray:
         return part
     if part.base is not None and shows(part, self._h):
-        return pinned_part(self, part)
+        return part_of(self, part)
     return adopt(part if part.base is None else part.copy())
 
 
@@ -133,14 +162,6 @@ def is_own_mask(self: ndarray, key: Any) -> bool:
     if known_small(self) and known_small(key):
         return False
     return selection_of(key) is None and selection_of(self) is None and key.shape == self.shape
-
-
-def pinned_part(self: ndarray, part: numpy.ndarray) -> ndarray:
-    """A handle on a view that NumPy made of this array's buffer."""
-    self._pin()
-    out = new_handle(ndarray)
-    out._s, out._b, out._h, out._v, out._base = self._s, self._s.buf, part, HOST_VIEW, root(self)
-    return out
 
 
 @method

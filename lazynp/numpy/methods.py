@@ -22,6 +22,7 @@ from ..runtime.storage import Storage
 from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
 from ..speed import native
 from . import reduce
+from .arithmetic import defers
 from .array import HOST_VIEW, Handle, adopt, borrow, is_native, is_traced, ndarray, new_handle, root, wrap
 from .host import (
     PLAIN,
@@ -39,7 +40,6 @@ from .host import (
     strip,
     to_host,
 )
-from .operators import defers
 from .record import cast_node
 from .reduce import by_host, plain
 

@@ -14,7 +14,8 @@ from ..graph.node import Node
 from ..ops import elementwise, joining
 from ..ops.shape import broadcast_to
 from ..runtime.views import TRANSPOSE
-from . import methods, operators, ufunc
+from . import methods, ufunc
+from .arithmetic import assign, common_order, dummy, straightened
 from .array import Handle, is_native, is_traced, ndarray, of_node
 from .host import (
     PLAIN,
@@ -32,7 +33,6 @@ from .host import (
     to_host,
     writable,
 )
-from .operators import assign, dummy
 from .record import as_node, as_nodes, cast_node
 
 Host = Callable[..., Any]
@@ -71,10 +71,10 @@ def where(condition: Any, *choices: Any) -> Any:
         return fresh(value) if type(value) is numpy.ndarray else home(value, [])
     if len(choices) == 2 and worth_recording((condition, *choices)):
         given = (condition, *choices)
-        order = operators.common_order(given)
+        order = common_order(given)
         if order is not None:
             inverse = tuple(sorted(range(len(order)), key=order.__getitem__))
-            given = tuple([operators.straightened(x, inverse) for x in given])
+            given = tuple([straightened(x, inverse) for x in given])
         nodes = as_nodes(given)
         if nodes is not None:
             c, a, b = nodes

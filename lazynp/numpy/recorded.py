@@ -14,11 +14,11 @@ import numpy
 from ..graph.node import Node, leaf
 from ..ops import elementwise, indexing, joining, sorting
 from ..ops.shape import reshape
+from .arithmetic import assign
 from .array import Handle, ndarray, of_node
 from .host import to_host
 from .methods import array_of, described, native_first
 from .native import dot as native_dot
-from .operators import assign
 from .reduce import normal_axes
 from .ufunc import recordable
 

@@ -19,10 +19,9 @@ from ..ops import reductions, scans
 from ..ops.shape import reshape
 from ..runtime.views import TRANSPOSE
 from ..speed import at_once
-from . import operators
+from .arithmetic import assign, common_order, straightened
 from .array import Handle, is_native, is_traced, known, ndarray, of_node, wrap
 from .host import PLAIN, TracedArgumentError, at_hand, fresh, home, like, note_large, on_traced, to_host
-from .operators import assign
 from .record import cast_node, errors_wanted
 
 NoValue = numpy._globals._NoValue
@@ -108,7 +107,7 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
         if size <= config.limit:  # what is at hand, made small
             value = getattr(numpy, name).reduce(x._h, axis=axes, dtype=dtype, keepdims=bool(keepdims))
             return fresh(value) if type(value) is numpy.ndarray else value
-    order = operators.common_order((x,)) if x.ndim - len(axes) > 1 and out is None else None
+    order = common_order((x,)) if x.ndim - len(axes) > 1 and out is None else None
     if order is not None:
         return turned(name, x, axes, bool(keepdims), dtype, order)
     try:
@@ -122,9 +121,7 @@ def turned(name: str, x: ndarray, axes: tuple[int, ...], keepdims: bool, dtype: 
     """A reduction of an array whose axes are not in C's order in memory: the result keeps their order."""
     inverse = tuple(sorted(range(x.ndim), key=order.__getitem__))
     there = tuple([j for j, a in enumerate(inverse) if a in axes])
-    node = reductions.reductions[name](
-        operators.straightened(x, inverse)._node(), axes=there, keepdims=keepdims, dtype=dtype
-    )
+    node = reductions.reductions[name](straightened(x, inverse)._node(), axes=there, keepdims=keepdims, dtype=dtype)
     left = [a for a in inverse if keepdims or a not in axes]
     return of_node(node)._derived(TRANSPOSE, tuple([left.index(a) for a in sorted(left)]))
 

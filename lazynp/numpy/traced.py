@@ -23,6 +23,7 @@ from ..ops.joining import stack
 from ..ops.promotion import is_inexact
 from ..ops.shape import broadcast_to, reshape, set_, slice_, whole
 from . import draws
+from .arithmetic import assign, dummy
 from .array import Handle, is_traced, ndarray, of_node, of_scalar
 from .creation import array as make_array
 from .host import TracedArgumentError, home, to_host
@@ -30,7 +31,6 @@ from .host import traced as hooks
 from .indexing import has_traced
 from .masked import select as deferred
 from .methods import array_of
-from .operators import assign, dummy
 from .record import as_node, cast_node
 from .ufunc import recordable
 

@@ -16,7 +16,8 @@ from ..ops.contraction import matmul
 from ..ops.elementwise import ufuncs
 from ..ops.elementwise import where as select
 from ..speed import UfuncBase, tell
-from . import operators
+from . import arithmetic
+from .arithmetic import assign, dummy
 from .array import Handle, is_native, is_traced, ndarray, of_node
 from .calls import call_wrap, check_call, check_outs, with_out
 from .host import (
@@ -33,7 +34,6 @@ from .host import (
     to_host,
     writable,
 )
-from .operators import assign, dummy
 from .record import MOST_AXES, as_nodes, cast_node
 from .reduce import native_reduce
 
@@ -90,7 +90,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
                         value = self.host(x._h)
                         return value if type(value) in SCALARS else returned(value)
                     if self.operator and self.nin == 1:
-                        return operators.elementwise(self.operator, self.host, x)
+                        return elementwise(self.operator, self.host, x)
                 elif kind in SCALARS:
                     return self.host(x)
             elif len(args) == 2 == self.nin:
@@ -365,7 +365,7 @@ def reflected(self: Any, function: numpy.ufunc, inputs: Any) -> Any:
 
 
 REFLECTED = {
-    **{long: f"__r{short}__" for short, long in operators.BINARY.items()},
+    **{long: f"__r{short}__" for short, long in arithmetic.BINARY.items()},
     "equal": "__eq__", "not_equal": "__ne__", "less": "__gt__", "less_equal": "__ge__", "greater": "__lt__",
     "greater_equal": "__le__", "matmul": "__rmatmul__", "divmod": "__rdivmod__",
 }  # fmt: skip
@@ -445,11 +445,11 @@ def native_call(u: ufunc, args: Any, kwargs: Any) -> Any:
         if name == "matmul":
             return native_matmul(u, args)
         if name != "power":
-            return operators.elementwise(name, u.host, *map(to_node_operand, args))
+            return elementwise(name, u.host, *map(to_node_operand, args))
     if name == "matmul" or out is None and where is not True or out is not None and not recordable(out):
         return NotImplemented
     nodes = as_nodes([to_node_operand(a) for a in args])
-    if nodes is None or operators.out_of_range(nodes):
+    if nodes is None or arithmetic.out_of_range(nodes):
         return NotImplemented
     if dtype is not None:
         nodes = loop_operands(u, nodes, dtype, casting)
@@ -557,3 +557,41 @@ def of(host: numpy.ufunc, keep: bool = False) -> ufunc:
         if keep:
             known[id(host)] = found
     return found
+
+
+# --- Operators --------------------------------------------------------------------------------------------------------
+
+SIMPLE = PLAIN | {ndarray, numpy.ndarray}
+
+
+def elementwise(name: str, host: Any, *operands: Any) -> Any:
+    """An elementwise operation past the shortcuts; subclasses, and operands with `__array_ufunc__`, have a say."""
+    for x in operands:
+        kind = type(x)
+        if kind is ndarray:
+            if x._s.buf is not None and x._b is not x._s.buf:
+                x._host()  # a view whose storage is there is at hand too
+        elif kind not in SIMPLE:
+            return with_protocol(name, host, operands)
+    return arithmetic.elementwise(name, host, *operands)
+
+
+def with_protocol(name: str, host: Any, operands: Any) -> Any:
+    """Operands that may have a say. The operator is NumPy's, not the ufunc: it compares structured arrays too."""
+    u = of(getattr(numpy, name))
+    foreign = overriding(operands)
+    if foreign:
+        return ask(u, "__call__", foreign, operands, {})
+    ours: list[Any] = []
+    value = host(*[to_host(x, ours) for x in operands])
+    leader = wrapper_of(operands, None)
+    return home(value, ours) if leader is None else wrapped(leader, value, None, (u, operands, 0))
+
+
+def write_result(self: Any, name: str, host: Any, inplace_host: Any, other: Any) -> Any:
+    """`self op= other` past the shortcuts."""
+    if type(other) not in SIMPLE and not isinstance(other, Handle):
+        return of(getattr(numpy, name))(self, other, out=(self,))
+    if type(self) is not ndarray and type(self).__array_ufunc__ is not default:
+        return of(getattr(numpy, name))(self, other, out=(self,))
+    return arithmetic.write_result(self, name, host, inplace_host, other)

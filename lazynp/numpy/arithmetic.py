@@ -1,0 +1,288 @@
+"""Elementwise operations on handles: recorded where the engine can do them, by NumPy at once where both are better off.
+
+What operators and ufunc calls have in common, once their operands are arrays of ours and plain ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+from numpy.lib.stride_tricks import as_strided
+
+from ..config import config
+from ..graph.node import Node
+from ..ops.elementwise import ufuncs
+from ..runtime.recorder import recorder
+from ..runtime.views import INDEX, TRANSPOSE
+from .array import HOST_VIEW, Handle, known, ndarray, of_node, wrap
+from .host import TracedArgumentError, on_traced
+from .masked import elementwise_selection, selection_of
+from .record import as_nodes, cast_node, host_value
+
+# The ufunc of each operator.
+BINARY = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "lshift": "left_shift",
+    "rshift": "right_shift",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "pow": "power",
+}
+COMPARE = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
+UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
+FLOAT_POWERS = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
+Host = Callable[..., Any]
+NDARRAY = numpy.ndarray
+COMPARISONS = frozenset(COMPARE.values())
+SCALAR_PRIORITY = -1000000.0
+INTEGER_LIMITS = {c: (int(numpy.iinfo(c).min), int(numpy.iinfo(c).max)) for c in "bBhHiIlLqQ"}
+
+
+def defers(self: Any, other: Any, inplace: bool = False) -> bool:
+    """Whether an operator of self leaves the operation to other, as NumPy's `binop_should_defer` says."""
+    kind = type(other)
+    protocol = getattr(kind, "__array_ufunc__", NDARRAY)
+    if protocol is not NDARRAY:
+        return protocol is None and not inplace
+    return priority(self) < priority(other)
+
+
+def priority(x: Any) -> float:
+    """`__array_priority__`; that of a scalar where there is none that is a number."""
+    try:
+        return float(x.__array_priority__)
+    except Exception:
+        return SCALAR_PRIORITY
+
+
+def array_of_list(x: Any) -> Any:
+    """A list as an operand: NumPy's array; one of ours where something in it is traced."""
+    try:
+        return numpy.asarray(host_value(x))
+    except TracedArgumentError:
+        return on_traced("array", numpy.array, (x,), {})
+
+
+def dummy(x: Any) -> Any:
+    """An operand of the same shape and dtype and no memory, to have NumPy raise its error."""
+    if selection_of(x) is not None:
+        return numpy.zeros(1, x.dtype)
+    if isinstance(x, Handle):
+        return as_strided(numpy.zeros(1, x.dtype), x.shape, (0,) * x.ndim)
+    return x
+
+
+def at_once(x: Any) -> bool:
+    """Whether an operand is at hand on the host and small."""
+    if type(x) is ndarray:
+        return known(x) and x._h.size <= config.limit
+    return not isinstance(x, numpy.ndarray) or x.size <= config.limit
+
+
+def from_operator(value: Any) -> Any:
+    return wrap(value) if type(value) is numpy.ndarray else value
+
+
+def elementwise(name: str, host: Host, *operands: Any) -> Any:
+    """An elementwise operation past the shortcut: recorded where the engine can do it, else by NumPy at once."""
+    for x in operands:
+        if not at_once(x):
+            break
+    else:
+        return from_operator(host(*[host_value(x) for x in operands]))
+    op = ufuncs.get(name)
+    for x in operands:
+        if selection_of(x) is not None:
+            out = (
+                elementwise_selection(lambda nodes: ufunc_node(name, host, nodes, operands), host, operands)
+                if op is not None
+                else None
+            )
+            if out is not None:
+                return out
+    given, order = operands, common_order(operands)
+    if order is not None:
+        inverse = tuple(sorted(range(len(order)), key=order.__getitem__))
+        operands = tuple([straightened(x, inverse) for x in operands])
+    nodes = as_nodes(operands) if op is not None else None
+    if nodes is None:
+        try:
+            return from_operator(host(*[host_value(x) for x in given]))
+        except TracedArgumentError:
+            return on_traced(name, host, given, {})
+    if out_of_range(nodes):
+        if name in COMPARISONS:
+            return from_operator(host(*[host_value(x) for x in given]))
+        host(*[dummy(x) for x in operands])
+    out = of_node(ufunc_node(name, host, nodes, operands))
+    return out if order is None else out._derived(TRANSPOSE, order)
+
+
+def common_order(operands: Any) -> tuple[int, ...] | None:
+    """How the axes of the result are turned against C's order in memory: NumPy keeps the operands' order. None: not at
+    all."""
+    turned = False
+    for x in operands:
+        if type(x) is ndarray:
+            view = x._v if type(x._v) is not tuple else x._view()
+            if view is HOST_VIEW:
+                return None
+            turned = turned or view is not None and any([kind == TRANSPOSE for kind, _ in view.steps])
+    if not turned:
+        return None
+    ndim = max([x.ndim for x in operands if isinstance(x, (Handle, numpy.ndarray))], default=0)
+    strides = []
+    for x in operands:
+        if isinstance(x, (Handle, numpy.ndarray)):
+            meta = x._meta() if isinstance(x, Handle) else x
+            own = [0 if n == 1 else abs(s) for n, s in zip(meta.shape, meta.strides)]
+            strides.append((*(0,) * (ndim - len(own)), *own))
+    memory = memory_order(ndim, strides)
+    return None if memory is None else tuple(sorted(range(ndim), key=memory.__getitem__))
+
+
+def memory_order(ndim: int, strides: list[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """The axes from the slowest to the fastest, as NumPy's iterator orders them: by the strides of all operands, C's
+    order where they disagree (`npyiter_find_best_axis_ordering`). None where it is C's."""
+    perm = list(range(ndim - 1, -1, -1))  # fastest first
+    for i in range(1, ndim):
+        axis, place = perm[i], i
+        for j in range(i - 1, -1, -1):
+            compared = swap = False
+            for s in strides:
+                if s[axis] and s[perm[j]]:
+                    if s[perm[j]] <= s[axis]:
+                        swap = False
+                    elif not compared:
+                        swap = True
+                    compared = True
+            if compared:
+                if not swap:
+                    break
+                place = j
+        perm.insert(place, perm.pop(i))
+    memory = tuple(reversed(perm))
+    return None if memory == tuple(range(ndim)) else memory
+
+
+def straightened(x: Any, inverse: tuple[int, ...]) -> Any:
+    """An operand with its axes in memory order."""
+    if type(x) is numpy.ndarray and x.ndim:
+        return x[(None,) * (len(inverse) - x.ndim)].transpose(inverse)
+    if type(x) is not ndarray or x.ndim == 0:
+        return x
+    if x.ndim < len(inverse):
+        x = x._derived(INDEX, (*(None,) * (len(inverse) - x.ndim), *[(0, n, 1) for n in x.shape]))
+    return x._derived(TRANSPOSE, inverse)
+
+
+def out_of_range(nodes: list[Node]) -> bool:
+    """Whether a Python int does not fit the integer dtype of the arrays beside it: an OverflowError in NumPy, now."""
+    ints = [n.value for n in nodes if type(n.value) is int]
+    if not ints:
+        return False
+    for n in nodes:
+        limits = INTEGER_LIMITS.get(n.dtype.char) if not n.weak else None
+        if limits is not None and any(not limits[0] <= v <= limits[1] for v in ints):
+            return True
+    return False
+
+
+def ufunc_node(name: str, host: Host, nodes: list[Node], operands: Any) -> Node:
+    """The node; or NumPy's own error for such operands."""
+    if name == "power" and nodes[1].value is not None:
+        name = power_name(nodes[0], nodes[1].value)
+        if name != "power":
+            nodes = nodes[:1]
+    try:
+        return ufuncs[name](*nodes)
+    except (TypeError, ValueError, OverflowError):
+        host(*[dummy(x) for x in operands])
+        raise
+
+
+def power_name(base: Node, exponent: Any) -> str:
+    """The ufunc that NumPy's `**` uses for this exponent."""
+    if type(exponent) in (int, float) and not base.weak:
+        if base.dtype.kind == "f":
+            return FLOAT_POWERS.get(exponent, "power")
+        if base.dtype.kind == "c":
+            whole = type(exponent) is int
+            return (
+                "square"
+                if whole and exponent == 2
+                else "reciprocal"
+                if whole and exponent == -1
+                else ("sqrt" if exponent == 0.5 else "power")
+            )
+        if base.dtype.kind in "iub" and type(exponent) is int and exponent == 2:
+            return "square"
+    return "power"
+
+
+def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray:
+    """`self op= other`, past the shortcut: reading and writing are one step for other threads."""
+    with recorder.lock:
+        return write_result_locked(self, name, host, inplace_host, other)
+
+
+def write_result_locked(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray:
+    s = self._s
+    if s.rare is not None and s.rare.scalar:
+        return elementwise(name, host, self, other)
+    if selection_of(self) is not None:
+        out = (
+            elementwise_selection(
+                lambda nodes: result_node(self, name, host, inplace_host, nodes, other), inplace_host, (self, other)
+            )
+            if name in ufuncs
+            else None
+        )
+        if out is not None:
+            self._s, self._b, self._h, self._v = out._s, False, None, None
+            return self
+        self._host()
+    pinned = s.rare is not None and s.rare.pin
+    small = config.limit >= 0 and at_once(self) and at_once(other)
+    nodes = (
+        as_nodes((self, other))
+        if not pinned and not small and name in ufuncs and (self._b is not s.buf or self._h.flags.writeable)
+        else None
+    )
+    if nodes is None:
+        inplace_host(self._writable(), host_value(other))
+        return self
+    node = result_node(self, name, host, inplace_host, nodes, other)
+    del nodes
+    assign(self, node)
+    return self
+
+
+def result_node(self: ndarray, name: str, host: Host, inplace_host: Host, nodes: list[Node], other: Any) -> Node:
+    """The new value of self, in its dtype; NumPy's error where the operation cannot be done in place."""
+    if out_of_range(nodes):
+        inplace_host(dummy(self), dummy(other))
+    node = ufunc_node(name, inplace_host, nodes, (self, other))
+    shape = self._s.node.shape if selection_of(self) is not None else self.shape  # type: ignore[union-attr]
+    if node.shape != shape or not numpy.can_cast(node.dtype, self.dtype, "same_kind"):
+        inplace_host(dummy(self), dummy(other))
+    return cast_node(node, self.dtype)
+
+
+def assign(self: ndarray, node: Node) -> None:
+    """Make node, of self's shape and dtype, what self's view shows."""
+    s = self._s
+    view = self._view()
+    if view is not None:
+        node = view.write(s.graph(), node)
+    s.hold(node)
+    del node
+    recorder.settle()
