@@ -597,10 +597,12 @@ PyMODINIT_FUNC PyInit__speed(void)
     import_umath();
 #ifdef __GLIBC__
     /* By default glibc gives the pages of arrays of a few hundred KB back when they are freed, and the next operation
-     * faults them in again, at twice the cost of the operation itself. These are what its thresholds grow to by themselves
-     * once an array of 32 MB was freed. */
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+     * faults them in again: see "Pages" in docs/architecture.md. These are what its thresholds grow to by themselves once
+     * an array of 32 MB was freed. Who sets them in the environment knows better. */
+    if (!getenv("MALLOC_MMAP_THRESHOLD_") && !getenv("MALLOC_TRIM_THRESHOLD_") && !getenv("GLIBC_TUNABLES")) {
+        mallopt(M_MMAP_THRESHOLD, 32 << 20);
+        mallopt(M_TRIM_THRESHOLD, 64 << 20);
+    }
 #endif
     PyTypeObject *types[] = {&StorageBase, &HandleBase, &UfuncBase};
     const char *names[] = {"StorageBase", "HandleBase", "UfuncBase"};

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 import sysconfig
@@ -81,3 +82,31 @@ def test_what_is_not_simple_goes_on_as_before() -> None:
         pow(a, 2, 3)
     with pytest.raises(TypeError):
         hash(a)
+
+
+FAULTS = """
+import resource, numpy, lazynp
+a = numpy.ones(50_000)
+for _ in range(5):
+    a + a
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(200):
+    a + a
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(
+    speed.native is None or platform.libc_ver()[0] != "glibc", reason="glibc's thresholds, which the C module sets"
+)
+def test_pages_of_mid_size_arrays_are_kept() -> None:
+    """A temporary of 400 KB was 98 page faults, each time. The user's own settings stay."""
+
+    def faults(**settings: str) -> int:
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("MALLOC_", "GLIBC_"))}
+        command = [sys.executable, "-c", FAULTS]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={**env, **settings}, check=True)
+        return int(done.stdout)
+
+    assert faults() < 1_000
+    assert faults(MALLOC_MMAP_THRESHOLD_="65536") > 10_000
