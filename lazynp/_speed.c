@@ -17,6 +17,8 @@
 #include <malloc.h>
 #endif
 
+#include "_direct.h"
+
 typedef struct {
     PyObject_HEAD
     PyObject *buf, *node, *reads, *rare, *weak;
@@ -43,6 +45,14 @@ static const char *const compare_names[6] = {"lt", "le", "eq", "ne", "gt", "ge"}
 static PyTypeObject *ndarray_type, *storage_type;
 static PyObject *forward[BINARIES], *reflected[BINARIES], *inplace[BINARIES], *unary[UNARIES], *compare[6];
 static PyObject *getitem, *setitem, *length, *exported, *host_view, *returned, *kind_index, *kind_transpose, *kind_reshape, *name_view, *name_call, *name_out;
+/* NumPy's ufuncs of the operators, in the same order. NULL where the operator is more than its ufunc. */
+static const char *const binary_ufunc_names[BINARIES] = {
+    "add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "left_shift", "right_shift", "bitwise_and",
+    "bitwise_or", "bitwise_xor", NULL, NULL};
+static const char *const unary_ufunc_names[UNARIES] = {"negative", "positive", "absolute", "invert"};
+static const char *const compare_ufunc_names[6] = {
+    "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
+static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6];
 static npy_intp limit = -1;
 
 /* Handles. */
@@ -117,11 +127,25 @@ static PyObject *call_two(PyObject *function, PyObject *a, PyObject *b)
     return PyObject_Vectorcall(function, args, 2, NULL);
 }
 
+/* See `direct`; NULL where there is no ufunc too. */
+static PyObject *direct_two(PyObject *ufunc, PyObject *x, PyObject *y, PyObject *out)
+{
+    PyObject *in[2] = {x, y};
+    return ufunc ? direct((PyUFuncObject *)ufunc, in, 2, out) : NULL;
+}
+
+static PyObject *direct_one(PyObject *ufunc, PyObject *x)
+{
+    return ufunc ? direct((PyUFuncObject *)ufunc, &x, 1, NULL) : NULL;
+}
+
 static PyObject *binary_op(PyObject *a, PyObject *b, int i)
 {
     PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
-    if (y)
-        return from_host(host_binary[i](x, y));
+    if (y) {
+        PyObject *out = direct_two(binary_ufunc[i], x, y, NULL);
+        return out ? wrap(out) : PyErr_Occurred() ? NULL : from_host(host_binary[i](x, y));
+    }
     return PyObject_TypeCheck(a, ndarray_type) ? call_two(forward[i], a, b) : call_two(reflected[i], b, a);
 }
 
@@ -130,9 +154,12 @@ static PyObject *inplace_op(PyObject *a, PyObject *b, int i)
     if (is_current(a) && ((Storage *)((Handle *)a)->s)->free && i != MATMUL) {
         PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
         if (y && !PyArray_IsScalar(b, Generic)) {
-            Py_INCREF(x);
-            PyObject *out = host_inplace[i](x, y);
-            Py_DECREF(x);
+            PyObject *out = direct_two(binary_ufunc[i], x, y, x);
+            if (!out && !PyErr_Occurred()) {
+                Py_INCREF(x);
+                out = host_inplace[i](x, y);
+                Py_DECREF(x);
+            }
             if (!out)
                 return NULL;
             Py_DECREF(out);
@@ -168,7 +195,10 @@ static unaryfunc const host_unary[UNARIES] = {PyNumber_Negative, PyNumber_Positi
 static PyObject *unary_op(PyObject *a, int i)
 {
     PyObject *x = at_hand(a);
-    return x ? from_host(host_unary[i](x)) : PyObject_CallOneArg(unary[i], a);
+    if (!x)
+        return PyObject_CallOneArg(unary[i], a);
+    PyObject *out = direct_one(unary_ufunc[i], x);
+    return out ? wrap(out) : PyErr_Occurred() ? NULL : from_host(host_unary[i](x));
 }
 
 static PyObject *op_neg(PyObject *a) { return unary_op(a, NEG); }
@@ -179,8 +209,10 @@ static PyObject *op_invert(PyObject *a) { return unary_op(a, INVERT); }
 static PyObject *op_compare(PyObject *a, PyObject *b, int i)
 {
     PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
-    if (y)
-        return from_host(PyObject_RichCompare(x, y, i));
+    if (y) {
+        PyObject *out = direct_two(compare_ufunc[i], x, y, NULL);
+        return out ? wrap(out) : PyErr_Occurred() ? NULL : from_host(PyObject_RichCompare(x, y, i));
+    }
     return call_two(compare[i], a, b);
 }
 
@@ -390,6 +422,11 @@ static PyObject *method(PyObject *module, PyObject *const *given, Py_ssize_t n)
 
 /* Ufuncs. */
 
+static int is_plain_ufunc(PyObject *host, Py_ssize_t nin)
+{
+    return Py_TYPE(host) == &PyUFunc_Type && nin <= 2;
+}
+
 static PyObject *call_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     PyObject *host = ((Ufunc *)self)->host, *given[5];
@@ -402,16 +439,21 @@ static PyObject *call_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
             ours += x != PyTuple_GET_ITEM(args, i);
         }
         if (!kwargs || !PyDict_GET_SIZE(kwargs)) {
-            if (ours || n == 1) /* numbers alone: NumPy's own answer */
-                return from_host(
+            if (ours || n == 1) { /* numbers alone: NumPy's own answer */
+                PyObject *out = is_plain_ufunc(host, n) ? direct((PyUFuncObject *)host, given + 1, (int)n, NULL) : NULL;
+                return out ? wrap(out) : PyErr_Occurred() ? NULL : from_host(
                     PyObject_Vectorcall(host, given + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL));
+            }
         }
         else if (PyDict_GET_SIZE(kwargs) == 1 && ((PyUFuncObject *)host)->nout == 1) {
             PyObject *out = PyDict_GetItemWithError(kwargs, PyTuple_GET_ITEM(name_out, 0));
             if (out && is_current(out) && ((Storage *)((Handle *)out)->s)->free && at_hand(out)) {
                 given[n + 1] = ((Handle *)out)->h;
-                PyObject *done = PyObject_Vectorcall(host, given + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                                     name_out);
+                PyObject *done = is_plain_ufunc(host, n) ? direct((PyUFuncObject *)host, given + 1, (int)n, given[n + 1])
+                                                         : NULL;
+                if (!done && !PyErr_Occurred())
+                    done = PyObject_Vectorcall(host, given + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                               name_out);
                 Py_XDECREF(done);
                 return done ? Py_NewRef(out) : NULL;
             }
@@ -591,10 +633,34 @@ static PyMethodDef functions[] = {
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_speed", .m_size = -1, .m_methods = functions,
                                         .m_doc = "The hot paths of the NumPy door; see `lazynp/speed.py`."};
 
+static int find_ufuncs(PyObject *numpy, const char *const *names, PyObject **where, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (names[i] && !(where[i] = PyObject_GetAttrString(numpy, names[i])))
+            return -1;
+        if (names[i] && Py_TYPE(where[i]) != &PyUFunc_Type)
+            Py_CLEAR(where[i]);
+    }
+    return 0;
+}
+
+/* The ufuncs of the operators; one that was exchanged for something else is not taken. */
+static int take_ufuncs(void)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    int failed = !numpy || find_ufuncs(numpy, binary_ufunc_names, binary_ufunc, BINARIES) < 0
+                 || find_ufuncs(numpy, unary_ufunc_names, unary_ufunc, UNARIES) < 0
+                 || find_ufuncs(numpy, compare_ufunc_names, compare_ufunc, 6) < 0;
+    Py_XDECREF(numpy);
+    return failed ? -1 : 0;
+}
+
 PyMODINIT_FUNC PyInit__speed(void)
 {
     import_array();
     import_umath();
+    if (direct_init() < 0 || take_ufuncs() < 0)
+        return NULL;
 #ifdef __GLIBC__
     /* By default glibc gives the pages of arrays of a few hundred KB back when they are freed, and the next operation
      * faults them in again: see "Pages" in docs/architecture.md. These are what its thresholds grow to by themselves once

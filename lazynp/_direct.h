@@ -1,0 +1,416 @@
+/* Elementwise operations on small arrays without NumPy's dispatch: the inner loop of the ufunc, called on the memory.
+ *
+ * Values are NumPy's bit for bit, since the loops are: those in the public table of the ufunc, found by the exact types
+ * of the operands, given the strides that NumPy would give them. What is left out goes to NumPy, which decides all that
+ * is not plain: other types, promotion, casts, orders of axes other than C's, memory that overlaps, errors of shapes.
+ */
+#include <fenv.h>
+
+enum { AXES = 4, OPERANDS = 3, TABLE = 512 };
+
+/* The loop of a ufunc for operands of one type; `at` is -1 where there is none that is taken. */
+typedef struct {
+    PyUFuncObject *f;
+    int type, at, result;
+} Loop;
+
+static Loop loops[TABLE];
+static PyArray_Descr *plain_descr[NPY_CLONGDOUBLE]; /* of the types that are taken: NumPy's own, of native order */
+
+static int direct_init(void)
+{
+    static const int taken[] = {NPY_BOOL, NPY_BYTE, NPY_UBYTE, NPY_SHORT, NPY_USHORT, NPY_INT, NPY_UINT, NPY_LONG, NPY_ULONG,
+                                NPY_LONGLONG, NPY_ULONGLONG, NPY_FLOAT, NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (!(plain_descr[taken[i]] = PyArray_DescrFromType(taken[i])))
+            return -1;
+    return 0;
+}
+
+/* Powers of integers raise errors inside the loop. */
+static int is_left_out(const char *name)
+{
+    return !name || !strcmp(name, "power") || !strcmp(name, "float_power");
+}
+
+static void find_loop(Loop *loop, PyUFuncObject *f, int type)
+{
+    Py_XSETREF(loop->f, (PyUFuncObject *)Py_NewRef((PyObject *)f)); /* so that no other one gets its address */
+    loop->type = type;
+    loop->at = -1;
+    if (f->core_enabled || f->nout != 1 || f->nin < 1 || f->nin > 2 || !f->functions || !f->types || f->iter_flags
+        || is_left_out(f->name))
+        return;
+    for (int k = 0; k < f->ntypes; k++) {
+        const char *t = f->types + (Py_ssize_t)k * f->nargs;
+        if (t[0] != type || t[f->nin - 1] != type)
+            continue;
+        if (t[f->nin] >= 0 && t[f->nin] < NPY_CLONGDOUBLE && plain_descr[(int)t[f->nin]] && f->functions[k]) {
+            loop->at = k;
+            loop->result = t[f->nin];
+        }
+        return;
+    }
+}
+
+static inline Loop *loop_of(PyUFuncObject *f, int type)
+{
+    Loop *loop = &loops[(((uintptr_t)f >> 4) * 31 + (unsigned)type * 7) % TABLE];
+    if (loop->f != f || loop->type != type)
+        find_loop(loop, f, type);
+    return loop->at < 0 ? NULL : loop;
+}
+
+/* Numbers. */
+
+/* A Python integer in the memory of an element, 0 where the type does not have it, or not for sure. */
+static int from_long(PyObject *o, int type, char *to)
+{
+    int over;
+    long long v = PyLong_AsLongLongAndOverflow(o, &over);
+    if (over || (v == -1 && PyErr_Occurred())) {
+        PyErr_Clear();
+        return 0;
+    }
+#define INTEGER(TYPE, C, LOW, HIGH) \
+    case TYPE: \
+        if (v < (LOW) || v > (HIGH)) \
+            return 0; \
+        *(C *)to = (C)v; \
+        return 1;
+    switch (type) {
+        INTEGER(NPY_BYTE, npy_byte, SCHAR_MIN, SCHAR_MAX) INTEGER(NPY_UBYTE, npy_ubyte, 0, UCHAR_MAX)
+        INTEGER(NPY_SHORT, npy_short, SHRT_MIN, SHRT_MAX) INTEGER(NPY_USHORT, npy_ushort, 0, USHRT_MAX)
+        INTEGER(NPY_INT, npy_int, INT_MIN, INT_MAX) INTEGER(NPY_UINT, npy_uint, 0, (long long)UINT_MAX)
+        INTEGER(NPY_LONG, npy_long, LONG_MIN, LONG_MAX) INTEGER(NPY_LONGLONG, npy_longlong, LLONG_MIN, LLONG_MAX)
+        INTEGER(NPY_ULONG, npy_ulong, 0, sizeof(long) == 8 ? LLONG_MAX : (long long)ULONG_MAX)
+        INTEGER(NPY_ULONGLONG, npy_ulonglong, 0, LLONG_MAX)
+    }
+    long long most = 1LL << (type == NPY_DOUBLE || type == NPY_CDOUBLE ? 53 : 24);
+    if (v < -most || v > most)
+        return 0;
+    switch (type) {
+        case NPY_FLOAT: *(float *)to = (float)v; return 1;
+        case NPY_DOUBLE: *(double *)to = (double)v; return 1;
+        case NPY_CFLOAT: ((float *)to)[0] = (float)v, ((float *)to)[1] = 0; return 1;
+        case NPY_CDOUBLE: ((double *)to)[0] = (double)v, ((double *)to)[1] = 0; return 1;
+    }
+    return 0;
+}
+
+/* Rounded to single precision; 0 where that would overflow, of which NumPy warns. */
+static int narrow(double v, float *to)
+{
+    *to = (float)v;
+    return !isinf(*to) || isinf(v);
+}
+
+static int from_complex(double re, double im, int type, char *to)
+{
+    if (type == NPY_CDOUBLE) {
+        ((double *)to)[0] = re, ((double *)to)[1] = im;
+        return 1;
+    }
+    return type == NPY_CFLOAT && narrow(re, (float *)to) && narrow(im, (float *)to + 1);
+}
+
+/* A number in the memory of an element of that type, as NumPy's rules for promotion say: Python's numbers are weak,
+ * NumPy's are of their type. 0 where it would not stay an operation on that type, or where it is not plain. */
+static Py_NO_INLINE int from_number(PyObject *o, int type, char *to)
+{
+    if (PyFloat_CheckExact(o)) {
+        double v = PyFloat_AS_DOUBLE(o);
+        switch (type) {
+            case NPY_DOUBLE: *(double *)to = v; return 1;
+            case NPY_FLOAT: return narrow(v, (float *)to);
+            default: return from_complex(v, 0, type, to);
+        }
+    }
+    if (PyLong_CheckExact(o))
+        return type != NPY_BOOL && from_long(o, type, to);
+    if (PyComplex_CheckExact(o))
+        return from_complex(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o), type, to);
+    if (PyBool_Check(o)) {
+        *to = o == Py_True;
+        return type == NPY_BOOL;
+    }
+#define SCALAR(TYPE, NAME) \
+    case TYPE: \
+        if (Py_TYPE(o) != &Py##NAME##ArrType_Type) \
+            return 0; \
+        memcpy(to, &PyArrayScalar_VAL(o, NAME), sizeof(PyArrayScalar_VAL(o, NAME))); \
+        return 1;
+    switch (type) {
+        SCALAR(NPY_BOOL, Bool) SCALAR(NPY_BYTE, Byte) SCALAR(NPY_UBYTE, UByte) SCALAR(NPY_SHORT, Short)
+        SCALAR(NPY_USHORT, UShort) SCALAR(NPY_INT, Int) SCALAR(NPY_UINT, UInt) SCALAR(NPY_LONG, Long)
+        SCALAR(NPY_ULONG, ULong) SCALAR(NPY_LONGLONG, LongLong) SCALAR(NPY_ULONGLONG, ULongLong)
+        SCALAR(NPY_FLOAT, Float) SCALAR(NPY_DOUBLE, Double) SCALAR(NPY_CFLOAT, CFloat) SCALAR(NPY_CDOUBLE, CDouble)
+    }
+    return 0;
+}
+
+/* Where the elements are. */
+
+/* The last axis first. */
+typedef struct {
+    int nd;
+    npy_intp dims[AXES], strides[OPERANDS][AXES];
+    char *data[OPERANDS];
+} Walk;
+
+/* The strides of an array in the walk, 0 where it is repeated. 0 if it does not broadcast to the walk's shape. */
+static int lay(Walk *w, int k, PyArrayObject *a)
+{
+    int nd = PyArray_NDIM(a);
+    npy_intp const *dims = PyArray_DIMS(a), *strides = PyArray_STRIDES(a);
+    for (int i = 0; i < w->nd; i++) {
+        npy_intp n = i < nd ? dims[nd - 1 - i] : 1;
+        if (n != w->dims[i] && n != 1)
+            return 0;
+        w->strides[k][i] = n == 1 ? 0 : strides[nd - 1 - i];
+    }
+    w->data[k] = PyArray_BYTES(a);
+    return nd <= w->nd;
+}
+
+/* Whether NumPy would walk in C's order too: no operand has a step back, or a longer step in a later axis. */
+static int is_c_order(Walk const *w, int count)
+{
+    for (int k = 0; k < count; k++) {
+        npy_intp last = 0;
+        for (int i = 0; i < w->nd; i++) {
+            npy_intp step = w->strides[k][i];
+            if (step < 0 || (step && step < last))
+                return 0;
+            last = step ? step : last;
+        }
+    }
+    return 1;
+}
+
+/* Whether the elements of the output (the last operand) are apart, and each input is in other memory, or the same. */
+static int is_apart(Walk const *w, int nin, npy_intp const *size)
+{
+    npy_intp const *out = w->strides[nin];
+    npy_intp need = size[nin];
+    char *low = w->data[nin], *high = low + size[nin];
+    for (int i = 0; i < w->nd; i++) {
+        if (w->dims[i] == 1)
+            continue;
+        if (out[i] < need)
+            return 0;
+        need = out[i] * w->dims[i];
+        high += out[i] * (w->dims[i] - 1);
+    }
+    for (int k = 0; k < nin; k++) {
+        char *from = w->data[k], *to = from + size[k];
+        int same = from == low && size[k] == size[nin];
+        for (int i = 0; i < w->nd; i++) {
+            npy_intp step = w->strides[k][i] * (w->dims[i] - 1);
+            *(step < 0 ? &from : &to) += step;
+            same = same && (w->dims[i] == 1 || w->strides[k][i] == out[i]);
+        }
+        if (!same && from < high && low < to)
+            return 0;
+    }
+    return 1;
+}
+
+/* Fewer axes: without those of one element, and one of two where the outer goes on where the inner ends. */
+static void coalesce(Walk *w, int count)
+{
+    int at = 0;
+    for (int i = 1; i < w->nd; i++) {
+        if (w->dims[i] == 1)
+            continue;
+        int goes_on = w->dims[at] != 1;
+        for (int k = 0; k < count && goes_on; k++)
+            goes_on = w->strides[k][i] == w->strides[k][at] * w->dims[at];
+        if (goes_on) {
+            w->dims[at] *= w->dims[i];
+            continue;
+        }
+        at += w->dims[at] != 1;
+        w->dims[at] = w->dims[i];
+        for (int k = 0; k < count; k++)
+            w->strides[k][at] = w->strides[k][i];
+    }
+    w->nd = at + 1;
+}
+
+static void run_loop(Walk *w, int count, PyUFuncGenericFunction function, void *data)
+{
+    npy_intp steps[OPERANDS], index[AXES] = {0};
+    char *args[OPERANDS];
+    for (int k = 0; k < count; k++)
+        steps[k] = w->strides[k][0];
+    for (;;) {
+        npy_intp n = w->dims[0];
+        memcpy(args, w->data, sizeof args); /* a loop may move them */
+        function(args, &n, steps, data);
+        int i = 1;
+        for (; i < w->nd; i++) {
+            for (int k = 0; k < count; k++)
+                w->data[k] += w->strides[k][i];
+            if (++index[i] < w->dims[i])
+                break;
+            for (int k = 0; k < count; k++)
+                w->data[k] -= w->strides[k][i] * w->dims[i];
+            index[i] = 0;
+        }
+        if (i >= w->nd)
+            return;
+    }
+}
+
+/* The ufunc. */
+
+#define FLAGS_SEEN (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
+
+static Py_NO_INLINE int tell_errors(PyUFuncObject *f, int raised)
+{
+    int told = (raised & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (raised & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0)
+               | (raised & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (raised & FE_INVALID ? NPY_FPE_INVALID : 0);
+    return PyUFunc_GiveFloatingpointErrors(f->name, told);
+}
+
+/* f(*in), or f(*in, out=out), where `in` are NumPy's arrays and numbers. The result as a new reference; NULL with an
+ * error set, or with none: then nothing was done, and it is for NumPy. */
+static PyObject *direct(PyUFuncObject *f, PyObject *const *in, int nin, PyObject *given)
+{
+    PyArrayObject *arrays[2] = {NULL, NULL}, *out = (PyArrayObject *)given;
+    PyArray_Descr *descr = NULL;
+    npy_intp numbers[2][2], size[OPERANDS]; /* room for a complex number */
+    int flat = 1, top = 0, nd = 0;
+    Walk w;
+
+    for (int k = 0; k < nin; k++)
+        if (PyArray_CheckExact(in[k])) {
+            PyArrayObject *a = arrays[k] = (PyArrayObject *)in[k];
+            if (descr && PyArray_DESCR(a) != descr)
+                return NULL;
+            descr = PyArray_DESCR(a);
+            if (!PyArray_ISALIGNED(a))
+                return NULL;
+            if (PyArray_NDIM(a) > nd) {
+                nd = PyArray_NDIM(a);
+                top = k;
+            }
+        }
+    if (!nd) /* NumPy makes a number of it */
+        return NULL;
+    int type = descr->type_num;
+    if (type >= NPY_CLONGDOUBLE || plain_descr[type] != descr)
+        return NULL;
+    Loop *found = loop_of(f, type);
+    if (!found)
+        return NULL;
+    for (int k = 0; k < nin; k++) {
+        size[k] = PyDataType_ELSIZE(descr);
+        if (!arrays[k] && !from_number(in[k], type, (char *)numbers[k]))
+            return NULL;
+    }
+    PyArray_Descr *made = plain_descr[found->result];
+    size[nin] = PyDataType_ELSIZE(made);
+    if (out && (PyArray_DESCR(out) != made || !PyArray_ISBEHAVED(out) || PyArray_FLAGS(out) < 0)) /* < 0: warn on write */
+        return NULL;
+
+    /* One walk over all elements, where all operands have the same shape and no gaps. */
+    PyArrayObject *like = out ? out : arrays[top];
+    npy_intp *dims = PyArray_DIMS(like), total = 1;
+    if (out && PyArray_NDIM(out) < nd)
+        return NULL;
+    nd = PyArray_NDIM(like);
+    for (int i = 0; i < nd; i++)
+        total *= dims[i];
+    for (int k = 0; k <= nin; k++) {
+        PyArrayObject *a = k < nin ? arrays[k] : out;
+        if (!a) {
+            w.data[k] = k < nin ? (char *)numbers[k] : NULL;
+            w.strides[k][0] = k < nin ? 0 : size[nin];
+        }
+        else if (!PyArray_NDIM(a)) {
+            w.data[k] = PyArray_BYTES(a);
+            w.strides[k][0] = 0;
+        }
+        else if (PyArray_NDIM(a) == nd && (nd == 1 || PyArray_IS_C_CONTIGUOUS(a))
+                 && (a == like || !memcmp(PyArray_DIMS(a), dims, (size_t)nd * sizeof *dims))) {
+            w.data[k] = PyArray_BYTES(a);
+            w.strides[k][0] = nd == 1 ? PyArray_STRIDE(a, 0) : size[k];
+        }
+        else {
+            flat = 0;
+            break;
+        }
+    }
+    int count = nin + (out != NULL);
+    npy_intp shape[AXES];
+    if (flat) {
+        w.nd = 1;
+        w.dims[0] = total;
+    }
+    else {
+        if (nd > AXES)
+            return NULL;
+        w.nd = nd;
+        for (int i = 0; i < nd; i++)
+            w.dims[i] = dims[nd - 1 - i];
+        for (int k = 0; k < nin && !out; k++) /* a length of 1 gives way to the other's */
+            for (int i = 0, n = arrays[k] ? PyArray_NDIM(arrays[k]) : 0; i < n; i++)
+                if (w.dims[i] == 1)
+                    w.dims[i] = PyArray_DIM(arrays[k], n - 1 - i);
+        for (int k = 0; k < count; k++) {
+            PyArrayObject *a = k < nin ? arrays[k] : out;
+            if (a) {
+                if (!lay(&w, k, a))
+                    return NULL;
+            }
+            else {
+                memset(w.strides[k], 0, sizeof w.strides[k]);
+                w.data[k] = (char *)numbers[k];
+            }
+        }
+        if (!is_c_order(&w, count))
+            return NULL;
+        total = 1;
+        for (int i = 0; i < nd; i++) {
+            if (!out)
+                w.strides[nin][i] = size[nin] * total;
+            total *= shape[nd - 1 - i] = w.dims[i];
+        }
+        dims = shape;
+    }
+    if (!total || (out && !is_apart(&w, nin, size)))
+        return NULL;
+    if (out)
+        Py_INCREF(out);
+    else {
+        Py_INCREF(made);
+        out = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, made, nd, dims, NULL, NULL, 0, NULL);
+        if (!out)
+            return NULL;
+        w.data[nin] = PyArray_BYTES(out);
+    }
+    if (!flat)
+        coalesce(&w, nin + 1);
+
+    PyUFuncGenericFunction function = f->functions[found->at];
+    void *data = f->data ? f->data[found->at] : NULL;
+    if (fetestexcept(FLAGS_SEEN))
+        feclearexcept(FLAGS_SEEN);
+    if (total > 500) {
+        Py_INCREF(in[0]); /* another thread may take them from their handles */
+        Py_INCREF(in[nin - 1]);
+        Py_BEGIN_ALLOW_THREADS
+        run_loop(&w, nin + 1, function, data);
+        Py_END_ALLOW_THREADS
+        Py_DECREF(in[0]);
+        Py_DECREF(in[nin - 1]);
+    }
+    else
+        run_loop(&w, nin + 1, function, data);
+    int raised = fetestexcept(FLAGS_SEEN);
+    if (raised && tell_errors(f, raised) < 0)
+        Py_CLEAR(out);
+    return (PyObject *)out;
+}
