@@ -8,10 +8,11 @@
 
 enum { AXES = 4, OPERANDS = 3, TABLE = 512 };
 
-/* The loop of a ufunc for operands of one type; `at` is -1 where there is none that is taken. */
+/* The loop of a ufunc for operands of one type. `at` is -1 where there is none that is taken; `exact`: the results are
+ * the same with whatever strides and lengths it is called. */
 typedef struct {
     PyUFuncObject *f;
-    int type, at, result;
+    int type, at, result, exact;
 } Loop;
 
 static Loop loops[TABLE];
@@ -33,6 +34,24 @@ static int is_left_out(const char *name)
     return !name || !strcmp(name, "power") || !strcmp(name, "float_power");
 }
 
+/* NumPy's iterator copies operands into buffers where rows are short, so that loops see other strides than the arrays
+ * have; and a vectorized loop for contiguous memory may round otherwise than the one for strides, or take the other one of
+ * two zeros. What is listed here cannot. */
+static int is_exact(const char *name, int type)
+{
+    static const char *const names[] = {
+        "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "negative", "positive", "absolute", "fabs",
+        "square", "sqrt", "reciprocal", "sign", "floor", "ceil", "trunc", "rint", "maximum", "minimum", "isnan", "isinf",
+        "isfinite", "signbit", "less", "less_equal", "equal", "not_equal", "greater", "greater_equal", "logical_and",
+        "logical_or", "logical_xor", "logical_not"};
+    if (type < NPY_FLOAT)
+        return 1;
+    for (size_t i = 0; i < sizeof names / sizeof *names && type <= NPY_DOUBLE; i++)
+        if (!strcmp(name, names[i]))
+            return 1;
+    return 0;
+}
+
 static void find_loop(Loop *loop, PyUFuncObject *f, int type)
 {
     Py_XSETREF(loop->f, (PyUFuncObject *)Py_NewRef((PyObject *)f)); /* so that no other one gets its address */
@@ -48,6 +67,7 @@ static void find_loop(Loop *loop, PyUFuncObject *f, int type)
         if (t[f->nin] >= 0 && t[f->nin] < NPY_CLONGDOUBLE && plain_descr[(int)t[f->nin]] && f->functions[k]) {
             loop->at = k;
             loop->result = t[f->nin];
+            loop->exact = is_exact(f->name, type);
         }
         return;
     }
@@ -350,7 +370,7 @@ static PyObject *direct(PyUFuncObject *f, PyObject *const *in, int nin, PyObject
         w.dims[0] = total;
     }
     else {
-        if (nd > AXES)
+        if (nd > AXES || !found->exact)
             return NULL;
         w.nd = nd;
         for (int i = 0; i < nd; i++)
