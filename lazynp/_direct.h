@@ -118,11 +118,11 @@ static int from_long(PyObject *o, int type, char *to)
     return 0;
 }
 
-/* Rounded to single precision; 0 where that would overflow, of which NumPy warns. */
+/* Rounded to single precision; 0 where that overflows, of which NumPy warns, or makes a zero of what is true. */
 static int narrow(double v, float *to)
 {
     *to = (float)v;
-    return !isinf(*to) || isinf(v);
+    return isinf(*to) ? isinf(v) : *to != 0 || v == 0;
 }
 
 static int from_complex(double re, double im, int type, char *to)
