@@ -434,3 +434,132 @@ static PyObject *direct(PyUFuncObject *f, PyObject *const *in, int nin, PyObject
         Py_CLEAR(out);
     return (PyObject *)out;
 }
+
+/* Reductions of C-contiguous arrays: of all elements, along the last axis or along the first. */
+
+enum { SUM, PROD, MAX, MIN, ANY, ALL, MEAN, REDUCTIONS };
+
+static int reductions_on; /* whether NumPy was found to add in the order that is taken here */
+
+/* Whether the reduction keeps the type, in NumPy too: sums of short integers do not. */
+static int keeps_type(int which, int type)
+{
+    int is_float = type == NPY_FLOAT || type == NPY_DOUBLE;
+    int is_long = type >= NPY_LONG && type <= NPY_ULONGLONG;
+    if (which == MEAN)
+        return is_float;
+    if (which == ANY || which == ALL)
+        return type == NPY_BOOL;
+    return is_float || (which == SUM || which == PROD ? is_long : type != NPY_BOOL && type < NPY_FLOAT);
+}
+
+/* The value to begin with: of an extreme it is the first element. */
+static int begin(int which, int type, char *to, char const *from, npy_intp size)
+{
+    if (which == MAX || which == MIN) {
+        memcpy(to, from, (size_t)size);
+        return 1;
+    }
+    memset(to, 0, (size_t)size);
+    if (which == PROD && type == NPY_FLOAT)
+        *(float *)to = 1;
+    else if (which == PROD && type == NPY_DOUBLE)
+        *(double *)to = 1;
+    else if (which == PROD && size == sizeof(long long))
+        *(long long *)to = 1;
+    else if (which == PROD && size == sizeof(long))
+        *(long *)to = 1;
+    else if (which == ALL)
+        *to = 1;
+    return 0;
+}
+
+/* As NumPy divides: a sum in single precision and a count make a double, which is rounded. */
+static void divide(char *sums, npy_intp count, npy_intp by, int type)
+{
+    for (npy_intp i = 0; i < count; i++)
+        if (type == NPY_DOUBLE)
+            ((double *)sums)[i] /= (double)by;
+        else
+            ((float *)sums)[i] = (float)((double)((float *)sums)[i] / (double)by);
+}
+
+/* The reduction of `a` along an axis, or all of them where it is `whole`: an array or NumPy's scalar. NULL with no error
+ * set where it is for NumPy, as all is of which it would warn. */
+static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, int whole, long axis, int keepdims)
+{
+    PyArray_Descr *descr = PyArray_DESCR(a);
+    int nd = PyArray_NDIM(a), type = descr->type_num;
+    npy_intp const *dims = PyArray_DIMS(a);
+    if (!nd || nd > AXES || !PyArray_ISCARRAY_RO(a) || type >= NPY_CLONGDOUBLE || plain_descr[type] != descr
+        || !keeps_type(which, type))
+        return NULL;
+    axis += axis < 0 ? nd : 0;
+    if (!whole && (axis < 0 || axis >= nd || (axis && axis != nd - 1)))
+        return NULL;
+    Loop *found = loop_of(f, type);
+    if (!found || found->result != type)
+        return NULL;
+    whole |= nd == 1;
+    npy_intp total = 1, size = PyDataType_ELSIZE(descr), shape[AXES];
+    for (int i = 0; i < nd; i++)
+        total *= dims[i];
+    if (!total)
+        return NULL;
+    npy_intp n = whole ? total : dims[axis], left = total / n;
+    int made = 0;
+    for (int i = 0; i < nd; i++)
+        if (keepdims || !(whole || i == axis))
+            shape[made++] = whole || i == axis ? 1 : dims[i];
+    npy_intp number[2];
+    char *to = (char *)number, *from = PyArray_BYTES(a);
+    PyObject *out = NULL;
+    if (made) {
+        Py_INCREF(descr);
+        out = PyArray_NewFromDescr(&PyArray_Type, descr, made, shape, NULL, NULL, 0, NULL);
+        if (!out)
+            return NULL;
+        to = PyArray_BYTES((PyArrayObject *)out);
+    }
+    /* Along the last axis each result takes a row; along the first, each row goes to all results. */
+    int by_rows = left > 1 && !whole && !axis;
+    npy_intp count = by_rows ? left : n, step = by_rows ? size : 0, steps[3] = {step, size, step};
+    PyUFuncGenericFunction function = f->functions[found->at];
+    void *data = f->data ? f->data[found->at] : NULL;
+    if (fetestexcept(FLAGS_SEEN))
+        feclearexcept(FLAGS_SEEN);
+    PyThreadState *save = NULL;
+    if (total > 500) {
+        Py_INCREF(a);
+        save = PyEval_SaveThread();
+    }
+    if (by_rows) {
+        int taken = 0;
+        for (npy_intp i = 0; i < left; i++)
+            taken = begin(which, type, to + i * size, from + i * size, size);
+        for (npy_intp i = taken; i < n; i++) {
+            char *args[3] = {to, from + i * left * size, to};
+            function(args, &count, steps, data);
+        }
+    }
+    else
+        for (npy_intp i = 0; i < left; i++) {
+            char *result = to + i * size, *row = from + i * n * size;
+            int taken = begin(which, type, result, row, size);
+            char *args[3] = {result, row + taken * size, result};
+            npy_intp rest = n - taken;
+            if (rest)
+                function(args, &rest, steps, data);
+        }
+    if (which == MEAN)
+        divide(to, left, n, type);
+    if (save) {
+        PyEval_RestoreThread(save);
+        Py_DECREF(a);
+    }
+    if (fetestexcept(FLAGS_SEEN)) {
+        Py_XDECREF(out);
+        return NULL;
+    }
+    return out ? out : PyArray_Scalar(to, descr, NULL);
+}

@@ -53,6 +53,11 @@ static const char *const unary_ufunc_names[UNARIES] = {"negative", "positive", "
 static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
 static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6];
+/* NumPy's methods that reduce, and the ufuncs that they reduce by. */
+static const char *const reduction_names[REDUCTIONS] = {"sum", "prod", "max", "min", "any", "all", "mean"};
+static const char *const reduction_ufunc_names[REDUCTIONS] = {
+    "add", "multiply", "maximum", "minimum", "logical_or", "logical_and", "add"};
+static PyObject *reduction[REDUCTIONS], *reduction_ufunc[REDUCTIONS], *name_axis, *name_keepdims;
 static npy_intp limit = -1;
 
 /* Handles. */
@@ -395,12 +400,46 @@ static int is_simple(PyObject *o)
            || (PyType_Check(o) && o != (PyObject *)ndarray_type);
 }
 
+/* The method by `direct_reduce`, where it is one of those and given an axis and keepdims at most. */
+static PyObject *reduced(PyObject *host, PyObject *x, PyObject *args, PyObject *kwargs)
+{
+    int which = 0, whole = 1, keepdims = 0;
+    long axis = 0;
+    while (which < REDUCTIONS && reduction[which] != host)
+        which++;
+    if (which == REDUCTIONS || !reduction_ufunc[which] || !reductions_on || PyTuple_GET_SIZE(args) > 1)
+        return NULL;
+    PyObject *along = PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : NULL, *key, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(kwargs, &at, &key, &value))
+        if (key == name_keepdims && PyBool_Check(value))
+            keepdims = value == Py_True;
+        else if (key == name_axis && !along)
+            along = value;
+        else
+            return NULL;
+    if (along && along != Py_None) {
+        if (!PyLong_CheckExact(along))
+            return NULL;
+        whole = 0;
+        axis = PyLong_AsLong(along);
+        if (axis == -1 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return NULL;
+        }
+    }
+    return direct_reduce((PyUFuncObject *)reduction_ufunc[which], which, (PyArrayObject *)x, whole, axis, keepdims);
+}
+
 static PyObject *method(PyObject *module, PyObject *const *given, Py_ssize_t n)
 {
     /* given: (NumPy's method, self, args, kwargs) */
     PyObject *x = n == 4 && is_current(given[1]) ? at_hand(given[1]) : NULL;
     if (!x || !PyTuple_CheckExact(given[2]) || !PyDict_CheckExact(given[3]) || PyTuple_GET_SIZE(given[2]) > 4)
         Py_RETURN_NOTIMPLEMENTED;
+    PyObject *quick = reduced(given[0], x, given[2], given[3]);
+    if (quick || PyErr_Occurred())
+        return from_host(quick);
     PyObject *args[6] = {NULL, x}, *key, *value;
     Py_ssize_t count = PyTuple_GET_SIZE(given[2]), at = 0;
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -648,9 +687,13 @@ static int find_ufuncs(PyObject *numpy, const char *const *names, PyObject **whe
 static int take_ufuncs(void)
 {
     PyObject *numpy = PyImport_ImportModule("numpy");
+    for (int i = 0; i < REDUCTIONS && numpy; i++)
+        if (!(reduction[i] = PyObject_GetAttrString((PyObject *)&PyArray_Type, reduction_names[i])))
+            return -1;
     int failed = !numpy || find_ufuncs(numpy, binary_ufunc_names, binary_ufunc, BINARIES) < 0
                  || find_ufuncs(numpy, unary_ufunc_names, unary_ufunc, UNARIES) < 0
-                 || find_ufuncs(numpy, compare_ufunc_names, compare_ufunc, 6) < 0;
+                 || find_ufuncs(numpy, compare_ufunc_names, compare_ufunc, 6) < 0
+                 || find_ufuncs(numpy, reduction_ufunc_names, reduction_ufunc, REDUCTIONS) < 0;
     Py_XDECREF(numpy);
     return failed ? -1 : 0;
 }
@@ -682,6 +725,9 @@ PyMODINIT_FUNC PyInit__speed(void)
             return NULL;
     name_view = PyUnicode_InternFromString("_view");
     name_call = PyUnicode_InternFromString("_call");
+    name_axis = PyUnicode_InternFromString("axis");
+    name_keepdims = PyUnicode_InternFromString("keepdims");
+    reductions_on = 1;
     name_out = Py_BuildValue("(s)", "out");
     return name_view && name_call && name_out ? module : NULL;
 }
