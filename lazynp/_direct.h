@@ -563,3 +563,45 @@ static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, in
     }
     return out ? out : PyArray_Scalar(to, descr, NULL);
 }
+
+/* Whether NumPy adds rows of that shape in the order that `direct_reduce` does: values whose sums are rounded tell. */
+static int adds_alike(PyUFuncObject *add, int type, npy_intp rows, npy_intp columns)
+{
+    npy_intp dims[2] = {rows, columns};
+    PyArrayObject *a = (PyArrayObject *)PyArray_SimpleNew(2, dims, type);
+    unsigned seed = 17;
+    for (npy_intp i = 0; a && i < rows * columns; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        double v = ((double)(seed >> 8) - 8e6) / (1 << (seed >> 28));
+        if (type == NPY_DOUBLE)
+            ((double *)PyArray_DATA(a))[i] = v;
+        else
+            ((float *)PyArray_DATA(a))[i] = (float)v;
+    }
+    int alike = a != NULL;
+    for (int axis = -1; axis < 2 && alike; axis++) {
+        PyObject *given = axis < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(axis);
+        PyObject *want = given ? PyObject_CallMethod((PyObject *)add, "reduce", "OOOOO", a, given, Py_None, Py_None, Py_True)
+                               : NULL;
+        PyObject *got = want ? direct_reduce(add, SUM, a, axis < 0, axis, 1) : NULL;
+        alike = got && PyArray_CheckExact(want) && PyArray_NBYTES((PyArrayObject *)want) == PyArray_NBYTES((PyArrayObject *)got)
+                && !memcmp(PyArray_DATA((PyArrayObject *)want), PyArray_DATA((PyArrayObject *)got),
+                           (size_t)PyArray_NBYTES((PyArrayObject *)got));
+        Py_XDECREF(given);
+        Py_XDECREF(want);
+        Py_XDECREF(got);
+    }
+    Py_XDECREF(a);
+    PyErr_Clear();
+    return alike;
+}
+
+/* The order is no promise of NumPy's, so another version is asked before sums are taken from it. */
+static void check_order(PyUFuncObject *add)
+{
+    static const npy_intp shapes[][2] = {{1, 1003}, {17, 59}, {59, 17}, {300, 3}};
+    reductions_on = add != NULL;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes && reductions_on; i++)
+        reductions_on = adds_alike(add, NPY_DOUBLE, shapes[i][0], shapes[i][1])
+                        && adds_alike(add, NPY_FLOAT, shapes[i][0], shapes[i][1]);
+}

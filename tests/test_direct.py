@@ -6,6 +6,7 @@ The module that does so is optional; what is compared here holds without it as w
 from __future__ import annotations
 
 import gc
+import math
 import operator
 import sys
 import threading
@@ -504,3 +505,139 @@ def test_references_are_kept() -> None:
     gc.collect()
     after = sys.getrefcount(dtype), sys.getrefcount(a), sys.getrefcount(a._h)
     assert all(abs(x - y) <= 2 for x, y in zip(before, after))
+
+
+def same_reduction(x: Any, y: Any, what: Any) -> None:
+    assert numpy.shape(x) == numpy.shape(y) and x.dtype == y.dtype, what
+    assert isinstance(x, numpy.ndarray) == isinstance(y, np.ndarray), what
+    assert getattr(x, "strides", ()) == getattr(y, "strides", ()), what
+    assert x.tobytes() == numpy.asarray(y).tobytes(), (what, x, y)
+
+
+SHAPES = [
+    (1,), (2,), (7,), (8,), (9,), (17,), (129,), (1003,), (8193,), (20000,), (1, 1), (1, 5), (5, 1), (2, 2), (2, 3),
+    (32, 10), (10, 32), (32, 128), (300, 3), (3, 300), (4500, 2), (2, 4500), (9000, 1), (1, 9000), (70, 90), (2, 3, 4),
+    (8, 8, 8), (30, 20, 9), (4100, 2, 3), (1, 8, 1), (2, 2, 2, 2, 2),
+]  # fmt: skip
+REDUCTIONS = ("sum", "prod", "max", "min", "any", "all", "mean")
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("code", CODES)
+def test_reductions(code: str, name: str) -> None:
+    """In NumPy's order: what is rounded is rounded alike. Zeros have the sign that they have there."""
+    for shape in SHAPES:
+        n = math.prod(shape)
+        pools = [values(code, n), values(code, n)[::-1].copy()]
+        if code in "fd":
+            rng = numpy.random.default_rng(n)
+            pools = [
+                pools[0],
+                rng.standard_normal(n).astype(code),
+                numpy.full(n, -0.0, code),
+                rng.choice([0.0, -0.0], n).astype(code),
+                rng.choice([numpy.nan, -numpy.nan, 1.0], n).astype(code),
+            ]
+        for i, pool in enumerate(pools):
+            x = pool.reshape(shape)
+            lx = np.array(x)
+            for axis in (None, 0, -1, len(shape) // 2):
+                for keepdims in (False, True):
+                    what = (name, code, shape, i, axis, keepdims)
+                    with numpy.errstate(all="ignore"):
+                        want = getattr(x, name)(axis=axis, keepdims=keepdims)
+                        same_reduction(want, getattr(lx, name)(axis=axis, keepdims=keepdims), what)
+                        same_reduction(want, getattr(lx, name)(axis, keepdims=keepdims), what)
+                        same_reduction(want, getattr(np, name)(lx, axis=axis, keepdims=keepdims), what)
+                        same_reduction(want, getattr(np, name)(lx, axis, keepdims=keepdims), what)
+
+
+def test_reductions_of_other_layouts() -> None:
+    for layout, f in LAYOUTS.items():
+        x, lx = both("d", 40)
+        for name in REDUCTIONS:
+            for axis in (None, 0, -1):
+                if layout in ("none", "number") and (name in ("max", "min", "mean") or axis is not None):
+                    continue
+                want = outcome(getattr(f(x), name), axis)
+                got = outcome(getattr(f(lx), name), axis)
+                assert [w[:2] for w in want[1]] == [w[:2] for w in got[1]], (layout, name, axis)
+                same_reduction(want[0], got[0], (layout, name, axis))
+
+
+def test_warnings_and_errors_of_reductions() -> None:
+    for code in "fd":
+        edge = numpy.finfo(code).max
+        pools = [[edge, edge], [numpy.inf, -numpy.inf], [numpy.nan, 1.0], [1e-30, 1e-30], [edge, 2.0], [1.0, 2.0]]
+        for pool in pools:
+            x = numpy.resize(numpy.array(pool, code), (4, 200))
+            lx = np.array(x)
+            for name in REDUCTIONS:
+                for axis in (None, 0, -1):
+                    for raises in (False, True):
+                        want = outcome(getattr(x, name), axis, raises=raises)
+                        got = outcome(getattr(lx, name), axis, raises=raises)
+                        also = outcome(getattr(np, name), lx, axis=axis, raises=raises)
+                        for other in (got, also):
+                            assert [w[:2] for w in want[1]] == [w[:2] for w in other[1]], (code, pool, name, axis)
+                            if isinstance(want[0], tuple):
+                                assert want[0] == other[0], (code, pool, name, axis)
+                            else:
+                                same_reduction(want[0], other[0], (code, pool, name, axis))
+    for xp in (numpy, np):
+        a = xp.ones((2, 3))
+        with pytest.raises(ValueError, match="axis 2 is out of bounds for array of dimension 2"):
+            a.sum(2)
+        with pytest.raises(ValueError, match="axis -3 is out of bounds for array of dimension 2"):
+            xp.max(a, axis=-3)
+        with pytest.raises(TypeError):
+            a.sum(axis=1.5)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'axes'"):
+            xp.sum(a, axes=1)
+        with pytest.raises(TypeError):
+            a.sum(0, axis=0)
+        with pytest.raises(ValueError, match="zero-size array to reduction operation"):
+            xp.ones(0).max()
+
+
+def test_squares() -> None:
+    for code in CODES:
+        for exponent in (2, 2.0, 1, 0, -1, 3, True, numpy.int64(2), 2**70):
+            x, lx = both(code, 30)
+            assert_same(outcome(operator.pow, x, exponent), outcome(operator.pow, lx, exponent), (code, exponent))
+
+
+def test_ufuncs_called_in_other_ways() -> None:
+    a, b = numpy.array([1.0, 4.0]), np.array([1.0, 4.0])
+    for _ in range(3):  # the first call is another one inside
+        for call in (
+            lambda xp, x: xp.sqrt(x, x),
+            lambda xp, x: xp.add(x, x, dtype="f4"),
+            lambda xp, x: xp.add(x, x, out=(x,)),
+            lambda xp, x: xp.add(x, x, out=None),
+            lambda xp, x: xp.add(x, x, where=xp.array([True, True])),
+            lambda xp, x: xp.add(*[x, 1.0], **{"out": x}),
+            lambda xp, x: xp.add(**{"x": 1}),
+            lambda xp, x: xp.sqrt(),
+            lambda xp, x: xp.sqrt(x, x, x),
+            lambda xp, x: xp.add(x),
+            lambda xp, x: xp.modf(x)[0],
+            lambda xp, x: xp.sqrt(4.0) + x,
+            lambda xp, x: xp.sqrt(x, ouch=x),
+        ):
+            want, got = outcome(call, numpy, a), outcome(call, np, b)
+            if isinstance(want[0], tuple):
+                assert isinstance(got[0], tuple) and want[0][0] is got[0][0], (want, got)
+            else:
+                assert_same(want, got, None)
+            assert a.tobytes() == numpy.asarray(b).tobytes()
+
+
+def test_subclasses_of_the_ufunc_have_their_own_call() -> None:
+    class Counting(np.ufunc):  # type: ignore[misc]
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return "called"
+
+    u = object.__new__(Counting)
+    u.__init__(numpy.add)
+    assert u(1, 2) == u(np.ones(2), 1) == "called"
