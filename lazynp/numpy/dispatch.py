@@ -31,15 +31,21 @@ class Dispatcher:
 
     Attributes:
         relevant: gives the arguments whose types are asked.
+        method: NumPy's method that does the same, for those that reduce: done at once where that is simple.
     """
 
     __name__: str
     __qualname__: str
+    _method: Any = None
 
     def __init__(self, relevant: Callable[..., Any] | None, implementation: Callable[..., Any]) -> None:
         self._relevant, self._implementation = relevant, implementation
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._method is not None and len(args) == 1:
+            value = reduced(self._method, args[0], kwargs)
+            if value is not NotImplemented:
+                return value
         relevant = self._relevant
         if relevant is not None:
             try:
@@ -122,25 +128,6 @@ class Dispatcher:
         return str(self._implementation)
 
 
-class Reducer(Dispatcher):
-    """A public function that is a method of arrays too: done at once where that is simple.
-
-    Attributes:
-        method: NumPy's method.
-    """
-
-    def __init__(self, relevant: Callable[..., Any] | None, implementation: Callable[..., Any]) -> None:
-        super().__init__(relevant, implementation)
-        self._method = getattr(numpy.ndarray, REDUCERS[implementation.__name__])
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1:
-            value = reduced(self._method, args[0], kwargs)
-            if value is not NotImplemented:
-                return value
-        return super().__call__(*args, **kwargs)
-
-
 REDUCERS = {
     **{name: name for name in ("sum", "prod", "max", "min", "any", "all", "mean")},
     "amax": "max",
@@ -195,8 +182,9 @@ def array_function_dispatch(
     def decorator(implementation: Any) -> Any:
         if verify and not str(implementation.__module__).startswith(("lazynp", "numpy")):  # which NumPy has verified
             check_signature(dispatcher, implementation)
-        reduces = implementation.__name__ in REDUCERS and implementation.__module__.endswith("._core.fromnumeric")
-        public = (Reducer if reduces else Dispatcher)(dispatcher, implementation)
+        public = Dispatcher(dispatcher, implementation)
+        if implementation.__name__ in REDUCERS and implementation.__module__.endswith("._core.fromnumeric"):
+            public._method = getattr(numpy.ndarray, REDUCERS[implementation.__name__])
         functools.update_wrapper(public, implementation, updated=())
         if docs_from_dispatcher and dispatcher.__doc__ is not None:
             public.__doc__ = dispatcher.__doc__
