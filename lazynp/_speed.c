@@ -2,7 +2,8 @@
  *
  * Optional: `speed.py` has the same base classes in Python, and every function here gives up by calling the Python one
  * that `bind` was given. So nothing is decided here but whether an operation is simple: the operands are at hand, small,
- * and of exactly the door's class, or plain numbers. NumPy then computes, and the result gets a handle.
+ * and of exactly the door's class, or plain numbers. NumPy then computes, or only its inner loop (`_direct.h`), and the
+ * result gets a handle.
  */
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -45,11 +46,12 @@ static const char *const compare_names[6] = {"lt", "le", "eq", "ne", "gt", "ge"}
 
 static PyTypeObject *ndarray_type, *storage_type;
 static PyObject *forward[BINARIES], *reflected[BINARIES], *inplace[BINARIES], *unary[UNARIES], *compare[6];
-static PyObject *getitem, *setitem, *length, *exported, *host_view, *returned, *kind_index, *kind_transpose, *kind_reshape, *name_view, *name_call, *name_out;
+static PyObject *getitem, *setitem, *length, *exported, *host_view, *returned, *kind_index, *kind_transpose;
+static PyObject *kind_reshape, *name_view, *name_call, *name_out;
 /* NumPy's ufuncs of the operators, in the same order. NULL where the operator is more than its ufunc. */
 static const char *const binary_ufunc_names[BINARIES] = {
-    "add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "left_shift", "right_shift", "bitwise_and",
-    "bitwise_or", "bitwise_xor", NULL, NULL};
+    "add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "left_shift", "right_shift",
+    "bitwise_and", "bitwise_or", "bitwise_xor", NULL, NULL};
 static const char *const unary_ufunc_names[UNARIES] = {"negative", "positive", "absolute", "invert"};
 static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
@@ -507,7 +509,8 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
             return wrap(done);
         return PyErr_Occurred() ? NULL : from_host(PyObject_Vectorcall(host, given + 1, count, NULL));
     }
-    if (((PyUFuncObject *)host)->nout != 1 || !is_current(out) || !((Storage *)((Handle *)out)->s)->free || !at_hand(out))
+    if (((PyUFuncObject *)host)->nout != 1 || !is_current(out) || !((Storage *)((Handle *)out)->s)->free
+        || !at_hand(out))
         return NULL;
     given[n + 1] = ((Handle *)out)->h;
     done = plain ? direct((PyUFuncObject *)host, given + 1, (int)n, given[n + 1]) : NULL;
@@ -645,7 +648,8 @@ static PyTypeObject HandleBase = {
     .tp_doc = "Base of `lazynp.ndarray`: its hot paths."};
 static PyTypeObject UfuncBase = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.UfuncBase", .tp_basicsize = sizeof(Ufunc),
-    .tp_flags = FLAGS | Py_TPFLAGS_HAVE_VECTORCALL, .tp_vectorcall_offset = offsetof(Ufunc, call), .tp_dealloc = (destructor)ufunc_dealloc, .tp_traverse = (traverseproc)ufunc_traverse,
+    .tp_flags = FLAGS | Py_TPFLAGS_HAVE_VECTORCALL, .tp_vectorcall_offset = offsetof(Ufunc, call),
+    .tp_dealloc = (destructor)ufunc_dealloc, .tp_traverse = (traverseproc)ufunc_traverse,
     .tp_clear = (inquiry)ufunc_clear, .tp_members = ufunc_members, .tp_call = call_ufunc,
     .tp_doc = "Base of `lazynp.ufunc`: its call."};
 
@@ -781,7 +785,7 @@ PyMODINIT_FUNC PyInit__speed(void)
     name_axis = PyUnicode_InternFromString("axis");
     name_keepdims = PyUnicode_InternFromString("keepdims");
     check_order((PyUFuncObject *)reduction_ufunc[SUM]);
-    PyObject *out = PyUnicode_InternFromString("out"); /* as the compiler has it: names of arguments are compared by `is` */
+    PyObject *out = PyUnicode_InternFromString("out"); /* as in calls: names of arguments are compared by identity */
     name_out = out ? PyTuple_Pack(1, out) : NULL;
     Py_XDECREF(out);
     return name_view && name_call && name_out ? module : NULL;
