@@ -12,6 +12,7 @@ setup(
         Extension(
             "lazynp._speed",
             ["lazynp/_speed.c"],
+            depends=["lazynp/_direct.h"],
             include_dirs=[numpy.get_include()],
             extra_compile_args=["-O2", *FLAGS],
             optional=True,

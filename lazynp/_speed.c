@@ -2,7 +2,8 @@
  *
  * Optional: `speed.py` has the same base classes in Python, and every function here gives up by calling the Python one
  * that `bind` was given. So nothing is decided here but whether an operation is simple: the operands are at hand, small,
- * and of exactly the door's class, or plain numbers. NumPy then computes, and the result gets a handle.
+ * and of exactly the door's class, or plain numbers. NumPy then computes, or only its inner loop (`_direct.h`), and the
+ * result gets a handle.
  */
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -16,6 +17,8 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+
+#include "_direct.h"
 
 typedef struct {
     PyObject_HEAD
@@ -31,6 +34,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     PyObject *host;
+    vectorcallfunc call;
 } Ufunc;
 
 enum { ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, LSHIFT, RSHIFT, AND, OR, XOR, POW, MATMUL, BINARIES };
@@ -42,7 +46,21 @@ static const char *const compare_names[6] = {"lt", "le", "eq", "ne", "gt", "ge"}
 
 static PyTypeObject *ndarray_type, *storage_type;
 static PyObject *forward[BINARIES], *reflected[BINARIES], *inplace[BINARIES], *unary[UNARIES], *compare[6];
-static PyObject *getitem, *setitem, *length, *exported, *host_view, *returned, *kind_index, *kind_transpose, *kind_reshape, *name_view, *name_call, *name_out;
+static PyObject *getitem, *setitem, *length, *exported, *host_view, *returned, *kind_index, *kind_transpose;
+static PyObject *kind_reshape, *name_view, *name_call, *name_out;
+/* NumPy's ufuncs of the operators, in the same order. NULL where the operator is more than its ufunc. */
+static const char *const binary_ufunc_names[BINARIES] = {
+    "add", "subtract", "multiply", "true_divide", "floor_divide", "remainder", "left_shift", "right_shift",
+    "bitwise_and", "bitwise_or", "bitwise_xor", NULL, NULL};
+static const char *const unary_ufunc_names[UNARIES] = {"negative", "positive", "absolute", "invert"};
+static const char *const compare_ufunc_names[6] = {
+    "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
+static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc;
+/* NumPy's methods that reduce, and the ufuncs that they reduce by. */
+static const char *const reduction_names[REDUCTIONS] = {"sum", "prod", "max", "min", "any", "all", "mean"};
+static const char *const reduction_ufunc_names[REDUCTIONS] = {
+    "add", "multiply", "maximum", "minimum", "logical_or", "logical_and", "add"};
+static PyObject *reduction[REDUCTIONS], *reduction_ufunc[REDUCTIONS], *name_axis, *name_keepdims;
 static npy_intp limit = -1;
 
 /* Handles. */
@@ -117,11 +135,35 @@ static PyObject *call_two(PyObject *function, PyObject *a, PyObject *b)
     return PyObject_Vectorcall(function, args, 2, NULL);
 }
 
+/* See `direct`; NULL where there is no ufunc too. */
+static PyObject *direct_two(PyObject *ufunc, PyObject *x, PyObject *y, PyObject *out)
+{
+    PyObject *in[2] = {x, y};
+    return ufunc ? direct((PyUFuncObject *)ufunc, in, 2, out) : NULL;
+}
+
+static PyObject *direct_one(PyObject *ufunc, PyObject *x)
+{
+    return ufunc ? direct((PyUFuncObject *)ufunc, &x, 1, NULL) : NULL;
+}
+
+/* What NumPy makes of `a ** 2` too, where a has floats. NULL where it is not that. */
+static PyObject *direct_square(PyObject *x, PyObject *y)
+{
+    int overflow;
+    if (!PyLong_CheckExact(y) || !PyArray_CheckExact(x) || !PyTypeNum_ISFLOAT(PyArray_TYPE((PyArrayObject *)x))
+        || PyLong_AsLongAndOverflow(y, &overflow) != 2)
+        return NULL;
+    return direct_one(square_ufunc, x);
+}
+
 static PyObject *binary_op(PyObject *a, PyObject *b, int i)
 {
     PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
-    if (y)
-        return from_host(host_binary[i](x, y));
+    if (y) {
+        PyObject *out = i == POW ? direct_square(x, y) : direct_two(binary_ufunc[i], x, y, NULL);
+        return out ? wrap(out) : PyErr_Occurred() ? NULL : from_host(host_binary[i](x, y));
+    }
     return PyObject_TypeCheck(a, ndarray_type) ? call_two(forward[i], a, b) : call_two(reflected[i], b, a);
 }
 
@@ -130,9 +172,12 @@ static PyObject *inplace_op(PyObject *a, PyObject *b, int i)
     if (is_current(a) && ((Storage *)((Handle *)a)->s)->free && i != MATMUL) {
         PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
         if (y && !PyArray_IsScalar(b, Generic)) {
-            Py_INCREF(x);
-            PyObject *out = host_inplace[i](x, y);
-            Py_DECREF(x);
+            PyObject *out = direct_two(binary_ufunc[i], x, y, x);
+            if (!out && !PyErr_Occurred()) {
+                Py_INCREF(x);
+                out = host_inplace[i](x, y);
+                Py_DECREF(x);
+            }
             if (!out)
                 return NULL;
             Py_DECREF(out);
@@ -168,7 +213,10 @@ static unaryfunc const host_unary[UNARIES] = {PyNumber_Negative, PyNumber_Positi
 static PyObject *unary_op(PyObject *a, int i)
 {
     PyObject *x = at_hand(a);
-    return x ? from_host(host_unary[i](x)) : PyObject_CallOneArg(unary[i], a);
+    if (!x)
+        return PyObject_CallOneArg(unary[i], a);
+    PyObject *out = direct_one(unary_ufunc[i], x);
+    return out ? wrap(out) : PyErr_Occurred() ? NULL : from_host(host_unary[i](x));
 }
 
 static PyObject *op_neg(PyObject *a) { return unary_op(a, NEG); }
@@ -179,8 +227,10 @@ static PyObject *op_invert(PyObject *a) { return unary_op(a, INVERT); }
 static PyObject *op_compare(PyObject *a, PyObject *b, int i)
 {
     PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
-    if (y)
-        return from_host(PyObject_RichCompare(x, y, i));
+    if (y) {
+        PyObject *out = direct_two(compare_ufunc[i], x, y, NULL);
+        return out ? wrap(out) : PyErr_Occurred() ? NULL : from_host(PyObject_RichCompare(x, y, i));
+    }
     return call_two(compare[i], a, b);
 }
 
@@ -363,12 +413,47 @@ static int is_simple(PyObject *o)
            || (PyType_Check(o) && o != (PyObject *)ndarray_type);
 }
 
+/* The method by `direct_reduce`, where it is one of those and given an axis and keepdims at most. */
+static PyObject *reduced(PyObject *host, PyObject *x, PyObject *args, PyObject *kwargs)
+{
+    int which = 0, whole = 1, keepdims = 0;
+    long axis = 0;
+    while (which < REDUCTIONS && reduction[which] != host)
+        which++;
+    Py_ssize_t count = args ? PyTuple_GET_SIZE(args) : 0;
+    if (which == REDUCTIONS || !reduction_ufunc[which] || !reductions_on || count > 1)
+        return NULL;
+    PyObject *along = count ? PyTuple_GET_ITEM(args, 0) : NULL, *key, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(kwargs, &at, &key, &value))
+        if (key == name_keepdims && PyBool_Check(value))
+            keepdims = value == Py_True;
+        else if (key == name_axis && !along)
+            along = value;
+        else
+            return NULL;
+    if (along && along != Py_None) {
+        if (!PyLong_CheckExact(along))
+            return NULL;
+        whole = 0;
+        axis = PyLong_AsLong(along);
+        if (axis == -1 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return NULL;
+        }
+    }
+    return direct_reduce((PyUFuncObject *)reduction_ufunc[which], which, (PyArrayObject *)x, whole, axis, keepdims);
+}
+
 static PyObject *method(PyObject *module, PyObject *const *given, Py_ssize_t n)
 {
     /* given: (NumPy's method, self, args, kwargs) */
     PyObject *x = n == 4 && is_current(given[1]) ? at_hand(given[1]) : NULL;
     if (!x || !PyTuple_CheckExact(given[2]) || !PyDict_CheckExact(given[3]) || PyTuple_GET_SIZE(given[2]) > 4)
         Py_RETURN_NOTIMPLEMENTED;
+    PyObject *quick = reduced(given[0], x, given[2], given[3]);
+    if (quick || PyErr_Occurred())
+        return from_host(quick);
     PyObject *args[6] = {NULL, x}, *key, *value;
     Py_ssize_t count = PyTuple_GET_SIZE(given[2]), at = 0;
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -388,36 +473,77 @@ static PyObject *method(PyObject *module, PyObject *const *given, Py_ssize_t n)
     return from_host(out);
 }
 
+/* A function that reduces, as the method of that name: NotImplemented if it is not so simple. */
+static PyObject *reduce(PyObject *module, PyObject *const *given, Py_ssize_t n)
+{
+    /* given: (NumPy's method, array, kwargs) */
+    PyObject *x = n == 3 && is_current(given[1]) && PyDict_CheckExact(given[2]) ? at_hand(given[1]) : NULL;
+    PyObject *out = x ? reduced(given[0], x, NULL, given[2]) : NULL;
+    if (out || PyErr_Occurred())
+        return from_host(out);
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
 /* Ufuncs. */
+
+/* A call with operands at hand, and at most `out`. NULL with no error set if it is not that. */
+static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *out)
+{
+    PyObject *host = ((Ufunc *)self)->host, *given[5], *done = NULL;
+    Py_ssize_t ours = 0;
+    if (!host || !n || n > 3 || !PyObject_TypeCheck(host, &PyUFunc_Type) || n != ((PyUFuncObject *)host)->nin)
+        return NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *x = given[i + 1] = at_hand(args[i]);
+        if (!x)
+            return NULL;
+        ours += x != args[i];
+    }
+    int plain = Py_TYPE(host) == &PyUFunc_Type && n <= 2;
+    size_t count = (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET;
+    if (!out) {
+        if (!ours && n != 1) /* numbers alone: NumPy's own answer */
+            return NULL;
+        done = plain ? direct((PyUFuncObject *)host, given + 1, (int)n, NULL) : NULL;
+        if (done)
+            return wrap(done);
+        return PyErr_Occurred() ? NULL : from_host(PyObject_Vectorcall(host, given + 1, count, NULL));
+    }
+    if (((PyUFuncObject *)host)->nout != 1 || !is_current(out) || !((Storage *)((Handle *)out)->s)->free
+        || !at_hand(out))
+        return NULL;
+    given[n + 1] = ((Handle *)out)->h;
+    done = plain ? direct((PyUFuncObject *)host, given + 1, (int)n, given[n + 1]) : NULL;
+    if (!done && !PyErr_Occurred())
+        done = PyObject_Vectorcall(host, given + 1, count, name_out);
+    Py_XDECREF(done);
+    return done ? Py_NewRef(out) : NULL;
+}
+
+static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    Py_ssize_t n = PyVectorcall_NARGS(count), named = names ? PyTuple_GET_SIZE(names) : 0;
+    if (!named || (named == 1 && PyTuple_GET_ITEM(names, 0) == PyTuple_GET_ITEM(name_out, 0))) {
+        PyObject *done = call_at_hand(self, args, n, named ? args[n] : NULL);
+        if (done || PyErr_Occurred())
+            return done;
+    }
+    PyObject *slow = PyObject_GetAttr(self, name_call);
+    PyObject *out = slow ? PyObject_Vectorcall(slow, args, (size_t)n, names) : NULL;
+    Py_XDECREF(slow);
+    return out;
+}
 
 static PyObject *call_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    PyObject *host = ((Ufunc *)self)->host, *given[5];
-    Py_ssize_t n = PyTuple_GET_SIZE(args), ours = 0;
-    if (host && n && n <= 3 && PyObject_TypeCheck(host, &PyUFunc_Type) && n == ((PyUFuncObject *)host)->nin) {
-        for (Py_ssize_t i = 0; i < n; i++) {
-            PyObject *x = given[i + 1] = at_hand(PyTuple_GET_ITEM(args, i));
-            if (!x)
-                goto general;
-            ours += x != PyTuple_GET_ITEM(args, i);
-        }
-        if (!kwargs || !PyDict_GET_SIZE(kwargs)) {
-            if (ours || n == 1) /* numbers alone: NumPy's own answer */
-                return from_host(
-                    PyObject_Vectorcall(host, given + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL));
-        }
-        else if (PyDict_GET_SIZE(kwargs) == 1 && ((PyUFuncObject *)host)->nout == 1) {
-            PyObject *out = PyDict_GetItemWithError(kwargs, PyTuple_GET_ITEM(name_out, 0));
-            if (out && is_current(out) && ((Storage *)((Handle *)out)->s)->free && at_hand(out)) {
-                given[n + 1] = ((Handle *)out)->h;
-                PyObject *done = PyObject_Vectorcall(host, given + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                                     name_out);
-                Py_XDECREF(done);
-                return done ? Py_NewRef(out) : NULL;
-            }
-        }
+    Py_ssize_t named = kwargs ? PyDict_GET_SIZE(kwargs) : 0;
+    PyObject *given = named == 1 ? PyDict_GetItemWithError(kwargs, PyTuple_GET_ITEM(name_out, 0)) : NULL;
+    ((Ufunc *)self)->call = call_ufunc_vector; /* by which Python calls from now on */
+    if (!named || given) {
+        PyObject *done = call_at_hand(self, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), given);
+        if (done || PyErr_Occurred())
+            return done;
     }
-general:;
     PyObject *slow = PyObject_GetAttr(self, name_call);
     PyObject *out = slow ? PyObject_Call(slow, args, kwargs) : NULL;
     Py_XDECREF(slow);
@@ -522,7 +648,8 @@ static PyTypeObject HandleBase = {
     .tp_doc = "Base of `lazynp.ndarray`: its hot paths."};
 static PyTypeObject UfuncBase = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.UfuncBase", .tp_basicsize = sizeof(Ufunc),
-    .tp_flags = FLAGS, .tp_dealloc = (destructor)ufunc_dealloc, .tp_traverse = (traverseproc)ufunc_traverse,
+    .tp_flags = FLAGS | Py_TPFLAGS_HAVE_VECTORCALL, .tp_vectorcall_offset = offsetof(Ufunc, call),
+    .tp_dealloc = (destructor)ufunc_dealloc, .tp_traverse = (traverseproc)ufunc_traverse,
     .tp_clear = (inquiry)ufunc_clear, .tp_members = ufunc_members, .tp_call = call_ufunc,
     .tp_doc = "Base of `lazynp.ufunc`: its call."};
 
@@ -562,6 +689,13 @@ static PyObject *bind(PyObject *module, PyObject *table)
     take(table, "other", "index", &kind_index);
     take(table, "other", "transpose", &kind_transpose);
     take(table, "other", "reshape", &kind_reshape);
+    PyTypeObject *ufunc = NULL;
+    take(table, "other", "ufunc", (PyObject **)&ufunc);
+    if (ufunc) { /* which inherits the offset, and before Python 3.12 not the flag */
+        ufunc->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+        PyType_Modified(ufunc);
+        Py_DECREF(ufunc);
+    }
     take(table, "other", "ndarray", (PyObject **)&ndarray_type);
     take(table, "other", "storage", (PyObject **)&storage_type);
     Py_RETURN_NONE;
@@ -587,14 +721,46 @@ static PyMethodDef functions[] = {
     {"wrap", wrap_array, METH_O, "wrap(array): the handle of a NumPy array, for its buffer as it is."},
     {"method", (PyCFunction)(void (*)(void))method, METH_FASTCALL,
      "method(host, a, args, kwargs): NumPy's method on a small array at hand, else NotImplemented."},
+    {"reduce", (PyCFunction)(void (*)(void))reduce, METH_FASTCALL,
+     "reduce(host, a, kwargs): NumPy's method on a small array at hand by its inner loop, else NotImplemented."},
     {NULL}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_speed", .m_size = -1, .m_methods = functions,
                                         .m_doc = "The hot paths of the NumPy door; see `lazynp/speed.py`."};
+
+static int find_ufuncs(PyObject *numpy, const char *const *names, PyObject **where, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (names[i] && !(where[i] = PyObject_GetAttrString(numpy, names[i])))
+            return -1;
+        if (names[i] && Py_TYPE(where[i]) != &PyUFunc_Type)
+            Py_CLEAR(where[i]);
+    }
+    return 0;
+}
+
+/* The ufuncs of the operators; one that was exchanged for something else is not taken. */
+static int take_ufuncs(void)
+{
+    static const char *const square_name = "square";
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    for (int i = 0; i < REDUCTIONS && numpy; i++)
+        if (!(reduction[i] = PyObject_GetAttrString((PyObject *)&PyArray_Type, reduction_names[i])))
+            return -1;
+    int failed = !numpy || find_ufuncs(numpy, binary_ufunc_names, binary_ufunc, BINARIES) < 0
+                 || find_ufuncs(numpy, unary_ufunc_names, unary_ufunc, UNARIES) < 0
+                 || find_ufuncs(numpy, compare_ufunc_names, compare_ufunc, 6) < 0
+                 || find_ufuncs(numpy, &square_name, &square_ufunc, 1) < 0
+                 || find_ufuncs(numpy, reduction_ufunc_names, reduction_ufunc, REDUCTIONS) < 0;
+    Py_XDECREF(numpy);
+    return failed ? -1 : 0;
+}
 
 PyMODINIT_FUNC PyInit__speed(void)
 {
     import_array();
     import_umath();
+    if (direct_init() < 0 || take_ufuncs() < 0)
+        return NULL;
 #ifdef __GLIBC__
     /* By default glibc gives the pages of arrays of a few hundred KB back when they are freed, and the next operation
      * faults them in again: see "Pages" in docs/architecture.md. These are what its thresholds grow to by themselves once
@@ -616,6 +782,11 @@ PyMODINIT_FUNC PyInit__speed(void)
             return NULL;
     name_view = PyUnicode_InternFromString("_view");
     name_call = PyUnicode_InternFromString("_call");
-    name_out = Py_BuildValue("(s)", "out");
+    name_axis = PyUnicode_InternFromString("axis");
+    name_keepdims = PyUnicode_InternFromString("keepdims");
+    check_order((PyUFuncObject *)reduction_ufunc[SUM]);
+    PyObject *out = PyUnicode_InternFromString("out"); /* as in calls: names of arguments are compared by identity */
+    name_out = out ? PyTuple_Pack(1, out) : NULL;
+    Py_XDECREF(out);
     return name_view && name_call && name_out ? module : NULL;
 }

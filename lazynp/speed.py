@@ -91,9 +91,10 @@ def tell(**objects: Any) -> None:
         native.bind({"other": objects})
 
 
-def not_simple(host: Any, self: Any, args: Any, kwargs: Any) -> Any:
+def not_simple(host: Any, self: Any, *given: Any) -> Any:
     """What the C module says where a method call is not simple: without it, none is."""
     return NotImplemented
 
 
 at_once: Any = not_simple if native is None else native.method
+reduced: Any = not_simple if native is None else native.reduce

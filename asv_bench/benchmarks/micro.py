@@ -38,6 +38,11 @@ def add_in_place(xp, a, b):
     return a
 
 
+def scale_in_place(xp, a, b):
+    a *= 1.0
+    return a
+
+
 def write_strided(xp, a, b):
     a[::2] = 1.0
     return a
@@ -50,6 +55,10 @@ def write_element(xp, a, b):
 
 OPERATIONS = {
     "add": Operation(lambda xp, a, b: a + b),
+    "relu": Operation(lambda xp, a, b: xp.maximum(a, 1.0)),
+    "compare": Operation(lambda xp, a, b: a > 1.0),
+    "add_row": Operation(lambda xp, a, b: a.reshape(-1, 10) + b[:10]),
+    "sum_columns": Operation(lambda xp, a, b: a.reshape(-1, 10).sum(axis=0)),
     "sin": Operation(lambda xp, a, b: xp.sin(a)),
     "sum": Operation(lambda xp, a, b: a.sum()),
     "chain": Operation(lambda xp, a, b: xp.sqrt(a * a + b * b) * 0.5 - a / (b + 2.0)),
@@ -58,6 +67,7 @@ OPERATIONS = {
     "write_slice": Operation(write_slice, lambda xp, a, b: a.at[1:-1].set(b[1:-1]), writes=True),
     "write_strided": Operation(write_strided, lambda xp, a, b: a.at[::2].set(1.0), writes=True),
     "add_in_place": Operation(add_in_place, writes=True),
+    "scale_in_place": Operation(scale_in_place, lambda xp, a, b: a * 1.0, writes=True),
     "read_element": Operation(lambda xp, a, b: a[3]),
     "write_element": Operation(write_element, lambda xp, a, b: a.at[3].set(1.0), writes=True),
 }

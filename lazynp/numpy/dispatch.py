@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy
 
+from ..speed import reduced
 from .array import ndarray
 from .host import PLAIN, home_module, strip
 
@@ -30,15 +31,21 @@ class Dispatcher:
 
     Attributes:
         relevant: gives the arguments whose types are asked.
+        method: NumPy's method that does the same, for those that reduce: done at once where that is simple.
     """
 
     __name__: str
     __qualname__: str
+    _method: Any = None
 
     def __init__(self, relevant: Callable[..., Any] | None, implementation: Callable[..., Any]) -> None:
         self._relevant, self._implementation = relevant, implementation
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._method is not None and len(args) == 1:
+            value = reduced(self._method, args[0], kwargs)
+            if value is not NotImplemented:
+                return value
         relevant = self._relevant
         if relevant is not None:
             try:
@@ -121,6 +128,11 @@ class Dispatcher:
         return str(self._implementation)
 
 
+REDUCERS = {
+    **{name: name for name in ("sum", "prod", "max", "min", "any", "all", "mean")},
+    "amax": "max",
+    "amin": "min",
+}
 MOST_TYPES = 64
 
 
@@ -171,6 +183,8 @@ def array_function_dispatch(
         if verify and not str(implementation.__module__).startswith(("lazynp", "numpy")):  # which NumPy has verified
             check_signature(dispatcher, implementation)
         public = Dispatcher(dispatcher, implementation)
+        if implementation.__name__ in REDUCERS and implementation.__module__.endswith("._core.fromnumeric"):
+            public._method = getattr(numpy.ndarray, REDUCERS[implementation.__name__])
         functools.update_wrapper(public, implementation, updated=())
         if docs_from_dispatcher and dispatcher.__doc__ is not None:
             public.__doc__ = dispatcher.__doc__

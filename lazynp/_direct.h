@@ -1,0 +1,638 @@
+/* Elementwise operations on small arrays without NumPy's dispatch: the inner loop of the ufunc, called on the memory.
+ *
+ * Values are NumPy's bit for bit, since the loops are: those in the public table of the ufunc, found by the exact types
+ * of the operands, given the strides that NumPy would give them. What is left out goes to NumPy, which decides all that
+ * is not plain: other types, promotion, casts, orders of axes other than C's, memory that overlaps, errors of shapes.
+ */
+#include <fenv.h>
+
+/* UNLOCKED: above so many elements other threads may run, as in NumPy. */
+enum { AXES = 4, OPERANDS = 3, TABLE = 512, UNLOCKED = 500 };
+
+/* The loop of a ufunc for operands of one type. `at` is -1 where there is none that is taken; `exact`: the results are
+ * the same with whatever strides and lengths it is called; `tiled`: with a number it is best called on copies of it. */
+typedef struct {
+    PyUFuncObject *f;
+    int type, at, result, exact, tiled;
+} Loop;
+
+static Loop loops[TABLE];
+static PyArray_Descr *plain_descr[NPY_CLONGDOUBLE]; /* of the types that are taken: NumPy's own, of native order */
+
+static int direct_init(void)
+{
+    static const int taken[] = {
+        NPY_BOOL, NPY_BYTE, NPY_UBYTE, NPY_SHORT, NPY_USHORT, NPY_INT, NPY_UINT, NPY_LONG, NPY_ULONG, NPY_LONGLONG,
+        NPY_ULONGLONG, NPY_FLOAT, NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (!(plain_descr[taken[i]] = PyArray_DescrFromType(taken[i])))
+            return -1;
+    return 0;
+}
+
+/* Powers of integers raise errors inside the loop. */
+static int is_left_out(const char *name)
+{
+    return !name || !strcmp(name, "power") || !strcmp(name, "float_power");
+}
+
+/* NumPy's iterator copies operands into buffers where rows are short, so that loops see other strides than the arrays
+ * have; and a vectorized loop for contiguous memory may round otherwise than the one for strides, or take the other
+ * one of two zeros. What is listed here cannot: but which NaN comes out where two go in is left open. */
+static int is_exact(const char *name, int type)
+{
+    static const char *const names[] = {
+        "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "negative", "positive", "absolute",
+        "fabs", "square", "sqrt", "reciprocal", "sign", "floor", "ceil", "trunc", "rint", "maximum", "minimum", "isnan",
+        "isinf", "isfinite", "signbit", "less", "less_equal", "equal", "not_equal", "greater", "greater_equal",
+        "logical_and", "logical_or", "logical_xor", "logical_not"};
+    if (type < NPY_FLOAT)
+        return 1;
+    for (size_t i = 0; i < sizeof names / sizeof *names && type <= NPY_DOUBLE; i++)
+        if (!strcmp(name, names[i]))
+            return 1;
+    return 0;
+}
+
+static void find_loop(Loop *loop, PyUFuncObject *f, int type)
+{
+    Py_XSETREF(loop->f, (PyUFuncObject *)Py_NewRef((PyObject *)f)); /* so that no other one gets its address */
+    loop->type = type;
+    loop->at = -1;
+    if (f->core_enabled || f->nout != 1 || f->nin < 1 || f->nin > 2 || !f->functions || !f->types || f->iter_flags
+        || is_left_out(f->name))
+        return;
+    for (int k = 0; k < f->ntypes; k++) {
+        const char *t = f->types + (Py_ssize_t)k * f->nargs;
+        if (t[0] != type || t[f->nin - 1] != type)
+            continue;
+        if (t[f->nin] >= 0 && t[f->nin] < NPY_CLONGDOUBLE && plain_descr[(int)t[f->nin]] && f->functions[k]) {
+            loop->at = k;
+            loop->result = t[f->nin];
+            loop->exact = is_exact(f->name, type);
+            loop->tiled = !strcmp(f->name, "maximum") || !strcmp(f->name, "minimum");
+        }
+        return;
+    }
+}
+
+static inline Loop *loop_of(PyUFuncObject *f, int type)
+{
+    Loop *loop = &loops[(((uintptr_t)f >> 4) * 31 + (unsigned)type * 7) % TABLE];
+    if (loop->f != f || loop->type != type)
+        find_loop(loop, f, type);
+    return loop->at < 0 ? NULL : loop;
+}
+
+/* Numbers. */
+
+/* A Python integer in the memory of an element, 0 where the type does not have it, or not for sure. */
+static int from_long(PyObject *o, int type, char *to)
+{
+    int over;
+    long long v = PyLong_AsLongLongAndOverflow(o, &over);
+    if (over || (v == -1 && PyErr_Occurred())) {
+        PyErr_Clear();
+        return 0;
+    }
+#define INTEGER(TYPE, C, LOW, HIGH) \
+    case TYPE: \
+        if (v < (LOW) || v > (HIGH)) \
+            return 0; \
+        *(C *)to = (C)v; \
+        return 1;
+    switch (type) {
+        INTEGER(NPY_BYTE, npy_byte, SCHAR_MIN, SCHAR_MAX) INTEGER(NPY_UBYTE, npy_ubyte, 0, UCHAR_MAX)
+        INTEGER(NPY_SHORT, npy_short, SHRT_MIN, SHRT_MAX) INTEGER(NPY_USHORT, npy_ushort, 0, USHRT_MAX)
+        INTEGER(NPY_INT, npy_int, INT_MIN, INT_MAX) INTEGER(NPY_UINT, npy_uint, 0, (long long)UINT_MAX)
+        INTEGER(NPY_LONG, npy_long, LONG_MIN, LONG_MAX) INTEGER(NPY_LONGLONG, npy_longlong, LLONG_MIN, LLONG_MAX)
+        INTEGER(NPY_ULONG, npy_ulong, 0, sizeof(long) == 8 ? LLONG_MAX : (long long)ULONG_MAX)
+        INTEGER(NPY_ULONGLONG, npy_ulonglong, 0, LLONG_MAX)
+    }
+    long long most = 1LL << (type == NPY_DOUBLE || type == NPY_CDOUBLE ? 53 : 24);
+    if (v < -most || v > most)
+        return 0;
+    switch (type) {
+        case NPY_FLOAT: *(float *)to = (float)v; return 1;
+        case NPY_DOUBLE: *(double *)to = (double)v; return 1;
+        case NPY_CFLOAT: ((float *)to)[0] = (float)v, ((float *)to)[1] = 0; return 1;
+        case NPY_CDOUBLE: ((double *)to)[0] = (double)v, ((double *)to)[1] = 0; return 1;
+    }
+    return 0;
+}
+
+/* Rounded to single precision; 0 where that overflows, of which NumPy warns, or makes a zero of what is true. */
+static int narrow(double v, float *to)
+{
+    *to = (float)v;
+    return isinf(*to) ? isinf(v) : *to != 0 || v == 0;
+}
+
+static int from_complex(double re, double im, int type, char *to)
+{
+    if (type == NPY_CDOUBLE) {
+        ((double *)to)[0] = re, ((double *)to)[1] = im;
+        return 1;
+    }
+    return type == NPY_CFLOAT && narrow(re, (float *)to) && narrow(im, (float *)to + 1);
+}
+
+/* A number in the memory of an element of that type, as NumPy's rules for promotion say: Python's numbers are weak,
+ * NumPy's are of their type. 0 where it would not stay an operation on that type, or where it is not plain. */
+static Py_NO_INLINE int from_number(PyObject *o, int type, char *to)
+{
+    if (PyFloat_CheckExact(o)) {
+        double v = PyFloat_AS_DOUBLE(o);
+        switch (type) {
+            case NPY_DOUBLE: *(double *)to = v; return 1;
+            case NPY_FLOAT: return narrow(v, (float *)to);
+            default: return from_complex(v, 0, type, to);
+        }
+    }
+    if (PyLong_CheckExact(o))
+        return type != NPY_BOOL && from_long(o, type, to);
+    if (PyComplex_CheckExact(o))
+        return from_complex(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o), type, to);
+    if (PyBool_Check(o)) {
+        *to = o == Py_True;
+        return type == NPY_BOOL;
+    }
+#define SCALAR(TYPE, NAME) \
+    case TYPE: \
+        if (Py_TYPE(o) != &Py##NAME##ArrType_Type) \
+            return 0; \
+        memcpy(to, &PyArrayScalar_VAL(o, NAME), sizeof(PyArrayScalar_VAL(o, NAME))); \
+        return 1;
+    switch (type) {
+        SCALAR(NPY_BOOL, Bool) SCALAR(NPY_BYTE, Byte) SCALAR(NPY_UBYTE, UByte) SCALAR(NPY_SHORT, Short)
+        SCALAR(NPY_USHORT, UShort) SCALAR(NPY_INT, Int) SCALAR(NPY_UINT, UInt) SCALAR(NPY_LONG, Long)
+        SCALAR(NPY_ULONG, ULong) SCALAR(NPY_LONGLONG, LongLong) SCALAR(NPY_ULONGLONG, ULongLong)
+        SCALAR(NPY_FLOAT, Float) SCALAR(NPY_DOUBLE, Double) SCALAR(NPY_CFLOAT, CFloat) SCALAR(NPY_CDOUBLE, CDouble)
+    }
+    return 0;
+}
+
+/* Where the elements are. */
+
+/* The last axis first. */
+typedef struct {
+    int nd;
+    npy_intp dims[AXES], strides[OPERANDS][AXES];
+    char *data[OPERANDS];
+} Walk;
+
+/* The strides of an array in the walk, 0 where it is repeated. 0 if it does not broadcast to the walk's shape. */
+static int lay(Walk *w, int k, PyArrayObject *a)
+{
+    int nd = PyArray_NDIM(a);
+    npy_intp const *dims = PyArray_DIMS(a), *strides = PyArray_STRIDES(a);
+    for (int i = 0; i < w->nd; i++) {
+        npy_intp n = i < nd ? dims[nd - 1 - i] : 1;
+        if (n != w->dims[i] && n != 1)
+            return 0;
+        w->strides[k][i] = n == 1 ? 0 : strides[nd - 1 - i];
+    }
+    return nd <= w->nd;
+}
+
+/* Whether NumPy would walk in C's order too: no operand has a step back, or a longer step in a later axis. */
+static int is_c_order(Walk const *w, int count)
+{
+    for (int k = 0; k < count; k++) {
+        npy_intp last = 0;
+        for (int i = 0; i < w->nd; i++) {
+            npy_intp step = w->strides[k][i];
+            if (step < 0 || (step && step < last))
+                return 0;
+            last = step ? step : last;
+        }
+    }
+    return 1;
+}
+
+/* Whether the elements of the output (the last operand) are apart, and each input is in other memory, or the same. */
+static int is_apart(Walk const *w, int nin, npy_intp const *size)
+{
+    npy_intp const *out = w->strides[nin];
+    npy_intp need = size[nin];
+    char *low = w->data[nin], *high = low + size[nin];
+    for (int i = 0; i < w->nd; i++) {
+        if (w->dims[i] == 1)
+            continue;
+        if (out[i] < need)
+            return 0;
+        need = out[i] * w->dims[i];
+        high += out[i] * (w->dims[i] - 1);
+    }
+    for (int k = 0; k < nin; k++) {
+        char *from = w->data[k], *to = from + size[k];
+        int same = from == low && size[k] == size[nin];
+        for (int i = 0; i < w->nd; i++) {
+            npy_intp step = w->strides[k][i] * (w->dims[i] - 1);
+            *(step < 0 ? &from : &to) += step;
+            same = same && (w->dims[i] == 1 || w->strides[k][i] == out[i]);
+        }
+        if (!same && from < high && low < to)
+            return 0;
+    }
+    return 1;
+}
+
+/* Fewer axes: without those of one element, and one of two where the outer goes on where the inner ends. */
+static void coalesce(Walk *w, int count)
+{
+    int at = 0;
+    for (int i = 1; i < w->nd; i++) {
+        if (w->dims[i] == 1)
+            continue;
+        int goes_on = w->dims[at] != 1;
+        for (int k = 0; k < count && goes_on; k++)
+            goes_on = w->strides[k][i] == w->strides[k][at] * w->dims[at];
+        if (goes_on) {
+            w->dims[at] *= w->dims[i];
+            continue;
+        }
+        at += w->dims[at] != 1;
+        w->dims[at] = w->dims[i];
+        for (int k = 0; k < count; k++)
+            w->strides[k][at] = w->strides[k][i];
+    }
+    w->nd = at + 1;
+}
+
+static void run_loop(Walk *w, int count, PyUFuncGenericFunction function, void *data)
+{
+    npy_intp steps[OPERANDS], index[AXES] = {0};
+    char *args[OPERANDS];
+    for (int k = 0; k < count; k++)
+        steps[k] = w->strides[k][0];
+    for (;;) {
+        npy_intp n = w->dims[0];
+        memcpy(args, w->data, sizeof args); /* a loop may move them */
+        function(args, &n, steps, data);
+        int i = 1;
+        for (; i < w->nd; i++) {
+            for (int k = 0; k < count; k++)
+                w->data[k] += w->strides[k][i];
+            if (++index[i] < w->dims[i])
+                break;
+            for (int k = 0; k < count; k++)
+                w->data[k] -= w->strides[k][i] * w->dims[i];
+            index[i] = 0;
+        }
+        if (i >= w->nd)
+            return;
+    }
+}
+
+/* Which of two operands is one number, where the other one and the result have no gaps. -1 for neither. */
+static int one_number(Walk const *w, npy_intp size)
+{
+    for (int k = 0; k < 2; k++)
+        if (w->nd == 1 && !w->strides[k][0] && w->strides[1 - k][0] == size && w->strides[2][0] == size)
+            return k;
+    return -1;
+}
+
+/* With operand k, a number, repeated in memory: for loops that are vectorized for arrays only. */
+static void run_tiled(Walk *w, int k, npy_intp size, PyUFuncGenericFunction function, void *data)
+{
+    npy_intp tile[256], part = (npy_intp)sizeof tile / size, left = w->dims[0], steps[OPERANDS] = {size, size, size};
+    npy_intp need = (left < part ? left : part) * size;
+    memcpy(tile, w->data[k], (size_t)size);
+    for (npy_intp have = size; have < need; have *= 2)
+        memcpy((char *)tile + have, tile, (size_t)(have < need - have ? have : need - have));
+    for (; left > 0; left -= part) {
+        char *args[OPERANDS] = {w->data[0], w->data[1], w->data[2]};
+        npy_intp n = left < part ? left : part;
+        args[k] = (char *)tile;
+        function(args, &n, steps, data);
+        w->data[1 - k] += part * size;
+        w->data[2] += part * size;
+    }
+}
+
+/* The ufunc. */
+
+#define FLAGS_SEEN (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
+
+static Py_NO_INLINE int tell_errors(PyUFuncObject *f, int raised)
+{
+    int told = (raised & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (raised & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0)
+               | (raised & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (raised & FE_INVALID ? NPY_FPE_INVALID : 0);
+    return PyUFunc_GiveFloatingpointErrors(f->name, told);
+}
+
+/* One step through all elements, where all arrays have the same shape and no gaps. 0 where they have not. */
+static int lay_flat(Walk *w, PyArrayObject *const *arrays, int count, PyArrayObject *like, npy_intp const *size)
+{
+    int nd = PyArray_NDIM(like);
+    w->nd = 1;
+    w->dims[0] = PyArray_MultiplyList(PyArray_DIMS(like), nd);
+    for (int k = 0; k < count; k++) {
+        PyArrayObject *a = arrays[k];
+        if (!a || !PyArray_NDIM(a))
+            w->strides[k][0] = 0;
+        else if (PyArray_NDIM(a) == nd && (nd == 1 || PyArray_IS_C_CONTIGUOUS(a))
+                 && (a == like || !memcmp(PyArray_DIMS(a), PyArray_DIMS(like), (size_t)nd * sizeof(npy_intp))))
+            w->strides[k][0] = nd == 1 ? PyArray_STRIDE(a, 0) : size[k];
+        else
+            return 0;
+    }
+    return 1;
+}
+
+/* The axes of the result, and the strides of each operand in them: those of `like` where that is the output. 0 where
+ * the shapes do not go together, or where NumPy would take another order. */
+static int lay_rows(Walk *w, PyArrayObject *const *arrays, int count, PyArrayObject *like, int given)
+{
+    int nd = w->nd = PyArray_NDIM(like);
+    for (int i = 0; i < nd; i++)
+        w->dims[i] = PyArray_DIM(like, nd - 1 - i);
+    for (int k = 0; k < count && !given; k++) /* a length of 1 gives way to the other's */
+        for (int i = 0, n = arrays[k] ? PyArray_NDIM(arrays[k]) : 0; i < n; i++)
+            if (w->dims[i] == 1)
+                w->dims[i] = PyArray_DIM(arrays[k], n - 1 - i);
+    for (int k = 0; k < count; k++)
+        if (!arrays[k])
+            memset(w->strides[k], 0, sizeof w->strides[k]);
+        else if (!lay(w, k, arrays[k]))
+            return 0;
+    return is_c_order(w, count);
+}
+
+static PyArrayObject *new_array(PyArray_Descr *descr, int nd, npy_intp const *dims)
+{
+    Py_INCREF(descr);
+    return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, nd, dims, NULL, NULL, 0, NULL);
+}
+
+/* f(*in), or f(*in, out=out), where `in` are NumPy's arrays and numbers. The result as a new reference; NULL with an
+ * error set, or with none: then nothing was done, and it is for NumPy. */
+static PyObject *direct(PyUFuncObject *f, PyObject *const *in, int nin, PyObject *given)
+{
+    PyArrayObject *arrays[OPERANDS] = {NULL}, *out = (PyArrayObject *)given, *like = NULL;
+    PyArray_Descr *descr = NULL;
+    npy_intp numbers[2][2], size[OPERANDS], shape[AXES], *dims; /* a complex number has room in two */
+    Walk w;
+
+    for (int k = 0; k < nin; k++)
+        if (PyArray_CheckExact(in[k])) {
+            PyArrayObject *a = arrays[k] = (PyArrayObject *)in[k];
+            if ((descr && PyArray_DESCR(a) != descr) || !PyArray_ISALIGNED(a))
+                return NULL;
+            descr = PyArray_DESCR(a);
+            if (!like || PyArray_NDIM(a) > PyArray_NDIM(like))
+                like = a;
+        }
+    if (!like || !PyArray_NDIM(like)) /* NumPy makes a number of it */
+        return NULL;
+    int type = descr->type_num;
+    Loop *found = type < NPY_CLONGDOUBLE && plain_descr[type] == descr ? loop_of(f, type) : NULL;
+    if (!found)
+        return NULL;
+    for (int k = 0; k < nin; k++) {
+        size[k] = PyDataType_ELSIZE(descr);
+        if (!arrays[k] && !from_number(in[k], type, (char *)numbers[k]))
+            return NULL;
+        w.data[k] = arrays[k] ? PyArray_BYTES(arrays[k]) : (char *)numbers[k];
+    }
+    PyArray_Descr *made = plain_descr[found->result];
+    size[nin] = PyDataType_ELSIZE(made);
+    int count = nin;
+    if (out) { /* of which flags below 0 say that a write is to be warned of */
+        if (PyArray_DESCR(out) != made || !PyArray_ISBEHAVED(out) || PyArray_FLAGS(out) < 0
+            || PyArray_NDIM(out) < PyArray_NDIM(like))
+            return NULL;
+        like = arrays[count++] = out;
+        w.data[nin] = PyArray_BYTES(out);
+    }
+
+    int nd = PyArray_NDIM(like), flat = lay_flat(&w, arrays, count, like, size);
+    npy_intp total = 1;
+    if (flat) {
+        total = w.dims[0];
+        dims = PyArray_DIMS(like);
+        if (!out)
+            w.strides[nin][0] = size[nin];
+    }
+    else {
+        if (nd > AXES || !found->exact || !lay_rows(&w, arrays, count, like, out != NULL))
+            return NULL;
+        for (int i = 0; i < nd; i++) {
+            if (!out)
+                w.strides[nin][i] = size[nin] * total;
+            total *= shape[nd - 1 - i] = w.dims[i];
+        }
+        dims = shape;
+    }
+    if (!total || (out && !is_apart(&w, nin, size)))
+        return NULL;
+    if (out)
+        Py_INCREF(out);
+    else {
+        out = new_array(made, nd, dims);
+        if (!out)
+            return NULL;
+        w.data[nin] = PyArray_BYTES(out);
+    }
+    if (!flat)
+        coalesce(&w, nin + 1);
+
+    PyUFuncGenericFunction function = f->functions[found->at];
+    void *data = f->data ? f->data[found->at] : NULL;
+    int tiled = found->tiled && nin == 2 && total > 32 ? one_number(&w, size[0]) : -1;
+    if (fetestexcept(FLAGS_SEEN))
+        feclearexcept(FLAGS_SEEN);
+    PyThreadState *save = NULL;
+    if (total > UNLOCKED) {
+        Py_INCREF(in[0]); /* another thread may take them from their handles */
+        Py_INCREF(in[nin - 1]);
+        save = PyEval_SaveThread();
+    }
+    if (tiled >= 0)
+        run_tiled(&w, tiled, size[0], function, data);
+    else
+        run_loop(&w, nin + 1, function, data);
+    if (save) {
+        PyEval_RestoreThread(save);
+        Py_DECREF(in[0]);
+        Py_DECREF(in[nin - 1]);
+    }
+    int raised = fetestexcept(FLAGS_SEEN);
+    if (raised && tell_errors(f, raised) < 0)
+        Py_CLEAR(out);
+    return (PyObject *)out;
+}
+
+/* Reductions of C-contiguous arrays: of all elements, along the last axis or along the first. */
+
+enum { SUM, PROD, MAX, MIN, ANY, ALL, MEAN, REDUCTIONS };
+
+static int reductions_on; /* whether NumPy was found to add in the order that is taken here */
+
+/* Whether the reduction keeps the type, in NumPy too: sums of short integers do not. */
+static int keeps_type(int which, int type)
+{
+    int is_float = type == NPY_FLOAT || type == NPY_DOUBLE;
+    int is_long = type >= NPY_LONG && type <= NPY_ULONGLONG;
+    if (which == MEAN)
+        return is_float;
+    if (which == ANY || which == ALL)
+        return type == NPY_BOOL;
+    return is_float || (which == SUM || which == PROD ? is_long : type != NPY_BOOL && type < NPY_FLOAT);
+}
+
+/* The value to begin with: of an extreme it is the first element. */
+static int begin(int which, int type, char *to, char const *from, npy_intp size)
+{
+    if (which == MAX || which == MIN) {
+        memcpy(to, from, (size_t)size);
+        return 1;
+    }
+    memset(to, 0, (size_t)size);
+    if (which == PROD && type == NPY_FLOAT)
+        *(float *)to = 1;
+    else if (which == PROD && type == NPY_DOUBLE)
+        *(double *)to = 1;
+    else if (which == PROD && size == sizeof(long long))
+        *(long long *)to = 1;
+    else if (which == PROD && size == sizeof(long))
+        *(long *)to = 1;
+    else if (which == ALL)
+        *to = 1;
+    return 0;
+}
+
+/* As NumPy divides: a sum in single precision and a count make a double, which is rounded. */
+static void divide(char *sums, npy_intp count, npy_intp by, int type)
+{
+    for (npy_intp i = 0; i < count; i++)
+        if (type == NPY_DOUBLE)
+            ((double *)sums)[i] /= (double)by;
+        else
+            ((float *)sums)[i] = (float)((double)((float *)sums)[i] / (double)by);
+}
+
+/* The reduction of `a` along an axis, or all of them where it is `whole`: an array or NumPy's scalar. NULL with no
+ * error set where it is for NumPy, as all is of which it would warn. */
+static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, int whole, long axis, int keepdims)
+{
+    PyArray_Descr *descr = PyArray_DESCR(a);
+    int nd = PyArray_NDIM(a), type = descr->type_num;
+    npy_intp const *dims = PyArray_DIMS(a);
+    if (!nd || nd > AXES || !PyArray_ISCARRAY_RO(a) || type >= NPY_CLONGDOUBLE || plain_descr[type] != descr
+        || !keeps_type(which, type))
+        return NULL;
+    axis += axis < 0 ? nd : 0;
+    if (!whole && (axis < 0 || axis >= nd || (axis && axis != nd - 1)))
+        return NULL;
+    Loop *found = loop_of(f, type);
+    if (!found || found->result != type)
+        return NULL;
+    whole |= nd == 1;
+    npy_intp total = 1, size = PyDataType_ELSIZE(descr), shape[AXES];
+    for (int i = 0; i < nd; i++)
+        total *= dims[i];
+    if (!total)
+        return NULL;
+    npy_intp n = whole ? total : dims[axis], left = total / n;
+    int made = 0;
+    for (int i = 0; i < nd; i++)
+        if (keepdims || !(whole || i == axis))
+            shape[made++] = whole || i == axis ? 1 : dims[i];
+    npy_intp number[2];
+    char *to = (char *)number, *from = PyArray_BYTES(a);
+    PyObject *out = NULL;
+    if (made) {
+        out = (PyObject *)new_array(descr, made, shape);
+        if (!out)
+            return NULL;
+        to = PyArray_BYTES((PyArrayObject *)out);
+    }
+    /* Along the last axis each result takes a row; along the first, each row goes to all results. */
+    int by_rows = left > 1 && !whole && !axis;
+    npy_intp count = by_rows ? left : n, step = by_rows ? size : 0, steps[3] = {step, size, step};
+    PyUFuncGenericFunction function = f->functions[found->at];
+    void *data = f->data ? f->data[found->at] : NULL;
+    if (fetestexcept(FLAGS_SEEN))
+        feclearexcept(FLAGS_SEEN);
+    PyThreadState *save = NULL;
+    if (total > UNLOCKED) {
+        Py_INCREF(a);
+        save = PyEval_SaveThread();
+    }
+    if (by_rows) {
+        int taken = 0;
+        for (npy_intp i = 0; i < left; i++)
+            taken = begin(which, type, to + i * size, from + i * size, size);
+        for (npy_intp i = taken; i < n; i++) {
+            char *args[3] = {to, from + i * left * size, to};
+            function(args, &count, steps, data);
+        }
+    }
+    else
+        for (npy_intp i = 0; i < left; i++) {
+            char *result = to + i * size, *row = from + i * n * size;
+            int taken = begin(which, type, result, row, size);
+            char *args[3] = {result, row + taken * size, result};
+            npy_intp rest = n - taken;
+            if (rest)
+                function(args, &rest, steps, data);
+        }
+    if (which == MEAN)
+        divide(to, left, n, type);
+    if (save) {
+        PyEval_RestoreThread(save);
+        Py_DECREF(a);
+    }
+    if (fetestexcept(FLAGS_SEEN)) {
+        Py_XDECREF(out);
+        return NULL;
+    }
+    return out ? out : PyArray_Scalar(to, descr, NULL);
+}
+
+/* Whether NumPy adds rows of that shape in the order that `direct_reduce` does: values whose sums are rounded tell. */
+static int adds_alike(PyUFuncObject *add, int type, npy_intp rows, npy_intp columns)
+{
+    npy_intp dims[2] = {rows, columns};
+    PyArrayObject *a = (PyArrayObject *)PyArray_SimpleNew(2, dims, type);
+    unsigned seed = 17;
+    for (npy_intp i = 0; a && i < rows * columns; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        double v = ((double)(seed >> 8) - 8e6) / (1 << (seed >> 28));
+        if (type == NPY_DOUBLE)
+            ((double *)PyArray_DATA(a))[i] = v;
+        else
+            ((float *)PyArray_DATA(a))[i] = (float)v;
+    }
+    int alike = a != NULL;
+    for (int axis = -1; axis < 2 && alike; axis++) {
+        PyObject *given = axis < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(axis);
+        PyObject *want = NULL, *got = NULL;
+        if (given)
+            want = PyObject_CallMethod((PyObject *)add, "reduce", "OOOOO", a, given, Py_None, Py_None, Py_True);
+        if (want && PyArray_CheckExact(want))
+            got = direct_reduce(add, SUM, a, axis < 0, axis, 1);
+        PyArrayObject *x = (PyArrayObject *)want, *y = (PyArrayObject *)got;
+        alike = got && PyArray_NBYTES(x) == PyArray_NBYTES(y)
+                && !memcmp(PyArray_DATA(x), PyArray_DATA(y), (size_t)PyArray_NBYTES(y));
+        Py_XDECREF(given);
+        Py_XDECREF(want);
+        Py_XDECREF(got);
+    }
+    Py_XDECREF(a);
+    PyErr_Clear();
+    return alike;
+}
+
+/* The order is no promise of NumPy's, so another version is asked before sums are taken from it. */
+static void check_order(PyUFuncObject *add)
+{
+    static const npy_intp shapes[][2] = {{1, 1003}, {17, 59}, {59, 17}, {300, 3}};
+    reductions_on = add != NULL;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes && reductions_on; i++)
+        reductions_on = adds_alike(add, NPY_DOUBLE, shapes[i][0], shapes[i][1])
+                        && adds_alike(add, NPY_FLOAT, shapes[i][0], shapes[i][1]);
+}
