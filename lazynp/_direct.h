@@ -17,6 +17,8 @@ typedef struct {
 } Loop;
 
 static Loop loops[TABLE];
+static PyUFuncObject *own[256]; /* the ufuncs of NumPy's namespace: a loop of any other may set an error, or go away */
+static int owned;
 static PyArray_Descr *plain_descr[NPY_CLONGDOUBLE]; /* of the types that are taken: NumPy's own, of native order */
 
 static int direct_init(void)
@@ -54,9 +56,28 @@ static int is_exact(const char *name, int type)
     return 0;
 }
 
+/* NumPy's namespace holds them: they stay as long as the process. */
+static int find_own(PyObject *numpy)
+{
+    PyObject *names = PyModule_GetDict(numpy), *key, *value;
+    Py_ssize_t at = 0;
+    while (names && PyDict_Next(names, &at, &key, &value))
+        if (Py_TYPE(value) == &PyUFunc_Type && owned < (int)(sizeof own / sizeof *own))
+            own[owned++] = (PyUFuncObject *)Py_NewRef(value);
+    return names ? 0 : -1;
+}
+
+static int is_own(PyUFuncObject const *f)
+{
+    for (int i = 0; i < owned; i++)
+        if (own[i] == f)
+            return 1;
+    return 0;
+}
+
 static void find_loop(Loop *loop, PyUFuncObject *f, int type)
 {
-    Py_XSETREF(loop->f, (PyUFuncObject *)Py_NewRef((PyObject *)f)); /* so that no other one gets its address */
+    loop->f = f;
     loop->type = type;
     loop->at = -1;
     if (f->core_enabled || f->nout != 1 || f->nin < 1 || f->nin > 2 || !f->functions || !f->types || f->iter_flags
@@ -79,8 +100,11 @@ static void find_loop(Loop *loop, PyUFuncObject *f, int type)
 static inline Loop *loop_of(PyUFuncObject *f, int type)
 {
     Loop *loop = &loops[(((uintptr_t)f >> 4) * 31 + (unsigned)type * 7) % TABLE];
-    if (loop->f != f || loop->type != type)
+    if (loop->f != f || loop->type != type) {
+        if (!is_own(f))
+            return NULL;
         find_loop(loop, f, type);
+    }
     return loop->at < 0 ? NULL : loop;
 }
 

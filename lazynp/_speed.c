@@ -746,7 +746,7 @@ static int take_ufuncs(void)
     for (int i = 0; i < REDUCTIONS && numpy; i++)
         if (!(reduction[i] = PyObject_GetAttrString((PyObject *)&PyArray_Type, reduction_names[i])))
             return -1;
-    int failed = !numpy || find_ufuncs(numpy, binary_ufunc_names, binary_ufunc, BINARIES) < 0
+    int failed = !numpy || find_own(numpy) < 0 || find_ufuncs(numpy, binary_ufunc_names, binary_ufunc, BINARIES) < 0
                  || find_ufuncs(numpy, unary_ufunc_names, unary_ufunc, UNARIES) < 0
                  || find_ufuncs(numpy, compare_ufunc_names, compare_ufunc, 6) < 0
                  || find_ufuncs(numpy, &square_name, &square_ufunc, 1) < 0

@@ -20,6 +20,7 @@ import pytest
 
 import lazynp as np
 from lazynp import speed
+from lazynp.numpy import ufunc
 
 CODES = "?bBhHiIlLqQfdFD"
 UNCOVERED = "egGmMOSU"  # NumPy's, as they always were
@@ -514,6 +515,20 @@ def test_memory_is_flat() -> None:
         assert tracemalloc.get_traced_memory()[0] - before < 10_000
     finally:
         tracemalloc.stop()
+
+
+def test_ufuncs_of_others_are_not_kept() -> None:
+    """Nor are their loops called: they may set errors."""
+    kept = []
+    for of, array in ((lambda u: u, numpy.asarray), (ufunc.of, np.asarray)):
+        doubled = numpy.frompyfunc(lambda x: 2 * x, 1, 1)
+        for values in ([0, 1, 2], [0.0, 1.0, 2.0]):
+            assert numpy.asarray(of(doubled)(array(values))).tolist() == [0, 2, 4]
+        kept.append(sys.getrefcount(doubled))
+    assert kept[0] == kept[1]
+    wrong = ufunc.of(pytest.importorskip("numpy._core._umath_tests").always_error)
+    with pytest.raises(RuntimeError, match="unexpected"):
+        wrong(np.arange(3.0), np.arange(3.0))
 
 
 def test_references_are_kept() -> None:
