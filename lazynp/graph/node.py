@@ -22,6 +22,25 @@ SCALAR_DTYPES = {
 }
 
 
+class Away:
+    """A value that is not in main memory."""
+
+    __slots__ = ()
+
+    def host(self) -> np.ndarray:
+        """A copy that NumPy can read; the same one each time."""
+        raise NotImplementedError
+
+
+def on_host(value: Any) -> Any:
+    """A node's value (of several results: the tuple of them) as NumPy can read it."""
+    if type(value) is np.ndarray:
+        return value
+    if isinstance(value, Away):
+        return value.host()
+    return tuple([on_host(v) for v in value]) if type(value) is tuple else value
+
+
 _numbers: dict[Any, int] = {}
 _fresh = itertools.count()
 
@@ -50,7 +69,7 @@ class Node:
         static, moving: the op's parameters, in the order in which it names them.
         shape, dtype, weak: the abstract value. dtype is None for an op of several results (see `outs`).
         number: the same number for what an abstract rule cannot tell apart; sort: the same for equal rank and dtype.
-        buffer: the value, opaque to all but backends; None while it is pending.
+        buffer: the value, opaque to all but backends (`on_host` gives NumPy's); None while it is pending.
         value: for a scalar constant, the Python or NumPy scalar.
         trace: CONCRETE; KEPT (depends on a leaf under differentiation: the inputs stay); ABSTRACT (no value can
             be had).

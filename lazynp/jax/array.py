@@ -19,7 +19,7 @@ from ..backends.numpy.namespace import xp
 from ..config import config
 from ..doors import Door, doors, register
 from ..errors import array_error, bool_error, concretization_error, integer_error, type_name
-from ..graph.node import ABSTRACT, BORROWED, Node, leaf
+from ..graph.node import ABSTRACT, BORROWED, Node, leaf, on_host
 from ..graph.op import current
 from ..graph.walk import toposort
 from ..ops.elementwise import convert, weak_cast
@@ -93,7 +93,7 @@ class Array(Base):
             if node.trace == ABSTRACT:
                 raise concretization_error(node)
             recorder.demand(node)
-        h = node.buffer
+        h = on_host(node.buffer)
         if not node.trace:
             self._host, self._weak = h, node.weak
         return h
@@ -385,7 +385,7 @@ def wrap(node: Node) -> Array:
     a = new(Array if node.dtype.names is None else records.get(node.dtype, Array))
     a._graph = node
     if node.trace == 0 and node.buffer is not None:
-        a._host, a._weak = node.buffer, node.weak
+        a._host, a._weak = on_host(node.buffer), node.weak
         return a
     a._host, a._weak = None, False
     if node.trace != ABSTRACT:
@@ -504,7 +504,7 @@ def apply(f: Callable[..., Any], *nodes: Any, **params: Any) -> Any:
 
 
 def size_of(buffer: Any) -> int:
-    return buffer.size if type(buffer) is NDARRAY else max([b.size for b in buffer], default=0)
+    return buffer.size if type(buffer) is not tuple else max([b.size for b in buffer], default=0)
 
 
 def wrapped(out: Any) -> Any:
@@ -573,7 +573,7 @@ def compute(n: Node, wanted: bool) -> None:
     """Compute a node whose inputs have values, by its lowering. Where it is wanted, it owns its buffer."""
     op = n.op
     assert op is not None
-    args = [i.buffer if i.value is None else i.value for i in n.inputs]
+    args = [on_host(i.buffer) if i.value is None else i.value for i in n.inputs]
     token = ERRORS.set(SILENT)
     try:
         value = op.lower(xp, *args, **dict(zip(op.static, n.static)), **dict(zip(op.moving, n.moving)))

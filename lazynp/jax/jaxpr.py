@@ -16,7 +16,7 @@ from ..api.jit import Jit
 from ..api.trace import stack
 from ..graph.aval import Aval
 from ..graph.function import Function
-from ..graph.node import ABSTRACT, Node, leaf
+from ..graph.node import ABSTRACT, Node, leaf, on_host
 from ..graph.op import MAP, pick
 from ..graph.walk import toposort
 from ..ops.callback import callback
@@ -314,7 +314,7 @@ def jaxpr_of(function: Function, since: int = 1 << 62) -> tuple[Jaxpr, list[Node
     """The graph of a function, and its constants."""
     found = boundary(function, since)
     constants = list(dict.fromkeys([n for n in found if not is_literal(n)]))
-    writer = Writer({n: Literal(n.buffer, n.aval) for n in found if is_literal(n)})
+    writer = Writer({n: Literal(on_host(n.buffer), n.aval) for n in found if is_literal(n)})
     for n in (*constants, *function.inputs):
         writer.known.setdefault(n, Var(n.aval))
     results = [behind(n) for n in (*function.outputs, *function.effects)]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy
 
 from ..graph import errors
-from ..graph.node import ABSTRACT, Node
+from ..graph.node import ABSTRACT, Node, on_host
 from ..ops.elementwise import where
 from ..runtime.recorder import recorder
 from ..runtime.storage import Rare, Storage
@@ -59,7 +59,7 @@ def alike(a: Node, b: Node, depth: int = 8) -> bool:
 def value_of(node: Node) -> numpy.ndarray:
     if node.buffer is None:
         recorder.demand(node)
-    return node.buffer
+    return on_host(node.buffer)
 
 
 def selection_of(x: Any) -> Selection | None:

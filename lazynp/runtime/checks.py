@@ -9,7 +9,7 @@ import numpy as np
 
 from ..config import config
 from ..flags import Flags, flags, watchers
-from ..graph.node import Node
+from ..graph.node import Node, on_host
 from ..graph.op import Current, current
 from ..ops.promotion import is_inexact
 from .recorder import recorder
@@ -31,8 +31,8 @@ def checked(node: Node) -> None:
     recorder(node)
     recorder.demand(node)
     assert node.op is not None
-    values = node.buffer if type(node.buffer) is tuple else (node.buffer,)
-    check_values(values, node.op.name)
+    values = on_host(node.buffer)
+    check_values(values if type(values) is tuple else (values,), node.op.name)
 
 
 class Before:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.node import Node
+from ..graph.node import Node, on_host
 from ..graph.op import MAP
 from ..ops.elementwise import CLIP
 from ..ops.promotion import loop_dtypes, operand_keys
@@ -122,7 +122,7 @@ class Loops:
         """The place of a node's value in that dtype."""
         at = self.place.get(n)
         if at is None:
-            value = n.value if n.value is not None else n.buffer
+            value = n.value if n.value is not None else on_host(n.buffer)
             if value is None:
                 raise NotSimple
             return self.constant(value, dtype)

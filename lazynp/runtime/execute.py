@@ -16,7 +16,7 @@ from numpy._core import umath
 from ..config import config
 from ..graph.errors import NotConcreteError
 from ..graph.function import Function
-from ..graph.node import ABSTRACT, Node
+from ..graph.node import ABSTRACT, Node, on_host
 from ..graph.op import MAP
 from ..graph.walk import toposort
 from ..ops.closure import unrecorded
@@ -48,7 +48,7 @@ def value_of(node: Node) -> Any:
         if node.value is not None:
             return np.asarray(node.value, node.dtype)
         recorder.demand(node)
-    return node.buffer
+    return on_host(node.buffer)
 
 
 def boundary(function: Function, since: int) -> list[Node]:
