@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import runs
@@ -25,6 +26,7 @@ from lazynp.backends.numpy.evaluate import evaluate
 from lazynp.config import config
 from lazynp.graph.node import Node, on_host
 from lazynp.graph.op import current
+from lazynp.ops import contraction, creation, elementwise, fft, indexing, joining, reductions, scans, shape, sorting
 from lazynp.runtime.device import DeviceBuffer
 from lazynp.runtime.profile import profile as counters
 from lazynp.runtime.recorder import recorder
@@ -73,3 +75,80 @@ def test_every_op(case: Case, device: str) -> None:
     got, wanted = everywhere(case.build, case.make(rng_of(case)))
     for ours, theirs in zip(got, wanted, strict=True):
         close(ours, theirs)
+
+
+DTYPES = tuple(dict.fromkeys(np.dtype(c) for c in "?bhilqBHILQefdFD")) + (np.dtype(ml_dtypes.bfloat16),)
+
+
+def sample(dtype: Any, *dims: int) -> np.ndarray:
+    """Small positive numbers, exact in every dtype."""
+    return (np.arange(int(np.prod(dims))).reshape(dims) * 5 % 7 + 1).astype(dtype)
+
+
+def agree(build: Any, *arrays: Any) -> None:
+    """Device and host give the same, or NumPy has no such operation."""
+    try:
+        with config(device="cpu"):
+            build(*[constant(x) for x in arrays])
+    except TypeError:
+        return
+    got, wanted = everywhere(build, arrays)
+    for ours, theirs in zip(got, wanted, strict=True):
+        close(ours, theirs)
+
+
+@pytest.mark.parametrize("name", elementwise.UFUNCS)
+def test_ufuncs_over_dtypes(name: str, device: str) -> None:
+    op, n = elementwise.ufuncs[name], getattr(np, name).nin
+    for dtype in DTYPES:
+        agree(op, *[sample(dtype, *((2, 1), (3,))[i]) for i in range(n)])
+        if n == 2:
+            agree(op, sample(dtype, 3), sample(np.int8, 3))
+            agree(lambda x: op(x, 2), sample(dtype, 3))
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum", "logical_and", "logical_or", "bitwise_or"])
+def test_reductions_and_scans_over_dtypes(name: str, device: str) -> None:
+    reduce, scan = reductions.reductions[name], scans.scans[name]
+    for dtype in DTYPES:
+        x = sample(dtype, 2, 3, 2)
+        for axes, keepdims in (((0,), False), ((1, 2), True), ((0, 1, 2), False), ((), False)):
+            agree(lambda x: reduce(x, axes=axes, keepdims=keepdims, dtype=None), x)
+            if dtype.kind != "V":
+                agree(lambda x: reduce(elementwise.ufuncs["maximum"](x, x), axes=axes, keepdims=keepdims, dtype=None), x)
+        agree(lambda x: scan(x, axis=1, dtype=None), x)
+        if name in ("add", "multiply"):
+            agree(lambda x: reduce(x, axes=(1,), keepdims=False, dtype=np.dtype(np.float32)), x)
+            agree(lambda x: scan(x, axis=0, dtype=np.dtype(np.float64)), x)
+
+
+def test_libraries_over_dtypes(device: str) -> None:
+    place, at = constant(np.array([2, -1, 0, 2])), dict(axes=(1,), at=1, bounds="raise")
+    for dtype in DTYPES:
+        x = sample(dtype, 2, 3)
+        agree(lambda x: joining.concatenate(x, x, axis=1), x)
+        agree(lambda x, y: joining.concatenate(x, y, axis=0), x, sample(np.int16, 2, 3))
+        agree(lambda x: joining.roll(x, axes=(0, 1), shifts=(1, 5)), x)
+        agree(lambda x: joining.flip(x, (1,)), x)
+        agree(lambda x: indexing.gather(x, place, **at), x)
+        for mode in ("set", "add"):
+            agree(lambda x, v: indexing.scatter(x, v, place, **at, mode=mode), x, sample(dtype, 2, 4))
+        agree(lambda x: shape.set_(x, dtype.type(3), key=((1, 1, 1), (2, 2, -2))), x)
+        agree(lambda x: creation.tri(3, 4, 1, dtype), x)
+        agree(lambda x: creation.eye(3, 4, -1, dtype), x)
+        agree(lambda x: creation.iota(2, dtype), x)
+        for other in (dtype, np.dtype(np.float32)):
+            agree(contraction.matmul, x, sample(other, 3, 2))
+        if dtype.kind in "biufc":
+            agree(lambda x: sorting.sort(x, axis=1, kind=None), x)
+            agree(lambda x: sorting.argsort(x, axis=1, kind="stable"), x)
+            agree(lambda a, v: sorting.searchsorted(a, v, side="right", stack=0), np.sort(x[0]), x[1])
+            agree(lambda x: reductions.argmax(x, axis=1, keepdims=False), x)
+            agree(lambda x: reductions.argmin(x, axis=0, keepdims=True), x)
+            agree(lambda x: fft.fft(x, axis=1, norm="backward", n=4), x)
+            agree(lambda x: fft.irfft(x, axis=0, norm="ortho", n=3), x)
+        for other in DTYPES:
+            agree(lambda x: elementwise.convert(x, other), x)
+    for start, stop, step in ((0, 10, 3), (0.1, 2.0, 0.1), (5, -2, -1), (1.0, 1e3, 0.7)):
+        like = np.arange(start, stop, step)
+        agree(lambda x: creation.arange(dtype=like.dtype, start=start, step=step, n=len(like)), like)

@@ -103,7 +103,9 @@ class Device:
                 continue
             _, stride = next(steps)
             start, count, step = (k, 1, 1) if type(k) is int else k
-            if count and step < 0:
+            if count < 2:
+                step = 1
+            elif step < 0:
                 start, step = start + (count - 1) * step, -step
                 backwards.append(len(sizes))
             if count:
@@ -147,6 +149,8 @@ class Device:
         """x[key] = value, in place."""
         view, backwards = self.region(x, key)
         value = library.cast(value, NAMES[x.dtype])
+        if value.untyped_storage().data_ptr() == x.untyped_storage().data_ptr():  # torch copies in any order
+            value = self.copy(value)
         if backwards:
             value = bits(value).expand(view.shape).flip(backwards).view(x.dtype)
         bits(view).copy_(bits(value))

@@ -179,13 +179,11 @@ def vecmat(device: Any, dtype: Any, a: Tensor, b: Tensor) -> Tensor:
 def reduction(name: str) -> None:
     @on_torch(f"{name}.reduce")
     def reduce(device: Any, out: Any, x: Tensor, *, axes: Sequence[int], keepdims: bool, dtype: Any) -> Tensor:
-        given = name_of(x)
-        loop = out.name if name in ("add", "multiply") else given
-        need(dtype is None or dtype.name == out.name or name in ("add", "multiply"))
-        need(KIND[loop] != "c" or name in ("add", "multiply"))
-        if not axes:
-            return cast(xp.truth(x) if name.startswith("logical") else x, out.name)
+        loop = out.name
+        need(name in ("add", "multiply") or KIND[loop] != "c" and loop in ("bool", name_of(x)))
         x = cast(x, loop)
+        if not axes:
+            return x
         if KIND[loop] != "c":
             x = eager.uncarry(xp.reduced(xp.reduce(name, loop, eager.carry(x, loop), axes), loop), out.name)
         elif name == "add":

@@ -551,6 +551,8 @@ def modf(d: str, which: int, a: Tensor) -> Tensor:
 
 def reduce(name: str, d: str, a: Value, axes: Sequence[int]) -> Value:
     dims = list(axes)
+    if not dims:  # for torch no axis is all of them
+        return truth(a) if name.startswith("logical") else a
     if isinstance(a, Pair):
         if name != "add":
             raise NotImplementedError(f"{name}.reduce of a complex value")
