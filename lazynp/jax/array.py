@@ -23,6 +23,7 @@ from ..graph.node import ABSTRACT, BORROWED, Node, leaf, on_host
 from ..graph.op import current
 from ..graph.walk import toposort
 from ..ops.elementwise import convert, weak_cast
+from ..runtime.device import devices
 from ..runtime.recorder import recorder
 from .dtypes import (
     KIND_OF,
@@ -594,3 +595,4 @@ def owned(value: Any, dtype: Any, args: Sequence[Any]) -> Any:
 
 
 door = register(Door("jax", Array, as_node, wrap, canonical, wrap_value))
+devices.at_home += (Array,)  # the JAX door computes on the CPU

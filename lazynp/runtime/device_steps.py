@@ -30,10 +30,10 @@ class DeviceStep(S.Step):
         self.step, self.device, self.drop = step, device, step.drop
 
     def reads(self) -> list[int]:
-        return self.step.reads()  # type: ignore[no-any-return]
+        return list(self.step.reads())
 
     def writes(self) -> list[int]:
-        return self.step.writes()  # type: ignore[no-any-return]
+        return list(self.step.writes())
 
     @property
     def name(self) -> str:
@@ -127,9 +127,7 @@ class Library(DeviceStep):
         step = self.step
         if self.function is None:
             raise CannotError
-        args = [
-            env.scalars[r - S.SCALARS] if s is None else env.values[s] for r, s in zip(step.refs, step.inputs)
-        ]
+        args = [env.scalars[r - S.SCALARS] if s is None else env.values[s] for r, s in zip(step.refs, step.inputs)]
         params = {**step.static, **dict(zip(step.op.moving, env.moving[step.i]))}
         value = self.function(self.device, self.dtype, *args, **params)
         if self.dtype is not None and (

@@ -223,7 +223,10 @@ class Device:
         def run(operands: list[Tensor], constants: list[Tensor]) -> list[Tensor]:
             return eager.evaluate(spec, operands, constants, self.torch)
 
-        compiled: Callable[..., Any] = torch.compile(make_fx(run)(operands, constants))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's own, of what it imports
+            compiled: Callable[..., Any] = torch.compile(make_fx(run)(operands, constants))
+            compiled(operands, constants)
         return compiled
 
     def give_up(self, error: Exception) -> None:

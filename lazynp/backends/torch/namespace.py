@@ -291,6 +291,13 @@ for _name, _function in (
     TABLE[_name] = _comparison(_function)
 
 
+def compare_signs(name: str, loop: tuple[str, ...], a: Tensor, b: Tensor) -> Tensor:
+    """int64 with uint64, as numbers: a negative one is less than all of the other's."""
+    first = loop[0] == "int64"
+    known = {"equal": False, "not_equal": True, "less": first, "less_equal": first}.get(name, not first)
+    return torch.where((a if first else b) < 0, known, TABLE[name]("uint64", a, b))
+
+
 def _larger(d: str, a: Tensor, b: Tensor) -> Tensor:
     if d == "bool":
         return a | b
