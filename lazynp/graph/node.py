@@ -22,25 +22,6 @@ SCALAR_DTYPES = {
 }
 
 
-class Away:
-    """A value that is not in main memory."""
-
-    __slots__ = ()
-
-    def host(self) -> np.ndarray:
-        """A copy that NumPy can read; the same one each time."""
-        raise NotImplementedError
-
-
-def on_host(value: Any) -> Any:
-    """A node's value (of several results: the tuple of them) as NumPy can read it."""
-    if type(value) is np.ndarray:
-        return value
-    if isinstance(value, Away):
-        return value.host()
-    return tuple([on_host(v) for v in value]) if type(value) is tuple else value
-
-
 _numbers: dict[Any, int] = {}
 _fresh = itertools.count()
 

@@ -15,11 +15,12 @@ import numpy as np
 from numpy._core import umath
 
 from ..api.trace import check_leak, stack
+from ..away import on_host
 from ..backends.numpy.namespace import xp
 from ..config import config
 from ..doors import Door, doors, register
 from ..errors import array_error, bool_error, concretization_error, integer_error, type_name
-from ..graph.node import ABSTRACT, BORROWED, Node, leaf, on_host
+from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..graph.op import current
 from ..graph.walk import toposort
 from ..ops.elementwise import convert, weak_cast

@@ -14,9 +14,10 @@ import numpy as np
 
 from ..api.jit import Jit
 from ..api.trace import stack
+from ..away import on_host
 from ..graph.aval import Aval
 from ..graph.function import Function
-from ..graph.node import ABSTRACT, Node, leaf, on_host
+from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import MAP, pick
 from ..graph.walk import toposort
 from ..ops.callback import callback

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from ..away import on_host
 from ..config import config
 from ..graph import errors
 from ..graph.errors import NotConcreteError
-from ..graph.node import ABSTRACT, BORROWED, Node, leaf, on_host
+from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..runtime.recorder import recorder
 from ..runtime.storage import Rare, Storage
 from ..runtime.views import INDEX, RESHAPE, TRANSPOSE, View, derive, layout

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy
 
+from ..away import on_host
 from ..graph import errors
-from ..graph.node import ABSTRACT, Node, on_host
+from ..graph.node import ABSTRACT, Node
 from ..ops.elementwise import where
 from ..runtime.recorder import recorder
 from ..runtime.storage import Rare, Storage

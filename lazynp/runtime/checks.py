@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..away import on_host
 from ..config import config
 from ..flags import Flags, flags, watchers
-from ..graph.node import Node, on_host
+from ..graph.node import Node
 from ..graph.op import Current, current
 from ..ops.promotion import is_inexact
 from .recorder import recorder

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ..away import Away, on_host
 from ..config import config
-from ..graph.node import BORROWED, Away, Node, on_host
+from ..graph.node import BORROWED, Node
 from .pool import pool
 from .profile import profile
 

@@ -7,7 +7,6 @@ planner has found that nobody else reads it.
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -161,7 +160,6 @@ class Kernel(DeviceStep):
     def work(self, env: S.Environment) -> None:
         if self.reason is not None:
             raise CannotError
-        start = perf_counter()
         step, device, values = self.step, self.device, env.values
         shape = env.shapes[step.space]
         scalars = [env.scalars[s] for s in step.scalars]

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.node import Node, on_host
+from ..away import on_host
+from ..graph.node import Node
 from ..graph.op import MAP
 from ..ops.elementwise import CLIP
 from ..ops.promotion import loop_dtypes, operand_keys

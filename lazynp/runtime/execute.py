@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy._core import umath
 
+from ..away import on_host
 from ..config import config
 from ..graph.errors import NotConcreteError
 from ..graph.function import Function
-from ..graph.node import ABSTRACT, Node, on_host
+from ..graph.node import ABSTRACT, Node
 from ..graph.op import MAP
 from ..graph.walk import toposort
 from ..ops.closure import unrecorded

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...away import on_host
 from ...graph.aval import Aval
-from ...graph.node import Node, on_host
+from ...graph.node import Node
 from ...graph.op import MAP
 from ...graph.walk import toposort
 from .namespace import xp

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...api.control import traced
-from ...graph.node import ABSTRACT, Node, on_host
+from ...away import on_host
+from ...graph.node import ABSTRACT, Node
 from ...ops import elementwise as e
 from ...ops import reductions, scans, sorting
 from ...ops import shape as s
