@@ -487,7 +487,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), z[1])
 def test_hot_kernels_are_compiled(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a GPU they are when they have run often enough; here it is asked for."""
     there = device_of(device)
-    monkeypatch.setattr(there, "compiles", True)
+    monkeypatch.setattr(there.hot, "enabled", True)
     x, u = np.linspace(0.0, 1.0, 300), (np.arange(300) % 7).astype(np.uint16)
     with config(compile_after=0.0), lazynp.profile() as p:
         for n in (300, 200):
@@ -495,18 +495,23 @@ def test_hot_kernels_are_compiled(device: str, monkeypatch: pytest.MonkeyPatch) 
             y, c = lazynp.sqrt(a * 2 + 1) * lazynp.sin(a), b * np.uint16(3) + np.uint16(65000)
             close(y, np.sqrt(x[:n] * 2 + 1) * np.sin(x[:n]))
             close(c, u[:n] * np.uint16(3) + np.uint16(65000))
-    assert there.compiles
-    assert p.device_compiled == p.device_kernels == 2
+        z, w = np.ones((9, 8)), lazynp.ones((9, 8))
+        for a in (z, w):
+            for _ in range(3):
+                a[1:-1, 1:-1] = 0.3 * (a[2:, 1:-1] + a[:-2, 1:-1]) - a[1:-1, 2:]
+        close(w, z)
+    assert there.hot.enabled
+    assert p.device_compiled == p.device_kernels == 2 + 3
 
 
 def test_without_a_compiler_kernels_run_as_they_are(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     there = device_of(device)
-    monkeypatch.setattr(there, "compiles", True)
+    monkeypatch.setattr(there.hot, "enabled", True)
 
     def fail(*_: Any) -> Any:
         raise RuntimeError("no triton\nand more")
 
-    monkeypatch.setattr(there, "compile", fail)
+    monkeypatch.setattr(there.hot, "compile", fail)
     with config(compile_after=0.0), pytest.warns(UserWarning, match="not compiled on .*no triton$"):
         close(lazynp.array(np.arange(3.0)) * 7 - 2, np.arange(3.0) * 7 - 2)
-    assert not there.compiles
+    assert not there.hot.enabled

@@ -161,21 +161,26 @@ class Kernel(DeviceStep):
         if self.reason is not None:
             raise CannotError
         step, device, values = self.step, self.device, env.values
-        shape = env.shapes[step.space]
-        scalars = [env.scalars[s] for s in step.scalars]
-        spec = step.kernel.spec
-        results, compiled = device.evaluate(spec, [values[s] for s in step.ins], scalars, shape)
-        for t, result in zip(step.targets, results):
+        ins, scalars = [values[s] for s in step.ins], [env.scalars[s] for s in step.scalars]
+        keys = [None if t.write is None else env.moving[t.node][0] for t in step.targets]
+        regions = [None if key is None else self.region(t, key, env) for t, key in zip(step.targets, keys)]
+        results, compiled = device.evaluate(step.kernel.spec, ins, scalars, env.shapes[step.space], regions)
+        for t, key, result in zip(step.targets, keys, results):
             if t.write is None:
                 values[t.at] = result.reshape(env.shapes[t.at - step.n_leaves]) if t.reduced else result
-            else:
-                base = values[t.base]
-                if t.spare:
-                    base = device.around(base, env.moving[t.node][0])
-                device.write(base, env.moving[t.node][0], result)
-                values[t.write] = base
+            elif result is not None:
+                device.write(values[t.write], key, result)
         profile.device_kernels += 1
         profile.device_compiled += compiled
+
+    def region(self, t: S.Target, key: Any, env: S.Environment) -> Any:
+        """Where a result is to be written; None where that is no view. The base is the write's value from now on."""
+        base = env.values[t.base]  # type: ignore[index]
+        if t.spare:
+            base = self.device.around(base, key)
+        env.values[t.write] = base  # type: ignore[index]
+        view, backwards = self.device.region(base, key)
+        return None if backwards else view
 
 
 class Arrive(S.Step):

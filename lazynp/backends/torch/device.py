@@ -8,40 +8,31 @@ from __future__ import annotations
 
 import functools
 import os
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.fx.experimental.proxy_tensor import make_fx
 
 from lazynp.backends.kernel import KernelSpec
 from lazynp.backends.support import KIND
 from lazynp.backends.torch import complex as complex_
 from lazynp.backends.torch import eager, library
-from lazynp.config import config
+from lazynp.backends.torch.hot import Hot
+from lazynp.backends.torch.library import bits
 
 DTYPES = {name: getattr(torch, name) for name in KIND}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
-SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
-COST = 0.01  # seconds that a kernel's call counts for: `config.compile_after` of them make it worth compiling
 SCALARS_KEPT = 4096
 COPIED_WHOLE = 1 << 24  # bytes: of a larger base only the part outside a region is copied
-
-
-def bits(x: Tensor) -> Tensor:
-    """The same memory in a dtype that torch can work with."""
-    signed = SIGNED.get(x.dtype)
-    return x if signed is None else x.view(signed)
 
 
 class Device:
     """Where tensors are.
 
     Attributes:
-        name: as `config.device` has it: "torch" is the CPU. compiles: whether hot kernels go through Inductor.
+        name: as `config.device` has it: "torch" is the CPU. hot: its compiled kernels.
         library: name of an op -> function of this device, the result's dtype, tensors and parameters.
     """
 
@@ -56,9 +47,7 @@ class Device:
                 raise RuntimeError(f"device {name!r}: torch.cuda.is_available() is False")
             if (self.torch.index or 0) >= torch.cuda.device_count():
                 raise RuntimeError(f"device {name!r}: torch.cuda.device_count() is {torch.cuda.device_count()}")
-        self.compiles = self.torch.type == "cuda"
-        self.calls: dict[KernelSpec, int] = {}
-        self.compiled: dict[KernelSpec, Callable[..., Any]] = {}
+        self.hot = Hot(name, self.torch.type == "cuda")
         self.scalar = functools.lru_cache(SCALARS_KEPT)(self._scalar)
         complex_.FMA["wanted"] = False  # it gives NumPy's last bit on the CPU, and is an operator of its own
 
@@ -171,30 +160,34 @@ class Device:
     # --- kernels ------------------------------------------------------------------------------------------------------
 
     def evaluate(
-        self, spec: KernelSpec, ins: Sequence[Tensor], scalars: Sequence[Any], shape: tuple[int, ...]
-    ) -> tuple[list[Tensor], bool]:
-        """A kernel's results over a space of that shape, each a tensor of its own, and whether compiled code ran."""
+        self,
+        spec: KernelSpec,
+        ins: Sequence[Tensor],
+        scalars: Sequence[Any],
+        shape: tuple[int, ...],
+        regions: Sequence[Tensor | None],
+    ) -> tuple[list[Tensor | None], bool]:
+        """A kernel's results over a space of that shape, each a tensor of its own, and whether compiled code ran.
+
+        That may put results where they will be needed, into `regions`; it gives None for them.
+        """
         operands = [x.expand(shape) for x in ins]
         constants = [self.constant(value, dtype) for value, dtype in zip(scalars, spec.scalars)]
         reduced = [i.params[1] if i.op == "reduce" else () for i in spec.body]
         if any(reduced):
             constants = [c.expand(shape) for c in constants]
-        function = self.hot(spec, operands, constants)
-        found = None
-        if function is not None:
-            try:
-                found = function(operands, constants)
-            except Exception as error:
-                self.give_up(error)
+        regions = apart_from(operands, regions)
+        found = self.hot.run(spec, operands, constants, regions) if self.hot.wanted(spec) else None
         compiled = found is not None
         if found is None:
-            found = eager.evaluate(spec, operands, constants, self.torch)
+            found = list(eager.evaluate(spec, operands, constants, self.torch))
         first = len(spec.inputs) + len(spec.scalars)
-        results = []
-        for x, number in zip(found, spec.outputs):
-            over = reduced[number - first] if number >= first else ()
-            results.append(x.expand([1 if a in over else n for a, n in enumerate(shape)]))
-        return list(self.own(tuple(results), [*ins, *constants])), compiled
+        taken = {x.untyped_storage().data_ptr() for x in (*ins, *constants)}
+        for n, (x, number) in enumerate(zip(found, spec.outputs)):
+            if x is not None:
+                over = reduced[number - first] if number >= first else ()
+                found[n] = self.apart(x.expand([1 if a in over else m for a, m in enumerate(shape)]), taken)
+        return found, compiled
 
     def constant(self, value: Any, dtype: str) -> Tensor:
         """A scalar in the dtype of a kernel's loop."""
@@ -202,39 +195,18 @@ class Device:
             array = np.asarray(value).astype(dtype_named(dtype))
         return self.scalar(array.tobytes(), dtype)
 
-    def hot(self, spec: KernelSpec, operands: list[Tensor], constants: list[Tensor]) -> Callable[..., Any] | None:
-        """Compiled code for a kernel that has run often enough to be worth it."""
-        if not self.compiles or not config.compile or any(KIND[i.dtype] == "c" for i in spec.body):
-            return None
-        function = self.compiled.get(spec)
-        if function is None:
-            calls = self.calls[spec] = self.calls.get(spec, 0) + 1
-            if calls * COST < config.compile_after:
-                return None
-            try:
-                function = self.compiled[spec] = self.compile(spec, operands, constants)
-            except Exception as error:
-                self.give_up(error)
-        return function
 
-    def compile(self, spec: KernelSpec, operands: list[Tensor], constants: list[Tensor]) -> Callable[..., Any]:
-        """Its graph is traced first: each kernel has code of its own then, so that torch counts them apart."""
-
-        def run(operands: list[Tensor], constants: list[Tensor]) -> list[Tensor]:
-            return eager.evaluate(spec, operands, constants, self.torch)
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch's own, of what it imports
-            compiled: Callable[..., Any] = torch.compile(make_fx(run)(operands, constants))
-            compiled(operands, constants)
-        return compiled
-
-    def give_up(self, error: Exception) -> None:
-        """Compile nothing any more, and say so once."""
-        self.compiles = False
-        self.compiled.clear()
-        reason = str(error).strip().split("\n")[0]
-        warnings.warn(f"kernels are not compiled on {self.name}: {type(error).__name__}: {reason}", stacklevel=2)
+def apart_from(operands: Sequence[Tensor], regions: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """The regions that share no memory with an operand, nor with each other: they can be written at any time."""
+    if not any(r is not None for r in regions):
+        return list(regions)
+    taken = {x.untyped_storage().data_ptr() for x in operands}
+    out: list[Tensor | None] = []
+    for r in regions:
+        memory = 0 if r is None else r.untyped_storage().data_ptr()
+        out.append(None if memory in taken else r)
+        taken.add(memory)
+    return out
 
 
 @functools.cache

@@ -21,7 +21,7 @@ from lazynp.backends.torch import namespace as xp
 
 TABLE: dict[str, Callable[..., Any]] = {}
 FLOATS = ("float32", "float64", "complex64", "complex128")
-WIDE = (torch.uint16, torch.uint32, torch.uint64)
+SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 
 
 class NotHereError(Exception):
@@ -64,9 +64,10 @@ def need(condition: bool) -> None:
         raise NotHereError
 
 
-def moved_as_bits(x: Tensor) -> Tensor:
-    """A tensor that torch can move around: the wide unsigned ones as signed ones."""
-    return x.view(getattr(torch, name_of(x)[1:])) if x.dtype in WIDE else x
+def bits(x: Tensor) -> Tensor:
+    """The same memory in a dtype that torch can move around: the wide unsigned ones as signed ones."""
+    signed = SIGNED.get(x.dtype)
+    return x if signed is None else x.view(signed)
 
 
 def in_order(x: Tensor) -> Any:
@@ -129,13 +130,13 @@ def pick(device: Any, dtype: Any, x: Sequence[Tensor], *, i: int) -> Tensor:
 
 @on_torch("concatenate")
 def concatenate(device: Any, dtype: Any, *xs: Tensor, axis: int) -> Tensor:
-    whole = torch.cat([moved_as_bits(cast(x, dtype.name)) for x in xs], axis)
+    whole = torch.cat([bits(cast(x, dtype.name)) for x in xs], axis)
     return whole.view(getattr(torch, dtype.name))
 
 
 @on_torch("roll")
 def roll(device: Any, dtype: Any, x: Tensor, *, axes: Sequence[int], shifts: Sequence[int]) -> Tensor:
-    out = moved_as_bits(x)
+    out = bits(x)
     for axis, shift in zip(axes, shifts):
         out = torch.roll(out, shift, axis)
     return out.view(x.dtype)
@@ -214,7 +215,7 @@ def accumulation(name: str, function: Callable[..., Any]) -> None:
     @on_torch(f"{name}.accumulate")
     def accumulate(device: Any, out: Any, x: Tensor, *, axis: int, dtype: Any) -> Tensor:
         x = cast(x, out.name)
-        need(out.name != "bool" and x.dtype not in WIDE and out.name not in ("float16", "bfloat16"))
+        need(out.name != "bool" and x.dtype not in SIGNED and out.name not in ("float16", "bfloat16"))
         return function(x, axis)
 
 
@@ -287,7 +288,7 @@ def rolled_axes(x: Tensor, source: int, to: int, count: int) -> Tensor:
 @on_torch("gather")
 def gather(device: Any, dtype: Any, x: Tensor, *indices: Any, axes: Sequence[int], at: int, bounds: str) -> Tensor:
     index, inside = places(x.shape, tensors(device, indices), axes, bounds)
-    source = moved_as_bits(x).movedim(tuple(axes), tuple(range(len(axes))))
+    source = bits(x).movedim(tuple(axes), tuple(range(len(axes))))
     out = source[tuple(index)]
     if inside is not None:
         mask = inside.expand(index[0].shape)
@@ -311,12 +312,12 @@ def scatter(
     need(bounds != "drop" and (mode == "set" or mode == "add" and kind_of(base) != "b"))
     index, _ = places(base.shape, tensors(device, indices), axes, bounds)
     (value,) = tensors(device, [value])
-    value = moved_as_bits(cast(value, dtype.name))
+    value = bits(cast(value, dtype.name))
     kept = [n for i, n in enumerate(base.shape) if i not in axes]
     common = index[0].shape
     value = rolled_axes(value.expand(*kept[:at], *common, *kept[at:]), at, 0, len(common))
     out = device.copy(base)
-    target = moved_as_bits(out).movedim(tuple(axes), tuple(range(len(axes))))
+    target = bits(out).movedim(tuple(axes), tuple(range(len(axes))))
     if mode == "set":
         value = last_ones(value, index, [base.shape[a] for a in axes])
     target.index_put_(tuple(index), value, accumulate=mode == "add")
