@@ -314,6 +314,9 @@ def test_arrays_move_to_where_they_are_used(device: str) -> None:
     assert isinstance(buffer_of(z), DeviceBuffer)
     a = np.arange(100.0).reshape(10, 10) + 1
     close(z, (a @ a + a).T - a)
+    with config(device="cpu"):
+        y = z + 1  # still pending at the end of the block, which is where it runs
+    assert type(buffer_of(y)) is np.ndarray
     with config(deterministic=True):
         w = z * 3
         recorder.flush()

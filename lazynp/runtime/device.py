@@ -54,9 +54,6 @@ def allowed(name: str) -> None:
         device_of(name)
 
 
-config.guard("device", allowed)
-
-
 class Flags:
     """What a NumPy array's `flags` say of its memory: a device's values are contiguous, and nobody else's."""
 
@@ -118,6 +115,18 @@ def upload(device: Any, array: np.ndarray) -> Any:
     """An array as a tensor of its own."""
     profile.uploads += 1
     return device.upload(array)
+
+
+def arrived(device: Any, value: Any) -> Any:
+    """A value as an environment on a device has it: a tensor, or what it is, if no tensor can be made of it."""
+    if type(value) is tuple:
+        return tuple([arrived(device, v) for v in value])
+    if isinstance(value, (DeviceBuffer, np.ndarray)) and device.can_hold(value):
+        try:
+            return value.on(device) if isinstance(value, DeviceBuffer) else upload(device, value)
+        except Exception:  # its memory is full: what reads the value runs on the host
+            pass
+    return on_host(value)
 
 
 def download(device: Any, tensor: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..backends.support import compilable
 from . import steps as S
-from .device import DeviceBuffer, download, upload
+from .device import DeviceBuffer, arrived, download
 from .planner import Plan
 from .profile import profile
 
@@ -72,7 +70,7 @@ class DeviceStep(S.Step):
             for s, value in before.items():
                 values[s] = value
         for s in self.writes():
-            values[s] = self.taken(values[s])
+            values[s] = arrived(self.device, values[s])
 
     def brought(self, value: Any) -> Any:
         """A value of the environment on the host."""
@@ -81,12 +79,6 @@ class DeviceStep(S.Step):
         if not self.is_here(value):
             return value
         return download(self.device, value, tuple(value.shape), self.device.dtype_of(value))
-
-    def taken(self, value: Any) -> Any:
-        """A value of the host as the environment has it: what no tensor can be stays what it is."""
-        if type(value) is tuple:
-            return tuple([self.taken(v) for v in value])
-        return upload(self.device, value) if isinstance(value, np.ndarray) and self.device.can_hold(value) else value
 
 
 class View(DeviceStep):
@@ -191,14 +183,7 @@ class Arrive(S.Step):
 
     def run(self, env: S.Environment) -> None:
         for s in range(self.n_leaves):
-            env.values[s] = self.taken(env.values[s])
-
-    def taken(self, value: Any) -> Any:
-        if type(value) is DeviceBuffer:
-            return value.on(self.device) if self.device.can_hold(value) else value.host()
-        if type(value) is tuple:
-            return tuple([self.taken(v) for v in value])
-        return upload(self.device, value) if isinstance(value, np.ndarray) and self.device.can_hold(value) else value
+            env.values[s] = arrived(self.device, env.values[s])
 
     def reads(self) -> list[int]:
         return []

@@ -68,7 +68,7 @@ class Device:
         return as_tensor(array).to(self.torch)
 
     def download(self, x: Tensor, out: np.ndarray) -> None:
-        as_tensor(out).copy_(x)
+        bits(as_tensor(out)).copy_(bits(x))
 
     def of_scalar(self, value: Any) -> Tensor:
         """A Python or NumPy scalar, in NumPy's dtype for it."""
@@ -76,7 +76,10 @@ class Device:
         return self.scalar(value.tobytes(), value.dtype.name)
 
     def _scalar(self, data: bytes, dtype: str) -> Tensor:
-        return self.upload(np.frombuffer(data, dtype_named(dtype)).reshape(()))
+        value = np.frombuffer(data, dtype_named(dtype))[0]
+        if dtype == "bfloat16" or DTYPES[dtype] in library.SIGNED:
+            return self.upload(np.asarray(value))
+        return torch.full((), value.item(), dtype=DTYPES[dtype], device=self.torch)  # no wait for a copy
 
     # --- views and writes ---------------------------------------------------------------------------------------------
 

@@ -1,5 +1,4 @@
-"""Kernels of a device that have run often enough to be compiled: Inductor makes one pass of what `eager` does in many.
-"""
+"""Kernels of a device that have run often enough to be compiled: one pass by Inductor for many by `eager`."""
 
 from __future__ import annotations
 
