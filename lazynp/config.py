@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -25,8 +24,15 @@ def flag(text: str) -> bool:
     return text.strip().lower() not in ("", "0", "false", "no", "off")
 
 
+def is_device(name: Any) -> bool:
+    """Whether a device may have that name; whether it is there, the runtime finds out."""
+    if not isinstance(name, str) or not name.startswith("cuda:"):
+        return name in ("cpu", "torch", "cuda")
+    number = name.removeprefix("cuda:")
+    return number.isascii() and number.isdecimal() and number == str(int(number))
+
+
 MODES = ("auto", "graph", "eager")
-DEVICE = re.compile(r"cpu|torch|cuda(:(0|[1-9]\d*))?")
 SETTINGS = {
     "mode": Setting(
         "LAZYNP_MODE",
@@ -94,7 +100,7 @@ SETTINGS = {
         "LAZYNP_DEVICE",
         "cpu",
         str,
-        lambda v: isinstance(v, str) and DEVICE.fullmatch(v) is not None,
+        is_device,
         "where recorded operations run: cpu; cuda or cuda:N, a GPU; torch: torch's operations on the CPU, for tests",
     ),
 }
