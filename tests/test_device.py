@@ -76,6 +76,8 @@ def everywhere(build: Any, arrays: Any) -> tuple[list[Any], list[Any]]:
 def test_every_op(case: Case, device: str) -> None:
     got, wanted = everywhere(case.build, case.make(rng_of(case)))
     for ours, theirs in zip(got, wanted, strict=True):
+        if device != "torch" and case.name.startswith(("qr", "svd", "eigh")):  # LAPACK's choice of signs is its own
+            ours, theirs = np.abs(ours), np.abs(theirs)
         close(ours, theirs)
 
 
@@ -353,8 +355,9 @@ def test_results_without_axes(device: str) -> None:
 
 def test_errors_are_numpys(device: str) -> None:
     x = lazynp.zeros((3, 3))
-    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix") as found:
         lazynp.linalg.inv(x)
+    assert found.value.__context__ is None
     with pytest.raises(np.linalg.LinAlgError):
         lazynp.linalg.cholesky(x - 1)
     with pytest.raises(IndexError, match="index 7 is out of bounds for axis 0 with size 3"):

@@ -42,16 +42,20 @@ class DeviceStep(S.Step):
         raise NotImplementedError
 
     def run(self, env: S.Environment) -> None:
-        values = env.values
-        try:
-            for s in self.reads():
-                if not self.is_here(values[s]):
-                    raise CannotError
-            self.work(env)
-        except Exception:
+        if not self.done(env):
             self.run_on_host(env)  # which raises NumPy's error if the operands are to blame
         for s in self.drop:
-            values[s] = None
+            env.values[s] = None
+
+    def done(self, env: S.Environment) -> bool:
+        """Do the work, if it can be done on the device."""
+        try:
+            if all([self.is_here(env.values[s]) for s in self.reads()]):
+                self.work(env)
+                return True
+        except Exception:
+            pass
+        return False
 
     def is_here(self, value: Any) -> bool:
         return type(value) is self.device.tensor or type(value) is tuple and all(map(self.is_here, value))

@@ -111,13 +111,22 @@ def cast(x: Value, source: str, target: str) -> Value:
     from_, to = KIND[source], KIND[target]
     if from_ == "f" and to in "iu":
         if WIDTH[target] < 32:  # C converts to int, then cuts off
-            return cast(x.to(torch.int32), "int32", target)
+            return cast(truncated(x, torch.int32), "int32", target)
         if target == "uint32":
-            return x.to(torch.int64) & 0xFFFFFFFF
-        return x.to(CARRIER[target])
+            return truncated(x, torch.int64) & 0xFFFFFFFF
+        return truncated(x, CARRIER[target])
     if to in "iu":
         return narrow(x, target)
     return x.to(CARRIER[target])
+
+
+def truncated(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """A float as an integer; x86-64 makes the least one of what is not in its range, and GPUs do not."""
+    out = x.to(dtype)
+    if x.device.type == "cpu":
+        return out
+    least = torch.iinfo(dtype).min
+    return torch.where((x >= float(least)) & (x < -float(least)), out, least)
 
 
 def narrow(x: Tensor, target: str) -> Tensor:
