@@ -254,6 +254,25 @@ def test_values_stay_on_the_device(device: str) -> None:
     assert x.tolist() == [5.0, 7.0, 9.0, 11.0, 13.0, 15.0]
 
 
+def test_blank_arrays_are_made_there(device: str) -> None:
+    with lazynp.profile() as p:
+        x, y = lazynp.zeros((3, 4)), lazynp.ones(5, np.uint16)
+        w, v = lazynp.empty_like(x), lazynp.roll(y * 2, 1)
+        w[...] = 3
+        recorder.flush()
+    assert p.uploads == 0
+    for ours, theirs in (
+        (x, np.zeros((3, 4))),
+        (y, np.ones(5, "H")),
+        (w, np.full((3, 4), 3.0)),
+        (v, np.full(5, 2, "H")),
+    ):
+        close(ours, theirs)
+    close(lazynp.full((2, 2), 7j), np.full((2, 2), 7j))
+    close(lazynp.zeros(()), np.zeros(()))
+    assert lazynp.zeros(2, object).tolist() == [0, 0]
+
+
 def test_what_is_read_twice_is_copied_once(device: str) -> None:
     x = lazynp.array(np.arange(6.0))
     with lazynp.profile() as p:
