@@ -24,6 +24,14 @@ def flag(text: str) -> bool:
     return text.strip().lower() not in ("", "0", "false", "no", "off")
 
 
+def is_device(name: Any) -> bool:
+    """Whether a device may have that name; whether it is there, the runtime finds out."""
+    if not isinstance(name, str) or not name.startswith("cuda:"):
+        return name in ("cpu", "torch", "cuda")
+    number = name.removeprefix("cuda:")
+    return number.isascii() and number.isdecimal() and number == str(int(number))
+
+
 MODES = ("auto", "graph", "eager")
 SETTINGS = {
     "mode": Setting(
@@ -88,14 +96,20 @@ SETTINGS = {
         "never change the tier: the interpreter's, bit-equal to NumPy",
     ),
     "strict": Setting("LAZYNP_STRICT", False, flag, lambda v: isinstance(v, bool), "falling back to NumPy is an error"),
-    "device": Setting("LAZYNP_DEVICE", "cpu", str, lambda v: v == "cpu", "where arrays are made; only cpu so far"),
+    "device": Setting(
+        "LAZYNP_DEVICE",
+        "cpu",
+        str,
+        is_device,
+        "where recorded operations run: cpu; cuda or cuda:N, a GPU; torch: torch's operations on the CPU, for tests",
+    ),
 }
 
 
 class Config:
     """The settings, as attributes. Call it for a context manager: `config(mode="eager")`."""
 
-    __slots__ = (*SETTINGS, "limit", "_watchers")
+    __slots__ = (*SETTINGS, "limit", "_watchers", "_guards")
     mode: str
     small: int
     compile: bool
@@ -112,9 +126,11 @@ class Config:
     device: str
     limit: int  # arrays of more elements go through the graph: what `mode` and `small` come to
     _watchers: list[Callable[[str, Any], None]]
+    _guards: dict[str, Callable[[Any], None]]
 
     def __init__(self) -> None:
         object.__setattr__(self, "_watchers", [])
+        object.__setattr__(self, "_guards", {})
         object.__setattr__(self, "limit", 0)
         for name, setting in SETTINGS.items():
             text = os.environ.get(setting.env)
@@ -126,6 +142,8 @@ class Config:
             raise AttributeError(f"no setting {name!r}; there are: {', '.join(SETTINGS)}")
         if not setting.check(value):
             raise ValueError(f"{name}={value!r}: {setting.doc}")
+        if name in self._guards:
+            self._guards[name](value)
         object.__setattr__(self, name, value)
         if name in ("mode", "small", "compile", "deterministic"):
             small = getattr(self, "small", 0) * (
@@ -139,6 +157,11 @@ class Config:
     def watch(self, watcher: Callable[[str, Any], None]) -> None:
         """Call `watcher(name, value)` after each change of a setting."""
         self._watchers.append(watcher)
+
+    def guard(self, name: str, allowed: Callable[[Any], None]) -> None:
+        """Call `allowed(value)` now, and before each change of that setting: it raises where the value cannot be."""
+        allowed(getattr(self, name))
+        self._guards[name] = allowed
 
     @contextlib.contextmanager
     def __call__(self, **settings: Any) -> Iterator[Config]:

@@ -206,6 +206,22 @@ def wrong(name, out, operands):
     return ~same_bits(out, want), want
 
 
+def test_signed_and_unsigned_are_compared_as_numbers(client):
+    names = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+    signed = np.repeat(np.array([-(1 << 63), -7, -1, 0, 7, (1 << 63) - 1]), 6)
+    unsigned = np.tile(np.array([0, 1, 7, (1 << 63) - 1, 1 << 63, (1 << 64) - 1], np.uint64), 6)
+    body = []
+    for name in names:
+        body += [Instr(name, (0, 1), ("int64", "uint64"), "bool"), Instr(name, (1, 0), ("uint64", "int64"), "bool")]
+    spec = KernelSpec(("int64", "uint64"), (), tuple(body), tuple(range(2, 2 + len(body))), 1)
+    outs = [np.zeros(signed.shape, bool) for _ in body]
+    arrays = [signed, unsigned]
+    assert compiled_for(client, spec, geometry_of(signed.shape, [*arrays, *outs]))(arrays, (), outs)
+    for name, one, other in zip(names, outs[::2], outs[1::2]):
+        np.testing.assert_array_equal(one, getattr(np, name)(signed, unsigned), name)
+        np.testing.assert_array_equal(other, getattr(np, name)(unsigned, signed), name)
+
+
 @pytest.mark.parametrize("symbolic", [False, True])
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int32", "int64", "uint8", "uint16", "uint32", "uint64", *FLOATS])
 def test_every_ufunc(client, dtype, symbolic):

@@ -29,7 +29,7 @@ BELOW = {
     "numpy": ("graph", "errors", "tree", "ops", "transforms", "backends", "runtime", "doors", "api"),
     "jax": ("graph", "errors", "tree", "ops", "transforms", "backends", "runtime", "doors", "api"),
 }
-BARE = ("config", "flags", "keyed", "signatures", "speed")  # single files that import nothing of lazynp
+BARE = ("away", "config", "flags", "keyed", "signatures", "speed")  # single files that import nothing of lazynp
 ENGINE = ("graph", "transforms", "api")
 LINES = 3000  # of the engine, so that it can be read
 LIMIT = 0.050  # seconds that `import lazynp` may cost beyond `import numpy`

@@ -50,7 +50,7 @@ class Node:
         static, moving: the op's parameters, in the order in which it names them.
         shape, dtype, weak: the abstract value. dtype is None for an op of several results (see `outs`).
         number: the same number for what an abstract rule cannot tell apart; sort: the same for equal rank and dtype.
-        buffer: the value, opaque to all but backends; None while it is pending.
+        buffer: the value, opaque to all but backends (`on_host` gives NumPy's); None while it is pending.
         value: for a scalar constant, the Python or NumPy scalar.
         trace: CONCRETE; KEPT (depends on a leaf under differentiation: the inputs stay); ABSTRACT (no value can
             be had).

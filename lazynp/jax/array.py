@@ -15,6 +15,7 @@ import numpy as np
 from numpy._core import umath
 
 from ..api.trace import check_leak, stack
+from ..away import on_host
 from ..backends.numpy.namespace import xp
 from ..config import config
 from ..doors import Door, doors, register
@@ -23,6 +24,7 @@ from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..graph.op import current
 from ..graph.walk import toposort
 from ..ops.elementwise import convert, weak_cast
+from ..runtime.device import devices
 from ..runtime.recorder import recorder
 from .dtypes import (
     KIND_OF,
@@ -93,7 +95,7 @@ class Array(Base):
             if node.trace == ABSTRACT:
                 raise concretization_error(node)
             recorder.demand(node)
-        h = node.buffer
+        h = on_host(node.buffer)
         if not node.trace:
             self._host, self._weak = h, node.weak
         return h
@@ -385,7 +387,7 @@ def wrap(node: Node) -> Array:
     a = new(Array if node.dtype.names is None else records.get(node.dtype, Array))
     a._graph = node
     if node.trace == 0 and node.buffer is not None:
-        a._host, a._weak = node.buffer, node.weak
+        a._host, a._weak = on_host(node.buffer), node.weak
         return a
     a._host, a._weak = None, False
     if node.trace != ABSTRACT:
@@ -504,7 +506,7 @@ def apply(f: Callable[..., Any], *nodes: Any, **params: Any) -> Any:
 
 
 def size_of(buffer: Any) -> int:
-    return buffer.size if type(buffer) is NDARRAY else max([b.size for b in buffer], default=0)
+    return buffer.size if type(buffer) is not tuple else max([b.size for b in buffer], default=0)
 
 
 def wrapped(out: Any) -> Any:
@@ -573,7 +575,7 @@ def compute(n: Node, wanted: bool) -> None:
     """Compute a node whose inputs have values, by its lowering. Where it is wanted, it owns its buffer."""
     op = n.op
     assert op is not None
-    args = [i.buffer if i.value is None else i.value for i in n.inputs]
+    args = [on_host(i.buffer) if i.value is None else i.value for i in n.inputs]
     token = ERRORS.set(SILENT)
     try:
         value = op.lower(xp, *args, **dict(zip(op.static, n.static)), **dict(zip(op.moving, n.moving)))
@@ -594,3 +596,4 @@ def owned(value: Any, dtype: Any, args: Sequence[Any]) -> Any:
 
 
 door = register(Door("jax", Array, as_node, wrap, canonical, wrap_value))
+devices.at_home += (Array,)  # the JAX door computes on the CPU

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..api.jit import Jit
 from ..api.trace import stack
+from ..away import on_host
 from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
@@ -314,7 +315,7 @@ def jaxpr_of(function: Function, since: int = 1 << 62) -> tuple[Jaxpr, list[Node
     """The graph of a function, and its constants."""
     found = boundary(function, since)
     constants = list(dict.fromkeys([n for n in found if not is_literal(n)]))
-    writer = Writer({n: Literal(n.buffer, n.aval) for n in found if is_literal(n)})
+    writer = Writer({n: Literal(on_host(n.buffer), n.aval) for n in found if is_literal(n)})
     for n in (*constants, *function.inputs):
         writer.known.setdefault(n, Var(n.aval))
     results = [behind(n) for n in (*function.outputs, *function.effects)]

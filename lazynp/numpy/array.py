@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from ..away import on_host
 from ..config import config
 from ..graph import errors
 from ..graph.errors import NotConcreteError
@@ -101,7 +102,7 @@ class ndarray(HandleBase, metaclass=ArrayType):
             raise traced_write(self)
         if s.rare is not None and s.rare.pin:
             recorder.flush()
-            s.free = True
+            s.node, s.reads, s.free = None, None, True
             return h
         if not s.release():
             s.buf, s.node, s.reads, s.free = s.buf.copy(), None, None, True
@@ -253,7 +254,7 @@ def demand(storage: Storage) -> Any:
             if node.trace == ABSTRACT:
                 raise no_value(node)
             recorder.demand(node)
-        buf = node.buffer
+        buf = on_host(node.buffer)
         if not node.trace:
             storage.buf = buf
         return buf
@@ -289,7 +290,9 @@ def known(x: ndarray) -> bool:
         return True
     if s.buf is None:
         node = s.node
-        if node is None or node.buffer is None or node.trace or s.rare is not None and s.rare.mask is not None:
+        if node is None or type(node.buffer) is not numpy.ndarray:  # pending, or on a device, where work on it goes on
+            return False
+        if node.trace or s.rare is not None and s.rare.mask is not None:
             return False
     x._host()
     return True
@@ -335,7 +338,7 @@ def of_node(node: Node) -> Any:
     if node.shape == ():
         if not node.trace:
             recorder.demand(node)
-            return node.buffer[()]
+            return on_host(node.buffer)[()]
         return of_scalar(node)
     s = new_handle(Storage)
     s.rare = None

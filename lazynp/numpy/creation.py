@@ -10,7 +10,8 @@ from typing import Any
 import numpy
 
 from ..config import config
-from .array import Handle, borrow, is_native, ndarray
+from ..ops.creation import full
+from .array import Handle, borrow, is_native, ndarray, of_node
 from .host import (
     PLAIN,
     SCALARS,
@@ -130,6 +131,25 @@ DEFAULTS: dict[str, Any] = {"dtype": None, "copy": True, "order": "K", "subok": 
 PUBLIC: dict[str, Any] = {}  # the public function objects that a foreign `like` is given; filled by `counterparts`
 
 
+def blank_there(array: numpy.ndarray) -> Any:
+    """The handle of an array of zeros, or of nothing yet: made on the device, where it would be copied to."""
+    if not array.ndim or array.size <= config.limit or not array.flags.c_contiguous or array.dtype.kind not in "biufc":
+        return fresh(array)
+    return of_node(full(array.shape, 0, array.dtype)) if is_native(array.dtype) else fresh(array)
+
+
+def follow(name: str, value: Any) -> None:
+    """With the setting `device`, choose who makes handles of such arrays."""
+    global blank
+    if name == "device":
+        blank = fresh if value == "cpu" else blank_there
+
+
+blank = fresh
+follow("device", config.device)
+config.watch(follow)
+
+
 def filler(name: str) -> Any:
     """`zeros` or `empty`."""
     host = getattr(numpy, name)
@@ -144,7 +164,7 @@ def filler(name: str) -> Any:
                 return value
         if device is not None:
             check_device(device)
-        return fresh(host(shape if type(shape) is int else to_host(shape, []), dtype, order))
+        return blank(host(shape if type(shape) is int else to_host(shape, []), dtype, order))
 
     create.__name__ = create.__qualname__ = name
     return create
@@ -256,4 +276,4 @@ def empty_like(
     made = numpy.empty_like(host, dtype, order, False, **more)
     if subok and isinstance(prototype, Handle) and type(prototype) is not ndarray:
         return of_type(type(prototype), made, prototype)
-    return fresh(made)
+    return blank(made)

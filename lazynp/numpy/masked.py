@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy
 
+from ..away import on_host
 from ..graph import errors
 from ..graph.node import ABSTRACT, Node
 from ..ops.elementwise import where
@@ -59,7 +60,7 @@ def alike(a: Node, b: Node, depth: int = 8) -> bool:
 def value_of(node: Node) -> numpy.ndarray:
     if node.buffer is None:
         recorder.demand(node)
-    return node.buffer
+    return on_host(node.buffer)
 
 
 def selection_of(x: Any) -> Selection | None:

@@ -81,10 +81,27 @@ def describe(f: dict[str, Any]) -> str:
         f"{', ' + c['reason'] if c.get('reason') else ''}"
         for c in f["compiles"][:20]
     ]
+    if f["device_segments"]:
+        lines += describe_device(f)
     calls = sorted(f["host_calls"].items(), key=lambda t: -t[1])
     lines.append(f"{sum(f['host_calls'].values()):>10,} host calls{':' if calls else ''}")
     lines += [f"{n:>14,}  {where[0]} at {where[1]}" for where, n in calls[:20]]
     return "\n".join(lines)
+
+
+def describe_device(f: dict[str, Any]) -> list[str]:
+    """What ran on a device, as text."""
+    calls = sorted(f["device_host"].items(), key=lambda t: -t[1])
+    n = sum(f["device_host"].values())
+    where = ", ".join([f"{count:,} on {name}" for name, count in f["device_segments"].items()])
+    return [
+        f"{sum(f['device_segments'].values()):>10,} segments on a device: {where}",
+        f"{f['device_kernels']:>10,} kernel calls there, {f['device_compiled']:,} of them compiled",
+        f"{f['device_library']:>10,} library calls there",
+        f"{f['uploads']:>10,} values copied to a device, {f['downloads']:,} copied back",
+        f"{n:>10,} library calls on the host for device arrays{':' if n else ''}",
+        *[f"{n:>14,}  {name}" for name, n in calls[:20]],
+    ]
 
 
 def summary() -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..away import on_host
 from ..config import config
 from ..flags import Flags, flags, watchers
 from ..graph.node import Node
@@ -31,8 +32,8 @@ def checked(node: Node) -> None:
     recorder(node)
     recorder.demand(node)
     assert node.op is not None
-    values = node.buffer if type(node.buffer) is tuple else (node.buffer,)
-    check_values(values, node.op.name)
+    values = on_host(node.buffer)
+    check_values(values if type(values) is tuple else (values,), node.op.name)
 
 
 class Before:

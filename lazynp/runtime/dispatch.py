@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..away import on_host
 from ..graph.node import Node
 from ..graph.op import MAP
 from ..ops.elementwise import CLIP
@@ -122,7 +123,7 @@ class Loops:
         """The place of a node's value in that dtype."""
         at = self.place.get(n)
         if at is None:
-            value = n.value if n.value is not None else n.buffer
+            value = n.value if n.value is not None else on_host(n.buffer)
             if value is None:
                 raise NotSimple
             return self.constant(value, dtype)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy._core import umath
 
+from ..away import on_host
 from ..config import config
 from ..graph.errors import NotConcreteError
 from ..graph.function import Function
@@ -48,7 +49,7 @@ def value_of(node: Node) -> Any:
         if node.value is not None:
             return np.asarray(node.value, node.dtype)
         recorder.demand(node)
-    return node.buffer
+    return on_host(node.buffer)
 
 
 def boundary(function: Function, since: int) -> list[Node]:

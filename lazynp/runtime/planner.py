@@ -37,12 +37,17 @@ failures = Failures()
 
 
 class Plan:
-    """Steps over an environment: the leaves' arrays, then one slot per node."""
+    """Steps over an environment: the leaves' arrays, then one slot per node.
 
-    __slots__ = ("steps", "out", "n_leaves", "n_nodes", "chained")
+    Attributes:
+        elsewhere: the same plan over tensors, by device.
+    """
+
+    __slots__ = ("steps", "out", "n_leaves", "n_nodes", "chained", "elsewhere")
 
     def __init__(self, steps: list[Any], out: tuple[int, ...], n_leaves: int, n_nodes: int) -> None:
         self.steps, self.out, self.n_leaves, self.n_nodes = steps, out, n_leaves, n_nodes
+        self.elsewhere: dict[str, Plan] = {}
         self.chained = sum([type(s) is S.KernelStep and s.chained for s in steps]) > 1
 
     def hasten(self) -> Plan:

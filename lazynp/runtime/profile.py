@@ -18,7 +18,13 @@ COUNTERS = (
     "elements",
     "bytes",
     "cache_hits",
+    "device_kernels",
+    "device_compiled",
+    "device_library",
+    "uploads",
+    "downloads",
 )
+TALLIES = ("host_calls", "device_host", "device_segments")
 SECONDS = ("interpreted_seconds", "compiled_seconds", "library_seconds")
 
 
@@ -30,12 +36,16 @@ class Profile:
         interpreted, compiled: kernel calls in either tier; library: calls of BLAS, sort and the like.
         elements, bytes: of the iteration spaces of kernel calls, and of their operands and results.
         cache_hits: compiled kernels that came from disk.
+        device_kernels, device_library: calls on a device; device_compiled: of the kernels, those that were compiled.
+        uploads, downloads: values copied to a device and back.
         interpreted_seconds, compiled_seconds, library_seconds: time in each.
         compiles: one dict a compile event (kernel, seconds, outcome, reason).
         host_calls: (function, "file:line") -> calls that NumPy answered instead of the engine.
+        device_segments: device -> segments that ran there.
+        device_host: name of what a device cannot do -> calls for which values came to the host and went back.
     """
 
-    __slots__ = (*COUNTERS, *SECONDS, "compiles", "host_calls", "started")
+    __slots__ = (*COUNTERS, *SECONDS, *TALLIES, "compiles", "started")
     operations: int
     segments: int
     plans: int
@@ -46,6 +56,11 @@ class Profile:
     elements: int
     bytes: int
     cache_hits: int
+    device_kernels: int
+    device_compiled: int
+    device_library: int
+    uploads: int
+    downloads: int
     interpreted_seconds: float
     compiled_seconds: float
     library_seconds: float
@@ -55,13 +70,15 @@ class Profile:
             setattr(self, name, 0)
         self.compiles: list[dict[str, Any]] = []
         self.host_calls: collections.Counter[Any] = collections.Counter()
+        self.device_host: collections.Counter[str] = collections.Counter()
+        self.device_segments: collections.Counter[str] = collections.Counter()
         self.started = time.time()
 
     def snapshot(self) -> dict[str, Any]:
         """All counters now, as plain data."""
         out: dict[str, Any] = {name: getattr(self, name) for name in (*COUNTERS, *SECONDS)}
         out["compiles"] = list(self.compiles)
-        out["host_calls"] = dict(self.host_calls)
+        out.update({name: dict(getattr(self, name)) for name in TALLIES})
         return out
 
 
@@ -69,8 +86,9 @@ def difference(after: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """What happened between two snapshots."""
     out: dict[str, Any] = {name: after[name] - before[name] for name in (*COUNTERS, *SECONDS)}
     out["compiles"] = after["compiles"][len(before["compiles"]) :]
-    calls = {k: n - before["host_calls"].get(k, 0) for k, n in after["host_calls"].items()}
-    out["host_calls"] = {k: n for k, n in calls.items() if n}
+    for name in TALLIES:
+        calls = {k: n - before[name].get(k, 0) for k, n in after[name].items()}
+        out[name] = {k: n for k, n in calls.items() if n}
     return out
 
 

@@ -18,6 +18,7 @@ from ..graph.errors import NotConcreteError
 from ..graph.node import Node
 from ..graph.op import LIBRARY, MAP, SET, VIEW, current
 from . import kernels
+from .device import allowed
 from .planner import failures
 from .profile import profile
 from .segment import Segment, run_segment
@@ -279,3 +280,13 @@ def unrecorded(*wanted: Node) -> list[Node]:
 
 recorder = Recorder()
 current.__class__.sink = recorder
+
+
+def before_device(name: str) -> None:
+    """Before `config.device` changes: what is pending runs where it was recorded."""
+    allowed(name)
+    if name != config.device:
+        recorder.flush()
+
+
+config.guard("device", before_device)

@@ -13,6 +13,7 @@ from typing import Any
 from ..graph.node import BORROWED, Node
 from ..graph.op import SET
 from ..ops.shape import key_shape
+from .device import devices, placed
 from .planner import Plan, make_plan
 from .profile import profile
 from .steps import SCALARS
@@ -181,4 +182,6 @@ def run_guarded(segment: Segment) -> None:
     dead = tuple([ref() is None and not b for ref, b in zip(refs, segment.borrowed)])
     plan = plan_of(segment, dead)
     segment.buffers = []
+    if devices.used:
+        plan = placed(plan, segment, refs, buffers)
     plan.run(segment, buffers, outputs)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...away import on_host
 from ...graph.aval import Aval
 from ...graph.node import Node
 from ...graph.op import MAP
@@ -26,7 +27,7 @@ def evaluate(outputs: Sequence[Node], values: Mapping[Node, Any] | None = None) 
         if node.value is not None:
             memo[node] = node.value
         elif node.buffer is not None:
-            memo[node] = node.buffer
+            memo[node] = on_host(node.buffer)
         elif node.op is None:
             raise ValueError(f"a leaf without a value: {node}")
         else:

@@ -111,13 +111,22 @@ def cast(x: Value, source: str, target: str) -> Value:
     from_, to = KIND[source], KIND[target]
     if from_ == "f" and to in "iu":
         if WIDTH[target] < 32:  # C converts to int, then cuts off
-            return cast(x.to(torch.int32), "int32", target)
+            return cast(truncated(x, torch.int32), "int32", target)
         if target == "uint32":
-            return x.to(torch.int64) & 0xFFFFFFFF
-        return x.to(CARRIER[target])
+            return truncated(x, torch.int64) & 0xFFFFFFFF
+        return truncated(x, CARRIER[target])
     if to in "iu":
         return narrow(x, target)
     return x.to(CARRIER[target])
+
+
+def truncated(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """A float as an integer; x86-64 makes the least one of what is not in its range, and GPUs do not."""
+    out = x.to(dtype)
+    if x.device.type == "cpu":
+        return out
+    least = torch.iinfo(dtype).min
+    return torch.where((x >= float(least)) & (x < -float(least)), out, least)
 
 
 def narrow(x: Tensor, target: str) -> Tensor:
@@ -289,6 +298,13 @@ for _name, _function in (
     ("not_equal", torch.ne),
 ):
     TABLE[_name] = _comparison(_function)
+
+
+def compare_signs(name: str, loop: tuple[str, ...], a: Tensor, b: Tensor) -> Tensor:
+    """int64 with uint64, as numbers: a negative one is less than all of the other's."""
+    first = loop[0] == "int64"
+    known = {"equal": False, "not_equal": True, "less": first, "less_equal": first}.get(name, not first)
+    return torch.where((a if first else b) < 0, known, TABLE[name]("uint64", a, b))
 
 
 def _larger(d: str, a: Tensor, b: Tensor) -> Tensor:
@@ -551,6 +567,8 @@ def modf(d: str, which: int, a: Tensor) -> Tensor:
 
 def reduce(name: str, d: str, a: Value, axes: Sequence[int]) -> Value:
     dims = list(axes)
+    if not dims:  # for torch no axis is all of them
+        return truth(a) if name.startswith("logical") else a
     if isinstance(a, Pair):
         if name != "add":
             raise NotImplementedError(f"{name}.reduce of a complex value")

@@ -53,6 +53,8 @@ def apply(instr: Instr, args: Sequence[Value], sources: Sequence[str]) -> Value:
     loop = instr.loop[0] if instr.loop else sources[0]
     if op == "where":
         return xp.where(xp.truth(args[0]), args[1], args[2])
+    if instr.loop in (("int64", "uint64"), ("uint64", "int64")):  # NumPy has such loops for comparisons only
+        return xp.cast(xp.compare_signs(op, instr.loop, *args), "bool", instr.dtype)
     natural = _natural(op, loop, instr)
     return xp.cast(_call(op, loop, instr.params, args), natural, instr.dtype)
 

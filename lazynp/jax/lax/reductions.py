@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...api.control import traced
+from ...away import on_host
 from ...graph.node import ABSTRACT, Node
 from ...ops import elementwise as e
 from ...ops import reductions, scans, sorting
@@ -384,7 +385,7 @@ def is_identity(fill: Node, name: str | None) -> bool:
     """Whether an initial value is known to change nothing."""
     if name not in KNOWN or fill.trace == ABSTRACT or fill.value is None and fill.buffer is None:
         return False
-    value = fill.value if fill.value is not None else fill.buffer[()]
+    value = fill.value if fill.value is not None else on_host(fill.buffer)[()]
     wanted = {"add": 0, "multiply": 1}.get(str(name))
     return bool(value == (least(str(name), fill.dtype) if wanted is None else wanted))
 

@@ -1,0 +1,26 @@
+"""Values that are not in main memory, as all layers see them: something with a copy that NumPy can read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Away:
+    """A value that is not in main memory."""
+
+    __slots__ = ()
+
+    def host(self) -> np.ndarray:
+        """A copy that NumPy can read; the same one each time."""
+        raise NotImplementedError
+
+
+def on_host(value: Any) -> Any:
+    """A node's value (of several results: the tuple of them) as NumPy can read it."""
+    if type(value) is np.ndarray:
+        return value
+    if isinstance(value, Away):
+        return value.host()
+    return tuple([on_host(v) for v in value]) if type(value) is tuple else value

@@ -1,0 +1,233 @@
+"""A device of torch's: tensors, views of them, writes into them, kernels on them.
+
+Tensors have NumPy's dtypes. The wide unsigned ones, with which torch computes nothing, are moved as the signed ones of
+their width.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lazynp.backends.kernel import KernelSpec
+from lazynp.backends.support import KIND
+from lazynp.backends.torch import complex as complex_
+from lazynp.backends.torch import eager, library
+from lazynp.backends.torch.hot import Hot
+from lazynp.backends.torch.library import bits
+
+DTYPES = {name: getattr(torch, name) for name in KIND}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+SCALARS_KEPT = 4096
+COPIED_WHOLE = 1 << 24  # bytes: of a larger base only the part outside a region is copied
+
+
+class Device:
+    """Where tensors are.
+
+    Attributes:
+        name: as `config.device` has it: "torch" is the CPU. hot: its compiled kernels.
+        library: name of an op -> function of this device, the result's dtype, tensors and parameters.
+    """
+
+    tensor = Tensor
+    library = library.TABLE
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.torch = torch.device("cpu" if name == "torch" else name)
+        if self.torch.type == "cuda":
+            if not torch.cuda.is_available():
+                raise RuntimeError(f"device {name!r}: torch.cuda.is_available() is False")
+            if (self.torch.index or 0) >= torch.cuda.device_count():
+                raise RuntimeError(f"device {name!r}: torch.cuda.device_count() is {torch.cuda.device_count()}")
+        self.hot = Hot(name, self.torch.type == "cuda")
+        self.scalar = functools.lru_cache(SCALARS_KEPT)(self._scalar)
+        complex_.FMA["wanted"] = False  # it gives NumPy's last bit on the CPU, and is an operator of its own
+
+    # --- values -------------------------------------------------------------------------------------------------------
+
+    def can_hold(self, x: Any) -> bool:
+        """Whether torch has an array's dtype."""
+        return x.dtype.name in DTYPES
+
+    def dtype_of(self, x: Tensor) -> np.dtype[Any]:
+        return dtype_named(NAMES[x.dtype])
+
+    def upload(self, array: np.ndarray) -> Tensor:
+        """A tensor that shares no memory with the array."""
+        here = self.torch.type == "cpu"
+        if here or not array.flags.c_contiguous or not array.flags.writeable:
+            array = np.array(array, order="C")
+        return as_tensor(array).to(self.torch)
+
+    def download(self, x: Tensor, out: np.ndarray) -> None:
+        bits(as_tensor(out)).copy_(bits(x))
+
+    def of_scalar(self, value: Any) -> Tensor:
+        """A Python or NumPy scalar, in NumPy's dtype for it."""
+        value = np.asarray(value)
+        return self.scalar(value.tobytes(), value.dtype.name)
+
+    def _scalar(self, data: bytes, dtype: str) -> Tensor:
+        value = np.frombuffer(data, dtype_named(dtype))[0]
+        if dtype == "bfloat16" or DTYPES[dtype] in library.SIGNED:
+            return self.upload(np.asarray(value))
+        return torch.full((), value.item(), dtype=DTYPES[dtype], device=self.torch)  # no wait for a copy
+
+    # --- views and writes ---------------------------------------------------------------------------------------------
+
+    def region(self, x: Tensor, key: Sequence[Any]) -> tuple[Tensor, list[int]]:
+        """The view of a basic key, and its axes that go backwards: torch has no negative strides."""
+        sizes, strides, offset = [], [], x.storage_offset()
+        backwards = []
+        steps = zip(x.shape, x.stride())
+        for k in key:
+            if k is None:
+                sizes.append(1)
+                strides.append(1)
+                continue
+            _, stride = next(steps)
+            start, count, step = (k, 1, 1) if type(k) is int else k
+            if count < 2:
+                step = 1
+            elif step < 0:
+                start, step = start + (count - 1) * step, -step
+                backwards.append(len(sizes))
+            if count:
+                offset += start * stride
+            if type(k) is not int:
+                sizes.append(count)
+                strides.append(stride * step)
+        for n, stride in steps:
+            sizes.append(n)
+            strides.append(stride)
+        return x.as_strided(sizes, strides, offset), backwards
+
+    def slice(self, x: Tensor, key: Sequence[Any]) -> Tensor:
+        view, backwards = self.region(x, key)
+        return bits(view).flip(backwards).view(x.dtype) if backwards else view
+
+    def copy(self, x: Tensor) -> Tensor:
+        """A contiguous tensor of its own."""
+        return bits(x).clone(memory_format=torch.contiguous_format).view(x.dtype)
+
+    def around(self, x: Tensor, key: Sequence[Any]) -> Tensor:
+        """A copy in which the region of a key need not be set: it will be written."""
+        if x.nbytes < COPIED_WHOLE:
+            return self.copy(x)
+        out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+        before: list[slice] = []
+        for k in key:
+            if k is None:
+                continue
+            start, count, step = (k, 1, 1) if type(k) is int else k
+            if step < 0:
+                start, step = start + (count - 1) * step, -step
+            if step != 1 and count > 1:
+                start = count = 0
+            for part in (slice(0, start), slice(start + count, None)):
+                bits(out)[(*before, part)] = bits(x)[(*before, part)]
+            before.append(slice(start, start + count))
+        return out
+
+    def write(self, x: Tensor, key: Sequence[Any], value: Tensor) -> None:
+        """x[key] = value, in place."""
+        view, backwards = self.region(x, key)
+        value = library.cast(value, NAMES[x.dtype])
+        if value.untyped_storage().data_ptr() == x.untyped_storage().data_ptr():  # torch copies in any order
+            value = self.copy(value)
+        if backwards:
+            value = bits(value).expand(view.shape).flip(backwards).view(x.dtype)
+        bits(view).copy_(bits(value))
+
+    def own(self, value: Any, args: Sequence[Any]) -> Any:
+        """A result, or several, that share no memory with the operands, nor with each other."""
+        taken = {a.untyped_storage().data_ptr() for a in args if isinstance(a, Tensor)}
+        return tuple([self.apart(v, taken) for v in value]) if type(value) is tuple else self.apart(value, taken)
+
+    def apart(self, x: Tensor, taken: set[int]) -> Tensor:
+        """A contiguous tensor that shares no memory with what is taken; its memory is, from now on."""
+        x = x.resolve_conj().resolve_neg()
+        shares = x.numel() and x.untyped_storage().data_ptr() in taken
+        x = self.copy(x) if shares else bits(x).contiguous().view(x.dtype)
+        taken.add(x.untyped_storage().data_ptr())
+        return x
+
+    # --- kernels ------------------------------------------------------------------------------------------------------
+
+    def evaluate(
+        self,
+        spec: KernelSpec,
+        ins: Sequence[Tensor],
+        scalars: Sequence[Any],
+        shape: tuple[int, ...],
+        regions: Sequence[Tensor | None],
+    ) -> tuple[list[Tensor | None], bool]:
+        """A kernel's results over a space of that shape, each a tensor of its own, and whether compiled code ran.
+
+        That may put results where they will be needed, into `regions`; it gives None for them.
+        """
+        operands = [x.expand(shape) for x in ins]
+        constants = [self.constant(value, dtype) for value, dtype in zip(scalars, spec.scalars)]
+        reduced = [i.params[1] if i.op == "reduce" else () for i in spec.body]
+        if any(reduced):
+            constants = [c.expand(shape) for c in constants]
+        regions = apart_from(operands, regions)
+        found = self.hot.run(spec, operands, constants, regions) if self.hot.wanted(spec) else None
+        compiled = found is not None
+        if found is None:
+            found = list(eager.evaluate(spec, operands, constants, self.torch))
+        first = len(spec.inputs) + len(spec.scalars)
+        taken = {x.untyped_storage().data_ptr() for x in (*ins, *constants)}
+        for n, (x, number) in enumerate(zip(found, spec.outputs)):
+            if x is not None:
+                over = reduced[number - first] if number >= first else ()
+                found[n] = self.apart(x.expand([1 if a in over else m for a, m in enumerate(shape)]), taken)
+        return found, compiled
+
+    def constant(self, value: Any, dtype: str) -> Tensor:
+        """A scalar in the dtype of a kernel's loop."""
+        with np.errstate(all="ignore"):
+            array = np.asarray(value).astype(dtype_named(dtype))
+        return self.scalar(array.tobytes(), dtype)
+
+
+def apart_from(operands: Sequence[Tensor], regions: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """The regions that share no memory with an operand, nor with each other: they can be written at any time."""
+    if not any(r is not None for r in regions):
+        return list(regions)
+    taken = {x.untyped_storage().data_ptr() for x in operands}
+    out: list[Tensor | None] = []
+    for r in regions:
+        memory = 0 if r is None else r.untyped_storage().data_ptr()
+        out.append(None if memory in taken else r)
+        taken.add(memory)
+    return out
+
+
+@functools.cache
+def dtype_named(name: str) -> np.dtype[Any]:
+    return np.dtype(library.bfloat16()) if name == "bfloat16" else np.dtype(name)
+
+
+def as_tensor(array: np.ndarray) -> Tensor:
+    """A tensor over a contiguous array's memory."""
+    name = array.dtype.name
+    if name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array.view(np.dtype(name)))
+
+
+def single_threaded() -> None:
+    """OpenMP's threads do not survive a fork."""
+    torch.set_num_threads(1)
+
+
+os.register_at_fork(after_in_child=single_threaded)

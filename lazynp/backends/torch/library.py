@@ -1,0 +1,437 @@
+"""Operations that are one call, on torch tensors: name of the op -> `function(device, dtype, *args, **params)`.
+
+`dtype` is that of the result, None where there are several. Arguments are tensors, or scalars as the program wrote
+them. What torch does otherwise than NumPy raises `NotHereError` (or torch's own error), and the host does it; it also
+has NumPy's errors for bad values. A result of the wrong dtype or shape is not taken either.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lazynp.backends.support import KIND
+from lazynp.backends.torch import eager
+from lazynp.backends.torch import namespace as xp
+
+TABLE: dict[str, Callable[..., Any]] = {}
+FLOATS = ("float32", "float64", "complex64", "complex128")
+SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+
+
+class NotHereError(Exception):
+    """torch has no such operation, or another one under that name."""
+
+
+def on_torch(*names: str) -> Callable[[Any], Any]:
+    def register(function: Any) -> Any:
+        for name in names:
+            TABLE[name] = function
+        return function
+
+    return register
+
+
+def bfloat16() -> Any:
+    return importlib.import_module("ml_dtypes").bfloat16
+
+
+def name_of(x: Tensor) -> str:
+    return str(x.dtype).removeprefix("torch.")
+
+
+def kind_of(x: Tensor) -> str:
+    return KIND[name_of(x)]
+
+
+def cast(x: Tensor, to: str) -> Tensor:
+    """astype(to)."""
+    source = name_of(x)
+    if source == to:
+        return x
+    if "uint64" in (source, to) and {KIND[source], KIND[to]} & {"f", "c"}:
+        raise NotHereError
+    return eager.uncarry(xp.cast(eager.carry(x, source), source, to), to)
+
+
+def need(condition: bool) -> None:
+    if not condition:
+        raise NotHereError
+
+
+def bits(x: Tensor) -> Tensor:
+    """The same memory in a dtype that torch can move around: the wide unsigned ones as signed ones."""
+    signed = SIGNED.get(x.dtype)
+    return x if signed is None else x.view(signed)
+
+
+def in_order(x: Tensor) -> Any:
+    """A tensor in whose order torch sorts as NumPy would have sorted x; and the way back to x's values."""
+    name = name_of(x)
+    need(kind_of(x) != "c")
+    if name == "uint64":
+        return x.view(torch.int64) ^ xp.TOP, lambda y: (y ^ xp.TOP).view(torch.uint64)
+    if name == "bool":
+        return x.to(torch.uint8), lambda y: y.to(torch.bool)
+    return eager.carry(x, name), lambda y: eager.uncarry(y, name)
+
+
+# --- arrays made of nothing -------------------------------------------------------------------------------------------
+
+
+@on_torch("iota")
+def iota(device: Any, _: Any, *, dtype: Any, n: int) -> Tensor:
+    need(dtype.kind in "iu" or dtype.name in ("float32", "float64"))
+    return cast_count(torch.arange(n, device=device.torch), dtype)
+
+
+def cast_count(x: Tensor, dtype: Any) -> Tensor:
+    """int64 numbers in any real dtype."""
+    if dtype.name in ("uint16", "uint32", "uint64"):
+        return x.to(getattr(torch, dtype.name[1:])).view(getattr(torch, dtype.name))
+    return x.to(getattr(torch, dtype.name))
+
+
+@on_torch("arange")
+def arange(device: Any, _: Any, *, dtype: Any, start: Any, step: Any, n: int) -> Tensor:
+    need(dtype.name in ("int32", "int64", "float32", "float64"))
+    with np.errstate(all="ignore"):
+        first, second = np.array(start).astype(dtype), np.array(start + step).astype(dtype)
+        delta = second - first
+    out = cast_count(torch.arange(n, device=device.torch), dtype) * delta.item() + first.item()
+    out[1:2] = second.item()
+    return out
+
+
+@on_torch("tri")
+def tri(device: Any, _: Any, *, dtype: Any, n: int, m: int, k: int) -> Tensor:
+    rows, columns = torch.arange(n, device=device.torch), torch.arange(m, device=device.torch)
+    return cast(rows[:, None] + k >= columns, dtype.name)
+
+
+@on_torch("eye")
+def eye(device: Any, _: Any, *, dtype: Any, n: int, m: int, k: int) -> Tensor:
+    rows, columns = torch.arange(n, device=device.torch), torch.arange(m, device=device.torch)
+    return cast(rows[:, None] + k == columns, dtype.name)
+
+
+# --- one of several, side by side, rolled -----------------------------------------------------------------------------
+
+
+@on_torch("pick")
+def pick(device: Any, dtype: Any, x: Sequence[Tensor], *, i: int) -> Tensor:
+    return x[i]
+
+
+@on_torch("concatenate")
+def concatenate(device: Any, dtype: Any, *xs: Tensor, axis: int) -> Tensor:
+    whole = torch.cat([bits(cast(x, dtype.name)) for x in xs], axis)
+    return whole.view(getattr(torch, dtype.name))
+
+
+@on_torch("roll")
+def roll(device: Any, dtype: Any, x: Tensor, *, axes: Sequence[int], shifts: Sequence[int]) -> Tensor:
+    out = bits(x)
+    for axis, shift in zip(axes, shifts):
+        out = torch.roll(out, shift, axis)
+    return out.view(x.dtype)
+
+
+# --- products ---------------------------------------------------------------------------------------------------------
+
+
+def factors(dtype: Any, *xs: Tensor) -> list[Tensor]:
+    """Both in the product's dtype. NumPy's product of booleans is another one."""
+    need(dtype.name in (*FLOATS, "float16", "int8", "int16", "int32", "int64", "uint8"))
+    return [cast(x, dtype.name) for x in xs]
+
+
+@on_torch("matmul")
+def matmul(device: Any, dtype: Any, a: Tensor, b: Tensor) -> Tensor:
+    return torch.matmul(*factors(dtype, a, b))
+
+
+@on_torch("vecdot")
+def vecdot(device: Any, dtype: Any, a: Tensor, b: Tensor) -> Tensor:
+    a, b = factors(dtype, a, b)
+    return torch.matmul(a.conj().unsqueeze(-2), b.unsqueeze(-1)).squeeze(-1).squeeze(-1)
+
+
+@on_torch("matvec")
+def matvec(device: Any, dtype: Any, a: Tensor, b: Tensor) -> Tensor:
+    a, b = factors(dtype, a, b)
+    return torch.matmul(a, b.unsqueeze(-1)).squeeze(-1)
+
+
+@on_torch("vecmat")
+def vecmat(device: Any, dtype: Any, a: Tensor, b: Tensor) -> Tensor:
+    a, b = factors(dtype, a, b)
+    return torch.matmul(a.conj().unsqueeze(-2), b).squeeze(-2)
+
+
+# --- reductions and scans ---------------------------------------------------------------------------------------------
+
+
+def reduction(name: str) -> None:
+    @on_torch(f"{name}.reduce")
+    def reduce(device: Any, out: Any, x: Tensor, *, axes: Sequence[int], keepdims: bool, dtype: Any) -> Tensor:
+        loop = out.name
+        need(name in ("add", "multiply") or KIND[loop] != "c" and loop in ("bool", name_of(x)))
+        x = cast(x, loop)
+        if not axes:
+            return x
+        if KIND[loop] != "c":
+            x = eager.uncarry(xp.reduced(xp.reduce(name, loop, eager.carry(x, loop), axes), loop), out.name)
+        elif name == "add":
+            x = torch.sum(x, list(axes), keepdim=True)
+        else:
+            for axis in axes:
+                x = torch.prod(x, axis, keepdim=True)
+        return x if keepdims else x.reshape([n for i, n in enumerate(x.shape) if i not in axes])
+
+
+for _name in ("add", "multiply", "maximum", "minimum", "logical_and", "logical_or"):
+    reduction(_name)
+
+
+def argument(name: str, function: Callable[..., Tensor]) -> None:
+    """NumPy and torch both give the first of several, and a NaN before all else."""
+
+    @on_torch(name)
+    def arg(device: Any, dtype: Any, x: Tensor, *, axis: int, keepdims: bool) -> Tensor:
+        return function(in_order(x)[0], dim=axis, keepdim=keepdims)
+
+
+argument("argmin", torch.argmin)
+argument("argmax", torch.argmax)
+
+
+def accumulation(name: str, function: Callable[..., Any]) -> None:
+    @on_torch(f"{name}.accumulate")
+    def accumulate(device: Any, out: Any, x: Tensor, *, axis: int, dtype: Any) -> Tensor:
+        x = cast(x, out.name)
+        need(out.name != "bool" and x.dtype not in SIGNED and out.name not in ("float16", "bfloat16"))
+        return function(x, axis)
+
+
+accumulation("add", lambda x, axis: torch.cumsum(x, axis, dtype=x.dtype))
+accumulation("multiply", lambda x, axis: torch.cumprod(x, axis, dtype=x.dtype))
+accumulation("maximum", lambda x, axis: torch.cummax(x, axis).values)
+accumulation("minimum", lambda x, axis: torch.cummin(x, axis).values)
+
+
+# --- order ------------------------------------------------------------------------------------------------------------
+
+
+@on_torch("sort", "partition")
+def sort(device: Any, dtype: Any, x: Tensor, *, axis: int, kind: Any = None, kth: Any = None) -> Tensor:
+    x, back = in_order(x)
+    return back(torch.sort(x, dim=axis, stable=True).values)
+
+
+@on_torch("argsort", "argpartition")
+def argsort(device: Any, dtype: Any, x: Tensor, *, axis: int, kind: Any = None, kth: Any = None) -> Tensor:
+    return torch.sort(in_order(x)[0], dim=axis, stable=True).indices
+
+
+@on_torch("searchsorted")
+def searchsorted(device: Any, dtype: Any, a: Tensor, v: Tensor, *, side: str, stack: int) -> Tensor:
+    """torch does not know that NaN stands at the end."""
+    need(name_of(a) == name_of(v))
+    a, v = in_order(a)[0], in_order(v)[0]
+    if a.dtype.is_floating_point and a.shape[-1]:
+        need(not bool(torch.isnan(a[..., -1]).any()))
+    if stack:
+        flat = v.reshape(*v.shape[:stack], -1)
+        return torch.searchsorted(a.contiguous(), flat.contiguous(), right=side == "right").reshape(v.shape)
+    return torch.searchsorted(a.contiguous(), v.contiguous(), right=side == "right")
+
+
+# --- indices ----------------------------------------------------------------------------------------------------------
+
+
+def places(shape: Sequence[int], indices: Sequence[Tensor], axes: Sequence[int], bounds: str) -> Any:
+    """The index arrays, non-negative and of one shape, and where they are inside (None: everywhere)."""
+    inside: Any = None
+    out = []
+    for k, axis in zip(indices, axes):
+        n = shape[axis]
+        need(n > 0)
+        k = cast(k, "int64")
+        if bounds == "clip":
+            k = k.clamp(0, n - 1)
+        elif bounds == "wrap":
+            k = torch.remainder(k, n)
+        else:
+            ok = (k >= -n) & (k < n)
+            inside = ok if inside is None else inside & ok
+            k = torch.where(k < 0, k + n, k)
+        out.append(k)
+    if bounds == "raise":
+        need(bool(inside.all()))  # the host has the error
+        inside = None
+    elif inside is not None:
+        out = [torch.where(inside, k, 0) for k in out]
+    return list(torch.broadcast_tensors(*out)), inside
+
+
+def rolled_axes(x: Tensor, source: int, to: int, count: int) -> Tensor:
+    """`count` axes in a row, moved."""
+    return x.movedim(tuple(range(source, source + count)), tuple(range(to, to + count))) if count else x
+
+
+@on_torch("gather")
+def gather(device: Any, dtype: Any, x: Tensor, *indices: Any, axes: Sequence[int], at: int, bounds: str) -> Tensor:
+    index, inside = places(x.shape, tensors(device, indices), axes, bounds)
+    source = bits(x).movedim(tuple(axes), tuple(range(len(axes))))
+    out = source[tuple(index)]
+    if inside is not None:
+        mask = inside.expand(index[0].shape)
+        mask = mask.reshape(*mask.shape, *[1] * (out.ndim - mask.ndim))
+        out = torch.where(mask, out, torch.zeros((), dtype=out.dtype, device=out.device))
+    return rolled_axes(out, 0, at, index[0].ndim).contiguous().view(x.dtype)
+
+
+@on_torch("scatter")
+def scatter(
+    device: Any,
+    dtype: Any,
+    base: Tensor,
+    value: Any,
+    *indices: Any,
+    axes: Sequence[int],
+    at: int,
+    bounds: str,
+    mode: str,
+) -> Tensor:
+    need(bounds != "drop" and (mode == "set" or mode == "add" and kind_of(base) != "b"))
+    index, _ = places(base.shape, tensors(device, indices), axes, bounds)
+    (value,) = tensors(device, [value])
+    value = bits(cast(value, dtype.name))
+    kept = [n for i, n in enumerate(base.shape) if i not in axes]
+    common = index[0].shape
+    value = rolled_axes(value.expand(*kept[:at], *common, *kept[at:]), at, 0, len(common))
+    out = device.copy(base)
+    target = bits(out).movedim(tuple(axes), tuple(range(len(axes))))
+    if mode == "set":
+        value = last_ones(value, index, [base.shape[a] for a in axes])
+    target.index_put_(tuple(index), value, accumulate=mode == "add")
+    return out
+
+
+def last_ones(value: Tensor, index: list[Tensor], lengths: Sequence[int]) -> Tensor:
+    """Of values for one place the last for each of them, so that it does not matter which is written last."""
+    common = index[0].shape
+    if index[0].numel() < 2:
+        return value
+    place, size = torch.zeros_like(index[0]), 1
+    for k, n in zip(index, lengths):
+        place, size = place * n + k, size * n
+    place = place.reshape(-1)
+    number = torch.arange(place.numel(), device=place.device)
+    last = torch.zeros(size, dtype=torch.int64, device=place.device)
+    last.scatter_reduce_(0, place, number, "amax", include_self=False)
+    flat = value.reshape(place.numel(), *value.shape[len(common) :])
+    return flat[last[place]].reshape(value.shape)
+
+
+def tensors(device: Any, xs: Sequence[Any]) -> list[Tensor]:
+    return [x if isinstance(x, Tensor) else device.of_scalar(x) for x in xs]
+
+
+# --- Fourier transforms -----------------------------------------------------------------------------------------------
+
+
+PARTS = {"64": "float32", "128": "float64"}
+
+
+def transform(name: str, function: Callable[..., Tensor]) -> None:
+    @on_torch(name)
+    def fft(device: Any, dtype: Any, x: Tensor, *, axis: int, norm: str, n: int) -> Tensor:
+        wide = "64" if dtype.name in ("complex64", "float32") else "128"
+        need(dtype.name in FLOATS)
+        real = kind_of(x) != "c" and name != "irfft"
+        return function(cast(x, PARTS[wide] if real else f"complex{wide}"), n, axis, norm)
+
+
+for _name in ("fft", "ifft", "rfft", "irfft"):
+    transform(_name, getattr(torch.fft, _name))
+
+
+# --- linear algebra ---------------------------------------------------------------------------------------------------
+
+
+def matrix(x: Tensor) -> Tensor:
+    """In a dtype that LAPACK has: NumPy takes float64 for whole numbers."""
+    name = name_of(x)
+    need(name != "float16" and name != "bfloat16" and x.numel() > 0)
+    return x if name in FLOATS else cast(x, "float64")
+
+
+@on_torch("solve")
+def solve(device: Any, dtype: Any, a: Tensor, b: Tensor) -> Tensor:
+    """Both as stacks of the same rank: torch would take some of these stacks of matrices for stacks of vectors."""
+    need(a.numel() > 0 and b.numel() > 0)
+    a, b = cast(a, dtype.name), cast(b, dtype.name)
+    stack = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return torch.linalg.solve(a, b.expand(*stack, *b.shape[-2:]))
+
+
+@on_torch("inv")
+def inv(device: Any, dtype: Any, a: Tensor) -> Tensor:
+    return torch.linalg.inv(matrix(a))
+
+
+@on_torch("det")
+def det(device: Any, dtype: Any, a: Tensor) -> Tensor:
+    return torch.linalg.det(matrix(a))
+
+
+@on_torch("slogdet")
+def slogdet(device: Any, dtype: Any, a: Tensor) -> tuple[Tensor, ...]:
+    return tuple(torch.linalg.slogdet(matrix(a)))
+
+
+@on_torch("cholesky")
+def cholesky(device: Any, dtype: Any, a: Tensor, *, upper: bool) -> Tensor:
+    """Of one triangle, as NumPy reads it."""
+    a = matrix(a)
+    return torch.linalg.cholesky(a.mH).mH if upper else torch.linalg.cholesky(a)
+
+
+@on_torch("qr")
+def qr(device: Any, dtype: Any, a: Tensor, *, mode: str) -> tuple[Tensor, ...]:
+    need(mode in ("reduced", "complete"))
+    return tuple(torch.linalg.qr(matrix(a), mode))
+
+
+@on_torch("eigh")
+def eigh(device: Any, dtype: Any, a: Tensor, *, UPLO: str) -> tuple[Tensor, ...]:
+    return tuple(torch.linalg.eigh(finite(a), UPLO))
+
+
+@on_torch("eigvalsh")
+def eigvalsh(device: Any, dtype: Any, a: Tensor, *, UPLO: str) -> Tensor:
+    return torch.linalg.eigvalsh(finite(a), UPLO)
+
+
+@on_torch("svd")
+def svd(device: Any, dtype: Any, a: Tensor, *, full_matrices: bool) -> tuple[Tensor, ...]:
+    return tuple(torch.linalg.svd(finite(a), full_matrices))
+
+
+@on_torch("svdvals")
+def svdvals(device: Any, dtype: Any, a: Tensor) -> Tensor:
+    return torch.linalg.svdvals(finite(a))
+
+
+def finite(a: Tensor) -> Tensor:
+    """A matrix whose values cannot make an iteration fail: what NumPy then says is the host's."""
+    a = matrix(a)
+    need(bool(torch.isfinite(a).all()))
+    return a

@@ -1,0 +1,169 @@
+"""Values on a device, and which segments run there: `config.device` says it, and the holders of the results.
+
+Nothing here imports torch. The device itself is loaded when a setting first names one; until then a segment pays for
+one look at `devices.used`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..away import Away, on_host
+from ..config import config
+from ..graph.node import BORROWED, Node
+from .pool import pool
+from .profile import profile
+
+
+class Devices:
+    """What the process has used.
+
+    Attributes:
+        used: whether any device but the host was ever set.
+        at_home: classes of arrays whose values stay in main memory: segments that make one run on the host.
+    """
+
+    used = False
+    at_home: tuple[type, ...] = ()
+
+
+devices = Devices()
+
+
+@functools.cache
+def device_of(name: str) -> Any:
+    """The device of that name, which `config.device` can have; see `backends/torch/device.py`. RuntimeError if there
+    is none."""
+    try:
+        made = importlib.import_module("lazynp.backends.torch.device").Device(name)
+    except ImportError as error:
+        raise RuntimeError(f"device {name!r} needs torch, which cannot be imported: {error}") from error
+    devices.used = True
+    return made
+
+
+def allowed(name: str) -> None:
+    """Raises RuntimeError for a device that is not there."""
+    if name != "cpu":
+        device_of(name)
+
+
+class Flags:
+    """What a NumPy array's `flags` say of its memory: a device's values are contiguous, and nobody else's."""
+
+    c_contiguous = writeable = True
+
+
+@functools.lru_cache(4096)
+def contiguous(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides in bytes of a C-contiguous array."""
+    strides = []
+    for n in reversed(shape):
+        strides.append(itemsize)
+        itemsize *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+class DeviceBuffer(Away):
+    """A value on a device, in main memory, or in both, once it was needed in both.
+
+    A node's value never changes. Who writes in place has made sure that the node is gone, and this with it: a storage
+    that writes into `array`, a plan that writes into `tensor`.
+    """
+
+    __slots__ = ("shape", "dtype", "device", "tensor", "array")
+    flags = Flags
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, device: Any, tensor: Any, array: Any) -> None:
+        self.shape, self.dtype, self.device, self.tensor, self.array = shape, dtype, device, tensor, array
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * int(self.dtype.itemsize)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return contiguous(self.shape, self.dtype.itemsize)
+
+    def host(self) -> np.ndarray:
+        if self.array is None:
+            self.array = download(self.device, self.tensor, self.shape, self.dtype)
+        return self.array
+
+    def on(self, device: Any) -> Any:
+        """The tensor, on that device; elsewhere it is none any more."""
+        if self.tensor is None or self.device is not device:
+            self.device, self.tensor = device, upload(device, self.host())
+        return self.tensor
+
+
+def upload(device: Any, array: np.ndarray) -> Any:
+    """An array as a tensor of its own."""
+    profile.uploads += 1
+    return device.upload(array)
+
+
+def arrived(device: Any, value: Any) -> Any:
+    """A value as an environment on a device has it: a tensor, or what it is, if no tensor can be made of it."""
+    if type(value) is tuple:
+        return tuple([arrived(device, v) for v in value])
+    if isinstance(value, (DeviceBuffer, np.ndarray)) and device.can_hold(value):
+        try:
+            return value.on(device) if isinstance(value, DeviceBuffer) else upload(device, value)
+        except Exception:  # its memory is full: what reads the value runs on the host
+            pass
+    return on_host(value)
+
+
+def download(device: Any, tensor: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """A tensor as an array of its own."""
+    profile.downloads += 1
+    out = pool.empty(shape, dtype)
+    device.download(tensor, out)
+    return out
+
+
+def placed(plan: Any, segment: Any, refs: Sequence[weakref.ref[Node]], buffers: list[Any]) -> Any:
+    """The plan to run a segment with where its values are to be, and its leaves made ready for that."""
+    device = None if config.device == "cpu" or config.deterministic or at_home(segment.outputs) else config.device
+    if device is None:
+        buffers[:] = [on_host(b) for b in buffers]
+        return plan
+    there = device_of(device)
+    profile.device_segments[device] += 1
+    for k, ref in enumerate(refs):
+        node, array = ref(), buffers[k]
+        if node is not None and node.index != BORROWED and type(array) is np.ndarray:  # it will be read again
+            node.buffer = buffers[k] = DeviceBuffer(array.shape, array.dtype, there, None, array)
+    found = plan.elsewhere.get(device)
+    if found is None:
+        steps = importlib.import_module(__package__ + ".device_steps")
+        found = plan.elsewhere[device] = steps.on_device(plan, segment, there)
+    return found
+
+
+def at_home(outputs: Sequence[Node]) -> bool:
+    """Whether an array that holds one of these nodes wants it in main memory."""
+    if not devices.at_home:
+        return False
+    for node in outputs:
+        holder = node.holder
+        while holder is not None:
+            holder, last = holder if type(holder) is tuple else (None, holder)
+            if isinstance(last(), devices.at_home):
+                return True
+    return False
