@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lazynp.backends.kernel import Instr
+from lazynp.backends.kernel import Instr, KernelSpec
+from lazynp.backends.numpy import blocked
 from lazynp.backends.numpy.blocked import SHORT, reduce_into
 
 REDUCTIONS = {
@@ -31,3 +32,17 @@ def test_sums_over_a_short_last_axis(char: str, n: int) -> None:
                 out = np.empty_like(wanted)
                 reduce_into(Instr("reduce", (0,), (x.dtype.name,), x.dtype.name, (name, (2,))), x, out)
             assert out.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("n", [35, 1_000, 100_003])
+def test_parts_end_where_registers_do(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which zero `fmax` takes depends on whether an element is in a full register: parts for threads keep that."""
+    monkeypatch.setattr(blocked, "PARALLEL", 0)
+    monkeypatch.setattr(blocked, "BLOCK_BYTES", 64)
+    program = blocked.Program(
+        KernelSpec(("float64", "float64"), (), (Instr("fmax", (0, 1), ("float64", "float64"), "float64"),), (2,), 1)
+    )
+    x, y, out = np.full(n, -0.0), np.zeros(n), np.empty(n)
+    for threads in (1, 2, 3):
+        program.run([x, y], [], [out], (n,), threads)
+        assert out.tobytes() == np.fmax(x, y).tobytes()

@@ -22,6 +22,7 @@ from .namespace import xp
 
 CLIP = np._core.umath.clip  # type: ignore[attr-defined]
 BLOCK_BYTES = 1 << 18  # of the widest value
+WHOLE = 64  # elements: NumPy's loops may take another zero (`fmax`) in what is left of a vector register at the end
 PARALLEL = 1 << 20  # elements times instructions below which one thread is faster: waking another costs some 100 us
 Run = Callable[..., Any]
 local = threading.local()
@@ -162,7 +163,7 @@ class Program:
         n = math.prod(shape)
         threads = threads if n > self.elements and n * len(self.spec.body) > PARALLEL else 1
         # One instruction has no values between: small blocks would only stop the processor's prefetching.
-        elements = self.elements if len(self.spec.body) > 1 else max(self.elements, -(-n // threads))
+        elements = self.elements if len(self.spec.body) > 1 else max(self.elements, -(-n // threads // WHOLE) * WHOLE)
         tasks = iter(tiles(shape, bool(self.reductions), elements))
         lock = threading.Lock()
         errors: list[BaseException] = []
