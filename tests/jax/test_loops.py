@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lazynp
 import lazynp.jax as jax
 from lazynp import config
 from lazynp.backends import artifacts
@@ -51,6 +52,25 @@ def both_tiers(f: Callable[[], Any], tolerance: float = 2e-6, compiled: bool = T
 def rows(f: Callable[..., Any], *xs: Any) -> Callable[[], Any]:
     """All results of f for each row."""
     return lambda: lax.scan(lambda c, v: (lax.add(c, 1), f(*v)), 0, xs)
+
+
+def test_signed_and_unsigned_integers_compare_as_numbers() -> None:
+    """Behind the NumPy door, which has loops of int64 with uint64."""
+    signed = np.array([-5, -1, 0, 3, 7, 9, np.iinfo(np.int64).max, np.iinfo(np.int64).min])
+    unsigned = np.array([2**64 - 5, 2**64 - 1, 0, 7, 7, 2, 2**63 - 1, 2**63], np.uint64)
+    names = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+
+    def compared() -> Any:
+        def body(c: Any, rows: Any) -> Any:
+            a, b = rows
+            return c + 1, [getattr(lazynp, n)(x, y) for n in names for x, y in ((a, b), (b, a))]
+
+        return lazynp.scan(body, 0, (lazynp.array(signed), lazynp.array(unsigned)))[1]
+
+    both_tiers(compared)
+    wanted = [getattr(np, n)(x, y) for n in names for x, y in ((signed, unsigned), (unsigned, signed))]
+    for got, want in zip(compared(), wanted, strict=True):
+        np.testing.assert_array_equal(np.asarray(got), want)
 
 
 UNARY = (

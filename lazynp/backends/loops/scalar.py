@@ -135,6 +135,14 @@ template <class T> INLINE T logaddexp(T a, T b) {
     T d = a - b;
     return d > 0 ? a + log1p_f(std::exp(-d)) : d <= 0 ? b + log1p_f(std::exp(d)) : d;
 }
+// Of a signed and an unsigned integer, as numbers: C makes both unsigned.
+template <class A, class B> INLINE bool less(A a, B b) {
+    if constexpr (std::is_signed_v<A>) return a < 0 || (std::make_unsigned_t<A>)a < b;
+    else return b >= 0 && a < (std::make_unsigned_t<B>)b;
+}
+template <class A, class B> INLINE bool same(A a, B b) {
+    return !less(a, b) && !less(b, a);
+}
 template <class T> INLINE int popcount(T a) {
     if constexpr (std::is_signed_v<T>) {
         long long b = a;
@@ -212,6 +220,14 @@ PLAIN = {  # of numbers; {0} and {1} are operands, {T} the loop's type
     "logical_or": "(({0} != 0) | ({1} != 0))",
     "logical_xor": "(({0} != 0) != ({1} != 0))",
     "logical_not": "({0} == 0)",
+}
+MIXED = {  # of int64 and uint64, for which NumPy has loops
+    "less": "less({0}, {1})",
+    "less_equal": "!less({1}, {0})",
+    "greater": "less({1}, {0})",
+    "greater_equal": "!less({0}, {1})",
+    "equal": "same({0}, {1})",
+    "not_equal": "!same({0}, {1})",
 }
 FLOAT = {
     "divide": "({0} / {1})",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .program import Body, Site, Step, Unsupported, Value
-from .scalar import converted, ctype, expression, literal
+from .scalar import MIXED, converted, ctype, expression, literal
 
 LARGEST_WORKSPACE = 1 << 25  # bytes
 MOST_STEPS = 1500
@@ -304,6 +304,8 @@ class Writer:
         if s.op == "clip":
             low = expression("maximum", args[:2], s.loop[0], dtype)
             return expression("minimum", [low, args[2]], s.loop[0], dtype)
+        if s.op in MIXED and s.loop[0] != s.loop[1]:
+            return MIXED[s.op].format(*args)
         return expression(s.op, args, s.loop[0], dtype)
 
     def single(self, state: State, s: Step) -> None:
