@@ -240,3 +240,15 @@ def test_placeholders_in_the_stream_are_passed_over() -> None:
         for _ in range(10):
             a = a * 2.0
         assert a.tolist() == [1024.0, 2048.0, 3072.0]
+
+
+def test_long_and_long_long_are_told_apart() -> None:
+    """They are equal dtypes; NumPy keeps them apart in the scalars it makes."""
+    seen = {}
+    for char in "qlqQLQ":
+        with lazynp.config(mode="graph"):
+            a = lazynp.array([7, 9], char)
+            seen[char] = type((a % a)[0]), type((a + a).sum())
+    for char, kinds in seen.items():
+        a = np.array([7, 9], char)
+        assert kinds == (type((a % a)[0]), type((a + a).sum())), char

@@ -29,7 +29,8 @@ _fresh = itertools.count()
 def numbers(*what: Any) -> tuple[int, int]:
     """Numbers for an abstract value, and for its rank and dtype."""
     shape, dtype, _ = what if len(what) == 3 else (what, None, False)
-    return number_of(what), number_of((len(shape), dtype))
+    char = getattr(dtype, "char", None)  # C's long and long long are equal dtypes, of other scalars
+    return number_of((what, char)), number_of((len(shape), dtype, char))
 
 
 def number_of(what: Any) -> int:

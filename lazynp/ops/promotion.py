@@ -59,13 +59,17 @@ def operand_keys(avals: Sequence[Aval]) -> tuple[Any, ...]:
     return tuple([top if rank == max(ranks) else a.dtype for a, rank in zip(avals, ranks)])
 
 
-@functools.lru_cache(16384)
 def loop_dtypes(ufunc: np.ufunc, operands: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
     """The dtypes of NumPy's inner loop for these operands, inputs then outputs. Raises NumPy's TypeError."""
+    return resolved_dtypes(ufunc, *operands)
+
+
+@functools.lru_cache(16384, typed=True)  # C's long and long long are equal dtypes, of two types
+def resolved_dtypes(ufunc: np.ufunc, *operands: Any) -> tuple[np.dtype[Any], ...]:
     return ufunc.resolve_dtypes((*operands, *(None,) * ufunc.nout))
 
 
-@functools.lru_cache(4096)
+@functools.lru_cache(4096, typed=True)
 def reduced_dtype(ufunc: np.ufunc, method: str, dtype: np.dtype[Any], out: np.dtype[Any] | None) -> np.dtype[Any]:
     """The result dtype of `ufunc.reduce` or `ufunc.accumulate`. Raises NumPy's TypeError."""
     result: np.dtype[Any] = getattr(ufunc, method)(np.ones(1, dtype), dtype=out).dtype
