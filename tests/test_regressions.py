@@ -5,6 +5,8 @@ A program is text in which `np` is NumPy or lazynp, as in `programs.py`. What it
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy
 import pytest
 from programs import Loop, Program
@@ -260,3 +262,27 @@ def test_nodes_that_were_dropped_run_with_others() -> None:
     run_segment(Segment(nodes, [last]))
     assert last.buffer.tolist() == [0.0, 4.0, 16.0, 36.0]
     recorder.flush()
+
+
+def later_values(xp: Any, n: int) -> list[Any]:
+    """What was taken from an array of which NumPy has a view, after that array was written to."""
+    a = xp.arange(float(n))
+    mask = a < 5
+    kept = a.view("i8"), mask.view("u1")  # only NumPy can express these: the memory stays where it is
+    rows, whole = xp.zeros((2, n)), xp.zeros(n)
+    rows[0], whole[...] = a, a
+    taken = [
+        a.copy(), xp.array(a), xp.copy(a[1:]), kept[0].copy(), a.astype(float), a.flatten(), a.reshape(-1, 1).copy(),
+        rows, whole, a + 0, a[::2].copy(), a[mask], xp.ascontiguousarray(a[::-1]),
+    ]  # fmt: skip
+    a[...], mask[...] = 9.0, True
+    return taken
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+@pytest.mark.parametrize("n", [8, 150_000])
+def test_copies_of_pinned_memory_are_copies(mode: str, n: int) -> None:
+    """A copy took the memory itself, and changed with it."""
+    with lazynp.config(mode=mode):
+        for k, (got, wanted) in enumerate(zip(later_values(lazynp, n), later_values(numpy, n), strict=True)):
+            assert numpy.array_equal(numpy.asarray(got), wanted), k

@@ -156,8 +156,11 @@ def has_traced(key: Any, depth: int = 64) -> bool:
 
 
 def is_own_mask(self: ndarray, key: Any) -> bool:
-    """Whether a key is a boolean array of self's shape, and the two not so small that NumPy does it at once."""
+    """Whether a key is a boolean array of self's shape, and the two not so small that NumPy does it at once; nor in
+    memory that NumPy has views of, where what was selected could change."""
     if type(key) is not ndarray or key.dtype != bool or not key.ndim:
+        return False
+    if key._s.rare is not None and key._s.rare.pin:
         return False
     if known_small(self) and known_small(key):
         return False

@@ -9,6 +9,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+import numpy as np
+
 from ..graph.node import BORROWED, Node, leaf
 from ..speed import StorageBase
 
@@ -58,7 +60,9 @@ class Storage(StorageBase):
         return self.buf.dtype if self.buf is not None else self.node.dtype  # type: ignore[union-attr]
 
     def hold(self, node: Node) -> None:
-        """Make node this storage's value."""
+        """Make node this storage's value; a copy where it is memory that its owner may write into at any time."""
+        if node.index == BORROWED and node.op is None:
+            node = leaf(node.shape, node.dtype, np.array(node.buffer, order="C"))
         self.node, self.buf, self.free, self.reads = node, None, False, None
         ref = weakref.ref(self)
         node.holder = ref if node.holder is None else (node.holder, ref)
@@ -73,6 +77,8 @@ class Storage(StorageBase):
                 return leaf(buf.shape, buf.dtype, buf)
             Storage.captured += buf.nbytes
             node = self.node = leaf(buf.shape, buf.dtype, buf)
+            if self.rare is not None and self.rare.pin:
+                node.index = BORROWED
         self.free = False
         return node
 
