@@ -239,7 +239,9 @@ class Generator:
             return f"{x}.swapaxes({self.rng.randrange(len(shape))}, {self.rng.randrange(-len(shape), len(shape))})"
         if what < 0.95:
             return f"{x}.reshape({self.new_shape(shape)})"
-        return f"{x}.{self.one(['ravel()', 'squeeze()', 'view()', 'ravel()'])}"
+        if what < 0.99:
+            return f"{x}.{self.one(['ravel()', 'squeeze()', 'view()', 'real'])}"
+        return f"np.lib.stride_tricks.as_strided({x})"  # which only NumPy can express: the memory has to stay
 
     def new_shape(self, shape: tuple[int, ...]) -> str:
         size = int(numpy.prod(shape))
