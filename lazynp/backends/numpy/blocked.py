@@ -87,6 +87,8 @@ class Program:
         self.n_scratch = self.assign(set(spec.outputs) - set(self.reductions))
         self.widest = max([d.itemsize for d in self.dtypes], default=1)
         self.elements = BLOCK_BYTES // self.widest
+        # One call of a ufunc has no values between: small blocks would only stop the processor's prefetching.
+        self.one_pass = len(spec.body) == 1 and type(getattr(np, spec.body[0].op, None)) is np.ufunc
         self.instructions = [
             (run, len(i.args), (*i.args, 0, 0)[:3], i.args, self.first + k)
             for k, (i, run) in enumerate(zip(spec.body, self.runners))
@@ -162,8 +164,7 @@ class Program:
             stored = {v: t.reshape(shape) for v, t in stored.items()}
         n = math.prod(shape)
         threads = threads if n > self.elements and n * len(self.spec.body) > PARALLEL else 1
-        # One instruction has no values between: small blocks would only stop the processor's prefetching.
-        elements = self.elements if len(self.spec.body) > 1 else max(self.elements, -(-n // threads // WHOLE) * WHOLE)
+        elements = max(self.elements, -(-n // threads // WHOLE) * WHOLE) if self.one_pass else self.elements
         tasks = iter(tiles(shape, bool(self.reductions), elements))
         lock = threading.Lock()
         errors: list[BaseException] = []
