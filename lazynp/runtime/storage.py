@@ -61,7 +61,7 @@ class Storage(StorageBase):
 
     def hold(self, node: Node) -> None:
         """Make node this storage's value; a copy where it is memory that its owner may write into at any time."""
-        if node.index == BORROWED and node.op is None:
+        if node.index == BORROWED and node.op is None and not node.trace:
             node = leaf(node.shape, node.dtype, np.array(node.buffer, order="C"))
         self.node, self.buf, self.free, self.reads = node, None, False, None
         ref = weakref.ref(self)
