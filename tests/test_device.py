@@ -19,6 +19,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import runs
+import torch
 from op_cases import Case
 from programs import Generator
 from test_rules import CASES, as_list, constant, rng_of
@@ -33,7 +34,6 @@ from lazynp.runtime.device import DeviceBuffer, device_of
 from lazynp.runtime.profile import profile as counters
 from lazynp.runtime.recorder import recorder
 
-torch = pytest.importorskip("torch")
 CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch.cuda.is_available() is False")
 DEVICES = ("torch", pytest.param("cuda", marks=CUDA))
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")

@@ -102,9 +102,7 @@ class ndarray(HandleBase, metaclass=ArrayType):
             raise traced_write(self)
         if s.rare is not None and s.rare.pin:
             recorder.flush()
-            if s.node is not None and type(s.node.buffer) is not numpy.ndarray:  # a device's copy
-                s.node = s.reads = None
-            s.free = True
+            s.node, s.reads, s.free = None, None, True
             return h
         if not s.release():
             s.buf, s.node, s.reads, s.free = s.buf.copy(), None, None, True

@@ -151,20 +151,22 @@ class Line:
     """The thread that draws, one draw after another; made when it is first needed, and anew after a fork."""
 
     def __init__(self) -> None:
-        self.pid = 0
+        self.lock = threading.Lock()
+        self.started = False
         self.tasks: queue.SimpleQueue[Draw] = queue.SimpleQueue()
         self.last: Draw | None = None
         self.bytes = 0  # asked for since the thread was last waited for
 
     def put(self, draw: Draw, nbytes: int) -> None:
-        if self.pid != os.getpid():
-            self.pid, self.tasks, self.bytes = os.getpid(), queue.SimpleQueue(), 0
-            threading.Thread(target=self.work, args=(self.tasks,), daemon=True, name="lazynp-draws").start()
-        elif self.bytes > AHEAD:
+        if self.bytes > AHEAD:
             self.settle()
-        self.bytes += nbytes
-        self.last = draw
-        self.tasks.put(draw)
+        with self.lock:
+            if not self.started:
+                self.started = True
+                threading.Thread(target=self.work, args=(self.tasks,), daemon=True, name="lazynp-draws").start()
+            self.bytes += nbytes
+            self.last = draw
+            self.tasks.put(draw)
 
     @staticmethod
     def work(tasks: queue.SimpleQueue[Draw]) -> None:
@@ -172,10 +174,11 @@ class Line:
             tasks.get().run()
 
     def settle(self) -> None:
-        """Wait until nothing is being drawn: before a fork, whose child has no such thread, and at the end."""
-        if self.last is not None and self.pid == os.getpid():
-            self.last.wait()
-        self.last, self.bytes = None, 0
+        """Wait until what was asked for has been drawn: before a fork, whose child has no such thread; at the end."""
+        with self.lock:
+            last, self.last, self.bytes = self.last, None, 0
+        if last is not None:
+            last.wait()
 
 
 line = Line()
@@ -208,11 +211,13 @@ def ahead(self: Any, name: str, host: Callable[..., Any], args: tuple[Any, ...],
 
 def in_turn(self: Any) -> None:
     """Wait until a generator has drawn all that it was asked for."""
-    if self._drawn is not None and self._drawn is not SHARED:
-        self._drawn.wait()
-        self._drawn = None
+    drawn = self._drawn
+    if drawn is not None and drawn is not SHARED:
+        drawn.wait()
+        if self._drawn is drawn:
+            self._drawn = None
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=line.settle)
+    os.register_at_fork(before=line.settle, after_in_child=line.__init__)  # type: ignore[misc]
 atexit.register(line.settle)

@@ -139,7 +139,7 @@ class Write(DeviceStep):
         target, key = values[step.base], env.moving[step.i][0]
         value = device.of_scalar(env.scalars[step.ref - S.SCALARS]) if step.value is None else values[step.value]
         if not step.inside:
-            target = device.around(target, key)
+            target = device.around(target, S.parts_around(key))
         device.write(target, key, value)
         values[step.at] = target
 
@@ -173,7 +173,7 @@ class Kernel(DeviceStep):
         """Where a result is to be written; None where that is no view. The base is the write's value from now on."""
         base = env.values[t.base]  # type: ignore[index]
         if t.spare:
-            base = self.device.around(base, key)
+            base = self.device.around(base, S.parts_around(key))
         env.values[t.write] = base  # type: ignore[index]
         view, backwards = self.device.region(base, key)
         return None if backwards else view

@@ -3,6 +3,7 @@ arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -193,6 +194,14 @@ class Write(Step):
 def copy_rest(base: np.ndarray, key: Any, chain: Chain | None) -> np.ndarray:
     """A new array with base's elements outside the region of a key; those inside are not set."""
     out = pool.empty(base.shape, base.dtype)
+    for part in parts_around(key):
+        if chain is None or not chain.copy(out[part], base[part]):
+            out[part] = base[part]
+    return out
+
+
+def parts_around(key: Any) -> Iterator[tuple[slice, ...]]:
+    """Indices of the parts that the region of a key leaves; of some regions with steps, of all of it."""
     region: list[slice] = []
     for k in key:
         if k is None:
@@ -202,13 +211,9 @@ def copy_rest(base: np.ndarray, key: Any, chain: Chain | None) -> np.ndarray:
             start, step = start + (count - 1) * step, -step
         if step != 1 and count > 1:
             start = count = 0
-        before = (*region, slice(0, start))
-        after = (*region, slice(start + count, None))
-        for part in (before, after):
-            if chain is None or not chain.copy(out[part], base[part]):
-                out[part] = base[part]
+        yield (*region, slice(0, start))
+        yield (*region, slice(start + count, None))
         region.append(slice(start, start + count))
-    return out
 
 
 class Target(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,23 +118,13 @@ class Device:
         """A contiguous tensor of its own."""
         return bits(x).clone(memory_format=torch.contiguous_format).view(x.dtype)
 
-    def around(self, x: Tensor, key: Sequence[Any]) -> Tensor:
-        """A copy in which the region of a key need not be set: it will be written."""
+    def around(self, x: Tensor, parts: Iterable[Sequence[Any]]) -> Tensor:
+        """A copy of those parts at least: the others will be written."""
         if x.nbytes < COPIED_WHOLE:
             return self.copy(x)
         out = torch.empty(x.shape, dtype=x.dtype, device=x.device)
-        before: list[slice] = []
-        for k in key:
-            if k is None:
-                continue
-            start, count, step = (k, 1, 1) if type(k) is int else k
-            if step < 0:
-                start, step = start + (count - 1) * step, -step
-            if step != 1 and count > 1:
-                start = count = 0
-            for part in (slice(0, start), slice(start + count, None)):
-                bits(out)[(*before, part)] = bits(x)[(*before, part)]
-            before.append(slice(start, start + count))
+        for part in parts:
+            bits(out)[part] = bits(x)[part]
         return out
 
     def write(self, x: Tensor, key: Sequence[Any], value: Tensor) -> None:
