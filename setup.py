@@ -1,6 +1,6 @@
-"""The parts of lazynp that are built: `lazynp._speed`, the hot paths in C, `lazynp._calls`, calls of
-compiled functions, and `lazynp._keyed`, the random numbers of
-keys. Without a compiler the same is done in Python. All else is in pyproject.toml."""
+"""The parts of lazynp that are built: `lazynp._speed`, the hot paths in C, `lazynp._calls`, calls of compiled functions,
+`lazynp._blocks`, the interpreter of kernels, and `lazynp._keyed`, the random numbers of keys. Without a compiler the same
+is done in Python. All else is in pyproject.toml."""
 
 import numpy
 from setuptools import Extension, setup
@@ -12,7 +12,7 @@ setup(
         Extension(
             "lazynp._speed",
             ["lazynp/_speed.c"],
-            depends=["lazynp/_direct.h"],
+            depends=["lazynp/_direct.h", "lazynp/_loops.h"],
             include_dirs=[numpy.get_include()],
             extra_compile_args=["-O2", *FLAGS],
             optional=True,
@@ -23,6 +23,14 @@ setup(
             depends=["lazynp/_calls_tree.h"],
             include_dirs=[numpy.get_include()],
             extra_compile_args=["-O2", *FLAGS],
+            optional=True,
+        ),
+        Extension(
+            "lazynp._blocks",
+            ["lazynp/_blocks.c"],
+            depends=["lazynp/_loops.h"],
+            include_dirs=[numpy.get_include()],
+            extra_compile_args=["-O3", *FLAGS],
             optional=True,
         ),
         Extension(

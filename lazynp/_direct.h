@@ -6,6 +6,8 @@
  */
 #include <fenv.h>
 
+#include "_loops.h"
+
 /* UNLOCKED: above so many elements other threads may run, as in NumPy. */
 enum { AXES = 4, OPERANDS = 3, TABLE = 512, UNLOCKED = 500 };
 
@@ -29,30 +31,6 @@ static int direct_init(void)
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (!(plain_descr[taken[i]] = PyArray_DescrFromType(taken[i])))
             return -1;
-    return 0;
-}
-
-/* Powers of integers raise errors inside the loop. */
-static int is_left_out(const char *name)
-{
-    return !name || !strcmp(name, "power") || !strcmp(name, "float_power");
-}
-
-/* NumPy's iterator copies operands into buffers where rows are short, so that loops see other strides than the arrays
- * have; and a vectorized loop for contiguous memory may round otherwise than the one for strides, or take the other
- * one of two zeros. What is listed here cannot: but which NaN comes out where two go in is left open. */
-static int is_exact(const char *name, int type)
-{
-    static const char *const names[] = {
-        "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "negative", "positive", "absolute",
-        "fabs", "square", "sqrt", "reciprocal", "sign", "floor", "ceil", "trunc", "rint", "maximum", "minimum", "isnan",
-        "isinf", "isfinite", "signbit", "less", "less_equal", "equal", "not_equal", "greater", "greater_equal",
-        "logical_and", "logical_or", "logical_xor", "logical_not"};
-    if (type < NPY_FLOAT)
-        return 1;
-    for (size_t i = 0; i < sizeof names / sizeof *names && type <= NPY_DOUBLE; i++)
-        if (!strcmp(name, names[i]))
-            return 1;
     return 0;
 }
 
@@ -91,7 +69,7 @@ static void find_loop(Loop *loop, PyUFuncObject *f, int type)
             loop->at = k;
             loop->result = t[f->nin];
             loop->exact = is_exact(f->name, type);
-            loop->tiled = !strcmp(f->name, "maximum") || !strcmp(f->name, "minimum");
+            loop->tiled = is_tiled(f->name);
         }
         return;
     }

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+from unittest import mock
+
 import numpy as np
 import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
 
 from lazynp.backends.kernel import Instr, KernelSpec
-from lazynp.backends.numpy import blocked
+from lazynp.backends.numpy import blocked, native
 from lazynp.backends.numpy.blocked import SHORT, reduce_into
 
 REDUCTIONS = {
@@ -46,3 +51,153 @@ def test_parts_end_where_registers_do(n: int, monkeypatch: pytest.MonkeyPatch) -
     for threads in (1, 2, 3):
         program.run([x, y], [], [out], (n,), threads)
         assert out.tobytes() == np.fmax(x, y).tobytes()
+
+
+FLOATS, INTS = ("float32", "float64"), ("int8", "int32", "int64", "uint16")
+UFUNCS = {
+    "binary": ("add", "subtract", "multiply", "maximum", "minimum"),
+    "unary": ("negative", "square", "absolute", "exp", "sqrt"),
+    "compare": ("less", "equal", "logical_and"),
+    "clip": ("clip",),
+}
+SQUARE = Instr("square", (0,), ("float64",), "float64")
+
+
+def values(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    x = rng.integers(-100, 100, shape).astype(dtype)
+    if np.dtype(dtype).kind in "fc":
+        x += rng.normal(size=shape).astype(x.real.dtype)
+        for special in (np.nan, np.inf, -0.0, 0.0):
+            x[rng.random(shape) < 0.03] = special
+    return x
+
+
+@st.composite
+def instructions(draw: st.DrawFn, dtypes: list[str], scalars: range) -> Instr | None:
+    """An instruction on values of these dtypes; None where NumPy has no such loop."""
+    at = st.integers(0, len(dtypes) - 1)
+    kind = draw(st.sampled_from(("binary", "binary", "unary", "compare", "cast", "where", "clip")))
+    if kind == "cast":
+        a, to = draw(at), draw(st.sampled_from((*FLOATS, *INTS, "bool", "complex64")))
+        narrowing = dtypes[a].startswith("complex") and not to.startswith("complex")
+        return None if narrowing else Instr("cast", (a,), (dtypes[a],), to)
+    if kind == "where":
+        conditions = [v for v, d in enumerate(dtypes) if d == "bool"]
+        a, b = draw(at), draw(at)
+        d = np.result_type(dtypes[a], dtypes[b]).name
+        return Instr("where", (draw(st.sampled_from(conditions)), a, b), ("bool", d, d), d) if conditions else None
+    name = draw(st.sampled_from(UFUNCS[kind]))
+    args = tuple([draw(at) for _ in range({"unary": 1, "clip": 3}.get(kind, 2))])
+    try:
+        loop = blocked.ufunc_of(name).resolve_dtypes((*[np.dtype(dtypes[a]) for a in args], None))
+    except TypeError:
+        return None
+    if any(a in scalars and dtypes[a] != d.name for a, d in zip(args, loop)):
+        return None  # scalars are of their loops' dtypes
+    return Instr(name, args, tuple([d.name for d in loop[:-1]]), loop[-1].name)
+
+
+@st.composite
+def kernels(draw: st.DrawFn) -> tuple[KernelSpec, list[np.ndarray], list[Any], tuple[int, ...]]:
+    """A random kernel, its operands (broadcast, strided, reversed, in the order of Fortran), scalars and space."""
+    shape = tuple(draw(st.lists(st.integers(1, 40), min_size=0, max_size=4)))
+    rng = np.random.default_rng(draw(st.integers(0, 1 << 32)))
+
+    def operand(dtype: str) -> np.ndarray:
+        form = [n if draw(st.integers(0, 5)) else 1 for n in shape]
+        step = draw(st.sampled_from([1, 1, 1, 2, -1]))
+        x = values(rng, tuple([n * abs(step) for n in form]), dtype)[tuple([slice(None, None, step)] * len(form))]
+        return x if draw(st.integers(0, 4)) else x.T.copy().T
+
+    inputs = draw(st.lists(st.sampled_from((*FLOATS, *INTS, "bool", "complex128")), min_size=1, max_size=4))
+    scalars = draw(st.lists(st.sampled_from(("float64", "int64", "float32")), max_size=2))
+    dtypes = [*inputs, *scalars]
+    first = len(dtypes)
+    body = []
+    for _ in range(draw(st.integers(1, 8))):
+        instr = draw(instructions(dtypes, range(len(inputs), first)))
+        if instr is not None:
+            body.append(instr)
+            dtypes.append(instr.dtype)
+    if not body:
+        body, inputs, dtypes = [SQUARE], ["float64", *inputs[1:]], [*dtypes, "float64"]
+    made = st.sampled_from(range(first, len(dtypes)))
+    outputs = tuple(sorted({len(dtypes) - 1, *draw(st.lists(made, max_size=2))}))
+    spec = KernelSpec(tuple(inputs), tuple(scalars), tuple(body), outputs, len(shape))
+    numbers = [np.dtype(d).type(draw(st.integers(-5, 5))) for d in scalars]
+    return spec, [operand(d) for d in inputs], numbers, shape
+
+
+def bits(x: np.ndarray) -> bytes:
+    """Which NaN comes out where two go in is left open."""
+    if x.dtype.kind in "fc":
+        x = np.atleast_1d(x).view(x.real.dtype)
+        x = np.where(np.isnan(x), np.nan, x)
+    return x.tobytes()
+
+
+in_c = pytest.mark.skipif(native.blocks is None, reason="the C module was not built here")
+
+
+@in_c
+@settings(max_examples=400, deadline=None)
+@given(kernel=kernels(), small=st.booleans())
+def test_blocks_in_c_have_the_bits_of_those_in_python(kernel: Any, small: bool) -> None:
+    spec, ins, scalars, shape = kernel
+    program = blocked.Program(spec)
+    wanted = [np.empty(shape, program.dtypes[v - program.first]) for v in spec.outputs]
+    outs = [np.empty_like(x) for x in wanted]
+    program.blocks(ins, scalars, dict(zip(spec.outputs, wanted)), shape, 1)
+    with mock.patch.object(blocked, "PARALLEL", 0 if small else 1 << 20):
+        program.native_elements = 64 if small else program.native_elements
+        done = program.natively(ins, scalars, dict(zip(spec.outputs, outs)), shape, 2)
+    event("in C" if done else "in Python")
+    if done:
+        for got, want in zip(outs, wanted):
+            assert bits(got) == bits(want)
+
+
+@in_c
+def test_what_is_done_in_c() -> None:
+    """Operands with gaps, results with gaps and in the memory of an operand, on several threads."""
+    loop = ("float64", "float64")
+    body = (
+        Instr("add", (0, 1), loop, "float64"),
+        Instr("multiply", (4, 3), loop, "float64"),
+        Instr("less", (5, 0), loop, "bool"),
+        Instr("where", (6, 5, 2), ("bool", *loop), "float64"),
+    )
+    program = blocked.Program(KernelSpec(("float64", "float64", "float64"), ("float64",), body, (7,), 2))
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(700, 1001)), rng.normal(size=(900, 1000))
+    x, y, z = a[1:-1, :999], a[1:-1, 2:], b[100:798, :999]
+    half = (x + y) * 0.5
+    wanted = np.where(half < x, half, z)
+    assert program.natively([x, y, z], [0.5], {7: z}, x.shape, 3)
+    assert z.tobytes() == wanted.tobytes()
+    exp = blocked.Program(KernelSpec(("float64",), (), (Instr("exp", (0,), ("float64",), "float64"),), (1,), 2))
+    out = np.empty(x.shape)
+    assert exp.natively([x.copy()], [], {1: out}, x.shape, 3)
+    assert out.tobytes() == np.exp(x).tobytes()
+    # NumPy's loops for strides may round otherwise, and it has its own rules when to call which one
+    assert not exp.natively([x], [], {1: out}, x.shape, 3)
+
+
+@in_c
+@pytest.mark.parametrize("number", [1e300, np.float64(1e300), 2**100, 3, True, np.float32(2), 1 + 1e300j])
+def test_scalars_are_rounded_as_by_numpy_without_a_warning(number: Any) -> None:
+    char = "F" if type(number) is complex else "f"
+    name = np.dtype(char).name
+    program = blocked.Program(KernelSpec((name,), (name,), (Instr("multiply", (0, 1), (name, name), name),), (2,), 1))
+    x, out = np.arange(1, 200).astype(char), np.empty(199, char)
+    with np.errstate(all="ignore"):
+        wanted = x * np.array(number).astype(char)
+    assert program.natively([x], [number], {2: out}, (199,), 1)
+    assert bits(out) == bits(wanted)
+
+
+@in_c
+def test_integer_powers_are_numpys() -> None:
+    """Their loop raises an error, for which it takes the GIL."""
+    power = Instr("power", (0, 1), ("int64", "int64"), "int64")
+    assert blocked.Program(KernelSpec(("int64", "int64"), (), (power,), (2,), 1)).plan is None

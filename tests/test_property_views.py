@@ -38,6 +38,8 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What otherwise only large arrays see: many blocks, on many threads, and memory that is used again."""
     forget_plans()
     monkeypatch.setattr(blocked, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(blocked, "CACHE_BYTES", 64)
+    monkeypatch.setattr(blocked, "MIN_BLOCK", 8)
     monkeypatch.setattr(blocked, "PARALLEL", 0)
     monkeypatch.setattr(pool, "SMALLEST", 1)
     yield

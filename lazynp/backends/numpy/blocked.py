@@ -1,5 +1,8 @@
 """The interpreter of kernels: NumPy's ufuncs on blocks that stay in cache, on all cores.
 
+Where `lazynp._blocks` was built, the blocks are done there, without the GIL: two threads that need it between any two
+instructions wait for each other more than they work.
+
 Each instruction is the ufunc that NumPy would have called, on operands of the same dtypes, so the result is bit-equal.
 Values that are not results live in a few block-sized scratch buffers. A reduction over rows that are not split is done
 in the block; any other is done by NumPy on the whole operand, which is then computed in full first.
@@ -7,6 +10,7 @@ in the block; any other is done by NumPy on the whole operand, which is then com
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import threading
@@ -17,11 +21,14 @@ import numpy as np
 
 from ...graph.op import registry
 from ..kernel import Instr, KernelSpec
+from . import native
 from .crew import crew
 from .namespace import xp
 
 CLIP = np._core.umath.clip  # type: ignore[attr-defined]
-BLOCK_BYTES = 1 << 18  # of the widest value
+BLOCK_BYTES = 1 << 19  # of the widest value
+CACHE_BYTES = 1 << 20  # of all that is alive in a block of the C module's
+MIN_BLOCK = 512  # elements of one
 WHOLE = 64  # elements: NumPy's loops may take another zero (`fmax`) in what is left of a vector register at the end
 PARALLEL = 1 << 20  # elements times instructions below which one thread is faster: waking another costs some 100 us
 Run = Callable[..., Any]
@@ -33,12 +40,18 @@ def named(name: str) -> np.dtype[Any]:
     return np.dtype(name)
 
 
+def ufunc_of(op: str) -> Any:
+    """The ufunc of one result that an instruction is; None where it is none."""
+    ufunc = CLIP if op == "clip" else getattr(np, op, None)
+    return ufunc if isinstance(ufunc, np.ufunc) and ufunc.nout == 1 else None
+
+
 def runner(instr: Instr) -> Run:
     """`(*args, out)`: the instruction, into out."""
-    ufunc = CLIP if instr.op == "clip" else getattr(np, instr.op, None)
+    ufunc = ufunc_of(instr.op)
     if ufunc is np.maximum or ufunc is np.minimum:  # out must be named
         return lambda x, y, out: ufunc(x, y, out=out)
-    if isinstance(ufunc, np.ufunc) and ufunc.nout == 1:
+    if ufunc is not None:
         return ufunc
     if instr.op == "cast":
         return convert
@@ -83,10 +96,12 @@ class Program:
         self.dtypes = [named(i.dtype) for i in spec.body]
         self.reductions = {self.first + k: i for k, i in enumerate(spec.body) if i.op == "reduce"}
         self.runners = [None if i.op == "reduce" else runner(i) for i in spec.body]
-        self.scratch: dict[int, int] = {}
-        self.n_scratch = self.assign(set(spec.outputs) - set(self.reductions))
+        self.kept = frozenset(spec.outputs) | frozenset(self.reductions)
+        self.scratch, self.n_scratch = self.assign([(self.first + k, i.args) for k, i in enumerate(spec.body)])
         self.widest = max([d.itemsize for d in self.dtypes], default=1)
         self.elements = BLOCK_BYTES // self.widest
+        live = self.n_scratch + len(spec.inputs) + len(spec.outputs)
+        self.native_elements = max(MIN_BLOCK, CACHE_BYTES // (self.widest * live) // WHOLE * WHOLE)
         # One call of a ufunc has no values between: small blocks would only stop the processor's prefetching.
         self.one_pass = len(spec.body) == 1 and type(getattr(np, spec.body[0].op, None)) is np.ufunc
         self.instructions = [
@@ -94,25 +109,28 @@ class Program:
             for k, (i, run) in enumerate(zip(spec.body, self.runners))
         ]
 
-    def assign(self, stored: set[int]) -> int:
-        """Give each value that is not stored a scratch buffer; how many there are."""
-        last: dict[int, int] = {}
-        for k, instr in enumerate(self.spec.body):
-            for a in instr.args:
-                last[a] = k
+    @functools.cached_property
+    def plan(self) -> Any:
+        """The same in C, where it can be done there."""
+        return native.plan_of(self.spec, self.assign, ufunc_of)
+
+    def assign(self, steps: Sequence[tuple[int, tuple[int, ...]]]) -> tuple[dict[int, int], int]:
+        """A scratch buffer for each value that is no result, of the steps that make them: (value, operands); how many
+        there are."""
+        last = {a: k for k, (_, args) in enumerate(steps) for a in args}
+        scratch: dict[int, int] = {}
         free: list[int] = []
         count = 0
-        for k, instr in enumerate(self.spec.body):
-            v = self.first + k
-            if v not in stored and v not in self.reductions:
+        for k, (v, args) in enumerate(steps):
+            if v not in self.kept:
                 if not free:
                     free.append(count)
                     count += 1
-                self.scratch[v] = free.pop()
-            for a in set(instr.args):
-                if last[a] == k and a in self.scratch:
-                    free.append(self.scratch[a])
-        return count
+                scratch[v] = free.pop()
+            for a in set(args):
+                if last[a] == k and a in scratch:
+                    free.append(scratch[a])
+        return scratch, count
 
     def run(
         self,
@@ -137,7 +155,8 @@ class Program:
                     targets[source] = empty(shape, self.dtypes[source - self.first])
                 late.append((v, instr))
         stored = {v: t for v, t in targets.items() if v not in self.reductions or by_block}
-        self.blocks(ins, scalars, stored, shape, threads)
+        if (self.reductions and by_block) or not self.natively(ins, scalars, stored, shape, threads):
+            self.blocks(ins, scalars, stored, shape, threads)
         for v, instr in late:
             source = instr.args[0]
             reduce_into(
@@ -152,6 +171,34 @@ class Program:
     def block_axis_kept(self, shape: tuple[int, ...]) -> bool:
         """Whether every reduction can be done inside blocks: none is over axis 0, and rows are not split."""
         return all(0 not in i.params[1] for i in self.reductions.values()) and math.prod(shape[1:]) <= 4 * self.elements
+
+    def natively(
+        self, ins: Sequence[Any], scalars: Sequence[Any], stored: dict[int, Any], shape: tuple[int, ...], threads: int
+    ) -> bool:
+        """Compute what is stored without the GIL; whether that could be done."""
+        if self.plan is None:
+            return False
+        n = math.prod(shape)
+        threads = threads if n * len(self.spec.body) > PARALLEL else 1
+        elements = -(-n // threads // WHOLE) * WHOLE if self.one_pass else self.native_elements
+        job = self.plan.job(tuple(ins), scalars, stored, shape, elements)
+        if job is None:
+            return False
+        if threads == 1 or job.blocks == 1:
+            job.work(scratch(job.need))
+            return True
+        errors: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                job.work(scratch(job.need))
+            except BaseException as error:
+                errors.append(error)
+
+        crew.run(work, min(threads, job.blocks))
+        if errors:
+            raise errors[0]
+        return True
 
     def blocks(
         self, ins: Sequence[Any], scalars: Sequence[Any], stored: dict[int, Any], shape: tuple[int, ...], threads: int
@@ -251,6 +298,14 @@ class Program:
             if kept[i].size < need or kept[i].size % self.widest:
                 kept[i] = np.empty(need, np.uint8)
         return [b[: b.size - b.size % 16] for b in kept[: self.n_scratch]]
+
+
+def scratch(need: int) -> np.ndarray:
+    """So many bytes of this thread's."""
+    kept = getattr(local, "bytes", None)
+    if kept is None or kept.size < need:
+        kept = local.bytes = np.empty(need, np.uint8)
+    return kept
 
 
 SHORT = 7  # the longest last axis over which NumPy adds one element after the other
