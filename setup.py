@@ -1,6 +1,6 @@
-"""The parts of lazynp that are built: `lazynp._speed`, the hot paths in C, `lazynp._calls`, calls of compiled functions,
-`lazynp._blocks`, the interpreter of kernels, and `lazynp._keyed`, the random numbers of keys. Without a compiler the same
-is done in Python. All else is in pyproject.toml."""
+"""The parts of lazynp that are built: `lazynp._speed`, the hot paths in C, `lazynp._calls`, calls of compiled
+functions, `lazynp._blocks`, the interpreter of kernels, and `lazynp._keyed`, the random numbers of keys. Without a
+compiler the same is done in Python. All else is in pyproject.toml."""
 
 import numpy
 from setuptools import Extension, setup

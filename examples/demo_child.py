@@ -57,8 +57,9 @@ def main() -> None:
         if command.strip() == "round":
             emit(seconds=timed_round(program, size, steps))
         else:
+            start = time.perf_counter()
             compile_wait()
-            emit(waited=True)
+            emit(seconds=time.perf_counter() - start)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,11 @@
 
 #include "_loops.h"
 
-/* REGISTER: to which scratch memory is aligned; APART: bytes between two buffers, whose addresses would otherwise agree
- * in the bits by which the processor tells whether a load must wait for a store. */
-enum { AXES = 8, OPERANDS = 4, REGISTER = 64, APART = 320, NUMBER = 32 };
+/* SHORT: rows of fewer elements are NumPy's, which copies them together. WHOLE: elements that fill registers of any kind;
+ * MOST: of so many times the elements asked for may a block be for their sake. REGISTER: to which scratch memory is
+ * aligned; APART: bytes between two buffers, whose addresses would otherwise agree in the bits by which the processor
+ * tells whether a load must wait for a store. NUMBER: bytes of the largest number. */
+enum { AXES = 8, OPERANDS = 4, SHORT = 16, WHOLE = 64, MOST = 8, REGISTER = 64, APART = 320, NUMBER = 32 };
 enum { LOOP, CAST, SELECT };
 
 typedef struct {
@@ -28,13 +30,13 @@ typedef struct {
 } Step;
 
 typedef struct {
-    int type, scratch; /* -1: an input or a scalar, or a result that never is anything else */
+    int type, scratch; /* -1: an input, or a result that never is anything else, or a scalar that need not be repeated */
     npy_intp size;
 } Value;
 
 typedef struct {
     PyObject_HEAD
-    int inputs, scalars, values, steps, buffers;
+    int inputs, scalars, values, steps, buffers, exact;
     npy_intp widest;
     Value *value;
     Step *step;
@@ -236,6 +238,11 @@ static int take_step(Plan *self, Step *s, PyObject *given)
            && value[s->at[2]].type == value[s->at[3]].type && value[s->at[3]].size <= (npy_intp)sizeof(Sixteen);
 }
 
+static int is_scalar(Plan const *self, int v)
+{
+    return v >= self->inputs && v < self->inputs + self->scalars;
+}
+
 static PyTypeObject PlanType;
 
 static PyObject *make_plan(PyObject *module, PyObject *args)
@@ -282,8 +289,16 @@ static PyObject *make_plan(PyObject *module, PyObject *args)
         if (value->size > self->widest)
             self->widest = value->size;
     }
-    for (int i = 0; i < self->steps && done == 1; i++)
+    self->exact = 1;
+    for (int i = 0; i < self->steps && done == 1; i++) {
         done = take_step(self, &self->step[i], PyTuple_GET_ITEM(steps, i));
+        self->exact = self->exact && self->step[i].exact;
+        for (int k = 0; k < self->step[i].count && done == 1 && self->step[i].tiled; k++) {
+            Value *value = &self->value[self->step[i].at[k]];
+            if (is_scalar(self, self->step[i].at[k]) && value->scratch < 0)
+                value->scratch = self->buffers++;
+        }
+    }
     if (done == 1)
         return (PyObject *)self;
     Py_DECREF(self);
@@ -346,15 +361,21 @@ static void coalesce(Job *self)
     self->nd = at + 1;
 }
 
-/* Which axis is split, and into what: the inner ones go whole into a block of about so many elements. */
+/* Which axis is split, and into what: the inner ones go whole into a block of about so many elements. What a loop does at
+ * the end, where a register is not full, it may not do elsewhere: of an array without gaps it is then given whole ones. */
 static void split(Job *self, npy_intp elements)
 {
     npy_intp inner = 1;
     self->axis = self->nd - 1;
     while (self->axis > 0 && inner * self->dims[self->axis] <= elements)
         inner *= self->dims[self->axis--];
-    npy_intp n = self->dims[self->axis];
-    self->part = elements / inner < 1 ? 1 : elements / inner < n ? elements / inner : n;
+    npy_intp n = self->dims[self->axis], rows = 1;
+    self->part = elements / inner < 1 ? 1 : elements / inner;
+    while (rows * inner % WHOLE)
+        rows *= 2;
+    if (!self->plan->exact && !self->axis && rows * inner <= MOST * elements)
+        self->part = self->part < rows ? rows : self->part / rows * rows;
+    self->part = self->part < n ? self->part : n;
     self->parts = (n + self->part - 1) / self->part;
     self->blocks = self->parts;
     for (int i = 0; i < self->axis; i++)
@@ -363,7 +384,7 @@ static void split(Job *self, npy_intp elements)
     self->buffer = (bytes + REGISTER - 1) / REGISTER * REGISTER + APART;
 }
 
-/* The walk of a step; 0 where its loop must not be given strides. */
+/* The walk of a step; 0 where its loop must not be given strides, or would be called for too little. */
 static int lay(Job *self, Step const *s, Walk *w)
 {
     Plan *plan = self->plan;
@@ -375,7 +396,7 @@ static int lay(Job *self, Step const *s, Walk *w)
             int v = s->at[k];
             if (self->place[v].data)
                 strides[k] = self->place[v].strides[from];
-            else if (v >= plan->inputs + plan->scalars) {
+            else if (plan->value[v].scratch >= 0) {
                 strides[k] = plan->value[v].size;
                 for (int j = from + 1; j < self->nd; j++)
                     strides[k] *= self->dims[j];
@@ -394,11 +415,13 @@ static int lay(Job *self, Step const *s, Walk *w)
             w->strides[k][at] = strides[k];
     }
     w->nd = at + 1;
+    if (at && w->dims[0] < SHORT)
+        return 0;
     if (s->exact)
         return 1;
     for (int k = 0; k < s->count; k++) {
-        int v = s->at[k], is_number = v >= plan->inputs && v < plan->inputs + plan->scalars;
-        if (!is_number && (w->nd > 1 || w->strides[k][0] != plan->value[v].size))
+        int v = s->at[k];
+        if (!is_scalar(plan, v) && (w->nd > 1 || w->strides[k][0] != plan->value[v].size))
             return 0;
     }
     return 1;
@@ -459,9 +482,11 @@ static int fill_job(Job *self, PyObject *ins, PyObject *numbers, PyObject *resul
         if (!put(self, (int)v, value, 1, shape, nd, axis_of))
             return 0;
     }
-    for (int v = plan->inputs + plan->scalars; v < plan->values; v++)
+    for (int i = 0; i < plan->steps; i++) {
+        int v = plan->step[i].at[plan->step[i].count - 1];
         if (!self->place[v].data && plan->value[v].scratch < 0)
             return 0;
+    }
     for (int k = 0; k < plan->scalars; k++) {
         PyObject *number = PySequence_GetItem(numbers, k);
         int done = number ? put_number(number, plan->value[plan->inputs + k].type, self->numbers + (size_t)k * NUMBER) : -1;
@@ -554,10 +579,10 @@ static void run_block(Job *self, long long b, char *scratch, char **at)
             for (int i = 0; i < self->axis; i++)
                 at[v] += index[i] * place->strides[i];
         }
-        else if (v < plan->inputs + plan->scalars)
-            at[v] = self->numbers + (size_t)(v - plan->inputs) * NUMBER;
-        else
+        else if (plan->value[v].scratch >= 0)
             at[v] = scratch + plan->value[v].scratch * self->buffer;
+        else if (is_scalar(plan, v))
+            at[v] = self->numbers + (size_t)(v - plan->inputs) * NUMBER;
     }
     for (int i = 0; i < plan->steps; i++) {
         Step const *s = &plan->step[i];
@@ -565,6 +590,22 @@ static void run_block(Job *self, long long b, char *scratch, char **at)
         for (int k = 0; k < s->count; k++)
             data[k] = at[s->at[k]];
         run_step(plan, s, &self->walk[i], data, extent);
+    }
+}
+
+/* Scalars that are repeated in memory. */
+static void fill(Job const *self, char *scratch)
+{
+    Plan const *plan = self->plan;
+    for (int k = 0; k < plan->scalars; k++) {
+        Value const *value = &plan->value[plan->inputs + k];
+        if (value->scratch < 0)
+            continue;
+        char *to = scratch + value->scratch * self->buffer;
+        npy_intp need = (self->buffer - APART) / plan->widest * value->size;
+        memcpy(to, self->numbers + (size_t)k * NUMBER, (size_t)value->size);
+        for (npy_intp have = value->size; have < need; have *= 2)
+            memcpy(to + have, to, (size_t)(have < need - have ? have : need - have));
     }
 }
 
@@ -585,6 +626,7 @@ static PyObject *job_work(Job *self, PyObject *given)
     }
     char *scratch = (char *)(((uintptr_t)view.buf + REGISTER - 1) / REGISTER * REGISTER);
     Py_BEGIN_ALLOW_THREADS
+    fill(self, scratch);
     for (;;) {
         long long b = atomic_fetch_add(&self->next, 1);
         if (b >= self->blocks)

@@ -183,6 +183,18 @@ def test_what_is_done_in_c() -> None:
     assert not exp.natively([x], [], {1: out}, x.shape, 3)
 
 
+@pytest.mark.parametrize("way", [pytest.param("natively", marks=in_c), "blocks"])
+def test_blocks_of_rows_end_where_registers_do(way: str) -> None:
+    """A sum of operands with gaps has none in NumPy: `fmax` of it meets the end of a register at the very end only."""
+    loop = ("float64", "float64")
+    body = (Instr("add", (0, 1), loop, "float64"), Instr("fmax", (3, 2), loop, "float64"))
+    program = blocked.Program(KernelSpec(("float64", "float64", "float64"), (), body, (4,), 2))
+    program.elements = program.native_elements = 512
+    x, y, out = np.full((300, 39), -0.0)[:, 2:37], np.zeros((300, 35)), np.empty((300, 35))
+    assert getattr(program, way)([x, x, y], [], {4: out}, out.shape, 1) is not False
+    assert out.tobytes() == np.fmax(x + x, y).tobytes()
+
+
 @in_c
 @pytest.mark.parametrize("number", [1e300, np.float64(1e300), 2**100, 3, True, np.float32(2), 1 + 1e300j])
 def test_scalars_are_rounded_as_by_numpy_without_a_warning(number: Any) -> None:

@@ -30,6 +30,7 @@ BLOCK_BYTES = 1 << 19  # of the widest value
 CACHE_BYTES = 1 << 20  # of all that is alive in a block of the C module's
 MIN_BLOCK = 512  # elements of one
 WHOLE = 64  # elements: NumPy's loops may take another zero (`fmax`) in what is left of a vector register at the end
+MOST = 8  # of so many times the elements asked for may a block be, to be of whole registers
 PARALLEL = 1 << 20  # elements times instructions below which one thread is faster: waking another costs some 100 us
 Run = Callable[..., Any]
 local = threading.local()
@@ -212,6 +213,9 @@ class Program:
         n = math.prod(shape)
         threads = threads if n > self.elements and n * len(self.spec.body) > PARALLEL else 1
         elements = max(self.elements, -(-n // threads // WHOLE) * WHOLE) if self.one_pass else self.elements
+        by_row = self.plan is not None and not self.reductions.keys().isdisjoint(stored)
+        if by_row:
+            elements = min(elements, -(-n // threads))
         tasks = iter(tiles(shape, bool(self.reductions), elements))
         lock = threading.Lock()
         errors: list[BaseException] = []
@@ -230,7 +234,9 @@ class Program:
                         if now != extent:
                             extent = now
                             self.place_scratch(values, extent, stored)
-                        self.block(operands, values, stored, tile)
+                        self.place(operands, values, stored, tile)
+                        if not by_row or not self.native_block(values, stored, tile, extent):
+                            self.block(values, stored, tile)
             except BaseException as error:
                 errors.append(error)
 
@@ -246,7 +252,8 @@ class Program:
             if v not in stored:
                 values[v] = buffers[b].view(self.dtypes[v - self.first])[:n].reshape(extent)
 
-    def block(self, operands: list[Any], values: list[Any], stored: dict[int, Any], tile: tuple[Any, ...]) -> None:
+    def place(self, operands: list[Any], values: list[Any], stored: dict[int, Any], tile: tuple[Any, ...]) -> None:
+        """Give inputs and results the parts of them that a block is."""
         head = tile[0] if tile else None
         if type(head) is slice:
             for k, x in enumerate(operands):
@@ -266,6 +273,29 @@ class Program:
         for v, target in stored.items():
             if v not in self.reductions:
                 values[v] = target[head] if type(head) is slice else target[(*tile, ...)]
+
+    def native_block(
+        self, values: list[Any], stored: dict[int, Any], tile: tuple[Any, ...], extent: tuple[int, ...]
+    ) -> bool:
+        """Compute a block in C, and then its reductions by NumPy; whether that could be done."""
+        results = {v: values[v] for v in stored if v not in self.reductions}
+        n = math.prod(extent)
+        sources = {i.args[0] for i in self.reductions.values() if i.args[0] >= self.first} - stored.keys()
+        memory = iter(pieces([n * self.dtypes[v - self.first].itemsize for v in sources]))
+        for v in sources:
+            results[v] = next(memory).view(self.dtypes[v - self.first]).reshape(extent)
+        ins, scalars = values[: self.n_in], values[self.n_in : self.first]
+        job = self.plan.job(tuple(ins), scalars, results, extent, self.native_elements)
+        if job is None:
+            return False
+        job.work(scratch(job.need))
+        computed = [*values[: self.first], *[results.get(self.first + k) for k in range(len(self.spec.body))]]
+        for v in self.reductions:
+            self.reduce_block(v, computed, stored[v], tile)
+        return True
+
+    def block(self, values: list[Any], stored: dict[int, Any], tile: tuple[Any, ...]) -> None:
+        """Compute a block, whose parts have been placed."""
         for run, arity, (a, b, c), args, v in self.instructions:
             if run is None:
                 if v in stored:
@@ -306,6 +336,15 @@ def scratch(need: int) -> np.ndarray:
     if kept is None or kept.size < need:
         kept = local.bytes = np.empty(need, np.uint8)
     return kept
+
+
+def pieces(sizes: Sequence[int]) -> list[np.ndarray]:
+    """Memory of this thread's, in pieces of so many bytes, each aligned for any dtype; not that of `scratch`."""
+    starts = list(itertools.accumulate([-(-n // WHOLE) * WHOLE for n in sizes], initial=0))
+    kept = getattr(local, "pieces", None)
+    if kept is None or kept.size < starts[-1]:
+        kept = local.pieces = np.empty(starts[-1], np.uint8)
+    return [kept[start : start + n] for start, n in zip(starts, sizes)]
 
 
 SHORT = 7  # the longest last axis over which NumPy adds one element after the other
@@ -349,6 +388,9 @@ def tiles(shape: tuple[int, ...], rows_only: bool, elements: int) -> Any:
         yield ()
         return
     step = max(1, elements // max(inner, 1))
+    rows = WHOLE // math.gcd(inner, WHOLE)
+    if axis == 0 and rows * inner <= MOST * elements:
+        step = max(rows, step // rows * rows)
     rest = tuple([slice(0, n) for n in shape[axis + 1 :]])
     for outer in itertools.product(*[range(n) for n in shape[:axis]]):
         for start in range(0, shape[axis], step):
