@@ -52,7 +52,7 @@ SETTINGS = {
     "compile": Setting("LAZYNP_COMPILE", True, flag, lambda v: isinstance(v, bool), "whether hot kernels are compiled"),
     "compile_after": Setting(
         "LAZYNP_COMPILE_AFTER",
-        0.15,
+        0.3,
         float,
         lambda v: v >= 0,
         "seconds that a kernel may have cost in the interpreter before it is compiled",

@@ -16,7 +16,7 @@ from lazynp.backends.torch import eager
 from lazynp.backends.torch.library import bits
 from lazynp.config import config
 
-COST = 0.01  # seconds that a call counts for: `config.compile_after` of them make a kernel worth compiling
+COST = 0.02  # seconds that a call counts for: `config.compile_after` of them make a kernel worth compiling
 
 
 class Hot:
