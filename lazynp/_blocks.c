@@ -491,8 +491,10 @@ static int fill_job(Job *self, PyObject *ins, PyObject *numbers, PyObject *resul
         PyObject *number = PySequence_GetItem(numbers, k);
         int done = number ? put_number(number, plan->value[plan->inputs + k].type, self->numbers + (size_t)k * NUMBER) : -1;
         Py_XDECREF(number);
-        if (done < 0)
-            return -1;
+        if (done < 0) { /* a comparison may be with an integer that the type does not have */
+            PyErr_Clear();
+            return 0;
+        }
     }
     coalesce(self);
     split(self, elements);

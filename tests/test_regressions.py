@@ -191,6 +191,18 @@ PROGRAMS: dict[str, Program] = {
         "a = np.array(data(5, (3,), 'complex128'))",
         "a[0] = np.array(data(6, (2,), 'float64'))",
     ),
+    "comparison with an integer that the dtype does not have, the second time": (
+        "a = np.array(data(829, (3, 3), 'uint8'))",
+        "e = np.maximum(a[:], a)",
+        Loop("k", 2, ("e = e[e > -k]",)),
+    ),
+    "order of a result of memory that NumPy has, transposed": (
+        "f = np.array(data(836, (4, 7), 'float64'))",
+        "c = f.T",
+        "a = np.lib.stride_tricks.as_strided(c) * c",
+        "h = a.reshape(-1)",
+        "a[...] = 7",
+    ),
 }
 SETTINGS = {
     "graph": {"mode": "graph"},

@@ -1,4 +1,4 @@
-"""The example programs: seconds of the loop, hot, at the default size and at a tenth of it.
+"""The example programs: seconds of the loop, hot, at the default size and at a tenth of it; and without a compiler.
 
 NumPy and lazynp run the same text. JAX runs `jax_programs.py`, whose loops are rewritten, where there is one.
 """
@@ -80,3 +80,18 @@ class Programs:
 
     def time_loop(self, name: str, library: str, scale: str) -> None:
         self.run(self.arrays)
+
+
+class Interpreted(Programs):
+    """The same with lazynp's compiler switched off: what runs until compiled code takes over."""
+
+    params = (PROGRAMS, ("numpy", "lazynp"), ("default", "tenth"))
+
+    def setup(self, name: str, library: str, scale: str) -> None:
+        if library == "lazynp":
+            libraries.namespace(library).config.compile = False
+        super().setup(name, library, scale)
+
+    def teardown(self, name: str, library: str, scale: str) -> None:
+        if library == "lazynp":
+            libraries.namespace(library).config.compile = True

@@ -16,7 +16,7 @@ from ..graph.node import Node
 from ..ops.elementwise import ufuncs
 from ..runtime.recorder import recorder
 from ..runtime.views import INDEX, TRANSPOSE
-from .array import HOST_VIEW, Handle, known, ndarray, of_node, wrap
+from .array import HOST_VIEW, Handle, known, ndarray, new_handle, of_node, wrap
 from .host import TracedArgumentError, on_traced
 from .masked import elementwise_selection, selection_of
 from .record import as_nodes, cast_node, host_value
@@ -134,8 +134,9 @@ def common_order(operands: Any) -> tuple[int, ...] | None:
         if type(x) is ndarray:
             view = x._v if type(x._v) is not tuple else x._view()
             if view is HOST_VIEW:
-                return None
-            turned = turned or view is not None and any([kind == TRANSPOSE for kind, _ in view.steps])
+                turned = turned or not x._h.flags.c_contiguous
+            elif view is not None:
+                turned = turned or any([kind == TRANSPOSE for kind, _ in view.steps])
     if not turned:
         return None
     ndim = max([x.ndim for x in operands if isinstance(x, (Handle, numpy.ndarray))], default=0)
@@ -179,6 +180,11 @@ def straightened(x: Any, inverse: tuple[int, ...]) -> Any:
         return x[(None,) * (len(inverse) - x.ndim)].transpose(inverse)
     if type(x) is not ndarray or x.ndim == 0:
         return x
+    if x._v is HOST_VIEW:
+        out = new_handle(ndarray)
+        out._s, out._b, out._v = x._s, x._b, HOST_VIEW
+        out._h = x._h[(None,) * (len(inverse) - x.ndim)].transpose(inverse)
+        return out
     if x.ndim < len(inverse):
         x = x._derived(INDEX, (*(None,) * (len(inverse) - x.ndim), *[(0, n, 1) for n in x.shape]))
     return x._derived(TRANSPOSE, inverse)
