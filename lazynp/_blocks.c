@@ -18,8 +18,9 @@
 /* SHORT: rows of fewer elements are NumPy's, which copies them together. WHOLE: elements that fill registers of any kind;
  * MOST: of so many times the elements asked for may a block be for their sake. REGISTER: to which scratch memory is
  * aligned; APART: bytes between two buffers, whose addresses would otherwise agree in the bits by which the processor
- * tells whether a load must wait for a store. NUMBER: bytes of the largest number. */
-enum { AXES = 8, OPERANDS = 4, SHORT = 16, WHOLE = 64, MOST = 8, REGISTER = 64, APART = 320, NUMBER = 32 };
+ * tells whether a load must wait for a store. NUMBER: bytes of the largest number. UNLOCKED: elements times steps above
+ * which other threads may run. */
+enum { AXES = 8, OPERANDS = 4, SHORT = 16, WHOLE = 64, MOST = 8, REGISTER = 64, APART = 320, NUMBER = 32, UNLOCKED = 4096 };
 enum { LOOP, CAST, SELECT };
 
 typedef struct {
@@ -73,50 +74,52 @@ typedef struct {
     X(NPY_USHORT, npy_ushort) X(NPY_INT, npy_int) X(NPY_UINT, npy_uint) X(NPY_LONG, npy_long) X(NPY_ULONG, npy_ulong) \
     X(NPY_LONGLONG, npy_longlong) X(NPY_ULONGLONG, npy_ulonglong) X(NPY_FLOAT, float) X(NPY_DOUBLE, double)
 
+/* A bool may be any byte, in memory that was viewed as one: all but 0 are true. */
+#define VALUE(FROM, V) ((FROM) == NPY_BOOL ? (V) != 0 : (V))
+
 /* Where both have no gaps the compiler knows the steps. */
-#define EACH(S, T, EXPRESSION) \
+#define EACH(FROM, S, T, EXPRESSION) \
     if (sp == sizeof(S) && sq == sizeof(T)) \
         for (npy_intp i = 0; i < n; i++) { \
-            S v = ((S const *)p)[i]; \
+            S v = (S)VALUE(FROM, ((S const *)p)[i]); \
             ((T *)q)[i] = (T)(EXPRESSION); \
         } \
     else \
         for (npy_intp i = 0; i < n; i++) { \
-            S v = *(S const *)(p + i * sp); \
+            S v = (S)VALUE(FROM, *(S const *)(p + i * sp)); \
             *(T *)(q + i * sq) = (T)(EXPRESSION); \
         }
 
-#define FROM(NAME, S, C) \
+#define FROM_TYPE(NAME, S) \
     static void from_##NAME(int to, char const *p, npy_intp sp, char *q, npy_intp sq, npy_intp n) \
     { \
         switch (to) { \
-            case NPY_BOOL: EACH(S, npy_bool, v != 0) break; \
-            case NPY_BYTE: EACH(S, npy_byte, v) break; \
-            case NPY_UBYTE: EACH(S, npy_ubyte, v) break; \
-            case NPY_SHORT: EACH(S, npy_short, v) break; \
-            case NPY_USHORT: EACH(S, npy_ushort, v) break; \
-            case NPY_INT: EACH(S, npy_int, v) break; \
-            case NPY_UINT: EACH(S, npy_uint, v) break; \
-            case NPY_LONG: EACH(S, npy_long, v) break; \
-            case NPY_ULONG: EACH(S, npy_ulong, v) break; \
-            case NPY_LONGLONG: EACH(S, npy_longlong, v) break; \
-            case NPY_ULONGLONG: EACH(S, npy_ulonglong, v) break; \
-            case NPY_FLOAT: EACH(S, float, v) break; \
-            case NPY_DOUBLE: EACH(S, double, v) break; \
+            case NPY_BOOL: EACH(NAME, S, npy_bool, v != 0) break; \
+            case NPY_BYTE: EACH(NAME, S, npy_byte, v) break; \
+            case NPY_UBYTE: EACH(NAME, S, npy_ubyte, v) break; \
+            case NPY_SHORT: EACH(NAME, S, npy_short, v) break; \
+            case NPY_USHORT: EACH(NAME, S, npy_ushort, v) break; \
+            case NPY_INT: EACH(NAME, S, npy_int, v) break; \
+            case NPY_UINT: EACH(NAME, S, npy_uint, v) break; \
+            case NPY_LONG: EACH(NAME, S, npy_long, v) break; \
+            case NPY_ULONG: EACH(NAME, S, npy_ulong, v) break; \
+            case NPY_LONGLONG: EACH(NAME, S, npy_longlong, v) break; \
+            case NPY_ULONGLONG: EACH(NAME, S, npy_ulonglong, v) break; \
+            case NPY_FLOAT: EACH(NAME, S, float, v) break; \
+            case NPY_DOUBLE: EACH(NAME, S, double, v) break; \
             case NPY_CFLOAT: \
                 for (npy_intp i = 0; i < n; i++) { \
                     float *r = (float *)(q + i * sq); \
-                    r[0] = (float)*(S const *)(p + i * sp), r[1] = 0; \
+                    r[0] = (float)VALUE(NAME, *(S const *)(p + i * sp)), r[1] = 0; \
                 } \
                 break; \
             case NPY_CDOUBLE: \
                 for (npy_intp i = 0; i < n; i++) { \
                     double *r = (double *)(q + i * sq); \
-                    r[0] = (double)*(S const *)(p + i * sp), r[1] = 0; \
+                    r[0] = (double)VALUE(NAME, *(S const *)(p + i * sp)), r[1] = 0; \
                 } \
         } \
     }
-#define FROM_TYPE(NAME, S) FROM(NAME, S, S)
 TYPES(FROM_TYPE)
 
 static int casts(int from, int to)
@@ -127,6 +130,8 @@ static int casts(int from, int to)
 
 static void cast(int from, int to, char const *p, npy_intp sp, char *q, npy_intp sq, npy_intp n)
 {
+    if (from == NPY_BOOL && to == NPY_BOOL) /* keeps its byte */
+        from = to = NPY_UBYTE;
     switch (from) {
 #define CASE(NAME, S) case NAME: from_##NAME(to, p, sp, q, sq, n); break;
         TYPES(CASE)
@@ -627,7 +632,10 @@ static PyObject *job_work(Job *self, PyObject *given)
         return NULL;
     }
     char *scratch = (char *)(((uintptr_t)view.buf + REGISTER - 1) / REGISTER * REGISTER);
-    Py_BEGIN_ALLOW_THREADS
+    npy_intp work = self->plan->steps;
+    for (int i = 0; i < self->nd; i++)
+        work *= self->dims[i];
+    PyThreadState *save = work > UNLOCKED ? PyEval_SaveThread() : NULL;
     fill(self, scratch);
     for (;;) {
         long long b = atomic_fetch_add(&self->next, 1);
@@ -636,7 +644,8 @@ static PyObject *job_work(Job *self, PyObject *given)
         run_block(self, b, scratch, at);
     }
     feclearexcept(FE_ALL_EXCEPT);
-    Py_END_ALLOW_THREADS
+    if (save)
+        PyEval_RestoreThread(save);
     PyMem_Free(at);
     PyBuffer_Release(&view);
     Py_RETURN_NONE;

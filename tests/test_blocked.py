@@ -209,6 +209,17 @@ def test_scalars_are_rounded_as_by_numpy_without_a_warning(number: Any) -> None:
 
 
 @in_c
+@pytest.mark.parametrize("to", ["int8", "uint64", "float32", "float64", "complex64", "complex128", "bool"])
+def test_any_byte_but_zero_is_true(to: str) -> None:
+    x = np.tile(np.arange(6, dtype=np.uint8), 20).view(bool)
+    program = blocked.Program(KernelSpec(("bool",), (), (Instr("cast", (0,), ("bool",), to),), (1,), 1))
+    for operand in (x, x[::3]):
+        out = np.empty(operand.shape, to)
+        assert program.natively([operand], [], {1: out}, operand.shape, 1)
+        assert out.tobytes() == operand.astype(to).tobytes()
+
+
+@in_c
 def test_integer_powers_are_numpys() -> None:
     """Their loop raises an error, for which it takes the GIL."""
     power = Instr("power", (0, 1), ("int64", "int64"), "int64")

@@ -73,8 +73,7 @@ class Hot:
                     next(places).copy_(bits(x))
             return [x for x, is_free in zip(found, free) if is_free]
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch's own, of what it imports
+        with warnings.catch_warnings(action="ignore"):  # torch's own, of what it imports
             compiled: Callable[..., list[Tensor]] = torch.compile(make_fx(run)(operands, constants, into))
             compiled(operands, constants, into)
         return compiled
