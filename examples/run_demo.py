@@ -36,7 +36,7 @@ PROGRAMS = (
 )  # fmt: skip
 # Programs in which a scalar changes each time round or slice bounds move, and a size at which 1,000 rounds are quick.
 PLAN_SIZES = {"driven_wave": 250, "image_filters": 120, "logistic_regression": 600, "mlp": 160, "cholesky": 160}
-ROUNDS_SECONDS = 1.5  # NumPy's share of the steady state
+ROUNDS_SECONDS = 1.0  # NumPy's share of the steady state
 AHEAD_SECONDS = 0.4  # of rounds that are not measured
 MIN_ROUNDS, MAX_ROUNDS = 3, 7
 
