@@ -90,6 +90,12 @@ typedef struct {
             *(T *)(q + i * sq) = (T)(EXPRESSION); \
         }
 
+#define PAIRS(FROM, S, T) \
+    for (npy_intp i = 0; i < n; i++) { \
+        T *pair = (T *)(q + i * sq); \
+        pair[0] = (T)VALUE(FROM, *(S const *)(p + i * sp)), pair[1] = 0; \
+    }
+
 #define FROM_TYPE(NAME, S) \
     static void from_##NAME(int to, char const *p, npy_intp sp, char *q, npy_intp sq, npy_intp n) \
     { \
@@ -107,17 +113,8 @@ typedef struct {
             case NPY_ULONGLONG: EACH(NAME, S, npy_ulonglong, v) break; \
             case NPY_FLOAT: EACH(NAME, S, float, v) break; \
             case NPY_DOUBLE: EACH(NAME, S, double, v) break; \
-            case NPY_CFLOAT: \
-                for (npy_intp i = 0; i < n; i++) { \
-                    float *r = (float *)(q + i * sq); \
-                    r[0] = (float)VALUE(NAME, *(S const *)(p + i * sp)), r[1] = 0; \
-                } \
-                break; \
-            case NPY_CDOUBLE: \
-                for (npy_intp i = 0; i < n; i++) { \
-                    double *r = (double *)(q + i * sq); \
-                    r[0] = (double)VALUE(NAME, *(S const *)(p + i * sp)), r[1] = 0; \
-                } \
+            case NPY_CFLOAT: PAIRS(NAME, S, float) break; \
+            case NPY_CDOUBLE: PAIRS(NAME, S, double) break; \
         } \
     }
 TYPES(FROM_TYPE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 from unittest import mock
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from lazynp.backends.kernel import Instr, KernelSpec
 from lazynp.backends.numpy import blocked, native
 from lazynp.backends.numpy.blocked import SHORT, reduce_into
+from lazynp.backends.numpy.crew import crew
 
 REDUCTIONS = {
     "?": ("logical_or", "logical_and"),
@@ -217,6 +219,21 @@ def test_any_byte_but_zero_is_true(to: str) -> None:
         out = np.empty(operand.shape, to)
         assert program.natively([operand], [], {1: out}, operand.shape, 1)
         assert out.tobytes() == operand.astype(to).tobytes()
+
+
+def test_a_crew_raises_what_a_helper_raised() -> None:
+    """And goes on: the helper takes the next work."""
+
+    def fail() -> None:
+        if threading.current_thread() is not threading.main_thread():
+            raise MemoryError("here")
+        ran.append(True)
+
+    for _ in range(2):
+        ran: list[bool] = []
+        with pytest.raises(MemoryError, match="here"):
+            crew.run(fail, 2)
+        assert ran == [True]
 
 
 @in_c

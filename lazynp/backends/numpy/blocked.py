@@ -185,20 +185,7 @@ class Program:
         job = self.plan.job(tuple(ins), scalars, stored, shape, elements)
         if job is None:
             return False
-        if threads == 1 or job.blocks == 1:
-            job.work(scratch(job.need))
-            return True
-        errors: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                job.work(scratch(job.need))
-            except BaseException as error:
-                errors.append(error)
-
-        crew.run(work, min(threads, job.blocks))
-        if errors:
-            raise errors[0]
+        crew.run(lambda: job.work(scratch(job.need)), min(threads, job.blocks))
         return True
 
     def blocks(
@@ -218,14 +205,14 @@ class Program:
             elements = min(elements, -(-n // threads))
         tasks = iter(tiles(shape, bool(self.reductions), elements))
         lock = threading.Lock()
-        errors: list[BaseException] = []
+        stopped: list[bool] = []
 
         def work() -> None:
             try:
                 values = [*operands, *scalars, *[None] * len(self.spec.body)]
                 extent: Any = None
                 with np.errstate(all="ignore"):
-                    while not errors:
+                    while not stopped:
                         with lock:
                             tile = next(tasks, None)
                         if tile is None:
@@ -237,12 +224,11 @@ class Program:
                         self.place(operands, values, stored, tile)
                         if not by_row or not self.native_block(values, stored, tile, extent):
                             self.block(values, stored, tile)
-            except BaseException as error:
-                errors.append(error)
+            except BaseException:
+                stopped.append(True)
+                raise
 
         crew.run(work, threads)
-        if errors:
-            raise errors[0]
 
     def place_scratch(self, values: list[Any], extent: tuple[int, ...], stored: dict[int, Any]) -> None:
         """Give each value that is not stored its scratch buffer, in the shape of a block."""

@@ -33,18 +33,28 @@ class Crew:
             del work, done
 
     def run(self, work: Callable[[], None], threads: int) -> None:
-        """Call `work` on so many threads at once; it must not raise."""
+        """Call `work` on so many threads at once, and wait for all of them. Raises what one of them raised."""
         helpers = threads - 1
         if helpers <= 0:
             work()
             return
         self.ensure(helpers)
         done = threading.Semaphore(0)
+        errors: list[BaseException] = []
+
+        def guarded() -> None:
+            try:
+                work()
+            except BaseException as error:
+                errors.append(error)
+
         for _ in range(helpers):
-            self.tasks.put((work, done))
-        work()
+            self.tasks.put((guarded, done))
+        guarded()
         for _ in range(helpers):
             done.acquire()
+        if errors:
+            raise errors[0]
 
 
 crew = Crew()

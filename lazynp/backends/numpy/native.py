@@ -69,7 +69,7 @@ def plan_of(spec: KernelSpec, assign: Callable[..., Any], ufunc_of: Callable[[st
             return None
         args = instr.args if instr.op == "cast" else tuple(map(operand, instr.args, map(np.dtype, instr.loop)))
         steps.append((ufunc, args, first + k))
-    if not all(casts_alike(dtypes[args[0]], dtypes[v]) for _, args, v in steps if len(args) == 1):
+    if not all(casts_alike(dtypes[args[0]], dtypes[v]) for ufunc, args, v in steps if ufunc is None and len(args) == 1):
         return None
     scratch, _ = assign([(v, args) for _, args, v in steps])
     return blocks.plan(
