@@ -71,6 +71,13 @@ SETTINGS = {
         lambda v: isinstance(v, bool),
         "whether what was warm, but not yet worth a wait, is compiled after the program's end, for its next run",
     ),
+    "compile_nice": Setting(
+        "LAZYNP_COMPILE_NICE",
+        15,
+        int,
+        lambda v: 0 <= v <= 19,
+        "niceness of the compiler process; 0 lets it compete with the program, and with what else the machine runs",
+    ),
     "cache_dir": Setting(
         "LAZYNP_CACHE_DIR",
         "",
@@ -116,6 +123,7 @@ class Config:
     compile_after: float
     chain: bool
     compile_at_exit: bool
+    compile_nice: int
     cache_dir: str
     cache_bytes: int
     threads: int

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 os.environ.setdefault("LAZYNP_COMPILE_AT_EXIT", "0")
+os.environ.setdefault("LAZYNP_COMPILE_NICE", "0")  # tests wait for the compiler: others on the machine must not starve it
 
 from lazynp.config import config
 

@@ -309,7 +309,7 @@ class CompilerClient:
         cache = self._artifacts()
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         folder = cache.folder if cache.usable else artifacts.NOWHERE
-        command = [sys.executable, "-P", "-c", BOOT, package, folder, str(cache.limit)]
+        command = [sys.executable, "-P", "-c", BOOT, package, folder, str(cache.limit), str(config.compile_nice)]
         environment = os.environ | {
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
             "OMP_NUM_THREADS": "1",

@@ -26,7 +26,6 @@ from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.backends.torch import build
 
 GRACE = 60.0  # seconds to finish the queue after stdin has closed
-NICE = 15  # of the compiler process, to the scheduler
 AHEAD = 2  # kernels that are lowered and not built
 BUSY = 0.05  # seconds between looks at a kernel that another process is compiling
 
@@ -170,16 +169,18 @@ def serve(requests: BinaryIO, answers: BinaryIO, folder: str, limit: int) -> Non
         worker.finish()
 
 
-def give_way() -> None:
+def give_way(niceness: int) -> None:
     """Let the main process have the cores. On Linux a session of its own is a group of its own to the scheduler, within
     which alone `nice` counts: the group is made nice too (see `sched(7)`, autogroup)."""
-    os.nice(NICE)
+    if not niceness:
+        return
+    os.nice(niceness)
     with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as group:
-        group.write(str(NICE))
+        group.write(str(niceness))
 
 
-def main(folder: str, limit: str) -> None:
-    give_way()
+def main(folder: str, limit: str, niceness: str) -> None:
+    give_way(int(niceness))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints must not end up among the answers
     serve(sys.stdin.buffer, answers, folder, int(limit))
