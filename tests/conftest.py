@@ -10,9 +10,15 @@ import pytest
 os.environ.setdefault("LAZYNP_COMPILE_AT_EXIT", "0")
 os.environ.setdefault("LAZYNP_COMPILE_NICE", "0")  # tests wait for the compiler: others on the machine must not starve it
 
+from leftovers import Leftovers
+
 from lazynp.config import config
 
 COMPILING = {"test_compiler", "test_artifacts", "test_runtime", "test_examples", "test_swap", "test_loops"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Leftovers(config))
 
 
 @pytest.fixture(autouse=True)
