@@ -15,7 +15,7 @@ from ..config import config
 from ..graph.node import Node
 from ..ops.elementwise import ufuncs
 from ..runtime.recorder import recorder
-from ..runtime.views import INDEX, TRANSPOSE
+from ..runtime.views import INDEX, TRANSPOSE, inverse_of
 from .array import HOST_VIEW, Handle, known, ndarray, new_handle, of_node, wrap
 from .host import TracedArgumentError, on_traced
 from .masked import elementwise_selection, selection_of
@@ -110,8 +110,7 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
                 return out
     given, order = operands, common_order(operands)
     if order is not None:
-        inverse = tuple(sorted(range(len(order)), key=order.__getitem__))
-        operands = tuple([straightened(x, inverse) for x in operands])
+        operands = in_memory_order(operands, order)
     nodes = as_nodes(operands) if op is not None else None
     if nodes is None:
         try:
@@ -147,7 +146,14 @@ def common_order(operands: Any) -> tuple[int, ...] | None:
             own = [0 if n == 1 else abs(s) for n, s in zip(meta.shape, meta.strides)]
             strides.append((*(0,) * (ndim - len(own)), *own))
     memory = memory_order(ndim, strides)
-    return None if memory is None else tuple(sorted(range(ndim), key=memory.__getitem__))
+    return None if memory is None else inverse_of(memory)
+
+
+def in_memory_order(operands: Any, order: tuple[int, ...]) -> tuple[Any, ...]:
+    """Operands with their axes in memory order, for `order` from `common_order`: a result gets them back by
+    `_derived(TRANSPOSE, order)`."""
+    inverse = inverse_of(order)
+    return tuple([straightened(x, inverse) for x in operands])
 
 
 def memory_order(ndim: int, strides: list[tuple[int, ...]]) -> tuple[int, ...] | None:

@@ -321,18 +321,6 @@ def borrow(array: numpy.ndarray) -> ndarray:
     return out
 
 
-def adopt(array: numpy.ndarray) -> ndarray:
-    """A handle on what NumPy returned: owned where it owns its memory."""
-    if array.base is None and type(array) is numpy.ndarray:
-        if array.flags.c_contiguous:
-            return wrap(array)
-        order = tuple(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
-        dense = array.transpose(order)
-        if dense.flags.c_contiguous:
-            return wrap(dense)._derived(TRANSPOSE, tuple(sorted(range(array.ndim), key=order.__getitem__)))
-    return borrow(array)
-
-
 def of_node(node: Node) -> Any:
     """A handle on a pending node; the NumPy scalar where it has no axes."""
     if node.shape == ():

@@ -18,7 +18,7 @@ from ..config import config
 from ..graph.errors import NotConcreteError
 from ..graph.node import ABSTRACT
 from ..runtime.profile import profile
-from ..runtime.views import TRANSPOSE
+from ..runtime.views import TRANSPOSE, axes_in_memory, inverse_of, view_to
 from ..speed import HandleBase, native
 from .array import HOST_VIEW, Handle, borrow, is_traced, known, ndarray, new_handle, root, wrap
 
@@ -238,18 +238,42 @@ def strip(x: Any) -> Any:
     return to_host(x, [])
 
 
-def laid_out(array: numpy.ndarray) -> ndarray:
-    """A handle on NumPy's result, which nobody else holds: its layout becomes a view of a contiguous buffer."""
+def laid_out(array: numpy.ndarray, wholes: dict[int, ndarray] | None = None) -> ndarray:
+    """A handle on NumPy's result, whose memory nobody else holds: its layout becomes a view of a contiguous buffer.
+
+    What `ravel`, `reshape` and `copy("K")` give, and so what is written through them, depends on the layout: it has to
+    be NumPy's. What NumPy gives as a view of memory that nobody sees (`nonzero`) has a base here too.
+
+    Args:
+        array: what NumPy gave.
+        wholes: of a call with several results, the handles of memory that they share, by its owner's id.
+    """
     if type(array) is not numpy.ndarray:
         array = array.view(numpy.ndarray)
-    flags = array.flags
-    if flags.c_contiguous or array.ndim < 2:
-        return wrap(array if flags.c_contiguous else array.copy())
-    order = sorted(range(array.ndim), key=lambda i: -array.strides[i])
-    buffer = array.transpose(order)
-    if not buffer.flags.c_contiguous:
-        return wrap(array.copy("C"))
-    out = wrap(buffer)._derived(TRANSPOSE, tuple(numpy.argsort(order).tolist()))
+    owner: Any = array
+    while isinstance(owner.base, numpy.ndarray):
+        owner = owner.base
+    order, dense = None, owner
+    if not owner.flags.c_contiguous:
+        order = axes_in_memory(owner)
+        dense = numpy.ndarray.transpose(owner, order)
+    if owner.base is not None or not dense.flags.c_contiguous:
+        return wrap(array if array.flags.c_contiguous else array.copy())
+    whole = (wholes or {}).get(id(owner))
+    if whole is None:
+        whole = wrap(dense if type(dense) is numpy.ndarray else dense.view(numpy.ndarray))
+        if order is not None:
+            whole = whole._derived(TRANSPOSE, inverse_of(order))
+        if wholes is not None:
+            wholes[id(owner)] = whole
+    if owner is array:
+        return whole
+    view = view_to(array, whole._s.buf) if array.flags.writeable else None
+    if view is None:
+        whole._host()
+        return part_of(whole, array)
+    out = new_handle(ndarray)
+    out._s, out._b, out._h, out._v, out._base = whole._s, whole._s.buf, array, view, whole
     return out
 
 
@@ -294,8 +318,8 @@ def owned(value: numpy.ndarray) -> bool:
     return base is None
 
 
-def home(value: Any, ours: list[Any]) -> Any:
-    """What the user gets for NumPy's result, of any structure."""
+def home(value: Any, ours: list[Any], wholes: dict[int, ndarray] | None = None) -> Any:
+    """What the user gets for NumPy's result, of any structure; for `wholes` see `laid_out`."""
     kind = type(value)
     if kind is numpy.ndarray:
         if value.base is None:
@@ -308,15 +332,17 @@ def home(value: Any, ours: list[Any]) -> Any:
                 return x if type(x) is not Theirs else borrow(value)
             if shows(value, x._h):
                 return part_of(x, value)
-        return fresh(value) if owned(value) else borrow(value)
+        return laid_out(value, wholes) if owned(value) else borrow(value)
     if kind in SCALARS:
         return value
     if kind is tuple or kind is list:
-        return kind([home(v, ours) for v in value])
+        wholes = {} if wholes is None else wholes
+        return kind([home(v, ours, wholes) for v in value])
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return kind(*[home(v, ours) for v in value])
+        wholes = {} if wholes is None else wholes
+        return kind(*[home(v, ours, wholes) for v in value])
     if isinstance(value, numpy.ndarray):
-        return home(value.view(numpy.ndarray), ours)
+        return home(value.view(numpy.ndarray), ours, wholes)
     return value
 
 

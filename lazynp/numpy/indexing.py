@@ -16,8 +16,9 @@ from ..ops.shape import broadcast_to, reshape
 from ..runtime.recorder import recorder
 from ..runtime.views import INDEX, derive
 from .arithmetic import array_of_list
-from .array import HOST_VIEW, Handle, adopt, is_native, is_traced, method, ndarray, new_handle, of_scalar, root
+from .array import HOST_VIEW, Handle, is_native, is_traced, method, ndarray, new_handle, of_scalar, root
 from .host import (
+    fresh,
     keep_elements,
     like,
     makes_array,
@@ -145,7 +146,7 @@ def advanced_getitem(self: ndarray, key: Any) -> Any:
         return part
     if part.base is not None and shows(part, self._h):
         return part_of(self, part)
-    return adopt(part if part.base is None else part.copy())
+    return fresh(part)
 
 
 def has_traced(key: Any, depth: int = 64) -> bool:

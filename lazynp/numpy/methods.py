@@ -23,7 +23,7 @@ from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
 from ..speed import native
 from . import reduce
 from .arithmetic import defers
-from .array import HOST_VIEW, Handle, adopt, borrow, is_native, is_traced, ndarray, new_handle, root, wrap
+from .array import HOST_VIEW, Handle, borrow, is_native, is_traced, ndarray, new_handle, root, wrap
 from .host import (
     PLAIN,
     TracedArgumentError,
@@ -80,7 +80,9 @@ def view_by_host(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         return value
     if type(self) is not ndarray:
         return of_type(type(self), value, self, self if value is h or value.base is not None else None)
-    return part_of(self, value) if value is h or value.base is not None and shows(value, h) else fresh(value)
+    if value is h:
+        return self
+    return part_of(self, value) if value.base is not None and shows(value, h) else fresh(value)
 
 
 def full_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...] | None:
@@ -103,6 +105,8 @@ def full_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...] | None:
 def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     if len(shape) == 1 and type(shape[0]) in (tuple, list):
         shape = tuple(shape[0])
+    elif not shape:
+        return view_by_host(self, "reshape")
     if native is not None and order == "C" and copy is None:
         out = native.reshape(self, shape)
         if out is not None:
@@ -141,7 +145,7 @@ def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) 
         return derived(self, RESHAPE, full)
     if copy is False or not is_native(self.dtype) or at_hand(self):
         return view_by_host(self, "reshape", full, **({} if copy is None else {"copy": copy}))
-    return array_of(shape_ops.reshape(self._node(), shape=full))
+    return derived(array_of(shape_ops.reshape(self._node(), shape=full)), TRANSPOSE, tuple(range(len(full))))
 
 
 def transpose(self: Any, *axes: Any) -> Any:
@@ -181,7 +185,8 @@ def squeeze(self: Any, axis: Any = None) -> Any:
     )
     if not own(self) or axes is None or any(shape[a] != 1 for a in axes):
         return view_by_host(self, "squeeze", *(() if axis is None else (axis,)))
-    return derived(self, RESHAPE, tuple([n for i, n in enumerate(shape) if i not in axes]))
+    left = tuple([n for i, n in enumerate(shape) if i not in axes])
+    return derived(self, RESHAPE, left) if left != shape else self
 
 
 def c_contiguous(self: Any) -> bool:
@@ -463,7 +468,7 @@ def matmul(self: Any, other: Any) -> Any:
 
 
 def from_matmul(value: Any) -> Any:
-    return adopt(value) if type(value) is numpy.ndarray else value
+    return fresh(value) if type(value) is numpy.ndarray else value
 
 
 def rmatmul(self: Any, other: Any) -> Any:

@@ -13,9 +13,9 @@ from ..config import config
 from ..graph.node import Node
 from ..ops import elementwise, joining
 from ..ops.shape import broadcast_to
-from ..runtime.views import TRANSPOSE
+from ..runtime.views import TRANSPOSE, inverse_of
 from . import methods, ufunc
-from .arithmetic import assign, common_order, dummy, straightened
+from .arithmetic import assign, common_order, dummy, in_memory_order
 from .array import Handle, is_native, is_traced, ndarray, of_node
 from .host import (
     PLAIN,
@@ -73,8 +73,7 @@ def where(condition: Any, *choices: Any) -> Any:
         given = (condition, *choices)
         order = common_order(given)
         if order is not None:
-            inverse = tuple(sorted(range(len(order)), key=order.__getitem__))
-            given = tuple([straightened(x, inverse) for x in given])
+            given = in_memory_order(given, order)
         nodes = as_nodes(given)
         if nodes is not None:
             c, a, b = nodes
@@ -168,7 +167,8 @@ def joined(axis: int, *arrays: Any) -> numpy.ndarray:
 
 
 def native_concatenate(arrays: Any, axis: Any, dtype: Any) -> Any:
-    nodes = as_nodes(arrays)
+    order = joined_order(arrays)
+    nodes = as_nodes(arrays if order is None else in_memory_order(arrays, order))
     if nodes is None:
         return NotImplemented
     target = numpy.dtype(dtype) if dtype is not None else numpy.result_type(*[n.dtype for n in nodes])
@@ -181,11 +181,35 @@ def native_concatenate(arrays: Any, axis: Any, dtype: Any) -> Any:
         return NotImplemented
     if not -ndim <= at < ndim or not all(numpy.can_cast(n.dtype, target, "same_kind") for n in nodes):
         return NotImplemented
-    at %= ndim
+    at = at % ndim if order is None else order[at]
     first = nodes[0].shape
     if any(n.shape[:at] + n.shape[at + 1 :] != first[:at] + first[at + 1 :] for n in nodes):
         return NotImplemented
-    return of_node(joining.concatenate(*[cast_node(n, target) for n in nodes], axis=at))
+    out = of_node(joining.concatenate(*[cast_node(n, target) for n in nodes], axis=at))
+    return out if order is None else out._derived(TRANSPOSE, order)
+
+
+def joined_order(arrays: Any) -> tuple[int, ...] | None:
+    """`common_order` of arrays that are joined: NumPy sorts their axes otherwise than its iterator does
+    (`PyArray_CreateMultiSortedStridePerm`), and looks at the strides of axes that are repeated too."""
+    metas = [x._meta() if isinstance(x, Handle) else x for x in arrays]
+    if all([x.flags.c_contiguous for x in metas]) or len({x.ndim for x in metas}) > 1:
+        return None
+    memory = list(range(metas[0].ndim))
+    for i in range(1, len(memory)):
+        axis, place = memory[i], i
+        for j in range(i - 1, -1, -1):
+            other, compared, swap = memory[j], False, False
+            for x in metas:
+                if x.shape[axis] != 1 != x.shape[other]:
+                    before = abs(x.strides[axis]) > abs(x.strides[other])
+                    swap = before and (swap or not compared)
+                    compared = True
+            if compared and not swap:
+                break
+            place = j if compared else place
+        memory.insert(place, memory.pop(i))
+    return None if memory == sorted(memory) else inverse_of(memory)
 
 
 def small_call(host: Host, *args: Any) -> Any:
@@ -279,7 +303,9 @@ def native_clip(self: ndarray, low: Any, high: Any) -> Any:
         return NotImplemented
     if self.dtype.kind in "iu" and any(type(b) is int and not has(self.dtype, b) for b in bounds):
         return NotImplemented  # NumPy's method leaves out such a bound
-    nodes = as_nodes((self, *bounds))
+    operands: Any = (self, *bounds)
+    order = common_order(operands)
+    nodes = as_nodes(operands if order is None else in_memory_order(operands, order))
     if nodes is None or self.dtype.kind not in "biuf":
         return NotImplemented
     try:
@@ -289,7 +315,7 @@ def native_clip(self: ndarray, low: Any, high: Any) -> Any:
             node = (elementwise.maximum if high is None else elementwise.minimum)(*nodes)
     except (TypeError, ValueError, OverflowError):
         return NotImplemented
-    return of_node(node)
+    return of_node(node) if order is None else of_node(node)._derived(TRANSPOSE, order)
 
 
 methods.NATIVE["clip"] = native_clip

@@ -14,7 +14,8 @@ import numpy
 from ..graph.node import Node, leaf
 from ..ops import elementwise, indexing, joining, sorting
 from ..ops.shape import reshape
-from .arithmetic import assign
+from ..runtime.views import TRANSPOSE
+from .arithmetic import assign, common_order, in_memory_order
 from .array import Handle, ndarray, of_node
 from .host import to_host
 from .methods import array_of, described, native_first
@@ -77,21 +78,27 @@ def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
     except TypeError:
         return NotImplemented
     if self.dtype.kind != "f":
-        return self.copy() if places >= 0 and self.ndim else NotImplemented
-    node = self._node()
-    if places == 0:
-        return of_node(elementwise.rint(node))
+        return self.copy("K") if places >= 0 and self.ndim else NotImplemented
+    order = common_order((self,))
+    if order is not None and places != 0:  # then NumPy has two orders only
+        fortran = self._meta().flags.f_contiguous
+        order = tuple(range(self.ndim - 1, -1, -1)) if fortran else None
+    node = (self if order is None else in_memory_order((self,), order)[0])._node()
     up, down = elementwise.multiply, elementwise.divide
     if places < 0:
         up, down = down, up
     scale = float(10 ** abs(places)) if abs(places) < 23 else 10.0 ** abs(places)
-    return of_node(down(elementwise.rint(up(node, scale)), scale))
+    node = elementwise.rint(node) if places == 0 else down(elementwise.rint(up(node, scale)), scale)
+    return of_node(node) if order is None else of_node(node)._derived(TRANSPOSE, order)
 
 
 def conjugate(self: ndarray, *args: Any) -> Any:
     if args or self.dtype.kind != "c":
         return NotImplemented
-    return of_node(elementwise.conjugate(self._node()))
+    order = common_order((self,))
+    if order is None:
+        return of_node(elementwise.conjugate(self._node()))
+    return of_node(elementwise.conjugate(in_memory_order((self,), order)[0]._node()))._derived(TRANSPOSE, order)
 
 
 def dot(self: ndarray, b: Any, out: Any = None) -> Any:

@@ -17,7 +17,7 @@ from ..config import config
 from ..graph.node import Node
 from ..ops import reductions, scans
 from ..ops.shape import reshape
-from ..runtime.views import TRANSPOSE
+from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import at_once
 from .arithmetic import assign, common_order, straightened
 from .array import Handle, is_native, is_traced, known, ndarray, of_node, wrap
@@ -107,21 +107,25 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
         if size <= config.limit:  # what is at hand, made small
             value = getattr(numpy, name).reduce(x._h, axis=axes, dtype=dtype, keepdims=bool(keepdims))
             return fresh(value) if type(value) is numpy.ndarray else value
-    order = common_order((x,)) if x.ndim - len(axes) > 1 and out is None else None
-    if order is not None:
-        return turned(name, x, axes, bool(keepdims), dtype, order)
+
+    def rule(node: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
+        return reductions.reductions[name](node, axes=axes, keepdims=keepdims, dtype=dtype)
+
     try:
-        node = reductions.reductions[name](x._node(), axes=axes, keepdims=bool(keepdims), dtype=dtype)
+        return reduced(rule, x, axes, bool(keepdims), out)
     except (TypeError, ValueError):
         return NotImplemented
-    return into(out, node)
 
 
-def turned(name: str, x: ndarray, axes: tuple[int, ...], keepdims: bool, dtype: Any, order: tuple[int, ...]) -> Any:
-    """A reduction of an array whose axes are not in C's order in memory: the result keeps their order."""
-    inverse = tuple(sorted(range(x.ndim), key=order.__getitem__))
+def reduced(rule: Callable[..., Node], x: ndarray, axes: tuple[int, ...], keepdims: bool, out: Any) -> Any:
+    """What `rule(node, axes, keepdims)` makes of x. Where x's axes are not in C's order in memory, the result keeps
+    their order."""
+    order = common_order((x,)) if x.ndim - len(axes) > 1 and out is None else None
+    if order is None:
+        return into(out, rule(x._node(), axes, keepdims))
+    inverse = inverse_of(order)
     there = tuple([j for j, a in enumerate(inverse) if a in axes])
-    node = reductions.reductions[name](straightened(x, inverse)._node(), axes=there, keepdims=keepdims, dtype=dtype)
+    node = rule(straightened(x, inverse)._node(), there, keepdims)
     left = [a for a in inverse if keepdims or a not in axes]
     return of_node(node)._derived(TRANSPOSE, tuple([left.index(a) for a in sorted(left)]))
 
@@ -270,7 +274,7 @@ def moment(name: str) -> Callable[[ndarray, dict[str, Any]], Any]:
         ):
             return NotImplemented
         more = {} if name == "mean" else {"ddof": ddof}
-        return into(out, rule(self._node(), axes, keepdims, dtype, **more))
+        return reduced(lambda *given: rule(*given, dtype, **more), self, axes, keepdims, out)
 
     return native
 
@@ -319,7 +323,14 @@ def scan(name: str, ufunc: str) -> Callable[[ndarray, dict[str, Any]], Any]:
         if axis is None:
             return of_node(op(reshape(node, shape=(self.size,)) if self.ndim != 1 else node, axis=0, dtype=dtype))
         axes = normal_axes(axis, self.ndim)
-        return NotImplemented if axes is None else of_node(op(node, axis=axes[0], dtype=dtype))
+        if axes is None:
+            return NotImplemented
+        order = common_order((self,))
+        if order is None:
+            return of_node(op(node, axis=axes[0], dtype=dtype))
+        inverse = inverse_of(order)
+        node = op(straightened(self, inverse)._node(), axis=order[axes[0]], dtype=dtype)
+        return of_node(node)._derived(TRANSPOSE, order)
 
     return native
 

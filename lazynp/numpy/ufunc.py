@@ -15,6 +15,7 @@ from ..graph.node import Node
 from ..ops.contraction import matmul
 from ..ops.elementwise import ufuncs
 from ..ops.elementwise import where as select
+from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import UfuncBase, tell
 from . import arithmetic
 from .arithmetic import assign, dummy
@@ -448,7 +449,11 @@ def native_call(u: ufunc, args: Any, kwargs: Any) -> Any:
             return elementwise(name, u.host, *map(to_node_operand, args))
     if name == "matmul" or out is None and where is not True or out is not None and not recordable(out):
         return NotImplemented
-    nodes = as_nodes([to_node_operand(a) for a in args])
+    operands: Any = [to_node_operand(a) for a in args]
+    order = arithmetic.common_order(operands) if out is None else None
+    if order is not None:
+        operands = arithmetic.in_memory_order(operands, order)
+    nodes = as_nodes(operands)
     if nodes is None or arithmetic.out_of_range(nodes):
         return NotImplemented
     if dtype is not None:
@@ -461,7 +466,9 @@ def native_call(u: ufunc, args: Any, kwargs: Any) -> Any:
         node = ufuncs[name](*nodes)
     except (TypeError, ValueError, OverflowError):
         return NotImplemented
-    return of_node(node) if out is None else write(out, node, where, casting)
+    if out is not None:
+        return write(out, node, where, casting)
+    return of_node(node) if order is None else of_node(node)._derived(TRANSPOSE, order)
 
 
 def write(out: Any, node: Node, where: Any, casting: Any) -> Any:
@@ -487,14 +494,33 @@ def native_matmul(u: ufunc, args: Any) -> Any:
             small = 0 < rows * columns <= config.limit and x.shape[-1] == y.shape[0]
             if small and not is_traced(x) and not is_traced(y):
                 return returned(u.host(x._host(), y._host()))
-    nodes = as_nodes([to_node_operand(a) for a in args])
+    operands = [to_node_operand(a) for a in args]
+    order = stack_order(operands)
+    nodes = as_nodes(operands if order is None else arithmetic.in_memory_order(operands, order))
     if nodes is None:
         return NotImplemented
     try:
-        return of_node(matmul(*nodes))
+        out = of_node(matmul(*nodes))
+        return out if order is None else out._derived(TRANSPOSE, order)
     except (TypeError, ValueError):
         u.host(*[dummy(x) for x in args])
         raise
+
+
+def stack_order(operands: list[Any]) -> tuple[int, ...] | None:
+    """`common_order` of stacks of matrices: of the axes before the matrices' own."""
+    if not all([isinstance(x, (Handle, numpy.ndarray)) and x.ndim > 1 for x in operands]):
+        return None
+    most = max([x.ndim for x in operands])
+    if most < 4 or arithmetic.common_order(operands) is None:
+        return None
+    strides = []
+    for x in operands:
+        meta = x._meta() if isinstance(x, Handle) else x
+        own = [0 if n == 1 else abs(s) for n, s in zip(meta.shape[:-2], meta.strides)]
+        strides.append((*(0,) * (most - x.ndim), *own))
+    memory = arithmetic.memory_order(most - 2, strides)
+    return None if memory is None else (*inverse_of(memory), most - 2, most - 1)
 
 
 def loop_operands(u: ufunc, nodes: list[Node], dtype: Any, casting: Any) -> list[Node] | None:

@@ -7,6 +7,8 @@ chain serves as graph nodes for reading, as functional writes, and on NumPy buff
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -185,3 +187,75 @@ def can_reshape(base: tuple[int, ...], view: View | None, dtype: Any, shape: tup
     except ValueError:
         return False
     return True
+
+
+def axes_in_memory(array: np.ndarray) -> list[int]:
+    """The axes from the slowest to the fastest; C's order where strides do not say it."""
+    return sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]) if array.shape[axis] != 1 else -np.inf)
+
+
+def view_to(part: np.ndarray, whole: np.ndarray) -> View | None:
+    """The view of a C-contiguous array that another array is, which shows its memory and is not that array itself;
+    None if it is none."""
+    shape, base, strides = part.shape, whole.shape, part.strides
+    if part.dtype != whole.dtype or not part.size:
+        return None
+    if part.size == whole.size and part.flags.c_contiguous:
+        return derive(None, base, RESHAPE, shape) or derive(None, base, TRANSPOSE, tuple(range(len(shape))))
+    offset = 0 if part.size == whole.size and min(strides) >= 0 else address(part) - address(whole)
+    if len(shape) == 1 and len(base) == 2 and shape[0] == base[0] and strides == whole.strides[:1]:
+        return derive(None, base, INDEX, ((0, base[0], 1), offset // part.itemsize))  # a column: `nonzero` gives them
+    return found_view(shape, strides, offset, base, part.dtype)
+
+
+@functools.lru_cache(4096)
+def found_view(
+    shape: tuple[int, ...], strides: tuple[int, ...], offset: int, base: tuple[int, ...], dtype: Any
+) -> View | None:
+    """The view with this shape, these strides and this first byte."""
+    whole = layout(base, None, dtype)
+    order = sorted([a for a, n in enumerate(shape) if n > 1], key=lambda axis: -abs(strides[axis]))
+    if math.prod(shape) == math.prod(base):
+        first: Step = (RESHAPE, tuple([shape[a] for a in order]))
+    else:
+        key = found_key([(shape[a], strides[a]) for a in order], offset, whole)
+        if key is None:
+            return None
+        first = (INDEX, key)
+    view = None
+    try:
+        for kind, param in (first, (TRANSPOSE, inverse_of(order)), (RESHAPE, shape)):
+            view = derive(view, base, kind, param)
+        found = whole if view is None else view.of_buffer(whole)
+    except (ValueError, IndexError):
+        return None
+    same = all([s == t for s, t, n in zip(found.strides, strides, shape) if n > 1])
+    return view if same and address(found) - address(whole) == offset else None
+
+
+def inverse_of(axes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))
+
+
+def found_key(axes: list[tuple[int, int]], offset: int, whole: np.ndarray) -> Key | None:
+    """The index of `whole` that has these lengths and strides, of axes that are longer than 1, the slowest first."""
+    place, rest = divmod(offset, whole.itemsize)
+    if rest or not 0 <= place < whole.size:
+        return None
+    key: list[Any] = [int(i) for i in np.unravel_index(place, whole.shape)]
+    axis = 0
+    for n, stride in axes:
+        while axis < whole.ndim and (whole.shape[axis] == 1 or whole.strides[axis] > abs(stride)):
+            axis += 1
+        if axis == whole.ndim or stride == 0 or stride % whole.strides[axis]:
+            return None
+        start, step = key[axis], stride // whole.strides[axis]
+        if not 0 <= start + (n - 1) * step < whole.shape[axis]:
+            return None
+        key[axis] = (start, n, step)
+        axis += 1
+    return tuple(key)
+
+
+def address(array: np.ndarray) -> int:
+    return int(array.__array_interface__["data"][0])
