@@ -3,8 +3,8 @@
     import lazynp as np
 
 The names here are NumPy's; see its documentation. lazynp's own: `config`, `explain`, `profile`, `compile_wait`,
-`report`, `HostFallbackError`, and `lazynp_version` (`__version__` is that of the NumPy whose API this is, since
-programs ask for it).
+`free_memory`, `report`, `HostFallbackError`, and `lazynp_version` (`__version__` is that of the NumPy whose API this
+is, since programs ask for it).
 """
 
 import gc as _gc
@@ -18,7 +18,7 @@ _rehost.install(globals())
 
 from .config import config  # noqa: E402
 from .numpy.host import HostFallbackError  # noqa: E402
-from .runtime.api import compile_wait, explain, profile, report  # noqa: E402
+from .runtime.api import compile_wait, explain, free_memory, profile, report  # noqa: E402
 
 lazynp_version = "0.1.0"
 __getattr__ = _rehost.lazily(__getattr__, __name__)  # noqa: F821

@@ -32,6 +32,14 @@ def is_device(name: Any) -> bool:
     return number.isascii() and number.isdecimal() and number == str(int(number))
 
 
+def memory() -> int:
+    """Bytes of main memory that this machine has; 8 GiB where it does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 8 << 30
+
+
 MODES = ("auto", "graph", "eager")
 SETTINGS = {
     "mode": Setting(
@@ -95,6 +103,13 @@ SETTINGS = {
     "pending_bytes": Setting(
         "LAZYNP_PENDING_BYTES", 4 << 30, int, lambda v: v > 0, "bytes of results recorded before they are run"
     ),
+    "pool_bytes": Setting(
+        "LAZYNP_POOL_BYTES",
+        min(4 << 30, memory() // 8),
+        int,
+        lambda v: v >= 0,
+        "bytes of dead arrays that are kept for the next ones, for as long as the program does not pause",
+    ),
     "deterministic": Setting(
         "LAZYNP_DETERMINISTIC",
         False,
@@ -129,6 +144,7 @@ class Config:
     threads: int
     pending_nodes: int
     pending_bytes: int
+    pool_bytes: int
     deterministic: bool
     strict: bool
     device: str

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..bounded import Bounded
 from .aval import Aval
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ SCALAR_DTYPES = {
 }
 
 
-_numbers: dict[Any, int] = {}
+NUMBERS_KEPT = 1 << 14
+_numbers: Bounded[Any, int] = Bounded(NUMBERS_KEPT)
 _fresh = itertools.count()
 
 
@@ -34,9 +36,11 @@ def numbers(*what: Any) -> tuple[int, int]:
 
 
 def number_of(what: Any) -> int:
-    """Its number. Threads may ask at once: what is new gets a number that nothing else has had."""
+    """Its number. What is new, or was forgotten, gets a number that nothing else has had."""
     number = _numbers.get(what)
-    return _numbers.setdefault(what, next(_fresh)) if number is None else number
+    if number is None:
+        number = _numbers.recall(what)
+    return _numbers.keep(what, next(_fresh)) if number is None else number
 
 
 SCALAR_NUMBERS = {kind: numbers((), kind, True) for kind in SCALAR_DTYPES}

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..bounded import Bounded
 from .aval import Aval
 from .errors import MissingRuleError
 from .node import Node, numbers
@@ -136,15 +137,15 @@ class Current(threading.local):
 
 current = Current()
 constant: Callable[[Any], Node]  # set by `node_of` below
-_avals: dict[Any, Any] = {}
-AVALS_KEPT = 16384
+AVALS_KEPT = 8192
+_avals: Bounded[Any, Any] = Bounded(AVALS_KEPT)
 
 
 def make(op: Op, inputs: tuple[Node, ...], static: tuple[Any, ...] = (), moving: tuple[Any, ...] = ()) -> Node:
     """A node, with its abstract value worked out (or remembered), told to the recorder."""
     key: Any = (op, static, moving, *[n.number for n in inputs])
     try:
-        known = _avals.get(key)
+        known = _avals.get(key) or _avals.recall(key)
     except TypeError:  # a parameter that cannot be hashed
         key = known = None
     if known is None:
@@ -171,9 +172,7 @@ def work_out(op: Op, inputs: tuple[Node, ...], static: tuple[Any, ...], moving: 
     else:
         known = (aval.shape, aval.dtype, aval.weak, *numbers(aval.shape, aval.dtype, aval.weak), ())
     if key is not None:
-        if len(_avals) >= AVALS_KEPT:
-            _avals.clear()
-        _avals[key] = known
+        _avals.keep(key, known)
     return known
 
 

@@ -1,4 +1,4 @@
-"""What users see of the runtime: `explain`, `profile`, `compile_wait`, and the report at exit."""
+"""What users see of the runtime: `explain`, `profile`, `compile_wait`, `free_memory`, and the report at exit."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import sys
 from typing import Any, TextIO
 
 from ..graph.show import show
+from .device import devices
 from .kernels import compile_wait
+from .pool import give_back
 from .profile import difference
 from .profile import profile as counters
 from .recorder import recorder
 
-__all__ = ["compile_wait", "explain", "profile", "report", "summary"]
+__all__ = ["compile_wait", "explain", "free_memory", "profile", "report", "summary"]
 
 
 def explain(x: Any) -> str:
@@ -23,6 +25,20 @@ def explain(x: Any) -> str:
     if not hasattr(x, "_node"):
         return f"{type(x).__name__}: a value, nothing pending"
     return show([x._node()])
+
+
+def free_memory() -> int:
+    """Give back to the system the memory that is kept for arrays to come: buffers of dead arrays (at most
+    `config.pool_bytes`), pages that the C library holds, and a device's cache.
+
+    Arrays keep their values, and nothing that is pending is run. Buffers whose size no array has had for a second
+    go back by themselves.
+
+    Returns:
+        Bytes of the buffers in main memory that were let go.
+    """
+    devices.free_memory()
+    return give_back()
 
 
 class profile:

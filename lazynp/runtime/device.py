@@ -32,6 +32,11 @@ class Devices:
     used = False
     at_home: tuple[type, ...] = ()
 
+    def free_memory(self) -> None:
+        """Give back what torch keeps of the devices' memory."""
+        if self.used:
+            device_of(config.device if config.device != "cpu" else "torch").free_memory()
+
 
 devices = Devices()
 

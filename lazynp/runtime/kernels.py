@@ -16,18 +16,20 @@ from typing import Any
 from ..backends.kernel import KernelSpec
 from ..backends.numpy.blocked import Program
 from ..backends.support import CORES, ITEMSIZE, compilable
+from ..bounded import Bounded
 from ..config import config
 from .chain import Chain
 from .geometry import Collapsed, collapse, is_degenerate
 from .pool import pool
 from .profile import profile
 
-FORMS_KEPT = 1024
+FORMS_KEPT = 512
 LARGE = 1 << 18  # elements of a kernel that is worth a place in a chain
 HASTE = 1e-6  # of `compile_after`, for a kernel of a jitted function
 LONG = 0.5  # seconds of CPU time of a process whose next run is worth preparing
 WARM, AT_EXIT = 0.01, 16  # seconds that a kernel has cost, and kernels, to compile after the end
-kernels: dict[KernelSpec, Kernel] = {}
+KERNELS_KEPT = 2048
+kernels: Bounded[KernelSpec, Kernel] = Bounded(KERNELS_KEPT)
 lock = threading.Lock()
 
 
@@ -98,7 +100,7 @@ class Kernel:
         self.forms: dict[
             Any, Form
         ] = {}  # by classes of strides: the symbolic one; by (classes, geometry): the first one
-        self.exact: dict[Any, tuple[Form, Collapsed]] = {}
+        self.exact: Bounded[Any, tuple[Form, Collapsed]] = Bounded(FORMS_KEPT)
         dtypes = [*spec.inputs, *spec.scalars, *[i.dtype for i in spec.body]]
         self.weight = sum(ITEMSIZE.get(d, 8) for d in spec.inputs) + sum(
             ITEMSIZE.get(dtypes[o], 8) for o in spec.outputs
@@ -126,7 +128,7 @@ class Kernel:
         form = None
         if self.compilable and n and config.compile and not config.deterministic:
             key = (shape, *[x.strides for x in ins], *[x.shape for x in ins], *[x.strides for x in outs])
-            found = self.exact.get(key)
+            found = self.exact.get(key) or self.exact.recall(key)
             if found is None:
                 found = self.find(key, ins, outs, shape)
             form, how = found
@@ -170,18 +172,15 @@ class Kernel:
                 form = self.forms.get(name) or self.forms.setdefault(
                     name, Form(how.spec, how.geometry._replace(symbolic=True))
                 )
-        if len(self.exact) >= FORMS_KEPT:
-            self.exact.clear()
-        self.exact[key] = (form, how)
-        return form, how
+        return self.exact.keep(key, (form, how))
 
 
 def kernel_of(spec: KernelSpec) -> Kernel:
-    """The kernel of a spec: one in the process."""
+    """The kernel of a spec: one in the process, unless it was forgotten."""
     kernel = kernels.get(spec)
     if kernel is None:
         with lock:
-            kernel = kernels.get(spec) or kernels.setdefault(spec, Kernel(spec))
+            kernel = kernels.get(spec) or kernels.recall(spec) or kernels.keep(spec, Kernel(spec))
     return kernel
 
 
@@ -189,7 +188,7 @@ def submit_warm() -> None:
     """At the end of the process: have compiled what has cost a little, so that the next run of the program is hot."""
     if not config.compile_at_exit or time.process_time() < LONG:
         return
-    forms = {id(f): f for k in list(kernels.values()) for f in list(k.forms.values())}
+    forms = {id(f): f for k in kernels.everything() for f in list(k.forms.values())}
     warm = sorted([f for f in forms.values() if not f.asked and f.seconds >= WARM], key=lambda f: -f.seconds)
     for form in warm[:AT_EXIT]:
         form.asked = True

@@ -1,33 +1,74 @@
 """Spare buffers: memory that died is used again, so that a steady loop touches no fresh page.
 
-An array from here owns a block whose finalizer gives the memory back. NumPy keeps the block alive through `base` for
-every view that anyone still has, so what is reused is really dead, escaped arrays included.
+An array from here is a view of a `Block`, which NumPy keeps alive through `base` for as long as any view of it is. When
+the last one is gone, the block's finalizer puts the memory back into the pool: so what is reused is really dead,
+escaped arrays included. What has not been used for a moment is given back to the system (`Keeper`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-import functools
 import os
 import threading
+import time
+from collections import deque
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+
+from ..config import config
 
 SMALLEST = 1 << 16  # bytes: below, malloc is as good
 # Buffers begin at different places of a page: a loop that reads one array and writes the same places of another is half
 # as fast again if the addresses agree in their last 12 bits (the processor takes the load to depend on the store).
 LINE, COLOUR, COLOURS = 64, 17 * 64, 4
-SPARE_BYTES = min(4 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8)
+IDLE = 0.5  # seconds without a change of the pool after which its memory goes back
+SIZES_KEPT = 64  # sizes of which there may be spare blocks
+BYTE = np.dtype(np.uint8)
+new_array = np.ndarray.__new__
+
+
+class Memory(np.ndarray):
+    """Bytes of the pool. A class of its own, since NumPy takes an array's `base` to be the first one in the chain of
+    views whose own base is of the array's class: so a plain array never looks past its `Block`."""
+
+    __slots__ = ()
+
+
+class Block(np.ndarray):
+    """One use of the memory that is its base."""
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        if pool is not None:  # else the interpreter is ending
+            pool.give(self.base)
 
 
 class Pool:
-    """Blocks by their size in bytes."""
+    """Memory by its size in bytes.
+
+    Attributes:
+        spare: size -> memory that nobody has. bytes: how much of it there is.
+        returned: what came back while the lock was taken, and is not in `spare` yet.
+        used: sizes asked for since the keeper last looked. made: how many blocks were new.
+    """
 
     def __init__(self) -> None:
+        self.made = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Start without spare blocks: at the beginning, and in a forked child, where the lock may be somebody's who is
+        gone."""
         self.lock = threading.RLock()  # a finalizer may run, and give, in the middle of `empty`
         self.spare: dict[int, list[Any]] = {}
-        self.bytes = self.made = 0
+        self.returned: deque[Any] = deque()
+        self.used: set[int] = set()
+        self.bytes = 0
+        self.keeper: Keeper | None = None
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """An uninitialized C-contiguous array."""
@@ -37,52 +78,120 @@ class Pool:
         if n < SMALLEST:
             return np.empty(shape, dtype)
         with self.lock:
+            self.used.add(n)
+            if self.returned:
+                self.sort_in()
             spare = self.spare.get(n)
-            if spare:
-                raw = spare.pop()
+            memory = spare.pop() if spare else None
+            if memory is not None:
                 self.bytes -= n
-            else:
-                raw = None
-        if raw is None:
-            raw = np.empty(n + COLOURS * COLOUR + LINE, np.uint8)
-            self.made += 1
-            start = -raw.ctypes.data % LINE + self.made % COLOURS * COLOUR
-            raw = raw[start : start + n]
-        block = block_type(n).from_buffer(raw)
-        block.raw_memory = raw
-        return np.ndarray(shape, dtype, block)
+            if self.keeper is None:
+                self.keeper = Keeper.started(self)
+        if memory is None:
+            memory = self.fresh(n)
+        return new_array(np.ndarray, shape, dtype, new_array(Block, (n,), BYTE, memory))
 
-    def give(self, raw: Any) -> None:
-        n = raw.size
-        with self.lock:
-            if self.bytes + n <= SPARE_BYTES:
-                self.spare.setdefault(n, []).append(raw)
+    def fresh(self, n: int) -> Memory:
+        """New memory, from the system."""
+        owner = np.empty(n + COLOURS * COLOUR + LINE, BYTE)
+        self.made += 1
+        return new_array(Memory, (n,), BYTE, owner, -owner.ctypes.data % LINE + self.made % COLOURS * COLOUR)
+
+    def give(self, memory: Any) -> None:
+        """Take memory back that nobody has any more. A finalizer's call: it may come at any point, also while a fork
+        clears the threads away that the child does not have, and so it waits for nobody."""
+        self.returned.append(memory)
+        if self.lock.acquire(blocking=False):
+            try:
+                self.sort_in()
+            finally:
+                self.lock.release()
+        if self.keeper is not None:
+            self.keeper.wake()
+
+    def sort_in(self) -> None:
+        """Put what was returned where it is found, as much as may be kept."""
+        while self.returned:
+            memory = self.returned.popleft()
+            n = memory.size
+            if self.bytes + n <= config.pool_bytes:
+                self.spare.setdefault(n, []).append(memory)
                 self.bytes += n
-            if len(self.spare) > 64:
-                self.shrink()
+        if len(self.spare) > SIZES_KEPT:
+            self.shrink()
 
     def shrink(self) -> None:
         """Forget the sizes without spare blocks, and the oldest others."""
         for n in [n for n, blocks in self.spare.items() if not blocks]:
             del self.spare[n]
-        while len(self.spare) > 32:
+        while len(self.spare) > SIZES_KEPT // 2:
             n = next(iter(self.spare))
             self.bytes -= n * len(self.spare.pop(n))
 
-    def clear(self) -> None:
+    def clear(self, *, but: Collection[int] = ()) -> int:
+        """Let go of the spare blocks, but for those of some sizes; how many bytes they had."""
         with self.lock:
-            self.spare.clear()
-            self.bytes = 0
+            self.sort_in()
+            gone = [self.spare.pop(n) for n in list(self.spare) if n not in but]
+            n = sum([memory.size for blocks in gone for memory in blocks])
+            self.bytes -= n
+        return n
 
 
-@functools.lru_cache(1024)
-def block_type(n: int) -> Any:
-    def give_back(self: Any) -> None:
-        raw = self.__dict__.pop("raw_memory", None)
-        if raw is not None and pool is not None:
-            pool.give(raw)
+class Keeper(threading.Thread):
+    """Gives memory back of which nobody has asked for its size for a moment, and sleeps while there is none to give."""
 
-    return type("Block", (ctypes.c_char * n,), {"__del__": give_back})
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(name="lazynp-pool", daemon=True)
+        self.pool = pool
+        self.asleep = threading.Lock()  # a bare lock, since a finalizer releases it
+        self.asleep.acquire()
+
+    @classmethod
+    def started(cls, pool: Pool) -> Keeper | None:
+        """A running one; None where no thread can be started: then memory stays until it is used or asked for."""
+        keeper = cls(pool)
+        try:
+            keeper.start()
+        except (RuntimeError, MemoryError):
+            return None
+        return keeper
+
+    def wake(self) -> None:
+        if self.asleep.locked():
+            with contextlib.suppress(RuntimeError):  # another thread has
+                self.asleep.release()
+
+    def run(self) -> None:
+        pool = self.pool
+        while True:
+            self.asleep.acquire()
+            before: set[int] = set()
+            now: set[int] = set()
+            while pool.bytes or pool.returned:
+                time.sleep(IDLE)
+                with pool.lock:
+                    before, now, pool.used = now, pool.used, set()
+                give_back(before | now)
 
 
+def give_back(but: Collection[int] = ()) -> int:
+    """Give spare buffers back, but for some sizes, and pages that the C library holds; how many bytes of the first."""
+    n = pool.clear(but=but)
+    if n and trim is not None:
+        trim(0)
+    return n
+
+
+def malloc_trim() -> Any:
+    """The C library's function that gives pages of freed memory back; None where there is none."""
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (OSError, TypeError, AttributeError):
+        return None
+
+
+trim = malloc_trim()
 pool = Pool()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pool.reset)

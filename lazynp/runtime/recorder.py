@@ -13,6 +13,7 @@ import math
 import threading
 from typing import Any
 
+from ..bounded import Bounded
 from ..config import config
 from ..graph.errors import NotConcreteError
 from ..graph.node import Node
@@ -25,7 +26,7 @@ from .segment import Segment, run_segment
 from .storage import Storage, held
 
 LEAF = -2
-CODES_KEPT = 1 << 16
+CODES_KEPT = 1 << 14
 EVIDENCE = 32  # operations that must repeat: a sum of shifted slices repeats itself too, and is no loop
 UNROLLED = 96  # operations of short periods that run together
 CHAINED = 4  # periods whose kernels run in one chain: what one writes is in the cache when the next reads it
@@ -41,7 +42,7 @@ class Recorder:
         self.count = 0  # nodes recorded so far
         self.first = 0  # index of the first pending one
         self.due = 0  # so many pending nodes run at the next settling: a loop was left
-        self.codes: dict[Any, int] = {}
+        self.codes: Bounded[Any, int] = Bounded(CODES_KEPT)
         self.codes_made = 0
         self.search()
 
@@ -91,10 +92,10 @@ class Recorder:
 
     def new_code(self, what: Any) -> int:
         """A number for a local signature; equal numbers mean equal signatures."""
-        if len(self.codes) >= CODES_KEPT:
-            self.codes.clear()
-        self.codes_made += 1
-        code = self.codes[what] = self.codes_made
+        code = self.codes.recall(what)
+        if code is None:
+            self.codes_made += 1
+            code = self.codes.keep(what, self.codes_made)
         return code
 
     def look_back(self, i: int, signature: int) -> None:

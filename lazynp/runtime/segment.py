@@ -10,6 +10,7 @@ import threading
 import weakref
 from typing import Any
 
+from ..bounded import Bounded
 from ..graph.node import BORROWED, Node
 from ..graph.op import SET
 from ..ops.shape import key_shape
@@ -18,9 +19,10 @@ from .planner import Plan, make_plan
 from .profile import profile
 from .steps import SCALARS
 
-PLANS_KEPT = 4096
-exact_plans: dict[Any, Plan] = {}
-plans: dict[Any, list[tuple[Any, Plan]]] = {}
+PLANS_KEPT = 2048
+SIZES_KEPT = 32  # plans of one structure, which differ in which of their sizes are equal
+exact_plans: Bounded[Any, Plan] = Bounded(PLANS_KEPT)
+plans: Bounded[Any, list[tuple[Any, Plan]]] = Bounded(PLANS_KEPT)
 MAIN = threading.main_thread()
 
 
@@ -135,20 +137,17 @@ def plan_of(segment: Segment, dead: tuple[bool, ...]) -> Plan:
         tuple([lie(b) for b in segment.buffers]),
         tuple([s.dtype if hasattr(s, "dtype") else type(s) for s in segment.scalars]),
     )
-    plan = exact_plans.get(exact)
+    plan = exact_plans.get(exact) or exact_plans.recall(exact)
     if plan is None:
         key, sizes = (segment.key, segment.kinds(), dead), segment.sizes()
-        family = plans.setdefault(key, [])
+        family = plans.get(key) or plans.recall(key) or plans.keep(key, [])
         plan = next((p for made_for, p in family if fits(made_for, sizes)), None)
         if plan is None:
-            if len(plans) >= PLANS_KEPT:
-                plans.clear()
             plan = make_plan(segment, dead)
+            del family[: len(family) + 1 - SIZES_KEPT]
             family.append((sizes, plan))
             profile.plans += 1
-        if len(exact_plans) >= PLANS_KEPT:
-            exact_plans.clear()
-        exact_plans[exact] = plan
+        exact_plans.keep(exact, plan)
     return plan
 
 

@@ -51,6 +51,11 @@ class Device:
         self.scalar = functools.lru_cache(SCALARS_KEPT)(self._scalar)
         complex_.FMA["wanted"] = False  # it gives NumPy's last bit on the CPU, and is an operator of its own
 
+    def free_memory(self) -> None:
+        """Give back the memory that torch keeps for tensors to come."""
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
     # --- values -------------------------------------------------------------------------------------------------------
 
     def can_hold(self, x: Any) -> bool:

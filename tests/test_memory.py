@@ -1,0 +1,204 @@
+"""Memory over time: what dead arrays leave, what is kept for arrays to come, what programs that never repeat cost."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy
+import pytest
+
+import lazynp
+from lazynp.bounded import Bounded
+from lazynp.graph import node as graph_node
+from lazynp.graph import op as graph_op
+from lazynp.runtime import kernels, segment
+from lazynp.runtime.pool import SMALLEST, pool
+from lazynp.runtime.recorder import recorder
+
+LONG = bool(os.environ.get("LAZYNP_LONG"))
+ROOT = Path(lazynp.__file__).parent.parent
+MB = 1 << 20
+CACHES: list[Bounded] = [
+    graph_node._numbers,
+    graph_op._avals,
+    segment.plans,
+    segment.exact_plans,
+    kernels.kernels,
+    recorder.codes,
+]
+
+
+def program(text: str) -> int:
+    """The last line that a program prints, a number, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(text)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout.split()[-1])
+
+
+RESULTS = """
+    import gc, time
+    import {np} as np
+    def resident():
+        return int(open("/proc/self/statm").read().split()[1]) * 4096
+    warm = np.ones(1000) * 2
+    before = resident()
+    base = np.ones({n})
+    results = [base * i + 1 for i in range({count})]
+    assert sum([float(r[7]) for r in results]) == sum(range({count})) + {count}
+    most = resident() - before
+    assert most > {count} * {n} * 8, "the results are not in memory"
+    del results
+    gc.collect()
+    deadline = time.monotonic() + {wait}   # two seconds, and more where the machine is busy
+    while resident() - before > {enough} and time.monotonic() < deadline:
+        time.sleep(0.1)
+    print(resident() - before)
+"""
+
+
+@pytest.mark.parametrize("n, count", [(1 << 21, 20), (90_000, 400), (200_000, 200)])
+def test_what_dead_arrays_leave(n: int, count: int) -> None:
+    """Resident memory after `del`, once the program has paused, is within 64 MB of NumPy's."""
+    if LONG:
+        count *= 8
+    theirs = program(RESULTS.format(np="numpy", n=n, count=count, wait=2, enough=0))
+    ours = program(RESULTS.format(np="lazynp", n=n, count=count, wait=30, enough=max(theirs, 0) + 64 * MB))
+    print(f"{count} arrays of {n:,}: {theirs / MB:.0f} MB with NumPy, {ours / MB:.0f} MB")
+    assert ours <= theirs + 64 * MB
+
+
+def test_buffers_are_used_again_and_go_back() -> None:
+    first = pool.empty((SMALLEST,), numpy.dtype("u1"))
+    place = first.ctypes.data
+    assert place % 64 == 0 and first.flags.c_contiguous and first.flags.writeable
+    part = first[10:20]
+    del first
+    other = pool.empty((SMALLEST,), numpy.dtype("u1"))
+    assert other.ctypes.data != place  # a view is still there
+    del part
+    again = pool.empty((SMALLEST // 8,), numpy.dtype("f8"))
+    assert again.ctypes.data == place
+    del again, other
+    assert pool.bytes >= 2 * SMALLEST
+    freed = lazynp.free_memory()
+    assert freed >= 2 * SMALLEST and pool.bytes == 0
+
+
+def test_a_bound_of_the_pool() -> None:
+    lazynp.free_memory()
+    with lazynp.config(pool_bytes=3 * SMALLEST):
+        arrays = [pool.empty((SMALLEST,), numpy.dtype("u1")) for _ in range(5)]
+        del arrays
+        assert pool.bytes == 3 * SMALLEST
+    lazynp.free_memory()
+
+
+def test_a_size_that_is_used_stays() -> None:
+    """Only the sizes that nobody asks for go back by themselves."""
+    lazynp.free_memory()
+    sizes = SMALLEST + 64, SMALLEST + 128
+    for n in sizes:
+        pool.empty((n,), numpy.dtype("u1"))
+    deadline = time.monotonic() + 60
+    while pool.spare.get(sizes[0]) and time.monotonic() < deadline:
+        pool.empty((sizes[1],), numpy.dtype("u1"))
+        time.sleep(0.01)
+    assert not pool.spare.get(sizes[0]) and len(pool.spare[sizes[1]]) == 1
+
+
+def test_memory_that_comes_back_under_the_pools_lock() -> None:
+    """A finalizer waits for nobody: it may run where the lock's owner is gone, or waits for it."""
+    lazynp.free_memory()
+    array = pool.empty((SMALLEST,), numpy.dtype("u1"))
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with pool.lock:
+            held.set()
+            assert done.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(60)
+    del array
+    assert pool.bytes == 0 and len(pool.returned) == 1
+    done.set()
+    thread.join()
+    assert pool.empty((SMALLEST,), numpy.dtype("u1")) is not None
+    assert pool.bytes == SMALLEST and not pool.returned
+
+
+def test_bounded_keeps_what_is_used() -> None:
+    cache: Bounded[int, str] = Bounded(4)
+    for k in range(100):
+        if cache.get(0) is None and cache.recall(0) is None:
+            assert k == 0
+        cache.keep(k, str(k))
+        assert len(cache) <= 4 and len(cache.older) <= 4
+    assert cache.get(0) == "0" and cache.get(99) == "99" and cache.recall(50) is None
+    assert "0" in cache.everything()
+    cache.clear()
+    assert cache.recall(0) is None and not cache
+
+
+@pytest.fixture
+def small_caches() -> Iterator[None]:
+    """Caches that are full after a few hundred graphs; with LAZYNP_LONG as they are."""
+    before = [c.size for c in CACHES]
+    if not LONG:
+        for c in CACHES:
+            c.size = 64
+    with lazynp.config(mode="graph", compile_after=1e9):
+        yield
+    for c, size in zip(CACHES, before):
+        c.size = size
+
+
+def test_programs_that_never_repeat(small_caches: None) -> None:
+    """Graphs that are all different: the caches stay bounded, and so does memory; no graph takes long."""
+    np = lazynp
+    steps = (np.add, np.subtract, np.multiply, np.maximum, np.minimum, np.hypot, np.copysign, np.fmax)
+    b = np.ones(1)
+    longest = 0.0
+
+    def graph(i: int) -> None:
+        """One of 8 ** 7 graphs, over one of 50 shapes."""
+        nonlocal longest
+        start = time.perf_counter()
+        n = 2 + i % 50
+        x = y = np.ones(n)
+        for k in range(7):
+            i, step = divmod(i, 8)
+            y = steps[step](y, x if k % 2 else b)
+        assert numpy.asarray(y).shape == (n,)
+        longest = max(longest, time.perf_counter() - start)
+
+    def resident() -> int:
+        gc.collect()
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    n = 100_000 if LONG else 1_500
+    for i in range(n // 3):
+        graph(i * 977)
+    before, longest = resident(), 0.0
+    for i in range(n // 3, n):
+        graph(i * 977)
+    grown = resident() - before
+    print(f"{n:,} graphs, {grown / MB:+.1f} MB after the first third; the longest took {longest * 1e3:.0f} ms")
+    assert all(len(c) <= c.size and len(c.older) <= c.size for c in CACHES)
+    assert grown < 8 * MB
