@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 os.environ.setdefault("LAZYNP_COMPILE_AT_EXIT", "0")
-os.environ.setdefault("LAZYNP_COMPILE_NICE", "0")  # tests wait for the compiler: others on the machine must not starve it
+os.environ.setdefault("LAZYNP_COMPILE_NICE", "0")  # tests wait for the compiler: nobody is to starve it
 
 from leftovers import Leftovers
 

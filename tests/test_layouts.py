@@ -1,7 +1,8 @@
 """The layout of results is NumPy's: strides, flags, whether there is a base, whether it is the argument itself.
 
-What `ravel`, `reshape`, `copy("K")`, `tobytes("A")` and `order="K"` give depends on it, and what a write changes too. Strides of axes of one element, and of arrays without elements, say nothing and are not
-compared. `LAZYNP_LAYOUTS=f8,f4,i4,u1,c8,?` compares these dtypes, each in both modes.
+What `ravel`, `reshape`, `copy("K")`, `tobytes("A")` and `order="K"` give depends on it, and what a write changes too.
+Strides of axes of one element, and of arrays without elements, say nothing and are not compared.
+`LAZYNP_LAYOUTS=f8,f4,i4,u1,c8,?` compares these dtypes, each in both modes.
 """
 
 from __future__ import annotations

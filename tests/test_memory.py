@@ -202,3 +202,19 @@ def test_programs_that_never_repeat(small_caches: None) -> None:
     print(f"{n:,} graphs, {grown / MB:+.1f} MB after the first third; the longest took {longest * 1e3:.0f} ms")
     assert all(len(c) <= c.size and len(c.older) <= c.size for c in CACHES)
     assert grown < 8 * MB
+
+
+def test_a_function_jitted_for_many_shapes() -> None:
+    """Signatures that were not used lately are forgotten, and traced again when they come again."""
+    traced = []
+
+    @lazynp.jit
+    def f(x: object) -> object:
+        traced.append(x)
+        return x + 1  # type: ignore[operator]
+
+    f._fast.size = f._entries.size = 8
+    for n in (*range(1, 40), 1, 39):
+        assert f(lazynp.zeros(n)).tolist() == [1.0] * n
+        assert f._cache_size() <= 16
+    assert len(traced) == 40  # 1 was traced twice, 39 once

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..bounded import Bounded
 from ..doors import Door, door_of, doors, wrap_all
 from ..flags import Override, flags
 from ..graph.function import Function
@@ -105,12 +106,13 @@ class Tables:
     """What has been traced of a function. `locks` are those of signatures that are being traced."""
 
     def __init__(self) -> None:
-        self.fast: dict[Any, tuple[Entry, Program, list[Any], list[Any]]] = {}
-        self.entries: dict[Any, Entry] = {}
+        self.fast: Bounded[Any, tuple[Entry, Program, list[Any], list[Any]]] = Bounded(SIGNATURES_KEPT)
+        self.entries: Bounded[Any, Entry] = Bounded(SIGNATURES_KEPT)
         self.locks: dict[Any, Any] = {}
         self.signatures: list[Any] = []
 
 
+SIGNATURES_KEPT = 2048  # of a function
 shared: weakref.WeakKeyDictionary[Any, dict[Any, Tables]] = weakref.WeakKeyDictionary()
 
 
@@ -162,7 +164,7 @@ class Jit(CallBase):
     def _try(self, leaves: Sequence[Any], key: list[Any]) -> Any:
         """The result, where these leaves have been seen before and none is traced; else MISS."""
         values = known.key_of(leaves, key, self._array, doors, self._known)
-        found = None if values is None else self._fast.get(tuple(key))
+        found = None if values is None else self._fast.get(tuple(key)) or self._fast.recall(tuple(key))
         if found is None:
             return MISS
         entry, program, results, host = found
@@ -236,7 +238,7 @@ class Jit(CallBase):
     def _entry(self, call: Call) -> Entry:
         """The traced function for a signature: traced by the first thread that comes, others wait."""
         key = call.key
-        entry = self._entries.get(key)
+        entry = self._entries.get(key) or self._entries.recall(key)
         if entry is None:
             lock = self._locks.setdefault(key, threading.RLock())
             with lock:
@@ -244,7 +246,7 @@ class Jit(CallBase):
                 if entry is None:
                     entry = self._trace(call)
                     if entry.pure:
-                        self._entries[key] = entry
+                        self._entries.keep(key, entry)
                         self._locks.pop(key, None)
         return entry
 
@@ -303,7 +305,7 @@ class Jit(CallBase):
         if host is None:
             return
         if flags.fast is not None:
-            self._fast[tuple(key)] = (*found, host)
+            self._fast.keep(tuple(key), (*found, host))
             if not kwargs and self._known is self._door:
                 entry, program, _ = found
                 out = unflatten(entry.out, [0.0] * len(entry.function.outputs))
@@ -320,7 +322,7 @@ class Jit(CallBase):
 
     def _cache_size(self) -> int:
         """For how many signatures the function has been traced."""
-        return len(self._entries)
+        return len(self._entries.everything())
 
 
 class Miss:

@@ -25,7 +25,7 @@ SCALAR_DTYPES = {
 
 NUMBERS_KEPT = 1 << 14
 _numbers: Bounded[Any, int] = Bounded(NUMBERS_KEPT)
-_fresh = itertools.count()
+_fresh = itertools.count(1)
 
 
 def numbers(*what: Any) -> tuple[int, int]:
@@ -37,9 +37,7 @@ def numbers(*what: Any) -> tuple[int, int]:
 
 def number_of(what: Any) -> int:
     """Its number. What is new, or was forgotten, gets a number that nothing else has had."""
-    number = _numbers.get(what)
-    if number is None:
-        number = _numbers.recall(what)
+    number = _numbers.get(what) or _numbers.recall(what)
     return _numbers.keep(what, next(_fresh)) if number is None else number
 
 
