@@ -5,6 +5,9 @@
  * and of exactly the door's class, or plain numbers. NumPy then computes, or only its inner loop (`_direct.h`), and the
  * result gets a handle.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr */
+#endif
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
@@ -16,6 +19,10 @@
 #include <numpy/ufuncobject.h>
 #ifdef __GLIBC__
 #include <malloc.h>
+#endif
+#if defined(__GLIBC__) || defined(__APPLE__)
+#include <dlfcn.h>
+#include <execinfo.h>
 #endif
 
 #include "_direct.h"
@@ -600,11 +607,49 @@ static PyMemberDef handle_members[] = {
     {"_base", T_OBJECT, offsetof(Handle, base)}, {NULL}};
 static PyMemberDef ufunc_members[] = {{"host", T_OBJECT, offsetof(Ufunc, host)}, {NULL}};
 
+/* Whether it is NumPy that asks for a buffer, for an array of its own: it takes any object's buffer before it asks for
+ * `__array__`, and a buffer has no mask. Nothing but the stack tells NumPy's question from `memoryview(x)`. */
+static int asked_by_numpy(int flags)
+{
+    if ((flags & PyBUF_FULL_RO) != PyBUF_FULL_RO)
+        return 0;
+#if defined(__GLIBC__) || defined(__APPLE__)
+    Dl_info numpy, caller;
+    void *frames[8];
+    int count = backtrace(frames, 8);
+    if (!dladdr((void *)&PyArray_Type, &numpy))
+        return 1;
+    for (int i = 0; i < count; i++)
+        if (dladdr(frames[i], &caller) && caller.dli_fbase == numpy.dli_fbase)
+            return 1;
+    return 0;
+#else
+    return 1;
+#endif
+}
+
+static _Thread_local PyObject *refused; /* the array that NumPy asks for its interfaces next, by its address */
+
+/* refused_to_numpy(a): whether it is NumPy that goes on asking, after the buffer, for a's array interface. */
+static PyObject *refused_to_numpy(PyObject *module, PyObject *self) { return PyBool_FromLong(refused == self); }
+
+/* forget_refused(): NumPy asks for `__array__`, or has asked for all before it. */
+static PyObject *forget_refused(PyObject *module, PyObject *nothing)
+{
+    refused = NULL;
+    Py_RETURN_NONE;
+}
+
 /* The buffer protocol: NumPy's buffer of the array that `exported` pins and shares. The handle may show another array
  * while the buffer is in use, so the buffer itself holds the one that it shows. */
 static int get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
-    PyObject *array = exported ? PyObject_CallOneArg(exported, self) : NULL;
+    PyObject *array = NULL;
+    if (exported) {
+        int numpy = Py_TYPE(self) != ndarray_type && asked_by_numpy(flags);
+        array = numpy ? PyObject_CallFunctionObjArgs(exported, self, Py_True, NULL) : PyObject_CallOneArg(exported, self);
+        refused = array || !numpy ? NULL : self;
+    }
     if (!array || PyObject_GetBuffer(array, view, flags) < 0) {
         if (!array && !PyErr_Occurred())
             PyErr_SetString(PyExc_BufferError, "no buffer");
@@ -632,7 +677,38 @@ static PyNumberMethods handle_number = {
     .nb_inplace_matrix_multiply = inplace_op_matmul,
     .nb_negative = op_neg, .nb_positive = op_pos, .nb_absolute = op_abs, .nb_invert = op_invert};
 static PyMappingMethods handle_mapping = {.mp_length = size_of, .mp_subscript = subscript, .mp_ass_subscript = assign};
-static PySequenceMethods handle_sequence = {.sq_length = size_of};
+/* The sequence protocol, which `reversed`, `bisect` and C code ask for. Python's own iterator has added the length. */
+
+static PyObject *item_at(PyObject *self, Py_ssize_t i)
+{
+    PyObject *key = PyLong_FromSsize_t(i);
+    PyObject *out = key ? PyObject_GetItem(self, key) : NULL;
+    Py_XDECREF(key);
+    return out;
+}
+
+static int assign_at(PyObject *self, Py_ssize_t i, PyObject *value)
+{
+    PyObject *key = PyLong_FromSsize_t(i);
+    int done = !key ? -1 : value ? PyObject_SetItem(self, key, value) : PyObject_DelItem(self, key);
+    Py_XDECREF(key);
+    return done;
+}
+
+static PyObject *concatenated(PyObject *self, PyObject *other)
+{
+    npy_intp none = 0;
+    PyObject *numpy = PyArray_SimpleNew(1, &none, NPY_BOOL);
+    PyObject *out = numpy ? PySequence_Concat(numpy, other) : NULL; /* which is NumPy's error */
+    Py_XDECREF(numpy);
+    return out;
+}
+
+/* iterator(a): Python's own, of sequences. */
+static PyObject *iterator(PyObject *module, PyObject *self) { return PySeqIter_New(self); }
+
+static PySequenceMethods handle_sequence = {
+    .sq_length = size_of, .sq_item = item_at, .sq_ass_item = assign_at, .sq_concat = concatenated};
 
 #define FLAGS (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC)
 static PyTypeObject StorageBase = {
@@ -724,6 +800,10 @@ static PyMethodDef functions[] = {
      "method(host, a, args, kwargs): NumPy's method on a small array at hand, else NotImplemented."},
     {"reduce", (PyCFunction)(void (*)(void))reduce, METH_FASTCALL,
      "reduce(host, a, kwargs): NumPy's method on a small array at hand by its inner loop, else NotImplemented."},
+    {"iterator", iterator, METH_O, "iterator(a): iterates over a's items by their number."},
+    {"refused_to_numpy", refused_to_numpy, METH_O,
+     "refused_to_numpy(a): whether NumPy was refused a's buffer, and goes on asking for its other interfaces."},
+    {"forget_refused", forget_refused, METH_NOARGS, "forget_refused(): NumPy has asked for all of them."},
     {NULL}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_speed", .m_size = -1, .m_methods = functions,
                                         .m_doc = "The hot paths of the NumPy door; see `lazynp/speed.py`."};

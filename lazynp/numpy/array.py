@@ -34,12 +34,28 @@ def is_native(dtype: numpy.dtype[Any]) -> bool:
     return (dtype.char in NATIVE and dtype.isnative) or dtype.name == "bfloat16"
 
 
+added: dict[tuple[str, str], dict[str, Any]] = {}
+"""By module and name of a class that derives from `ndarray`: what it has besides its body; filled by `subclasses`."""
+
+
 class ArrayType(abc.ABCMeta):
     """The type of `ndarray`: NumPy's arrays, which installed libraries return, count as instances of it too. What has
     to be a handle is asked of `Handle`. An ABC, so that a class may derive from `ndarray` and from an ABC."""
 
+    def __new__(meta, name: str, bases: Any, namespace: dict[str, Any], **kwargs: Any) -> Any:
+        more = added.get((namespace.get("__module__", ""), name), {})
+        return super().__new__(meta, name, bases, {**namespace, **more}, **kwargs)
+
     def __instancecheck__(cls, instance: Any) -> bool:
-        return type.__instancecheck__(cls, instance) or cls is ndarray and isinstance(instance, numpy.ndarray)
+        if type.__instancecheck__(cls, instance):
+            return True
+        if not isinstance(instance, numpy.ndarray):
+            return False
+        return cls is ndarray or issubclass(class_of(type(instance)) or ndarray, cls)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """What is made of a masked array or a matrix of NumPy's is made of ours."""
+        return type.__call__(cls, *map(home_of, args), **kwargs)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         return type.__subclasscheck__(cls, subclass)
@@ -208,6 +224,8 @@ if TYPE_CHECKING:
 else:
     Handle = HandleBase
 settle_selection: Any = None  # supplied by `masked`, which needs handles
+class_of: Any = None  # supplied by `subclasses`: our class for a subclass of NumPy's
+home_of: Any = None  # and an array of such a class as ours
 
 
 def root(x: Any, cls: Any = ndarray) -> Any:

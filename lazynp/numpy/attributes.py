@@ -17,6 +17,7 @@ import numpy
 from ..graph.node import ABSTRACT
 from ..runtime.views import TRANSPOSE, derive
 from ..speed import native, tell
+from . import subclasses
 from .array import HOST_VIEW, borrow, is_traced, ndarray, new_handle, root
 from .host import SUBCLASS, bind, fresh, like, of_type, on_traced, part_of, strip
 from .methods import derived, own, reshape
@@ -152,19 +153,34 @@ def set_data(self: Any, value: Any) -> None:
 def array_interface(self: Any) -> Any:
     """The array interface; absent for dtypes that it cannot name, so that NumPy asks `__array__` instead."""
     dtype = self.dtype
-    if dtype.num >= USER_DTYPES or dtype.kind == "T":
+    refused = asked_for_class(self, "__array_interface__")
+    if native is not None:
+        native.forget_refused()  # NumPy asks for this one last
+    if refused or dtype.num >= USER_DTYPES or dtype.kind == "T":
         raise AttributeError("__array_interface__")
     return self._pin(shared=True).__array_interface__
 
 
 def array_struct(self: Any) -> Any:
     """The same for C: NumPy takes an item's bytes for its characters there."""
-    if self.dtype.kind not in "biufc" or self.dtype.num >= USER_DTYPES:
+    if asked_for_class(self, "__array_struct__") or self.dtype.kind not in "biufc" or self.dtype.num >= USER_DTYPES:
         raise AttributeError("__array_struct__")
     return self._pin(shared=True).__array_struct__
 
 
 USER_DTYPES = 256
+
+
+def asked_for_class(self: Any, *names: str) -> bool:
+    """Whether NumPy asks, for an array of its own, and is to be given one of the class that stands for ours, which only
+    `__array__` can say. Without the C module it is taken to be NumPy where the code that is running names no such
+    attribute."""
+    if type(self) is ndarray or subclasses.theirs(type(self)) is None:
+        return False
+    if native is not None:
+        return native.refused_to_numpy(self)
+    code = subclasses.asking_frame(3).f_code
+    return not {*code.co_names, *filter(names.__contains__, code.co_consts)}.intersection(names)
 
 
 def refuse_device(self: Any, value: Any) -> None:
@@ -199,9 +215,14 @@ PROPERTIES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], None] | N
 
 
 def array(self: Any, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
-    """`__array__`: a NumPy array that shares memory, where it can; a copy of the value of a traced one."""
+    """`__array__`: a NumPy array that shares memory, where it can; a copy of the value of a traced one. A subclass of
+    NumPy's own, a masked array say, gives NumPy's class of that name."""
     if is_traced(self):
         return numpy.array(value_for("__array__", self), dtype=dtype)
+    if type(self) is not ndarray:
+        value = subclasses.to_numpy(self)
+        same = dtype is None or numpy.dtype(dtype) == value.dtype
+        return value if same and not copy else numpy.array(value, dtype=dtype, copy=copy, subok=True)
     if copy or dtype is not None and numpy.dtype(dtype) != self.dtype:
         return numpy.array(self._host(), dtype=dtype, copy=copy)
     return self._pin(shared=True)
@@ -211,14 +232,7 @@ def iterate(self: Any) -> Iterator[Any]:
     shape = self.shape
     if not shape:
         raise TypeError("iteration over a 0-d array")
-    if len(shape) == 1 and type(self) is ndarray:
-        return items(self)
-    return (self[i] for i in range(shape[0]))
-
-
-def items(self: Any) -> Iterator[Any]:
-    for i in range(self.shape[0]):
-        yield self[i]
+    return native.iterator(self) if native is not None else (self[i] for i in range(shape[0]))
 
 
 def contains(self: Any, value: Any) -> bool:
@@ -330,14 +344,16 @@ def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
     return self
 
 
-def exported(self: Any) -> numpy.ndarray:
-    """NumPy's array whose buffer the buffer protocol shows."""
+def exported(self: Any, to_numpy: bool = False) -> numpy.ndarray:
+    """NumPy's array whose buffer the buffer protocol shows; not `to_numpy`, which has to ask for `__array__`."""
+    if to_numpy and subclasses.theirs(type(self)) is not None:
+        raise BufferError("a buffer has no class")
     return self._pin(shared=True)
 
 
 def buffer(self: Any, flags: int, /) -> memoryview:
     """The buffer protocol, without the C module (Python 3.12 on)."""
-    array: Any = exported(self)
+    array: Any = exported(self, asked_for_class(self, "memoryview", "bytes", "bytearray", "__buffer__"))
     return memoryview(array)
 
 

@@ -11,6 +11,7 @@ import numpy
 
 from ..config import config
 from ..ops.creation import full
+from . import subclasses
 from .array import Handle, borrow, is_native, ndarray, of_node
 from .host import (
     PLAIN,
@@ -83,6 +84,9 @@ def array(
         raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
     if copy is not True and copy is not None and type(copy) is not COPY_MODES:
         copy = bool(copy)  # np.True_, 1
+    if subok and subclasses.is_theirs(object):
+        object = subclasses.from_numpy(object)
+        kind = type(object)
     if kind is ndarray and ndmin == 0 and ndmax is None:
         value = converted(object, dtype, copy, order)
         if value is not NotImplemented:
@@ -268,6 +272,7 @@ def empty_like(
     """See `numpy.empty_like`."""
     check_device(device)
     ours: list[Any] = []
+    prototype = subclasses.home(prototype) if subok else prototype
     if isinstance(prototype, Handle):
         host: Any = prototype._meta()
     else:

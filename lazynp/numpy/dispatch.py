@@ -18,6 +18,7 @@ from typing import Any
 import numpy
 
 from ..speed import reduced
+from . import subclasses
 from .array import ndarray
 from .host import PLAIN, home_module, strip
 
@@ -53,13 +54,22 @@ class Dispatcher:
             except TypeError as error:
                 raise renamed(error, relevant, self) from None
             for a in asked:
-                if type(a) not in KNOWN and takes_functions(type(a)):
+                if type(a) in KNOWN:
+                    continue
+                if takes_functions(type(a)):
                     return self.overridden(args, kwargs)
+                if subclasses.is_theirs(a):
+                    return self.at_home(args, kwargs)
         else:
             if not args:
                 raise TypeError(f"`like` is to be the first argument by position in a call of {self.__qualname__}()")
             return self.with_like(args[0], args[1:], kwargs)
         return self._implementation(*args, **kwargs)
+
+    def at_home(self, args: Any, kwargs: Any) -> Any:
+        """The call with NumPy's masked arrays, matrices and the like as ours; what is written to stays what it is."""
+        named = {k: v if k == "out" else subclasses.home(v) for k, v in kwargs.items()}
+        return self._implementation(*map(subclasses.home, args), **named)
 
     def overridden(self, args: Any, kwargs: Any) -> Any:
         """Ask the foreign types, subclasses before their bases."""

@@ -20,6 +20,7 @@ from ..graph.node import ABSTRACT
 from ..runtime.profile import profile
 from ..runtime.views import TRANSPOSE, axes_in_memory, inverse_of, view_to
 from ..speed import HandleBase, native
+from . import subclasses
 from .array import HOST_VIEW, Handle, borrow, is_traced, known, ndarray, new_handle, root, wrap
 
 INTERNAL = (str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(numpy.__file__).parent), "<frozen")
@@ -342,6 +343,8 @@ def home(value: Any, ours: list[Any], wholes: dict[int, ndarray] | None = None) 
         wholes = {} if wholes is None else wholes
         return kind(*[home(v, ours, wholes) for v in value])
     if isinstance(value, numpy.ndarray):
+        if subclasses.is_theirs(value):
+            return subclasses.from_numpy(value)
         return home(value.view(numpy.ndarray), ours, wholes)
     return value
 

@@ -21,7 +21,7 @@ from ..runtime.recorder import recorder
 from ..runtime.storage import Storage
 from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
 from ..speed import native
-from . import reduce
+from . import reduce, subclasses
 from .arithmetic import defers
 from .array import HOST_VIEW, Handle, borrow, is_native, is_traced, ndarray, new_handle, root, wrap
 from .host import (
@@ -232,6 +232,7 @@ def getfield(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 def view(self: Any, dtype: Any = None, type: Any = NoValue) -> Any:
     kind = self.__class__
+    dtype, type = home_class(dtype), home_class(type)
     if dtype is not None and isinstance(dtype, CLASS) and issubclass(dtype, ndarray):
         if type is not NoValue:
             raise ValueError("Cannot specify output type twice.")
@@ -257,6 +258,13 @@ def view(self: Any, dtype: Any = None, type: Any = NoValue) -> Any:
 
 
 CLASS = type
+
+
+def home_class(given: Any) -> Any:
+    """A class of NumPy's arrays, as its own masked arrays ask for, is ours of that name."""
+    if isinstance(given, CLASS) and issubclass(given, numpy.ndarray):
+        return subclasses.ours(given) or ndarray
+    return given
 
 
 # --- fresh arrays ---

@@ -10,6 +10,7 @@ import numpy
 from ..config import config
 from ..runtime.storage import Storage
 from ..speed import attach
+from . import subclasses
 from .arithmetic import BINARY, COMPARE, NDARRAY, UNARY, Host, array_of_list, defers
 from .array import ndarray, new_handle, wrap
 from .host import PLAIN
@@ -17,15 +18,16 @@ from .record import PYTHON_SCALARS
 from .ufunc import elementwise, write_result
 
 HOST = (numpy.generic, numpy.ndarray)
+SEQUENCES = (list, tuple)
 
 
 def foreign_operand(x: Any, self: Any, inplace: bool = False) -> Any:
     """How an operator takes an operand that is not ours: NotImplemented where its type wants the operation for
     itself."""
     kind = type(x)
-    if kind in PLAIN or isinstance(x, HOST):
-        return x
-    if kind in (list, tuple):
+    if kind in PLAIN or kind is numpy.ndarray or isinstance(x, HOST):
+        return subclasses.home(x)
+    if kind in SEQUENCES:
         return array_of_list(x)
     return NotImplemented if defers(self, x, inplace) else x
 
@@ -55,17 +57,21 @@ def binary(name: str, short: str) -> None:
                     value = host(x, other)
                     return wrap(value) if type(value) is NDARRAY else value
         if type(other) is not ndarray:
-            other = foreign_operand(other, self)
+            given, other = other, foreign_operand(other, self)
             if other is NotImplemented:
                 return other
+            if other is not given and type(given) not in SEQUENCES:
+                return host(self, other)  # Python asks the subclass first
         return elementwise(name, host, self, other)
 
     def reflected(self: ndarray, other: Any) -> Any:
         if self._b is self._s.buf and type(other) in PYTHON_SCALARS and self._h.size <= config.limit:
             value = host(other, self._h)
             return wrap(value) if type(value) is numpy.ndarray else value
-        if type(other) in (list, tuple):
+        if type(other) in SEQUENCES:
             other = array_of_list(other)
+        elif type(other) not in PLAIN and subclasses.is_theirs(other):
+            return host(subclasses.from_numpy(other), self)
         return elementwise(name, host, other, self)
 
     forward.__name__ = forward.__qualname__ = f"__{short}__"

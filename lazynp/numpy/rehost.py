@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy
 
-from . import counterparts, dispatch, native, standard, ufunc
+from . import counterparts, dispatch, native, standard, subclasses, ufunc
 from .host import home_module
 
 NAME = "lazynp"
@@ -151,6 +151,7 @@ class Finder:
                     importlib.import_module(f"{NAME}._core.{part}")
             if name == "ma.core":
                 masked_arrays(module)
+                subclasses.take_theirs(module)
             if name in RENAMES:
                 rename(module)
 

@@ -6,6 +6,7 @@ theirs; what is left is NumPy's, on host values.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy
@@ -17,8 +18,8 @@ from ..ops.elementwise import ufuncs
 from ..ops.elementwise import where as select
 from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import UfuncBase, tell
-from . import arithmetic
-from .arithmetic import assign, dummy
+from . import arithmetic, subclasses
+from .arithmetic import array_of_list, assign, dummy
 from .array import Handle, is_native, is_traced, ndarray, of_node
 from .calls import call_wrap, check_call, check_outs, with_out
 from .host import (
@@ -138,6 +139,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
     def general(self, method: str | None, args: Any, kwargs: Any) -> Any:
         """Any operands: foreign types first, then ours."""
         name = method or "__call__"
+        args = tuple([subclasses.home(x) for x in args])
         if method is None and len(args) > self.nin:
             if "out" in kwargs:
                 raise TypeError("cannot specify 'out' as both a positional and keyword argument")
@@ -239,6 +241,10 @@ class ufunc(UfuncBase, metaclass=UfuncType):
 
     def outer(self, A: Any, B: Any, /, **kwargs: Any) -> Any:
         """See `numpy.ufunc.outer`."""
+        A, B = subclasses.home(A), subclasses.home(B)
+        if is_subclass(A) or is_subclass(B):  # a call like any other, for whoever wraps its result
+            A, B = [x if isinstance(x, Handle) else array_of_list(x) for x in (A, B)]
+            return self(A.reshape(A.shape + (1,) * B.ndim), B, **kwargs)
         return self.general("outer", (A, B), kwargs)
 
     def at(self, a: Any, *args: Any) -> Any:
@@ -351,7 +357,13 @@ def default(self: Any, function: Any, method: str, *inputs: Any, **kwargs: Any) 
             if value is not NotImplemented:
                 return value
         function = of(function)
-    return getattr(function, method)(*inputs, **kwargs)
+    value = getattr(function, method)(*inputs, **kwargs)
+    if outs and isinstance(value, Handle) and sys._getframe(1).f_globals.get("__name__") == GOES_ON:
+        return value._pin()  # as NumPy's array, or the method would go on with a copy
+    return value
+
+
+GOES_ON = "numpy._core._methods"  # NumPy's `mean` writes the sum into `out`, and then divides that
 
 
 def reflected(self: Any, function: numpy.ufunc, inputs: Any) -> Any:

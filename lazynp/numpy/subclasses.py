@@ -1,0 +1,186 @@
+"""NumPy's subclasses of its array and ours of that name: masked arrays, matrices, records, memory maps, characters.
+
+An instance of one becomes an instance of the other that shares its memory and has its state, a mask for one. So NumPy
+and the libraries get what they know where we are asked for an array (`__array__`), and theirs come home as ours.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import sys
+import weakref
+from typing import Any
+
+import numpy
+
+from . import array
+from .array import Handle, borrow, ndarray
+
+found: dict[str, weakref.WeakKeyDictionary[type, Any]] = {
+    "numpy": weakref.WeakKeyDictionary(),
+    "lazynp": weakref.WeakKeyDictionary(),
+}
+
+
+def counterpart(kind: type, here: str, there: str) -> Any:
+    """The class `there` that has the name of `kind`, or of the nearest of its bases that `here` has itself: None where
+    that is the array itself."""
+    known = found[there]
+    if kind not in known:
+        known[kind] = None
+        for base in kind.__mro__:
+            if base is ndarray or base is numpy.ndarray:
+                break
+            module = base.__module__
+            if module == here or module.startswith(here + "."):
+                known[kind] = getattr(importlib.import_module(there + module[len(here) :]), base.__name__, None)
+                break
+    return known[kind]
+
+
+def theirs(kind: type) -> Any:
+    """NumPy's class for a subclass of ours, or for its nearest base that NumPy has; None if that is `ndarray`."""
+    return counterpart(kind, "lazynp", "numpy")
+
+
+def ours(kind: type) -> Any:
+    """Our class for a subclass of NumPy's array; None if that is `ndarray`, or some library's own."""
+    return counterpart(kind, "numpy", "lazynp") if kind is not numpy.ndarray else None
+
+
+def is_theirs(x: Any) -> bool:
+    """Whether x is an array of NumPy's of a class that we have too."""
+    return isinstance(x, numpy.ndarray) and ours(type(x)) is not None
+
+
+def to_numpy(x: Any) -> Any:
+    """NumPy's array for one of ours, sharing its memory: of the class that stands for x's."""
+    kind = theirs(type(x)) if type(x) is not ndarray else None
+    host = x._pin(shared=True)
+    if kind is None:
+        return host
+    if issubclass(kind, numpy.ma.core.MaskedConstant):
+        return numpy.ma.masked
+    out = host.view(kind)
+    vars(out).update({k: state_to_numpy(v) for k, v in vars(x).items()})
+    return out
+
+
+def state_to_numpy(v: Any) -> Any:
+    """An attribute of an array, or what is in it, as NumPy's class has it: a view, since a mask's shape is set."""
+    if isinstance(v, Handle):
+        return to_numpy(v).view()
+    if isinstance(v, type) and issubclass(v, ndarray):
+        return theirs(v) or numpy.ndarray
+    return {k: state_to_numpy(w) for k, w in v.items()} if type(v) is dict else v
+
+
+def from_numpy(x: numpy.ndarray, kind: Any = None) -> Any:
+    """Our array for one of NumPy's subclasses, sharing its memory. The counterpart of `to_numpy`."""
+    kind = kind or ours(type(x))
+    if kind is None:
+        return borrow(x.view(numpy.ndarray))
+    if x is numpy.ma.masked:
+        return sys.modules["lazynp.ma"].masked
+    base = borrow(x.view(numpy.ndarray))
+    out = base.view(kind)
+    vars(out).update({k: state_from_numpy(v) for k, v in vars(x).items()})
+    return out
+
+
+def state_from_numpy(v: Any) -> Any:
+    if isinstance(v, numpy.ndarray):
+        return from_numpy(v)
+    if isinstance(v, type) and issubclass(v, numpy.ndarray):
+        return ours(v) or ndarray
+    return {k: state_from_numpy(w) for k, w in v.items()} if type(v) is dict else v
+
+
+def home(x: Any) -> Any:
+    """An argument as the door takes it: what is of a subclass of NumPy's that we have too, as ours."""
+    return from_numpy(x) if type(x) is not numpy.ndarray and is_theirs(x) else x
+
+
+# --- masked arrays in the hands of code that knows only NumPy's ---
+
+
+@functools.lru_cache(1024)
+def is_installed(filename: str) -> bool:
+    """Whether code is of an installed library; NumPy's own is, but for its tests."""
+    path = os.path.join(os.path.dirname(filename), "")
+    if filename.startswith(NUMPY) and f"{os.sep}tests{os.sep}" in path:
+        return False
+    return filename.startswith(NUMPY) or any(f"{os.sep}{name}{os.sep}" in path for name in PACKAGES)
+
+
+NUMPY = os.path.join(os.path.dirname(numpy.__file__), "")
+PACKAGES = ("site-packages", "dist-packages")
+
+
+def asking_frame(depth: int) -> Any:
+    """The frame that asks for an attribute; records and masked records have a `__getattribute__` in between."""
+    frame = sys._getframe(depth)
+    while frame.f_back is not None and frame.f_code.co_name == "__getattribute__":
+        frame = frame.f_back
+    return frame
+
+
+def asker() -> str:
+    """Whose code asks for an attribute: "numpy", "library" or, the program's own and lazynp's copy of NumPy's, ""."""
+    frame = asking_frame(3)
+    filename = frame.f_code.co_filename
+    if frame.f_globals.get("__name__", "").startswith("lazynp") or not is_installed(filename):
+        return ""
+    return "numpy" if filename.startswith(NUMPY) else "library"
+
+
+def told_class(self: Any) -> type:
+    who = asker()
+    return theirs(type(self)) if who == "library" else numpy.ndarray if who else type(self)
+
+
+told = property(told_class, vars(object)["__class__"].__set__)
+
+
+def as_asked(name: str) -> property:
+    """An attribute of a masked array: as ours for our code, as NumPy's for libraries and NumPy."""
+
+    def get(self: Any) -> Any:
+        try:
+            value = vars(self)[name]
+        except KeyError:
+            raise AttributeError(name) from None
+        return state_to_numpy(value) if asker() else state_from_numpy(value)
+
+    def put(self: Any, value: Any) -> None:
+        vars(self)[name] = value
+
+    return property(get, put)
+
+
+# Attributes of our classes that depend on who asks. A library that finds no masked array (`isinstance(x,
+# numpy.ma.MaskedArray)`) goes on with its data alone, masked values and all, and nobody notices: libraries are told
+# NumPy's class, and the program's own code the real one. NumPy's code looks for a mask in any array, and makes views of
+# the real type where it is a masked one's: it is told that it is an array. The mask, and the class of the data, which
+# NumPy's code takes views by, are NumPy's for that and ours for ours.
+array.added["lazynp.matrixlib.defmatrix", "matrix"] = {"__class__": told}
+array.added["lazynp._core.records", "recarray"] = {"__class__": told}
+array.added["lazynp.ma.core", "MaskedArray"] = {
+    "__class__": told,
+    "_baseclass": as_asked("_baseclass"),
+    "_mask": as_asked("_mask"),
+}
+array.class_of, array.home_of = ours, home
+
+
+def take_theirs(core: Any) -> None:
+    """Have the function of `lazynp.ma` that most others begin with take NumPy's masked arrays too."""
+    as_masked = core.asanyarray
+
+    @functools.wraps(as_masked)
+    def asanyarray(a: Any, dtype: Any = None) -> Any:
+        return as_masked(home(a), dtype)
+
+    core.asanyarray = asanyarray
