@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import warnings
 
 from . import campaign, names, report, runner, scope
 
@@ -46,9 +45,7 @@ def main() -> int:
     elif args.command == "fuzz":
         return 1 if campaign.run(args.calls, args.seed, args.mode or ["graph"], args.jobs, args.first) else 0
     else:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # names that NumPy itself is about to drop
-            names.names()
+        names.names()
     return 0
 
 

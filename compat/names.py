@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import types
+import warnings
 from collections import Counter
 
 NAMESPACES = (
@@ -79,7 +80,9 @@ def names() -> None:
     print(f"{'namespace':<28}" + "".join(f"{c:>10}" for c in columns))
     total: Counter[str] = Counter()
     for path in NAMESPACES:
-        counts = count(path, coverage)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # names that NumPy itself is about to drop
+            counts = count(path, coverage)
         if counts is not None:
             total += counts
             print(f"{path:<28}" + "".join(f"{counts[c]:>10}" for c in columns))

@@ -9,11 +9,14 @@ import pickle
 import sys
 import warnings
 import weakref
+from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
 
 import lazynp as np
+from lazynp.config import config
 from lazynp.speed import native
 
 
@@ -77,9 +80,90 @@ def test_resize() -> None:
         np.eye(3).resize(3, refcheck="hi")
 
 
+RENEWED = {
+    "shape": (2, 2),
+    "shape that does not fit": (3,),
+    "shape of no kind": "a",
+    "strides": (8,),
+    "strides that do not fit": (80,),
+    "dtype": "i8",
+    "dtype that does not fit": "V7",
+}
+
+
+@pytest.mark.parametrize("case", RENEWED)
+@pytest.mark.parametrize("kind", ["plain", "pending", "strided", "masked", "record", "matrix"])
+def test_attributes_that_are_assigned(case: str, kind: str) -> None:
+    """Values, errors and deprecations are those of the NumPy that runs, and the warnings name the user's line."""
+
+    def done(np: Any) -> tuple[Any, ...]:
+        kinds = {
+            "plain": lambda: np.arange(4.0),
+            "pending": lambda: np.arange(4.0) * 2,
+            "strided": lambda: np.arange(8.0)[::2],
+            "masked": lambda: np.ma.masked_array(np.arange(4.0), [0, 0, 1, 1]),
+            "record": lambda: np.rec.fromarrays([np.arange(4.0)], names="x"),
+            "matrix": lambda: np.asmatrix(np.ones((1, 4))),
+        }
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            a = kinds[kind]()
+            warnings.simplefilter("always")
+            error = None
+            try:
+                setattr(a, case.split()[0], RENEWED[case])
+            except Exception as e:
+                error = type(e)
+        ours = [w for w in caught if not w.filename.startswith(str(Path(np.__file__).parent))]
+        assert np is numpy or len(ours) == len(caught), [w.filename for w in caught]
+        said = [(w.category, str(w.message)) for w in caught]
+        return error, a.shape, a.strides, str(a.dtype).replace("lazynp", "numpy"), a.tolist(), said
+
+    with config(mode="graph" if kind == "pending" else "auto"):
+        assert done(np) == done(numpy)
+
+
+KEYS = {
+    "": (),
+    "none": ("_set_dtype",),
+    "method": ("_set_dtype",),
+    "property": ("dtype",),
+    "both": ("_set_dtype", "dtype"),
+}
+
+
+@pytest.mark.parametrize("second", KEYS)
+@pytest.mark.parametrize("first", KEYS)
+def test_views_of_classes_that_set_their_dtype(first: str, second: str) -> None:
+    """A class and its subclass may each have `_set_dtype`, a property, or neither: the nearest counts."""
+
+    def done(np: Any) -> tuple[Any, ...]:
+        seen: list[Any] = []
+
+        def parts(name: str, kind: str) -> dict[str, Any]:
+            method = lambda self, dtype: seen.append((name, "method", dtype))
+            put = lambda self, value: seen.append((name, "set", value))
+            own = {"_set_dtype": None if kind == "none" else method, "dtype": property(np.ndarray.dtype.__get__, put)}
+            return {k: own[k] for k in KEYS[kind]}
+
+        finalize = lambda self, obj: seen.append(("finalize", self.dtype, self.shape, type(obj).__name__))
+        base = type("Base", (np.ndarray,), {**parts("Base", first), "__array_finalize__": finalize})
+        cls = type("Derived", (base,), parts("Derived", second))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                out = np.arange(4.0).view(cls).view("i4")
+                seen += [type(out).__name__, out.dtype, out.shape]
+            except Exception as error:
+                seen.append(type(error))
+        return (*seen, *[str(w.message) for w in caught])
+
+    assert done(np) == done(numpy)
+
+
 def test_shape_of_nothing() -> None:
     a = np.zeros((0,))
-    a.shape = (3, 0)
+    a._set_shape((3, 0))
     assert a.shape == (3, 0)
     assert np.linalg.tensorsolve(np.ones((0, 3, 3, 0)), np.ones((0, 3))).shape == (3, 0)
     field = np.zeros(10, dtype=[("x", "S0")])["x"]

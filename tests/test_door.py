@@ -162,7 +162,7 @@ def test_writes(mode: str) -> None:
     assert a.tolist() == [1, 2, 3, 9, 9]
     a.resize((2, 2), refcheck=False)
     assert a.tolist() == [[1, 2], [3, 9]]
-    a.shape = (4,)
+    a = a.reshape(4)
     assert a.shape == (4,)
     np.fill_diagonal(b := np.zeros((3, 3)), 1)
     assert b.trace() == 3

@@ -1,12 +1,16 @@
 """Every public name of NumPy exists, with the same kind of object."""
 
 import importlib
+import importlib.util
+import sys
 import warnings
 
 import numpy
 import pytest
 
 import lazynp
+from compat import scope
+from lazynp.numpy import methods, random, recorded, reduce, rehost, ufunc
 
 MODULES = [
     "numpy",
@@ -59,11 +63,11 @@ def test_names(name: str) -> None:
         theirs = importlib.import_module(name)
         ours = importlib.import_module("lazynp" + name[len("numpy") :])
         missing = [n for n in dir(theirs) if not n.startswith("_") and n not in ADDED and not hasattr(ours, n)]
-    assert not missing
-    for n in getattr(theirs, "__all__", ()):
-        a, b = getattr(theirs, n), getattr(ours, n)
-        assert callable(a) == callable(b), n
-        assert isinstance(a, type) == isinstance(b, type), n
+        assert not missing
+        for n in getattr(theirs, "__all__", ()):
+            a, b = getattr(theirs, n), getattr(ours, n)
+            assert callable(a) == callable(b), n
+            assert isinstance(a, type) == isinstance(b, type), n
 
 
 def test_all_names_of_the_package() -> None:
@@ -107,3 +111,33 @@ def test_coverage_table() -> None:
     assert "missing" not in ways
     functions = [way for way in ways if way != "shared"]
     assert sum(way in ("native", "re-hosted") for way in functions) / len(functions) >= 0.75
+
+
+VERSION = tuple([int(n) for n in numpy.__version__.split(".")[:2]])
+
+
+def test_lists_of_modules_fit_the_numpy_that_runs() -> None:
+    """A name that NumPy has not, or has again, is a name that no longer says what it was meant to say."""
+    wrong = []
+    for name in (*rehost.SHARED, *rehost.EMPTY, *rehost.REPLACED, *rehost.RENAMES):
+        there = importlib.util.find_spec(f"numpy.{name}") is not None
+        wanted = rehost.SINCE.get(name, VERSION) <= VERSION < rehost.UNTIL.get(name, (99,))
+        wrong += [(name, there)] if there != wanted else []
+    assert not wrong
+    assert {*rehost.SINCE, *rehost.UNTIL} <= {*rehost.SHARED}
+
+
+def test_lists_of_names_fit_the_numpy_that_runs() -> None:
+    for module, names in rehost.REPLACED.items():
+        assert not [n for n in names if not hasattr(importlib.import_module(f"numpy.{module}"), n)], module
+    of_arrays = [methods.VIEWS, methods.MAKERS, methods.WRITES, methods.HOST, methods.WRITERS, reduce.TABLE]
+    for table in (*of_arrays, recorded.TABLE):
+        assert not [n for n in table if not hasattr(numpy.ndarray, n)]
+    assert not [n for n in ufunc.ENGINE if not isinstance(getattr(numpy, n), numpy.ufunc)]
+    assert not [n for n in random.TABLE if not hasattr(numpy.random, n)]
+
+
+def test_the_modules_of_numpys_own_tests_are_there() -> None:
+    gone = {"distutils"} if sys.version_info >= (3, 12) else set()
+    assert {n for n in scope.LEFT_OUT if not (scope.ROOT / n).exists()} == gone
+    assert not [n for n in (*scope.QUICK, *scope.SHORT) if not (scope.ROOT / n).is_file()]

@@ -17,7 +17,7 @@ import numpy
 from ..graph.node import ABSTRACT
 from ..runtime.views import TRANSPOSE, derive
 from ..speed import native, tell
-from . import subclasses
+from . import renew, subclasses
 from .array import HOST_VIEW, borrow, is_traced, ndarray, new_handle, root
 from .host import SUBCLASS, bind, fresh, like, of_type, on_traced, part_of, strip
 from .methods import derived, own, reshape
@@ -39,31 +39,13 @@ def set_shape(self: Any, shape: Any) -> None:
         if out._v is not HOST_VIEW:
             self._v, self._b, self._h = out._v, False, None
             return
-    h = self._pin()
-    view = h.view()
-    view.shape = strip(shape)
-    become(self, view)
-
-
-def become(self: Any, view: numpy.ndarray) -> None:
-    """Make the handle show this NumPy view of its (pinned) storage."""
-    bind(self, self._s, SUBCLASS if type(self) is not ndarray else self._s.buf, view, HOST_VIEW)
+    view = self._pin().view()
+    renew.change(view, "shape", strip(shape))
+    renew.become(self, view)
 
 
 def get_strides(self: Any) -> tuple[int, ...]:
     return self._meta().strides if self._v is not HOST_VIEW else self._h.strides
-
-
-def set_strides(self: Any, strides: Any) -> None:
-    view = self._pin().view()
-    view.strides = strides
-    become(self, view)
-
-
-def set_dtype(self: Any, dtype: Any) -> None:
-    view = self._pin().view()
-    view.dtype = dtype
-    become(self, view)
 
 
 def get_dtype(self: Any) -> numpy.dtype[Any]:
@@ -193,9 +175,9 @@ def get_ctypes(self: Any) -> Any:
 
 
 PROPERTIES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], None] | None]] = {
-    "shape": (get_shape, set_shape),
-    "strides": (get_strides, set_strides),
-    "dtype": (get_dtype, set_dtype),
+    "shape": (get_shape, renew.deprecated("shape", set_shape)),
+    "strides": (get_strides, renew.deprecated("strides", renew.set_strides)),
+    "dtype": (get_dtype, renew.deprecated("dtype", renew.set_dtype)),
     "T": (get_t, None),
     "mT": (get_mt, None),
     "real": (get_real, set_real),
@@ -394,6 +376,8 @@ SPECIAL: dict[str, Any] = {
     "__array_namespace__": namespace,
     "to_device": to_device,
     "__delitem__": delete_item,
+    "_set_shape": set_shape,
+    "_set_dtype": renew.set_dtype,
     "__class_getitem__": classmethod(generic_alias),
     "__init_subclass__": classmethod(init_subclass),
     **{name: asked(name) for name in ("__bool__", "__int__", "__float__", "__index__", "__complex__")},
@@ -407,8 +391,16 @@ elif sys.version_info >= (3, 12):
     SPECIAL["__buffer__"] = buffer
 
 
+def removed(name: str) -> Callable[[Any], Any]:
+    """An attribute that NumPy still has, for an error that says what to write in its place."""
+    return lambda self: getattr(numpy.empty(0), name)
+
+
+REMOVED = [n for n in ("itemset", "newbyteorder", "ptp") if hasattr(numpy.ndarray, n)]  # before NumPy 2.3
+
+
 def attach() -> None:
-    for name, (get, put) in PROPERTIES.items():
+    for name, (get, put) in {**PROPERTIES, **{n: (removed(n), None) for n in REMOVED}}.items():
         setattr(ndarray, name, property(get, put, doc=getattr(numpy.ndarray, name).__doc__))
     for name, function in SPECIAL.items():
         if isinstance(function, types.FunctionType):

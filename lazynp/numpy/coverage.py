@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import types
+import warnings
 from typing import Any
 
 import numpy
@@ -104,4 +105,6 @@ def ndarray_ways() -> dict[str, str]:
 
 def table() -> dict[str, dict[str, str]]:
     """Everything: namespace -> name -> way."""
-    return {**{n: namespace(n) for n in NAMESPACES}, "numpy.ndarray": ndarray_ways()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # names that NumPy itself is about to drop
+        return {**{n: namespace(n) for n in NAMESPACES}, "numpy.ndarray": ndarray_ways()}

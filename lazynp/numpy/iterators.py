@@ -9,8 +9,8 @@ import numpy
 
 from .arithmetic import dummy
 from .array import HOST_VIEW, Handle, borrow, is_traced, ndarray
-from .attributes import become
 from .host import fresh, home, shows, strip, to_host
+from .renew import become
 
 
 class flatiter:

@@ -21,7 +21,7 @@ from ..runtime.recorder import recorder
 from ..runtime.storage import Storage
 from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
 from ..speed import native
-from . import reduce, subclasses
+from . import reduce, renew, subclasses
 from .arithmetic import defers
 from .array import HOST_VIEW, Handle, borrow, is_native, is_traced, ndarray, new_handle, root, wrap
 from .host import (
@@ -247,9 +247,11 @@ def view(self: Any, dtype: Any = None, type: Any = NoValue) -> Any:
         return part_of(self, self._host().view())
     h = strip(self)
     if kind is not ndarray:
-        out = of_type(kind, h.view(), self, self)
-        if dtype is not None:
-            out.dtype = numpy.dtype(dtype)  # a subclass may say what that is
+        new = None if dtype is None else numpy.dtype(dtype)
+        setter = None if new is None else renew.dtype_setter(kind)
+        out = of_type(kind, h.view() if new is None or setter else h.view(new), self, self)
+        if new is not None and setter:
+            renew.give_dtype(out, new, setter)
         return out
     out = part_of(self, h.view())
     if dtype is not None:
@@ -404,7 +406,7 @@ def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
     new = h.copy()
     new.resize(*strip(shape), refcheck=refcheck)
     if new.size == h.size:
-        self.shape = new.shape
+        self._set_shape(new.shape)
         return
     whole = self._s.buf
     moves = h.dtype.itemsize > 0 and new.size != h.size
@@ -528,6 +530,7 @@ HOST = (
     "trace",
     "dumps",
     "dump",
+    *(("tostring",) if hasattr(numpy.ndarray, "tostring") else ()),  # before NumPy 2.3
 )
 SPECIAL = {
     "__new__": new,

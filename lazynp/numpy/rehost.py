@@ -37,6 +37,7 @@ SHARED = (
     "_expired_attrs_2_0",
     "_pytesttester",
     "_utils._inspect",
+    "_utils._conversions",
     "_utils._convertions",
     "_core._exceptions",
     "_core._dtype",
@@ -60,6 +61,9 @@ SHARED = (
     "random._common",
     "random._bounded_integers",
 )
+# Names in these lists that not every supported NumPy has: the first that has them, and the first that has them no more.
+SINCE = {"_utils._conversions": (2, 5)}
+UNTIL = {"_core._machar": (2, 4), "_utils._convertions": (2, 5)}
 EMPTY = ("_core._add_newdocs", "_core._add_newdocs_scalars")  # they write docstrings into compiled objects
 REPLACED: dict[str, dict[str, Any]] = {
     "_core.overrides": {
@@ -215,12 +219,16 @@ def masked_arrays(core: Any) -> None:
         record = isinstance(self._mask, numpy.void)
         if record:
             self._mask = core.np.array(self._mask)
-        original_dtype.__set__(self, dtype)
+        original_dtype(self, dtype)
         if record and not self._mask.ndim:
             self._mask = self._mask[()]
 
-    original_dtype = cls.dtype
-    cls.dtype = property(original_dtype.fget, set_dtype, doc=original_dtype.__doc__)
+    if "_set_dtype" in vars(cls):  # from NumPy 2.5 on
+        original_dtype = cls._set_dtype
+        cls._set_dtype = functools.wraps(original_dtype)(set_dtype)
+    else:
+        original_dtype = cls.dtype.fset
+        cls.dtype = property(cls.dtype.fget, set_dtype, doc=cls.dtype.__doc__)
     original_take, original_getitem, original_round = cls.take, core.MaskedIterator.__getitem__, cls.round
     cls.round = functools.wraps(original_round)(rounded)
     cls.take = functools.wraps(original_take)(take)
