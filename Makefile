@@ -2,18 +2,21 @@
 #   make PYTHON=python3.12    another Python for .venv
 #   make TORCH=torch          another torch; the one below is installed first, and plain `torch` where there is no such
 #   make test JOBS=1 ARGS="-k views -x"
+#   make test CPU=avx2        as on another processor: see tests/cpus.py
 
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 JOBS ?= 2
 ARGS ?=
 BENCH ?= .
+CPU ?=
 PROGRAMS ?= 20000
 CALLS ?= 200000
 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+AS := $(if $(CPU),$(BIN)/python tests/cpus.py $(CPU))
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 CHECKED := lazynp tests examples asv_bench compat docs
 
@@ -32,8 +35,8 @@ demo: $(STAMP)-demo ## a network behind both doors, then each example program un
 # The tests that measure come first, with nothing beside them, and the summary of all others last. 5: none was chosen.
 # BLAS gets one thread in each of several test processes: with one a core in each they wait for one another.
 test: $(STAMP)-test ## the tests; of the long property tests a part that takes seconds
-	@$(BIN)/python -m pytest -m alone $(ARGS); alone=$$?; \
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "not alone" -n $(JOBS) $(ARGS); others=$$?; \
+	@$(AS) $(BIN)/python -m pytest -m alone $(ARGS); alone=$$?; \
+	OPENBLAS_NUM_THREADS=1 $(AS) $(BIN)/python -m pytest -m "not alone" -n $(JOBS) $(ARGS); others=$$?; \
 	case "$$alone $$others" in "0 0" | "0 5" | "5 0") ;; *) exit 1 ;; esac
 
 fuzz: $(STAMP)-test ## CALLS=200000 random calls and PROGRAMS=20000 random programs, compared with NumPy

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Iterator
 
 import pytest
 
 os.environ.setdefault("LAZYNP_COMPILE_AT_EXIT", "0")
 os.environ.setdefault("LAZYNP_COMPILE_NICE", "0")  # tests wait for the compiler: nobody is to starve it
+# JAX's compiler rounds as the processor's instructions do: in float16 it has fused multiply-adds where there is
+# arithmetic of that. The oracle is to say the same everywhere.
+if platform.machine() == "x86_64" and "xla_cpu_max_isa" not in os.environ.get("XLA_FLAGS", ""):
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_max_isa=AVX2".strip()
 
 from leftovers import Leftovers
 

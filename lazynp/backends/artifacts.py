@@ -28,6 +28,8 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.config import config
 
@@ -66,6 +68,18 @@ def _compiler_identity(path: str | None) -> str:
         return "none"
     status = os.stat(path)
     return f"{path}:{status.st_size}:{status.st_mtime_ns}"
+
+
+def march() -> str:
+    """g++'s option for the processor that code is made for: this one, or what LAZYNP_MARCH names."""
+    return "-march=" + (os.environ.get("LAZYNP_MARCH") or "native")
+
+
+@functools.cache
+def fused_products() -> bool:
+    """Whether NumPy's product of complex numbers has fused multiply-adds here: compiled code does the same."""
+    x = np.full(64, 1 + 2.0**-27 + 1j)
+    return bool((x * x).real[0] != 2.0**-26)
 
 
 @functools.cache
@@ -110,6 +124,8 @@ def key_of(spec: KernelSpec, geometry: Geometry) -> str:
             CODEGEN,
             torch_version(),
             _cpu(),
+            march(),
+            fused_products(),
             compiler,
             platform.machine(),
             platform.libc_ver(),

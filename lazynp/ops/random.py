@@ -16,7 +16,7 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import LIBRARY, Op, Rule
-from .elementwise import divide, equal, multiply, negative, subtract, where
+from .elementwise import add, divide, equal, multiply, negative, power_base, power_exponent, subtract, where
 from .family import front_batch, map_batch
 from .promotion import Shape, broadcast
 from .shape import Axes, aligned, batch_size, broadcast_to, to_front, zeros_of
@@ -231,6 +231,18 @@ def scaled(x: Node, factor: float) -> Node:
 exp = rounded("exp", lambda g, out, x: multiply(g, out))
 erf = rounded("erf", lambda g, out, x: multiply(g, scaled(exp(negative(multiply(x, x))), 2 / math.sqrt(math.pi))))
 erf_inv = rounded("erf_inv", lambda g, out, x: multiply(g, scaled(exp(multiply(out, out)), math.sqrt(math.pi) / 2)))
+log = rounded("log", lambda g, out, x: divide(g, x))
+log1p = rounded("log1p", lambda g, out, x: divide(g, add(one_of(x), x)))
+exp_complex = rounded("exp_complex", lambda g, out, x: multiply(g, out))
+power = Op(
+    "random_power",
+    LIBRARY,
+    lambda x, y: Aval(broadcast(x.shape, y.shape), x.dtype),
+    lambda xp, x, y: xp.random_power(x, y),
+    partials=(power_base, power_exponent),
+    doc="x to the y, both of one dtype, x at least 0: with the same bits on every processor, as all that is here.",
+)
+power.batch = map_batch(power)
 between = Op(
     "random_between",
     LIBRARY,

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from random_cases import FLOATS, OTHERS, WRONG, Case
-from random_forms import Form, ulps_apart
+from random_forms import Form, fused, ulps_apart
 
 import lazynp.jax as jax
 import lazynp.jax.numpy as jnp
@@ -30,7 +30,9 @@ def check(mine: Any, theirs: Any, case: Case) -> None:
     a, b = np.asarray(mine), np.asarray(theirs)
     if a.dtype.kind == "c":
         a, b = a.view(a.real.dtype), b.view(b.real.dtype)
-    if case.ulps is None:
+    if fused(a.dtype):
+        np.testing.assert_allclose(a.astype(float), b.astype(float), rtol=4e-3, atol=4e-3)
+    elif case.ulps is None:
         scale = max(1.0, {2: 2.0**14, 4: 1.0, 8: 2.0**-26}[a.dtype.itemsize])
         np.testing.assert_allclose(a.astype(float), b.astype(float), rtol=case.rtol * scale, atol=case.rtol * scale)
     elif a.dtype.kind in "iub" or case.ulps == 0:
@@ -71,7 +73,7 @@ SHORT = (
     Case("exponential", ((99,),)),
     Case("gumbel", ((99,),)),
     Case("logistic", ((99,),)),
-    Case("cauchy", ((99,),)),
+    Case("cauchy", ((99,),), ulps=1),  # the C library's tangent, which is not always rounded right
     Case("laplace", ((99,),)),
 )
 

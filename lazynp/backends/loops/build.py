@@ -21,7 +21,6 @@ from .libraries import vectorized
 
 FLAGS = (
     "-O3",
-    "-march=native",
     "-std=c++17",  # its headers take a third less time than those of C++20
     "-fPIC",
     "-shared",
@@ -56,7 +55,7 @@ def linked() -> tuple[str, ...]:
 def key_of(text: str) -> str:
     """The name of the artifact: a digest of the source and of all that the build depends on."""
     compiler = artifacts.compiler_path_cached()
-    parts = (text, FLAGS, linked(), artifacts._cpu(), artifacts._compiler_identity(compiler))
+    parts = (text, FLAGS, artifacts.march(), linked(), artifacts._cpu(), artifacts._compiler_identity(compiler))
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
@@ -96,7 +95,7 @@ def built(text: str) -> Loaded | None:
         source, target = os.path.join(folder, "loop.cpp"), os.path.join(folder, "loop.so")
         with open(source, "w") as file:
             file.write(text)
-        command = [compiler, *FLAGS, source, "-o", target, *linked()]
+        command = [compiler, *FLAGS, artifacts.march(), source, "-o", target, *linked()]
         try:
             done = subprocess.run(
                 command,

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from .namespace import xp
 from .rejection import random_binomial, random_gamma, random_poisson
-from .samplers import random_between, random_bits, random_function, random_integers, random_order, random_sample
+from .samplers import (
+    random_between,
+    random_bits,
+    random_function,
+    random_integers,
+    random_order,
+    random_power,
+    random_sample,
+)
 from .threefry import key_fold_in, key_seed, key_split
 
 OWN = (
@@ -22,6 +30,7 @@ OWN = (
     random_integers,
     random_order,
     random_poisson,
+    random_power,
     random_sample,
 )
 vars(xp).update({f.__name__: f for f in OWN})

@@ -65,9 +65,14 @@ log, log1p, tan, erf_inv = rounding(xla.log), rounding(xla.log1p), rounding(xla.
 
 
 def random_function(name: str, x: Array) -> Array:
-    """exp, erf or erf_inv."""
+    """A function of `xla`, by its name."""
     with np.errstate(all="ignore"):
         return rounding(getattr(xla, name))(x.reshape(-1)).reshape(x.shape)
+
+
+def random_power(x: Array, y: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return xla.power(x.astype(wide(x.dtype)), y.astype(wide(y.dtype))).astype(x.dtype)
 
 
 def constant(x: Array, value: float) -> Any:

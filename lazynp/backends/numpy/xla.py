@@ -3,8 +3,14 @@
 A sampler that accepts and rejects, or that goes through a logarithm, gives JAX's numbers only where its functions round
 as JAX's do. In float32 these are bit-equal to what XLA computes: the same rational approximations (Cephes, Giles,
 Lanczos), with a fused multiply-add wherever LLVM contracts one, which is done here in float64 and rounded once. In
-float64 it is Cephes again, or the C library, and the fused multiply-add is made of exact products and sums. Subnormal
-numbers count as zero, as they do there.
+float64 it is Cephes again, and the fused multiply-add is made of exact products and sums. Subnormal numbers count as
+zero, as they do there.
+
+The same keys give the same bits on every processor and with every C library: there is nothing here but + - * / and
+sqrt, which IEEE 754 rounds, and integers. Neither NumPy's transcendental functions nor those of the C library, whose
+last bits depend on the instructions that the processor has. JAX takes the machine's own for four functions: log in
+float64, tan and pow come from the C library, and rsqrt from the processor's estimate. There no bits can be followed
+everywhere; here these four are rounded once from a sum of two float64, all but never wrongly.
 
 All take and return arrays of float32 or float64, and never write into their arguments. The most frequent ones exist in
 C too (`lazynp/_keyed.c`), with the same bits.
@@ -163,6 +169,56 @@ ERF_BOTTOM = (
 )
 ERF_ONE = 3.832506856900711
 # C. Lanczos, A precision approximation of the gamma function (SIAM J. Numer. Anal. 1, 1964), g = 7.
+# The same in float64, and 1 - erf(x) as exp(-x^2) P(x) / Q(x) from 1 to 8 (Cephes, ndtr).
+ERF_TOP_64 = (
+    9.60497373987051638749e0,
+    9.00260197203842689217e1,
+    2.23200534594684319226e3,
+    7.00332514112805075473e3,
+    5.55923013010394962768e4,
+)
+ERF_BOTTOM_64 = (
+    1.0,
+    3.35617141647503099647e1,
+    5.21357949780152679795e2,
+    4.59432382970980127987e3,
+    2.26290000613890934246e4,
+    4.92673942608635921086e4,
+)
+ERFC_TOP = (
+    2.46196981473530512524e-10,
+    5.64189564831068821977e-1,
+    7.46321056442269912687e0,
+    4.86371970985681366614e1,
+    1.96520832956077098242e2,
+    5.26445194995477358631e2,
+    9.34528527171957607540e2,
+    1.02755188689515710272e3,
+    5.57535335369399327526e2,
+)
+ERFC_BOTTOM = (
+    1.0,
+    1.32281951154744992508e1,
+    8.67072140885989742329e1,
+    3.54937778887819891062e2,
+    9.75708501743205489753e2,
+    1.82390916687909736289e3,
+    2.24633760818710981792e3,
+    1.65666309194161350182e3,
+    5.57535340817727675546e2,
+)
+# Taylor's series, highest power first: of 2 atanh(s) / s^5 in s^2 (behind 2 + 2/3 s^2), of (exp(r) - 1 - r) / r^2, of
+# (sin(r) - r) / r^3 and of (cos(r) - 1 + r^2 / 2) / r^4 in r^2. And numbers as sums of two: what goes before loses no
+# bit when it is multiplied by a small integer.
+ATANH = tuple([2 / (2 * k + 1) for k in range(14, 1, -1)])
+EXP_SERIES = tuple([1 / math.factorial(k) for k in range(16, 1, -1)])
+SIN = tuple([(-1) ** k / math.factorial(2 * k + 1) for k in range(9, 0, -1)])
+COS = tuple([(-1) ** k / math.factorial(2 * k) for k in range(9, 1, -1)])
+THIRDS, THIRDS_LOW = 2 / 3, float.fromhex("0x1.5555555555555p-55")
+LN2, LN2_REST = float.fromhex("0x1.62e42fefa3800p-1"), float.fromhex("0x1.ef35793c76730p-45")
+HALF_PI, HALF_PI_REST = float.fromhex("0x1.921fb54442d18p+0"), float.fromhex("0x1.1a62633145c07p-54")
+TWO_OVER_PI = float.fromhex("0x1.45f306dc9c883p-1")
+LOG_7_5, LOG_SQRT_2_PI = 2.0149030205422647, 0.9189385332046728
 LANCZOS_BASE = 0.99999999999980993227684700473478
 LANCZOS = (
     676.520368121885098567009190444019,
@@ -181,14 +237,27 @@ def fma(a: Array, b: Array, c: Array) -> Array:
     In float64: from exact products and sums (Dekker, Numer. Math. 18, 1971)."""
     if np.result_type(a, b, c) == F32:
         wide = np.multiply(a, b, dtype=F64)
-        return np.add(wide, c).astype(F32)
+        return narrowed(np.add(wide, c), wide, c)
     product = a * b
     (a1, a0), (b1, b0) = halves(a), halves(b)
     low = a0 * b0 - (((product - a1 * b1) - a0 * b1) - a1 * b0)
     total = product + c
     part = total - product
     exact = total + ((product - (total - part)) + (c - part) + low)
-    return np.where(np.isfinite(exact), exact, total)
+    return np.where(np.isfinite(exact) & (exact != 0), exact, total)
+
+
+def narrowed(total: Array, a: Array, b: Array) -> Array:
+    """a + b in float32, rounded once, from the sum `total` in float64. That is rounded too, which matters where it lies
+    in the middle between two numbers of float32: there the side on which a + b is decides."""
+    middle = np.flatnonzero(np.asarray(total).view(np.int64) & 0x1FFFFFFF == 0x10000000)
+    if middle.size:
+        total, a, b = (np.array(x, F64) for x in np.broadcast_arrays(total, a, b))
+        t, x, y = (v.reshape(-1)[middle] for v in (total, a, b))
+        part = t - x
+        lost = (x - (t - part)) + (y - part)
+        total.reshape(-1)[middle] = np.where(lost == 0, t, np.nextafter(t, np.where(lost > 0, np.inf, -np.inf)))
+    return total.astype(F32)
 
 
 def halves(x: Array) -> tuple[Array, Array]:
@@ -206,24 +275,15 @@ def horner(x: Array, coefficients: Sequence[float]) -> Array:
         for c in cs[1:]:
             p = fma(p, x, c)
         return p
-    wide, rounded = x.astype(F64), np.empty_like(x)
-    p = wide * cs[0].item()
-    for c in cs[1:-1]:
-        p += c.item()
-        rounded[...] = p
-        np.multiply(rounded, wide, out=p)
-    p += cs[-1].item()
-    return p.astype(F32)
+    wide = x.astype(F64)
+    p = cs[0]
+    for c in cs[1:]:
+        product = wide * p
+        p = narrowed(product + c.item(), product, c.item())
+    return p
 
 
-def by_libm(function: Any, *xs: Array) -> Array:
-    """A function of the C library, element by element."""
-    arrays = np.broadcast_arrays(*xs)
-    flat = [a.ravel().tolist() for a in arrays]
-    return np.fromiter(map(function, *flat), F64, arrays[0].size).reshape(arrays[0].shape)
-
-
-LOOPS = ("log", "log1p", "exp", "erf_inv", "tan", "unit", "normal_root", "exponential", "gumbel", "rsqrt")
+LOOPS = ("log", "log1p", "exp", "erf_inv", "tan", "unit", "normal_root", "exponential", "gumbel", "rsqrt", "erf")
 """What the C module has, by its numbers: functions of floats, and from words to samples of as many bits."""
 
 
@@ -243,8 +303,7 @@ def or_in_c(python: Callable[[Array], Array]) -> Callable[[Array], Array]:
 @or_in_c
 def log(x: Array) -> Array:
     if x.dtype != F32:
-        inside = np.where((x > 0) & (x < np.inf), x, 1.0)
-        return np.where(inside == x, by_libm(math.log, inside), np.log(x))
+        return log_64(x)
     m, e = np.frexp(np.maximum(x, np.finfo(F32).tiny))
     low = m < np.float32(SQRT_HALF)
     np.add(m, m, out=m, where=low)
@@ -261,6 +320,45 @@ def log(x: Array) -> Array:
     y[x < np.finfo(F32).tiny] = -np.inf
     y[~(x >= 0)] = np.nan
     return y
+
+
+def log_64(x: Array) -> Array:
+    high, low = log_two(np.where((x > 0) & (x < np.inf), x, 1.0))
+    y = np.where(x == 0, -np.inf, np.where(x == np.inf, np.inf, high + low))
+    return np.where(x >= 0, y, np.nan)
+
+
+def log_two(x: Array) -> tuple[Array, Array]:
+    """The logarithm of positive, finite float64 as a sum of two, to about 2**-65 of it: with s = (m - 1) / (m + 1), the
+    logarithm of m is 2 (s + s^3 / 3 + s^5 / 5 + ...)."""
+    m, e = np.frexp(x)
+    below = m < SQRT_HALF
+    m, n = np.where(below, m + m, m), np.where(below, e - 1.0, e)
+    f, d = m - 1.0, m + 1.0
+    s = f / d
+    s_low = fma(-s, m - (d - 1.0), fma(-s, d, f)) / d
+    z = s * s
+    z_low = fma(s, s, -z) + 2.0 * s * s_low
+    rest = z * polynomial(z, ATANH)
+    p = THIRDS + rest
+    p_low = (THIRDS - p) + rest + THIRDS_LOW
+    t = s * z
+    t_low = fma(s, z, -t) + (s * z_low + s_low * z)
+    u = t * p
+    u_low = fma(t, p, -u) + (t * p_low + t_low * p)
+    v = 2.0 * s + u
+    v_low = (2.0 * s - v) + u + (2.0 * s_low + u_low)
+    whole = n * LN2
+    high = whole + v
+    return high, (whole - high) + v + (v_low + n * LN2_REST)
+
+
+def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
+    """Highest power first, rounded after each product and sum."""
+    p = x * coefficients[0] + coefficients[1]
+    for c in coefficients[2:]:
+        p = p * x + c
+    return p
 
 
 @or_in_c
@@ -294,35 +392,96 @@ def exp(x: Array) -> Array:
 
 def exp_64(x: Array) -> Array:
     """Cephes, exp: 1 + 2 r P(r^2) / (Q(r^2) - r P(r^2))."""
-    inside = np.clip(x, -709.0, 710.0)
+    inside = np.where(x == x, np.clip(x, -746.0, 710.0), 0.0)
     n = np.floor(fma(inside, LOG2E, 0.5))
     rest = fma(n, -1.42860682030941723212e-6, fma(n, -0.693145751953125, inside))
     square = rest * rest
     top = rest * horner(square, EXP_TOP)
     y = np.ldexp(fma(top / (horner(square, EXP_BOTTOM) - top), 2.0, 1.0), n.astype(np.int32))
-    return np.where(inside == x, y, np.exp(x))
+    return np.where(x == x, y, np.nan)
 
 
 @or_in_c
 def rsqrt(x: Array) -> Array:
-    """1 / sqrt(x), rounded once in float32; XLA's, and C's, is one in the last place off now and then."""
+    """1 / sqrt(x), in float32 rounded once. XLA improves the processor's estimate, and so depends on its maker."""
     return 1 / np.sqrt(x) if x.dtype != F32 else (1 / np.sqrt(x.astype(F64))).astype(F32)
 
 
 def power(x: Array, y: Array) -> Array:
-    """x to the y, for x >= 0; in float32 the rounded float64 value, where C's is not at hand."""
-    if native is not None:
-        x, y = (np.ascontiguousarray(a) for a in np.broadcast_arrays(x, y))
-        out = np.empty_like(x)
-        native.power(x.itemsize, x, y, out)
-        return out
-    return by_libm(math.pow, x, y) if x.dtype != F32 else np.power(x.astype(F64), y).astype(F32)
+    """x to the y, for x >= 0; in float32 the rounded float64 value."""
+    x, y = (np.ascontiguousarray(a) for a in np.broadcast_arrays(x, y))
+    if native is None:
+        return power_64(x.astype(F64), y.astype(F64)).astype(x.dtype)
+    out = np.empty_like(x)
+    native.power(x.itemsize, x, y, out)
+    return out
+
+
+def power_64(x: Array, y: Array) -> Array:
+    """exp(y log(x)), the exponent as a sum of two."""
+    inside = (x > 0) & (x < np.inf)
+    high, low = log_two(np.where(inside, x, 1.0))
+    high = np.where(inside, high, np.where(x == 0, -np.inf, np.where(x == np.inf, np.inf, np.nan)))
+    t = y * high
+    small = np.abs(t) < 750.0
+    own, y_own, high = (np.where(small, a, 0.0) for a in (t, y, high))
+    own_low = fma(y_own, high, -own) + y_own * np.where(small, low, 0.0)
+    n = np.floor(own * LOG2E + 0.5)
+    near, rest = fma(n, -LN2, own), own_low - n * LN2_REST
+    r = near + rest
+    r_low = (near - r) + rest
+    w = 1.0 + r
+    w_low = (1.0 - w) + r + (r_low * w + r * r * polynomial(r, EXP_SERIES))
+    found = np.ldexp(w + w_low, n.astype(np.int32))
+    found = np.where(small, found, np.where(t > 0, np.inf, np.where(t < 0, 0.0, np.nan)))
+    return np.where((y == 0) | (x == 1), 1.0, found)
 
 
 @or_in_c
 def tan(x: Array) -> Array:
-    """In float32 the rounded float64 value: off by one in the last place now and then, where C's is not."""
-    return by_libm(math.tan, x) if x.dtype != F32 else np.tan(x.astype(F64)).astype(F32)
+    """In float32 the rounded float64 value; precise for numbers up to about 1e5."""
+    return tan_64(x.astype(F64)).astype(x.dtype)
+
+
+def tan_64(x: Array) -> Array:
+    n, (s, s_low), (c, c_low) = sin_cos(x)
+    turned = n - 2.0 * np.floor(n * 0.5) != 0
+    a, a_low = np.where(turned, -c, s), np.where(turned, -c_low, s_low)
+    b, b_low = np.where(turned, s, c), np.where(turned, s_low, c_low)
+    q = a / b
+    return np.where(x == 0, x, q + (fma(-q, b, a) + (a_low - q * b_low)) / b)
+
+
+def sin_cos(x: Array) -> tuple[Array, tuple[Array, Array], tuple[Array, Array]]:
+    """x as n pi / 2 + r with |r| at most pi / 4: n, and the sine and cosine of r as sums of two float64."""
+    n = np.floor(x * TWO_OVER_PI + 0.5)
+    whole = n * HALF_PI
+    near, below = x - whole, fma(n, HALF_PI, -whole) + n * HALF_PI_REST
+    r = near - below
+    r_low = (near - r) - below
+    z = r * r
+    rest = r_low + r * z * polynomial(z, SIN)
+    s = r + rest
+    half = z * 0.5
+    most = 1.0 - half
+    more = (1.0 - most) - half - (0.5 * fma(r, r, -z) + r * r_low) + z * z * polynomial(z, COS)
+    c = most + more
+    return n, (s, (r - s) + rest), (c, (most - c) + more)
+
+
+def exp_complex(x: Array) -> Array:
+    """exp of complex numbers of moderate size."""
+    length, angle = exp(np.ascontiguousarray(x.real)), np.asarray(x.imag, F64)
+    n, (s, s_low), (c, c_low) = sin_cos(angle)
+    quarter = n - 4.0 * np.floor(n * 0.25)
+    sine, cosine = s + s_low, c + c_low
+    odd = (quarter == 1) | (quarter == 3)
+    first, second = np.where(odd, sine, cosine), np.where(odd, cosine, sine)
+    first = np.where((quarter == 1) | (quarter == 2), -first, first)
+    second = np.where(quarter >= 2, -second, second)
+    out = np.empty_like(x)
+    out.real, out.imag = length * first.astype(length.dtype), length * second.astype(length.dtype)
+    return out
 
 
 @or_in_c
@@ -355,32 +514,30 @@ def erf_inv_64(x: Array, w: Array) -> Array:
     return y
 
 
+@or_in_c
 def erf(x: Array) -> Array:
-    """In float64, where this quotient is not precise enough, the C library's."""
-    if x.dtype != F32:
-        return by_libm(math.erf, x)
-    x = np.clip(x, np.float32(-ERF_ONE), np.float32(ERF_ONE))
-    square = x * x
-    return x * horner(square, ERF_TOP) / horner(square, ERF_BOTTOM)
+    """In float64, where the quotient of float32 is not precise enough, Cephes's: another one up to 1, then one for
+    1 - erf."""
+    if x.dtype == F32:
+        x = np.clip(x, np.float32(-ERF_ONE), np.float32(ERF_ONE))
+        square = x * x
+        return x * horner(square, ERF_TOP) / horner(square, ERF_BOTTOM)
+    size = np.minimum(np.abs(x), 6.0)
+    square = size * size
+    near = size * horner(square, ERF_TOP_64) / horner(square, ERF_BOTTOM_64)
+    far = 1.0 - exp(-square) * horner(size, ERFC_TOP) / horner(size, ERFC_BOTTOM)
+    return np.copysign(np.where(size <= 1.0, near, far), x)
 
 
 def lgamma(x: Array) -> Array:
-    """log |gamma(x)|, by reflection below 1/2."""
+    """log gamma(x) for x >= 1/2."""
     kind = x.dtype.type
-    reflected = x < kind(0.5)
-    z = np.where(reflected, -x, x - kind(1))
+    z = x - kind(1)
     series = np.full_like(x, kind(LANCZOS_BASE))
     for i, c in enumerate(LANCZOS):
         series += kind(c) / (z + kind(i + 1))
     t = kind(7.5) + z
-    log_t = kind(math.log(7.5)) + log1p(z * kind(1 / 7.5))
-    y = fma(z + kind(0.5) - t / log_t, log_t, kind(math.log(math.sqrt(2 * math.pi)))) + log(series)
-    if reflected.any():
-        part = x[reflected]
-        rest = np.abs(part) - np.floor(np.abs(part))
-        rest = np.where(rest > kind(0.5), kind(1) - rest, rest)
-        sine = log(np.sin(kind(math.pi) * rest))
-        turned = kind(math.log(math.pi)) - sine - y[reflected]
-        y[reflected] = np.where(np.isfinite(sine), turned, -sine)
+    log_t = kind(LOG_7_5) + log1p(z * kind(1 / 7.5))
+    y = fma(z + kind(0.5) - t / log_t, log_t, kind(LOG_SQRT_2_PI)) + log(series)
     y[np.isinf(x)] = np.inf
     return y

@@ -16,12 +16,11 @@ import subprocess
 import threading
 from typing import NamedTuple
 
-from lazynp.backends.artifacts import Artifacts, compiler_path, torch_version
+from lazynp.backends.artifacts import Artifacts, compiler_path, march, torch_version
 from lazynp.backends.torch.shims import prelude
 
 FLAGS = (
     "-O3",
-    "-march=native",
     "-std=c++20",
     "-fopenmp",
     "-fPIC",
@@ -66,12 +65,12 @@ def toolchain() -> Toolchain | None:
     macros = [f"-DCPU_CAPABILITY={capability}", f"-DCPU_CAPABILITY_{capability}"] if capability != "DEFAULT" else []
     root = os.path.join(os.path.dirname(torch.origin), "include")
     includes = [f"-I{root}", f"-I{os.path.join(root, 'torch', 'csrc', 'api', 'include')}"]
-    return Toolchain(compiler, capability, (*FLAGS, *DEFINES, *macros, *includes))
+    return Toolchain(compiler, capability, (*FLAGS, march(), *DEFINES, *macros, *includes))
 
 
 def _capability(compiler: str) -> str:
-    """The best that this processor has and this compiler knows, by what it defines for code on the machine at hand."""
-    command = [compiler, "-march=native", "-dM", "-E", "-x", "c++", os.devnull]
+    """The best that this processor has and this compiler knows, by what it defines for code on it."""
+    command = [compiler, march(), "-dM", "-E", "-x", "c++", os.devnull]
     try:
         text = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False).stdout
     except subprocess.TimeoutExpired:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from lazynp.backends.artifacts import fused_products
 from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.backends.support import compilable
 from lazynp.backends.torch import complex, planar, source, trace, wrapper
@@ -16,7 +17,7 @@ from lazynp.backends.torch import complex, planar, source, trace, wrapper
 @functools.cache
 def _prepare() -> None:
     trace.install()
-    complex.FMA["wanted"] = " fma " in _cpu_flags()
+    complex.FMA["wanted"] = fused_products()
 
 
 def translate(spec: KernelSpec, geometry: Geometry, capability: str) -> tuple[str, dict[str, Any]]:
@@ -31,11 +32,3 @@ def translate(spec: KernelSpec, geometry: Geometry, capability: str) -> tuple[st
     program = wrapper.parse(traced.code, frozenset(traced.symbols))
     text, alias_safe = source.generate(spec, geometry, traced, program)
     return text, {"alias_safe": alias_safe, "guards": [str(g) for g in traced.guards]}
-
-
-def _cpu_flags() -> str:
-    try:
-        with open("/proc/cpuinfo") as file:
-            return next((line + " " for line in file if line.startswith("flags")), "").replace("\n", " ")
-    except OSError:
-        return ""

@@ -23,12 +23,12 @@ from ...ops.elementwise import (
     subtract,
     where,
 )
-from ...ops.elementwise import exp as complex_exp
-from ...ops.random import between, erf, erf_inv, exp, random_sample
+from ...ops.random import between, erf, erf_inv, exp, exp_complex, power, random_sample
 from ...ops.shape import add_reduce, broadcast_to
 from ..array import Array
 from ..config import flags
 from ..dtypes import DType, float_dtype, real_part
+from ..numpy.call import NUMERIC, elementwise
 from .arguments import (
     Shape,
     broadcast_shape,
@@ -261,9 +261,12 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, 
 
 def lognormal_node(key: Node, sigma: Node, *, shape: Shape) -> Node:
     if sigma.dtype.kind == "c":
-        return complex_exp(multiply(normal_node(key, dtype=sigma.dtype, shape=shape), sigma))
+        return exp_complex(multiply(normal_node(key, dtype=sigma.dtype, shape=shape), sigma))
     x = sample(key, "normal_root", sigma.dtype, shape)  # multiplied in the order in which XLA does
     return exp(multiply(x, multiply(sigma, scalar(math.sqrt(2), sigma))))
+
+
+raised = elementwise("weibull_min", power, NUMERIC, "f")
 
 
 def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None) -> Array:
@@ -273,7 +276,7 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype
     """
     found = sampled_dtype("weibull_min", dtype, float, "f")
     e = draw("weibull_min", sample, key, sampler="exponential", dtype=found, shape=canonical_shape(shape))
-    return e ** (1.0 / concentration) * scale
+    return raised(e, 1.0 / concentration) * scale
 
 
 def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:

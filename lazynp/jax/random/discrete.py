@@ -17,13 +17,13 @@ from ...ops.elementwise import (
     equal,
     floor,
     less,
-    log1p,
     multiply,
     negative,
     subtract,
     where,
 )
 from ...ops.joining import concatenate, flip
+from ...ops.random import log1p
 from ...ops.reductions import argmax
 from ...ops.scans import add_accumulate
 from ...ops.shape import broadcast_to, expand_dims, move_axis, reshape, slice_, transpose, whole, zeros_of

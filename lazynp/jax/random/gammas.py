@@ -6,7 +6,8 @@ from typing import Any
 
 from ...graph.node import Node
 from ...ops import random as ops
-from ...ops.elementwise import absolute, add, divide, maximum, multiply, power, sqrt, subtract
+from ...ops.elementwise import absolute, add, divide, maximum, multiply, sqrt, subtract
+from ...ops.random import power
 from ...ops.reductions import maximum_reduce
 from ...ops.shape import add_reduce, broadcast_to, expand_dims
 from ...ops.tags import stop_gradient

@@ -11,9 +11,9 @@ import numpy as np
 
 from ...backends.numpy.samplers import rounds_of_sorting
 from ...graph.node import Node
-from ...ops.elementwise import add, convert, log, multiply, subtract
+from ...ops.elementwise import add, convert, multiply, subtract
 from ...ops.indexing import take, take_along_axis
-from ...ops.random import random_order
+from ...ops.random import log, random_order
 from ...ops.scans import add_accumulate
 from ...ops.shape import reshape, slice_
 from ...ops.sorting import argsort, searchsorted

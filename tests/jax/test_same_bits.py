@@ -1,0 +1,121 @@
+"""What `lazynp.jax.random` draws has the same bits on every processor, with and without the C module."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import samples
+from cpus import environment, has_avx512
+
+import lazynp
+
+STORED = json.loads(samples.STORED.read_text())
+SOURCES = Path(lazynp.__file__).parent
+FLAGS = ("-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")  # as setup.py has them
+
+
+def different(found: dict[str, str]) -> list[str]:
+    assert found.keys() == STORED.keys()
+    return [name for name, digest in found.items() if digest != STORED[name]]
+
+
+def test_here() -> None:
+    assert len(STORED) > 250
+    assert not different(samples.digests())
+
+
+@pytest.mark.parametrize(("name", "speed"), [("old", "1"), ("old", "0"), ("avx2", "1"), ("avx512", "0")])
+def test_as_on_another_processor(name: str, speed: str) -> None:
+    """In a process that may use no newer instructions: with `speed` 0 NumPy does all, with 1 the C module."""
+    if name == "avx512" and not has_avx512():
+        pytest.skip("this processor has no AVX-512")
+    done = subprocess.run(
+        [sys.executable, samples.__file__],
+        env={**os.environ, **environment(name), "LAZYNP_SPEED": speed},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not different(json.loads(done.stdout))
+
+
+DRIVER = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#define target_clones(...) /* what -march says, and no more */
+#include "_keyed.h"
+
+static uint64_t digest = 14695981039346656037u;
+static void add(const void *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) digest = (digest ^ ((const unsigned char *)at)[i]) * 1099511628211u;
+}
+#define N 3000
+#define CHECK(T, RUN, SHAPE)                                       \
+    for (int k = 0; k < LOOPS; k++) {                              \
+        T x[N], y[N];                                              \
+        for (int i = 0; i < N; i++) x[i] = SHAPE;                  \
+        RUN(x, y, N);                                              \
+        for (int i = 0; i < N; i++) if (y[i] != y[i]) y[i] = 1e30; \
+        add(y, sizeof y);                                          \
+    }
+
+int main(void)
+{
+    static uint64_t words[N];
+    fill(1, 2, 3, N, 64, (char *)words);
+    add(words, sizeof words);
+    CHECK(float, loops[k].f, (float)(((double)(words[i] >> 11) * 0x1p-52 - 1) * (i % 3 ? 1.0 : 80.0)))
+    CHECK(double, loops[k].d, ((double)(words[i] >> 11) * 0x1p-52 - 1) * (i % 3 ? 1.0 : 700.0))
+    double x[N], y[N], z[N];
+    for (int i = 0; i < N; i++) x[i] = (double)(words[i] >> 11) * 0x1p-53, y[i] = (double)(i % 97) * 0.37;
+    powers_d(x, y, z, N);
+    add(z, sizeof z);
+    printf("%016llx\n", (unsigned long long)digest);
+    return 0;
+}
+"""
+
+
+def built(folder: Path, compiler: str, *flags: str) -> str:
+    """Where the driver is, compiled with these flags."""
+    source, target = folder / "driver.c", folder / f"{compiler}{''.join(flags)}"
+    source.write_text(DRIVER)
+    command = [compiler, *FLAGS, *flags, f"-I{SOURCES}", str(source), "-o", str(target), "-lm"]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    return str(target)
+
+
+def printed(*command: str) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+DIGEST = "8e2dad387812fff7"
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
+@pytest.mark.parametrize("march", ["x86-64", "x86-64-v3", "x86-64-v4", "native"])
+def test_the_c_functions_compiled_for(march: str, tmp_path: Path) -> None:
+    """The arithmetic of the C module, vectorized by the compiler for each: scalars, AVX2, AVX-512, all that is here."""
+    flags = Path("/proc/cpuinfo").read_text() if os.path.exists("/proc/cpuinfo") else ""
+    needed = {"x86-64": " sse2", "x86-64-v3": " avx2", "x86-64-v4": " avx512dq", "native": ""}[march]
+    if needed not in flags:
+        pytest.skip(f"this processor is no {march}")
+    assert printed(built(tmp_path, "gcc", f"-march={march}")) == DIGEST
+
+
+ARM = "aarch64-linux-gnu-gcc"
+
+
+@pytest.mark.skipif(
+    shutil.which(ARM) is None or shutil.which("qemu-aarch64") is None, reason=f"no {ARM} or qemu-aarch64"
+)
+def test_the_c_functions_on_arm64(tmp_path: Path) -> None:
+    """By a cross compiler (Debian: gcc-aarch64-linux-gnu) and an emulator (qemu-user)."""
+    assert printed("qemu-aarch64", built(tmp_path, ARM, "-static")) == DIGEST
