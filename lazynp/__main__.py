@@ -1,42 +1,80 @@
-"""`python -m lazynp [--report] script.py args…`, `… -m module args…`, `… -c code args…`: run a NumPy program on
-lazynp, unchanged."""
+"""`python -m lazynp script.py args…`, `… -m module args…`, `… -c code args…`: run a NumPy program on lazynp."""
 
 from __future__ import annotations
 
+import code
 import gc
+import os
+import platform
 import sys
 
-from . import swap
+from . import __version__, lazynp_version, swap
 
-USAGE = "usage: python -m lazynp [--report] (script.py | -m module | -c code) [args...]"
+USAGE = """usage: python -m lazynp [options] (script.py | folder | file.zip | -m module | -c code | -) [args...]
+
+A program runs with lazynp for NumPy; installed libraries keep NumPy. Runners work: `python -m lazynp -m pytest`.
+
+  --report    when it ends, print what ran where
+  --quiet     do not say that nothing was swapped
+  -i          go on at Python's prompt when it has ended
+  --version   print the versions"""
+
+
+def split(args: list[str]) -> tuple[set[str], list[str]]:
+    """Our options, and the rest of the command line."""
+    given: set[str] = set()
+    while args and args[0] in ("--report", "--quiet", "-q", "-i"):
+        given.add(args.pop(0))
+    if args and args[0][:2] in ("-m", "-c") and len(args[0]) > 2:
+        args[:1] = [args[0][:2], args[0][2:]]
+    return given, args
+
+
+def refuse(message: str) -> None:
+    print(*filter(None, (message, USAGE)), sep="\n", file=sys.stderr)
+    raise SystemExit(2)
 
 
 def main() -> None:
     """Run what the command line says."""
-    args = sys.argv[1:]
-    report = False
-    while args and args[0] == "--report":
-        report, args = True, args[1:]
-    if not args or args[0] in ("-h", "--help"):
-        print(USAGE, file=sys.stdout if args else sys.stderr)
-        raise SystemExit(0 if args else 2)
+    given, args = split(sys.argv[1:])
+    if args and args[0] in ("-h", "--help"):
+        print(USAGE)
+        return
+    if args and args[0] in ("-V", "--version"):
+        print(f"lazynp {lazynp_version} (NumPy {__version__}, Python {platform.python_version()})")
+        return
+    if not args:
+        refuse("")
+    if args[0] in ("-m", "-c") and len(args) < 2:
+        refuse(f"argument expected for the {args[0]} option")
+    if args[0].startswith("-") and args[0] not in ("-m", "-c", "-"):
+        refuse(f"unknown option {args[0]}; options of Python's stand before -m lazynp")
     gc.freeze()  # NumPy and lazynp stay: while the program imports its libraries, each collection need not look at them
     swap.install()
-    swap.report_at_exit(report)
-    if args[0] in ("-m", "-c"):
-        if len(args) < 2:
-            print(USAGE, file=sys.stderr)
-            raise SystemExit(2)
-        flag, what, *rest = args
-        sys.argv = [flag, *rest]
-        sys.path.insert(0, "") if sys.path[:1] != [""] else None
-        if flag == "-m":
-            swap.run_module(what)
-        else:
-            swap.run_main(compile(what, "<string>", "exec"))
+    swap.report_at_exit("--report" in given)
+    if not given & {"--quiet", "-q"}:
+        swap.say_at_exit()
+    inspect = "-i" in given or args[0] == "-" and sys.stdin.isatty()
+    run(args, inspect)
+    if inspect and sys.stdin.isatty():
+        os.environ["PYTHONINSPECT"] = "1"  # which Python looks at now
+    elif inspect:
+        code.interact("", local=vars(sys.modules["__main__"]), exitmsg="")
+
+
+def run(args: list[str], inspect: bool) -> None:
+    """Run the program, with its `sys.argv`."""
+    kind = args[0]
+    if kind in ("-m", "-c"):
+        sys.argv = [kind, *args[2:]]
+        (swap.run_module if kind == "-m" else lambda *a: swap.run_code(a[0], "<string>", a[1]))(args[1], inspect)
+        return
+    sys.argv = args
+    if kind != "-":
+        swap.run_script(kind, inspect)
     else:
-        sys.argv = args
-        swap.run_script(args[0])
+        swap.run_code("" if sys.stdin.isatty() else sys.stdin.read(), "<stdin>", inspect)
 
 
 if __name__ == "__main__":

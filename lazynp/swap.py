@@ -1,8 +1,9 @@
 """`python -m lazynp script.py`: a program's own imports of numpy give lazynp, installed libraries keep the real one.
 
-A program's own modules are the script and what lies beside it: neither in site-packages nor in the standard library.
-Their code runs with an `__import__` that says lazynp for numpy. Everything else is as with plain python: arguments,
-`__main__`, exit codes, tracebacks, worker processes.
+Python's `__import__` is replaced by one that looks at the code that imports numpy. Installed are NumPy, what lies in
+site-packages and the standard library; all other code is the program's own, whoever runs it: pytest, pdb, coverage,
+IPython, a worker process. Code without a file (a cell, a prompt, `exec`) is what its module is. Everything else is as
+with plain python: arguments, `__main__`, exit codes, tracebacks.
 """
 
 from __future__ import annotations
@@ -12,260 +13,239 @@ import builtins
 import functools
 import importlib
 import importlib.machinery
-import importlib.util
 import multiprocessing.spawn
 import os
 import runpy
 import site
 import sys
 import sysconfig
+import traceback
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
+
+import numpy
 
 NAME = "lazynp"
 real_import = builtins.__import__
 real_import_module = importlib.import_module
 HERE = os.path.dirname(os.path.abspath(__file__))
+HIDDEN = "<lazynp importlib._bootstrap>"  # of frames that `warnings` counts as little as those of the import system
+MAINS = ("__main__", "__mp_main__")
 
 
-def installed_folders() -> tuple[str, ...]:
-    """Folders whose code is not the program's own."""
-    found = {sysconfig.get_path(k) for k in ("stdlib", "platstdlib", "purelib", "platlib")}
-    found |= {site.getusersitepackages(), *getattr(site, "getsitepackages", list)(), HERE}
-    return tuple(sorted({os.path.join(os.path.realpath(p), "") for p in found if p}))
+def folders(*paths: str | None) -> tuple[str, ...]:
+    return tuple(sorted({os.path.join(os.path.realpath(p), "") for p in paths if p}))
 
 
-INSTALLED = installed_folders()
+STANDARD = folders(sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
+PACKAGES = folders(
+    sysconfig.get_path("purelib"),
+    sysconfig.get_path("platlib"),
+    site.getusersitepackages(),
+    *getattr(site, "getsitepackages", list)(),
+    HERE,
+)
+QUIET = folders(HERE, os.path.dirname(numpy.__file__))
+OWN, LIBRARY, PYTHON = "own", "library", "python"
 
 
-def is_own(filename: str | None) -> bool:
-    """Whether a file belongs to the program."""
-    if not filename or filename.startswith("<"):
-        return False
+def whose(filename: str) -> str:
+    """Whose code a file has: the program's own, an installed library's, or Python's."""
     if os.path.islink(filename):
         filename = os.path.realpath(filename)
-    return is_own_folder(os.path.dirname(filename))
+    return whose_folder(os.path.dirname(filename))
 
 
 @functools.lru_cache(4096)
-def is_own_folder(folder: str) -> bool:
+def whose_folder(folder: str) -> str:
     path = os.path.join(os.path.realpath(folder), "")
-    return (
-        not path.startswith(INSTALLED)
-        and f"{os.sep}site-packages{os.sep}" not in path
-        and f"{os.sep}dist-packages{os.sep}" not in path
-    )
+    if path.startswith(PACKAGES) or any(
+        f"{os.sep}{name}{os.sep}" in path for name in ("site-packages", "dist-packages")
+    ):
+        return LIBRARY
+    return PYTHON if path.startswith(STANDARD) else OWN
+
+
+def is_own(frame: Any) -> bool:
+    """Whether the code of a frame is the program's own.
+
+    Code without a file is of the module in whose namespace it runs. Python's own modules import no numpy, so in one of
+    theirs it is what they were given to run (`timeit`). In a namespace of no module it is of whoever runs it.
+    """
+    filename = frame.f_code.co_filename
+    if not filename.startswith("<"):
+        return whose(filename) == OWN
+    if filename.startswith("<frozen "):
+        return False
+    scope = frame.f_globals
+    name = scope.get("__name__")
+    if name in MAINS:
+        return True
+    file = scope.get("__file__") or getattr(sys.modules.get(name), "__file__", None)
+    while file is None or file.startswith("<"):
+        frame = frame.f_back
+        if frame is None:
+            return True
+        file = frame.f_code.co_filename
+    return whose(file) != LIBRARY
 
 
 def renamed(name: str) -> str:
     """`numpy.linalg` -> `lazynp.linalg`."""
-    return NAME + name[len("numpy") :] if name == "numpy" or name.startswith("numpy.") else name
+    return NAME + name[len("numpy") :]
+
+
+class Seen:
+    """What was imported since the swap: whether any code got lazynp, and whose was the first that kept NumPy."""
+
+    swapped, library = False, ""
+
+
+def is_swapped(frame: Any) -> bool:
+    """Whether the code of a frame, which imports numpy, gets lazynp."""
+    if is_own(frame):
+        Seen.swapped = True
+        return True
+    filename = frame.f_code.co_filename
+    if not Seen.library and whose(filename) == LIBRARY and not os.path.realpath(filename).startswith(QUIET):
+        Seen.library = filename
+    return False
 
 
 def swapped_import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-    """`__import__` of the program's own code."""
-    if level == 0 and renamed(name) != name:
-        if type(fromlist) is list:  # asked for by C code (pickle), which then takes it from sys.modules by that name
-            return real_import(name, globals, locals, fromlist, 0)
-        if not fromlist:
-            real_import(renamed(name), globals, locals, (), 0)
-            return sys.modules[NAME]
-        return real_import(renamed(name), globals, locals, fromlist, 0)
-    return real_import(name, globals, locals, fromlist, level)
+    """`__import__`."""
+    if not name.startswith("numpy") or name[5:6] not in ("", ".") or level or type(fromlist) is list:
+        # A list comes from C code (pickle), which then takes the module from sys.modules by the name that it gave.
+        return real_import(name, globals, locals, fromlist, level)
+    if not is_swapped(sys._getframe(1)):
+        return real_import(name, globals, locals, fromlist, level)
+    module = real_import(renamed(name), globals, locals, fromlist, 0)
+    return module if fromlist else sys.modules[NAME]
 
 
 def swapped_import_module(name: str, package: str | None = None) -> Any:
-    """`importlib.import_module`, which looks at who calls it."""
-    caller = sys._getframe(1).f_globals
-    own = caller.get("__builtins__") is BUILTINS
-    return real_import_module(renamed(name) if own else name, package)
+    """`importlib.import_module`."""
+    if (name == "numpy" or name.startswith("numpy.")) and is_swapped(sys._getframe(1)):
+        name = renamed(name)
+    return real_import_module(name, package)
 
 
-BUILTINS: dict[str, Any] = {}
-
-
-class OwnLoader:
-    """Runs a module of the program as its own loader would, with our `__import__`."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-
-    def create_module(self, spec: Any) -> Any:
-        return self.inner.create_module(spec)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        module.__dict__["__builtins__"] = BUILTINS
-        self.inner.exec_module(module)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
-
-
-class OwnFinder:
-    """Finds the program's own modules where Python finds them."""
-
-    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
-        if fullname == NAME or fullname.startswith((f"{NAME}.", "numpy.")) or fullname == "numpy":
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is None:
-            return None
-        if isinstance(spec.loader, importlib.machinery.SourceFileLoader) and is_own(spec.origin):
-            loader: Any = OwnLoader(spec.loader)
-            spec.loader = loader
-        return spec  # also of what is not the program's: Python would look for it again
+for _function in (swapped_import, swapped_import_module):
+    _function.__code__ = _function.__code__.replace(co_filename=HIDDEN)
 
 
 def install() -> None:
-    """Make the swap hold in this process, for modules that are imported from now on."""
-    if BUILTINS:
+    """Make the swap hold in this process, for what is imported from now on, and in the processes that it spawns."""
+    if builtins.__import__ is swapped_import:
         return
-    BUILTINS.update(vars(builtins))
-    BUILTINS["__import__"] = swapped_import
+    builtins.__import__ = swapped_import
     importlib.import_module = swapped_import_module
-    finders: list[Any] = sys.meta_path
-    at = finders.index(importlib.machinery.PathFinder) if importlib.machinery.PathFinder in finders else 0
-    finders.insert(at, OwnFinder())  # in its place, behind those of built-in modules and of other import hooks
-    patch_spawn()
-
-
-def patch_spawn() -> None:
-    """Worker processes that are spawned run the program's main module anew: with the swap too."""
     plain: Callable[..., dict[str, Any]] = multiprocessing.spawn.get_preparation_data
 
     def get_preparation_data(name: str) -> dict[str, Any]:
-        data = plain(name)
-        data["init_main_from_path"], data["lazynp_main"] = (
-            None,
-            (data.get("init_main_from_path"), data.pop("init_main_from_name", None)),
-        )
-        return {**data, "init_main_from_path": Marker(*data.pop("lazynp_main"))} if any(data["lazynp_main"]) else data
+        return {**plain(name), NAME: Worker()}
 
     multiprocessing.spawn.get_preparation_data = get_preparation_data
 
 
-class Marker(str):
-    """The path of the main module; unpickling it in the worker installs the swap there, before the module is run."""
-
-    name: str | None
-
-    def __new__(cls, path: str | None, name: str | None = None) -> Marker:
-        self = super().__new__(cls, path or "")
-        self.name = name
-        return self
+class Worker:
+    """Stands in what a spawned process is told first: unpickling it installs the swap there."""
 
     def __reduce__(self) -> Any:
-        return in_worker, (str(self), self.name)
+        return install, ()
 
 
-def in_worker(path: str, name: str | None) -> Any:
-    """Install the swap in a worker process, and have it run the main module as `__mp_main__`."""
-    install()
-    spawn: Any = multiprocessing.spawn
-
-    def fixup(main_path: str) -> None:
-        current = sys.modules["__main__"]
-        spawn.old_main_modules.append(current)
-        main = types.ModuleType("__mp_main__")
-        content = run_module_code(name, "__mp_main__") if name else run_path_code(path, "__mp_main__")
-        main.__dict__.update(content)
-        sys.modules["__main__"] = sys.modules["__mp_main__"] = main
-
-    spawn._fixup_main_from_path = fixup
-    return path or name
+# --- the program ---
 
 
-def namespace(run_name: str, **extra: Any) -> dict[str, Any]:
-    return {
-        "__name__": run_name,
-        "__doc__": None,
-        "__package__": None,
-        "__loader__": None,
-        "__spec__": None,
-        "__annotations__": {},
-        "__builtins__": BUILTINS,
-        "__cached__": None,
-        **extra,
-    }
-
-
-def run_path_code(path: str, run_name: str) -> dict[str, Any]:
-    """Execute a file in a fresh namespace; the namespace."""
-    with open(path, "rb") as file:
-        code = compile(file.read(), path, "exec")
-    scope = namespace(run_name, __file__=path)
-    exec(code, scope)
-    return scope
-
-
-def run_module_code(name: str, run_name: str) -> dict[str, Any]:
-    _, spec, code = runpy._get_module_details(name)  # type: ignore[attr-defined]
-    scope = namespace(run_name, __file__=spec.origin, __spec__=spec, __package__=spec.parent, __loader__=spec.loader)
-    exec(code, scope)
-    return scope
-
-
-def without_us(traceback: Any) -> Any:
-    """A traceback as plain python shows it: without this file's frames."""
+def without_us(found: Any) -> Any:
+    """A traceback as plain python shows it: without the frames of this module."""
     kept = []
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename != __file__:
-            kept.append(traceback)
-        traceback = traceback.tb_next
+    while found is not None:
+        if found.tb_frame.f_code.co_filename not in (__file__, HIDDEN):
+            kept.append(found)
+        found = found.tb_next
     out = None
     for t in reversed(kept):
         out = types.TracebackType(out, t.tb_frame, t.tb_lasti, t.tb_lineno)
     return out
 
 
-def run_main(code: Any, **extra: Any) -> None:
-    """Execute code as `__main__`."""
+def run_main(run: Callable[[dict[str, Any]], Any], inspect: bool = False, **names: Any) -> None:
+    """Call `run(namespace)` with a new `__main__` that has these names. Raises SystemExit where python would exit with
+    an error; with `inspect`, python goes on at its prompt instead."""
     main = types.ModuleType("__main__")
-    main.__dict__.update(namespace("__main__", **extra))
+    main.__dict__.update(__builtins__=builtins, __annotations__={}, **names)
     sys.modules["__main__"] = main
     try:
-        exec(code, main.__dict__)
-    except SystemExit:
-        raise
+        run(main.__dict__)
     except BaseException as error:
+        if isinstance(error, SystemExit) and not inspect:
+            raise
         own = without_us(error.__traceback__)
-        sys.excepthook(type(error), error.with_traceback(own), own)
-        raise SystemExit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
+        show = traceback.print_exception if isinstance(error, SystemExit) else sys.excepthook
+        show(type(error), error.with_traceback(own), own)
+        if not inspect:
+            raise SystemExit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
 
 
-def run_script(path: str) -> None:
-    """`python script.py`."""
+def first_on_path(folder: str) -> None:
+    """Put the folder of the program in the place of that of `-m lazynp`."""
+    if not sys.flags.safe_path:
+        sys.path[0] = folder
+
+
+def run_code(source: str, name: str, inspect: bool = False) -> None:
+    """`python -c source`, or what comes from the standard input."""
+    first_on_path("")
+    run_main(lambda scope: exec(compile(source, name, "exec"), scope), inspect)
+
+
+def run_module(name: str, inspect: bool = False) -> None:
+    """`python -m name`."""
+    first_on_path(os.getcwd())
+    run_main(lambda scope: runpy._run_module_as_main(name), inspect)  # type: ignore[attr-defined]
+
+
+def run_script(path: str, inspect: bool = False) -> None:
+    """`python path`: a script, or a folder or a zip file with a `__main__`."""
     if os.path.isdir(path) or path.endswith((".zip", ".pyz")):
         sys.path[0] = path
-        return run_module("__main__")
-    sys.path[0] = os.path.dirname(os.path.realpath(path))
+        return run_main(lambda scope: runpy._run_module_as_main("__main__", False), inspect)  # type: ignore[attr-defined]
+    first_on_path(os.path.dirname(os.path.realpath(path)))
+    path = os.path.abspath(path)
     try:
         with open(path, "rb") as file:
             source = file.read()
     except OSError as error:
         print(
-            f"{sys.executable}: can't open file {os.path.abspath(path)!r}: [Errno {error.errno}] {error.strerror}",
+            f"{sys.executable}: can't open file {path!r}: [Errno {error.errno}] {error.strerror}",
             file=sys.stderr,
         )
         raise SystemExit(2) from None
-    try:
-        code = compile(source, path, "exec")
-    except SyntaxError as error:
-        sys.excepthook(type(error), error.with_traceback(None), None)
-        raise SystemExit(1) from None
-    return run_main(code, __file__=path)
+    loader = importlib.machinery.SourceFileLoader("__main__", path)
+    return run_main(
+        lambda scope: exec(compile(source, path, "exec"), scope),
+        inspect,
+        __file__=path,
+        __cached__=None,
+        __loader__=loader,
+    )
 
 
-def run_module(name: str) -> None:
-    """`python -m module`."""
-    try:
-        _, spec, code = runpy._get_module_details(name)  # type: ignore[attr-defined]
-    except (ImportError, runpy._Error) as error:  # type: ignore[attr-defined]
-        print(f"{sys.executable}: {error}", file=sys.stderr)
-        raise SystemExit(1) from None
-    sys.argv[0] = spec.origin
-    run_main(code, __file__=spec.origin, __spec__=spec, __package__=spec.parent, __loader__=spec.loader)
+def say_at_exit() -> None:
+    """When the program ends without a single swap, and a library imported numpy: say so, in one line."""
+
+    def say() -> None:
+        if not Seen.swapped and Seen.library:
+            print(
+                f"lazynp: nothing was swapped: only installed code, which keeps NumPy, imported it (first "
+                f"{Seen.library}); --quiet leaves this out",
+                file=sys.stderr,
+            )
+
+    atexit.register(say)
 
 
 def report_at_exit(on: bool) -> None:

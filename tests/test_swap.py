@@ -6,19 +6,21 @@ import pathlib
 import subprocess
 import sys
 import textwrap
+import zipfile
 
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
 
 
-def run(folder, *args, plain=False, **env):
+def run(folder, *args, plain=False, given=None, **env):
     """Run a command line in a folder, as `python …` or `python -m lazynp …`."""
     command = [sys.executable, *([] if plain else ["-m", "lazynp"]), *args]
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     return subprocess.run(
         command,
         cwd=folder,
+        input=given,
         capture_output=True,
         text=True,
         timeout=120,
@@ -52,7 +54,7 @@ def test_imports(tmp_path) -> None:
     assert done.stdout.splitlines() == [
         "lazynp True lazynp 2.0 lazynp lazynp.fft",
         "lazynp lazynp lazynp.linalg",
-        "numpy numpy __main__ s.py ['s.py', 'a', '--b']",
+        f"numpy numpy __main__ {tmp_path / 's.py'} ['s.py', 'a', '--b']",
     ]
 
 
@@ -103,6 +105,101 @@ def test_missing_script(tmp_path) -> None:
     assert run(tmp_path, "--help").returncode == 0
 
 
+SCRIPT = """
+    import numpy, numpy as np
+    def kind():
+        '''
+        >>> import numpy; numpy.__name__
+        'lazynp'
+        '''
+        return type(np.ones(2)).__module__
+    def test_kind(): assert kind() == "lazynp"
+    if __name__ == "__main__":
+        print("kind:", kind(), numpy.__name__)
+"""
+COMMAND = "import numpy; print('kind:', numpy.__name__, numpy.linalg.__name__)"
+RUNNERS = [
+    # arguments, standard input, what it prints
+    ("-m pytest -q -p no:cacheprovider test_s.py", None, "1 passed"),
+    ("-m unittest test_u.py", None, "OK"),
+    ("-m pdb s.py", f"{COMMAND}\nq\n", "kind: lazynp lazynp.linalg"),
+    ("-m cProfile s.py", None, "kind: lazynp lazynp"),
+    ("-m doctest -v s.py", None, "1 passed and 0 failed"),
+    ("-m timeit -n1 -r1 -s import_numpy print('kind:',numpy.__name__)", None, "kind: lazynp"),
+    ("-", COMMAND, "kind: lazynp lazynp.linalg"),
+    ("-i s.py", "print(kind())\n" + COMMAND, "kind: lazynp lazynp.linalg"),
+    ("-i -c raise_SystemExit(3)", COMMAND, "kind: lazynp lazynp.linalg"),
+    ("folder", None, "kind: lazynp lazynp"),
+    ("archive.zip", None, "kind: lazynp lazynp"),
+    ("--version", None, "lazynp 0.1.0 (NumPy "),
+    ("-m coverage run --data-file=d s.py", None, "kind: lazynp lazynp"),
+    ("-m IPython --simple-prompt", "%run s.py\n", "kind: lazynp lazynp"),
+    ("-m IPython --simple-prompt", COMMAND, "kind: lazynp lazynp.linalg"),
+]
+
+
+@pytest.mark.parametrize(("args", "given", "wanted"), RUNNERS)
+def test_runners(tmp_path, args, given, wanted) -> None:
+    """Whoever runs the program's code."""
+    for library in ("coverage", "IPython"):
+        if library in args:
+            pytest.importorskip(library)
+    test = (
+        "import unittest, numpy\nclass T(unittest.TestCase):\n    def test(self): assert numpy.__name__ == 'lazynp'\n"
+    )
+    write(tmp_path, s=SCRIPT, test_s=SCRIPT, test_u=test)
+    (tmp_path / "folder").mkdir()
+    write(tmp_path / "folder", __main__=SCRIPT)
+    with zipfile.ZipFile(tmp_path / "archive.zip", "w") as archive:
+        archive.write(tmp_path / "s.py", "__main__.py")
+    done = run(tmp_path, *[a.replace("_", " ", a.count("_") * ("import" in a or "raise" in a)) for a in args.split()],
+               given=given, IPYTHONDIR=str(tmp_path))  # fmt: skip
+    assert wanted in done.stdout + done.stderr, done.stdout + done.stderr
+    assert "nothing was swapped" not in done.stderr
+
+
+DYNAMIC = """
+    import code, importlib, runpy, threading, timeit, helper
+    names = [__import__("numpy").__name__, importlib.import_module("numpy.linalg").__name__]
+    exec("import numpy as q; names.append(q.__name__)")
+    exec("import numpy; names.append(numpy.__name__)", {"names": names})
+    exec(compile("import numpy; names.append(numpy.__name__)", "<made>", "exec"), {"names": names, "__name__": "made"})
+    names.append(runpy.run_path("helper.py")["np"].__name__)
+    names.append(importlib.reload(helper).np.__name__)
+    code.InteractiveInterpreter({"names": names}).runsource("import numpy; names.append(numpy.__name__)")
+    timeit.timeit("names.append(numpy.__name__)", "import numpy", number=1, globals={"names": names})
+    thread = threading.Thread(target=lambda: names.append(__import__("numpy").__name__))
+    thread.start(), thread.join()
+    print(names)
+    import pickle, numpy, sys, scipy.linalg
+    theirs = sys.modules["numpy"]
+    print(type(pickle.loads(pickle.dumps(theirs.ones(1)))).__module__, type(scipy.linalg.inv([[1.0]])).__module__)
+"""
+
+
+def test_dynamic_code(tmp_path) -> None:
+    write(tmp_path, s=DYNAMIC, helper="import numpy as np\n")
+    done = run(tmp_path, "s.py")
+    names = ["lazynp", "lazynp.linalg", *["lazynp"] * 8]
+    assert done.stdout.splitlines() == [str(names), "numpy numpy"], done.stderr
+
+
+def test_nothing_swapped(tmp_path) -> None:
+    """What keeps NumPy is told, in one line."""
+    write(tmp_path, s="import scipy.linalg\n", t="import scipy.linalg, numpy\n")
+    done = run(tmp_path, "s.py")
+    assert done.stderr.count("\n") == 1 and "scipy" in done.stderr and done.stderr.startswith("lazynp: nothing was")
+    assert not run(tmp_path, "--quiet", "s.py").stderr and not run(tmp_path, "t.py").stderr
+    done = run(tmp_path, "-x", "s.py")
+    assert done.returncode == 2 and "unknown option -x" in done.stderr
+
+
+def test_warnings_of_imports(tmp_path) -> None:
+    """A module's warning to whoever imports it (`stacklevel=2`) names the import's line."""
+    write(tmp_path, s="\nimport old\n", old="import warnings\nwarnings.warn('old', UserWarning, stacklevel=2)\n")
+    assert run(tmp_path, "s.py").stderr == run(tmp_path, "s.py", plain=True).stderr
+
+
 WORKERS = """
     import multiprocessing as mp, pickle, sys, numpy as np
     def kind(n): return type(np.ones(n)).__module__, float(np.arange(n).sum())
@@ -113,7 +210,7 @@ WORKERS = """
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork"])
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
 def test_workers(tmp_path, method) -> None:
     write(tmp_path, s=WORKERS)
     done = run(tmp_path, "s.py", method)
