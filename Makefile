@@ -11,6 +11,7 @@ ARGS ?=
 BENCH ?= .
 CPU ?=
 PROGRAMS ?= 20000
+POINTS ?= 200
 CALLS ?= 200000
 
 VENV := .venv
@@ -23,7 +24,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test fuzz lint format bench compat docs clean distclean
+.PHONY: help demo test fuzz faults lint format bench compat docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -43,6 +44,9 @@ fuzz: $(STAMP)-test ## CALLS=200000 random calls and PROGRAMS=20000 random progr
 	$(BIN)/python -m compat fuzz --calls $(CALLS) --jobs $(JOBS)
 	LAZYNP_PROGRAMS=$(PROGRAMS) $(BIN)/python -m pytest -n $(JOBS) \
 		tests/test_property_views.py tests/test_property_indexing.py $(ARGS)
+
+faults: $(STAMP)-test ## POINTS=200 faults in each of the programs of tests/faults.py (0: at every line), compared with no fault
+	$(BIN)/python -m tests.faults --points $(POINTS) $(ARGS)
 
 lint: $(STAMP)-lint ## ruff, its formatter, and mypy
 	$(BIN)/ruff check $(CHECKED)

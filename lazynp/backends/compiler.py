@@ -27,6 +27,7 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,6 +112,9 @@ class Compiled:
     ctypes array of `c_int64` (the shape, then the strides of each operand in elements; None will do where the geometry
     is not symbolic), `scalars` bytes, `threads` at most so many. 0 is success.
 
+    `done`: a list that gets a 0 when the call has been made. C code puts it there, and no signal handler runs between
+    the call and that: so who is interrupted knows whether the operands are still what they were.
+
     Both release the GIL. An output may be the same memory as an input of the same strides.
     """
 
@@ -132,9 +136,13 @@ class Compiled:
         scalars: Sequence[Any] | bytes,
         out_arrays: Sequence[np.ndarray],
         chain: int | None = None,
+        done: list[int] | None = None,
     ) -> bool:
         packed = scalars if type(scalars) is bytes else self.pack(scalars)
-        return self._arrays(*in_arrays, *out_arrays, packed, threads(), chain) == 0
+        if done is None:
+            return self._arrays(*in_arrays, *out_arrays, packed, threads(), chain) == 0
+        done.extend(starmap(self._arrays, ((*in_arrays, *out_arrays, packed, threads(), chain),)))
+        return done[-1] == 0
 
 
 def packer(dtypes: Sequence[str]) -> Callable[[Sequence[Any]], bytes]:

@@ -11,12 +11,13 @@ from typing import Any
 import numpy
 from numpy.lib.stride_tricks import as_strided
 
+from ..away import on_host
 from ..config import config
-from ..graph.node import Node
+from ..graph.node import ABSTRACT, Node
 from ..ops.elementwise import ufuncs
 from ..runtime.recorder import recorder
 from ..runtime.views import INDEX, TRANSPOSE, inverse_of
-from .array import HOST_VIEW, Handle, known, ndarray, new_handle, of_node, wrap
+from .array import HOST_VIEW, Handle, known, ndarray, new_handle, of_node, wrap, writeable
 from .host import TracedArgumentError, on_traced
 from .masked import elementwise_selection, selection_of
 from .record import as_nodes, cast_node, host_value
@@ -103,7 +104,7 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
         if selection_of(x) is not None:
             out = (
                 elementwise_selection(lambda nodes: ufunc_node(name, host, nodes, operands), host, operands)
-                if op is not None
+                if op is not None and not power_of_arrays(name, operands)
                 else None
             )
             if out is not None:
@@ -215,10 +216,36 @@ def ufunc_node(name: str, host: Host, nodes: list[Node], operands: Any) -> Node:
         if name != "power":
             nodes = nodes[:1]
     try:
-        return ufuncs[name](*nodes)
+        node = ufuncs[name](*nodes)
     except (TypeError, ValueError, OverflowError):
         host(*[dummy(x) for x in operands])
         raise
+    if name == "power":
+        check_exponent(node)
+    return node
+
+
+def check_exponent(node: Node) -> None:
+    """Raise NumPy's error for a power of integers with a negative exponent: at the call, for which an exponent that is
+    pending is computed."""
+    exponent = node.inputs[1] if node.dtype.kind == "i" else node
+    if exponent.dtype.kind != "i" or exponent is node or 0 in node.shape:
+        return
+    if exponent.value is None:
+        if exponent.trace == ABSTRACT:
+            return
+        if exponent.buffer is None:
+            recorder.demand(exponent)
+        negative = on_host(exponent.buffer).min() < 0
+    else:
+        negative = exponent.value < 0
+    if negative:
+        raise ValueError("Integers to negative integer powers are not allowed.")
+
+
+def power_of_arrays(name: str, operands: Any) -> bool:
+    """Whether it is a power with integers in an array as exponents: those that a mask leaves out may be negative."""
+    return name == "power" and getattr(operands[1], "ndim", 0) > 0 and operands[1].dtype.kind == "i"
 
 
 def power_name(base: Node, exponent: Any) -> str:
@@ -255,7 +282,7 @@ def write_result_locked(self: ndarray, name: str, host: Host, inplace_host: Host
             elementwise_selection(
                 lambda nodes: result_node(self, name, host, inplace_host, nodes, other), inplace_host, (self, other)
             )
-            if name in ufuncs
+            if name in ufuncs and not power_of_arrays(name, (self, other))
             else None
         )
         if out is not None:
@@ -264,11 +291,7 @@ def write_result_locked(self: ndarray, name: str, host: Host, inplace_host: Host
         self._host()
     pinned = s.rare is not None and s.rare.pin
     small = config.limit >= 0 and at_once(self) and at_once(other)
-    nodes = (
-        as_nodes((self, other))
-        if not pinned and not small and name in ufuncs and (self._b is not s.buf or self._h.flags.writeable)
-        else None
-    )
+    nodes = as_nodes((self, other)) if not pinned and not small and name in ufuncs and writeable(self) else None
     if nodes is None:
         inplace_host(self._writable(), host_value(other))
         return self

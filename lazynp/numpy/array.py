@@ -301,6 +301,15 @@ def traced_write(x: ndarray) -> Exception:
     return NotConcreteError(f"{x._s.node} is traced, and NumPy cannot write into it: a[key] = value can")
 
 
+def writeable(x: ndarray) -> bool:
+    """Whether x may be written to. A value that is pending is nobody's but the storage's; one that is there may be
+    memory that NumPy gave read only, which a fresh view of it cannot tell by its own flags."""
+    s = x._s
+    if x._b is s.buf:
+        return x._h.flags.writeable
+    return s.buf is None or s.buf.flags.writeable
+
+
 def known(x: ndarray) -> bool:
     """Whether x's value is there; the handle's own view of it is then current."""
     s = x._s

@@ -16,7 +16,7 @@ from ..ops.shape import broadcast_to, reshape
 from ..runtime.recorder import recorder
 from ..runtime.views import INDEX, derive
 from .arithmetic import array_of_list
-from .array import HOST_VIEW, Handle, is_native, is_traced, method, ndarray, new_handle, of_scalar, root
+from .array import HOST_VIEW, Handle, is_native, is_traced, method, ndarray, new_handle, of_scalar, root, writeable
 from .host import (
     fresh,
     keep_elements,
@@ -228,10 +228,6 @@ def one_element(key: Any, normal: Any) -> bool:
 
 def is_scalar(value: Any) -> bool:
     return not isinstance(value, (list, tuple)) and (not isinstance(value, (Handle, numpy.ndarray)) or value.ndim == 0)
-
-
-def writeable(self: ndarray) -> bool:
-    return self._b is not self._s.buf or self._h.flags.writeable
 
 
 def eager_write(self: ndarray, normal: Any, value: Any) -> bool:

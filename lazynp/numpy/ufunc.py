@@ -20,7 +20,7 @@ from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import UfuncBase, tell
 from . import arithmetic, subclasses
 from .arithmetic import array_of_list, assign, dummy
-from .array import Handle, is_native, is_traced, ndarray, of_node
+from .array import Handle, is_native, is_traced, ndarray, of_node, writeable
 from .calls import call_wrap, check_call, check_outs, with_out
 from .host import (
     PLAIN,
@@ -474,10 +474,14 @@ def native_call(u: ufunc, args: Any, kwargs: Any) -> Any:
         return NotImplemented
     if nodes is None:
         return NotImplemented
+    if name == "power" and where is not True:  # where the mask is not set no exponent is looked at
+        return NotImplemented
     try:
         node = ufuncs[name](*nodes)
     except (TypeError, ValueError, OverflowError):
         return NotImplemented
+    if name == "power":
+        arithmetic.check_exponent(node)
     if out is not None:
         return write(out, node, where, casting)
     return of_node(node) if order is None else of_node(node)._derived(TRANSPOSE, order)
@@ -581,7 +585,7 @@ def recordable(out: Any) -> bool:
     s = out._s
     if s.rare is not None and (s.rare.pin or s.rare.mask is not None):
         return False
-    return out._b is not s.buf or out._h.flags.writeable
+    return writeable(out)
 
 
 known: dict[int, ufunc] = {}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,8 @@ class Chain:
             self.kept.clear()
             profile.compiled_seconds += time.perf_counter() - start
 
-    def copy(self, to: np.ndarray, value: Any) -> bool:
-        """Copy a value into a region when its turn comes. False: it has to be done at once."""
+    def copy(self, to: np.ndarray, value: Any, taken: list[int]) -> bool:
+        """Copy a value into a region when its turn comes; `taken` gets a 1 then. False: it has to be done at once."""
         if not self.kept:
             return False
         value = np.asarray(value)
@@ -64,10 +65,9 @@ class Chain:
             return self.refuse()
         if value.shape != to.shape:
             value = np.broadcast_to(value, to.shape)
-        if self._copy(self.pointer, to, value, to.dtype.itemsize, self._threads()):
-            self.kept.append((to, value))
-            return True
-        return self.refuse()
+        self.kept.append((to, value))
+        taken.extend(starmap(self._copy, ((self.pointer, to, value, to.dtype.itemsize, self._threads()),)))
+        return bool(taken[-1]) or self.refuse()
 
     def refuse(self) -> bool:
         self.settle()

@@ -20,6 +20,19 @@ class CannotError(Exception):
     """A device has no way to do something; the host has."""
 
 
+class Lost:
+    """What a step was overwriting on a device when it was interrupted: nobody knows how far it came."""
+
+    def __init__(self, step: DeviceStep) -> None:
+        self.step = step
+
+    def finish(self, env: S.Environment) -> None:
+        S.fail(self.step, env, RuntimeError("interrupted while this value was being written on a device"))
+        for s in self.step.drop:
+            env.values[s] = None
+        env.effect = None
+
+
 class DeviceStep(S.Step):
     """A step of a plan on a device. `work` does it there; the host does it where that raises."""
 
@@ -42,10 +55,17 @@ class DeviceStep(S.Step):
         raise NotImplementedError
 
     def run(self, env: S.Environment) -> None:
+        if self.overwrites():
+            env.effect = Lost(self)
         if not self.done(env):
             self.run_on_host(env)  # which raises NumPy's error if the operands are to blame
         for s in self.drop:
             env.values[s] = None
+        env.effect = None
+
+    def overwrites(self) -> bool:
+        """Whether the step writes into a value that dies with it."""
+        return False
 
     def done(self, env: S.Environment) -> bool:
         """Do the work, if it can be done on the device."""
@@ -134,6 +154,9 @@ class Library(DeviceStep):
 
 
 class Write(DeviceStep):
+    def overwrites(self) -> bool:
+        return bool(self.step.inside)
+
     def work(self, env: S.Environment) -> None:
         step, device, values = self.step, self.device, env.values
         target, key = values[step.base], env.moving[step.i][0]
@@ -152,6 +175,9 @@ class Kernel(DeviceStep):
     @property
     def name(self) -> str:
         return f"kernel: {self.reason}" if self.reason else "kernel"
+
+    def overwrites(self) -> bool:
+        return any([t.write is not None and not t.spare for t in self.step.targets])
 
     def work(self, env: S.Environment) -> None:
         if self.reason is not None:
@@ -230,6 +256,7 @@ def on_device(plan: Plan, segment: Any, device: Any) -> Plan:
         for s in plan.steps
     ]
     dtypes = [segment.dtypes[o - plan.n_leaves] for o in plan.out]
-    return Plan(
-        [Arrive(plan.n_leaves, device), *steps, Keep(plan.out, dtypes, device)], plan.out, plan.n_leaves, plan.n_nodes
-    )
+    keep = Keep(plan.out, dtypes, device)
+    there = Plan([Arrive(plan.n_leaves, device), *steps, keep], plan.out, plan.n_leaves, plan.n_nodes)
+    there.kept = keep.kept
+    return there

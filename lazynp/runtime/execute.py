@@ -219,6 +219,7 @@ class Planned:
         env = new(Environment)
         env.values = there = [*[values[i] for i in self.take], *self.constants, *self.blank]
         env.moving, env.shapes, env.sites, env.chain = self.moving, self.shapes, self.sites, None
+        env.effect = None
         scalars = self.scalars
         if self.slots:
             scalars = scalars.copy()

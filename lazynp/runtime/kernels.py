@@ -6,6 +6,7 @@ share one more form, with symbolic sizes.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import threading
@@ -60,7 +61,9 @@ class Form:
     def __init__(self, spec: KernelSpec, geometry: Any) -> None:
         self.spec, self.geometry = spec, geometry
         self.seconds, self.asked = 0.0, False
-        self.compiled: Any = client().lookup(spec, geometry)
+        self.compiled: Any = None
+        with contextlib.suppress(Exception):  # what cannot be read is not there
+            self.compiled = client().lookup(spec, geometry)
         if self.compiled is not None:
             profile.cache_hits += 1
             self.asked = True
@@ -73,7 +76,10 @@ class Form:
             self.asked = True
             began = time.perf_counter()
             reason = "part of a jitted function" if hasten else f"{self.seconds:.2f} s in the interpreter"
-            client().submit(self.spec, self.geometry, lambda compiled: self.done(compiled, began, reason))
+            try:
+                client().submit(self.spec, self.geometry, lambda compiled: self.done(compiled, began, reason))
+            except Exception:  # no compiler, no thread, a warning that is an error: the interpreter goes on
+                self.done(None, began, reason)
 
     def done(self, compiled: Any, began: float, reason: str) -> None:
         self.compiled = compiled
@@ -114,8 +120,10 @@ class Kernel:
         outs: Sequence[Any],
         shape: tuple[int, ...],
         chain: Chain | None = None,
+        call: Call | None = None,
     ) -> None:
-        """Compute outs, or let the call wait in a chain. Inputs broadcast to shape."""
+        """Compute outs, or let the call wait in a chain. Inputs broadcast to shape. `call` gets to know what has been
+        done."""
         start = time.perf_counter()
         n = 1
         for d in shape:
@@ -139,17 +147,19 @@ class Kernel:
                 ]
                 if chain is not None and chain.pointer is None:
                     chain.open(form.compiled, client().threads)
-                pointer = None if chain is None else chain.pointer
-                if form.compiled(args[: len(ins)], scalars, args[len(ins) :], pointer):
-                    if chain is not None:
-                        chain.kept.append(args)
+                pointer = None
+                if chain is not None:
+                    pointer = chain.pointer
+                    chain.kept.append(args)
+                done = None if call is None else call.done
+                if form.compiled(args[: len(ins)], scalars, args[len(ins) :], pointer, done):
                     profile.compiled += 1
                     profile.compiled_seconds += time.perf_counter() - start
                     return
         if chain is not None:
             chain.settle()
             start = time.perf_counter()
-        self.program.run(ins, scalars, outs, shape, config.threads or free_cores(), pool.empty)
+        self.program.run(ins, scalars, outs, shape, config.threads or free_cores(), pool.empty, call)
         seconds = time.perf_counter() - start
         profile.interpreted += 1
         profile.interpreted_seconds += seconds
@@ -173,6 +183,34 @@ class Kernel:
                     name, Form(how.spec, how.geometry._replace(symbolic=True))
                 )
         return self.exact.keep(key, (form, how))
+
+
+class Call:
+    """A call of a kernel whose results overwrite operands: what has been done is known, whenever an exception comes.
+
+    Attributes:
+        done: holds a 0 once compiled code has done it, or a chain has taken it.
+        work: of the interpreter, once it has begun.
+    """
+
+    __slots__ = ("kernel", "given", "done", "work")
+
+    def __init__(
+        self, kernel: Kernel, ins: list[Any], scalars: list[Any], outs: list[Any], shape: Any, chain: Chain | None
+    ) -> None:
+        self.kernel, self.given = kernel, (ins, scalars, outs, shape, chain)
+        self.done: list[int] = []
+        self.work: Any = None
+
+    def run(self) -> None:
+        self.kernel.run(*self.given, self)
+
+    def finish(self) -> None:
+        """Do what has not been done."""
+        if self.work is not None:
+            self.work.resume()
+        elif 0 not in self.done:
+            self.run()
 
 
 def kernel_of(spec: KernelSpec) -> Kernel:

@@ -14,11 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..graph.op import LIBRARY, MAP, REDUCE, SET, VIEW, pick
 from . import steps as S
-from .chain import current
+from .faults import of_values
 from .kernels import kernel_of
 from .spec import KERNEL_REDUCTIONS, spec_of
 from .steps import SCALARS
@@ -27,27 +25,20 @@ MOST_INSTRUCTIONS, MOST_OPERANDS = 96, 20
 DIRECT_SHARE = 4  # a region of a quarter of its base or more is worth a spare buffer
 
 
-class Failures:
-    """Whether any value has failed in this process: nobody needs to look for one before."""
-
-    seen = False
-
-
-failures = Failures()
-
-
 class Plan:
     """Steps over an environment: the leaves' arrays, then one slot per node.
 
     Attributes:
         elsewhere: the same plan over tensors, by device.
+        kept: of a plan over tensors, from a tensor and a dtype to the buffer that a node may have.
     """
 
-    __slots__ = ("steps", "out", "n_leaves", "n_nodes", "chained", "elsewhere")
+    __slots__ = ("steps", "out", "n_leaves", "n_nodes", "chained", "elsewhere", "kept")
 
     def __init__(self, steps: list[Any], out: tuple[int, ...], n_leaves: int, n_nodes: int) -> None:
         self.steps, self.out, self.n_leaves, self.n_nodes = steps, out, n_leaves, n_nodes
         self.elsewhere: dict[str, Plan] = {}
+        self.kept: Any = None
         self.chained = sum([type(s) is S.KernelStep and s.chained for s in steps]) > 1
 
     def hasten(self) -> Plan:
@@ -57,29 +48,29 @@ class Plan:
                 step.kernel.hasten = True
         return self
 
-    def run(self, segment: Any, buffers: list[Any], outputs: list[Any]) -> None:
-        """Run all steps, and give the outputs their buffers, or the error that stood in the way."""
-        chain = current() if self.chained else None
-        env = S.Environment(segment, buffers, self.n_nodes, chain)
-        steps = iter(self.steps)
-        try:
-            for step in steps:
+    def bring_home(self, env: S.Environment, dtypes: list[Any]) -> None:
+        """After an exception: make buffers of tensors."""
+        if self.kept is not None:
+            for s, dtype in enumerate(dtypes):
+                env.values[s] = self.kept(env.values[s], dtype)
+
+    def run(self, env: S.Environment) -> None:
+        """Run all steps. What values are to blame for is noted in place of what would have been made of them; any other
+        error is raised, from between two steps or out of one."""
+        chain = env.chain
+        failed = False
+        for step in self.steps:
+            if failed and S.failed_before(step, env):
+                continue
+            try:
                 step.run(env)
-        except Exception as error:
-            S.fail(step, env, error)
-            for step in steps:
-                S.run_if_possible(step, env)
-        finally:
-            if chain is not None:
-                chain.settle()
-        values = env.values
-        for node, at in zip(outputs, self.out):
-            value = values[at]
-            if type(value) is S.Failure:
-                node.error = value.error
-                failures.seen = True
-            elif node.buffer is None:
-                node.buffer = value if type(value) is tuple or value.flags.c_contiguous else np.ascontiguousarray(value)
+            except Exception as error:
+                if not of_values(error, step):
+                    raise
+                failed = True
+                S.fail(step, env, error)
+        if chain is not None:
+            chain.settle()
 
 
 class Planner:

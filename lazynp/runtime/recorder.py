@@ -20,9 +20,9 @@ from ..graph.node import Node
 from ..graph.op import LIBRARY, MAP, SET, VIEW, current
 from . import kernels
 from .device import allowed
-from .planner import failures
+from .faults import failures
 from .profile import profile
-from .segment import Segment, run_segment
+from .segment import Segment, remains, run_segment
 from .storage import Storage, held
 
 LEAF = -2
@@ -33,12 +33,17 @@ CHAINED = 4  # periods whose kernels run in one chain: what one writes is in the
 
 
 class Recorder:
-    """One stream; a lock makes it safe from many threads."""
+    """One stream; a lock makes it safe from many threads.
+
+    Attributes:
+        unfinished: segments that are running, and those that an exception has left. Whoever comes next makes of the
+            latter what is pending, again.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.nodes: list[Node] = []
-        self.signatures: list[int] = []
+        self.unfinished: list[Segment] = []
         self.count = 0  # nodes recorded so far
         self.first = 0  # index of the first pending one
         self.due = 0  # so many pending nodes run at the next settling: a loop was left
@@ -59,24 +64,9 @@ class Recorder:
         with self.lock:
             index = node.index = self.count
             self.count = index + 1
-            first = self.first
-            what = (
-                node.op,
-                node.static,
-                node.sort,
-                *[
-                    index - a.index if a.index >= first else (LEAF if a.value is None else type(a.value))
-                    for a in node.inputs
-                ],
-            )
-            signature = self.codes.get(what)
-            if signature is None:
-                signature = self.new_code(what)
-            node.signature = signature
-            signatures = self.signatures
-            i = len(signatures)
+            signature = node.signature = self.signature(node, self.first)
+            i = len(self.nodes)
             self.nodes.append(node)
-            signatures.append(signature)
             period = self.period
             if period:
                 if signature == period[self.phase % len(period)]:
@@ -90,6 +80,21 @@ class Recorder:
             else:
                 self.look_back(i, signature)
 
+    def signature(self, node: Node, first: int) -> int:
+        """The number of a node's local signature, in a stream that begins with index `first`."""
+        index = node.index
+        what = (
+            node.op,
+            node.static,
+            node.sort,
+            *[
+                index - a.index if a.index >= first else (LEAF if a.value is None else type(a.value))
+                for a in node.inputs
+            ],
+        )
+        code = self.codes.get(what)
+        return self.new_code(what) if code is None else code
+
     def new_code(self, what: Any) -> int:
         """A number for a local signature; equal numbers mean equal signatures."""
         code = self.codes.recall(what)
@@ -99,8 +104,8 @@ class Recorder:
         return code
 
     def look_back(self, i: int, signature: int) -> None:
-        candidate, signatures = self.candidate, self.signatures
-        if candidate and i >= candidate and signatures[i - candidate] == signature:
+        candidate = self.candidate
+        if candidate and i >= candidate and self.nodes[i - candidate].signature == signature:
             self.matched += 1
             if self.matched >= candidate and self.matched >= EVIDENCE:
                 self.close(i, candidate)
@@ -123,7 +128,8 @@ class Recorder:
             first = last + 1 - period
             if first < 0:
                 return
-            self.period, self.phase, self.ran = tuple(self.signatures[first : last + 1]), i - last, False
+            self.period, self.phase = tuple([n.signature for n in self.nodes[first : last + 1]]), i - last
+            self.ran = False
             self.times = self.unrolled(nodes)
 
     @staticmethod
@@ -158,6 +164,8 @@ class Recorder:
     def settle(self) -> None:
         """After each operation, once its result is held: run what is due."""
         with self.lock:
+            if self.unfinished:
+                self.recover()
             if self.due:
                 self.run(self.due)
             period = len(self.period)
@@ -172,13 +180,15 @@ class Recorder:
 
     def cut(self) -> int:
         """Where to cut a long stream: at the smallest signature of its second half."""
-        half = len(self.signatures) // 2
-        later = self.signatures[half:]
+        half = len(self.nodes) // 2
+        later = [n.signature for n in self.nodes[half:]]
         return half + later.index(min(later)) + 1
 
     def flush(self) -> None:
         """Run everything that is pending."""
         with self.lock:
+            if self.unfinished:
+                self.recover()
             if self.nodes:
                 self.run(len(self.nodes))
                 self.search()
@@ -187,30 +197,29 @@ class Recorder:
         """Compute a node. Raises what computing it raised."""
         with self.lock:
             if node.buffer is None and node.error is None:
+                if self.unfinished:
+                    self.recover()
                 if node.index >= self.first and self.nodes:
                     self.run(len(self.nodes), node)
                     self.search()
                 if node.buffer is None and node.error is None:
-                    self.run_nodes(unrecorded(node), (), node)
+                    self.run_nodes(unrecorded(node), 0, node)
             if node.error is not None:
                 raise node.error
             if node.buffer is None:
                 raise NotConcreteError(f"{node} depends on a placeholder, which has no value")
 
     def run(self, n: int, wanted: Node | None = None) -> None:
-        """Run the first n pending operations."""
+        """Run the first n pending operations. After an exception they are pending still, or computed."""
         if n <= 0:
             return
-        todo, later = self.nodes[:n], self.nodes[n:]
-        del self.nodes[:n], self.signatures[:n]
-        self.due = Storage.captured = 0
-        self.first = todo[-1].index + 1
+        todo = self.nodes[:n]
+        n = len(todo)
         self.last_seen = {}
         self.candidate = self.matched = 0
-        missing = self.missing(todo)
-        if missing:
+        if self.missing(todo):
             todo = unrecorded(*todo)
-        self.run_nodes(todo, later, wanted)
+        self.run_nodes(todo, n, wanted)
 
     def missing(self, todo: list[Node]) -> bool:
         """Whether a node reads one that was dropped from the stream earlier, because nobody seemed to need it."""
@@ -221,18 +230,51 @@ class Recorder:
                     return True
         return False
 
-    def run_nodes(self, todo: list[Node], later: Any, wanted: Node | None) -> None:
+    def run_nodes(self, todo: list[Node], n: int, wanted: Node | None) -> None:
+        """Run these; n of them stand at the head of the stream, from which they are taken."""
         if failures.seen:
-            todo = spared(todo)
-        outputs = live(todo, later, wanted)
+            todo[:] = spared(todo)
+        outputs = live(todo, self.nodes[n:], wanted)
         if not outputs:
+            self.take(n)
             return
         segment = Segment(todo, outputs)
         profile.segments += 1
         profile.operations += len(todo)
-        todo.clear()
-        del todo, later
-        run_segment(segment)
+        if n:
+            segment.end = self.nodes[n - 1].index + 1
+        with segment.running:  # the lock is free again whatever happens
+            self.unfinished.append(segment)  # from here on the segment has all that there is
+            todo.clear()
+            self.take(n)
+            run_segment(segment)
+            self.unfinished.remove(segment)
+
+    def take(self, n: int) -> None:
+        """Take the first n nodes from the stream."""
+        if n:
+            self.due = Storage.captured = 0
+            self.first = self.nodes[n - 1].index + 1
+            del self.nodes[:n]
+
+    def recover(self) -> None:
+        """Put what the segments that exceptions have left did not compute back to the head of the stream.
+
+        An exception may leave this as well, at any place: nothing of it shows before the last line but one.
+        """
+        for segment in [s for s in reversed(self.unfinished) if not s.running.locked()]:
+            later = [n for n in self.nodes if n.index >= segment.end]
+            nodes = [*remains(segment), *later]
+            first = self.count
+            self.count += len(nodes)
+            for index, node in enumerate(nodes, first):
+                node.index = index
+            for node in nodes:
+                node.signature = self.signature(node, first)
+            left = [s for s in self.unfinished if s is not segment]
+            self.nodes, self.first, self.unfinished, self.due = nodes, first, left, 0
+            self.search()
+            segment.forget()
 
 
 def is_large_write(node: Node) -> bool:

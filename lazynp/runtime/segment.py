@@ -5,25 +5,27 @@ Whether a leaf's buffer may be overwritten is asked of a weak reference, after t
 
 from __future__ import annotations
 
-import _signal  # `signal` turns each number into an enum, which costs more than the rest
 import threading
 import weakref
 from typing import Any
 
+import numpy as np
+
 from ..bounded import Bounded
-from ..graph.node import BORROWED, Node
-from ..graph.op import SET
+from ..graph.node import BORROWED, Node, leaf, numbers
+from ..graph.op import SET, VIEW, pick
 from ..ops.shape import key_shape
+from .chain import current
 from .device import devices, placed
+from .faults import failures
 from .planner import Plan, make_plan
 from .profile import profile
-from .steps import SCALARS
+from .steps import SCALARS, Environment, Failure
 
 PLANS_KEPT = 2048
 SIZES_KEPT = 32  # plans of one structure, which differ in which of their sizes are equal
 exact_plans: Bounded[Any, Plan] = Bounded(PLANS_KEPT)
 plans: Bounded[Any, list[tuple[Any, Plan]]] = Bounded(PLANS_KEPT)
-MAIN = threading.main_thread()
 
 
 class Segment:
@@ -35,6 +37,11 @@ class Segment:
         moving, shapes: of the nodes; what may differ from one run of a plan to the next.
         buffers: the leaves' values. borrowed: which of them belong to others. scalars: Python and NumPy scalars.
         outputs: nodes that get a buffer; out: their positions.
+        outs: of nodes of several results their abstract values, by position.
+        leaves: the nodes; `refs_to` are weak references to them, once the segment has let go of them.
+        end: index in the stream from which on nodes are not of this segment.
+        env: the environment, once the steps have begun; plan: what runs, on a device.
+        running: a lock that is held while the segment runs.
     """
 
     __slots__ = (
@@ -53,6 +60,12 @@ class Segment:
         "key",
         "leaves",
         "sites",
+        "outs",
+        "refs_to",
+        "end",
+        "env",
+        "plan",
+        "running",
     )
 
     def __init__(self, nodes: list[Node], outputs: list[Node]) -> None:
@@ -90,6 +103,12 @@ class Segment:
             tuple([place[id(n)] if first == 1 << 62 else n.index - first for n in outputs]),
         )
         self.sites = [n.site for n in nodes]
+        self.outs = {i: n.outs for i, n in enumerate(nodes) if n.dtype is None}
+        self.refs_to: list[weakref.ref[Node]] = []
+        self.end = -1
+        self.env: Environment | None = None
+        self.plan: Plan | None = None
+        self.running = threading.Lock()
         self.key = (tuple([n.signature for n in nodes]), tuple(refs), self.out, self.borrowed)
 
     def sizes(self) -> list[Any]:
@@ -104,6 +123,12 @@ class Segment:
                 out.extend(key_shape(moving[0]))
         out.extend(self.moving)
         return out
+
+    def forget(self) -> None:
+        """Let go of all values: the error that left the segment may be kept for long, and the segment with it."""
+        self.buffers = []
+        if self.env is not None:
+            self.env.values.clear()
 
     def kinds(self) -> Any:
         """Dtypes and ranks of what the segment reads."""
@@ -154,33 +179,155 @@ def plan_of(segment: Segment, dead: tuple[bool, ...]) -> Plan:
 def run_segment(segment: Segment) -> None:
     """Run it, and give its outputs their buffers. The caller holds none of the nodes but through `segment`.
 
-    Ctrl-C is held back until all is done, so that no array is left without a value.
+    An exception leaves in the segment what was there and what has been made: `remains` makes a graph of it again.
     """
-    seen: list[int] = []
-    guarded = threading.current_thread() is MAIN and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
-    if guarded:
-        _signal.signal(_signal.SIGINT, lambda number, frame: seen.append(number))
-    try:
-        run_guarded(segment)
-    finally:
-        if guarded:
-            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
-            if seen:
-                raise KeyboardInterrupt
-
-
-def run_guarded(segment: Segment) -> None:
-    outputs, buffers = segment.outputs, segment.buffers
-    for node in outputs:
+    buffers = segment.buffers
+    for node in segment.outputs:
         if not node.trace:
             node.inputs = ()
-    if outputs:
-        del node
-    refs = [weakref.ref(n) for n in segment.leaves]
+    del node
+    segment.refs_to = refs = [weakref.ref(n) for n in segment.leaves]
     segment.leaves = []
     dead = tuple([ref() is None and not b for ref, b in zip(refs, segment.borrowed)])
     plan = plan_of(segment, dead)
-    segment.buffers = []
     if devices.used:
-        plan = placed(plan, segment, refs, buffers)
-    plan.run(segment, buffers, outputs)
+        segment.plan = plan = placed(plan, segment, refs, buffers)
+    segment.env = env = Environment(segment, buffers, plan.n_nodes, current() if plan.chained else None)
+    del buffers
+    segment.buffers = []
+    plan.run(env)
+    hand_out(segment, env, plan.n_leaves)
+
+
+def hand_out(segment: Segment, env: Environment, n_leaves: int) -> None:
+    """Give the outputs the buffers that are there, or the error that stood in the way."""
+    values = env.values
+    for node, at in zip(segment.outputs, segment.out):
+        value = values[n_leaves + at]
+        if type(value) is Failure:
+            node.error = value.error
+            failures.seen = True
+        elif node.buffer is None and value is not None:
+            node.buffer = value if type(value) is tuple or value.flags.c_contiguous else np.ascontiguousarray(value)
+
+
+def remains(segment: Segment) -> list[Node]:
+    """After an exception: the nodes that are to be computed still, inputs first, as a graph over what there is.
+
+    A step that was overwriting a value is finished first. What the outputs have got, they keep.
+    """
+    n_leaves = len(segment.borrowed)
+    env = segment.env
+    if env is not None:
+        if env.chain is not None:
+            env.chain.settle()
+        if env.effect is not None:
+            env.effect.finish(env)
+            if env.chain is not None:
+                env.chain.settle()
+        if segment.plan is not None:
+            segment.plan.bring_home(env, [None] * n_leaves + segment.dtypes)
+        hand_out(segment, env, n_leaves)
+        values = env.values
+    else:
+        values = [*segment.buffers, *[None] * len(segment.ops)]
+    return Remains(segment, values, n_leaves).graph()
+
+
+class Remains:
+    """A segment as a graph over the values that there are."""
+
+    def __init__(self, segment: Segment, values: list[Any], n_leaves: int) -> None:
+        self.segment, self.values, self.n_leaves = segment, values, n_leaves
+        self.outputs = dict(zip(segment.out, segment.outputs))
+        self.made: dict[int, Node] = {}
+
+    def graph(self) -> list[Node]:
+        """The nodes that have no value, inputs first."""
+        segment = self.segment
+        wanted = {i for i, node in self.outputs.items() if node.buffer is None and node.error is None}
+        for i in range(len(segment.ops) - 1, -1, -1):
+            if i in wanted and not self.is_there(i):
+                wanted.update([r for r in segment.refs[i] if 0 <= r < SCALARS])
+        pending = []
+        for i in sorted(wanted):
+            node = self.node(i)
+            self.made[i] = node
+            if node.op is not None and node.buffer is None and node.error is None:
+                pending.append(node)
+        return pending
+
+    def is_there(self, r: int) -> bool:
+        """Whether node or leaf r is an array that nothing else shows: a view is made again of what it is a view of,
+        which may be overwritten where all can see that the view is read later."""
+        node = self.outputs.get(r)
+        if node is not None and (node.buffer is not None or node.error is not None):
+            return True
+        value = self.values[~r if r < 0 else self.n_leaves + r]
+        if value is None:
+            return False
+        op = self.segment.ops[r] if r >= 0 else None
+        if op is None or not shows(op):
+            return True
+        source = self.segment.refs[r][0]
+        return source < SCALARS and not self.is_there(source)
+
+    def node(self, r: int) -> Node:
+        """The node for node, leaf or scalar r."""
+        segment = self.segment
+        if r >= SCALARS:
+            return of_value(segment.scalars[r - SCALARS])
+        known = self.made.get(r)
+        if known is not None:
+            return known
+        node = self.outputs.get(r)
+        if node is not None and (node.buffer is not None or node.error is not None):
+            return node
+        if self.is_there(r):
+            return self.leaf(r, node)
+        op, inputs = segment.ops[r], tuple([self.node(a) for a in segment.refs[r]])
+        if node is None:
+            aval = segment.shapes[r], segment.dtypes[r], segment.weak[r]
+            outs = segment.outs.get(r, ())
+            node = Node(op, inputs, segment.static[r], segment.moving[r], *aval, *(numbers(*outs) if outs else ()))
+            node.outs, node.site = outs, segment.sites[r]
+        elif not node.trace:
+            node.inputs = inputs
+        return node
+
+    def leaf(self, r: int, output: Node | None) -> Node:
+        """A node that has its value."""
+        value = self.values[~r if r < 0 else self.n_leaves + r]
+        if r < 0 and ~r < len(self.segment.refs_to):
+            node = self.segment.refs_to[~r]()
+        elif r < 0:
+            node = self.segment.leaves[~r]
+        else:
+            node = output
+        if type(value) is Failure:
+            node = leaf((), None) if node is None else node
+            node.error = value.error
+            failures.seen = True
+        elif node is None:
+            several = type(value) is tuple
+            shape, dtype = ((), None) if several else (value.shape, value.dtype)
+            node = leaf(shape, dtype, value)
+            if r >= 0 and shows(self.segment.ops[r]) or r < 0 and self.segment.borrowed[~r]:
+                node.index = BORROWED
+        self.made[r] = node
+        return node
+
+
+def of_value(value: Any) -> Node:
+    """A scalar constant, or one of a value that only its op knows (what is being drawn)."""
+    try:
+        return Node.of_scalar(value)
+    except TypeError:
+        node = Node(None, (), (), (), (), np.dtype(object), False)
+        node.value = value
+        return node
+
+
+def shows(op: Any) -> bool:
+    """Whether an operation's result is memory of its operand."""
+    return op.kind == VIEW or op is pick

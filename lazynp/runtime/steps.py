@@ -4,6 +4,7 @@ arrays."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import starmap
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from ..backends.numpy.namespace import xp
 from ..graph.op import Op
 from ..ops.shape import as_index, key_shape
 from .chain import Chain
-from .kernels import Kernel
+from .kernels import Call, Kernel
 from .pool import pool
 from .profile import profile
 
@@ -29,14 +30,21 @@ class Failure:
 
 
 class Environment:
-    """The arrays of one run: leaves, then nodes; and what may differ between runs."""
+    """The arrays of one run: leaves, then nodes; and what may differ between runs.
 
-    __slots__ = ("values", "scalars", "moving", "shapes", "sites", "chain")
+    An array is there from when it has been computed until a step overwrites it or nobody needs it any more: so what an
+    exception leaves is right at any time, but for the step that `effect` names.
+
+    Attributes:
+        effect: of the step that is overwriting a value, what it does; `finish` does the rest of it.
+    """
+
+    __slots__ = ("values", "scalars", "moving", "shapes", "sites", "chain", "effect")
 
     def __init__(self, segment: Any, buffers: list[Any], n_nodes: int, chain: Chain | None = None) -> None:
         self.chain = chain
+        self.effect: Any = None
         self.values: list[Any] = [*buffers, *[None] * n_nodes]
-        buffers.clear()
         self.scalars, self.moving, self.shapes, self.sites = (
             segment.scalars,
             segment.moving,
@@ -66,16 +74,13 @@ def fail(step: Step, env: Environment, error: BaseException) -> None:
         env.values[s] = Failure(error)
 
 
-def run_if_possible(step: Step, env: Environment) -> None:
-    """Run a step unless something it reads has failed."""
+def failed_before(step: Step, env: Environment) -> bool:
+    """Whether something that a step reads has failed; it has failed then, too."""
     for s in step.reads():
         if type(env.values[s]) is Failure:
             fail(step, env, env.values[s].error)
-            return
-    try:
-        step.run(env)
-    except Exception as error:
-        fail(step, env, error)
+            return True
+    return False
 
 
 class ViewStep(Step):
@@ -161,6 +166,26 @@ def own(value: Any, args: list[Any]) -> Any:
     return value
 
 
+class Copy:
+    """A value written into a region of an array that dies with it."""
+
+    __slots__ = ("step", "target", "region", "value", "chain", "taken", "done")
+
+    def __init__(self, step: Write, target: Any, region: Any, value: Any, chain: Chain | None) -> None:
+        self.step, self.target, self.region, self.value, self.chain = step, target, region, value, chain
+        self.taken: list[int] = []  # a 1: by the chain
+        self.done: list[None] = []
+
+    def run(self) -> None:
+        if self.chain is None or not self.chain.copy(self.region, self.value, self.taken):
+            self.done.extend(starmap(np.copyto, ((self.region, self.value),)))  # in C: no signal comes between
+
+    def finish(self, env: Environment) -> None:
+        if not self.done and 1 not in self.taken:
+            self.run()
+        self.step.commit(env, self.target)
+
+
 class Write(Step):
     """base with a region replaced by a value that is there: in the base's buffer, or in a new one."""
 
@@ -174,15 +199,19 @@ class Write(Step):
         target = values[self.base]
         key = env.moving[self.i][0]
         value = env.scalars[self.ref - SCALARS] if self.value is None else values[self.value]
-        chain = env.chain
         if not self.inside:
-            target = copy_rest(target, key, chain)
-        region = target[(*as_index(key), ...)]
-        if chain is None or not chain.copy(region, value):
-            np.copyto(region, value)
-        values[self.at] = target
+            target = copy_rest(target, key, env.chain)
+        copy = Copy(self, target, target[(*as_index(key), ...)], value, env.chain)
+        if self.inside:
+            env.effect = copy
+        copy.run()
+        self.commit(env, target)
+
+    def commit(self, env: Environment, target: Any) -> None:
+        env.values[self.at] = target
         for s in self.drop:
-            values[s] = None
+            env.values[s] = None
+        env.effect = None
 
     def reads(self) -> list[int]:
         return [self.base] if self.value is None else [self.base, self.value]
@@ -195,7 +224,7 @@ def copy_rest(base: np.ndarray, key: Any, chain: Chain | None) -> np.ndarray:
     """A new array with base's elements outside the region of a key; those inside are not set."""
     out = pool.empty(base.shape, base.dtype)
     for part in parts_around(key):
-        if chain is None or not chain.copy(out[part], base[part]):
+        if chain is None or not chain.copy(out[part], base[part], []):
             out[part] = base[part]
     return out
 
@@ -228,6 +257,18 @@ class Target(NamedTuple):
     reduced: bool
 
 
+class Overwrite(NamedTuple):
+    """A kernel whose results overwrite values that die with it. `made`: what the environment gets then."""
+
+    step: KernelStep
+    made: list[Any]
+    call: Call
+
+    def finish(self, env: Environment) -> None:
+        self.call.finish()
+        self.step.commit(env, self.made)
+
+
 class KernelStep(Step):
     """A kernel on arrays of the environment."""
 
@@ -244,34 +285,48 @@ class KernelStep(Step):
         self.kernel, self.ins, self.scalars, self.targets, self.space = kernel, ins, scalars, targets, space
         self.reusable, self.n_leaves = reusable, n_leaves
         self.chained = all(t.write is not None for t in targets)
+        self.written = [t.at if t.write is None else t.write for t in targets]
         self.drop = []
 
     def run(self, env: Environment) -> None:
         values = env.values
         shape = env.shapes[self.space]
         ins = [values[s] for s in self.ins]
-        outs = []
+        outs, made, overwrites = [], [], False
         for t in self.targets:
             if t.write is None:
                 out_shape = env.shapes[t.at - self.n_leaves] if t.reduced else shape
                 out = self.takeover(values, shape, t.dtype) if self.reusable else None
-                out = values[t.at] = pool.empty(out_shape, t.dtype) if out is None else out
+                overwrites = overwrites or out is not None
+                whole = out = pool.empty(out_shape, t.dtype) if out is None else out
             else:
                 assert t.base is not None and t.node is not None
                 key = env.moving[t.node][0]
-                base = values[t.base]
+                whole = values[t.base]
+                overwrites = overwrites or not t.spare
                 if t.spare:
-                    base = copy_rest(base, key, env.chain)
-                values[t.write] = base
-                out = base[(*as_index(key), ...)]
+                    whole = copy_rest(whole, key, env.chain)
+                out = whole[(*as_index(key), ...)]
             outs.append(out)
+            made.append(whole)
         chain = env.chain
         if chain is not None and not self.chained:
             chain.settle()
             chain = None
-        self.kernel.run(ins, [env.scalars[s] for s in self.scalars], outs, shape, chain)
+        scalars = [env.scalars[s] for s in self.scalars]
+        if overwrites:
+            env.effect = effect = Overwrite(self, made, Call(self.kernel, ins, scalars, outs, shape, chain))
+            effect.call.run()
+        else:
+            self.kernel.run(ins, scalars, outs, shape, chain)
+        self.commit(env, made)
+
+    def commit(self, env: Environment, made: list[Any]) -> None:
+        for s, value in zip(self.written, made):
+            env.values[s] = value
         for s in self.drop:
-            values[s] = None
+            env.values[s] = None
+        env.effect = None
 
     def takeover(self, values: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
         """The array of an input that nobody reads after this, if the result fits it."""
@@ -286,4 +341,4 @@ class KernelStep(Step):
         return [*self.ins, *[t.base for t in self.targets if t.base is not None]]
 
     def writes(self) -> list[int]:
-        return [t.at if t.write is None else t.write for t in self.targets]
+        return self.written

@@ -22,7 +22,7 @@ import numpy as np
 from ...graph.op import registry
 from ..kernel import Instr, KernelSpec
 from . import native
-from .crew import crew
+from .crew import Task
 from .namespace import xp
 
 CLIP = np._core.umath.clip  # type: ignore[attr-defined]
@@ -87,6 +87,39 @@ def overlaps(x: Any, out: np.ndarray) -> bool:
     return type(x) is np.ndarray and np.may_share_memory(x, out)
 
 
+class Work:
+    """One run of a program. An exception may leave `run` anywhere, and `resume` goes on, also where results overwrite
+    operands: blocks in C are done once each, and other blocks write into memory of their own, copied at the end.
+
+    Attributes:
+        task: the blocks; `resumes` says whether it goes on where it was left, or (`again` makes it) begins anew.
+        late: reductions of what the blocks made: (instruction, operand, result). copies: (to, value).
+    """
+
+    __slots__ = ("task", "resumes", "again", "late", "copies", "computed")
+
+    def __init__(self, task: Task, resumes: bool, again: Callable[[], Task], late: Any, copies: Any) -> None:
+        self.task, self.resumes, self.again, self.late, self.copies = task, resumes, again, late, copies
+        self.computed = False
+
+    def run(self) -> None:
+        if not self.computed:
+            self.task.run()
+            self.computed = True
+        for instr, source, out in self.late:
+            reduce_into(instr, source, out)
+        for to, value in self.copies:
+            np.copyto(to, value)
+
+    def resume(self) -> None:
+        """Go on with a run that an exception has left."""
+        if not self.computed:
+            self.task.wait()
+            if not self.resumes:
+                self.task = self.again()
+        self.run()
+
+
 class Program:
     """A spec, ready to run: instructions with the places of their operands, scratch buffers shared by lifetime."""
 
@@ -141,11 +174,29 @@ class Program:
         shape: tuple[int, ...],
         threads: int,
         empty: Run = np.empty,
+        call: Any = None,
     ) -> None:
-        """Compute `outs`. Inputs broadcast to `shape`; a reduction's output has its own shape."""
+        """Compute `outs`. Inputs broadcast to `shape`; a reduction's output has its own shape. A `call` (where results
+        overwrite operands) is given the work, before it begins, as its `work`."""
         if 0 in shape:
             self.empty(outs)
             return
+        work = self.work(ins, scalars, outs, shape, threads, empty, call is not None)
+        if call is not None:
+            call.work = work
+        work.run()
+
+    def work(
+        self,
+        ins: Sequence[Any],
+        scalars: Sequence[Any],
+        outs: Sequence[Any],
+        shape: tuple[int, ...],
+        threads: int,
+        empty: Run,
+        inside: bool,
+    ) -> Work:
+        """What there is to do; nothing is written yet. `inside`: results may overwrite operands."""
         targets = dict(zip(self.spec.outputs, outs))
         by_block = self.block_axis_kept(shape)
         late = []
@@ -156,13 +207,24 @@ class Program:
                     targets[source] = empty(shape, self.dtypes[source - self.first])
                 late.append((v, instr))
         stored = {v: t for v, t in targets.items() if v not in self.reductions or by_block}
-        if (self.reductions and by_block) or not self.natively(ins, scalars, stored, shape, threads):
-            self.blocks(ins, scalars, stored, shape, threads)
-        for v, instr in late:
-            source = instr.args[0]
-            reduce_into(
-                instr, targets[source] if source in targets else np.broadcast_to(ins[source], shape), targets[v]
-            )
+        task, copies = None, []
+        if not (self.reductions and by_block):
+            task = self.natively(ins, scalars, stored, shape, threads)
+        native = task is not None
+        if inside and not native:
+            for v, t in stored.items():
+                if any([overlaps(x, t) for x in ins]):
+                    stored[v] = targets[v] = empty(t.shape, t.dtype)
+                    copies.append((t, stored[v]))
+
+        def again() -> Task:
+            return self.blocks(ins, scalars, stored, shape, threads)
+
+        sources = [
+            (i, targets[i.args[0]] if i.args[0] in targets else np.broadcast_to(ins[i.args[0]], shape), targets[v])
+            for v, i in late
+        ]
+        return Work(task or again(), native, again, sources, copies)
 
     def empty(self, outs: Sequence[Any]) -> None:
         for v, out in zip(self.spec.outputs, outs):
@@ -175,22 +237,20 @@ class Program:
 
     def natively(
         self, ins: Sequence[Any], scalars: Sequence[Any], stored: dict[int, Any], shape: tuple[int, ...], threads: int
-    ) -> bool:
-        """Compute what is stored without the GIL; whether that could be done."""
+    ) -> Task | None:
+        """Computing what is stored without the GIL; None where that cannot be done."""
         if self.plan is None:
-            return False
+            return None
         n = math.prod(shape)
         threads = threads if n * len(self.spec.body) > PARALLEL else 1
         elements = -(-n // threads // WHOLE) * WHOLE if self.one_pass else self.native_elements
         job = self.plan.job(tuple(ins), scalars, stored, shape, elements)
-        if job is None:
-            return False
-        crew.run(lambda: job.work(scratch(job.need)), min(threads, job.blocks))
-        return True
+        return None if job is None else Task(lambda: job.work(scratch(job.need)), min(threads, job.blocks))
 
     def blocks(
         self, ins: Sequence[Any], scalars: Sequence[Any], stored: dict[int, Any], shape: tuple[int, ...], threads: int
-    ) -> None:
+    ) -> Task:
+        """Computing what is stored by NumPy's calls."""
         ndim = len(shape)
         operands = [aligned(x, ndim) for x in ins]
         if ndim != 1 and not self.reductions and all(same_dense(x, shape) for x in (*operands, *stored.values())):
@@ -228,7 +288,7 @@ class Program:
                 stopped.append(True)
                 raise
 
-        crew.run(work, threads)
+        return Task(work, threads)
 
     def place_scratch(self, values: list[Any], extent: tuple[int, ...], stored: dict[int, Any]) -> None:
         """Give each value that is not stored its scratch buffer, in the shape of a block."""

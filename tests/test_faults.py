@@ -1,0 +1,224 @@
+"""Errors while arrays are computed: nothing is lost by them, and nothing is wrong afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+import numpy
+import pytest
+from faults import FINE, PROGRAMS, campaign
+
+import lazynp
+from lazynp.backends.numpy.crew import Crew, Task
+from lazynp.runtime import steps
+
+POINTS = int(os.environ.get("LAZYNP_FAULTS", "0"))
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="a run stands in a forked process")
+
+
+@needs_fork
+@pytest.mark.parametrize("name", [n for n, p in PROGRAMS.items() if POINTS or p.tier == "interpreted"])
+def test_a_fault_at_any_line_loses_nothing(name: str) -> None:
+    """A few lines of each program; `make faults` takes many more."""
+    for at, fault, outcome in campaign(PROGRAMS[name], POINTS or 4):
+        assert outcome.kind in FINE, (name, at, fault, outcome)
+
+
+class AlarmError(Exception):
+    """What a signal handler raises here."""
+
+
+def heat(np: Any, steps: int) -> Any:
+    u = np.zeros((300, 300))
+    u[150, 150] = 1e4
+    for _ in range(steps):
+        u[1:-1, 1:-1] = 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2])
+    return u
+
+
+@pytest.mark.parametrize("raised", [AlarmError, KeyboardInterrupt, ValueError])
+def test_signal_handlers_may_raise(raised: type[BaseException]) -> None:
+    """At any moment of a computation; what was asked for can be had later."""
+
+    def handler(number: int, frame: Any) -> None:
+        raise raised("alarm")
+
+    wanted = heat(numpy, 40)
+    before = signal.signal(signal.SIGALRM, handler)
+    hits = 0
+    try:
+        with lazynp.config(compile=False):
+            for k in range(25):
+                u = heat(lazynp, 40)
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.0002 + k * 0.0004)
+                    numpy.asarray(u)
+                    while True:
+                        time.sleep(1)
+                except raised:
+                    hits += 1
+                assert numpy.array_equal(numpy.asarray(u), wanted), k
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert hits == 25
+
+
+def test_deep_in_the_stack() -> None:
+    wanted = heat(numpy, 12)
+    with lazynp.config(mode="graph", compile=False):
+        for room in range(5, 60, 3):
+            u = heat(lazynp, 12)
+
+            def down(n: int, u: Any = u) -> Any:
+                return down(n - 1) if n else numpy.asarray(u).sum()
+
+            depth, frame = 0, sys._getframe()
+            while frame is not None:
+                depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
+            with contextlib.suppress(RecursionError):
+                down(sys.getrecursionlimit() - depth - room)
+            assert numpy.array_equal(numpy.asarray(u), wanted)
+
+
+def test_short_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What there was room for is kept, the rest is pending."""
+    with lazynp.config(mode="graph", compile=False):
+        a = lazynp.arange(1000.0)
+        b = a * 2
+        c = b.reshape(10, 100).sum(axis=0)
+        d = c @ lazynp.ones((100, 3))
+        with monkeypatch.context() as patch:
+            patch.setattr(steps, "own", fail)
+            with pytest.raises(MemoryError):
+                numpy.asarray(d)
+            with pytest.raises(MemoryError):
+                numpy.asarray(d)
+            assert numpy.asarray(b)[3] == 6
+        wanted = (numpy.arange(1000.0) * 2).reshape(10, 100).sum(axis=0)
+        assert numpy.array_equal(numpy.asarray(c), wanted)
+        assert numpy.array_equal(numpy.asarray(d), wanted @ numpy.ones((100, 3)))
+
+
+def fail(*_: Any) -> None:
+    raise MemoryError
+
+
+def test_threads_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer do the work."""
+    monkeypatch.setattr("threading.Thread.start", lambda self: (_ for _ in ()).throw(RuntimeError("no thread")))
+    crew, ran = Crew(), []
+    monkeypatch.setattr("lazynp.backends.numpy.crew.crew", crew)
+    Task(lambda: ran.append(1), 4).run()
+    assert ran == [1] and crew.helpers == 0
+
+
+ERRORS = """
+y ** x
+y **= x
+y[...] = y ** x
+np.power(y, x)
+np.power(y, x, out=y)
+z[:] = np.power(y, x)
+np.power(y, -1)
+y ** -2
+y **= -1
+y ** np.int64(-1)
+np.power(y, x, where=x > 0)
+2 ** x
+y.astype(np.int8) ** x.astype(np.int8)
+y[i]
+y[i] = 1
+y[i] += 1
+y.take(i)
+np.take(y, i, out=z[:5])
+y.put(i, 1)
+m[i]
+m[:, i] = 3
+np.take_along_axis(y, i, 0)
+np.put_along_axis(y, i, 1, 0)
+np.choose(i, [y[:5]] * 3, out=z[:5])
+np.bincount(x)
+np.unravel_index(i, (3, 3))
+np.ravel_multi_index((i, i), (3, 3))
+y.repeat(x)
+np.add.at(y, i, 1)
+np.add.reduceat(y, i)
+np.linalg.cholesky(s)
+s[...] = np.linalg.inv(s)
+np.linalg.solve(s, s)
+np.linalg.eig(s / 0)
+np.searchsorted(z, y, sorter=i)
+np.digitize(y, x)
+np.histogram(f * np.nan)
+np.delete(y, i)
+np.percentile(f, 200)
+y[0] = 2 ** 70
+y.astype(np.int8) + 300
+f[b[:3]] = 1
+np.place(f, b, [])
+np.copyto(y, f)
+y += f
+np.add(y, f, out=y)
+w = f.imag; w[2] = 1
+w = (f + 1).imag; w += 1
+w = (f + 1).imag[2:]; w[...] = f[2:]
+w = y.imag; w.shape = (2, -1); w[0] = 1
+w = np.diagonal(s + 1); w[0] = 1
+""".strip().splitlines()
+
+
+def effects(np: Any, statement: str, n: int) -> tuple[Any, dict[str, Any]]:
+    """What a statement raises, and what its variables are then."""
+    f, y = np.linspace(0, 1, n), np.arange(n) + 2
+    names = {
+        "np": np, "f": f, "y": y, "z": np.arange(n), "x": np.arange(n) % 5 - 1, "i": np.array([0, 1, 10**7, 2, 3]) + 0,
+        "m": np.arange(3 * n).reshape(3, n) + 0, "s": np.zeros((4, 4)) + 0, "b": f > 0.5,
+    }  # fmt: skip
+    raised = None
+    with numpy.errstate(all="ignore"):
+        try:
+            exec(statement, names)
+        except Exception as error:
+            raised = type(error)
+    return raised, {k: numpy.array(names[k]) for k in "fyzxmsbi"}
+
+
+@pytest.mark.parametrize("mode, n", [("auto", 60), ("auto", 150000), ("graph", 60)])
+def test_errors_of_values_come_at_the_call(mode: str, n: int) -> None:
+    """Of the statement, as NumPy's do, and leave what it would have written."""
+    for statement in ERRORS:
+        wanted, before = effects(numpy, statement, n)
+        with lazynp.config(mode=mode):
+            got, after = effects(lazynp, statement, n)
+        assert got is wanted, statement
+        for k, value in before.items():
+            assert numpy.array_equal(after[k], value, equal_nan=value.dtype.kind == "f"), (statement, k)
+
+
+def test_exponents_that_a_mask_leaves_out_may_be_negative() -> None:
+    def powers(np: Any) -> Any:
+        y, e = np.arange(60) + 1, np.arange(60) % 7 - 3
+        m = e >= 0
+        y[m] = y[m] ** e[m]
+        z = y[m]
+        z **= e[m]
+        return numpy.array(y), numpy.array(z)
+
+    with lazynp.config(mode="graph"):
+        for got, wanted in zip(powers(lazynp), powers(numpy)):
+            assert numpy.array_equal(got, wanted)
+
+
+def test_powers_stay_lazy() -> None:
+    """The exponent is looked at; the result is pending."""
+    with lazynp.config(mode="graph"):
+        y, x = lazynp.arange(100) + 1, lazynp.arange(100) % 3
+        z = (y * 2) ** x
+        assert z._s.node.buffer is None
+        assert numpy.array_equal(numpy.asarray(z), ((numpy.arange(100) + 1) * 2) ** (numpy.arange(100) % 3))
