@@ -24,7 +24,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test fuzz faults lint format bench compat docs clean distclean
+.PHONY: help demo test fuzz faults lint format bench compat libraries docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -66,6 +66,9 @@ compat: $(STAMP)-test ## NumPy's own tests in three modes: compat/report/index.h
 	$(BIN)/python -m compat run --jobs $(JOBS) $(ARGS)
 	$(BIN)/python -m compat report
 	$(BIN)/python -m compat check $(ARGS)
+
+libraries: $(STAMP)-libraries ## uses of libraries, with NumPy's arrays and ours: docs/library-uses.md
+	$(BIN)/python -m compat libraries $(ARGS)
 
 docs: $(STAMP)-docs ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html

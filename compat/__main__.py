@@ -6,6 +6,7 @@ python -m compat check    compare the last runs with the expected failures; exit
 python -m compat accept   make the failures of the last runs the expected ones
 python -m compat names    the public names of each NumPy namespace, and which way lazynp has them
 python -m compat fuzz     random calls of the native functions, compared with NumPy: --calls, --seed, --first, --mode
+python -m compat libraries   uses of libraries, with NumPy's arrays and ours; `--modules pandas torch` for some
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import argparse
 import os
 import sys
 
-from . import campaign, names, report, runner, scope
+from . import campaign, libraries, names, report, runner, scope
 
 
 def main() -> int:
@@ -22,7 +23,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m compat", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=["run", "report", "check", "accept", "names", "fuzz"])
+    parser.add_argument("command", choices=["run", "report", "check", "accept", "names", "fuzz", "libraries"])
     parser.add_argument("--mode", action="append", choices=list(runner.MODES), help="may be given several times")
     parser.add_argument("--modules", nargs="*", metavar="TEXT", help="only modules with one of these in their path")
     parser.add_argument("--quick", action="store_true", help="only the modules of the quick part")
@@ -32,6 +33,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="fuzz: of all calls")
     parser.add_argument("--first", type=int, default=0, help="fuzz: the number of the first call")
     args = parser.parse_args()
+    if args.command == "libraries":
+        return libraries.main(args.modules)
     modes, modules = args.mode or list(report.MODES), scope.chosen(args.modules, args.quick)
     if args.command == "run":
         for mode in modes:

@@ -16,12 +16,15 @@ from .numpy import rehost as _rehost  # noqa: E402
 
 _rehost.install(globals())
 
+from . import adapters as _adapters  # noqa: E402
 from .config import config  # noqa: E402
 from .numpy.host import HostFallbackError  # noqa: E402
 from .runtime.api import compile_wait, explain, free_memory, profile, report  # noqa: E402
 
 lazynp_version = "0.1.0"
 __getattr__ = _rehost.lazily(__getattr__, __name__)  # noqa: F821
+
+_adapters.install()
 
 if not _gc.get_freeze_count():
     _gc.freeze()  # the two together make all of it old at once, which a collection would take 10 ms to do

@@ -24,6 +24,11 @@ def flag(text: str) -> bool:
     return text.strip().lower() not in ("", "0", "false", "no", "off")
 
 
+def switch_or_names(text: str) -> bool | str:
+    """A flag, or names with commas between them."""
+    return flag(text) if text.strip().lower() in ("", "0", "1", "false", "true", "no", "yes", "off", "on") else text
+
+
 def is_device(name: Any) -> bool:
     """Whether a device may have that name; whether it is there, the runtime finds out."""
     if not isinstance(name, str) or not name.startswith("cuda:"):
@@ -118,6 +123,13 @@ SETTINGS = {
         "never change the tier: the interpreter's, bit-equal to NumPy",
     ),
     "strict": Setting("LAZYNP_STRICT", False, flag, lambda v: isinstance(v, bool), "falling back to NumPy is an error"),
+    "adapters": Setting(
+        "LAZYNP_ADAPTERS",
+        True,
+        switch_or_names,
+        lambda v: isinstance(v, (bool, str)),
+        "which libraries are adapted to take arrays of lazynp: True, False, or their names with commas between them",
+    ),
     "device": Setting(
         "LAZYNP_DEVICE",
         "cpu",
@@ -147,6 +159,7 @@ class Config:
     pool_bytes: int
     deterministic: bool
     strict: bool
+    adapters: bool | str
     device: str
     limit: int  # arrays of more elements go through the graph: what `mode` and `small` come to
     _watchers: list[Callable[[str, Any], None]]

@@ -27,6 +27,7 @@ BELOW = {
     "doors": ("graph", "runtime"),
     "api": ("graph", "errors", "tree", "ops", "transforms", "backends", "runtime", "doors"),
     "numpy": ("graph", "errors", "tree", "ops", "transforms", "backends", "runtime", "doors", "api"),
+    "adapters": ("graph", "errors", "tree", "ops", "transforms", "backends", "runtime", "doors", "api", "numpy"),
     "jax": ("graph", "errors", "tree", "ops", "transforms", "backends", "runtime", "doors", "api"),
 }
 # Single files that import nothing of lazynp.

@@ -115,7 +115,11 @@ def plain_key(key: Any) -> Any:
     if isinstance(key, slice):
         return slice(plain_key(key.start), plain_key(key.stop), plain_key(key.step))
     if isinstance(key, numpy.integer) or not isinstance(key, (str, bytes, tuple)) and hasattr(type(key), "__index__"):
-        return key.__index__()
+        try:
+            return key.__index__()
+        except (TypeError, ValueError):  # of an array of somebody's that has several elements: an index as NumPy's are
+            if not makes_array(key):
+                raise
     return key
 
 

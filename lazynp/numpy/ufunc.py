@@ -29,6 +29,7 @@ from .host import (
     at_hand,
     fresh,
     home,
+    host_function,
     laid_out,
     like,
     note_large,
@@ -357,6 +358,8 @@ def default(self: Any, function: Any, method: str, *inputs: Any, **kwargs: Any) 
             if value is not NotImplemented:
                 return value
         function = of(function)
+    elif not isinstance(function, (ufunc, numpy.ufunc)):  # a library's own, which asks us again for arrays of ours
+        return host_function(getattr(function, method))(*inputs, **kwargs)
     value = getattr(function, method)(*inputs, **kwargs)
     if outs and isinstance(value, Handle) and sys._getframe(1).f_globals.get("__name__") == GOES_ON:
         return value._pin()  # as NumPy's array, or the method would go on with a copy

@@ -1,0 +1,159 @@
+"""Libraries that check for `numpy.ndarray` itself: one file each, which makes them take our arrays.
+
+Each file has a function `adapt(library, patches)`, which is called when both lazynp and the library are loaded,
+whichever came first. It uses the library's own extension point where there is one, else it wraps named entry points, so
+that arrays of ours arrive as NumPy's that share their memory (see `patches`). A library that is not loaded costs one
+look into a dict at each import of any module. `config.adapters` switches them; docs/libraries.md lists them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import types
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..config import config
+
+if TYPE_CHECKING:
+    from .patches import Patches
+
+# What is loaded -> the file here that adapts it. The name without dots is what `config.adapters` calls it.
+ADAPTERS = {
+    "bottleneck": "bottleneck",
+    "cv2": "cv2",
+    "dask.array": "dask",
+    "gymnasium.spaces": "gymnasium",
+    "h5py": "h5py",
+    "jax": "jax",
+    "lightgbm": "lightgbm",
+    "netCDF4": "netcdf4",
+    "numba": "numba",
+    "numexpr": "numexpr",
+    "pandas": "pandas",
+    "polars": "polars",
+    "pyarrow": "pyarrow",
+    "tables": "tables",
+    "torch": "torch",
+    "torch.utils.data": "torch_data",
+    "xarray": "xarray",
+}
+applied: dict[str, Patches] = {}
+finding: set[str] = set()  # being looked for, by us
+
+
+def wanted(library: str) -> bool:
+    """Whether the setting asks for the adapter of what is loaded under this name."""
+    setting = config.adapters
+    return setting if isinstance(setting, bool) else library.split(".")[0] in names(setting)
+
+
+def names(setting: str) -> list[str]:
+    return [n.strip() for n in setting.split(",") if n.strip()]
+
+
+def allowed(setting: bool | str) -> None:
+    """Raise ValueError where the setting names a library that has no adapter."""
+    known = sorted({n.split(".")[0] for n in ADAPTERS})
+    unknown = [] if isinstance(setting, bool) else [n for n in names(setting) if n not in known]
+    if unknown:
+        raise ValueError(f"adapters={setting!r}: no adapter for {', '.join(unknown)}; there are: {', '.join(known)}")
+
+
+def adapt(library: str) -> None:
+    """Adapt a library that is loaded. One that is not as it should be stays as it is, with a warning."""
+    if library in applied or not wanted(library):
+        return
+    patches = applied[library] = importlib.import_module(f"{__name__}.patches").Patches()
+    try:
+        importlib.import_module(f"{__name__}.{ADAPTERS[library]}").adapt(sys.modules[library], patches)
+    except Exception as error:
+        restore(library)
+        tell(f"lazynp cannot adapt {library} ({type(error).__name__}: {error}): give it numpy.asarray(x)")
+
+
+def tell(message: str) -> None:
+    """Warn, and never raise in the program's import."""
+    try:
+        warnings.warn(message, stacklevel=2)
+    except Warning:
+        print(message, file=sys.stderr)
+
+
+def restore(library: str) -> None:
+    """Leave a library as it was."""
+    found = applied.pop(library, None)
+    if found is not None:
+        found.undo()
+
+
+def changed(name: str, value: Any) -> None:
+    """Follow the setting, for what is loaded already."""
+    if name != "adapters":
+        return
+    for library in ADAPTERS:
+        if not wanted(library):
+            restore(library)
+        elif is_loaded(library):
+            adapt(library)
+
+
+def is_loaded(library: str) -> bool:
+    """Whether a module is there, and its code has run to the end."""
+    module = sys.modules.get(library)
+    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
+
+
+class Finder:
+    """Notices that a library is imported: finds it as Python does, and has it adapted once its code has run."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
+        if fullname not in ADAPTERS or fullname in finding or not wanted(fullname):
+            return None
+        finding.add(fullname)
+        try:
+            for finder in sys.meta_path:
+                find = None if finder is self else getattr(finder, "find_spec", None)
+                spec = None if find is None else find(fullname, path, target)
+                if spec is not None:
+                    break
+            else:
+                return None
+        finally:
+            finding.discard(fullname)
+        if hasattr(spec.loader, "exec_module"):
+            spec.loader = Loader(spec.loader)
+        return spec
+
+
+class Loader:
+    """A library's own loader, and its adapter after it."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def create_module(self, spec: Any) -> Any:
+        return self.inner.create_module(spec)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        if module.__spec__ is not None:
+            module.__spec__.loader = self.inner
+        module.__loader__ = self.inner
+        self.inner.exec_module(module)
+        applied.pop(module.__name__, None)  # loaded anew: nothing of it is adapted yet
+        adapt(module.__name__)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def install() -> None:
+    """Adapt what is loaded, and from now on what will be."""
+    config.guard("adapters", allowed)
+    config.watch(changed)
+    finder: Any = Finder()
+    sys.meta_path.insert(0, finder)
+    changed("adapters", config.adapters)

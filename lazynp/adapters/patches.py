@@ -1,0 +1,145 @@
+"""What the adapters have in common: entry points of a library that get NumPy's arrays for ours, and their undoing."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy
+
+from ..speed import HandleBase
+
+MISSING = object()
+LONG = 64  # a list of more elements is taken for one of numbers where it begins with one
+LEAVES = frozenset(
+    {int, float, complex, bool, str, bytes, type(None), slice, numpy.ndarray, numpy.float64, numpy.int64}
+)
+# Names of the types of functions, and of a class's methods.
+FUNCTIONS = frozenset({"function", "builtin_function_or_method", "cython_function_or_method"})
+METHODS = FUNCTIONS | {"method_descriptor"}
+ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "divmod", "and", "or", "xor")
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+OPERATORS = (
+    *[f"__{prefix}{name}__" for name in ARITHMETIC for prefix in ("", "r", "i")],
+    *[f"__{name}__" for name in COMPARISONS],
+)
+SPECIAL = ("__init__", "__new__", "__call__", "__getitem__", "__setitem__", "__contains__", *OPERATORS)
+
+
+def numpy_of(x: Any) -> Any:
+    """An argument as the library takes it: an array of ours as NumPy's, which shares its memory, also in a list, a
+    tuple or a dict. All else is the same object."""
+    kind = type(x)
+    if kind in LEAVES:
+        return x
+    if issubclass(kind, HandleBase):
+        return x.__array__()
+    if kind is list or kind is tuple:
+        if len(x) > LONG and type(x[0]) in LEAVES:
+            return x
+        values = [numpy_of(v) for v in x]
+        return x if all([v is w for v, w in zip(values, x)]) else kind(values)
+    if kind is dict:
+        named = {k: numpy_of(v) for k, v in x.items()}
+        return x if all([named[k] is x[k] for k in x]) else named
+    return x
+
+
+def adapted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a library, given NumPy's arrays for ours."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for x in args:
+            if type(x) not in LEAVES:
+                args = tuple([numpy_of(v) for v in args])
+                break
+        for x in kwargs.values():
+            if type(x) not in LEAVES:
+                kwargs = {k: numpy_of(v) for k, v in kwargs.items()}
+                break
+        return function(*args, **kwargs)
+
+    call.lazynp_adapted = True  # type: ignore[attr-defined]
+    return call
+
+
+def is_adapted(function: Any) -> bool:
+    return "lazynp_adapted" in getattr(function, "__dict__", ())
+
+
+def takes_arguments(function: Any) -> bool:
+    """Whether a method of a class in Python takes anything beside self."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return code is None or code.co_argcount + code.co_kwonlyargcount > 1 or bool(code.co_flags & 12)
+
+
+class Patches:
+    """What an adapter changed, so that it can be undone."""
+
+    def __init__(self) -> None:
+        self.undoing: list[Callable[[], None]] = []
+
+    def put(self, owner: Any, name: str, value: Any) -> None:
+        """Set an attribute of a module or a class."""
+        before = vars(owner).get(name, MISSING)
+        setattr(owner, name, value)
+        self.undoing.append(lambda: delattr(owner, name) if before is MISSING else setattr(owner, name, before))
+
+    def entry(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+        """Set an entry of a library's table."""
+        before = table.get(key, MISSING)
+        table[key] = value
+
+        def back() -> None:
+            if before is MISSING:
+                table.pop(key, None)
+            else:
+                table[key] = before
+
+        self.undoing.append(back)
+
+    def wrap(self, owner: Any, *names: str) -> None:
+        """Make functions of a module, or methods of a class, take our arrays. Raises AttributeError for one that is not
+        there."""
+        for name in names:
+            found = inspect.getattr_static(owner, name)
+            inner = found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
+            if not is_adapted(inner):
+                made: Any = adapted(inner)
+                if isinstance(found, (staticmethod, classmethod)):
+                    made = type(found)(made)
+                elif name == "__new__" and not isinstance(found, types.FunctionType):
+                    made = staticmethod(made)
+                self.put(owner, name, made)
+
+    def functions(self, module: Any, skip: Iterable[str] = ()) -> None:
+        """All public functions of a module."""
+        for name, value in list(vars(module).items()):
+            if not name.startswith("_") and name not in skip and type(value).__name__ in FUNCTIONS:
+                self.wrap(module, name)
+
+    def methods(self, cls: type, skip: Iterable[str] = ()) -> None:
+        """All public methods of a class that take arguments, its operators, and those that it has from other classes of
+        its library."""
+        library = cls.__module__.split(".")[0]
+        for owner in cls.__mro__:
+            if owner.__module__.split(".")[0] != library:
+                continue
+            for name, value in list(vars(owner).items()):
+                inner = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+                if (
+                    type(inner).__name__ in (METHODS if name != "__new__" else ("function",))
+                    and (name in SPECIAL or not name.startswith("_"))
+                    and name not in skip
+                    and takes_arguments(inner)
+                ):
+                    self.wrap(owner, name)
+
+    def undo(self) -> None:
+        """Put everything back, the last change first."""
+        while self.undoing:
+            self.undoing.pop()()
