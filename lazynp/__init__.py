@@ -19,6 +19,7 @@ _rehost.install(globals())
 from . import adapters as _adapters  # noqa: E402
 from .config import config  # noqa: E402
 from .numpy.host import HostFallbackError  # noqa: E402
+from .numpy.supported import check as _check  # noqa: E402
 from .runtime.api import compile_wait, explain, free_memory, profile, report  # noqa: E402
 
 lazynp_version = "0.1.0"
@@ -31,4 +32,5 @@ if not _gc.get_freeze_count():
     _gc.unfreeze()
 if _collecting:
     _gc.enable()
-del _gc, _collecting
+_check()
+del _gc, _collecting, _check

@@ -20,12 +20,23 @@ from lazynp.config import config
 from lazynp.speed import native
 
 
+def signature(function: Any) -> str | None:
+    """None where Python knows of none: NumPy's functions in C tell it from 2.4 on."""
+    try:
+        return str(inspect.signature(function))
+    except ValueError:
+        return None
+
+
 def test_signatures_are_those_of_numpy() -> None:
     for name in ("array", "asarray", "arange", "zeros", "frombuffer", "from_dlpack", "nditer", "broadcast"):
-        assert str(inspect.signature(getattr(np, name))) == str(inspect.signature(getattr(numpy, name))), name
+        wanted = signature(getattr(numpy, name))
+        assert wanted is None or signature(getattr(np, name)) == wanted, name
     for name in ("sum", "reshape", "astype", "__array_ufunc__", "__reduce__"):
-        assert str(inspect.signature(getattr(np.ndarray, name))) == str(inspect.signature(getattr(numpy.ndarray, name)))
-    assert np.array.__text_signature__ == numpy.array.__text_signature__
+        wanted = signature(getattr(numpy.ndarray, name))
+        assert wanted is None or signature(getattr(np.ndarray, name)) == wanted, name
+    wanted = getattr(numpy.array, "__text_signature__", None)
+    assert wanted is None or np.array.__text_signature__ == wanted
 
 
 BUFFERS = native is not None or sys.version_info >= (3, 12)
@@ -283,11 +294,19 @@ def test_errstate_raises_at_the_call(mode: str) -> None:
 
 
 def test_out_ellipsis() -> None:
-    with pytest.raises(TypeError, match=r"out=\.\.\. is only allowed as a keyword"):
-        np.add(1, 2, ...)
-    with pytest.raises(TypeError, match="per-operand"):
-        np.negative(1, out=(...,))
-    assert type(np.add(1, 2, out=...)) is np.ndarray
+    """A 0-d array from NumPy 2.3 on, and an error before."""
+
+    def done(np: Any) -> list[Any]:
+        out: list[Any] = []
+        for call in (lambda: np.add(1, 2, ...), lambda: np.negative(1, out=(...,)), lambda: np.add(1, 2, out=...)):
+            try:
+                result = call()
+                out.append((type(result) is np.ndarray, result.shape, result.dtype, int(result)))
+            except TypeError as error:
+                out.append(str(error))
+        return out
+
+    assert done(np) == done(numpy)
 
 
 def test_override_is_given_signature() -> None:

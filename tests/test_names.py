@@ -2,8 +2,11 @@
 
 import importlib
 import importlib.util
+import os
+import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy
 import pytest
@@ -11,6 +14,7 @@ import pytest
 import lazynp
 from compat import scope
 from lazynp.numpy import methods, random, recorded, reduce, rehost, ufunc
+from lazynp.numpy.supported import NEWEST, OLDEST, VERSION
 
 MODULES = [
     "numpy",
@@ -113,7 +117,35 @@ def test_coverage_table() -> None:
     assert sum(way in ("native", "re-hosted") for way in functions) / len(functions) >= 0.75
 
 
-VERSION = tuple([int(n) for n in numpy.__version__.split(".")[:2]])
+def test_this_numpy_is_a_tested_one() -> None:
+    """Where it is newer: mend what fails with it, then raise NEWEST."""
+    assert OLDEST <= VERSION <= NEWEST
+
+
+IMPORT = """
+import numpy, sys
+numpy.__version__ = {version!r}
+import lazynp as np
+import lazynp.jax
+print((np.arange(3.0) + 1).tolist())
+"""
+
+
+NUMPYS = [("2.5.9", ""), ("2.6.0", ""), ("3.0.0.dev0", "error"), ("2.1.3", "ignore:lazynp is tested with")]
+
+
+@pytest.mark.parametrize(("version", "settings"), NUMPYS)
+def test_another_numpy_gives_one_warning(version: str, settings: str, tmp_path: Path) -> None:
+    """It names the line of the import, is no error under `-W error`, and can be silenced."""
+    script = tmp_path / "script.py"
+    script.write_text(IMPORT.format(version=version))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": settings}
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout == "[1.0, 2.0, 3.0]\n"
+    silent = version == "2.5.9" or settings.startswith("ignore")
+    assert done.stderr.count("lazynp is tested with NumPy 2.2 to 2.5") == (not silent)
+    if not silent and not settings:
+        assert done.stderr.startswith(f"{script}:4: UserWarning: ")
 
 
 def test_lists_of_modules_fit_the_numpy_that_runs() -> None:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy
 
 from .host import outside
+from .supported import VERSION
 
 
 def check_outs(u: Any, method: str, out: Any, outs: Any) -> None:
     """NumPy's errors for an `out` of the wrong length."""
-    if any(o is Ellipsis for o in outs):
+    if any(o is Ellipsis for o in outs) and VERSION >= (2, 3):
         raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
     if method == "__call__":
         if type(out) is tuple and len(outs) != u.nout:

@@ -273,7 +273,8 @@ def objects(value: Any, region: Any) -> Any:
     if not isinstance(region, numpy.ndarray):
         return value
     ours: list[Any] = []
-    made = numpy.array(to_host(value, ours), object, ndmax=region.ndim)
+    made = numpy.empty(region.shape, object)
+    made[...] = to_host(value, ours)
     keep_elements(made, ours)
     return made
 
