@@ -12,6 +12,7 @@ BENCH ?= .
 CPU ?=
 PROGRAMS ?= 20000
 POINTS ?= 200
+KILLS ?= 200
 CALLS ?= 200000
 
 VENV := .venv
@@ -24,7 +25,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test fuzz faults lint format bench compat libraries docs clean distclean
+.PHONY: help demo test fuzz faults kills lint format bench compat libraries docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -47,6 +48,9 @@ fuzz: $(STAMP)-test ## CALLS=200000 random calls and PROGRAMS=20000 random progr
 
 faults: $(STAMP)-test ## POINTS=200 faults in each of the programs of tests/faults.py (0: at every line), compared with no fault
 	$(BIN)/python -m tests.faults --points $(POINTS) $(ARGS)
+
+kills: $(STAMP)-test ## KILLS=200 kills while kernels are compiled and the cache is written
+	LAZYNP_KILLS=$(KILLS) $(BIN)/python -m pytest -q -s tests/test_kills.py
 
 lint: $(STAMP)-lint ## ruff, its formatter, and mypy
 	$(BIN)/ruff check $(CHECKED)

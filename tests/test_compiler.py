@@ -652,18 +652,186 @@ def test_killed_worker_is_replaced(tmp_path):
     client.shutdown()
 
 
-def test_worker_that_always_dies(tmp_path, monkeypatch):
-    client = CompilerClient(str(tmp_path / "cache"))
-    monkeypatch.setattr("lazynp.backends.compiler.BOOT", "import sys; sys.exit(3)")
-    monkeypatch.setattr("lazynp.backends.compiler.RESTARTS", 1)
-    client._restarts = 1
-    for n in (5, 6, 7):
+FAKE = """
+import os, pickle, sys, time
+state = {state!r}
+while (message := pickle.load(sys.stdin.buffer)) is not None:
+    did = open(state).read().split()
+    act, rest = (did[0], did[1:] or did[:1])
+    open(state, "w").write(" ".join(rest))
+    if act.isdecimal():
+        os._exit(int(act))
+    if act == "hang":
+        time.sleep(600)
+    if act == "close":
+        os.close(1), time.sleep(600)
+    if act == "nonsense":
+        os.write(1, b"nonsense" * 100), time.sleep(600)
+    answer = {{"outcome": act, "path": None, "meta": {{"reason": "because " + act}}, "seconds": 0.1}}
+    sys.stdout.buffer.write(pickle.dumps((message[0], answer))), sys.stdout.buffer.flush()
+"""
+NO = "not compilable"
+
+
+@pytest.fixture
+def scripted(tmp_path, monkeypatch):
+    """Clients whose compiler process does what it is told, one word a message; the last is repeated."""
+    told, made = [], []
+    monkeypatch.setattr("lazynp.backends.compiler.notify", told.append)
+    monkeypatch.setattr("lazynp.backends.compiler.LOOK", 0.05)
+    monkeypatch.setattr("lazynp.backends.compiler.ENDING", 0.3)
+    monkeypatch.setattr("lazynp.backends.compiler.AGAIN", (0.0, 0.0))
+
+    def make(*acts):
+        state = tmp_path / f"acts-{len(made)}"
+        state.write_text(" ".join(acts))
+        monkeypatch.setattr("lazynp.backends.compiler.BOOT", FAKE.format(state=str(state)))
+        made.append(CompilerClient(str(tmp_path / "cache")))
+        return made[-1], told
+
+    yield make
+    for client in made:
+        client.shutdown()
+
+
+def tried(client, n, timeout=60):
+    """Submit kernel n; what came of it. The callback is called once, before `wait` is done."""
+    seen = []
+    client.submit(*add_constant(n), seen.append)
+    assert client.wait(timeout) and client.pending == 0
+    assert seen == [None]
+    return client.status(*add_constant(n)), client.reason(*add_constant(n))
+
+
+def test_transient_failures_are_tried_again(scripted):
+    client, told = scripted("failed", "failed", "refused")
+    assert tried(client, 21) == ("failed", "because failed") and client.again(*add_constant(21)) is not None
+    assert tried(client, 21) == ("failed", "because failed")
+    assert tried(client, 21) == ("rejected", "because refused") and client.again(*add_constant(21)) is None
+    assert client._artifacts().get(client.key(*add_constant(21))) is None, "nothing of it is on disk"
+    client, told = scripted("failed")
+    for _ in range(3):
+        state, reason = tried(client, 22)
+    assert state == "rejected" and "3 times" in reason
+    assert [e.outcome for e in client.events] == ["failed"] * 3 and told == []
+
+
+def test_time_between_attempts(scripted, monkeypatch):
+    monkeypatch.setattr("lazynp.backends.compiler.AGAIN", (1000.0,))
+    client, _ = scripted("failed", "refused")
+    assert tried(client, 23)[0] == "failed"
+    assert tried(client, 23)[0] == "failed" and len(client.events) == 1, "not yet"
+
+
+@pytest.mark.parametrize("act", ["3", "0", "hang", "close", "nonsense"])
+def test_process_that_fails(scripted, monkeypatch, act):
+    """It ends, is silent, closes its answers, talks nonsense: it is replaced, and every job is answered."""
+    monkeypatch.setattr("lazynp.backends.compiler.SILENCE", 5.0 if act == "hang" else 60.0)
+    client, told = scripted(act, "refused")
+    for n in range(24, 28):
         client.submit(*add_constant(n))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            assert client.wait(60)
-        assert client.lookup(*add_constant(n)) is None
-    assert {e.outcome for e in client.events} <= {"died"}
+    assert client.wait(60)
+    assert [client.status(*add_constant(n)) for n in range(24, 28)] == ["rejected"] * 4, list(client.events)
+    assert told == []
+
+
+def test_process_that_is_tired(scripted):
+    """It could not do a kernel, said so, and leaves the others to its successor."""
+    client, told = scripted("failed", "75", "refused")
+    for n in (28, 29, 30):
+        client.submit(*add_constant(n))
+    assert client.wait(60) and told == []
+    assert [client.status(*add_constant(n)) for n in (28, 29, 30)] == ["failed", "rejected", "rejected"]
+
+
+def test_worker_that_always_dies(scripted, monkeypatch):
+    """After some attempts the machine is left in peace for a while; the user is told once."""
+    monkeypatch.setattr("lazynp.backends.compiler.RESTARTS", 1)
+    client, told = scripted("3")
+    client._restarts = 1
+    for n in (31, 32, 33, 34):
+        assert tried(client, n)[0] == "failed"
+    assert {e.outcome for e in client.events} == {"died"} and len(told) == 1 and "keeps dying" in told[0]
+    client._rested = 0.0  # the rest is over
+    monkeypatch.setattr("lazynp.backends.compiler.BOOT", FAKE.replace("did = ", "did = ['refused'] or "))
+    assert tried(client, 31)[0] in ("failed", "rejected")
+
+
+@pytest.mark.parametrize("what", ["thread", "process", "disk"])
+def test_what_cannot_be_started(scripted, monkeypatch, what):
+    """The kernel is tried again later, and the user's expression goes on."""
+    client, told = scripted("refused")
+
+    def fails(*args, **options):
+        raise RuntimeError("can't start new thread") if what == "thread" else OSError(11, "Resource temporarily")
+
+    target = {
+        "thread": "threading.Thread.start",
+        "process": "subprocess.Popen",
+        "disk": "lazynp.backends.folders.Scratch.path",
+    }[what]
+    with monkeypatch.context() as patch:
+        patch.setattr(target, fails)
+        assert tried(client, 35)[0] == "failed" and tried(client, 36)[0] == "failed"
+    assert len(told) == 1 and "cannot be started" in told[0]
+    client._rested = 0.0
+    client._failures.clear()
+    assert tried(client, 35)[0] == "rejected"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # that is the test
+def test_threads_that_die(scripted, monkeypatch):
+    """Whatever happens to the thread that receives answers, the next look finds it."""
+    client, _ = scripted("refused")
+    finish, raised = CompilerClient._finish, []
+
+    def once(self, number, result):
+        if not raised:
+            raised.append(number)
+            raise SystemExit  # ends a thread without a word
+        finish(self, number, result)
+
+    monkeypatch.setattr(CompilerClient, "_finish", once)
+    assert tried(client, 37)[0] == "rejected" and raised
+    client._outbox.put("no bytes")  # the writing thread fails of it
+    assert tried(client, 38)[0] == "rejected"
+
+
+def test_callbacks_that_raise(scripted):
+    client, _ = scripted("refused")
+    seen = []
+
+    def bad(compiled):
+        seen.append(1)
+        raise ValueError
+
+    for n in (39, 40):
+        client.submit(*add_constant(n), bad)
+        client.submit(*add_constant(n), bad)
+    assert client.wait(60) and len(seen) == 4
+
+
+def test_what_is_a_refusal():
+    """Of the errors of a translation, those of the kernel; the process that has the others is replaced."""
+    worker = pytest.importorskip("lazynp.backends.torch.worker")
+
+    def because(error, cause):
+        error.__cause__ = cause
+        return error
+
+    class LoweringException(RuntimeError):
+        pass
+
+    assert worker.is_refusal(NotImplementedError("x")) and worker.is_refusal(LoweringException("AssertionError: y"))
+    assert worker.is_refusal(because(RuntimeError("x"), NotImplementedError()))
+    for error in (MemoryError(), ImportError("x"), OSError(28, "No space left on device"), RuntimeError("x")):
+        assert (
+            not worker.is_refusal(error)
+            and not worker.is_refusal(because(LoweringException("z"), error))
+            or (type(error) is RuntimeError)
+        )
+    assert not worker.is_refusal(LoweringException("DefaultCPUAllocator: can't allocate memory"))
+    assert not worker.is_refusal(because(NotImplementedError(), RuntimeError("can't start new thread")))
 
 
 def test_no_compiler(tmp_path, monkeypatch):
@@ -671,16 +839,15 @@ def test_no_compiler(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("CXX", raising=False)
     seen = []
-    with pytest.warns(RuntimeWarning, match="no C\\+\\+ compiler"):
+    with pytest.warns(RuntimeWarning, match="no C\\+\\+ compiler") as caught:
         client.submit(*add_constant(8), seen.append)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
         client.submit(*add_constant(9), seen.append)
-    assert seen == [None, None]
+    assert seen == [None, None] and len(caught) == 1
+    assert client.reason(*add_constant(8)).startswith("no C++ compiler") and client.again(*add_constant(8)) is None
 
 
 def test_unwritable_cache(tmp_path):
-    """Without a cache the object is handed over through a private folder."""
+    """Without a cache the object is handed over through a folder of temporary files."""
     folder = tmp_path / "cache"
     folder.mkdir()
     folder.chmod(0o777)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lazynp.backends.compiler import Compiled
+from lazynp.backends.compiled import Compiled
 from lazynp.backends.kernel import Geometry, Instr, KernelSpec
 
 LENGTH = 1013  # a tail of 5 for vectors of 16 and of 8

@@ -1,14 +1,15 @@
 """The disk cache of compiled kernels. Any number of processes share it; whatever happens to it, results stay right.
 
-An entry is two files: `<key>.so` and `<key>.json`. The description is written last, so an entry without one does not
-exist; it holds the SHA-256 of the shared object, which is verified before the object is loaded. A description without
-an object is a negative entry: the kernel is known not to be compilable. Every file is written under another name and
-renamed. A damaged entry is a miss, and is removed.
+It lies in a folder of its own (`lazynp-1`) in the folder that the user names, and only files there whose names are
+those of entries are ever removed. An entry is two files: `<key>.so` and `<key>.json`. The description is written
+last, so an entry without one does not exist; it holds the SHA-256 of the shared object and of itself, which are
+verified before the object is loaded. A description without an object is a negative entry: the kernel is known not to
+be compilable. Every file is written in a scratch folder and renamed. A damaged entry is a miss, and is removed.
 
-The folder belongs to the user alone (mode 0700). One that others can write to is refused, since a shared object from it
-would run with the user's rights: one warning, and everything goes on without a cache. The same for a folder that cannot
-be made or a disk that is full. Entries that were not used for longest are removed when the cache is larger than its
-bound.
+The folder belongs to the user alone (mode 0700), and so do the files that are loaded from it, since a shared object
+runs with the user's rights. A folder that is not safe, or that cannot be made, is refused: the user is told once, and
+everything goes on without a cache. The same for a disk that is full. Entries that were not used for longest are
+removed when the cache, with what is being written, is larger than its bound.
 """
 
 from __future__ import annotations
@@ -20,27 +21,26 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import shutil
-import stat
-import tempfile
-import time
-import warnings
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lazynp.backends import folders
+from lazynp.backends.folders import Refused, Scratch
 from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.config import config
-
-try:
-    import fcntl
-except ImportError:  # no file locks: processes may compile the same kernel twice
-    fcntl = None  # type: ignore[assignment]
+from lazynp.notices import notify
 
 CODEGEN = "17"  # raise it when the generated code changes its meaning
 NOWHERE = "-"  # the folder of a cache that keeps nothing
-LEFTOVER = 3600.0  # seconds after which temporary and lock files of dead processes are removed
+NAME = "lazynp-1"  # of the cache's own folder; raise the number when the layout changes
+WORK = (
+    "work"  # the folder in it for what is not an entry: scratch folders, and locks of kernels that are being compiled
+)
+ENTRY = re.compile(r"([0-9a-f]{64})\.(so|json)")
 
 
 class Entry(NamedTuple):
@@ -49,8 +49,11 @@ class Entry(NamedTuple):
 
 
 def default_folder() -> str:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "lazynp")
+    """The user's cache folder; empty where the user has none."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):  # to be ignored, says the specification
+        base = os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "lazynp") if os.path.isabs(base) else ""
 
 
 def compiler_path() -> str | None:
@@ -66,7 +69,10 @@ def compiler_path() -> str | None:
 def _compiler_identity(path: str | None) -> str:
     if path is None:
         return "none"
-    status = os.stat(path)
+    try:
+        status = os.stat(path)
+    except OSError:  # removed since it was found
+        return "none"
     return f"{path}:{status.st_size}:{status.st_mtime_ns}"
 
 
@@ -144,44 +150,74 @@ def compiler_path_cached() -> str | None:
 
 
 class Artifacts:
-    """The cache in one folder. All methods are safe to call from any thread and process, and none raises for I/O."""
+    """The cache in one folder. All methods are safe to call from any thread and process, and none raises for I/O.
+
+    Attributes:
+        named: the folder that the user named.
+        folder: the cache's own, in it.
+        usable: whether entries are read; writable: whether they are written.
+        scratch: a folder for temporary files, in the cache's own if that can be written to.
+    """
 
     def __init__(self, folder: str | None = None, limit: int | None = None) -> None:
-        self._warned = folder == NOWHERE
-        self.folder = os.path.abspath(folder or config.cache_dir or default_folder())
+        named = folder or config.cache_dir or default_folder()
+        self._told = folder == NOWHERE
         self.limit = config.cache_bytes if limit is None else limit
-        self.usable = folder != NOWHERE and self._open()
+        self.usable = self.writable = False
         self._stored = 0  # bytes written since the size was last checked
+        self.named = NOWHERE if folder == NOWHERE or not named else os.path.abspath(named)
+        self.folder = os.path.join(self.named, NAME)
+        if self.named != NOWHERE:
+            self._open()
+        elif not self._told:
+            self._tell("this user has no home folder: compiled kernels are kept for this process only")
+        self.scratch = self._scratch()
 
-    def _open(self) -> bool:
+    def _open(self) -> None:
         try:
-            os.makedirs(self.folder, mode=0o700, exist_ok=True)
-            status = os.stat(self.folder)
-        except OSError as error:
-            return self._refuse(f"cannot be made ({error.strerror})")
-        if hasattr(os, "getuid") and status.st_uid != os.getuid():
-            return self._refuse("belongs to another user")
-        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return self._refuse("can be written to by other users (chmod 700 makes it usable)")
-        if not os.access(self.folder, os.R_OK | os.W_OK | os.X_OK):
-            return self._refuse("cannot be written to")
-        return True
+            folders.private(self.named, NAME)
+        except Refused as error:
+            return self._tell(f"the folder of compiled kernels {self.named} {error}: going on without it")
+        self.usable = True
+        with contextlib.suppress(OSError):
+            os.makedirs(self._work, mode=0o700, exist_ok=True)
+            self.writable = os.access(self.folder, os.W_OK) and os.access(self._work, os.W_OK)
+            if self.writable:
+                folders.sweep(self._work)
 
-    def _refuse(self, reason: str) -> bool:
-        self._warned = True
-        warnings.warn(
-            f"the folder of compiled kernels {self.folder} {reason}: going on without it", RuntimeWarning, stacklevel=4
-        )
-        return False
+    @property
+    def _work(self) -> str:
+        return os.path.join(self.folder, WORK)
 
-    def _failed(self, error: OSError) -> None:
-        if not self._warned:
-            self._warned = True
-            warnings.warn(
-                f"cannot keep compiled kernels in {self.folder} ({error.strerror}): going on without",
-                RuntimeWarning,
-                stacklevel=3,
-            )
+    def _scratch(self) -> Scratch | None:
+        """Where the cache takes nothing, temporary files lie where the system keeps such. None: nowhere."""
+        if self.writable:
+            return Scratch(self._work)
+        try:
+            parent = folders.temporary()
+            folders.sweep(parent)
+            return Scratch(parent, passing=True)
+        except (Refused, OSError):
+            return None
+
+    def scratch_path(self) -> str:
+        """The folder for temporary files of this process. Raises OSError."""
+        if self.scratch is None:
+            raise OSError("no folder for temporary files")
+        try:
+            return self.scratch.path()
+        except FileNotFoundError:  # somebody has removed the cache
+            self.usable = self.writable = False
+            self._open()
+            self.scratch = self._scratch()
+            if self.scratch is None:
+                raise
+            return self.scratch.path()
+
+    def _tell(self, message: str) -> None:
+        if not self._told:
+            self._told = True
+            notify(message)
 
     def _path(self, key: str, ending: str) -> str:
         return os.path.join(self.folder, key + ending)
@@ -190,128 +226,126 @@ class Artifacts:
         """A verified entry, or None. About 0.1 ms for a hit."""
         if not self.usable:
             return None
-        path = self._path(key, ".json")
+        path, target = self._path(key, ".json"), self._path(key, ".so")
         try:
-            with open(path, "rb") as file:
-                meta = json.load(file)
+            with folders.opened(path) as file:
+                meta = parse(file.read())
             if meta["key"] != key:
                 raise ValueError(key)
-            if meta["sha256"] is None:
-                return Entry(None, meta)
-            target = self._path(key, ".so")
-            if digest(target) != meta["sha256"]:
+            if meta["sha256"] is not None and digest(target) != meta["sha256"]:
                 raise ValueError(key)
-            now = time.time()
-            os.utime(path, (now, now))
-            return Entry(target, meta)
         except FileNotFoundError:
-            if os.path.exists(path):
+            if os.path.lexists(path):
                 self.remove(key)
-        except (ValueError, KeyError, TypeError):
+            return None
+        except (OSError, MemoryError):
+            return None
+        except Exception:  # whatever a damaged description leads to
             self.remove(key)
-        except OSError as error:
-            self._failed(error)
-        return None
+            return None
+        with contextlib.suppress(OSError):  # it was used now; of a cache that can only be read nobody keeps account
+            os.utime(path)
+        return Entry(target if meta["sha256"] is not None else None, meta)
 
     def remove(self, key: str) -> None:
-        for ending in (".json", ".so", ".h.gch", ".h"):
-            self._unlink(key + ending)
+        for ending in (".json", ".so"):
+            with contextlib.suppress(OSError):
+                os.unlink(self._path(key, ending))
 
     def put(self, key: str, built: str | None, meta: dict[str, Any]) -> Entry | None:
-        """Take over the shared object `built` (None: a negative entry). None where the entry could not be written."""
-        if not self.usable:
+        """Take over the file `built` (None: a negative entry). None where the entry could not be written: then the file
+        is where it was."""
+        if not self.writable:
             return None
-        meta = {**meta, "key": key, "sha256": digest(built) if built is not None else None}
-        target = self._path(key, ".so")
+        target, moved = self._path(key, ".so"), False
         try:
             if built is not None:
-                with open(built, "rb") as file:
-                    self._write(target, file.read())
-            self._write(self._path(key, ".json"), json.dumps(meta).encode())
-        except OSError as error:
-            self._failed(error)
+                os.chmod(built, 0o600)
+            size = os.path.getsize(built) if built is not None else 0
+            if size > self.limit:
+                return None
+            meta = {**meta, "key": key, "sha256": digest(built) if built is not None else None}
+            text = os.path.join(self.scratch_path(), f"{key}-{os.urandom(4).hex()}.json")
+            with open(text, "wb") as file:
+                os.chmod(text, 0o600)
+                file.write(dump(meta))
+            if built is not None:
+                os.replace(built, target)
+                moved = True
+            os.replace(text, self._path(key, ".json"))
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            self._tell(f"cannot keep compiled kernels in {self.folder} ({reason}): going on without")
+            if moved and built is not None:
+                with contextlib.suppress(OSError):
+                    os.replace(target, built)
             return None
-        self._stored += os.path.getsize(built) if built is not None else 0
+        self._stored += size
         if self._stored > self.limit // 64:
             self._stored = 0
-            self.shrink()
+            self.shrink(keep=key)
         return Entry(target if built is not None else None, meta)
 
-    def _write(self, path: str, data: bytes) -> None:
-        handle, name = tempfile.mkstemp(prefix=".tmp-", dir=self.folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(name, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
-            raise
-
-    def shrink(self) -> None:
-        """Remove what was not used for longest until the cache is within its bound, and what dead processes left."""
-        sizes: dict[str, int] = {}  # of an entry, both files; precompiled headers count as entries
+    def shrink(self, keep: str = "") -> None:
+        """Remove what was not used for longest until the cache is within its bound. `keep`: not this entry."""
+        sizes: dict[str, int] = {}  # of an entry, both files
         used: dict[str, float] = {}
-        now = time.time()
+        folders.sweep(self._work)
         try:
             with os.scandir(self.folder) as found:
-                files = [(item.name, item.stat(follow_symlinks=False)) for item in found]
+                files = [(m, item.stat(follow_symlinks=False)) for item in found if (m := ENTRY.fullmatch(item.name))]
         except OSError:
             return
-        names = {name for name, _ in files}
-        for name, status in files:
-            stem = name.partition(".")[0]
-            orphan = name.endswith(".so") and stem + ".json" not in names
-            if name.startswith(".tmp-") or name.endswith(".lock") or orphan:
-                if now - status.st_mtime > LEFTOVER:
-                    self._unlink(name)
-            elif name.endswith((".so", ".json", ".h", ".gch")):
-                sizes[stem] = sizes.get(stem, 0) + status.st_size
-                used[stem] = max(used.get(stem, 0.0), 0.0 if name.endswith(".so") else status.st_mtime)
-        total = sum(sizes.values())
-        for stem in sorted(sizes, key=used.__getitem__):
-            if total <= self.limit:
-                break
-            total -= sizes[stem]
-            self.remove(stem)
+        for match, status in files:
+            key, kind = match.groups()
+            sizes[key] = sizes.get(key, 0) + status.st_size
+            used[key] = max(used.get(key, 0.0), status.st_mtime if kind == "json" else 0.0)
+        total = sum(sizes.values()) + folders.size(self._work)
+        for key in sorted(sizes, key=used.__getitem__):
+            orphan = not used[key]  # an object without description: half an entry, if nobody is writing it now
+            if key == keep or total <= self.limit and not orphan:
+                continue
+            with self.lock(key) if orphan else contextlib.nullcontext(True) as mine:
+                if mine:
+                    total -= sizes[key]
+                    self.remove(key)
 
-    def _unlink(self, name: str) -> None:
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(self.folder, name))
-
-    @contextlib.contextmanager
-    def lock(self, key: str) -> Iterator[bool]:
+    def lock(self, key: str) -> AbstractContextManager[bool]:
         """Whether this process is the one to compile `key`. Does not wait.
 
         The kernel lets a lock go when its holder dies, so none is ever stale. Without file locks everybody compiles.
         """
-        if fcntl is None or not self.usable:
-            yield True
-            return
-        path = self._path(key, ".lock")
-        try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError:
-            yield True
-            return
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                held = os.path.exists(path) and os.stat(path).st_ino == os.fstat(handle).st_ino
-            except BlockingIOError:
-                held = False
-            except OSError:
-                held = True
-            try:
-                yield held
-            finally:
-                if held:
-                    with contextlib.suppress(OSError):
-                        os.unlink(path)
-        finally:
-            os.close(handle)
+        if not self.writable:
+            return contextlib.nullcontext(True)
+        return folders.lock(os.path.join(self._work, key + ".lock"))
+
+
+@functools.lru_cache(maxsize=8)
+def _at(folder: str, limit: int) -> Artifacts:
+    return Artifacts(folder or None, limit)
+
+
+def shared(folder: str | None = None, limit: int | None = None) -> Artifacts:
+    """The cache in a folder, by default the configured one: the same object each time, so that its user is told once
+    what is wrong with it."""
+    return _at(folder or config.cache_dir or default_folder(), config.cache_bytes if limit is None else limit)
 
 
 def digest(path: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
+    with folders.opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def dump(meta: dict[str, Any]) -> bytes:
+    """A description as text that shows whether it was damaged."""
+    text = json.dumps(meta, sort_keys=True)
+    return json.dumps({"entry": meta, "sum": hashlib.sha256(text.encode()).hexdigest()}, sort_keys=True).encode()
+
+
+def parse(data: bytes) -> dict[str, Any]:
+    """What `dump` was given. Raises an exception of any kind where that is not to be had."""
+    read = json.loads(data)
+    text = json.dumps(read["entry"], sort_keys=True)
+    if hashlib.sha256(text.encode()).hexdigest() != read["sum"]:
+        raise ValueError("a damaged description")
+    return read["entry"]

@@ -10,53 +10,39 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
-import functools
 import importlib.util
 import os
 import pickle
 import queue
-import shutil
-import struct
+import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
-from itertools import starmap
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
 import threadpoolctl
 
 from lazynp.backends import artifacts
 from lazynp.backends.artifacts import Artifacts
+from lazynp.backends.compiled import Compiled, threads
+from lazynp.backends.gcc import TIRED
 from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.backends.support import CORES, compilable
 from lazynp.config import config
+from lazynp.notices import notify
 
-RESTARTS = 3  # times that a compiler process that died is replaced
+RESTARTS = 3  # times that a compiler process that died is replaced, with no kernel compiled in between
+REST = 30.0  # seconds without another one after that; four times as long each time
+AGAIN = (2.0, 15.0)  # seconds until a kernel that failed for no reason of its own is tried again; then no more
+LOOK = 0.5  # seconds between looks at the compiler by one who waits for it
+SILENCE = 900.0  # seconds after which a compiler that does not answer is taken for dead: g++ may take 300
+ENDING = 2.0  # seconds that a process which has closed its answers may take to end
 FLUSH = 0.5  # seconds at exit to hand the compiler what it has not read yet
 ATTEMPTS = 2  # times that a kernel is sent, where the process dies of it
-SLOT = {
-    "bool": "?15x",
-    "int8": "b15x",
-    "int16": "h14x",
-    "int32": "i12x",
-    "int64": "q8x",
-    "uint8": "B15x",
-    "uint16": "H14x",
-    "uint32": "I12x",
-    "uint64": "Q8x",
-    "float32": "f12x",
-    "float64": "d8x",
-    "complex64": "ff8x",
-    "complex128": "dd",
-}
 # Run by the compiler process. The package's own __init__ is not: it has nothing to offer there, and costs time.
 BOOT = (
     "import sys, types; p = types.ModuleType('lazynp'); p.__path__ = [sys.argv[1]]; sys.modules['lazynp'] = p; "
@@ -75,94 +61,6 @@ class Event(NamedTuple):
     reason: str
 
 
-class _Threads:
-    """How many threads compiled code may use. GNU's OpenMP does not survive a fork: a child uses one."""
-
-    def __init__(self) -> None:
-        self.forked = False
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._in_child)
-
-    def _in_child(self) -> None:
-        self.forked = True
-
-    def __call__(self) -> int:
-        return 1 if self.forked else config.threads or _cores()
-
-
-@functools.cache
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-threads = _Threads()
-
-
-class Compiled:
-    """A kernel as machine code.
-
-    `compiled(in_arrays, scalars, out_arrays) -> bool` takes NumPy arrays of the iteration space's rank, in the order of
-    the spec. An axis may have length 1 in place of a stride of 0. Shapes and strides are checked in C against the
-    geometry; False means that this code does not fit them (or a guard failed, or an output shares memory with an input
-    where the code cannot do that, or memory is short): nothing was written, use the interpreter. `scalars`: Python or
-    NumPy numbers, or the bytes of `pack(scalars)`.
-
-    `compiled.call(pointers, dims, scalars, threads) -> int` is the same without arrays and without a check of a static
-    geometry: `pointers` a ctypes array of `c_void_p` (inputs, then outputs; each to the element at index 0), `dims` a
-    ctypes array of `c_int64` (the shape, then the strides of each operand in elements; None will do where the geometry
-    is not symbolic), `scalars` bytes, `threads` at most so many. 0 is success.
-
-    `done`: a list that gets a 0 when the call has been made. C code puts it there, and no signal handler runs between
-    the call and that: so who is interrupted knows whether the operands are still what they were.
-
-    Both release the GIL. An output may be the same memory as an input of the same strides.
-    """
-
-    __slots__ = ("key", "meta", "call", "pack", "library", "_arrays")
-
-    def __init__(self, spec: KernelSpec, key: str, path: str, meta: dict[str, Any]) -> None:
-        self.key, self.meta = key, meta
-        self.library = library = ctypes.CDLL(path)
-        count = len(spec.inputs) + len(spec.outputs)
-        self.call = library.lazynp_run
-        self.call.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64)
-        self._arrays = library.lazynp_arrays
-        self._arrays.argtypes = (*[ctypes.py_object] * count, ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p)
-        self.pack = packer(spec.scalars)
-
-    def __call__(
-        self,
-        in_arrays: Sequence[np.ndarray],
-        scalars: Sequence[Any] | bytes,
-        out_arrays: Sequence[np.ndarray],
-        chain: int | None = None,
-        done: list[int] | None = None,
-    ) -> bool:
-        packed = scalars if type(scalars) is bytes else self.pack(scalars)
-        if done is None:
-            return self._arrays(*in_arrays, *out_arrays, packed, threads(), chain) == 0
-        done.extend(starmap(self._arrays, ((*in_arrays, *out_arrays, packed, threads(), chain),)))
-        return done[-1] == 0
-
-
-def packer(dtypes: Sequence[str]) -> Callable[[Sequence[Any]], bytes]:
-    """The function that lays scalars of these dtypes out, 16 bytes each."""
-    if not dtypes:
-        return lambda values: b""
-    pack = struct.Struct("=" + "".join([SLOT[d] for d in dtypes])).pack
-    if not any(d.startswith("complex") for d in dtypes):
-        return lambda values: pack(*values)
-    is_complex = [d.startswith("complex") for d in dtypes]
-
-    def packed(values: Sequence[Any]) -> bytes:
-        flat: list[Any] = []
-        for value, pair in zip(values, is_complex, strict=True):
-            flat.extend((value.real, value.imag) if pair else (value,))
-        return pack(*flat)
-
-    return packed
-
-
 class _Job:
     __slots__ = ("spec", "geometry", "key", "callbacks", "attempts")
 
@@ -170,6 +68,14 @@ class _Job:
         self.spec, self.geometry, self.key = spec, geometry, key
         self.callbacks: list[Done] = []
         self.attempts = 0
+
+
+class Failure(NamedTuple):
+    """Why a kernel was not compiled, though it may be another time."""
+
+    attempts: int
+    again: float  # when it may be tried again, by time.monotonic
+    reason: str
 
 
 class CompilerClient:
@@ -182,10 +88,13 @@ class CompilerClient:
         self.events: deque[Event] = deque(maxlen=10_000)
         self._cache: Artifacts | None = None
         self._ready: dict[str, Compiled | None] = {}  # None: known not to be compilable
+        self._reasons: dict[str, str] = {}  # why not
+        self._failures: dict[str, Failure] = {}
         self._keys: dict[tuple[KernelSpec, Geometry], str] = {}
-        self._private: str | None = None
         self._restarts = RESTARTS
-        self._broken = False
+        self._rests, self._rested = 0, 0.0  # how often the compiler was given a rest, and the end of the last
+        self._told: set[str] = set()
+        self._broken = ""  # why nothing is compiled in this process
         self._room: Any = None
         self.at_exit: Callable[[], None] | None = None  # the last chance to submit
         self._reset()
@@ -198,7 +107,9 @@ class CompilerClient:
         self._process: subprocess.Popen | None = None
         self._outbox: Any = queue.SimpleQueue()  # messages to the process
         self._ending = False
+        self._heard = 0.0  # when the process last answered
         self.writer: threading.Thread | None = None
+        self._receiver: threading.Thread | None = None
         self._number = 0
 
     # Looking up
@@ -218,38 +129,70 @@ class CompilerClient:
             return self._ready[key]
         except KeyError:
             pass
-        if compilable(spec) is not None:
-            self._ready[key] = None
+        refused = compilable(spec)
+        if refused is not None:
+            self._reasons[key], self._ready[key] = refused, None
             return None
         entry = self._artifacts().get(key)
         return self._load(spec, key, entry.path, entry.meta) if entry is not None else None
 
     def status(self, spec: KernelSpec, geometry: Geometry) -> str:
-        """`ready`, `rejected` (not compilable), `pending` or `unknown`. Does not look on disk."""
+        """`ready`, `rejected` (not compilable), `pending`, `failed` (may be tried again) or `unknown`. Does not look on
+        disk."""
         key = self.key(spec, geometry)
         if key in self._ready:
             return "rejected" if self._ready[key] is None else "ready"
         with self._lock:
-            return "pending" if any(job.key == key for job in self._jobs.values()) else "unknown"
+            if any(job.key == key for job in self._jobs.values()):
+                return "pending"
+        return "failed" if key in self._failures else "unknown"
+
+    def reason(self, spec: KernelSpec, geometry: Geometry) -> str:
+        """Why the kernel is not compiled; empty where nothing is known."""
+        key = self.key(spec, geometry)
+        failure = self._failures.get(key)
+        return self._reasons.get(key) or (failure.reason if failure is not None else self._broken)
+
+    def again(self, spec: KernelSpec, geometry: Geometry) -> float | None:
+        """When a kernel that was not compiled may be submitted again, by time.monotonic; None: it will not be."""
+        key = self.key(spec, geometry)
+        failure = self._failures.get(key)
+        return None if key in self._ready or self._broken or failure is None else failure.again
 
     def _artifacts(self) -> Artifacts:
         cache = self._cache
         if cache is None:
             with self._lock:
-                cache = self._cache = self._cache or Artifacts(self._folder, self._limit)
+                cache = self._cache = self._cache or artifacts.shared(self._folder, self._limit)
         return cache
 
     def _load(self, spec: KernelSpec, key: str, path: str | None, meta: dict[str, Any]) -> Compiled | None:
+        """What the artifact holds. None: nothing (`_ready` says so), or it cannot be loaded now (`_failures` does)."""
         compiled = None
         if path is not None:
             try:
                 compiled = Compiled(spec, key, path, meta)
-            except (OSError, AttributeError) as error:  # built for another C library, or removed in between
-                self.events.append(Event(key, 0.0, "failed", str(error)))
-                if self._cache is not None and self._cache.usable:
+            except (OSError, AttributeError, MemoryError) as error:  # removed in between, or no memory
+                self._failed(key, f"{type(error).__name__}: {error}")
+                if self._cache is not None and not isinstance(error, MemoryError):
                     self._cache.remove(key)
+                return None
+        else:
+            self._reasons[key] = str(meta.get("reason", ""))
+        self._failures.pop(key, None)
         self._ready[key] = compiled
         return compiled
+
+    def _failed(self, key: str, reason: str, outcome: str = "failed", seconds: float = 0.0) -> None:
+        """It failed for a reason that is not the kernel's: there will be another attempt, if it is not the last."""
+        before = self._failures.get(key)
+        attempts = 1 if before is None else before.attempts + 1
+        self.events.append(Event(key, seconds, outcome, reason))
+        if attempts > len(AGAIN):
+            self._failures.pop(key, None)
+            self._reasons[key], self._ready[key] = f"{reason} (tried {attempts} times)", None
+        else:
+            self._failures[key] = Failure(attempts, time.monotonic() + AGAIN[attempts - 1], reason)
 
     # Compiling
 
@@ -262,23 +205,29 @@ class CompilerClient:
         else from a thread of the client's. It must not raise and should be short."""
         found = self.lookup(spec, geometry)
         key = self.key(spec, geometry)
-        if found is not None or key in self._ready or not self._can_compile():
+        if found is not None or key in self._ready or not self._can_compile(key):
             if on_done is not None:
                 on_done(found)
             return
         with self._lock:
-            for job in self._jobs.values():
-                if job.key == key:
-                    break
-            else:
-                self._number += 1
-                job = self._jobs[self._number] = _Job(spec, geometry, key)
-                self._make_room()
-                self._send(self._number, job)
+            job = next((job for job in self._jobs.values() if job.key == key), None)
+            if job is not None:
+                if on_done is not None:
+                    job.callbacks.append(on_done)
+                return
+            self._number += 1
+            number, job = self._number, _Job(spec, geometry, key)
             if on_done is not None:
                 job.callbacks.append(on_done)
+            try:
+                self._jobs[number] = job
+                self._make_room()
+                self._send(number, job)
+            except BaseException:  # that of a signal's handler: nobody would ever answer
+                self._jobs.pop(number, None)
+                raise
 
-    def _can_compile(self) -> bool:
+    def _can_compile(self, key: str) -> bool:
         if not self._broken:
             missing = (
                 "no C++ compiler was found (g++; $CXX names another)"
@@ -289,34 +238,47 @@ class CompilerClient:
             )
             if missing is not None:
                 self._give_up(missing)
-        return not self._broken
+        if self._broken:
+            return False
+        failure, now = self._failures.get(key), time.monotonic()
+        if self._rested > now:
+            reason = failure.reason if failure is not None else "the compiler process failed, and is given a rest"
+            self._failures[key] = Failure(0 if failure is None else failure.attempts, self._rested, reason)
+            return False
+        return failure is None or failure.again <= now
 
     def _give_up(self, reason: str) -> None:
-        if not self._broken:
-            self._broken = True
-            warnings.warn(f"lazynp compiles nothing in this process: {reason}", RuntimeWarning, stacklevel=4)
+        self._broken = self._broken or reason
+        self._tell(f"lazynp compiles nothing in this process: {reason}")
+
+    def _rest(self, reason: str) -> None:
+        """The compiler process fails again and again, which is not the kernels' fault: wait before the next one."""
+        self._rested = time.monotonic() + REST * 4.0 ** min(self._rests, 4)
+        self._rests += 1
+        self._restarts = RESTARTS
+        self._tell(f"lazynp compiles nothing for some time: {reason}")
+
+    def _tell(self, message: str) -> None:
+        kind = message.partition(":")[0]
+        if kind not in self._told:
+            self._told.add(kind)
+            notify(message)
 
     def _send(self, number: int, job: _Job) -> None:
         job.attempts += 1
-        if self._process is None:
-            try:
+        try:
+            message = (number, job.key, job.spec, job.geometry, self._artifacts().scratch_path())
+            if self._process is None:
                 self._start()
-            except OSError as error:
-                self._give_up(f"the compiler process cannot be started ({error})")
-                return self._finish(number, _failure("failed", str(error)))
-        message = (number, job.key, job.spec, job.geometry, self._private_folder())
-        self._outbox.put(pickle.dumps(message))
-
-    def _private_folder(self) -> str:
-        """Where the compiler process leaves an object that the cache cannot take. Made by it, when needed."""
-        if self._private is None:
-            self._private = os.path.join(tempfile.gettempdir(), f"lazynp-{os.getpid()}-{os.urandom(8).hex()}")
-        return self._private
+            self._outbox.put(pickle.dumps(message))
+        except (OSError, RuntimeError, MemoryError) as error:  # no process, no thread, no disk
+            self._rest(f"the compiler process cannot be started ({error})")
+            self._finish(number, _failure("failed", f"{type(error).__name__}: {error}"))
 
     def _start(self) -> None:
         cache = self._artifacts()
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        folder = cache.folder if cache.usable else artifacts.NOWHERE
+        folder = cache.named if cache.usable else artifacts.NOWHERE
         command = [sys.executable, "-P", "-c", BOOT, package, folder, str(cache.limit), str(config.compile_nice)]
         environment = os.environ | {
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
@@ -333,38 +295,74 @@ class CompilerClient:
                 start_new_session=True,
                 env=environment,
             )
+        self._heard = time.monotonic()
         if self._ending:  # too late for threads; what fits into the pipe is all that there is to say
             self._process, self._outbox = process, _Pipe(process)
             return
         outbox: queue.SimpleQueue = queue.SimpleQueue()
-        self._process, self._outbox = process, outbox
-        self.writer = threading.Thread(target=_write, args=(process, outbox), daemon=True)
-        self.writer.start()
-        threading.Thread(target=_receive, args=(weakref.ref(self), process), daemon=True).start()
+        writer = threading.Thread(target=_write, args=(process, outbox), daemon=True)
+        receiver = threading.Thread(target=_receive, args=(weakref.ref(self), process), daemon=True)
+        try:
+            writer.start()
+            self._process, self._outbox = process, outbox
+            self.writer, self._receiver = writer, receiver
+            receiver.start()
+        except BaseException:
+            self._process = None
+            outbox.put(None)
+            _kill(process)
+            assert process.stdout is not None
+            if not receiver.is_alive():
+                process.stdout.close()
+            raise
 
     def _finish(self, number: int, result: dict[str, Any]) -> None:
+        """What became of a job: note it, tell who has asked, and let the job go last, so that `wait` is exact."""
         with self._lock:
             job = self._jobs.get(number)
             if job is None:
                 return
-            reason = result["meta"].get("reason", "")
-            self.events.append(Event(job.key, result["seconds"], result["outcome"], reason))
-            compiled = self._load(job.spec, job.key, result["path"], result["meta"])
-            if result["path"] is not None and result["path"].startswith(self._private_folder()):
-                with contextlib.suppress(OSError):
-                    os.unlink(result["path"])
-            if result["outcome"] == "no compiler":
-                self._give_up("no C++ compiler was found")
-        for callback in job.callbacks:
-            callback(compiled)
-        with self._lock:
-            del self._jobs[number]
-            self._make_room()
-            self._lock.notify_all()
+            compiled = None
+            try:
+                compiled = self._take(job, result)
+            except Exception as error:
+                self._failed(job.key, f"{type(error).__name__}: {error}")
+        while True:
+            with self._lock:
+                callbacks, job.callbacks = job.callbacks, []
+                if not callbacks:
+                    self._jobs.pop(number, None)
+                    self._make_room()
+                    self._lock.notify_all()
+                    return
+            for callback in callbacks:
+                with contextlib.suppress(Exception):
+                    callback(compiled)
+
+    def _take(self, job: _Job, result: dict[str, Any]) -> Compiled | None:
+        reason = str(result["meta"].get("reason", ""))
+        if result["outcome"] in ("failed", "died"):
+            self._failed(job.key, reason, result["outcome"], result["seconds"])
+            return None
+        if result["outcome"] == "no compiler":
+            self._give_up("no C++ compiler was found")
+        self.events.append(Event(job.key, result["seconds"], result["outcome"], reason))
+        if self._broken:
+            return None
+        self._restarts, self._rests = RESTARTS, 0
+        compiled = self._load(job.spec, job.key, result["path"], result["meta"])
+        if result["path"] is not None and not result["path"].startswith(self._artifacts().folder + os.sep):
+            with contextlib.suppress(OSError):  # the cache could not take it: it was handed over
+                os.unlink(result["path"])
+        return compiled
 
     def _make_room(self) -> None:
         """While kernels are being compiled, leave a core to the compiler: BLAS with a thread on each core waits for the
         slowest of them, and turns so in between that a nice process gets more time than it should."""
+        with contextlib.suppress(Exception):  # a courtesy
+            self._change_room()
+
+    def _change_room(self) -> None:
         if self._jobs and self._room is None and CORES > 1:
             found = threadpoolctl.ThreadpoolController().select(user_api="blas")
             crowded = [b for b in found.lib_controllers if b.num_threads >= CORES]
@@ -384,15 +382,17 @@ class CompilerClient:
                 return
             self._process = None
             self._outbox.put(None)
-            code = process.wait()
+            code = _kill(process)
             jobs = list(self._jobs.items())
+            reason = f"the compiler process died of it (exit status {code})"
             if jobs:
                 self._restarts -= 1
-            for number, job in jobs:
                 if self._restarts < 0:
-                    self._give_up(f"the compiler process keeps dying (exit status {code})")
-                if self._broken or job.attempts >= ATTEMPTS:
-                    reason = f"the compiler process died of it (exit status {code})"
+                    self._rest(f"the compiler process keeps dying (exit status {code})")
+            for number, job in jobs:
+                if code == TIRED:  # it said what it failed at, and leaves the others to its successor
+                    job.attempts -= 1
+                if self._broken or self._rested > time.monotonic() or job.attempts >= ATTEMPTS:
                     self._finish(number, _failure("died", reason))
                 else:
                     self._send(number, job)
@@ -400,27 +400,48 @@ class CompilerClient:
     def wait(self, timeout: float | None = None) -> bool:
         """Until all that was submitted is done (True), or `timeout` seconds have passed (False)."""
         end = None if timeout is None else time.monotonic() + timeout
-        with self._lock:
-            while self._jobs:
-                left = None if end is None else end - time.monotonic()
-                if left is not None and left <= 0:
+        while True:
+            with self._lock:
+                if not self._jobs:
+                    return True
+                left = LOOK if end is None else min(LOOK, end - time.monotonic())
+                if left <= 0:
                     return False
                 self._lock.wait(left)
-        return True
+            self._look_after()
+
+    def _look_after(self) -> None:
+        """Whatever becomes of threads and processes, somebody answers what is pending, and `wait` ends."""
+        with self._lock:
+            process, receiver = self._process, self._receiver
+            if not self._jobs:
+                return
+            if process is None:
+                for number in list(self._jobs):
+                    self._finish(number, _failure("died", "the compiler process is gone"))
+            elif receiver is None or not receiver.is_alive():
+                self._died(process)
+            elif time.monotonic() - self._heard > SILENCE:
+                self._heard = time.monotonic()
+                _end(process)  # the receiver sees the end of the answers
 
     def shutdown(self) -> None:
         """Let the compiler process go; it finishes its queue, for a minute at most. A later `submit` starts another."""
         with self._lock:
             process, self._process = self._process, None
+            jobs = list(self._jobs.values())
             self._jobs.clear()
             self._make_room()
             self._lock.notify_all()
             if process is not None:
+                self._outbox.put(pickle.dumps(None))
                 self._outbox.put(None)
                 process.returncode = 0  # nobody waits for it: not a matter for a warning
-            private, self._private = self._private, None
-        if private is not None and os.path.isdir(private):
-            shutil.rmtree(private, ignore_errors=True)
+        if not self._ending:
+            for job in jobs:
+                for callback in job.callbacks:
+                    with contextlib.suppress(Exception):
+                        callback(None)
 
     def _forked(self) -> None:
         """In a child: the parent's pipes are not ours. Its copies are closed, so that the end of the parent is seen."""
@@ -433,7 +454,6 @@ class CompilerClient:
                     assert stream is not None
                     with contextlib.suppress(OSError, ValueError):
                         os.dup2(nothing.fileno(), stream.fileno(), inheritable=False)
-        self._private = None
         self._reset()
 
 
@@ -465,31 +485,66 @@ class _Pipe:
                 self.stream.flush()
 
 
-def _write(process: subprocess.Popen, outbox: queue.SimpleQueue) -> None:
-    """Requests to the process, in a thread: a pipe that is full must not hold the user up."""
-    assert process.stdin is not None
+def _end(process: subprocess.Popen) -> None:
+    """Kill the compiler process and the compilers that it runs: they are one group. Only before it has been waited
+    for: afterwards its number may be another's."""
+    if process.returncode is None:
+        with contextlib.suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+
+
+def _kill(process: subprocess.Popen) -> int:
+    """The exit status of a process that has ended or is about to; its children end too."""
+    end = time.monotonic() + ENDING
+    while hasattr(os, "waitid") and time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                break
+        time.sleep(0.01)
+    _end(process)
+    code = process.wait()
     with contextlib.suppress(OSError, ValueError):
+        if process.stdin is not None:
+            process.stdin.close()
+    return code
+
+
+def _write(process: subprocess.Popen, outbox: queue.SimpleQueue) -> None:
+    """Requests to the process, in a thread: a pipe that is full must not hold the user up. However it ends, it closes
+    the pipe, so that the process ends too, and with it its answers."""
+    assert process.stdin is not None
+    try:
         while (message := outbox.get()) is not None:
             process.stdin.write(message)
             process.stdin.flush()
-    with contextlib.suppress(OSError, ValueError):
-        process.stdin.close()
+    except Exception:
+        pass
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            process.stdin.close()
 
 
 def _receive(client: weakref.ref[CompilerClient], process: subprocess.Popen) -> None:
-    """Answers from the process, until it closes its end."""
+    """Answers from the process, until it closes its end or says what nobody understands."""
     assert process.stdout is not None
-    with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
+    try:
         while True:
             number, result = pickle.load(process.stdout)
             owner = client()
             if owner is not None:
+                owner._heard = time.monotonic()
                 owner._finish(number, result)
             del owner
-    owner = client()
-    if owner is not None:
-        owner._died(process)
-    process.stdout.close()
+    except Exception:
+        pass
+    finally:
+        owner = client()
+        if owner is not None:
+            owner._died(process)
+        with contextlib.suppress(OSError, ValueError):
+            process.stdout.close()
 
 
 _abandoned: list[subprocess.Popen] = []
@@ -504,10 +559,12 @@ def _after_fork() -> None:
 def _at_exit() -> None:
     for client in list(_clients):
         client._ending = True
-        if client.at_exit is not None:
-            client.at_exit()
+        with contextlib.suppress(Exception):
+            if client.at_exit is not None:
+                client.at_exit()
         writer = client.writer
-        client.shutdown()
+        with contextlib.suppress(Exception):
+            client.shutdown()
         if writer is not None:
             writer.join(FLUSH)
 

@@ -17,6 +17,9 @@ from .recorder import recorder
 __all__ = ["compile_wait", "explain", "free_memory", "profile", "report", "summary"]
 
 
+START = counters.snapshot()
+
+
 def explain(x: Any) -> str:
     """The pending graph of an array, as text: one operation a line, `%3 = add %1 %2 : float64[2000,2000]`.
 
@@ -49,12 +52,13 @@ class profile:
         print(p)          # a summary
         p.operations      # and its figures: see `lazynp.runtime.profile.Profile`
 
-    What is pending when the block begins or ends is run there, so that the figures are the block's own.
+    What is pending when the block begins or ends is run there, so that the figures are the block's own. Outside a block
+    they are those of the process so far: `print(lazynp.profile())`.
     """
 
     def __init__(self) -> None:
         self._figures: dict[str, Any] | None = None
-        self._before: dict[str, Any] = {}
+        self._before: dict[str, Any] = START
 
     def __enter__(self) -> profile:
         recorder.flush()
@@ -94,9 +98,10 @@ def describe(f: dict[str, Any]) -> str:
     ]
     lines += [
         f"           compile {c.get('kernel', '?')[:12]}: {c.get('outcome')} in {c.get('seconds', 0):.2f} s"
-        f"{', ' + c['reason'] if c.get('reason') else ''}"
+        f"{', ' + c['reason'] if c.get('reason') else ''}{': ' + c['failure'][:300] if c.get('failure') else ''}"
         for c in f["compiles"][:20]
     ]
+    lines += [f"{n:>10,} kernels that are never compiled: {why}" for why, n in f["refused"].items()]
     if f["device_segments"]:
         lines += describe_device(f)
     calls = sorted(f["host_calls"].items(), key=lambda t: -t[1])

@@ -11,7 +11,7 @@ import functools
 import importlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..backends.kernel import KernelSpec
@@ -31,6 +31,7 @@ LONG = 0.5  # seconds of CPU time of a process whose next run is worth preparing
 WARM, AT_EXIT = 0.01, 16  # seconds that a kernel has cost, and kernels, to compile after the end
 KERNELS_KEPT = 2048
 kernels: Bounded[KernelSpec, Kernel] = Bounded(KERNELS_KEPT)
+waits: list[Callable[[float | None], bool]] = []  # for what else is compiled: `compile_wait` calls them
 lock = threading.Lock()
 
 
@@ -54,25 +55,30 @@ class Form:
         compiled: the machine code, once there is some.
         seconds: what the interpreter has cost here.
         asked: whether the compiler was asked.
+        after: when it may be asked again after a failure, by time.monotonic.
     """
 
-    __slots__ = ("compiled", "seconds", "asked", "spec", "geometry")
+    __slots__ = ("compiled", "seconds", "asked", "after", "spec", "geometry")
 
     def __init__(self, spec: KernelSpec, geometry: Any) -> None:
         self.spec, self.geometry = spec, geometry
-        self.seconds, self.asked = 0.0, False
+        self.seconds, self.asked, self.after = 0.0, False, 0.0
         self.compiled: Any = None
         with contextlib.suppress(Exception):  # what cannot be read is not there
             self.compiled = client().lookup(spec, geometry)
-        if self.compiled is not None:
-            profile.cache_hits += 1
-            self.asked = True
+            if self.compiled is not None:
+                profile.cache_hits += 1
+                self.asked = True
+            elif client().status(spec, geometry) == "rejected":
+                self.asked = True
+                self.note(0.0, "found in the artifact cache", "not compiled")
 
     def charge(self, seconds: float, hasten: bool) -> None:
         """Note what a call in the interpreter cost; ask for machine code when it has been enough, or (hasten) at
         once."""
         self.seconds += seconds
-        if not self.asked and self.seconds >= config.compile_after * (HASTE if hasten else 1.0):
+        enough = not self.asked and self.seconds >= config.compile_after * (HASTE if hasten else 1.0)
+        if enough and time.monotonic() >= self.after:
             self.asked = True
             began = time.perf_counter()
             reason = "part of a jitted function" if hasten else f"{self.seconds:.2f} s in the interpreter"
@@ -83,13 +89,22 @@ class Form:
 
     def done(self, compiled: Any, began: float, reason: str) -> None:
         self.compiled = compiled
+        again = None if compiled is not None else client().again(self.spec, self.geometry)
+        if again is not None:
+            self.after, self.asked = again, False
+        outcome = "compiled" if compiled is not None else "failed" if again is not None else "not compiled"
+        self.note(time.perf_counter() - began, reason, outcome)
+
+    def note(self, seconds: float, reason: str, outcome: str) -> None:
+        """Tell the profile: `reason` is why it was compiled."""
         profile.compiles.append(
             {
                 "kernel": client().key(self.spec, self.geometry),
-                "seconds": round(time.perf_counter() - began, 3),
+                "seconds": round(seconds, 3),
                 "reason": reason,
                 "symbolic": self.geometry.symbolic,
-                "outcome": "compiled" if compiled is not None else "not compiled",
+                "outcome": outcome,
+                "failure": "" if self.compiled is not None else client().reason(self.spec, self.geometry),
             }
         )
 
@@ -102,7 +117,10 @@ class Kernel:
 
     def __init__(self, spec: KernelSpec) -> None:
         self.spec, self.program = spec, Program(spec)
-        self.compilable, self.hasten = compilable(spec) is None, False
+        refused = compilable(spec)
+        self.compilable, self.hasten = refused is None, False
+        if refused is not None:
+            profile.refused[refused] += 1
         self.forms: dict[
             Any, Form
         ] = {}  # by classes of strides: the symbolic one; by (classes, geometry): the first one
@@ -173,6 +191,7 @@ class Kernel:
             how = how._replace(spec=self.spec)
             form = Form.__new__(Form)
             form.spec, form.geometry, form.seconds, form.asked, form.compiled = self.spec, how.geometry, 0.0, True, None
+            form.after = 0.0
         else:
             first = self.forms.get(how.classes)
             if first is None or first.geometry == how.geometry:
@@ -234,6 +253,7 @@ def submit_warm() -> None:
 
 
 def compile_wait(timeout: float | None = None) -> bool:
-    """Block until the kernels that are being compiled are done, or `timeout` seconds have passed; whether all are
-    done."""
-    return client().wait(timeout) if client.cache_info().currsize else True
+    """Block until all that is being compiled is done, or `timeout` seconds have passed; whether all is done."""
+    end = None if timeout is None else time.monotonic() + timeout
+    todo = [client().wait, *waits] if client.cache_info().currsize else waits
+    return all([wait(None if end is None else max(0.0, end - time.monotonic())) for wait in todo])

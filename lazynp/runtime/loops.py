@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.gcc import BuildError
 from ..backends.loops import build
 from ..backends.loops.program import Loop, Site, Unsupported
 from ..backends.loops.source import Source, generate
@@ -22,11 +23,13 @@ from ..graph.function import Function
 from ..graph.walk import toposort
 from ..ops import control
 from .calls import Calls
+from .kernels import waits
 from .loop_program import scan_program, while_program
 from .profile import profile
 
 LARGE = 1 << 16  # bytes of one value from which a plan's kernels are worth their overhead
 KEPT = 1 << 22  # bytes up to which a workspace is kept for the next run
+AGAIN = (5.0, 60.0)  # seconds after which a loop whose build failed for no reason of its own is tried again
 LOOK = 32  # iterations between looks at the clock
 SOURCE_AFTER = 0.004  # seconds that a loop has cost when its source is written, and looked up in the cache
 BUILD_AFTER = 0.03  # and when it is built: g++ alone, without torch, takes half a second
@@ -64,6 +67,7 @@ class Machine:
         self.run: Any = None
         self.spaces: list[Any] = []
         self.asked = self.submitted = False
+        self.attempts, self.after = 0, 0.0
         self.source: Source | None = None
 
     def charge(self, seconds: float) -> None:
@@ -74,9 +78,11 @@ class Machine:
         if self.seconds >= min(SOURCE_AFTER, config.compile_after) and not self.asked:
             self.write()
         if self.source is not None and self.seconds >= min(BUILD_AFTER, config.compile_after):
+            if time.monotonic() < self.after:
+                return
             self.submitted = True
             began, reason = time.perf_counter(), f"{self.seconds:.2f} s in the interpreter"
-            build.builder.submit(self.source.text, lambda run: self.built(run, began, reason))
+            build.builder.submit(self.source.text, lambda run, failure: self.built(run, failure, began, reason))
 
     def write(self) -> None:
         """The source, and what the cache has for it."""
@@ -96,15 +102,21 @@ class Machine:
         assert self.source is not None
         self.run = None if found is None else found.held if self.source.sites else found.free
 
-    def built(self, run: Any, began: float, reason: str) -> None:
+    def built(self, run: Any, failure: BuildError | None, began: float, reason: str) -> None:
         self.loaded(run)
+        again = failure is not None and not failure.lasting and self.attempts < len(AGAIN)
+        if again:
+            self.after = time.monotonic() + AGAIN[self.attempts]
+            self.attempts += 1
+            self.submitted = False
         profile.compiles.append(
             {
                 "kernel": "loop",
                 "seconds": round(time.perf_counter() - began, 3),
                 "reason": reason,
                 "symbolic": False,
-                "outcome": "compiled" if run is not None else "not compiled",
+                "outcome": "compiled" if run is not None else "failed" if again else "not compiled",
+                "failure": "" if failure is None else str(failure),
             }
         )
 
@@ -241,4 +253,5 @@ class Loops:
         return tuple([np.asarray(x) for x in runner(f)(as_arrays(f, args[1:]))])
 
 
+waits.append(wait)
 control.engine = Loops()

@@ -24,7 +24,7 @@ COUNTERS = (
     "uploads",
     "downloads",
 )
-TALLIES = ("host_calls", "device_host", "device_segments")
+TALLIES = ("refused", "host_calls", "device_host", "device_segments")
 SECONDS = ("interpreted_seconds", "compiled_seconds", "library_seconds")
 
 
@@ -39,7 +39,9 @@ class Profile:
         device_kernels, device_library: calls on a device; device_compiled: of the kernels, those that were compiled.
         uploads, downloads: values copied to a device and back.
         interpreted_seconds, compiled_seconds, library_seconds: time in each.
-        compiles: one dict a compile event (kernel, seconds, outcome, reason).
+        compiles: one dict a compile event (kernel, seconds, outcome, reason: why it was compiled, failure: why it could
+            not be). Outcomes: compiled; failed (it will be tried again); not compiled.
+        refused: why a kernel is never compiled -> kernels that were made of that kind.
         host_calls: (function, "file:line") -> calls that NumPy answered instead of the engine.
         device_segments: device -> segments that ran there.
         device_host: name of what a device cannot do -> calls for which values came to the host and went back.
@@ -69,6 +71,7 @@ class Profile:
         for name in (*COUNTERS, *SECONDS):
             setattr(self, name, 0)
         self.compiles: list[dict[str, Any]] = []
+        self.refused: collections.Counter[str] = collections.Counter()
         self.host_calls: collections.Counter[Any] = collections.Counter()
         self.device_host: collections.Counter[str] = collections.Counter()
         self.device_segments: collections.Counter[str] = collections.Counter()

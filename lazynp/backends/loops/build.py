@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import ctypes
-import functools
 import hashlib
 import os
-import subprocess
-import tempfile
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...config import config
-from .. import artifacts
+from .. import artifacts, folders, gcc
 from ..artifacts import Artifacts
+from ..gcc import BuildError
 from .libraries import vectorized
 
 FLAGS = (
@@ -35,17 +34,14 @@ FLAGS = (
 )
 LIBRARIES = ("-lm",)
 VECTORS = ("-Wl,--as-needed", "-lmvec")
-TIMEOUT = 300.0  # seconds that g++ may take
 Run = Callable[..., int]
 
 
-@functools.lru_cache(4)
-def cache_at(folder: str, limit: int) -> Artifacts:
-    return Artifacts(folder or None, limit)
+Done = Callable[["Loaded | None", "BuildError | None"], None]
 
 
 def cache() -> Artifacts:
-    return cache_at(config.cache_dir, config.cache_bytes)
+    return artifacts.shared()
 
 
 def linked() -> tuple[str, ...]:
@@ -83,77 +79,111 @@ def found(text: str) -> Loaded | bool | None:
     entry = cache().get(key_of(text))
     if entry is None:
         return None
-    return False if entry.path is None else load(entry.path)
-
-
-def built(text: str) -> Loaded | None:
-    """The functions, built now; None where that is not possible."""
-    compiler, key = artifacts.compiler_path_cached(), key_of(text)
-    if compiler is None:
+    try:
+        return False if entry.path is None else load(entry.path)
+    except (OSError, AttributeError):  # removed in between
         return None
-    with tempfile.TemporaryDirectory(prefix="lazynp-loop-") as folder:
-        source, target = os.path.join(folder, "loop.cpp"), os.path.join(folder, "loop.so")
-        with open(source, "w") as file:
-            file.write(text)
-        command = [compiler, *FLAGS, artifacts.march(), source, "-o", target, *linked()]
+
+
+def built(text: str) -> Loaded:
+    """The functions, built now. Raises `BuildError`, and OSError."""
+    compiler, key, store = artifacts.compiler_path_cached(), key_of(text), cache()
+    if compiler is None:
+        raise BuildError("no C++ compiler was found")
+    scratch = store.scratch_path()
+    target = os.path.join(scratch, f"loop-{os.urandom(8).hex()}.so")
+    source = target + ".cpp"
+    with store.lock(key):
         try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                timeout=TIMEOUT,
-                check=False,
-                start_new_session=True,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        if done.returncode:
-            cache().put(key, None, {"reason": done.stderr[-600:]})
-            return None
-        entry = cache().put(key, target, {})
-        return load(entry.path if entry is not None and entry.path else target)
+            with open(source, "w") as file:
+                file.write(text)
+            gcc.run([compiler, *FLAGS, artifacts.march(), source, "-o", target, *linked()], scratch, group=True)
+            entry = store.put(key, target, {})
+            return load(entry.path if entry is not None and entry.path else target)
+        except BuildError as error:
+            if error.lasting:
+                store.put(key, None, {"reason": str(error)[-600:]})
+            raise
+        finally:
+            for path in (source, target):
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
 
 
 class Builder:
-    """Builds in a thread, one after the other. `done` is called with each function, or None."""
+    """Builds in a thread, one after the other. `done` is called with the functions, or with why there are none."""
 
     def __init__(self) -> None:
-        self.lock = threading.Condition()
-        self.waiting: list[tuple[str, Callable[[Any], None]]] = []
-        self.busy = 0
-        self.pid = 0
+        self._reset()
 
-    def submit(self, text: str, done: Callable[[Any], None]) -> None:
+    def _reset(self) -> None:
+        self.lock = threading.Condition()
+        self.waiting: list[tuple[str, Done]] = []
+        self.busy = 0
+        self.thread: threading.Thread | None = None
+        self.pid = os.getpid()
+
+    def submit(self, text: str, done: Done) -> None:
+        if self.pid != os.getpid():  # the parent's thread does not exist here
+            self._reset()
         with self.lock:
             self.waiting.append((text, done))
             self.busy += 1
-            start = self.pid != os.getpid() or self.busy == 1
-            self.pid = os.getpid()
-        if start:
-            threading.Thread(target=self.work, daemon=True, name="lazynp-loops").start()
+            if self.thread is not None and self.thread.is_alive():
+                return
+            self.thread = threading.Thread(target=self.work, daemon=True, name="lazynp-loops")
+            try:
+                self.thread.start()
+                return
+            except RuntimeError as error:  # no more threads
+                self.thread, failure = None, BuildError(str(error))
+                failed, self.waiting = self.waiting, []
+        for _, tell in failed:
+            self._tell(tell, None, failure)
 
     def work(self) -> None:
         while True:
             with self.lock:
                 if not self.waiting:
+                    self.thread = None
                     return
                 text, done = self.waiting.pop(0)
-            run = None
+            run, failure = None, BuildError("the thread that builds was ended")
             try:
                 run = built(text)
+            except BuildError as error:
+                failure = error
+            except Exception as error:
+                failure = BuildError(f"{type(error).__name__}: {error}")
             finally:
-                done(run)
-                with self.lock:
-                    self.busy -= 1
-                    self.lock.notify_all()
+                self._tell(done, run, None if run is not None else failure)
+
+    def _tell(self, done: Done, run: Loaded | None, failure: BuildError | None) -> None:
+        try:
+            with contextlib.suppress(Exception):
+                done(run, failure)
+        finally:
+            with self.lock:
+                self.busy -= 1
+                self.lock.notify_all()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Until all is built; whether it is."""
+        if self.pid != os.getpid():
+            return True
         with self.lock:
             return self.lock.wait_for(lambda: self.busy == 0, timeout)
 
+    def stop(self) -> None:
+        """At the end of the process: what is being built is of no use to anybody."""
+        store = cache() if self.busy and self.pid == os.getpid() else None
+        if store is not None and store.scratch is not None:
+            with contextlib.suppress(OSError):
+                folders.end_users(store.scratch.path())
+
 
 builder = Builder()
+atexit.register(builder.stop)
 
 
 def address(x: np.ndarray) -> int:

@@ -16,6 +16,7 @@ import subprocess
 import threading
 from typing import NamedTuple
 
+from lazynp.backends import gcc
 from lazynp.backends.artifacts import Artifacts, compiler_path, march, torch_version
 from lazynp.backends.torch.shims import prelude
 
@@ -37,17 +38,12 @@ FLAGS = (
 )
 LIBRARIES = ("-Wl,--as-needed", "-Wl,-z,defs", "-lmvec", "-lm", "-lgomp")
 SHARED_FROM = 600 << 20  # bytes that the cache must be allowed to hold for the precompiled header to lie in it
-TIMEOUT = 300  # seconds that g++ may take
 DEFINES = ("-DTORCH_INDUCTOR_CPP_WRAPPER", "-DSTANDALONE_TORCH_HEADER", "-DC10_USING_CUSTOM_GENERATED_MACROS")
 # What Inductor's headers call a machine, and what g++ defines for code on it, the best first.
 CAPABILITIES = {
     "AVX512": ("__AVX512F__", "__AVX512BW__", "__AVX512DQ__", "__AVX512VL__", "__FMA__"),
     "AVX2": ("__AVX2__", "__FMA__", "__F16C__"),
 }
-
-
-class BuildError(Exception):
-    """g++ failed; the text is the end of what it said."""
 
 
 class Toolchain(NamedTuple):
@@ -72,99 +68,108 @@ def _capability(compiler: str) -> str:
     """The best that this processor has and this compiler knows, by what it defines for code on it."""
     command = [compiler, march(), "-dM", "-E", "-x", "c++", os.devnull]
     try:
-        text = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False).stdout
-    except subprocess.TimeoutExpired:
+        text = subprocess.run(command, capture_output=True, text=True, timeout=gcc.TIMEOUT, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
         return "DEFAULT"
     defined = {line.split()[1] for line in text.splitlines() if line.startswith("#define ")}
     return next((name for name, needed in CAPABILITIES.items() if defined.issuperset(needed)), "DEFAULT")
 
 
-class Header(NamedTuple):
-    """The prelude: `ahead` is the file beside which g++ finds it precompiled, `plain` the text alone. `thread`: what
-    compiles it, if it has to be."""
+class Header:
+    """What every kernel includes, compiled ahead: with that, g++ spends a second less on each.
 
-    text: str
-    ahead: str
-    plain: str
-    thread: threading.Thread | None = None
+    It takes about 150 MB, and is an entry of the cache if that is large enough, else a file of this process. Of several
+    processes one compiles it; until it is there, and where that fails, the plain text serves.
 
-
-def precompile(tools: Toolchain, cache: Artifacts, scratch: str) -> Header:
-    """Start compiling the prelude ahead, in a thread: with that, g++ spends a second less on each kernel.
-
-    What is compiled takes about 150 MB, and lies in the cache if that is large enough, else in `scratch`. Of several
-    processes one compiles it; until it is there, and where that fails, the plain header serves.
+    Attributes:
+        thread: what looks it up or compiles it; None: it could not be started.
     """
-    text = prelude(tools.capability)
-    name = "prelude-" + hashlib.sha256((text + repr(tools) + torch_version()).encode()).hexdigest()[:16]
-    folder = cache.folder if cache.usable and cache.limit >= SHARED_FROM else scratch
-    header = Header(text, os.path.join(folder, name + ".h"), os.path.join(scratch, "plain-prelude.h"))
-    if not os.path.exists(header.ahead + ".gch"):
-        thread = threading.Thread(target=_precompile_once, args=(tools, cache, name, header), daemon=True)
-        thread.start()
-        header = header._replace(thread=thread)
-    return header
 
+    def __init__(self, tools: Toolchain, cache: Artifacts) -> None:
+        self.tools, self.cache = tools, cache
+        self.text = prelude(tools.capability)
+        self.key = hashlib.sha256(("prelude" + self.text + repr(tools) + torch_version()).encode()).hexdigest()
+        self.shared = cache.writable and cache.limit >= SHARED_FROM
+        self.compiled: str | None = None  # the file that g++ has made of it
+        self.thread: threading.Thread | None = threading.Thread(target=self._find, daemon=True)
+        try:
+            self.thread.start()
+        except RuntimeError:  # no more threads
+            self.thread = None
 
-def _precompile_once(tools: Toolchain, cache: Artifacts, name: str, header: Header) -> None:
-    with cache.lock(name) as mine:
-        if mine and not os.path.exists(header.ahead + ".gch"):
-            _precompile(tools, header)
+    def _find(self) -> None:
+        with contextlib.suppress(OSError, gcc.BuildError):
+            if not self._look():
+                with self.cache.lock(self.key) as mine:
+                    if mine and not self._look():
+                        self._compile()
 
+    def _look(self) -> bool:
+        entry = self.cache.get(self.key) if self.shared else None
+        if entry is not None:
+            self.compiled = entry.path
+        return self.compiled is not None
 
-def _precompile(tools: Toolchain, header: Header) -> None:
-    partial = os.path.join(os.path.dirname(header.ahead), f".tmp-{os.getpid()}-prelude")
-    try:
-        with open(partial, "w") as file:
-            file.write(header.text)
-        os.replace(partial, header.ahead)
-        flags = [f for f in tools.flags if f != "-shared"]
-        done = subprocess.run(
-            [tools.compiler, *flags, "-x", "c++-header", header.ahead, "-o", partial],
-            capture_output=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
-        if done.returncode == 0:
-            os.replace(partial, header.ahead + ".gch")
-    except (OSError, subprocess.TimeoutExpired):
-        pass  # a disk that is full: the plain header serves
-    finally:
+    def _compile(self) -> None:
+        scratch = self.cache.scratch_path()
+        plain, target = self.plain(scratch), os.path.join(scratch, "made.gch")
+        flags = [f for f in self.tools.flags if f != "-shared"]
+        gcc.run([self.tools.compiler, *flags, "-x", "c++-header", plain, "-o", target], scratch)
+        entry = self.cache.put(self.key, target, {}) if self.shared else None
+        self.compiled = target if entry is None else entry.path
+
+    def plain(self, scratch: str) -> str:
+        """The path of the text alone."""
+        return self._written(os.path.join(scratch, "plain.h"))
+
+    def ahead(self, scratch: str) -> str | None:
+        """The path of the text beside which g++ finds what is compiled; None: there is nothing yet."""
+        compiled, path = self.compiled, os.path.join(scratch, "prelude.h")
+        if compiled is None:
+            return None
+        try:
+            if not os.path.exists(path + ".gch"):
+                os.link(compiled, path + ".gch")  # it stays, whoever makes room in the cache
+        except OSError:  # removed, or a file system without links
+            return None
+        return self._written(path)
+
+    def _written(self, path: str) -> str:
+        if not os.path.exists(path):
+            partial = f"{path}-{threading.get_ident()}"
+            with open(partial, "w") as file:
+                file.write(self.text)
+            os.replace(partial, path)
+        return path
+
+    def drop(self, scratch: str) -> None:
+        """It does not serve: go on without."""
+        self.compiled = None
+        self.cache.remove(self.key)
         with contextlib.suppress(OSError):
-            os.unlink(partial)
+            os.unlink(os.path.join(scratch, "prelude.h.gch"))
 
 
 def build(tools: Toolchain, header: Header, source: str, target: str) -> None:
-    """Compile `source` into `target`. The source file lies beside it for the time of the build."""
-    path = target + ".cpp"
+    """Compile `source` into `target`, in whose folder temporary files may lie. Raises `BuildError`, and OSError."""
+    path, scratch = target + ".cpp", os.path.dirname(target)
     with open(path, "w") as file:
         file.write(source)
     try:
-        ahead = os.path.exists(header.ahead + ".gch")
-        error = _compile(tools, header.ahead, path, target) if ahead else "not compiled ahead"
-        if error is not None:
-            if not os.path.exists(header.plain):
-                with open(header.plain, "w") as file:
-                    file.write(header.text)
-            error = _compile(tools, header.plain, path, target)
-            if error is None and ahead:  # it was what is compiled ahead that failed
-                with contextlib.suppress(OSError):
-                    os.unlink(header.ahead + ".gch")
+        ahead = header.ahead(scratch)
+        if ahead is not None:
+            try:
+                return _compile(tools, ahead, path, target)
+            except gcc.BuildError:
+                _compile(tools, header.plain(scratch), path, target)
+                header.drop(scratch)  # it was what is compiled ahead that failed
+        else:
+            _compile(tools, header.plain(scratch), path, target)
     finally:
-        if not os.environ.get("LAZYNP_KEEP_SOURCE"):
+        with contextlib.suppress(OSError):
             os.unlink(path)
-    if error is not None:
-        raise BuildError(error)
 
 
-def _compile(tools: Toolchain, header: str, path: str, target: str) -> str | None:
-    """None, or what went wrong."""
+def _compile(tools: Toolchain, header: str, path: str, target: str) -> None:
     command = [tools.compiler, *tools.flags, "-include", header, path, "-o", target, *LIBRARIES]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-    except subprocess.TimeoutExpired:
-        return f"not done after {TIMEOUT} s"
-    if done.returncode == 0:
-        return None
-    errors = [line for line in done.stderr.splitlines() if "error" in line]
-    return f"exit status {done.returncode}: " + ("; ".join(errors[:4]) or done.stderr[-400:])
+    gcc.run(command, os.path.dirname(target))

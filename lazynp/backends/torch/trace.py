@@ -14,6 +14,7 @@ import torch
 from torch import SymInt
 from torch._dynamo.source import ConstantSource
 from torch._inductor import config as inductor
+from torch._inductor import cpu_vec_isa
 from torch._inductor.codegen.cpp import CppOverrides, CppVecOverrides
 from torch._inductor.debug import DebugContext
 from torch._inductor.decomposition import select_decomp_table
@@ -89,7 +90,9 @@ def _method(name: str) -> Any:
 
 
 def install() -> None:
-    """Teach Inductor's C++ backend our fused multiply-add, and exact forms of some functions."""
+    """Teach Inductor's C++ backend our fused multiply-add, and exact forms of some functions. It need not have g++ try
+    instructions for bfloat16 and matrices, which no kernel uses."""
+    cpu_vec_isa.VecISA.check_build = lambda self, code: False
     CppOverrides.fma = staticmethod(_fma)
     _fma.__name__ = _vector_fma.__name__ = "fma"
     CppVecOverrides.fma = staticmethod(_vector_fma)

@@ -1,0 +1,89 @@
+"""Running the C++ compiler, and telling what its failures mean.
+
+A failure is *lasting* where the compiler has refused the source: these versions will do so again, and that may be
+remembered. Everything else (killed, out of memory or of time, a disk that is full, a tool that is missing) says nothing
+about the source, and is tried again later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+
+from lazynp.backends import folders
+
+TIRED = 75  # exit status of a compiler process that failed for want of something: a new one may do better
+TIMEOUT = 300.0  # seconds that the compiler may take
+_REFUSED = re.compile(r"^\S.*:\d+(:\d+)?: error: |undefined reference to |^\S.*: error: .*not supported", re.MULTILINE)
+# What the machine does to a compiler. The words are those of GCC, Clang, binutils and the C library.
+_MACHINE = re.compile(
+    r"internal compiler error|fatal signal|fatal error|\b[Kk]illed\b|\bterminated\b|out of memory|memory exhausted"
+    r"|bad_alloc|[Cc]annot allocate|[Nn]o space left|[Dd]isk quota|[Rr]ead-only file|[Ii]nput/output error"
+    r"|[Pp]ermission denied|[Nn]o such file|[Tt]oo many open files|[Rr]esource temporarily|[Ff]ile size limit"
+    r"|[Tt]ext file busy|truncated|can't write|error writing|cannot execute|posix_spawn|vfork|write error"
+)
+
+
+class BuildError(Exception):
+    """The compiler failed; the text is the end of what it said.
+
+    Attributes:
+        lasting: whether it would fail again.
+    """
+
+    def __init__(self, text: str, lasting: bool = False) -> None:
+        super().__init__(text)
+        self.lasting = lasting
+
+    def __reduce__(self) -> tuple[type[BuildError], tuple[str, bool]]:
+        return BuildError, (str(self), self.lasting)
+
+
+def run(command: list[str], scratch: str, group: bool = False) -> None:
+    """Run a compiler whose temporary files lie in `scratch`. Raises `BuildError`. `group`: in a process group of its
+    own, which Ctrl-C does not reach; the compiler process has such a group already."""
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=folders.environment(scratch),
+            process_group=0 if group else None,
+        )
+    except (OSError, ValueError) as error:
+        raise BuildError(f"{command[0]} cannot be run: {error}") from error
+    try:
+        said = process.communicate(timeout=TIMEOUT)[1].decode(errors="replace")
+    except subprocess.TimeoutExpired:
+        _kill(process, group)
+        folders.end_users(scratch)
+        raise BuildError(f"not done after {TIMEOUT:.0f} s") from None
+    except BaseException:
+        _kill(process, group)
+        raise
+    if process.returncode:
+        raise BuildError(describe(process.returncode, said), is_lasting(process.returncode, said))
+
+
+def _kill(process: subprocess.Popen[bytes], group: bool) -> None:
+    with contextlib.suppress(OSError):
+        if group and process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    if process.stderr is not None:
+        process.stderr.close()
+    process.wait()
+
+
+def is_lasting(code: int, said: str) -> bool:
+    """Whether a compiler that ended with this status, having said this, has refused its source."""
+    return code == 1 and _REFUSED.search(said) is not None and _MACHINE.search(said) is None
+
+
+def describe(code: int, said: str) -> str:
+    errors = [line for line in said.splitlines() if "error" in line]
+    return f"exit status {code}: " + ("; ".join(errors[:4]) or said[-400:])
