@@ -19,15 +19,7 @@ from leftovers import Leftovers
 
 from lazynp.config import config
 
-COMPILING = {
-    "test_compiler",
-    "test_artifacts",
-    "test_kills",
-    "test_runtime",
-    "test_examples",
-    "test_swap",
-    "test_loops",
-}
+COMPILING = {"test_compiler", "test_artifacts", "test_runtime", "test_examples", "test_swap", "test_loops"}
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -189,29 +189,18 @@ class Artifacts:
     def _work(self) -> str:
         return os.path.join(self.folder, WORK)
 
-    def _scratch(self) -> Scratch | None:
-        """Where the cache takes nothing, temporary files lie where the system keeps such. None: nowhere."""
-        if self.writable:
-            return Scratch(self._work)
-        try:
-            parent = folders.temporary()
-            folders.sweep(parent)
-            return Scratch(parent, passing=True)
-        except (Refused, OSError):
-            return None
+    def _scratch(self) -> Scratch:
+        """Where the cache takes nothing, temporary files lie where the system keeps such."""
+        return Scratch(self._work) if self.writable else Scratch(folders.temporary, passing=True)
 
     def scratch_path(self) -> str:
         """The folder for temporary files of this process. Raises OSError."""
-        if self.scratch is None:
-            raise OSError("no folder for temporary files")
         try:
             return self.scratch.path()
         except FileNotFoundError:  # somebody has removed the cache
             self.usable = self.writable = False
             self._open()
             self.scratch = self._scratch()
-            if self.scratch is None:
-                raise
             return self.scratch.path()
 
     def _tell(self, message: str) -> None:

@@ -437,6 +437,8 @@ class CompilerClient:
                 self._outbox.put(pickle.dumps(None))
                 self._outbox.put(None)
                 process.returncode = 0  # nobody waits for it: not a matter for a warning
+        if self._cache is not None:
+            self._cache.scratch.close()
         if not self._ending:
             for job in jobs:
                 for callback in job.callbacks:

@@ -17,7 +17,7 @@ import stat
 import tempfile
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BufferedReader
 
 try:
@@ -34,7 +34,7 @@ _SCRATCH = re.compile(r"\d+-[0-9a-f]{16}")
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
-class Refused(Exception):
+class Refused(OSError):
     """A folder that is not to be used; the text says why, and goes on from the folder's name."""
 
 
@@ -70,6 +70,8 @@ def private(named: str, name: str, marked: bool = True) -> str:
             raise Refused("cannot be read")
         if marked and os.access(path, os.W_OK):
             _mark(path)
+    except Refused:
+        raise
     except OSError as error:
         raise Refused(f"cannot be used ({error.strerror or error})") from None
     return path
@@ -151,10 +153,10 @@ def lock(path: str) -> Iterator[bool]:
 
 class Scratch:
     """A folder for temporary files, made in `parent` when it is first needed; removed by `close`, at the end of the
-    process, and when that was killed, by the next process that calls `sweep`. `passing`: the parent goes with the last
-    folder in it."""
+    process, and when that was killed, by the next process that calls `sweep`. `parent` may be a function that makes
+    it; `passing`: it goes with the last folder in it."""
 
-    def __init__(self, parent: str, passing: bool = False) -> None:
+    def __init__(self, parent: str | Callable[[], str], passing: bool = False) -> None:
         self.parent, self.passing = parent, passing
         self._path: str | None = None
         self._handle: int | None = None
@@ -171,8 +173,9 @@ class Scratch:
 
     def _make(self) -> None:
         self.close()
+        parent = self.parent if isinstance(self.parent, str) else self.parent()
         for _ in range(TRIES):
-            path = os.path.join(self.parent, f"{os.getpid()}-{os.urandom(8).hex()}")
+            path = os.path.join(parent, f"{os.getpid()}-{os.urandom(8).hex()}")
             os.mkdir(path, 0o700)
             try:
                 handle = hold(os.path.join(path, LOCK)) if fcntl is not None else None
@@ -298,6 +301,8 @@ def _end(pid: str, mark: bytes) -> bool:
 
 
 def temporary() -> str:
-    """A folder of ours where the system keeps temporary files. Raises `Refused`, and OSError where there is none."""
+    """A folder of ours where the system keeps temporary files. Raises OSError where there is none."""
     name = f"lazynp-{os.geteuid() if hasattr(os, 'geteuid') else 'scratch'}"
-    return private(tempfile.gettempdir(), name, marked=False)
+    path = private(tempfile.gettempdir(), name, marked=False)
+    sweep(path)
+    return path

@@ -177,7 +177,7 @@ class Builder:
     def stop(self) -> None:
         """At the end of the process: what is being built is of no use to anybody."""
         store = cache() if self.busy and self.pid == os.getpid() else None
-        if store is not None and store.scratch is not None:
+        if store is not None:
             with contextlib.suppress(OSError):
                 folders.end_users(store.scratch.path())
 

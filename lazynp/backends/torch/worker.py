@@ -252,10 +252,9 @@ def settle(cache: Artifacts) -> None:
 
 def leave(cache: Artifacts, status: int = 0) -> None:
     """End now: compilers that still run, and the scratch folder, go too."""
-    if cache.scratch is not None:
-        with contextlib.suppress(OSError):
-            folders.end_users(cache.scratch.path())
-        cache.scratch.close()
+    with contextlib.suppress(OSError):
+        folders.end_users(cache.scratch.path())
+    cache.scratch.close()
     os._exit(status)
 
 
