@@ -1,7 +1,7 @@
 /* Threefry and XLA's elementary functions in C, for the keyed samplers: the same bits as `backends/numpy/threefry.py` and
  * `backends/numpy/xla.py`, which do without this module where it was not built. Loops are plain, for the compiler to
  * vectorize; a fused multiply-add stands wherever XLA's code has one, and nowhere else (-ffp-contract=off). Of the C
- * library only what has one right answer is called (fma, floor, sqrt, ldexp): the bits are the same on every machine.
+ * library only what has one right answer is called (fma, floor, sqrt): the bits are the same on every machine.
  * There is no Python here, so that tests can compile it for other processors.
  */
 #include <math.h>
@@ -175,6 +175,17 @@ INLINE double polynomial(double x, const double *c, int n)
     return y;
 }
 
+INLINE double power_of_2(int32_t n)
+{
+    uint64_t i = (uint64_t)(n + 1023) << 52;
+    double x;
+    memcpy(&x, &i, 8);
+    return x;
+}
+
+/* x 2^n for x from 1/2 to 2, rounded once: for n from -2000 to 2000. */
+INLINE double scaled(double x, int32_t n) { return x * power_of_2(n >> 1) * power_of_2(n - (n >> 1)); }
+
 /* Of a positive, finite x. */
 INLINE Two log_two(double x)
 {
@@ -219,7 +230,7 @@ INLINE double power_d(double x, double y)
     double n = floor(own * 0x1.71547652b82fep+0 + 0.5), near = fma(n, -LN2, own), rest = own_low - n * LN2_REST;
     double r = near + rest, r_low = (near - r) + rest;
     double w = 1.0 + r, w_low = (1.0 - w) + r + (r_low * w + r * r * polynomial(r, EXP_SERIES, COUNT(EXP_SERIES)));
-    double found = ldexp(w + w_low, (int)n);
+    double found = scaled(w + w_low, (int32_t)n);
     found = small ? found : t > 0.0 ? INFINITY : t < 0.0 ? 0.0 : NAN;
     return y == 0.0 || x == 1.0 ? 1.0 : found;
 }
@@ -292,7 +303,7 @@ INLINE double exp_d(double x)
     double n = floor(fma(x, 1.44269504088896341, 0.5));
     double r = fma(n, -1.42860682030941723212e-6, fma(n, -0.693145751953125, x)), r2 = r * r;
     double top = r * horner_d(r2, EXP_TOP, 3);
-    return ldexp(fma(top / (horner_d(r2, EXP_BOTTOM, 4) - top), 2.0, 1.0), (int)n);
+    return scaled(fma(top / (horner_d(r2, EXP_BOTTOM, 4) - top), 2.0, 1.0), (int32_t)n);
 }
 
 static const double ERF_TOP[] = {

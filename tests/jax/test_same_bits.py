@@ -9,11 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import samples
 from cpus import environment, has_avx512
 
 import lazynp
+from lazynp.backends.loops import build, keyed, scalar
+from lazynp.backends.numpy import samplers
 
 STORED = json.loads(samples.STORED.read_text())
 SOURCES = Path(lazynp.__file__).parent
@@ -113,9 +116,51 @@ def test_the_c_functions_compiled_for(march: str, tmp_path: Path) -> None:
 ARM = "aarch64-linux-gnu-gcc"
 
 
-@pytest.mark.skipif(
-    shutil.which(ARM) is None or shutil.which("qemu-aarch64") is None, reason=f"no {ARM} or qemu-aarch64"
-)
+@pytest.mark.skipif(not (shutil.which(ARM) and shutil.which("qemu-aarch64")), reason=f"no {ARM} or qemu-aarch64")
 def test_the_c_functions_on_arm64(tmp_path: Path) -> None:
     """By a cross compiler (Debian: gcc-aarch64-linux-gnu) and an emulator (qemu-user)."""
     assert printed("qemu-aarch64", built(tmp_path, ARM, "-static")) == DIGEST
+
+
+LOOPS = """
+#include <cstdio>
+template <class F> void put(F sample) {
+    for (uint64_t i = 0; i < 4000; i++) {
+        const float x = sample(unit(word<uint32_t>(7, i)));
+        fwrite(&x, sizeof x, 1, stdout);
+    }
+}
+int main() { %s }
+"""
+
+
+def in_cpp(folder: Path, compiler: str, *flags: str) -> np.ndarray:
+    """What C++ that loops of machine code contain makes of the first words of a key, a row for each sampler."""
+    calls = "\n".join([f"put([](float u) {{ return {formula}; }});" for formula in keyed.SAMPLES.values()])
+    parts = (scalar.INCLUDES, scalar.WITHOUT_COMPLEX, scalar.PRELUDE, keyed.PRELUDE, LOOPS % calls)
+    source, target = folder / "samples.cpp", folder / "samples"
+    source.write_text("\n".join(parts))
+    own = [f for f in build.FLAGS if f not in ("-shared", "-fPIC")]
+    subprocess.run([compiler, *own, *flags, str(source), "-o", str(target)], check=True, capture_output=True, text=True)
+    run = [*(["qemu-aarch64"] if "-static" in flags else []), str(target)]
+    return np.frombuffer(subprocess.run(run, check=True, capture_output=True).stdout, np.float32).reshape(-1, 4000)
+
+
+ARM_CPP = "aarch64-linux-gnu-g++"
+NO_ARM = not (shutil.which(ARM_CPP) and shutil.which("qemu-aarch64"))
+
+
+@pytest.mark.parametrize(
+    ("compiler", "flags"),
+    [
+        pytest.param("g++", ("-march=native",), marks=pytest.mark.skipif(shutil.which("g++") is None, reason="no g++")),
+        pytest.param(ARM_CPP, ("-static",), marks=pytest.mark.skipif(NO_ARM, reason=f"no {ARM_CPP} or qemu-aarch64")),
+    ],
+    ids=["here", "arm64"],
+)
+def test_samples_in_loops(compiler: str, flags: tuple[str, ...], tmp_path: Path) -> None:
+    """Machine code of loops has the bits of the interpreter."""
+    key = np.array([7, 0], np.uint32)
+    for name, found in zip(keyed.SAMPLES, in_cpp(tmp_path, compiler, *flags), strict=True):
+        wanted = samplers.random_sample(key, name, np.dtype(np.float32), (4000,), True)
+        np.testing.assert_array_equal(found, wanted, err_msg=name)
