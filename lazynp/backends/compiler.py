@@ -32,6 +32,7 @@ from lazynp.backends.compiled import Compiled, threads
 from lazynp.backends.gcc import TIRED
 from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.backends.support import CORES, compilable
+from lazynp.bounded import Bounded
 from lazynp.config import config
 from lazynp.notices import notify
 
@@ -42,6 +43,7 @@ LOOK = 0.5  # seconds between looks at the compiler by one who waits for it
 SILENCE = 900.0  # seconds after which a compiler that does not answer is taken for dead: g++ may take 300
 ENDING = 2.0  # seconds that a process which has closed its answers may take to end
 FLUSH = 0.5  # seconds at exit to hand the compiler what it has not read yet
+KEYS_KEPT = 2048  # names of kernels and the ways in which their operands lie
 ATTEMPTS = 2  # times that a kernel is sent, where the process dies of it
 # Run by the compiler process. The package's own __init__ is not: it has nothing to offer there, and costs time.
 BOOT = (
@@ -90,7 +92,7 @@ class CompilerClient:
         self._ready: dict[str, Compiled | None] = {}  # None: known not to be compilable
         self._reasons: dict[str, str] = {}  # why not
         self._failures: dict[str, Failure] = {}
-        self._keys: dict[tuple[KernelSpec, Geometry], str] = {}
+        self._keys: Bounded[tuple[KernelSpec, Geometry], str] = Bounded(KEYS_KEPT)
         self._restarts = RESTARTS
         self._rests, self._rested = 0, 0.0  # how often the compiler was given a rest, and the end of the last
         self._told: set[str] = set()
@@ -115,12 +117,10 @@ class CompilerClient:
     # Looking up
 
     def key(self, spec: KernelSpec, geometry: Geometry) -> str:
-        key = self._keys.get((spec, geometry))
-        if key is None:
-            if len(self._keys) > 10_000:
-                self._keys.clear()
-            key = self._keys[spec, geometry] = artifacts.key_of(spec, geometry)
-        return key
+        what = (spec, geometry)
+        return (
+            self._keys.get(what) or self._keys.recall(what) or self._keys.keep(what, artifacts.key_of(spec, geometry))
+        )
 
     def lookup(self, spec: KernelSpec, geometry: Geometry) -> Compiled | None:
         """The compiled kernel if there is one, in this process or on disk. None: not compilable, or not compiled."""
