@@ -31,6 +31,8 @@ PROGRAMS: dict[str, tuple[dict[str, Any], float]] = {
     "ray_marching": ({"width": 24, "height": 16}, 2e-2),
 }
 
+# What roundings alone leave of a zero, each processor others: the gradient (a mean of numbers of about 1) at its root.
+RESIDUES = {("newton", "norm"): 1e-6}
 
 # XLA's CPU compiler (jaxlib 0.10.2) gets the normals of the jitted picture wrong: op by op, for one pixel, or where the
 # distance is a result too, JAX has our values. So JAX draws it without that `jit`.
@@ -61,7 +63,8 @@ def test_agrees_with_jax(name: str) -> None:
         assert got[key].shape == value.shape, key
         assert got[key].dtype == value.dtype, key
         size = np.abs(value).max(initial=0.0)
-        np.testing.assert_allclose(got[key], value, rtol=tolerance, atol=tolerance * size, err_msg=key)
+        slack = RESIDUES.get((name, key), tolerance * size)
+        np.testing.assert_allclose(got[key], value, rtol=tolerance, atol=slack, err_msg=key)
 
 
 def test_a_program_runs_as_a_script(tmp_path: Path) -> None:
