@@ -33,7 +33,9 @@ def disabled(newest: str) -> list[str]:
     """What NumPy is not to use: of the groups that it chooses from at run time, the newer ones."""
     names = [name for name, _ in GROUPS]
     newer = {n for name, members in GROUPS[names.index(newest) + 1 :] for n in (name, *members)}
-    return [name for name in numpy_core.__cpu_dispatch__ if name in newer]
+    off = os.environ.get("NPY_DISABLE_CPU_FEATURES", "").split()  # by who started this process
+    on = [n for n in numpy_core.__cpu_dispatch__ if n in newer and numpy_core.__cpu_features__.get(n)]
+    return [*off, *on]
 
 
 def environment(name: str) -> dict[str, str]:
