@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="fuzz: the number of the first call")
     args = parser.parse_args()
     if args.command == "libraries":
-        return libraries.main(args.modules)
+        return libraries.main(args.modules, args.jobs)
     modes, modules = args.mode or list(report.MODES), scope.chosen(args.modules, args.quick)
     if args.command == "run":
         for mode in modes:

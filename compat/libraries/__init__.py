@@ -6,6 +6,7 @@ unchanged under `python -m lazynp`, the latter two in the modes `auto` and `grap
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import importlib.metadata
 import json
@@ -116,40 +117,44 @@ def title(name: str) -> str:
     return (USES / f"{name}.py").read_text().split('"""')[1].strip().rstrip(".")
 
 
-def table(names: list[str]) -> tuple[list[tuple[str, str, dict[str, str]]], list[str]]:
-    """(library, use, what differs by way) of each line, and the scripts that could not run, with the reason."""
-    rows, failed = [], []
-    for name in names:
-        try:
-            wanted = run(name)
-            found = {way: differences(wanted, run(name, *how)) for way, how in WAYS.items()}
-        except RuntimeError as error:
-            failed.append(str(error))
-            continue
-        for line in wanted:
-            library, use = line.split(": ", 1) if re.match(r"[\w-]+: ", line) else (title(name), line)
-            wrong = {way: found[way][line] for way in WAYS if line in found[way]}
-            rows.append((library, use, wrong))
-            print(f"{library:18} {use:46} {'; '.join(f'{w}: {v[:300]}' for w, v in wrong.items()) or 'as NumPy'}")
-    return rows, failed
+Row = tuple[str, str, dict[str, str]]  # library, use, and what differs by way
 
 
-def main(chosen: list[str] | None) -> int:
+def rows_of(name: str) -> list[Row]:
+    """The lines of a script. Raises RuntimeError where it could not run."""
+    wanted = run(name)
+    found = {way: differences(wanted, run(name, *how)) for way, how in WAYS.items()}
+    rows: list[Row] = []
+    for line in wanted:
+        library, use = line.split(": ", 1) if re.match(r"[\w-]+: ", line) else (title(name), line)
+        rows.append((library, use, {way: found[way][line] for way in WAYS if line in found[way]}))
+    return rows
+
+
+def main(chosen: list[str] | None, jobs: int) -> int:
     """Print the table of all scripts, or of those whose names are given, and write the page of all; the exit status."""
-    rows, failed = table([n for n in scripts() if not chosen or n.rstrip("_") in chosen])
-    for text in failed:
-        print(text, file=sys.stderr)
-    wrong = sum(1 for *_, w in rows if w)
+    rows, failed = [], []
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for future in [pool.submit(rows_of, n) for n in scripts() if not chosen or n.rstrip("_") in chosen]:
+            try:
+                found = future.result()
+            except RuntimeError as error:
+                failed.append(str(error))
+                print(error, file=sys.stderr)
+                continue
+            rows += found
+            for library, use, wrong in found:
+                print(f"{library:18} {use:46} {'; '.join(f'{w}: {v[:300]}' for w, v in wrong.items()) or 'as NumPy'}")
+    wrong_lines = sum(1 for *_, w in rows if w)
     libraries = len({library for library, *_ in rows})
-    print(
-        f"{len(rows)} lines, {libraries} libraries, {len(WAYS)} ways: {wrong} differ; {len(failed)} scripts did not run"
-    )
+    print(f"{len(rows)} lines, {libraries} libraries, {len(WAYS)} ways: {wrong_lines} differ")
+    print(f"{len(failed)} scripts did not run")
     if not chosen and not failed:
         PAGE.write_text(page(rows))
-    return 1 if wrong or failed else 0
+    return 1 if wrong_lines or failed else 0
 
 
-def page(rows: list[tuple[str, str, dict[str, str]]]) -> str:
+def page(rows: list[Row]) -> str:
     """The table for the documentation."""
     versions = []
     for name in ("numpy", *sorted({library for library, *_ in rows}, key=str.lower)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from .patches import Patches
+from .patches import Patches, numpy_of
 
 
 def adapt(cv2: Any, patches: Patches) -> None:
@@ -17,3 +17,13 @@ def adapt(cv2: Any, patches: Patches) -> None:
                 patches.methods(value)
                 if "__init__" in vars(value):
                     patches.wrap(value, "__init__")
+                for name, attribute in list(vars(value).items()):
+                    if isinstance(attribute, types.GetSetDescriptorType) and not name.startswith("_"):
+                        patches.put(value, name, converting(attribute))
+
+
+def converting(attribute: Any) -> property:
+    """An attribute of OpenCV's objects that may be set to an array of ours."""
+    return property(
+        attribute.__get__, lambda self, value: attribute.__set__(self, numpy_of(value)), None, attribute.__doc__
+    )

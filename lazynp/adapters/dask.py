@@ -1,4 +1,5 @@
-"""dask: our arrays are chunks (`register_chunk_type`), and have NumPy's name (`normalize_token`)."""
+"""dask: our arrays are chunks (`register_chunk_type`), are named as NumPy's are (`normalize_token`), and have NumPy's
+entries in its tables of functions by type."""
 
 from __future__ import annotations
 
@@ -12,11 +13,13 @@ from .patches import Patches
 
 
 def adapt(array: Any, patches: Patches) -> None:
-    base = importlib.import_module("dask.base")
+    base, Dispatch = importlib.import_module("dask.base"), importlib.import_module("dask.utils").Dispatch
     chunk_types = importlib.import_module("dask.array.chunk_types")
     known = list(chunk_types._HANDLED_CHUNK_TYPES)
     array.register_chunk_type(ndarray)
     patches.undoing.append(lambda: chunk_types._HANDLED_CHUNK_TYPES.__setitem__(slice(None), known))
-    of_numpy = base.normalize_token.dispatch(numpy.ndarray)
-    base.normalize_token.register(ndarray, lambda x: of_numpy(x.__array__()))
+    base.normalize_token.register(ndarray, lambda x: base.normalize_token(x.__array__()))
     patches.undoing.append(lambda: base.normalize_token._lookup.pop(ndarray, None))
+    for table in list(vars(importlib.import_module("dask.array.dispatch")).values()):
+        if isinstance(table, Dispatch) and numpy.ndarray in table._lookup:
+            patches.entry(table._lookup, ndarray, table.dispatch(numpy.ndarray))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
-from .patches import Patches
+from .patches import Patches, numpy_of
 
 # They look for variables in the frame that calls them, and take no arrays.
 READ_FRAMES = ("eval", "query")
@@ -17,6 +18,8 @@ CLASSES = {
 
 
 def adapt(pandas: Any, patches: Patches) -> None:
+    common = importlib.import_module("pandas.core.common")
+    patches.put(common, "apply_if_callable", converted(common.apply_if_callable))
     patches.functions(pandas, READ_FRAMES)
     patches.functions(pandas.api.types)
     patches.functions(importlib.import_module("pandas.plotting"))
@@ -27,3 +30,8 @@ def adapt(pandas: Any, patches: Patches) -> None:
         module = importlib.import_module(name)
         for cls in classes:
             patches.methods(getattr(module, cls), READ_FRAMES)
+
+
+def converted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of pandas that calls the user's, for an index or a value."""
+    return lambda *args, **kwargs: numpy_of(function(*args, **kwargs))

@@ -25,6 +25,13 @@ def drawn():
     return a, a + 1
 
 
+def filtered():
+    k = cv2.KalmanFilter(2, 1)
+    k.transitionMatrix = np.array([[1, 1], [0, 1]], np.float32)
+    k.statePost = np.ones((2, 1), np.float32)
+    return k.predict(), k.transitionMatrix
+
+
 def into():
     out = np.zeros((16, 16), np.uint8)
     cv2.GaussianBlur(image(), (3, 3), 0, dst=out)
@@ -50,6 +57,7 @@ LINES = {
     "boundingRect": lambda: cv2.boundingRect(points()),
     "UMat(x)": lambda: cv2.UMat(image()).get(),
     "CLAHE (a class)": lambda: cv2.createCLAHE().apply(image()),
+    "KalmanFilter (its attributes)": filtered,
     "Canny": lambda: cv2.Canny(image(), 50, 100),
     "cv2.norm": lambda: cv2.norm(image().astype(float)),
 }

@@ -33,6 +33,20 @@ def written():
     return b
 
 
+def elsewhere():
+    with torch.device("meta"):
+        return [str(made.device) for made in (torch.tensor([1.0]), torch.as_tensor([1.0]), torch.asarray([1.0]))]
+
+
+@torch.jit.script
+def scripted(a: torch.Tensor) -> torch.Tensor:
+    return a[0:2] + torch.tensor([1.0, 2.0])
+
+
+def doubled(a):
+    return torch.as_tensor(a)[1:] * 2 + torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0])
+
+
 def learned():
     a, y = np.linspace(0, 1, 20).reshape(-1, 1), np.linspace(1, 3, 20).reshape(-1, 1)
     weight, bias = torch.zeros(1, 1, requires_grad=True), torch.zeros(1, requires_grad=True)
@@ -65,6 +79,11 @@ LINES = {
     "tensor * x": lambda: t() * x(),
     "tensor + x, whole numbers": lambda: torch.arange(6) + x(np.float32),
     "x * tensor.numpy()": lambda: x() * t().numpy(),
+    "tensor == x, x == tensor": lambda: (t() == x(), x() == t()),
+    "torch.device('meta') beside": elsewhere,
+    "torch.jit.script beside": lambda: scripted(torch.from_numpy(x())),
+    "torch.compile": lambda: torch.compile(doubled, backend="eager")(torch.from_numpy(x())),
+    "torch.FloatTensor(x)": lambda: torch.FloatTensor(x()),
     "tensor[indices]": lambda: t()[index()],
     "tensor[mask]": lambda: t()[x() > 1],
     "tensor[rows, columns]": lambda: t().reshape(2, 3)[np.array([0, 1]), np.array([2, 1])],
