@@ -115,7 +115,7 @@ static PyObject *from_host(PyObject *value)
     if (!value || (!PyArray_CheckExact(value) && !PyTuple_CheckExact(value)))
         return value;
     if (PyArray_CheckExact(value) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value)
-        && !PyArray_BASE((PyArrayObject *)value))
+        && !PyArray_BASE((PyArrayObject *)value) && PyArray_ISWRITEABLE((PyArrayObject *)value))
         return wrap(value);
     PyObject *out = PyObject_CallOneArg(returned, value);
     Py_DECREF(value);

@@ -8,14 +8,17 @@ out of those that differ.
 from __future__ import annotations
 
 import random
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy
+from more_statements import SCALARS, Statements
 
 NAMES = "abcdefgh"
 DTYPES = ("float64", "float64", "float64", "float32", "int64", "int64", "int32", "uint8", "bool", "complex128", "int16")
+RARER = ("float16", "int8", "uint16", "uint32", "uint64", "complex64")
 SIZES = (0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 10, 12)
 MOST_ELEMENTS = 2000
 ARITHMETIC = ("+", "-", "*", "+", "-", "*", "/", "//", "%")
@@ -61,6 +64,16 @@ class Loop(NamedTuple):
 Program = tuple[Any, ...]  # of str and Loop
 
 
+def memory(x: Any) -> numpy.ndarray:
+    """The memory of a contiguous array as its bytes, by the buffer protocol; which Python 3.11 does not ask for in classes
+    that are not in C (`LAZYNP_SPEED=0`)."""
+    try:
+        view = memoryview(x)
+    except TypeError:
+        view = memoryview(numpy.asarray(x))
+    return numpy.frombuffer(view.cast("B"), numpy.uint8)
+
+
 def data(seed: int, shape: tuple[int, ...], dtype: str) -> numpy.ndarray:
     """The values that a program starts with: small, some irregular, some with NaN, infinities and negative zero."""
     rng = numpy.random.default_rng(seed)
@@ -98,7 +111,7 @@ def lines(program: Program, indent: str = "") -> list[str]:
             out.append(f"{indent}for {part.var} in range({part.count}):")
             out.extend(lines(part.body, indent + "    "))
         else:
-            out.append(indent + part)
+            out.append(textwrap.indent(part, indent))
     return out
 
 
@@ -106,13 +119,19 @@ class Unfit(Exception):
     """A statement whose result C leaves undefined, or that is too large."""
 
 
-class Generator:
+class Generator(Statements):
     """One random program. Deterministic in its seed."""
 
     def __init__(self, seed: int, length: int | None = None, outsiders: bool = True) -> None:
         self.rng = random.Random(seed)
         self.length = length or self.rng.randint(4, 24)
-        self.space: dict[str, Any] = {"np": numpy, "data": data, "host": numpy.asarray, "log": lambda x: x}
+        self.space: dict[str, Any] = {
+            "np": numpy,
+            "data": data,
+            "host": numpy.asarray,
+            "memory": memory,
+            "log": lambda x: x,
+        }
         self.vars: list[str] = []
         self.done: list[str] = []  # statements run so far, for a new start after an unfit one
         kinds: list[tuple[int, Callable[[], str | None]]] = [
@@ -132,9 +151,15 @@ class Generator:
             (1, self.delete),
             (3, self.stencil),
             (2, self.whole),
+            (6, self.result),
+            (5, self.other_view),
+            (8, self.writer),
+            (3, self.cast),
+            (2, self.branch),
+            (1, self.log_scalar),
         ]
         if outsiders:
-            kinds += [(1, self.outsider), (2, self.outside)]
+            kinds += [(1, self.outsider), (2, self.outside), (1, self.more_outside)]
         self.weights = [w for w, _ in kinds]
         self.kinds = [k for _, k in kinds]
 
@@ -193,6 +218,7 @@ class Generator:
                 "-0.0",
                 "np.uint8(200)",
                 "float('inf')",
+                *SCALARS[:4],
             ][: 13 if self.chance(0.7) else None]
         )
 
@@ -286,12 +312,14 @@ class Generator:
     # --- statements ---
 
     def start(self) -> str:
-        shape = tuple([self.one(SIZES) for _ in range(self.one((1, 1, 2, 2, 2, 3)))])
+        shape = tuple([self.one(SIZES) for _ in range(self.one((0, 1, 1, 1, 2, 2, 2, 2, 3)))])
         if self.chance(0.25) and self.arrays():
             shape = self.shape(self.array())
         elif self.chance(0.2):
             shape = (self.one(SIZES),) * 2
-        make = f"np.array(data({self.rng.randrange(1000)}, {shape}, '{self.one(DTYPES)}'))"
+        make = (
+            f"np.array(data({self.rng.randrange(1000)}, {shape}, '{self.one(RARER if self.chance(0.2) else DTYPES)}'))"
+        )
         return f"{self.new_name()} = {make}"
 
     def new_view(self) -> str:
@@ -493,7 +521,7 @@ class Generator:
                 raise Unfit from None
             return False
         if any(
-            x.size > MOST_ELEMENTS or x.ndim > 6 or x.dtype.char not in "?dfqlihBDFbe"
+            x.size > MOST_ELEMENTS or x.ndim > 6 or x.dtype.char not in "?dfqlihBDFbeHILQ"
             for n, x in self.space.items()
             if n in NAMES and isinstance(x, numpy.ndarray)
         ):
@@ -535,7 +563,7 @@ class Generator:
 
     def note(self, text: str, **variables: int) -> None:
         self.done.extend([f"{k} = {v}" for k, v in variables.items()])
-        self.done.append("try:\n    " + text + "\nexcept Exception: pass")
+        self.done.append("try:\n" + textwrap.indent(text, "    ") + "\nexcept Exception: pass")
 
     def loop(self, var: str) -> Loop | None:
         """A block that is repeated. Every time round is run on NumPy; None if one of them does not fit."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
-from programs import NAMES, Generator, Loop, Program, data, lines, statements
+from programs import NAMES, Generator, Loop, Program, data, lines, memory, statements
 
 from lazynp.config import config
 
@@ -28,6 +28,7 @@ def run(program: Program, module: Any, probe: bool = True) -> list[Entry]:
         "np": module,
         "data": data,
         "host": numpy.asarray,
+        "memory": memory,
         "log": lambda x: entries.append(("log", snapshot(x))),
     }
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
@@ -55,9 +56,19 @@ def show(space: dict[str, Any], entries: list[Entry], when: str) -> None:
     for name in NAMES:
         if name in space:
             try:
+                entries.append((f"{when}: layout of {name}", layout(space[name])))
                 entries.append((f"{when}: {name}", snapshot(space[name])))
             except Exception as error:
                 entries.append((f"{when}: {name}", type(error)))
+
+
+def layout(x: Any) -> Any:
+    """Strides, flags, and whether there is a base: what later views and copies depend on."""
+    if not hasattr(x, "flags") or isinstance(x, numpy.generic):
+        return None
+    strides = tuple([s for s, n in zip(x.strides, x.shape) if n > 1]) if x.size > 1 else ()
+    flags = x.flags
+    return strides, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.owndata, x.base is None
 
 
 def same(x: Any, y: Any) -> bool:

@@ -17,8 +17,8 @@ from ..graph.node import ABSTRACT, Node
 from ..ops.elementwise import ufuncs
 from ..runtime.recorder import recorder
 from ..runtime.views import INDEX, TRANSPOSE, inverse_of
-from .array import HOST_VIEW, Handle, known, ndarray, new_handle, of_node, wrap, writeable
-from .host import TracedArgumentError, on_traced
+from .array import HOST_VIEW, Handle, known, ndarray, new_handle, of_node, writeable
+from .host import TracedArgumentError, fresh, on_traced
 from .masked import elementwise_selection, selection_of
 from .record import as_nodes, cast_node, host_value
 
@@ -89,7 +89,7 @@ def at_once(x: Any) -> bool:
 
 
 def from_operator(value: Any) -> Any:
-    return wrap(value) if type(value) is numpy.ndarray else value
+    return fresh(value) if type(value) is numpy.ndarray else value
 
 
 def elementwise(name: str, host: Host, *operands: Any) -> Any:

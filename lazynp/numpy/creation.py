@@ -210,7 +210,9 @@ def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:
         return x.copy() if contiguous or order == "C" else NotImplemented
     if copy is False or copy is COPY_MODES.NEVER or not (contiguous or order == "C"):
         return NotImplemented
-    return x.astype(target) if is_native(x.dtype) and is_native(target) and x.dtype.kind != "c" else NotImplemented
+    return (
+        x.astype(target, order) if is_native(x.dtype) and is_native(target) and x.dtype.kind != "c" else NotImplemented
+    )
 
 
 def asarray(

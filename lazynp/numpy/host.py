@@ -254,6 +254,9 @@ def laid_out(array: numpy.ndarray, wholes: dict[int, ndarray] | None = None) -> 
     owner: Any = array
     while isinstance(owner.base, numpy.ndarray):
         owner = owner.base
+    locked = owner is array and owner.base is None and not owner.flags.writeable
+    if locked:  # the handle is, not the storage: copies share the buffer until they are written
+        owner.flags.writeable = True
     order, dense = None, owner
     if not owner.flags.c_contiguous:
         order = axes_in_memory(owner)
@@ -268,7 +271,7 @@ def laid_out(array: numpy.ndarray, wholes: dict[int, ndarray] | None = None) -> 
         if wholes is not None:
             wholes[id(owner)] = whole
     if owner is array:
-        return whole
+        return read_only(whole) if locked else whole
     view = view_to(array, whole._s.buf) if array.flags.writeable else None
     if view is None:
         whole._host()
@@ -276,6 +279,14 @@ def laid_out(array: numpy.ndarray, wholes: dict[int, ndarray] | None = None) -> 
     out = new_handle(ndarray)
     out._s, out._b, out._h, out._v, out._base = whole._s, whole._s.buf, array, view, whole
     return out
+
+
+def read_only(x: ndarray) -> ndarray:
+    """The same handle, through which nothing can be written."""
+    h = x._pin().view()
+    h.flags.writeable = False
+    bind(x, x._s, x._s.buf, h, HOST_VIEW)
+    return x
 
 
 fresh: Callable[[Any], Any] = laid_out if native is None else native.fresh

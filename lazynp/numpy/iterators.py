@@ -136,9 +136,14 @@ class flagsobj:
     def __setattr__(self, name: str, value: Any) -> None:
         owner = self._owner
         h = owner._pin()
-        if h is not owner._s.buf and owner._v is not HOST_VIEW:
-            become(owner, h)
+        if type(owner) is ndarray and (owner._v is not HOST_VIEW or h is owner._s.buf):
+            h = h.view()  # the flag is the handle's own: the buffer is other views' too
+        base = getattr(owner, "_base", None)
+        if name == "writeable" and value and type(base) is ndarray and not base.flags.writeable:
+            raise ValueError("cannot set WRITEABLE flag to True of this array")
         setattr(h.flags, name, value)
+        if h is not owner._h:
+            become(owner, h)
 
     def __getitem__(self, key: str) -> Any:
         if key in ("OWNDATA", "O"):

@@ -145,7 +145,7 @@ def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) 
         return derived(self, RESHAPE, full)
     if copy is False or not is_native(self.dtype) or at_hand(self):
         return view_by_host(self, "reshape", full, **({} if copy is None else {"copy": copy}))
-    return derived(array_of(shape_ops.reshape(self._node(), shape=full)), TRANSPOSE, tuple(range(len(full))))
+    return derived(array_of(self._node()), RESHAPE, full)
 
 
 def transpose(self: Any, *axes: Any) -> Any:
@@ -430,7 +430,9 @@ MINE = 4  # references to an array in its own method: a name, a bound method, `s
 
 
 def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
-    self._pin().setflags(**{k: v for k, v in (("write", write), ("align", align), ("uic", uic)) if v is not None})
+    for name, value in (("aligned", align), ("writebackifcopy", uic), ("writeable", write)):
+        if value is not None:
+            setattr(self.flags, name, bool(value))
 
 
 def new(
@@ -473,7 +475,7 @@ def matmul(self: Any, other: Any) -> Any:
         x, y = self._h, other._h
         if x.size <= config.limit and y.size <= config.limit:
             value = operator.matmul(x, y)
-            return wrap(value) if type(value) is numpy.ndarray and value.flags.c_contiguous else from_matmul(value)
+            return from_matmul(value)
     return ufunc_or_defer("matmul", self, other)
 
 

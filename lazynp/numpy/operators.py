@@ -12,8 +12,8 @@ from ..runtime.storage import Storage
 from ..speed import attach
 from . import subclasses
 from .arithmetic import BINARY, COMPARE, NDARRAY, UNARY, Host, array_of_list, defers
-from .array import ndarray, new_handle, wrap
-from .host import PLAIN
+from .array import ndarray, new_handle
+from .host import PLAIN, fresh
 from .record import PYTHON_SCALARS
 from .ufunc import elementwise, write_result
 
@@ -48,6 +48,8 @@ def binary(name: str, short: str) -> None:
                             value = host(x, y)
                             if type(value) is not NDARRAY:
                                 return value
+                            if not value.flags.c_contiguous:
+                                return fresh(value)
                             s = new_handle(Storage)  # `wrap`, written out: the hottest line of the door
                             s.buf, s.free, s.node, s.reads, s.rare = value, True, None, None, None
                             out = new_handle(ndarray)
@@ -55,7 +57,7 @@ def binary(name: str, short: str) -> None:
                             return out
                 elif kind in PYTHON_SCALARS:
                     value = host(x, other)
-                    return wrap(value) if type(value) is NDARRAY else value
+                    return fresh(value) if type(value) is NDARRAY else value
         if type(other) is not ndarray:
             given, other = other, foreign_operand(other, self)
             if other is NotImplemented:
@@ -67,7 +69,7 @@ def binary(name: str, short: str) -> None:
     def reflected(self: ndarray, other: Any) -> Any:
         if self._b is self._s.buf and type(other) in PYTHON_SCALARS and self._h.size <= config.limit:
             value = host(other, self._h)
-            return wrap(value) if type(value) is numpy.ndarray else value
+            return fresh(value) if type(value) is numpy.ndarray else value
         if type(other) in SEQUENCES:
             other = array_of_list(other)
         elif type(other) not in PLAIN and subclasses.is_theirs(other):
@@ -106,7 +108,7 @@ def unary(name: str, short: str) -> None:
     def op(self: ndarray) -> Any:
         if self._b is self._s.buf and self._h.size <= config.limit:
             value = host(self._h)
-            return wrap(value) if type(value) is numpy.ndarray else value
+            return fresh(value) if type(value) is numpy.ndarray else value
         return elementwise(name, host, self)
 
     op.__name__ = op.__qualname__ = f"__{short}__"

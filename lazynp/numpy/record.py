@@ -12,7 +12,7 @@ from ..graph.node import Node, leaf
 from ..graph.op import Op
 from ..ops.elementwise import cast
 from . import array
-from .array import Handle, is_native, is_traced, known, ndarray, of_node, wrap
+from .array import Handle, is_native, is_traced, known, ndarray, of_node
 from .host import of_traced
 
 PYTHON_SCALARS = frozenset({bool, int, float, complex})
@@ -102,8 +102,3 @@ def host_value(x: Any) -> Any:
     if type(x) in (tuple, list):
         return type(x)([host_value(v) for v in x])
     return x
-
-
-def from_host(x: Any) -> Any:
-    """NumPy's fresh result, as what the user gets."""
-    return wrap(x) if type(x) is numpy.ndarray else x

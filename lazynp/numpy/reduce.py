@@ -79,7 +79,7 @@ def native_reduce(host: numpy.ufunc, x: ndarray, args: Any, kwargs: Any) -> Any:
         if not plain(args, kwargs):
             return NotImplemented
         value = host.reduce(x._h, *args, **kwargs)
-        return wrap(value) if type(value) is numpy.ndarray and value.flags.c_contiguous else home(value, [])
+        return home(value, [])
     given = {"axis": 0, **dict(zip(NAMES, args)), **kwargs}
     name = host.__name__
     if errors_wanted() and not is_traced(x):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..pairwise import PAIRWISE
 from . import keyed, sums  # they know how to write their steps
 from .control import Carry, step, test
 from .libraries import declarations
@@ -23,7 +24,7 @@ from .scalar import INCLUDES, PRELUDE, WITH_COMPLEX, WITHOUT_COMPLEX, ctype
 from .writer import Place, Writer, dense
 
 COMPLEX = re.compile(r"\bcfloat\b|\bcdouble\b|std::complex")
-CHAPTERS = {"keyed": keyed.PRELUDE, "sums": sums.PRELUDE}
+CHAPTERS = {"keyed": keyed.PRELUDE, "pairwise": PAIRWISE, "sums": sums.PRELUDE}
 
 
 class Source(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from ..pairwise import LEAF
 from .libraries import Blas, blas
 from .program import Step, Unsupported, Value
 from .scalar import converted, ctype, expression, literal
@@ -70,27 +71,38 @@ def accumulate(
 ) -> None:
     """All elements of a shape into an accumulator, or into several side by side, which are joined at the end."""
     names = [w.name("j") for _ in shape]
+    sums = w.name("s") if name == "add" and dtype[0] == "f" and size_of(shape) > 2 * LEAF * lanes else ""
+    if sums:  # pairwise
+        w.required.add("pairwise")
+        w.put(f"LazynpSums<{ctype(dtype)}> {sums}[{lanes}]; int {sums}_count = 0;")
+        each = f"{acc}[l]" if lanes > 1 else acc
+        push = f"{sums}[l].push({each}); {each} = 0; {sums}_count = 0;"
+        emptied = f"if (++{sums}_count == {LEAF}) for (int l = 0; l < {lanes}; ++l) {{ {push} }}"
     for var, n in zip(names[:-1], shape[:-1]):
         w.put(f"for (int64_t {var} = 0; {var} < {n}; ++{var}) {{")
     n = shape[-1] if shape else 1
     var = names[-1] if names else "0"
     if lanes == 1:
         if shape:
-            w.put(f"for (int64_t {var} = 0; {var} < {n}; ++{var})")
+            w.put(f"for (int64_t {var} = 0; {var} < {n}; ++{var}) {{")
         w.put(f"{acc} = {expression(name, [acc, element(names)], dtype, dtype)};")
+        w.put((emptied if sums else "") + ("}" if shape else ""))
     else:
         whole = n // lanes * lanes
         block = w.name("j")
-        w.put(f"for (int64_t {block} = 0; {block} < {whole}; {block} += {lanes})")
+        w.put(f"for (int64_t {block} = 0; {block} < {whole}; {block} += {lanes}) {{")
         shifted = [*names[:-1], f"({block} + l)"]
         w.put(f"for (int l = 0; l < {lanes}; ++l)")
         w.put(f"{acc}[l] = {expression(name, [f'{acc}[l]', element(shifted)], dtype, dtype)};")
+        w.put((emptied if sums else "") + "}")
         w.put(f"for (int64_t {var} = {whole}; {var} < {n}; ++{var})")
         w.put(
             f"{acc}[{var} - {whole}] = {expression(name, [f'{acc}[{var} - {whole}]', element(names)], dtype, dtype)};"
         )
     for _ in names[:-1]:
         w.put("}")
+    if sums:
+        w.put(f"for (int l = 0; l < {lanes}; ++l) {each} = {sums}[l].total({each});")
     step = lanes // 2
     while step:
         w.put(f"for (int l = 0; l < {step}; ++l)")

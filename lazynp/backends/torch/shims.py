@@ -13,6 +13,7 @@ import ctypes
 
 from lazynp.backends.torch.chain import CHAIN
 from lazynp.backends.torch.masks import MASKS
+from lazynp.backends.torch.sums import SUMS
 from lazynp.backends.torch.threads import POOL
 
 # Sleef's name (before the lanes) -> libm's name, number of arguments
@@ -202,4 +203,4 @@ def _shim(own: str, symbol: str | None, vector: str, scalar: str, libm: str, lan
 
 
 def prelude(capability: str) -> str:
-    return "#pragma once\n" + HEADER + POOL + CHECKS + CHAIN + MASKS + HYPOT + sleef(capability)
+    return "#pragma once\n" + HEADER + POOL + CHECKS + CHAIN + MASKS + SUMS + HYPOT + sleef(capability)

@@ -3,8 +3,8 @@
 On a machine that others use too, a helper may be off its core when a kernel starts. With OpenMP everybody waits for it
 at the end; here each thread walks through a part of its own, block after block, so that it reads and writes one stream,
 and then takes blocks of the others' parts; at the end the caller waits only for helpers that are in the middle of one.
-Inductor's `#pragma omp for` loops become calls of `lazynp_for`. A region with per-thread partial results stays
-OpenMP's.
+Inductor's `#pragma omp for` loops become calls of `lazynp_for`; regions with per-thread partial results have become
+loops over blocks before (`sums`).
 
 The pool is one for all artifacts of a process (an inline variable is, whichever shared object it stands in), and is
 made anew in a forked child.

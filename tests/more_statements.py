@@ -1,0 +1,245 @@
+"""Statements of random programs beyond views, writes and arithmetic: what else of NumPy writes into arrays, gives
+views, or takes them away from lazynp. A part of `programs.Generator`, which says what is chosen from."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy
+
+SCALARS = (
+    "np.float16(1.5)",
+    "np.uint64(3)",
+    "np.int8(-1)",
+    "np.bool_(True)",
+    "np.complex64(1-1j)",
+    "np.uint32(7)",
+    "np.longlong(2)",
+    "np.array(2)",
+    "np.array(0.5)",
+    "[1]",
+    "False",
+    "300",
+    "-1.0",
+)
+CASTS = ("float16", "float32", "int8", "uint16", "uint32", "uint64", "complex64", "bool", "int64", "float64")
+RESULTS = (
+    "np.sort({x}, axis={axis})",
+    "np.cumsum({x}, axis={axis})",
+    "np.flip({x}, {axis})",
+    "np.roll({x}, {k}, {axis})",
+    "np.roll({x}, {k})",
+    "np.repeat({x}, 2, axis={axis})",
+    "np.concatenate([{x}, {y}], axis={axis})",
+    "np.stack([{x}, {x}], axis={axis})",
+    "np.tile({x}, 2)",
+    "np.diff({x}, axis={axis})",
+    "np.take({x}, {rows}, axis={axis})",
+    "{x}.take({rows}, mode='wrap')",
+    "np.unique({x})",
+    "np.nonzero({x})[{first}]",
+    "np.argwhere({x} > {v})",
+    "np.argsort({x}, axis={axis}, kind='stable')",
+    "np.clip({x}, 0, 3)",
+    "{x}.round(1)",
+    "np.where({x} > {v})[0]",
+    "np.select([{x} > {v}, {x} == 0], [{x}, {v}], 1)",
+    "np.pad({x}, 1)",
+    "np.pad({x}, 1, mode='edge')",
+    "np.rot90({x})",
+    "np.tril({x})",
+    "np.count_nonzero({x}, axis={axis})",
+    "np.maximum.accumulate({x}, axis={axis})",
+    "np.add.reduce({x}, axis={axis})",
+    "np.minimum.reduce({x}, axis={axis}, keepdims=True)",
+    "np.add.reduceat({x}, [0], axis={axis})",
+    "np.multiply.outer({x}, [1, 2])",
+    "np.insert({x}, 0, {v}, axis={axis})",
+    "np.delete({x}, 0, axis={axis})",
+    "np.append({x}, {y})",
+    "np.meshgrid({x}, [1, 2])[0]",
+    "np.einsum('...->...', {x})",
+    "np.zeros_like({x})",
+    "np.full_like({x}, 3, order='{order}')",
+    "np.array([{x}, {x}])",
+    "np.broadcast_to({x}, (2, *{x}.shape)).copy('{order}')",
+    "np.apply_along_axis(lambda v: v[::-1], {axis}, {x})",
+    "np.lexsort(({x}, {x}))",
+    "np.trace({x})",
+    "np.ma.masked_greater({x}, {v}).filled(0)",
+    "{x}.tolist() and np.array({x}.tolist())",
+)
+VIEWS = (
+    "np.moveaxis({x}, {axis}, 0)",
+    "np.rollaxis({x}, {axis})",
+    "np.expand_dims({x}, {axis})",
+    "{x}.diagonal()",
+    "np.broadcast_to({x}, (2, *{x}.shape))",
+    "{x}.ravel('{order}')",
+    "{x}.reshape(-1, order='{order}')",
+    "{x}.reshape({x}.shape[::-1], order='{order}')",
+    "np.flipud({x})",
+    "np.atleast_2d({x})",
+    "np.squeeze({x})",
+    "{x}.view({x}.dtype)",
+    "{x}.view('u1')",
+    "{x}.imag",
+    "{x}.real",
+    "np.asarray({x}, order='{order}')",
+    "np.ascontiguousarray({x})",
+    "np.split({x}, 1)[0]",
+    "np.lib.stride_tricks.sliding_window_view({x}, 1, 0)",
+    "np.einsum('ii->i', {x})",
+    "np.swapaxes({x}, 0, -1)",
+    "np.broadcast_arrays({x}, {y})[0]",
+)
+WRITERS = (
+    "np.put({x}, {rows}, {v}, mode='wrap')",
+    "np.place({x}, {x} > {v}, [1, 2, 3])",
+    "np.putmask({x}, {x} > {v}, {y})",
+    "np.copyto({x}, {v}, where={x} > {v})",
+    "np.copyto({x}, {y}, casting='unsafe')",
+    "np.copyto({x}, {y}, where={m}, casting='unsafe')",
+    "np.fill_diagonal({x}, {v})",
+    "{x}.flat[{k}::2] = {v}",
+    "{x}.flat = {v}",
+    "{x}.flat[{rows}] = {v}",
+    "{x}.sort(axis={axis})",
+    "{x}.partition(0, axis={axis})",
+    "{x}.real = {v}",
+    "{x}.imag = {v}",
+    "np.put_along_axis({x}, np.zeros_like({x}[:1], int), {v}, 0)",
+    "{x}.put([0, 0], [1, 2])",
+    "{x}.itemset(0, 1)",
+    "{x}.shape = -1",
+    "np.add.at({x}, {rows}, {v})",
+    "np.multiply.at({x}, {rows}, {v})",
+    "np.maximum.at({x}, {x} > {v}, {v})",
+    "np.add({x}, {v}, out={x}, where={x} > {v})",
+    "np.multiply({x}, {y}, out={x}, where={m})",
+    "np.negative({x}, out={x}[::-1])",
+    "np.add({x}, {v}, out={x}, casting='unsafe')",
+    "np.cumsum({x}, axis={axis}, out={x})",
+    "np.add.reduce({x}, axis={axis}, out={x}[0])",
+    "np.clip({x}, 0, 4, out={x})",
+    "np.sqrt({x}, out={x})",
+    "{x}.byteswap(inplace=True)",
+    "for r in {x}: r *= 2",
+    "for r in np.nditer({x}, op_flags=[['readwrite']]): r[...] = r + 1",
+    "np.nan_to_num({x}, copy=False)",
+    "{x}[{x} > {v}] += {x}[{x} > {v}]",
+    "{x}[{rows}] = {x}[{rows}][::-1]",
+    "{x}[np.nonzero({x})] = {v}",
+    "{x}[..., None][...] = {v}",
+    "{x}[np.newaxis, ::-1] *= 2",
+    "{x}.T[...] = {v}",
+    "{x}.setflags(write=False)",
+    "{x}.setflags(write=True)",
+    "np.random.default_rng(3).shuffle({x})",
+    "divmod({x}, {v}, out=({x}, {x}))",
+    "np.modf({x}, out=({x}, {x}.copy()))",
+    "{x} **= {v}",
+    "{x} <<= 1",
+    "{x} @= np.eye({last})",
+)
+OUTSIDE = (
+    "memoryview(host({x}))",
+    "memory({x})",
+    "np.asarray(memory({x}))",
+    "host({x}.view())",
+    "host({x}.T)",
+    "host({x}[::-1])",
+)
+TESTS = (
+    "{x}.sum() > 0",
+    "{x}.any()",
+    "{x}.size and {x}.flat[0] > 1",
+    "({x} > {v}).all()",
+    "{x}.max() > 2",
+    "len({x}) > 2",
+)
+
+
+class Statements:
+    """Makers of statements; each gives a text, or None where nothing fits."""
+
+    rng: random.Random
+    space: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:  # the rest of the generator, for the type checker
+        raise AttributeError(name)
+
+    def filled(self, template: str, x: str | None = None) -> str:
+        """A template with its places filled in."""
+        x = x or self.array()
+        shape = self.shape(x)
+        n = shape[0] if shape else 1
+        rows = [self.rng.randrange(-n, n) for _ in range(self.rng.randint(0, 4))] if n else []
+        places = {
+            "x": x,
+            "y": self.fitting(shape) or self.array(),
+            "m": self.fitting_mask(shape),
+            "v": self.one(SCALARS) if self.chance(0.4) else self.literal(),
+            "axis": self.rng.randrange(-len(shape), len(shape))
+            if shape and self.chance(0.9)
+            else self.rng.choice((0, -1)),
+            "k": self.rng.randint(-2, 3),
+            "rows": self.one([str(rows), f"np.array({rows}, dtype=int)", f"np.array({rows}, dtype='i2')"]),
+            "order": self.one("CFAK"),
+            "first": self.rng.randrange(max(1, len(shape))),
+            "last": shape[-1] if shape else 1,
+        }
+        return template.format(**places)
+
+    def fitting_mask(self, shape: tuple[int, ...]) -> str:
+        masks = [
+            n for n in self.arrays() if self.space[n].dtype == bool and self.space[n].shape in (shape, shape[1:], ())
+        ]
+        return self.one(masks) if masks else f"(np.arange({shape[-1] if shape else 1}) % 2 == 0)"
+
+    def source(self) -> str:
+        """An array, or a view of one."""
+        return self.array() if self.chance(0.6) else self.view_of(self.array())
+
+    def result(self) -> str:
+        return f"{self.new_name()} = {self.filled(self.one(RESULTS), self.source())}"
+
+    def other_view(self) -> str:
+        return f"{self.new_name()} = {self.filled(self.one(VIEWS), self.source())}"
+
+    def writer(self) -> str:
+        return self.filled(self.one(WRITERS), self.array() if self.chance(0.7) else f"({self.view_of(self.array())})")
+
+    def cast(self) -> str:
+        x = self.source()
+        how = self.one(
+            [
+                f"{x}.astype('{self.one(CASTS)}', order='{self.one('CFAK')}')",
+                f"{x}.astype('{self.one(CASTS)}', copy=False)",
+                f"np.array({x}, dtype='{self.one(CASTS)}', order='{self.one('CFAK')}')",
+                f"{x}.copy('{self.one('CFAK')}')",
+                f"np.asarray({x}, '{self.one(CASTS)}')",
+            ]
+        )
+        return f"{self.new_name()} = {how}"
+
+    def branch(self) -> str | None:
+        """An `if` or a `while` on a value."""
+        test = self.filled(self.one(TESTS))
+        makers = (self.write, self.in_place, self.new_value, self.new_view, self.writer)
+        first, second = self.one(makers)(), self.one(makers)()
+        if "\n" in first + second or first.startswith("for ") or second.startswith("for "):
+            return None
+        if self.chance(0.75):
+            return f"if {test}:\n    {first}\nelse:\n    {second}"
+        return f"n = 0\nwhile n < 4 and {test}:\n    n += 1\n    {first}"
+
+    def log_scalar(self) -> str | None:
+        x = self.array()
+        if self.shape(x) or numpy.iscomplexobj(self.space[x]):
+            return f"log(str({x}.tolist()))" if self.space[x].size < 50 else None
+        return self.one([f"log(float({x}))", f"log({x} + 1)", f"log({x}[()])", f"log(bool({x}))", f"log(str({x}[()]))"])
+
+    def more_outside(self) -> str:
+        return f"z = {self.filled(self.one(OUTSIDE))}"

@@ -1,0 +1,109 @@
+"""Sums are at least as accurate as NumPy's, in compiled kernels and loops too, and do not depend on the threads."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazynp
+from lazynp.backends.compiler import CompilerClient
+from lazynp.backends.kernel import Geometry, Instr, KernelSpec
+
+# dtype, shape, axes, strides in elements; symbolic
+SUMS: tuple[tuple[str, tuple[int, ...], tuple[int, ...], tuple[int, ...], bool], ...] = (
+    ("float32", (3_000_000,), (0,), (1,), False),
+    ("float64", (3_000_000,), (0,), (1,), True),
+    ("float64", (40_000, 9), (0,), (9, 1), False),
+    ("float32", (5, 20_000, 17), (1,), (340_000, 17, 1), False),
+    ("complex128", (500_000,), (0,), (1,), False),
+)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    made = CompilerClient(str(tmp_path_factory.mktemp("artifacts") / "cache"))
+    yield made
+    made.shutdown()
+
+
+def squares_summed(dtype: str, shape: Any, axes: Any, strides: Any, symbolic: bool) -> tuple[KernelSpec, Geometry]:
+    ndim = len(shape)
+    body = (Instr("square", (0,), (dtype,), dtype), Instr("reduce", (1,), (dtype,), dtype, ("add", axes)))
+    left = [1 if a in axes else n for a, n in enumerate(shape)]
+    out = tuple([0 if n == 1 else math.prod(left[a + 1 :]) for a, n in enumerate(left)])
+    return KernelSpec((dtype,), (), body, (2,), ndim), Geometry(shape, (strides, out), symbolic)
+
+
+def data(dtype: str, size: int) -> np.ndarray:
+    rng = np.random.default_rng(size)
+    x = rng.random(size) + 1
+    return (x + 1j * rng.random(size) if dtype[0] == "c" else x).astype(dtype)
+
+
+def error(value: Any, squares: np.ndarray, axes: tuple[int, ...]) -> float:
+    """The largest error relative to the true sum, which is added up in more digits."""
+    wide = np.clongdouble if squares.dtype.kind == "c" else np.longdouble
+    exact = squares.astype(wide).sum(axis=axes, keepdims=True)
+    return float((abs(value - exact) / abs(exact)).max())
+
+
+def test_sums_of_kernels(client: CompilerClient) -> None:
+    jobs = [(case, *squares_summed(*case)) for case in SUMS]
+    for _, spec, geometry in jobs:
+        client.submit(spec, geometry)
+    assert client.wait(240)
+    for (dtype, shape, axes, strides, _), spec, geometry in jobs:
+        compiled = client.lookup(spec, geometry)
+        assert compiled is not None
+        memory = data(dtype, 1 + sum([(n - 1) * s for n, s in zip(shape, strides)]))
+        x = np.lib.stride_tricks.as_strided(memory, shape, [s * memory.itemsize for s in strides])
+        out = np.zeros([1 if a in axes else n for a, n in enumerate(shape)], dtype)
+        found = []
+        for threads in (1, 2, 3, 7):
+            dims = [*shape, *strides, *geometry.strides[1]]
+            pointers = (ctypes.c_void_p * 2)(x.ctypes.data, out.ctypes.data)
+            assert compiled.call(pointers, (ctypes.c_int64 * len(dims))(*dims), None, threads) == 0
+            found.append(out.tobytes())
+        assert len(set(found)) == 1, f"{shape}: the sum depends on the number of threads"
+        squares = x * x
+        numpys = error(squares.sum(axis=axes, keepdims=True), squares, axes)
+        assert error(out, squares, axes) <= max(numpys, 4 * np.finfo(dtype).eps), (dtype, shape, axes, numpys)
+
+
+@pytest.mark.parametrize("settings", [{"mode": "graph"}, {"mode": "auto", "small": 0}], ids=str)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_statistics(settings: dict[str, Any], dtype: str) -> None:
+    """The interpreter's, of enough elements for many blocks."""
+    host = data("float64", 400_003).astype(dtype)
+    wide = host.astype(np.longdouble)
+    with lazynp.config(compile_after=math.inf, **settings):
+        a = lazynp.array(host)
+        found = {
+            "sum": a.sum(),
+            "mean": a.mean(),
+            "var": a.var(),
+            "product": (a * a).sum(),
+            "norm": (a**2).sum() ** 0.5,
+        }
+        found |= {"nansum": lazynp.nansum(a), "nanmean": lazynp.nanmean(a), "std": (a + 0).std()}
+    square = (host * host).astype(np.longdouble).sum()
+    exact = {"sum": wide.sum(), "mean": wide.mean(), "var": wide.var(), "product": square, "norm": square**0.5}
+    exact |= {"nansum": wide.sum(), "nanmean": wide.mean(), "std": wide.std()}
+    for name, value in found.items():
+        assert abs(float(value) - exact[name]) <= 8 * np.finfo(dtype).eps * exact[name], name
+
+
+def test_sums_of_loops() -> None:
+    """A loop in machine code adds up pairwise too: the body's sum of 2 ** 18 numbers that do not end in binary."""
+    jnp, lax = lazynp.jax.numpy, lazynp.jax.lax
+    x = data("float32", 1 << 18)
+    for shape in ((1 << 18,), (1 << 15, 8), (3, 5, 4096)):
+        y = jnp.asarray(x[: math.prod(shape)].reshape(shape))
+        sums = lax.fori_loop(0, 3, lambda i, s, y=y: s * 0 + jnp.sum(y * (i + 1 - i)), jnp.float32(0))
+        total = float(sums)
+        exact = x[: math.prod(shape)].astype(np.longdouble).sum()
+        assert abs(total - exact) <= 4 * np.finfo("f4").eps * exact, shape
