@@ -65,7 +65,7 @@ Program = tuple[Any, ...]  # of str and Loop
 
 
 def memory(x: Any) -> numpy.ndarray:
-    """The memory of a contiguous array as its bytes, by the buffer protocol; which Python 3.11 does not ask for in classes
+    """A contiguous array's memory as bytes, by the buffer protocol: Python 3.11 does not ask for that in classes
     that are not in C (`LAZYNP_SPEED=0`)."""
     try:
         view = memoryview(x)

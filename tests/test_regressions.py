@@ -203,6 +203,12 @@ PROGRAMS: dict[str, Program] = {
         "h = a.reshape(-1)",
         "a[...] = 7",
     ),
+    "what is copied to itself, under a mask that does not fit": (
+        "c = np.array(data(256, (2, 0, 1), 'float64'))",
+        "np.copyto(c, c, where=(np.arange(3) % 2 == 0), casting='unsafe')",
+        "d = c[:, :, 0].T",
+        "np.copyto(d, d, where=(np.arange(3) % 2 == 0))",
+    ),
     "order= of a conversion": (
         "a = np.array(data(787, (3, 7), 'bool'))",
         "e = np.array(a.swapaxes(1, 0), dtype='uint32', order='C')",

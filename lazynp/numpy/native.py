@@ -264,8 +264,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if not isinstance(dst, Handle):
         return host_copyto(dst, strip(src), casting, strip(where))
     ours: list[Any] = []
-    source, mask = to_host(src, ours), to_host(where, ours)
-    host_copyto(dst._writable(), source, casting, mask)
+    target = dst._writable()  # before the others are looked at: NumPy sees it when something is copied to itself
+    host_copyto(target, to_host(src, ours), casting, to_host(where, ours))
     note_large("copyto", [dst, *ours])
     return None
 
