@@ -237,8 +237,11 @@ class Statements:
 
     def log_scalar(self) -> str | None:
         x = self.array()
-        if self.shape(x) or numpy.iscomplexobj(self.space[x]):
-            return f"log(str({x}.tolist()))" if self.space[x].size < 50 else None
+        value = self.value(x)
+        if not isinstance(value, numpy.ndarray) or value.size > 50:
+            return None
+        if value.ndim or value.dtype.kind == "c":
+            return f"log(str({x}.tolist()))"
         return self.one([f"log(float({x}))", f"log({x} + 1)", f"log({x}[()])", f"log(bool({x}))", f"log(str({x}[()]))"])
 
     def more_outside(self) -> str:
