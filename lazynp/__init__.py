@@ -11,26 +11,27 @@ import gc as _gc
 
 _collecting = _gc.isenabled()
 _gc.disable()  # nothing made here becomes garbage; looking for some is a seventh of what this adds to NumPy's import
+try:
+    from .numpy import rehost as _rehost
 
-from .numpy import rehost as _rehost  # noqa: E402
+    _rehost.install(globals())
 
-_rehost.install(globals())
+    from . import adapters as _adapters
+    from .config import config
+    from .numpy.host import HostFallbackError
+    from .numpy.supported import check as _check
+    from .runtime.api import compile_wait, explain, free_memory, profile, report
 
-from . import adapters as _adapters  # noqa: E402
-from .config import config  # noqa: E402
-from .numpy.host import HostFallbackError  # noqa: E402
-from .numpy.supported import check as _check  # noqa: E402
-from .runtime.api import compile_wait, explain, free_memory, profile, report  # noqa: E402
+    lazynp_version = "0.1.0"
+    __getattr__ = _rehost.lazily(__getattr__, __name__)  # noqa: F821
 
-lazynp_version = "0.1.0"
-__getattr__ = _rehost.lazily(__getattr__, __name__)  # noqa: F821
+    _adapters.install()
 
-_adapters.install()
-
-if not _gc.get_freeze_count():
-    _gc.freeze()  # the two together make all of it old at once, which a collection would take 10 ms to do
-    _gc.unfreeze()
-if _collecting:
-    _gc.enable()
+    if not _gc.get_freeze_count():
+        _gc.freeze()  # the two together make all of it old at once, which a collection would take 10 ms to do
+        _gc.unfreeze()
+finally:
+    if _collecting:
+        _gc.enable()
 _check()
 del _gc, _collecting, _check

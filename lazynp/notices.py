@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import pathlib
 import sys
 import warnings
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+import numpy
+
+INTERNAL = (str(pathlib.Path(__file__).parent), str(pathlib.Path(numpy.__file__).parent), "<frozen")
+IMPORTS = "<frozen importlib._bootstrap"
+
+
+def outside() -> int:
+    """The `stacklevel` at which a warning of the caller's is one of the user's line."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(INTERNAL):
+        frame = frame.f_back
+        level += not frame.f_code.co_filename.startswith(IMPORTS)  # which `warnings` does not count
+    return level
 
 
 def notify(message: str, category: type[Warning] = RuntimeWarning) -> None:
     """Warn of something that changes no result. Where a filter makes the warning an error, stderr gets the text."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
     try:
-        warnings.warn(message, category, stacklevel=level)
+        warnings.warn(message, category, stacklevel=outside())
     except Exception:  # the filter's, or that of a user's `showwarning`
         with contextlib.suppress(Exception):
             print(f"lazynp: {message}", file=sys.stderr)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from .host import outside
+from ..notices import outside
 from .supported import VERSION
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import pathlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -17,13 +16,13 @@ import numpy
 from ..config import config
 from ..graph.errors import NotConcreteError
 from ..graph.node import ABSTRACT
+from ..notices import INTERNAL
 from ..runtime.profile import profile
 from ..runtime.views import TRANSPOSE, axes_in_memory, inverse_of, view_to
 from ..speed import HandleBase, native
 from . import subclasses
 from .array import HOST_VIEW, Handle, borrow, is_traced, known, ndarray, new_handle, root, wrap
 
-INTERNAL = (str(pathlib.Path(__file__).parents[1]), str(pathlib.Path(numpy.__file__).parent), "<frozen")
 SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *numpy._core.numerictypes.sctypeDict.values()})
 PLAIN = SCALARS | {type(None), type(numpy.dtype(float)), type(numpy._globals._NoValue), type(Ellipsis)}
 SUBCLASS: Any = (
@@ -111,14 +110,6 @@ def site() -> str:
     while frame is not None and frame.f_code.co_filename.startswith(INTERNAL):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "?"
-
-
-def outside() -> int:
-    """The `stacklevel` at which a warning of the caller's is one of the user's line."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(INTERNAL):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def note(name: str) -> None:

@@ -95,7 +95,18 @@ def redirected(
         if not fromlist:
             original(name, globals, locals, (), 0)
             return sys.modules[NAME]
+    if name == "copyreg":
+        return CopyReg
     return original(name, globals, locals, fromlist, level)
+
+
+class CopyReg:
+    """What re-hosted code gets for `copyreg`, whose table is everybody's: our classes say by `__reduce__` how they are
+    pickled, and those that we share with NumPy stay as it has registered them."""
+
+    @staticmethod
+    def pickle(kind: type, *functions: Any) -> None:
+        """Register nothing."""
 
 
 BUILTINS = {**vars(builtins), "__import__": redirected}

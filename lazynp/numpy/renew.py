@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy
 
+from ..notices import outside
 from .array import HOST_VIEW, ndarray
-from .host import SUBCLASS, bind, outside
+from .host import SUBCLASS, bind
 
 
 def become(self: Any, view: numpy.ndarray) -> None:

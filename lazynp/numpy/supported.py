@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
-
 import numpy
+
+from ..notices import notify
 
 OLDEST, NEWEST = (2, 2), (2, 5)
 
@@ -20,15 +19,12 @@ VERSION = version_of(numpy.__version__)
 
 
 def check() -> None:
-    """Warn, once, where the NumPy that runs is not among them. Never raises: under `-W error` it is said on stderr."""
+    """Warn, once, where the NumPy that runs is not among them."""
     if OLDEST <= VERSION <= NEWEST:
         return
     tested = " to ".join(f"{major}.{minor}" for major, minor in (OLDEST, NEWEST))
-    text = (
+    notify(
         f"lazynp is tested with NumPy {tested}; this is NumPy {numpy.__version__}, and what is new in it "
-        "may be missing or behave otherwise"
+        "may be missing or behave otherwise",
+        UserWarning,
     )
-    try:
-        warnings.warn(text, UserWarning, stacklevel=3)
-    except UserWarning:
-        print(f"warning: {text}", file=sys.stderr)

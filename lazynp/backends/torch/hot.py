@@ -15,6 +15,7 @@ from lazynp.backends.support import KIND
 from lazynp.backends.torch import eager
 from lazynp.backends.torch.library import bits
 from lazynp.config import config
+from lazynp.notices import notify
 
 COST = 0.02  # seconds that a call counts for: `config.compile_after` of them make a kernel worth compiling
 
@@ -83,4 +84,4 @@ class Hot:
         self.enabled = False
         self.compiled.clear()
         reason = str(error).strip().split("\n")[0]
-        warnings.warn(f"kernels are not compiled on {self.name}: {type(error).__name__}: {reason}", stacklevel=2)
+        notify(f"kernels are not compiled on {self.name}: {type(error).__name__}: {reason}", UserWarning)
