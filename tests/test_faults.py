@@ -14,8 +14,10 @@ import pytest
 from faults import FINE, PROGRAMS, campaign
 
 import lazynp
+import lazynp.jax as jax
+import lazynp.jax.numpy as jnp
 from lazynp.backends.numpy.crew import Crew, Task
-from lazynp.runtime import steps
+from lazynp.runtime import loops, steps
 
 POINTS = int(os.environ.get("LAZYNP_FAULTS", "0"))
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="a run stands in a forked process")
@@ -67,6 +69,32 @@ def test_signal_handlers_may_raise(raised: type[BaseException]) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert hits == 25
+
+
+@pytest.mark.parametrize("python", [False, True])
+def test_machine_code_of_loops_can_be_interrupted(python: bool) -> None:
+    """Within the loop; with steps that Python computes (there is no C++ for determinants), too."""
+
+    def body(i: Any, v: Any) -> Any:
+        v = jnp.cos(v) * 0.5
+        return v + 1e-3 * jnp.linalg.det(jnp.outer(v, v) + jnp.eye(9)) if python else v
+
+    def handler(number: int, frame: Any) -> None:
+        raise AlarmError
+
+    f = jax.jit(lambda v, n: jax.lax.fori_loop(0, n, body, v))
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with lazynp.config(compile_after=0.0):
+            wanted = numpy.asarray(f(jnp.ones(9), 300))
+            assert loops.wait(120)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with pytest.raises(AlarmError):
+                numpy.asarray(f(jnp.ones(9), (1 << 31) - 1))
+            assert numpy.allclose(numpy.asarray(f(jnp.ones(9), 300)), wanted)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_deep_in_the_stack() -> None:

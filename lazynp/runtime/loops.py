@@ -33,6 +33,8 @@ AGAIN = (5.0, 60.0)  # seconds after which a loop whose build failed for no reas
 LOOK = 32  # iterations between looks at the clock
 SOURCE_AFTER = 0.004  # seconds that a loop has cost when its source is written, and looked up in the cache
 BUILD_AFTER = 0.03  # and when it is built: g++ alone, without torch, takes half a second
+STEPS = 64  # of machine code in its first call; later as many as take about EARLY to LATE seconds
+EARLY, LATE = 0.01, 0.1
 Runner = Callable[[list[Any]], list[Any]]
 ready: weakref.WeakKeyDictionary[Function, Runner] = weakref.WeakKeyDictionary()
 machines: weakref.WeakKeyDictionary[Function, dict[Any, Machine]] = weakref.WeakKeyDictionary()
@@ -57,7 +59,8 @@ class Machine:
 
     Attributes:
         program: makes the plain data of which the source is made.
-        run: the compiled function. spaces: workspaces that wait for the next run.
+        run: the compiled function. steps: how many are made in one call of it.
+        spaces: workspaces that wait for the next run.
         asked: whether the source was written; it may not be possible.
     """
 
@@ -65,6 +68,7 @@ class Machine:
         self.program = program
         self.seconds = 0.0
         self.run: Any = None
+        self.steps = STEPS
         self.spaces: list[Any] = []
         self.asked = self.submitted = False
         self.attempts, self.after = 0, 0.0
@@ -99,8 +103,7 @@ class Machine:
             profile.cache_hits += bool(found)
 
     def loaded(self, found: Any) -> None:
-        assert self.source is not None
-        self.run = None if found is None else found.held if self.source.sites else found.free
+        self.run = found
 
     def built(self, run: Any, failure: BuildError | None, began: float, reason: str) -> None:
         self.loaded(run)
@@ -133,22 +136,28 @@ class Machine:
             space = np.empty(self.source.workspace + 64, np.uint8)
         arrays = [*[np.asarray(x, order="C") for x in given], *self.source.arrays, *carry, *ys, space]
         python = Sites(self.source.sites, space) if self.source.sites else None
-        n = self.run(build.objects(arrays), begin, end, length, None if python is None else python.entry)
+        objects, site = build.objects(arrays), None if python is None else id(python)
+        n = begin
+        while n < end:  # some steps at a time, and signal handlers between
+            began, stop = time.perf_counter(), min(end, n + self.steps)
+            n = self.run(objects, n, stop, length, site)
+            if n < stop:  # the condition does not hold any more
+                break
+            seconds = time.perf_counter() - began
+            if seconds > LATE:
+                self.steps = max(1, self.steps // 4)
+            elif seconds < EARLY:
+                self.steps = min(self.steps * 4, 1 << 40)
         if space.size <= KEPT and not self.spaces:
             self.spaces.append(space)
-        if n < 0:
-            assert python is not None and python.error is not None
-            raise python.error
         profile.compiled += 1
         profile.compiled_seconds += time.perf_counter() - start
         return n, carry
 
 
 class Sites:
-    """What Python computes in the middle of machine code: views of the workspace, and what to do with them.
-
-    `entry` is called with the number of a step; `error` is what that has raised.
-    """
+    """What Python computes in the middle of machine code: views of the workspace, and what to do with them. It is
+    called with the number of a step; what that raises ends the machine code."""
 
     def __init__(self, sites: Sequence[Site], space: Any) -> None:
         start = -build.address(space) % 64
@@ -157,19 +166,12 @@ class Sites:
             return np.ndarray(shape, dtype, space.data, start + at)
 
         self.steps = [(s.call(), [view(*a) for a in s.args], [view(*o) for o in s.outs]) for s in sites]
-        self.error: BaseException | None = None
-        self.entry = build.Call(self.run)
 
-    def run(self, k: int) -> int:
+    def __call__(self, k: int) -> None:
         call, args, outs = self.steps[k]
-        try:
-            made = call(*args)
-            for out, x in zip(outs, made if type(made) in (tuple, list) else (made,)):
-                out[...] = x
-        except BaseException as error:
-            self.error = error
-            return 1
-        return 0
+        made = call(*args)
+        for out, x in zip(outs, made if type(made) in (tuple, list) else (made,)):
+            out[...] = x
 
 
 def machine_of(f: Function, key: Any, program: Callable[[], Loop]) -> Machine:

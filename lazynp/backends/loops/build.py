@@ -9,7 +9,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -55,23 +55,15 @@ def key_of(text: str) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-Call = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
-
-
-class Loaded(NamedTuple):
-    """The function `run` of a shared object: called `free` it lets go of the interpreter; `held`, for those that call
-    Python back, it does not, which would cost more than such a call."""
-
-    free: Run
-    held: Run
+Loaded = Callable[..., int]
 
 
 def load(path: str) -> Loaded:
-    loaded = Loaded(ctypes.CDLL(path).run, ctypes.PyDLL(path).run)
-    for run in loaded:
-        run.restype = ctypes.c_int64  # type: ignore[attr-defined]
-        run.argtypes = [ctypes.c_void_p, *[ctypes.c_int64] * 3, ctypes.c_void_p]  # type: ignore[attr-defined]
-    return loaded
+    """The function `run` of a shared object, which lets go of the interpreter itself; what it raises is raised."""
+    run = ctypes.PyDLL(path).run
+    run.restype = ctypes.c_int64
+    run.argtypes = [ctypes.c_void_p, *[ctypes.c_int64] * 3, ctypes.c_void_p]
+    return run
 
 
 def found(text: str) -> Loaded | bool | None:

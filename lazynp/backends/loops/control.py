@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from .program import Body, Step, Unsupported, Value
 from .scalar import ctype
 from .shapes import in_memory
-from .writer import Place, State, Writer, dense, emits, size_of
+from .writer import LOOK, Place, State, Writer, dense, emits, size_of
+
+UNWATCHED = 1024  # steps that may go by without a look for signals: a call in a loop costs it its registers
 
 
 class Carry:
@@ -90,6 +92,8 @@ def scan(w: Writer, state: State, s: Step) -> list[Place]:
     ]
     t, i = w.name("t"), w.name("i")
     w.put(f"for (int64_t {t} = 0; {t} < {length}; ++{t}) {{")
+    if length > UNWATCHED:
+        w.put(LOOK)
     w.put(f"const int64_t {i} = {f'{length - 1} - {t}' if s.params['reverse'] else t};")
     step(w, body, consts, carry, [row(w, x, i) for x in xs], [(y, i) for y in ys])
     w.put("}")
@@ -122,6 +126,7 @@ def while_(w: Writer, state: State, s: Step) -> list[Place]:
     carry = Carry(w, [s.params["body"].values[i] for i in range(s.params["n_body"], s.params["body"].n_inputs)])
     carry.begin(args[b:])
     w.put("for (;;) {")
+    w.put(LOOK)
     test(w, s.params["cond"], args[:a], carry)
     step(w, s.params["body"], args[a:b], carry, [], [])
     w.put("}")

@@ -1,11 +1,14 @@
 """C++ for a whole loop: elementwise steps over one shape share a loop nest, views are index arithmetic, values of one
 element are variables, other values lie in a workspace that the caller gives.
 
-`int64_t run(char** arrays, int64_t begin, int64_t end, int64_t length, int64_t (*call)(int64_t))`: of a scan steps
-begin to end (of `length`). The arrays are NumPy's objects: what all steps read and what is walked along, constants, the
+`int64_t run(char** arrays, int64_t begin, int64_t end, int64_t length, void* python)`: of a scan steps begin to end (of
+`length`). The arrays are NumPy's objects: what all steps read and what is walked along, constants, the
 carry, the stacked results, a workspace. Of a while loop, as long as the condition holds, `end` steps at most; the
 number of steps that were made is returned. The carry is read and overwritten, so that a loop can be left and entered
-again between any two steps. `call(k)` has Python do the k-th step that has no C++; -1 is returned when that has failed.
+again between any two steps. `python(k)` does the k-th step that has no C++; without such steps `python` is null, and
+the loop lets go of the interpreter. The caller asks for as many steps as may go by without a look for signals; loops
+inside of a step look themselves, where they may take long. Where a handler or `python` has raised, -1 is returned, with
+the exception set.
 """
 
 from __future__ import annotations
@@ -23,6 +26,49 @@ from .program import Loop, Site, Value
 from .scalar import INCLUDES, PRELUDE, WITH_COMPLEX, WITHOUT_COMPLEX, ctype
 from .writer import Place, Writer, dense
 
+WATCH = """\
+#include <time.h>
+extern "C" {
+void* PyEval_SaveThread(void);
+void PyEval_RestoreThread(void*);
+int PyErr_CheckSignals(void);
+void* PyObject_CallFunction(void*, const char*, ...);
+void Py_DecRef(void*);
+}
+// The steps of inner loops are counted, to look at the clock every 10 ms or so, and for signals every 50 ms.
+struct Watch {
+    void* const python;
+    void* thread;
+    int64_t stride = 1, seen, checked;
+    explicit Watch(void* python) : python(python), thread(python ? nullptr : PyEval_SaveThread()) {
+        seen = checked = now();
+    }
+    ~Watch() { if (thread) PyEval_RestoreThread(thread); }
+    static int64_t now() {
+        timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    }
+    // After how many steps to look again; -1 if a signal handler has raised.
+    __attribute__((noinline, cold)) int64_t look() {
+        const int64_t t = now(), since = t - seen;
+        if (since < 5) stride = std::min<int64_t>(2 * stride, 1 << 24);
+        else if (since > 20) stride = std::max<int64_t>(1, stride / 4);
+        seen = t;
+        if (t - checked < 50) return stride;
+        checked = t;
+        if (thread) PyEval_RestoreThread(thread);
+        const bool raised = PyErr_CheckSignals() != 0;
+        if (thread) thread = PyEval_SaveThread();
+        return raised ? -1 : stride;
+    }
+    bool call(int64_t step) {
+        void* const made = PyObject_CallFunction(python, "L", (long long)step);
+        if (made) Py_DecRef(made);
+        return made;
+    }
+};
+"""
 COMPLEX = re.compile(r"\bcfloat\b|\bcdouble\b|std::complex")
 CHAPTERS = {"keyed": keyed.PRELUDE, "pairwise": PAIRWISE, "sums": sums.PRELUDE}
 
@@ -59,6 +105,8 @@ def generate(loop: Loop) -> Source:
     outside = [given_carry(w, k, v) for k, v in enumerate(carry.values)]
     carry.begin(outside)
     w.put("int64_t t = begin;")
+    w.put("Watch watch(python);")
+    w.put("int64_t left = 1;")
     w.put("for (; t < end; ++t) {")
     if scanning:
         w.put(f"const int64_t i = {'length - 1 - t' if loop.reverse else 't'};")
@@ -72,7 +120,7 @@ def generate(loop: Loop) -> Source:
     for source, target in zip(carry.places(), outside):
         w.copy(source, target)
     n_ys = len(body.outputs) - n_carry if scanning else 0
-    head = "char** arrays, int64_t begin, int64_t end, int64_t length, int64_t (*call)(int64_t)"
+    head = "char** arrays, int64_t begin, int64_t end, int64_t length, void* python"
     body_text = "\n".join(
         [
             *[CHAPTERS[k] for k in sorted(w.required)],
@@ -84,7 +132,7 @@ def generate(loop: Loop) -> Source:
         ]
     )
     numbers = WITH_COMPLEX if COMPLEX.search(body_text) else WITHOUT_COMPLEX
-    text = "\n".join([INCLUDES, numbers, declarations(), PRELUDE, body_text])
+    text = "\n".join([INCLUDES, numbers, declarations(), PRELUDE, WATCH, body_text])
     return Source(text, w.workspace, w.arrays, w.sites)
 
 

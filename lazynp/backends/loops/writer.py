@@ -68,6 +68,10 @@ def size_of(shape: Shape) -> int:
     return math.prod(shape)
 
 
+LOOK = "if (__builtin_expect(--left == 0, 0) && (left = watch.look()) < 0) return -1;"
+"""At the beginning of each step of a loop."""
+
+
 class Writer:
     """The text of one function.
 
@@ -338,7 +342,7 @@ class Writer:
             base, at = self.room(value.dtype, value.size)
             made.append(Place(base, dense(value.shape), value.shape, value.dtype))
             outs.append((at, value.shape, value.dtype))
-        self.put(f"if (call({len(self.sites)})) return -1;")
+        self.put(f"if (!watch.call({len(self.sites)})) return -1;")
         self.sites.append(Site(s.call, args, outs))
         return made
 
