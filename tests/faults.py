@@ -226,10 +226,10 @@ PROGRAMS = {
     ),
     "large arrays": Program(
         """
-        a = np.arange(300000.0)
+        a = np.arange(500000.0)
         b = np.sqrt(a) + a
         b[1:] -= b[:-1]
-        c = b.reshape(300, 1000)
+        c = b.reshape(500, 1000)
         c *= 0.5
         d = c.sum(axis=0)
         a[:1000] = d

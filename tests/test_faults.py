@@ -17,6 +17,7 @@ import lazynp
 import lazynp.jax as jax
 import lazynp.jax.numpy as jnp
 from lazynp.backends.numpy.crew import Crew, Task
+from lazynp.numpy.draws import Line
 from lazynp.runtime import loops, steps
 
 POINTS = int(os.environ.get("LAZYNP_FAULTS", "0"))
@@ -144,6 +145,9 @@ def test_threads_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lazynp.backends.numpy.crew.crew", crew)
     Task(lambda: ran.append(1), 4).run()
     assert ran == [1] and crew.helpers == 0
+    monkeypatch.setattr("lazynp.numpy.draws.line", Line())
+    draw = lazynp.random.default_rng(5).standard_normal(200_000)
+    assert numpy.array_equal(numpy.asarray(draw), numpy.random.default_rng(5).standard_normal(200_000))
 
 
 ERRORS = """

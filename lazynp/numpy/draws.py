@@ -162,8 +162,8 @@ class Line:
             self.settle()
         with self.lock:
             if not self.started:
-                self.started = True
                 threading.Thread(target=self.work, args=(self.tasks,), daemon=True, name="lazynp-draws").start()
+                self.started = True
             self.bytes += nbytes
             self.last = draw
             self.tasks.put(draw)
@@ -201,7 +201,11 @@ def ahead(self: Any, name: str, host: Callable[..., Any], args: tuple[Any, ...],
     shape = given[-1]
     nbytes = count * distribution.dtype.itemsize
     draw = Draw(host, self, given, pool.empty(shape, FLOAT) if distribution.fills else None)
-    line.put(draw, nbytes)
+    try:
+        line.put(draw, nbytes)
+    except RuntimeError:  # no thread can be had
+        in_turn(self)
+        return None
     self._drawn = draw
     ticket = Node(None, (), (), (), (), OBJECT, False)
     ticket.value = draw
