@@ -8,6 +8,7 @@
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #include <Python.h>
 #include <fenv.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <numpy/arrayobject.h>
@@ -613,10 +614,12 @@ static void fill(Job const *self, char *scratch)
     }
 }
 
-static PyObject *job_work(Job *self, PyObject *given)
+static PyObject *job_work(Job *self, PyObject *args)
 {
+    PyObject *given;
     Py_buffer view;
-    if (PyObject_GetBuffer(given, &view, PyBUF_WRITABLE) < 0)
+    long long most = LLONG_MAX;
+    if (!PyArg_ParseTuple(args, "O|L", &given, &most) || PyObject_GetBuffer(given, &view, PyBUF_WRITABLE) < 0)
         return NULL;
     char **at = PyMem_Malloc(((size_t)self->plan->values + 1) * sizeof *at);
     if (!at)
@@ -634,10 +637,13 @@ static PyObject *job_work(Job *self, PyObject *given)
         work *= self->dims[i];
     PyThreadState *save = work > UNLOCKED ? PyEval_SaveThread() : NULL;
     fill(self, scratch);
-    for (;;) {
+    int more = 1;
+    for (; most > 0; most--) {
         long long b = atomic_fetch_add(&self->next, 1);
-        if (b >= self->blocks)
+        if (b >= self->blocks) {
+            more = 0;
             break;
+        }
         run_block(self, b, scratch, at);
     }
     feclearexcept(FE_ALL_EXCEPT);
@@ -645,7 +651,7 @@ static PyObject *job_work(Job *self, PyObject *given)
         PyEval_RestoreThread(save);
     PyMem_Free(at);
     PyBuffer_Release(&view);
-    Py_RETURN_NONE;
+    return PyBool_FromLong(more);
 }
 
 static PyObject *job_need(Job *self, void *closure)
@@ -664,7 +670,9 @@ static PyMethodDef plan_methods[] = {
      "where they lie so that it cannot be done here. results: by the number of the value."},
     {NULL}};
 static PyMethodDef job_methods[] = {
-    {"work", (PyCFunction)job_work, METH_O, "work(scratch): do blocks until none is left; scratch has `need` bytes."},
+    {"work", (PyCFunction)job_work, METH_VARARGS,
+     "work(scratch, most=all): do blocks until none is left, or so many; whether there may be more. scratch has `need` "
+     "bytes."},
     {NULL}};
 static PyGetSetDef job_attributes[] = {{"need", (getter)job_need, NULL, "bytes of scratch memory", NULL},
                                        {"blocks", (getter)job_blocks, NULL, "how many there are", NULL},

@@ -98,6 +98,28 @@ def test_machine_code_of_loops_can_be_interrupted(python: bool) -> None:
         signal.signal(signal.SIGALRM, before)
 
 
+def test_interrupts_are_not_dropped() -> None:
+    """NumPy drops what the buffer protocol raises, and asks for the array in another way."""
+
+    def handler(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with lazynp.config(mode="graph", compile=False, pending_bytes=1 << 40):
+            x = lazynp.ones((1500, 1500))
+            for i in range(30):
+                x = lazynp.sin(x) * 0.5 + lazynp.sqrt(x + i)
+            signal.setitimer(signal.ITIMER_REAL, 0.03)
+            with pytest.raises(KeyboardInterrupt):
+                numpy.asarray(x)
+            assert x._s.node.buffer is None
+            assert numpy.ptp(numpy.asarray(x)) == 0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_deep_in_the_stack() -> None:
     wanted = heat(numpy, 12)
     with lazynp.config(mode="graph", compile=False):

@@ -145,10 +145,20 @@ def array_interface(self: Any) -> Any:
     return self._pin(shared=True).__array_interface__
 
 
+class Swallowed:
+    """What computing an array for the buffer protocol has raised last: NumPy drops that, be it Ctrl-C, and goes on to
+    `__array_struct__`."""
+
+    error: BaseException | None = None
+
+
 def array_struct(self: Any) -> Any:
     """The same for C: NumPy takes an item's bytes for its characters there."""
     if asked_for_class(self, "__array_struct__") or self.dtype.kind not in "biufc" or self.dtype.num >= USER_DTYPES:
         raise AttributeError("__array_struct__")
+    error, Swallowed.error = Swallowed.error, None
+    if error is not None:
+        raise error
     return self._pin(shared=True).__array_struct__
 
 
@@ -332,7 +342,12 @@ def exported(self: Any, to_numpy: bool = False) -> numpy.ndarray:
     """NumPy's array whose buffer the buffer protocol shows; not `to_numpy`, which has to ask for `__array__`."""
     if to_numpy and subclasses.theirs(type(self)) is not None:
         raise BufferError("a buffer has no class")
-    return self._pin(shared=True)
+    Swallowed.error = None
+    try:
+        return self._pin(shared=True)
+    except BaseException as error:
+        Swallowed.error = error
+        raise
 
 
 def buffer(self: Any, flags: int, /) -> memoryview:

@@ -30,6 +30,7 @@ BLOCK_BYTES = 1 << 19  # of the widest value
 CACHE_BYTES = 1 << 20  # of all that is alive in a block of the C module's
 MIN_BLOCK = 512  # elements of one
 WHOLE = 64  # elements: NumPy's loops may take another zero (`fmax`) in what is left of a vector register at the end
+AT_A_TIME = 16  # blocks of the C module in one call
 MOST = 8  # of so many times the elements asked for may a block be, to be of whole registers
 PARALLEL = 1 << 20  # elements times instructions below which one thread is faster: waking another costs some 100 us
 Run = Callable[..., Any]
@@ -245,7 +246,15 @@ class Program:
         threads = threads if n * len(self.spec.body) > PARALLEL else 1
         elements = -(-n // threads // WHOLE) * WHOLE if self.one_pass else self.native_elements
         job = self.plan.job(tuple(ins), scalars, stored, shape, elements)
-        return None if job is None else Task(lambda: job.work(scratch(job.need)), min(threads, job.blocks))
+        if job is None:
+            return None
+
+        def work() -> None:
+            room = scratch(job.need)
+            while job.work(room, AT_A_TIME):  # between two calls Ctrl-C is seen
+                pass
+
+        return Task(work, min(threads, job.blocks))
 
     def blocks(
         self, ins: Sequence[Any], scalars: Sequence[Any], stored: dict[int, Any], shape: tuple[int, ...], threads: int
