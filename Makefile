@@ -1,13 +1,17 @@
 # Every target makes .venv where it is missing, and installs only what it needs, so that each works alone in a new checkout.
 #   make PYTHON=python3.12    another Python for .venv
 #   make TORCH=torch          another torch; the one below is installed first, and plain `torch` where there is no such
+#   make NUMPY='numpy==2.2.*'  another NumPy than the newest that pip picks
+#   make VENV=.other          another folder for the environment
 #   make test JOBS=1 ARGS="-k views -x"
 #   make test CPU=avx2        as on another processor: see tests/cpus.py
 
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
+NUMPY ?= numpy
 JOBS ?= 2
 ARGS ?=
+MATRIX ?=
 BENCH ?= .
 CPU ?=
 PROGRAMS ?= 20000
@@ -15,7 +19,7 @@ POINTS ?= 200
 KILLS ?= 200
 CALLS ?= 200000
 
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 AS := $(if $(CPU),$(BIN)/python tests/cpus.py $(CPU))
@@ -25,7 +29,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test fuzz faults kills lint format bench compat libraries docs clean distclean
+.PHONY: help demo test matrix fuzz faults kills lint format bench compat libraries docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -40,6 +44,10 @@ test: $(STAMP)-test ## the tests; of the long property tests a part that takes s
 	@$(AS) $(BIN)/python -m pytest -m alone $(ARGS); alone=$$?; \
 	OPENBLAS_NUM_THREADS=1 $(AS) $(BIN)/python -m pytest -m "not alone" -n $(JOBS) $(ARGS); others=$$?; \
 	case "$$alone $$others" in "0 0" | "0 5" | "5 0") ;; *) exit 1 ;; esac
+
+# `make matrix MATRIX="--python 3.12 --numpy newest"` for a part of it; JOBS and ARGS are those of `make test`.
+matrix: ## the tests with each Python that this machine has, the oldest NumPy and the newest: a table
+	$(PYTHON) tests/matrix.py $(MATRIX) JOBS="$(JOBS)" ARGS="$(ARGS)" TORCH="$(TORCH)"
 
 fuzz: $(STAMP)-test ## CALLS=200000 random calls and PROGRAMS=20000 random programs, compared with NumPy
 	$(BIN)/python -m compat fuzz --calls $(CALLS) --jobs $(JOBS)
@@ -80,15 +88,15 @@ docs: $(STAMP)-docs ## the documentation, into docs/_build/html
 
 clean: ## remove what was built and cached, but for .venv
 	rm -rf build dist *.egg-info docs/_build .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . -path ./$(VENV) -prune -o -path ./.matrix -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
-distclean: clean ## remove .venv, too
-	rm -rf $(VENV)
+distclean: clean ## remove .venv and .matrix, too
+	rm -rf $(VENV) .matrix
 
 # A stamp for each extra, newer than pyproject.toml where it is installed.
 $(STAMP)-%: pyproject.toml $(STAMP)
 	@echo "== installing lazynp[$*] into $(VENV)"
-	$(PIP) install --editable ".[$*]"
+	$(PIP) install --editable ".[$*]" "$(NUMPY)"
 	@touch $@
 
 # torch goes first and by version: a range would replace it with the newest, or bring several GB for a GPU that is not there.

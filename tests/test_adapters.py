@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 import pytest
+from patience import PATIENCE
 
 import lazynp as np
 from lazynp import adapters
@@ -31,7 +32,7 @@ def python(code: str, folder: Any = ROOT, **env: str) -> str:
         [sys.executable, "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         env={**os.environ, "PYTHONPATH": paths, **env},
         cwd=folder,
         check=False,

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 from lazynp.backends import folders, gcc
 from lazynp.backends.artifacts import NAME, NOWHERE, Artifacts, default_folder, dump, key_of, parse
@@ -338,7 +339,7 @@ def gone(pid):
 
 def ends(pid):
     """Whether a process that was killed has ended: on a busy machine that takes a moment."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while not gone(pid) and time.monotonic() < end:
         time.sleep(0.01)
     return gone(pid)
@@ -472,7 +473,7 @@ for n in range(2):
     spec = KernelSpec((F,), (), (Instr("square", (0,), (F,), F), Instr("add", (1, n), (F, F), F)), (2,), 1)
     geometry = Geometry((100,), ((1,), (1,)))
     client.submit(spec, geometry)
-assert client.wait(240)
+assert client.wait({patience})
 a, out = np.arange(100.0), np.zeros(100)
 assert client.lookup(spec, geometry)([a], (), [out]) and (out == a * a + a * a).all()
 print(json.dumps([e.outcome for e in client.events]))
@@ -482,9 +483,9 @@ client.shutdown()
 
 def test_processes_at_once(tmp_path):
     """On an empty cache each kernel is compiled once."""
-    code = BOOT.format(root=ROOT) + CLIENT.format(folder=str(tmp_path / "cache"))
+    code = BOOT.format(root=ROOT) + CLIENT.format(patience=PATIENCE, folder=str(tmp_path / "cache"))
     processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    outcomes = [outcome for p in processes for outcome in json.loads(p.communicate(timeout=240)[0])]
+    outcomes = [outcome for p in processes for outcome in json.loads(p.communicate(timeout=PATIENCE)[0])]
     assert all(p.returncode == 0 for p in processes)
     assert outcomes.count("compiled") == 2 and outcomes.count("found") == 4
 
@@ -495,7 +496,7 @@ def test_damaged_object_is_compiled_again(tmp_path):
         client = CompilerClient(folder)
         assert client.lookup(SPEC, GEOMETRY) is None
         client.submit(SPEC, GEOMETRY)
-        assert client.wait(240)
+        assert client.wait(PATIENCE)
         compiled = client.lookup(SPEC, GEOMETRY)
         a, out = np.arange(100.0), np.zeros(100)
         assert compiled([a], (), [out]) and (out == a * a).all()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from patience import PATIENCE
 
 from lazynp.backends.kernel import Instr, KernelSpec
 from lazynp.backends.numpy import blocked, native
@@ -235,7 +236,7 @@ def test_a_crew_raises_what_a_helper_raised() -> None:
         if threading.current_thread() is not threading.main_thread():
             begun.set()
             raise MemoryError("here")
-        ran.append(begun.wait(60))
+        ran.append(begun.wait(PATIENCE))
 
     for _ in range(2):
         ran: list[bool] = []

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
+from patience import PATIENCE
 
 from lazynp.backends import support
 from lazynp.backends.compiler import CompilerClient
@@ -77,7 +78,7 @@ def geometry_of(shape, arrays, symbolic=False):
 
 def compiled_for(client, spec, geometry):
     client.submit(spec, geometry)
-    assert client.wait(240)
+    assert client.wait(PATIENCE)
     compiled = client.lookup(spec, geometry)
     assert compiled is not None, [e for e in client.events if e.key == client.key(spec, geometry)]
     return compiled
@@ -318,7 +319,7 @@ def test_layouts(client, symbolic):
             jobs.append((name, a, b, outs, geometry_of((n, m), [a, b, *outs], symbolic)))
     for job in jobs:
         client.submit(SMOOTH, job[-1])
-    assert client.wait(240)
+    assert client.wait(PATIENCE)
     for name, a, b, outs, geometry in jobs:
         # a broadcast array given as it is, and with its broadcast axis at length 1
         a = a[:1] if name in ("row", "one") else a
@@ -455,7 +456,7 @@ def test_reductions(client, dtype):
             geometry = geometry_of(shape, [a, *outs], symbolic)
             client.submit(spec, geometry)
             jobs.append((spec, geometry, outs, wants))
-    assert client.wait(240)
+    assert client.wait(PATIENCE)
     for spec, geometry, outs, wants in jobs:
         assert compiled_for(client, spec, geometry)([a], (), outs)
         for instr, out, want in zip(spec.body, outs, wants):
@@ -633,7 +634,7 @@ def test_callbacks_and_status(client):
     assert client.lookup(spec, geometry) is None and client.status(spec, geometry) == "unknown"
     client.submit(spec, geometry, seen.append)
     client.submit(spec, geometry, seen.append)
-    assert client.wait(120) and client.pending == 0
+    assert client.wait(PATIENCE) and client.pending == 0
     assert len(seen) == 2 and seen[0] is seen[1] is client.lookup(spec, geometry)
     assert client.status(spec, geometry) == "ready"
     assert client.events[-1].outcome == "compiled" and client.events[-1].seconds > 0
@@ -647,7 +648,7 @@ def test_killed_worker_is_replaced(tmp_path):
     client.submit(spec, geometry)
     time.sleep(1.0)
     os.kill(client._process.pid, signal.SIGKILL)
-    assert client.wait(240)
+    assert client.wait(PATIENCE)
     assert client.lookup(spec, geometry) is not None
     client.shutdown()
 
@@ -694,7 +695,7 @@ def scripted(tmp_path, monkeypatch):
         client.shutdown()
 
 
-def tried(client, n, timeout=60):
+def tried(client, n, timeout=PATIENCE):
     """Submit kernel n; what came of it. The callback is called once, before `wait` is done."""
     seen = []
     client.submit(*add_constant(n), seen.append)
@@ -730,7 +731,7 @@ def test_process_that_fails(scripted, monkeypatch, act):
     client, told = scripted(act, "refused")
     for n in range(24, 28):
         client.submit(*add_constant(n))
-    assert client.wait(60)
+    assert client.wait(PATIENCE)
     assert [client.status(*add_constant(n)) for n in range(24, 28)] == ["rejected"] * 4, list(client.events)
     assert told == []
 
@@ -740,7 +741,7 @@ def test_process_that_is_tired(scripted):
     client, told = scripted("failed", "75", "refused")
     for n in (28, 29, 30):
         client.submit(*add_constant(n))
-    assert client.wait(60) and told == []
+    assert client.wait(PATIENCE) and told == []
     assert [client.status(*add_constant(n)) for n in (28, 29, 30)] == ["failed", "rejected", "rejected"]
 
 
@@ -808,7 +809,7 @@ def test_callbacks_that_raise(scripted):
     for n in (39, 40):
         client.submit(*add_constant(n), bad)
         client.submit(*add_constant(n), bad)
-    assert client.wait(60) and len(seen) == 4
+    assert client.wait(PATIENCE) and len(seen) == 4
 
 
 def test_what_is_a_refusal():
@@ -854,7 +855,7 @@ def test_unwritable_cache(tmp_path):
     client = CompilerClient(str(folder))
     with pytest.warns(RuntimeWarning, match="written to by other users"):
         client.submit(*add_constant(10))
-    assert client.wait(240)
+    assert client.wait(PATIENCE)
     compiled = client.lookup(*add_constant(10))
     a, out = np.ones(64), np.zeros(64)
     assert compiled([a], (), [out]) and (out == 1024).all()

@@ -21,6 +21,7 @@ import pytest
 import runs
 import torch
 from op_cases import Case
+from patience import PATIENCE
 from programs import Generator
 from test_rules import CASES, as_list, constant, rng_of
 
@@ -407,7 +408,7 @@ def test_what_the_setting_can_be() -> None:
 
 def python(code: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **env}, timeout=120
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **env}, timeout=PATIENCE
     )
 
 

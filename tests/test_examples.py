@@ -12,6 +12,7 @@ import jax
 import numpy as np
 import pytest
 import scipy.stats
+from patience import PATIENCE
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 sys.path.insert(0, str(EXAMPLES))
@@ -37,7 +38,7 @@ def python(*arguments: str, **env: str) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
     )
     assert process.returncode == 0, process.stderr

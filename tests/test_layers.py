@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patience import least
 
 import lazynp
 
@@ -119,13 +120,21 @@ def test_import_loads_nothing_heavy() -> None:
 
 @pytest.mark.alone
 def test_import_time() -> None:
-    """Seconds of CPU beyond NumPy's: the least of several runs, since what else the machine does only adds.
+    """Seconds of CPU beyond NumPy's, each the least of several runs, in turns.
 
     Where even NumPy takes longer than it should, the machine is slow or busy, and the limit grows with it.
     """
     code = "import time; t = time.process_time(); import {}; print(time.process_time() - t)"
     python(code.format("lazynp"))  # compiles the byte code
-    runs = [[float(python(code.format(name))) for name in ("numpy", "lazynp")] for _ in range(9)]
-    theirs, both = (min(column) for column in zip(*runs))
-    print(f"CPU time: import numpy {theirs * 1e3:.0f} ms, import lazynp {(both - theirs) * 1e3:.0f} ms more")
-    assert both - theirs <= LIMIT * max(1.0, theirs / NUMPY)
+    theirs, both = [], []
+
+    def beyond() -> float:
+        theirs.append(float(python(code.format("numpy"))))
+        both.append(float(python(code.format("lazynp"))))
+        return (min(both) - min(theirs)) / max(1.0, min(theirs) / NUMPY)
+
+    for _ in range(4):
+        beyond()
+    took = least(beyond, LIMIT, 60)
+    print(f"CPU time: import numpy {min(theirs) * 1e3:.0f} ms, both {min(both) * 1e3:.0f} ms")
+    assert took <= LIMIT

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from patience import PATIENCE
 
 import lazynp
 from lazynp.bounded import Bounded
@@ -43,7 +44,7 @@ def program(text: str) -> int:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -130,11 +131,11 @@ def test_memory_that_comes_back_under_the_pools_lock() -> None:
     def hold() -> None:
         with pool.lock:
             held.set()
-            assert done.wait(60)
+            assert done.wait(PATIENCE)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert held.wait(60)
+    assert held.wait(PATIENCE)
     del array
     assert pool.bytes == 0 and len(pool.returned) == 1
     done.set()

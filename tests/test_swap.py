@@ -9,6 +9,7 @@ import textwrap
 import zipfile
 
 import pytest
+from patience import PATIENCE
 
 ROOT = pathlib.Path(__file__).parents[1]
 
@@ -23,7 +24,7 @@ def run(folder, *args, plain=False, given=None, **env):
         input=given,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
         env={**os.environ, "PYTHONPATH": paths, **env},
     )

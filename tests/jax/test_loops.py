@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 import lazynp
 import lazynp.jax as jax
@@ -36,7 +37,7 @@ def both_tiers(f: Callable[[], Any], tolerance: float = 2e-6, compiled: bool = T
     """The first run is interpreted, the second compiled."""
     before = {id(m) for of in loops.machines.values() for m in of.values()}
     first = leaves(f())
-    assert loops.wait(120)
+    assert loops.wait(PATIENCE)
     made = [m for of in loops.machines.values() for m in of.values() if id(m) not in before]
     assert made
     for m in made:
@@ -397,7 +398,7 @@ def test_floats_by_way_of_doubles() -> None:
     names = ["tanh", "expm1", "exp2", "sinh", "cosh", "log1p"]
     run = rows(lambda v: [getattr(lax, n)(v) for n in names], x)
     run()
-    assert loops.wait(120)
+    assert loops.wait(PATIENCE)
     for name, got in zip(names, leaves(run()[1]), strict=True):
         with np.errstate(all="ignore"):
             want = getattr(np, name)(x.astype(np.float64)).astype("f")

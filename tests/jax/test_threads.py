@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 import lazynp.jax as jax
 import lazynp.jax.numpy as jnp
@@ -32,7 +33,7 @@ def together(run: Callable[[int], Any], count: int = THREADS) -> list[Any]:
     gate = threading.Barrier(count)
 
     def one(i: int) -> Any:
-        gate.wait(30)
+        gate.wait(PATIENCE)
         return run(i)
 
     with ThreadPoolExecutor(count) as pool:
@@ -146,11 +147,11 @@ def test_a_trace_is_its_thread_s_own() -> None:
     @jax.jit
     def f(x: Any) -> Any:
         inside.set()
-        assert done.wait(30)
+        assert done.wait(PATIENCE)
         return x * 2
 
     def other() -> tuple[float, str, bool]:
-        inside.wait(30)
+        inside.wait(PATIENCE)
         try:
             with jax.enable_x64(True):
                 wide = (jnp.ones(3) + 1).dtype.name
