@@ -7,7 +7,7 @@ All of it is read from Linux's /proc; where there is none, nothing is said.
 from __future__ import annotations
 
 import contextlib
-import ctypes
+import gc
 import os
 import shutil
 import sys
@@ -19,10 +19,12 @@ from typing import Any
 
 import pytest
 
+import lazynp
 from lazynp.backends import compiler
 
 PEAK = 2_000_000_000  # bytes of memory that a test process may have at a time
 FULL = 700_000_000  # bytes, at which JAX's compiled functions are dropped
+GROWN = 300_000_000  # bytes more than were left by the last time, before they are dropped again
 RUN = "LAZYNP_TEST_RUN"  # the run to which a process belongs, in its environment
 PATIENCE = 90.0  # seconds for what ends by itself: a compiler process finishes its queue, for a minute at most
 OTHERS = (
@@ -43,12 +45,13 @@ def memory(field: str, pid: int | str = "self") -> int:
 
 
 def let_go() -> None:
-    """Drop what JAX, the oracle, has compiled: some hundred kilobytes for each function and shape, for ever."""
+    """Drop what JAX, the oracle, has compiled, some hundred kilobytes for each function and shape, for ever; and what
+    lazynp keeps for arrays to come."""
     jax = sys.modules.get("jax")
     if jax is not None:
         jax.clear_caches()
-    with contextlib.suppress(AttributeError, OSError):
-        ctypes.CDLL(None).malloc_trim(0)
+    gc.collect()
+    lazynp.free_memory()
 
 
 def processes(run: str) -> Iterator[tuple[int, str]]:
@@ -70,7 +73,8 @@ class Leftovers:
         self.peaks: dict[str, int] = {}
         self.left: list[str] = []
         self.outside = tempfile.gettempdir()
-        if self.worker is None:
+        self.kept = 0  # bytes, after JAX's functions were dropped last
+        if self.worker is None:  # this process begins the run
             self.run = f"{os.getpid()}-{os.urandom(4).hex()}"
             self.folder = tempfile.mkdtemp(prefix="lazynp-tests-")
             os.environ[RUN] = self.run
@@ -79,8 +83,9 @@ class Leftovers:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_teardown(self) -> None:
-        if memory("VmRSS") > FULL:
+        if memory("VmRSS") > max(FULL, self.kept + GROWN):
             let_go()
+            self.kept = memory("VmRSS")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

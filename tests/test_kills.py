@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from lazynp.backends.artifacts import Artifacts, compiler_path, digest, parse
 
@@ -47,7 +48,7 @@ for n in range({first}, {first} + 1000):
     geometry = Geometry((n,), ((1,), (1,)))
     client.submit(spec, geometry)
     if n % 3 == 0:
-        assert client.wait(60)
+        assert client.wait(3000)
         found = client.lookup(spec, geometry)
         if found is not None and found.call(None, None, b"", 1) != 1 + n % 97:
             print("bad", n, flush=True)
@@ -90,7 +91,7 @@ def strike(target, main, folder):
 def check(folder):
     """The next start: it finds whole entries only, and nothing else is there a moment later."""
     cache = Artifacts(folder, 600_000)
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     work = os.path.join(cache.folder, "work")
     while (left := [*os.listdir(work), *processes(folder)]) and time.monotonic() < end:
         time.sleep(0.1)
@@ -125,7 +126,7 @@ def test_kills(tmp_path):
             loaded += sum("True" in line for line in lines)
             went_on += 1
         main.kill()
-        said, _ = main.communicate(timeout=60)
+        said, _ = main.communicate(timeout=PATIENCE)
         assert "bad" not in said
         loaded += said.count("True")
         check(folder)
