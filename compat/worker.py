@@ -7,6 +7,7 @@ lazynp; nothing else is changed. In mode `numpy` nothing is swapped: the baselin
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import faulthandler
 import importlib
@@ -122,21 +123,25 @@ def swap_imports() -> None:
     """Test modules of NumPy that are imported from now on get lazynp for numpy."""
     swap = importlib.import_module("lazynp.swap")
     swap.install()
+    plain_import = builtins.__import__
     importlib.import_module("lazynp._core._multiarray_tests")  # as NumPy's conftest does of its own
 
     def swapped(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         if level and globals is not None:
             name, level = importlib.util.resolve_name("." * level + name, globals["__package__"]), 0
-        return swap.swapped_import(name, globals, locals, fromlist, level)
+        if name.partition(".")[0] != "numpy":
+            return plain_import(name, globals, locals, fromlist, level)
+        module = plain_import(swap.renamed(name), globals, locals, fromlist)
+        return module if fromlist else sys.modules["lazynp"]
 
-    swap.BUILTINS["__import__"] = swapped
+    own = {**vars(builtins), "__import__": swapped}
     plain = AssertionRewritingHook.exec_module
 
     def exec_module(self: Any, module: types.ModuleType) -> None:
         spec = module.__spec__
         path = pathlib.Path(spec.origin) if spec is not None and spec.origin else None
         if path is not None and scope.ROOT in path.parents and path.name.startswith("test_"):
-            module.__dict__["__builtins__"] = swap.BUILTINS
+            module.__dict__["__builtins__"] = own
         plain(self, module)
 
     AssertionRewritingHook.exec_module = exec_module  # type: ignore[method-assign]

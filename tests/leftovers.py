@@ -27,10 +27,8 @@ FULL = 700_000_000  # bytes, at which JAX's compiled functions are dropped
 GROWN = 300_000_000  # bytes more than were left by the last time, before they are dropped again
 RUN = "LAZYNP_TEST_RUN"  # the run to which a process belongs, in its environment
 PATIENCE = 90.0  # seconds for what ends by itself: a compiler process finishes its queue, for a minute at most
-OTHERS = (
-    "torchinductor_",
-    "multiprocessing.resource_tracker",
-)  # torch's own cache; Python's helper, which ends with it
+# Torch's own cache, that of NumPy's property tests, and Python's helper, which ends when this process does.
+OTHERS = ("torchinductor_", ".hypothesis", "multiprocessing.resource_tracker")
 PROC = Path("/proc")
 
 

@@ -172,6 +172,34 @@ def test_views_of_classes_that_set_their_dtype(first: str, second: str) -> None:
     assert done(np) == done(numpy)
 
 
+def test_match_statements() -> None:
+    """Arrays match patterns of sequences from NumPy 2.5 on."""
+
+    def done(np: Any) -> list[Any]:
+        found: list[Any] = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of matrices
+            arrays = (
+                np.arange(2),
+                np.asmatrix([[1, 2], [3, 4]]),
+                np.ma.masked_array([1, 2]),
+                np.array(1),
+                np.arange(3),
+            )
+        for x in arrays:
+            try:
+                match x:
+                    case [a, b]:
+                        found.append((a.tolist(), b.tolist()))
+                    case _:
+                        found.append(None)
+            except TypeError as error:
+                found.append(str(error))
+        return found
+
+    assert done(np) == done(numpy)
+
+
 def test_shape_of_nothing() -> None:
     a = np.zeros((0,))
     a._set_shape((3, 0))

@@ -7,6 +7,7 @@ pinned and shared from then on.
 
 from __future__ import annotations
 
+import _abc
 import contextlib
 import sys
 import types
@@ -408,6 +409,9 @@ elif sys.version_info >= (3, 12):
     SPECIAL["__buffer__"] = buffer
 
 
+SEQUENCE = 1 << 5  # Py_TPFLAGS_SEQUENCE: `match` takes it for a sequence, as NumPy's arrays are from 2.5 on
+
+
 def removed(name: str) -> Callable[[Any], Any]:
     """An attribute that NumPy still has, for an error that says what to write in its place."""
     return lambda self: getattr(numpy.empty(0), name)
@@ -425,6 +429,9 @@ def attach() -> None:
         setattr(ndarray, name, function)
     ndarray.__module__, ndarray.__doc__ = "lazynp", numpy.ndarray.__doc__
     ndarray.__qualname__ = "ndarray"
+    if numpy.ndarray.__flags__ & SEQUENCE and not ndarray.__flags__ & SEQUENCE:
+        ndarray.__abc_tpflags__ = SEQUENCE  # type: ignore[attr-defined]
+        _abc._abc_init(ndarray)
 
 
 attach()
