@@ -775,6 +775,8 @@ static PyObject *bind(PyObject *module, PyObject *table)
     }
     take(table, "other", "ndarray", (PyObject **)&ndarray_type);
     take(table, "other", "storage", (PyObject **)&storage_type);
+    if (ndarray_type) /* a class made in Python does not inherit it: its `__add__` is that of numbers */
+        ndarray_type->tp_as_sequence->sq_concat = ndarray_type->tp_as_sequence->sq_inplace_concat = concatenated;
     Py_RETURN_NONE;
 }
 

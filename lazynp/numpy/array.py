@@ -8,6 +8,8 @@ _s.buf`) works on it directly where that is cheaper.
 from __future__ import annotations
 
 import abc
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -38,12 +40,25 @@ added: dict[tuple[str, str], dict[str, Any]] = {}
 """By module and name of a class that derives from `ndarray`: what it has besides its body; filled by `subclasses`."""
 
 
+def taking_theirs(make: Callable[..., Any]) -> Callable[..., Any]:
+    """The `__new__` of a class of ours that NumPy has too: what it makes of NumPy's masked array, it makes of ours."""
+
+    @functools.wraps(make)
+    def new(cls: type, *args: Any, **kwargs: Any) -> Any:
+        return make(cls, *map(home_of, args), **kwargs)
+
+    return new
+
+
 class ArrayType(abc.ABCMeta):
     """The type of `ndarray`: NumPy's arrays, which installed libraries return, count as instances of it too. What has
     to be a handle is asked of `Handle`. An ABC, so that a class may derive from `ndarray` and from an ABC."""
 
     def __new__(meta, name: str, bases: Any, namespace: dict[str, Any], **kwargs: Any) -> Any:
-        more = added.get((namespace.get("__module__", ""), name), {})
+        module, make = namespace.get("__module__", ""), namespace.get("__new__")
+        more = added.get((module, name), {})
+        if make is not None and module.startswith("lazynp."):
+            more = {**more, "__new__": taking_theirs(make)}
         return super().__new__(meta, name, bases, {**namespace, **more}, **kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -52,10 +67,6 @@ class ArrayType(abc.ABCMeta):
         if not isinstance(instance, numpy.ndarray):
             return False
         return cls is ndarray or issubclass(class_of(type(instance)) or ndarray, cls)
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        """What is made of a masked array or a matrix of NumPy's is made of ours."""
-        return type.__call__(cls, *map(home_of, args), **kwargs)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         return type.__subclasscheck__(cls, subclass)

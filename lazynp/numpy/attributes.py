@@ -272,8 +272,6 @@ def represented(name: str) -> Callable[[Any], str]:
 
 
 def pickled(self: Any, protocol: int = 4) -> Any:
-    if type(self) is ndarray:
-        return restored, (self._host(),)
     cls, state = type(self), self._host().__reduce__()[2]
     return reconstruct, (cls, (0,), b"b"), state
 
@@ -292,7 +290,12 @@ def restored(host: numpy.ndarray) -> Any:
         base = base.base
     if isinstance(base, memoryview) and not isinstance(base.obj, (bytes, bytearray)):
         return borrow(host)
-    return fresh(host)
+    return whole_of(host)
+
+
+def whole_of(host: numpy.ndarray) -> Any:
+    """A handle on memory that came out of a pickle, in its order."""
+    return fresh(host.T).T if host.flags.f_contiguous and not host.flags.c_contiguous else fresh(host)
 
 
 def reconstruct(cls: Any, shape: Any, dtype: Any) -> Any:
@@ -307,7 +310,7 @@ reconstruct.__module__ = "lazynp._core.multiarray"
 def set_state(self: Any, state: Any) -> None:
     host = numpy.ndarray((0,), "b")
     host.__setstate__(tuple(state))
-    whole = fresh(host)
+    whole = whole_of(host)
     if type(self) is ndarray:
         bind(self, whole._s, whole._b, whole._h, whole._v)
     else:

@@ -190,10 +190,12 @@ def liked(name: str, function: Any) -> Any:
 class Signature:
     """`__signature__` of a class, worked out when somebody asks."""
 
-    def __init__(self, host: Any) -> None:
-        self.host = host
+    def __init__(self, cls: type, host: Any) -> None:
+        self.cls, self.host = cls, host
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if owner is not self.cls or instance is not None:  # subclasses have their own
+            raise AttributeError("__signature__")
         return inspect.signature(self.host)
 
 
@@ -204,9 +206,13 @@ def sign_all() -> None:
             signed(method, getattr(numpy.ndarray, name, None))
     for name in ("frompyfunc", "nested_iters"):
         signed(OURS[name], getattr(numpy, name))
-    pairs: list[tuple[Any, Any]] = [(iterators.nditer, numpy.nditer), (iterators.broadcast, numpy.broadcast)]
+    pairs: list[tuple[Any, Any]] = [
+        (iterators.nditer, numpy.nditer),
+        (iterators.broadcast, numpy.broadcast),
+        (ndarray, numpy.ndarray),
+    ]
     for ours, host in pairs:
-        ours.__signature__ = Signature(host)
+        ours.__signature__ = Signature(ours, host)
 
 
 sign_all()
