@@ -18,6 +18,8 @@ PROGRAMS ?= 20000
 POINTS ?= 200
 KILLS ?= 200
 CALLS ?= 200000
+RUNS ?= 20000
+FORKS ?= 500
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -29,7 +31,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test matrix fuzz faults kills lint format bench compat libraries docs clean distclean
+.PHONY: help demo test matrix fuzz faults kills threads lint format bench compat libraries docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -59,6 +61,9 @@ faults: $(STAMP)-test ## POINTS=200 faults in each of the programs of tests/faul
 
 kills: $(STAMP)-test ## KILLS=200 kills while kernels are compiled and the cache is written
 	LAZYNP_KILLS=$(KILLS) $(BIN)/python -m pytest -q -s tests/test_kills.py
+
+threads: $(STAMP)-test ## RUNS=20000 runs of eight threads on rows of one array in each mode, FORKS=500 forks while threads compute
+	LAZYNP_THREAD_RUNS=$(RUNS) LAZYNP_FORKS=$(FORKS) $(BIN)/python -m pytest tests/test_threads.py $(ARGS)
 
 lint: $(STAMP)-lint ## ruff, its formatter, and mypy
 	$(BIN)/ruff check $(CHECKED)

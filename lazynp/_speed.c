@@ -4,6 +4,10 @@
  * that `bind` was given. So nothing is decided here but whether an operation is simple: the operands are at hand, small,
  * and of exactly the door's class, or plain numbers. NumPy then computes, or only its inner loop (`_direct.h`), and the
  * result gets a handle.
+ *
+ * Threads: what happens between two calls into NumPy or Python is one step for all others, since they need the GIL.
+ * NumPy may let go of it. So what it gets is held by a reference of ours, since another thread may give a handle
+ * another view meanwhile; and a storage whose buffer it writes into is noted as busy: see `runtime/storage.py`.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
@@ -30,6 +34,7 @@
 typedef struct {
     PyObject_HEAD
     PyObject *buf, *node, *reads, *rare, *weak;
+    int busy;
     char free;
 } Storage;
 
@@ -109,6 +114,17 @@ static PyObject *wrap(PyObject *array)
     return (PyObject *)a;
 }
 
+/* NumPy's operator on two operands, which are kept while it runs. */
+static PyObject *by_host(binaryfunc host, PyObject *x, PyObject *y)
+{
+    Py_INCREF(x);
+    Py_INCREF(y);
+    PyObject *out = host(x, y);
+    Py_DECREF(x);
+    Py_DECREF(y);
+    return out;
+}
+
 /* What the user gets for NumPy's fresh result: a handle on an array, a number as it is. Takes the reference. */
 static PyObject *from_host(PyObject *value)
 {
@@ -170,7 +186,7 @@ static PyObject *binary_op(PyObject *a, PyObject *b, int i)
     PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
     if (y) {
         PyObject *out = i == POW ? direct_square(x, y) : direct_two(binary_ufunc[i], x, y, NULL);
-        return out ? wrap(out) : PyErr_Occurred() ? NULL : from_host(host_binary[i](x, y));
+        return out ? wrap(out) : PyErr_Occurred() ? NULL : from_host(by_host(host_binary[i], x, y));
     }
     return PyObject_TypeCheck(a, ndarray_type) ? call_two(forward[i], a, b) : call_two(reflected[i], b, a);
 }
@@ -182,9 +198,11 @@ static PyObject *inplace_op(PyObject *a, PyObject *b, int i)
         if (y && !PyArray_IsScalar(b, Generic)) {
             PyObject *out = direct_two(binary_ufunc[i], x, y, x);
             if (!out && !PyErr_Occurred()) {
-                Py_INCREF(x);
-                out = host_inplace[i](x, y);
-                Py_DECREF(x);
+                Storage *s = (Storage *)Py_NewRef(((Handle *)a)->s);
+                s->busy++;
+                out = by_host(host_inplace[i], x, y);
+                s->busy--;
+                Py_DECREF(s);
             }
             if (!out)
                 return NULL;
@@ -224,7 +242,12 @@ static PyObject *unary_op(PyObject *a, int i)
     if (!x)
         return PyObject_CallOneArg(unary[i], a);
     PyObject *out = direct_one(unary_ufunc[i], x);
-    return out ? wrap(out) : PyErr_Occurred() ? NULL : from_host(host_unary[i](x));
+    if (out || PyErr_Occurred())
+        return out ? wrap(out) : NULL;
+    Py_INCREF(x);
+    out = host_unary[i](x);
+    Py_DECREF(x);
+    return from_host(out);
 }
 
 static PyObject *op_neg(PyObject *a) { return unary_op(a, NEG); }
@@ -237,7 +260,14 @@ static PyObject *op_compare(PyObject *a, PyObject *b, int i)
     PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
     if (y) {
         PyObject *out = direct_two(compare_ufunc[i], x, y, NULL);
-        return out ? wrap(out) : PyErr_Occurred() ? NULL : from_host(PyObject_RichCompare(x, y, i));
+        if (out || PyErr_Occurred())
+            return out ? wrap(out) : NULL;
+        Py_INCREF(x);
+        Py_INCREF(y);
+        out = PyObject_RichCompare(x, y, i);
+        Py_DECREF(x);
+        Py_DECREF(y);
+        return from_host(out);
     }
     return call_two(compare[i], a, b);
 }
@@ -259,8 +289,9 @@ static int is_plain(PyObject *key)
     return 1;
 }
 
-/* A handle on a view of a's view, by a step that is looked at when it is needed. Takes the reference to `part`. */
-static PyObject *derived(Handle *a, PyObject *part, PyObject *kind, PyObject *param)
+/* A handle on a view of a's view, by a step that is looked at when it is needed. `part` is NumPy's view of h, a's view
+ * of the buffer b as both were when part was made. Takes the references to b, h and `part`. */
+static PyObject *derived(Handle *a, PyObject *b, PyObject *h, PyObject *part, PyObject *kind, PyObject *param)
 {
     PyObject *view;
     if (a->v == host_view)
@@ -269,17 +300,19 @@ static PyObject *derived(Handle *a, PyObject *part, PyObject *kind, PyObject *pa
         /* A step on a step can wait; on more than one of them it would grow with a loop's rounds. */
         int deep = a->v && PyTuple_CheckExact(a->v) && PyTuple_CheckExact(PyTuple_GET_ITEM(a->v, 0));
         PyObject *parent = deep ? PyObject_CallMethodNoArgs((PyObject *)a, name_view) : Py_NewRef(a->v ? a->v : Py_None);
-        view = parent ? PyTuple_Pack(4, parent, a->h, kind, param) : NULL;
+        view = parent ? PyTuple_Pack(4, parent, h, kind, param) : NULL;
         Py_XDECREF(parent);
     }
+    Py_DECREF(h);
     Handle *out = view ? (Handle *)ndarray_type->tp_alloc(ndarray_type, 0) : NULL;
     if (!out) {
         Py_XDECREF(view);
         Py_DECREF(part);
+        Py_DECREF(b);
         return NULL;
     }
     out->s = Py_NewRef(a->s);
-    out->b = Py_NewRef(((Storage *)a->s)->buf);
+    out->b = b;
     out->h = part;
     out->v = view;
     out->base = Py_NewRef(a->base && Py_TYPE(a->base) == ndarray_type ? a->base : (PyObject *)a);
@@ -291,12 +324,16 @@ static PyObject *subscript(PyObject *self, PyObject *key)
     if (is_current(self)) {
         Handle *a = (Handle *)self;
         if (is_plain(key) || (PyArray_IsScalar(key, Integer) && PyArray_NDIM((PyArrayObject *)a->h) == 1)) {
-            PyObject *part = PyObject_GetItem(a->h, key);
-            return part && PyArray_CheckExact(part) ? derived(a, part, kind_index, key) : part;
+            PyObject *b = Py_NewRef(a->b), *h = Py_NewRef(a->h), *part = PyObject_GetItem(h, key);
+            if (part && PyArray_CheckExact(part))
+                return derived(a, b, h, part, kind_index, key);
+            Py_DECREF(b);
+            Py_DECREF(h);
+            return part;
         }
         PyObject *k = is_current(key) ? at_hand(key) : NULL;
         if (k && at_hand(self)) { /* integers or booleans: NumPy's fresh array */
-            PyObject *part = PyObject_GetItem(a->h, k);
+            PyObject *part = by_host(PyObject_GetItem, a->h, k);
             if (!part || !PyArray_CheckExact(part) || !PyArray_BASE((PyArrayObject *)part))
                 return from_host(part);
             Py_DECREF(part);
@@ -305,11 +342,26 @@ static PyObject *subscript(PyObject *self, PyObject *key)
     return call_two(getitem, self, key);
 }
 
-/* Whether a plain index takes so few elements that a write is best done at once. -1 on an error. */
+/* `h[key] = value` by NumPy, h being the view of an array at hand that is free. */
+static int put(PyObject *self, PyObject *h, PyObject *key, PyObject *value)
+{
+    Storage *s = (Storage *)Py_NewRef(((Handle *)self)->s);
+    Py_INCREF(h);
+    Py_INCREF(key);
+    Py_INCREF(value);
+    s->busy++;
+    int failed = PyObject_SetItem(h, key, value);
+    s->busy--;
+    Py_DECREF(value);
+    Py_DECREF(key);
+    Py_DECREF(h);
+    Py_DECREF(s);
+    return failed;
+}
+
+/* Whether a plain index takes so few elements of a large array that a write is best done at once. -1 on an error. */
 static int is_few(PyObject *h, PyObject *key)
 {
-    if (PyArray_SIZE((PyArrayObject *)h) <= limit)
-        return 1;
     PyObject *part = PyObject_GetItem(h, key);
     if (!part)
         return -1;
@@ -327,12 +379,23 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
         else if (is_current(value) && PyArray_TYPE((PyArrayObject *)h) != NPY_OBJECT) /* which holds the handle itself */
             given = ((Handle *)value)->h;
         if (given && is_plain(key)) {
-            int few = PyLong_CheckExact(key) && PyArray_NDIM((PyArrayObject *)h) == 1 ? 1 : is_few(h, key);
-            if (few)
-                return few < 0 ? -1 : PyObject_SetItem(h, key, given);
+            if ((PyLong_CheckExact(key) && PyArray_NDIM((PyArrayObject *)h) == 1)
+                || PyArray_SIZE((PyArrayObject *)h) <= limit)
+                return put(self, h, key, given);
+            Py_INCREF(h);
+            Py_INCREF(given);
+            int done = is_few(h, key);
+            if (done > 0 && is_current(self) && ((Handle *)self)->h == h && ((Storage *)((Handle *)self)->s)->free)
+                done = put(self, h, key, given) < 0 ? -1 : 1;
+            else if (done > 0)
+                done = 0;
+            Py_DECREF(given);
+            Py_DECREF(h);
+            if (done)
+                return done < 0 ? -1 : 0;
         }
         else if (given == value && given && is_current(key) && PyArray_SIZE((PyArrayObject *)h) <= limit)
-            return PyObject_SetItem(h, ((Handle *)key)->h, given);
+            return put(self, h, ((Handle *)key)->h, given);
     }
     PyObject *args[3] = {self, key, value};
     if (!value) {
@@ -359,8 +422,13 @@ static PyObject *transpose(PyObject *module, PyObject *self)
 {
     if (!is_current(self) || ((Handle *)self)->v == host_view)
         Py_RETURN_NONE;
-    PyObject *part = PyArray_Transpose((PyArrayObject *)((Handle *)self)->h, NULL);
-    return part ? derived((Handle *)self, part, kind_transpose, Py_None) : NULL;
+    PyObject *b = Py_NewRef(((Handle *)self)->b), *h = Py_NewRef(((Handle *)self)->h);
+    PyObject *part = PyArray_Transpose((PyArrayObject *)h, NULL);
+    if (part)
+        return derived((Handle *)self, b, h, part, kind_transpose, Py_None);
+    Py_DECREF(b);
+    Py_DECREF(h);
+    return NULL;
 }
 
 /* `a.reshape(shape)` of a C-contiguous array at hand: None if it is not that simple. */
@@ -373,17 +441,21 @@ static PyObject *reshape(PyObject *module, PyObject *const *given, Py_ssize_t n)
         Py_RETURN_NONE;
     if (!PyLong_CheckExact(given[1]) && !(PyTuple_CheckExact(given[1]) && is_plain(given[1])))
         Py_RETURN_NONE;
+    PyObject *b = Py_NewRef(((Handle *)given[0])->b), *shape = NULL, *out = NULL;
+    Py_INCREF(h);
     PyObject *part = PyArray_Reshape(h, given[1]);
-    if (!part)
-        return NULL;
-    if (part == (PyObject *)h || PyArray_DATA((PyArrayObject *)part) != PyArray_DATA(h)) {
-        Py_DECREF(part);
-        Py_RETURN_NONE;
+    if (part && (part == (PyObject *)h || PyArray_DATA((PyArrayObject *)part) != PyArray_DATA(h)))
+        out = Py_NewRef(Py_None);
+    else if (part)
+        shape = PyArray_IntTupleFromIntp(PyArray_NDIM((PyArrayObject *)part), PyArray_DIMS((PyArrayObject *)part));
+    if (shape) {
+        out = derived((Handle *)given[0], b, (PyObject *)h, part, kind_reshape, shape);
+        Py_DECREF(shape);
+        return out;
     }
-    PyObject *shape = PyArray_IntTupleFromIntp(PyArray_NDIM((PyArrayObject *)part), PyArray_DIMS((PyArrayObject *)part));
-    PyObject *out = shape ? derived((Handle *)given[0], Py_NewRef(part), kind_reshape, shape) : NULL;
-    Py_XDECREF(shape);
-    Py_DECREF(part);
+    Py_DECREF(b);
+    Py_DECREF(h);
+    Py_XDECREF(part);
     return out;
 }
 
@@ -472,9 +544,12 @@ static PyObject *method(PyObject *module, PyObject *const *given, Py_ssize_t n)
     while (PyDict_Next(given[3], &at, &key, &value))
         if (!is_simple(value))
             Py_RETURN_NOTIMPLEMENTED;
+    Py_INCREF(x);
     PyObject *out = PyObject_VectorcallDict(given[0], args + 1, (size_t)(count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                             PyDict_GET_SIZE(given[3]) ? given[3] : NULL);
-    if (out && PyArray_CheckExact(out) && (out == x || PyArray_BASE((PyArrayObject *)out))) {
+    int shared = out && PyArray_CheckExact(out) && (out == x || PyArray_BASE((PyArrayObject *)out));
+    Py_DECREF(x);
+    if (shared) {
         Py_DECREF(out);
         Py_RETURN_NOTIMPLEMENTED;
     }
@@ -493,6 +568,17 @@ static PyObject *reduce(PyObject *module, PyObject *const *given, Py_ssize_t n)
 }
 
 /* Ufuncs. */
+
+/* NumPy's call; its n operands are kept while it runs. */
+static PyObject *call_held(PyObject *host, PyObject *const *given, Py_ssize_t n, size_t count, PyObject *names)
+{
+    for (Py_ssize_t i = 0; i < n; i++)
+        Py_INCREF(given[i]);
+    PyObject *out = PyObject_Vectorcall(host, given, count, names);
+    for (Py_ssize_t i = 0; i < n; i++)
+        Py_DECREF(given[i]);
+    return out;
+}
 
 /* A call with operands at hand, and at most `out`. NULL with no error set if it is not that. */
 static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *out)
@@ -515,15 +601,20 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
         done = plain ? direct((PyUFuncObject *)host, given + 1, (int)n, NULL) : NULL;
         if (done)
             return wrap(done);
-        return PyErr_Occurred() ? NULL : from_host(PyObject_Vectorcall(host, given + 1, count, NULL));
+        return PyErr_Occurred() ? NULL : from_host(call_held(host, given + 1, n, count, NULL));
     }
     if (((PyUFuncObject *)host)->nout != 1 || !is_current(out) || !((Storage *)((Handle *)out)->s)->free
         || !at_hand(out))
         return NULL;
     given[n + 1] = ((Handle *)out)->h;
     done = plain ? direct((PyUFuncObject *)host, given + 1, (int)n, given[n + 1]) : NULL;
-    if (!done && !PyErr_Occurred())
-        done = PyObject_Vectorcall(host, given + 1, count, name_out);
+    if (!done && !PyErr_Occurred()) {
+        Storage *s = (Storage *)Py_NewRef(((Handle *)out)->s);
+        s->busy++;
+        done = call_held(host, given + 1, n + 1, count, name_out);
+        s->busy--;
+        Py_DECREF(s);
+    }
     Py_XDECREF(done);
     return done ? Py_NewRef(out) : NULL;
 }
@@ -600,7 +691,7 @@ static void ufunc_dealloc(Ufunc *self)
 static PyMemberDef storage_members[] = {
     {"buf", T_OBJECT, offsetof(Storage, buf)}, {"node", T_OBJECT, offsetof(Storage, node)},
     {"reads", T_OBJECT, offsetof(Storage, reads)}, {"rare", T_OBJECT, offsetof(Storage, rare)},
-    {"free", T_BOOL, offsetof(Storage, free)}, {NULL}};
+    {"busy", T_INT, offsetof(Storage, busy)}, {"free", T_BOOL, offsetof(Storage, free)}, {NULL}};
 static PyMemberDef handle_members[] = {
     {"_s", T_OBJECT, offsetof(Handle, s)}, {"_b", T_OBJECT, offsetof(Handle, b)},
     {"_h", T_OBJECT, offsetof(Handle, h)}, {"_v", T_OBJECT, offsetof(Handle, v)},

@@ -27,8 +27,9 @@ if TYPE_CHECKING or native is None:
     class StorageBase:
         """What `runtime.storage.Storage` holds."""
 
-        __slots__ = ("buf", "free", "node", "reads", "rare", "__weakref__")
+        __slots__ = ("buf", "busy", "free", "node", "reads", "rare", "__weakref__")
         buf: Any
+        busy: int
         free: bool
         node: Any
         reads: Any

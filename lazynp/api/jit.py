@@ -36,11 +36,21 @@ from ..signatures import (
     without_statics,
 )
 from ..speed import CallBase
+from ..threads import at_fork
 from ..tree import flatten, unflatten
 from .trace import Trace, inline, placeholder, run_traced
 
 log = logging.getLogger("lazynp.jit")
 everything: weakref.WeakSet[Jit] = weakref.WeakSet()
+
+
+def in_child() -> None:
+    """After a fork: the threads that were tracing are not here."""
+    for jitted in list(everything):
+        jitted._locks.clear()
+
+
+at_fork(30, child=in_child)
 """All jitted functions, for `clear_caches`."""
 
 

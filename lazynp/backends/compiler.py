@@ -35,6 +35,7 @@ from lazynp.backends.support import CORES, compilable
 from lazynp.bounded import Bounded
 from lazynp.config import config
 from lazynp.notices import notify
+from lazynp.threads import Helper
 
 RESTARTS = 3  # times that a compiler process that died is replaced, with no kernel compiled in between
 REST = 30.0  # seconds without another one after that; four times as long each time
@@ -300,8 +301,8 @@ class CompilerClient:
             self._process, self._outbox = process, _Pipe(process)
             return
         outbox: queue.SimpleQueue = queue.SimpleQueue()
-        writer = threading.Thread(target=_write, args=(process, outbox), daemon=True)
-        receiver = threading.Thread(target=_receive, args=(weakref.ref(self), process), daemon=True)
+        writer = Helper(_write, process, outbox, name="lazynp-compiler-out")
+        receiver = Helper(_receive, weakref.ref(self), process, name="lazynp-compiler-in")
         try:
             writer.start()
             self._process, self._outbox = process, outbox

@@ -14,10 +14,11 @@ from numpy.lib.stride_tricks import as_strided
 from ..away import on_host
 from ..config import config
 from ..graph.node import ABSTRACT, Node
-from ..ops.elementwise import ufuncs
+from ..ops.elementwise import ufuncs, where
 from ..runtime.recorder import recorder
-from ..runtime.views import INDEX, TRANSPOSE, inverse_of
-from .array import HOST_VIEW, Handle, known, ndarray, new_handle, of_node, writeable
+from ..runtime.storage import Storage, lock
+from ..runtime.views import INDEX, TRANSPOSE, View, inverse_of
+from .array import HOST_VIEW, Handle, Writes, known, ndarray, new_handle, of_node, writeable
 from .host import TracedArgumentError, fresh, on_traced
 from .masked import elementwise_selection, selection_of
 from .record import as_nodes, cast_node, host_value
@@ -102,11 +103,12 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
     op = ufuncs.get(name)
     for x in operands:
         if selection_of(x) is not None:
-            out = (
-                elementwise_selection(lambda nodes: ufunc_node(name, host, nodes, operands), host, operands)
-                if op is not None and not power_of_arrays(name, operands)
-                else None
-            )
+            with lock:
+                out = (
+                    elementwise_selection(lambda nodes: ufunc_node(name, host, nodes, operands), host, operands)
+                    if op is not None and not power_of_arrays(name, operands)
+                    else None
+                )
             if out is not None:
                 return out
     given, order = operands, common_order(operands)
@@ -268,12 +270,18 @@ def power_name(base: Node, exponent: Any) -> str:
 
 
 def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray:
-    """`self op= other`, past the shortcut: reading and writing are one step for other threads."""
-    with recorder.lock:
-        return write_result_locked(self, name, host, inplace_host, other)
+    """`self op= other`, past the shortcut: what is recorded is read and written in one step for other threads."""
+    with lock:
+        out = recorded_result(self, name, host, inplace_host, other)
+    if out is None:
+        with Writes() as to:
+            inplace_host(to(self), host_value(other))
+        return self
+    return out
 
 
-def write_result_locked(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray:
+def recorded_result(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray | None:
+    """The same, recorded; None where it is NumPy's to do."""
     s = self._s
     if s.rare is not None and s.rare.scalar:
         return elementwise(name, host, self, other)
@@ -293,8 +301,7 @@ def write_result_locked(self: ndarray, name: str, host: Host, inplace_host: Host
     small = config.limit >= 0 and at_once(self) and at_once(other)
     nodes = as_nodes((self, other)) if not pinned and not small and name in ufuncs and writeable(self) else None
     if nodes is None:
-        inplace_host(self._writable(), host_value(other))
-        return self
+        return None
     node = result_node(self, name, host, inplace_host, nodes, other)
     del nodes
     assign(self, node)
@@ -314,10 +321,42 @@ def result_node(self: ndarray, name: str, host: Host, inplace_host: Host, nodes:
 
 def assign(self: ndarray, node: Node) -> None:
     """Make node, of self's shape and dtype, what self's view shows."""
-    s = self._s
-    view = self._view()
-    if view is not None:
-        node = view.write(s.graph(), node)
-    s.hold(node)
+    with lock:
+        store(self._s, self._view(), node)
     del node
     recorder.settle()
+
+
+def assign_where(self: ndarray, mask: Node, node: Node) -> bool:
+    """The same where mask is true; False, and nothing is done, where NumPy has to do it: another thread is writing into
+    the rest."""
+    with lock:
+        s, view = self._s, self._view()
+        base = s.graph()
+        if s.node is not base:
+            return False
+        node = where(mask, node, base if view is None else view.read(base))
+        s.hold(node if view is None else view.write(base, node))
+    del base, node
+    recorder.settle()
+    return True
+
+
+def store(s: Storage, view: View | None, node: Node) -> None:
+    """Make node what a view of a storage shows, under the lock. A buffer that has to stay, since another thread has it
+    written by NumPy or has just taken a view of it, gets the value at once."""
+    pinned = s.rare is not None and s.rare.pin
+    if view is None and not pinned and (s.node is not None or s.close()):
+        s.hold(node)
+        return
+    base = s.graph()
+    if not pinned and s.node is base or node.trace:
+        s.hold(node if view is None else view.write(base, node))
+        return
+    if node.value is None:
+        recorder.demand(node)
+    if pinned:
+        recorder.flush()
+        s.node, s.reads, s.free = None, None, True
+    value = on_host(node.buffer) if node.value is None else node.value
+    numpy.copyto(s.buf if view is None else view.of_buffer(s.buf), value, "unsafe")

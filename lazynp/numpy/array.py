@@ -18,9 +18,9 @@ from ..away import on_host
 from ..config import config
 from ..graph import errors
 from ..graph.errors import NotConcreteError
-from ..graph.node import ABSTRACT, BORROWED, Node, leaf
+from ..graph.node import ABSTRACT, BORROWED, SEEN, Node, leaf
 from ..runtime.recorder import recorder
-from ..runtime.storage import Rare, Storage
+from ..runtime.storage import Rare, Storage, lock
 from ..runtime.views import INDEX, RESHAPE, TRANSPOSE, View, derive, layout
 from ..speed import HandleBase, attach, native, tell
 from .index import normalize
@@ -108,19 +108,20 @@ class ndarray(HandleBase, metaclass=ArrayType):
         if self._b is buf:
             return self._h
         if buf is None:
-            buf = demand(s)
-            if s.buf is None:  # traced: kept apart, so that no shortcut takes it for an ordinary value
-                now = self._view()
-                return buf if now is None else now.of_buffer(buf)
+            buf = demand(s)  # of a traced value it is not the storage's: no shortcut takes it for an ordinary one
         view = self._v
         if type(view) is tuple:
             view = self._view()
-        self._h = h = buf if view is None else view.of_buffer(buf)
-        self._b = buf
+        h = buf if view is None else view.of_buffer(buf)
+        with lock:  # which keeps the two together: threads may share the handle
+            if self._b is not buf:
+                self._h = h
+                self._b = buf
         return h
 
     def _writable(self) -> numpy.ndarray:
-        """A NumPy view of the value, to write into at once: nobody else reads the buffer when this returns."""
+        """A NumPy view of the value, to write into at once: nobody else reads the buffer when this returns. Under the
+        lock, which may be let go of only where the storage is noted as busy: see `Writes`."""
         s = self._s
         h = self._host()
         if s.free:
@@ -138,13 +139,14 @@ class ndarray(HandleBase, metaclass=ArrayType):
 
     def _pin(self, shared: bool = False) -> numpy.ndarray:
         """Fix the buffer in its place, since NumPy, or (shared) somebody outside, gets a view of it."""
-        h = self._writable()
-        s = self._s
-        if s.rare is None:
-            s.rare = Rare()
-        s.rare.pin = True
-        s.rare.shared |= shared
-        return h
+        with lock:
+            h = self._writable()
+            s = self._s
+            if s.rare is None:
+                s.rare = Rare()
+            s.rare.pin = True
+            s.rare.shared |= shared
+            return h
 
     def _view(self) -> View | None:
         view = self._v
@@ -161,26 +163,27 @@ class ndarray(HandleBase, metaclass=ArrayType):
         if view is None:
             return s.graph()
         if view is HOST_VIEW:
-            s.free = False
-            shared = s.rare is not None and s.rare.shared
-            node = leaf(self._h.shape, self._h.dtype, self._h.copy() if shared else self._h)
+            with lock:
+                copied = s.rare is not None and s.rare.shared or not s.close()
+                node = leaf(self._h.shape, self._h.dtype, self._h.copy() if copied else self._h)
             node.index = BORROWED
             return node
         if type(view) is tuple:
             view = self._view()
             if view is None:
                 return s.graph()
+        whole = s.graph()
         reads = s.reads
-        if reads is None:
-            reads = {}
-        else:
+        if reads is not None and reads[None] is whole:
             known = reads.get(view)
             if known is not None and known.index >= recorder.first:
                 return known
-        node = view.read(s.graph())
-        if s.node is not None:
-            s.reads = reads
-            reads[view] = node
+        node = view.read(whole)
+        if s.node is whole:  # others may have written meanwhile: what was read before is not to be found again
+            if reads is not None and reads[None] is whole:
+                reads[view] = node
+            else:
+                s.reads = {None: whole, view: node}
         return node
 
     def _meta(self) -> numpy.ndarray:
@@ -239,6 +242,35 @@ class_of: Any = None  # supplied by `subclasses`: our class for a subclass of Nu
 home_of: Any = None  # and an array of such a class as ours
 
 
+class Writes:
+    """`with Writes() as to: f(to(x))`: x's memory, for NumPy to write into. It stays where it is until the end of the
+    block; other threads may write into it too, as NumPy lets them."""
+
+    __slots__ = ("storages",)
+
+    def __init__(self) -> None:
+        self.storages: list[Storage] = []
+
+    def __enter__(self) -> Writes:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.storages:
+            with lock:
+                for s in self.storages:
+                    s.busy -= 1
+
+    def __call__(self, x: Any) -> Any:
+        """What NumPy gets for an argument that it writes into; anything but our arrays as it is."""
+        if isinstance(x, Handle):
+            with lock:
+                h = x._writable()
+                x._s.busy += 1
+                self.storages.append(x._s)
+            return h
+        return tuple([self(v) for v in x]) if type(x) is tuple else x
+
+
 def root(x: Any, cls: Any = ndarray) -> Any:
     """What a view of x, of class `cls`, has for its `base`: the owner of the memory, past views of that class."""
     while True:
@@ -285,6 +317,8 @@ def demand(storage: Storage) -> Any:
             recorder.demand(node)
         buf = on_host(node.buffer)
         if not node.trace:
+            if node.index != BORROWED:
+                node.index = SEEN
             storage.buf = buf
         return buf
 
@@ -339,7 +373,7 @@ def known(x: ndarray) -> bool:
 def wrap(array: numpy.ndarray) -> ndarray:
     """A handle on a fresh NumPy array that nobody else has."""
     s = new_handle(Storage)
-    s.buf, s.free, s.node, s.reads, s.rare = array, True, None, None, None
+    s.buf, s.free, s.busy, s.node, s.reads, s.rare = array, True, 0, None, None, None
     out = new_handle(ndarray)
     out._s = s
     out._b = out._h = array
@@ -367,7 +401,7 @@ def of_node(node: Node) -> Any:
             return on_host(node.buffer)[()]
         return of_scalar(node)
     s = new_handle(Storage)
-    s.rare = None
+    s.rare, s.busy = None, 0
     s.hold(node)
     out = new_handle(ndarray)
     out._s, out._b, out._h, out._v = s, False, None, None
@@ -378,7 +412,7 @@ def of_node(node: Node) -> Any:
 def of_scalar(node: Node) -> ndarray:
     """A handle on a node without axes that stands for a NumPy scalar: it is never written to."""
     s = new_handle(Storage)
-    s.rare = Rare(scalar=True)
+    s.rare, s.busy = Rare(scalar=True), 0
     s.hold(node)
     out = new_handle(ndarray)
     out._s, out._b, out._h, out._v = s, False, None, None

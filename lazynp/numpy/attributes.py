@@ -20,7 +20,7 @@ from ..graph.node import ABSTRACT
 from ..runtime.views import TRANSPOSE, derive
 from ..speed import native, tell
 from . import renew, subclasses
-from .array import HOST_VIEW, borrow, is_traced, ndarray, new_handle, root
+from .array import HOST_VIEW, Writes, borrow, is_traced, ndarray, new_handle, root
 from .host import SUBCLASS, bind, fresh, like, of_type, on_traced, part_of, strip
 from .methods import derived, own, reshape
 
@@ -64,10 +64,12 @@ def get_t(self: Any) -> Any:
         if out is not None:
             return out
     s = self._s
-    if self._b is s.buf and self._v is not HOST_VIEW:  # at hand: the view of NumPy's view
+    buffer = s.buf
+    if self._b is buffer and self._v is not HOST_VIEW:  # at hand: the view of NumPy's view
+        h = self._h
         out = new_handle(ndarray)
-        out._s, out._b, out._h = s, s.buf, self._h.T
-        out._v = derive(self._view(), s.buf.shape, TRANSPOSE, BACKWARDS[self._h.ndim])
+        out._s, out._b, out._h = s, buffer, h.T
+        out._v = derive(self._view(), buffer.shape, TRANSPOSE, BACKWARDS[h.ndim])
         out._base = root(self)
         return out
     if own(self):
@@ -101,7 +103,8 @@ def set_real(self: Any, value: Any) -> None:
     if is_traced(self) or is_traced(value):
         self[...] = value + (self.imag * 1j if self.dtype.kind == "c" else 0.0)
         return
-    self._writable().real = strip(value)
+    with Writes() as to:
+        to(self).real = strip(value)
 
 
 def get_imag(self: Any) -> Any:
@@ -116,7 +119,8 @@ def set_imag(self: Any, value: Any) -> None:
     if is_traced(self) or is_traced(value):
         self[...] = self.real + value * 1j
         return
-    self._writable().imag = strip(value)
+    with Writes() as to:
+        to(self).imag = strip(value)
 
 
 def get_base(self: Any) -> Any:

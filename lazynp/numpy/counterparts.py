@@ -22,7 +22,7 @@ from . import (  # noqa: F401
     recorded,
     ufunc,
 )
-from .array import Handle, ndarray
+from .array import Writes, ndarray
 from .attributes import reconstruct
 from .converter import array_converter
 from .host import host_function, strip
@@ -103,8 +103,10 @@ class CastingImplementation:
     def _simple_strided_call(self, arrays: Any) -> None:
         if type(arrays) is tuple and len(arrays) == 2:
             source, target = arrays
-            arrays = (strip(source), target._writable() if isinstance(target, Handle) else target)
-        self._host._simple_strided_call(arrays)
+            with Writes() as to:
+                self._host._simple_strided_call((strip(source), to(target)))
+        else:
+            self._host._simple_strided_call(arrays)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._host, name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import math
-import os
 import queue
 import threading
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from ..graph.node import Node
 from ..ops.creation import arrival
 from ..runtime.pool import pool
 from ..runtime.storage import Storage
+from ..threads import at_fork, start
 from .array import of_node
 
 FLOAT, INT, OBJECT = numpy.dtype(numpy.float64), numpy.dtype(numpy.int64), numpy.dtype(object)
@@ -151,7 +151,7 @@ class Line:
     """The thread that draws, one draw after another; made when it is first needed, and anew after a fork."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.started = False
         self.tasks: queue.SimpleQueue[Draw] = queue.SimpleQueue()
         self.last: Draw | None = None
@@ -161,9 +161,10 @@ class Line:
         if self.bytes > AHEAD:
             self.settle()
         with self.lock:
-            if not self.started:
-                threading.Thread(target=self.work, args=(self.tasks,), daemon=True, name="lazynp-draws").start()
-                self.started = True
+            if not self.started and start(self.work, self.tasks, name="lazynp-draws") is None:
+                draw.run()  # the system has no thread to give
+                return
+            self.started = True
             self.bytes += nbytes
             self.last = draw
             self.tasks.put(draw)
@@ -173,8 +174,13 @@ class Line:
         while True:
             tasks.get().run()
 
+    def before_fork(self) -> None:
+        """Wait for all draws, and let no other begin: a child has no such thread."""
+        self.lock.acquire()
+        self.settle()
+
     def settle(self) -> None:
-        """Wait until what was asked for has been drawn: before a fork, whose child has no such thread; at the end."""
+        """Wait until what was asked for has been drawn."""
         with self.lock:
             last, self.last, self.bytes = self.last, None, 0
         if last is not None:
@@ -222,6 +228,5 @@ def in_turn(self: Any) -> None:
             self._drawn = None
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=line.settle, after_in_child=line.__init__)  # type: ignore[misc]
+at_fork(15, line.before_fork, lambda: line.lock.release(), line.__init__)  # type: ignore[misc]
 atexit.register(line.settle)

@@ -18,10 +18,11 @@ from ..graph.errors import NotConcreteError
 from ..graph.node import ABSTRACT
 from ..notices import INTERNAL
 from ..runtime.profile import profile
+from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, axes_in_memory, inverse_of, view_to
 from ..speed import HandleBase, native
 from . import subclasses
-from .array import HOST_VIEW, Handle, borrow, is_traced, known, ndarray, new_handle, root, wrap
+from .array import HOST_VIEW, Handle, Writes, borrow, is_traced, known, ndarray, new_handle, root, wrap
 
 SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *numpy._core.numerictypes.sctypeDict.values()})
 PLAIN = SCALARS | {type(None), type(numpy.dtype(float)), type(numpy._globals._NoValue), type(Ellipsis)}
@@ -285,17 +286,26 @@ fresh: Callable[[Any], Any] = laid_out if native is None else native.fresh
 
 def part_of(x: Any, part: numpy.ndarray) -> ndarray:
     """A handle on a view that NumPy made of x's memory."""
-    before = x._h
     if type(x) is Theirs:
         return borrow(part)
     s = x._s
-    old = s.buf
-    now = x._pin()
-    if s.buf is not old and now is not before:
-        part = rebased(part, old, s.buf)
+    with lock:
+        before, old = x._h, s.buf
+        now = x._pin()
+        if now is not before and owner_of_memory(part) is not owner_of_memory(s.buf):
+            if old is None or owner_of_memory(part) is not owner_of_memory(old):  # another thread's write came between
+                old = owner_of_memory(part)
+            part = rebased(part, old, s.buf)
     out = new_handle(ndarray)
     out._s, out._b, out._h, out._v, out._base = s, s.buf, part, HOST_VIEW, root(x)
     return out
+
+
+def owner_of_memory(array: numpy.ndarray) -> numpy.ndarray:
+    """The array whose memory this one is a view of."""
+    while type(array.base) is numpy.ndarray:  # what the pool's memory is a view of is no array of the program's
+        array = array.base
+    return array
 
 
 def rebased(part: numpy.ndarray, old: numpy.ndarray, new: numpy.ndarray) -> numpy.ndarray:
@@ -374,13 +384,16 @@ def host_function(
             return on_traced(name, function, args, kwargs)
         if counted and ours:
             note_large(name, ours)
-        for i in places:
-            if i < len(args):
-                host[i] = args[i]._writable() if isinstance(args[i], Handle) else args[i]
-        for w in (*writes, "out"):
-            if w in kwargs:
-                named[w] = writable(kwargs[w])
-        value = function(*host, **named)
+        if not writes and "out" not in kwargs:
+            return home(function(*host, **named), ours)
+        with Writes() as to:
+            for i in places:
+                if i < len(args):
+                    host[i] = to(args[i])
+            for w in (*writes, "out"):
+                if w in kwargs:
+                    named[w] = to(kwargs[w])
+            value = function(*host, **named)
         if "out" in kwargs and kwargs["out"] is not None and type(value) is not tuple:
             return kwargs["out"]
         return home(value, ours)
@@ -390,13 +403,6 @@ def host_function(
     call.__module__ = home_module(getattr(function, "__module__", None))
     call.host = function  # type: ignore[attr-defined]
     return call
-
-
-def writable(x: Any) -> Any:
-    """What NumPy gets for an argument that it writes into."""
-    if isinstance(x, Handle):
-        return x._writable()
-    return tuple([writable(v) for v in x]) if type(x) is tuple else x
 
 
 def home_module(name: Any) -> Any:

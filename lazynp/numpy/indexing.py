@@ -14,9 +14,22 @@ from ..config import config
 from ..graph.node import Node, leaf
 from ..ops.shape import broadcast_to, reshape
 from ..runtime.recorder import recorder
+from ..runtime.storage import lock
 from ..runtime.views import INDEX, derive
-from .arithmetic import array_of_list
-from .array import HOST_VIEW, Handle, is_native, is_traced, method, ndarray, new_handle, of_scalar, root, writeable
+from .arithmetic import array_of_list, store
+from .array import (
+    HOST_VIEW,
+    Handle,
+    Writes,
+    is_native,
+    is_traced,
+    method,
+    ndarray,
+    new_handle,
+    of_scalar,
+    root,
+    writeable,
+)
 from .host import (
     fresh,
     keep_elements,
@@ -43,7 +56,7 @@ def __getitem__(self: ndarray, key: Any) -> Any:
     s = self._s
     if self._b is not s.buf:
         return pending_getitem(self, key)
-    h = self._h
+    h, buffer = self._h, self._b
     if type(key) is int or is_plain(key):
         part = h[key]
         if type(part) is not numpy.ndarray:
@@ -51,7 +64,7 @@ def __getitem__(self: ndarray, key: Any) -> Any:
     else:
         return advanced_getitem(self, key)
     out = new_handle(ndarray)
-    out._s, out._b, out._h = s, s.buf, part
+    out._s, out._b, out._h = s, buffer, part
     view = self._v
     out._v = HOST_VIEW if view is HOST_VIEW else (self._view() if type(view) is tuple else view, h, INDEX, key)
     out._base = root(self)
@@ -174,27 +187,36 @@ def is_own_mask(self: ndarray, key: Any) -> bool:
 
 @method
 def __setitem__(self: ndarray, key: Any, value: Any) -> None:
+    with lock:  # for other threads, reading the old value and holding the new one are one step
+        key = None if small_setitem(self, key, value) else recorded_setitem(self, key, value)
+    if key is not None:
+        host_setitem(self, key[0], value)
+
+
+def small_setitem(self: ndarray, key: Any, value: Any) -> bool:
+    """The write, where it is simple and all is at hand; whether it was done."""
     s = self._s
-    if s.free and self._b is s.buf and config.limit >= 0:
-        h, limit = self._h, config.limit
-        kind = type(value)
-        if kind is float or kind is int:
-            if type(key) is int and h.ndim == 1 or is_plain(key) and (h.size <= limit or fewer(h, key, limit)):
-                h[key] = value
-                return
-            if type(key) is ndarray and h.size <= limit and key._b is key._s.buf:
-                h[key._h] = value
-                return
-        elif (
-            kind is ndarray
-            and value._b is value._s.buf
-            and is_plain(key)
-            and not h.dtype.hasobject
-            and (h.size <= limit or fewer(h, key, limit))
-        ):
-            h[key] = value._h
-            return
-    general_setitem(self, key, value)
+    if not s.free or self._b is not s.buf or config.limit < 0:
+        return False
+    h, limit = self._h, config.limit
+    kind = type(value)
+    if kind is float or kind is int:
+        if type(key) is int and h.ndim == 1 or is_plain(key) and (h.size <= limit or fewer(h, key, limit)):
+            h[key] = value
+            return True
+        if type(key) is ndarray and h.size <= limit and key._b is key._s.buf:
+            h[key._h] = value
+            return True
+    elif (
+        kind is ndarray
+        and value._b is value._s.buf
+        and is_plain(key)
+        and not h.dtype.hasobject
+        and (h.size <= limit or fewer(h, key, limit))
+    ):
+        h[key] = value._h
+        return True
+    return False
 
 
 def fewer(h: numpy.ndarray, key: Any, limit: int) -> bool:
@@ -203,27 +225,22 @@ def fewer(h: numpy.ndarray, key: Any, limit: int) -> bool:
     return type(part) is not numpy.ndarray or part.size <= limit
 
 
-def general_setitem(self: ndarray, key: Any, value: Any) -> None:
-    """Any write: for other threads, reading the old value and holding the new one are one step."""
-    with recorder.lock:
-        setitem_locked(self, key, value)
-
-
-def setitem_locked(self: ndarray, key: Any, value: Any) -> None:
+def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
+    """Record the write, under the lock; where NumPy has to do it, the key for it."""
     s = self._s
     if not is_plain(key) and not has_array(key):
         key = plain_key(key)
     pinned = s.rare is not None and (s.rare.pin or s.rare.mask is not None)
     if pinned or not is_native(s.dtype) or not writeable(self):
-        return host_setitem(self, key, value)
+        return (key,)
     if is_plain(key):
         normal = normalize(key, self.shape)
         if s.buf is not None and eager_write(self, normal, value) or one_element(key, normal) and not is_scalar(value):
-            return host_setitem(self, key, value)
+            return (key,)
         return record_set(self, normal, value)
     if is_own_mask(self, key) and write_selection(self, key, value):
         return None
-    return host_setitem(self, key, value)
+    return (key,)
 
 
 def one_element(key: Any, normal: Any) -> bool:
@@ -258,14 +275,16 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
     key = host_key(key)
     kind = self._s.dtype.kind
     if kind == "O" and is_full(key, self.ndim):  # the object itself
-        self._writable()[key] = value
+        with Writes() as to:
+            to(self)[key] = value
         return
     if isinstance(value, Handle):
         own = kind in "iuf" and type(value) is not ndarray and not value.shape and is_full(key, self.ndim)
         value = (float if kind == "f" else int)(value) if own else value._host()
     elif type(value) in (list, tuple):
         value = strip(value) if kind != "O" else objects(value, self._host()[key])
-    self._writable()[key] = value
+    with Writes() as to:
+        to(self)[key] = value
 
 
 def objects(value: Any, region: Any) -> Any:
@@ -330,8 +349,8 @@ def text(shape: tuple[int, ...]) -> str:
     return f"({','.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
-def record_set(self: ndarray, normal: Any, value: Any) -> None:
-    """Record a write of a plain region."""
+def record_set(self: ndarray, normal: Any, value: Any) -> tuple[Any] | None:
+    """Record a write of a plain region; where NumPy has to do it, the key for it."""
     s = self._s
     dtype = s.dtype
     view = derive(self._view(), s.shape, INDEX, normal)
@@ -342,15 +361,11 @@ def record_set(self: ndarray, normal: Any, value: Any) -> None:
     if node is None:
         key: list[Any] = [k if k is None or type(k) is int else slice_of(k) for k in normal]
         key += [] if is_scalar(value) else [Ellipsis]  # a region, not an element
-        return host_setitem(self, tuple(key), value)
-    if view is None:
-        new = node if node.shape == shape and node.value is None else broadcast_to(node, shape=shape)
-        base = None
-    else:
-        base = s.graph()
-        new = view.write(base, node)
-    s.hold(new)
-    del base, node, new
+        return (tuple(key),)
+    if view is None and (node.shape != shape or node.value is not None):
+        node = broadcast_to(node, shape=shape)
+    store(s, view, node)
+    del node
     recorder.settle()
     return None
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from .arithmetic import dummy
-from .array import HOST_VIEW, Handle, borrow, is_traced, ndarray
+from .array import HOST_VIEW, Handle, Writes, borrow, is_traced, ndarray
 from .host import fresh, home, shows, strip, to_host
 from .renew import become
 
@@ -105,7 +105,8 @@ MOST_AXES = 32  # of NumPy's flat iterator
 
 
 def set_flat(self: Any, value: Any) -> None:
-    self._writable().flat = strip(value)
+    with Writes() as to:
+        to(self).flat = strip(value)
 
 
 class flagsobj:

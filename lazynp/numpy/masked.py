@@ -147,9 +147,11 @@ def write_selection(a: ndarray, mask: ndarray, value: Any) -> bool:
     if new.dtype.kind == "c" and s.dtype.kind != "c":
         return False
     new = cast_node(new, s.dtype)
+    view, taken = a._view(), mask._node()
     base = s.graph()
-    view = a._view()
-    new = where(mask._node(), new, base if view is None else view.read(base))
+    if s.node is not base:  # another thread is writing into the rest
+        return False
+    new = where(taken, new, base if view is None else view.read(base))
     if view is not None:
         new = view.write(base, new)
     s.hold(new)

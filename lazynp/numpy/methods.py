@@ -18,12 +18,12 @@ from .. import speed
 from ..config import config
 from ..ops import shape as shape_ops
 from ..runtime.recorder import recorder
-from ..runtime.storage import Storage
+from ..runtime.storage import Storage, lock
 from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
 from ..speed import native
 from . import reduce, renew, subclasses
 from .arithmetic import defers
-from .array import HOST_VIEW, Handle, borrow, is_native, is_traced, ndarray, new_handle, root, wrap
+from .array import HOST_VIEW, Handle, Writes, borrow, is_native, is_traced, ndarray, new_handle, root, wrap
 from .host import (
     PLAIN,
     TracedArgumentError,
@@ -287,7 +287,7 @@ def copy(self: Any, order: Any = "C") -> Any:
 def array_of(node: Any) -> ndarray:
     """A handle on a node: an array also where it has no axes."""
     s = new_handle(Storage)
-    s.rare = None
+    s.rare, s.busy = None, 0
     s.hold(node)
     out = new_handle(ndarray)
     bind(out, s, False, None, None)
@@ -375,10 +375,11 @@ def writer(name: str) -> Callable[..., Any]:
             to_host(self, ours)
         except TracedArgumentError:
             return on_traced(name, host, (self, *args), kwargs)
-        h = self._writable()
-        if h.size > config.limit:
-            note_large(f"ndarray.{name}", [self])
-        host(h, *values, **named)
+        with Writes() as to:
+            h = to(self)
+            if h.size > config.limit:
+                note_large(f"ndarray.{name}", [self])
+            host(h, *values, **named)
 
     return call
 
@@ -390,20 +391,23 @@ def fill(self: Any, value: Any) -> None:
     if type(self) is ndarray and not at_hand(self) and type(value) in (bool, int, float) and is_native(self.dtype):
         self[...] = value
         return
-    self._writable().fill(value.__array__() if isinstance(value, Handle) else value)
+    with Writes() as to:
+        to(self).fill(value.__array__() if isinstance(value, Handle) else value)
 
 
 def byteswap(self: Any, inplace: bool = False) -> Any:
     if inplace:
-        self._writable().byteswap(inplace=True)
+        with Writes() as to:
+            to(self).byteswap(inplace=True)
         return self
     return like(self, strip(self).byteswap(), [])
 
 
 def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
     """`ndarray.resize`: what shares the memory is asked for where NumPy counts references."""
-    h = self._writable()
-    new = h.copy()
+    with lock:
+        h = self._writable()
+        new = h.copy()
     new.resize(*strip(shape), refcheck=refcheck)
     if new.size == h.size:
         self._set_shape(new.shape)
@@ -495,8 +499,9 @@ def imatmul(self: Any, other: Any) -> Any:
     if is_traced(self) or is_traced(other):
         self[...] = UFUNCS["matmul"](self, other)
         return self
-    a, b = self._writable(), strip(other)
-    a @= b
+    with Writes() as to:
+        a, b = to(self), strip(other)
+        a @= b
     return self
 
 

@@ -13,10 +13,11 @@ from ..config import config
 from ..graph.node import Node
 from ..ops import elementwise, joining
 from ..ops.shape import broadcast_to
+from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, inverse_of
 from . import methods, ufunc
-from .arithmetic import assign, common_order, dummy, in_memory_order
-from .array import Handle, is_native, is_traced, ndarray, of_node
+from .arithmetic import assign, assign_where, common_order, dummy, in_memory_order
+from .array import Handle, Writes, is_native, is_traced, ndarray, of_node
 from .host import (
     PLAIN,
     SCALARS,
@@ -31,7 +32,6 @@ from .host import (
     part_of,
     strip,
     to_host,
-    writable,
 )
 from .record import as_node, as_nodes, cast_node
 
@@ -115,7 +115,8 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 def leader_wrapped(function: Host, args: Any, out: Any) -> Any:
     """A product of subclasses: of the type with the highest priority."""
     ours: list[Any] = []
-    value = function(*[to_host(a, ours) for a in args], **({} if out is None else {"out": writable(out)}))
+    with Writes() as to:
+        value = function(*[to_host(a, ours) for a in args], **({} if out is None else {"out": to(out)}))
     if out is not None:
         return out
     leader = max((a for a in args if isinstance(a, Handle)), key=lambda a: a.__array_priority__)
@@ -233,41 +234,46 @@ host_copyto = host_of("copyto")
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """See `numpy.copyto`."""
-    if (
-        type(dst) is ndarray
-        and where is True
-        and dst._s.free
-        and dst._b is dst._s.buf
-        and (type(src) in SCALARS or type(src) is ndarray)
-        and at_hand(dst)
-    ):
-        if type(src) is not ndarray:
-            return host_copyto(dst._h, src, casting)
-        if at_hand(src):
-            return host_copyto(dst._h, src._h, casting)
-    masked = type(where) is ndarray or type(where) is numpy.ndarray
-    operands = (dst, src, where) if masked else (dst, src)
-    if (masked or where is True) and ufunc.recordable(dst) and worth_recording(operands) and dst.ndim:
-        node = strong(as_node(src), dst.dtype) if casting not in ("no", "equiv") or type(src) is ndarray else None
-        if node is not None and numpy.can_cast(node.dtype, dst.dtype, casting):
-            shape = dst.shape
-            fitting = node.shape == shape or fits(node.shape, shape)
-            if fitting and masked and where.dtype == bool and (where.shape == shape or fits(where.shape, shape)):
-                assign(dst, elementwise.where(as_node(where), cast_node(node, dst.dtype), dst._node()))
-                return
-            if fitting and not masked:
-                node = cast_node(node, dst.dtype)
-                assign(dst, node if node.shape == shape and node.value is None else broadcast_to(node, shape=shape))
-                return
+    if type(dst) is ndarray and where is True and (type(src) in SCALARS or type(src) is ndarray and at_hand(src)):
+        with lock:
+            if dst._s.free and dst._b is dst._s.buf and at_hand(dst):
+                return host_copyto(dst._h, src if type(src) is not ndarray else src._h, casting)
+    if recorded_copy(dst, src, casting, where):
+        return None
     if is_traced(dst) or is_traced(src) or is_traced(where):
         return on_traced("copyto", host_copyto, (dst, src, casting, where), {})
     if not isinstance(dst, Handle):
         return host_copyto(dst, strip(src), casting, strip(where))
     ours: list[Any] = []
-    target = dst._writable()  # before the others are looked at: NumPy sees it when something is copied to itself
-    host_copyto(target, to_host(src, ours), casting, to_host(where, ours))
+    with Writes() as to:
+        target = to(dst)  # before the others are looked at: NumPy sees it when something is copied to itself
+        host_copyto(target, to_host(src, ours), casting, to_host(where, ours))
     note_large("copyto", [dst, *ours])
     return None
+
+
+def recorded_copy(dst: Any, src: Any, casting: Any, where: Any) -> bool:
+    """Record a copy, where the engine does it; whether it does."""
+    masked = type(where) is ndarray or type(where) is numpy.ndarray
+    operands = (dst, src, where) if masked else (dst, src)
+    if not (masked or where is True) or not worth_recording(operands) or not dst.ndim:
+        return False
+    with lock:
+        if not ufunc.recordable(dst):
+            return False
+        node = strong(as_node(src), dst.dtype) if casting not in ("no", "equiv") or type(src) is ndarray else None
+        if node is None or not numpy.can_cast(node.dtype, dst.dtype, casting):
+            return False
+        shape, node = dst.shape, cast_node(node, dst.dtype)
+        if node.shape != shape and not fits(node.shape, shape):
+            return False
+        if masked:
+            mask = (
+                as_node(where) if where.dtype == bool and (where.shape == shape or fits(where.shape, shape)) else None
+            )
+            return mask is not None and assign_where(dst, mask, node)
+        assign(dst, node if node.shape == shape and node.value is None else broadcast_to(node, shape=shape))
+        return True
 
 
 def strong(node: Node | None, dtype: numpy.dtype[Any]) -> Node | None:

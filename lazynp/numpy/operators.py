@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from ..config import config
-from ..runtime.storage import Storage
+from ..runtime.storage import Storage, lock
 from ..speed import attach
 from . import subclasses
 from .arithmetic import BINARY, COMPARE, NDARRAY, UNARY, Host, array_of_list, defers
@@ -51,7 +51,7 @@ def binary(name: str, short: str) -> None:
                             if not value.flags.c_contiguous:
                                 return fresh(value)
                             s = new_handle(Storage)  # `wrap`, written out: the hottest line of the door
-                            s.buf, s.free, s.node, s.reads, s.rare = value, True, None, None, None
+                            s.buf, s.free, s.busy, s.node, s.reads, s.rare = value, True, 0, None, None, None
                             out = new_handle(ndarray)
                             out._s, out._v, out._b, out._h = s, None, value, value
                             return out
@@ -85,14 +85,15 @@ def binary(name: str, short: str) -> None:
 
     def inplace(self: ndarray, other: Any) -> Any:
         s = self._s
-        if s.free and self._b is s.buf and self._h.size <= config.limit:
-            if type(other) is ndarray:
-                if other._b is other._s.buf:
-                    inplace_host(self._h, other._h)
+        with lock:
+            if s.free and self._b is s.buf and self._h.size <= config.limit:
+                if type(other) is ndarray:
+                    if other._b is other._s.buf:
+                        inplace_host(self._h, other._h)
+                        return self
+                elif type(other) in PYTHON_SCALARS:
+                    inplace_host(self._h, other)
                     return self
-            elif type(other) in PYTHON_SCALARS:
-                inplace_host(self._h, other)
-                return self
         if type(other) is not ndarray:
             other = foreign_operand(other, self, True)
             if other is NotImplemented:

@@ -17,10 +17,10 @@ import numpy
 import numpy.random as source
 from numpy.random import mtrand
 
-from .array import Handle, ndarray
+from .array import Handle, Writes, ndarray
 from .draws import BITS as BIT_GENERATOR
 from .draws import SHARED, ahead, in_turn
-from .host import PLAIN, element, home, home_module, host_function, to_host, writable
+from .host import PLAIN, element, home, home_module, host_function, to_host
 
 INPLACE = frozenset({"shuffle"})
 COMPOUND = frozenset({"choice"})  # asks other methods of self, and wants NumPy's arrays of them
@@ -45,16 +45,17 @@ def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
         ours: list[Any] = []
         values = [to_host(element(a), ours) for a in args]
         named = {k: to_host(element(v), ours) for k, v in kwargs.items()}
-        if name in INPLACE and args:
-            if isinstance(args[0], Handle) and type(args[0]) is not ndarray:
-                return shuffled(self, host, *args, **kwargs)
-            values[0] = args[0]._writable() if type(args[0]) is ndarray else args[0]
-            if not isinstance(args[0], (ndarray, list)):
-                return shuffled_sequence(self, host, values, named)
         out = kwargs.get("out")
-        if out is not None:
-            named["out"] = writable(out)
-        value = host(self, *values, **named)
+        with Writes() as to:
+            if name in INPLACE and args:
+                if isinstance(args[0], Handle) and type(args[0]) is not ndarray:
+                    return shuffled(self, host, *args, **kwargs)
+                values[0] = to(args[0])
+                if not isinstance(args[0], (ndarray, list)):
+                    return shuffled_sequence(self, host, values, named)
+            if out is not None:
+                named["out"] = to(out)
+            value = host(self, *values, **named)
         return out if out is not None else home(value, ours)
 
     call.__name__, call.__doc__ = name, host.__doc__

@@ -20,7 +20,7 @@ from ..ops.shape import reshape
 from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import at_once
 from .arithmetic import assign, common_order, straightened
-from .array import Handle, is_native, is_traced, known, ndarray, of_node, wrap
+from .array import Handle, Writes, is_native, is_traced, known, ndarray, of_node, wrap
 from .host import PLAIN, TracedArgumentError, at_hand, fresh, home, like, note_large, on_traced, to_host
 from .record import cast_node, errors_wanted
 
@@ -160,14 +160,15 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
         return on_traced(name, host, (self, *args), kwargs)
     note_large(f"ndarray.{name}", ours)
     out = kwargs.get("out")
-    if isinstance(out, Handle):
-        named["out"] = out._writable()
-    else:
-        out = None
-        for i, a in enumerate(args):
-            if isinstance(a, Handle) and name in OUT_PLACE and i == OUT_PLACE[name]:
-                out, values[i] = a, a._writable()
-    value = host(h, *values, **named)
+    with Writes() as to:
+        if isinstance(out, Handle):
+            named["out"] = to(out)
+        else:
+            out = None
+            for i, a in enumerate(args):
+                if isinstance(a, Handle) and name in OUT_PLACE and i == OUT_PLACE[name]:
+                    out, values[i] = a, to(a)
+        value = host(h, *values, **named)
     if out is None and type(self) is not ndarray and name in WRAPPED and isinstance(value, numpy.generic):
         return self.__array_wrap__(wrap(numpy.asarray(value)), None, True)  # a subclass decides what its scalars are
     if name == "searchsorted":

@@ -14,12 +14,14 @@ import importlib.machinery
 import importlib.util
 import pathlib
 import sys
+import threading
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
 
+from ..threads import at_fork
 from . import counterparts, dispatch, native, standard, subclasses, ufunc
 from .host import home_module
 
@@ -281,6 +283,31 @@ def install(namespace: dict[str, Any]) -> None:
     namespace.update(kept)
 
 
+class Imports:
+    """Modules that are loaded when they are first asked for: no process forks in the middle of that, since its child
+    would wait for ever for the thread that is loading."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.held: list[bool] = []  # of the forks under way: a signal's handler may fork in the middle of one
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self.lock.release()
+
+    def before_fork(self) -> None:
+        self.held.append(self.lock.acquire(timeout=PATIENCE))  # what is loaded may wait for what this thread has
+
+    def after_fork(self) -> None:
+        if self.held.pop():
+            self.lock.release()
+
+
+PATIENCE = 10.0  # seconds
+imports = Imports()
+at_fork(5, imports.before_fork, imports.after_fork, imports.after_fork)
 LATE = ("jax", "jnp", "swap")
 TRANSFORMATIONS = frozenset(
     {
@@ -317,13 +344,14 @@ def lazily(numpy_getattr: Callable[[str], Any], name: str) -> Callable[[str], An
     """The package's `__getattr__`: NumPy's (its rarely used submodules), and before it our own."""
 
     def getattr_(attribute: str) -> Any:
-        if attribute in LATE:
-            if attribute == "jnp":
-                return importlib.import_module(f"{name}.jax.numpy")
-            return importlib.import_module(f"{name}.{attribute}")
-        if attribute in TRANSFORMATIONS:
-            return importlib.import_module(f"{name}.numpy.transformations").TABLE[attribute]
-        return numpy_getattr(attribute)
+        with imports:
+            if attribute in LATE:
+                if attribute == "jnp":
+                    return importlib.import_module(f"{name}.jax.numpy")
+                return importlib.import_module(f"{name}.{attribute}")
+            if attribute in TRANSFORMATIONS:
+                return importlib.import_module(f"{name}.numpy.transformations").TABLE[attribute]
+            return numpy_getattr(attribute)
 
     getattr_.__name__ = getattr_.__qualname__ = "__getattr__"
     return getattr_

@@ -15,12 +15,12 @@ from ..config import config
 from ..graph.node import Node
 from ..ops.contraction import matmul
 from ..ops.elementwise import ufuncs
-from ..ops.elementwise import where as select
+from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import UfuncBase, tell
 from . import arithmetic, subclasses
-from .arithmetic import array_of_list, assign, dummy
-from .array import Handle, is_native, is_traced, ndarray, of_node, writeable
+from .arithmetic import array_of_list, assign, assign_where, dummy
+from .array import Handle, Writes, is_native, is_traced, ndarray, of_node, writeable
 from .calls import call_wrap, check_call, check_outs, with_out
 from .host import (
     PLAIN,
@@ -35,7 +35,6 @@ from .host import (
     note_large,
     on_traced,
     to_host,
-    writable,
 )
 from .record import MOST_AXES, as_nodes, cast_node
 from .reduce import native_reduce
@@ -112,15 +111,11 @@ class ufunc(UfuncBase, metaclass=UfuncType):
                     return value if type(value) in SCALARS else returned(value)
         elif len(kwargs) == 1 and self.nout == 1 and len(args) == self.nin:
             out = kwargs.get("out")
-            if (
-                type(out) is ndarray
-                and out._s.free
-                and out._b is out._s.buf
-                and out._h.size <= config.limit
-                and all_small(args)
-            ):
-                self.host(*[x._h if type(x) is ndarray else x for x in args], out=out._h)
-                return out
+            if type(out) is ndarray:
+                with lock:
+                    if out._s.free and out._b is out._s.buf and out._h.size <= config.limit and all_small(args):
+                        self.host(*[x._h if type(x) is ndarray else x for x in args], out=out._h)
+                        return out
         for x in args:
             if type(x) not in HOST_TYPES:
                 break
@@ -207,11 +202,16 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         if ours:
             note_large(f"{self.__name__}{'' if method == '__call__' else '.' + method}", ours)
         outs = kwargs.get("out")
-        if outs is not None:
-            named["out"] = writable(outs)
-        if (method == "at" or self.host.__name__.startswith(INTO_FIRST)) and args and isinstance(args[0], Handle):
-            host[0] = args[0]._writable()
-        value = (self.host if method == "__call__" else getattr(self.host, method))(*host, **named)
+        function = self.host if method == "__call__" else getattr(self.host, method)
+        if outs is None and method != "at" and not self.host.__name__.startswith(INTO_FIRST):
+            value = function(*host, **named)
+        else:
+            with Writes() as to:
+                if outs is not None:
+                    named["out"] = to(outs)
+                if args and (method == "at" or self.host.__name__.startswith(INTO_FIRST)):
+                    host[0] = to(args[0]) if isinstance(args[0], Handle) else host[0]
+                value = function(*host, **named)
         if outs is not None and all(o is not None for o in outs) and not any(is_subclass(o) for o in outs):
             return outs[0] if len(outs) == 1 else outs
         leader = wrapper_of(args, outs) if kwargs.get("subok", True) else None
@@ -498,8 +498,11 @@ def write(out: Any, node: Node, where: Any, casting: Any) -> Any:
     if where is not True:
         if type(where) is not ndarray or where.dtype != bool or where.shape != out.shape:
             return NotImplemented
-        node = select(where._node(), node, out._node())
-    assign(out, node)
+        return out if assign_where(out, where._node(), node) else NotImplemented
+    with lock:
+        if not recordable(out):
+            return NotImplemented
+        assign(out, node)
     return out
 
 

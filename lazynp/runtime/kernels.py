@@ -19,6 +19,7 @@ from ..backends.numpy.blocked import Program
 from ..backends.support import CORES, ITEMSIZE, compilable
 from ..bounded import Bounded
 from ..config import config
+from ..threads import at_fork
 from .chain import Chain
 from .geometry import Collapsed, collapse, is_degenerate
 from .pool import pool
@@ -32,7 +33,7 @@ WARM, AT_EXIT = 0.01, 16  # seconds that a kernel has cost, and kernels, to comp
 KERNELS_KEPT = 2048
 kernels: Bounded[KernelSpec, Kernel] = Bounded(KERNELS_KEPT)
 waits: list[Callable[[float | None], bool]] = []  # for what else is compiled: `compile_wait` calls them
-lock = threading.Lock()
+lock = threading.RLock()  # of new kernels
 
 
 @functools.cache
@@ -239,6 +240,15 @@ def kernel_of(spec: KernelSpec) -> Kernel:
         with lock:
             kernel = kernels.get(spec) or kernels.recall(spec) or kernels.keep(spec, Kernel(spec))
     return kernel
+
+
+def in_child() -> None:
+    """After a fork: the lock may be somebody's who is not here."""
+    global lock
+    lock = threading.RLock()
+
+
+at_fork(30, child=in_child)
 
 
 def submit_warm() -> None:

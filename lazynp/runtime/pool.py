@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
 import threading
 import time
 from collections import deque
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..config import config
+from ..threads import at_fork, start
 
 SMALLEST = 1 << 16  # bytes: below, malloc is as good
 # Buffers begin at different places of a page: a loop that reads one array and writes the same places of another is half
@@ -138,11 +138,11 @@ class Pool:
         return n
 
 
-class Keeper(threading.Thread):
-    """Gives memory back of which nobody has asked for its size for a moment, and sleeps while there is none to give."""
+class Keeper:
+    """A thread that gives memory back of which nobody has asked for its size for a moment, and sleeps while there is
+    none to give."""
 
     def __init__(self, pool: Pool) -> None:
-        super().__init__(name="lazynp-pool", daemon=True)
         self.pool = pool
         self.asleep = threading.Lock()  # a bare lock, since a finalizer releases it
         self.asleep.acquire()
@@ -151,11 +151,7 @@ class Keeper(threading.Thread):
     def started(cls, pool: Pool) -> Keeper | None:
         """A running one; None where no thread can be started: then memory stays until it is used or asked for."""
         keeper = cls(pool)
-        try:
-            keeper.start()
-        except (RuntimeError, MemoryError):
-            return None
-        return keeper
+        return keeper if start(keeper.run, name="lazynp-pool") is not None else None
 
     def wake(self) -> None:
         if self.asleep.locked():
@@ -193,5 +189,4 @@ def malloc_trim() -> Any:
 
 trim = malloc_trim()
 pool = Pool()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=pool.reset)
+at_fork(30, child=pool.reset)

@@ -10,7 +10,6 @@ so that a program which comes by again is cut at the same place.
 from __future__ import annotations
 
 import math
-import threading
 from typing import Any
 
 from ..bounded import Bounded
@@ -18,12 +17,13 @@ from ..config import config
 from ..graph.errors import NotConcreteError
 from ..graph.node import Node
 from ..graph.op import LIBRARY, MAP, SET, VIEW, current
+from ..threads import at_fork
 from . import kernels
 from .device import allowed
 from .faults import failures
 from .profile import profile
 from .segment import Segment, remains, run_segment
-from .storage import Storage, held
+from .storage import Storage, held, lock
 
 LEAF = -2
 CODES_KEPT = 1 << 14
@@ -41,7 +41,7 @@ class Recorder:
     """
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = lock
         self.nodes: list[Node] = []
         self.unfinished: list[Segment] = []
         self.count = 0  # nodes recorded so far
@@ -142,7 +142,7 @@ class Recorder:
         spans: dict[int, int] = {}
         for node in nodes:
             for a in node.inputs:
-                if a.op is not None:
+                if a.op is not None and a.index >= 0:
                     spans[a.index] = max(spans.get(a.index, 0), node.index - a.index)
         end, size = nodes[-1].index, len(nodes)
         carried = max(spans, key=spans.__getitem__, default=end)
@@ -192,6 +192,14 @@ class Recorder:
             if self.nodes:
                 self.run(len(self.nodes))
                 self.search()
+
+    def before_fork(self) -> None:
+        """Have nobody else be inside while the process forks, and run what is pending, which a child need not do again.
+        A thread that is inside itself, since a signal's handler forks, stays as it is."""
+        inside = self.lock._is_owned()  # type: ignore[attr-defined]
+        self.lock.acquire()
+        if not inside:
+            self.flush()
 
     def demand(self, node: Node) -> None:
         """Compute a node. Raises what computing it raised."""
@@ -322,6 +330,7 @@ def unrecorded(*wanted: Node) -> list[Node]:
 
 
 recorder = Recorder()
+at_fork(10, recorder.before_fork, recorder.lock.release, recorder.lock.release)
 current.__class__.sink = recorder
 
 

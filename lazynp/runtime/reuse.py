@@ -19,8 +19,18 @@ from ..flags import flags
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node
 from ..ops.tags import alias
+from ..threads import at_fork
 
 lock = threading.RLock()
+
+
+def in_child() -> None:
+    """After a fork: the lock may be somebody's who is not here."""
+    global lock
+    lock = threading.RLock()
+
+
+at_fork(30, child=in_child)
 
 
 class Keys:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..bounded import Bounded
-from ..graph.node import BORROWED, Node, leaf, numbers
+from ..graph.node import BORROWED, SEEN, Node, leaf, numbers
 from ..graph.op import SET, VIEW, pick
 from ..ops.shape import key_shape
+from ..threads import others
 from .chain import current
 from .device import devices, placed
 from .faults import failures
@@ -35,7 +36,8 @@ class Segment:
         ops, static, dtypes, weak: structure of the nodes, in order.
         refs: for each node its inputs: node n is n, leaf k is ~k, scalar j is SCALARS + j.
         moving, shapes: of the nodes; what may differ from one run of a plan to the next.
-        buffers: the leaves' values. borrowed: which of them belong to others. scalars: Python and NumPy scalars.
+        buffers: the leaves' values. borrowed: which of them belong to others, or may be read by another thread this
+            moment. scalars: Python and NumPy scalars.
         outputs: nodes that get a buffer; out: their positions.
         outs: of nodes of several results their abstract values, by position.
         leaves: the nodes; `refs_to` are weak references to them, once the segment has let go of them.
@@ -96,7 +98,8 @@ class Segment:
         self.dtypes, self.weak = [n.dtype for n in nodes], [n.weak for n in nodes]
         self.refs, self.leaves, self.scalars = refs, leaves, scalars
         self.buffers = [n.buffer for n in leaves]
-        self.borrowed = tuple([n.index == BORROWED for n in leaves])
+        lent = (BORROWED, SEEN) if others() else (BORROWED,)
+        self.borrowed = tuple([n.index in lent for n in leaves])
         self.moving, self.shapes = [n.moving for n in nodes], [n.shape for n in nodes]
         self.outputs, self.out = (
             outputs,

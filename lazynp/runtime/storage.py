@@ -2,17 +2,22 @@
 
 A handle caches a NumPy view of the buffer, and takes it as current while its `_b` is the storage's `buf`. So a pending
 write invalidates every handle by setting one slot.
+
+Threads: `lock` is held by whoever changes what a storage's value is; "Threads" in docs/architecture.md has the rules.
 """
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import Any
 
 import numpy as np
 
-from ..graph.node import BORROWED, Node, leaf
+from ..graph.node import BORROWED, SEEN, Node, leaf
 from ..speed import StorageBase
+
+lock = threading.RLock()  # of the stream of operations and of every storage's value
 
 
 class Rare:
@@ -37,8 +42,10 @@ class Storage(StorageBase):
     Attributes:
         buf: the NumPy array that holds the value, C-contiguous unless pinned; None while the value is pending.
         free: whether buf may be written this moment: nobody else can see it. Cleared by whoever records a read.
+        busy: how many threads NumPy is writing into buf for. Until they are done it is neither read by the graph, which
+            gets a copy, nor exchanged: what is written meanwhile goes into it at once.
         node: the value in the graph: pending, or a leaf for buf; None while nothing was recorded from it.
-        reads: view -> node that reads it from `node`, since the last write.
+        reads: view -> node that reads it from one node, which stands at None: that of the last read.
         rare: see `Rare`; None for most.
     """
 
@@ -46,7 +53,7 @@ class Storage(StorageBase):
     captured = 0  # bytes of the buffers that pending nodes hold
 
     def __init__(self, buf: Any = None) -> None:
-        self.buf, self.free = buf, True
+        self.buf, self.free, self.busy = buf, True, 0
         self.rare: Rare | None = None
         self.node: Node | None = None
         self.reads: dict[Any, Node] | None = None
@@ -60,30 +67,45 @@ class Storage(StorageBase):
         return self.buf.dtype if self.buf is not None else self.node.dtype  # type: ignore[union-attr]
 
     def hold(self, node: Node) -> None:
-        """Make node this storage's value; a copy where it is memory that its owner may write into at any time."""
+        """Make node this storage's value; a copy where it is memory that its owner may write into at any time. Under
+        the lock, where others may know the storage."""
         if node.index == BORROWED and node.op is None and not node.trace:
             node = leaf(node.shape, node.dtype, np.array(node.buffer, order="C"))
-        self.node, self.buf, self.free, self.reads = node, None, False, None
+        self.free = False
+        self.node, self.buf, self.reads = node, None, None
         ref = weakref.ref(self)
         node.holder = ref if node.holder is None else (node.holder, ref)
 
     def graph(self) -> Node:
-        """The node of the value; from now on the buffer has a reader."""
+        """The node of the value; from now on the buffer has a reader. Where others write into it: of a copy, which does
+        not become this storage's node."""
         node = self.node
-        if node is None:
-            buf = self.buf
-            if self.rare is not None and self.rare.shared:
-                buf = buf.copy()
-                return leaf(buf.shape, buf.dtype, buf)
-            Storage.captured += buf.nbytes
-            node = self.node = leaf(buf.shape, buf.dtype, buf)
-            if self.rare is not None and self.rare.pin:
-                node.index = BORROWED
-        self.free = False
-        return node
+        return self.capture() if node is None else node
+
+    def capture(self) -> Node:
+        with lock:
+            node = self.node
+            if node is None:
+                buf = self.buf
+                if self.rare is not None and self.rare.shared or not self.close():
+                    buf = buf.copy()
+                    return leaf(buf.shape, buf.dtype, buf)
+                Storage.captured += buf.nbytes
+                node = leaf(buf.shape, buf.dtype, buf)
+                node.index = BORROWED if self.rare is not None and self.rare.pin else SEEN
+                self.node = node
+            return node
+
+    def close(self) -> bool:
+        """Have nobody begin to write into the buffer; False where somebody is at it. Under the lock."""
+        before, self.free = self.free, False  # first: a thread begins only where it finds it free
+        if self.busy:
+            self.free = before
+            return False
+        return True
 
     def release(self) -> bool:
-        """Try to become free: True if nobody but this storage has the value any more."""
+        """Try to become free: True if nobody but this storage has the value any more. Under the lock."""
         if self.free or self.node is None:
             self.free = True
             return True

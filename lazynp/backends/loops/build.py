@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...threads import Helper
 from .. import artifacts, folders, gcc
 from ..artifacts import Artifacts
 from ..gcc import BuildError
@@ -123,7 +124,7 @@ class Builder:
             self.busy += 1
             if self.thread is not None and self.thread.is_alive():
                 return
-            self.thread = threading.Thread(target=self.work, daemon=True, name="lazynp-loops")
+            self.thread = Helper(self.work, name="lazynp-loops")
             try:
                 self.thread.start()
                 return

@@ -14,6 +14,7 @@ import functools
 import itertools
 import math
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -272,8 +273,7 @@ class Program:
         by_row = self.plan is not None and not self.reductions.keys().isdisjoint(stored)
         if by_row:
             elements = min(elements, -(-n // threads))
-        tasks = iter(tiles(shape, bool(self.reductions), elements))
-        lock = threading.Lock()
+        tasks = deque(tiles(shape, bool(self.reductions), elements))  # of which threads take one without a lock
         stopped: list[bool] = []
 
         def work() -> None:
@@ -282,9 +282,9 @@ class Program:
                 extent: Any = None
                 with np.errstate(all="ignore"):
                     while not stopped:
-                        with lock:
-                            tile = next(tasks, None)
-                        if tile is None:
+                        try:
+                            tile = tasks.popleft()
+                        except IndexError:
                             return
                         now = tuple([t.stop - t.start for t in tile if type(t) is slice])
                         if now != extent:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
+
+from ...threads import at_fork, start
 
 
 class Task:
@@ -17,23 +19,31 @@ class Task:
 
     Attributes:
         busy: a lock for each helper that has begun, which it holds until it has ended. errors: what they raised.
+        ended: as many as have ended. owner: the thread that waits for it.
     """
 
-    __slots__ = ("work", "threads", "busy", "errors")
+    __slots__ = ("work", "threads", "busy", "ended", "errors", "owner")
 
     def __init__(self, work: Callable[[], None], threads: int) -> None:
-        self.work, self.threads = work, threads
+        self.work, self.threads, self.owner = work, threads, threading.get_ident()
         self.busy: list[Any] = []
+        self.ended: list[bool] = []
         self.errors: list[BaseException] = []
 
     def run(self) -> None:
         """Do it. Raises what one of the threads raised."""
         self.errors.clear()
         helpers = self.threads - 1
-        if helpers > 0:
+        if helpers <= 0:
+            self.work()
+            return
+        crew.running.append(self)
+        try:
             crew.call(self, helpers)
-        self.work()
-        self.wait()
+            self.work()
+            self.wait()
+        finally:
+            crew.running.remove(self)
         if self.errors:
             raise self.errors[0]
 
@@ -47,33 +57,40 @@ class Task:
         """What a helper does."""
         lock = threading.Lock()
         with lock:
-            self.busy.append(lock)
+            with crew.gate:
+                self.busy.append(lock)
             try:
                 self.work()
             except BaseException as error:
                 self.errors.append(error)
+            self.ended.append(True)
 
 
 class Crew:
-    """The helpers. They start when first needed, and anew after a fork."""
+    """The helpers. They start when first needed, as many as the system gives, and anew after a fork.
+
+    Attributes:
+        running: tasks that threads are waiting for. gate: a helper begins with a task while it has this.
+    """
 
     def __init__(self) -> None:
-        self.pid = 0
+        self.running: list[Task] = []
+        self.reset()
+
+    def reset(self) -> None:
+        """Start without helpers: at the beginning, and in a forked child, which has none."""
+        self.lock, self.gate = threading.RLock(), threading.RLock()
         self.tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
         self.helpers = 0
 
     def ensure(self, helpers: int) -> int:
         """Start what is missing of so many; how many there are."""
-        if self.pid != os.getpid():
-            self.tasks, self.helpers = queue.SimpleQueue(), 0
-            self.pid = os.getpid()
-        while self.helpers < helpers:
-            name = f"lazynp-{self.helpers + 1}"
-            try:
-                threading.Thread(target=self.help, args=(self.tasks,), daemon=True, name=name).start()
-            except RuntimeError:  # no thread can be had: fewer do the work
-                break
-            self.helpers += 1
+        if self.helpers < helpers:
+            with self.lock:
+                while self.helpers < helpers:
+                    if start(self.help, self.tasks, name=f"lazynp-{self.helpers + 1}") is None:
+                        break
+                    self.helpers += 1
         return min(helpers, self.helpers)
 
     @staticmethod
@@ -93,5 +110,15 @@ class Crew:
         """Call `work` on so many threads at once, and wait for all of them. Raises what one of them raised."""
         Task(work, threads).run()
 
+    def before_fork(self) -> None:
+        """Let no helper begin, and wait for those that have begun to help this thread, which a child has not: a
+        signal's handler may fork while it waits for them itself."""
+        self.gate.acquire()
+        me = threading.get_ident()
+        for task in list(self.running):
+            while task.owner == me and len(task.ended) < len(task.busy):
+                time.sleep(1e-4)
+
 
 crew = Crew()
+at_fork(20, crew.before_fork, lambda: crew.gate.release(), crew.reset)

@@ -19,6 +19,7 @@ POOL = r"""
 #include <condition_variable>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -80,9 +81,12 @@ struct Pool {
     void run(Job& mine) {
         {
             std::unique_lock<std::mutex> hold(lock);
-            while (threads < mine.helpers) {
-                std::thread(help, this).detach();
-                ++threads;
+            try {
+                while (threads < mine.helpers) {
+                    std::thread(help, this).detach();
+                    ++threads;
+                }
+            } catch (const std::system_error&) {  // the system has no more: those that there are do it
             }
             job = &mine;
             ++number;

@@ -1,0 +1,109 @@
+"""Helper threads of ours, and what happens when the process forks. Imports nothing of lazynp.
+
+In a child only the thread that forked is left. What helpers had in hand is nobody's there, and a lock that another
+thread held is never let go of. So each part of lazynp that has a lock or a helper says here what to do around a fork.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+gone = 0  # threads that Python still counts, though they stayed behind in a parent
+helpers: set[threading.Thread] = set()  # of ours that run
+
+
+class Helper(threading.Thread):
+    """A daemon thread of ours."""
+
+    def __init__(self, target: Callable[..., None], *args: Any, name: str) -> None:
+        super().__init__(target=target, args=args, name=name, daemon=True)
+
+    def start(self) -> None:
+        helpers.add(self)
+        try:
+            super().start()
+        except BaseException:
+            helpers.discard(self)
+            raise
+
+    def run(self) -> None:
+        try:
+            super().run()
+        finally:
+            helpers.discard(self)
+
+
+def start(work: Callable[..., None], *args: Any, name: str) -> Helper | None:
+    """A helper that calls `work`; None where the system has no thread to give."""
+    helper = Helper(work, *args, name=name)
+    try:
+        helper.start()
+    except (RuntimeError, MemoryError):  # "can't start new thread"
+        return None
+    return helper
+
+
+def others() -> bool:
+    """Whether Python code may run in another thread of the program's."""
+    return _thread._count() - gone > len(helpers)
+
+
+class Hook(NamedTuple):
+    """Attributes:
+    rank: locks are taken in the order of their ranks, lower ones first, wherever more than one is held.
+    before, parent, child: called around a fork.
+    """
+
+    rank: int
+    before: Callable[[], object] | None
+    parent: Callable[[], object] | None
+    child: Callable[[], object] | None
+
+
+hooks: list[Hook] = []
+
+
+def at_fork(
+    rank: int,
+    before: Callable[[], object] | None = None,
+    parent: Callable[[], object] | None = None,
+    child: Callable[[], object] | None = None,
+) -> None:
+    """Have functions called around each fork: `before` it by rising rank, afterwards by falling rank."""
+    hooks.append(Hook(rank, before, parent, child))
+    hooks.sort(key=lambda hook: hook.rank)
+
+
+def before_fork() -> None:
+    failed: BaseException | None = None
+    for hook in hooks:
+        try:
+            if hook.before is not None:
+                hook.before()
+        except BaseException as error:  # Python shows it, and forks all the same: the other locks are to be held
+            failed = error
+    if failed is not None:
+        raise failed
+
+
+def after_in_parent() -> None:
+    for hook in reversed(hooks):
+        if hook.parent is not None:
+            hook.parent()
+
+
+def after_in_child() -> None:
+    global gone
+    gone = _thread._count()
+    helpers.clear()
+    for hook in reversed(hooks):
+        if hook.child is not None:
+            hook.child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=before_fork, after_in_parent=after_in_parent, after_in_child=after_in_child)
