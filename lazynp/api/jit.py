@@ -42,15 +42,7 @@ from .trace import Trace, inline, placeholder, run_traced
 
 log = logging.getLogger("lazynp.jit")
 everything: weakref.WeakSet[Jit] = weakref.WeakSet()
-
-
-def in_child() -> None:
-    """After a fork: the threads that were tracing are not here."""
-    for jitted in list(everything):
-        jitted._locks.clear()
-
-
-at_fork(30, child=in_child)
+at_fork(30, child=lambda: [jitted._locks.clear() for jitted in list(everything)])  # of threads that are not there
 """All jitted functions, for `clear_caches`."""
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 CONCRETE, KEPT, ABSTRACT = 0, 1, 2
 BORROWED = -2  # the index of a leaf whose buffer is not the segment's to overwrite
-SEEN = -3  # and of a constant whose buffer handles have shown, so that another thread may be reading it this moment
 SCALAR_DTYPES = {
     bool: np.dtype(bool),
     int: np.dtype(np.int64),

@@ -18,9 +18,9 @@ from ..away import on_host
 from ..config import config
 from ..graph import errors
 from ..graph.errors import NotConcreteError
-from ..graph.node import ABSTRACT, BORROWED, SEEN, Node, leaf
+from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..runtime.recorder import recorder
-from ..runtime.storage import Rare, Storage, lock
+from ..runtime.storage import SEEN, Rare, Storage, lock
 from ..runtime.views import INDEX, RESHAPE, TRANSPOSE, View, derive, layout
 from ..speed import HandleBase, attach, native, tell
 from .index import normalize

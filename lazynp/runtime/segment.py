@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..bounded import Bounded
-from ..graph.node import BORROWED, SEEN, Node, leaf, numbers
+from ..graph.node import BORROWED, Node, leaf, numbers
 from ..graph.op import SET, VIEW, pick
 from ..ops.shape import key_shape
 from ..threads import others
@@ -22,6 +22,7 @@ from .faults import failures
 from .planner import Plan, make_plan
 from .profile import profile
 from .steps import SCALARS, Environment, Failure
+from .storage import SEEN
 
 PLANS_KEPT = 2048
 SIZES_KEPT = 32  # plans of one structure, which differ in which of their sizes are equal

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.node import BORROWED, SEEN, Node, leaf
+from ..graph.node import BORROWED, Node, leaf
 from ..speed import StorageBase
 
+SEEN = -3  # the index of a constant whose buffer handles have shown: another thread may be reading it this moment
 lock = threading.RLock()  # of the stream of operations and of every storage's value
 
 
