@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -326,6 +327,28 @@ def test_layouts(client, symbolic):
         assert compiled_for(client, SMOOTH, geometry)([a, b], [0.3], outs), name
         for out, want in zip(outs, smooth(a, b, 0.3)):
             assert np.array_equal(out, want), name
+
+
+TWICE = KernelSpec((F, F), (), (Instr("add", (0, 1), (F, F), F), Instr("sqrt", (2,), (F,), F)), (2, 3, 2), 2)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_outputs_are_written_in_place(client, symbolic):
+    """Strided outputs, one of them twice: no memory of the size of a result, and right values, in an input too."""
+    rng = np.random.default_rng(1)
+    wide = [rng.random((400, 600)) for _ in range(5)]
+    views = [w[::2, ::3] for w in wide]
+    compiled = compiled_for(client, TWICE, geometry_of(views[0].shape, views, symbolic))
+    a, b = (v.copy() for v in views[:2])
+    gaps = [w[1::2].copy() for w in wide]
+    assert compiled(views[:2], (), views[2:])
+    for out, want in zip(views[2:], (a + b, np.sqrt(a + b), a + b)):
+        assert np.array_equal(out, want)
+    assert all(np.array_equal(w[1::2], gap) for w, gap in zip(wide, gaps))
+    simple = KernelSpec((F, F), (), TWICE.body[:1], (2,), 2)
+    compiled = compiled_for(client, simple, geometry_of(a.shape, [*views[:2], views[0]], symbolic))
+    assert b"aligned_alloc" not in Path(compiled.library._name).read_bytes()
+    assert compiled(views[:2], (), views[:1]) and np.array_equal(views[0], a + b)
 
 
 def test_symbolic_sizes(client):

@@ -63,6 +63,8 @@ HEAVY = frozenset(
 PARALLEL_NS = 150_000  # work, estimated in nanoseconds, that is worth one more thread
 SLOT = 16  # bytes of a scalar
 _DIVISION_FLAG = re.compile(r"^.*inductor_cpu_integer_div_error.*\n", re.MULTILINE)
+_DIVISION = re.compile(r"c10::div_floor_integer\(static_cast<int64_t>\(([^()]*)\), static_cast<int64_t>\(\d+L\)\)")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _CALL = "void* const* pointers, const int64_t* dims, const char* scalars, int64_t threads"
 _NEST = re.compile(r"^\s*for\((?:int64_t|long) x0=(?:static_cast<int64_t>\()?(\w+)\)?; ")
 _LOOP = re.compile(r"^\s*for\((?:int64_t|long) (x\d+)=.*\+=static_cast<int64_t>\((\d+)L\)\)$")
@@ -101,7 +103,25 @@ def _kernel(kernel: Kernel, name: str, reduces: bool) -> str:
     if "num_threads(" in source.replace("num_threads(lazynp_threads)", ""):
         raise Unexpected("a fixed number of threads")
     source = source.replace("std::hypot(", "lazynp_hypot(")
-    return pooled(masked(pairwise(source) if reduces else _simd(source)))
+    return _hoisted(pooled(masked(pairwise(source) if reduces else _simd(source))))
+
+
+def _hoisted(source: str) -> str:
+    """Divisions of sizes, which Inductor writes into innermost loops, once at the beginning: a division takes as long
+    as a few vectors, and stores between may keep g++ from moving it."""
+    found = {
+        m.group(0): None for m in _DIVISION.finditer(source) if set(_NAME.findall(m.group(1))) <= _sizes_of(source)
+    }
+    start = source.index("{\n") + 2
+    lines = []
+    for i, division in enumerate(found):
+        lines.append(f"    const int64_t lazynp_quotient{i} = {division};\n")
+        source = source.replace(division, f"lazynp_quotient{i}")
+    return source[:start] + "".join(lines) + source[start:]
+
+
+def _sizes_of(source: str) -> set[str]:
+    return set(re.findall(r"const int64_t (ks\d+)[,)]", source))
 
 
 def _simd(source: str) -> str:

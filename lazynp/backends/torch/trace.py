@@ -14,7 +14,7 @@ import torch
 from torch import SymInt
 from torch._dynamo.source import ConstantSource
 from torch._inductor import config as inductor
-from torch._inductor import cpu_vec_isa
+from torch._inductor import cpu_vec_isa, ir, lowering
 from torch._inductor.codegen.cpp import CppOverrides, CppVecOverrides
 from torch._inductor.debug import DebugContext
 from torch._inductor.decomposition import select_decomp_table
@@ -89,6 +89,16 @@ def _method(name: str) -> Any:
     return staticmethod(method)
 
 
+def _copy(target: ir.TensorBox, value: ir.TensorBox, non_blocking: bool = False) -> Any:
+    """An output is computed where it lies. Inductor's own lowering computes it elsewhere and copies it, in the hope
+    that both loops are fused; with symbolic strides they are not, and each call takes fresh memory for the whole
+    result. Only what is not yet kept elsewhere is written so: an output that stands twice is copied the second time."""
+    value = lowering.expand(lowering.to_dtype(value, target.get_dtype()), target.get_size())
+    kept = value.data
+    fresh = isinstance(kept, ir.StorageBox) and isinstance(kept.data, ir.Pointwise)
+    return lowering.mutate_to(target, value, unsafe_alias=fresh)
+
+
 def install() -> None:
     """Teach Inductor's C++ backend our fused multiply-add, and exact forms of some functions. It need not have g++ try
     instructions for bfloat16 and matrices, which no kernel uses."""
@@ -98,6 +108,7 @@ def install() -> None:
     CppVecOverrides.fma = staticmethod(_vector_fma)
     for name in METHODS:
         setattr(CppVecOverrides, name, _method(name))
+    register_lowering(torch.ops.aten.copy_.default, type_promotion_kind=None)(_copy)
     register_lowering(torch.ops.lazynp.fma.default, broadcast=True)(make_pointwise(lambda x, y, z: ops.fma(x, y, z)))
 
 
@@ -211,8 +222,8 @@ def _writing(spec: KernelSpec, operands: list[Operand]) -> Any:
 
 def _lower(graph: torch.fx.GraphModule, tensors: list[torch.Tensor], env: ShapeEnv, mode: FakeTensorMode) -> str:
     with inductor.patch(OPTIONS), mode:
-        lowering = GraphLowering(graph, example_inputs=tensors, shape_env=env)
-        with V.set_fake_mode(mode), V.set_debug_handler(DebugContext()), V.set_graph_handler(lowering):
-            lowering.run(*tensors)
-            code = lowering.codegen()[0]
+        made = GraphLowering(graph, example_inputs=tensors, shape_env=env)
+        with V.set_fake_mode(mode), V.set_debug_handler(DebugContext()), V.set_graph_handler(made):
+            made.run(*tensors)
+            code = made.codegen()[0]
     return code.value if hasattr(code, "value") else code
