@@ -62,9 +62,18 @@ def test_signatures(space: str) -> None:
     """What the standard lets a caller write, one can write: a positional argument, a keyword."""
     wrong = []
     for name, (theirs, ours) in public(space).items():
-        if callable(theirs) and not isinstance(theirs, type):
+        if callable(theirs) and not isinstance(theirs, type) and told(ours):
             wrong += [f"{name}: {why}" for why in refused(inspect.signature(theirs), inspect.signature(ours))]
     assert not wrong
+
+
+def told(function: Any) -> bool:
+    """Whether Python knows the signature: NumPy's functions in C tell it from 2.4 on."""
+    try:
+        inspect.signature(function)
+    except ValueError:
+        return False
+    return True
 
 
 def refused(wanted: inspect.Signature, ours: inspect.Signature) -> Iterator[str]:
@@ -105,7 +114,7 @@ def test_namespace_info() -> None:
     capabilities = info.capabilities()
     assert capabilities["boolean indexing"] is True
     assert capabilities["data-dependent shapes"] is True
-    assert capabilities["max dimensions"] >= 64
+    assert capabilities == numpy.__array_namespace_info__().capabilities()  # "max dimensions" came with NumPy 2.3
     assert info.default_device() in info.devices()
     assert {k: str(v) for k, v in info.default_dtypes().items()} == {
         k: spelled(v) for k, v in theirs.default_dtypes().items()
@@ -483,7 +492,9 @@ def test_dlpack_with_others() -> None:
     numpy.testing.assert_array_equal(host(lazynp.from_dlpack(strict.asarray(x))), x)
     capsule = lazynp.asarray(x).__dlpack__(stream=None, max_version=(1, 0), dl_device=(1, 0), copy=None)
     assert type(capsule).__name__ == "PyCapsule"
-    with pytest.raises(BufferError):
+    with pytest.raises((BufferError, ValueError)) as theirs:  # the latter in NumPy 2.2
+        x.__dlpack__(dl_device=(2, 0))
+    with pytest.raises(theirs.type):
         lazynp.asarray(x).__dlpack__(dl_device=(2, 0))
     with pytest.raises(BufferError):
         lazynp.asarray(["text"]).__dlpack__()
