@@ -8,7 +8,8 @@ import netCDF4
 import numpy as np
 from describe import main
 
-FOLDER = tempfile.mkdtemp()
+KEPT = tempfile.TemporaryDirectory()
+FOLDER = KEPT.name
 N = iter(range(1000))
 
 

@@ -9,7 +9,8 @@ import tables
 import zarr
 from describe import main
 
-FOLDER = tempfile.mkdtemp()
+KEPT = tempfile.TemporaryDirectory()
+FOLDER = KEPT.name
 N = iter(range(1000))
 
 

@@ -10,7 +10,8 @@ import pandas as pd
 import xarray as xr
 from describe import main
 
-FOLDER = tempfile.mkdtemp()
+KEPT = tempfile.TemporaryDirectory()
+FOLDER = KEPT.name
 
 
 def x():

@@ -38,7 +38,8 @@ import zlib
 import numpy as np
 from describe import main
 
-FOLDER = tempfile.mkdtemp()
+KEPT = tempfile.TemporaryDirectory()
+FOLDER = KEPT.name
 
 
 def x():
