@@ -63,7 +63,7 @@ kills: $(STAMP)-test ## KILLS=200 kills while kernels are compiled and the cache
 	LAZYNP_KILLS=$(KILLS) $(BIN)/python -m pytest -q -s tests/test_kills.py
 
 threads: $(STAMP)-test ## RUNS=20000 runs of eight threads on rows of one array in each mode, FORKS=500 forks while threads compute
-	LAZYNP_THREAD_RUNS=$(RUNS) LAZYNP_FORKS=$(FORKS) $(BIN)/python -m pytest tests/test_threads.py $(ARGS)
+	LAZYNP_THREAD_RUNS=$(RUNS) LAZYNP_FORKS=$(FORKS) $(BIN)/python -m pytest tests/test_concurrency.py $(ARGS)
 
 lint: $(STAMP)-lint ## ruff, its formatter, and mypy
 	$(BIN)/ruff check $(CHECKED)

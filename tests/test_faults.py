@@ -276,3 +276,30 @@ def test_powers_stay_lazy() -> None:
         z = (y * 2) ** x
         assert z._s.node.buffer is None
         assert numpy.array_equal(numpy.asarray(z), ((numpy.arange(100) + 1) * 2) ** (numpy.arange(100) % 3))
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+def test_a_value_that_is_too_large_stands_alone(mode: str) -> None:
+    """What cannot be computed for want of memory raises where it is asked for, each time, and nowhere else."""
+    with lazynp.config(mode=mode):
+        a = lazynp.arange(200_000.0)
+        before = a + 1
+        large = lazynp.broadcast_to(a[:1], (1 << 24, 1 << 24)) * 2  # 2 PB
+        after = before * 2
+        on_large = large[:2, :2] + 1
+        assert numpy.asarray(after)[3] == 8
+        for _ in range(2):
+            with pytest.raises(MemoryError):
+                numpy.asarray(large)
+            with pytest.raises(MemoryError):
+                numpy.asarray(on_large)
+        for i in range(3 * lazynp.config.pending_nodes):  # more than are recorded before they run
+            after = after * (1 if i % 7 else -1) + before
+        again = numpy.asarray(before) * 2
+        for i in range(3 * lazynp.config.pending_nodes):
+            again = again * (1 if i % 7 else -1) + numpy.asarray(before)
+        assert numpy.array_equal(numpy.asarray(after), again)
+        with pytest.raises(MemoryError):
+            numpy.asarray(large)
+        del large, on_large
+        assert numpy.asarray(after + 1)[0] == again[0] + 1

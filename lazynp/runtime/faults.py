@@ -33,6 +33,12 @@ def of_values(error: Exception, step: Any) -> bool:
     return isinstance(error, OF_VALUES) and raised_by(error.__traceback__) in OURS
 
 
+def of_a_step(error: Exception) -> bool:
+    """Whether an error of the moment was raised by a computation, short memory say, and not by a signal's handler: what
+    does not need that computation can go on."""
+    return isinstance(error, OF_THE_MOMENT) and raised_by(error.__traceback__) in OURS
+
+
 def raised_by(trace: TracebackType | None) -> str:
     """The package whose code raised it: another than those that compute is that of a signal handler."""
     while trace is not None and trace.tb_next is not None:

@@ -20,7 +20,7 @@ from ..graph.op import LIBRARY, MAP, SET, VIEW, current
 from ..threads import at_fork
 from . import kernels
 from .device import allowed
-from .faults import failures
+from .faults import failures, of_a_step
 from .profile import profile
 from .segment import Segment, remains, run_segment
 from .storage import Storage, held, lock
@@ -38,12 +38,15 @@ class Recorder:
     Attributes:
         unfinished: segments that are running, and those that an exception has left. Whoever comes next makes of the
             latter what is pending, again.
+        aside: nodes that were taken from the stream, since computing one of its nodes failed at that moment (short
+            memory): they are computed when they are asked for, and at a flush.
     """
 
     def __init__(self) -> None:
         self.lock = lock
         self.nodes: list[Node] = []
         self.unfinished: list[Segment] = []
+        self.aside: list[Node] = []
         self.count = 0  # nodes recorded so far
         self.first = 0  # index of the first pending one
         self.due = 0  # so many pending nodes run at the next settling: a loop was left
@@ -162,21 +165,27 @@ class Recorder:
         return max(1, UNROLLED // len(nodes))
 
     def settle(self) -> None:
-        """After each operation, once its result is held: run what is due."""
+        """After each operation, once its result is held: run what is due. Nobody asks for a value, so nobody is told of
+        one that cannot be computed now."""
         with self.lock:
             if self.unfinished:
                 self.recover()
-            if self.due:
-                self.run(self.due)
-            period = len(self.period)
-            if period:
-                if self.phase >= period * self.times:
-                    self.phase -= period * self.times
-                    self.ran = True
-                    self.run(len(self.nodes) - period)
-            elif len(self.nodes) >= config.pending_nodes or Storage.captured >= config.pending_bytes:
-                self.run(self.cut())
-                self.search()
+            try:
+                if self.due:
+                    self.run(self.due)
+                period = len(self.period)
+                if period:
+                    if self.phase >= period * self.times:
+                        self.phase -= period * self.times
+                        self.ran = True
+                        self.run(len(self.nodes) - period)
+                elif len(self.nodes) >= config.pending_nodes or Storage.captured >= config.pending_bytes:
+                    self.run(self.cut())
+                    self.search()
+            except Exception as error:
+                if not of_a_step(error):
+                    raise
+                self.set_aside()
 
     def cut(self) -> int:
         """Where to cut a long stream: at the smallest signature of its second half."""
@@ -190,8 +199,45 @@ class Recorder:
             if self.unfinished:
                 self.recover()
             if self.nodes:
-                self.run(len(self.nodes))
-                self.search()
+                self.run_all()
+            for node in self.aside:
+                if is_wanted(node):
+                    self.run_nodes(unrecorded(node), 0, node)
+            self.aside = []
+
+    def run_all(self, wanted: Node | None = None) -> None:
+        """Run the whole stream. What cannot be computed at this moment is set aside."""
+        try:
+            self.run(len(self.nodes), wanted)
+            self.search()
+        except Exception as error:
+            if not of_a_step(error):
+                raise
+            self.set_aside()
+
+    def set_aside(self) -> None:
+        """After an error of the moment: one value that needs too much memory must not stand before all others. What the
+        stream still has is computed one by one, and what cannot be is taken out of the stream."""
+        if self.unfinished:
+            self.recover()
+        self.aside = [*self.aside, *self.nodes]
+        self.leave_stream()
+        for node in self.aside:
+            if is_wanted(node):
+                try:
+                    self.run_nodes(unrecorded(node), 0, node)
+                except Exception as error:
+                    if not of_a_step(error):
+                        raise
+                    self.recover()
+                    self.leave_stream()
+        self.aside = [node for node in self.aside if is_wanted(node)]
+
+    def leave_stream(self) -> None:
+        """Let the stream begin anew. Its nodes have all that is needed to compute them."""
+        self.nodes, self.first, self.due = [], self.count, 0
+        Storage.captured = 0
+        self.search()
 
     def before_fork(self) -> None:
         """Have nobody else be inside while the process forks, and run what is pending, which a child need not do again.
@@ -208,8 +254,7 @@ class Recorder:
                 if self.unfinished:
                     self.recover()
                 if node.index >= self.first and self.nodes:
-                    self.run(len(self.nodes), node)
-                    self.search()
+                    self.run_all(node)
                 if node.buffer is None and node.error is None:
                     self.run_nodes(unrecorded(node), 0, node)
             if node.error is not None:
@@ -283,6 +328,11 @@ class Recorder:
             self.nodes, self.first, self.unfinished, self.due = nodes, first, left, 0
             self.search()
             segment.forget()
+
+
+def is_wanted(node: Node) -> bool:
+    """Whether somebody holds a value that is not there yet."""
+    return node.buffer is None and node.error is None and (held(node) or bool(node.trace))
 
 
 def is_large_write(node: Node) -> bool:
