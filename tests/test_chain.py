@@ -87,7 +87,7 @@ def test_any_order_of_shifted_windows(kernel, threads):
                 kernel.run(ins, scalars, outs, ins[0].shape, chain)
 
             def copy(to, value, chain=chain):
-                if not chain.copy(to, value):
+                if not chain.copy(to, value, []):
                     np.copyto(to, value)
 
             count = 2 + seed % 11

@@ -90,10 +90,9 @@ def test_many_axes() -> None:
     assert (a * 2)[(0,) * 40] == 2
 
 
-def test_negative_powers_of_ints_are_an_error_when_computed() -> None:
-    x = np.array([0, 1, 2, 3]) ** (np.array([0, 1, 2, -3]) + 0)
+def test_negative_powers_of_ints_are_an_error_at_the_call() -> None:
     with pytest.raises(ValueError, match="negative integer powers"):
-        x.tolist()
+        np.array([0, 1, 2, 3]) ** (np.array([0, 1, 2, -3]) + 0)
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float32"])

@@ -49,11 +49,12 @@ def test_signal_handlers_may_raise(raised: type[BaseException]) -> None:
     """At any moment of a computation; what was asked for can be had later."""
 
     def handler(number: int, frame: Any) -> None:
+        rang.append(number)
         raise raised("alarm")
 
     wanted = heat(numpy, 40)
     before = signal.signal(signal.SIGALRM, handler)
-    hits = 0
+    hits, rang = 0, [0]
     try:
         with lazynp.config(compile=False):
             for k in range(25):
@@ -61,15 +62,16 @@ def test_signal_handlers_may_raise(raised: type[BaseException]) -> None:
                 try:
                     signal.setitimer(signal.ITIMER_REAL, 0.0002 + k * 0.0004)
                     numpy.asarray(u)
-                    while True:
-                        time.sleep(1)
+                    while len(rang) == k + 1:
+                        time.sleep(0.01)
                 except raised:
                     hits += 1
                 assert numpy.array_equal(numpy.asarray(u), wanted), k
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert hits == 25
+    assert len(rang) == 26
+    assert hits >= 20  # Python drops what is raised while a finalizer runs, that of a buffer of the pool's
 
 
 @pytest.mark.parametrize("python", [False, True])
@@ -301,5 +303,12 @@ def test_a_value_that_is_too_large_stands_alone(mode: str) -> None:
         assert numpy.array_equal(numpy.asarray(after), again)
         with pytest.raises(MemoryError):
             numpy.asarray(large)
-        del large, on_large
+        seen = numpy.asarray(a)  # memory that NumPy has, too: a write there runs what reads it
+        sums = large + a[:1]
+        a[:2] = 7.0
+        seen[2] = 8.0
+        assert a[:3].tolist() == [7.0, 7.0, 8.0]
+        with pytest.raises(MemoryError):
+            numpy.asarray(sums)
+        del large, on_large, sums
         assert numpy.asarray(after + 1)[0] == again[0] + 1

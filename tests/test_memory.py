@@ -162,7 +162,8 @@ def small_caches() -> Iterator[None]:
     """Caches that are full after a few hundred graphs; with LAZYNP_LONG as they are."""
     before = [c.size for c in CACHES]
     if not LONG:
-        for c in CACHES:
+        for c in CACHES:  # what other tests have left there, they make again
+            c.clear()
             c.size = 64
     with lazynp.config(mode="graph", compile_after=1e9):
         yield

@@ -251,7 +251,16 @@ NOT_IN_CASES = {
     # bits, samples and their derivatives with JAX's.
     *("key_data", "key_wrap", "random_clone", "random_fold_in", "random_seed", "random_split"),
     *("random_binomial", "random_bits", "random_gamma", "random_integers", "random_poisson", "random_sample"),
-    *("random_between", "random_erf", "random_erf_inv", "random_exp", "random_order"),
+    *(
+        "random_between",
+        "random_erf",
+        "random_erf_inv",
+        "random_exp",
+        "random_exp_complex",
+        "random_log",
+        "random_log1p",
+    ),
+    *("random_order", "random_power"),
 }
 
 

@@ -105,7 +105,9 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
         if selection_of(x) is not None:
             with lock:
                 out = (
-                    elementwise_selection(lambda nodes: ufunc_node(name, host, nodes, operands), host, operands)
+                    elementwise_selection(
+                        lambda nodes: checked(ufunc_node(name, host, nodes, operands)), host, operands
+                    )
                     if op is not None and not power_of_arrays(name, operands)
                     else None
                 )
@@ -124,7 +126,7 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
         if name in COMPARISONS:
             return from_operator(host(*[host_value(x) for x in given]))
         host(*[dummy(x) for x in operands])
-    out = of_node(ufunc_node(name, host, nodes, operands))
+    out = of_node(checked(ufunc_node(name, host, nodes, operands)))
     return out if order is None else out._derived(TRANSPOSE, order)
 
 
@@ -222,7 +224,12 @@ def ufunc_node(name: str, host: Host, nodes: list[Node], operands: Any) -> Node:
     except (TypeError, ValueError, OverflowError):
         host(*[dummy(x) for x in operands])
         raise
-    if name == "power":
+    return node
+
+
+def checked(node: Node) -> Node:
+    """A node whose operands NumPy looks at when it is called: see `check_exponent`."""
+    if node.op is ufuncs["power"]:
         check_exponent(node)
     return node
 
@@ -316,7 +323,7 @@ def result_node(self: ndarray, name: str, host: Host, inplace_host: Host, nodes:
     shape = self._s.node.shape if selection_of(self) is not None else self.shape  # type: ignore[union-attr]
     if node.shape != shape or not numpy.can_cast(node.dtype, self.dtype, "same_kind"):
         inplace_host(dummy(self), dummy(other))
-    return cast_node(node, self.dtype)
+    return cast_node(checked(node), self.dtype)
 
 
 def assign(self: ndarray, node: Node) -> None:

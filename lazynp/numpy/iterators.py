@@ -109,6 +109,17 @@ def set_flat(self: Any, value: Any) -> None:
         to(self).flat = strip(value)
 
 
+def may_be_written(base: Any) -> bool:
+    """Whether a view of `base` may be made writeable: NumPy asks whether any of the arrays that it is a view of is."""
+    if type(base) is not ndarray:
+        return True  # NumPy's array, which NumPy asks, or none
+    while type(base) is ndarray:
+        if base.flags.writeable:
+            return True
+        base = getattr(base, "_base", None)
+    return False
+
+
 class flagsobj:
     """`a.flags`: read from the layout, without touching data; what is set pins the storage."""
 
@@ -139,8 +150,7 @@ class flagsobj:
         h = owner._pin()
         if type(owner) is ndarray and (owner._v is not HOST_VIEW or h is owner._s.buf):
             h = h.view()  # the flag is the handle's own: the buffer is other views' too
-        base = getattr(owner, "_base", None)
-        if name == "writeable" and value and type(base) is ndarray and not base.flags.writeable:
+        if name == "writeable" and value and not may_be_written(getattr(owner, "_base", None)):
             raise ValueError("cannot set WRITEABLE flag to True of this array")
         setattr(h.flags, name, value)
         if h is not owner._h:

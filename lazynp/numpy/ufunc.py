@@ -483,17 +483,22 @@ def native_call(u: ufunc, args: Any, kwargs: Any) -> Any:
         node = ufuncs[name](*nodes)
     except (TypeError, ValueError, OverflowError):
         return NotImplemented
+    if out is not None and not fits(node, out, casting):
+        return NotImplemented
     if name == "power":
         arithmetic.check_exponent(node)
     if out is not None:
-        return write(out, node, where, casting)
+        return write(out, node, where)
     return of_node(node) if order is None else of_node(node)._derived(TRANSPOSE, order)
 
 
-def write(out: Any, node: Node, where: Any, casting: Any) -> Any:
+def fits(node: Node, out: Any, casting: Any) -> bool:
+    """Whether a result can be written into `out`, which NumPy asks before it looks at any value."""
+    return node.shape == out.shape and numpy.can_cast(node.dtype, out.dtype, casting)
+
+
+def write(out: Any, node: Node, where: Any) -> Any:
     """The result of a call with `out=`, and perhaps `where=`."""
-    if node.shape != out.shape or not numpy.can_cast(node.dtype, out.dtype, casting):
-        return NotImplemented
     node = cast_node(node, out.dtype)
     if where is not True:
         if type(where) is not ndarray or where.dtype != bool or where.shape != out.shape:

@@ -12,10 +12,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ..bounded import Bounded
 from ..config import config
 from ..graph.errors import NotConcreteError
-from ..graph.node import Node
+from ..graph.node import BORROWED, Node
 from ..graph.op import LIBRARY, MAP, SET, VIEW, current
 from ..threads import at_fork
 from . import kernels
@@ -39,7 +41,7 @@ class Recorder:
         unfinished: segments that are running, and those that an exception has left. Whoever comes next makes of the
             latter what is pending, again.
         aside: nodes that were taken from the stream, since computing one of its nodes failed at that moment (short
-            memory): they are computed when they are asked for, and at a flush.
+            memory): they are computed when they are asked for, or at a flush, if they can be.
     """
 
     def __init__(self) -> None:
@@ -200,10 +202,9 @@ class Recorder:
                 self.recover()
             if self.nodes:
                 self.run_all()
-            for node in self.aside:
-                if is_wanted(node):
-                    self.run_nodes(unrecorded(node), 0, node)
-            self.aside = []
+            if self.aside:
+                self.try_aside()
+                own_leaves(self.aside)  # whoever has things flushed may write into the memory that these read
 
     def run_all(self, wanted: Node | None = None) -> None:
         """Run the whole stream. What cannot be computed at this moment is set aside."""
@@ -222,6 +223,10 @@ class Recorder:
             self.recover()
         self.aside = [*self.aside, *self.nodes]
         self.leave_stream()
+        self.try_aside()
+
+    def try_aside(self) -> None:
+        """Compute what can be computed of what was set aside."""
         for node in self.aside:
             if is_wanted(node):
                 try:
@@ -231,7 +236,7 @@ class Recorder:
                         raise
                     self.recover()
                     self.leave_stream()
-        self.aside = [node for node in self.aside if is_wanted(node)]
+        self.aside = list({id(node): node for node in self.aside if is_wanted(node)}.values())
 
     def leave_stream(self) -> None:
         """Let the stream begin anew. Its nodes have all that is needed to compute them."""
@@ -333,6 +338,20 @@ class Recorder:
 def is_wanted(node: Node) -> bool:
     """Whether somebody holds a value that is not there yet."""
     return node.buffer is None and node.error is None and (held(node) or bool(node.trace))
+
+
+def own_leaves(nodes: list[Node]) -> None:
+    """Copy the memory of others that pending nodes read."""
+    done: set[int] = set()
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if id(node) not in done:
+            done.add(id(node))
+            if node.op is None and node.index == BORROWED:
+                once = node.buffer[tuple([slice(0, 1 if step == 0 else None) for step in node.buffer.strides])]
+                node.buffer = np.broadcast_to(once.copy(), node.shape)
+            stack.extend(node.inputs)
 
 
 def is_large_write(node: Node) -> bool:
