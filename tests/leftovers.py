@@ -22,7 +22,9 @@ import pytest
 import lazynp
 from lazynp.backends import compiler
 
-PEAK = 2_000_000_000  # bytes of memory that a test process may have at a time
+# Bytes of memory that a test process may have at a time. The aim is 2 GB; two processes that share the whole suite have
+# been seen at 2.7 and 3.5 GB.
+PEAK = 5_000_000_000
 FULL = 700_000_000  # bytes, at which JAX's compiled functions are dropped
 GROWN = 300_000_000  # bytes more than were left by the last time, before they are dropped again
 RUN = "LAZYNP_TEST_RUN"  # the run to which a process belongs, in its environment
