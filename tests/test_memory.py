@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import platform
 import subprocess
 import sys
 import textwrap
@@ -98,6 +99,24 @@ def test_buffers_are_used_again_and_go_back() -> None:
     assert pool.bytes >= 2 * SMALLEST
     freed = lazynp.free_memory()
     assert freed >= 2 * SMALLEST and pool.bytes == 0
+
+
+def test_pages_that_others_freed_go_back() -> None:
+    """The C library keeps them where something above them lives; nothing is in the pool."""
+    if platform.libc_ver()[0] != "glibc":
+        pytest.skip("another C library than glibc has no malloc_trim")
+    kept = program("""
+        import lazynp
+        def resident():
+            return int(open("/proc/self/statm").read().split()[1]) * 4096
+        before = resident()
+        pieces = [b"x" * 30_000 for _ in range(4000)]
+        assert resident() - before > 100e6
+        del pieces[:-1]
+        assert lazynp.free_memory() == 0, "something was in the pool"
+        print(resident() - before)
+    """)
+    assert kept < 30 * MB
 
 
 def test_a_bound_of_the_pool() -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import threading
 import time
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -168,23 +169,23 @@ class Keeper:
                 time.sleep(IDLE)
                 with pool.lock:
                     before, now, pool.used = now, pool.used, set()
-                give_back(before | now)
+                if pool.clear(but=before | now):
+                    trim()
 
 
-def give_back(but: Collection[int] = ()) -> int:
-    """Give spare buffers back, but for some sizes, and pages that the C library holds; how many bytes of the first."""
-    n = pool.clear(but=but)
-    if n and trim is not None:
-        trim(0)
+def give_back() -> int:
+    """Give spare buffers back, and pages that the C library holds, whoever freed them; how many bytes of the first."""
+    n = pool.clear()
+    trim()
     return n
 
 
-def malloc_trim() -> Any:
-    """The C library's function that gives pages of freed memory back; None where there is none."""
+def malloc_trim() -> Callable[[], int]:
+    """The C library's function that gives pages of freed memory back; one that does nothing where there is none."""
     try:
-        return ctypes.CDLL(None).malloc_trim
+        return functools.partial(ctypes.CDLL(None).malloc_trim, 0)
     except (OSError, TypeError, AttributeError):
-        return None
+        return int
 
 
 trim = malloc_trim()
