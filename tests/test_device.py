@@ -19,7 +19,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 import runs
-import torch
 from op_cases import Case
 from patience import PATIENCE
 from programs import Generator
@@ -35,6 +34,7 @@ from lazynp.runtime.device import DeviceBuffer, device_of
 from lazynp.runtime.profile import profile as counters
 from lazynp.runtime.recorder import recorder
 
+torch = pytest.importorskip("torch", reason="torch, whose operations the devices run, is not installed")
 CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch.cuda.is_available() is False")
 DEVICES = ("torch", pytest.param("cuda", marks=CUDA))
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
