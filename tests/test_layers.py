@@ -32,7 +32,7 @@ BELOW = {
     "jax": ("graph", "errors", "tree", "ops", "transforms", "backends", "runtime", "doors", "api"),
 }
 # Single files that import nothing of lazynp.
-BARE = ("away", "bounded", "config", "flags", "keyed", "notices", "signatures", "speed", "threads")
+BARE = ("away", "bounded", "coefficients", "config", "flags", "keyed", "notices", "signatures", "speed", "threads")
 ENGINE = ("graph", "transforms", "api")
 LINES = 3000  # of the engine, so that it can be read
 LIMIT = 0.050  # seconds that `import lazynp` may cost beyond `import numpy`

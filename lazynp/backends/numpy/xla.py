@@ -25,6 +25,19 @@ from typing import Any
 
 import numpy as np
 
+from ...coefficients import (
+    ERF_32_BOTTOM,
+    ERF_32_LIMIT,
+    ERF_32_TOP,
+    ERF_BOTTOM,
+    ERF_INV_32,
+    ERF_INV_64,
+    ERF_TOP,
+    ERFC_NEAR_BOTTOM,
+    ERFC_NEAR_TOP,
+    LANCZOS_BASE,
+    LANCZOS_TERMS,
+)
 from ...keyed import native
 
 Array = Any
@@ -73,140 +86,6 @@ LOG1P_BOTTOM = (
     6.0118660497603843919306e1,
 )
 LOG1P_SMALL = 0.41421356237309504880
-# M. Giles, Approximating the erfinv function (GPU Computing Gems, 2011): by w = -log(1 - x^2).
-ERF_INV_32 = (
-    (2.81022636e-08, -0.000200214257),
-    (3.43273939e-07, 0.000100950558),
-    (-3.5233877e-06, 0.00134934322),
-    (-4.39150654e-06, -0.00367342844),
-    (0.00021858087, 0.00573950773),
-    (-0.00125372503, -0.0076224613),
-    (-0.00417768164, 0.00943887047),
-    (0.246640727, 1.00167406),
-    (1.50140941, 2.83297682),
-)
-ERF_INV_NEAR = (
-    -3.6444120640178196996e-21,
-    -1.685059138182016589e-19,
-    1.2858480715256400167e-18,
-    1.115787767802518096e-17,
-    -1.333171662854620906e-16,
-    2.0972767875968561637e-17,
-    6.6376381343583238325e-15,
-    -4.0545662729752068639e-14,
-    -8.1519341976054721522e-14,
-    2.6335093153082322977e-12,
-    -1.2975133253453532498e-11,
-    -5.4154120542946279317e-11,
-    1.051212273321532285e-09,
-    -4.1126339803469836976e-09,
-    -2.9070369957882005086e-08,
-    4.2347877827932403518e-07,
-    -1.3654692000834678645e-06,
-    -1.3882523362786468719e-05,
-    0.0001867342080340571352,
-    -0.00074070253416626697512,
-    -0.0060336708714301490533,
-    0.24015818242558961693,
-    1.6536545626831027356,
-)
-ERF_INV_MIDDLE = (
-    2.2137376921775787049e-09,
-    9.0756561938885390979e-08,
-    -2.7517406297064545428e-07,
-    1.8239629214389227755e-08,
-    1.5027403968909827627e-06,
-    -4.013867526981545969e-06,
-    2.9234449089955446044e-06,
-    1.2475304481671778723e-05,
-    -4.7318229009055733981e-05,
-    6.8284851459573175448e-05,
-    2.4031110387097893999e-05,
-    -0.0003550375203628474796,
-    0.00095328937973738049703,
-    -0.0016882755560235047313,
-    0.0024914420961078508066,
-    -0.0037512085075692412107,
-    0.005370914553590063617,
-    1.0052589676941592334,
-    3.0838856104922207635,
-)
-ERF_INV_FAR = (
-    -2.7109920616438573243e-11,
-    -2.5556418169965252055e-10,
-    1.5076572693500548083e-09,
-    -3.7894654401267369937e-09,
-    7.6157012080783393804e-09,
-    -1.4960026627149240478e-08,
-    2.9147953450901080826e-08,
-    -6.7711997758452339498e-08,
-    2.2900482228026654717e-07,
-    -9.9298272942317002539e-07,
-    4.5260625972231537039e-06,
-    -1.9681778105531670567e-05,
-    7.5995277030017761139e-05,
-    -0.00021503011930044477347,
-    -0.00013871931833623122026,
-    1.0103004648645343977,
-    4.8499064014085844221,
-)
-# erf as x P(x^2) / Q(x^2), clamped where float32 has reached 1.
-ERF_TOP = (
-    2.2905065861350646e-4,
-    3.4082910107109506e-3,
-    5.0955695062380861e-2,
-    1.8520832239976145e-1,
-    1.128379143519084,
-)
-ERF_BOTTOM = (
-    -1.1791602954361697e-7,
-    2.3547966471313185e-5,
-    1.0179625278914885e-3,
-    1.4070470171167667e-2,
-    1.1098505178285362e-1,
-    4.9746925110067538e-1,
-    1.0,
-)
-ERF_ONE = 3.832506856900711
-# C. Lanczos, A precision approximation of the gamma function (SIAM J. Numer. Anal. 1, 1964), g = 7.
-# The same in float64, and 1 - erf(x) as exp(-x^2) P(x) / Q(x) from 1 to 8 (Cephes, ndtr).
-ERF_TOP_64 = (
-    9.60497373987051638749e0,
-    9.00260197203842689217e1,
-    2.23200534594684319226e3,
-    7.00332514112805075473e3,
-    5.55923013010394962768e4,
-)
-ERF_BOTTOM_64 = (
-    1.0,
-    3.35617141647503099647e1,
-    5.21357949780152679795e2,
-    4.59432382970980127987e3,
-    2.26290000613890934246e4,
-    4.92673942608635921086e4,
-)
-ERFC_TOP = (
-    2.46196981473530512524e-10,
-    5.64189564831068821977e-1,
-    7.46321056442269912687e0,
-    4.86371970985681366614e1,
-    1.96520832956077098242e2,
-    5.26445194995477358631e2,
-    9.34528527171957607540e2,
-    1.02755188689515710272e3,
-    5.57535335369399327526e2,
-)
-ERFC_BOTTOM = (
-    1.0,
-    1.32281951154744992508e1,
-    8.67072140885989742329e1,
-    3.54937778887819891062e2,
-    9.75708501743205489753e2,
-    1.82390916687909736289e3,
-    2.24633760818710981792e3,
-    1.65666309194161350182e3,
-    5.57535340817727675546e2,
-)
 # Taylor's series, highest power first: of 2 atanh(s) / s^5 in s^2 (behind 2 + 2/3 s^2), of (exp(r) - 1 - r) / r^2, of
 # (sin(r) - r) / r^3 and of (cos(r) - 1 + r^2 / 2) / r^4 in r^2. And numbers as sums of two: what goes before loses no
 # bit when it is multiplied by a small integer.
@@ -219,17 +98,6 @@ LN2, LN2_REST = float.fromhex("0x1.62e42fefa3800p-1"), float.fromhex("0x1.ef3579
 HALF_PI, HALF_PI_REST = float.fromhex("0x1.921fb54442d18p+0"), float.fromhex("0x1.1a62633145c07p-54")
 TWO_OVER_PI = float.fromhex("0x1.45f306dc9c883p-1")
 LOG_7_5, LOG_SQRT_2_PI = 2.0149030205422647, 0.9189385332046728
-LANCZOS_BASE = 0.99999999999980993227684700473478
-LANCZOS = (
-    676.520368121885098567009190444019,
-    -1259.13921672240287047156078755283,
-    771.3234287776530788486528258894,
-    -176.61502916214059906584551354,
-    12.507343278686904814458936853,
-    -0.13857109526572011689554707,
-    9.984369578019570859563e-6,
-    1.50563273514931155834e-7,
-)
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:
@@ -497,16 +365,16 @@ def erf_inv(x: Array) -> Array:
 def erf_inv_32(x: Array, w: Array) -> Array:
     """Both polynomials on the whole block: the far one is needed for one element in 300."""
     far = np.flatnonzero(w >= np.float32(5))
-    y = horner(w - np.float32(2.5), [near for near, _ in ERF_INV_32])
+    y = horner(w - np.float32(2.5), ERF_INV_32[0])
     if far.size:
-        y[far] = horner(np.sqrt(w[far]) - np.float32(3), [c for _, c in ERF_INV_32])
+        y[far] = horner(np.sqrt(w[far]) - np.float32(3), ERF_INV_32[1])
     y *= x
     return y
 
 
 def erf_inv_64(x: Array, w: Array) -> Array:
-    y = horner(w - 3.125, ERF_INV_NEAR)
-    for low, high, shift, coefficients in ((6.25, 16.0, 3.25, ERF_INV_MIDDLE), (16.0, math.inf, 5.0, ERF_INV_FAR)):
+    y = horner(w - 3.125, ERF_INV_64[0])
+    for low, high, shift, coefficients in ((6.25, 16.0, 3.25, ERF_INV_64[1]), (16.0, math.inf, 5.0, ERF_INV_64[2])):
         part = np.flatnonzero((w >= low) & (w < high))
         if part.size:
             y[part] = horner(np.sqrt(w[part]) - shift, coefficients)
@@ -519,13 +387,13 @@ def erf(x: Array) -> Array:
     """In float64, where the quotient of float32 is not precise enough, Cephes's: another one up to 1, then one for
     1 - erf."""
     if x.dtype == F32:
-        x = np.clip(x, np.float32(-ERF_ONE), np.float32(ERF_ONE))
+        x = np.clip(x, np.float32(-ERF_32_LIMIT), np.float32(ERF_32_LIMIT))
         square = x * x
-        return x * horner(square, ERF_TOP) / horner(square, ERF_BOTTOM)
+        return x * horner(square, ERF_32_TOP) / horner(square, ERF_32_BOTTOM)
     size = np.minimum(np.abs(x), 6.0)
     square = size * size
-    near = size * horner(square, ERF_TOP_64) / horner(square, ERF_BOTTOM_64)
-    far = 1.0 - exp(-square) * horner(size, ERFC_TOP) / horner(size, ERFC_BOTTOM)
+    near = size * horner(square, ERF_TOP) / horner(square, ERF_BOTTOM)
+    far = 1.0 - exp(-square) * horner(size, ERFC_NEAR_TOP) / horner(size, ERFC_NEAR_BOTTOM)
     return np.copysign(np.where(size <= 1.0, near, far), x)
 
 
@@ -534,7 +402,7 @@ def lgamma(x: Array) -> Array:
     kind = x.dtype.type
     z = x - kind(1)
     series = np.full_like(x, kind(LANCZOS_BASE))
-    for i, c in enumerate(LANCZOS):
+    for i, c in enumerate(LANCZOS_TERMS):
         series += kind(c) / (z + kind(i + 1))
     t = kind(7.5) + z
     log_t = kind(LOG_7_5) + log1p(z * kind(1 / 7.5))
