@@ -36,6 +36,7 @@ from .host import (
     of_type,
     on_traced,
     part_of,
+    read_only,
     shows,
     strip,
     to_host,
@@ -425,8 +426,11 @@ def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
     out = wrap(new)
     if type(self) is ndarray:
         bind(self, out._s, new, new, None)
+        if not h.flags.writeable:
+            read_only(self)
     else:
         out._pin()
+        new.flags.writeable = h.flags.writeable
         bind(self, out._s, self._b, new, HOST_VIEW)
 
 
