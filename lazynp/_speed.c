@@ -227,10 +227,8 @@ static PyObject *op_pow(PyObject *a, PyObject *b, PyObject *modulus)
     return binary_op(a, b, POW);
 }
 
-static PyObject *inplace_op_pow(PyObject *a, PyObject *b, PyObject *modulus)
+static PyObject *inplace_op_pow(PyObject *a, PyObject *b, PyObject *modulus) /* at which NumPy does not look here */
 {
-    if (modulus != Py_None)
-        Py_RETURN_NOTIMPLEMENTED;
     return inplace_op(a, b, POW);
 }
 

@@ -231,7 +231,21 @@ def iterate(self: Any) -> Iterator[Any]:
     shape = self.shape
     if not shape:
         raise TypeError("iteration over a 0-d array")
-    return native.iterator(self) if native is not None else (self[i] for i in range(shape[0]))
+    return native.iterator(self) if native is not None else iter(Items(self))
+
+
+class Items:
+    """An array's items by their number, without the C module: Python's own iterator of sequences, which NumPy's arrays
+    have too, knows its length and can be copied, and is given to what has no `__iter__`."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, i: int) -> Any:
+        return self.array[i]
 
 
 def contains(self: Any, value: Any) -> bool:
@@ -361,7 +375,16 @@ def exported(self: Any, to_numpy: bool = False) -> numpy.ndarray:
 def buffer(self: Any, flags: int, /) -> memoryview:
     """The buffer protocol, without the C module (Python 3.12 on)."""
     array: Any = exported(self, asked_for_class(self, "memoryview", "bytes", "bytearray", "__buffer__"))
+    wanted = CONTIGUOUS.get(flags & ANY_ORDER, "C-contiguous" if flags & STRIDES != STRIDES else "")
+    if wanted and not any([array.flags[order] for order in ORDERS[wanted]]):
+        raise ValueError(f"ndarray is not {wanted}")
     return memoryview(array)
+
+
+# Flags of the buffer protocol (PEP 688): what whoever asks cannot do without, in NumPy's words.
+STRIDES, ANY_ORDER = 0x18, 0xF8
+CONTIGUOUS = {0x38: "C-contiguous", 0x58: "Fortran contiguous", 0x98: "contiguous"}
+ORDERS = {"C-contiguous": "C", "Fortran contiguous": "F", "contiguous": "CF"}
 
 
 def subclass_host(self: Any) -> numpy.ndarray:
@@ -414,6 +437,8 @@ if native is not None:
     tell(exported=exported)
 elif sys.version_info >= (3, 12):
     SPECIAL["__buffer__"] = buffer
+else:  # no class of Python's has a buffer: at least `bytes(x)` is not to take the elements for bytes
+    SPECIAL["__bytes__"] = lambda self: self.tobytes()
 
 
 SEQUENCE = 1 << 5  # Py_TPFLAGS_SEQUENCE: `match` takes it for a sequence, as NumPy's arrays are from 2.5 on

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from ..config import config
 from ..runtime.storage import Storage, lock
-from ..speed import attach
+from ..speed import attach, native
 from . import subclasses
 from .arithmetic import BINARY, COMPARE, NDARRAY, UNARY, Host, array_of_list, defers
 from .array import ndarray, new_handle
@@ -116,8 +117,21 @@ def unary(name: str, short: str) -> None:
     attach(ndarray, f"__{short}__", op, "unary", short)
 
 
+def with_modulus(method: Callable[[Any, Any], Any], refuses: bool) -> Callable[..., Any]:
+    """A power with the third argument that the method has in C: refused, or (in place) not looked at, as by NumPy."""
+
+    def power(self: ndarray, other: Any, modulus: Any = None, /) -> Any:
+        return NotImplemented if refuses and modulus is not None else method(self, other)
+
+    power.__name__ = power.__qualname__ = method.__name__
+    return power
+
+
 for short, name in {**BINARY, **COMPARE}.items():
     binary(name, short)
 for short, name in UNARY.items():
     unary(name, short)
+if native is None:
+    for name in ("__pow__", "__rpow__", "__ipow__"):
+        setattr(ndarray, name, with_modulus(vars(ndarray)[name], name != "__ipow__"))
 ndarray.__hash__ = None  # type: ignore[assignment]
