@@ -1,4 +1,4 @@
-"""Programs for `test_snippets`, one a paragraph: `np` is NumPy or lazynp, `log(...)` logs, `e(f)` logs what f raises."""
+"""Programs for `test_snippets`, one a paragraph: `np` is NumPy or lazynp, `log(...)` logs, `e(f)` what f raises."""
 
 SNIPPETS = """
 # resize keeps the flag of an array that must not be written
