@@ -9,7 +9,7 @@ import numpy
 from .array import Handle, ndarray
 from .calls import call_wrap
 from .creation import array
-from .ufunc import wrapper_of
+from .overrides import wrapper_of
 
 PYTHON_SCALARS = (int, float, complex)
 

@@ -15,7 +15,7 @@ from ..ops import elementwise, joining
 from ..ops.shape import broadcast_to
 from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, inverse_of
-from . import methods, ufunc
+from . import methods, recorded_ufuncs, ufunc
 from .arithmetic import assign, assign_where, common_order, dummy, in_memory_order
 from .array import Handle, Writes, is_native, is_traced, ndarray, of_node
 from .host import (
@@ -259,7 +259,7 @@ def recorded_copy(dst: Any, src: Any, casting: Any, where: Any) -> bool:
     if not (masked or where is True) or not worth_recording(operands) or not dst.ndim:
         return False
     with lock:
-        if not ufunc.recordable(dst):
+        if not recorded_ufuncs.recordable(dst):
             return False
         node = strong(as_node(src), dst.dtype) if casting not in ("no", "equiv") or type(src) is ndarray else None
         if node is None or not numpy.can_cast(node.dtype, dst.dtype, casting):

@@ -20,8 +20,8 @@ from .array import Handle, ndarray, of_node
 from .host import to_host
 from .methods import array_of, described, native_first
 from .native import dot as native_dot
+from .recorded_ufuncs import recordable
 from .reduce import normal_axes
-from .ufunc import recordable
 
 KINDS = {"q": "quicksort", "h": "heapsort", "s": "stable", "m": "mergesort"}  # NumPy looks at the first letter
 

@@ -32,7 +32,7 @@ from .indexing import has_traced
 from .masked import select as deferred
 from .methods import array_of
 from .record import as_node, cast_node
-from .ufunc import recordable
+from .recorded_ufuncs import recordable
 
 Rule = Callable[..., Any]
 LOOKS = frozenset({"result_type", "can_cast", "min_scalar_type", "shares_memory", "may_share_memory"})

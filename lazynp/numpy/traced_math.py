@@ -20,6 +20,7 @@ from .host import TracedArgumentError
 from .indexing import has_traced
 from .methods import array_of
 from .record import cast_node
+from .recorded_ufuncs import loop_operands
 from .reduce import normal_axes
 from .traced import (
     TABLE,
@@ -33,7 +34,6 @@ from .traced import (
     written,
 )
 from .traced_shapes import broadcast, diagonal_node
-from .ufunc import loop_operands
 from .ufunc import of as ufunc_of
 
 # --- Reductions, products, interpolation ------------------------------------------------------------------------------

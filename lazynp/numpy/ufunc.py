@@ -12,39 +12,20 @@ from typing import Any
 import numpy
 
 from ..config import config
-from ..graph.node import Node
-from ..ops.contraction import matmul
-from ..ops.elementwise import ufuncs
 from ..runtime.storage import lock
-from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import UfuncBase, tell
 from . import arithmetic, subclasses
-from .arithmetic import array_of_list, assign, assign_where, dummy
-from .array import Handle, Writes, is_native, is_traced, ndarray, of_node, writeable
-from .calls import call_wrap, check_call, check_outs, with_out
-from .host import (
-    PLAIN,
-    SCALARS,
-    TracedArgumentError,
-    at_hand,
-    fresh,
-    home,
-    host_function,
-    laid_out,
-    like,
-    note_large,
-    on_traced,
-    to_host,
-)
-from .record import MOST_AXES, as_nodes, cast_node
+from .arithmetic import array_of_list
+from .array import Handle, Writes, ndarray
+from .calls import check_call, check_outs, with_out
+from .host import PLAIN, SCALARS, TracedArgumentError, home, host_function, note_large, on_traced, returned, to_host
+from .overrides import HOST_TYPES, ask, is_subclass, overriding, wrapped, wrapper_of
+from .recorded_ufuncs import ENGINE, native_call
 from .reduce import native_reduce
 
-HOST_TYPES = PLAIN | {ndarray, numpy.ndarray, list, tuple}
 INTO_FIRST = "qr_r_raw"  # LAPACK's factors, written over the matrix
 METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
 COPIED = tuple([k for k in ("__doc__", "__qualname__", "__signature__", "__text_signature__") if hasattr(numpy.add, k)])
-ENGINE = frozenset({*ufuncs, "matmul"})
-NATIVE_KEYWORDS = frozenset({"out", "where", "dtype", "casting", "subok", "order"})
 
 
 class UfuncType(type):
@@ -120,7 +101,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             if type(x) not in HOST_TYPES:
                 break
         else:
-            if "out" not in kwargs:
+            if "out" not in kwargs and len(args) <= self.nin:
                 return self.plain_call(args, kwargs)
         return self.general(None, args, kwargs)
 
@@ -280,13 +261,6 @@ class ufunc(UfuncBase, metaclass=UfuncType):
 ufunc.__module__ = "lazynp"
 
 
-def returned(value: Any) -> Any:
-    """NumPy's fresh result."""
-    if type(value) is numpy.ndarray:
-        return laid_out(value)
-    return home(value, [])
-
-
 tell(returned=returned, ufunc=ufunc)
 
 
@@ -300,51 +274,6 @@ def all_small(args: Any) -> bool:
         elif type(x) not in SCALARS:
             return False
     return True
-
-
-def is_subclass(x: Any) -> bool:
-    return type(x) is not ndarray and isinstance(x, Handle)
-
-
-def overriding(operands: Any) -> list[Any]:
-    """The operands, of different types, with an `__array_ufunc__` of their own; subclasses before their bases."""
-    found: list[Any] = []
-    for x in operands:
-        kind = type(x)
-        if kind in HOST_TYPES:
-            continue
-        implementation = getattr(kind, "__array_ufunc__", default)
-        if (
-            implementation is default
-            or implementation is numpy.ndarray.__array_ufunc__
-            or any(type(o) is kind for o in found)
-        ):
-            continue
-        at = next((i for i, o in enumerate(found) if issubclass(kind, type(o))), len(found))
-        found.insert(at, x)
-    return found
-
-
-def ask(u: ufunc, method: str, foreign: list[Any], args: Any, kwargs: Any) -> Any:
-    """The overriding operands in turn."""
-    for x in foreign:
-        if type(x).__array_ufunc__ is None:
-            raise TypeError(f"operand '{type(x).__name__}' does not support ufuncs (__array_ufunc__=None)")
-    for x in foreign:
-        value = x.__array_ufunc__(given_to(x, u), method, *args, **kwargs)
-        if value is not NotImplemented:
-            return value
-    types = ", ".join(repr(type(x).__name__) for x in (*args, *kwargs.get("out", ())))
-    shown = "".join(f", {k}={v!r}" for k, v in kwargs.items())
-    raise TypeError(
-        f"operand type(s) all returned NotImplemented from __array_ufunc__({u!r}, {method!r}, "
-        f"{', '.join(map(repr, args))}{shown}): {types}"
-    )
-
-
-def given_to(x: Any, u: ufunc) -> Any:
-    """The function object that a foreign type is given: types of installed libraries compare with NumPy's own."""
-    return u
 
 
 def default(self: Any, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -390,213 +319,6 @@ REFLECTED = {
 default.__name__ = default.__qualname__ = "__array_ufunc__"
 ndarray.__array_ufunc__ = default  # type: ignore[attr-defined]
 ndarray.__array_priority__ = 0.0  # type: ignore[attr-defined]
-
-
-def wrapper_of(args: Any, outs: Any) -> Any:
-    """The operand whose `__array_wrap__` makes the result; None where the result is an array of ours."""
-    best, priority, found = None, -float("inf"), False
-    for x in (*(outs or ()), *args):
-        kind = type(x)
-        if kind is ndarray:
-            p = 0.0
-            candidate = None
-        elif (
-            kind in HOST_TYPES
-            or isinstance(x, type)
-            or not hasattr(kind, "__array_wrap__")
-            or isinstance(x, (numpy.ndarray, numpy.generic))
-        ):
-            continue
-        else:
-            p, candidate = getattr(x, "__array_priority__", 0.0), x
-        if not found or p > priority or p == priority and best is None:
-            best, priority, found = candidate, p, True
-    return best
-
-
-def wrapped(leader: Any, value: Any, outs: Any, context: Any) -> Any:
-    """Results through `__array_wrap__`."""
-
-    def one(v: Any, i: int) -> Any:
-        out = outs[i] if outs is not None else None
-        scalar = not isinstance(v, numpy.ndarray)
-        array = out if out is not None else fresh(numpy.asarray(v))
-        owner = out if is_subclass(out) else leader
-        told = context and (*context[:2], i)
-        return call_wrap(owner, array, told, scalar and out is None)
-
-    return tuple([one(v, i) for i, v in enumerate(value)]) if type(value) is tuple else one(value, 0)
-
-
-def array_wrap(self: Any, array: Any, context: Any = None, return_scalar: bool = False, /) -> Any:
-    """`ndarray.__array_wrap__`."""
-    if not isinstance(array, (Handle, numpy.ndarray)):
-        raise TypeError("can only be called with ndarray object")
-    if return_scalar and array.ndim == 0 and type(self) is ndarray:
-        return array[()]
-    if type(array) is type(self):
-        return array
-    if type(self) is ndarray and isinstance(array, Handle):
-        return array.view(ndarray)
-    ours: list[Any] = []
-    return like(
-        self, to_host(array, ours), ours if type(self) is ndarray else [a for a in ours if type(a) is not type(self)]
-    )
-
-
-array_wrap.__name__ = array_wrap.__qualname__ = "__array_wrap__"
-ndarray.__array_wrap__ = array_wrap  # type: ignore[attr-defined]
-
-
-def native_call(u: ufunc, args: Any, kwargs: Any) -> Any:
-    """The call as recorded operations; NotImplemented where the engine does not do it, or NumPy does it better."""
-    if not config_allows(args, kwargs) or not NATIVE_KEYWORDS.issuperset(kwargs):
-        return NotImplemented
-    name = u.operator
-    if name not in ENGINE or kwargs.get("order", "K") != "K":
-        return NotImplemented
-    (out,) = kwargs.get("out") or (None,)
-    where, dtype, casting = kwargs.get("where", True), kwargs.get("dtype"), kwargs.get("casting", "same_kind")
-    if out is None and where is True and dtype is None and casting == "same_kind":
-        if name == "matmul":
-            return native_matmul(u, args)
-        if name != "power":
-            return elementwise(name, u.host, *map(to_node_operand, args))
-    if name == "matmul" or out is None and where is not True or out is not None and not recordable(out):
-        return NotImplemented
-    operands: Any = [to_node_operand(a) for a in args]
-    order = arithmetic.common_order(operands) if out is None else None
-    if order is not None:
-        operands = arithmetic.in_memory_order(operands, order)
-    nodes = as_nodes(operands)
-    if nodes is None or arithmetic.out_of_range(nodes):
-        return NotImplemented
-    if dtype is not None:
-        nodes = loop_operands(u, nodes, dtype, casting)
-    elif casting != "same_kind":
-        return NotImplemented
-    if nodes is None:
-        return NotImplemented
-    if name == "power" and where is not True:  # where the mask is not set no exponent is looked at
-        return NotImplemented
-    try:
-        node = ufuncs[name](*nodes)
-    except (TypeError, ValueError, OverflowError):
-        return NotImplemented
-    if out is not None and not fits(node, out, casting):
-        return NotImplemented
-    if name == "power":
-        arithmetic.check_exponent(node)
-    if out is not None:
-        return write(out, node, where)
-    return of_node(node) if order is None else of_node(node)._derived(TRANSPOSE, order)
-
-
-def fits(node: Node, out: Any, casting: Any) -> bool:
-    """Whether a result can be written into `out`, which NumPy asks before it looks at any value."""
-    return node.shape == out.shape and numpy.can_cast(node.dtype, out.dtype, casting)
-
-
-def write(out: Any, node: Node, where: Any) -> Any:
-    """The result of a call with `out=`, and perhaps `where=`."""
-    node = cast_node(node, out.dtype)
-    if where is not True:
-        if type(where) is not ndarray or where.dtype != bool or where.shape != out.shape:
-            return NotImplemented
-        return out if assign_where(out, where._node(), node) else NotImplemented
-    with lock:
-        if not recordable(out):
-            return NotImplemented
-        assign(out, node)
-    return out
-
-
-def native_matmul(u: ufunc, args: Any) -> Any:
-    """A matrix product: a library call in the stream; at once where it only makes something small of what is at
-    hand."""
-    if len(args) == 2 and config.limit >= 0 and all(type(a) is ndarray for a in args):
-        x, y = args
-        if 0 < x.ndim <= 2 and 0 < y.ndim <= 2:
-            rows, columns = x.size // max(x.shape[-1], 1), y.size // max(y.shape[0], 1)
-            small = 0 < rows * columns <= config.limit and x.shape[-1] == y.shape[0]
-            if small and not is_traced(x) and not is_traced(y):
-                return returned(u.host(x._host(), y._host()))
-    operands = [to_node_operand(a) for a in args]
-    order = stack_order(operands)
-    nodes = as_nodes(operands if order is None else arithmetic.in_memory_order(operands, order))
-    if nodes is None:
-        return NotImplemented
-    try:
-        out = of_node(matmul(*nodes))
-        return out if order is None else out._derived(TRANSPOSE, order)
-    except (TypeError, ValueError):
-        u.host(*[dummy(x) for x in args])
-        raise
-
-
-def stack_order(operands: list[Any]) -> tuple[int, ...] | None:
-    """`common_order` of stacks of matrices: of the axes before the matrices' own."""
-    if not all([isinstance(x, (Handle, numpy.ndarray)) and x.ndim > 1 for x in operands]):
-        return None
-    most = max([x.ndim for x in operands])
-    if most < 4 or arithmetic.common_order(operands) is None:
-        return None
-    strides = []
-    for x in operands:
-        meta = x._meta() if isinstance(x, Handle) else x
-        own = [0 if n == 1 else abs(s) for n, s in zip(meta.shape[:-2], meta.strides)]
-        strides.append((*(0,) * (most - x.ndim), *own))
-    memory = arithmetic.memory_order(most - 2, strides)
-    return None if memory is None else (*inverse_of(memory), most - 2, most - 1)
-
-
-def loop_operands(u: ufunc, nodes: list[Node], dtype: Any, casting: Any) -> list[Node] | None:
-    """The operands, cast to the loop that `dtype=` chooses. Raises NumPy's errors."""
-    if type(dtype) is tuple:
-        return None
-    target = numpy.dtype(dtype)
-    if not is_native(target):
-        return None
-    operands = tuple([type(n.value) if n.weak and n.value is not None else n.dtype for n in nodes])
-    loop = u.host.resolve_dtypes((*operands, None), signature=(None,) * u.nin + (target,), casting=casting)
-    if loop[-1] != target or not all(is_native(d) for d in loop):
-        return None
-    return [cast_node(n, d) for n, d in zip(nodes, loop)]
-
-
-def to_node_operand(x: Any) -> Any:
-    """Lists and NumPy's arrays as arrays the engine takes."""
-    if type(x) in (list, tuple):
-        ours: list[Any] = []
-        return numpy.asarray(to_host(x, ours))
-    return x
-
-
-def config_allows(args: Any, kwargs: Any) -> bool:
-    """Whether some array is pending or large, and no subclass takes part."""
-    limit = config.limit
-    found = False
-    for x in (*args, *(kwargs.get("out") or ())):
-        kind = type(x)
-        if kind is ndarray:
-            found = found or not at_hand(x)
-        elif kind in PLAIN or kind in (list, tuple):
-            continue
-        elif kind is numpy.ndarray:
-            found = found or x.size > limit
-        else:
-            return False
-    return found
-
-
-def recordable(out: Any) -> bool:
-    """Whether a write to the whole of `out` can be recorded."""
-    if type(out) is not ndarray or not is_native(out.dtype) or out.ndim > MOST_AXES:
-        return False
-    s = out._s
-    if s.rare is not None and (s.rare.pin or s.rare.mask is not None):
-        return False
-    return writeable(out)
 
 
 known: dict[int, ufunc] = {}

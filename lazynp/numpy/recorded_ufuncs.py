@@ -1,0 +1,181 @@
+"""Calls of ufuncs on what is pending or large, which are recorded; some with `out=`, `where=` or `dtype=`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from ..config import config
+from ..graph.node import Node
+from ..ops.contraction import matmul
+from ..ops.elementwise import ufuncs
+from ..runtime.storage import lock
+from ..runtime.views import TRANSPOSE, inverse_of
+from . import arithmetic
+from .arithmetic import assign, assign_where, dummy
+from .array import Handle, is_native, is_traced, ndarray, of_node, writeable
+from .host import PLAIN, at_hand, returned, to_host
+from .record import MOST_AXES, as_nodes, cast_node
+
+ENGINE = frozenset({*ufuncs, "matmul"})
+NATIVE_KEYWORDS = frozenset({"out", "where", "dtype", "casting", "subok", "order"})
+
+
+def native_call(u: Any, args: Any, kwargs: Any) -> Any:
+    """The call as recorded operations; NotImplemented where the engine does not do it, or NumPy does it better."""
+    if not config_allows(args, kwargs) or not NATIVE_KEYWORDS.issuperset(kwargs):
+        return NotImplemented
+    name = u.operator
+    if name not in ENGINE or kwargs.get("order", "K") != "K":
+        return NotImplemented
+    (out,) = kwargs.get("out") or (None,)
+    where, dtype, casting = kwargs.get("where", True), kwargs.get("dtype"), kwargs.get("casting", "same_kind")
+    if out is None and where is True and dtype is None and casting == "same_kind":
+        if name == "matmul":
+            return native_matmul(u, args)
+        if name != "power":
+            return elementwise(name, u.host, [to_node_operand(a) for a in args])
+    if name == "matmul" or out is None and where is not True or out is not None and not recordable(out):
+        return NotImplemented
+    operands: Any = [to_node_operand(a) for a in args]
+    order = arithmetic.common_order(operands) if out is None else None
+    if order is not None:
+        operands = arithmetic.in_memory_order(operands, order)
+    nodes = as_nodes(operands)
+    if nodes is None or arithmetic.out_of_range(nodes):
+        return NotImplemented
+    if dtype is not None:
+        nodes = loop_operands(u, nodes, dtype, casting)
+    elif casting != "same_kind":
+        return NotImplemented
+    if nodes is None:
+        return NotImplemented
+    if name == "power" and where is not True:  # where the mask is not set no exponent is looked at
+        return NotImplemented
+    try:
+        node = ufuncs[name](*nodes)
+    except (TypeError, ValueError, OverflowError):
+        return NotImplemented
+    if out is not None and not fits(node, out, casting):
+        return NotImplemented
+    if name == "power":
+        arithmetic.check_exponent(node)
+    if out is not None:
+        return write(out, node, where)
+    return of_node(node) if order is None else of_node(node)._derived(TRANSPOSE, order)
+
+
+def elementwise(name: str, host: Any, operands: list[Any]) -> Any:
+    """An elementwise operation on arrays of ours, NumPy's and numbers."""
+    for x in operands:
+        if type(x) is ndarray and x._s.buf is not None and x._b is not x._s.buf:
+            x._host()  # a view whose storage is there is at hand too
+    return arithmetic.elementwise(name, host, *operands)
+
+
+def fits(node: Node, out: Any, casting: Any) -> bool:
+    """Whether a result can be written into `out`, which NumPy asks before it looks at any value."""
+    return node.shape == out.shape and numpy.can_cast(node.dtype, out.dtype, casting)
+
+
+def write(out: Any, node: Node, where: Any) -> Any:
+    """The result of a call with `out=`, and perhaps `where=`."""
+    node = cast_node(node, out.dtype)
+    if where is not True:
+        if type(where) is not ndarray or where.dtype != bool or where.shape != out.shape:
+            return NotImplemented
+        return out if assign_where(out, where._node(), node) else NotImplemented
+    with lock:
+        if not recordable(out):
+            return NotImplemented
+        assign(out, node)
+    return out
+
+
+def native_matmul(u: Any, args: Any) -> Any:
+    """A matrix product: a library call in the stream; at once where it only makes something small of what is at
+    hand."""
+    if len(args) == 2 and config.limit >= 0 and all(type(a) is ndarray for a in args):
+        x, y = args
+        if 0 < x.ndim <= 2 and 0 < y.ndim <= 2:
+            rows, columns = x.size // max(x.shape[-1], 1), y.size // max(y.shape[0], 1)
+            small = 0 < rows * columns <= config.limit and x.shape[-1] == y.shape[0]
+            if small and not is_traced(x) and not is_traced(y):
+                return returned(u.host(x._host(), y._host()))
+    operands = [to_node_operand(a) for a in args]
+    order = stack_order(operands)
+    nodes = as_nodes(operands if order is None else arithmetic.in_memory_order(operands, order))
+    if nodes is None:
+        return NotImplemented
+    try:
+        out = of_node(matmul(*nodes))
+        return out if order is None else out._derived(TRANSPOSE, order)
+    except (TypeError, ValueError):
+        u.host(*[dummy(x) for x in args])
+        raise
+
+
+def stack_order(operands: list[Any]) -> tuple[int, ...] | None:
+    """`common_order` of stacks of matrices: of the axes before the matrices' own."""
+    if not all([isinstance(x, (Handle, numpy.ndarray)) and x.ndim > 1 for x in operands]):
+        return None
+    most = max([x.ndim for x in operands])
+    if most < 4 or arithmetic.common_order(operands) is None:
+        return None
+    strides = []
+    for x in operands:
+        meta = x._meta() if isinstance(x, Handle) else x
+        own = [0 if n == 1 else abs(s) for n, s in zip(meta.shape[:-2], meta.strides)]
+        strides.append((*(0,) * (most - x.ndim), *own))
+    memory = arithmetic.memory_order(most - 2, strides)
+    return None if memory is None else (*inverse_of(memory), most - 2, most - 1)
+
+
+def loop_operands(u: Any, nodes: list[Node], dtype: Any, casting: Any) -> list[Node] | None:
+    """The operands, cast to the loop that `dtype=` chooses. Raises NumPy's errors."""
+    if type(dtype) is tuple:
+        return None
+    target = numpy.dtype(dtype)
+    if not is_native(target):
+        return None
+    operands = tuple([type(n.value) if n.weak and n.value is not None else n.dtype for n in nodes])
+    loop = u.host.resolve_dtypes((*operands, None), signature=(None,) * u.nin + (target,), casting=casting)
+    if loop[-1] != target or not all(is_native(d) for d in loop):
+        return None
+    return [cast_node(n, d) for n, d in zip(nodes, loop)]
+
+
+def to_node_operand(x: Any) -> Any:
+    """Lists and NumPy's arrays as arrays the engine takes."""
+    if type(x) in (list, tuple):
+        ours: list[Any] = []
+        return numpy.asarray(to_host(x, ours))
+    return x
+
+
+def config_allows(args: Any, kwargs: Any) -> bool:
+    """Whether some array is pending or large, and no subclass takes part."""
+    limit = config.limit
+    found = False
+    for x in (*args, *(kwargs.get("out") or ())):
+        kind = type(x)
+        if kind is ndarray:
+            found = found or not at_hand(x)
+        elif kind in PLAIN or kind in (list, tuple):
+            continue
+        elif kind is numpy.ndarray:
+            found = found or x.size > limit
+        else:
+            return False
+    return found
+
+
+def recordable(out: Any) -> bool:
+    """Whether a write to the whole of `out` can be recorded."""
+    if type(out) is not ndarray or not is_native(out.dtype) or out.ndim > MOST_AXES:
+        return False
+    s = out._s
+    if s.rare is not None and (s.rare.pin or s.rare.mask is not None):
+        return False
+    return writeable(out)
