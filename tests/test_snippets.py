@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
-from snippet_cases import SNIPPETS
+from snippet_cases import SNIPPETS, WRITES
 
 import lazynp
 from lazynp.config import config
@@ -44,3 +44,34 @@ def test_snippets(source: str, mode: str) -> None:
     wanted = logged(source, numpy)
     with config(mode=mode):
         assert logged(source, lazynp) == wanted
+
+
+def written(call: str, m: Any) -> list[str]:
+    """What a call gives, which of its arguments that is, and what arrays, copies, views and results from before it are
+    afterwards."""
+    base = numpy.arange(9.0).reshape(3, 3)
+    values = {
+        "a": base + 1.25, "b": base.T * 0.5 + 1, "o": base, "p": base - 3, "q": base.astype("i4"), "r": base[0] * 2,
+        "k": numpy.array([[1, 0, 1]] * 3 if "choose" in call else [1, 0, 1]), "m": base > 3, "n": base[0] > 1,
+        "c": base + 1j,
+    }  # fmt: skip
+    arrays = {name: m.array(x) for name, x in values.items()}
+    held = [
+        {k: f(x) for k, x in arrays.items()} for f in (lambda x: x.copy(), lambda x: x != 0, lambda x: x[:2], m.array)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            value = eval(call, {"np": m, "numpy": numpy, **arrays})
+            out = [repr(value), repr([k for k, x in arrays.items() if x is value])]
+        except Exception as error:
+            out = [f"{type(error).__name__}: {error}"]
+    return [x.replace("lazynp", "numpy") for x in (*out, *[repr(x) for d in (arrays, *held) for x in d.values()])]
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+@pytest.mark.parametrize("call", WRITES.split("\n")[1:-1])
+def test_writes(call: str, mode: str) -> None:
+    wanted = written(call, numpy)
+    with config(mode=mode):
+        assert written(call, lazynp) == wanted

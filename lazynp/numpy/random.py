@@ -8,6 +8,7 @@ they are.
 from __future__ import annotations
 
 import functools
+import sys
 import types
 import warnings
 from collections.abc import Callable
@@ -23,14 +24,18 @@ from .draws import SHARED, ahead, in_turn
 from .host import PLAIN, element, home, home_module, host_function, to_host
 
 INPLACE = frozenset({"shuffle"})
+OUT_PLACE = {"random": 2, "standard_normal": 2, "standard_exponential": 3, "standard_gamma": 3}
 COMPOUND = frozenset({"choice"})  # asks other methods of self, and wants NumPy's arrays of them
 
 
 def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
     """A method that draws: plain arguments go to NumPy as they are."""
     own = vars(source.Generator).get(name) is host
+    place = OUT_PLACE.get(name, sys.maxsize) if own else sys.maxsize
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == place + 1 and "out" not in kwargs:
+            args, kwargs = args[:place], {**kwargs, "out": args[place]}
         if own:
             drawn = self._drawn
             if drawn is not SHARED and (args or kwargs or drawn is not None):

@@ -192,11 +192,9 @@ BY_UFUNC = {
 }
 WRAPPED = frozenset({"sum", "prod", "min", "max", "any", "all", "mean", "var", "std"})
 OUT_PLACE = {
-    **dict.fromkeys(("sum", "prod", "mean", "var", "std", "cumsum", "cumprod"), 2),
+    **dict.fromkeys(("sum", "prod", "any", "all", "mean", "var", "std", "cumsum", "cumprod"), 2),
     "min": 1,
     "max": 1,
-    "any": 1,
-    "all": 1,
     "argmin": 1,
     "argmax": 1,
     "take": 2,
@@ -246,6 +244,12 @@ def reduction(
 
 def simple(name: str) -> Callable[..., Any]:
     return lambda self, given: recorded(REDUCTIONS[name], self, given)
+
+
+def of_any_dtype(name: str) -> Callable[[ndarray, dict[str, Any]], Any]:
+    """any, all: NumPy's methods take a dtype, which its documentation leaves out, before `out`."""
+    native = simple(name)
+    return lambda self, given: native(self, given) if given.pop("dtype", None) is None else NotImplemented
 
 
 def moment(name: str) -> Callable[[ndarray, dict[str, Any]], Any]:
@@ -336,15 +340,15 @@ def scan(name: str, ufunc: str) -> Callable[[ndarray, dict[str, Any]], Any]:
     return native
 
 
-OUT = ("axis", "out", "keepdims")
+OUT, BY_PLACE = ("axis", "out", "keepdims"), ("axis", "dtype", "out", "keepdims")
 TABLE: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "sum": (NAMES, simple("sum")),
     "prod": (NAMES, simple("prod")),
     "min": ((*OUT, "initial", "where"), simple("min")),
     "max": ((*OUT, "initial", "where"), simple("max")),
-    "any": (OUT, simple("any")),
-    "all": (OUT, simple("all")),
-    "mean": (("axis", "dtype", "out", "keepdims"), moment("mean")),
+    "any": (BY_PLACE, of_any_dtype("any")),
+    "all": (BY_PLACE, of_any_dtype("all")),
+    "mean": (BY_PLACE, moment("mean")),
     "var": (("axis", "dtype", "out", "ddof", "keepdims"), moment("var")),
     "std": (("axis", "dtype", "out", "ddof", "keepdims"), moment("std")),
     "argmin": (OUT, extreme_place("argmin")),
