@@ -60,6 +60,9 @@ RESULTS = (
     "np.append({x}, {y})",
     "np.meshgrid({x}, [1, 2])[0]",
     "np.einsum('...->...', {x})",
+    "np.sum({x}, where={m})",
+    "np.max({x}, axis={axis}, initial=0, where={m})",
+    "np.multiply({x}, {y}, where={m}, out=np.zeros_like({x}))",
     "np.zeros_like({x})",
     "np.full_like({x}, 3, order='{order}')",
     "np.array([{x}, {x}])",
@@ -119,6 +122,7 @@ WRITERS = (
     "np.add({x}, {v}, out={x}, where={x} > {v})",
     "np.multiply({x}, {y}, out={x}, where={m})",
     "np.negative({x}, out={x}[::-1])",
+    "np.subtract({x}, {v}, out={x}[::-1], where={m})",
     "np.add({x}, {v}, out={x}, casting='unsafe')",
     "np.cumsum({x}, axis={axis}, out={x})",
     "np.add.reduce({x}, axis={axis}, out={x}[0])",
@@ -151,6 +155,18 @@ OUTSIDE = (
     "host({x}.T)",
     "host({x}[::-1])",
 )
+OUTSIDE_WRITES = (
+    "z[...] = {v}",
+    "z[...] = {v}",
+    "z[1:] = z[:-1].copy()",
+    "z *= 2",
+    "z.fill({v})",
+    "z.sort()",
+    "z.T[::-1][...] = {v}",
+    "np.add(z, {v}, out=z, casting='unsafe')",
+    "np.copyto(z, {y}, casting='unsafe')",
+    "z[z > {v}] = {v}",
+)
 TESTS = (
     "{x}.sum() > 0",
     "{x}.any()",
@@ -175,7 +191,7 @@ class Statements:
         x = x or self.array()
         shape = self.shape(x)
         n = shape[0] if shape else 1
-        rows = [self.rng.randrange(-n, n) for _ in range(self.rng.randint(0, 4))] if n else []
+        rows = self.rows(n)
         places = {
             "x": x,
             "y": self.fitting(shape) or self.array(),
@@ -192,11 +208,41 @@ class Statements:
         }
         return template.format(**places)
 
+    def rows(self, n: int) -> list[int]:
+        """Indices along an axis, now and then with one that comes twice."""
+        rows = [self.rng.randrange(-n, n) for _ in range(self.rng.randint(0, 4))] if n else []
+        return rows + rows[:1] if self.chance(0.3) else rows
+
     def fitting_mask(self, shape: tuple[int, ...]) -> str:
         masks = [
             n for n in self.arrays() if self.space[n].dtype == bool and self.space[n].shape in (shape, shape[1:], ())
         ]
         return self.one(masks) if masks else f"(np.arange({shape[-1] if shape else 1}) % 2 == 0)"
+
+    def gathered(self) -> str | None:
+        x = self.array()
+        shape = self.shape(x)
+        if not shape or not shape[0]:
+            return None
+        rows = self.rows(shape[0])
+        lead = self.one([f"{rows}", f"np.array({rows}, dtype=int)"])
+        if len(shape) > 1 and shape[1] and self.chance(0.4):
+            lead += ", " + self.one(
+                [
+                    f"{[self.rng.randrange(shape[1]) for _ in rows]}",
+                    str(self.rng.randrange(shape[1])),
+                    self.slice(shape[1]),
+                ]
+            )
+        value = self.one([self.literal(), self.expression(self.shape(f"{x}[{lead}]"), 1)])
+        return self.one(
+            [
+                f"{x}[{lead}] = {value}",
+                f"{x}[{lead}] = {value}",
+                f"{x}[{lead}] += {value}",
+                f"{self.new_name()} = {x}[{lead}]",
+            ]
+        )
 
     def source(self) -> str:
         """An array, or a view of one."""
@@ -243,6 +289,12 @@ class Statements:
         if value.ndim or value.dtype.kind == "c":
             return f"log(str({x}.tolist()))"
         return self.one([f"log(float({x}))", f"log({x} + 1)", f"log({x}[()])", f"log(bool({x}))", f"log(str({x}[()]))"])
+
+    def outside_write(self) -> str:
+        """NumPy writes into memory that it has been given, now or earlier."""
+        x = self.source()
+        write = self.filled(self.one(OUTSIDE_WRITES), x)
+        return write if "z" in self.space and self.chance(0.6) else f"z = host({x})\n{write}"
 
     def more_outside(self) -> str:
         return f"z = {self.filled(self.one(OUTSIDE))}"

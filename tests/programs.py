@@ -120,10 +120,17 @@ class Unfit(Exception):
 
 
 class Generator(Statements):
-    """One random program. Deterministic in its seed."""
+    """One random program. Deterministic in its seed.
 
-    def __init__(self, seed: int, length: int | None = None, outsiders: bool = True) -> None:
+    Args:
+        length: statements and loops; None: 4 to 24.
+        outsiders: whether NumPy itself gets views of the arrays.
+        exact: whether what is added up and multiplied is small whole numbers, with which any order gives the same.
+    """
+
+    def __init__(self, seed: int, length: int | None = None, outsiders: bool = True, exact: bool = False) -> None:
         self.rng = random.Random(seed)
+        self.exact = exact
         self.length = length or self.rng.randint(4, 24)
         self.space: dict[str, Any] = {
             "np": numpy,
@@ -159,7 +166,7 @@ class Generator(Statements):
             (1, self.log_scalar),
         ]
         if outsiders:
-            kinds += [(1, self.outsider), (2, self.outside), (1, self.more_outside)]
+            kinds += [(1, self.outsider), (2, self.outside), (3, self.outside_write), (1, self.more_outside)]
         self.weights = [w for w, _ in kinds]
         self.kinds = [k for _, k in kinds]
 
@@ -423,7 +430,8 @@ class Generator(Statements):
         args = ""
         if ndim and self.chance(0.6):
             args = f"axis={self.rng.randrange(-ndim, ndim)}" + (", keepdims=True" if self.chance(0.3) else "")
-        text = f"{x}.{self.one(REDUCTIONS)}({args})"
+        whole = f"np.clip(np.trunc({x}), -1, 1)" if self.exact else x
+        text = f"{whole}.{self.one(REDUCTIONS)}({args})"
         return f"{self.new_name()} = {text}" if self.chance(0.6) else f"log({text})"
 
     def read_element(self) -> str:
@@ -452,31 +460,6 @@ class Generator(Statements):
             ]
         )
 
-    def gathered(self) -> str | None:
-        x = self.array()
-        shape = self.shape(x)
-        if not shape or not shape[0]:
-            return None
-        rows = [self.rng.randrange(-shape[0], shape[0]) for _ in range(self.rng.randint(0, 4))]
-        lead = self.one([f"{rows}", f"np.array({rows}, dtype=int)"])
-        if len(shape) > 1 and shape[1] and self.chance(0.4):
-            lead += ", " + self.one(
-                [
-                    f"{[self.rng.randrange(shape[1]) for _ in rows]}",
-                    str(self.rng.randrange(shape[1])),
-                    self.slice(shape[1]),
-                ]
-            )
-        value = self.one([self.literal(), self.expression(self.shape(f"{x}[{lead}]"), 1)])
-        return self.one(
-            [
-                f"{x}[{lead}] = {value}",
-                f"{x}[{lead}] = {value}",
-                f"{x}[{lead}] += {value}",
-                f"{self.new_name()} = {x}[{lead}]",
-            ]
-        )
-
     def rebind(self) -> str:
         x, y = self.array(), self.array()
         return self.one(
@@ -500,7 +483,7 @@ class Generator(Statements):
         if "z" not in self.space:
             return None
         x = self.array()
-        write = f"z[{self.index(self.space['z'].shape)}] = {self.literal()}"
+        write = f"z[{self.index(numpy.shape(self.space['z']))}] = {self.literal()}"
         return self.one([write, write, f"{x}[...] = z", f"{x} += z", "log(z)", f"{self.new_name()} = {x} * z", "del z"])
 
     # --- the program ---

@@ -19,6 +19,7 @@ from numpy.lib.stride_tricks import as_strided
 from patience import PATIENCE
 
 from lazynp.backends import support
+from lazynp.backends.compiled import packer
 from lazynp.backends.compiler import CompilerClient
 from lazynp.backends.kernel import Geometry, Instr, KernelSpec
 from lazynp.backends.support import COMPLEX, KIND, REAL, compilable
@@ -416,6 +417,16 @@ def test_in_place(client):
     root = KernelSpec((F,), (), (Instr("sqrt", (0,), (F,), F),), (1,), 1)
     assert compiled_for(client, root, geometry_of((1003,), [stepped, stepped]))([stepped], (), [stepped])
     assert np.array_equal(stepped, expected)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [("uint8", np.bool_(True)), ("int64", np.bool_(False)), ("float32", 1e300), ("complex64", -1e300 + 1j)],
+)
+def test_scalars_are_packed_as_numpy_casts_them(dtype, value):
+    with np.errstate(over="ignore"):
+        wanted = np.asarray(value).astype(dtype)
+    assert packer((dtype,))([value]) == wanted.tobytes().ljust(16, b"\0")
 
 
 def test_zero_dimensions(client):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+import kinds
 import pytest
 import runs
 
@@ -59,6 +60,17 @@ def test_programs(block: int) -> None:
 @pytest.mark.parametrize("block", range(1, 2 if SEED else BLOCKS, 2))
 def test_programs_in_small_blocks(block: int, small_blocks: None) -> None:
     check_all(seeds_of(block))
+
+
+def test_programs_are_of_every_kind() -> None:
+    """Each kind is in one program of a hundred at least, and each dtype in one of twenty."""
+    found = kinds.count(range(400))
+    dtypes = ["bool", "complex64", "complex128", "float16", "float32", "float64"]
+    dtypes += [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+    rest = ["loop", "mixed dtypes", "0-d", "empty", "index that comes twice", "write to an index that comes twice"]
+    few = {kind: found[kind] for kind in [*kinds.TEXTS, *rest] if found[kind] < 4}
+    few |= {dtype: found[dtype] for dtype in dtypes if found[dtype] < 20}
+    assert not few, few
 
 
 def test_a_difference_is_found_and_made_small() -> None:

@@ -203,6 +203,13 @@ PROGRAMS: dict[str, Program] = {
         "h = a.reshape(-1)",
         "a[...] = 7",
     ),
+    "the base of a view of memory that NumPy has, without elements": (
+        "a = np.array(data(610, (3, 0), 'uint8'))",
+        "b = np.lib.stride_tricks.as_strided(a)",
+        "c = b.T",
+        "d = b.reshape(-1)",
+        "e = np.lib.stride_tricks.as_strided(c)[...].T",
+    ),
     "what is copied to itself, under a mask that does not fit": (
         "c = np.array(data(256, (2, 0, 1), 'float64'))",
         "np.copyto(c, c, where=(np.arange(3) % 2 == 0), casting='unsafe')",

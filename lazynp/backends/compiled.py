@@ -107,14 +107,20 @@ def packer(dtypes: Sequence[str]) -> Callable[[Sequence[Any]], bytes]:
     if not dtypes:
         return lambda values: b""
     pack = struct.Struct("=" + "".join([SLOT[d] for d in dtypes])).pack
-    if not any(d.startswith("complex") for d in dtypes):
-        return lambda values: pack(*values)
     is_complex = [d.startswith("complex") for d in dtypes]
+    any_complex = any(is_complex)
+
+    def flat(values: Sequence[Any]) -> list[Any]:
+        parts: list[Any] = []
+        for value, pair in zip(values, is_complex, strict=True):
+            parts.extend((value.real, value.imag) if pair else (value,))
+        return parts
 
     def packed(values: Sequence[Any]) -> bytes:
-        flat: list[Any] = []
-        for value, pair in zip(values, is_complex, strict=True):
-            flat.extend((value.real, value.imag) if pair else (value,))
-        return pack(*flat)
+        try:
+            return pack(*flat(values)) if any_complex else pack(*values)
+        except (struct.error, OverflowError):  # numpy.bool_ among integers, 1e300 in float32: as NumPy casts them
+            with np.errstate(all="ignore"):
+                return pack(*flat([np.asarray(v).astype(d).item() for v, d in zip(values, dtypes, strict=True)]))
 
     return packed

@@ -319,8 +319,9 @@ def rebased(part: numpy.ndarray, old: numpy.ndarray, new: numpy.ndarray) -> nump
 
 
 def shows(part: numpy.ndarray, whole: numpy.ndarray) -> bool:
-    """Whether a view is one of an array's memory; by its owner, too, since without elements they share none."""
-    return part.base is (whole if whole.base is None else whole.base) or numpy.may_share_memory(part, whole)
+    """Whether a view is one of an array's memory; by its base, too, since without elements they share none. A view of
+    a view has that one's base, unless it is no array (`as_strided` has an object of NumPy's there)."""
+    return part.base is whole or part.base is whole.base or numpy.may_share_memory(part, whole)
 
 
 def owned(value: numpy.ndarray) -> bool:
