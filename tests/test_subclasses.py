@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import collections.abc
 import copy
 import importlib
+import operator
 import pathlib
 import pickle
 import re
 import sys
+import types
 import warnings
 from typing import Any
 
@@ -59,3 +62,56 @@ def test_libraries(expression: str, tmp_path: pathlib.Path) -> None:
     if root == "scipy":
         pytest.importorskip("scipy.stats.mstats")
     check(expression, "auto", tmp_path, **{root: library})
+
+
+CLASSES = ("ma.MaskedArray", "matrix", "recarray", "char.chararray", "memmap")
+
+
+def made(m: Any, folder: pathlib.Path) -> dict[str, Any]:
+    """An array of each of the classes."""
+    file = folder / m.__name__
+    values = (
+        m.ma.array([1, 2], mask=[0, 1]), m.matrix([[1, 2]]), m.rec.array([(1, 2.0)], dtype=[("a", int), ("b", float)]),
+        m.char.array(["a"]), m.memmap(file, float, "w+", shape=(2,)),
+    )  # fmt: skip
+    return dict(zip(CLASSES, values))
+
+
+def of_a_library(function: Any) -> Any:
+    """The same code in an installed library."""
+    code = function.__code__.replace(co_filename="/usr/lib/site-packages/library/code.py")
+    return types.FunctionType(code, {"__name__": "library"})
+
+
+def is_instance(x: Any, cls: type) -> tuple[bool, bool]:
+    match x:
+        case cls():
+            matched = True
+        case _:
+            matched = False
+    return isinstance(x, cls), matched
+
+
+def both_ways(x: Any, cls: type) -> tuple[type, bool, type]:
+    return x.__class__, isinstance(x, cls), x.__class__
+
+
+@pytest.mark.filterwarnings("ignore")  # matrices and arrays of characters are deprecated
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", CLASSES)
+def test_isinstance(name: str, mode: str, tmp_path: pathlib.Path) -> None:
+    """An array of ours is an instance of NumPy's class, and the other way round, whoever asks."""
+    theirs, own = operator.attrgetter(name)(numpy), operator.attrgetter(name)(lazynp)
+    with config(mode=mode):
+        x, y = made(lazynp, tmp_path)[name], made(numpy, tmp_path)[name]
+        derived = x.view(type("Derived", (own,), {}))
+        others = [operator.attrgetter(n)(numpy) for n in CLASSES if n != name]
+        for ask in (is_instance, of_a_library(is_instance)):
+            assert [ask(v, c) for v in (x, y, derived) for c in (theirs, own)] == [(True, True)] * 6
+            assert not any(any(ask(v, c)) for v in (x, derived) for c in others)
+        assert type(x) is own and both_ways(x, theirs) == (own, True, own)
+        assert getattr(x, "__class__") is own  # noqa: B009
+        assert both_ways(derived, theirs)[0] is type(derived)
+        assert of_a_library(both_ways)(x, theirs) == (theirs, True, theirs)
+        assert not isinstance(derived, collections.abc.Sequence) and isinstance(x, collections.abc.Sized)
+        assert type(copy.deepcopy(x)) is type(pickle.loads(pickle.dumps(x[:1]))) is own or name == "memmap"

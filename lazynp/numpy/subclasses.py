@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import opcode
 import os
 import sys
 import weakref
@@ -127,18 +128,36 @@ def asking_frame(depth: int) -> Any:
     return frame
 
 
-def asker() -> str:
-    """Whose code asks for an attribute: "numpy", "library" or, the program's own and lazynp's copy of NumPy's, ""."""
-    frame = asking_frame(3)
+def asker(frame: Any) -> str:
+    """Whose code asks for an attribute: "numpy", "library", "lazynp" with its copy of NumPy's code, or "program"."""
+    if frame.f_globals.get("__name__", "").startswith("lazynp"):
+        return "lazynp"
     filename = frame.f_code.co_filename
-    if frame.f_globals.get("__name__", "").startswith("lazynp") or not is_installed(filename):
-        return ""
+    if not is_installed(filename):
+        return "program"
     return "numpy" if filename.startswith(NUMPY) else "library"
 
 
+def by_name(frame: Any, name: str) -> bool:
+    """Whether code asks for an attribute by its name (`x.name`, `getattr(x, "name")`); not so `isinstance`, which is a
+    call. The instruction says it; what stands behind it (zeros, its cache) is where a frame may have got to."""
+    code, at = frame.f_code.co_code, frame.f_lasti
+    while at > 0 and not code[at]:
+        at -= 2
+    return code[at] in ATTRIBUTE or name in frame.f_code.co_consts
+
+
+ATTRIBUTE = frozenset({opcode.opmap[n] for n in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR") if n in opcode.opmap})
+
+
 def told_class(self: Any) -> type:
-    who = asker()
-    return theirs(type(self)) if who == "library" else numpy.ndarray if who else type(self)
+    frame = asking_frame(2)
+    who = asker(frame)
+    if who == "numpy":
+        return numpy.ndarray
+    if who == "lazynp" or who == "program" and by_name(frame, "__class__"):
+        return type(self)
+    return theirs(type(self))
 
 
 told = property(told_class, vars(object)["__class__"].__set__)
@@ -152,7 +171,8 @@ def as_asked(name: str) -> property:
             value = vars(self)[name]
         except KeyError:
             raise AttributeError(name) from None
-        return state_to_numpy(value) if asker() else state_from_numpy(value)
+        theirs_too = asker(asking_frame(2)) in ("numpy", "library")
+        return state_to_numpy(value) if theirs_too else state_from_numpy(value)
 
     def put(self: Any, value: Any) -> None:
         vars(self)[name] = value
@@ -160,13 +180,15 @@ def as_asked(name: str) -> property:
     return property(get, put)
 
 
-# Attributes of our classes that depend on who asks. A library that finds no masked array (`isinstance(x,
-# numpy.ma.MaskedArray)`) goes on with its data alone, masked values and all, and nobody notices: libraries are told
-# NumPy's class, and the program's own code the real one. NumPy's code looks for a mask in any array, and makes views of
-# the real type where it is a masked one's: it is told that it is an array. The mask, and the class of the data, which
-# NumPy's code takes views by, are NumPy's for that and ours for ours.
+# Attributes of our classes that depend on who asks. Who finds no masked array (`isinstance(x, numpy.ma.MaskedArray)`)
+# goes on with its data alone, masked values and all, and nobody notices: libraries are told NumPy's class, and so is
+# `isinstance` in the program's own code, which else gets the real one. NumPy's code looks for a mask in any array, and
+# makes views of the real type where it is a masked one's: it is told that it is an array. The mask, and the class of
+# the data, which NumPy's code takes views by, are NumPy's for that and ours for ours.
 array.added["lazynp.matrixlib.defmatrix", "matrix"] = {"__class__": told}
 array.added["lazynp._core.records", "recarray"] = {"__class__": told}
+array.added["lazynp._core.memmap", "memmap"] = {"__class__": told}
+array.added["lazynp._core.defchararray", "chararray"] = {"__class__": told}
 array.added["lazynp.ma.core", "MaskedArray"] = {
     "__class__": told,
     "_baseclass": as_asked("_baseclass"),
