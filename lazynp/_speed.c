@@ -697,25 +697,68 @@ static PyMemberDef handle_members[] = {
 static PyMemberDef ufunc_members[] = {{"host", T_OBJECT, offsetof(Ufunc, host)}, {NULL}};
 
 /* Whether it is NumPy that asks for a buffer, for an array of its own: it takes any object's buffer before it asks for
- * `__array__`, and a buffer has no mask. Nothing but the stack tells NumPy's question from `memoryview(x)`. */
-static int asked_by_numpy(int flags)
-{
-    if ((flags & PyBUF_FULL_RO) != PyBUF_FULL_RO)
-        return 0;
+ * `__array__`, and a buffer has no class and no mask. `memoryview(x)` and NumPy ask with the same flags, through the same
+ * function of Python's, and are the same to all that Python's C interface shows: the frame of Python code that is running
+ * is in the middle of a call for both. Nor would it do to refuse first and to see who goes on: only NumPy does. So the
+ * stack is asked one precise question, who called PyMemoryView_FromObject; where a probe says that it does not answer it
+ * (symbols differ), whether NumPy is near; and where there is no stack to be read, it counts as NumPy: a refused buffer
+ * is an error, a lost mask is not. All this is for subclasses that NumPy has too. */
 #if defined(__GLIBC__) || defined(__APPLE__)
-    Dl_info numpy, caller;
+static int called_by_numpy(int precise)
+{
+    Dl_info numpy, found;
     void *frames[8];
     int count = backtrace(frames, 8);
-    if (!dladdr((void *)&PyArray_Type, &numpy))
+    if (count < 4 || !dladdr((void *)&PyArray_Type, &numpy))
         return 1;
-    for (int i = 0; i < count; i++)
-        if (dladdr(frames[i], &caller) && caller.dli_fbase == numpy.dli_fbase)
+    for (int i = 0; i < count; i++) {
+        if (!dladdr((char *)frames[i] - 1, &found))
+            continue;
+        if (precise && found.dli_saddr == (void *)PyMemoryView_FromObject)
+            return i + 1 < count && dladdr((char *)frames[i + 1] - 1, &found) && found.dli_fbase == numpy.dli_fbase;
+        if (!precise && found.dli_fbase == numpy.dli_fbase)
             return 1;
+    }
     return 0;
-#else
-    return 1;
-#endif
 }
+
+static int probed;
+
+static int probe_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+    probed = called_by_numpy(1);
+    view->obj = NULL;
+    PyErr_SetString(PyExc_BufferError, "a probe");
+    return -1;
+}
+
+static PyBufferProcs probe_procs = {.bf_getbuffer = probe_buffer};
+static PyTypeObject Probe = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.Probe",
+                             .tp_basicsize = sizeof(PyObject), .tp_flags = Py_TPFLAGS_DEFAULT,
+                             .tp_as_buffer = &probe_procs};
+
+/* Whether the precise question is answered: NumPy is given an object whose buffer asks it. */
+static int is_precise(void)
+{
+    static int known = -1;
+    if (known < 0) {
+        PyObject *probe = PyType_Ready(&Probe) < 0 ? NULL : PyObject_New(PyObject, &Probe);
+        PyObject *array = probe ? PyArray_FromAny(probe, NULL, 0, 0, 0, NULL) : NULL;
+        known = array && probed;
+        PyErr_Clear();
+        Py_XDECREF(array);
+        Py_XDECREF(probe);
+    }
+    return known;
+}
+
+static int asked_by_numpy(int flags)
+{
+    return (flags & PyBUF_FULL_RO) == PyBUF_FULL_RO && called_by_numpy(is_precise());
+}
+#else
+static int asked_by_numpy(int flags) { return (flags & PyBUF_FULL_RO) == PyBUF_FULL_RO; }
+#endif
 
 static _Thread_local PyObject *refused; /* the array that NumPy asks for its interfaces next, by its address */
 

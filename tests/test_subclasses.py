@@ -115,3 +115,14 @@ def test_isinstance(name: str, mode: str, tmp_path: pathlib.Path) -> None:
         assert of_a_library(both_ways)(x, theirs) == (theirs, True, theirs)
         assert not isinstance(derived, collections.abc.Sequence) and isinstance(x, collections.abc.Sized)
         assert type(copy.deepcopy(x)) is type(pickle.loads(pickle.dumps(x[:1]))) is own or name == "memmap"
+
+
+@pytest.mark.skipif(native is None, reason="without the C module nobody knows who asks: the code that is running decides")
+def test_a_buffer_that_is_asked_for_inside_of_numpy() -> None:
+    """NumPy's code is on the stack, but it is not NumPy that wants an array."""
+    x = lazynp.ma.array([1.0, 2.0], mask=[0, 1])
+    held = numpy.empty(1, object)
+    held[0] = x
+    assert numpy.frompyfunc(memoryview, 1, 1)(held)[0].tolist() == [1.0, 2.0]
+    assert numpy.frompyfunc(numpy.asanyarray, 1, 1)(held)[0].mask.tolist() == [False, True]
+    assert [m.tolist() for m in map(memoryview, [x])] == [[1.0, 2.0]]
