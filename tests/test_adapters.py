@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import importlib
+import inspect
 import json
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import textwrap
+import weakref
 from typing import Any
 
 import numpy
@@ -17,8 +22,9 @@ from patience import PATIENCE
 
 import lazynp as np
 from lazynp import adapters
-from lazynp.adapters.patches import Patches, adapted, numpy_of
+from lazynp.adapters.patches import Patches, adapted, native, numpy_of
 from lazynp.config import config
+from lazynp.speed import HandleBase as Handle
 
 ROOT = pathlib.Path(__file__).parents[1]
 # Of the scripts in compat/libraries/uses those whose libraries are installed with the tests; `make libraries` runs all.
@@ -102,6 +108,28 @@ def test_switched_off_by_the_environment(folder: pathlib.Path, setting: str) -> 
         print(hasattr(bottleneck.taken, "__wrapped__"))
     """
     assert python(code, folder, LAZYNP_ADAPTERS=setting).split() == ["False", "numpy", "False"]
+
+
+def test_a_library_that_loads_a_module_of_its_own_name(folder: pathlib.Path) -> None:
+    """As cv2 does: its functions are wrapped once, and put back."""
+    inside = folder / "inside"
+    inside.mkdir()
+    (folder / "bottleneck.py").rename(inside / "bottleneck.py")
+    (folder / "bottleneck.py").write_text(
+        "import importlib, sys\n"
+        "own = sys.modules.pop(__name__)\n"
+        f"sys.path.insert(0, {str(inside)!r})\n"
+        "globals().update({k: v for k, v in vars(importlib.import_module(__name__)).items() if k[:2] != '__'})\n"
+        "sys.modules[__name__] = own\n"
+    )
+    code = """
+        import lazynp as np, bottleneck
+        print(type(bottleneck.taken(np.arange(3.0))).__module__, type(bottleneck.taken).__name__ == "function")
+        np.config.adapters = False
+        print(hasattr(bottleneck.taken, "__wrapped__"), hasattr(bottleneck.nanmean, "__wrapped__"))
+    """
+    assert python(code, folder).split()[::2] == ["numpy", "False"]
+    assert python(code, folder).split()[3] == "False"
 
 
 def test_an_unknown_name_is_refused() -> None:
@@ -198,6 +226,60 @@ def test_methods_of_all_kinds_are_wrapped_and_put_back() -> None:
     assert not hasattr(Real.stat.__wrapped__, "__wrapped__")  # type: ignore[attr-defined]
     patches.undo()
     assert {**vars(Real), **vars(Base)} == before
+
+
+def test_a_wrapped_function_is_what_it_wraps_to_all_who_ask() -> None:
+    inner = textwrap.dedent
+    made: Any = adapted(inner)
+    assert inspect.isfunction(made) and inspect.signature(made) == inspect.signature(inner)
+    assert (made.__name__, made.__module__, made.__doc__) == (inner.__name__, inner.__module__, inner.__doc__)
+    assert made.__wrapped__ is inner and made.__code__.co_argcount >= 0
+    assert copy.copy(made) is made and copy.deepcopy([made])[0] is made and weakref.ref(made)() is made
+    made.note = 1
+    assert made.note == 1 and not hasattr(inner, "note")
+    patches = Patches()
+    patches.wrap(textwrap, "dedent")
+    assert textwrap.dedent is not inner and pickle.loads(pickle.dumps(textwrap.dedent)) is textwrap.dedent
+    patches.undo()
+    with pytest.raises(AttributeError):
+        made.nothing  # noqa: B018
+    assert list(map(made, [" a", "b"])) == ["a", "b"] and functools.partial(made, text="  a")() == "a"
+    with pytest.raises(TypeError):
+        made()
+
+
+@pytest.mark.skipif(native is None, reason="in Python every wrapper is a function, which binds")
+def test_a_builtin_function_in_a_class_is_not_bound() -> None:
+    class Uses:
+        make = adapted(len)
+        bound = adapted(lambda self, x: type(x))
+        special = staticmethod(adapted(lambda x: type(x)))
+
+    assert Uses().make([1, 2]) == 2 and Uses().special(np.arange(2)) is numpy.ndarray
+    assert Uses().bound(np.arange(2)) is numpy.ndarray and Uses.bound(0, np.arange(2)) is numpy.ndarray
+
+
+def test_what_a_wrapped_function_is_called_with() -> None:
+    made, x = adapted(lambda *args, **kwargs: (args, kwargs)), np.arange(3.0)
+    plain = ([1, [2]], {"a": (1,)}, [0] * 100)
+    (a, b, c), named = made(*plain, key=plain[0])
+    assert a is plain[0] and b is plain[1] and c is plain[2] and named["key"] is plain[0]
+    for given in ([x], [1, {"k": (x,)}], {"k": x}, (0, [[x]]), [x] * 100):
+        (found,), named = made(given, key=given)
+        assert type(found) is type(given) and "lazynp" not in repr(found) and named["key"] is not given
+        assert found is not given and not any(isinstance(v, Handle) for v in leaves_of([found, named]))
+    (kept,), _ = made([1.5] * 100 + [x])  # a long list that begins with a number
+    assert kept[-1] is x
+    round_ = [1]
+    round_.append(round_)  # type: ignore[arg-type]
+    with pytest.raises(RecursionError):
+        made(round_)
+
+
+def leaves_of(x: Any) -> list[Any]:
+    if isinstance(x, dict):
+        x = list(x.values())
+    return [y for v in x for y in leaves_of(v)] if isinstance(x, (list, tuple)) else [x]
 
 
 # --- what needs no adapter ---

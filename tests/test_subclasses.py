@@ -117,7 +117,7 @@ def test_isinstance(name: str, mode: str, tmp_path: pathlib.Path) -> None:
         assert type(copy.deepcopy(x)) is type(pickle.loads(pickle.dumps(x[:1]))) is own or name == "memmap"
 
 
-@pytest.mark.skipif(native is None, reason="without the C module nobody knows who asks: the code that is running decides")
+@pytest.mark.skipif(native is None, reason="without the C module the code that is running decides")
 def test_a_buffer_that_is_asked_for_inside_of_numpy() -> None:
     """NumPy's code is on the stack, but it is not NumPy that wants an array."""
     x = lazynp.ma.array([1.0, 2.0], mask=[0, 1])

@@ -43,6 +43,7 @@ ADAPTERS = {
 }
 applied: dict[str, Patches] = {}
 finding: set[str] = set()  # being looked for, by us
+running: set[str] = set()  # whose code is running
 
 
 def wanted(library: str) -> bool:
@@ -142,9 +143,16 @@ class Loader:
         if module.__spec__ is not None:
             module.__spec__.loader = self.inner
         module.__loader__ = self.inner
-        self.inner.exec_module(module)
-        applied.pop(module.__name__, None)  # loaded anew: nothing of it is adapted yet
-        adapt(module.__name__)
+        name = module.__name__
+        if name in running:  # cv2 loads its compiled module under its own name, and takes all that it has
+            return self.inner.exec_module(module)
+        running.add(name)
+        try:
+            self.inner.exec_module(module)
+        finally:
+            running.discard(name)
+        applied.pop(name, None)  # loaded anew: nothing of it is adapted yet
+        adapt(name)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy
 
-from ..speed import HandleBase
+from ..speed import HandleBase, built
 
+native: Any = built("_adapters")
 MISSING = object()
 LONG = 64  # a list of more elements is taken for one of numbers where it begins with one
 LEAVES = frozenset(
@@ -50,6 +51,9 @@ def numpy_of(x: Any) -> Any:
 
 def adapted(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of a library, given NumPy's arrays for ours."""
+    if native is not None:
+        made: Any = native.adapted(function, {})
+        return functools.update_wrapper(made, function, updated=("__dict__",))
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -63,8 +67,11 @@ def adapted(function: Callable[..., Any]) -> Callable[..., Any]:
                 break
         return function(*args, **kwargs)
 
-    call.lazynp_adapted = True  # type: ignore[attr-defined]
     return call
+
+
+if native is not None:
+    native.bind(HandleBase, numpy_of, LEAVES)
 
 
 def is_adapted(function: Any) -> bool:
@@ -110,6 +117,7 @@ class Patches:
             inner = found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
             if not is_adapted(inner):
                 made: Any = adapted(inner)
+                made.lazynp_adapted = True
                 if isinstance(found, (staticmethod, classmethod)):
                     made = type(found)(made)
                 elif name == "__new__" and not isinstance(found, types.FunctionType):

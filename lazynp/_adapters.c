@@ -1,0 +1,198 @@
+/* Functions of libraries that take our arrays, as `adapters/patches.py` makes them in Python: an argument of ours, also
+ * in a list, a tuple or a dict, arrives as NumPy's array. What counts here is the call that has no such argument, which
+ * is all but every one: it costs a look at each argument's type. Optional, as all C modules are. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stddef.h>
+#include <structmember.h>
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *inner, *dict, *weak;
+    vectorcallfunc call;
+} Adapted;
+
+enum { LONG_LIST = 64 }; /* as LONG in patches.py */
+static PyTypeObject *handle;
+static PyObject *numpy_of, *leaves;
+
+/* Whether there is an array of ours among some objects: 1, 0, -1 with an error set. Runs no Python code but a hash's. */
+static int any_ours(PyObject *const *given, Py_ssize_t n);
+
+static int has_ours(PyObject *x)
+{
+    int found = 0;
+    if (!PyList_CheckExact(x) && !PyTuple_CheckExact(x) && !PyDict_CheckExact(x))
+        return PyType_IsSubtype(Py_TYPE(x), handle);
+    if (Py_EnterRecursiveCall(" while arrays are looked for"))
+        return -1;
+    if (PyDict_CheckExact(x)) {
+        PyObject *key, *value;
+        Py_ssize_t at = 0;
+        while (!found && PyDict_Next(x, &at, &key, &value))
+            found = has_ours(value);
+    }
+    else {
+        Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
+        PyObject **items = PySequence_Fast_ITEMS(x);
+        int plain = n > LONG_LIST ? PySet_Contains(leaves, (PyObject *)Py_TYPE(items[0])) : 0;
+        found = plain ? (plain < 0 ? -1 : 0) : any_ours(items, n);
+    }
+    Py_LeaveRecursiveCall();
+    return found;
+}
+
+static int any_ours(PyObject *const *given, Py_ssize_t n)
+{
+    int found = 0;
+    for (Py_ssize_t i = 0; i < n && !found; i++)
+        found = has_ours(given[i]);
+    return found;
+}
+
+/* The call with each argument converted. */
+static PyObject *call_converted(PyObject *inner, PyObject *const *args, Py_ssize_t n, Py_ssize_t all, PyObject *names)
+{
+    PyObject **given = PyMem_Calloc((size_t)all + 1, sizeof(PyObject *)), *out = NULL;
+    Py_ssize_t i = 0;
+    if (!given)
+        return PyErr_NoMemory();
+    for (; i < all; i++)
+        if (!(given[i + 1] = PyObject_CallOneArg(numpy_of, args[i])))
+            break;
+    if (i == all)
+        out = PyObject_Vectorcall(inner, given + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+    while (i--)
+        Py_DECREF(given[i + 1]);
+    PyMem_Free(given);
+    return out;
+}
+
+static PyObject *call_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    Py_ssize_t n = PyVectorcall_NARGS(count), all = n + (names ? PyTuple_GET_SIZE(names) : 0);
+    PyObject *inner = ((Adapted *)self)->inner;
+    int found = any_ours(args, all);
+    if (found)
+        return found < 0 ? NULL : call_converted(inner, args, n, all, names);
+    return PyObject_Vectorcall(inner, args, count, names);
+}
+
+static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *inner, *dict;
+    if (!PyArg_ParseTuple(args, "OO!", &inner, &PyDict_Type, &dict))
+        return NULL;
+    Adapted *self = (Adapted *)type->tp_alloc(type, 0);
+    if (!self)
+        return NULL;
+    self->inner = Py_NewRef(inner);
+    self->dict = Py_NewRef(dict);
+    self->call = call_vector;
+    return (PyObject *)self;
+}
+
+static int traverse(Adapted *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->inner);
+    Py_VISIT(self->dict);
+    return 0;
+}
+
+static int clear(Adapted *self)
+{
+    Py_CLEAR(self->inner);
+    Py_CLEAR(self->dict);
+    return 0;
+}
+
+static void dealloc(Adapted *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (self->weak)
+        PyObject_ClearWeakRefs((PyObject *)self);
+    clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* Everything else is the library's own function: its code, its defaults, its text. */
+static PyObject *get_attribute(PyObject *self, PyObject *name)
+{
+    PyObject *out = PyObject_GenericGetAttr(self, name);
+    if (out || !PyErr_ExceptionMatches(PyExc_AttributeError) || !((Adapted *)self)->inner)
+        return out;
+    PyErr_Clear();
+    return PyObject_GetAttr(((Adapted *)self)->inner, name);
+}
+
+static PyObject *represent(Adapted *self) { return PyObject_Repr(self->inner); }
+
+/* `inspect.isfunction` and its like take it for what it stands for. */
+static PyObject *get_class(Adapted *self, void *closure) { return Py_NewRef((PyObject *)Py_TYPE(self->inner)); }
+
+/* Pickled as the library's function is: by its name, where it is looked up. */
+static PyObject *reduce(Adapted *self, PyObject *nothing)
+{
+    if (PyFunction_Check(self->inner))
+        return PyObject_GetAttrString(self->inner, "__qualname__");
+    return PyObject_CallMethod(self->inner, "__reduce__", NULL);
+}
+
+/* A copy of a function is the function. */
+static PyObject *same(PyObject *self, PyObject *memo) { return Py_NewRef(self); }
+
+static PyObject *bind_method(PyObject *self, PyObject *object, PyObject *type)
+{
+    return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
+}
+
+static PyGetSetDef attributes[] = {{"__class__", (getter)get_class, NULL, NULL, NULL},
+                                   {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+                                   {NULL}};
+static PyMethodDef methods[] = {{"__reduce__", (PyCFunction)reduce, METH_NOARGS, NULL},
+                                {"__copy__", same, METH_NOARGS, NULL}, {"__deepcopy__", same, METH_O, NULL}, {NULL}};
+
+#define ADAPTED(NAME, MORE, GET) \
+    {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._adapters." NAME, .tp_basicsize = sizeof(Adapted), \
+     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | (MORE), \
+     .tp_new = make, .tp_dealloc = (destructor)dealloc, .tp_traverse = (traverseproc)traverse, \
+     .tp_clear = (inquiry)clear, .tp_repr = (reprfunc)represent, .tp_call = PyVectorcall_Call, \
+     .tp_vectorcall_offset = offsetof(Adapted, call), .tp_dictoffset = offsetof(Adapted, dict), \
+     .tp_weaklistoffset = offsetof(Adapted, weak), .tp_getattro = get_attribute, .tp_setattro = PyObject_GenericSetAttr, \
+     .tp_getset = attributes, .tp_methods = methods, .tp_descr_get = (GET)}
+static PyTypeObject Function = ADAPTED("Function", 0, NULL);
+static PyTypeObject Method = ADAPTED("Method", Py_TPFLAGS_METHOD_DESCRIPTOR, bind_method);
+
+/* adapted(function, attributes): the function for our arrays too, bound to objects where the function itself is. */
+static PyObject *adapted(PyObject *module, PyObject *args)
+{
+    if (!handle) {
+        PyErr_SetString(PyExc_RuntimeError, "bind comes first");
+        return NULL;
+    }
+    PyObject *inner = PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : NULL;
+    return PyObject_Call((PyObject *)(inner && Py_TYPE(inner)->tp_descr_get ? &Method : &Function), args, NULL);
+}
+
+/* bind(handle, numpy_of, leaves): the class of our arrays, how one is converted, what a long list is not looked into. */
+static PyObject *bind(PyObject *module, PyObject *args)
+{
+    PyObject *type, *function, *set;
+    if (!PyArg_ParseTuple(args, "O!OO!", &PyType_Type, &type, &function, &PyFrozenSet_Type, &set))
+        return NULL;
+    Py_XSETREF(handle, (PyTypeObject *)Py_NewRef(type));
+    Py_XSETREF(numpy_of, Py_NewRef(function));
+    Py_XSETREF(leaves, Py_NewRef(set));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {{"adapted", adapted, METH_VARARGS, NULL}, {"bind", bind, METH_VARARGS, NULL}, {NULL}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_adapters", .m_size = -1,
+                                        .m_methods = functions, .m_doc = "See `lazynp/adapters/patches.py`."};
+
+PyMODINIT_FUNC PyInit__adapters(void)
+{
+    if (PyType_Ready(&Function) < 0 || PyType_Ready(&Method) < 0)
+        return NULL;
+    return PyModule_Create(&definition);
+}
