@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from ..numpy.array import ndarray
+from ..numpy.attributes import array as numpy_array
 from .patches import Patches
 
 
@@ -18,7 +19,7 @@ def adapt(array: Any, patches: Patches) -> None:
     known = list(chunk_types._HANDLED_CHUNK_TYPES)
     array.register_chunk_type(ndarray)
     patches.undoing.append(lambda: chunk_types._HANDLED_CHUNK_TYPES.__setitem__(slice(None), known))
-    base.normalize_token.register(ndarray, lambda x: base.normalize_token(x.__array__()))
+    base.normalize_token.register(ndarray, lambda x: base.normalize_token(numpy_array(x)))
     patches.undoing.append(lambda: base.normalize_token._lookup.pop(ndarray, None))
     for table in list(vars(importlib.import_module("dask.array.dispatch")).values()):
         if isinstance(table, Dispatch) and numpy.ndarray in table._lookup:

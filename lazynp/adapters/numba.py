@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 
 from ..numpy.array import ndarray
+from ..numpy.attributes import array as numpy_array
 from .patches import Patches, numpy_of
 
 NAME = "lazynp"
@@ -19,7 +20,7 @@ NAME = "lazynp"
 def adapt(numba: Any, patches: Patches) -> None:
     typeof = importlib.import_module("numba.core.typing.typeof").typeof_impl
     of_numpy, of_others = typeof.dispatch(numpy.ndarray), typeof.dispatch(object)
-    typeof.register(ndarray, lambda x, context: of_numpy(x.__array__(), context))
+    typeof.register(ndarray, lambda x, context: of_numpy(numpy_array(x), context))
     patches.undoing.append(lambda: typeof.register(ndarray, of_others))
     patches.wrap(importlib.import_module("numba.core.dispatcher").Dispatcher, "__call__")
     patches.wrap(importlib.import_module("numba.stencils.stencil").StencilFunc, "__call__")

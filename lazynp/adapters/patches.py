@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from ..numpy.attributes import array as numpy_array
 from ..speed import HandleBase, built
 
 native: Any = built("_adapters")
@@ -37,7 +38,7 @@ def numpy_of(x: Any) -> Any:
     if kind in LEAVES:
         return x
     if issubclass(kind, HandleBase):
-        return x.__array__()
+        return numpy_array(x)
     if kind is list or kind is tuple:
         if len(x) > LONG and type(x[0]) in LEAVES:
             return x

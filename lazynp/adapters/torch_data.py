@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from ..numpy.array import ndarray
+from ..numpy.attributes import array as numpy_array
 from .patches import Patches
 
 
@@ -13,7 +14,7 @@ def adapt(data: Any, patches: Patches) -> None:
     collate = importlib.import_module("torch.utils.data._utils.collate")
 
     def batch(rows: Any, *, collate_fn_map: Any = None) -> Any:
-        return collate.collate([x.__array__() for x in rows], collate_fn_map=collate_fn_map)
+        return collate.collate([numpy_array(x) for x in rows], collate_fn_map=collate_fn_map)
 
     patches.entry(collate.default_collate_fn_map, ndarray, batch)
     patches.wrap(collate, "default_convert")

@@ -215,10 +215,11 @@ PROPERTIES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], None] | N
 
 def array(self: Any, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
     """`__array__`: a NumPy array that shares memory, where it can; a copy of the value of a traced one. A subclass of
-    NumPy's own, a masked array say, gives NumPy's class of that name."""
+    NumPy's own, a masked array say, gives NumPy's class of that name; but not to code that calls `x.__array__()`, to
+    which it gives the plain array, as NumPy does (matrices' `A` is that)."""
     if is_traced(self):
         return numpy.array(value_for("__array__", self), dtype=dtype)
-    if type(self) is not ndarray:
+    if type(self) is not ndarray and "__array__" not in sys._getframe(1).f_code.co_names:
         value = subclasses.to_numpy(self)
         same = dtype is None or numpy.dtype(dtype) == value.dtype
         return value if same and not copy else numpy.array(value, dtype=dtype, copy=copy, subok=True)

@@ -9,7 +9,7 @@ import numpy
 
 from .arithmetic import dummy
 from .array import HOST_VIEW, Handle, Writes, borrow, is_traced, ndarray
-from .host import fresh, home, shows, strip, to_host
+from .host import fresh, home, like, shows, strip, to_host
 from .renew import become
 
 
@@ -72,7 +72,7 @@ class flatiter:
         if row is not None:
             return row[key]
         value = self._iter[strip(key)]
-        return fresh(value) if isinstance(value, numpy.ndarray) else value
+        return like(self._owner, value, []) if isinstance(value, numpy.ndarray) else value
 
     def __setitem__(self, key: Any, value: Any) -> None:
         row = self._traced(value)

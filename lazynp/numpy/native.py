@@ -156,7 +156,8 @@ def concatenate(
     value = host_concatenate(arrays, **named)
     if subclasses:
         leader = max(subclasses, key=lambda a: a.__array_priority__)
-        return of_type(type(leader), value._host(), leader)
+        if leader.__array_priority__ > 0:  # that of plain arrays, which come first
+            return of_type(type(leader), value._host(), leader)
     return value
 
 

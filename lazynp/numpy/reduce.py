@@ -144,8 +144,11 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
     """A method of ndarray done by NumPy's."""
     ours: list[Any] = []
     if type(self) is not ndarray:
-        if name in BY_UFUNC and type(self).__array_ufunc__ is not ndarray.__array_ufunc__:  # type: ignore[attr-defined]
-            return getattr(sys.modules["lazynp._core._methods"], BY_UFUNC[name])(self, *args, **kwargs)
+        if type(self).__array_ufunc__ is not ndarray.__array_ufunc__:  # type: ignore[attr-defined]
+            if name in BY_UFUNC:
+                return getattr(sys.modules["lazynp._core._methods"], BY_UFUNC[name])(self, *args, **kwargs)
+            if name in SCANS:
+                return scanned_by_type(name, self, *args, **kwargs)
         if name == "trace":
             return traced_by_type(self, *args, **kwargs)
         given = bound(OUT, args, kwargs) if name in ("argmin", "argmax") else None
@@ -184,11 +187,21 @@ def traced_by_type(
     return sys.modules["lazynp"].add.reduce(diagonal, diagonal.ndim - 1, dtype, out)
 
 
+def scanned_by_type(name: str, self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """`cumsum` or `cumprod` of a subclass, by its `__array_ufunc__`."""
+    if axis is None:
+        self, axis = self.ravel(), 0
+    more = {**({} if dtype is None else {"dtype": dtype}), **({} if out is None else {"out": out})}
+    return getattr(sys.modules["lazynp"], SCANS[name]).accumulate(self, axis, **more)
+
+
+SCANS = {"cumsum": "add", "cumprod": "multiply"}
 # A subclass with an `__array_ufunc__` of its own: by NumPy's Python code, which calls ufuncs.
 BY_UFUNC = {
     **{name: f"_{name}" for name in ("sum", "prod", "any", "all", "mean", "var", "std")},
     "min": "_amin",
     "max": "_amax",
+    "clip": "_clip",
 }
 WRAPPED = frozenset({"sum", "prod", "min", "max", "any", "all", "mean", "var", "std"})
 OUT_PLACE = {

@@ -157,7 +157,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         others = {k: v for k, v in kwargs.items() if k != "out"}
         foreign = overriding((*args, *others.values()))
         if foreign:
-            return ask(self, method, foreign, args, kwargs)
+            return ask(self, method, foreign, args, others)
         ours: list[Any] = []
         try:
             host = [to_host(x, ours) for x in args]
@@ -224,7 +224,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
     def outer(self, A: Any, B: Any, /, **kwargs: Any) -> Any:
         """See `numpy.ufunc.outer`."""
         A, B = subclasses.home(A), subclasses.home(B)
-        if is_subclass(A) or is_subclass(B):  # a call like any other, for whoever wraps its result
+        if (is_subclass(A) or is_subclass(B)) and not overriding((A, B)):  # for whoever wraps the result
             A, B = [x if isinstance(x, Handle) else array_of_list(x) for x in (A, B)]
             return self(A.reshape(A.shape + (1,) * B.ndim), B, **kwargs)
         return self.general("outer", (A, B), kwargs)
@@ -365,7 +365,7 @@ def with_protocol(name: str, host: Any, operands: Any) -> Any:
 
 def write_result(self: Any, name: str, host: Any, inplace_host: Any, other: Any) -> Any:
     """`self op= other` past the shortcuts."""
-    if type(other) not in SIMPLE and not isinstance(other, Handle):
+    if type(other) not in SIMPLE and getattr(type(other), "__array_ufunc__", None) is not default:
         return of(getattr(numpy, name))(self, other, out=(self,))
     if type(self) is not ndarray and type(self).__array_ufunc__ is not default:
         return of(getattr(numpy, name))(self, other, out=(self,))
