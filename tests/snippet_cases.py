@@ -1,6 +1,6 @@
 """Programs for `test_snippets`, one a paragraph: `np` is NumPy or lazynp, `log(...)` logs, `e(f)` what f raises."""
 
-SNIPPETS = """
+SNIPPETS = r"""
 # resize keeps the flag of an array that must not be written
 for make in (lambda: np.zeros(3).imag, lambda: np.arange(3.0)):
     for n in (3, 5, 2, 0):
@@ -16,6 +16,608 @@ e(x.__iadd__, 1)
 e(x.setflags, True)
 x.resize(2, refcheck=False)
 log(x)
+
+# a read-only view of a writeable base follows it
+a = np.arange(6.0)
+v = a[::2]
+v.flags.writeable = False
+a += 1
+log(v, v.flags.writeable)
+e(v.__setitem__, 0, 1)
+w = v[1:]
+log(w.flags.writeable)
+e(w.setflags, True)
+v.flags.writeable = True
+v[0] = 9
+log(a, w)
+
+# broadcast views and writes through them
+a = np.arange(3.0)
+b = np.broadcast_to(a, (2, 3))
+a[1] = 7
+log(b, b.strides, b.flags.writeable, b.base is None)
+e(b.__setitem__, 0, 1)
+log(b.copy().strides, b.ravel(), b.T.ravel(), (b + 1).flags.c_contiguous)
+x, y = np.broadcast_arrays(a, np.ones((2, 1)))
+log(x, y, x.shape)
+
+# a structured array's fields are views
+r = np.zeros(3, [("a", "i4"), ("b", "f8", (2,))])
+r["a"] = [1, 2, 3]
+f = r["b"]
+f[1] = 5
+r[0] = (7, (1, 2))
+log(r, f, r[["b", "a"]], r["b"][:, 1].strides, r[0].item())
+e(r.__getitem__, "c")
+r[["a"]] = np.array([(9,)] * 3, [("z", "i4")])
+log(r, r == r, r.dtype.names)
+
+# views of another dtype
+a = np.arange(4, dtype="<i4")
+b = a.view("u1")
+b[0] = 255
+log(a, b[:5], a.view("<i2"), a.view(">i4"))
+e(a[::2].view, "i8")
+e(a[1:].view, "i8")
+log(a.reshape(2, 2).view("i8"), a.view([("x", "i4")])["x"])
+c = np.ones((2, 3), "f4").T
+e(c.view, "f8")
+log(c.view("i4").strides)
+
+# repeated indices in writes
+a = np.zeros(4)
+a[[0, 0, 1]] += 1
+np.add.at(a, [2, 2], 1)
+a[[3, 3]] = [5, 6]
+log(a)
+m = np.zeros((2, 2))
+m[[0, 0], [1, 1]] -= 3
+m[:, [1, 1, 0]] = [[1, 2, 3], [4, 5, 6]]
+log(m)
+e(a.__setitem__, [0, 1], [1, 2, 3])
+e(a.__setitem__, [9], 1)
+e(a.__getitem__, [0.5])
+
+# masks of the wrong shape
+a = np.arange(6.0).reshape(2, 3)
+e(a.__getitem__, np.array([True, False, True]))
+e(a.__getitem__, np.ones((3, 2), bool))
+e(a.__setitem__, a > 2, [1, 2])
+e(a.__setitem__, np.ones((2, 3), bool), np.ones((2, 3)))
+log(a[:, np.array([True, False, True])], a[np.array([False, True])], a[True].shape, a[False].shape)
+a[a > 2] = np.array(8)
+a[:, [True, False, True]] = -1
+log(a)
+
+# overlapping writes
+a = np.arange(8)
+a[1:] = a[:-1]
+log(a)
+a[:-1] += a[1:]
+a[::-1][:3] = a[:3]
+log(a)
+b = np.arange(9).reshape(3, 3)
+b += b.T
+b[:2] = b[1:]
+b[:, 1:] = b[:, :-1]
+log(b)
+np.multiply(a[:-2], 2, out=a[2:])
+log(a)
+
+# assignments between dtypes
+for d in ("?", "i1", "u2", "i8", "f2", "f4", "c8", "U3", "S2", "M8[D]", "m8[s]", "O"):
+    x = np.zeros(2, d)
+    for v in (1, -1, 2.5, True, 1 + 2j, "7", b"3", None, [1, 2], np.float32(3), np.array([300, 4])):
+        e(lambda: (x.__setitem__(slice(None), v), x)[1])
+
+# arithmetic in place keeps the dtype or says why not
+for d in ("?", "i1", "u1", "i8", "f2", "f4", "f8", "c8", "M8[s]", "m8[s]", "O", "U2"):
+    for op in ("__iadd__", "__isub__", "__imul__", "__itruediv__", "__ifloordiv__", "__ipow__", "__iand__",
+        "__ilshift__", "__imatmul__"):
+        x = np.array([1, 2], "i8").astype(d)
+        for v in (2, 2.5, True, np.int64(3), np.array([1, 2], "u1"), 1j):
+            e(lambda: getattr(x, op)(v))
+
+# comparisons of what cannot be compared
+a = np.arange(3)
+for v in ("a", None, "1", [1, 2, 3], [1, 2], {}, object, b"a", 2**70, -(2**70), 1e400, np.datetime64("2020")):
+    for op in ("__eq__", "__ne__", "__lt__"):
+        e(lambda: repr(getattr(a, op)(v)))
+        e(lambda: repr(getattr(a.astype("u1"), op)(v)))
+
+# zero-dimensional arrays
+z = np.array(5.0)
+v = z[...]
+v[()] = 7
+log(z, z[()], type(z[()]).__name__, z[None], z.T, z.ravel(), z.reshape(1, 1), +z, z + 1, type(z + 1).__name__)
+z += 1
+log(z, v, z.item(), z.tolist(), z.shape, z.strides, z.flags.owndata, v.base is z)
+e(z.__getitem__, 0)
+e(len, z)
+e(iter, z)
+e(z.__setitem__, 0, 1)
+log(z[np.newaxis, ...].shape, z[True], z[False], z[np.array(True)], np.add(z, 1, out=z), z)
+
+# empty arrays
+a = np.empty((0, 3))
+log(a.sum(), a.sum(0), a.sum(1), a.prod(0), a.any(), a.all(), a.mean(1), a.T.shape, a.ravel(), a + np.ones(3),
+    a @ np.ones((3, 2)))
+e(a.max)
+e(a.argmin)
+e(a.max, 0)
+e(a.max, 1)
+e(a.__getitem__, 0)
+log(a.max(initial=2.0), np.concatenate([a, a]).shape, a[:, :0].shape, a.reshape(3, 0).shape, a.reshape(-1, 3).shape)
+e(a.reshape, (-1, 0))
+a[...] = 5
+a[:, 0] += 1
+log(np.median(np.ones(0)), np.cumsum(a), np.sort(a, 0).shape, np.unique(a), np.where(a > 1))
+
+# reshape, ravel and copies: views or not
+a = np.arange(12).reshape(3, 4)
+for f in (lambda x: x.reshape(4, 3), lambda x: x.T.reshape(12), lambda x: x[:, ::2].reshape(-1),
+    lambda x: x.ravel("F"), lambda x: x.T.ravel("F"),
+          lambda x: x.ravel("K"), lambda x: x[::-1].ravel("K"), lambda x: x.flatten(), lambda x: x.squeeze(),
+          lambda x: x[:, None].squeeze(1),
+          lambda x: x.swapaxes(0, 1), lambda x: np.moveaxis(x, 0, 1), lambda x: np.rot90(x),
+          lambda x: np.flip(x), lambda x: np.roll(x, 1), lambda x: x.repeat(1),
+          lambda x: x.diagonal(), lambda x: np.diag(x[:3, :3]), lambda x: np.asarray(x),
+          lambda x: np.array(x, copy=False), lambda x: x.astype(int), lambda x: x.astype(int, copy=False),
+          lambda x: np.ascontiguousarray(x), lambda x: np.asfortranarray(x),
+          lambda x: np.require(x, requirements="F"), lambda x: np.atleast_3d(x), lambda x: np.expand_dims(x, 1),
+          lambda x: np.split(x, 2, 1)[1], lambda x: x[[0, 1]], lambda x: x[x > 3], lambda x: x.take([1]),
+          lambda x: x.real, lambda x: x.imag, lambda x: x.view(), lambda x: x.byteswap(),
+          lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, 1),
+          lambda x: np.ndarray.__getitem__(x, ...), lambda x: np.squeeze(x[None]), lambda x: x.T[1:].T,
+          lambda x: np.nditer(x).operands[0], lambda x: np.copy(x, order="K")):
+    b = a.copy()
+    try:
+        y = f(b)
+        log(np.shares_memory(b, y), y.flags.owndata, y.flags.c_contiguous, y.flags.f_contiguous, y.strides,
+            y.flags.writeable, y.shape)
+        y[...] = -1
+        log(b)
+    except Exception as error:
+        log(type(error).__name__, str(error))
+
+# errors of functions keep NumPy's words
+for f in (lambda: np.zeros((2, 3)) + np.zeros((3, 2)), lambda: np.zeros((2, 3)) @ np.zeros((2, 3)),
+    lambda: np.concatenate([np.zeros((2, 3)), np.zeros((3, 2))]),
+          lambda: np.zeros(3).reshape(2), lambda: np.zeros(3)[1, 2], lambda: np.zeros(3)[5],
+          lambda: np.zeros((2, 2))[:, 4], lambda: np.zeros(3).sum(1), lambda: np.zeros(3).transpose(1, 0),
+          lambda: np.stack([np.zeros(2), np.zeros(3)]), lambda: np.linalg.inv(np.zeros((2, 2))),
+          lambda: np.linalg.inv(np.zeros((2, 3))), lambda: np.linalg.cholesky(-np.eye(2)),
+          lambda: np.arange(3).astype("q9"),
+          lambda: np.zeros(-1), lambda: np.arange(0, 1, 0), lambda: np.linspace(0, 1, -1),
+          lambda: np.full((2,), [1, 2, 3]), lambda: np.where([True], [1, 2, 3], [1, 2]),
+          lambda: np.einsum("ij,jk", np.eye(2), np.ones(3)),
+          lambda: np.dot(np.ones(3), np.ones(2)), lambda: np.cross(np.ones(4), np.ones(4)),
+          lambda: np.interp(1, [1, 2], [1]), lambda: np.clip(np.ones(2)), lambda: np.array([[1, 2], [3]]),
+          lambda: np.array([1, 2], ndmin=99),
+          lambda: np.broadcast_to(np.ones(3), (2, 2)), lambda: np.moveaxis(np.ones((2, 2)), 5, 0),
+          lambda: np.take(np.ones(3), 7), lambda: np.put(np.ones(3), 9, 1), lambda: np.choose([5], [[1]]),
+          lambda: np.repeat([1, 2], [1, 2, 3]),
+          lambda: np.split(np.ones(5), 2), lambda: np.percentile([1, 2], 101), lambda: np.bincount([-1]),
+          lambda: np.searchsorted(np.eye(2), 1), lambda: np.histogram([1], bins=-1),
+          lambda: np.unravel_index(9, (2, 2)),
+          lambda: np.ravel_multi_index((3, 3), (2, 2)), lambda: np.fromstring("a", sep=" "),
+          lambda: np.frombuffer(b"abc", "i4"), lambda: np.load("/nowhere"),
+          lambda: np.random.default_rng(-1), lambda: np.random.default_rng(0).choice([], 1), lambda: np.float64("x"),
+          lambda: np.int8(300), lambda: np.array([300]).astype("i1"), lambda: np.array([1], "i1") + 300,
+          lambda: np.uint8(1) - 2, lambda: np.array(["a"]) + 1, lambda: np.array(["a"]) < 1,
+          lambda: -np.array([True]), lambda: np.isnan(np.array(["a"])),
+          lambda: np.sum(np.ones(2), axis="a"), lambda: np.ones(2).sum(axis=(0, 0)),
+          lambda: np.ones(2).sum(foo=1), lambda: np.add(1), lambda: np.add(1, 2, 3, 4),
+          lambda: np.add(np.ones(2), 1, out=np.ones(3)), lambda: np.add(np.ones(2), 1, out=np.ones(2, int)),
+          lambda: np.exp(np.ones(2), dtype=int), lambda: np.left_shift(1.0, 2),
+          lambda: np.add.reduce(np.ones((2, 2)), axis=(0, 1, 0)),
+          lambda: np.subtract.reduce(np.ones((2, 2)), axis=(0, 1)), lambda: np.sort(np.ones(2), kind="z"),
+          lambda: np.ones(2).argsort(3)):
+    e(f)
+
+# a subclass with a unit through views, ufuncs, reductions and functions
+class U(np.ndarray):
+    def __new__(cls, x, unit="m"):
+        self = np.asarray(x, float).view(cls)
+        self.unit = unit
+        return self
+    def __array_finalize__(self, obj):
+        self.unit = getattr(obj, "unit", None)
+        seen.append((type(self).__name__, type(obj).__name__, self.shape))
+seen = []
+x = U(np.arange(6.0).reshape(2, 3))
+for f in (lambda: x[0], lambda: x.T, lambda: x + 1, lambda: 1 + x, lambda: x.sum(), lambda: x.sum(0),
+    lambda: np.sqrt(x), lambda: x.copy(), lambda: x.astype(int), lambda: x.reshape(3, 2), lambda: x.ravel(),
+          lambda: np.concatenate([x, x]), lambda: np.where(x > 1, x, 0), lambda: x[x > 2], lambda: x.mean(0),
+          lambda: np.mean(x), lambda: np.sort(x), lambda: np.cumsum(x), lambda: x.view(np.ndarray),
+          lambda: np.asarray(x), lambda: np.asanyarray(x),
+          lambda: np.array(x), lambda: np.array(x, subok=True), lambda: np.zeros_like(x),
+          lambda: np.full_like(x, 2), lambda: np.empty_like(x, subok=False).shape, lambda: np.dot(x, x.T),
+          lambda: x @ x.T, lambda: np.outer(x, x).shape, lambda: np.add.outer(x[0], x[0]),
+          lambda: np.add.reduce(x), lambda: np.add.accumulate(x), lambda: np.clip(x, 1, 2),
+          lambda: x.clip(1, 2), lambda: np.round(x), lambda: x.round(), lambda: np.take(x, [0]),
+          lambda: x.take([0]), lambda: np.repeat(x, 2), lambda: np.tile(x, 2),
+          lambda: np.broadcast_to(x, (2, 2, 3)), lambda: np.broadcast_to(x, (2, 2, 3), subok=True),
+          lambda: np.modf(x), lambda: np.divmod(x, 2), lambda: np.linalg.norm(x),
+          lambda: np.linalg.inv(x[:, :2] + np.eye(2)), lambda: np.fft.fft(x), lambda: np.median(x, 0),
+          lambda: np.std(x), lambda: np.argmax(x), lambda: np.unique(x), lambda: np.diff(x),
+          lambda: np.flip(x), lambda: np.stack([x, x]), lambda: np.nan_to_num(x), lambda: np.einsum("ij->i", x),
+          lambda: x[..., None], lambda: x[0, 0], lambda: x[()], lambda: x.item(1), lambda: x.flat[2],
+          lambda: x.flat[1:3], lambda: x.diagonal(), lambda: x.squeeze(), lambda: x.swapaxes(0, 1),
+          lambda: -x, lambda: abs(x), lambda: x == x, lambda: ~(x > 1), lambda: x.any(), lambda: x.all(0),
+          lambda: x.max(1), lambda: x.ptp() if hasattr(x, "ptp") else 0):
+    seen.clear()
+    try:
+        y = f()
+        log(type(y).__name__, getattr(y, "unit", "-"), y)
+    except Exception as error:
+        log(type(error).__name__, str(error))
+
+# an array with its own __array_ufunc__
+class L(np.ndarray):
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
+        calls.append((ufunc.__name__, method, [type(i).__name__ for i in inputs], out is not None, sorted(kwargs)))
+        args = [i.view(np.ndarray) if isinstance(i, L) else i for i in inputs]
+        if out:
+            kwargs["out"] = tuple(o.view(np.ndarray) if isinstance(o, L) else o for o in out)
+        r = getattr(ufunc, method)(*args, **kwargs)
+        return r.view(L) if isinstance(r, np.ndarray) and not out else out[0] if out else r
+calls = []
+x = np.arange(4.0).view(L)
+y = np.ones(4)
+for f in (lambda: x + y, lambda: y + x, lambda: x.sum(), lambda: np.sum(x, 0), lambda: x.mean(),
+    lambda: x.__iadd__(1), lambda: y.__iadd__(x), lambda: np.add(x, 1, out=y), lambda: np.add(y, 1, out=x),
+        lambda: np.add(y, 1, x), lambda: np.add.at(x, [0], 1), lambda: np.multiply.outer(x, y),
+            lambda: x > 1, lambda: x @ x, lambda: np.clip(x, 0, 1), lambda: x.clip(0, 1), lambda: x.std(),
+          lambda: np.max(x), lambda: np.prod(x, axis=0), lambda: x ** 2, lambda: 2 ** x,
+          lambda: divmod(x, 2), lambda: np.modf(x), lambda: x.cumsum(), lambda: np.cumsum(x),
+          lambda: x.any(), lambda: np.isclose(x, y), lambda: np.linalg.norm(x), lambda: abs(x),
+          lambda: x.dot(y), lambda: np.where(x, 1, 2), lambda: np.add.reduceat(x, [0, 2]),
+          lambda: np.sqrt(x, where=y > 0), lambda: x.conj(), lambda: np.exp(x, dtype="f4"),
+          lambda: np.var(x, ddof=1), lambda: np.allclose(x, x)):
+    calls.clear()
+    try:
+        r = f()
+        log(type(r).__name__, r, list(calls))
+    except Exception as error:
+        log(type(error).__name__, str(error), list(calls))
+
+# __array_function__, __array__, __array_priority__ of foreign classes
+class F:
+    def __array_function__(self, func, types, args, kwargs):
+        return func.__name__, sorted(t.__name__ for t in types), len(args), sorted(kwargs)
+for f in (np.sum, np.mean, np.sort, np.concatenate, np.dot, np.where, np.linalg.norm, np.fft.fft, np.reshape,
+    np.zeros_like, np.clip, np.einsum):
+    if f is not np.concatenate:
+        e(f, F())
+e(np.concatenate, [F(), np.ones(2)])
+e(np.add, F(), 1)
+class A:
+    def __init__(self, x): self.x = x
+    def __array__(self, dtype=None, copy=None): return np.asarray(self.x, dtype)
+a = A([1.0, 2.0])
+log(np.add(a, 1), np.sum(a), np.asarray(a), np.array([a, a]), np.ones(2) + a, np.concatenate([a, [3]]), np.dot(a,
+    a), np.ones(2) == a)
+class P:
+    __array_priority__ = 100
+    def __radd__(self, o): return "radd"
+    def __rmul__(self, o): return "rmul"
+    def __eq__(self, o): return "eq"
+    def __rmatmul__(self, o): return "rmatmul"
+log(np.ones(2) + P(), np.float64(1) * P(), np.ones(2) == P(), np.ones(2) @ P())
+class N:
+    __array_ufunc__ = None
+    def __radd__(self, o): return type(o).__name__
+log(np.ones(2) + N())
+e(np.add, np.ones(2), N())
+e(np.ones(2).__add__, N())
+e(np.ones(2).__iadd__, N())
+
+# masked arrays in place, with hard masks, shared masks and fill values
+x = np.ma.array([1.0, 2, 3, 4], mask=[0, 1, 0, 0])
+y = x[1:]
+y[0] = 9
+log(x, y, x.mask, y.mask)
+x += 1
+x[2] = np.ma.masked
+log(x, x.data, x.sum(), x.mean(), x.count(), x.filled(0), x.compressed(), (x > 2), x.argmax(), x.max(), x.std())
+h = np.ma.array([1, 2, 3], mask=[0, 1, 0], hard_mask=True)
+h[:] = 7
+log(h, h.data, h.soften_mask() is h)
+e(x.__setitem__, 9, 1)
+log(np.ma.masked_where(np.arange(3) > 1, np.arange(3)), np.ma.masked_invalid([1, np.nan]), np.ma.concatenate([x,
+    x]), np.ma.dot(x, x), np.ma.median(x), x.T, x.reshape(2, 2), x[:, None] * x, np.sqrt(x), x / 0, 1 / x, x ** 2,
+        x @ x)
+log(x.view(np.ndarray), x.tolist(), x.fill_value, x.dtype, x.shape, repr(x[1]), x[0], x.astype(int), x.copy().mask,
+    np.ma.getmaskarray(x[0]), x.nonzero(), x.sort(), x, x.argsort())
+x.mask = False
+log(x, x.mask)
+x.harden_mask()
+x[0] = np.ma.masked
+x[0] = 3
+log(x, x.sharedmask, x.unshare_mask().mask)
+
+# matrices
+import warnings
+m = np.matrix([[1, 2], [3, 4]])
+log(m * m, m ** 2, m[0], m[:, 0], m.T, m.A1, m.I, m.sum(), m.sum(0), m.mean(1), m.ravel(), m.flatten(), m.tolist(),
+    m[0, 0], m[m > 1], m.A, np.multiply(m, m), m @ [1, 2], m.max(1), m.argmax(1), m.std(0), m + 1, m == m, m.H,
+        m.diagonal(), np.trace(m), np.asarray(m).ndim, m[[1, 0]], m.reshape(1, 4))
+m[0] = 9
+m *= 2
+m += np.ones(2, int)
+log(m, m.dtype, np.vstack([m, m]), np.bmat([[m, m]]), np.linalg.inv(m), np.outer(m, m).shape, m.squeeze(), m.any(),
+    m.all(0), m.take([0]), m.cumsum(), m.repeat(2, 0), m.swapaxes(0, 1), m.astype(float), m.copy(),
+        m.view(np.ndarray))
+e(m.__mul__, np.ones(3))
+e(np.matrix, np.ones((2, 2, 2)))
+e(m.reshape, 1, 1, 4)
+
+# record arrays
+r = np.rec.array([(1, 2.0, "a"), (3, 4.0, "bc")], dtype=[("x", "i4"), ("y", "f8"), ("s", "U2")])
+r.x = [5, 6]
+r.y[0] = 9
+r[1].x = 7
+log(r, r.x, r["y"], r[0], r[0].x, type(r[0]).__name__, r.s, type(r.s).__name__, type(r.x).__name__, r.dtype,
+    r.field("x"), r[["x", "y"]], type(r[["x", "y"]]).__name__, r[:1].x, r.tolist(), r == r, r.copy().x,
+        r.view(np.ndarray)["x"])
+e(getattr, r, "nothing")
+e(setattr, r, "x", [1, 2, 3])
+log(np.rec.fromarrays([[1, 2], [3.0, 4]], names="a,b"), np.rec.fromrecords([(1, "a")]),
+    np.lib.recfunctions.append_fields(r, "z", [1, 2], usemask=False).dtype.names if hasattr(np.lib,
+        "recfunctions") else "")
+
+# datetimes
+t = np.array(["2020-01-01", "2020-02-29", "NaT"], "M8[D]")
+d = t - t[0]
+log(t + np.timedelta64(1, "D"), d, d / np.timedelta64(1, "h"), t.astype("M8[M]"), t.astype("i8"), np.isnat(t),
+    t == t, t > t[0], np.sort(t), t.max(), np.diff(t), d.sum(), d * 2, d // 2, -d, abs(d), d % np.timedelta64(2,
+        "D"), t.astype(str), np.datetime_as_string(t), np.busday_count("2020-01-01", "2020-02-01"),
+            np.arange("2020-01", "2020-03", dtype="M8[M]"), t.view("i8"), np.unique(t), np.where(np.isnat(t), t[0],
+          t))
+t[1:] += np.timedelta64(3, "D")
+d *= 2
+d[0] = 5
+t[0] = "2021"
+log(t, d)
+e(t.__add__, t)
+e(t.__iadd__, np.timedelta64(1, "s"))
+e(t.__setitem__, 0, "x")
+e(t.astype, "f8")
+e(d.__mul__, d)
+e(t.sum)
+e(t.mean)
+log(d.mean(), np.median(d))
+
+# strings and objects
+s = np.array(["a", "bcd", ""])
+s[0] = "longer"
+log(s, s == "bcd", s + "x" if hasattr(np, "strings") else "", np.char.upper(s), np.strings.str_len(s),
+    s.astype("S"), s.astype(object) + "y", np.sort(s), s.max() if hasattr(s, "max") and False else "", s.argsort(),
+        np.unique(s), s.tolist(), s.nonzero(), s.astype("U1"), np.char.add(s, "z"), s[[1, 0]],
+            s.view("U1").reshape(3, -1).shape, np.concatenate([s, ["longest one"]]).dtype, "a" in s, s.item(1),
+          s.astype("T") if hasattr(np.dtypes, "StringDType") else "")
+e(s.sum)
+e(s.astype, int)
+o = np.array([1, "a", None, [1, 2], np.arange(2)], object)
+o[0] += 5
+o[3].append(3)
+o[4][0] = 9
+log(o, o[3], o[[0, 1]], o == "a", o.copy()[3] is o[3], o.tolist()[4] is o[4], o.astype(str)[:2], np.array([1, 2.5,
+    3], object).sum(), np.array([1, 2], object) * 2, np.array([True, 0], object).any(), np.array([3, 1],
+        object).max(), -np.array([1, 2], object), np.array([1, 2], object).dtype, np.sqrt(np.array([4.0, 9.0],
+            object).astype(float)))
+e(np.sqrt, np.array([4.0], object))
+e(o.sum)
+e(o.sort)
+q = np.empty(2, object)
+q[:] = [[1, 2], [3]]
+q[0] = np.arange(3)
+log(q, q[0].sum(), q.shape, np.array([q, q]).shape)
+
+# iterators that write
+a = np.arange(6.0).reshape(2, 3)
+for row in a:
+    row *= 2
+for i, v in np.ndenumerate(a):
+    a[i] = v + 1
+for x in np.nditer(a, op_flags=["readwrite"]):
+    x[...] = x * 2
+log(a)
+it = np.nditer([a, None], op_flags=[["readonly"], ["writeonly", "allocate"]])
+with it:
+    for x, y in it:
+        y[...] = x + 1
+    log(it.operands[1])
+with np.nditer(a.astype(int), op_flags=["readwrite"], op_dtypes=["f8"], flags=["buffered"],
+    casting="same_kind") as it:
+    pass
+f = a.flat
+f[2] = -1
+f[[0, 1]] = 7
+a.flat = [1, 2]
+log(a, a.flat[3], a.flat.base is a, list(a.flat)[:2], a.flat.copy(), len(a.flat),
+    a.flat[a.flat > 1] if hasattr(a.flat, "__gt__") else "", next(a.flat), a.flat.index, a.flat.coords)
+for k in np.ndindex(2, 2):
+    a[k] = sum(k)
+log(a, [x.tolist() for x in np.nditer(a, flags=["external_loop"], order="F")], np.broadcast(a, a[0]).shape)
+b = np.arange(4)
+for v in b:
+    b[:] = 9
+    log(v)
+
+# base, ownership and what a view keeps
+a = np.arange(10)
+b = a[2:]
+c = b[::2]
+log(b.base is a, c.base is a, a.base, a.T.base is a, a.reshape(2, 5).base is a, a.copy().base, a.view().base is a,
+    b.copy().base, a[[1]].base, np.asarray(a) is a, np.array(a).base, a[...].base is a, a.flags.owndata,
+        b.flags.owndata, a[0:0].base is a, np.atleast_1d(a) is a, np.ravel(a) is a, np.ravel(a).base is a,
+            np.squeeze(a) is a)
+del a, b
+c[0] = 77
+log(c, c.base[2], np.may_share_memory(c, c.base), np.shares_memory(c, c[::-1]))
+
+# pickles and copies of views
+import pickle, copy
+a = np.arange(12.0).reshape(3, 4)
+for v in (a, a.T, a[::2, 1:], a[::-1], np.asfortranarray(a), a[0, 0], a[None], np.float32(2), a > 3, np.array(3),
+    a.astype("f2"), a.astype(">f4"), a.view("i8"), np.ma.array(a, mask=a > 3), np.zeros(2, "i4,f8")):
+    for p in (0, 2, 5):
+        w = pickle.loads(pickle.dumps(v, p))
+        log(w, w.strides if hasattr(w, "strides") else "", getattr(w, "dtype", 0), type(w).__name__)
+    for w in (copy.copy(v), copy.deepcopy(v)):
+        log(w, w.strides, type(w).__name__, w.flags.writeable)
+
+# large arrays: views, copies and writes beside each other
+n = 300000
+a = np.arange(float(n))
+b = a.copy()
+v = a[::3]
+a[1:-1] = 0.5 * (a[2:] + a[:-2])
+v *= 2
+c = a.reshape(3, -1)
+c[1] = c[0] + c[2]
+d = a[a > 5]
+d[:] = 0
+a[a > 1e5] -= 1
+np.add(a, 1, a)
+np.multiply(b, 2, out=b[:])
+log(a[:5], a[-5:], a.sum(), b[:3], b.sum(), v[:3], v.sum(), c.sum(1), d.sum(), a.base, c.base is a)
+w = a.view("i8")
+w[0] = 1
+log(a[0], w[:2])
+x = a.astype("f4")
+x **= 2
+x[::-1][:10] = np.arange(10)
+log(x[-10:], x.dtype, (x > 3).sum(), x.argmax(), x.cumsum(dtype="f8")[-1], np.sort(x)[:3])
+for i in range(40):
+    a[1:] -= a[:-1] * 0.1
+    b += a * 0.01
+    if a[5] > 1e6:
+        break
+log(a[:4], b[:4])
+
+# large integer and boolean arrays with wrap-around
+n = 200000
+for d in ("i1", "u1", "i2", "u4", "i8", "u8"):
+    x = (np.arange(n) * 7).astype(d)
+    y = x[::-1]
+    z = x * y + x - y
+    x //= 3
+    m = (z > 10) ^ (x < 20)
+    log(z[:5], z.sum(), x.sum(), m.sum(), (z % 5).sum(), (z >> 2).sum(), (~z)[:3], z.min(), z.max(), np.where(m, x,
+        y).sum(), (x & y).sum(), abs(z).sum(), (-z)[1:3], (z / 3).sum(), z.mean(),
+            np.bincount((z % 5).astype(int) % 5))
+    e(lambda: (x ** -1).sum())
+    e(lambda: (x + 2**70).dtype)
+    e(lambda: (x + 300).sum())
+    x[m] = 1
+    x[~m] += 1
+    log(x.sum(), np.count_nonzero(m), m.argmax(), m.any(0), m.all())
+
+# escapes: NumPy's array of ours, written on both sides
+import numpy as real
+a = np.arange(200000.0)
+h = real.asarray(a)
+b = a * 2
+h[0] = 50
+log(a[0], b[0], (a + 1)[0])
+a[1] = 60
+log(h[1])
+a *= 2
+log(h[:3], a.sum() == h.sum())
+v = a[10:20]
+h[10] = -1
+log(v[0], (v + 0)[0], v.sum())
+m = memoryview(a)
+m[2] = 7.0
+log(a[:4], a.copy()[2])
+a[...] = 1
+log(h.sum(), m[5], b[:2])
+r = real.add(a, h)
+r[0] = 0
+log(a[0], type(r).__name__, r[:2])
+f = real.frombuffer(a.data, "f8")
+f.flags.writeable and f.__setitem__(3, 44)
+log(a[3], h[3])
+a.resize(100, refcheck=False) if False else None
+del h, m, f, r
+a += 1
+log(a[:4])
+
+# exceptions in the middle of things leave values
+a = np.arange(200000.0)
+b = a + 1
+try:
+    a[:] = np.ones(5)
+except ValueError as error:
+    log(str(error))
+try:
+    a += np.ones(5)
+except ValueError as error:
+    log(str(error))
+try:
+    a.astype(int).__iadd__(0.5)
+except Exception as error:
+    log(type(error).__name__, str(error))
+try:
+    np.add(a, 1, out=np.ones(3))
+except ValueError as error:
+    log(str(error))
+try:
+    a[[0, 10**9]] = 3
+except IndexError as error:
+    log(str(error))
+try:
+    a[200000] = 3
+except IndexError as error:
+    log(str(error))
+log(a.sum(), b.sum(), a[:3])
+with np.errstate(all="raise"):
+    e(lambda: np.ones(200000) / np.zeros(200000))
+    e(lambda: np.exp(np.full(200000, 1000.0)).sum())
+    e(lambda: np.sqrt(np.full(3, -1.0)))
+    e(lambda: np.array([1], "i1") // 0)
+    e(lambda: np.float32(1e38) * np.float32(1e38))
+
+# mixed dtypes: promotion with Python numbers and NumPy scalars
+vals = [np.zeros(2, d) for d in ("?", "i1", "u1", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16")]
+for x in vals:
+    for y in (True, 1, -1, 1.5, 1j, np.int8(1), np.uint64(1), np.float32(1), np.float16(1), np.bool_(True),
+        np.array(1, "i2"), np.complex64(1)):
+        for op in ("__add__", "__truediv__", "__floordiv__", "__pow__", "__and__", "__rsub__"):
+            try:
+                log(getattr(x + 1, op)(y).dtype)
+            except Exception as error:
+                log(type(error).__name__)
+for x in vals:
+    log(x.sum().dtype, x.cumsum().dtype, x.mean().dtype, x.prod().dtype, np.sqrt(x).dtype, x.max().dtype,
+        (x + x).dtype, np.abs(x).dtype, x.var().dtype, np.dot(x, x).dtype, (x > 0).dtype,
+            np.median(x).dtype if x.dtype != bool else 0, np.round(x).dtype, np.exp(x).dtype, np.angle(x).dtype,
+          np.sign(x).dtype if x.dtype != bool else 0, x.argmax().dtype,
+          np.floor(x).dtype if x.dtype.kind != "c" else 0)
+
+# where= and out= together with dtypes and broadcasting
+a = np.arange(6.0).reshape(2, 3)
+o = np.full((2, 3), -1.0)
+m = np.array([True, False, True])
+log(np.add(a, 1, out=o, where=m) is o, o, np.sum(a, where=m), a.mean(1, where=m), np.max(a, where=m, initial=-5),
+    np.any(a, where=~m), a.sum(0, where=[[True], [False]]), np.std(a, where=m), np.sqrt(a, where=m, out=o),
+        np.divide(1, a, where=a > 0, out=np.zeros_like(a)))
+i = np.zeros((2, 3), int)
+e(lambda: np.add(a, 1, out=i))
+log(np.add(a, 1, out=i, casting="unsafe"), np.multiply(a, 2, dtype="f4").dtype, np.add(a, 1, out=np.zeros((4, 2,
+    3)))[3], np.add.reduce(a, out=np.zeros(3), dtype="f4"), np.negative(a, a)[0], a, np.copyto(a, 9, where=m), a,
+        np.exp2(a, order="F").flags.f_contiguous, np.add(a.T, 1).flags.f_contiguous, np.add(a, a.T[:1].T).strides)
+e(lambda: np.add(a, 1, out=(o, o)))
+e(lambda: np.modf(a, out=o))
+e(lambda: np.add(a, 1, out="x"))
+e(lambda: np.add(a, np.ones((5, 1, 1)), out=o))
+log(np.modf(a, out=(o, None))[1], np.frexp(a)[1].dtype, np.divmod(a, 2, out=(o, np.zeros((2, 3))))[0] is o,
+    np.matmul(a, a.T, out=np.zeros((2, 2))), np.sum(a, 0, out=o[0]), o, np.cumsum(a, 1, out=o), np.clip(a, 1, 2,
+        out=a), a, np.round(a, out=o) is o, np.take(a, [0, 1], out=np.zeros(2)), np.mean(a, 0, out=o[1]),
+            np.argmax(a, 0, out=np.zeros(3, int)))
 """
 
 # Calls that write into what they are given, mostly by place.

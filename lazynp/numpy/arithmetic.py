@@ -215,8 +215,8 @@ def out_of_range(nodes: list[Node]) -> bool:
 
 def ufunc_node(name: str, host: Host, nodes: list[Node], operands: Any) -> Node:
     """The node; or NumPy's own error for such operands."""
-    if name == "power" and nodes[1].value is not None:
-        name = power_name(nodes[0], nodes[1].value)
+    if name == "power" and nodes[1].value is not None and not nodes[0].weak:
+        name = power_name(nodes[0].dtype, nodes[1].value)
         if name != "power":
             nodes = nodes[:1]
     try:
@@ -257,12 +257,12 @@ def power_of_arrays(name: str, operands: Any) -> bool:
     return name == "power" and getattr(operands[1], "ndim", 0) > 0 and operands[1].dtype.kind == "i"
 
 
-def power_name(base: Node, exponent: Any) -> str:
-    """The ufunc that NumPy's `**` uses for this exponent."""
-    if type(exponent) in (int, float) and not base.weak:
-        if base.dtype.kind == "f":
+def power_name(base: numpy.dtype[Any], exponent: Any) -> str:
+    """The ufunc that NumPy's `**` uses for an array of this dtype and this exponent."""
+    if type(exponent) in (int, float):
+        if base.kind == "f":
             return FLOAT_POWERS.get(exponent, "power")
-        if base.dtype.kind == "c":
+        if base.kind == "c":
             whole = type(exponent) is int
             return (
                 "square"
@@ -271,7 +271,7 @@ def power_name(base: Node, exponent: Any) -> str:
                 if whole and exponent == -1
                 else ("sqrt" if exponent == 0.5 else "power")
             )
-        if base.dtype.kind in "iub" and type(exponent) is int and exponent == 2:
+        if base.kind in "iub" and type(exponent) is int and exponent == 2:
             return "square"
     return "power"
 

@@ -356,6 +356,10 @@ def with_protocol(name: str, host: Any, operands: Any) -> Any:
     u = of(getattr(numpy, name))
     foreign = overriding(operands)
     if foreign:
+        x = operands[0]
+        if name == "power" and isinstance(x, Handle):
+            used = arithmetic.power_name(x.dtype, operands[1])
+            u, operands = of(getattr(numpy, used)), operands if used == "power" else operands[:1]
         return ask(u, "__call__", foreign, operands, {})
     ours: list[Any] = []
     value = host(*[to_host(x, ours) for x in operands])
