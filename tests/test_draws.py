@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import math
 import os
 import pickle
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 import types
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -159,18 +161,26 @@ def test_numbers_can_be_had_again() -> None:
 
 @several_cores
 def test_an_error_of_the_thread_is_raised_to_who_asks() -> None:
-    """And the draws behind it go on."""
+    """And the draws behind it go on, and nothing is kept for its sake: not what the asking function had."""
     r = np.random.default_rng(1)
 
     def random(*args: Any, **kwargs: Any) -> Any:
         raise MemoryError("no more")
 
     random = types.FunctionType(random.__code__, {**globals(), "__name__": "numpy.random"}, "random")
-    x = draws.ahead(r, "random", random, (N,), {})
-    y = r.random(N)
-    with pytest.raises(MemoryError, match="no more"):
-        numpy.asarray(x + 1)
+
+    def ask() -> tuple[Any, Any]:
+        x = draws.ahead(r, "random", random, (N,), {})
+        y = r.random(N)
+        for _ in range(3):
+            with pytest.raises(MemoryError, match="no more"):
+                numpy.asarray(x + 1)
+        return weakref.ref(x), y
+
+    asked, y = ask()
     assert numpy.array_equal(numpy.asarray(y), numpy.random.default_rng(1).random(N))
+    gc.collect()
+    assert asked() is None
 
 
 def test_no_more_memory_than_what_is_ahead() -> None:

@@ -8,6 +8,7 @@ that `default_rng` seeded: nobody else has their bits. Once somebody asks for th
 from __future__ import annotations
 
 import atexit
+import copy
 import math
 import queue
 import threading
@@ -136,7 +137,9 @@ class Draw:
         """The numbers, as an array that is the caller's. Raises what drawing them raised."""
         self.wait()
         if self.error is not None:
-            raise self.error
+            # A copy: raising hangs the caller's frames on an error, and so would keep all arrays of theirs for as long
+            # as the stream has this one.
+            raise copy.copy(self.error)
         out, self.out = self.out, None
         if out is None:
             bits = source.PCG64()
