@@ -22,10 +22,8 @@ import pytest
 import lazynp
 from lazynp.backends import compiler
 
-# Bytes of memory that a test process may have at a time. The aim is 2 GB; two processes that share the whole suite have
-# been seen at 2.7 and 3.5 GB.
-PEAK = 5_000_000_000
-FULL = 700_000_000  # bytes, at which JAX's compiled functions are dropped
+PEAK = 2_000_000_000  # bytes of memory that a test process may have at a time
+FULL = 900_000_000  # bytes, at which JAX's compiled functions are dropped
 GROWN = 300_000_000  # bytes more than were left by the last time, before they are dropped again
 RUN = "LAZYNP_TEST_RUN"  # the run to which a process belongs, in its environment
 PATIENCE = 90.0  # seconds for what ends by itself: a compiler process finishes its queue, for a minute at most

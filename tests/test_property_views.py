@@ -82,6 +82,5 @@ def test_a_difference_is_found_and_made_small() -> None:
         def __getattr__(self, name: str) -> object:
             return getattr(lazynp, name)
 
-    reports = [text for seed in range(300) if (text := runs.check(seed, Broken()))]
-    assert reports
-    assert min(text.count("\n") for text in reports) < 12
+    reports = filter(None, (runs.check(seed, Broken()) for seed in range(300)))
+    assert any(text.count("\n") < 12 for text in reports)

@@ -25,7 +25,7 @@ from lazynp.config import config
 
 jax.config.update("jax_platforms", "cpu")
 COUNT = int(os.environ.get("LAZYNP_CASES", "1500"))
-CHUNK = 100
+CHUNK = 25
 Predicate = Callable[[Case], bool]
 
 KNOWN: dict[str, tuple[Predicate, str]] = {

@@ -21,7 +21,7 @@ import lazynp.jax as jax
 
 oracle.config.update("jax_platforms", "cpu")
 COUNT = int(os.environ.get("LAZYNP_RANDOM_CASES", os.environ.get("LAZYNP_CASES", "40")))
-CHUNK = 20
+CHUNK = 10
 SHAPES = ((), (1,), (7,), (2, 3), (3, 1), (0,), (2, 2, 5), (130,), 4)
 FLOATS = ("float32", "float32", None, "float16", "bfloat16", "float64")
 INTS = ("int32", None, "int8", "int16", "uint8", "uint16", "uint32", "int64", "uint64")
