@@ -31,7 +31,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test matrix fuzz faults kills threads lint format bench compat libraries docs clean distclean
+.PHONY: help demo test matrix fuzz faults accuracy kills threads lint format bench compat libraries docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -58,6 +58,9 @@ fuzz: $(STAMP)-test ## CALLS=200000 random calls and PROGRAMS=20000 random progr
 
 faults: $(STAMP)-test ## POINTS=200 faults in each of the programs of tests/faults.py (0: at every line), compared with no fault
 	$(BIN)/python -m tests.faults --points $(POINTS) $(ARGS)
+
+accuracy: $(STAMP)-test ## sums, means, norms and products in every tier against exact ones, ARGS="--tiers compiled" for a part
+	$(BIN)/python -m tests.accuracy $(ARGS)
 
 kills: $(STAMP)-test ## KILLS=200 kills while kernels are compiled and the cache is written
 	LAZYNP_KILLS=$(KILLS) $(BIN)/python -m pytest -q -s tests/test_kills.py

@@ -12,6 +12,7 @@ import numpy
 from numpy.lib.stride_tricks import as_strided
 
 from ..away import on_host
+from ..backends.order import memory_order
 from ..config import config
 from ..graph.node import ABSTRACT, Node
 from ..ops.elementwise import ufuncs, where
@@ -159,30 +160,6 @@ def in_memory_order(operands: Any, order: tuple[int, ...]) -> tuple[Any, ...]:
     `_derived(TRANSPOSE, order)`."""
     inverse = inverse_of(order)
     return tuple([straightened(x, inverse) for x in operands])
-
-
-def memory_order(ndim: int, strides: list[tuple[int, ...]]) -> tuple[int, ...] | None:
-    """The axes from the slowest to the fastest, as NumPy's iterator orders them: by the strides of all operands, C's
-    order where they disagree (`npyiter_find_best_axis_ordering`). None where it is C's."""
-    perm = list(range(ndim - 1, -1, -1))  # fastest first
-    for i in range(1, ndim):
-        axis, place = perm[i], i
-        for j in range(i - 1, -1, -1):
-            compared = swap = False
-            for s in strides:
-                if s[axis] and s[perm[j]]:
-                    if s[perm[j]] <= s[axis]:
-                        swap = False
-                    elif not compared:
-                        swap = True
-                    compared = True
-            if compared:
-                if not swap:
-                    break
-                place = j
-        perm.insert(place, perm.pop(i))
-    memory = tuple(reversed(perm))
-    return None if memory == tuple(range(ndim)) else memory
 
 
 def straightened(x: Any, inverse: tuple[int, ...]) -> Any:
@@ -342,9 +319,14 @@ def assign_where(self: ndarray, mask: Node, node: Node) -> bool:
         base = s.graph()
         if s.node is not base:
             return False
+        if view is not None and all([kind == TRANSPOSE for kind, _ in view.steps]):
+            # in the order of the memory, in which what reads it later is computed with it
+            there = [view.write(base, n) if n.shape == self.shape else n for n in (mask, node)]
+            if all([n.shape in (base.shape, ()) for n in there]):
+                mask, node, view = *there, None
         node = where(mask, node, base if view is None else view.read(base))
         s.hold(node if view is None else view.write(base, node))
-    del base, node
+    del base, node, mask
     recorder.settle()
     return True
 

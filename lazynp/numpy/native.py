@@ -106,10 +106,19 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     if out is None and type(a) is ndarray and type(b) is ndarray and worth_recording((a, b)):
         x, y = a.ndim, b.ndim
         if x in (1, 2) and y in (1, 2):
-            return UFUNC_MATMUL(a, b) if a.shape[-1] == b.shape[0] else host_dot(a, b)
+            return UFUNC_MATMUL(for_blas(a), for_blas(b)) if a.shape[-1] == b.shape[0] else host_dot(a, b)
     if is_sub(a) or is_sub(b):
         return leader_wrapped(host_of("dot"), (a, b), out)
     return host_dot(a, b) if out is None else host_dot(a, b, out=out)
+
+
+def for_blas(x: ndarray) -> ndarray:
+    """A vector or matrix that lies as BLAS takes it: `numpy.dot` copies what does not, and `matmul` adds it up in a
+    loop of its own, with larger errors."""
+    meta = x._meta()
+    strides = [s for n, s in zip(meta.shape, meta.strides) if n != 1]
+    forwards = min(strides, default=1) > 0 and (len(strides) < 2 or meta.itemsize in strides)
+    return x if forwards or meta.dtype.kind not in "fc" else UFUNC_POSITIVE(x)
 
 
 def leader_wrapped(function: Host, args: Any, out: Any) -> Any:
@@ -128,6 +137,7 @@ def is_sub(x: Any) -> bool:
 
 
 UFUNC_MATMUL = ufunc.of(numpy.matmul, keep=True)
+UFUNC_POSITIVE = ufunc.of(numpy.positive, keep=True)
 host_concatenate = host_function(host_of("concatenate"), "concatenate")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from ..backends.order import memory_order
 from ..config import config
 from ..graph.node import Node
 from ..ops.contraction import matmul
@@ -128,7 +129,7 @@ def stack_order(operands: list[Any]) -> tuple[int, ...] | None:
         meta = x._meta() if isinstance(x, Handle) else x
         own = [0 if n == 1 else abs(s) for n, s in zip(meta.shape[:-2], meta.strides)]
         strides.append((*(0,) * (most - x.ndim), *own))
-    memory = arithmetic.memory_order(most - 2, strides)
+    memory = memory_order(most - 2, strides)
     return None if memory is None else (*inverse_of(memory), most - 2, most - 1)
 
 

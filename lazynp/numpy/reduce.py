@@ -16,7 +16,7 @@ import numpy
 from ..config import config
 from ..graph.node import Node
 from ..ops import reductions, scans
-from ..ops.shape import reshape
+from ..ops.shape import reshape, transpose
 from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import at_once
 from .arithmetic import assign, common_order, straightened
@@ -118,16 +118,19 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
 
 
 def reduced(rule: Callable[..., Node], x: ndarray, axes: tuple[int, ...], keepdims: bool, out: Any) -> Any:
-    """What `rule(node, axes, keepdims)` makes of x. Where x's axes are not in C's order in memory, the result keeps
-    their order."""
-    order = common_order((x,)) if x.ndim - len(axes) > 1 and out is None else None
+    """What `rule(node, axes, keepdims)` makes of x. Where x's axes are not in C's order in memory, it goes through them
+    in their order, as NumPy does, which adds pairwise along what is contiguous; and the result keeps their order."""
+    order = common_order((x,)) if x.ndim > 1 else None
     if order is None:
         return into(out, rule(x._node(), axes, keepdims))
     inverse = inverse_of(order)
     there = tuple([j for j, a in enumerate(inverse) if a in axes])
     node = rule(straightened(x, inverse)._node(), there, keepdims)
     left = [a for a in inverse if keepdims or a not in axes]
-    return of_node(node)._derived(TRANSPOSE, tuple([left.index(a) for a in sorted(left)]))
+    back = tuple([left.index(a) for a in sorted(left)])
+    if out is not None:
+        return into(out, transpose(node, axes=back) if len(back) > 1 else node)
+    return of_node(node)._derived(TRANSPOSE, back) if len(back) > 1 else of_node(node)
 
 
 def into(out: Any, node: Node) -> Any:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..pairwise import PAIRWISE
+from ..exact import SUM
 from . import keyed, sums  # they know how to write their steps
 from .control import Carry, step, test
 from .libraries import declarations
@@ -70,7 +70,7 @@ struct Watch {
 };
 """
 COMPLEX = re.compile(r"\bcfloat\b|\bcdouble\b|std::complex")
-CHAPTERS = {"keyed": keyed.PRELUDE, "pairwise": PAIRWISE, "sums": sums.PRELUDE}
+CHAPTERS = {"keyed": keyed.PRELUDE, "exact": SUM, "sums": sums.PRELUDE}
 
 
 class Source(NamedTuple):

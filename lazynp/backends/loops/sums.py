@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from ..pairwise import LEAF
 from .libraries import Blas, blas
 from .program import Step, Unsupported, Value
 from .scalar import converted, ctype, expression, literal
@@ -31,7 +30,6 @@ def reduce(w: Writer, state: State, s: Step) -> Place:
     if start is None or size_of(p.shape) == 0:
         raise Unsupported(f"{s.op} of shape {p.shape}")
     out = w.fresh(value, state.wanted.get(s.outs[0]))
-    t = ctype(value.dtype)
     kept = [i for i in range(len(p.shape)) if i not in axes]
     outer = tuple([p.shape[i] for i in kept])
     result = (
@@ -45,69 +43,55 @@ def reduce(w: Writer, state: State, s: Step) -> Place:
     inner_shape = tuple([p.shape[a] for a in axes])
 
     def one(index: list[str]) -> None:
-        acc = w.name("a")
-        last = inner_shape[-1] if inner_shape else 1
-        lanes = LANES if name in ("add", "multiply") and value.dtype[0] == "f" and last >= 2 * LANES else 1
-        first = start(value.dtype)
-        if lanes == 1:
-            w.put(f"{t} {acc} = {first};")
-        else:
-            w.put(f"{t} {acc}[{lanes}]; for (int l = 0; l < {lanes}; ++l) {acc}[l] = {first};")
-
         def element(inner: list[str]) -> str:
             full = list(inner_index(index, inner, kept, axes, len(p.shape)))
             return converted(p.at(full), p.dtype, value.dtype)
 
-        accumulate(w, name, acc, lanes, inner_shape, element, value.dtype)
-        w.put(f"{result.at(index)} = {acc if lanes == 1 else f'{acc}[0]'};")
+        total = accumulate(w, name, inner_shape, element, start(value.dtype), value.dtype)
+        w.put(f"{result.at(index)} = {total};")
 
     over = p._replace(shape=outer, strides=tuple([p.strides[i] for i in kept]))
     w.nest(outer, [over, result], one, simd=False)
     return out
 
 
-def accumulate(
-    w: Writer, name: str, acc: str, lanes: int, shape: Shape, element: Callable[[list[str]], str], dtype: str
-) -> None:
-    """All elements of a shape into an accumulator, or into several side by side, which are joined at the end."""
-    names = [w.name("j") for _ in shape]
-    sums = w.name("s") if name == "add" and dtype[0] == "f" and size_of(shape) > 2 * LEAF * lanes else ""
-    if sums:  # pairwise
-        w.required.add("pairwise")
-        w.put(f"LazynpSums<{ctype(dtype)}> {sums}[{lanes}]; int {sums}_count = 0;")
-        each = f"{acc}[l]" if lanes > 1 else acc
-        push = f"{sums}[l].push({each}); {each} = 0; {sums}_count = 0;"
-        emptied = f"if (++{sums}_count == {LEAF}) for (int l = 0; l < {lanes}; ++l) {{ {push} }}"
-    for var, n in zip(names[:-1], shape[:-1]):
-        w.put(f"for (int64_t {var} = 0; {var} < {n}; ++{var}) {{")
+def accumulate(w: Writer, name: str, shape: Shape, element: Callable[[list[str]], str], first: str, dtype: str) -> str:
+    """All elements of a shape in one: the expression for it. Real numbers have several accumulators side by side,
+    which are joined at the end, and those of sums keep what is rounded off."""
+    acc, names = w.name("a"), [w.name("j") for _ in shape]
     n = shape[-1] if shape else 1
-    var = names[-1] if names else "0"
+    lanes = LANES if name in ("add", "multiply") and dtype[0] == "f" and n >= 2 * LANES else 1
+    kind, exact = ctype(dtype), name == "add" and dtype[0] in "fc"
+    if exact:
+        w.required.add("exact")
+        kind = f"LazynpSum<{kind}>"
+
+    def joined(at: str, more: str) -> str:
+        return f"{at} = {f'{at} + {more}' if exact else expression(name, [at, more], dtype, dtype)};"
+
+    if lanes == 1:
+        w.put(f"{kind} {acc} = {first};")
+    else:
+        w.put(f"{kind} {acc}[{lanes}]; for (int l = 0; l < {lanes}; ++l) {acc}[l] = {first};")
+    for var, size in zip(names[:-1], shape[:-1]):
+        w.put(f"for (int64_t {var} = 0; {var} < {size}; ++{var}) {{")
     if lanes == 1:
         if shape:
-            w.put(f"for (int64_t {var} = 0; {var} < {n}; ++{var}) {{")
-        w.put(f"{acc} = {expression(name, [acc, element(names)], dtype, dtype)};")
-        w.put((emptied if sums else "") + ("}" if shape else ""))
+            w.put(f"for (int64_t {names[-1]} = 0; {names[-1]} < {n}; ++{names[-1]})")
+        w.put(joined(acc, element(names)))
     else:
-        whole = n // lanes * lanes
-        block = w.name("j")
-        w.put(f"for (int64_t {block} = 0; {block} < {whole}; {block} += {lanes}) {{")
-        shifted = [*names[:-1], f"({block} + l)"]
-        w.put(f"for (int l = 0; l < {lanes}; ++l)")
-        w.put(f"{acc}[l] = {expression(name, [f'{acc}[l]', element(shifted)], dtype, dtype)};")
-        w.put((emptied if sums else "") + "}")
-        w.put(f"for (int64_t {var} = {whole}; {var} < {n}; ++{var})")
+        whole, block, var = n // lanes * lanes, w.name("j"), names[-1]
+        w.put(f"for (int64_t {block} = 0; {block} < {whole}; {block} += {lanes})")
+        w.put(f"for (int l = 0; l < {lanes}; ++l) {joined(f'{acc}[l]', element([*names[:-1], f'({block} + l)']))}")
         w.put(
-            f"{acc}[{var} - {whole}] = {expression(name, [f'{acc}[{var} - {whole}]', element(names)], dtype, dtype)};"
+            f"for (int64_t {var} = {whole}; {var} < {n}; ++{var}) {joined(f'{acc}[{var} - {whole}]', element(names))}"
         )
-    for _ in names[:-1]:
-        w.put("}")
-    if sums:
-        w.put(f"for (int l = 0; l < {lanes}; ++l) {each} = {sums}[l].total({each});")
+    w.put("}" * (len(shape) - 1))
     step = lanes // 2
     while step:
-        w.put(f"for (int l = 0; l < {step}; ++l)")
-        w.put(f"{acc}[l] = {expression(name, [f'{acc}[l]', f'{acc}[l + {step}]'], dtype, dtype)};")
+        w.put(f"for (int l = 0; l < {step}; ++l) {joined(f'{acc}[l]', f'{acc}[l + {step}]')}")
         step //= 2
+    return acc if lanes == 1 else f"{acc}[0]"
 
 
 @emits("matmul")
@@ -197,17 +181,14 @@ def product(w: Writer, a: Place, b: Place, out: Place, stack: list[str]) -> None
 
 def dots(w: Writer, a: Place, b: Place, out: Place, stack: list[str]) -> None:
     """Each element of a matrix product by itself."""
-    t, (m, k), n = ctype(out.dtype), a.shape[-2:], b.shape[-1]
-    i, j, acc = w.name("i"), w.name("j"), w.name("a")
-    lanes = LANES if out.dtype[0] == "f" and k >= 2 * LANES else 1
+    (m, k), n = a.shape[-2:], b.shape[-1]
+    i, j = w.name("i"), w.name("j")
     w.put(f"for (int64_t {i} = 0; {i} < {m}; ++{i}) for (int64_t {j} = 0; {j} < {n}; ++{j}) {{")
-    w.put(f"{t} {acc}{f'[{lanes}] = {{}}' if lanes > 1 else ' = 0'};")
 
     def element(at: list[str]) -> str:
         return f"({a.at([*stack, i, at[-1]])} * {b.at([*stack, at[-1], j])})"
 
-    accumulate(w, "add", acc, lanes, (k,), element, out.dtype)
-    w.put(f"{out.at([*stack, i, j])} = {acc if lanes == 1 else f'{acc}[0]'};")
+    w.put(f"{out.at([*stack, i, j])} = {accumulate(w, 'add', (k,), element, '0', out.dtype)};")
     w.put("}")
 
 

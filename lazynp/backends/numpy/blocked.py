@@ -5,7 +5,9 @@ instructions wait for each other more than they work.
 
 Each instruction is the ufunc that NumPy would have called, on operands of the same dtypes, so the result is bit-equal.
 Values that are not results live in a few block-sized scratch buffers. A reduction over rows that are not split is done
-in the block; any other is done by NumPy on the whole operand, which is then computed in full first.
+in the block; any other is done by NumPy on the whole operand, which is then computed in full first. A kernel with
+reductions goes through its axes in the order that its operands have in memory: so its values lie as NumPy's would, and
+are added in NumPy's order.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import numpy as np
 
 from ...graph.op import registry
 from ..kernel import Instr, KernelSpec
+from ..order import memory_order
 from . import native
 from .crew import Task
 from .namespace import xp
@@ -132,6 +135,7 @@ class Program:
         self.dtypes = [named(i.dtype) for i in spec.body]
         self.reductions = {self.first + k: i for k, i in enumerate(spec.body) if i.op == "reduce"}
         self.runners = [None if i.op == "reduce" else runner(i) for i in spec.body]
+        self.others: dict[tuple[int, ...], Program] = {}  # over axes in other orders
         self.kept = frozenset(spec.outputs) | frozenset(self.reductions)
         self.scratch, self.n_scratch = self.assign([(self.first + k, i.args) for k, i in enumerate(spec.body)])
         self.widest = max([d.itemsize for d in self.dtypes], default=1)
@@ -183,7 +187,11 @@ class Program:
         if 0 in shape:
             self.empty(outs)
             return
-        work = self.work(ins, scalars, outs, shape, threads, empty, call is not None)
+        program, order = self, self.order(ins, len(shape)) if self.reductions else None
+        if order is not None:
+            ins, outs = self.turned(ins, outs, order)
+            program, shape = self.over(order), tuple([shape[a] for a in order])
+        work = program.work(ins, scalars, outs, shape, threads, empty, call is not None)
         if call is not None:
             call.work = work
         work.run()
@@ -227,6 +235,38 @@ class Program:
             for v, i in late
         ]
         return Work(task or again(), native, again, sources, copies)
+
+    def order(self, ins: Sequence[Any], ndim: int) -> tuple[int, ...] | None:
+        """The order of the operands' axes in memory, where that is not C's."""
+        if ndim < 2 or all([x.flags.c_contiguous for x in ins]):
+            return None
+        strides = []
+        for x in ins:
+            own = [0 if n == 1 else abs(s) for n, s in zip(x.shape, x.strides)]
+            strides.append((*(0,) * (ndim - len(own)), *own))
+        return memory_order(ndim, strides)
+
+    def over(self, order: tuple[int, ...]) -> Program:
+        """The same over axes in this order."""
+        if order not in self.others:
+            body = [
+                i._replace(params=(i.params[0], tuple(sorted([order.index(a) for a in i.params[1]]))))
+                if i.op == "reduce"
+                else i
+                for i in self.spec.body
+            ]
+            self.others[order] = Program(self.spec._replace(body=tuple(body)))
+        return self.others[order]
+
+    def turned(self, ins: Sequence[Any], outs: Sequence[Any], order: tuple[int, ...]) -> tuple[list[Any], list[Any]]:
+        """Operands with their axes in this order."""
+        ndim = len(order)
+        results = []
+        for v, out in zip(self.spec.outputs, outs):
+            gone = self.reductions[v].params[1] if v in self.reductions and out.ndim < ndim else ()
+            left = sorted([a for a in order if a not in gone])
+            results.append(out.transpose([left.index(a) for a in order if a not in gone]))
+        return [aligned(x, ndim).transpose(order) for x in ins], results
 
     def empty(self, outs: Sequence[Any]) -> None:
         for v, out in zip(self.spec.outputs, outs):

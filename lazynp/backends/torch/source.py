@@ -21,7 +21,7 @@ from lazynp.backends.kernel import Geometry, KernelSpec
 from lazynp.backends.support import ITEMSIZE
 from lazynp.backends.torch import planar
 from lazynp.backends.torch.masks import masked
-from lazynp.backends.torch.sums import pairwise
+from lazynp.backends.torch.sums import exact
 from lazynp.backends.torch.threads import pooled
 from lazynp.backends.torch.trace import Traced
 from lazynp.backends.torch.wrapper import DTYPES, Buffer, Call, Kernel, Program, Unexpected
@@ -103,7 +103,7 @@ def _kernel(kernel: Kernel, name: str, reduces: bool) -> str:
     if "num_threads(" in source.replace("num_threads(lazynp_threads)", ""):
         raise Unexpected("a fixed number of threads")
     source = source.replace("std::hypot(", "lazynp_hypot(")
-    return _hoisted(pooled(masked(pairwise(source) if reduces else _simd(source))))
+    return _hoisted(pooled(masked(exact(source) if reduces else _simd(source))))
 
 
 def _hoisted(source: str) -> str:

@@ -1,10 +1,9 @@
-"""Sums in compiled kernels: pairwise, and the same whatever the number of threads.
+"""Sums in compiled kernels: exact to one rounding of the result, and the same whatever the number of threads.
 
 Inductor adds vector after vector to an accumulator (of float32 it begins anew after 4096), and has a partial sum
 for each thread. For three million elements that loses what NumPy's pairwise order keeps: errors of 1e-5 in float32
-where NumPy has 1e-8. So accumulators are emptied after `LEAF` additions into sums of 2, 4, 8, ... times
-as many, and a loop that is shared among threads is cut into blocks that depend on its length alone, with an accumulator
-for each. Of sequential additions at most LEAF follow one another, of NumPy's pairwise sum 16.
+where NumPy has 1e-8. So the accumulators of sums get a type that keeps what is rounded off (`LazynpSum`), and a loop
+that is shared among threads is cut into blocks that depend on its length alone, with an accumulator for each.
 
 What is read here is the text of Inductor's kernels, in the few forms that it has.
 """
@@ -13,11 +12,52 @@ from __future__ import annotations
 
 import re
 
-from lazynp.backends.pairwise import LEAF, PAIRWISE
+from lazynp.backends.exact import SUM
 
 SUMS = (
-    PAIRWISE
+    SUM
     + r"""
+template <class V>
+inline LazynpSum<V> sum_masked_reduce(const LazynpSum<V>& a, const std::common_type_t<V>& b, const int64_t tail) {
+    return a + V::set(V(0), b, tail);
+}
+// Sums side by side, each with what it has rounded off, in the first.
+template <class T, int N> static inline void lazynp_join(T* high, T* low) {
+    typedef T Half __attribute__((vector_size(N / 2 * sizeof(T))));
+    Half h[2], l[2];
+    std::memcpy(h, high, sizeof h);
+    std::memcpy(l, low, sizeof l);
+    const Half sum = h[0] + h[1], added = sum - h[0];
+    const Half more = l[0] + l[1] + ((h[0] - (sum - added)) + (h[1] - added));
+    std::memcpy(high, &sum, sizeof sum);
+    std::memcpy(low, &more, sizeof more);
+    if constexpr (N > 2) lazynp_join<T, N / 2>(high, low);
+}
+template <class V, class T = typename V::value_type> static inline LazynpSum<T> lazynp_all(const LazynpSum<V>& a) {
+    alignas(64) T high[V::size()], low[V::size()];
+    a.high.store(high);
+    a.low.store(low);
+    lazynp_join<T, V::size()>(high, low);
+    return {high[0], low[0]};
+}
+// Sums of every N-th element, for a loop that puts N at a time into `next`.
+template <class T> struct LazynpLanes {
+    static constexpr int N = 64 / sizeof(T);
+    typedef T Lanes __attribute__((vector_size(64)));
+    Lanes high = {}, low = {};
+    alignas(64) T next[N];
+    inline void add() {
+        Lanes value;
+        std::memcpy(&value, next, sizeof value);
+        const Lanes sum = high + value, added = sum - high;
+        low += (high - (sum - added)) + (value - added);
+        high = sum;
+    }
+    inline LazynpSum<T> total() {
+        lazynp_join<T, N>((T*)&high, (T*)&low);
+        return {high[0], low[0]};
+    }
+};
 // Blocks of a loop that is shared among threads: by its length alone, so that a sum of them is too.
 static inline int lazynp_blocks(int64_t begin, int64_t end, int64_t step) {
     return (int)std::min<int64_t>(128, std::max<int64_t>(1, (end - begin) / step / 1024));
@@ -36,17 +76,36 @@ _THREAD = re.compile(r"^\s*int tid = omp_get_thread_num\(\);\s*$")
 _LOOP = re.compile(
     r"^(\s*)for\(int64_t (\w+)=static_cast<int64_t>\((.+?)\); \w+<static_cast<int64_t>\((.+)\); \w+\+=(.+)\)\s*$"
 )
-_ACCUMULATOR = re.compile(
-    r"^(\s*)(float|double|at::vec::VectorizedN?<(?:float|double)(?:, ?\d+)?>) (\w*tmp_acc\w*) = .*;$"
-)
+_EACH = re.compile(r"^(\s*)for\(int64_t (\w+)=(.+?); \w+<(.+); \w+\+=static_cast<int64_t>\(1L\)\)\s*$")
+_ADDITION = re.compile(r"^(\s*)(\w*tmp_acc\w*) = \2 \+ (.*);$")
+_SCALAR = re.compile(r"^\s*LazynpSum<(float|double)> (\w+) = 0;$")
 _FOR = re.compile(r"^\s*for ?\(")
-_SHORT = re.compile(r"<static_cast<int64_t>\((\d+)L\); \w+\+=static_cast<int64_t>\((\d+)L\)\)$")
+_ZERO = r"(?:0|at::vec::VectorizedN?<[^<>]*>\(0\))"
+_ACCUMULATOR = re.compile(rf"^(\s*)(float|double|at::vec::VectorizedN?<(?:float|double)(?:, ?\d+)?>) (\w+) = {_ZERO};$")
+_ACCUMULATORS = re.compile(r"^(\s*)(float|double|at::vec::VectorizedN?<(?:float|double)(?:, ?\d+)?>) (\w+)(\[.*\];)$")
+_ALL_LANES = re.compile(r"at::vec::vec_reduce_all<[^<>]*>\(\[\]\([^()]*\) \{ return x \+ y; \}, ")
 
 
-def pairwise(source: str) -> str:
-    """A kernel whose sums are pairwise, and whose regions with partial results are loops of the pool over blocks."""
+def exact(source: str) -> str:
+    """A kernel whose sums are exact, and whose regions with partial results are loops of the pool over blocks."""
     lines = [_plain(line) for line in source.split("\n") if not _CASCADE_HELPER.match(line)]
-    return "\n".join(_emptied(_in_blocks(lines)))
+    return _ALL_LANES.sub("lazynp_all(", "\n".join(_in_lanes(_in_blocks(_typed(lines)))))
+
+
+def _typed(lines: list[str]) -> list[str]:
+    """The accumulators of sums, known by the zero that they begin with, as `LazynpSum`."""
+    out = []
+    for i, line in enumerate(lines):
+        found = _ACCUMULATOR.match(line)
+        array = _ACCUMULATORS.match(line)
+        if found is not None and "tmp_acc" in found[3]:
+            line = f"{found[1]}LazynpSum<{found[2]}> {line[found.start(3) :]}"
+        elif array is not None and "tmp_acc" in array[3]:
+            zero = re.compile(rf"^\s*{array[3]}\[\w+\] = {_ZERO};$")
+            if any(zero.match(following) for following in lines[i + 1 : i + 4]):
+                line = f"{array[1]}LazynpSum<{array[2]}> {array[3]}{array[4]}"
+        out.append(line)
+    return out
 
 
 def _plain(line: str) -> str:
@@ -98,33 +157,40 @@ def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _emptied(lines: list[str]) -> list[str]:
-    """Accumulators of sums, emptied into a `LazynpSums` after each LEAF additions, and summed behind their loops."""
-    after: dict[int, list[str]] = {}
-    for i, line in enumerate(lines):
-        found = _ACCUMULATOR.match(line)
-        if found is None:
+def _in_lanes(lines: list[str]) -> list[str]:
+    """Innermost loops over single elements, which g++ would add up one after the other, a vector's length at a time."""
+    out = list(lines)
+    for start in range(len(lines) - 1, -1, -1):
+        header = _EACH.match(lines[start])
+        if header is None:
             continue
-        indent, kind, name = found.groups()
-        scope = next(j for j in range(i + 1, len(lines)) if lines[j].strip() and len(_indent(lines[j])) < len(indent))
-        addition = re.compile(rf"^(\s*){name} = {name} \+ (.*);$")
-        places = [j for j in range(i + 1, scope) if addition.match(lines[j]) and len(_indent(lines[j])) > len(indent)]
-        loops = {max(k for k in range(i, j) if _FOR.match(lines[k]) and _indent(lines[k]) == indent) for j in places}
-        if not places or len(loops) == 1 and len(places) == 1 and _few(lines, min(loops), places[0]):
+        indent, name, first, last = header.groups()
+        end = _closing(lines, start, indent)
+        body = lines[start + 1 : end + 1]
+        sums = list(dict.fromkeys([found[2] for line in body if (found := _ADDITION.match(line))]))
+        kinds = {found[1] for line in lines[:start] if (found := _SCALAR.match(line)) and found[2] in sums}
+        if any(_FOR.match(line) for line in body) or len(kinds) != 1 or lines[start - 1].strip().startswith("#pragma"):
             continue
-        after.setdefault(i, []).append(f"{indent}LazynpSums<{kind}> {name}_sums; int {name}_count = 0;")
-        for j in places:
-            lines[j] += (
-                f" if (++{name}_count == {LEAF}) {{ {name}_sums.push({name}); {name} = {kind}(0); {name}_count = 0; }}"
-            )
-        for loop in loops:
-            end = _closing(lines, loop, indent)
-            after.setdefault(end, []).append(f"{indent}{name} = {name}_sums.total({name}); {name}_count = 0;")
-    return [x for i, line in enumerate(lines) for x in (line, *after.get(i, ()))]
-
-
-def _few(lines: list[str], loop: int, place: int) -> bool:
-    """Whether a loop without others in it makes so few additions that they need no order."""
-    found = _SHORT.search(lines[loop].rstrip())
-    nested = any(_FOR.match(line) for line in lines[loop + 1 : place])
-    return found is not None and not nested and int(found[1]) <= LEAF * int(found[2])
+        (kind,) = kinds
+        lanes = [_ADDITION.sub(r"\1\2_lanes.next[lazynp_lane] = \3;", line) for line in body]
+        size = f"LazynpLanes<{kind}>::N"
+        each = f"for (int lazynp_lane = 0; lazynp_lane < {size}; ++lazynp_lane)"
+        out[start : end + 1] = [
+            f"{indent}int64_t {name}_first = {first};",
+            f"{indent}const int64_t {name}_last = {last};",
+            f"{indent}if ({name}_last - {name}_first >= 2 * {size}) {{",
+            *[f"{indent}LazynpLanes<{kind}> {f}_lanes;" for f in sums],
+            f"{indent}for (; {name}_first + {size} <= {name}_last; {name}_first += {size})",
+            f"{indent}{{",
+            f"{indent}{each}",
+            lanes[0],
+            f"{indent}const int64_t {name} = {name}_first + lazynp_lane;",
+            *lanes[1:],
+            *[f"{indent}{f}_lanes.add();" for f in sums],
+            f"{indent}}}",
+            *[f"{indent}{f} = {f} + {f}_lanes.total();" for f in sums],
+            f"{indent}}}",
+            f"{indent}for (int64_t {name} = {name}_first; {name} < {name}_last; ++{name})",
+            *body,
+        ]
+    return out
