@@ -133,6 +133,7 @@ FUNCTIONS = {
     ),
 }
 FLAT = frozenset({"vdot", "inner", "tensordot"})  # of vectors
+JITTED = ("sum", "fused", "mean", "var", "std")
 LINES = ("vector", "strided", "reversed")
 
 
@@ -358,7 +359,7 @@ def fits(case: Case, tier: str) -> bool:
         return False
     if case.function in ("var", "std") and case.size < 2:
         return False
-    if tier == "jit" and case.function not in ("sum", "fused", "mean", "var", "std"):
+    if tier == "jit" and (kind == "c" and case.function in ("var", "std") or case.function not in JITTED):
         return False  # parts of the others are NumPy's alone
     if tier in ("JAX door", "JAX door, compiled", "loop"):
         if case.dtype not in ("float32", "complex64") or case.function in ("average", "nanmean"):
