@@ -24,7 +24,7 @@ from lazynp.backends import compiler
 
 PEAK = 2_000_000_000  # bytes of memory that a test process may have at a time
 FULL = 900_000_000  # bytes, at which JAX's compiled functions are dropped
-GROWN = 300_000_000  # bytes more than were left by the last time, before they are dropped again
+GROWN = 200_000_000  # bytes more than were left by the last time, before they are dropped again
 RUN = "LAZYNP_TEST_RUN"  # the run to which a process belongs, in its environment
 PATIENCE = 90.0  # seconds for what ends by itself: a compiler process finishes its queue, for a minute at most
 # Torch's own cache, that of NumPy's property tests, and Python's helper, which ends when this process does.
