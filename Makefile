@@ -56,8 +56,8 @@ fuzz: $(STAMP)-test ## CALLS=200000 random calls and PROGRAMS=20000 random progr
 	LAZYNP_PROGRAMS=$(PROGRAMS) $(BIN)/python -m pytest -n $(JOBS) \
 		tests/test_property_views.py tests/test_property_indexing.py $(ARGS)
 
-faults: $(STAMP)-test ## POINTS=200 faults in each of the programs of tests/faults.py (0: at every line), compared with no fault
-	$(BIN)/python -m tests.faults --points $(POINTS) $(ARGS)
+faults: $(STAMP)-test ## POINTS=200 faults in each of the programs of tests/fault_programs.py (0: at every line), compared with no fault
+	$(BIN)/python tests/faults.py --points $(POINTS) $(ARGS)
 
 accuracy: $(STAMP)-test ## sums, means, norms and products in every tier against exact ones, ARGS="--tiers compiled" for a part
 	$(BIN)/python -m tests.accuracy $(ARGS)

@@ -159,28 +159,53 @@ def test_numbers_can_be_had_again() -> None:
         assert numpy.array_equal(first, taken.take()) and numpy.array_equal(first, numpy.asarray(x))
 
 
-@several_cores
-def test_an_error_of_the_thread_is_raised_to_who_asks() -> None:
-    """And the draws behind it go on, and nothing is kept for its sake: not what the asking function had."""
-    r = np.random.default_rng(1)
+SHORT = [True]  # whether there is no memory
 
-    def random(*args: Any, **kwargs: Any) -> Any:
+
+def random(generator: Any, *, out: Any) -> Any:
+    if SHORT[0]:
+        out[: N // 2] = numpy.random.Generator.random(generator, N // 2)
         raise MemoryError("no more")
+    return numpy.random.Generator.random(generator, out=out)
 
-    random = types.FunctionType(random.__code__, {**globals(), "__name__": "numpy.random"}, "random")
 
-    def ask() -> tuple[Any, Any]:
-        x = draws.ahead(r, "random", random, (N,), {})
+@several_cores
+def test_a_draw_that_failed_is_done_again() -> None:
+    """By who asks for it, or for what was to come behind it: all numbers are NumPy's. Nothing is kept for the sake of
+    an error: not what the asking function had."""
+    theirs = numpy.random.default_rng(1)
+    wanted = [theirs.random(N) for _ in range(3)]
+    slow = types.FunctionType(random.__code__, {**globals(), "__name__": "numpy.random"}, "random", None)
+    slow.__kwdefaults__ = random.__kwdefaults__
+    for first in range(3):
+        SHORT[0], r = True, np.random.default_rng(1)
+        x = draws.ahead(r, "random", slow, (N,), {})
         y = r.random(N)
-        for _ in range(3):
+        for value in (x, y + 1):
             with pytest.raises(MemoryError, match="no more"):
-                numpy.asarray(x + 1)
-        return weakref.ref(x), y
+                numpy.asarray(value)
+        with pytest.raises(MemoryError, match="no more"):
+            r.random()
+        SHORT[0] = False
+        z = r.random(N)
+        got = [x, y, z]
+        for k in (first, 0, 1, 2):
+            assert numpy.array_equal(numpy.asarray(got[k]), wanted[k])
+        kept = weakref.ref(x)
+        del got, value, x
+        gc.collect()
+        assert kept() is None
 
-    asked, y = ask()
-    assert numpy.array_equal(numpy.asarray(y), numpy.random.default_rng(1).random(N))
-    gc.collect()
-    assert asked() is None
+
+@several_cores
+def test_what_there_is_no_room_for_is_refused_at_the_call() -> None:
+    r, theirs = np.random.default_rng(1), numpy.random.default_rng(1)
+    x = r.random(N)
+    for draw in (r.random, r.normal, lambda size: r.integers(9, size=size)):
+        with pytest.raises(MemoryError):
+            draw(size=(1 << 24, 1 << 24))
+    assert numpy.array_equal(numpy.asarray(x), theirs.random(N))
+    assert numpy.array_equal(numpy.asarray(r.random(N)), theirs.random(N))
 
 
 def test_no_more_memory_than_what_is_ahead() -> None:

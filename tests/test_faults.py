@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
 import time
+import types
+import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -16,9 +20,14 @@ from faults import FINE, PROGRAMS, campaign
 import lazynp
 import lazynp.jax as jax
 import lazynp.jax.numpy as jnp
+from lazynp.backends import folders
+from lazynp.backends.kernel import KernelSpec
 from lazynp.backends.numpy.crew import Crew, Task
 from lazynp.numpy.draws import Line
+from lazynp.runtime import kernels as runtime_kernels
 from lazynp.runtime import loops, steps
+from lazynp.runtime.pool import pool
+from lazynp.runtime.recorder import recorder
 
 POINTS = int(os.environ.get("LAZYNP_FAULTS", "0"))
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="a run stands in a forked process")
@@ -28,8 +37,8 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="a run stands in
 @pytest.mark.parametrize("name", [n for n, p in PROGRAMS.items() if POINTS or p.tier == "interpreted"])
 def test_a_fault_at_any_line_loses_nothing(name: str) -> None:
     """A few lines of each program; `make faults` takes many more."""
-    for at, fault, outcome in campaign(PROGRAMS[name], POINTS or 4):
-        assert outcome.kind in FINE, (name, at, fault, outcome)
+    for outcome in campaign(PROGRAMS[name], POINTS or 4):
+        assert outcome.kind in FINE, (name, outcome)
 
 
 class AlarmError(Exception):
@@ -71,7 +80,18 @@ def test_signal_handlers_may_raise(raised: type[BaseException]) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert len(rang) == 26
-    assert hits >= 20  # Python drops what is raised while a finalizer runs, that of a buffer of the pool's
+    assert hits == 25  # none is dropped, as Python drops what is raised while a finalizer runs
+
+
+def test_no_handler_can_run_while_a_buffer_comes_back() -> None:
+    """Python would drop what it raises: nothing of Python's runs when an array dies."""
+    ran = []
+    array = pool.empty((1 << 17,), numpy.dtype("u1"))
+    sys.setprofile(lambda frame, event, arg: ran.append((frame.f_code.co_name, event, arg)))
+    del array
+    sys.setprofile(None)
+    assert [(name, event) for name, event, _ in ran if event != "c_call"] == [], ran
+    assert pool.empty((1 << 17,), numpy.dtype("u1")).size == 1 << 17
 
 
 @pytest.mark.parametrize("python", [False, True])
@@ -312,3 +332,66 @@ def test_a_value_that_is_too_large_stands_alone(mode: str) -> None:
             numpy.asarray(sums)
         del large, on_large, sums
         assert numpy.asarray(after + 1)[0] == again[0] + 1
+
+
+def test_what_stands_aside_is_not_kept() -> None:
+    """A value that cannot be computed goes when nobody has it any more, and what it reads goes with it."""
+    with lazynp.config(mode="graph"):
+        a = lazynp.arange(200_000.0) + 1
+        large = lazynp.broadcast_to(a[:1], (1 << 24, 1 << 24)) * 2  # 2 PB
+        with pytest.raises(MemoryError):
+            numpy.asarray(large[:2])
+        assert numpy.asarray(a * 3)[0] == 3
+        nodes = [weakref.ref(large._s.node), weakref.ref(large._s.node.inputs[0])]
+        assert recorder.aside and all(ref() is not None for ref in nodes)
+        del large, a
+        gc.collect()
+        assert [ref() for ref in nodes] == [None, None]
+        recorder.flush()
+        assert not recorder.aside
+
+
+def test_a_lock_goes_whatever_interrupts_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "x.lock")
+    with monkeypatch.context() as patch:
+        patch.setattr(folders.os, "unlink", interrupt)
+        with pytest.raises(KeyboardInterrupt), folders.lock(path) as mine:
+            assert mine
+    with folders.lock(path) as mine:
+        assert mine
+
+
+def interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, MemoryError])
+def test_a_kernel_that_could_not_be_handed_over_is_again(
+    raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the compiler, after a moment."""
+
+    class Client:
+        error: type[BaseException] | None = raised
+
+        def submit(self, spec: Any, geometry: Any, on_done: Any) -> None:
+            if self.error is not None:
+                raise self.error
+            on_done(print)
+
+        def key(self, *_: Any) -> str:
+            return "key"
+
+        lookup = reason = status = again = lambda self, *_: None
+
+    client = Client()
+    monkeypatch.setattr(runtime_kernels, "client", lambda: client)
+    monkeypatch.setattr(runtime_kernels, "RETRY", 0.0)
+    form = runtime_kernels.Form(KernelSpec((), (), (), (), 1), None)
+    with lazynp.config(compile_after=0.0):
+        with pytest.raises(KeyboardInterrupt) if raised is KeyboardInterrupt else contextlib.nullcontext():
+            form.charge(1.0, False)
+        assert form.compiled is None and not form.asked
+        client.error, form.geometry = None, types.SimpleNamespace(symbolic=False)
+        form.charge(1.0, False)
+        assert form.compiled is print and form.asked

@@ -18,7 +18,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from io import BufferedReader
+from io import BufferedReader, FileIO
 
 try:
     import fcntl
@@ -107,48 +107,53 @@ def _private_file(path: str, flags: int) -> int:
 
 def opened(path: str) -> BufferedReader:
     """A file to read, of which we know who wrote it. Raises ValueError where we do not, and OSError."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    status = os.fstat(handle)
+    file: BufferedReader = BufferedReader(FileIO(path, "rb", opener=_no_link))
+    status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode) or not ours(status):
-        os.close(handle)
+        file.close()
         raise ValueError(path)
-    return os.fdopen(handle, "rb")
+    return file
 
 
-def hold(path: str) -> int | None:
-    """A handle that keeps the file at `path` locked; None: somebody else does. Raises OSError where that is not
-    possible."""
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+
+
+def _lock_file(path: str, flags: int) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+
+
+def hold(path: str) -> FileIO | None:
+    """An open file that keeps the file at `path` locked; None: somebody else does. Raises OSError where that is not
+    possible. Whatever interrupts its owner, the lock goes with the object."""
     assert fcntl is not None
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    file = FileIO(path, "rb+", opener=_lock_file)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.stat(path), os.fstat(handle)):  # its last holder may have removed it
-            return handle
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.stat(path), os.fstat(file.fileno())):  # its last holder may have removed it
+            return file
     except (BlockingIOError, FileNotFoundError):
         pass
     except BaseException:
-        os.close(handle)
+        file.close()
         raise
-    os.close(handle)
+    file.close()
     return None
 
 
 @contextlib.contextmanager
 def lock(path: str) -> Iterator[bool]:
     """Whether the lock at `path` is ours; does not wait. Where there are no locks, everybody has it."""
-    handle: int | None = None
+    file, mine = None, True
     try:
-        handle = hold(path) if fcntl is not None else None
-        mine = handle is not None or fcntl is None
-    except OSError:
-        mine = True
-    try:
+        with contextlib.suppress(OSError):
+            file = hold(path) if fcntl is not None else None
+            mine = file is not None or fcntl is None
         yield mine
     finally:
-        if handle is not None:
-            with contextlib.suppress(OSError):
+        if file is not None:
+            with file, contextlib.suppress(OSError):
                 os.unlink(path)
-            os.close(handle)
 
 
 class Scratch:
@@ -159,7 +164,7 @@ class Scratch:
     def __init__(self, parent: str | Callable[[], str], passing: bool = False) -> None:
         self.parent, self.passing = parent, passing
         self._path: str | None = None
-        self._handle: int | None = None
+        self._held: FileIO | None = None
         self._pid = 0
         self._end: weakref.finalize | None = None
         _scratches.add(self)
@@ -178,23 +183,23 @@ class Scratch:
             path = os.path.join(parent, f"{os.getpid()}-{os.urandom(8).hex()}")
             os.mkdir(path, 0o700)
             try:
-                handle = hold(os.path.join(path, LOCK)) if fcntl is not None else None
+                held = hold(os.path.join(path, LOCK)) if fcntl is not None else None
             except FileNotFoundError:  # swept away before it was locked
                 continue
             except OSError:  # a file system without locks
-                handle = None
+                held = None
             else:
-                if handle is None and fcntl is not None:
+                if held is None and fcntl is not None:
                     continue
-            self._path, self._handle, self._pid = path, handle, os.getpid()
-            self._end = weakref.finalize(self, _remove, path, handle, self._pid, self.passing)
+            self._path, self._held, self._pid = path, held, os.getpid()
+            self._end = weakref.finalize(self, _remove, path, held, self._pid, self.passing)
             return
         raise OSError("no scratch folder")
 
     def close(self) -> None:
         if self._end is not None:
             self._end()
-        self._path = self._handle = self._end = None
+        self._path = self._held = self._end = None
 
 
 _scratches: weakref.WeakSet[Scratch] = weakref.WeakSet()
@@ -210,15 +215,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-def _remove(path: str, handle: int | None, pid: int, passing: bool) -> None:
+def _remove(path: str, held: FileIO | None, pid: int, passing: bool) -> None:
     if pid == os.getpid():
         shutil.rmtree(path, ignore_errors=True)
         if passing:
             with contextlib.suppress(OSError):
                 os.rmdir(os.path.dirname(path))
-    if handle is not None:  # in a forked child the parent's lock stays: only our copy of the handle goes
+    if held is not None:  # in a forked child the parent's lock stays: only our copy of the handle goes
         with contextlib.suppress(OSError):
-            os.close(handle)
+            held.close()
 
 
 def sweep(parent: str) -> None:
@@ -237,19 +242,19 @@ def _sweep_one(path: str) -> None:
     try:
         if fcntl is None:
             raise OSError
-        handle = hold(os.path.join(path, LOCK))
-        if handle is None:
+        held = hold(os.path.join(path, LOCK))
+        if held is None:
             return
     except OSError:
-        handle = None
+        held = None
         if time.time() - os.lstat(path).st_mtime < OLD:
             return
     try:
         end_users(path)
         shutil.rmtree(path, ignore_errors=True)
     finally:
-        if handle is not None:
-            os.close(handle)
+        if held is not None:
+            held.close()
 
 
 def size(parent: str) -> int:

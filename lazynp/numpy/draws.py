@@ -3,12 +3,15 @@
 A large draw of a generator runs in a thread of its own, in the program's order, and its array is pending meanwhile, as
 an operation's result is: NumPy lets go of the GIL in it, so it runs beside what was recorded before. Only generators
 that `default_rng` seeded: nobody else has their bits. Once somebody asks for those, all draws are done at once.
+
+A draw that fails (short memory) is done again by whoever needs its numbers, or the generator: until then nothing that
+the generator was asked for later is drawn, so that all numbers are those that NumPy would have given.
 """
 
 from __future__ import annotations
 
 import atexit
-import copy
+import contextlib
 import math
 import queue
 import threading
@@ -30,6 +33,7 @@ from .array import of_node
 FLOAT, INT, OBJECT = numpy.dtype(numpy.float64), numpy.dtype(numpy.int64), numpy.dtype(object)
 LARGE = 1 << 14  # numbers; in a shorter time than they take, no thread is woken
 AHEAD = 256 << 20  # bytes that may be on their way before the program waits
+LOOK = 0.5  # seconds between looks at the thread by one who waits for it
 SHARED = object()  # in the place of a generator's last draw: somebody else may have its bits
 STATE: Any = vars(source.PCG64)["state"]
 BITS: Any = vars(source.Generator)["bit_generator"]
@@ -101,52 +105,69 @@ DISTRIBUTIONS = {
 
 
 class Draw:
-    """Numbers that are being drawn, or were. They can be had again: from the generator's state, which is kept."""
+    """Numbers that are being drawn, or were. They can be had again: from the generator's state, which is kept.
 
-    __slots__ = ("host", "generator", "given", "out", "state", "error", "done")
+    Attributes:
+        generator: None once they have been drawn. before: what it was asked for before, if that is not done.
+        out: the numbers; before they are there, what they are drawn into, where the method fills an array.
+        lock: of all draws of the generator that are under way.
+    """
 
-    def __init__(self, host: Callable[..., Any], generator: Any, given: tuple[Any, ...], out: Any) -> None:
-        self.host, self.generator, self.given, self.out = host, generator, given, out
+    __slots__ = ("host", "generator", "given", "fills", "out", "state", "before", "lock")
+
+    def __init__(
+        self, host: Callable[..., Any], generator: Any, given: tuple[Any, ...], fills: bool, before: Draw | None
+    ) -> None:
+        self.host, self.generator, self.given, self.fills = host, generator, given, fills
+        self.out = self.room()
         self.state: Any = None
-        self.error: BaseException | None = None
-        self.done = threading.Lock()
-        self.done.acquire()
+        self.before = before if before is not None and before.generator is not None else None
+        self.lock = threading.RLock() if self.before is None else self.before.lock
 
     def __repr__(self) -> str:
         return f"<{self.host.__name__}>"
 
+    def room(self) -> Any:
+        """What the numbers are drawn into; None where NumPy makes it."""
+        return pool.empty(self.given[-1], FLOAT) if self.fills else None
+
+    def complete(self) -> None:
+        """Draw, unless that has been done, after all that the generator was asked for before. Raises what drawing
+        raises, and may be called again then."""
+        with self.lock:
+            todo: list[Draw] = []
+            draw: Draw | None = self
+            while draw is not None and draw.generator is not None:
+                todo.append(draw)
+                draw = draw.before
+            while todo:
+                todo.pop().run()
+
     def run(self) -> None:
-        """Draw: in the thread."""
-        try:
-            self.state = STATE.__get__(BITS.__get__(self.generator))
-            self.out = self.drawn(self.generator, self.out)
-        except BaseException as error:
-            self.out, self.error = None, error
-        self.generator = None
-        self.done.release()
+        bits = BITS.__get__(self.generator)
+        if self.state is None:
+            self.state = STATE.__get__(bits)
+        else:  # it was left in the middle
+            STATE.__set__(bits, self.state)
+        self.out = self.drawn(self.generator, self.out)
+        self.before = self.generator = None
+
+    def cancel(self) -> None:
+        """Do not draw what has not been drawn."""
+        with self.lock:
+            self.generator = None
 
     def drawn(self, generator: Any, out: Any) -> Any:
-        return self.host(generator, *self.given) if out is None else self.host(generator, out=out)
-
-    def wait(self) -> None:
-        """Until they are there."""
-        with self.done:
-            pass
+        return self.host(generator, out=out) if self.fills else self.host(generator, *self.given)
 
     def take(self) -> numpy.ndarray:
-        """The numbers, as an array that is the caller's. Raises what drawing them raised."""
-        self.wait()
-        if self.error is not None:
-            # A copy: raising hangs the caller's frames on an error, and so would keep all arrays of theirs for as long
-            # as the stream has this one.
-            raise copy.copy(self.error)
+        """The numbers, as an array that is the caller's. Raises what drawing them raises."""
+        self.complete()
         out, self.out = self.out, None
         if out is None:
             bits = source.PCG64()
             bits.state = self.state
-            shape = self.given[-1]
-            fills = DISTRIBUTIONS[self.host.__name__].fills
-            out = self.drawn(source.Generator(bits), pool.empty(shape, FLOAT) if fills else None)
+            out = self.drawn(source.Generator(bits), self.room())
         return out
 
 
@@ -155,27 +176,27 @@ class Line:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.started = False
-        self.tasks: queue.SimpleQueue[Draw] = queue.SimpleQueue()
-        self.last: Draw | None = None
+        self.thread: threading.Thread | None = None
+        self.tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.bytes = 0  # asked for since the thread was last waited for
 
     def put(self, draw: Draw, nbytes: int) -> None:
+        """Have it drawn; where the system has no thread to give, at once. Under the lock."""
         if self.bytes > AHEAD:
             self.settle()
-        with self.lock:
-            if not self.started and start(self.work, self.tasks, name="lazynp-draws") is None:
-                draw.run()  # the system has no thread to give
-                return
-            self.started = True
+        if self.thread is None or not self.thread.is_alive():
+            self.thread = start(self.work, self.tasks, name="lazynp-draws")
+        if self.thread is None:
+            draw.complete()
+        else:
             self.bytes += nbytes
-            self.last = draw
-            self.tasks.put(draw)
+            self.tasks.put(draw.complete)
 
     @staticmethod
-    def work(tasks: queue.SimpleQueue[Draw]) -> None:
+    def work(tasks: queue.SimpleQueue[Callable[[], None]]) -> None:
         while True:
-            tasks.get().run()
+            with contextlib.suppress(BaseException):  # whoever needs the numbers has them drawn again
+                tasks.get()()
 
     def before_fork(self) -> None:
         """Wait for all draws, and let no other begin: a child has no such thread."""
@@ -183,11 +204,16 @@ class Line:
         self.settle()
 
     def settle(self) -> None:
-        """Wait until what was asked for has been drawn."""
+        """Wait until the thread has done what it was asked for."""
         with self.lock:
-            last, self.last, self.bytes = self.last, None, 0
-        if last is not None:
-            last.wait()
+            thread = self.thread
+            if thread is not None and self.bytes:
+                done = threading.Lock()
+                done.acquire()
+                self.tasks.put(done.release)
+                while not done.acquire(timeout=LOOK) and thread.is_alive():
+                    pass
+            self.bytes = 0
 
 
 line = Line()
@@ -209,13 +235,19 @@ def ahead(self: Any, name: str, host: Callable[..., Any], args: tuple[Any, ...],
         return None
     shape = given[-1]
     nbytes = count * distribution.dtype.itemsize
-    draw = Draw(host, self, given, pool.empty(shape, FLOAT) if distribution.fills else None)
-    try:
-        line.put(draw, nbytes)
-    except RuntimeError:  # no thread can be had
-        in_turn(self)
-        return None
-    self._drawn = draw
+    if not distribution.fills:
+        numpy.empty(shape, distribution.dtype)  # for which there is no room: NumPy says so at the call
+    with line.lock:
+        before = self._drawn
+        if before is SHARED:
+            return None
+        self._drawn = draw = Draw(host, self, given, distribution.fills, before)
+        try:
+            line.put(draw, nbytes)
+        except BaseException:  # as if it had not been asked for
+            draw.cancel()
+            self._drawn = before
+            raise
     ticket = Node(None, (), (), (), (), OBJECT, False)
     ticket.value = draw
     Storage.captured += nbytes
@@ -223,12 +255,13 @@ def ahead(self: Any, name: str, host: Callable[..., Any], args: tuple[Any, ...],
 
 
 def in_turn(self: Any) -> None:
-    """Wait until a generator has drawn all that it was asked for."""
+    """Have a generator draw all that it was asked for."""
     drawn = self._drawn
     if drawn is not None and drawn is not SHARED:
-        drawn.wait()
-        if self._drawn is drawn:
-            self._drawn = None
+        with line.lock:  # nobody forks meanwhile
+            drawn.complete()
+            if self._drawn is drawn:
+                self._drawn = None
 
 
 at_fork(15, line.before_fork, lambda: line.lock.release(), line.__init__)  # type: ignore[misc]

@@ -30,6 +30,7 @@ LARGE = 1 << 18  # elements of a kernel that is worth a place in a chain
 HASTE = 1e-6  # of `compile_after`, for a kernel of a jitted function
 LONG = 0.5  # seconds of CPU time of a process whose next run is worth preparing
 WARM, AT_EXIT = 0.01, 16  # seconds that a kernel has cost, and kernels, to compile after the end
+RETRY = 2.0  # seconds until a kernel that could not be handed to the compiler is again
 KERNELS_KEPT = 2048
 kernels: Bounded[KernelSpec, Kernel] = Bounded(KERNELS_KEPT)
 waits: list[Callable[[float | None], bool]] = []  # for what else is compiled: `compile_wait` calls them
@@ -80,13 +81,15 @@ class Form:
         self.seconds += seconds
         enough = not self.asked and self.seconds >= config.compile_after * (HASTE if hasten else 1.0)
         if enough and time.monotonic() >= self.after:
-            self.asked = True
             began = time.perf_counter()
             reason = "part of a jitted function" if hasten else f"{self.seconds:.2f} s in the interpreter"
             try:
+                self.asked = True
                 client().submit(self.spec, self.geometry, lambda compiled: self.done(compiled, began, reason))
-            except Exception:  # no compiler, no thread, a warning that is an error: the interpreter goes on
-                self.done(None, began, reason)
+            except BaseException as error:  # no thread, a module that cannot be loaded, Ctrl-C: nobody would answer
+                self.asked, self.after = False, time.monotonic() + RETRY
+                if not isinstance(error, Exception):
+                    raise
 
     def done(self, compiled: Any, began: float, reason: str) -> None:
         self.compiled = compiled

@@ -1,18 +1,19 @@
 """Spare buffers: memory that died is used again, so that a steady loop touches no fresh page.
 
 An array from here is a view of a `Block`, which NumPy keeps alive through `base` for as long as any view of it is. When
-the last one is gone, the block's finalizer puts the memory back into the pool: so what is reused is really dead,
-escaped arrays included. What has not been used for a moment is given back to the system (`Keeper`).
+the last one is gone, the callback of a weak reference puts the memory into a queue: so what is reused is really dead,
+escaped arrays included. The callback is C code (`SimpleQueue.put`), so that no signal's handler runs in it, whose
+exception Python would drop. What has not been used for a moment is given back to the system (`Keeper`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
+import queue
 import threading
 import time
-from collections import deque
+import weakref
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -43,9 +44,14 @@ class Block(np.ndarray):
 
     __slots__ = ()
 
-    def __del__(self) -> None:
-        if pool is not None:  # else the interpreter is ending
-            pool.give(self.base)
+
+class Use(weakref.ref[Block]):
+    """Knows when a block dies, and its memory then."""
+
+    __slots__ = ("memory",)
+    memory: Memory
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
 
 class Pool:
@@ -53,7 +59,7 @@ class Pool:
 
     Attributes:
         spare: size -> memory that nobody has. bytes: how much of it there is.
-        returned: what came back while the lock was taken, and is not in `spare` yet.
+        uses: of memory that somebody has. returned: those that have ended; their memory is not in `spare` yet.
         used: sizes asked for since the keeper last looked. made: how many blocks were new.
     """
 
@@ -64,9 +70,10 @@ class Pool:
     def reset(self) -> None:
         """Start without spare blocks: at the beginning, and in a forked child, where the lock may be somebody's who is
         gone."""
-        self.lock = threading.RLock()  # a finalizer may run, and give, in the middle of `empty`
-        self.spare: dict[int, list[Any]] = {}
-        self.returned: deque[Any] = deque()
+        self.lock = threading.RLock()
+        self.spare: dict[int, list[Memory]] = {}
+        self.uses: set[Use] = set()
+        self.returned: queue.SimpleQueue[Use] = queue.SimpleQueue()
         self.used: set[int] = set()
         self.bytes = 0
         self.keeper: Keeper | None = None
@@ -80,7 +87,7 @@ class Pool:
             return np.empty(shape, dtype)
         with self.lock:
             self.used.add(n)
-            if self.returned:
+            if self.returned.qsize():
                 self.sort_in()
             spare = self.spare.get(n)
             memory = spare.pop() if spare else None
@@ -90,7 +97,11 @@ class Pool:
                 self.keeper = Keeper.started(self)
         if memory is None:
             memory = self.fresh(n)
-        return new_array(np.ndarray, shape, dtype, new_array(Block, (n,), BYTE, memory))
+        block = new_array(Block, (n,), BYTE, memory)
+        use = Use(block, self.returned.put)
+        use.memory = memory
+        self.uses.add(use)
+        return new_array(np.ndarray, shape, dtype, block)
 
     def fresh(self, n: int) -> Memory:
         """New memory, from the system."""
@@ -98,26 +109,22 @@ class Pool:
         self.made += 1
         return new_array(Memory, (n,), BYTE, owner, -owner.ctypes.data % LINE + self.made % COLOURS * COLOUR)
 
-    def give(self, memory: Any) -> None:
-        """Take memory back that nobody has any more. A finalizer's call: it may come at any point, also while a fork
-        clears the threads away that the child does not have, and so it waits for nobody."""
-        self.returned.append(memory)
-        if self.lock.acquire(blocking=False):
-            try:
-                self.sort_in()
-            finally:
-                self.lock.release()
-        if self.keeper is not None:
-            self.keeper.wake()
-
     def sort_in(self) -> None:
-        """Put what was returned where it is found, as much as may be kept."""
-        while self.returned:
-            memory = self.returned.popleft()
-            n = memory.size
-            if self.bytes + n <= config.pool_bytes:
-                self.spare.setdefault(n, []).append(memory)
-                self.bytes += n
+        """Put what was returned where it is found, as much as may be kept. Under the lock."""
+        while self.returned.qsize():
+            try:
+                self.keep(self.returned.get_nowait())
+            except queue.Empty:  # the keeper was faster
+                break
+
+    def keep(self, use: Use) -> None:
+        """Take over what a use that has ended had. Under the lock."""
+        self.uses.discard(use)
+        memory = use.memory
+        n = memory.size
+        if self.bytes + n <= config.pool_bytes:
+            self.spare.setdefault(n, []).append(memory)
+            self.bytes += n
         if len(self.spare) > SIZES_KEPT:
             self.shrink()
 
@@ -145,8 +152,6 @@ class Keeper:
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
-        self.asleep = threading.Lock()  # a bare lock, since a finalizer releases it
-        self.asleep.acquire()
 
     @classmethod
     def started(cls, pool: Pool) -> Keeper | None:
@@ -154,18 +159,16 @@ class Keeper:
         keeper = cls(pool)
         return keeper if start(keeper.run, name="lazynp-pool") is not None else None
 
-    def wake(self) -> None:
-        if self.asleep.locked():
-            with contextlib.suppress(RuntimeError):  # another thread has
-                self.asleep.release()
-
     def run(self) -> None:
         pool = self.pool
         while True:
-            self.asleep.acquire()
+            use = pool.returned.get()
+            with pool.lock:
+                pool.keep(use)
+            del use
             before: set[int] = set()
             now: set[int] = set()
-            while pool.bytes or pool.returned:
+            while pool.bytes or pool.returned.qsize():
                 time.sleep(IDLE)
                 with pool.lock:
                     before, now, pool.used = now, pool.used, set()

@@ -10,6 +10,7 @@ so that a program which comes by again is cut at the same place.
 from __future__ import annotations
 
 import math
+import weakref
 from typing import Any
 
 import numpy as np
@@ -40,15 +41,15 @@ class Recorder:
     Attributes:
         unfinished: segments that are running, and those that an exception has left. Whoever comes next makes of the
             latter what is pending, again.
-        aside: nodes that were taken from the stream, since computing one of its nodes failed at that moment (short
-            memory): they are computed when they are asked for, or at a flush, if they can be.
+        aside: weak references to nodes that were taken from the stream, since computing one of its nodes failed at that
+            moment (short memory): they are computed when they are asked for, or at a flush, if they can be.
     """
 
     def __init__(self) -> None:
         self.lock = lock
         self.nodes: list[Node] = []
         self.unfinished: list[Segment] = []
-        self.aside: list[Node] = []
+        self.aside: list[weakref.ref[Node]] = []
         self.count = 0  # nodes recorded so far
         self.first = 0  # index of the first pending one
         self.due = 0  # so many pending nodes run at the next settling: a loop was left
@@ -172,22 +173,17 @@ class Recorder:
         with self.lock:
             if self.unfinished:
                 self.recover()
-            try:
-                if self.due:
-                    self.run(self.due)
-                period = len(self.period)
-                if period:
-                    if self.phase >= period * self.times:
-                        self.phase -= period * self.times
-                        self.ran = True
-                        self.run(len(self.nodes) - period)
-                elif len(self.nodes) >= config.pending_nodes or Storage.captured >= config.pending_bytes:
-                    self.run(self.cut())
-                    self.search()
-            except Exception as error:
-                if not of_a_step(error):
-                    raise
-                self.set_aside()
+            if self.due:
+                self.run(self.due)
+            period = len(self.period)
+            if period:
+                if self.phase >= period * self.times:
+                    self.phase -= period * self.times
+                    self.ran = True
+                    self.run(len(self.nodes) - period)
+            elif len(self.nodes) >= config.pending_nodes or Storage.captured >= config.pending_bytes:
+                self.run(self.cut())
+                self.search()
 
     def cut(self) -> int:
         """Where to cut a long stream: at the smallest signature of its second half."""
@@ -204,31 +200,27 @@ class Recorder:
                 self.run_all()
             if self.aside:
                 self.try_aside()
-                own_leaves(self.aside)  # whoever has things flushed may write into the memory that these read
+                own_leaves(alive(self.aside))  # whoever has things flushed may write into the memory that these read
 
     def run_all(self, wanted: Node | None = None) -> None:
-        """Run the whole stream. What cannot be computed at this moment is set aside."""
-        try:
-            self.run(len(self.nodes), wanted)
-            self.search()
-        except Exception as error:
-            if not of_a_step(error):
-                raise
-            self.set_aside()
+        """Run the whole stream."""
+        self.run(len(self.nodes), wanted)
+        self.search()
 
     def set_aside(self) -> None:
         """After an error of the moment: one value that needs too much memory must not stand before all others. What the
         stream still has is computed one by one, and what cannot be is taken out of the stream."""
         if self.unfinished:
             self.recover()
-        self.aside = [*self.aside, *self.nodes]
+        self.aside = [*self.aside, *[weakref.ref(node) for node in self.nodes]]
         self.leave_stream()
         self.try_aside()
 
     def try_aside(self) -> None:
         """Compute what can be computed of what was set aside."""
-        for node in self.aside:
-            if is_wanted(node):
+        for ref in self.aside:
+            node = ref()
+            if node is not None and is_wanted(node):
                 try:
                     self.run_nodes(unrecorded(node), 0, node)
                 except Exception as error:
@@ -236,13 +228,14 @@ class Recorder:
                         raise
                     self.recover()
                     self.leave_stream()
-        self.aside = list({id(node): node for node in self.aside if is_wanted(node)}.values())
+        node = None
+        self.aside = [weakref.ref(n) for n in dict.fromkeys(alive(self.aside)) if is_wanted(n)]
 
     def leave_stream(self) -> None:
         """Let the stream begin anew. Its nodes have all that is needed to compute them."""
+        self.search()
         self.nodes, self.first, self.due = [], self.count, 0
         Storage.captured = 0
-        self.search()
 
     def before_fork(self) -> None:
         """Have nobody else be inside while the process forks, and run what is pending, which a child need not do again.
@@ -268,7 +261,16 @@ class Recorder:
                 raise NotConcreteError(f"{node} depends on a placeholder, which has no value")
 
     def run(self, n: int, wanted: Node | None = None) -> None:
-        """Run the first n pending operations. After an exception they are pending still, or computed."""
+        """Run the first n pending operations. What cannot be computed at this moment is set aside; after another
+        exception they are pending still, or computed."""
+        try:
+            self.run_first(n, wanted)
+        except Exception as error:
+            if not of_a_step(error):
+                raise
+            self.set_aside()
+
+    def run_first(self, n: int, wanted: Node | None) -> None:
         if n <= 0:
             return
         todo = self.nodes[:n]
@@ -330,14 +332,18 @@ class Recorder:
             for node in nodes:
                 node.signature = self.signature(node, first)
             left = [s for s in self.unfinished if s is not segment]
-            self.nodes, self.first, self.unfinished, self.due = nodes, first, left, 0
             self.search()
+            self.nodes, self.first, self.unfinished, self.due = nodes, first, left, 0
             segment.forget()
 
 
 def is_wanted(node: Node) -> bool:
     """Whether somebody holds a value that is not there yet."""
     return node.buffer is None and node.error is None and (held(node) or bool(node.trace))
+
+
+def alive(refs: list[weakref.ref[Node]]) -> list[Node]:
+    return [node for ref in refs if (node := ref()) is not None]
 
 
 def own_leaves(nodes: list[Node]) -> None:
