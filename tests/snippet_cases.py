@@ -618,6 +618,193 @@ log(np.modf(a, out=(o, None))[1], np.frexp(a)[1].dtype, np.divmod(a, 2, out=(o, 
     np.matmul(a, a.T, out=np.zeros((2, 2))), np.sum(a, 0, out=o[0]), o, np.cumsum(a, 1, out=o), np.clip(a, 1, 2,
         out=a), a, np.round(a, out=o) is o, np.take(a, [0, 1], out=np.zeros(2)), np.mean(a, 0, out=o[1]),
             np.argmax(a, 0, out=np.zeros(3, int)))
+
+# advanced indices mixed with slices and new axes
+a = np.arange(120).reshape(2, 3, 4, 5)
+i, j = np.array([0, 1]), np.array([[2], [1]])
+for k in ((i, slice(None), j), (slice(None), i, slice(1, 3), j), (..., i, None, j), (i, ..., i), (0, slice(None),
+    i), (slice(None), 0, i), (None, i, None), (i[:, None], j.T), (a > 50,), (a[:, 0, 0, 0] > 3, slice(None), 1),
+        (slice(None), np.array([True, False, True]), i[:1]), np.ix_([0, 1], [0, 2], [1]), (np.array(1),
+            slice(None), i), (np.array([], int),), ([], []), (slice(None, None, -1), i), (True, i), (i, True),
+          ([[0, 1]], Ellipsis, [0])):
+    try:
+        x = a[k]
+        b = a.copy()
+        b[k] = -1
+        c = a.copy()
+        c[k] += 1
+        d = a.copy()
+        d[k] = x[::-1] if x.ndim else 0
+        log(x.shape, x.strides, x.flags.f_contiguous, x.sum(), b.sum(), c.sum(), d.sum(), x.ravel("K")[:4])
+    except Exception as error:
+        log(type(error).__name__, str(error))
+
+# writes through every kind of view of one array
+a = np.zeros((4, 6))
+views = [a.T, a[::-1], a[:, ::2], a.reshape(6, 4), a[1:3, None], a.swapaxes(0, 1)[1:], a.ravel(), a.diagonal(),
+    a.view("i8"), np.broadcast_to(a, (2, 4, 6)), a[..., np.newaxis], a.reshape(2, 2, 2, 3).transpose(3, 1, 0, 2),
+        a.real, np.lib.stride_tricks.as_strided(a, (3, 3), (48, 16))]
+for n, v in enumerate(views):
+    try:
+        v[...] = n
+        v[1:] += 1
+        v[-1] *= 2
+    except Exception as error:
+        log(type(error).__name__, str(error))
+    log(a, a.sum())
+log([v.shape for v in views], [float(v.sum()) for v in views])
+
+# real and imaginary parts
+z = np.arange(4) + 1j * np.arange(4)[::-1]
+r, m = z.real, z.imag
+r += 1
+m[::2] = 9
+z[1] = 5 - 5j
+log(z, r, m, z.conj(), abs(z), z.real.base is z, np.angle(z), z.view("f8"), z.T.real)
+z.imag = [1, 2, 3, 4]
+z.real *= 2
+log(z, r)
+x = np.arange(3.0)
+e(x.imag.__setitem__, 0, 1)
+e(setattr, x, "imag", 2)
+x.real = 7
+log(x, x.real is x, x.imag)
+e(np.arange(3).imag.__iadd__, 1)
+log(np.array(1 + 2j).imag, np.complex64(1 + 2j).real, np.real_if_close(z), np.array(["a"]).real, np.array([1, 2j],
+    object).imag)
+
+# half precision and integer division
+h = np.array([1, 2, 65504, np.inf, np.nan, 6e-8], "f2")
+log(h + 1, h * 2, h / 3, h.sum(), h[:3].mean(), h // 2, h % 2, np.sqrt(h), h.astype("i2")[:2], h == h, np.sort(h),
+    h.max(), h[:2].cumsum(), h[:2] @ h[:2], h.view("u2"), h.astype("f4"), np.exp(h), h > np.float32(1), np.add(h,
+        h, dtype="f4"), h ** 2, np.minimum(h, 1), np.round(h[:2] / 3, 2))
+i = np.array([-7, 7, -128, 0], "i1")
+log(i // 2, i % 3, i // -2, divmod(i, -3), i >> 1, i << 1, abs(i), -i, i ** 2, np.sign(i), i / 2, i * i,
+    np.square(i), i // 0, i % 0, np.fmod(i, 3), np.gcd(i, 3), ~i, i & 3, i ^ 1, np.floor_divide(i, np.int8(-1)),
+        np.left_shift(i, 9), np.right_shift(i, 9), np.clip(i, -5, 5), i.clip(max=3), np.bitwise_count(i))
+e(lambda: np.clip(i, -500, 5))
+e(lambda: i.clip(300))
+
+# files: save, load, memory maps, text
+import tempfile, os, io
+d = tempfile.mkdtemp()
+p = os.path.join(d, "a.npy")
+a = np.arange(12.0).reshape(3, 4)
+np.save(p, a.T)
+m = np.load(p, mmap_mode="r+")
+m[0, 0] = 99
+m[1:] += 1
+m.flush()
+log(type(m).__name__, np.load(p), m.mode, m.flags.f_contiguous, (m + 1).__class__.__name__, m.sum(),
+    type(m[0]).__name__, type(m.sum(0)).__name__)
+r = np.load(p, mmap_mode="r")
+e(r.__setitem__, 0, 1)
+c = np.load(p, mmap_mode="c")
+c[0] = 5
+log(c[0], np.load(p)[0])
+a.tofile(p)
+log(np.fromfile(p), np.memmap(p, "f8", "r", 8, (2, 2)), np.fromfile(p, "i4", 3))
+b = io.BytesIO()
+np.savez(b, a, k=a > 3, o=np.array([None, 1], object))
+b.seek(0)
+f = np.load(b, allow_pickle=True)
+log(f.files, f["arr_0"], f["k"], f["o"])
+t = io.StringIO()
+np.savetxt(t, a, fmt="%.1f", delimiter=",", header="h")
+log(t.getvalue())
+t.seek(0)
+log(np.loadtxt(t, delimiter=","), np.genfromtxt(["1,2", "3,"], delimiter=","), a.tobytes("F")[:16], a.dumps()[:2],
+    a.tostring() if hasattr(a, "tostring") else "")
+del m, r, c
+for n in os.listdir(d):
+    os.remove(os.path.join(d, n))
+os.rmdir(d)
+
+# functions that call back
+log(np.vectorize(lambda x, y=2: x + y)([1, 2, 3]), np.vectorize(len, otypes=[int])(["a", "bb"]),
+    np.apply_along_axis(lambda v: v[::-1], 0, np.arange(6).reshape(3, 2)), np.apply_over_axes(np.sum, np.ones((2,
+        3)), [0, 1]), np.fromfunction(lambda i, j: i * j, (2, 3)), np.frompyfunc(lambda a, b: a + b, 2,
+            1)(np.arange(3), 1), np.piecewise(np.arange(5.0), [np.arange(5) < 2], [lambda x: -x, 7]),
+          np.vectorize(np.sum, signature="(n)->()")(np.ones((2, 3))), np.fromiter((x * x for x in range(4)),
+          float), np.frompyfunc(lambda x: x * 2, 1, 1).accumulate if False else "", np.apply_along_axis(np.sort, 1,
+          np.array([[3, 1], [2, 1]])), np.select([np.arange(4) > 2, np.arange(4) > 1], [1, 2], 9), np.choose([0, 1,
+          1], [np.arange(3), -np.arange(3)]), np.block([[np.ones((1, 2)), 3 * np.ones((1, 1))]]))
+def f(v):
+    v[0] = -1
+    return v.sum()
+a = np.arange(6.0).reshape(2, 3)
+log(np.apply_along_axis(f, 1, a), a)
+class Bad:
+    def __float__(self): raise RuntimeError("no")
+    def __index__(self): raise RuntimeError("index")
+e(lambda: np.zeros(2).__setitem__(0, Bad()))
+e(lambda: np.zeros(2)[Bad()])
+e(lambda: np.zeros(Bad()))
+e(lambda: np.array([Bad()], float))
+e(lambda: np.zeros((2, 2)).sum(Bad()))
+e(lambda: np.zeros(2).reshape(Bad()))
+e(lambda: np.vectorize(lambda x: 1 / x)([0]))
+
+# histograms, sorting, searching, sets
+a = np.array([3, 1, 2, 3, 1, 9, -4])
+log(np.histogram(a, 3), np.histogram(a, [0, 2, 4], weights=a), np.bincount([1, 1, 3], minlength=6), np.digitize(a,
+    [0, 2]), np.searchsorted(np.sort(a), [0, 3], "right"), np.argsort(a, kind="stable"), np.lexsort((a, -a)),
+        np.partition(a, 2)[2], np.argpartition(a, 1)[:1], np.unique(a, return_index=True, return_inverse=True,
+            return_counts=True), np.isin(a, [1, 9]), np.setdiff1d(a, [1]), np.union1d(a, [7]), np.intersect1d(a,
+          [1, 3], return_indices=True), np.flatnonzero(a > 1), np.argwhere(a > 2), np.count_nonzero(a),
+          np.nanargmax([1, np.nan, 3]), np.percentile(a, [10, 50]), np.quantile(a, 0.3, method="nearest"),
+          np.median(a), np.cov(a, a[::-1]), np.corrcoef(a, a[::-1]), np.average(a, weights=abs(a)), np.ptp(a),
+          np.gradient(a), np.diff(a, 2, prepend=0), np.ediff1d(a), np.trapezoid(a), np.interp([0.5, 2], [0, 1, 3],
+          [1, 2, 3]), np.convolve(a, [1, 2], "same"), np.correlate(a, [1, 2]), np.unwrap([0, 4, 8]),
+          np.cumprod(a[:3]), np.nancumsum([1, np.nan]), np.trim_zeros([0, 1, 0]), np.histogram2d(a, a, 2)[0],
+          np.polyfit([0, 1, 2], [1, 3, 5], 1).round(6), np.roots([1, -3, 2]), np.poly1d([1, 2])(3), np.vander([1,
+          2, 3], 2), np.tril(np.ones((2, 2))), np.kron([1, 2], [1, 1]), np.meshgrid([1, 2], [3, 4], indexing="ij"),
+          np.mgrid[0:2, 0:2], np.ogrid[0:2], np.r_[1:3, 5], np.c_[[1, 2], [3, 4]], np.s_[1:2])
+a.sort()
+b = a[::-1]
+b.sort()
+log(a, b, a.searchsorted(3), np.sort(np.array([[3, 1], [2, 0]]), None), np.sort(["b", "a"]), np.sort(np.array([2,
+    1 + 1j])), np.sort_complex([2, 1]), np.array([np.nan, 1, -np.inf]).argsort())
+
+# printing
+np.set_printoptions(precision=3, suppress=True, threshold=6)
+a = np.arange(10) / 3
+log(a, a.astype("f4"), a.reshape(2, 5), str(a), a > 1, a + 1j, np.array([1e10, 1e-10]), np.zeros((0, 3)),
+    np.array(3.0), np.float64(1 / 3), np.ma.array(a, mask=a > 2), np.array([None]), np.zeros(2, "i4,f8"),
+        np.array2string(a, separator=",", threshold=100), np.array_repr(a), np.format_float_positional(1 / 3, 3),
+            f"{a[1]:.2f}", "%s" % a[:2], np.array(["a'b"]), np.array([b"a"]), np.array(["2020"], "M8"), [a[:2]],
+          {"k": a[:1]})
+with np.printoptions(precision=1, linewidth=20, sign="+"):
+    log(a, repr(a[:3]))
+np.set_printoptions(precision=8, suppress=False, threshold=1000)
+
+# buffers and DLPack in both directions
+import array, ctypes
+src = array.array("d", [1, 2, 3])
+a = np.frombuffer(src)
+a[0] = 9
+src[1] = 8
+log(a, src, a.flags.owndata, a.flags.writeable, np.asarray(src)[1], np.array(src).flags.owndata)
+e(src.append, 1)
+ro = np.frombuffer(b"12345678")
+e(ro.__setitem__, 0, 1)
+e(ro.setflags, True)
+log(ro.base, np.from_dlpack(a), np.from_dlpack(a).flags.writeable, type(a.__dlpack__()).__name__)
+p = a.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+p[2] = 33
+log(a, a.ctypes.shape[0], a.ctypes.strides[0], np.ctypeslib.as_array((ctypes.c_int * 3)(1, 2, 3)),
+    np.ctypeslib.as_array(p, (2,)))
+n = np.ndarray((2,), "f8", a, 8)
+n[0] = 77
+log(a, n.base is a, n)
+b = bytearray(16)
+v = np.ndarray((2,), "f8", b)
+v += 1
+log(b[:8], v)
+o = type("O", (), {"__array_interface__": a.__array_interface__})()
+w = np.asarray(o)
+w[0] = -3
+log(a, w)
 """
 
 # Calls that write into what they are given, mostly by place.

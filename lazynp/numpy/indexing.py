@@ -126,14 +126,20 @@ def plain_key(key: Any) -> Any:
     if type(key) is tuple:
         return tuple([plain_key(k) for k in key])
     if isinstance(key, slice):
-        return slice(plain_key(key.start), plain_key(key.stop), plain_key(key.step))
-    if isinstance(key, numpy.integer) or not isinstance(key, (str, bytes, tuple)) and hasattr(type(key), "__index__"):
+        return slice(
+            *[x if x is None else x.__index__() if is_index(x) else x for x in (key.start, key.stop, key.step)]
+        )
+    if is_index(key):
         try:
             return key.__index__()
-        except (TypeError, ValueError):  # of an array of somebody's that has several elements: an index as NumPy's are
+        except Exception:  # whatever it is, NumPy goes on: an array of somebody's may have several elements
             if not makes_array(key):
-                raise
+                numpy.empty(1)[object()]  # NumPy's error
     return key
+
+
+def is_index(x: Any) -> bool:
+    return isinstance(x, numpy.integer) or not isinstance(x, (str, bytes, tuple)) and hasattr(type(x), "__index__")
 
 
 def host_key(key: Any) -> Any:

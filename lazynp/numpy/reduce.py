@@ -20,7 +20,7 @@ from ..ops.shape import reshape, transpose
 from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import at_once
 from .arithmetic import assign, common_order, straightened
-from .array import Handle, Writes, is_native, is_traced, known, ndarray, of_node, wrap
+from .array import Handle, Writes, is_native, is_traced, known, ndarray, of_node
 from .host import PLAIN, TracedArgumentError, at_hand, fresh, home, like, note_large, on_traced, to_host
 from .record import cast_node, errors_wanted
 
@@ -175,8 +175,9 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
                 if isinstance(a, Handle) and name in OUT_PLACE and i == OUT_PLACE[name]:
                     out, values[i] = a, to(a)
         value = host(h, *values, **named)
-    if out is None and type(self) is not ndarray and name in WRAPPED and isinstance(value, numpy.generic):
-        return self.__array_wrap__(wrap(numpy.asarray(value)), None, True)  # a subclass decides what its scalars are
+    scalar = isinstance(value, numpy.generic)
+    if out is None and type(self) is not ndarray and name in WRAPPED and (scalar or isinstance(value, numpy.ndarray)):
+        return self.__array_wrap__(fresh(numpy.asarray(value)), None, scalar)  # a subclass decides what it gives
     if name == "searchsorted":
         return home(value, ours)
     return out if out is not None else like(self, value, ours)
