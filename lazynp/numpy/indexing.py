@@ -134,7 +134,8 @@ def plain_key(key: Any) -> Any:
             return key.__index__()
         except Exception:  # whatever it is, NumPy goes on: an array of somebody's may have several elements
             if not makes_array(key):
-                numpy.empty(1)[object()]  # NumPy's error
+                no_index: Any = object()
+                numpy.empty(1)[no_index]  # NumPy's error
     return key
 
 
