@@ -15,6 +15,7 @@ MATRIX ?=
 BENCH ?= .
 CPU ?=
 PROGRAMS ?= 20000
+COMPILED ?= 20000
 POINTS ?= 200
 KILLS ?= 200
 CALLS ?= 200000
@@ -51,10 +52,10 @@ test: $(STAMP)-test ## the tests; of the long property tests a part that takes s
 matrix: ## the tests with each Python that this machine has, the oldest NumPy and the newest: a table
 	$(PYTHON) tests/matrix.py $(MATRIX) JOBS="$(JOBS)" ARGS="$(ARGS)" TORCH="$(TORCH)"
 
-fuzz: $(STAMP)-test ## CALLS=200000 random calls and PROGRAMS=20000 random programs, compared with NumPy
+fuzz: $(STAMP)-test ## CALLS=200000 random calls, PROGRAMS=20000 random programs interpreted and COMPILED=20000 compiled
 	$(BIN)/python -m compat fuzz --calls $(CALLS) --jobs $(JOBS)
-	LAZYNP_PROGRAMS=$(PROGRAMS) $(BIN)/python -m pytest -n $(JOBS) \
-		tests/test_property_views.py tests/test_property_indexing.py $(ARGS)
+	LAZYNP_PROGRAMS=$(PROGRAMS) LAZYNP_COMPILED=$(COMPILED) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -rP \
+		tests/test_property_views.py tests/test_property_indexing.py tests/test_property_compiled.py $(ARGS)
 
 faults: $(STAMP)-test ## POINTS=200 faults in each of the programs of tests/fault_programs.py (0: at every line), compared with no fault
 	$(BIN)/python tests/faults.py --points $(POINTS) $(ARGS)
