@@ -13,7 +13,7 @@ setup(
         Extension(
             "lazynp._speed",
             ["lazynp/_speed.c"],
-            depends=["lazynp/_direct.h", "lazynp/_loops.h"],
+            depends=["lazynp/_direct.h", "lazynp/_loops.h", "lazynp/_whole.h"],
             include_dirs=[numpy.get_include()],
             extra_compile_args=["-O2", *FLAGS],
             optional=True,

@@ -96,11 +96,29 @@ static PyObject *at_hand(PyObject *o)
     return NULL;
 }
 
+/* Handles and storages of exactly the door's classes are kept when they die, and used again: that takes a third of the
+ * time that Python's allocation and deallocation of an instance take. */
+enum { KEPT = 256 };
+static PyObject *kept_handles[KEPT], *kept_storages[KEPT];
+static int handles_kept, storages_kept;
+
+static PyObject *again(PyObject **kept, int *count, PyTypeObject *type)
+{
+    if (!*count)
+        return type->tp_alloc(type, 0);
+    PyObject *out = PyObject_Init(kept[--*count], type);
+    PyObject_GC_Track(out);
+    return out;
+}
+
+static Handle *new_handle(void) { return (Handle *)again(kept_handles, &handles_kept, ndarray_type); }
+static Storage *new_storage(void) { return (Storage *)again(kept_storages, &storages_kept, storage_type); }
+
 /* A handle on a fresh array that nobody else has. Takes the reference. */
 static PyObject *wrap(PyObject *array)
 {
-    Storage *s = (Storage *)storage_type->tp_alloc(storage_type, 0);
-    Handle *a = s ? (Handle *)ndarray_type->tp_alloc(ndarray_type, 0) : NULL;
+    Storage *s = new_storage();
+    Handle *a = s ? new_handle() : NULL;
     if (!a) {
         Py_XDECREF(s);
         Py_DECREF(array);
@@ -302,7 +320,7 @@ static PyObject *derived(Handle *a, PyObject *b, PyObject *h, PyObject *part, Py
         Py_XDECREF(parent);
     }
     Py_DECREF(h);
-    Handle *out = view ? (Handle *)ndarray_type->tp_alloc(ndarray_type, 0) : NULL;
+    Handle *out = view ? new_handle() : NULL;
     if (!out) {
         Py_XDECREF(view);
         Py_DECREF(part);
@@ -316,6 +334,9 @@ static PyObject *derived(Handle *a, PyObject *b, PyObject *h, PyObject *part, Py
     out->base = Py_NewRef(a->base && Py_TYPE(a->base) == ndarray_type ? a->base : (PyObject *)a);
     return (PyObject *)out;
 }
+
+static PyObject *subscript_whole(PyObject *self, PyObject *key);
+static int assign_whole(PyObject *self, PyObject *key, PyObject *value);
 
 static PyObject *subscript(PyObject *self, PyObject *key)
 {
@@ -336,6 +357,9 @@ static PyObject *subscript(PyObject *self, PyObject *key)
                 return from_host(part);
             Py_DECREF(part);
         }
+        PyObject *out = subscript_whole(self, key);
+        if (out || PyErr_Occurred())
+            return out;
     }
     return call_two(getitem, self, key);
 }
@@ -394,6 +418,9 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
         }
         else if (given == value && given && is_current(key) && PyArray_SIZE((PyArrayObject *)h) <= limit)
             return put(self, h, ((Handle *)key)->h, given);
+        int done = assign_whole(self, key, value);
+        if (done)
+            return done < 0 ? -1 : 0;
     }
     PyObject *args[3] = {self, key, value};
     if (!value) {
@@ -647,6 +674,24 @@ static PyObject *call_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
     return out;
 }
 
+/* The same with an axis at most. */
+static PyObject *reduced_by(PyObject *host, PyObject *x, PyObject *axis)
+{
+    int which = 0, whole = !axis || axis == Py_None;
+    long along = 0;
+    while (which < REDUCTIONS && reduction[which] != host)
+        which++;
+    if (which == REDUCTIONS || !reduction_ufunc[which] || !reductions_on || (!whole && !PyLong_CheckExact(axis)))
+        return NULL;
+    if (!whole && (along = PyLong_AsLong(axis)) == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return NULL;
+    }
+    return direct_reduce((PyUFuncObject *)reduction_ufunc[which], which, (PyArrayObject *)x, whole, along, 0);
+}
+
+#include "_whole.h"
+
 /* Types. */
 
 #define OBJECTS_STORAGE(V) V(buf) V(node) V(reads) V(rare)
@@ -677,6 +722,36 @@ static void handle_dealloc(Handle *self)
         PyObject_ClearWeakRefs((PyObject *)self);
     handle_clear(self);
     Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* What `tp_dealloc` is of the door's own classes, which Python makes, and whose subclasses come here too. */
+static void release(PyObject *self, PyTypeObject *own_type, PyObject **kept, int *count)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    if (type == own_type && *count < KEPT)
+        kept[(*count)++] = self;
+    else
+        type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static void door_storage_dealloc(Storage *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (self->weak)
+        PyObject_ClearWeakRefs((PyObject *)self);
+    storage_clear(self);
+    self->busy = self->free = 0;
+    release((PyObject *)self, storage_type, kept_storages, &storages_kept);
+}
+
+static void door_handle_dealloc(Handle *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (self->weak)
+        PyObject_ClearWeakRefs((PyObject *)self);
+    handle_clear(self);
+    release((PyObject *)self, ndarray_type, kept_handles, &handles_kept);
 }
 
 static void ufunc_dealloc(Ufunc *self)
@@ -813,6 +888,12 @@ static PyMappingMethods handle_mapping = {.mp_length = size_of, .mp_subscript = 
 
 static PyObject *item_at(PyObject *self, Py_ssize_t i)
 {
+    if (is_current(self) && PyArray_NDIM((PyArrayObject *)((Handle *)self)->h) == 1) {
+        PyObject *h = Py_NewRef(((Handle *)self)->h);
+        PyObject *out = PyArray_Type.tp_as_sequence->sq_item(h, i);
+        Py_DECREF(h);
+        return out;
+    }
     PyObject *key = PyLong_FromSsize_t(i);
     PyObject *out = key ? PyObject_GetItem(self, key) : NULL;
     Py_XDECREF(key);
@@ -898,17 +979,32 @@ static PyObject *bind(PyObject *module, PyObject *table)
     take(table, "other", "index", &kind_index);
     take(table, "other", "transpose", &kind_transpose);
     take(table, "other", "reshape", &kind_reshape);
-    PyTypeObject *ufunc = NULL;
-    take(table, "other", "ufunc", (PyObject **)&ufunc);
-    if (ufunc) { /* which inherits the offset, and before Python 3.12 not the flag */
-        ufunc->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
-        PyType_Modified(ufunc);
-        Py_DECREF(ufunc);
+    take(table, "other", "part", &kind_part);
+    take(table, "other", "returned_of", &returned_of);
+    take(table, "other", "pinned", &pinned);
+    take(table, "other", "shared_drawn", &shared_drawn);
+    take(table, "other", "no_value", &no_value_type);
+    static const char *const called[] = {"ufunc", "dispatcher", "function", "builtin"};
+    for (int i = 0; i < 4; i++) { /* classes that inherit the offset, and before Python 3.12 not the flag */
+        PyTypeObject *type = NULL;
+        take(table, "other", called[i], (PyObject **)&type);
+        if (type) {
+            type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+            PyType_Modified(type);
+            Py_DECREF(type);
+        }
     }
     take(table, "other", "ndarray", (PyObject **)&ndarray_type);
     take(table, "other", "storage", (PyObject **)&storage_type);
-    if (ndarray_type) /* a class made in Python does not inherit it: its `__add__` is that of numbers */
+    if (storage_type)
+        storage_type->tp_dealloc = (destructor)door_storage_dealloc;
+    if (ndarray_type) {
+        ndarray_type->tp_dealloc = (destructor)door_handle_dealloc;
+        /* A class made in Python does not inherit these: its `__add__` is that of numbers, its `__getitem__` that of
+         * mappings. */
+        ndarray_type->tp_as_sequence->sq_item = item_at;
         ndarray_type->tp_as_sequence->sq_concat = ndarray_type->tp_as_sequence->sq_inplace_concat = concatenated;
+    }
     Py_RETURN_NONE;
 }
 
@@ -985,18 +1081,26 @@ PyMODINIT_FUNC PyInit__speed(void)
         mallopt(M_TRIM_THRESHOLD, 64 << 20);
     }
 #endif
-    PyTypeObject *types[] = {&StorageBase, &HandleBase, &UfuncBase};
-    const char *names[] = {"StorageBase", "HandleBase", "UfuncBase"};
+    PyTypeObject *types[] = {&StorageBase, &HandleBase, &UfuncBase, &FunctionBase, &MethodType, &AttributeType};
+    const char *names[] = {"StorageBase", "HandleBase", "UfuncBase", "FunctionBase", "Method", "Attribute"};
     PyObject *module = PyModule_Create(&definition);
     if (!module)
         return NULL;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         types[i]->tp_new = PyBaseObject_Type.tp_new; /* so that object.__new__ makes them too */
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 6; i++)
         if (PyType_Ready(types[i]) < 0 || PyModule_AddObjectRef(module, names[i], (PyObject *)types[i]) < 0)
             return NULL;
     name_view = PyUnicode_InternFromString("_view");
     name_call = PyUnicode_InternFromString("_call");
+    name_pin = PyUnicode_InternFromString("pin");
+    name_dunder_call = PyUnicode_InternFromString("__call__");
+    name_drawn = PyUnicode_InternFromString("_drawn");
+    if (!name_pin || !name_dunder_call || !name_drawn)
+        return NULL;
+    for (int i = 0; i < LEFT; i++)
+        if (!(left_names[i] = PyUnicode_InternFromString(left_words[i])))
+            return NULL;
     name_axis = PyUnicode_InternFromString("axis");
     name_keepdims = PyUnicode_InternFromString("keepdims");
     check_order((PyUFuncObject *)reduction_ufunc[SUM]);

@@ -6,8 +6,10 @@ and calls them otherwise. `LAZYNP_SPEED=0` does without it.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
+import types
 from typing import TYPE_CHECKING, Any
 
 
@@ -21,6 +23,12 @@ def built(name: str) -> Any:
 
 native: Any = built("_speed")
 calls: Any = built("_calls")
+
+# What a function is like, as `_whole.h` has it: its result may be larger than all arguments; a large result is for the
+# Python function to make, which has more named arguments than NumPy's; it writes into its first argument, or does so
+# with `copy=False`; it is a method of a generator; it is `__array_ufunc__`.
+GROWS, BLANK, BARE, WRITES, NO_COPY, DRAWS, PROTOCOL = 1, 2, 4, 8, 16, 32, 64
+MOST = 100  # arguments by place, where none is written to
 
 if TYPE_CHECKING or native is None:
 
@@ -57,8 +65,30 @@ if TYPE_CHECKING or native is None:
         def _call(self, *args: Any, **kwargs: Any) -> Any:
             raise NotImplementedError
 
+    class FunctionBase:
+        """What a public function is called by. Attributes of the C module's class, which this one has no use for:
+
+        Attributes:
+            whole: NumPy's function, which does the whole of a call on small arrays; None for never.
+            most: how many arguments it takes by place before one that it writes to.
+            flags: of those above.
+        """
+
+        whole: Any = None
+        most: int = 0
+        flags: int = 0
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return self._call(*args, **kwargs)
+
+        def _call(self, *args: Any, **kwargs: Any) -> Any:
+            raise NotImplementedError
+
 else:
     StorageBase, HandleBase, UfuncBase = native.StorageBase, native.HandleBase, native.UfuncBase
+    FunctionBase = native.FunctionBase
+
+Method: type = types.FunctionType if native is None else native.Method
 
 
 if TYPE_CHECKING or calls is None:
@@ -95,6 +125,25 @@ def tell(**objects: Any) -> None:
 def not_simple(host: Any, self: Any, *given: Any) -> Any:
     """What the C module says where a method call is not simple: without it, none is."""
     return NotImplemented
+
+
+def method(host: Any, function: Any, most: int = MOST, flags: int = 0) -> Any:
+    """A method as the C module calls it: NumPy's on small arrays at hand, with at most so many arguments by place.
+
+    Args:
+        host: NumPy's method; its name, where it is a ufunc's.
+        function: the Python method, which does everything.
+        most: how many arguments by place it takes beside self before one that it writes to.
+        flags: of those above.
+    """
+    if native is None:
+        return function
+    return functools.update_wrapper(native.Method(host, function, most, flags), function, updated=())
+
+
+def attribute(name: str, descriptor: Any) -> Any:
+    """An attribute as the C module reads it: NumPy's where the value is at hand and small."""
+    return descriptor if native is None else native.Attribute(name, descriptor)
 
 
 at_once: Any = not_simple if native is None else native.method

@@ -21,7 +21,7 @@ from ..graph.errors import NotConcreteError
 from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..runtime.recorder import recorder
 from ..runtime.storage import SEEN, Rare, Storage, lock
-from ..runtime.views import INDEX, RESHAPE, TRANSPOSE, View, derive, layout
+from ..runtime.views import INDEX, PART, RESHAPE, TRANSPOSE, View, derive, layout, part_of_view
 from ..speed import HandleBase, attach, native, tell
 from .index import normalize
 
@@ -77,6 +77,8 @@ def resolved(step: tuple[Any, Any, Any, Any], shape: tuple[int, ...]) -> View | 
     parent, h, kind, param = step
     if type(parent) is tuple:
         parent = resolved(parent, shape)
+    if kind == PART:
+        return part_of_view(parent, shape, h, param)
     if kind == INDEX:
         param = normalize(param, h.shape)
     elif kind == TRANSPOSE:
@@ -298,7 +300,18 @@ def __len__(self: ndarray) -> int:
 if native is not None:
     native.set_limit(config.limit)
     config.watch(lambda name, value: native.set_limit(config.limit))
-tell(ndarray=ndarray, storage=Storage, host_view=HOST_VIEW, index=INDEX, transpose=TRANSPOSE, reshape=RESHAPE)
+
+
+def pin(s: Storage) -> None:
+    """Fix the buffer of a storage in its place, as `ndarray._pin` does: one that is free."""
+    with lock:
+        if s.rare is None:
+            s.rare = Rare()
+        s.rare.pin = True
+
+
+KINDS = {"index": INDEX, "transpose": TRANSPOSE, "reshape": RESHAPE, "part": PART}
+tell(ndarray=ndarray, storage=Storage, host_view=HOST_VIEW, pinned=pin, no_value=type(numpy._NoValue), **KINDS)
 
 
 def demand(storage: Storage) -> Any:

@@ -18,7 +18,7 @@ import numpy
 
 from ..graph.node import ABSTRACT
 from ..runtime.views import TRANSPOSE, derive
-from ..speed import native, tell
+from ..speed import attribute, native, tell
 from . import renew, subclasses
 from .array import HOST_VIEW, Writes, borrow, is_traced, ndarray, new_handle, root
 from .host import SUBCLASS, bind, fresh, like, of_type, on_traced, part_of, strip
@@ -453,9 +453,14 @@ def removed(name: str) -> Callable[[Any], Any]:
 REMOVED = [n for n in ("itemset", "newbyteorder", "ptp") if hasattr(numpy.ndarray, n)]  # before NumPy 2.3
 
 
+WHOLE = ("T", "dtype", "imag", "itemsize", "mT", "nbytes", "ndim", "real", "shape", "size", "strides")
+
+
 def attach() -> None:
     for name, (get, put) in {**PROPERTIES, **{n: (removed(n), None) for n in REMOVED}}.items():
         setattr(ndarray, name, property(get, put, doc=getattr(numpy.ndarray, name).__doc__))
+    for name in WHOLE:
+        setattr(ndarray, name, attribute(name, vars(ndarray)[name]))
     for name, function in SPECIAL.items():
         if isinstance(function, types.FunctionType):
             function.__name__, function.__qualname__ = name, f"ndarray.{name}"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 import numpy._core._multiarray_umath as compiled  # type: ignore[import-not-found]
 
+from ..speed import BLANK, MOST, FunctionBase, Method, tell
 from . import (  # noqa: F401
     attributes,
     creation,
@@ -33,6 +34,8 @@ WRITES: dict[str, tuple[int | str, ...]] = {
     "_place": (0, "arr"),
     "place": (0, "arr"),
 }
+# The place of the argument that a C function writes to, where it can be given by place.
+WRITTEN_AT = {"busday_offset": 6, "busday_count": 5, "is_busday": 4}
 LOOKS = frozenset(
     {
         "result_type",
@@ -116,7 +119,7 @@ def casting_implementation(source: Any, target: Any, /) -> CastingImplementation
     return CastingImplementation(compiled._get_castingimpl(source, target))
 
 
-class Builtin:
+class Builtin(FunctionBase):
     """A function that is no method when it stands in a class, as C functions are not."""
 
     host: Any
@@ -129,7 +132,7 @@ class Builtin:
         signed(self, host)
         self.__module__ = "lazynp" if hasattr(numpy, function.__name__) else function.__module__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
 
     def __reduce__(self) -> str:
@@ -139,9 +142,12 @@ class Builtin:
         return f"<built-in function {self.__name__}>"
 
 
+tell(builtin=Builtin)
 OURS["_get_castingimpl"] = casting_implementation
 for _name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "zeros", "empty", "arange"):
     OURS[_name] = creation.PUBLIC[_name] = Builtin(OURS[_name])
+    OURS[_name].whole, OURS[_name].most = getattr(numpy, _name), MOST
+    OURS[_name].flags = BLANK if _name in ("zeros", "empty") else 0
     dispatch.array_functions.add(OURS[_name])
 made: dict[int, tuple[Any, Any]] = {}
 
@@ -165,6 +171,8 @@ def counterpart(name: str, value: Any) -> Any:
         host = ours
         ours = signed(Builtin(host), value)
         ours.host = implementation
+        if name not in WRITES:
+            ours.whole, ours.most = implementation, WRITTEN_AT.get(name, MOST)
     if name in LIKE:
         creation.PUBLIC[name] = ours
         dispatch.array_functions.add(ours)
@@ -204,7 +212,7 @@ class Signature:
 def sign_all() -> None:
     """Signatures of the methods of `ndarray`, and of the functions that are ours."""
     for name, method in vars(ndarray).items():
-        if isinstance(method, types.FunctionType):
+        if isinstance(method, (types.FunctionType, Method)):
             signed(method, getattr(numpy.ndarray, name, None))
     for name in ("frompyfunc", "nested_iters"):
         signed(OURS[name], getattr(numpy, name))

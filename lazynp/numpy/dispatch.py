@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy
 
-from ..speed import reduced
+from ..speed import BARE, GROWS, MOST, NO_COPY, WRITES, FunctionBase, reduced, tell
 from . import subclasses
 from .array import ndarray
 from .host import PLAIN, home_module, strip
@@ -27,7 +27,7 @@ array_functions: set[Any] = set()
 dispatched = type(numpy.sum)
 
 
-class Dispatcher:
+class Dispatcher(FunctionBase):
     """A public function: calls its implementation, unless an argument's type takes the call.
 
     Attributes:
@@ -42,7 +42,7 @@ class Dispatcher:
     def __init__(self, relevant: Callable[..., Any] | None, implementation: Callable[..., Any]) -> None:
         self._relevant, self._implementation = relevant, implementation
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
         if self._method is not None and len(args) == 1:
             value = reduced(self._method, args[0], kwargs)
             if value is not NotImplemented:
@@ -138,6 +138,96 @@ class Dispatcher:
         return str(self._implementation)
 
 
+tell(dispatcher=Dispatcher)
+# What only our function knows: whether memory is shared, what may be in a file; and what prints, which would write into
+# a width that is an array.
+NOT_WHOLE = frozenset(
+    {
+        "array2string",
+        "array_repr",
+        "array_str",
+        "may_share_memory",
+        "shares_memory",
+        "save",
+        "savetxt",
+        "savez",
+        "savez_compressed",
+    }
+)
+# Modules whose functions make arrays of NumPy's subclasses.
+NOT_WHOLE_IN = ("lazynp.ma", "lazynp.matrixlib", "lazynp.lib.recfunctions", "lazynp._core.records")
+# Functions whose result may be larger than their arguments together: where it is large, it is ours to make.
+GROWING = frozenset(
+    {
+        "arange",
+        "broadcast_arrays",
+        "broadcast_to",
+        "diag",
+        "diag_indices",
+        "diag_indices_from",
+        "diagflat",
+        "einsum",
+        "eye",
+        "full",
+        "full_like",
+        "identity",
+        "indices",
+        "ix_",
+        "kron",
+        "linspace",
+        "geomspace",
+        "logspace",
+        "meshgrid",
+        "ones",
+        "ones_like",
+        "zeros_like",
+        "empty_like",
+        "outer",
+        "pad",
+        "repeat",
+        "resize",
+        "tensordot",
+        "tile",
+        "tri",
+        "tril_indices",
+        "triu_indices",
+        "tril_indices_from",
+        "triu_indices_from",
+        "vander",
+    }
+)
+WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+WRITTEN = ("out", "overwrite_input")
+WRITTEN_TOO = {"nan_to_num": ("copy",), "rot90": ("k",)}  # NumPy does `k %= 4`, to an array too
+
+
+def numpy_function(implementation: Any) -> Any:
+    """NumPy's public function of which this one is a second copy; None if there is none."""
+    module = str(getattr(implementation, "__module__", ""))
+    if not module.startswith("lazynp"):
+        return None
+    where = (
+        "" if module.startswith("lazynp.numpy.") else module[len("lazynp") :]
+    )  # a function of ours is NumPy's public one
+    return getattr(sys.modules.get("numpy" + where), implementation.__name__, None)
+
+
+def make_whole(public: FunctionBase, implementation: Any, signature: Any = None) -> None:
+    """Let NumPy's own function do the whole of a call on small arrays; see `_whole.h`."""
+    name, module = implementation.__name__, str(implementation.__module__)
+    host = numpy_function(implementation)
+    if host is None or name in NOT_WHOLE or module.startswith(NOT_WHOLE_IN):
+        return
+    code = getattr(signature or implementation, "__code__", None)
+    names = code.co_varnames[: code.co_argcount] if code is not None else ()
+    public.whole = host
+    public.flags = (GROWS if name in GROWING else 0) | (WRITES if name in WRITING else 0)
+    written = (*WRITTEN, *WRITTEN_TOO.get(name, ()))
+    if name == "nan_to_num":
+        public.flags = NO_COPY
+    public.most = next((i for i, n in enumerate(names) if n in written), MOST)
+
+
 REDUCERS = {
     **{name: name for name in ("sum", "prod", "max", "min", "any", "all", "mean")},
     "amax": "max",
@@ -193,6 +283,7 @@ def array_function_dispatch(
         if verify and not str(implementation.__module__).startswith(("lazynp", "numpy")):  # which NumPy has verified
             check_signature(dispatcher, implementation)
         public = Dispatcher(dispatcher, implementation)
+        make_whole(public, implementation, dispatcher)
         if implementation.__name__ in REDUCERS and implementation.__module__.endswith("._core.fromnumeric"):
             public._method = getattr(numpy.ndarray, REDUCERS[implementation.__name__])
         functools.update_wrapper(public, implementation, updated=())
@@ -220,6 +311,38 @@ def check_signature(dispatcher: Any, implementation: Any) -> None:
             "__array_function__ expects `like=` to be the last argument and a keyword-only argument. "
             f"{implementation} does not seem to comply."
         )
+
+
+class Function(FunctionBase):
+    """A public function that is no dispatcher: NumPy's own on small arguments, else ours."""
+
+    __name__: str
+    __qualname__: str
+
+    def __init__(self, function: Callable[..., Any], whole: Any = None, flags: int = 0) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        if whole is None:
+            make_whole(self, function)
+        else:
+            self.whole, self.most, self.flags = whole, MOST, flags
+        if function.__name__ in ("fftfreq", "rfftfreq"):  # see `standard`
+            self.flags |= BARE
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    def __repr__(self) -> str:
+        return f"<function {self.__qualname__} at {id(self):#x}>"
+
+
+tell(function=Function)
 
 
 class LazySignature:

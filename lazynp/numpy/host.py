@@ -20,7 +20,7 @@ from ..notices import INTERNAL
 from ..runtime.profile import profile
 from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, axes_in_memory, inverse_of, view_to
-from ..speed import HandleBase, native
+from ..speed import HandleBase, native, tell
 from . import subclasses
 from .array import HOST_VIEW, Handle, Writes, borrow, is_traced, known, ndarray, new_handle, root, wrap
 
@@ -455,3 +455,11 @@ def like(self: Any, value: Any, ours: list[Any]) -> Any:
     if value is self._h:
         return self
     return of_type(type(self), value.view(numpy.ndarray), self, owner_of(value, ours))
+
+
+def returned_of(value: Any, given: list[Any]) -> Any:
+    """`home`, for the C module: `given` are the arrays that NumPy was given, ours and NumPy's own."""
+    return home(value, [x if isinstance(x, Handle) else Theirs(x) for x in given])
+
+
+tell(returned_of=returned_of)

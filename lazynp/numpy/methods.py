@@ -556,6 +556,23 @@ SPECIAL = {
 SLOTS = {"__matmul__": "forward", "__rmatmul__": "reflected", "__imatmul__": "inplace"}  # of the C module
 
 
+# The place of the argument that is written to, which is left to the Python method.
+WRITTEN = {"choose": 1, "clip": 2, "compress": 2, "dot": 1, "round": 1, "take": 2, "trace": 4}
+WRITTEN |= {"all": 1, "any": 1, "argmax": 1, "argmin": 1, "max": 1, "min": 1, "ptp": 1}
+WRITTEN |= {"cumprod": 2, "cumsum": 2, "mean": 2, "prod": 2, "std": 2, "sum": 2, "var": 2}
+NOT_WHOLE = {"byteswap", "resize", "setfield", "setflags", "dump", "dumps", "tofile"}
+
+
+def give(name: str, function: Callable[..., Any]) -> None:
+    """Make a function a method of `ndarray`, whose whole NumPy does where all is small."""
+    if name in NOT_WHOLE:
+        setattr(ndarray, name, described(name, function))
+        return
+    flags = speed.WRITES if name in WRITERS or name == "fill" else speed.GROWS if name == "repeat" else 0
+    whole = speed.method(getattr(numpy.ndarray, name), described(name, function), WRITTEN.get(name, speed.MOST), flags)
+    setattr(ndarray, name, whole)
+
+
 def described(name: str, function: Callable[..., Any]) -> Any:
     """The function with the name and the documentation of NumPy's method."""
     host = getattr(numpy.ndarray, name)
@@ -572,7 +589,7 @@ def attach() -> None:
     table |= {name: host_method(name) for name in HOST}
     table |= {name: reduce.reduction(name, *row) for name, row in reduce.TABLE.items()}
     for name, function in table.items():
-        setattr(ndarray, name, described(name, function))
+        give(name, function)
     for name, function in SPECIAL.items():
         speed.attach(ndarray, name, function, SLOTS.get(name, ""), "matmul")
 

@@ -18,7 +18,9 @@ import numpy
 import numpy.random as source
 from numpy.random import mtrand
 
+from .. import speed
 from .array import Handle, Writes, ndarray
+from .dispatch import Function
 from .draws import BITS as BIT_GENERATOR
 from .draws import SHARED, ahead, in_turn
 from .host import PLAIN, element, home, home_module, host_function, to_host
@@ -133,7 +135,10 @@ def subclass(base: Any) -> Any:
         table |= {"__slots__": ("_drawn",), "__init__": started, "bit_generator": property(bit_generator)}
     for name in dir(base):
         if not name.startswith("_") and callable(getattr(base, name)):
-            table[name] = method_of(name, getattr(base, name))
+            method = method_of(name, getattr(base, name))
+            if base is source.Generator and name not in INPLACE | COMPOUND and name in vars(base):
+                method = speed.method(getattr(base, name), method, OUT_PLACE.get(name, speed.MOST), speed.DRAWS)
+            table[name] = method
     return made_class(base, table)
 
 
@@ -158,6 +163,7 @@ class Kind(type):
 
 
 OURS: set[Any] = set()
+speed.tell(shared_drawn=SHARED)
 
 
 def made_class(base: Any, table: dict[str, Any]) -> Any:
@@ -242,7 +248,7 @@ def counterpart(key: str, value: Any) -> Any:
         return TABLE[key]
     if key in FUNCTIONS and not isinstance(value, types.ModuleType):
         if key not in made:
-            made[key] = shuffle if key in INPLACE else drawing(value, key)
+            made[key] = shuffle if key in INPLACE else Function(drawing(value, key), value, speed.DRAWS)
             made[key].__module__ = "lazynp.random"
         return made[key]
     return value

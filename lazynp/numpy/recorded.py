@@ -18,7 +18,7 @@ from ..runtime.views import TRANSPOSE
 from .arithmetic import assign, common_order, in_memory_order
 from .array import Handle, ndarray, of_node
 from .host import to_host
-from .methods import array_of, described, native_first
+from .methods import array_of, give, native_first
 from .native import dot as native_dot
 from .recorded_ufuncs import recordable
 from .reduce import normal_axes
@@ -174,4 +174,4 @@ TABLE: dict[str, Callable[..., Any]] = {
     "argpartition": argpartition,
 }
 for _name, _native in TABLE.items():
-    setattr(ndarray, _name, described(_name, native_first(_name, _native)))
+    give(_name, native_first(_name, _native))

@@ -78,6 +78,14 @@ REPLACED: dict[str, dict[str, Any]] = {
     "_utils": {"set_module": dispatch.set_module},
     "_core.records": {"record": numpy.record},  # a scalar type
 }
+# Functions that are no dispatchers, and done by NumPy's own where their arguments are small.
+PLAIN_FUNCTIONS = {
+    "_core.numeric": ("full", "identity", "indices", "ones"),
+    "lib._twodim_base_impl": ("eye", "mask_indices", "tri", "tril_indices", "triu_indices"),
+    "lib._index_tricks_impl": ("diag_indices",),
+    "lib._function_base_impl": ("bartlett", "blackman", "hamming", "hanning", "kaiser"),
+    "fft._helper": ("fftfreq", "rfftfreq"),
+}
 RENAMES = ("_core.multiarray", "_core.umath", "_core.strings")
 RENAMED_KINDS = (ufunc.ufunc, counterparts.Builtin, types.FunctionType, type)
 SKIPPED = frozenset({"__name__", "__spec__", "__loader__", "__package__", "__path__", "__builtins__"})
@@ -163,6 +171,8 @@ class Finder:
             execute(module, spec)
             module.__dict__.update(REPLACED.get(name, {}))
             standard.extend(name, module)
+            for function in PLAIN_FUNCTIONS.get(name, ()):
+                module.__dict__[function] = dispatch.Function(module.__dict__[function])
             if name == "_core":
                 for part in ("_exceptions", "_string_helpers", "_type_aliases", "_internal", "_dtype"):
                     importlib.import_module(f"{NAME}._core.{part}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 
+from .. import speed
 from ..config import config
 from ..runtime.storage import lock
 from ..speed import UfuncBase, tell
@@ -262,6 +263,9 @@ ufunc.__module__ = "lazynp"
 
 
 tell(returned=returned, ufunc=ufunc)
+for _name, _most in {"reduce": 3, "accumulate": 3, "reduceat": 4, "outer": 2}.items():
+    setattr(ufunc, _name, speed.method(_name, vars(ufunc)[_name], _most, speed.GROWS if _name == "outer" else 0))
+ufunc.at = speed.method("at", ufunc.at, flags=speed.WRITES)  # type: ignore[method-assign]
 
 
 def all_small(args: Any) -> bool:
@@ -317,6 +321,7 @@ REFLECTED = {
 
 
 default.__name__ = default.__qualname__ = "__array_ufunc__"
+default = speed.method(None, default, flags=speed.PROTOCOL)
 ndarray.__array_ufunc__ = default  # type: ignore[attr-defined]
 ndarray.__array_priority__ = 0.0  # type: ignore[attr-defined]
 

@@ -19,6 +19,7 @@ from ..graph.op import make
 from ..ops.shape import Key, as_index, key_shape, reshape, set_, slice_, transpose
 
 INDEX, TRANSPOSE, RESHAPE = "i", "t", "r"
+PART = "p"  # a step that is not looked at yet, whose parameter is NumPy's view: see `part_of_view`
 Step = tuple[str, Any]
 
 
@@ -202,7 +203,7 @@ def view_to(part: np.ndarray, whole: np.ndarray) -> View | None:
         return None
     if part.size == whole.size and part.flags.c_contiguous:
         return derive(None, base, RESHAPE, shape) or derive(None, base, TRANSPOSE, tuple(range(len(shape))))
-    offset = 0 if part.size == whole.size and min(strides) >= 0 else address(part) - address(whole)
+    offset = 0 if part.size == whole.size and min(strides, default=0) >= 0 else address(part) - address(whole)
     if len(shape) == 1 and len(base) == 2 and shape[0] == base[0] and strides == whole.strides[:1]:
         return derive(None, base, INDEX, ((0, base[0], 1), offset // part.itemsize))  # a column: `nonzero` gives them
     return found_view(shape, strides, offset, base, part.dtype)
@@ -215,13 +216,10 @@ def found_view(
     """The view with this shape, these strides and this first byte."""
     whole = layout(base, None, dtype)
     order = sorted([a for a, n in enumerate(shape) if n > 1], key=lambda axis: -abs(strides[axis]))
-    if math.prod(shape) == math.prod(base):
-        first: Step = (RESHAPE, tuple([shape[a] for a in order]))
-    else:
-        key = found_key([(shape[a], strides[a]) for a in order], offset, whole)
-        if key is None:
-            return None
-        first = (INDEX, key)
+    key = found_key([(shape[a], strides[a]) for a in order], offset, whole)
+    if key is None and math.prod(shape) != math.prod(base):
+        return None
+    first: Step = (RESHAPE, tuple([shape[a] for a in order])) if key is None else (INDEX, key)
     view = None
     try:
         for kind, param in (first, (TRANSPOSE, inverse_of(order)), (RESHAPE, shape)):
@@ -238,11 +236,16 @@ def inverse_of(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def found_key(axes: list[tuple[int, int]], offset: int, whole: np.ndarray) -> Key | None:
-    """The index of `whole` that has these lengths and strides, of axes that are longer than 1, the slowest first."""
-    place, rest = divmod(offset, whole.itemsize)
-    if rest or not 0 <= place < whole.size:
+    """The index of `whole` that has these lengths and strides, of axes that are longer than 1, the slowest first. Its
+    own axes are in that order too, with positive strides."""
+    key: list[Any] = []
+    for n, stride in zip(whole.shape, whole.strides):
+        place, offset = divmod(offset, stride) if n != 1 else (0, offset)
+        if not 0 <= place < n:
+            return None
+        key.append(place)
+    if offset:
         return None
-    key: list[Any] = [int(i) for i in np.unravel_index(place, whole.shape)]
     axis = 0
     for n, stride in axes:
         while axis < whole.ndim and (whole.shape[axis] == 1 or whole.strides[axis] > abs(stride)):
@@ -255,6 +258,19 @@ def found_key(axes: list[tuple[int, int]], offset: int, whole: np.ndarray) -> Ke
         key[axis] = (start, n, step)
         axis += 1
     return tuple(key)
+
+
+def part_of_view(view: View | None, base: tuple[int, ...], whole: np.ndarray, part: np.ndarray) -> View | None:
+    """The view that `part` is, NumPy's view of `whole`, which is `view` of the base; where `_whole.h: is_index_of` says
+    that there is one."""
+    order = axes_in_memory(whole)
+    axes = sorted([a for a, n in enumerate(part.shape) if n > 1], key=lambda axis: -abs(part.strides[axis]))
+    lengths = [(part.shape[a], part.strides[a]) for a in axes]
+    key = found_key(lengths, address(part) - address(whole), whole.transpose(order))
+    steps = ((TRANSPOSE, tuple(order)), (INDEX, key), (TRANSPOSE, inverse_of(axes)), (RESHAPE, part.shape))
+    for kind, param in steps:
+        view = derive(view, base, kind, param)
+    return view
 
 
 def address(array: np.ndarray) -> int:

@@ -1,0 +1,773 @@
+/* A public function, or a method, on small arrays: the whole call is NumPy's own, on their memory.
+ *
+ * What decides is the arguments. Where all arrays among them are at hand, small and of exactly the door's class, and all
+ * else is plain (numbers, strings, dtypes, slices, tuples and lists of such), NumPy's function is called once. A result
+ * that it made is a fresh array of ours; one that is a view of an argument becomes a view of that argument's storage.
+ * Anything else is left to the Python function, as is what only that knows: `like=`, arguments that are written to.
+ */
+
+#define WARNS_ON_WRITE (1u << 31) /* NumPy's flag of `broadcast_arrays`, which is in no public header */
+
+enum { MOST_GIVEN = 256, MOST_ARGUMENTS = 12, MOST_DEPTH = 4 };
+
+/* What a function is like. GROWS: the result may be larger than all arguments. BLANK: a large result is made by the
+ * Python function, on the device perhaps. BARE: the Python function has more named arguments than NumPy's. WRITES: into
+ * its first argument. NO_COPY: into it, with `copy=False`. DRAWS: a method of a generator. PROTOCOL: `__array_ufunc__`.
+ * `speed.py` has the same. */
+enum { GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64 };
+enum { MOST_DRAWN = 1 << 14 }; /* `draws.py: LARGE` */
+
+/* An array among the arguments as it was when NumPy got it: another thread may give the handle another view meanwhile. */
+typedef struct {
+    PyObject *o, *s, *b, *h; /* o is NumPy's own array where s is NULL */
+} Given;
+
+typedef struct {
+    Given at[MOST_GIVEN];
+    int count;
+    double product; /* of all sizes and lengths that were given: what a result may grow to */
+} Gift;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *host;      /* NumPy's function; None where the Python function is always to do it */
+    vectorcallfunc call;
+    int most;            /* arguments by place; one more is written to */
+    int flags;
+} Function;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *host, *slow, *dict; /* host is a name where the method is a ufunc's */
+    vectorcallfunc call;
+    int most, flags;
+    char reduces; /* whether `direct_reduce` may do it */
+} Method;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *name, *slow;
+    char transposes;
+} Attribute;
+
+static PyTypeObject UfuncBase;
+static PyObject *returned_of, *pinned, *no_value_type, *kind_part;
+/* Names of arguments that the Python function knows what to do with. */
+enum { LEFT = 4, LEFT_COPY = 3 };
+static PyObject *left_names[LEFT], *name_pin, *name_dunder_call, *name_drawn, *shared_drawn;
+static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
+
+static void let_go(Gift *gift)
+{
+    for (int i = 0; i < gift->count; i++) {
+        Given *g = &gift->at[i];
+        Py_DECREF(g->o);
+        Py_XDECREF(g->s);
+        Py_XDECREF(g->b);
+        Py_DECREF(g->h);
+    }
+}
+
+static PyObject *given_array(PyObject *o, PyObject *s, PyObject *b, PyObject *h, Gift *gift)
+{
+    if (gift->count == MOST_GIVEN || PyArray_SIZE((PyArrayObject *)h) > limit
+        || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)h)))
+        return NULL;
+    Given *g = &gift->at[gift->count++];
+    g->o = Py_NewRef(o);
+    g->s = Py_XNewRef(s);
+    g->b = Py_XNewRef(b);
+    g->h = Py_NewRef(h);
+    npy_intp size = PyArray_SIZE((PyArrayObject *)h);
+    gift->product *= size ? (double)size : 1.0;
+    return Py_NewRef(h);
+}
+
+static int is_number(PyObject *o)
+{
+    return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o);
+}
+
+static PyObject *given_value(PyObject *o, Gift *gift, int depth);
+
+/* A tuple or a list with what NumPy gets for its items: itself, where that is no other. */
+static PyObject *given_items(PyObject *o, Gift *gift, int depth)
+{
+    int list = PyList_CheckExact(o);
+    Py_ssize_t n = Py_SIZE(o), at = 0;
+    PyObject *out = NULL;
+    if (depth == MOST_DEPTH)
+        return NULL;
+    for (; at < n && at < Py_SIZE(o); at++) {
+        PyObject *item = list ? PyList_GET_ITEM(o, at) : PyTuple_GET_ITEM(o, at);
+        if (PyFloat_CheckExact(item) && !out)
+            continue;
+        PyObject *value = given_value(item, gift, depth + 1);
+        if (!value)
+            break;
+        if (value != item && !out) {
+            out = list ? PyList_New(n) : PyTuple_New(n);
+            if (!out) {
+                Py_DECREF(value);
+                return NULL;
+            }
+            for (Py_ssize_t i = 0; i < at; i++) {
+                PyObject *before = Py_NewRef(list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i));
+                if (list)
+                    PyList_SET_ITEM(out, i, before);
+                else
+                    PyTuple_SET_ITEM(out, i, before);
+            }
+        }
+        if (!out)
+            Py_DECREF(value);
+        else if (list)
+            PyList_SET_ITEM(out, at, value);
+        else
+            PyTuple_SET_ITEM(out, at, value);
+    }
+    if (at < n) {
+        Py_XDECREF(out);
+        return NULL;
+    }
+    return out ? out : Py_NewRef(o);
+}
+
+/* What NumPy gets for an argument: a new reference. NULL, without an error set, where it is not plain. */
+static PyObject *given_value(PyObject *o, Gift *gift, int depth)
+{
+    PyTypeObject *type = Py_TYPE(o);
+    if (type == ndarray_type) {
+        Handle *a = (Handle *)o;
+        return is_current(o) ? given_array(o, a->s, a->b, a->h, gift) : NULL;
+    }
+    if (PyLong_CheckExact(o)) {
+        int over;
+        long long v = PyLong_AsLongLongAndOverflow(o, &over);
+        gift->product *= over ? 1e30 : v > 1 ? (double)v : 1.0;
+        return Py_NewRef(o);
+    }
+    if (is_number(o) || o == Py_None || o == Py_Ellipsis || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o))
+        return Py_NewRef(o);
+    if (type == &PyTuple_Type || type == &PyList_Type)
+        return given_items(o, gift, depth);
+    if (type == &PyArray_Type)
+        return given_array(o, NULL, NULL, o, gift);
+    if (PySlice_Check(o)) {
+        PySliceObject *s = (PySliceObject *)o;
+        PyObject *parts[3] = {s->start, s->stop, s->step};
+        for (int i = 0; i < 3; i++)
+            if (parts[i] != Py_None && !PyLong_CheckExact(parts[i]))
+                return NULL;
+        return Py_NewRef(o);
+    }
+    if (PyArray_IsScalar(o, Generic) && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyArray_IsScalar(o, Void))
+        return Py_NewRef(o);
+    if (PyArray_DescrCheck(o) || (PyObject *)type == no_value_type)
+        return Py_NewRef(o);
+    if (PyType_Check(o) && !PyType_IsSubtype((PyTypeObject *)o, ndarray_type))
+        return Py_NewRef(o);
+    return NULL;
+}
+
+/* The array that has the memory which this one shows. */
+static PyArrayObject *root_of(PyArrayObject *array)
+{
+    while (PyArray_BASE(array) && PyArray_CheckExact(PyArray_BASE(array)))
+        array = (PyArrayObject *)PyArray_BASE(array);
+    return array;
+}
+
+/* The axes of an array that are longer than 1, the one with the longest steps first; how many they are. */
+static int sorted_axes(PyArrayObject *array, int *order)
+{
+    int count = 0;
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        if (PyArray_DIM(array, i) == 1)
+            continue;
+        int j = count++;
+        for (; j && llabs(PyArray_STRIDE(array, order[j - 1])) < llabs(PyArray_STRIDE(array, i)); j--)
+            order[j] = order[j - 1];
+        order[j] = i;
+    }
+    return count;
+}
+
+/* Whether `part`, a view of an array's memory, is an index of it where the axes of both may be exchanged, and axes of
+ * length 1 added: what `runtime/views.py: part_of_view` finds again. */
+static int is_index_of(PyArrayObject *part, PyArrayObject *whole)
+{
+    int order[NPY_MAXDIMS], axes[NPY_MAXDIMS], count = sorted_axes(part, order), left = sorted_axes(whole, axes), k = 0;
+    npy_intp place = PyArray_BYTES(part) - PyArray_BYTES(whole), start[NPY_MAXDIMS];
+    for (int i = 0; i < left; i++) {
+        npy_intp stride = PyArray_STRIDE(whole, axes[i]);
+        if (stride <= 0 || (i && stride * PyArray_DIM(whole, axes[i]) > PyArray_STRIDE(whole, axes[i - 1])))
+            return 0;
+        start[i] = place / stride;
+        place -= start[i] * stride;
+        if (start[i] < 0 || start[i] >= PyArray_DIM(whole, axes[i]))
+            return 0;
+    }
+    if (place)
+        return 0;
+    for (int i = 0; i < count; i++) {
+        npy_intp stride = PyArray_STRIDE(part, order[i]), n = PyArray_DIM(part, order[i]);
+        while (k < left && PyArray_STRIDE(whole, axes[k]) > llabs(stride))
+            k++;
+        if (k == left || !stride || stride % PyArray_STRIDE(whole, axes[k]))
+            return 0;
+        npy_intp last = start[k] + (n - 1) * (stride / PyArray_STRIDE(whole, axes[k]));
+        if (last < 0 || last >= PyArray_DIM(whole, axes[k]))
+            return 0;
+        k++;
+    }
+    return 1;
+}
+
+/* What a handle's `_v` says of NumPy's view of a C-contiguous array, or of an array whose view `parent` says, to be looked
+ * at when it is needed. NULL, without an error set, where it can not be said. */
+static PyObject *step_to(PyArrayObject *part, PyObject *parent, PyArrayObject *whole)
+{
+    PyObject *out = NULL;
+    if (!PyArray_SIZE(part) || PyArray_DESCR(part) != PyArray_DESCR(whole))
+        return NULL;
+    if (PyArray_IS_C_CONTIGUOUS(part) && PyArray_IS_C_CONTIGUOUS(whole) && PyArray_SIZE(part) == PyArray_SIZE(whole)) {
+        PyObject *shape = PyArray_IntTupleFromIntp(PyArray_NDIM(part), PyArray_DIMS(part));
+        out = shape ? PyTuple_Pack(4, parent, whole, kind_reshape, shape) : NULL;
+        Py_XDECREF(shape);
+        return out;
+    }
+    return is_index_of(part, whole) ? PyTuple_Pack(4, parent, whole, kind_part, part) : NULL;
+}
+
+/* The `_v` of a buffer that stays where it is, since only NumPy's own view will do. */
+static PyObject *pin(Given *g)
+{
+    Storage *s = (Storage *)g->s;
+    if (g->b != s->buf || !s->free)
+        return NULL;
+    PyObject *known = s->rare && s->rare != Py_None ? PyObject_GetAttr(s->rare, name_pin) : NULL;
+    PyErr_Clear();
+    if (known != Py_True) {
+        PyObject *done = PyObject_CallOneArg(pinned, g->s);
+        Py_XDECREF(done);
+        if (!done || g->b != s->buf)
+            return NULL;
+    }
+    Py_XDECREF(known);
+    return Py_NewRef(host_view);
+}
+
+/* A handle with this storage, buffer, NumPy's view of it, and `_v`, whose reference is taken. */
+static PyObject *view_handle(PyObject *s, PyObject *b, PyObject *h, PyObject *view, PyObject *base)
+{
+    Handle *out = view ? new_handle() : NULL;
+    if (!out) {
+        Py_XDECREF(view);
+        return NULL;
+    }
+    out->s = Py_NewRef(s);
+    out->b = Py_NewRef(b);
+    out->h = Py_NewRef(h);
+    out->v = view;
+    out->base = Py_NewRef(base);
+    return (PyObject *)out;
+}
+
+/* A handle on NumPy's view of an argument's memory: a view of its storage. NULL, without an error set, where Python has
+ * to do it. */
+static PyObject *shown(Given *g, PyArrayObject *part)
+{
+    PyArrayObject *whole = (PyArrayObject *)g->b;
+    Handle *a = (Handle *)g->o;
+    PyObject *view = NULL;
+    if (PyArray_ISWRITEABLE(part) && !((unsigned)PyArray_FLAGS(part) & WARNS_ON_WRITE) && a->v != host_view
+        && PyArray_CheckExact(g->b) && PyArray_IS_C_CONTIGUOUS(whole)) {
+        view = step_to(part, Py_None, whole);
+        int deep = a->v && PyTuple_CheckExact(a->v) && PyTuple_CheckExact(PyTuple_GET_ITEM(a->v, 0));
+        if (!view && !PyErr_Occurred() && a->v && a->v != Py_None && a->s == g->s && g->b == a->b && g->h == a->h) {
+            PyObject *parent = deep ? PyObject_CallMethodNoArgs(g->o, name_view) : Py_NewRef(a->v);
+            view = parent ? step_to(part, parent, (PyArrayObject *)g->h) : NULL;
+            Py_XDECREF(parent);
+        }
+    }
+    if (!view && !PyErr_Occurred())
+        view = pin(g);
+    PyObject *base = a->base && Py_TYPE(a->base) == ndarray_type ? a->base : g->o;
+    return view ? view_handle(g->s, g->b, (PyObject *)part, view, base) : NULL;
+}
+
+/* A handle on NumPy's view of memory that nobody else sees, whose handle is `*whole`. NULL, without an error set, where
+ * Python has to do it. */
+static PyObject *hidden(PyArrayObject *part, PyArrayObject *root, PyObject **whole)
+{
+    if (PyArray_BASE(root) || !PyArray_IS_C_CONTIGUOUS(root) || !PyArray_ISWRITEABLE(root) || !PyArray_ISWRITEABLE(part)
+        || ((unsigned)PyArray_FLAGS(part) & WARNS_ON_WRITE) || !PyArray_CHKFLAGS(root, NPY_ARRAY_OWNDATA))
+        return NULL;
+    PyObject *view = step_to(part, Py_None, root), *out;
+    if (!view)
+        return NULL;
+    if (*whole && ((Handle *)*whole)->b != (PyObject *)root)
+        Py_CLEAR(*whole);
+    if (!*whole && !(*whole = wrap(Py_NewRef((PyObject *)root)))) {
+        Py_DECREF(view);
+        return NULL;
+    }
+    out = view_handle(((Handle *)*whole)->s, (PyObject *)root, (PyObject *)part, view, *whole);
+    return out;
+}
+
+/* Whether a view of the same root lies in a contiguous buffer: storages may share a root that nobody sees. */
+static int lies_in(PyArrayObject *part, PyObject *buffer)
+{
+    if (!PyArray_CheckExact(buffer) || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)buffer))
+        return 0;
+    npy_intp from = PyArray_BYTES(part) - PyArray_BYTES((PyArrayObject *)buffer);
+    return from >= 0 && from < PyArray_NBYTES((PyArrayObject *)buffer);
+}
+
+/* A handle on an array of NumPy's that is no container: a new reference. NULL, without an error set, for Python to do. */
+static PyObject *array_home(PyObject *value, Gift *gift, PyObject **seen)
+{
+    PyArrayObject *array = (PyArrayObject *)value;
+    for (int i = 0; i < gift->count; i++)
+        if (gift->at[i].h == value)
+            return gift->at[i].s ? Py_NewRef(gift->at[i].o) : NULL;
+    if (!PyArray_BASE(array)) {
+        if (PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISWRITEABLE(array) && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA))
+            return wrap(Py_NewRef(value));
+        return NULL;
+    }
+    PyArrayObject *root = root_of(array);
+    int found = 0;
+    for (int i = 0; i < gift->count; i++)
+        if (root_of((PyArrayObject *)gift->at[i].h) == root) {
+            if (gift->at[i].s && lies_in(array, gift->at[i].b))
+                return shown(&gift->at[i], array);
+            found = 1;
+        }
+    return found ? NULL : hidden(array, root, seen);
+}
+
+/* What the user gets for NumPy's result. Takes the reference. */
+static PyObject *home_of(PyObject *value, Gift *gift)
+{
+    PyObject *out = NULL, *seen = NULL; /* the handle of memory that several results share */
+    if (!value)
+        return NULL;
+    if (PyArray_CheckExact(value))
+        out = array_home(value, gift, &seen);
+    else if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
+        int list = PyList_CheckExact(value);
+        Py_ssize_t n = Py_SIZE(value), at = 0;
+        out = list ? PyList_New(n) : PyTuple_New(n);
+        for (; out && at < n; at++) {
+            PyObject *item = list ? PyList_GET_ITEM(value, at) : PyTuple_GET_ITEM(value, at), *mine;
+            if (PyArray_CheckExact(item))
+                mine = array_home(item, gift, &seen);
+            else
+                mine = PyArray_Check(item) || PyTuple_Check(item) || PyList_Check(item) ? NULL : Py_NewRef(item);
+            if (!mine)
+                break;
+            if (list)
+                PyList_SET_ITEM(out, at, mine);
+            else
+                PyTuple_SET_ITEM(out, at, mine);
+        }
+        if (out && at < n)
+            Py_CLEAR(out);
+    }
+    else if (!PyArray_Check(value) && !PyTuple_Check(value))
+        return value;
+    Py_XDECREF(seen);
+    if (!out && !PyErr_Occurred()) {
+        PyObject *given = PyList_New(gift->count);
+        for (int i = 0; given && i < gift->count; i++)
+            PyList_SET_ITEM(given, i, Py_NewRef(gift->at[i].o));
+        out = given ? PyObject_CallFunctionObjArgs(returned_of, value, given, NULL) : NULL;
+        Py_XDECREF(given);
+    }
+    Py_DECREF(value);
+    return out;
+}
+
+static int is_word(PyObject *name, PyObject *word)
+{
+    return name == word || PyUnicode_Compare(name, word) == 0;
+}
+
+/* Call NumPy's function, a method of `self` if there is one. NULL, without an error set, where the call is not that
+ * simple. */
+static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
+{
+    Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0, done = 0;
+    PyObject *vector[MOST_ARGUMENTS + 2], **to = vector + 1 + !!self, *out = NULL, *target = NULL;
+    Storage *written = NULL;
+    Gift gift;
+    gift.count = 0;
+    gift.product = 1.0;
+    if (limit < 0 || n + named > MOST_ARGUMENTS || (named && flags & BARE))
+        return NULL;
+    if (flags & WRITES) {
+        if (!n)
+            return NULL;
+        target = args[0];
+    }
+    for (Py_ssize_t i = 0; i < named; i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        for (int k = 0; k < (flags & NO_COPY ? LEFT : LEFT_COPY); k++)
+            if (is_word(name, left_names[k]))
+                return NULL;
+        if (args[n + i] != Py_None && is_word(name, PyTuple_GET_ITEM(name_out, 0))) {
+            if (target)
+                return NULL;
+            target = args[n + i];
+        }
+    }
+    if (target && (!is_current(target) || !((Storage *)((Handle *)target)->s)->free || !at_hand(target)))
+        return NULL;
+    for (; done < n + named; done++)
+        if (!(to[done] = given_value(args[done], &gift, 0)))
+            break;
+    double most = flags & DRAWS ? MOST_DRAWN : limit;
+    int simple = done == n + named && !(flags & (GROWS | DRAWS) && gift.product > most);
+    PyObject *value = NULL;
+    if (simple) {
+        if (target) {
+            written = (Storage *)Py_NewRef(((Handle *)target)->s);
+            written->busy++;
+        }
+        vector[1] = self ? self : vector[1];
+        value = PyObject_Vectorcall(host, vector + 1, (size_t)(n + !!self) | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+        if (written) {
+            written->busy--;
+            Py_DECREF(written);
+        }
+    }
+    while (done > 0)
+        Py_DECREF(to[--done]);
+    if (value && PyArray_CheckExact(value)
+        && ((flags & BLANK && PyArray_SIZE((PyArrayObject *)value) > limit)
+            || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)value))))
+        Py_DECREF(value); /* of objects, which may be arrays of ours */
+    else
+        out = home_of(value, &gift);
+    let_go(&gift);
+    return out;
+}
+
+/* `a[key]` and `a[key] = value` by NumPy, of a small array at hand with a key that is plain: lists, arrays, tuples of them. */
+
+static PyObject *subscript_whole(PyObject *self, PyObject *key)
+{
+    Gift gift;
+    gift.count = 0;
+    PyObject *out = NULL, *k = NULL, *h = limit >= 0 ? given_value(self, &gift, 0) : NULL;
+    if (h && (k = given_value(key, &gift, 0)))
+        out = home_of(PyObject_GetItem(h, k), &gift);
+    Py_XDECREF(k);
+    Py_XDECREF(h);
+    let_go(&gift);
+    return out;
+}
+
+/* 1 where it is done, 0 where Python has to do it, -1 on an error. */
+static int assign_whole(PyObject *self, PyObject *key, PyObject *value)
+{
+    Gift gift;
+    gift.count = 0;
+    int done = 0;
+    PyObject *k = NULL, *v = NULL, *h = given_value(self, &gift, 0);
+    if (h && (k = given_value(key, &gift, 0)) && (v = given_value(value, &gift, 0)))
+        done = put(self, h, k, v) < 0 ? -1 : 1;
+    Py_XDECREF(v);
+    Py_XDECREF(k);
+    Py_XDECREF(h);
+    let_go(&gift);
+    return done;
+}
+
+static PyObject *call_function_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    Function *f = (Function *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(count);
+    if (f->host && f->host != Py_None && n <= f->most) {
+        PyObject *done = whole(f->host, NULL, args, n, names, f->flags);
+        if (done || PyErr_Occurred())
+            return done;
+    }
+    PyObject *slow = PyObject_GetAttr(self, name_call);
+    PyObject *out = slow ? PyObject_Vectorcall(slow, args, (size_t)n, names) : NULL;
+    Py_XDECREF(slow);
+    return out;
+}
+
+/* The first call of an object; Python's next ones go to the function above. */
+static PyObject *call_function(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    ((Function *)self)->call = call_function_vector;
+    PyObject *slow = PyObject_GetAttr(self, name_call);
+    PyObject *out = slow ? PyObject_Call(slow, args, kwargs) : NULL;
+    Py_XDECREF(slow);
+    return out;
+}
+
+/* A method of a ufunc of NumPy's own, by its name: `reduce`, `at`, ... */
+static PyObject *ufunc_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    PyObject *f = PyObject_TypeCheck(args[0], &UfuncBase) ? ((Ufunc *)args[0])->host : NULL;
+    if (!f || Py_TYPE(f) != &PyUFunc_Type || !is_own((PyUFuncObject *)f))
+        return NULL;
+    PyObject *host = PyObject_GetAttr(f, m->host);
+    PyObject *done = host ? whole(host, NULL, args + 1, n - 1, names, m->flags) : NULL;
+    Py_XDECREF(host);
+    return done;
+}
+
+/* `a.__array_ufunc__(f, "__call__", ...)`, as NumPy asks where a number or an array of its own is the first operand. */
+static PyObject *protocol_call(PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    if (n < 4 || Py_TYPE(args[1]) != &PyUFunc_Type || !is_own((PyUFuncObject *)args[1]) || !PyUnicode_CheckExact(args[2])
+        || !is_word(args[2], name_dunder_call))
+        return NULL;
+    return whole(args[1], NULL, args + 3, n - 3, names, 0);
+}
+
+/* A method of a generator, none of whose draws is under way; `self` has their last in a slot. */
+static PyObject *generator_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    PyObject *drawn = PyObject_GetAttr(args[0], name_drawn);
+    Py_XDECREF(drawn); /* which the generator holds */
+    if (!drawn || (drawn != Py_None && drawn != shared_drawn)) {
+        PyErr_Clear();
+        return NULL;
+    }
+    return whole(m->host, args[0], args + 1, n - 1, names, m->flags);
+}
+
+static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    PyObject *x = !names && n <= 2 && m->reduces ? at_hand(args[0]) : NULL;
+    PyObject *quick = x ? reduced_by(m->host, x, n == 2 ? args[1] : NULL) : NULL;
+    if (quick || PyErr_Occurred())
+        return from_host(quick);
+    return whole(m->host, NULL, args, n, names, m->flags);
+}
+
+static PyObject *call_method_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
+{
+    Method *m = (Method *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(count);
+    if (n && n <= m->most + 1) {
+        PyObject *done = m->flags & PROTOCOL            ? protocol_call(args, n, names)
+                         : m->flags & DRAWS             ? generator_method(m, args, n, names)
+                         : PyUnicode_CheckExact(m->host) ? ufunc_method(m, args, n, names)
+                         : Py_TYPE(args[0]) == ndarray_type ? array_method(m, args, n, names)
+                                                            : NULL;
+        if (done || PyErr_Occurred())
+            return done;
+    }
+    return PyObject_Vectorcall(m->slow, args, (size_t)n, names);
+}
+
+static PyObject *get_method(PyObject *self, PyObject *of, PyObject *type)
+{
+    return of && of != Py_None ? PyMethod_New(self, of) : Py_NewRef(self);
+}
+
+static PyObject *new_method(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *host, *slow;
+    int most, flags;
+    if (!PyArg_ParseTuple(args, "OOii", &host, &slow, &most, &flags))
+        return NULL;
+    Method *m = (Method *)type->tp_alloc(type, 0);
+    if (m) {
+        m->host = Py_NewRef(host);
+        m->slow = Py_NewRef(slow);
+        m->call = call_method_vector;
+        m->most = most;
+        m->flags = flags;
+        for (int i = 0; i < REDUCTIONS; i++)
+            m->reduces |= reduction[i] == host;
+    }
+    return (PyObject *)m;
+}
+
+static PyObject *method_repr(PyObject *self)
+{
+    PyObject *name = PyObject_GetAttrString(self, "__name__");
+    PyObject *out = name ? PyUnicode_FromFormat("<method '%U' of 'lazynp.ndarray' objects>", name) : NULL;
+    Py_XDECREF(name);
+    return out;
+}
+
+static PyObject *method_reduce(PyObject *self, PyObject *nothing)
+{
+    PyObject *name = PyObject_GetAttrString(self, "__name__"), *builtins = PyEval_GetBuiltins();
+    PyObject *out = name ? Py_BuildValue("O(OO)", PyDict_GetItemString(builtins, "getattr"), ndarray_type, name) : NULL;
+    Py_XDECREF(name);
+    return out;
+}
+
+static PyMethodDef method_methods[] = {{"__reduce__", method_reduce, METH_NOARGS, "By its name."}, {NULL}};
+static PyMemberDef method_members[] = {
+    {"host", T_OBJECT, offsetof(Method, host), READONLY}, {"slow", T_OBJECT, offsetof(Method, slow), READONLY}, {NULL}};
+static PyGetSetDef method_attributes[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL}, {NULL}};
+static PyMemberDef function_members[] = {
+    {"whole", T_OBJECT, offsetof(Function, host)}, {"most", T_INT, offsetof(Function, most)},
+    {"flags", T_INT, offsetof(Function, flags)}, {NULL}};
+
+static int method_traverse(Method *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->host);
+    Py_VISIT(self->slow);
+    Py_VISIT(self->dict);
+    return 0;
+}
+
+static int method_clear(Method *self)
+{
+    Py_CLEAR(self->host);
+    Py_CLEAR(self->slow);
+    Py_CLEAR(self->dict);
+    return 0;
+}
+
+static void method_dealloc(Method *self)
+{
+    PyObject_GC_UnTrack(self);
+    method_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static int function_traverse(Function *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->host);
+    return 0;
+}
+
+static int function_clear(Function *self)
+{
+    Py_CLEAR(self->host);
+    return 0;
+}
+
+static void function_dealloc(Function *self)
+{
+    PyObject_GC_UnTrack(self);
+    function_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* Attributes: NumPy's own, where the value is at hand. */
+
+static PyObject *get_attribute(PyObject *self, PyObject *of, PyObject *type)
+{
+    Attribute *a = (Attribute *)self;
+    if (!of || of == Py_None)
+        return Py_NewRef(self);
+    if (is_current(of)) {
+        if (a->transposes && ((Handle *)of)->v != host_view)
+            return transpose(NULL, of);
+        PyObject *value = PyObject_GetAttr(((Handle *)of)->h, a->name);
+        if (!value || !PyArray_Check(value))
+            return value;
+        Gift gift;
+        gift.count = 0;
+        PyObject *h = given_value(of, &gift, 0), *out = NULL;
+        if (h)
+            out = home_of(Py_NewRef(value), &gift);
+        let_go(&gift);
+        Py_XDECREF(h);
+        Py_DECREF(value);
+        if (out || PyErr_Occurred())
+            return out;
+    }
+    descrgetfunc get = Py_TYPE(a->slow)->tp_descr_get;
+    return get(a->slow, of, type);
+}
+
+static int set_attribute(PyObject *self, PyObject *of, PyObject *value)
+{
+    PyObject *slow = ((Attribute *)self)->slow;
+    descrsetfunc set = Py_TYPE(slow)->tp_descr_set;
+    if (set)
+        return set(slow, of, value);
+    PyErr_SetString(PyExc_AttributeError, "readonly attribute");
+    return -1;
+}
+
+static PyObject *new_attribute(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *name, *slow;
+    if (!PyArg_ParseTuple(args, "UO", &name, &slow))
+        return NULL;
+    if (!Py_TYPE(slow)->tp_descr_get) {
+        PyErr_SetString(PyExc_TypeError, "a descriptor is wanted");
+        return NULL;
+    }
+    Attribute *a = (Attribute *)type->tp_alloc(type, 0);
+    if (a) {
+        a->name = Py_NewRef(name);
+        a->slow = Py_NewRef(slow);
+        a->transposes = PyUnicode_CompareWithASCIIString(name, "T") == 0;
+    }
+    return (PyObject *)a;
+}
+
+static PyObject *attribute_doc(PyObject *self, void *closure)
+{
+    return PyObject_GetAttrString(((Attribute *)self)->slow, "__doc__");
+}
+
+static int attribute_traverse(Attribute *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->name);
+    Py_VISIT(self->slow);
+    return 0;
+}
+
+static int attribute_clear(Attribute *self)
+{
+    Py_CLEAR(self->name);
+    Py_CLEAR(self->slow);
+    return 0;
+}
+
+static void attribute_dealloc(Attribute *self)
+{
+    PyObject_GC_UnTrack(self);
+    attribute_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMemberDef attribute_members[] = {
+    {"__name__", T_OBJECT, offsetof(Attribute, name), READONLY}, {"slow", T_OBJECT, offsetof(Attribute, slow), READONLY},
+    {NULL}};
+static PyGetSetDef attribute_attributes[] = {{"__doc__", attribute_doc, NULL, NULL, NULL}, {NULL}};
+
+#define OBJECT_FLAGS (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC)
+static PyTypeObject FunctionBase = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.FunctionBase", .tp_basicsize = sizeof(Function),
+    .tp_flags = OBJECT_FLAGS | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(Function, call), .tp_dealloc = (destructor)function_dealloc,
+    .tp_traverse = (traverseproc)function_traverse, .tp_clear = (inquiry)function_clear,
+    .tp_members = function_members, .tp_call = call_function, .tp_doc = "Base of the public functions: their call."};
+static PyTypeObject MethodType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.Method", .tp_basicsize = sizeof(Method),
+    .tp_flags = OBJECT_FLAGS | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_vectorcall_offset = offsetof(Method, call), .tp_dealloc = (destructor)method_dealloc,
+    .tp_traverse = (traverseproc)method_traverse, .tp_clear = (inquiry)method_clear, .tp_members = method_members,
+    .tp_methods = method_methods, .tp_getset = method_attributes, .tp_repr = method_repr, .tp_new = new_method,
+    .tp_call = PyVectorcall_Call, .tp_descr_get = get_method, .tp_dictoffset = offsetof(Method, dict),
+    .tp_getattro = PyObject_GenericGetAttr, .tp_setattro = PyObject_GenericSetAttr,
+    .tp_doc = "Method(host, slow, most, flags): NumPy's method on small arrays at hand, else `slow`."};
+static PyTypeObject AttributeType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.Attribute", .tp_basicsize = sizeof(Attribute),
+    .tp_flags = OBJECT_FLAGS, .tp_dealloc = (destructor)attribute_dealloc,
+    .tp_traverse = (traverseproc)attribute_traverse, .tp_clear = (inquiry)attribute_clear,
+    .tp_members = attribute_members, .tp_getset = attribute_attributes, .tp_new = new_attribute,
+    .tp_descr_get = get_attribute, .tp_descr_set = set_attribute,
+    .tp_doc = "Attribute(name, slow): NumPy's attribute where the value is at hand, else what the descriptor `slow` says."};

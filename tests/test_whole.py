@@ -1,0 +1,187 @@
+"""Calls on small arrays are NumPy's own as a whole: what they return shares memory as NumPy's result does, and what
+they write into is written."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp
+from lazynp.config import config
+from lazynp.numpy.array import HOST_VIEW
+from lazynp.numpy.dispatch import NOT_WHOLE, WRITING, Dispatcher
+from lazynp.speed import native
+
+STEPS: list[tuple[str, Callable[[Any, Any, random.Random], Any]]] = [
+    ("flip", lambda m, x, r: m.flip(x, r.randrange(x.ndim)) if x.ndim else x),
+    ("flip all", lambda m, x, r: m.flip(x)),
+    ("moveaxis", lambda m, x, r: m.moveaxis(x, r.randrange(x.ndim), r.randrange(x.ndim)) if x.ndim else x),
+    ("swapaxes", lambda m, x, r: x.swapaxes(r.randrange(x.ndim), r.randrange(x.ndim)) if x.ndim else x),
+    ("transpose", lambda m, x, r: m.transpose(x)),
+    ("T", lambda m, x, r: x.T),
+    ("permuted", lambda m, x, r: x.transpose(*r.sample(range(x.ndim), x.ndim))),
+    ("expand_dims", lambda m, x, r: m.expand_dims(x, r.randint(0, x.ndim))),
+    ("squeeze", lambda m, x, r: x.squeeze()),
+    ("ravel", lambda m, x, r: m.ravel(x)),
+    ("reshape", lambda m, x, r: x.reshape(r.choice([(-1,), (1, -1), (x.size, 1), (-1, x.shape[0] if x.ndim else 1)]))),
+    ("split", lambda m, x, r: r.choice(m.array_split(x, 2)) if x.ndim else x),
+    ("atleast_3d", lambda m, x, r: m.atleast_3d(x)),
+    ("diagonal", lambda m, x, r: x.diagonal() if x.ndim > 1 else x),
+    ("rot90", lambda m, x, r: m.rot90(x, r.randrange(4)) if x.ndim > 1 else x),
+    ("real", lambda m, x, r: x.real),
+    ("imag", lambda m, x, r: m.imag(x)),
+    ("asarray", lambda m, x, r: m.asarray(x)),
+    ("slice", lambda m, x, r: x[:: r.choice([1, 2, -1, -2])] if x.ndim else x),
+    ("part", lambda m, x, r: x[..., r.randrange(x.shape[-1]) :] if x.ndim and x.size else x),
+    ("row", lambda m, x, r: x[r.randrange(x.shape[0])] if x.ndim > 1 and x.shape[0] else x),
+    ("broadcast_to", lambda m, x, r: m.broadcast_to(x, (2, *x.shape))),
+]
+
+
+def chain(module: Any, seed: int) -> tuple[Any, list[Any], list[str]]:
+    """An array, and what steps make of it one after another; all of them."""
+    r = random.Random(seed)
+    shape = tuple([r.choice([1, 2, 3, 4]) for _ in range(r.randint(1, 3))])
+    dtype = r.choice([float, int, complex, numpy.float32, bool])
+    a = module.arange(int(numpy.prod(shape))).reshape(shape).astype(dtype)
+    made, names = [a], []
+    for _ in range(r.randint(1, 5)):
+        name, step = r.choice(STEPS)
+        names.append(name)
+        try:
+            x = step(module, made[-1], r)
+        except ValueError:
+            names[-1] += " fails"
+            continue
+        made.append(x)
+    return a, made, names
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+def test_views_made_by_functions(mode: str) -> None:
+    """Views have NumPy's layout, and what is written to one is seen in all: NumPy's writes, and the graph's, which goes
+    by the view that is worked out later."""
+    for seed in range(1500):
+        _, theirs, names = chain(numpy, seed)
+        _, ours, other = chain(lazynp, seed)
+        assert names == other, seed
+        for i, (x, y) in enumerate(zip(theirs, ours, strict=True)):
+            if not isinstance(x, numpy.ndarray):
+                continue
+            where = (seed, mode, names[:i])
+            assert x.strides == y.strides or x.size < 2 or not y.flags.owndata or not y.ndim, where
+            assert (x.base is None) == (y.base is None), where
+            assert x.flags.writeable == y.flags.writeable, where
+            assert numpy.array_equal(x, numpy.array(y._host())), where
+            if y._v is not HOST_VIEW and y._s.buf is not None:
+                view, whole = y._view(), y._s.buf
+                shown = whole if view is None else view.of_buffer(whole)
+                assert shown.shape == y._h.shape, where
+                assert shown.__array_interface__["data"] == y._h.__array_interface__["data"] or not y.size, where
+        last, mine = theirs[-1], ours[-1]
+        if isinstance(last, numpy.ndarray) and last.flags.writeable and last.ndim:
+            last[...] = 1
+            with config(mode=mode):
+                mine[...] = 1
+        for i, (x, y) in enumerate(zip(theirs, ours, strict=True)):
+            if isinstance(x, numpy.ndarray):
+                assert numpy.array_equal(x, numpy.array(y._host())), (seed, mode, names, i)
+
+
+def functions() -> list[Any]:
+    spaces = (lazynp, lazynp.linalg, lazynp.fft)
+    return [f for m in spaces for f in {id(v): v for v in vars(m).values() if type(v) is Dispatcher}.values()]
+
+
+VALUES: list[Callable[[], Any]] = [
+    lambda: numpy.arange(6.0).reshape(2, 3),
+    lambda: numpy.array([2.0, 1.0, 3.0]),
+    lambda: numpy.array([1, 0]),
+    lambda: numpy.array([True, False, True]),
+    lambda: numpy.arange(9.0).reshape(3, 3) + numpy.eye(3),
+    lambda: 1,
+    lambda: 0.5,
+    lambda: None,
+]
+
+
+@pytest.mark.skipif(native is None, reason="without the C module no call is NumPy's as a whole")
+def test_only_what_is_known_to_write_writes() -> None:
+    """A function that NumPy's own does as a whole does not write into its arguments by place, but where its entry says
+    so: NumPy would refuse read-only arrays."""
+    r, tried, called = random.Random(0), 0, 0
+    for f in functions():
+        if f.whole is None or f.__name__ in WRITING | NOT_WHOLE:
+            continue
+        for _ in range(60):
+            args = [r.choice(VALUES)() for _ in range(r.randint(1, min(f.most, 4)))]
+            for x in args:
+                if isinstance(x, numpy.ndarray):
+                    x.flags.writeable = False
+            tried += 1
+            with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                try:
+                    f.whole(*args)
+                except (ValueError, RuntimeError) as error:
+                    assert "read-only" not in str(error) and "not writeable" not in str(error), (f, args)
+                    continue
+                except Exception:
+                    continue
+            called += 1
+    assert called > tried / 20
+
+
+def test_what_writes_is_written() -> None:
+    a = lazynp.zeros(4)
+    b, c = a[1:], a.copy()
+    lazynp.put(a, [0], 5.0)
+    lazynp.putmask(b, numpy.array([True, False, False]), 2.0)
+    lazynp.add.at(b, [1, 1], 1.0)
+    lazynp.copyto(b[2:], 9.0)
+    a[[0, 2]] += 1.0
+    assert a.tolist() == [6.0, 2.0, 3.0, 9.0] and c.tolist() == [0.0] * 4
+    x = lazynp.array([numpy.nan, 1.0])
+    y = lazynp.nan_to_num(x)
+    assert numpy.isnan(x[0]) and y[0] == 0.0
+    lazynp.nan_to_num(x, copy=False)
+    assert x[0] == 0.0
+    m = lazynp.array([3.0, 1.0, 2.0])
+    assert lazynp.median(m, overwrite_input=True) == 2.0
+    out = lazynp.zeros(())
+    assert lazynp.sum(m, None, None, out) is out and float(out) == 6.0
+    out = lazynp.empty(3)
+    assert lazynp.cumsum(m, out=out) is out and out[-1] == 6.0
+
+
+def test_a_pending_copy_keeps_its_value() -> None:
+    """What a pending operation reads is not written into, by whatever writes."""
+    with config(small=4, mode="auto"):
+        a = lazynp.arange(10.0)
+        b = a * 2.0
+        for write in (lambda: lazynp.put(a, [0], 7.0), lambda: a.fill(1.0), lambda: lazynp.add.at(a, [1], 1.0), a.sort):
+            before = numpy.array(b._host()) if b._s.buf is not None else None
+            write()
+            assert before is None or numpy.array_equal(before, b._host())
+        assert b.tolist() == [2.0 * i for i in range(10)]
+
+
+def test_arrays_of_objects_keep_their_elements() -> None:
+    a, b = lazynp.arange(3), lazynp.arange(2)
+    x = lazynp.array([a, b], dtype=object)
+    assert x[0] is a and x[1] is b
+    assert type(lazynp.array([a, None], dtype=object)[0]) is lazynp.ndarray
+
+
+def test_large_results_are_ours_to_make() -> None:
+    x = lazynp.arange(1000.0)
+    with lazynp.profile() as seen:
+        y = lazynp.outer(x, x)
+        z = lazynp.ones((1000, 1000))
+    assert y._s.buf is None or seen is not None
+    assert float((y + z).sum()) == pytest.approx(float(numpy.outer(x, x).sum()) + 1e6)
