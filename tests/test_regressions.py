@@ -203,6 +203,12 @@ PROGRAMS: dict[str, Program] = {
         "h = a.reshape(-1)",
         "a[...] = 7",
     ),
+    "memory order of what is reduced over no elements": (
+        "a = np.array(data(178, (4, 0, 5), 'float64')).reshape((5, 0, 4)).transpose(1, 0, 2)",
+        "b = (a * 2).T.any(axis=2)",
+        "c = (a * 2).T.sum(axis=2)",
+        "d = (a + 1).transpose(2, 0, 1).prod(axis=1)",
+    ),
     "the base of a view of memory that NumPy has, without elements": (
         "a = np.array(data(610, (3, 0), 'uint8'))",
         "b = np.lib.stride_tricks.as_strided(a)",

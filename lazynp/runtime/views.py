@@ -171,10 +171,10 @@ def compose(first: Key, second: Key) -> Key | None:
 @functools.lru_cache(4096)
 def layout(base: tuple[int, ...], view: View | None, dtype: Any) -> Any:
     """A NumPy array with the strides that the view of a C-contiguous base has. Its memory must not be touched."""
-    strides, step = [], dtype.itemsize
+    strides, step = [], 0 if 0 in base else dtype.itemsize  # without elements NumPy's new arrays have strides of 0
     for n in reversed(base):
         strides.append(step)
-        step *= max(n, 1)
+        step *= n
     whole = as_strided(np.empty(1, dtype), base, tuple(reversed(strides)))
     return whole if view is None else view.of_buffer(whole)
 
