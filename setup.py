@@ -1,6 +1,7 @@
 """The parts of lazynp that are built: `lazynp._speed`, the hot paths in C, `lazynp._calls`, calls of compiled
 functions, `lazynp._blocks`, the interpreter of kernels, `lazynp._keyed`, the random numbers of keys, and
-`lazynp._adapters`, the functions of libraries that take our arrays. Without a compiler the same is done in Python. All else is in pyproject.toml."""
+`lazynp._adapters`, the functions of libraries that take our arrays. Without a compiler the same is done in Python. All
+else is in pyproject.toml."""
 
 import numpy
 from setuptools import Extension, setup

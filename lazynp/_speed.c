@@ -847,12 +847,28 @@ static PyObject *forget_refused(PyObject *module, PyObject *nothing)
     Py_RETURN_NONE;
 }
 
+/* Whether a buffer is in its place, and known to somebody outside: what `exported` sees to. */
+static int is_shared(PyObject *storage)
+{
+    Storage *s = (Storage *)storage;
+    if (!s->free || !s->rare || s->rare == Py_None)
+        return 0;
+    PyObject *pin = PyObject_GetAttr(s->rare, name_pin), *shared = PyObject_GetAttr(s->rare, name_shared);
+    int out = pin == Py_True && shared == Py_True;
+    Py_XDECREF(pin);
+    Py_XDECREF(shared);
+    PyErr_Clear();
+    return out;
+}
+
 /* The buffer protocol: NumPy's buffer of the array that `exported` pins and shares. The handle may show another array
  * while the buffer is in use, so the buffer itself holds the one that it shows. */
 static int get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     PyObject *array = NULL;
-    if (exported) {
+    if (Py_TYPE(self) == ndarray_type && is_current(self) && is_shared(((Handle *)self)->s))
+        array = Py_NewRef(((Handle *)self)->h);
+    else if (exported) {
         int numpy = Py_TYPE(self) != ndarray_type && asked_by_numpy(flags);
         array = numpy ? PyObject_CallFunctionObjArgs(exported, self, Py_True, NULL) : PyObject_CallOneArg(exported, self);
         refused = array || !numpy ? NULL : self;
@@ -1030,6 +1046,8 @@ static PyMethodDef functions[] = {
      "method(host, a, args, kwargs): NumPy's method on a small array at hand, else NotImplemented."},
     {"reduce", (PyCFunction)(void (*)(void))reduce, METH_FASTCALL,
      "reduce(host, a, kwargs): NumPy's method on a small array at hand by its inner loop, else NotImplemented."},
+    {"whole_call", (PyCFunction)(void (*)(void))whole_call, METH_FASTCALL,
+     "whole_call(function, args, kwargs): a public function on small arrays at hand by NumPy's, else NotImplemented."},
     {"iterator", iterator, METH_O, "iterator(a): iterates over a's items by their number."},
     {"refused_to_numpy", refused_to_numpy, METH_O,
      "refused_to_numpy(a): whether NumPy was refused a's buffer, and goes on asking for its other interfaces."},
@@ -1095,8 +1113,9 @@ PyMODINIT_FUNC PyInit__speed(void)
     name_call = PyUnicode_InternFromString("_call");
     name_pin = PyUnicode_InternFromString("pin");
     name_dunder_call = PyUnicode_InternFromString("__call__");
+    name_shared = PyUnicode_InternFromString("shared");
     name_drawn = PyUnicode_InternFromString("_drawn");
-    if (!name_pin || !name_dunder_call || !name_drawn)
+    if (!name_pin || !name_dunder_call || !name_drawn || !name_shared)
         return NULL;
     for (int i = 0; i < LEFT; i++)
         if (!(left_names[i] = PyUnicode_InternFromString(left_words[i])))

@@ -50,11 +50,11 @@ typedef struct {
     char transposes;
 } Attribute;
 
-static PyTypeObject UfuncBase;
+static PyTypeObject UfuncBase, FunctionBase;
 static PyObject *returned_of, *pinned, *no_value_type, *kind_part;
 /* Names of arguments that the Python function knows what to do with. */
 enum { LEFT = 4, LEFT_COPY = 3 };
-static PyObject *left_names[LEFT], *name_pin, *name_dunder_call, *name_drawn, *shared_drawn;
+static PyObject *left_names[LEFT], *name_pin, *name_dunder_call, *name_drawn, *name_shared, *shared_drawn;
 static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
 
 static void let_go(Gift *gift)
@@ -500,6 +500,34 @@ static PyObject *call_function_vector(PyObject *self, PyObject *const *args, siz
     PyObject *out = slow ? PyObject_Vectorcall(slow, args, (size_t)n, names) : NULL;
     Py_XDECREF(slow);
     return out;
+}
+
+/* whole_call(function, args, kwargs): a public function as above, for `__array_function__`; else NotImplemented. */
+static PyObject *whole_call(PyObject *module, PyObject *const *given, Py_ssize_t count)
+{
+    if (count != 3 || !PyObject_TypeCheck(given[0], &FunctionBase) || !PyTuple_CheckExact(given[1])
+        || !PyDict_CheckExact(given[2])) {
+        PyErr_SetString(PyExc_TypeError, "whole_call takes a function, a tuple and a dict");
+        return NULL;
+    }
+    Function *f = (Function *)given[0];
+    Py_ssize_t n = PyTuple_GET_SIZE(given[1]), named = PyDict_GET_SIZE(given[2]), at = 0, i = 0;
+    PyObject *args[MOST_ARGUMENTS], *names = NULL, *key, *value, *done = NULL;
+    if (f->host && f->host != Py_None && n <= f->most && n + named <= MOST_ARGUMENTS) {
+        for (; i < n; i++)
+            args[i] = PyTuple_GET_ITEM(given[1], i);
+        if (named && !(names = PyTuple_New(named)))
+            return NULL;
+        while (named && PyDict_Next(given[2], &at, &key, &value)) {
+            PyTuple_SET_ITEM(names, i - n, Py_NewRef(key));
+            args[i++] = value;
+        }
+        done = whole(f->host, NULL, args, n, names, f->flags);
+        Py_XDECREF(names);
+    }
+    if (done || PyErr_Occurred())
+        return done;
+    Py_RETURN_NOTIMPLEMENTED;
 }
 
 /* The first call of an object; Python's next ones go to the function above. */

@@ -148,3 +148,4 @@ def attribute(name: str, descriptor: Any) -> Any:
 
 at_once: Any = not_simple if native is None else native.method
 reduced: Any = not_simple if native is None else native.reduce
+whole_call: Any = not_simple if native is None else native.whole_call

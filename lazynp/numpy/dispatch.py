@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy
 
-from ..speed import BARE, GROWS, MOST, NO_COPY, WRITES, FunctionBase, reduced, tell
+from ..speed import BARE, GROWS, MOST, NO_COPY, WRITES, FunctionBase, reduced, tell, whole_call
 from . import subclasses
 from .array import ndarray
 from .host import PLAIN, home_module, strip
@@ -397,6 +397,9 @@ def ours_of(function: Any) -> Any:
     return found
 
 
+known: dict[Any, Any] = {}  # the public function of ours for a function of NumPy's, once it was asked for
+
+
 def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:  # NumPy's names of the arguments
     """`ndarray.__array_function__`: the call comes home."""
     if type(args) is not tuple:
@@ -408,13 +411,21 @@ def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> 
         if not issubclass(t, (ndarray, numpy.ndarray)) and hasattr(t, "__array_function__"):
             return NotImplemented
     if not isinstance(function, Dispatcher):
-        found = ours_of(function)
+        found = known.get(function)
+        if found is None:
+            found = ours_of(function)
+            if type(found) is Dispatcher and type(function) is dispatched:
+                known[function] = found
         if found is None or found is function:
             implementation = getattr(function, "_implementation", None)
             if implementation is None or type(function) is not dispatched:
                 return function(*args, **kwargs)
             return implementation(*strip(args), **strip(kwargs))
         function = found
+    if type(function) is Dispatcher:
+        value = whole_call(function, args, kwargs)
+        if value is not NotImplemented:
+            return value
     return getattr(function, "_implementation", function)(*args, **kwargs)
 
 
