@@ -222,6 +222,16 @@ PROGRAMS = {
         """,
         "loaded",
     ),
+    "loops in machine code": Program(
+        """
+        x = jnp.arange(64.0)
+        n = jax.lax.fori_loop(0, 50, lambda i, v: jnp.sin(v) * 0.5 + i, x)
+        c, y = jax.lax.scan(lambda c, x: (c * 0.5 + x, c - x), 0.0, x)
+        w = jax.lax.while_loop(lambda v: v[0] < 40, lambda v: v * 2 + 1, n)
+        z = w + n
+        """,
+        "compiled",
+    ),
     "files of compiled kernels": Program(
         """
         cache = artifacts.Artifacts(folder, 60_000)

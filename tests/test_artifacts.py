@@ -146,6 +146,16 @@ def refused(named, match):
     return cache
 
 
+def test_a_folder_that_cannot_be_marked_is_used_later(tmp_path, monkeypatch):
+    """Without its mark it would be taken for a foreign one from the first entry on."""
+    with monkeypatch.context() as patch:
+        patch.setattr(folders, "_private_file", lambda *_: (_ for _ in ()).throw(OSError(24, "Too many open files")))
+        refused(tmp_path, "cannot be used")
+    for _ in range(2):
+        cache = Artifacts(str(tmp_path))
+        assert cache.usable and cache.put(A, None, {}) is not None
+
+
 def test_folders_that_are_refused(tmp_path):
     (tmp_path / "file").write_text("")
     refused(tmp_path / "file" / "cache", "cannot be used")

@@ -97,7 +97,8 @@ def _mark(path: str) -> None:
     if not os.path.lexists(marker):
         if os.listdir(path) and not os.path.lexists(marker):  # again: another process may just have made it
             raise Refused(f"holds a folder {os.path.basename(path)} that lazynp did not make")
-        with contextlib.suppress(OSError), open(marker, "x", opener=_private_file) as file:
+        # A folder without it would be refused as soon as there is something in it, and so is one that cannot have it.
+        with contextlib.suppress(FileExistsError), open(marker, "x", opener=_private_file) as file:
             file.write(SIGNATURE)
 
 
