@@ -46,8 +46,9 @@ def raiser(fault: type[BaseException]) -> Callable[[str], None]:
 
 
 class Point(NamedTuple):
-    """A line and the calls through which it was reached, for the so manieth time. main: in the main thread."""
+    """A line and the calls through which it was reached (`key`), for the so manieth time. main: in the main thread."""
 
+    place: str
     key: int
     times: int
     main: bool
@@ -60,8 +61,8 @@ class Outcome(NamedTuple):
     where: str
     fault: str = ""
 
-    def by(self, fault: type[BaseException]) -> Outcome:
-        return self._replace(fault=fault.__name__)
+    def of(self, fault: type[BaseException], point: Point) -> Outcome:
+        return self._replace(fault=fault.__name__, where=self.where or point.place)
 
 
 @functools.cache
@@ -96,7 +97,7 @@ class Trace:
         code = frame.f_code
         if not code.co_filename.startswith(FOLDER):
             return None
-        entries, inside = passed_over(code), set()
+        entries, inside, place = passed_over(code), set(), code.co_filename.removeprefix(FOLDER)
         way, above = [], frame.f_back
         while above is not None:
             if above.f_code.co_filename.startswith(FOLDER):
@@ -116,28 +117,28 @@ class Trace:
             key = hash((came, number))
             times = self.seen[key, main] = self.seen.get((key, main), 0) + 1
             if times <= self.times:
-                self.pass_by(Point(key, times, main), code, number)
+                self.pass_by(Point(f"{place}:{number}", key, times, main))
             return line
 
         return line
 
-    def pass_by(self, point: Point, code: types.CodeType, number: int) -> None:
+    def pass_by(self, point: Point) -> None:
         if self.chosen is not None:
             for fault in self.chosen.get(point, ()):
-                self.fork(fault, code, number)
+                self.fork(fault, point)
         elif self.point is None:
             self.points.append(point)
         elif self.point == point:
-            self.throw(self.fault, code, number)
+            self.throw(self.fault, point)
 
-    def throw(self, fault: type[BaseException], code: types.CodeType, number: int) -> None:
+    def throw(self, fault: type[BaseException], point: Point) -> None:
         sys.settrace(None)
         threading.settrace(None)  # type: ignore[arg-type]
-        self.point = Point(0, 0, False)
-        self.raised = f"{code.co_filename.removeprefix(FOLDER)}:{number}", fault
+        self.point = Point("", 0, 0, False)
+        self.raised = point.place, fault
         raiser(fault)("injected")
 
-    def fork(self, fault: type[BaseException], code: types.CodeType, number: int) -> None:
+    def fork(self, fault: type[BaseException], point: Point) -> None:
         """Have a child raise here, and wait for what it finds."""
         assert self.send is not None
         reader, writer = os.pipe()
@@ -146,9 +147,9 @@ class Trace:
         if pid == 0:
             os.close(reader)
             self.chosen, self.send = None, lambda found: tell(writer, found)
-            self.throw(fault, code, number)
+            self.throw(fault, point)
         os.close(writer)
-        self.send(answer(reader, pid).by(fault))
+        self.send(answer(reader, pid).of(fault, point))
 
     def __enter__(self) -> Trace:
         if self.chosen is None:  # from a helper no child can be forked that has the main thread

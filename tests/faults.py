@@ -97,7 +97,8 @@ class Run:
             allowed = self.wanted[done : done + 2] if raised is not None else self.wanted[-1:]
             problem = look(names, allowed) or go_on() or scene.look(names)
         if problem is None:
-            return Outcome("raised" if raised is not None else "swallowed", place)
+            dropped = "dropped" if issubclass(fault, KeyboardInterrupt) else "swallowed"
+            return Outcome("raised" if raised is not None else dropped, place)
         return Outcome(problem[0], f"{place}: {problem[1]}")
 
 
@@ -188,7 +189,7 @@ def campaign(p: Program, points: int, shift: int = 0, times: int = TIMES) -> Ite
         for point, faults in chosen.items():
             for fault in faults:
                 if point.main or issubclass(fault, (MemoryError, OSError)):
-                    yield in_child(functools.partial(run, Trace(point, fault))).by(fault)
+                    yield in_child(functools.partial(run, Trace(point, fault))).of(fault, point)
 
 
 def main() -> int:

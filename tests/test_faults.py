@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import io
 import os
+import pickle
 import signal
 import sys
 import time
@@ -20,9 +22,10 @@ from faults import FINE, PROGRAMS, campaign
 import lazynp
 import lazynp.jax as jax
 import lazynp.jax.numpy as jnp
-from lazynp.backends import folders
+from lazynp.backends import artifacts, folders, gcc
 from lazynp.backends.kernel import KernelSpec
 from lazynp.backends.numpy.crew import Crew, Task
+from lazynp.backends.torch import worker
 from lazynp.numpy.draws import Line
 from lazynp.runtime import kernels as runtime_kernels
 from lazynp.runtime import loops, steps
@@ -395,3 +398,21 @@ def test_a_kernel_that_could_not_be_handed_over_is_again(
         client.error, form.geometry = None, types.SimpleNamespace(symbolic=False)
         form.charge(1.0, False)
         assert form.compiled is print and form.asked
+
+
+def test_a_compiler_process_that_cannot_answer_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its client sees that, and asks another one; it would wait for this one for a quarter of an hour."""
+    tools = worker.build.Toolchain("g++", "DEFAULT", ())
+    monkeypatch.setattr(worker.build, "toolchain", lambda: tools)
+    monkeypatch.setattr(worker.build, "Header", lambda *_: types.SimpleNamespace(thread=None))
+    monkeypatch.setattr(worker, "LOOK", 0.01)
+    monkeypatch.setattr(worker.Worker, "_translate", lambda *_: ("", {}))
+    monkeypatch.setattr(worker.Worker, "_build", fail)
+    cache, (reader, writer) = artifacts.Artifacts(str(tmp_path)), os.pipe()
+    with os.fdopen(reader, "rb") as stream, os.fdopen(writer, "wb") as to:
+        pickle.dump((1, "0" * 64, None, None, str(tmp_path)), to)
+        to.flush()
+        assert worker.serve(worker.Requests(stream, lambda: None), io.BytesIO(), cache) == gcc.TIRED
+        to.close()
+    monkeypatch.setattr(worker.Requests, "_read", lambda self: None)
+    assert worker.serve(worker.Requests(io.BytesIO(), lambda: None), io.BytesIO(), cache) == 0

@@ -37,6 +37,7 @@ GRACE = 60.0  # seconds to finish the queue after the end of the main process
 KILLED = 10.0  # seconds to finish what was begun when the main process was killed
 AHEAD = 2  # kernels that are lowered and not built
 BUSY = 0.05  # seconds between looks at a kernel that another process is compiling
+LOOK = 1.0  # seconds between looks at the threads, while there is nothing to do
 # Exceptions by which torch and the modules above it say that they have no code for a kernel. Others (no memory, no
 # threads, a module that cannot be loaded) say nothing about the kernel.
 REFUSALS = (
@@ -104,7 +105,7 @@ class Worker:
         self.pending.acquire()
         moved = held.pop_all()
         try:
-            self.builder.submit(self._build, job, start, text, meta, moved)
+            self.builder.submit(self._build, job, start, text, meta, moved).add_done_callback(self._built)
         except RuntimeError:  # no more threads
             self._build(job, start, text, meta, moved)
 
@@ -130,6 +131,10 @@ class Worker:
                 self._failed(job, start, error, isinstance(error, BuildError) and error.lasting)
             finally:
                 self.pending.release()
+
+    def _built(self, build: concurrent.futures.Future[None]) -> None:
+        """Where there was no memory even to say what had failed: the end of this process is the answer then."""
+        self.tired = self.tired or build.exception() is not None
 
     def _keep(self, job: Job, target: str, meta: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         entry = self.cache.put(job.key, target, meta)
@@ -185,7 +190,8 @@ class Requests:
         self.stream, self.leave = stream, leave
         self.jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self.closed, self.abandoned = False, True
-        threading.Thread(target=self._read, daemon=True).start()
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
 
     def _read(self) -> None:
         try:
@@ -199,9 +205,14 @@ class Requests:
         time.sleep(KILLED if self.abandoned else GRACE)
         self.leave()
 
-    def next(self, timeout: float | None) -> Job | None:
+    def next(self, timeout: float) -> Job | None:
         """Raises queue.Empty."""
-        return self.jobs.get(timeout=timeout)
+        try:
+            return self.jobs.get(timeout=timeout)
+        except queue.Empty:
+            if self.thread.is_alive():
+                raise
+            return None  # which the thread could not say any more
 
 
 def serve(requests: Requests, answers: BinaryIO, cache: Artifacts) -> int:
@@ -222,7 +233,7 @@ def serve(requests: Requests, answers: BinaryIO, cache: Artifacts) -> int:
             if ended:
                 time.sleep(BUSY)
             else:
-                job = requests.next(BUSY if waiting else None)
+                job = requests.next(BUSY if waiting else LOOK)
                 ended = job is None
         except queue.Empty:
             pass
