@@ -22,9 +22,9 @@ import collections
 import contextlib
 import functools
 import gc
+import os
 import re
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,7 +43,7 @@ from lazynp.runtime.segment import exact_plans, plans
 ARRAYS = (numpy.ndarray, lazynp.ndarray, jnp.ndarray, numpy.generic)
 FINE = frozenset({"raised", "swallowed", "not reached"})
 SECONDS = 60  # until a compiler has done its work
-TIMES = 2  # that a point is taken in a program
+TIMES = 1  # that a point is taken in a program
 
 
 def state_of(names: dict[str, Any]) -> dict[str, Any]:
@@ -162,8 +162,11 @@ def spread(found: list[Point], points: int, shift: int) -> dict[Point, list[type
     return {found[at]: [FAULTS[(k + shift) % len(FAULTS)]] for k, at in enumerate(chosen)}
 
 
-def campaign(p: Program, points: int, shift: int = 0, times: int = TIMES) -> Iterator[Outcome]:
-    """The outcomes of about so many faults, spread over all points of the program (0: each fault at each point)."""
+def campaign(
+    p: Program, points: int, shift: int = 0, times: int = TIMES, part: tuple[int, int] = (1, 1)
+) -> Iterator[Outcome]:
+    """The outcomes of about so many faults, spread over all points of the program (0: each fault at each point).
+    `part`: only the k-th of n parts of them."""
     anew = p.anew or bool(p.scene)
     settings: dict[str, Any] = {} if anew else {"threads": 1}  # helpers do not come along where a process forks
     run = Run(p, SCENES[p.scene]())
@@ -182,7 +185,7 @@ def campaign(p: Program, points: int, shift: int = 0, times: int = TIMES) -> Ite
         if isinstance(found, Outcome):
             yield found
             return
-        chosen = spread([at for at in found if at.main or anew], points, shift)
+        chosen = spread([at for at in found if at.main or anew][part[0] - 1 :: part[1]], points, shift)
         if not anew:
             yield from outcomes(run, Trace(chosen=chosen, times=times))
             return
@@ -192,26 +195,33 @@ def campaign(p: Program, points: int, shift: int = 0, times: int = TIMES) -> Ite
                     yield in_child(functools.partial(run, Trace(point, fault))).of(fault, point)
 
 
+def seconds(began: os.times_result) -> str:
+    now = os.times()
+    return f"{now.elapsed - began.elapsed:.0f} s ({sum(now[:4]) - sum(began[:4]):.0f} s of a core)"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--points", type=int, default=200, help="of each program; 0: all, with every fault")
     parser.add_argument("--programs", default="", help="those whose names match")
     parser.add_argument("--times", type=int, default=TIMES, help="that a point is taken in a program")
+    parser.add_argument("--part", default="1/1", help="k/n: the k-th of n parts, for n processes at once")
     args = parser.parse_args()
+    k, n = map(int, args.part.split("/"))
     total: collections.Counter[str] = collections.Counter()
     ran = 0
     gc.freeze()  # forks share what is there
     for number, (name, p) in enumerate(PROGRAMS.items()):
         if not re.search(args.programs, name):
             continue
-        began, ran = time.monotonic(), ran + 1
+        began, ran = os.times(), ran + 1
         counts: collections.Counter[str] = collections.Counter()
-        for outcome in campaign(p, args.points, number, args.times):
+        for outcome in campaign(p, args.points, number, args.times, (k, n)):
             counts[outcome.kind] += 1
             if outcome.kind not in FINE:
                 print(f"  {name}: {outcome.kind}: {outcome.fault} at {outcome.where}", flush=True)
         total += counts
-        print(f"{name}: {counts.total():,} faults, {dict(counts)} in {time.monotonic() - began:.0f} s", flush=True)
+        print(f"{name}: {counts.total():,} faults, {dict(counts)} in {seconds(began)}", flush=True)
     print(f"{total.total():,} faults in {ran} programs: {dict(total)}")
     return 1 if set(total) - FINE else 0
 
