@@ -186,6 +186,12 @@ PROGRAMS = {
         c = b.reshape(2, 5).sum(axis=1)
         a[a > 5] = 0
         d = np.sort(a)
+        e = np.where(d > 0, d, c[0])
+        f = np.stack([e, b]).std(axis=1)
+        g = np.ma.masked_less(e, 2).sum()
+        h = np.einsum("i,j->ij", a, d)
+        h[[1, 2]] += np.arange(100000.0)[3]
+        k = np.random.default_rng(1).permutation(a)
         """,
         mode="auto",
     ),

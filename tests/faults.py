@@ -158,7 +158,7 @@ def spread(found: list[Point], points: int, shift: int) -> dict[Point, list[type
     """Which faults at which points: all at each, or (points > 0) one at so many of them."""
     if not points:
         return {at: list(FAULTS) for at in found}
-    chosen = sorted({(k * len(found)) // points for k in range(points)})
+    chosen = sorted({(k * len(found)) // min(points, len(found)) for k in range(min(points, len(found)))})
     return {found[at]: [FAULTS[(k + shift) % len(FAULTS)]] for k, at in enumerate(chosen)}
 
 
