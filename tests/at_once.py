@@ -7,8 +7,10 @@ takes about a tenth of a second. What runs them is lazynp's own.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -20,6 +22,9 @@ from lazynp.backends.torch.translate import translate
 from lazynp.runtime.kernels import Form, kernels
 
 TOGETHER = 48  # kernels in one call of g++
+# Seconds of CPU time for one kernel. Inductor takes a value apart once for each of its uses, so the time of a chain in
+# which each value is used twice or more grows with a power of its length.
+LOWERING = 10.0
 EXPORTS = ("lazynp_run", "lazynp_arrays")
 
 
@@ -70,7 +75,8 @@ class Builder:
 
     def lower(self, form: Form) -> Lowered | None:
         try:
-            return Lowered(form, *translate(form.spec, form.geometry, self.tools.capability))
+            with at_most(LOWERING):
+                return Lowered(form, *translate(form.spec, form.geometry, self.tools.capability))
         except Exception as error:  # of any kind, as in the compiler process: the kernel stays interpreted
             reason = f"{type(error).__name__}: {str(error)[:100]}"
             self.refused[reason] = self.refused.get(reason, 0) + 1
@@ -87,6 +93,22 @@ class Builder:
         for number, k in enumerate(kernels):
             k.form.compiled, k.form.asked = OfLibrary(k.form.spec, library, number, k.meta), True
             self.built += 1
+
+
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raises TimeoutError in the main thread when they have passed."""
+
+    def late(number: int, frame: Any) -> None:
+        raise TimeoutError(f"more than {seconds:.0f} seconds of CPU time")
+
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def apart(text: str, number: int) -> str:
