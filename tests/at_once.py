@@ -24,7 +24,7 @@ from lazynp.runtime.kernels import Form, kernels
 TOGETHER = 48  # kernels in one call of g++
 # Seconds of CPU time for one kernel. Inductor takes a value apart once for each of its uses, so the time of a chain in
 # which each value is used twice or more grows with a power of its length.
-LOWERING = 10.0
+LOWERING = 3.0
 EXPORTS = ("lazynp_run", "lazynp_arrays")
 
 
