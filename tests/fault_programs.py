@@ -39,7 +39,7 @@ class Program(NamedTuple):
 PROGRAMS = {
     "chain of operations": Program("""
         a = np.arange(600.0).reshape(20, 30)
-        b = np.sin(a) * 2 + 1
+        b = np.sin(a) * 2 + 3
         c = (b - a) / (b + 3)
         d = np.where(c > 0, b, c)
         e = d[1:] - d[:-1]
@@ -222,7 +222,7 @@ PROGRAMS = {
     "loaded": Program(
         """
         a = np.arange(200000.0)
-        b = np.sin(a) * 2 + 1
+        b = np.sin(a) * 2 + 3
         a *= b
         c = a - b
         """,
@@ -258,10 +258,10 @@ PROGRAMS = {
     "compiling": Program(
         """
         a = np.arange(200000.0)
-        b = np.sin(a) * 2 + 1
+        b = np.sin(a) * 2 + 3
         s = b[:5].sum()
         w = np.compile_wait(10)
-        c = np.sin(b) * 2 + 1
+        c = np.sin(b) * 2 + 3
         t = c[:5].sum()
         """,
         "compiled",

@@ -174,7 +174,7 @@ class Compiling(Folder):
 
 KERNEL = """
 a = np.arange(200000.0)
-b = np.sin(a) * 2 + 1
+b = np.sin(a) * 2 + 3
 c = float(b[3])
 """
 

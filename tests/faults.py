@@ -42,7 +42,7 @@ from lazynp.runtime.segment import exact_plans, plans
 
 ARRAYS = (numpy.ndarray, lazynp.ndarray, jnp.ndarray, numpy.generic)
 FINE = frozenset({"raised", "swallowed", "not reached"})
-SECONDS = 60  # until a compiler has done its work
+SECONDS = 300  # until a compiler has done its work
 TIMES = 1  # that a point is taken in a program
 
 
@@ -146,7 +146,8 @@ def prepare(p: Program, run: Run) -> None:
         return
     run.wanted = run.states()
     if p.tier != "interpreted":
-        lazynp.compile_wait(SECONDS)
+        if not lazynp.compile_wait(SECONDS):  # machine code that came later would round otherwise
+            raise TimeoutError("what the program needs was not compiled in time")
         run.wanted = run.states()
     if p.tier != "compiled":
         exact_plans.clear()  # so that the lines that make them are executed, too
