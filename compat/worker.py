@@ -47,9 +47,11 @@ class Counts:
     def __init__(self) -> None:
         self.arrays = self.calls = 0
         self.recorder: Any = None
+        self.native: Any = None  # the C module
 
     def now(self) -> tuple[int, int, int]:
-        return self.arrays, self.calls, self.recorder.count if self.recorder is not None else 0
+        in_c = self.native.count() if self.native is not None else 0
+        return self.arrays, self.calls + in_c, self.recorder.count if self.recorder is not None else 0
 
 
 counts = Counts()
@@ -80,16 +82,17 @@ def watch() -> None:
                 if hasattr(module, called):
                     setattr(module, called, counted("calls", getattr(module, called)))
     dispatch, ufunc, array = [sys.modules[f"lazynp.numpy.{n}"] for n in ("dispatch", "ufunc", "array")]
-    called = "_call" if hasattr(ufunc.ufunc, "_call") else "__call__"
     counterparts = sys.modules["lazynp.numpy.counterparts"]
     for owner, name in (
-        (dispatch.Dispatcher, "__call__"),
-        (ufunc.ufunc, called),
-        (counterparts.Builtin, "__call__"),
+        (dispatch.Dispatcher, "_call"),
+        (dispatch.Function, "_call"),
+        (ufunc.ufunc, "_call"),
+        (counterparts.Builtin, "_call"),
         (array.ndarray, "_host"),
     ):
         setattr(owner, name, counted("calls", getattr(owner, name)))
     counts.recorder = sys.modules["lazynp.runtime.recorder"].recorder
+    counts.native = sys.modules["lazynp.speed"].native
 
 
 def strict() -> Any:

@@ -102,6 +102,8 @@ enum { KEPT = 256 };
 static PyObject *kept_handles[KEPT], *kept_storages[KEPT];
 static int handles_kept, storages_kept;
 
+static long long made; /* handles, and calls that were NumPy's as a whole: for the compatibility report */
+
 static PyObject *again(PyObject **kept, int *count, PyTypeObject *type)
 {
     if (!*count)
@@ -111,7 +113,12 @@ static PyObject *again(PyObject **kept, int *count, PyTypeObject *type)
     return out;
 }
 
-static Handle *new_handle(void) { return (Handle *)again(kept_handles, &handles_kept, ndarray_type); }
+static Handle *new_handle(void)
+{
+    made++;
+    return (Handle *)again(kept_handles, &handles_kept, ndarray_type);
+}
+
 static Storage *new_storage(void) { return (Storage *)again(kept_storages, &storages_kept, storage_type); }
 
 /* A handle on a fresh array that nobody else has. Takes the reference. */
@@ -933,6 +940,9 @@ static PyObject *concatenated(PyObject *self, PyObject *other)
     return out;
 }
 
+/* count(): how often this module made a handle, or had NumPy do a whole call. */
+static PyObject *count_made(PyObject *module, PyObject *nothing) { return PyLong_FromLongLong(made); }
+
 /* iterator(a): Python's own, of sequences. */
 static PyObject *iterator(PyObject *module, PyObject *self) { return PySeqIter_New(self); }
 
@@ -1048,6 +1058,8 @@ static PyMethodDef functions[] = {
      "reduce(host, a, kwargs): NumPy's method on a small array at hand by its inner loop, else NotImplemented."},
     {"whole_call", (PyCFunction)(void (*)(void))whole_call, METH_FASTCALL,
      "whole_call(function, args, kwargs): a public function on small arrays at hand by NumPy's, else NotImplemented."},
+    {"count", count_made, METH_NOARGS,
+     "count(): how often this module made a handle, or had NumPy do a whole call: for the compatibility report."},
     {"iterator", iterator, METH_O, "iterator(a): iterates over a's items by their number."},
     {"refused_to_numpy", refused_to_numpy, METH_O,
      "refused_to_numpy(a): whether NumPy was refused a's buffer, and goes on asking for its other interfaces."},

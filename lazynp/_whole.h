@@ -438,6 +438,7 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
             written->busy++;
         }
         vector[1] = self ? self : vector[1];
+        made++;
         value = PyObject_Vectorcall(host, vector + 1, (size_t)(n + !!self) | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
         if (written) {
             written->busy--;

@@ -185,3 +185,13 @@ def test_large_results_are_ours_to_make() -> None:
         z = lazynp.ones((1000, 1000))
     assert y._s.buf is None or seen is not None
     assert float((y + z).sum()) == pytest.approx(float(numpy.outer(x, x).sum()) + 1e6)
+
+
+def test_like_is_no_first_argument() -> None:
+    """What a creation function calls for `like=` gets that in front of its own arguments."""
+    like = lazynp.zeros(2)
+    assert lazynp.full(3, 5.0, like=like).tolist() == [5.0] * 3
+    assert lazynp.ones((1, 2), int, like=like).tolist() == [[1, 1]]
+    assert lazynp.eye(2, like=like).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    with pytest.raises(TypeError, match="must be an array-like that implements"):
+        lazynp.full(3, 5.0, like=1)

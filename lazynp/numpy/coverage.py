@@ -46,6 +46,8 @@ def way_of(value: Any) -> str:
     """How a function, class or constant is done."""
     if isinstance(value, dispatch.Dispatcher):
         return way_of(value._implementation)
+    if isinstance(value, dispatch.Function):
+        return way_of(value.function)
     if type(value) is ufunc.ufunc:
         return NATIVE if value.operator else HOST
     if isinstance(value, numpy.ufunc) or hasattr(value, "host") or type(value).__module__.startswith("lazynp.random"):

@@ -283,7 +283,8 @@ def array_function_dispatch(
         if verify and not str(implementation.__module__).startswith(("lazynp", "numpy")):  # which NumPy has verified
             check_signature(dispatcher, implementation)
         public = Dispatcher(dispatcher, implementation)
-        make_whole(public, implementation, dispatcher)
+        if dispatcher is not None:  # else it is what a function calls for `like=`, with that in front
+            make_whole(public, implementation, dispatcher)
         if implementation.__name__ in REDUCERS and implementation.__module__.endswith("._core.fromnumeric"):
             public._method = getattr(numpy.ndarray, REDUCERS[implementation.__name__])
         functools.update_wrapper(public, implementation, updated=())

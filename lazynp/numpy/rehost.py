@@ -172,7 +172,10 @@ class Finder:
             module.__dict__.update(REPLACED.get(name, {}))
             standard.extend(name, module)
             for function in PLAIN_FUNCTIONS.get(name, ()):
-                module.__dict__[function] = dispatch.Function(module.__dict__[function])
+                plain, public = module.__dict__[function], dispatch.Function(module.__dict__[function])
+                module.__dict__[function] = public
+                if plain in dispatch.array_functions:
+                    dispatch.array_functions.add(public)
             if name == "_core":
                 for part in ("_exceptions", "_string_helpers", "_type_aliases", "_internal", "_dtype"):
                     importlib.import_module(f"{NAME}._core.{part}")
