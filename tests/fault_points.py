@@ -226,27 +226,54 @@ def settle_in() -> None:
 
 
 def outcomes(run: Callable[[Trace], Outcome], trace: Trace) -> Iterator[Outcome]:
-    """Those of the forks of a process that runs a program."""
+    """Those of the forks of a process that runs a program; at the end "hang" or "died" where it did not come to it."""
     reader, writer = os.pipe()
     pid = plain_fork()
     if pid == 0:
         try:
             os.close(reader)
             settle_in()
-            out = os.fdopen(writer, "wb", buffering=0)
-            trace.send = lambda outcome: pickle.dump(outcome, out)
+            trace.send = lambda outcome: send(writer, outcome)
             found = run(trace)
-            if trace.raised is not None:  # in one of the forks
-                trace.send(found)
+            trace.send(None if trace.raised is None else found)  # the end, or what came of it in one of the forks
         finally:
             os._exit(0)
     os.close(writer)
     try:
-        with os.fdopen(reader, "rb") as given:
-            while True:
-                yield pickle.load(given)
-    except EOFError:
-        pass
+        while (given := received(reader, 2 * LIMIT)) is not None:
+            yield given
+            if given.kind in ("hang", "died") and not given.fault:
+                return
     finally:
+        os.close(reader)
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+
+
+def send(writer: int, what: Any) -> None:
+    data = pickle.dumps(what)
+    data = len(data).to_bytes(8, "little") + data
+    while data:
+        data = data[os.write(writer, data) :]
+
+
+def received(reader: int, limit: float) -> Any:
+    """What `send` sent."""
+
+    def part(size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            if not select.select([reader], [], [], limit)[0]:
+                raise TimeoutError
+            more = os.read(reader, size - len(data))
+            if not more:
+                raise EOFError
+            data += more
+        return data
+
+    try:
+        return pickle.loads(part(int.from_bytes(part(8), "little")))
+    except TimeoutError:
+        return Outcome("hang", "the program itself")
+    except EOFError:
+        return Outcome("died", "the program itself")

@@ -83,7 +83,7 @@ _FOR = re.compile(r"^\s*for ?\(")
 _ZERO = r"(?:0|at::vec::VectorizedN?<[^<>]*>\(0\))"
 _ACCUMULATOR = re.compile(rf"^(\s*)(float|double|at::vec::VectorizedN?<(?:float|double)(?:, ?\d+)?>) (\w+) = {_ZERO};$")
 _ACCUMULATORS = re.compile(r"^(\s*)(float|double|at::vec::VectorizedN?<(?:float|double)(?:, ?\d+)?>) (\w+)(\[.*\];)$")
-_ALL_LANES = re.compile(r"at::vec::vec_reduce_all<[^<>]*>\(\[\]\([^()]*\) \{ return x \+ y; \}, ")
+_ALL_LANES = re.compile(r"at::vec::vec_reduce_all<(?:float|double)\b[^<>]*>\(\[\]\([^()]*\) \{ return x \+ y; \}, ")
 
 
 def exact(source: str) -> str:
