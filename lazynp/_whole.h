@@ -445,9 +445,14 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
             Py_DECREF(written);
         }
     }
-    while (done > 0)
+    int same = 0; /* a list or a tuple that was given is what comes back */
+    while (done > 0) {
         Py_DECREF(to[--done]);
-    if (value && PyArray_CheckExact(value)
+        same |= value == args[done];
+    }
+    if (same && value && !PyArray_Check(value))
+        out = value;
+    else if (value && PyArray_CheckExact(value)
         && ((flags & BLANK && PyArray_SIZE((PyArrayObject *)value) > limit)
             || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)value))))
         Py_DECREF(value); /* of objects, which may be arrays of ours */

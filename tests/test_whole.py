@@ -195,3 +195,8 @@ def test_like_is_no_first_argument() -> None:
     assert lazynp.eye(2, like=like).tolist() == [[1.0, 0.0], [0.0, 1.0]]
     with pytest.raises(TypeError, match="must be an array-like that implements"):
         lazynp.full(3, 5.0, like=1)
+
+
+def test_a_list_that_was_given_comes_back() -> None:
+    given = [1, 2]
+    assert lazynp.diff(given, n=0) is given
