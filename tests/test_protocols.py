@@ -10,6 +10,7 @@ import bisect
 import collections
 import collections.abc
 import concurrent.futures
+import contextlib
 import contextvars
 import copy
 import csv
@@ -64,7 +65,7 @@ MODULES = {
     for x in (
         array, ast, base64, binascii, bisect, collections, concurrent, contextvars, copy, csv, ctypes, dataclasses,
         datetime, decimal, enum, fractions, functools, hashlib, heapq, inspect, io, itertools, json, marshal, math,
-        operator, os, pickle, pprint, pydoc, random, reprlib, sqlite3, statistics, string, struct, sys, time, types,
+        operator, os, pickle, pprint, pydoc, random, reprlib, statistics, string, struct, sys, time, types,
         unittest, weakref, zlib,
     )
 }  # fmt: skip
@@ -131,9 +132,16 @@ def shared(m: Any) -> list[int]:
         memory.unlink()
 
 
+def selected(values: Any) -> Any:
+    """What a database makes of values."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as base:
+        return base.execute("select ?", values).fetchone()
+
+
 def shown(expression: str, m: Any) -> str:
     """What an expression gives: its representation, or its error's type."""
     scope = {**MODULES, "m": m, "N": numpy, "matched": matched, "derived": derived, "mapped": mapped, "shared": shared}
+    scope["selected"] = selected
     scope |= {"a": lambda x, y, f: f(x, y), "e": error_of}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy
 import pytest
-from patience import PATIENCE
+from patience import PATIENCE, least
 
 import lazynp
 from lazynp.config import config
@@ -58,12 +58,16 @@ def flat(what: str, step: Callable[[int], None], n: int) -> None:
     """Run n steps after a warm-up; resident memory must be what it was."""
     for i in range(n // 10):
         step(i)
-    before = resident()
-    for i in range(n):
-        step(i)
-    grown = resident() - before
-    print(f"{what}: {n:,} times, resident memory {before / 2**20:.1f} MiB, {grown / 2**20:+.2f} MiB after it")
-    assert grown < SLACK
+
+    def grown() -> float:
+        before = resident()
+        for i in range(n):
+            step(i)
+        more = resident() - before
+        print(f"{what}: {n:,} times, resident memory {before / 2**20:.1f} MiB, {more / 2**20:+.2f} MiB after it")
+        return more
+
+    assert least(grown, SLACK, 3) < SLACK  # what other tests have left may come and go once
 
 
 # --- memory ---
@@ -265,7 +269,9 @@ def test_ctrl_c_leaves_arrays_usable() -> None:
                 a, b = np.zeros(n), np.zeros(n)
                 timer = threading.Timer(rng.uniform(0.001, 0.05), os.kill, (os.getpid(), signal.SIGINT))
                 steps = 0
-                try:
+
+                def run():  # seen with Python 3.13: an interrupt at a loop's end misses the `try` around the loop
+                    global a, steps
                     timer.start()
                     end = time.time() + 600
                     while time.time() < end:
@@ -273,6 +279,9 @@ def test_ctrl_c_leaves_arrays_usable() -> None:
                         b[1:] = a[1:] * 2.0
                         b[0] = b[1]
                         steps += 1
+
+                try:
+                    run()
                 except KeyboardInterrupt:
                     caught += 1
                 timer.join()
