@@ -96,8 +96,8 @@ static PyObject *at_hand(PyObject *o)
     return NULL;
 }
 
-/* Handles and storages of exactly the door's classes are kept when they die, and used again: that takes a third of the
- * time that Python's allocation and deallocation of an instance take. */
+/* Handles and storages of exactly the door's classes are kept when they die, and used again, past Python's allocation and
+ * deallocation of an instance. */
 enum { KEPT = 256 };
 static PyObject *kept_handles[KEPT], *kept_storages[KEPT];
 static int handles_kept, storages_kept;
@@ -525,18 +525,31 @@ static int is_simple(PyObject *o)
            || (PyType_Check(o) && o != (PyObject *)ndarray_type);
 }
 
-/* The method by `direct_reduce`, where it is one of those and given an axis and keepdims at most. */
-static PyObject *reduced(PyObject *host, PyObject *x, PyObject *args, PyObject *kwargs)
+/* One of NumPy's methods that reduce, by `direct_reduce`, along one axis, or all (NULL, None). NULL, without an error set,
+ * where it is not that simple. */
+static PyObject *reduced_along(PyObject *host, PyObject *x, PyObject *along, int keepdims)
 {
-    int which = 0, whole = 1, keepdims = 0;
+    int which = 0, whole = !along || along == Py_None;
     long axis = 0;
     while (which < REDUCTIONS && reduction[which] != host)
         which++;
-    Py_ssize_t count = args ? PyTuple_GET_SIZE(args) : 0;
-    if (which == REDUCTIONS || !reduction_ufunc[which] || !reductions_on || count > 1)
+    if (which == REDUCTIONS || !reduction_ufunc[which] || !reductions_on || (!whole && !PyLong_CheckExact(along)))
         return NULL;
-    PyObject *along = count ? PyTuple_GET_ITEM(args, 0) : NULL, *key, *value;
-    Py_ssize_t at = 0;
+    if (!whole && (axis = PyLong_AsLong(along)) == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return NULL;
+    }
+    return direct_reduce((PyUFuncObject *)reduction_ufunc[which], which, (PyArrayObject *)x, whole, axis, keepdims);
+}
+
+/* The same for the arguments of a call, which may be an axis and keepdims. */
+static PyObject *reduced(PyObject *host, PyObject *x, PyObject *args, PyObject *kwargs)
+{
+    Py_ssize_t count = args ? PyTuple_GET_SIZE(args) : 0, at = 0;
+    PyObject *along = count == 1 ? PyTuple_GET_ITEM(args, 0) : NULL, *key, *value;
+    int keepdims = 0;
+    if (count > 1)
+        return NULL;
     while (PyDict_Next(kwargs, &at, &key, &value))
         if (key == name_keepdims && PyBool_Check(value))
             keepdims = value == Py_True;
@@ -544,17 +557,7 @@ static PyObject *reduced(PyObject *host, PyObject *x, PyObject *args, PyObject *
             along = value;
         else
             return NULL;
-    if (along && along != Py_None) {
-        if (!PyLong_CheckExact(along))
-            return NULL;
-        whole = 0;
-        axis = PyLong_AsLong(along);
-        if (axis == -1 && PyErr_Occurred()) {
-            PyErr_Clear();
-            return NULL;
-        }
-    }
-    return direct_reduce((PyUFuncObject *)reduction_ufunc[which], which, (PyArrayObject *)x, whole, axis, keepdims);
+    return reduced_along(host, x, along, keepdims);
 }
 
 static PyObject *method(PyObject *module, PyObject *const *given, Py_ssize_t n)
@@ -679,22 +682,6 @@ static PyObject *call_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *out = slow ? PyObject_Call(slow, args, kwargs) : NULL;
     Py_XDECREF(slow);
     return out;
-}
-
-/* The same with an axis at most. */
-static PyObject *reduced_by(PyObject *host, PyObject *x, PyObject *axis)
-{
-    int which = 0, whole = !axis || axis == Py_None;
-    long along = 0;
-    while (which < REDUCTIONS && reduction[which] != host)
-        which++;
-    if (which == REDUCTIONS || !reduction_ufunc[which] || !reductions_on || (!whole && !PyLong_CheckExact(axis)))
-        return NULL;
-    if (!whole && (along = PyLong_AsLong(axis)) == -1 && PyErr_Occurred()) {
-        PyErr_Clear();
-        return NULL;
-    }
-    return direct_reduce((PyUFuncObject *)reduction_ufunc[which], which, (PyArrayObject *)x, whole, along, 0);
 }
 
 #include "_whole.h"

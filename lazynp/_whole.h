@@ -582,7 +582,7 @@ static PyObject *generator_method(Method *m, PyObject *const *args, Py_ssize_t n
 static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     PyObject *x = !names && n <= 2 && m->reduces ? at_hand(args[0]) : NULL;
-    PyObject *quick = x ? reduced_by(m->host, x, n == 2 ? args[1] : NULL) : NULL;
+    PyObject *quick = x ? reduced_along(m->host, x, n == 2 ? args[1] : NULL, 0) : NULL;
     if (quick || PyErr_Occurred())
         return from_host(quick);
     return whole(m->host, NULL, args, n, names, m->flags);
