@@ -49,6 +49,8 @@ typedef struct {
     vectorcallfunc call;
 } Ufunc;
 
+#define WARNS_ON_WRITE (1u << 31) /* NumPy's flag of `broadcast_arrays`, which is in no public header */
+
 enum { ADD, SUB, MUL, TRUEDIV, FLOORDIV, MOD, LSHIFT, RSHIFT, AND, OR, XOR, POW, MATMUL, BINARIES };
 static const char *const binary_names[BINARIES] = {
     "add", "sub", "mul", "truediv", "floordiv", "mod", "lshift", "rshift", "and", "or", "xor", "pow", "matmul"};
@@ -855,18 +857,34 @@ static int is_shared(PyObject *storage)
     return out;
 }
 
+/* Not of one that warns when it is written to, whose buffer is read-only, nor of one without elements, whose strides are
+ * made anew, nor of records and raw bytes, whose names, padding and titles get lost, nor of a dtype's metadata: NumPy is to
+ * get those from `__array__`. `attributes.py: buffer_says_all`. */
+static int buffer_says_all(PyArrayObject *array)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(array);
+    return PyArray_NBYTES(array) != 0 && !((unsigned)PyArray_FLAGS(array) & WARNS_ON_WRITE) && dtype->type_num != NPY_VOID
+           && !PyDataType_METADATA(dtype);
+}
+
 /* The buffer protocol: NumPy's buffer of the array that `exported` pins and shares. The handle may show another array
  * while the buffer is in use, so the buffer itself holds the one that it shows. */
 static int get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     PyObject *array = NULL;
-    if (Py_TYPE(self) == ndarray_type && is_current(self) && is_shared(((Handle *)self)->s))
+    int plain = Py_TYPE(self) == ndarray_type, numpy = 0;
+    if (plain && is_current(self) && is_shared(((Handle *)self)->s))
         array = Py_NewRef(((Handle *)self)->h);
     else if (exported) {
-        int numpy = Py_TYPE(self) != ndarray_type && asked_by_numpy(flags);
+        numpy = !plain && asked_by_numpy(flags);
         array = numpy ? PyObject_CallFunctionObjArgs(exported, self, Py_True, NULL) : PyObject_CallOneArg(exported, self);
-        refused = array || !numpy ? NULL : self;
     }
+    if (array && plain && !buffer_says_all((PyArrayObject *)array) && asked_by_numpy(flags)) {
+        numpy = 1;
+        Py_CLEAR(array);
+        PyErr_SetString(PyExc_BufferError, "the buffer does not say all of the array");
+    }
+    refused = array || !numpy ? NULL : self;
     if (!array || PyObject_GetBuffer(array, view, flags) < 0) {
         if (!array && !PyErr_Occurred())
             PyErr_SetString(PyExc_BufferError, "no buffer");

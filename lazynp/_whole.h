@@ -6,8 +6,6 @@
  * Anything else is left to the Python function, as is what only that knows: `like=`, arguments that are written to.
  */
 
-#define WARNS_ON_WRITE (1u << 31) /* NumPy's flag of `broadcast_arrays`, which is in no public header */
-
 enum { MOST_GIVEN = 256, MOST_ARGUMENTS = 12, MOST_DEPTH = 4 };
 
 /* What a function is like. GROWS: the result may be larger than all arguments. BLANK: a large result is made by the

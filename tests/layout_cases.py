@@ -18,7 +18,9 @@ np.nan_to_num(a); np.isclose(a,1); np.sinc(a); np.i0(a); np.sign(a); np.angle(a)
 np.select([a>2,a>1],[a,a*2]); np.choose(a.astype(int)%2,[a,a*2]); np.heaviside(a,1); np.vectorize(lambda x:x+1)(a)
 np.piecewise(a,[a>2],[1,2]); np.power(a,2); a**2; a**0.5; a//2; a%3; np.logical_not(a); a==a; np.maximum(a,2)
 np.multiply.outer(a,a[...,0] if a.ndim else a); np.add.outer(a,np.arange(2.)); np.positive(a); np.add(a,1,where=a>2)
-np.interp(a,[0,10],[0,1]); np.unwrap(a); np.around(a)
+np.interp(a,[0,10],[0,1]); np.unwrap(a); np.around(a); np.ones(a.shape)+host(a); host(a)*np.ones(a.shape[-1:])
+np.where(host(a)>3,np.ones(a.shape),1); np.maximum(np.zeros(a.shape),host(a)); np.sqrt(host(a))
+host(a)<np.ones(a.shape)
 """
 COPIES = """
 np.array(a); np.array(a,order='C'); np.array(a,order='F'); np.array(a,order='A'); np.array(a,order='K')

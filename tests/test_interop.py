@@ -27,6 +27,64 @@ def rosenbrock(np: Any, x: Any) -> Any:
     return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
 
+RECORDS = {
+    "raw bytes": "V8",
+    "records": "i4,f8",
+    "gaps": numpy.dtype({"names": ["a", "b"], "formats": ["i1", "f8"], "offsets": [3, 16], "itemsize": 40}),
+    "overlapping fields": numpy.dtype({"names": ["a", "b"], "formats": ["i4", "i2"], "offsets": [0, 0]}),
+    "arrays in records": numpy.dtype([("a", "f4", (2, 3)), ("b", "S3")]),
+    "titles": numpy.dtype([(("title", "name"), "f8"), ("b", "V3")]),
+    "aligned": numpy.dtype("i1,f8", align=True),
+    "nested": numpy.dtype([("x", [("y", "i4"), ("z", ">f8")])]),
+    "metadata": numpy.dtype("f8", metadata={"unit": "m"}),
+    "empty strings": "S0",
+    "other bytes": ">c16",
+    "characters": "U3",
+    "objects": object,
+    "moments": "M8[s]",
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_numpy_gets_the_array_whole(name: str) -> None:
+    """The dtype with all that is in it, strides and flags: what a buffer does not say, `__array__` does."""
+    dtype = RECORDS[name]
+    forms = {
+        "whole": lambda m: m.zeros(3, dtype),
+        "column": lambda m: m.zeros((2, 3), dtype)[:, 1],
+        "transposed": lambda m: m.zeros((2, 3), dtype).T,
+        "empty": lambda m: m.zeros((0, 2), dtype).T,
+        "empty part": lambda m: m.zeros((4, 2), dtype)[3:3, ::2],
+        "0-d": lambda m: m.zeros((), dtype),
+        "one for many": lambda m: m.broadcast_arrays(m.zeros((1, 3), dtype), m.zeros((2, 3)))[0],
+        "part of that": lambda m: m.broadcast_arrays(m.zeros((1, 3), dtype), m.zeros((2, 3)))[0][:, ::2],
+    }
+
+    def seen(x: Any) -> Any:
+        a = numpy.asarray(x)
+        flags = (a.flags.c_contiguous, a.flags.f_contiguous, a.flags.writeable, a.flags.aligned)
+        fields = (a.dtype.fields, a.dtype.metadata, a.dtype.isalignedstruct)
+        return type(a), a.dtype, *fields, a.shape, a.strides, *flags
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy's, where `broadcast_arrays` gives what can be written to
+        for form, make in forms.items():
+            assert seen(make(np)) == seen(make(numpy)), form
+            x = make(np)
+            assert x.size == 0 or numpy.may_share_memory(numpy.asarray(x), x._host()), form
+
+
+def test_memory_that_one_element_is_many_times_can_be_written() -> None:
+    """As NumPy allows, with a warning: through `asarray` of a view too."""
+    for m in (numpy, np):
+        b = m.arange(3.0)
+        a = m.broadcast_arrays(b, m.zeros((2, 3)))[0]
+        z = numpy.asarray(a[:, ::2])
+        with pytest.warns(DeprecationWarning, match="broadcast_arrays"):
+            z[0, 1] = 7
+        assert b.tolist() == [0, 1, 7], m
+
+
 @pytest.mark.parametrize("method", ["BFGS", "Nelder-Mead", "L-BFGS-B", "trust-constr"])
 def test_scipy_minimize(method: str) -> None:
     optimize = pytest.importorskip("scipy.optimize")

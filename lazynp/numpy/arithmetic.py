@@ -142,6 +142,8 @@ def common_order(operands: Any) -> tuple[int, ...] | None:
                 turned = turned or not x._h.flags.c_contiguous
             elif view is not None:
                 turned = turned or any([kind == TRANSPOSE for kind, _ in view.steps])
+        elif type(x) is numpy.ndarray and x.ndim > 1:
+            turned = turned or not x.flags.c_contiguous
     if not turned:
         return None
     ndim = max([x.ndim for x in operands if isinstance(x, (Handle, numpy.ndarray))], default=0)

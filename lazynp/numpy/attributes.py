@@ -142,7 +142,7 @@ def set_data(self: Any, value: Any) -> None:
 def array_interface(self: Any) -> Any:
     """The array interface; absent for dtypes that it cannot name, so that NumPy asks `__array__` instead."""
     dtype = self.dtype
-    refused = asked_for_class(self, "__array_interface__")
+    refused = asked_for_array(self, "__array_interface__")
     if native is not None:
         native.forget_refused()  # NumPy asks for this one last
     if refused or dtype.num >= USER_DTYPES or dtype.kind == "T":
@@ -159,7 +159,7 @@ class Swallowed:
 
 def array_struct(self: Any) -> Any:
     """The same for C: NumPy takes an item's bytes for its characters there."""
-    if asked_for_class(self, "__array_struct__") or self.dtype.kind not in "biufc" or self.dtype.num >= USER_DTYPES:
+    if asked_for_array(self, "__array_struct__") or self.dtype.kind not in "biufc" or self.dtype.num >= USER_DTYPES:
         raise AttributeError("__array_struct__")
     error, Swallowed.error = Swallowed.error, None
     if error is not None:
@@ -170,11 +170,28 @@ def array_struct(self: Any) -> Any:
 USER_DTYPES = 256
 
 
-def asked_for_class(self: Any, *names: str) -> bool:
-    """Whether NumPy asks, for an array of its own, and is to be given one of the class that stands for ours, which only
-    `__array__` can say. Without the C module it is taken to be NumPy where the code that is running names no such
-    attribute."""
-    if type(self) is ndarray or subclasses.theirs(type(self)) is None:
+def only_array_tells(self: Any) -> bool:
+    """Whether NumPy has to ask `__array__` for an array like this one: of a subclass that NumPy has too, or one of
+    which a buffer does not say it all."""
+    if type(self) is not ndarray:
+        return subclasses.theirs(type(self)) is not None
+    return self._b is self._s.buf and not buffer_says_all(self._h)
+
+
+def buffer_says_all(h: numpy.ndarray) -> bool:
+    """Not of memory that warns when it is written to (`broadcast_arrays`), whose buffer is read-only, nor without
+    elements, where the strides are made anew, nor of records and raw bytes, whose names, padding and titles get lost,
+    nor of a dtype's metadata. `_speed.c` has the same."""
+    return h.nbytes != 0 and not h.flags.num & WARNS_ON_WRITE and h.dtype.kind != "V" and h.dtype.metadata is None
+
+
+WARNS_ON_WRITE = 1 << 31  # among the flags of NumPy's arrays, which has no name for it
+
+
+def asked_for_array(self: Any, *names: str) -> bool:
+    """Whether NumPy asks, for an array of its own, and is to be given one that only `__array__` can give. Without the C
+    module it is taken to be NumPy where the code that is running names no such attribute."""
+    if not only_array_tells(self):
         return False
     if native is not None:
         return native.refused_to_numpy(self)
@@ -362,20 +379,23 @@ def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 
 def exported(self: Any, to_numpy: bool = False) -> numpy.ndarray:
-    """NumPy's array whose buffer the buffer protocol shows; not `to_numpy`, which has to ask for `__array__`."""
-    if to_numpy and subclasses.theirs(type(self)) is not None:
-        raise BufferError("a buffer has no class")
+    """NumPy's array whose buffer the buffer protocol shows; not `to_numpy` where that has to ask for `__array__`."""
     Swallowed.error = None
     try:
-        return self._pin(shared=True)
+        array: numpy.ndarray = self._pin(shared=True)
     except BaseException as error:
         Swallowed.error = error
         raise
+    if to_numpy and only_array_tells(self):
+        raise BufferError("the buffer does not say all of the array")
+    return array
 
 
 def buffer(self: Any, flags: int, /) -> memoryview:
     """The buffer protocol, without the C module (Python 3.12 on)."""
-    array: Any = exported(self, asked_for_class(self, "memoryview", "bytes", "bytearray", "__buffer__"))
+    array: Any = exported(self)
+    if asked_for_array(self, "memoryview", "bytes", "bytearray", "__buffer__"):
+        raise BufferError("the buffer does not say all of the array")
     wanted = CONTIGUOUS.get(flags & ANY_ORDER, "C-contiguous" if flags & STRIDES != STRIDES else "")
     if wanted and not any([array.flags[order] for order in ORDERS[wanted]]):
         raise ValueError(f"ndarray is not {wanted}")
