@@ -32,10 +32,10 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test matrix fuzz faults accuracy kills threads lint format bench compat libraries docs clean distclean
+.PHONY: help demo test matrix fuzz faults accuracy kills threads lint format bench bench-programs compat libraries docs clean distclean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
 
 demo: $(STAMP)-demo ## a network behind both doors, then each example program under NumPy and under lazynp, in one table
 	$(BIN)/python examples/jax/beside.py --epochs 1
@@ -81,6 +81,10 @@ format: $(STAMP)-lint ## put imports in order and lay the code out
 bench: $(STAMP)-bench ## the asv suite on .venv; BENCH=micro for a part; then `asv compare`, `asv publish` in asv_bench
 	cd asv_bench && ../$(BIN)/asv machine --yes > /dev/null
 	cd asv_bench && ../$(BIN)/asv run -E existing --set-commit-hash $$(git rev-parse HEAD) --show-stderr -b '$(BENCH)' $(ARGS)
+
+# `make bench-programs ARGS=--quick` for short rounds; asv_bench/program_table.py says what is timed, and what else ARGS may be.
+bench-programs: $(STAMP)-bench ## programs in plain NumPy text at three sizes: NumPy, lazynp, and JAX by hand, in one table
+	$(BIN)/python asv_bench/program_table.py $(ARGS)
 
 # `make compat ARGS=--quick` for a part that takes minutes; the whole takes most of an hour on two cores.
 compat: $(STAMP)-test ## NumPy's own tests in three modes: compat/report/index.html
