@@ -32,7 +32,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test matrix fuzz faults accuracy kills threads lint format bench bench-programs compat libraries docs clean distclean
+.PHONY: help demo test matrix fuzz faults accuracy kills threads lint format bench bench-programs bench-numpy compat libraries docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -85,6 +85,10 @@ bench: $(STAMP)-bench ## the asv suite on .venv; BENCH=micro for a part; then `a
 # `make bench-programs ARGS=--quick` for short rounds; asv_bench/program_table.py says what is timed, and what else ARGS may be.
 bench-programs: $(STAMP)-bench ## programs in plain NumPy text at three sizes: NumPy, lazynp, and JAX by hand, in one table
 	$(BIN)/python asv_bench/program_table.py $(ARGS)
+
+# It downloads NumPy's source distribution into a cache folder, or ARGS="--source PATH" names one; ARGS=--quick for a part.
+bench-numpy: $(STAMP)-bench ## NumPy's own benchmarks, on NumPy and on lazynp in turns: ratios by group, and the slowest
+	$(BIN)/python asv_bench/numpy_suite.py $(ARGS)
 
 # `make compat ARGS=--quick` for a part that takes minutes; the whole takes most of an hour on two cores.
 compat: $(STAMP)-test ## NumPy's own tests in three modes: compat/report/index.html

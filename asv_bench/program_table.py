@@ -15,12 +15,9 @@ of NumPy's time divided by the library's in that round: above one is faster than
 import argparse
 import json
 import math
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -29,65 +26,28 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy
 import plain
+import processes
 
 HERE = Path(__file__).resolve().parent
 LIBRARIES = ("numpy", "lazynp", "jax")
 SLOW = 0.9  # of NumPy's speed
-LIMIT = 400.0  # seconds for one answer of a process
 
 
-class ProgramFailed(Exception):
-    """The process of a program ended before it was told to, or took too long."""
-
-
-class Child:
+class Child(processes.Process):
     """A program on a library, in a process of its own."""
 
     def __init__(self, name: str, library: str, folder: Path) -> None:
-        self.name, self.library, self.folder = name, library, folder
-        self.errors = folder / f"{name}-{library}.stderr"
-        path = os.pathsep.join(filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH", "")]))
-        with open(self.errors, "w") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, str(HERE / "program_child.py"), name, library],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                # A compiler that goes on after the process has ended would be in the next program's way.
-                env={"JAX_PLATFORMS": "cpu", **os.environ, "PYTHONPATH": path, "LAZYNP_COMPILE_AT_EXIT": "0"},
-            )
-
-    def ask(self, do: str, size: int, **named: Any) -> Any:
-        assert self.process.stdin is not None and self.process.stdout is not None
-        watch = threading.Timer(LIMIT, self.process.kill)
-        watch.start()
-        try:
-            self.process.stdin.write(json.dumps({"do": do, "size": size, **named}) + "\n")
-            self.process.stdin.flush()
-            line = self.process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
-        finally:
-            watch.cancel()
-        if not line:
-            self.process.wait()
-            said = self.errors.read_text().strip().splitlines()
-            raise ProgramFailed(f"{self.library}: {said[-1] if said else f'exit code {self.process.returncode}'}")
-        return json.loads(line)
+        self.program, self.folder = plain.PROGRAMS[name], folder / f"{name}-{library}"
+        self.folder.mkdir()
+        super().__init__(library, [sys.executable, str(HERE / "program_child.py"), name, library], self.folder)
 
     def results(self, size: int) -> list[numpy.ndarray]:
-        path = self.folder / f"{self.name}-{self.library}.npz"
-        self.ask("save", size, path=str(path))
+        path = self.folder / "results.npz"
+        self.ask("save", size=size, path=str(path))
         with numpy.load(path) as archive:
             values = list(archive.values())
         path.unlink()
         return values
-
-    def end(self) -> None:
-        """At once: nothing of it is wanted any more."""
-        self.process.kill()
-        self.process.communicate()
 
 
 def described(distance: float) -> str:
@@ -96,23 +56,23 @@ def described(distance: float) -> str:
 
 def measure(children: dict[str, Child], size: int, seconds: float, rounds: int, ahead: float) -> dict[str, Any]:
     """A row of the table: seconds of one run in each round, and how far results are from NumPy's."""
-    program = plain.PROGRAMS[children["numpy"].name]
+    program = children["numpy"].program
     expected, distances = children["numpy"].results(size), {}
     for library, child in children.items():
         if library != "numpy":
             first = plain.apart(expected, child.results(size))
-            child.ask("warm", size, seconds=ahead)
+            child.ask("warm", size=size, seconds=ahead)
             distances[library] = max(first, plain.apart(expected, child.results(size)))
     row = {"program": program.name, "kind": program.kind, "size": size, "steps": program.steps_at(size)}
     row["apart"] = distances
     row["differ"] = [library for library, distance in distances.items() if distance > program.tolerance]
     turns = [library for library in children if library not in row["differ"]]
-    once = min(children["numpy"].ask("time", size, repeats=1) for _ in range(2))
+    once = min(children["numpy"].ask("time", size=size, repeats=1) for _ in range(2))
     repeats = min(max(1, math.ceil(seconds / once)), 1000)
     row["seconds"] = {library: [] for library in turns}
     for _ in range(rounds):
         for library in turns:
-            row["seconds"][library].append(children[library].ask("time", size, repeats=repeats) / repeats)
+            row["seconds"][library].append(children[library].ask("time", size=size, repeats=repeats) / repeats)
         turns.append(turns.pop(0))
     ours = row["seconds"]
     row["ratios"] = {
@@ -123,15 +83,8 @@ def measure(children: dict[str, Child], size: int, seconds: float, rounds: int, 
     return row
 
 
-def duration(seconds: float) -> str:
-    for unit, scale in (("s", 1.0), ("ms", 1e3)):
-        if seconds * scale >= 1:
-            return f"{seconds * scale:.3g} {unit}"
-    return f"{seconds * 1e6:.3g} us"
-
-
 def printed(row: dict, libraries: list[str], whole: set[str]) -> str:
-    once = duration(statistics.median(row["seconds"]["numpy"]))
+    once = processes.duration(statistics.median(row["seconds"]["numpy"]))
     cells = f"{row['program']:20s}{row['kind']:33s}{row['size']:>10,d}{once:>10s}"
     for library in libraries[1:]:
         ratio = row["ratios"].get(library)
@@ -139,10 +92,6 @@ def printed(row: dict, libraries: list[str], whole: set[str]) -> str:
         cells += f"{f'{ratio:.2f}' if ratio else '-':>9s}{mark}"
     said = [f"{library} {described(distance)}" for library, distance in row["apart"].items()]
     return f"{cells}  {', '.join(said)}{'  DIFFERS: ' + ', '.join(row['differ']) if row['differ'] else ''}"
-
-
-def mean(ratios: list[float]) -> str:
-    return f"{statistics.geometric_mean(ratios):.2f}" if ratios else "-"
 
 
 def verdict(rows: list[dict], whole: set[str]) -> str:
@@ -153,8 +102,8 @@ def verdict(rows: list[dict], whole: set[str]) -> str:
         ratios = {row["program"]: row["ratios"]["lazynp"] for row in mine if "lazynp" in row["ratios"]}
         slow = sorted((r, name) for name, r in ratios.items() if r < SLOW)
         lines.append(
-            f"{size:>9,d} elements, {len(ratios)} programs: lazynp {mean(list(ratios.values()))} of NumPy's speed"
-            f" (geometric mean), {len(slow)} under {SLOW}"
+            f"{size:>9,d} elements, {len(ratios)} programs: lazynp {processes.mean(list(ratios.values()))} of NumPy's"
+            f" speed (geometric mean), {len(slow)} under {SLOW}"
         )
         if slow:
             lines.append(f"{'':11s}{', '.join(f'{name} {r:.2f}' for r, name in slow)}")
@@ -164,13 +113,11 @@ def verdict(rows: list[dict], whole: set[str]) -> str:
             ("without those whose JAX text is another algorithm (*)", [r for r in both if r["program"] not in whole]),
         ):
             if part:
-                means = {library: mean([row["ratios"][library] for row in part]) for library in ("lazynp", "jax")}
+                means = {
+                    library: processes.mean([row["ratios"][library] for row in part]) for library in ("lazynp", "jax")
+                }
                 lines.append(f"{'':11s}{what}, {len(part)} programs: lazynp {means['lazynp']}, JAX {means['jax']}")
     return "\n".join(lines)
-
-
-def load() -> str:
-    return "the machine's load " + " ".join(f"{x:.1f}" for x in os.getloadavg()) + f", {os.cpu_count()} cores"
 
 
 def by_hand(libraries: list[str]) -> tuple[set[str], set[str]]:
@@ -203,7 +150,7 @@ def table(
                 for size in sizes:
                     rows.append(measure(children, size, seconds, rounds, ahead))
                     print(printed(rows[-1], libraries, whole), flush=True)
-            except ProgramFailed as error:
+            except processes.ProcessFailed as error:
                 failed.append(name)
                 print(f"{name:20s}FAILED {error}", flush=True)
             finally:
@@ -233,9 +180,9 @@ def main() -> int:
     libraries = ["numpy", *(library for library in options.libraries.split(",") if library != "numpy")]
     seconds, rounds, ahead = (0.05, 3, 0.4) if options.quick else (options.seconds, options.rounds, 1.5)
     begin = time.monotonic()
-    print(load())
+    print(processes.load())
     rows, failed = table(names, [int(s) for s in options.sizes.split(",")], libraries, seconds, rounds, ahead)
-    print(f"{(time.monotonic() - begin) / 60:.0f} minutes; {load()}")
+    print(f"{(time.monotonic() - begin) / 60:.0f} minutes; {processes.load()}")
     if options.json:
         Path(options.json).write_text(json.dumps({"rows": rows, "failed": failed}, indent=1))
     return int(bool(failed) or any(row["differ"] for row in rows))

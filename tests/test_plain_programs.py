@@ -154,7 +154,7 @@ def test_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
 
 def test_a_wrong_result_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     class Wrong:
-        name = "heat_rod"
+        program = plain.PROGRAMS["heat_rod"]
 
         def __init__(self, value: float) -> None:
             self.value = value
@@ -162,17 +162,10 @@ def test_a_wrong_result_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
         def results(self, size: int) -> list[numpy.ndarray]:
             return [numpy.array([self.value])]
 
-        def ask(self, do: str, size: int, **named: object) -> float:
+        def ask(self, do: str, **named: object) -> float:
             return 0.01
 
     children = {"numpy": Wrong(1.0), "lazynp": Wrong(1.001)}
     got = program_table.measure(children, 100, 0.01, 2, 0.0)
     assert got["differ"] == ["lazynp"] and got["ratios"] == {}
     assert "DIFFERS: lazynp" in program_table.printed(got, ["numpy", "lazynp"], set())
-
-
-def test_a_program_that_ends_is_told_of(tmp_path: Path) -> None:
-    child = program_table.Child("no such program", "numpy", tmp_path)
-    with pytest.raises(program_table.ProgramFailed, match="numpy: KeyError: 'no such program'"):
-        child.ask("warm", 100, seconds=0.0)
-    child.end()
