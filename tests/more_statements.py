@@ -3,7 +3,9 @@ views, or takes them away from lazynp. A part of `programs.Generator`, which say
 
 from __future__ import annotations
 
+import ast
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import numpy
@@ -175,6 +177,27 @@ TESTS = (
     "{x}.max() > 2",
     "len({x}) > 2",
 )
+
+
+def casts(part: ast.AST) -> Iterator[tuple[str, str]]:
+    """What one part of a statement may cast, as text, and an array or a dtype that it is cast to."""
+    if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript):
+        yield ast.unparse(part.value), ast.unparse(part.targets[0])
+    if not isinstance(part, ast.Call) or not isinstance(part.func, ast.Attribute):
+        return
+    name, args = part.func.attr, part.args
+    given = {k.arg: k.value for k in part.keywords}
+    if name == "astype":
+        yield ast.unparse(part.func.value), ast.unparse(args[0])
+    elif name in ("copyto", "put", "putmask", "place") and len(args) > 1:
+        yield ast.unparse(args[-1]), ast.unparse(args[0])
+    elif name == "fill":
+        yield ast.unparse(args[0]), ast.unparse(part.func.value)
+    elif name in ("array", "asarray") and (len(args) > 1 or "dtype" in given):
+        yield ast.unparse(args[0]), ast.unparse(given.get("dtype") or args[1])
+    elif "out" in given and not isinstance(given["out"], ast.Tuple):
+        kept = [k for k in part.keywords if k.arg not in ("out", "casting", "where")]
+        yield ast.unparse(ast.Call(part.func, args, kept)), ast.unparse(given["out"])
 
 
 class Statements:

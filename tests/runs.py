@@ -63,12 +63,12 @@ def show(space: dict[str, Any], entries: list[Entry], when: str) -> None:
 
 
 def layout(x: Any) -> Any:
-    """Strides, flags, and whether there is a base: what later views and copies depend on."""
+    """Which of several equal dtypes it is, strides, flags, whether there is a base: later results depend on these."""
     if not hasattr(x, "flags") or isinstance(x, numpy.generic):
         return None
     strides = tuple([s for s, n in zip(x.strides, x.shape) if n > 1]) if x.size > 1 else ()
     flags = x.flags
-    return strides, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.owndata, x.base is None
+    return x.dtype.char, strides, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.owndata, x.base is None
 
 
 def same(x: Any, y: Any) -> bool:

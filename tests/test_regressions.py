@@ -36,6 +36,26 @@ PROGRAMS: dict[str, Program] = {
         "h = np.multiply(f, -2)",
     ),
     "integer too large, under a mask": ("f = np.array(data(28, (3, 5), 'uint8'))", "f[f < 200] += 512", "g = f + 1"),
+    "copied to what is no array": (
+        "a = np.array(data(1, (5,), 'float64'))",
+        "h = 1",
+        "np.copyto(h, a + 1)",
+        "np.copyto(h, a + 1, where=a > 0)",
+        "np.copyto('x', a)",
+    ),
+    "longlong and int64 are equal dtypes, and two": (
+        "a = np.array(data(1, (5,), 'int64'))",
+        "b = a * np.longlong(2)",
+        "np.add(a, np.longlong(2), out=a, where=a > 2)",
+        "a[...] = b + a",
+        "log(a[1])",
+        "c = b.astype('int64')",
+        "d = np.asarray(b, 'int64')",
+        "e = np.concatenate([a, a.astype('q')])",
+        "e[:5] += a",
+        "f = np.array(data(1, (5,), 'uint64')) + np.ulonglong(1)",
+        "g = np.add(a, 1, dtype='q')",
+    ),
     "bool squared": ("a = np.array(data(1, (5,), 'bool'))", "b = a ** 2", "c = a ** 3", "d = a ** 1"),
     "a region of a base on its own level": (
         "g = np.array(data(641, (7,), 'int64'))",
@@ -368,3 +388,11 @@ def test_copies_of_pinned_memory_are_copies(mode: str, n: int) -> None:
     with lazynp.config(mode=mode):
         for k, (got, wanted) in enumerate(zip(later_values(lazynp, n), later_values(numpy, n), strict=True)):
             assert numpy.array_equal(numpy.asarray(got), wanted), k
+
+
+def test_longlong_in_a_trace() -> None:
+    """A trace has int64 in its place; NumPy cannot compute with what has no value."""
+    x, q = lazynp.arange(3.0), lazynp.longlong(2)
+    assert lazynp.jit(lambda v: v * q)(x).tolist() == [0.0, 2.0, 4.0]
+    assert lazynp.grad(lambda v: (v * lazynp.full(3, q)).sum())(x).tolist() == [2.0, 2.0, 2.0]
+    assert lazynp.vmap(lambda v, w: v * w)(x, numpy.full(3, 2, "q")).tolist() == [0.0, 2.0, 4.0]

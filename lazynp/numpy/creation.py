@@ -204,7 +204,7 @@ def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:
         return NotImplemented
     target = x.dtype if dtype is None else numpy.dtype(dtype)
     contiguous = x.flags.c_contiguous
-    if target == x.dtype and (target is x.dtype or not target.metadata):
+    if target is x.dtype or target == x.dtype and target.char == x.dtype.char and not target.metadata:
         if not copied:
             return x if order != "C" or contiguous else NotImplemented
         return x.copy() if contiguous or order == "C" else NotImplemented

@@ -267,7 +267,7 @@ def recorded_copy(dst: Any, src: Any, casting: Any, where: Any) -> bool:
     """Record a copy, where the engine does it; whether it does."""
     masked = type(where) is ndarray or type(where) is numpy.ndarray
     operands = (dst, src, where) if masked else (dst, src)
-    if not (masked or where is True) or not worth_recording(operands) or not dst.ndim:
+    if not (masked or where is True) or type(dst) is not ndarray or not worth_recording(operands) or not dst.ndim:
         return False
     with lock:
         if not recorded_ufuncs.recordable(dst):

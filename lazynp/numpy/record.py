@@ -16,7 +16,7 @@ from .array import Handle, is_native, is_traced, known, ndarray, of_node
 from .host import of_traced
 
 PYTHON_SCALARS = frozenset({bool, int, float, complex})
-natives: dict[Any, bool] = {}
+natives: dict[type, bool] = {}  # by the dtype's class: dtypes of two C types may be equal
 MOST_AXES = 32  # of an operation's result; NumPy's arrays have up to 64
 INT64 = range(-(1 << 63), 1 << 63)
 
@@ -35,10 +35,11 @@ def as_node(x: Any) -> Node | None:
         node = x._node()
         if node.trace:
             array.outlived(node)
-        native = natives.get(node.dtype)
+        dtype = node.dtype
+        native = natives.get(type(dtype))
         if native is None:
-            native = natives[node.dtype] = is_native(node.dtype)
-        return node if native and len(node.shape) <= MOST_AXES else None
+            native = natives[type(dtype)] = is_native(dtype.newbyteorder("="))
+        return node if native and dtype.isnative and len(node.shape) <= MOST_AXES else None
     if kind in PYTHON_SCALARS:
         return Node.of_scalar(x) if kind is not int or x in INT64 else None
     if isinstance(x, numpy.generic):
@@ -48,11 +49,21 @@ def as_node(x: Any) -> Node | None:
     return None
 
 
+def as_equal(x: Any) -> Node | None:
+    """A node for an operand in a trace, of a dtype that is left to NumPy where it can be: longlong, as int64."""
+    if not isinstance(x, (ndarray, numpy.ndarray, numpy.generic)) or x.dtype.kind not in "iu":
+        return None
+    equal = numpy.dtype(x.dtype.str)
+    return as_node(x.astype(equal)) if is_native(equal) else None
+
+
 def as_nodes(inputs: Sequence[Any]) -> list[Node] | None:
     """Nodes for all operands, or None; None too where NumPy is to tell of floating-point errors as they happen."""
     nodes = []
     for x in inputs:
         node = as_node(x)
+        if node is None and any(map(is_traced, inputs)):
+            node = as_equal(x)
         if node is None:
             return None
         nodes.append(node)
