@@ -41,7 +41,7 @@ def numpys(value: Any, *written: Any) -> None:
     elif value is None:
         for x in written:
             numpys(x)
-    elif isinstance(value, (tuple, list)):
+    elif isinstance(value, (tuple, list)) and value and isinstance(value[0], Array):
         for x in value:
             numpys(x)
     if taken is not None:
@@ -60,7 +60,7 @@ def ours(value: Any, *written: Any) -> None:
     elif value is None:
         for x in written:
             ours(x)
-    elif isinstance(value, (tuple, list)):
+    elif isinstance(value, (tuple, list)) and value and isinstance(value[0], Array):
         for x in value:
             ours(x)
     if taken is not None:

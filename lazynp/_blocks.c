@@ -200,7 +200,7 @@ static int find_loop(Step *s, PyUFuncObject *f, Value const *value)
         s->loop = f->functions[i];
         s->data = f->data ? f->data[i] : NULL;
         s->exact = is_exact(f->name, t[0]);
-        s->tiled = is_tiled(f->name);
+        s->tiled = is_tiled(f->name, t[0]);
         return s->loop != NULL;
     }
     return 0;

@@ -69,7 +69,7 @@ static void find_loop(Loop *loop, PyUFuncObject *f, int type)
             loop->at = k;
             loop->result = t[f->nin];
             loop->exact = is_exact(f->name, type);
-            loop->tiled = is_tiled(f->name);
+            loop->tiled = is_tiled(f->name, type);
         }
         return;
     }
@@ -427,6 +427,9 @@ static PyObject *direct(PyUFuncObject *f, PyObject *const *in, int nin, PyObject
             total *= shape[nd - 1 - i] = w.dims[i];
         }
         dims = shape;
+        /* NumPy's iterator would fill a buffer with the rows' numbers: many rows are faster there. */
+        if (found->tiled && total > UNLOCKED && nd > 1 && nin == 2 && (!w.strides[0][0] || !w.strides[1][0]))
+            return NULL;
     }
     if (!total || (out && !is_apart(&w, nin, size)))
         return NULL;

@@ -25,8 +25,18 @@ static int is_exact(const char *name, int type)
     return 0;
 }
 
-/* Loops that are vectorized for arrays only: a number is best repeated in memory. */
-static int is_tiled(const char *name)
+/* Loops that are vectorized for arrays only: a number is best repeated in memory. Of truth values all are such but the
+ * exclusive or: adding is `or` there, multiplying `and`. */
+static int is_tiled(const char *name, int type)
 {
-    return !strcmp(name, "maximum") || !strcmp(name, "minimum");
+    static const char *const logical[] = {
+        "add", "multiply", "logical_and", "logical_or", "bitwise_and", "bitwise_or"};
+    if (!strcmp(name, "maximum") || !strcmp(name, "minimum"))
+        return 1;
+    if (type < NPY_FLOAT && (!strcmp(name, "fmax") || !strcmp(name, "fmin")))
+        return 1;
+    for (size_t i = 0; i < sizeof logical / sizeof *logical && type == NPY_BOOL; i++)
+        if (!strcmp(name, logical[i]))
+            return 1;
+    return 0;
 }

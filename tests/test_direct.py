@@ -10,6 +10,7 @@ import math
 import operator
 import sys
 import threading
+import timeit
 import tracemalloc
 import warnings
 from collections.abc import Callable
@@ -684,3 +685,37 @@ def test_subclasses_of_the_ufunc_have_their_own_call() -> None:
     u = object.__new__(Counting)
     u.host = numpy.add
     assert u(1, 2) == u(np.ones(2), 1) == "called"
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "fmin", "logical_or", "bitwise_and", "less"])
+def test_numbers_that_are_repeated_in_memory(name: str) -> None:
+    """Loops that are fast for arrays only: with a number for the whole array, and with one for each row."""
+    for code in "?bBhHiqd":
+        if code == "d" and name == "bitwise_and":
+            continue
+        for rows, columns in ((3, 5), (40, 45), (2, 3000)):
+            host = (numpy.random.default_rng(0).random((rows, columns)) * 3).astype(code)
+            lazy = np.array(host)
+            for pick in (
+                lambda x: (x, x[:, 1, None]),
+                lambda x: (x[:, 1, None], x[0]),
+                lambda x: (x[0], x[:, 1, None].copy()),
+                lambda x: (x, x.dtype.type(1)),
+                lambda x: (x.dtype.type(1), x[:, ::2]),
+            ):
+                want, got = getattr(numpy, name)(*pick(host)), getattr(np, name)(*pick(lazy))
+                assert_same((want, []), (got, []), (code, rows))
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(speed.native is None, reason="the loops are called by the C module")
+def test_truth_values_with_a_number_for_each_row_take_no_longer_than_numpy() -> None:
+    """NumPy's loop for truth values is 20 times slower where an operand has no step: its iterator never has it so."""
+    host = numpy.random.default_rng(0).random((173, 173)) < 0.5
+    lazy = np.array(host)
+    pairs = {"numpy": (host[:, 5, None], host[5]), "lazynp": (lazy[:, 5, None], lazy[5])}
+    seconds: dict[str, list[float]] = {library: [] for library in pairs}
+    for _ in range(15):
+        for library, (column, row) in pairs.items():
+            seconds[library].append(timeit.timeit(lambda c=column, r=row: c & r, number=30))
+    assert min(seconds["lazynp"]) < 4 * min(seconds["numpy"])

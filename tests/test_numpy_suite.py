@@ -120,7 +120,7 @@ def test_what_is_handed_over_is_computed() -> None:
         d[2:] = a[2:]
         assert all("nothing" not in lazynp.explain(x) for x in (a, b, c, d))
         child.ours(a)
-        child.ours((1, [b]))
+        child.ours([b, 1])
         child.ours(None, lazynp, c, d)
     for x in (a, b, c, d):
         assert x._s.buf is not None
