@@ -12,8 +12,8 @@ results away (see `numpy_suite_child.py`).
 
 NumPy and lazynp have a process each, which take turns. Of a benchmark's parameters at most `--parameters` combinations
 are run, from the first to the last at equal distances. Before the turns lazynp runs each for `--ahead` seconds and
-waits for its background compiles. A ratio is the median over the rounds of NumPy's time divided by lazynp's: above one
-is faster than NumPy.
+waits for its background compiles, half a minute at most. A ratio is the median over the rounds of NumPy's time divided
+by lazynp's: above one is faster than NumPy.
 """
 
 import argparse
@@ -38,7 +38,7 @@ import processes
 HERE = Path(__file__).resolve().parent
 WORST = 30  # are printed
 SECONDS = 0.005  # of NumPy in a round
-ANSWER = 60.0  # seconds at most
+ANSWER = 120.0  # seconds at most
 
 
 class NoSourceError(Exception):
@@ -148,6 +148,7 @@ def measure(sides: dict[str, Side], item: list, rounds: int, ahead: float, budge
     if why["lazynp"]:
         return row | {"failed": why["lazynp"]}
     row["same"] = same(begun["numpy"]["results"], begun["lazynp"]["results"])
+    row["hot"] = begun["lazynp"]["hot"]
     once = {library: answer["once"] for library, answer in begun.items()}
     number = max(1, math.ceil(SECONDS / once["numpy"]))
     rounds = min(rounds, max(1, int(budget / (number * sum(once.values())))))
@@ -183,6 +184,8 @@ def summary(rows: list[dict]) -> str:
         lines.append(f"{name:24s}{len(ratios):>8d}{processes.mean(ratios):>8s}{below}{min(ratios, default=0.0):>8.2f}")
     lines += ["", f"the {WORST} slowest: NumPy's time over lazynp's, NumPy's time, name"]
     lines += [line(row) for row in sorted(timed, key=lambda row: row["ratio"])[:WORST]]
+    if cold := sum(not row["hot"] for row in timed):
+        lines += ["", f"{cold} were timed while kernels were still being compiled"]
     others = [f"{row['group']}.{row['name']}" for row in timed if not row["same"]]
     if others:
         lines += ["", "other results than NumPy's (random draws and uninitialized memory are among them):", *others]

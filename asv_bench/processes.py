@@ -11,6 +11,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 400.0  # seconds for one answer
+# A compiler that goes on after the process has ended would be in the way of what is timed next, and one that is waited
+# for before anything is timed need not give way.
+DEFAULTS = {"JAX_PLATFORMS": "cpu", "LAZYNP_COMPILE_AT_EXIT": "0", "LAZYNP_COMPILE_NICE": "0"}
 
 
 class ProcessFailed(Exception):
@@ -31,8 +34,7 @@ class Process:
                 stderr=errors,
                 text=True,
                 cwd=folder,
-                # A compiler that goes on after the process has ended would be in the way of what is timed next.
-                env={"JAX_PLATFORMS": "cpu", **os.environ, "PYTHONPATH": path, "LAZYNP_COMPILE_AT_EXIT": "0"},
+                env={**DEFAULTS, **os.environ, "PYTHONPATH": path},
             )
 
     def ask(self, do: str, **named: Any) -> Any:

@@ -222,7 +222,8 @@ static PyObject *inplace_op(PyObject *a, PyObject *b, int i)
 {
     if (is_current(a) && ((Storage *)((Handle *)a)->s)->free && i != MATMUL) {
         PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
-        if (y && !PyArray_IsScalar(b, Generic)) {
+        /* A subclass of a NumPy scalar may have an answer of its own, which need not be the array. */
+        if (y && !(PyArray_IsScalar(b, Generic) && PyType_HasFeature(Py_TYPE(b), Py_TPFLAGS_HEAPTYPE))) {
             PyObject *out = direct_two(binary_ufunc[i], x, y, x);
             if (!out && !PyErr_Occurred()) {
                 Storage *s = (Storage *)Py_NewRef(((Handle *)a)->s);

@@ -707,15 +707,55 @@ def test_numbers_that_are_repeated_in_memory(name: str) -> None:
                 assert_same((want, []), (got, []), (code, rows))
 
 
-@pytest.mark.alone
-@pytest.mark.skipif(speed.native is None, reason="the loops are called by the C module")
-def test_truth_values_with_a_number_for_each_row_take_no_longer_than_numpy() -> None:
+class Deferring(numpy.float64):
+    __array_ufunc__ = None
+
+    def __rmul__(self, other: object) -> str:
+        return "reflected"
+
+
+class Overriding(numpy.float64):
+    def __array_ufunc__(self, *args: object, **kwargs: object) -> str:
+        return "overridden"
+
+
+@pytest.mark.parametrize("code", "?hqQfdD")
+def test_writes_in_place_with_numpys_numbers(code: str) -> None:
+    numbers = [t(2) for t in (numpy.float64, numpy.float32, numpy.float16, numpy.int8, numpy.int64, numpy.complex64)]
+    numbers += [numpy.uint64(2**63), numpy.int64(-1), numpy.bool_(True), numpy.timedelta64(3, "s"), numpy.str_("a")]
+    for number in (*numbers, Deferring(2), Overriding(2)):
+        for op in (operator.iadd, operator.imul, operator.itruediv, operator.ipow, operator.iand, operator.imod):
+            for shape in ((), (2, 3)):
+                host, lazy = numpy.ones(shape, code), np.ones(shape, code)
+                want, got = outcome(op, host, number), outcome(op, lazy, number)
+                what = (code, number, op.__name__, shape)
+                if isinstance(want[0], (str, tuple)):
+                    assert want[0] == got[0] or want[0][0] is got[0][0], what
+                else:
+                    assert (got[0] is lazy) == (want[0] is host), what
+                    assert_same(want, got, what)
+                    assert host.tobytes() == numpy.asarray(lazy).tobytes(), what
+
+
+def masks(x: Any) -> Callable[[], object]:
     """NumPy's loop for truth values is 20 times slower where an operand has no step: its iterator never has it so."""
-    host = numpy.random.default_rng(0).random((173, 173)) < 0.5
-    lazy = np.array(host)
-    pairs = {"numpy": (host[:, 5, None], host[5]), "lazynp": (lazy[:, 5, None], lazy[5])}
-    seconds: dict[str, list[float]] = {library: [] for library in pairs}
+    column, row = (x > 0.5)[:, 5, None], (x > 0.5)[5]
+    return lambda: column & row
+
+
+def scaled(x: Any) -> Callable[[], object]:
+    row, number = x[5], numpy.float64(1.0)
+    return lambda: operator.imul(row, number)
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(speed.native is None, reason="it is the C module that is fast")
+@pytest.mark.parametrize("make", [masks, scaled])
+def test_takes_about_as_long_as_numpy(make: Callable[[Any], Callable[[], object]]) -> None:
+    host = numpy.random.default_rng(0).random((173, 173))
+    calls = {"numpy": make(host), "lazynp": make(np.array(host))}
+    seconds: dict[str, list[float]] = {library: [] for library in calls}
     for _ in range(15):
-        for library, (column, row) in pairs.items():
-            seconds[library].append(timeit.timeit(lambda c=column, r=row: c & r, number=30))
+        for library, call in calls.items():
+            seconds[library].append(timeit.timeit(call, number=30))
     assert min(seconds["lazynp"]) < 4 * min(seconds["numpy"])

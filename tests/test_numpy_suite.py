@@ -167,7 +167,7 @@ def test_the_whole_of_it(
 
 
 def row(name: str, ratio: float, group: str = "bench_core") -> dict:
-    return {"group": group, "name": name, "ratio": ratio, "same": True, "seconds": {"numpy": [1e-6]}}
+    return {"group": group, "name": name, "ratio": ratio, "same": True, "hot": True, "seconds": {"numpy": [1e-6]}}
 
 
 def test_the_summary() -> None:
