@@ -70,7 +70,8 @@ def test_main_arrays_have_about_the_size(size: int) -> None:
 @pytest.fixture(scope="module")
 def by_hand() -> dict:
     before = jax.config.jax_enable_x64
-    texts = importlib.import_module("plain.by_hand").BY_HAND  # it sets x64, as programs do
+    texts = importlib.import_module("plain.by_hand").BY_HAND
+    jax.config.update("jax_enable_x64", True)  # as the import does, the first one
     yield texts
     jax.config.update("jax_enable_x64", before)
 

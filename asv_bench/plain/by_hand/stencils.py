@@ -79,10 +79,10 @@ def gray_scott(steps, u, v):
         inner_u, inner_v = u[INNER], v[INNER]
         reaction = inner_u * inner_v * inner_v
         inner_u = inner_u + (0.16 * laplacian(u) - reaction + 0.06 * (1.0 - inner_u))
-        inner_v = inner_v + (0.08 * laplacian(v) + reaction - 0.122 * inner_v)
+        inner_v = inner_v + (0.08 * laplacian(v) + reaction - 0.09 * inner_v)
         return jnp.pad(inner_u, 1, mode="edge"), jnp.pad(inner_v, 1, mode="edge")
 
-    return fori_loop(0, steps, body, (u, v * jnp.float32(0.3)))
+    return fori_loop(0, steps, body, (u, v * jnp.float32(0.5)))
 
 
 @carried(1)
