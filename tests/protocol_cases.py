@@ -279,7 +279,7 @@ chr(m.array([65]))
 os.fspath(m.array("a"))
 open(m.array("a"))
 list(itertools.islice(itertools.cycle(m.arange(2)), 3))
-str(inspect.signature(m.ndarray.sum))
+m.__version__ < "2.4" or str(inspect.signature(m.ndarray.sum))
 inspect.getdoc(m.ndarray.sum)[:20]
 inspect.isroutine(m.ndarray.sum), inspect.isclass(m.ndarray), callable(m.arange(3))
 str(inspect.signature(m.ndarray))

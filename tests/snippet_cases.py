@@ -116,7 +116,8 @@ for d in ("?", "i1", "u1", "i8", "f2", "f4", "f8", "c8", "M8[s]", "m8[s]", "O", 
         "__ilshift__", "__imatmul__"):
         x = np.array([1, 2], "i8").astype(d)
         for v in (2, 2.5, True, np.int64(3), np.array([1, 2], "u1"), 1j):
-            e(lambda: getattr(x, op)(v))
+            if (d, op) != ("U2", "__imul__") or np.__version__ >= "2.3":  # NumPy 2.2 writes beyond the array's end
+                e(lambda: getattr(x, op)(v))
 
 # comparisons of what cannot be compared
 a = np.arange(3)
@@ -354,6 +355,7 @@ e(np.matrix, np.ones((2, 2, 2)))
 e(m.reshape, 1, 1, 4)
 
 # record arrays
+import importlib
 r = np.rec.array([(1, 2.0, "a"), (3, 4.0, "bc")], dtype=[("x", "i4"), ("y", "f8"), ("s", "U2")])
 r.x = [5, 6]
 r.y[0] = 9
@@ -364,8 +366,7 @@ log(r, r.x, r["y"], r[0], r[0].x, type(r[0]).__name__, r.s, type(r.s).__name__, 
 e(getattr, r, "nothing")
 e(setattr, r, "x", [1, 2, 3])
 log(np.rec.fromarrays([[1, 2], [3.0, 4]], names="a,b"), np.rec.fromrecords([(1, "a")]),
-    np.lib.recfunctions.append_fields(r, "z", [1, 2], usemask=False).dtype.names if hasattr(np.lib,
-        "recfunctions") else "")
+    importlib.import_module(np.__name__ + ".lib.recfunctions").append_fields(r, "z", [1, 2], usemask=False).dtype.names)
 
 # datetimes
 t = np.array(["2020-01-01", "2020-02-29", "NaT"], "M8[D]")

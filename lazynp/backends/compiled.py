@@ -102,6 +102,9 @@ class Compiled:
         return done[-1] == 0
 
 
+BOOLS_ARE_INDICES = hasattr(np.bool_, "__index__")  # before NumPy 2.3, with a warning
+
+
 def packer(dtypes: Sequence[str]) -> Callable[[Sequence[Any]], bytes]:
     """The function that lays scalars of these dtypes out, 16 bytes each."""
     if not dtypes:
@@ -117,6 +120,8 @@ def packer(dtypes: Sequence[str]) -> Callable[[Sequence[Any]], bytes]:
         return parts
 
     def packed(values: Sequence[Any]) -> bytes:
+        if BOOLS_ARE_INDICES:
+            values = [bool(v) if type(v) is np.bool_ else v for v in values]
         try:
             return pack(*flat(values)) if any_complex else pack(*values)
         except (struct.error, OverflowError):  # numpy.bool_ among integers, 1e300 in float32: as NumPy casts them

@@ -42,6 +42,8 @@ BINARY = {
 COMPARE = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
 UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
 FLOAT_POWERS = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
+# Before NumPy 2.3: scalars of any type count, complex bases are as real ones, and a bool is squared, to int8.
+OLD_POWERS = (numpy.ones(1, bool) ** 2.0).dtype == numpy.int8
 Host = Callable[..., Any]
 NDARRAY = numpy.ndarray
 COMPARISONS = frozenset(COMPARE.values())
@@ -194,8 +196,11 @@ def out_of_range(nodes: list[Node]) -> bool:
 
 def ufunc_node(name: str, host: Host, nodes: list[Node], operands: Any) -> Node:
     """The node; or NumPy's own error for such operands."""
-    if name == "power" and nodes[1].value is not None and not nodes[0].weak:
-        name = power_name(nodes[0].dtype, nodes[1].value)
+    exponent = nodes[1].value if name == "power" else None
+    if name == "power" and OLD_POWERS and exponent is None and not nodes[1].shape and not nodes[1].trace:
+        exponent = numpy.asarray(operands[1])[()]
+    if exponent is not None and not nodes[0].weak:
+        name = power_name(nodes[0].dtype, exponent)
         if name != "power":
             nodes = nodes[:1]
     try:
@@ -238,6 +243,13 @@ def power_of_arrays(name: str, operands: Any) -> bool:
 
 def power_name(base: numpy.dtype[Any], exponent: Any) -> str:
     """The ufunc that NumPy's `**` uses for an array of this dtype and this exponent."""
+    if OLD_POWERS:
+        if not isinstance(exponent, (int, float, numpy.integer, numpy.floating)):
+            return "power"
+        if base.kind in "fc":
+            return FLOAT_POWERS.get(float(exponent), "power")
+        whole = isinstance(exponent, (int, numpy.integer))
+        return "square" if exponent == 2 and (whole or base.kind == "b") else "power"
     if type(exponent) in (int, float):
         if base.kind == "f":
             return FLOAT_POWERS.get(exponent, "power")

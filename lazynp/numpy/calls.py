@@ -29,7 +29,7 @@ def with_out(args: Any, kwargs: Any, place: int) -> Any:
     first = place - 2
     if len(args) > first:
         if len(args) > place and args[place] is Ellipsis:
-            raise TypeError("out=... is only allowed as a keyword argument.")
+            numpy.add.reduce([0], 0, None, ...)  # type: ignore[call-overload]  # NumPy's error, in its version's words
         by_place = dict(zip(BY_PLACE, args[first:]))
         if len(args) - first > len(BY_PLACE) or by_place.keys() & kwargs.keys():
             return args, kwargs  # NumPy says what is wrong

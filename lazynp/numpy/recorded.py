@@ -23,6 +23,8 @@ from .native import dot as native_dot
 from .recorded_ufuncs import recordable
 from .reduce import normal_axes
 
+_whole = numpy.arange(1)
+ROUND_IS_SELF = _whole.round() is _whole  # before NumPy 2.3
 KINDS = {"q": "quicksort", "h": "heapsort", "s": "stable", "m": "mergesort"}  # NumPy looks at the first letter
 
 
@@ -78,7 +80,9 @@ def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
     except TypeError:
         return NotImplemented
     if self.dtype.kind != "f":
-        return self.copy("K") if places >= 0 and self.ndim else NotImplemented
+        if places < 0 or not self.ndim:
+            return NotImplemented
+        return self if ROUND_IS_SELF else self.copy("K")
     order = common_order((self,))
     if order is not None and places != 0:  # then NumPy has two orders only
         fortran = self._meta().flags.f_contiguous
