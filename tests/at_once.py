@@ -22,8 +22,7 @@ from lazynp.backends.torch.translate import translate
 from lazynp.runtime.kernels import Form, kernels
 
 TOGETHER = 48  # kernels in one call of g++
-# Seconds of CPU time for one kernel. Inductor takes a value apart once for each of its uses, so the time of a chain in
-# which each value is used twice or more grows with a power of its length.
+# Seconds of CPU time for one kernel, which takes 0.03 to 0.3; a hundred divisions of integers take ten.
 LOWERING = 3.0
 EXPORTS = ("lazynp_run", "lazynp_arrays")
 

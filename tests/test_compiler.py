@@ -581,6 +581,20 @@ def test_programs(client, spec, symbolic, transposed):
         assert same_bits(out, np.broadcast_to(want, out.shape)).all()
 
 
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("back", [0, 1])
+def test_values_used_again_and_again(client, back, symbolic):
+    """x = x + x, and the sum of the two before, 40 times: Inductor wrote 2**40 additions, and never came to an end."""
+    body = tuple([Instr("add", (i, max(i - back, 0)), (F, F), F) for i in range(40)])
+    a = np.arange(500.0)
+    out, wanted = np.zeros(500), [a]
+    for i in range(40):
+        wanted.append(wanted[i] + wanted[max(i - back, 0)])
+    geometry = geometry_of(a.shape, [a, out], symbolic)
+    assert compiled_for(client, KernelSpec((F,), (), body, (40,), 1), geometry)([a], (), [out])
+    assert np.array_equal(out, wanted[-1])
+
+
 def test_other_operations(client):
     a, b = samples(F), samples(F, seed=1)
     body = (

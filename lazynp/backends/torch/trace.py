@@ -35,6 +35,7 @@ Dim: TypeAlias = "int | SymInt"
 # Example values of symbols: primes far from one another, so that no equality holds by chance.
 SIZES = (1031, 1049, 1061, 1087, 1103, 1123, 1151, 1171, 1187, 1213, 1231, 1259, 1283, 1301, 1321)
 FIRST_STRIDE = 1471
+MOST_WRITTEN = 64  # operations for a use of a value that has several; each takes Inductor a millisecond
 
 VECTOR_BITS = {"AVX512": 512, "AVX2": 256}
 OPTIONS: dict[str, Any] = {
@@ -110,6 +111,34 @@ def install() -> None:
         setattr(CppVecOverrides, name, _method(name))
     register_lowering(torch.ops.aten.copy_.default, type_promotion_kind=None)(_copy)
     register_lowering(torch.ops.lazynp.fma.default, broadcast=True)(make_pointwise(lambda x, y, z: ops.fma(x, y, z)))
+
+
+class _Lowering(GraphLowering):
+    """Inductor's, which writes a value's operations anew for each use unless the value is kept. When to keep one, it
+    decides by the number of different operations, and comes to 2**n of them for n operations like `x = x + x`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.written: dict[torch.fx.Node, int] = {}  # operations that a use of a value writes
+
+    def run_node(self, n: torch.fx.Node) -> Any:
+        result = super().run_node(n)
+        written = 1 + sum([self.written.get(used, 0) for used in _used(n)])
+        kept = result.data if isinstance(result, ir.TensorBox) else None
+        if isinstance(kept, ir.StorageBox):
+            if written > MOST_WRITTEN and sum([_used(user).count(n) for user in n.users]) > 1:
+                kept.realize()
+            if not isinstance(kept.data, ir.Pointwise):
+                written = 0
+        self.written[n] = written
+        return result
+
+
+def _used(n: torch.fx.Node) -> list[torch.fx.Node]:
+    """The values that an operation has as arguments, as often as it has them."""
+    found: list[torch.fx.Node] = []
+    torch.fx.node.map_arg((n.args, n.kwargs), found.append)
+    return found
 
 
 class _Dims:
@@ -222,7 +251,7 @@ def _writing(spec: KernelSpec, operands: list[Operand]) -> Any:
 
 def _lower(graph: torch.fx.GraphModule, tensors: list[torch.Tensor], env: ShapeEnv, mode: FakeTensorMode) -> str:
     with inductor.patch(OPTIONS), mode:
-        made = GraphLowering(graph, example_inputs=tensors, shape_env=env)
+        made = _Lowering(graph, example_inputs=tensors, shape_env=env)
         with V.set_fake_mode(mode), V.set_debug_handler(DebugContext()), V.set_graph_handler(made):
             made.run(*tensors)
             code = made.codegen()[0]
