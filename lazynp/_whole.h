@@ -147,6 +147,10 @@ static PyObject *given_value(PyObject *o, Gift *gift, int depth)
     }
     if (is_number(o) || o == Py_None || o == Py_Ellipsis || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o))
         return Py_NewRef(o);
+    if (PyRange_Check(o)) { /* a shape, it may be: how large is not looked at */
+        gift->product = 1e30;
+        return Py_NewRef(o);
+    }
     if (type == &PyTuple_Type || type == &PyList_Type)
         return given_items(o, gift, depth);
     if (type == &PyArray_Type)

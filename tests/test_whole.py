@@ -3,6 +3,8 @@ they write into is written."""
 
 from __future__ import annotations
 
+import array
+import collections
 import random
 import warnings
 from collections.abc import Callable
@@ -203,3 +205,71 @@ def test_like_is_no_first_argument() -> None:
 def test_a_list_that_was_given_comes_back() -> None:
     given = [1, 2]
     assert lazynp.diff(given, n=0) is given
+
+
+class Sequence:
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, i: int) -> int:
+        return (2, 3)[i]
+
+
+def reshaped(module: Any, shape: Any, order: str) -> Any:
+    """What comes of it, or the error's type."""
+    x = module.arange(6) * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return numpy.asarray(x.reshape(shape, order=order)).tolist()
+        except Exception as error:
+            return type(error)
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_shapes_of_all_kinds_of_sequences(mode: str, order: str) -> None:
+    shapes = [range(2, 4), numpy.array([2, 3]), array.array("i", [2, 3]), collections.deque([2, 3]), Sequence()]
+    shapes += [memoryview(bytes([2, 3])), [numpy.int8(2), -1], numpy.int64(6), numpy.array(6), None, (2, 3), -1, [4, 2]]
+    shapes += ["ab", b"ab", {2, 3}, 2.0, numpy.array([2.0, 3.0]), True, ((2, 3),), ((2,), 3), range(0), range(7)]
+    with config(mode=mode):
+        for shape in shapes:
+            assert reshaped(lazynp, shape, order) == reshaped(numpy, shape, order), shape
+        assert reshaped(lazynp, lazynp.array([2, 3]), order) == reshaped(numpy, (2, 3), order)
+        assert reshaped(lazynp, lazynp.array(6), order) == reshaped(numpy, 6, order)
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+def test_ranges_are_plain_arguments(mode: str) -> None:
+    calls: list[Callable[[Any], Any]] = [
+        lambda m: m.array(range(3)),
+        lambda m: m.asarray(range(3), dtype="f4"),
+        lambda m: m.asanyarray(range(5, 0, -2)) + m.arange(3),
+        lambda m: m.array(range(0)),
+        lambda m: m.array([range(2), range(2)]),
+        lambda m: m.array(range(2**62, 2**64 + 1, 2**62)),  # of objects
+        lambda m: m.array(range(200_000))[-2:],
+        lambda m: m.zeros(range(2, 4)),
+        lambda m: m.zeros(range(500, 502)).shape,
+        lambda m: m.ones((2, 3, 4)).transpose(range(3)),
+        lambda m: m.arange(6).reshape(range(2, 4)),
+        lambda m: m.take(m.arange(6) * 2, range(1, 4)),
+        lambda m: m.concatenate([m.arange(3), range(3)]),
+        lambda m: (m.arange(6) * 2)[range(2)],
+        lambda m: m.add(range(3), m.arange(3)),
+        lambda m: m.sum(range(4)),
+    ]
+    with config(mode=mode):
+        for k, call in enumerate(calls):
+            want, got = call(numpy), call(lazynp)
+            assert type(want) is type(got) or type(got) is lazynp.ndarray, k
+            assert numpy.asarray(got).dtype == numpy.asarray(want).dtype, k
+            numpy.testing.assert_array_equal(numpy.asarray(got), want)
+
+
+@pytest.mark.skipif(native is None, reason="the calls are made by the C module")
+def test_a_range_does_not_leave_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lazynp.numpy.creation.to_host", None)  # which `array` in Python begins with
+    assert lazynp.array(range(3)).tolist() == [0, 1, 2]
+    with pytest.raises(TypeError):
+        lazynp.array(memoryview(b"abc"))

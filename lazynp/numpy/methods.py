@@ -103,17 +103,23 @@ def full_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...] | None:
     return (*shape[:free], size // known, *shape[free + 1 :])
 
 
+def shape_of(given: Any, size: int) -> tuple[Any, ...]:
+    """What the one argument of `reshape` says: integers of any kind of sequence, read and refused as NumPy does."""
+    if isinstance(given, (int, numpy.integer)) or isinstance(given, Handle) and not given.ndim:
+        return (given,)
+    wanted = given.tolist() if isinstance(given, Handle) else given
+    return numpy.broadcast_to(numpy.int8(), (size,)).reshape(wanted).shape
+
+
 def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
-    if len(shape) == 1 and type(shape[0]) in (tuple, list):
-        shape = tuple(shape[0])
+    if len(shape) == 1 and type(shape[0]) is not int:
+        shape = tuple(shape[0]) if type(shape[0]) in (tuple, list) else shape_of(shape[0], self.size)
     elif not shape:
         return view_by_host(self, "reshape")
     if native is not None and order == "C" and copy is None:
         out = native.reshape(self, shape)
         if out is not None:
             return out
-    if len(shape) == 1 and isinstance(shape[0], Handle) and shape[0].ndim:
-        shape = tuple(shape[0].tolist())
     if (
         order == "C"
         and copy is None
@@ -125,20 +131,14 @@ def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) 
         part = self._h.reshape(shape)  # the view is worked out by NumPy, and by `derive` only from a table
         return derived(self, RESHAPE, part.shape)
     if not own(self) or order != "C" and not (order == "A" and c_contiguous(self)) or copy:
-        return view_by_host(
-            self,
-            "reshape",
-            tuple(shape) if len(shape) != 1 or shape[0] is not None else None,
-            order=order,
-            **({} if copy is None else {"copy": copy}),
-        )
+        return view_by_host(self, "reshape", shape, order=order, **({} if copy is None else {"copy": copy}))
     try:
         wanted = tuple([operator.index(n) for n in shape])
     except TypeError:
         wanted = None
     full = full_shape(wanted, self.size) if wanted is not None else None
     if full is None:
-        return view_by_host(self, "reshape", *shape)
+        return view_by_host(self, "reshape", shape)
     view = self._view()
     if self._s.buf is not None and not self._s.buf.flags.c_contiguous:
         return view_by_host(self, "reshape", full)
