@@ -14,7 +14,10 @@ setup(
         Extension(
             "lazynp._speed",
             ["lazynp/_speed.c"],
-            depends=["lazynp/_direct.h", "lazynp/_loops.h", "lazynp/_whole.h"],
+            depends=[
+                *("lazynp/_direct.h", "lazynp/_loops.h", "lazynp/_whole.h"),
+                *("lazynp/_replay.h", "lazynp/_replay_match.h", "lazynp/_replay_notes.h"),
+            ],
             include_dirs=[numpy.get_include()],
             extra_compile_args=["-O2", *FLAGS],
             optional=True,

@@ -20,12 +20,14 @@ try:
     from .config import config
     from .numpy.host import HostFallbackError
     from .numpy.supported import check as _check
+    from .runtime import replay as _replay
     from .runtime.api import compile_wait, explain, free_memory, profile, report
 
     lazynp_version = "0.1.0"
     __getattr__ = _rehost.lazily(__getattr__, __name__)  # noqa: F821
 
     _adapters.install()
+    _replay.install()
 
     if _gc.get_freeze_count() < 1000:  # Python 3.12 starts with 375; a program that froze its own has all of NumPy's
         _gc.freeze()  # the two together make all of it old at once, which a collection would take 10 ms to do

@@ -8,14 +8,36 @@
 
 #include "_loops.h"
 
+/* What replay makes C++ of: operations with one result, whatever compiles them. Of any other it calls NumPy's loop. */
+static int is_replayed(const char *name, int type)
+{
+    static const char *const names[] = {
+        "add", "subtract", "multiply", "negative", "absolute", "square", "less", "less_equal", "equal", "not_equal",
+        "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "positive"};
+    static const char *const of_floats[] = {
+        "divide", "sqrt", "reciprocal", "floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "fabs"};
+    static const char *const of_integers[] = {"bitwise_and", "bitwise_or", "bitwise_xor", "invert"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return type <= NPY_DOUBLE;
+    for (size_t i = 0; i < sizeof of_floats / sizeof *of_floats; i++)
+        if (!strcmp(name, of_floats[i]))
+            return type == NPY_FLOAT || type == NPY_DOUBLE;
+    for (size_t i = 0; i < sizeof of_integers / sizeof *of_integers; i++)
+        if (!strcmp(name, of_integers[i]))
+            return type < NPY_FLOAT;
+    return 0;
+}
+
 /* UNLOCKED: above so many elements other threads may run, as in NumPy. */
 enum { AXES = 4, OPERANDS = 3, TABLE = 512, UNLOCKED = 500 };
 
 /* The loop of a ufunc for operands of one type. `at` is -1 where there is none that is taken; `exact`: the results are
- * the same with whatever strides and lengths it is called; `tiled`: with a number it is best called on copies of it. */
+ * the same with whatever strides and lengths it is called; `tiled`: with a number it is best called on copies of it;
+ * `replayed`: see `is_replayed`. */
 typedef struct {
     PyUFuncObject *f;
-    int type, at, result, exact, tiled;
+    int type, at, result, exact, tiled, replayed;
 } Loop;
 
 static Loop loops[TABLE];
@@ -70,6 +92,7 @@ static void find_loop(Loop *loop, PyUFuncObject *f, int type)
             loop->result = t[f->nin];
             loop->exact = is_exact(f->name, type);
             loop->tiled = is_tiled(f->name, type);
+            loop->replayed = is_replayed(f->name, type);
         }
         return;
     }

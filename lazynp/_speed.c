@@ -41,6 +41,8 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     PyObject *s, *b, *h, *v, *base, *weak;
+    long long at;      /* of what replay knows: where in the stream of operations it was made; 0: not known */
+    int pending, slot; /* a value or a view that was only matched: see `_replay.h` */
 } Handle;
 
 typedef struct {
@@ -69,7 +71,8 @@ static const char *const binary_ufunc_names[BINARIES] = {
 static const char *const unary_ufunc_names[UNARIES] = {"negative", "positive", "absolute", "invert"};
 static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
-static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc;
+static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc;
+static PyObject *host_copy; /* numpy.ndarray.copy */
 /* NumPy's methods that reduce, and the ufuncs that they reduce by. */
 static const char *const reduction_names[REDUCTIONS] = {"sum", "prod", "max", "min", "any", "all", "mean"};
 static const char *const reduction_ufunc_names[REDUCTIONS] = {
@@ -79,10 +82,27 @@ static npy_intp limit = -1;
 
 /* Handles. */
 
+static struct Program *P; /* that is replayed */
+static int touched;       /* whether anything but a noted operation has looked at an array since the last one */
+static int touch_slowly(void);
+
+/* Before anybody looks at a handle or a storage: what was matched and concerns it is done. -1 with an error set. */
+static inline int touch(void)
+{
+    touched = 1;
+    return P ? touch_slowly() : 0;
+}
+
 static int is_current(PyObject *o)
 {
     Handle *a = (Handle *)o;
-    return Py_TYPE(o) == ndarray_type && a->s && a->h && a->b == ((Storage *)a->s)->buf && PyArray_Check(a->h);
+    if (Py_TYPE(o) != ndarray_type)
+        return 0;
+    if (touch() < 0) {
+        PyErr_Clear(); /* Python's function comes upon it again */
+        return 0;
+    }
+    return a->s && a->h && a->b == ((Storage *)a->s)->buf && PyArray_Check(a->h);
 }
 
 /* What NumPy takes for an operand that is at hand: the view of a small array, a number. NULL for any other (borrowed). */
@@ -106,10 +126,16 @@ static int handles_kept, storages_kept;
 
 static long long made; /* handles, and calls that were NumPy's as a whole: for the compatibility report */
 
+/* Python code does not run meanwhile: the collector of garbage waits. */
 static PyObject *again(PyObject **kept, int *count, PyTypeObject *type)
 {
-    if (!*count)
-        return type->tp_alloc(type, 0);
+    if (!*count) {
+        int collects = PyGC_Disable();
+        PyObject *made = type->tp_alloc(type, 0);
+        if (collects)
+            PyGC_Enable();
+        return made;
+    }
     PyObject *out = PyObject_Init(kept[--*count], type);
     PyObject_GC_Track(out);
     return out;
@@ -140,6 +166,10 @@ static PyObject *wrap(PyObject *array)
     a->h = Py_NewRef(array);
     return (PyObject *)a;
 }
+
+#include "_replay.h"
+#include "_replay_match.h"
+#include "_replay_notes.h"
 
 /* NumPy's operator on two operands, which are kept while it runs. */
 static PyObject *by_host(binaryfunc host, PyObject *x, PyObject *y)
@@ -198,33 +228,62 @@ static PyObject *direct_one(PyObject *ufunc, PyObject *x)
     return ufunc ? direct((PyUFuncObject *)ufunc, &x, 1, NULL) : NULL;
 }
 
+static int is_two(PyObject *y)
+{
+    int overflow;
+    return PyLong_CheckExact(y) && PyLong_AsLongAndOverflow(y, &overflow) == 2;
+}
+
 /* What NumPy makes of `a ** 2` too, where a has floats. NULL where it is not that. */
 static PyObject *direct_square(PyObject *x, PyObject *y)
 {
-    int overflow;
-    if (!PyLong_CheckExact(y) || !PyArray_CheckExact(x) || !PyTypeNum_ISFLOAT(PyArray_TYPE((PyArrayObject *)x))
-        || PyLong_AsLongAndOverflow(y, &overflow) != 2)
+    if (!is_two(y) || !PyArray_CheckExact(x) || !PyTypeNum_ISFLOAT(PyArray_TYPE((PyArrayObject *)x)))
         return NULL;
     return direct_one(square_ufunc, x);
 }
 
+/* What was done by the inner loop of a ufunc is noted. Gives the result back. */
+static inline PyObject *noted(int before, PyObject *ufunc, int nin, PyObject *x, PyObject *y, PyObject *out)
+{
+    if (out && watches())
+        note_ufunc(before, (PyUFuncObject *)ufunc, nin, x, y, out);
+    return out;
+}
+
 static PyObject *binary_op(PyObject *a, PyObject *b, int i)
 {
+    int before = touched, square = i == POW && is_two(b);
+    PyObject *ufunc = square ? square_ufunc : binary_ufunc[i];
+    if (P && ufunc) {
+        PyObject *out = match_ufunc((PyUFuncObject *)ufunc, 2 - square, a, b);
+        if (out || PyErr_Occurred())
+            return out;
+    }
     PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
     if (y) {
         PyObject *out = i == POW ? direct_square(x, y) : direct_two(binary_ufunc[i], x, y, NULL);
-        return out ? wrap(out) : PyErr_Occurred() ? NULL : from_host(by_host(host_binary[i], x, y));
+        if (out)
+            return noted(before, ufunc, 2 - square, a, b, wrap(out));
+        return PyErr_Occurred() ? NULL : from_host(by_host(host_binary[i], x, y));
     }
     return PyObject_TypeCheck(a, ndarray_type) ? call_two(forward[i], a, b) : call_two(reflected[i], b, a);
 }
 
 static PyObject *inplace_op(PyObject *a, PyObject *b, int i)
 {
+    int before = touched;
+    if (P && binary_ufunc[i]) {
+        PyObject *out = match_in_place((PyUFuncObject *)binary_ufunc[i], a, b);
+        if (out || PyErr_Occurred())
+            return out;
+    }
     if (is_current(a) && ((Storage *)((Handle *)a)->s)->free && i != MATMUL) {
         PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
         /* A subclass of a NumPy scalar may have an answer of its own, which need not be the array. */
         if (y && !(PyArray_IsScalar(b, Generic) && PyType_HasFeature(Py_TYPE(b), Py_TPFLAGS_HEAPTYPE))) {
             PyObject *out = direct_two(binary_ufunc[i], x, y, x);
+            if (out && watches())
+                note_in_place(before, (PyUFuncObject *)binary_ufunc[i], a, b);
             if (!out && !PyErr_Occurred()) {
                 Storage *s = (Storage *)Py_NewRef(((Handle *)a)->s);
                 s->busy++;
@@ -264,12 +323,18 @@ static unaryfunc const host_unary[UNARIES] = {PyNumber_Negative, PyNumber_Positi
 
 static PyObject *unary_op(PyObject *a, int i)
 {
+    int before = touched;
+    if (P && unary_ufunc[i]) {
+        PyObject *out = match_ufunc((PyUFuncObject *)unary_ufunc[i], 1, a, NULL);
+        if (out || PyErr_Occurred())
+            return out;
+    }
     PyObject *x = at_hand(a);
     if (!x)
         return PyObject_CallOneArg(unary[i], a);
     PyObject *out = direct_one(unary_ufunc[i], x);
     if (out || PyErr_Occurred())
-        return out ? wrap(out) : NULL;
+        return out ? noted(before, unary_ufunc[i], 1, a, NULL, wrap(out)) : NULL;
     Py_INCREF(x);
     out = host_unary[i](x);
     Py_DECREF(x);
@@ -283,11 +348,17 @@ static PyObject *op_invert(PyObject *a) { return unary_op(a, INVERT); }
 
 static PyObject *op_compare(PyObject *a, PyObject *b, int i)
 {
+    int before = touched;
+    if (P && compare_ufunc[i]) {
+        PyObject *out = match_ufunc((PyUFuncObject *)compare_ufunc[i], 2, a, b);
+        if (out || PyErr_Occurred())
+            return out;
+    }
     PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
     if (y) {
         PyObject *out = direct_two(compare_ufunc[i], x, y, NULL);
         if (out || PyErr_Occurred())
-            return out ? wrap(out) : NULL;
+            return out ? noted(before, compare_ufunc[i], 2, a, b, wrap(out)) : NULL;
         Py_INCREF(x);
         Py_INCREF(y);
         out = PyObject_RichCompare(x, y, i);
@@ -350,12 +421,22 @@ static int assign_whole(PyObject *self, PyObject *key, PyObject *value);
 
 static PyObject *subscript(PyObject *self, PyObject *key)
 {
+    int before = touched;
+    if (P) {
+        PyObject *out = match_getitem(self, key);
+        if (out || PyErr_Occurred())
+            return out;
+    }
     if (is_current(self)) {
         Handle *a = (Handle *)self;
         if (is_plain(key) || (PyArray_IsScalar(key, Integer) && PyArray_NDIM((PyArrayObject *)a->h) == 1)) {
             PyObject *b = Py_NewRef(a->b), *h = Py_NewRef(a->h), *part = PyObject_GetItem(h, key);
-            if (part && PyArray_CheckExact(part))
-                return derived(a, b, h, part, kind_index, key);
+            if (part && PyArray_CheckExact(part)) {
+                PyObject *out = derived(a, b, h, part, kind_index, key);
+                if (out && watches())
+                    note_getitem(before, self, out);
+                return out;
+            }
             Py_DECREF(b);
             Py_DECREF(h);
             return part;
@@ -391,6 +472,18 @@ static int put(PyObject *self, PyObject *h, PyObject *key, PyObject *value)
     return failed;
 }
 
+/* The same, noted. */
+static int put_noted(int before, PyObject *self, PyObject *h, PyObject *key, PyObject *value, PyObject *given)
+{
+    int notes = may_note_setitem(self, value);
+    Py_INCREF(h);
+    int failed = put(self, h, key, given);
+    if (!failed && notes)
+        note_setitem(before, self, (PyArrayObject *)h, key, value);
+    Py_DECREF(h);
+    return failed;
+}
+
 /* Whether a plain index takes so few elements of a large array that a write is best done at once. -1 on an error. */
 static int is_few(PyObject *h, PyObject *key)
 {
@@ -404,6 +497,12 @@ static int is_few(PyObject *h, PyObject *key)
 
 static int assign(PyObject *self, PyObject *key, PyObject *value)
 {
+    int before = touched;
+    if (P && value) {
+        int done = match_setitem(self, key, value);
+        if (done || PyErr_Occurred())
+            return done > 0 ? 0 : -1;
+    }
     if (value && limit >= 0 && is_current(self) && ((Storage *)((Handle *)self)->s)->free) {
         PyObject *h = ((Handle *)self)->h, *given = NULL;
         if (PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyArray_IsScalar(value, Number))
@@ -413,7 +512,7 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
         if (given && is_plain(key)) {
             if ((PyLong_CheckExact(key) && PyArray_NDIM((PyArrayObject *)h) == 1)
                 || PyArray_SIZE((PyArrayObject *)h) <= limit)
-                return put(self, h, key, given);
+                return watches() ? put_noted(before, self, h, key, value, given) : put(self, h, key, given);
             Py_INCREF(h);
             Py_INCREF(given);
             int done = is_few(h, key);
@@ -444,7 +543,7 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
 
 static Py_ssize_t size_of(PyObject *self)
 {
-    if (is_current(self) && PyArray_NDIM((PyArrayObject *)((Handle *)self)->h) > 0)
+    if (is_there(self) && PyArray_NDIM((PyArrayObject *)((Handle *)self)->h) > 0)
         return PyArray_DIM((PyArrayObject *)((Handle *)self)->h, 0);
     PyObject *n = PyObject_CallOneArg(length, self);
     Py_ssize_t out = n ? PyLong_AsSsize_t(n) : -1;
@@ -497,7 +596,7 @@ static PyObject *reshape(PyObject *module, PyObject *const *given, Py_ssize_t n)
 /* `a.shape` where the value is at hand, else None. */
 static PyObject *shape(PyObject *module, PyObject *self)
 {
-    if (!is_current(self))
+    if (!is_there(self))
         Py_RETURN_NONE;
     PyArrayObject *h = (PyArrayObject *)((Handle *)self)->h;
     return PyArray_IntTupleFromIntp(PyArray_NDIM(h), PyArray_DIMS(h));
@@ -618,6 +717,26 @@ static PyObject *call_held(PyObject *host, PyObject *const *given, Py_ssize_t n,
     return out;
 }
 
+/* A call of one or two operands by the inner loop of a ufunc of NumPy's own, matched or noted. NULL with no error set if it
+ * is not that simple. */
+static PyObject *simple_call(PyObject *host, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *given[2] = {NULL, NULL}, *done;
+    int before = touched;
+    if (n < 1 || n > 2)
+        return NULL;
+    if (P) {
+        done = match_ufunc((PyUFuncObject *)host, (int)n, args[0], args[n - 1]);
+        if (done || PyErr_Occurred())
+            return done;
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!(given[i] = at_hand(args[i])))
+            return NULL;
+    done = direct((PyUFuncObject *)host, given, (int)n, NULL);
+    return done ? noted(before, host, (int)n, args[0], args[n - 1], wrap(done)) : NULL;
+}
+
 /* A call with operands at hand, and at most `out`. NULL with no error set if it is not that. */
 static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *out)
 {
@@ -625,21 +744,23 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
     Py_ssize_t ours = 0;
     if (!host || !n || n > 3 || !PyObject_TypeCheck(host, &PyUFunc_Type) || n != ((PyUFuncObject *)host)->nin)
         return NULL;
+    int plain = Py_TYPE(host) == &PyUFunc_Type && n <= 2;
+    if (plain && !out) {
+        done = simple_call(host, args, n);
+        if (done || PyErr_Occurred())
+            return done;
+    }
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *x = given[i + 1] = at_hand(args[i]);
         if (!x)
             return NULL;
         ours += x != args[i];
     }
-    int plain = Py_TYPE(host) == &PyUFunc_Type && n <= 2;
     size_t count = (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET;
     if (!out) {
         if (!ours && n != 1) /* numbers alone: NumPy's own answer */
             return NULL;
-        done = plain ? direct((PyUFuncObject *)host, given + 1, (int)n, NULL) : NULL;
-        if (done)
-            return wrap(done);
-        return PyErr_Occurred() ? NULL : from_host(call_held(host, given + 1, n, count, NULL));
+        return from_host(call_held(host, given + 1, n, count, NULL));
     }
     if (((PyUFuncObject *)host)->nout != 1 || !is_current(out) || !((Storage *)((Handle *)out)->s)->free
         || !at_hand(out))
@@ -717,6 +838,7 @@ static void handle_dealloc(Handle *self)
     PyObject_GC_UnTrack(self);
     if (self->weak)
         PyObject_ClearWeakRefs((PyObject *)self);
+    forget_handle(self);
     handle_clear(self);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
@@ -747,6 +869,7 @@ static void door_handle_dealloc(Handle *self)
     PyObject_GC_UnTrack(self);
     if (self->weak)
         PyObject_ClearWeakRefs((PyObject *)self);
+    forget_handle(self);
     handle_clear(self);
     release((PyObject *)self, ndarray_type, kept_handles, &handles_kept);
 }
@@ -758,14 +881,47 @@ static void ufunc_dealloc(Ufunc *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-static PyMemberDef storage_members[] = {
-    {"buf", T_OBJECT, offsetof(Storage, buf)}, {"node", T_OBJECT, offsetof(Storage, node)},
-    {"reads", T_OBJECT, offsetof(Storage, reads)}, {"rare", T_OBJECT, offsetof(Storage, rare)},
-    {"busy", T_INT, offsetof(Storage, busy)}, {"free", T_BOOL, offsetof(Storage, free)}, {NULL}};
-static PyMemberDef handle_members[] = {
-    {"_s", T_OBJECT, offsetof(Handle, s)}, {"_b", T_OBJECT, offsetof(Handle, b)},
-    {"_h", T_OBJECT, offsetof(Handle, h)}, {"_v", T_OBJECT, offsetof(Handle, v)},
-    {"_base", T_OBJECT, offsetof(Handle, base)}, {NULL}};
+/* What Python sees of a handle and of a storage: nobody gets at them past `touch`. */
+static PyObject *get_object(PyObject *self, void *offset)
+{
+    if (touch() < 0)
+        return NULL;
+    PyObject *value = *(PyObject **)((char *)self + (Py_ssize_t)offset);
+    return Py_NewRef(value ? value : Py_None);
+}
+
+static int set_object(PyObject *self, PyObject *value, void *offset)
+{
+    if (touch() < 0)
+        return -1;
+    PyObject **where = (PyObject **)((char *)self + (Py_ssize_t)offset);
+    Py_XSETREF(*where, Py_XNewRef(value));
+    return 0;
+}
+
+static PyObject *get_free(PyObject *self, void *nothing)
+{
+    return touch() < 0 ? NULL : PyBool_FromLong(((Storage *)self)->free);
+}
+
+static int set_free(PyObject *self, PyObject *value, void *nothing)
+{
+    int yes = touch() < 0 || !value ? -1 : PyObject_IsTrue(value);
+    if (yes >= 0)
+        ((Storage *)self)->free = (char)yes;
+    else if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError, "free cannot be deleted");
+    return yes < 0 ? -1 : 0;
+}
+
+#define OBJECT(NAME, TYPE, FIELD) {NAME, get_object, set_object, NULL, (void *)offsetof(TYPE, FIELD)}
+static PyGetSetDef storage_attributes[] = {
+    OBJECT("buf", Storage, buf), OBJECT("node", Storage, node), OBJECT("reads", Storage, reads),
+    OBJECT("rare", Storage, rare), {"free", get_free, set_free}, {NULL}};
+static PyMemberDef storage_members[] = {{"busy", T_INT, offsetof(Storage, busy)}, {NULL}};
+static PyGetSetDef handle_attributes[] = {
+    OBJECT("_s", Handle, s), OBJECT("_b", Handle, b), OBJECT("_h", Handle, h), OBJECT("_v", Handle, v),
+    OBJECT("_base", Handle, base), {NULL}};
 static PyMemberDef ufunc_members[] = {{"host", T_OBJECT, offsetof(Ufunc, host)}, {NULL}};
 
 /* Whether it is NumPy that asks for a buffer, for an array of its own: it takes any object's buffer before it asks for
@@ -959,12 +1115,13 @@ static PySequenceMethods handle_sequence = {
 static PyTypeObject StorageBase = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.StorageBase", .tp_basicsize = sizeof(Storage),
     .tp_flags = FLAGS, .tp_dealloc = (destructor)storage_dealloc, .tp_traverse = (traverseproc)storage_traverse,
-    .tp_clear = (inquiry)storage_clear, .tp_members = storage_members, .tp_weaklistoffset = offsetof(Storage, weak),
+    .tp_clear = (inquiry)storage_clear, .tp_members = storage_members, .tp_getset = storage_attributes,
+    .tp_weaklistoffset = offsetof(Storage, weak),
     .tp_doc = "Base of `lazynp.runtime.storage.Storage`."};
 static PyTypeObject HandleBase = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.HandleBase", .tp_basicsize = sizeof(Handle),
     .tp_flags = FLAGS, .tp_dealloc = (destructor)handle_dealloc, .tp_traverse = (traverseproc)handle_traverse,
-    .tp_clear = (inquiry)handle_clear, .tp_members = handle_members, .tp_weaklistoffset = offsetof(Handle, weak),
+    .tp_clear = (inquiry)handle_clear, .tp_getset = handle_attributes, .tp_weaklistoffset = offsetof(Handle, weak),
     .tp_as_number = &handle_number, .tp_as_mapping = &handle_mapping, .tp_as_sequence = &handle_sequence,
     .tp_as_buffer = &handle_buffer, .tp_richcompare = op_compare, .tp_hash = PyObject_HashNotImplemented,
     .tp_doc = "Base of `lazynp.ndarray`: its hot paths."};
@@ -1043,7 +1200,7 @@ static PyObject *bind(PyObject *module, PyObject *table)
 static PyObject *set_limit(PyObject *module, PyObject *n)
 {
     Py_ssize_t value = PyLong_AsSsize_t(n);
-    if (value == -1 && PyErr_Occurred())
+    if ((value == -1 && PyErr_Occurred()) || settle() < 0)
         return NULL;
     limit = value;
     Py_RETURN_NONE;
@@ -1066,6 +1223,13 @@ static PyMethodDef functions[] = {
      "whole_call(function, args, kwargs): a public function on small arrays at hand by NumPy's, else NotImplemented."},
     {"count", count_made, METH_NOARGS,
      "count(): how often this module made a handle, or had NumPy do a whole call: for the compatibility report."},
+    {"replay_on", replay_on, METH_VARARGS,
+     "replay_on(planner, error_state, get_errors, evidence, seconds): note operations, and replay loops."},
+    {"replay_ready", replay_ready, METH_VARARGS,
+     "replay_ready(number, addresses, workspace, errors): the functions of a program's parts; None: there are none."},
+    {"replay_settle", replay_settle, METH_NOARGS, "replay_settle(): what is pending has its value."},
+    {"replay_forked", replay_forked, METH_NOARGS, "replay_forked(): after a fork, in the child."},
+    {"replay_counts", replay_counts, METH_NOARGS, "replay_counts(): what replay has done since it was asked last."},
     {"iterator", iterator, METH_O, "iterator(a): iterates over a's items by their number."},
     {"refused_to_numpy", refused_to_numpy, METH_O,
      "refused_to_numpy(a): whether NumPy was refused a's buffer, and goes on asking for its other interfaces."},
@@ -1088,7 +1252,7 @@ static int find_ufuncs(PyObject *numpy, const char *const *names, PyObject **whe
 /* The ufuncs of the operators; one that was exchanged for something else is not taken. */
 static int take_ufuncs(void)
 {
-    static const char *const square_name = "square";
+    static const char *const square_name = "square", *const positive_name = "positive";
     PyObject *numpy = PyImport_ImportModule("numpy");
     for (int i = 0; i < REDUCTIONS && numpy; i++)
         if (!(reduction[i] = PyObject_GetAttrString((PyObject *)&PyArray_Type, reduction_names[i])))
@@ -1097,6 +1261,8 @@ static int take_ufuncs(void)
                  || find_ufuncs(numpy, unary_ufunc_names, unary_ufunc, UNARIES) < 0
                  || find_ufuncs(numpy, compare_ufunc_names, compare_ufunc, 6) < 0
                  || find_ufuncs(numpy, &square_name, &square_ufunc, 1) < 0
+                 || find_ufuncs(numpy, &positive_name, &positive_ufunc, 1) < 0
+                 || !(host_copy = PyObject_GetAttrString((PyObject *)&PyArray_Type, "copy"))
                  || find_ufuncs(numpy, reduction_ufunc_names, reduction_ufunc, REDUCTIONS) < 0;
     Py_XDECREF(numpy);
     return failed ? -1 : 0;

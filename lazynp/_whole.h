@@ -566,6 +566,11 @@ static PyObject *protocol_call(PyObject *const *args, Py_ssize_t n, PyObject *na
     if (n < 4 || Py_TYPE(args[1]) != &PyUFunc_Type || !is_own((PyUFuncObject *)args[1]) || !PyUnicode_CheckExact(args[2])
         || !is_word(args[2], name_dunder_call))
         return NULL;
+    if (!names && n - 3 == ((PyUFuncObject *)args[1])->nin) {
+        PyObject *done = simple_call(args[1], args + 3, n - 3);
+        if (done || PyErr_Occurred())
+            return done;
+    }
     return whole(args[1], NULL, args + 3, n - 3, names, 0);
 }
 
@@ -581,8 +586,29 @@ static PyObject *generator_method(Method *m, PyObject *const *args, Py_ssize_t n
     return whole(m->host, args[0], args + 1, n - 1, names, m->flags);
 }
 
+/* `a.copy()`, which is `positive(a)` where that is no other array; NULL, without an error set, where it is not that. */
+static PyObject *copied(PyObject *self)
+{
+    int before = touched;
+    if (P) {
+        PyObject *out = match_ufunc((PyUFuncObject *)positive_ufunc, 1, self, NULL);
+        if (out || PyErr_Occurred())
+            return out;
+    }
+    PyArrayObject *h = (PyArrayObject *)at_hand(self);
+    if (!h || !watches() || PyTypeNum_ISBOOL(PyArray_TYPE(h)))
+        return NULL;
+    PyObject *out = direct_one(positive_ufunc, (PyObject *)h);
+    return out ? noted(before, positive_ufunc, 1, self, NULL, wrap(out)) : NULL;
+}
+
 static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
+    if (m->host == host_copy && n == 1 && !names) {
+        PyObject *out = copied(args[0]);
+        if (out || PyErr_Occurred())
+            return out;
+    }
     PyObject *x = !names && n <= 2 && m->reduces ? at_hand(args[0]) : NULL;
     PyObject *quick = x ? reduced_along(m->host, x, n == 2 ? args[1] : NULL, 0) : NULL;
     if (quick || PyErr_Occurred())

@@ -108,6 +108,13 @@ SETTINGS = {
     "pending_bytes": Setting(
         "LAZYNP_PENDING_BYTES", 4 << 30, int, lambda v: v > 0, "bytes of results recorded before they are run"
     ),
+    "replay": Setting(
+        "LAZYNP_REPLAY",
+        True,
+        flag,
+        lambda v: isinstance(v, bool),
+        "whether loops over small arrays run as compiled programs, in which an operation is only matched",
+    ),
     "pool_bytes": Setting(
         "LAZYNP_POOL_BYTES",
         min(4 << 30, memory() // 8),
@@ -156,6 +163,7 @@ class Config:
     threads: int
     pending_nodes: int
     pending_bytes: int
+    replay: bool
     pool_bytes: int
     deterministic: bool
     strict: bool

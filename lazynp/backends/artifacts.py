@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import importlib.metadata
+import importlib
 import json
 import os
 import platform
@@ -106,8 +106,8 @@ def _cpu() -> str:
 @functools.cache
 def torch_version() -> str:
     try:
-        return importlib.metadata.version("torch")
-    except importlib.metadata.PackageNotFoundError:
+        return importlib.import_module("importlib.metadata").version("torch")  # which takes long to load
+    except ImportError:  # PackageNotFoundError is one
         return "none"
 
 

@@ -9,7 +9,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ VECTORS = ("-Wl,--as-needed", "-lmvec")
 Run = Callable[..., int]
 
 
-Done = Callable[["Loaded | None", "BuildError | None"], None]
+Done = Callable[[Any, "BuildError | None"], None]
 
 
 def cache() -> Artifacts:
@@ -49,10 +49,10 @@ def linked() -> tuple[str, ...]:
     return (*VECTORS, *LIBRARIES) if vectorized() else LIBRARIES
 
 
-def key_of(text: str) -> str:
+def key_of(text: str, flags: tuple[str, ...] = FLAGS) -> str:
     """The name of the artifact: a digest of the source and of all that the build depends on."""
     compiler = artifacts.compiler_path_cached()
-    parts = (text, FLAGS, artifacts.march(), linked(), artifacts._cpu(), artifacts._compiler_identity(compiler))
+    parts = (text, flags, artifacts.march(), linked(), artifacts._cpu(), artifacts._compiler_identity(compiler))
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
@@ -67,20 +67,32 @@ def load(path: str) -> Loaded:
     return run
 
 
-def found(text: str) -> Loaded | bool | None:
+class Kind(NamedTuple):
+    """How a text is compiled, and what makes functions of the shared object at a path."""
+
+    flags: tuple[str, ...]
+    load: Callable[[str], Any]
+
+
+LOOP = Kind(FLAGS, load)
+
+
+def found(text: str, kind: Kind | None = None) -> Any:
     """The functions, if it was built before; False if it is known not to build; None."""
-    entry = cache().get(key_of(text))
+    flags, loader = kind or LOOP
+    entry = cache().get(key_of(text, flags))
     if entry is None:
         return None
     try:
-        return False if entry.path is None else load(entry.path)
+        return False if entry.path is None else loader(entry.path)
     except (OSError, AttributeError):  # removed in between
         return None
 
 
-def built(text: str) -> Loaded:
+def built(text: str, kind: Kind | None = None) -> Any:
     """The functions, built now. Raises `BuildError`, and OSError."""
-    compiler, key, store = artifacts.compiler_path_cached(), key_of(text), cache()
+    flags, loader = kind or LOOP
+    compiler, key, store = artifacts.compiler_path_cached(), key_of(text, flags), cache()
     if compiler is None:
         raise BuildError("no C++ compiler was found")
     scratch = store.scratch_path()
@@ -90,9 +102,9 @@ def built(text: str) -> Loaded:
         try:
             with open(source, "w") as file:
                 file.write(text)
-            gcc.run([compiler, *FLAGS, artifacts.march(), source, "-o", target, *linked()], scratch, group=True)
+            gcc.run([compiler, *flags, artifacts.march(), source, "-o", target, *linked()], scratch, group=True)
             entry = store.put(key, target, {})
-            return load(entry.path if entry is not None and entry.path else target)
+            return loader(entry.path if entry is not None and entry.path else target)
         except BuildError as error:
             if error.lasting:
                 store.put(key, None, {"reason": str(error)[-600:]})
@@ -111,12 +123,13 @@ class Builder:
 
     def _reset(self) -> None:
         self.lock = threading.Condition()
-        self.waiting: list[tuple[str, Done]] = []
+        self.waiting: list[tuple[str | Callable[[], Any], Done]] = []
         self.busy = 0
         self.thread: threading.Thread | None = None
         self.pid = os.getpid()
 
-    def submit(self, text: str, done: Done) -> None:
+    def submit(self, text: str | Callable[[], Any], done: Done) -> None:
+        """`text`: the C++ of a loop; or what makes functions, by `built`."""
         if self.pid != os.getpid():  # the parent's thread does not exist here
             self._reset()
         with self.lock:
@@ -143,7 +156,7 @@ class Builder:
                 text, done = self.waiting.pop(0)
             run, failure = None, BuildError("the thread that builds was ended")
             try:
-                run = built(text)
+                run = text() if callable(text) else built(text)
             except BuildError as error:
                 failure = error
             except Exception as error:
@@ -151,7 +164,7 @@ class Builder:
             finally:
                 self._tell(done, run, None if run is not None else failure)
 
-    def _tell(self, done: Done, run: Loaded | None, failure: BuildError | None) -> None:
+    def _tell(self, done: Done, run: Any, failure: BuildError | None) -> None:
         try:
             with contextlib.suppress(Exception):
                 done(run, failure)

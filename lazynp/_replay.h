@@ -1,0 +1,628 @@
+/* Replay: in a known loop an operation is matched, not done; a period runs as compiled code.
+ *
+ * Cold, an operation on small arrays is done at once, and noted in a ring. Where the ring repeats itself, Python makes a
+ * program of one period (`runtime/replay.py`), in the background. Once it is there, an operation is only compared with
+ * the slot that is expected next: same ufunc, operands made by the expected slots, or in memory with the expected
+ * layout; numbers and offsets of views go to the argument block; a handle without a value is returned. At the end of a
+ * part, the program's function computes what was matched.
+ *
+ * A part ends at the end of the period, and before anything that is not matched: whoever looks at a handle or a storage
+ * comes through `touch` first, C code by `is_current`, Python by the members of both. If it was expected there (EXTERNAL),
+ * the part is run; if not, what was matched is done one by one, and the loop is cold again. So nobody sees an array that
+ * is not up to date, nor a handle without a value. Storages whose memory is known outside are never part of a program.
+ */
+
+enum { RING = 1024, CANDIDATES = 6, LONGEST = 256, PROGRAMS = 64, LAST_SEEN = 1024, PATIENCE = 64 };
+enum { EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM };       /* what a slot does */
+enum { NO_OPERAND, FROM_SLOT, FROM_MEMORY, NUMBER };        /* where an operand is from */
+enum { REAL, VALUE, VIEW };                                 /* Handle.pending */
+
+typedef struct {
+    int nd, type;
+    npy_intp shape[AXES], stride[AXES]; /* in bytes */
+} Layout;
+
+typedef struct { /* an operation that was done */
+    int kind, nin;
+    PyUFuncObject *f;
+    long long in[2]; /* who made the operand: a position in the stream, a negative number for anything else; 0: a number */
+    PyTypeObject *number[2];
+    Layout of[2], out; /* `out` of GETITEM and SETITEM: the part of the first operand */
+    npy_intp offset;
+    long long died;
+    uint32_t sig;
+} Note;
+
+typedef struct { /* an operation that is expected */
+    int kind, nin, type, from[2], source[2], fixed, stored, part;
+    PyUFuncObject *f;
+    PyTypeObject *number[2];
+    Layout of, out;              /* of the first operand, and of the result or part */
+    npy_intp offset;
+    PyObject *seen[AXES + 2][3]; /* what the key was made of last time, where that is the offset */
+    int seen_count, seen_tuple;
+} Slot;
+
+typedef int (*Run)(char **p, npy_intp const *offsets, char const *numbers);
+
+typedef struct Program {
+    int n, params, parts, ready, bad, busy, failed;
+    long id, used;               /* the number that the planner has; when it was entered last */
+    Slot *slot;
+    uint32_t *sig;
+    Layout *layout;              /* of each parameter */
+    char *written;               /* whether it is written to */
+    Handle **param, **made;
+    PyArrayObject **h, **kept;   /* the parameters' arrays; the values that were stored in this period */
+    PyArrayObject **spare;       /* where values go that are stored for nobody */
+    char **p, *work, *numbers;
+    npy_intp *offset;
+    PyObject **value;            /* of what was done one by one */
+    Storage **storage;           /* for values, made ahead */
+    int done;
+    Run *run;
+    PyObject *errors;            /* for each part the ufuncs that warn of a division by zero, overflow, invalid values */
+    long runs;
+} Program;
+
+static Note ring[RING];
+static uint32_t signatures[2 * RING];
+static struct { uint32_t sig; long long at; } last_seen[LAST_SEEN];
+static struct { int period, asked; long long count, began; } candidate[CANDIDATES]; /* distances at which notes repeat */
+static Program *programs[PROGRAMS], *armed;
+enum { IDLE = 4096, REST = 16 * IDLE }; /* notes without use, and operations that are not noted then */
+static int program_count, building, watching, rest, idle, evidence, cursor, part_start, settling, patience;
+static long long wait_ns; /* for how long a loop has to go on before a program is made for it */
+static long long position = 1, cold_since = 1, armed_at, period_start, outside_ids, blocked_until;
+static PyObject *planner, *asked;          /* makes programs; what it is to be asked */
+static unsigned long main_thread;
+static PyObject *error_state, *get_errors; /* NumPy's context variable, and its function that reads it */
+static PyObject *usual_errors;          /* its value that was found to be one under which nothing raises */
+static PyObject *warnings_dict, *name_filters; /* the namespace of `warnings`, which may make errors of warnings */
+static PyObject *usual_filters, *first_filter; /* its filters that were found not to, and the first of them */
+static Py_ssize_t filter_count;
+static unsigned long settling_thread;
+static PyThread_type_lock settling_lock;
+static Handle *views[LONGEST]; /* matched views that are still there */
+static int view_count, views_alive;
+static long periods_run, times_left, programs_made, programs_asked, parts_refused;
+
+static PyObject *subscript(PyObject *self, PyObject *key);
+static int settle(void);
+
+static int is_there(PyObject *o) /* as `is_current`, and nobody is told */
+{
+    Handle *a = (Handle *)o;
+    return Py_TYPE(o) == ndarray_type && a->s && a->h && a->b == ((Storage *)a->s)->buf && PyArray_Check(a->h);
+}
+
+static void lay_out(Layout *to, PyArrayObject *a)
+{
+    npy_intp const *shape = PyArray_DIMS(a), *stride = PyArray_STRIDES(a);
+    int nd = to->nd = PyArray_NDIM(a);
+    to->type = PyArray_DESCR(a)->type_num;
+    for (int d = 0; d < nd; d++) {
+        to->shape[d] = shape[d];
+        to->stride[d] = stride[d];
+    }
+}
+
+static int is_laid_out(PyArrayObject *a, Layout const *as)
+{
+    size_t bytes = (size_t)as->nd * sizeof(npy_intp);
+    return PyArray_NDIM(a) == as->nd && PyArray_DESCR(a) == plain_descr[as->type]
+           && !memcmp(PyArray_DIMS(a), as->shape, bytes) && !memcmp(PyArray_STRIDES(a), as->stride, bytes)
+           && PyArray_ISALIGNED(a);
+}
+
+static int same_layout(Layout const *a, Layout const *b)
+{
+    size_t bytes = (size_t)a->nd * sizeof(npy_intp);
+    return a->nd == b->nd && a->type == b->type && !memcmp(a->shape, b->shape, bytes)
+           && !memcmp(a->stride, b->stride, bytes);
+}
+
+/* Whether an array may be an operand of a program: its memory is nobody else's. */
+static int is_ours(Handle *a)
+{
+    Storage *s = (Storage *)a->s;
+    return s->free && (!s->rare || s->rare == Py_None) && PyArray_CheckExact(a->h)
+           && PyArray_ISWRITEABLE((PyArrayObject *)a->h);
+}
+
+/* What is running: entering and leaving. */
+
+static void look_again(void)
+{
+    memset(candidate, 0, sizeof candidate);
+    cold_since = position;
+    armed = NULL;
+}
+
+/* Whether to note an operation. Where no loop is found for long, only a part of the time is looked. */
+static inline int watches(void)
+{
+    if (!watching || !rest)
+        return watching;
+    if (!--rest)
+        look_again();
+    return 0;
+}
+
+/* Let go of what a period has held. Python code may run at each of these, so that they are taken out before. */
+static void forget(Program *q)
+{
+    PyObject *gone[2 * LONGEST + 3 * LONGEST];
+    int count = 0;
+    for (int j = 0; j < q->params; j++) {
+        gone[count++] = (PyObject *)q->param[j];
+        q->param[j] = NULL;
+        q->h[j] = NULL;
+    }
+    for (int k = 0; k < q->n; k++) {
+        gone[count++] = (PyObject *)q->kept[k];
+        gone[count++] = (PyObject *)q->storage[k];
+        gone[count++] = q->value[k];
+        q->kept[k] = NULL;
+        q->storage[k] = NULL;
+        q->value[k] = NULL;
+    }
+    q->done = 0;
+    for (int i = 0; i < count; i++)
+        Py_XDECREF(gone[i]);
+}
+
+/* Whether the filters of warnings let a RuntimeWarning be a warning. */
+static int may_warn(PyObject *filters)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters); i++) {
+        PyObject *f = PyList_GET_ITEM(filters, i); /* (action, message, category, module, line) */
+        if (!PyTuple_CheckExact(f) || PyTuple_GET_SIZE(f) < 4)
+            return 0;
+        PyObject *category = PyTuple_GET_ITEM(f, 2);
+        if (!PyType_Check(category)
+            || !PyType_IsSubtype((PyTypeObject *)PyExc_RuntimeWarning, (PyTypeObject *)category))
+            continue;
+        PyObject *action = PyTuple_GET_ITEM(f, 0);
+        if (!PyUnicode_Check(action) || !PyUnicode_CompareWithASCIIString(action, "error"))
+            return 0;
+        if (PyTuple_GET_ITEM(f, 1) == Py_None && PyTuple_GET_ITEM(f, 3) == Py_None)
+            return 1;
+    }
+    return 1;
+}
+
+/* Whether NumPy's error state is "ignore" or "warn" for all. */
+static int is_quiet(void)
+{
+    PyObject *said = PyObject_CallNoArgs(get_errors), *key, *value; /* a function in C: no handler of signals runs */
+    Py_ssize_t at = 0;
+    int quiet = said && PyDict_CheckExact(said);
+    while (quiet && PyDict_Next(said, &at, &key, &value))
+        if (PyUnicode_Check(value))
+            quiet = !PyUnicode_CompareWithASCIIString(value, "ignore") || !PyUnicode_CompareWithASCIIString(value, "warn");
+    if (!said)
+        PyErr_Clear();
+    Py_XDECREF(said);
+    return quiet;
+}
+
+/* Whether floating-point errors at most warn, by NumPy's error state and the filters of warnings: what raises has to do so
+ * where it happens. */
+static int errors_are_usual(void)
+{
+    PyObject *now = NULL, *filters = PyDict_GetItemWithError(warnings_dict, name_filters);
+    if (!filters || !PyList_CheckExact(filters) || PyContextVar_Get(error_state, Py_None, &now) < 0 || !now) {
+        PyErr_Clear();
+        return 0;
+    }
+    PyObject *first = PyList_GET_SIZE(filters) ? PyList_GET_ITEM(filters, 0) : Py_None;
+    int usual = now == usual_errors && filters == usual_filters && first == first_filter
+                && PyList_GET_SIZE(filters) == filter_count;
+    if (!usual && may_warn(filters) && is_quiet()) {
+        usual = 1;
+        Py_XSETREF(usual_errors, Py_NewRef(now));
+        Py_XSETREF(usual_filters, Py_NewRef(filters));
+        Py_XSETREF(first_filter, Py_NewRef(first));
+        filter_count = PyList_GET_SIZE(filters);
+    }
+    Py_DECREF(now);
+    return usual;
+}
+
+static void enter(Program *q)
+{
+    armed = NULL;
+    if (q->busy || views_alive || !errors_are_usual())
+        return;
+    P = q;
+    idle = 0;
+    cursor = part_start = 0;
+    period_start = position;
+    patience = PATIENCE;
+    q->busy = 1;
+    q->runs = 0;
+    q->used = (long)position;
+}
+
+/* Leave a program of which nothing is pending. */
+static void leave(void)
+{
+    Program *q = P;
+    P = NULL;
+    look_again();
+    if (!q)
+        return;
+    memset(q->made, 0, (size_t)q->n * sizeof *q->made);
+    q->failed = q->runs ? 0 : q->failed + 1; /* of a loop that begins like another one, perhaps */
+    if (q->failed)
+        blocked_until = position + ((long long)q->n << (q->failed < 6 ? q->failed : 6));
+    forget(q);
+    for (int k = 0; k < q->n; k++)
+        Py_CLEAR(q->spare[k]); /* NumPy's, of nobody else */
+    q->busy = 0;
+}
+
+/* What was matched, with a value. */
+
+/* The storage that the value of slot k will have, if its handle is still there. */
+static int make_room(Program *q, int k)
+{
+    return !q->made[k] || q->storage[k] || (q->storage[k] = new_storage()) ? 0 : -1;
+}
+
+static void give_value(Program *q, int k, PyArrayObject *array)
+{
+    Handle *o = q->made[k];
+    if (!o)
+        return;
+    Storage *s = q->storage[k];
+    s->buf = Py_NewRef(array);
+    s->free = 1;
+    o->s = (PyObject *)s;
+    o->b = Py_NewRef(array);
+    o->h = Py_NewRef(array);
+    o->pending = REAL;
+    q->storage[k] = NULL;
+    q->made[k] = NULL;
+}
+
+/* A matched view becomes one like any other. */
+static int resolve(Handle *v)
+{
+    PyObject *parent = v->base, *key = v->v;
+    v->pending = REAL;
+    v->base = v->v = NULL;
+    int was = watching;
+    watching = 0;
+    PyObject *found = subscript(parent, key);
+    watching = was;
+    if (!found || Py_TYPE(found) != ndarray_type) {
+        v->base = parent;
+        v->v = key;
+        v->pending = VIEW;
+        Py_XDECREF(found);
+        return -1;
+    }
+    Handle *from = (Handle *)found;
+#define MOVE(F) v->F = from->F, from->F = NULL;
+    MOVE(s) MOVE(b) MOVE(h) MOVE(v) MOVE(base)
+#undef MOVE
+    Py_DECREF(found);
+    Py_DECREF(parent);
+    Py_DECREF(key);
+    return 0;
+}
+
+static int resolve_views(void)
+{
+    for (int i = 0; i < view_count; i++) {
+        Handle *v = views[i];
+        if (!v)
+            continue;
+        Py_INCREF(v);
+        int failed = resolve(v);
+        if (!failed) {
+            views[i] = NULL;
+            views_alive--;
+        }
+        Py_DECREF(v);
+        if (failed)
+            return -1;
+    }
+    view_count = 0;
+    return 0;
+}
+
+static void forget_handle(Handle *o) /* it dies */
+{
+    if (o->pending == VALUE) {
+        if (P)
+            P->made[o->slot] = NULL;
+    }
+    else if (o->pending == VIEW) {
+        views[o->slot] = NULL;
+        if (!--views_alive)
+            view_count = 0;
+    }
+    else if (o->at > 0 && watching && !P && position - o->at < RING)
+        ring[o->at % RING].died = position + touched; /* while somebody looked at it, perhaps */
+    o->at = 0;
+    o->pending = REAL;
+}
+
+/* NumPy's array for an operand of slot k, made by the slots before; a new reference. */
+static PyObject *array_part(PyArrayObject *whole, Layout const *as, npy_intp offset)
+{
+    PyArray_Descr *descr = plain_descr[as->type];
+    Py_INCREF(descr);
+    PyObject *part = PyArray_NewFromDescr(&PyArray_Type, descr, as->nd, as->shape, as->stride,
+                                          PyArray_BYTES(whole) + offset, NPY_ARRAY_WRITEABLE, NULL);
+    if (part && PyArray_SetBaseObject((PyArrayObject *)part, Py_NewRef(whole)) < 0)
+        Py_CLEAR(part);
+    if (part)
+        PyArray_UpdateFlags((PyArrayObject *)part, NPY_ARRAY_UPDATE_ALL);
+    return part;
+}
+
+/* Slot k by NumPy, from the values of the slots before. */
+static int do_slot(Program *q, int k)
+{
+    Slot *s = &q->slot[k];
+    PyObject *in[2] = {NULL, NULL}, *out = NULL;
+    int missing = 0, failed = 0, earlier = k < part_start;
+    if (s->kind == EXTERNAL)
+        return 0;
+    if (earlier && s->kind != GETITEM) {
+        q->value[k] = Py_XNewRef(q->kept[k]);
+        return 0;
+    }
+    for (int i = 0; i < s->nin; i++) {
+        if (s->from[i] == FROM_SLOT)
+            in[i] = Py_XNewRef(q->value[s->source[i]]);
+        else if (s->from[i] == FROM_MEMORY)
+            in[i] = q->param[s->source[i]] ? Py_XNewRef(q->param[s->source[i]]->h) : NULL;
+        else if (s->from[i] == NUMBER)
+            in[i] = PyArray_Scalar(q->numbers + 16 * s->source[i], plain_descr[s->type], NULL);
+        missing |= !in[i];
+    }
+    if (missing) { /* of an earlier part: a view of what nobody holds any more */
+        failed = !earlier;
+        if (failed && !PyErr_Occurred())
+            PyErr_SetString(PyExc_SystemError, "a matched operation has lost its operand");
+    }
+    else if (s->kind == GETITEM)
+        failed = !(q->value[k] = array_part((PyArrayObject *)in[0], &s->out, q->offset[k]));
+    else if (s->kind == SETITEM) {
+        PyObject *to = array_part((PyArrayObject *)in[0], &s->out, q->offset[k]);
+        failed = !to || PyObject_SetItem(to, Py_Ellipsis, in[1]) < 0;
+        Py_XDECREF(to);
+    }
+    else if (!(failed = make_room(q, k) < 0)) {
+        PyObject *args[4] = {NULL, in[0], in[1], in[1]};
+        int count = s->nin;
+        if (s->kind == IN_PLACE)
+            args[1 + count++] = in[0];
+        out = PyObject_Vectorcall((PyObject *)s->f, args + 1, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        failed = !out || !PyArray_CheckExact(out);
+        if (!failed && s->kind == UFUNC)
+            give_value(q, k, (PyArrayObject *)out);
+        q->value[k] = failed ? NULL : Py_NewRef(out);
+    }
+    Py_XDECREF(out);
+    Py_XDECREF(in[0]);
+    Py_XDECREF(in[1]);
+    return failed ? -1 : 0;
+}
+
+/* Do what was matched and not run one by one. After an error it can go on from there. */
+static int one_by_one(Program *q)
+{
+    for (; q->done < cursor; q->done++)
+        if (do_slot(q, q->done) < 0)
+            return -1;
+    return 0;
+}
+
+static int by_others(void) /* another thread settles: wait; this one, further up: go on */
+{
+    unsigned long me = PyThread_get_thread_ident();
+    while (settling && settling_thread != me) {
+        Py_BEGIN_ALLOW_THREADS
+        PyThread_acquire_lock(settling_lock, WAIT_LOCK);
+        PyThread_release_lock(settling_lock);
+        Py_END_ALLOW_THREADS
+    }
+    return settling;
+}
+
+static void begin_settling(void)
+{
+    settling = 1;
+    settling_thread = PyThread_get_thread_ident();
+    PyThread_acquire_lock(settling_lock, NOWAIT_LOCK);
+}
+
+static void end_settling(void)
+{
+    settling = 0;
+    PyThread_release_lock(settling_lock);
+}
+
+static int resolve_all(void) /* and whoever comes meanwhile waits */
+{
+    begin_settling();
+    int failed = resolve_views();
+    end_settling();
+    return failed;
+}
+
+/* Something else came than was expected: all that was matched gets its value, and the loop is cold. -1 with an error set:
+ * not all could be done; the next one to look goes on. */
+static int settle(void)
+{
+    if (!P || by_others() || !P)
+        return 0;
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    begin_settling();
+    times_left++;
+    int failed = one_by_one(P) < 0 || resolve_views() < 0;
+    if (!failed)
+        leave();
+    end_settling();
+    if (failed) {
+        Py_XDECREF(type);
+        Py_XDECREF(error);
+        Py_XDECREF(trace);
+        return -1;
+    }
+    PyErr_Restore(type, error, trace);
+    return 0;
+}
+
+/* Whether what is written is apart from all else that the part uses. */
+static int are_apart(Program *q)
+{
+    for (int j = 0; j < q->params; j++) {
+        if (!q->param[j] || !q->written[j])
+            continue;
+        for (int i = 0; i < q->params; i++)
+            if (i != j && q->param[i] && q->param[i]->s == q->param[j]->s)
+                return 0;
+    }
+    return 1;
+}
+
+/* Tell of floating-point errors: Python code may run. -1 with an error set: a filter makes errors of warnings. */
+static int warn(PyObject *errors, int raised) /* takes the reference */
+{
+    static const int flags[3] = {FE_DIVBYZERO, FE_OVERFLOW, FE_INVALID};
+    int failed = 0;
+    for (int i = 0; i < 3 && !failed; i++) {
+        PyObject *f = raised & flags[i] ? PyTuple_GET_ITEM(errors, i) : Py_None;
+        failed = f != Py_None && tell_errors((PyUFuncObject *)f, flags[i]) < 0;
+    }
+    Py_DECREF(errors);
+    return failed ? -1 : 0;
+}
+
+/* Run the part that ends at the cursor. `raised`: its floating-point errors, for `warn`. 0: it cannot be run so; nothing
+ * was done. */
+static int run_part(Program *q, int *raised)
+{
+    int part = q->slot[part_start].part;
+    for (int j = 0; j < q->params; j++) {
+        Handle *a = q->param[j];
+        if (!a)
+            continue;
+        if (!is_there((PyObject *)a) || (PyArrayObject *)a->h != q->h[j] || !is_ours(a))
+            return 0;
+        q->p[j] = PyArray_BYTES(q->h[j]);
+    }
+    for (int k = part_start; k < cursor; k++)
+        if (q->made[k] && !q->slot[k].stored) { /* somebody holds what the program does not store */
+            parts_refused++;
+            q->bad++;
+            return 0;
+        }
+    if (!are_apart(q)) {
+        q->bad += 8;
+        return 0;
+    }
+    for (int k = part_start; k < cursor; k++) {
+        Slot *s = &q->slot[k];
+        if (!s->stored)
+            continue;
+        PyArrayObject **where = q->made[k] ? &q->kept[k] : &q->spare[k];
+        if (make_room(q, k) < 0
+            || (!*where && !(*where = new_array(plain_descr[s->out.type], s->out.nd, s->out.shape)))) {
+            PyErr_Clear();
+            return 0;
+        }
+        q->p[q->params + k] = PyArray_BYTES(*where);
+        if (where == &q->spare[k])
+            q->kept[k] = (PyArrayObject *)Py_NewRef(*where); /* a later part may read it */
+    }
+    if (fetestexcept(FLAGS_SEEN))
+        feclearexcept(FLAGS_SEEN);
+    q->run[part](q->p, q->offset, q->numbers);
+    *raised = fetestexcept(FLAGS_SEEN) & (FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID);
+    if (*raised)
+        feclearexcept(FLAGS_SEEN);
+    for (int k = part_start; k < cursor; k++)
+        if (q->made[k])
+            give_value(q, k, q->kept[k]);
+    part_start = cursor;
+    return 1;
+}
+
+static inline void advance(void) /* a slot was matched */
+{
+    cursor++;
+    position++;
+    patience = PATIENCE;
+}
+
+/* All of the period was matched, and something comes: now is seen which values somebody holds. -1 with an error set: a
+ * warning is an error, or there is no memory; what was matched stays matched. */
+static int finish(void)
+{
+    Program *q = P;
+    PyObject *errors = NULL;
+    int raised = 0;
+    if (part_start < cursor) {
+        int part = q->slot[part_start].part;
+        if (!run_part(q, &raised))
+            return settle();
+        if (raised)
+            errors = Py_NewRef(PyTuple_GET_ITEM(q->errors, part));
+    }
+    cursor = part_start = 0;
+    period_start = position;
+    q->runs++;
+    periods_run++;
+    forget(q);
+    if (P == q && !cursor && !errors_are_usual() && settle() < 0) {
+        Py_XDECREF(errors);
+        return -1;
+    }
+    return errors ? warn(errors, raised) : 0;
+}
+
+/* Something that was expected: all is to have its value. -1 with an error set. */
+static int catch_up(void)
+{
+    Program *q = P;
+    PyObject *errors = NULL;
+    int raised = 0;
+    if (part_start < cursor) {
+        int part = q->slot[part_start].part;
+        if (!run_part(q, &raised))
+            return settle();
+        if (raised)
+            errors = Py_NewRef(PyTuple_GET_ITEM(q->errors, part));
+    }
+    if (resolve_all() < 0) {
+        Py_XDECREF(errors);
+        return -1;
+    }
+    return errors ? warn(errors, raised) : 0;
+}
+
+/* Somebody looks at an array. -1 with an error set: it has no value yet. */
+static Py_NO_INLINE int touch_slowly(void)
+{
+    if (by_others() || !P)
+        return 0;
+    if (P->done) /* not all could be done when it was tried last */
+        return settle();
+    Program *q = P;
+    if (cursor == q->n && finish() < 0)
+        return -1;
+    if (P != q)
+        return 0;
+    if (cursor == part_start && !views_alive) /* nothing is pending */
+        return --patience < 0 ? settle() : 0;
+    return cursor < q->n && q->slot[cursor].kind == EXTERNAL ? catch_up() : settle();
+}

@@ -1,0 +1,246 @@
+/* Replay, hot: an operation is compared with the slot that is expected next. See `_replay.h`. */
+
+static Slot *expect(int kind, PyUFuncObject *f)
+{
+    if (by_others() || !P || (P->done && settle() <= 0) || (cursor == P->n && (finish() < 0 || !P)))
+        return NULL;
+    Slot *s = &P->slot[cursor];
+    if (s->kind == EXTERNAL) { /* which may be nothing at all */
+        Slot *next = s + 1;
+        if (next->kind != kind || next->f != f)
+            return NULL;
+        if (touch_slowly() < 0 || !P)
+            return NULL;
+        cursor++, position++;
+        part_start = cursor;
+        return next;
+    }
+    return s->kind == kind && s->f == f ? s : NULL;
+}
+
+static int bind_param(int j, PyObject *o)
+{
+    Program *q = P;
+    Handle *a = (Handle *)o;
+    if (q->param[j]) /* memory that has become known outside is not written late, nor read late */
+        return (PyObject *)q->param[j] == o && is_ours(a);
+    if (Py_TYPE(o) != ndarray_type || a->pending || !is_there(o) || !is_ours(a)
+        || !is_laid_out((PyArrayObject *)a->h, &q->layout[j]))
+        return 0;
+    for (int i = 0; i < q->params; i++)
+        if ((PyObject *)q->param[i] == o) /* two names of one array, which were two when the program was made */
+            return 0;
+    q->param[j] = (Handle *)Py_NewRef(o);
+    q->h[j] = (PyArrayObject *)a->h;
+    return 1;
+}
+
+/* Where the elements of slot k's value begin: of an earlier part, or a view of what is in memory. */
+static char *beginning(Program *q, int k)
+{
+    Slot *s = &q->slot[k];
+    if (s->kind != GETITEM)
+        return q->kept[k] ? PyArray_BYTES(q->kept[k]) : NULL;
+    char *of = s->from[0] == FROM_SLOT                ? beginning(q, s->source[0])
+               : s->from[0] == FROM_MEMORY && q->h[s->source[0]] ? PyArray_BYTES(q->h[s->source[0]])
+                                                      : NULL;
+    return of ? of + q->offset[k] : NULL;
+}
+
+/* Whether an array is what a slot of an earlier part has made, as it was then, and nobody else has its memory now. */
+static int is_still(PyObject *o, int k)
+{
+    Handle *a = (Handle *)o;
+    return !a->pending && is_there(o) && is_ours(a) && is_laid_out((PyArrayObject *)a->h, &P->slot[k].out)
+           && PyArray_BYTES((PyArrayObject *)a->h) == beginning(P, k);
+}
+
+static inline int matches(Slot const *s, int i, PyObject *o)
+{
+    switch (s->from[i]) {
+        case NUMBER: return Py_TYPE(o) == s->number[i] && from_number(o, s->type, P->numbers + 16 * s->source[i]);
+        case FROM_SLOT:
+            return Py_TYPE(o) == ndarray_type && ((Handle *)o)->at == period_start + s->source[i]
+                   && (s->source[i] >= part_start || is_still(o, s->source[i]));
+        default: return bind_param(s->source[i], o);
+    }
+}
+
+static PyObject *match_ufunc(PyUFuncObject *f, int nin, PyObject *x, PyObject *y)
+{
+    Slot *s = expect(UFUNC, f);
+    if (!s || s->nin != nin || !matches(s, 0, x) || (nin > 1 && !matches(s, 1, y)))
+        return NULL;
+    Handle *o = new_handle(); /* nothing else happens meanwhile: see `again` */
+    if (!o)
+        return NULL;
+    o->at = position;
+    o->pending = VALUE;
+    o->slot = cursor;
+    P->made[cursor] = o;
+    advance();
+    return (PyObject *)o;
+}
+
+static PyObject *match_in_place(PyUFuncObject *f, PyObject *x, PyObject *y)
+{
+    Slot *s = expect(IN_PLACE, f);
+    if (!s || !matches(s, 0, x) || !matches(s, 1, y))
+        return NULL;
+    advance();
+    return Py_NewRef(x);
+}
+
+/* Whether a key is made of the same objects as last time. */
+static int is_seen(Slot const *s, PyObject *key)
+{
+    int tuple = PyTuple_CheckExact(key), m = tuple ? (int)PyTuple_GET_SIZE(key) : 1;
+    if (!s->seen_count || m != s->seen_count || tuple != s->seen_tuple)
+        return 0;
+    for (int d = 0; d < m; d++) {
+        PyObject *o = tuple ? PyTuple_GET_ITEM(key, d) : key, *const *was = s->seen[d];
+        if (PySlice_Check(o)) {
+            PySliceObject *c = (PySliceObject *)o;
+            if (c->start != was[0] || c->stop != was[1] || c->step != was[2])
+                return 0;
+        }
+        else if (o != was[0] || was[1])
+            return 0;
+    }
+    return 1;
+}
+
+static void remember(Slot *s, PyObject *key)
+{
+    int tuple = PyTuple_CheckExact(key), m = tuple ? (int)PyTuple_GET_SIZE(key) : 1;
+    if (m > AXES + 2)
+        return;
+    s->seen_count = m;
+    s->seen_tuple = tuple;
+    for (int d = 0; d < m; d++) {
+        PyObject *o = tuple ? PyTuple_GET_ITEM(key, d) : key;
+        PySliceObject *c = PySlice_Check(o) ? (PySliceObject *)o : NULL;
+        Py_XSETREF(s->seen[d][0], Py_NewRef(c ? c->start : o));
+        Py_XSETREF(s->seen[d][1], Py_XNewRef(c ? c->stop : NULL));
+        Py_XSETREF(s->seen[d][2], Py_XNewRef(c ? c->step : NULL));
+    }
+}
+
+/* A plain key as an offset, and the layout of the part. 0 for anything else. */
+static int cut(Layout const *of, PyObject *key, npy_intp *offset, Layout *out)
+{
+    int tuple = PyTuple_CheckExact(key), m = tuple ? (int)PyTuple_GET_SIZE(key) : 1, axes = 0, at = 0, dots = 0;
+    for (int d = 0; d < m; d++) {
+        PyObject *o = tuple ? PyTuple_GET_ITEM(key, d) : key;
+        axes += o != Py_None && o != Py_Ellipsis;
+        dots += o == Py_Ellipsis;
+    }
+    if (axes > of->nd || dots > 1)
+        return 0;
+    *offset = 0;
+    out->nd = 0;
+    out->type = of->type;
+    for (int d = 0; d <= m; d++) {
+        PyObject *o = d == m ? (dots ? NULL : Py_Ellipsis) : tuple ? PyTuple_GET_ITEM(key, d) : key;
+        int whole = o == Py_Ellipsis ? of->nd - axes : 0;
+        if (!o)
+            break;
+        if (out->nd + whole > AXES)
+            return 0;
+        for (int i = 0; i < whole; i++, at++) {
+            out->shape[out->nd] = of->shape[at];
+            out->stride[out->nd++] = of->stride[at];
+        }
+        if (o == Py_Ellipsis)
+            continue;
+        if (o != Py_None && at >= of->nd)
+            return 0;
+        npy_intp n = o == Py_None ? 1 : of->shape[at], stride = o == Py_None ? 0 : of->stride[at];
+        if (PyLong_CheckExact(o)) {
+            Py_ssize_t i = PyLong_AsSsize_t(o);
+            if (i == -1 && PyErr_Occurred()) {
+                PyErr_Clear();
+                return 0;
+            }
+            i += i < 0 ? n : 0;
+            if (i < 0 || i >= n)
+                return 0;
+            *offset += i * stride;
+            at++;
+            continue;
+        }
+        if (out->nd == AXES)
+            return 0;
+        if (PySlice_Check(o)) {
+            Py_ssize_t start, stop, step;
+            if (PySlice_Unpack(o, &start, &stop, &step) < 0) {
+                PyErr_Clear();
+                return 0;
+            }
+            n = PySlice_AdjustIndices(n, &start, &stop, step);
+            if (n > 0)
+                *offset += start * stride;
+            stride *= step;
+        }
+        else if (o != Py_None)
+            return 0;
+        at += o != Py_None;
+        out->shape[out->nd] = n;
+        out->stride[out->nd++] = stride;
+    }
+    return out->nd <= AXES;
+}
+
+static int matches_key(Slot *s, PyObject *key)
+{
+    npy_intp offset;
+    Layout out;
+    if (s->seen_count && is_seen(s, key)) {
+        P->offset[cursor] = s->offset;
+        return 1;
+    }
+    if (!cut(&s->of, key, &offset, &out) || !same_layout(&out, &s->out) || (s->fixed && offset != s->offset))
+        return 0;
+    if (s->fixed)
+        remember(s, key);
+    P->offset[cursor] = offset;
+    return 1;
+}
+
+static PyObject *match_getitem(PyObject *self, PyObject *key)
+{
+    Slot *s = expect(GETITEM, NULL);
+    if (!s || !matches(s, 0, self) || !matches_key(s, key))
+        return NULL;
+    if (view_count == LONGEST) {
+        int kept = 0;
+        for (int i = 0; i < view_count; i++)
+            if (views[i]) {
+                views[i]->slot = kept;
+                views[kept++] = views[i];
+            }
+        view_count = kept;
+    }
+    Handle *o = view_count < LONGEST ? new_handle() : NULL;
+    if (!o)
+        return NULL;
+    o->at = position;
+    o->pending = VIEW;
+    o->base = Py_NewRef(self);
+    o->v = Py_NewRef(key);
+    o->slot = view_count;
+    views[view_count++] = o;
+    views_alive++;
+    advance();
+    return (PyObject *)o;
+}
+
+/* Whether it was matched; if not, there may be an error. */
+static int match_setitem(PyObject *self, PyObject *key, PyObject *value)
+{
+    Slot *s = expect(SETITEM, NULL);
+    if (!s || !matches(s, 0, self) || !matches(s, 1, value) || !matches_key(s, key))
+        return 0;
+    advance();
+    return 1;
+}

@@ -1,0 +1,540 @@
+"""C++ for one period of a loop of array operations, as `_replay.h` matches them.
+
+`int part<k>(char** p, const int64_t* o, const char* s)` does the operations of part k in the order of the program. `p`:
+the elements of the parameters, then those of each slot's value that is stored, then a workspace, then for each slot the
+loop of its ufunc and what that is given. `o`: for each slot that
+indexes the offset of the part, in bytes. `s`: numbers, sixteen bytes each.
+
+Writes happen in program order in the memory that the program writes to, so that views see them as in NumPy. A value of
+an elementwise operation waits, and is computed inside the loop that uses it, where nothing that it reads was written
+meanwhile and nobody else uses it; otherwise it has memory of its own. Neighbouring loops over one shape become one
+where no element is read at another place than it is written.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ..support import KIND
+from .program import Unsupported
+from .scalar import ctype, expression
+from .writer import Place, Writer, dense
+
+EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM = range(5)  # kinds of slots, as in `_replay.h`
+SLOT, MEMORY, NUMBER = 1, 2, 3  # where an operand is from
+Shape = tuple[int, ...]
+# No header is included: they take the compiler longer than all the rest.
+TYPES = "\n".join(
+    [f"typedef __{t.upper()}_TYPE__ {t}_t;" for t in (f"{u}int{w}" for u in ("", "u") for w in (8, 16, 32, 64))]
+)
+TYPES += "\ntypedef void (*Loop)(char**, const int64_t*, const int64_t*, void*);"
+TILED, TILE = frozenset({"maximum", "minimum"}), 256
+# Of floats: functions that the compiler knows, of double and, with an f at the end, of float.
+BUILTIN = {
+    "absolute": "fabs",
+    "fabs": "fabs",
+    "sqrt": "sqrt",
+    "floor": "floor",
+    "ceil": "ceil",
+    "trunc": "trunc",
+    "rint": "nearbyint",
+}
+# NumPy's comparisons say nothing of NaN: C's operators would.
+QUIET = {"less": "isless", "less_equal": "islessequal", "greater": "isgreater", "greater_equal": "isgreaterequal"}
+# Which operations may divide by zero, overflow, or find an operand invalid.
+DIVIDES = frozenset({"divide", "reciprocal"})
+OVERFLOWS = frozenset({"add", "subtract", "multiply", "square"}) | DIVIDES
+INVALID = frozenset({"sqrt"}) | OVERFLOWS
+
+
+class Layout(NamedTuple):
+    """Of an array: strides in bytes."""
+
+    shape: Shape
+    strides: Shape
+    dtype: Any
+
+
+class Slot(NamedTuple):
+    """An operation of the period: see `Slot` in `_replay.h`.
+
+    Attributes:
+        ufunc: NumPy's. ins: for each operand where it is from, and its slot, or its number among such.
+        out: the layout of the result, or of the part that is indexed. loop: the dtype that numbers are given in.
+        offset: of that part, in bytes; `fixed`: always. stored: whether the value is asked for after its part.
+    """
+
+    kind: int
+    ufunc: Any
+    ins: tuple[tuple[int, int], ...]
+    out: Layout | None
+    loop: Any
+    offset: int
+    fixed: bool
+    stored: bool
+    part: int
+
+
+class Region(NamedTuple):
+    """Elements in the memory of a parameter ("p", number) or of a value ("v", slot): strides and start in elements,
+    `moves`: the slots whose offset (in bytes) is added."""
+
+    root: tuple[str, int]
+    shape: Shape
+    strides: Shape
+    start: int
+    moves: tuple[int, ...]
+    dtype: str
+
+
+class Number(NamedTuple):
+    at: int
+    dtype: str
+
+
+class Value:
+    """The result of an elementwise operation, which waits to be used.
+
+    Attributes:
+        reads: the memory that it reads, each with how often it had been written. users: the statements that compute it.
+    """
+
+    def __init__(self, k: int, op: str, args: list[Any], loop: str, shape: Shape, dtype: str) -> None:
+        self.k, self.op, self.args, self.loop, self.shape, self.dtype = k, op, args, loop, shape, dtype
+        self.reads: list[tuple[tuple[str, int], int]] = []
+        self.users: set[int] = set()
+
+
+class Statement(NamedTuple):
+    """target = value, element by element, and the regions that are read."""
+
+    target: Region
+    value: Any
+    reads: tuple[Region, ...]
+
+
+class Call(NamedTuple):
+    """target = the loop of slot k's ufunc on regions without gaps, and numbers."""
+
+    target: Region
+    k: int
+    args: tuple[Any, ...]
+
+
+class Again(Exception):
+    """A value has to have memory: from the start."""
+
+
+class Period(NamedTuple):
+    """What `generate` makes: the text, how many parts there are, the bytes of workspace, and for each part the ufuncs
+    that divide by zero, overflow, or have an invalid operand (None: none can)."""
+
+    text: str
+    parts: int
+    workspace: int
+    errors: tuple[tuple[Any, Any, Any], ...]
+
+
+def generate(slots: Sequence[Slot], params: Sequence[Layout]) -> Period:
+    """The C++ of a period. Raises `Unsupported`."""
+    memory = {k for k, s in enumerate(slots) if s.kind == UFUNC and s.stored}
+    while True:
+        try:
+            return Generator(slots, params, memory).period()
+        except Again as again:
+            memory.add(again.args[0])
+
+
+class Generator:
+    def __init__(self, slots: Sequence[Slot], params: Sequence[Layout], memory: set[int]) -> None:
+        self.slots, self.memory = slots, memory
+        self.n_params = len(params)
+        self.params = [region_of(("p", j), a) for j, a in enumerate(params)]
+        self.things: dict[int, Any] = {}
+        self.versions: Counter[tuple[str, int]] = Counter()
+        self.statements: list[Statement | Call] = []
+        self.scratch: dict[int, int] = {}
+        self.writer = Writer(0)
+
+    def period(self) -> Period:
+        parts = self.slots[-1].part + 1
+        for part in range(parts):
+            self.writer.put(f'extern "C" __attribute__((visibility("default"))) int part{part}')
+            self.writer.put("(char* const* p, const int64_t* o, const char* s) {")
+            self.writer.put(f"char* const ws = p[{self.n_params + len(self.slots)}]; (void)ws; (void)o; (void)s;")
+            for k, slot in enumerate(self.slots):
+                if slot.part == part:
+                    self.take(k, slot)
+            self.write()
+            self.writer.put("return 0;\n}")
+        body = "\n".join(self.writer.lines)
+        text = "\n".join([TYPES, body, ""])
+        return Period(text, parts, self.writer.workspace, tuple([self.errors(k) for k in range(parts)]))
+
+    def errors(self, part: int) -> tuple[Any, Any, Any]:
+        mine = [s for s in self.slots if s.part == part and s.ufunc is not None]
+
+        def first(names: frozenset[str]) -> Any:
+            may = (s.ufunc for s in mine if not is_fused(s) or s.ufunc.__name__ in names and s.loop.kind == "f")
+            return next(may, None)
+
+        return first(DIVIDES), first(OVERFLOWS), first(INVALID)
+
+    # --- slots --------------------------------------------------------------------------------------------------------
+
+    def take(self, k: int, s: Slot) -> None:
+        if s.kind == EXTERNAL:
+            return
+        args = [self.operand(kind, number, s) for kind, number in s.ins]
+        assert s.out is not None
+        if s.kind == GETITEM:
+            self.things[k] = self.part(k, self.in_memory(args[0]), s)
+        elif s.kind == SETITEM:
+            self.put(k, self.part(k, self.in_memory(args[0]), s), args[1])
+        elif s.kind == IN_PLACE:
+            target = self.in_memory(args[0])
+            self.put(k, target, self.value(k, s, [target, args[1]], target.shape, target.dtype))
+        else:
+            own = Region(("v", k), s.out.shape, dense(s.out.shape), 0, (), s.out.dtype.name)
+            if not is_fused(s):
+                self.call(k, own, args)
+                return
+            value = self.value(k, s, args, s.out.shape, s.out.dtype.name)
+            self.things[k] = value
+            if k in self.memory:
+                self.things[k] = own
+                self.put(k, own, value)
+
+    def call(self, k: int, target: Region, args: list[Any]) -> None:
+        regions = [a if isinstance(a, Number) else self.in_memory(a) for a in args]
+        if any([isinstance(a, Region) and (a.shape, a.strides) != (target.shape, dense(a.shape)) for a in regions]):
+            raise Unsupported("gaps between elements")
+        self.things[k] = target
+        self.statements.append(Call(target, k, tuple(regions)))
+        self.versions[target.root] += 1
+
+    def operand(self, kind: int, number: int, s: Slot) -> Any:
+        if kind == NUMBER:
+            return Number(number, s.loop.name)
+        return self.params[number] if kind == MEMORY else self.things[number]
+
+    def in_memory(self, x: Any) -> Region:
+        if isinstance(x, Value):
+            raise Again(x.k)
+        return x
+
+    def part(self, k: int, of: Region, s: Slot) -> Region:
+        assert s.out is not None
+        item = s.out.dtype.itemsize
+        if any([n % item for n in (*s.out.strides, s.offset)]):
+            raise Unsupported("strides that are no multiples of the elements")
+        strides = tuple([n // item for n in s.out.strides])
+        start, moves = (of.start + s.offset // item, of.moves) if s.fixed else (of.start, (*of.moves, k))
+        return Region(of.root, s.out.shape, strides, start, moves, of.dtype)
+
+    def value(self, k: int, s: Slot, args: list[Any], shape: Shape, dtype: str) -> Value:
+        loop = s.loop.name
+        out = Value(k, s.ufunc.__name__, args, loop, shape, dtype)
+        if any([a.dtype != loop for a in args]):
+            raise Unsupported("a cast")
+        formula(out.op, ["0"] * len(args), loop, dtype)  # raises Unsupported now, if at all
+        out.reads = [(a.root, self.versions[a.root]) for a in args if isinstance(a, Region)]
+        return out
+
+    def put(self, k: int, target: Region, value: Any) -> None:
+        if isinstance(value, Region) and alike(value, target):  # the end of `a[k] += b`
+            return
+        if value.dtype != target.dtype:
+            raise Unsupported("a cast")
+        reads = tuple(dict.fromkeys(self.read(k, value)))
+        self.statements.append(Statement(target, value, reads))
+        self.versions[target.root] += 1
+
+    def read(self, k: int, x: Any) -> Iterator[Region]:
+        """The regions that x is computed from, in statement k."""
+        if isinstance(x, Region):
+            yield x
+        elif isinstance(x, Value):
+            x.users.add(k)
+            part = self.slots[k].part
+            if len(x.users) > 1 or self.slots[x.k].part != part:
+                raise Again(x.k)
+            if any([self.versions[root] != version for root, version in x.reads]):
+                raise Again(x.k)
+            for a in x.args:
+                yield from self.read(k, a)
+
+    # --- text ---------------------------------------------------------------------------------------------------------
+
+    def write(self) -> None:
+        """The statements so far, in loops."""
+        left, self.statements = self.statements, []
+        while left:
+            first = left.pop(0)
+            if isinstance(first, Call):
+                self.called(first)
+            elif clashes(first) is False:
+                group: list[Statement] = [first]
+                while left:
+                    following = left[0]
+                    if isinstance(following, Call) or clashes(following) is not False:
+                        break
+                    if not all([fuse(a, following) for a in group]):
+                        break
+                    group.append(following)
+                    del left[0]
+                self.loop(group)
+            else:
+                self.through_scratch(first)
+
+    def called(self, c: Call) -> None:
+        w = self.writer
+        names: dict[Region, str] = {}
+        n, at = int(np.prod(c.target.shape)), self.n_params + len(self.slots) + 1 + 2 * c.k
+        w.put("{")
+        data, steps = [], []
+        repeated = TILED.issuperset({self.slots[c.k].ufunc.__name__}) and n > 1
+        for a in c.args:
+            item = np.dtype(a.dtype).itemsize
+            if isinstance(a, Region):
+                data.append(f"(char*){self.place(a, names).base}")
+                steps.append(item)
+            elif repeated:  # such loops are vectorized for arrays only
+                t, tile = ctype(a.dtype), w.name("t")
+                w.put(
+                    f"{t} {tile}[{TILE}]; for (int i = 0; i < {TILE}; ++i) {tile}[i] = *(const {t}*)(s + {16 * a.at});"
+                )
+                data.append(f"(char*){tile}")
+                steps.append(item)
+            else:
+                data.append(f"(char*)(s + {16 * a.at})")
+                steps.append(0)
+        data.append(f"(char*){self.place(c.target, names).base}")
+        steps.append(np.dtype(c.target.dtype).itemsize)
+        chunk = TILE if repeated and any([isinstance(a, Number) for a in c.args]) else n
+        w.put(f"const int64_t steps[] = {{{', '.join(map(str, steps))}}};")
+        w.put(f"for (int64_t at = 0; at < {n}; at += {chunk}) {{")
+        moved = [
+            d if isinstance(a, Number) else f"{d} + at * {step}" for a, d, step in zip([*c.args, c.target], data, steps)
+        ]
+        w.put(f"char* args[] = {{{', '.join(moved)}}};")
+        w.put(f"const int64_t count = {n} - at < {chunk} ? {n} - at : {chunk};")
+        w.put(f"((Loop)p[{at}])(args, &count, steps, p[{at + 1}]);")
+        w.put("}\n}")
+
+    def place(self, r: Region, names: dict[Region, str]) -> Place:
+        """The pointer is a variable of the block."""
+        name = names.get(r)
+        if name is None:
+            name = names[r] = self.writer.name("q")
+            t = ctype(r.dtype)
+            moves = "".join([f" + o[{k}]" for k in r.moves])
+            item = np.dtype(r.dtype).itemsize
+            self.writer.put(f"{t}* const {name} = ({t}*)({self.pointer(r.root)} + {r.start * item}{moves});")
+        return Place(name, r.strides, r.shape, r.dtype)
+
+    def pointer(self, root: tuple[str, int]) -> str:
+        kind, k = root
+        if kind == "p":
+            return f"p[{k}]"
+        if kind == "w":
+            return f"(ws + {k})"
+        if self.slots[k].stored:
+            return f"p[{self.n_params + k}]"
+        if k not in self.scratch:
+            out = self.slots[k].out
+            assert out is not None
+            self.scratch[k] = self.room(out.dtype.itemsize * int(np.prod(out.shape)))
+        return f"(ws + {self.scratch[k]})"
+
+    def room(self, size: int) -> int:
+        at = -(-self.writer.workspace // 64) * 64
+        self.writer.workspace = at + size
+        return at
+
+    def loop(self, group: list[Statement]) -> None:
+        w = self.writer
+        shape = group[0].target.shape
+        w.put("{")
+        names: dict[Region, str] = {}
+        reads = list(dict.fromkeys([r for s in group for r in s.reads]))
+        numbers = {x: w.name("n") for x in dict.fromkeys([x for s in group for x in numbers_of(s.value)])}
+        for x, name in numbers.items():
+            w.put(f"const {ctype(x.dtype)} {name} = *(const {ctype(x.dtype)}*)(s + {16 * x.at});")
+        inputs = {r: w.aligned(trimmed(self.place(r, names), len(shape)), shape) for r in reads}
+        outputs = {s.target: self.place(s.target, names) for s in group}
+
+        def inner(index: list[str]) -> None:
+            text: dict[Any, str] = dict(numbers)
+            for s in group:
+                for r in s.reads:
+                    if r not in text:
+                        text[r] = w.name("x")
+                        w.put(f"const {ctype(r.dtype)} {text[r]} = {inputs[r].at(index)};")
+                result = w.name("x")
+                line = self.term(s.value, text)
+                w.put(f"const {ctype(s.target.dtype)} {result} = {line};")
+                w.put(f"{outputs[s.target].at(index)} = {result};")
+                text[s.target] = result
+
+        if shape:
+            w.nest(shape, [*inputs.values(), *outputs.values()], inner)
+        else:
+            inner([])
+        w.put("}")
+
+    def term(self, x: Any, text: dict[Any, str]) -> str:
+        """The expression of an element."""
+        if not isinstance(x, Value):
+            return text[x]
+        if x not in text:
+            args = [self.term(a, text) for a in x.args]
+            text[x] = self.writer.name("x")
+            self.writer.put(f"const {ctype(x.dtype)} {text[x]} = {formula(x.op, args, x.loop, x.dtype)};")
+        return text[x]
+
+    def through_scratch(self, s: Statement) -> None:
+        """What is written is read at other places: all is computed first. Unless the regions turn out to be apart."""
+        condition = clashes(s)
+        target = s.target
+        size = np.dtype(target.dtype).itemsize * int(np.prod(target.shape))
+        between = Region(("w", self.room(size)), target.shape, dense(target.shape), 0, (), target.dtype)
+        if condition is not True:
+            self.writer.put(f"if ({condition}) {{")
+            self.loop([s])
+            self.writer.put("} else {")
+        self.loop([Statement(between, s.value, s.reads)])
+        self.loop([Statement(target, between, (between,))])
+        if condition is not True:
+            self.writer.put("}")
+
+
+def region_of(root: tuple[str, int], a: Layout) -> Region:
+    item = a.dtype.itemsize
+    if KIND[a.dtype.name] == "c":
+        raise Unsupported("complex numbers")
+    if any([n % item for n in a.strides]):
+        raise Unsupported("strides that are no multiples of the elements")
+    return Region(root, a.shape, tuple([n // item for n in a.strides]), 0, (), a.dtype.name)
+
+
+def trimmed(p: Place, ndim: int) -> Place:
+    """Without the leading axes of length 1 that are more than the target has: NumPy assigns such too."""
+    extra = len(p.shape) - ndim
+    return p if extra <= 0 else p._replace(shape=p.shape[extra:], strides=p.strides[extra:])
+
+
+def formula(op: str, args: list[str], loop: str, dtype: str) -> str:
+    """The C++ of an operation. Raises `Unsupported`."""
+    if KIND.get(loop) == "f":
+        end = "f" if loop == "float32" else ""
+        if op in QUIET:
+            return f"(bool)__builtin_{QUIET[op]}({args[0]}, {args[1]})"
+        if op in BUILTIN:
+            return f"__builtin_{BUILTIN[op]}{end}({args[0]})"
+        if op == "isinf":
+            return f"(__builtin_fabs{end}({args[0]}) == __builtin_inf{end}())"
+        if op == "isfinite":
+            return f"(bool)__builtin_isless(__builtin_fabs{end}({args[0]}), __builtin_inf{end}())"
+    if op == "absolute" and KIND.get(loop) in ("i", "u"):
+        return f"{ctype(loop)}({args[0]} < 0 ? -{args[0]} : {args[0]})"
+    return expression(op, args, loop, dtype)
+
+
+FUSED = {
+    *("add", "subtract", "multiply", "negative", "positive", "absolute", "square"),
+    *("less", "less_equal", "equal", "not_equal", "greater", "greater_equal"),
+    *("logical_and", "logical_or", "logical_xor", "logical_not"),
+}
+FUSED_FLOATS = {"divide", "sqrt", "reciprocal", "floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "fabs"}
+FUSED_INTEGERS = {"bitwise_and", "bitwise_or", "bitwise_xor", "invert"}
+
+
+def is_fused(s: Slot) -> bool:
+    """Whether C++ is made of an operation; `is_replayed` in `_direct.h` says the same."""
+    name, kind = s.ufunc.__name__, KIND[s.loop.name]
+    return kind != "c" and (name in FUSED or name in (FUSED_FLOATS if kind == "f" else FUSED_INTEGERS))
+
+
+def numbers_of(x: Any) -> Iterator[Number]:
+    if isinstance(x, Number):
+        yield x
+    elif isinstance(x, Value):
+        for a in x.args:
+            yield from numbers_of(a)
+
+
+def clashes(s: Statement) -> bool | str:
+    """Whether an element is read that the statement writes for another one: False, True, or the C++ expression for
+    that there is none such."""
+    conditions = []
+    for r in s.reads:
+        if r.root == s.target.root and not alike(r, s.target):
+            c = apart(r, s.target)
+            if c is False:
+                return True
+            if c is not True:
+                conditions.append(c)
+    return " && ".join(conditions) if conditions else False
+
+
+def fuse(a: Statement, b: Statement) -> bool:
+    """Whether a and then b can go through their elements together."""
+    if a.target.shape != b.target.shape:
+        return False
+    for r in b.reads:
+        if r.root == a.target.root and not alike(r, a.target) and apart(r, a.target) is not True:
+            return False
+    if a.target.root == b.target.root and a.target != b.target and apart(a.target, b.target) is not True:
+        return False
+    return all([r.root != b.target.root or alike(r, b.target) or apart(r, b.target) is True for r in a.reads])
+
+
+def alike(a: Region, b: Region) -> bool:
+    """Whether both are the same elements in the same order."""
+    return a[1:] == b[1:] and a.root == b.root
+
+
+@functools.lru_cache(4096)
+def apart(a: Region, b: Region) -> bool | str:
+    """Whether two regions of one memory share no element: True, False, or a C++ expression for it."""
+    if a.moves == b.moves:
+        return not shares(a._replace(moves=()), b._replace(moves=()))
+    low_a, high_a = span(a)
+    low_b, high_b = span(b)
+    item = np.dtype(a.dtype).itemsize
+    first, second = (" + ".join([str(r.start * item), *[f"o[{k}]" for k in r.moves]]) for r in (a, b))
+    before = f"{first} + {high_a * item} <= {second} + {low_b * item}"
+    beside = f"({before} || {second} + {high_b * item} <= {first} + {low_a * item})"
+    if a.shape == b.shape and a.strides == b.strides and len(a.shape) == 1 and a.strides[0] > 1:  # columns
+        step = a.strides[0] * item
+        return f"({beside} || ({first} - ({second})) % {step} != 0)"
+    return beside
+
+
+def span(r: Region) -> tuple[int, int]:
+    """The first element and the one after the last, from its start."""
+    low = sum([(n - 1) * s for n, s in zip(r.shape, r.strides) if s < 0])
+    high = sum([(n - 1) * s for n, s in zip(r.shape, r.strides) if s > 0])
+    return low, high + 1
+
+
+def shares(a: Region, b: Region) -> bool:
+    (low_a, high_a), (low_b, high_b) = span(a), span(b)
+    low_a, high_a, low_b, high_b = low_a + a.start, high_a + a.start, low_b + b.start, high_b + b.start
+    if high_a <= low_b or high_b <= low_a:
+        return False
+    low = min(low_a, low_b)
+    seen = np.zeros(max(high_a, high_b) - low, bool)
+    view(seen, a, low)[...] = True
+    return bool(view(seen, b, low).any())
+
+
+def view(memory: np.ndarray, r: Region, low: int) -> np.ndarray:
+    return as_strided(memory[r.start - low :], r.shape, r.strides)

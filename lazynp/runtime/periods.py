@@ -1,0 +1,83 @@
+"""Programs for loops that `_replay.h` has found: their C++, compiled in the background.
+
+Without the C module nothing is replayed, nor without a compiler.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+from typing import Any
+
+from ..backends import artifacts
+from ..backends.gcc import BuildError
+from ..backends.loops import build
+from ..backends.loops.build import Kind
+from ..backends.loops.period import Layout, Period, Slot, generate
+from ..backends.loops.program import Unsupported
+from ..config import config
+from ..speed import native
+
+# As loops' programs, but floating-point errors are told: nothing is computed that the program does not.
+FLAGS = tuple([flag for flag in build.FLAGS if flag != "-fno-trapping-math"])
+
+
+def functions(path: str) -> list[int]:
+    """The addresses of the functions of a shared object, which stays loaded."""
+    if path not in loaded:
+        library = ctypes.CDLL(path)
+        found: list[int] = []
+        with contextlib.suppress(AttributeError):
+            while True:
+                found.append(ctypes.cast(getattr(library, f"part{len(found)}"), ctypes.c_void_p).value or 0)
+        loaded[path] = library, found
+    return loaded[path][1]
+
+
+loaded: dict[str, tuple[ctypes.CDLL, list[int]]] = {}
+MOST = 2000  # libraries that are loaded, in a program that makes ever new loops
+PERIOD = Kind(FLAGS, functions)
+
+
+Question = tuple[int, list[Any], list[Any], int]
+"""A program's number, its slots, the layouts of its parameters, and how many numbers it has."""
+
+
+class Planner:
+    """What makes programs."""
+
+    def plan(self, question: Question) -> None:
+        """Make the program that `question` describes; `native.replay_ready` is told of it."""
+        build.builder.submit(functools.partial(self.make, question), lambda made, failure: self.tell(question[0], made))
+
+    def make(self, question: Question) -> tuple[list[int], Period] | None:
+        """The functions of the program's parts; None where there are none."""
+        _, slots, params, _ = question
+        if len(loaded) >= MOST:
+            return None
+        try:
+            period = generate([slot_of(s) for s in slots], [Layout(*p) for p in params])
+            run = build.found(period.text, PERIOD)
+            if run is None and config.compile and artifacts.compiler_path_cached() is not None:
+                run = build.built(period.text, PERIOD)
+        except (Unsupported, BuildError, OSError):
+            return None
+        return (run, period) if run and len(run) == period.parts else None
+
+    def tell(self, number: int, made: tuple[list[int], Period] | None) -> None:
+        if made is None:
+            native.replay_ready(number, None, 0, ())
+        else:
+            run, period = made
+            native.replay_ready(number, run, period.workspace, period.errors)
+
+
+def slot_of(s: Any) -> Slot:
+    kind, ufunc, ins, out, loop, offset, fixed, stored, part, _ = s
+    return Slot(
+        kind, ufunc, tuple(ins), None if out is None else Layout(*out), loop, offset, bool(fixed), bool(stored), part
+    )
+
+
+planner = Planner()

@@ -1,0 +1,92 @@
+"""Switching replay on: see `_replay.h`. What makes programs, `periods`, is loaded with the first loop."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+from typing import Any, ClassVar
+
+import numpy
+
+from ..config import config
+from ..speed import native
+from ..threads import Helper
+from .kernels import waits
+
+EVIDENCE = 16
+SECONDS = 0.1  # of a loop before it is compiled: that takes about as long, in another process
+
+
+class Asked:
+    """What `_replay.h` asks for programs. It is answered in a thread, which loads what it takes: in the main thread the
+    modules would lie in the middle of the program's arrays, and keep the C library from giving their memory back."""
+
+    threads: ClassVar[set[threading.Thread]] = set()
+
+    @classmethod
+    def plan(cls, question: Any) -> None:
+        thread = Helper(lambda: cls.answer(question), name="lazynp-replay")
+        cls.threads.add(thread)
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads
+            cls.threads.discard(thread)
+            native.replay_ready(question[0], None, 0, ())
+
+    @classmethod
+    def answer(cls, question: Any) -> None:
+        try:
+            importlib.import_module("lazynp.runtime.periods").planner.plan(question)
+        finally:
+            cls.threads.discard(threading.current_thread())
+
+    @classmethod
+    def wait(cls, timeout: float | None = None) -> bool:
+        """Until all is answered and compiled; whether it is."""
+        for thread in list(cls.threads):
+            thread.join(timeout)
+        build = sys.modules.get("lazynp.backends.loops.build")
+        return not cls.threads and (build is None or build.builder.wait(timeout))
+
+
+class AskedAtOnce:
+    """The same, before the loop goes on; for tests."""
+
+    @staticmethod
+    def plan(question: Any) -> None:
+        planner = importlib.import_module("lazynp.runtime.periods").planner
+        planner.tell(question[0], planner.make(question))
+
+
+def switch(on: bool, evidence: int = EVIDENCE, seconds: float = SECONDS, planner: Any = Asked) -> None:
+    """Begin to watch for loops, or end it. A loop counts as one when it has come three times, with `evidence`
+    operations more, and has gone on for so many seconds."""
+    if on and state is not None:
+        native.replay_on(planner, *state, evidence, seconds)
+    else:
+        native.replay_on(None, None, None, 0, 0.0)
+
+
+def follow(name: str, value: Any) -> None:
+    """Switch it with the setting `replay`."""
+    if name == "replay":
+        switch(value)
+
+
+def install() -> None:
+    """Follow the setting, where there is the C module."""
+    if native is not None:
+        waits.append(Asked.wait)
+        config.watch(follow)
+        follow("replay", config.replay)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=native.replay_settle, after_in_child=native.replay_forked)
+
+
+state: tuple[Any, Any] | None
+try:  # where NumPy's error state is
+    state = numpy._core.umath._extobj_contextvar, numpy._core.umath._get_extobj_dict  # type: ignore[attr-defined]
+except AttributeError:
+    state = None

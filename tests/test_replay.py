@@ -1,0 +1,437 @@
+"""Loops that are replayed: what matches, what the program does, and everything that may come in between.
+
+Each loop counts as known after it has come three times, and its program is compiled before it goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import pathlib
+import signal
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp
+from lazynp.backends import artifacts
+from lazynp.config import config
+from lazynp.runtime import replay
+from lazynp.speed import native
+
+pytestmark = [
+    pytest.mark.skipif(native is None, reason="replay is part of the C module"),
+    pytest.mark.skipif(artifacts.compiler_path() is None, reason="there is no C++ compiler"),
+    pytest.mark.filterwarnings("default"),  # where warnings are errors nothing is replayed
+]
+
+
+@pytest.fixture(autouse=True)
+def _replayed() -> Iterator[None]:
+    with config(mode="auto"):
+        replay.switch(True, 0, 0, replay.AskedAtOnce)
+        native.replay_counts()
+        yield
+        replay.switch(config.replay)
+
+
+Program = Callable[[Any, int], Any]
+PROGRAMS: dict[str, Program] = {}
+
+
+def program(f: Program) -> Program:
+    PROGRAMS[f.__name__] = f
+    return f
+
+
+def square(np: Any, n: int = 14, seed: int = 0) -> Any:
+    return np.array(numpy.random.default_rng(seed).random((n, n)))
+
+
+@program
+def two_arrays_in_turns(np: Any, rounds: int) -> Any:
+    a, b = square(np), square(np, seed=1)
+    for _ in range(rounds):
+        b[1:-1, 1:-1] = 0.2 * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[2:, 1:-1] + a[:-2, 1:-1])
+        a, b = b, a
+    return a, b
+
+
+@program
+def names_bound_anew(np: Any, rounds: int) -> Any:
+    u, f = square(np), square(np, seed=1)
+    for k in range(rounds):
+        r = f - 0.3 * u
+        u = u + 0.01 * r + 1e-4 * k * (u - f) * r
+    return u, r
+
+
+@program
+def reads_what_it_writes(np: Any, rounds: int) -> Any:
+    u = square(np)
+    for _ in range(rounds):
+        u[1:] = u[:-1] * 0.5 + 0.25
+        u[:, ::2] += u[:, 1::2]
+        u[...] = u[::-1] * 0.5
+    return u
+
+
+@program
+def moving_bounds(np: Any, rounds: int) -> Any:
+    x, y = square(np, 40), square(np, 40, seed=1)
+    for _ in range(3):
+        for j in range(1, 40):
+            y[:, j] = 0.3 * x[:, j] + 0.6 * y[:, j - 1]
+            x[j] = x[j - 1] - y[j]
+    return x, y
+
+
+@program
+def values_are_asked_for(np: Any, rounds: int) -> Any:
+    u, seen = square(np), []
+    for _ in range(rounds):
+        old = u.copy()
+        u[1:-1, 1:-1] += 0.1 * (u[1:-1, 2:] + u[1:-1, :-2] - 2 * u[1:-1, 1:-1])
+        seen.append(float(np.abs(u - old).max()))
+        if seen[-1] < 1e-9:
+            break
+    return u, seen
+
+
+@program
+def numbers_of_numpy(np: Any, rounds: int) -> Any:
+    u = square(np)
+    for k in range(rounds):
+        step = 0.1 / np.max(np.abs(u))
+        u = u - step * u * u + np.float64(k) * 1e-3
+    return u
+
+
+@program
+def functions_with_their_own_loops(np: Any, rounds: int) -> Any:
+    x, w = np.array(numpy.linspace(0, 2, 50)), np.array(numpy.linspace(1, 3, 50))
+    for _ in range(rounds):
+        y = np.sin(x) * 2 + np.exp(-x * x)
+        x = np.maximum(y, 0.5) / np.sqrt(1 + w * w)
+        w = np.minimum(w, x) + np.arctan2(x, w)
+    return x, y, w
+
+
+@program
+def whole_numbers_and_masks(np: Any, rounds: int) -> Any:
+    a, b = np.arange(60) % 7, np.arange(60) % 5
+    f = np.ones(60, "f4")
+    for k in range(rounds):
+        a = (a * 3 + b) & 1023
+        m = (a > b) ^ ~(b == k)
+        b[1:] = a[:-1] | (b[1:] ^ k)
+        f = f * np.float32(0.5) + f
+        f[::2] = abs(f[1::2]) - 1
+    return a, b, m, f
+
+
+@program
+def views_of_values(np: Any, rounds: int) -> Any:
+    u = square(np)
+    for _ in range(rounds):
+        v = u * 0.5
+        row = v[2]
+        row += 1
+        v[:, 3] = row * 2
+        left = v[:, :-1]
+        u[:, 1:] = left
+    return u, v, row, left
+
+
+@program
+def single_elements(np: Any, rounds: int) -> Any:
+    u = np.array(numpy.linspace(0, 1, 30))
+    for k in range(rounds):
+        u[1:-1] = u[1:-1] + 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2])
+        u[0] = 0.0
+        u[-1] = k
+    return u
+
+
+@program
+def now_and_then_something_else(np: Any, rounds: int) -> Any:
+    u, v = square(np), square(np, seed=1)
+    for k in range(rounds):
+        u = u * 0.9 + v
+        if k % 5 == 4:
+            v = v + np.sort(u, axis=0)
+        if k % 7 == 6:
+            u[0] = v.sum(0)
+        v *= 0.5
+    return u, v
+
+
+def values(x: Any) -> Any:
+    if isinstance(x, (tuple, list)):
+        return [values(y) for y in x]
+    return (numpy.asarray(x).tobytes(), numpy.asarray(x).dtype, numpy.shape(x)) if hasattr(x, "shape") else x
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    """The values are NumPy's bit for bit, whenever the loop ends, and nearly all rounds are replayed."""
+    for rounds in (60, 61, 3, 17, 60):
+        assert values(PROGRAMS[name](lazynp, rounds)) == values(PROGRAMS[name](numpy, rounds)), rounds
+    counts = native.replay_counts()
+    assert counts["periods"] > 60, counts
+
+
+def test_a_loop_is_compiled_beside_it() -> None:
+    replay.switch(True, seconds=0)
+    names_bound_anew(lazynp, 40)
+    assert lazynp.compile_wait(60)
+    native.replay_counts()
+    assert values(names_bound_anew(lazynp, 100)) == values(names_bound_anew(numpy, 100))
+    assert native.replay_counts()["periods"] > 80
+
+
+def test_without_a_compiler(tmp_path: pathlib.Path) -> None:
+    with config(compile=False, cache_dir=str(tmp_path)):
+        replay.switch(True, 0, 0, replay.AskedAtOnce)
+        assert values(names_bound_anew(lazynp, 60)) == values(names_bound_anew(numpy, 60))
+        assert native.replay_counts()["periods"] == 0
+
+
+def halves(np: Any, x: Any, y: Any, rounds: int, bad: int) -> Any:
+    for k in range(rounds):
+        y[3] = 0.0 if k == bad else 2.0
+        z = x / y
+        x = z * 0.5 + 1
+    return x, z
+
+
+def test_warnings_are_told() -> None:
+    results = []
+    for np in (numpy, lazynp, lazynp):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            results.append(values(halves(np, np.ones(8), np.ones(8), 30, 20)))
+            assert results[-1] == results[0]
+        assert [str(w.message) for w in told] == ["divide by zero encountered in divide"], np
+    assert native.replay_counts()["periods"] > 20
+
+
+@pytest.mark.parametrize("how", ["errstate", "seterr", "filter"])
+def test_errors_are_raised_where_they_are(how: str) -> None:
+    """Whoever wants errors of floating-point operations gets them at their line, with all names as they were."""
+    found = []
+    for np in (numpy, lazynp, lazynp):
+        x, y, k = np.ones(8), np.ones(8), 0
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(warnings.catch_warnings())
+            stack.enter_context(np.errstate())
+            try:
+                for k in range(30):
+                    if k == 11 and how == "filter":
+                        warnings.simplefilter("error")
+                    elif k == 11 and how == "seterr":
+                        np.seterr(divide="raise")
+                    y[3] = 0.0 if k == 20 else 2.0
+                    with np.errstate(divide="raise") if how == "errstate" else contextlib.nullcontext():
+                        z = x / y
+                    x = z * 0.5 + 1
+            except (FloatingPointError, RuntimeWarning) as error:
+                found.append((type(error), k, x.tolist(), z.tolist()))
+    assert len(found) == 3
+    assert found[1] == found[2] == found[0]
+
+
+def test_errors_of_shapes_come_at_once() -> None:
+    u, v = lazynp.ones(8), lazynp.ones(8)
+    for k in range(30):
+        if k == 20:
+            v = lazynp.ones(9)
+            with pytest.raises(ValueError, match="broadcast"):
+                u * 0.5 + v
+            break
+        u = u * 0.5 + v
+    assert u.tolist() == numpy.full(8, 2 - 0.5**20).tolist()
+
+
+def test_what_has_become_known_outside_is_up_to_date() -> None:
+    """NumPy's view of an array that the loop writes to, made in the middle of it."""
+    seen: list[list[float]] = []
+    for np in (numpy, lazynp):
+        u, outside, now = np.zeros(16), None, []
+        for k in range(40):
+            u[1:] = u[:-1] + 1
+            u *= 0.5
+            if k == 20:
+                outside = numpy.asarray(u)
+            if outside is not None:
+                now += outside.tolist()
+        seen.append(now)
+    assert seen[0] == seen[1]
+
+
+def test_values_are_not_kept() -> None:
+    """What nobody holds any more is let go of when the loop has ended and something else has come."""
+    u = lazynp.ones(2000)
+    for _ in range(40):
+        v = u * 0.5
+        u = v + 1
+    last = weakref.ref(v)
+    del v
+    float(u[0])
+    gc.collect()
+    assert last() is None
+
+
+def test_shapes_are_set_in_the_middle() -> None:
+    for np in (numpy, lazynp):
+        u, out = np.arange(12.0), []
+        for k in range(30):
+            v = u * 0.5
+            w = v[2:]
+            if k == 20:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", DeprecationWarning)
+                    w.shape = (2, 5)
+            u = u + 0.25
+            out.append((w * 2).shape)
+        if np is numpy:
+            wanted = out
+    assert out == wanted
+
+
+def test_settings_change_in_the_middle() -> None:
+    u = lazynp.ones(50)
+    for k in range(40):
+        if k == 20:
+            with config(mode="graph"):
+                u = u * 0.5 + k
+            continue
+        if k == 30:
+            with config(replay=False):
+                u = u * 0.5 + k
+            continue
+        u = u * 0.5 + k
+    v = numpy.ones(50)
+    for k in range(40):
+        v = v * 0.5 + k
+    assert u.tolist() == v.tolist()
+
+
+def test_transformations_in_the_middle() -> None:
+    u = lazynp.ones(10)
+    for k in range(30):
+        u = u * 0.5 + 1
+        if k % 10 == 9:
+            g = lazynp.grad(lambda x, u=u: (x * x * u).sum())(u)
+            assert g.tolist() == (2 * u * u).tolist()
+    assert u.tolist() == (numpy.full(10, 2 - 0.5**30)).tolist()
+
+
+def step(np: Any, u: Any) -> None:
+    old = u.copy()
+    u[1:-1] = old[1:-1] + 0.1 * (old[2:] - old[:-2])
+    u *= 0.99
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+def test_a_signal_handler_that_raises() -> None:
+    """Between any two operations: no update is lost, none is made twice."""
+
+    def stop(*_: Any) -> None:
+        raise Stop
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        for number in range(30):
+            u, v, rounds = lazynp.array(numpy.linspace(0, 1, 40)), numpy.linspace(0, 1, 40), 0
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.002 + 0.0007 * number)
+                while True:
+                    rounds += 1
+                    step(lazynp, u)
+            except Stop:
+                pass
+            for _ in range(rounds - 1):
+                step(numpy, v)
+            states = [v.tobytes()]
+            old = v.copy()
+            v[1:-1] = old[1:-1] + 0.1 * (old[2:] - old[:-2])
+            states.append(v.tobytes())
+            v *= 0.99
+            assert numpy.asarray(u).tobytes() in [*states, v.tobytes()]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def rows_of(np: Any, a: Any, k: int, rounds: int) -> None:
+    for i in range(rounds):
+        a[k] += k + 1
+        a[k, 1:] = a[k, :-1] * 0.5 + i
+
+
+def test_threads_write_rows_of_one_array() -> None:
+    wanted = numpy.zeros((4, 40))
+    for k in range(4):
+        rows_of(numpy, wanted, k, 50)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for _ in range(20):
+            a = lazynp.zeros((4, 40))
+            threads = [threading.Thread(target=rows_of, args=(lazynp, a, k, 50)) for k in range(4)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            assert a.tolist() == wanted.tolist()
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_a_loop_in_another_thread() -> None:
+    """A value that one thread has matched, and another one looks at."""
+    u, box = lazynp.ones(30), []
+    for _ in range(40):
+        u = u * 0.5 + 1
+    thread = threading.Thread(target=lambda: box.append(u.tolist()))
+    thread.start()
+    thread.join()
+    assert box == [numpy.full(30, 2 - 0.5**40).tolist()]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_in_the_middle() -> None:
+    u = lazynp.ones(30)
+    for k in range(40):
+        u = u * 0.5 + 1
+        if k == 30:
+            child = os.fork()
+            if not child:
+                for _ in range(9):
+                    u = u * 0.5 + 1
+                os._exit(0 if u.tolist() == numpy.full(30, 2 - 0.5**40).tolist() else 1)
+            assert os.waitpid(child, 0)[1] == 0
+    assert u.tolist() == numpy.full(30, 2 - 0.5**40).tolist()
+
+
+def test_many_different_loops() -> None:
+    """More than are kept: those that were not used for the longest time give way."""
+    for n in range(2, 90):
+        u = lazynp.ones(n)
+        for _ in range(12):
+            u = u * 0.5 + 1
+        assert u.tolist() == numpy.full(n, 2 - 0.5**12).tolist()
+    assert native.replay_counts()["programs"] >= 80
