@@ -12,6 +12,7 @@ import numpy
 import pytest
 
 import lazynp as np
+from lazynp.numpy.array import NATIVE
 
 MODES = ("auto", "graph", "eager")
 
@@ -314,7 +315,7 @@ def test_version_is_numpys() -> None:
     assert np.__version__ == numpy.__version__ and np.lazynp_version
 
 
-@pytest.mark.parametrize("dtype", "?bhilqBHILQefdFD")
+@pytest.mark.parametrize("dtype", sorted(NATIVE))
 def test_sorting_and_masked_writes_are_recorded(dtype: str) -> None:
     """No fallback to NumPy in any of them: `np.sort` passes `stable=None` on, which used to lead there."""
     rng = numpy.random.default_rng(0)
