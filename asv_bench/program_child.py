@@ -40,7 +40,7 @@ class Side:
             for array in made:
                 if hasattr(array, "item"):
                     array.item(0)  # it is there
-        return made
+        return self.ready(made)
 
     def run(self, size: int) -> tuple[float, list[numpy.ndarray]]:
         """Seconds until the values of all results are there, and these values."""
