@@ -70,7 +70,8 @@ static uint32_t signatures[2 * RING];
 static struct { uint32_t sig; long long at; } last_seen[LAST_SEEN];
 static struct { int period, asked; long long count, began; } candidate[CANDIDATES]; /* distances at which notes repeat */
 static Program *programs[PROGRAMS], *armed;
-enum { IDLE = 4096, REST = 16 * IDLE }; /* notes without use, and operations that are not noted then */
+enum { IDLE = 4096, REST_NS = 50000000 }; /* notes without use, and for how long there are none then */
+static long long rest_began;
 static int program_count, building, watching, rest, idle, evidence, cursor, part_start, settling, patience;
 static long long wait_ns; /* for how long a loop has to go on before a program is made for it */
 static long long position = 1, cold_since = 1, armed_at, period_start, outside_ids, blocked_until;
@@ -139,13 +140,23 @@ static void look_again(void)
     armed = NULL;
 }
 
-/* Whether to note an operation. Where no loop is found for long, only a part of the time is looked. */
+static long long clock_ns(void)
+{
+    struct timespec t;
+    return timespec_get(&t, TIME_UTC) ? t.tv_sec * 1000000000LL + t.tv_nsec : 0;
+}
+
+/* Whether to note an operation. Where no loop is found for long, nothing is noted for a while. */
 static inline int watches(void)
 {
     if (!watching || !rest)
         return watching;
-    if (!--rest)
-        look_again();
+    if (!--rest) {
+        if (clock_ns() - rest_began < REST_NS)
+            rest = IDLE / 4;
+        else
+            look_again();
+    }
     return 0;
 }
 

@@ -23,12 +23,6 @@ static inline int place_of(uint32_t sig) { return (int)((sig * 2654435761u) >> 2
 
 static void plan(int period);
 
-static long long clock_ns(void)
-{
-    struct timespec t;
-    return timespec_get(&t, TIME_UTC) ? t.tv_sec * 1000000000LL + t.tv_nsec : 0;
-}
-
 static void push(Note *r)
 {
     long long i = position;
@@ -137,7 +131,8 @@ static void note(int before, int kind, PyUFuncObject *f, int nin, PyObject *x, P
     touched = 0;
     if (++idle > IDLE && !building) {
         idle = 0;
-        rest = REST;
+        rest = IDLE / 4;
+        rest_began = clock_ns();
     }
     push(r);
 }
