@@ -7,7 +7,9 @@ thread held is never let go of. So each part of lazynp that has a lock or a help
 from __future__ import annotations
 
 import _thread
+import functools
 import os
+import signal
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -86,7 +88,11 @@ def before_fork() -> None:
                 hook.before()
         except BaseException as error:  # Python shows it, and forks all the same: the other locks are to be held
             failed = error
-    if failed is not None:
+    if isinstance(failed, KeyboardInterrupt):
+        # It comes where the fork returns: called once, and from C, since in our own code it would be dropped, too.
+        once = map(_thread.interrupt_main, iter([signal.SIGINT]))
+        os.register_at_fork(after_in_parent=functools.partial(next, once, None))
+    elif failed is not None:
         raise failed
 
 

@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 import types
 import weakref
@@ -151,6 +152,37 @@ def test_interrupts_are_not_dropped() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_interrupts_before_a_fork_are_not_dropped() -> None:
+    """Python shows what is raised before a fork, and goes on; Ctrl-C while the rest was computed came to nothing."""
+    code = """
+        import os, signal
+        import lazynp
+        from lazynp import threads
+
+        def interrupt():
+            raise KeyboardInterrupt
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        threads.at_fork(-1, interrupt)
+        try:
+            if os.fork() == 0:
+                for i in range(1000):
+                    pass
+                os._exit(7)
+            for i in range(1000):
+                pass
+            print("nothing")
+        except KeyboardInterrupt:
+            threads.hooks[:] = []
+            print("interrupted", os.waitstatus_to_exitcode(os.wait()[1]))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert (done.stdout, done.stderr) == ("interrupted 7\n", "")
 
 
 def test_deep_in_the_stack() -> None:
