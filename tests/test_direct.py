@@ -22,6 +22,7 @@ import pytest
 import lazynp as np
 from lazynp import speed
 from lazynp.numpy import ufunc
+from lazynp.numpy.arithmetic import OLD_POWERS
 
 CODES = "?bBhHiIlLqQfdFD"
 UNCOVERED = "egGmMOSU"  # NumPy's, as they always were
@@ -725,6 +726,8 @@ def test_writes_in_place_with_numpys_numbers(code: str) -> None:
     numbers += [numpy.uint64(2**63), numpy.int64(-1), numpy.bool_(True), numpy.timedelta64(3, "s"), numpy.str_("a")]
     for number in (*numbers, Deferring(2), Overriding(2)):
         for op in (operator.iadd, operator.imul, operator.itruediv, operator.ipow, operator.iand, operator.imod):
+            if op is operator.ipow and OLD_POWERS and isinstance(number, (Deferring, Overriding)):
+                continue  # NumPy 2.2 does not ask what they say
             for shape in ((), (2, 3)):
                 host, lazy = numpy.ones(shape, code), np.ones(shape, code)
                 want, got = outcome(op, host, number), outcome(op, lazy, number)
