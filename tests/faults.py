@@ -173,7 +173,7 @@ def campaign(
     run = Run(p, SCENES[p.scene]())
     with (
         contextlib.closing(run.scene),
-        lazynp.config(mode=p.mode, compile=p.tier != "interpreted", compile_after=0.0, **settings),
+        lazynp.config(mode=p.mode, compile=p.tier != "interpreted", compile_after=0.0, compile_nice=0, **settings),
     ):
         prepare(p, run)
 
