@@ -24,6 +24,7 @@ import functools
 import gc
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -211,6 +212,7 @@ def main() -> int:
     k, n = map(int, args.part.split("/"))
     total: collections.Counter[str] = collections.Counter()
     ran = 0
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell has a program in its background ignore
     gc.freeze()  # forks share what is there
     for number, (name, p) in enumerate(PROGRAMS.items()):
         if not re.search(args.programs, name):
