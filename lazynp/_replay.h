@@ -46,7 +46,7 @@ typedef struct { /* an operation that is expected */
 typedef int (*Run)(char **p, npy_intp const *offsets, char const *numbers);
 
 typedef struct Program {
-    int n, params, parts, ready, bad, busy, failed;
+    int n, params, parts, ready, bad, busy, failed, entries, useless; /* useless: of a part of a loop's round, say */
     long id, used;               /* the number that the planner has; when it was entered last */
     Slot *slot;
     uint32_t *sig;
@@ -62,11 +62,14 @@ typedef struct Program {
     int done;
     Run *run;
     PyObject *errors;            /* for each part the ufuncs that warn of a division by zero, overflow, invalid values */
-    long runs;
+    long runs, all_runs;         /* periods since it was entered, and before */
 } Program;
 
 static Note ring[RING];
+enum { TRIES = 6 }; /* entries after which a program should have run as many periods */
+enum { ALIKE = 8, ENOUGH = 6 }; /* notes that are looked back at, and how many have to repeat */
 static uint32_t signatures[2 * RING];
+static int same_before[RING]; /* how far back the last note like each one is; 0: too far */
 static struct { uint32_t sig; long long at; } last_seen[LAST_SEEN];
 static struct { int period, asked; long long count, began; } candidate[CANDIDATES]; /* distances at which notes repeat */
 static Program *programs[PROGRAMS], *armed;
@@ -78,6 +81,7 @@ static long long position = 1, cold_since = 1, armed_at, period_start, outside_i
 static PyObject *planner, *asked;          /* makes programs; what it is to be asked */
 static unsigned long main_thread;
 static PyObject *error_state, *get_errors; /* NumPy's context variable, and its function that reads it */
+static PyObject *ignoring;                /* a value of it under which nothing warns */
 static PyObject *usual_errors;          /* its value that was found to be one under which nothing raises */
 static PyObject *warnings_dict, *name_filters; /* the namespace of `warnings`, which may make errors of warnings */
 static PyObject *usual_filters, *first_filter; /* its filters that were found not to, and the first of them */
@@ -241,6 +245,16 @@ static int errors_are_usual(void)
     return usual;
 }
 
+/* Whether NumPy's error state is the one that was found usual last: for each operation, which may stand in a context of
+ * its own. */
+static inline int same_errors(void)
+{
+    PyObject *now = NULL;
+    int same = PyContextVar_Get(error_state, Py_None, &now) == 0 && now == usual_errors;
+    Py_XDECREF(now);
+    return same;
+}
+
 static void enter(Program *q)
 {
     armed = NULL;
@@ -266,6 +280,9 @@ static void leave(void)
         return;
     memset(q->made, 0, (size_t)q->n * sizeof *q->made);
     q->failed = q->runs ? 0 : q->failed + 1; /* of a loop that begins like another one, perhaps */
+    q->all_runs += q->runs;
+    if (++q->entries >= TRIES && q->all_runs < q->entries)
+        q->useless = 1;
     if (q->failed)
         blocked_until = position + ((long long)q->n << (q->failed < 6 ? q->failed : 6));
     forget(q);
@@ -426,13 +443,25 @@ static int do_slot(Program *q, int k)
     return failed ? -1 : 0;
 }
 
-/* Do what was matched and not run one by one. After an error it can go on from there. */
+/* Do what was matched and not run one by one. After an error it can go on from there. Where floating-point errors raise
+ * by now, they are ignored here: what was matched came before. */
 static int one_by_one(Program *q)
 {
-    for (; q->done < cursor; q->done++)
-        if (do_slot(q, q->done) < 0)
-            return -1;
-    return 0;
+    PyObject *token = NULL, *filters = PyDict_GetItemWithError(warnings_dict, name_filters);
+    int failed = 0;
+    if (!same_errors() || !filters || !PyList_CheckExact(filters) || !may_warn(filters))
+        failed = !(token = PyContextVar_Set(error_state, ignoring));
+    for (; q->done < cursor && !failed; q->done += !failed)
+        failed = do_slot(q, q->done) < 0;
+    if (token) {
+        PyObject *type, *error, *trace;
+        PyErr_Fetch(&type, &error, &trace);
+        if (PyContextVar_Reset(error_state, token) < 0)
+            PyErr_Clear();
+        PyErr_Restore(type, error, trace);
+        Py_DECREF(token);
+    }
+    return failed ? -1 : 0;
 }
 
 static int by_others(void) /* another thread settles: wait; this one, further up: go on */
@@ -537,8 +566,8 @@ static int run_part(Program *q, int *raised)
             q->bad++;
             return 0;
         }
-    if (!are_apart(q)) {
-        q->bad += 8;
+    if (!are_apart(q)) { /* which the loop will hardly change */
+        q->useless = 1;
         return 0;
     }
     for (int k = part_start; k < cursor; k++) {

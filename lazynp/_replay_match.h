@@ -69,7 +69,7 @@ static inline int matches(Slot const *s, int i, PyObject *o)
 static PyObject *match_ufunc(PyUFuncObject *f, int nin, PyObject *x, PyObject *y)
 {
     Slot *s = expect(UFUNC, f);
-    if (!s || s->nin != nin || !matches(s, 0, x) || (nin > 1 && !matches(s, 1, y)))
+    if (!s || s->nin != nin || !same_errors() || !matches(s, 0, x) || (nin > 1 && !matches(s, 1, y)))
         return NULL;
     Handle *o = new_handle(); /* nothing else happens meanwhile: see `again` */
     if (!o)
@@ -85,7 +85,7 @@ static PyObject *match_ufunc(PyUFuncObject *f, int nin, PyObject *x, PyObject *y
 static PyObject *match_in_place(PyUFuncObject *f, PyObject *x, PyObject *y)
 {
     Slot *s = expect(IN_PLACE, f);
-    if (!s || !matches(s, 0, x) || !matches(s, 1, y))
+    if (!s || !same_errors() || !matches(s, 0, x) || !matches(s, 1, y))
         return NULL;
     advance();
     return Py_NewRef(x);

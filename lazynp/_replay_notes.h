@@ -23,6 +23,30 @@ static inline int place_of(uint32_t sig) { return (int)((sig * 2654435761u) >> 2
 
 static void plan(int period);
 
+/* A distance at which the notes before this one repeat too: of the few last that are like it, since a round may have
+ * several such. Into candidate c. */
+static void look_back(long long i, uint32_t const *now, long long since, int c)
+{
+    int distance = 0;
+    for (int step = 0; step < ALIKE; step++) {
+        int more = same_before[(i - distance) % RING], k = 1, known = 0;
+        distance += more;
+        if (!more || distance >= LONGEST || distance + ENOUGH >= since)
+            return;
+        while (k < ENOUGH && now[-k] == now[-k - distance])
+            k++;
+        for (int j = 0; j < CANDIDATES; j++)
+            known |= candidate[j].period == distance;
+        if (k < ENOUGH || known)
+            continue;
+        candidate[c].period = distance;
+        candidate[c].count = k;
+        candidate[c].asked = 0;
+        candidate[c].began = clock_ns();
+        return;
+    }
+}
+
 static void push(Note *r)
 {
     long long i = position;
@@ -30,40 +54,32 @@ static void push(Note *r)
     signatures[i % RING] = signatures[i % RING + RING] = h;
     uint32_t const *now = signatures + i % RING + RING;
     position++;
-    int best = 0, open = -1, d = 0, known = 0;
+    int best = 0, open = -1, promising = 0, at = place_of(h);
     long long since = position - cold_since;
-    int at = place_of(h);
-    if (last_seen[at].sig == h && i - last_seen[at].at < LONGEST)
-        d = (int)(i - last_seen[at].at);
+    same_before[i % RING] = last_seen[at].sig == h && i - last_seen[at].at < LONGEST ? (int)(i - last_seen[at].at) : 0;
     last_seen[at].sig = h;
     last_seen[at].at = i;
     for (int c = 0; c < CANDIDATES; c++) {
         int p = candidate[c].period;
+        if (p && (since <= p || now[-p] != h))
+            p = candidate[c].period = 0;
         if (!p) {
             open = c;
             continue;
         }
-        if (since <= p || now[-p] != h) {
-            candidate[c].period = 0;
-            open = c;
-            continue;
-        }
-        known |= p == d;
         long long n = ++candidate[c].count;
+        promising |= n >= 2 * p;
         if (n < 2 * p + evidence || n % p || candidate[c].asked || best)
             continue;
-        idle = 0;
-        if (clock_ns() - candidate[c].began >= wait_ns) {
+        if (clock_ns() - candidate[c].began < wait_ns)
+            idle = 0;
+        else {
             candidate[c].asked = 1;
             best = p;
         }
     }
-    if (d && !known && open >= 0) {
-        candidate[open].period = d;
-        candidate[open].count = 1;
-        candidate[open].asked = 0;
-        candidate[open].began = clock_ns();
-    }
+    if (!promising && open >= 0 && i % 4 == 0)
+        look_back(i, now, since, open);
     if (armed) {
         if (position == armed_at)
             enter(armed);
@@ -71,7 +87,7 @@ static void push(Note *r)
     }
     for (int j = 0; j < program_count && ends[at]; j++) {
         Program *q = programs[j];
-        if (!q->ready || q->bad > 20 || q->sig[q->n - 1] != h || since < q->n || position < blocked_until)
+        if (!q->ready || q->bad > 20 || q->useless || q->sig[q->n - 1] != h || since < q->n || position < blocked_until)
             continue;
         int k = 0;
         while (k < q->n && now[-k] == q->sig[q->n - 1 - k])
@@ -403,7 +419,7 @@ static void plan(int n)
         if (!same_layout(&layout[0][j], &layout[1][j]))
             return;
     for (int j = 0; j < program_count; j++) { /* known already, or being made */
-        int same = programs[j]->n == n && programs[j]->bad <= 20;
+        int same = programs[j]->n == n && (programs[j]->bad <= 20 || programs[j]->useless);
         for (int k = 0; k < n && same; k++)
             same = programs[j]->sig[k] == ring[(first + k) % RING].sig;
         if (same)
@@ -555,13 +571,13 @@ static PyObject *replay_ready(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* replay_on(planner, error_state, get_errors, evidence, seconds): begin to watch; (None, None, None, 0, 0): no more. */
+/* replay_on(planner, error_state, get_errors, ignoring, evidence, seconds): begin to watch; (None, ..., 0, 0): no more. */
 static PyObject *replay_on(PyObject *module, PyObject *args)
 {
-    PyObject *with, *state, *get;
+    PyObject *with, *state, *get, *quiet;
     int least;
     double wait;
-    if (!PyArg_ParseTuple(args, "OOOid", &with, &state, &get, &least, &wait) || settle() < 0)
+    if (!PyArg_ParseTuple(args, "OOOOid", &with, &state, &get, &quiet, &least, &wait) || settle() < 0)
         return NULL;
     evidence = least;
     wait_ns = (long long)(wait * 1e9);
@@ -588,6 +604,7 @@ static PyObject *replay_on(PyObject *module, PyObject *args)
     Py_XSETREF(planner, watching ? Py_NewRef(with) : NULL);
     Py_XSETREF(error_state, watching ? Py_NewRef(state) : NULL);
     Py_XSETREF(get_errors, watching ? Py_NewRef(get) : NULL);
+    Py_XSETREF(ignoring, watching ? Py_NewRef(quiet) : NULL);
     Py_CLEAR(asked);
     for (int j = 0; j < program_count; j++)
         free_program(programs[j]);

@@ -15,7 +15,7 @@ from ..speed import native
 from ..threads import Helper
 from .kernels import waits
 
-EVIDENCE = 16
+EVIDENCE = 32
 SECONDS = 0.1  # of a loop before it is compiled: that takes about as long, in another process
 
 
@@ -66,7 +66,7 @@ def switch(on: bool, evidence: int = EVIDENCE, seconds: float = SECONDS, planner
     if on and state is not None:
         native.replay_on(planner, *state, evidence, seconds)
     else:
-        native.replay_on(None, None, None, 0, 0.0)
+        native.replay_on(None, None, None, None, 0, 0.0)
 
 
 def follow(name: str, value: Any) -> None:
@@ -85,8 +85,9 @@ def install() -> None:
             os.register_at_fork(before=native.replay_settle, after_in_child=native.replay_forked)
 
 
-state: tuple[Any, Any] | None
-try:  # where NumPy's error state is
-    state = numpy._core.umath._extobj_contextvar, numpy._core.umath._get_extobj_dict  # type: ignore[attr-defined]
+state: tuple[Any, Any, Any] | None
+try:  # NumPy's error state: the context variable, what reads it, and a value under which nothing is said
+    umath: Any = numpy._core.umath  # type: ignore[attr-defined]
+    state = umath._extobj_contextvar, umath._get_extobj_dict, umath._make_extobj(all="ignore")
 except AttributeError:
     state = None
