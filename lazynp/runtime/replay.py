@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import threading
 from typing import Any, ClassVar
@@ -12,9 +11,10 @@ import numpy
 
 from ..config import config
 from ..speed import native
-from ..threads import Helper
+from ..threads import Helper, at_fork
 from .kernels import waits
 
+FIRST = 0  # among what is done around a fork: what else waits may read what was only matched
 EVIDENCE = 32
 SECONDS = 0.1  # of a loop before it is compiled: that takes about as long, in another process
 
@@ -81,8 +81,7 @@ def install() -> None:
         waits.append(Asked.wait)
         config.watch(follow)
         follow("replay", config.replay)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(before=native.replay_settle, after_in_child=native.replay_forked)
+        at_fork(FIRST, before=native.replay_settle, child=native.replay_forked)
 
 
 state: tuple[Any, Any, Any] | None
