@@ -451,6 +451,8 @@ class Generator(Statements):
         shape = self.shape(x)
         masks = [n for n in self.arrays() if self.space[n].dtype == bool and self.space[n].shape == shape]
         mask = self.one(masks) if masks and self.chance(0.5) else f"{x} {self.one(COMPARISONS)} {self.literal()}"
+        if mask in self.space and numpy.may_share_memory(self.space[mask], self.space[x]):
+            mask = f"{mask}.copy()"  # NumPy reads a mask while it writes
         y = self.fitting(shape, exact=True) or x
         return self.one(
             [
