@@ -13,7 +13,7 @@ import threading
 import timeit
 import tracemalloc
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -21,6 +21,7 @@ import pytest
 
 import lazynp as np
 from lazynp import speed
+from lazynp.config import config
 from lazynp.numpy import ufunc
 from lazynp.numpy.arithmetic import OLD_POWERS
 
@@ -487,6 +488,14 @@ def test_threads() -> None:
     assert not failures
 
 
+@pytest.fixture
+def without_replay() -> Iterator[None]:
+    """A loop that is known keeps its program, and a few arrays."""
+    with config(replay=False):
+        yield
+
+
+@pytest.mark.usefixtures("without_replay")
 def test_memory_is_flat() -> None:
     a, b, m, row = np.ones(10), np.ones(10), np.ones((4, 5)), np.ones(5)
 
@@ -536,6 +545,7 @@ def test_ufuncs_of_others_are_not_kept() -> None:
         wrong(np.arange(3.0), np.arange(3.0))
 
 
+@pytest.mark.usefixtures("without_replay")
 def test_references_are_kept() -> None:
     """Results, operands and types have the references that they should: nothing is freed early, or never."""
     a, dtype = np.ones(10), numpy.dtype(float)

@@ -12,6 +12,7 @@ import pathlib
 import signal
 import sys
 import threading
+import tracemalloc
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
@@ -415,7 +416,7 @@ def test_a_loop_in_another_thread() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning", "ignore:.*fork.*:RuntimeWarning")
 def test_a_fork_in_the_middle() -> None:
     u = lazynp.ones(30)
     for k in range(40):
@@ -438,3 +439,30 @@ def test_many_different_loops() -> None:
             u = u * 0.5 + 1
         assert u.tolist() == numpy.full(n, 2 - 0.5**12).tolist()
     assert native.replay_counts()["programs"] >= 80
+
+
+def test_memory_is_flat() -> None:
+    """Of a loop that is replayed, left and entered again."""
+
+    def rounds(times: int) -> None:
+        u, v = lazynp.ones(50), lazynp.ones(50)
+        for k in range(times):
+            r = v - 0.3 * u
+            u = u + 0.01 * r
+            v[1:] = u[:-1]
+            if k % 50 == 49:
+                u.sort()
+
+    rounds(300)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        rounds(300)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        rounds(5000)
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] - before < 10_000
+    finally:
+        tracemalloc.stop()
+    assert native.replay_counts()["periods"] > 4000
