@@ -604,20 +604,28 @@ static inline void advance(void) /* a slot was matched */
     patience = PATIENCE;
 }
 
+/* Run what was matched of the current part, if anything was; what `warn` is to be given, NULL for nothing. */
+static int run_rest(Program *q, PyObject **errors, int *raised)
+{
+    int part = cursor > part_start ? q->slot[part_start].part : 0;
+    *errors = NULL;
+    *raised = 0;
+    if (part_start < cursor && !run_part(q, raised))
+        return 0;
+    if (*raised)
+        *errors = Py_NewRef(PyTuple_GET_ITEM(q->errors, part));
+    return 1;
+}
+
 /* All of the period was matched, and something comes: now is seen which values somebody holds. -1 with an error set: a
  * warning is an error, or there is no memory; what was matched stays matched. */
 static int finish(void)
 {
     Program *q = P;
-    PyObject *errors = NULL;
-    int raised = 0;
-    if (part_start < cursor) {
-        int part = q->slot[part_start].part;
-        if (!run_part(q, &raised))
-            return settle();
-        if (raised)
-            errors = Py_NewRef(PyTuple_GET_ITEM(q->errors, part));
-    }
+    PyObject *errors;
+    int raised;
+    if (!run_rest(q, &errors, &raised))
+        return settle();
     cursor = part_start = 0;
     period_start = position;
     q->runs++;
@@ -634,15 +642,10 @@ static int finish(void)
 static int catch_up(void)
 {
     Program *q = P;
-    PyObject *errors = NULL;
-    int raised = 0;
-    if (part_start < cursor) {
-        int part = q->slot[part_start].part;
-        if (!run_part(q, &raised))
-            return settle();
-        if (raised)
-            errors = Py_NewRef(PyTuple_GET_ITEM(q->errors, part));
-    }
+    PyObject *errors;
+    int raised;
+    if (!run_rest(q, &errors, &raised))
+        return settle();
     if (resolve_all() < 0) {
         Py_XDECREF(errors);
         return -1;
