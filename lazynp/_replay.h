@@ -34,7 +34,7 @@ typedef struct { /* an operation that was done */
 } Note;
 
 typedef struct { /* an operation that is expected */
-    int kind, nin, type, from[2], source[2], fixed, stored, part;
+    int kind, nin, type, from[2], source[2], fixed, stored, part, fused;
     PyUFuncObject *f;
     PyTypeObject *number[2];
     Layout of, out;              /* of the first operand, and of the result or part */
@@ -72,12 +72,12 @@ static uint32_t signatures[2 * RING];
 static int same_before[RING]; /* how far back the last note like each one is; 0: too far */
 static struct { uint32_t sig; long long at; } last_seen[LAST_SEEN];
 static struct { int period, asked; long long count, began; } candidate[CANDIDATES]; /* distances at which notes repeat */
-static Program *programs[PROGRAMS], *armed;
+static Program *programs[PROGRAMS];
 enum { IDLE = 4096, REST_NS = 50000000 }; /* notes without use, and for how long there are none then */
 static long long rest_began;
 static int program_count, building, watching, rest, idle, evidence, cursor, part_start, settling, patience;
 static long long wait_ns; /* for how long a loop has to go on before a program is made for it */
-static long long position = 1, cold_since = 1, armed_at, period_start, outside_ids, blocked_until;
+static long long position = 1, cold_since = 1, period_start, outside_ids, blocked_until;
 static PyObject *planner, *asked;          /* makes programs; what it is to be asked */
 static unsigned long main_thread;
 static PyObject *error_state, *get_errors; /* NumPy's context variable, and its function that reads it */
@@ -94,12 +94,6 @@ static long periods_run, times_left, programs_made, programs_asked, parts_refuse
 
 static PyObject *subscript(PyObject *self, PyObject *key);
 static int settle(void);
-
-static int is_there(PyObject *o) /* as `is_current`, and nobody is told */
-{
-    Handle *a = (Handle *)o;
-    return Py_TYPE(o) == ndarray_type && a->s && a->h && a->b == ((Storage *)a->s)->buf && PyArray_Check(a->h);
-}
 
 static void lay_out(Layout *to, PyArrayObject *a)
 {
@@ -141,7 +135,6 @@ static void look_again(void)
 {
     memset(candidate, 0, sizeof candidate);
     cold_since = position;
-    armed = NULL;
 }
 
 static long long clock_ns(void)
@@ -257,7 +250,6 @@ static inline int same_errors(void)
 
 static void enter(Program *q)
 {
-    armed = NULL;
     if (q->busy || views_alive || !errors_are_usual())
         return;
     P = q;

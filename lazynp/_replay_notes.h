@@ -80,11 +80,6 @@ static void push(Note *r)
     }
     if (!promising && open >= 0 && i % 4 == 0)
         look_back(i, now, since, open);
-    if (armed) {
-        if (position == armed_at)
-            enter(armed);
-        return;
-    }
     for (int j = 0; j < program_count && ends[at]; j++) {
         Program *q = programs[j];
         if (!q->ready || q->bad > 20 || q->useless || q->sig[q->n - 1] != h || since < q->n || position < blocked_until)
@@ -446,6 +441,7 @@ static void plan(int n)
         s->fixed = r->offset == b->offset;
         work += r->kind != EXTERNAL && r->kind != GETITEM;
         Loop *loop = r->f ? loop_of(r->f, r->of[r->number[0] ? 1 : 0].type) : NULL;
+        s->fused = loop && loop->replayed;
         if (loop) { /* for what calls it */
             q->p[params + n + 1 + 2 * k] = (char *)r->f->functions[loop->at];
             q->p[params + n + 2 + 2 * k] = r->f->data ? (char *)r->f->data[loop->at] : NULL;
@@ -503,7 +499,7 @@ static void plan(int n)
         }
         PyObject *t = Py_BuildValue("(iONNNniiii)", s->kind, s->f ? (PyObject *)s->f : Py_None, ins,
                                     s->kind == EXTERNAL ? Py_NewRef(Py_None) : layout_tuple(&s->out),
-                                    Py_NewRef((PyObject *)plain_descr[s->type]), (Py_ssize_t)s->offset, s->fixed, s->stored, s->part, k);
+                                    Py_NewRef((PyObject *)plain_descr[s->type]), (Py_ssize_t)s->offset, s->fixed, s->stored, s->part, s->fused);
         if (!t || PyList_Append(slots, t) < 0)
             PyErr_Clear();
         Py_XDECREF(t);
@@ -526,7 +522,7 @@ static void plan(int n)
     q->id = ++programs_made;
     building++;
     q->used = (long)position;
-    PyObject *question = Py_BuildValue("(lNNi)", q->id, slots, params_list, numbers);
+    PyObject *question = Py_BuildValue("(lNN)", q->id, slots, params_list);
     PyErr_Clear();
     if (!question || !ask(question)) {
         q->bad = 100;

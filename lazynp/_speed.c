@@ -93,16 +93,21 @@ static inline int touch(void)
     return P ? touch_slowly() : 0;
 }
 
-static int is_current(PyObject *o)
+static int is_there(PyObject *o) /* for what does not ask for the values: shapes, and replay itself */
 {
     Handle *a = (Handle *)o;
+    return Py_TYPE(o) == ndarray_type && a->s && a->h && a->b == ((Storage *)a->s)->buf && PyArray_Check(a->h);
+}
+
+static int is_current(PyObject *o)
+{
     if (Py_TYPE(o) != ndarray_type)
         return 0;
     if (touch() < 0) {
         PyErr_Clear(); /* Python's function comes upon it again */
         return 0;
     }
-    return a->s && a->h && a->b == ((Storage *)a->s)->buf && PyArray_Check(a->h);
+    return is_there(o);
 }
 
 /* What NumPy takes for an operand that is at hand: the view of a small array, a number. NULL for any other (borrowed). */

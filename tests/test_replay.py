@@ -325,6 +325,24 @@ def test_settings_change_in_the_middle() -> None:
     assert u.tolist() == v.tolist()
 
 
+def test_nothing_is_replayed_in_mode_eager() -> None:
+    """There each operation is done at its line, of arrays of any size."""
+    with config(mode="eager"):
+        u = lazynp.ones(200_000)
+        for k in range(80):
+            u = u * 0.5 + k
+        assert native.replay_counts()["periods"] == 0
+        assert u[0] == halved_and_counted(80)
+    assert replay.watching
+
+
+def halved_and_counted(rounds: int) -> float:
+    x = 1.0
+    for k in range(rounds):
+        x = x * 0.5 + k
+    return x
+
+
 def test_transformations_in_the_middle() -> None:
     u = lazynp.ones(10)
     for k in range(30):

@@ -38,10 +38,8 @@ def functions(path: str) -> list[int]:
 loaded: dict[str, tuple[ctypes.CDLL, list[int]]] = {}
 MOST = 2000  # libraries that are loaded, in a program that makes ever new loops
 PERIOD = Kind(FLAGS, functions)
-
-
-Question = tuple[int, list[Any], list[Any], int]
-"""A program's number, its slots, the layouts of its parameters, and how many numbers it has."""
+Question = tuple[int, list[Any], list[Any]]
+"""A program's number, its slots, and the layouts of its parameters."""
 
 
 class Planner:
@@ -53,7 +51,7 @@ class Planner:
 
     def make(self, question: Question) -> tuple[list[int], Period] | None:
         """The functions of the program's parts; None where there are none."""
-        _, slots, params, _ = question
+        _, slots, params = question
         if len(loaded) >= MOST:
             return None
         try:
@@ -74,10 +72,9 @@ class Planner:
 
 
 def slot_of(s: Any) -> Slot:
-    kind, ufunc, ins, out, loop, offset, fixed, stored, part, _ = s
-    return Slot(
-        kind, ufunc, tuple(ins), None if out is None else Layout(*out), loop, offset, bool(fixed), bool(stored), part
-    )
+    kind, ufunc, ins, out, loop, offset, fixed, stored, part, fused = s
+    layout = None if out is None else Layout(*out)
+    return Slot(kind, ufunc, tuple(ins), layout, loop, offset, bool(fixed), bool(stored), part, bool(fused))
 
 
 planner = Planner()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+import time
 from typing import Any, ClassVar
 
 import numpy
@@ -16,6 +17,7 @@ from .kernels import waits
 
 FIRST = 0  # among what is done around a fork: what else waits may read what was only matched
 EVIDENCE = 32
+watching = False  # for loops
 SECONDS = 0.1  # of a loop before it is compiled: that takes about as long, in another process
 
 
@@ -39,16 +41,23 @@ class Asked:
     def answer(cls, question: Any) -> None:
         try:
             importlib.import_module("lazynp.runtime.periods").planner.plan(question)
+        except Exception:  # no memory to load it, say: the loop goes on as it is
+            native.replay_ready(question[0], None, 0, ())
         finally:
             cls.threads.discard(threading.current_thread())
 
     @classmethod
     def wait(cls, timeout: float | None = None) -> bool:
         """Until all is answered and compiled; whether it is."""
+        end = None if timeout is None else time.monotonic() + timeout
+
+        def left() -> float | None:
+            return None if end is None else max(0.0, end - time.monotonic())
+
         for thread in list(cls.threads):
-            thread.join(timeout)
+            thread.join(left())
         build = sys.modules.get("lazynp.backends.loops.build")
-        return not cls.threads and (build is None or build.builder.wait(timeout))
+        return not cls.threads and (build is None or build.builder.wait(left()))
 
 
 class AskedAtOnce:
@@ -63,6 +72,8 @@ class AskedAtOnce:
 def switch(on: bool, evidence: int = EVIDENCE, seconds: float = SECONDS, planner: Any = Asked) -> None:
     """Begin to watch for loops, or end it. A loop counts as one when it has come three times, with `evidence`
     operations more, and has gone on for so many seconds."""
+    global watching
+    watching = on
     if on and state is not None:
         native.replay_on(planner, *state, evidence, seconds)
     else:
@@ -70,9 +81,11 @@ def switch(on: bool, evidence: int = EVIDENCE, seconds: float = SECONDS, planner
 
 
 def follow(name: str, value: Any) -> None:
-    """Switch it with the setting `replay`."""
-    if name == "replay":
-        switch(value)
+    """Switch it with the settings. In mode eager operations are done one by one, arrays of any size at once."""
+    if name in ("replay", "mode"):
+        on = config.replay and config.mode != "eager"
+        if on != watching:
+            switch(on)
 
 
 def install() -> None:

@@ -68,6 +68,7 @@ class Slot(NamedTuple):
         ufunc: NumPy's. ins: for each operand where it is from, and its slot, or its number among such.
         out: the layout of the result, or of the part that is indexed. loop: the dtype that numbers are given in.
         offset: of that part, in bytes; `fixed`: always. stored: whether the value is asked for after its part.
+        fused: whether C++ is made of the operation, of which else the ufunc's loop is called.
     """
 
     kind: int
@@ -79,6 +80,7 @@ class Slot(NamedTuple):
     fixed: bool
     stored: bool
     part: int
+    fused: bool
 
 
 class Region(NamedTuple):
@@ -181,7 +183,7 @@ class Generator:
         mine = [s for s in self.slots if s.part == part and s.ufunc is not None]
 
         def first(names: frozenset[str]) -> Any:
-            may = (s.ufunc for s in mine if not is_fused(s) or s.ufunc.__name__ in names and s.loop.kind == "f")
+            may = (s.ufunc for s in mine if not s.fused or s.ufunc.__name__ in names and s.loop.kind == "f")
             return next(may, None)
 
         return first(DIVIDES), first(OVERFLOWS), first(INVALID)
@@ -202,7 +204,7 @@ class Generator:
             self.put(k, target, self.value(k, s, [target, args[1]], target.shape, target.dtype))
         else:
             own = Region(("v", k), s.out.shape, dense(s.out.shape), 0, (), s.out.dtype.name)
-            if not is_fused(s):
+            if not s.fused:
                 self.call(k, own, args)
                 return
             value = self.value(k, s, args, s.out.shape, s.out.dtype.name)
@@ -445,21 +447,6 @@ def formula(op: str, args: list[str], loop: str, dtype: str) -> str:
     if op == "absolute" and KIND.get(loop) in ("i", "u"):
         return f"{ctype(loop)}({args[0]} < 0 ? -{args[0]} : {args[0]})"
     return expression(op, args, loop, dtype)
-
-
-FUSED = {
-    *("add", "subtract", "multiply", "negative", "positive", "absolute", "square"),
-    *("less", "less_equal", "equal", "not_equal", "greater", "greater_equal"),
-    *("logical_and", "logical_or", "logical_xor", "logical_not"),
-}
-FUSED_FLOATS = {"divide", "sqrt", "reciprocal", "floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "fabs"}
-FUSED_INTEGERS = {"bitwise_and", "bitwise_or", "bitwise_xor", "invert"}
-
-
-def is_fused(s: Slot) -> bool:
-    """Whether C++ is made of an operation; `is_replayed` in `_direct.h` says the same."""
-    name, kind = s.ufunc.__name__, KIND[s.loop.name]
-    return kind != "c" and (name in FUSED or name in (FUSED_FLOATS if kind == "f" else FUSED_INTEGERS))
 
 
 def numbers_of(x: Any) -> Iterator[Number]:
