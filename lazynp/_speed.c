@@ -1019,14 +1019,31 @@ static int is_shared(PyObject *storage)
     return out;
 }
 
-/* Not of one that warns when it is written to, whose buffer is read-only, nor of one without elements, whose strides are
- * made anew, nor of records and raw bytes, whose names, padding and titles get lost, nor of a dtype's metadata: NumPy is to
- * get those from `__array__`. `attributes.py: buffer_says_all`. */
+/* Whether NumPy's buffer of an array has its strides: of a contiguous one they are made anew, and those of axes of one
+ * element may be others then. */
+static int keeps_strides(PyArrayObject *array)
+{
+    int nd = PyArray_NDIM(array), c_order = PyArray_IS_C_CONTIGUOUS(array);
+    npy_intp step = PyArray_ITEMSIZE(array);
+    if (!c_order && !PyArray_IS_F_CONTIGUOUS(array))
+        return 1;
+    for (int i = 0; i < nd; i++) {
+        int axis = c_order ? nd - 1 - i : i;
+        if (PyArray_STRIDE(array, axis) != step)
+            return 0;
+        step *= PyArray_DIM(array, axis);
+    }
+    return 1;
+}
+
+/* Not of one that warns when it is written to, whose buffer is read-only, nor of one whose strides are made anew, as they
+ * are where there are no elements, nor of records and raw bytes, whose names, padding and titles get lost, nor of a
+ * dtype's metadata: NumPy is to get those from `__array__`. `attributes.py: buffer_says_all`. */
 static int buffer_says_all(PyArrayObject *array)
 {
     PyArray_Descr *dtype = PyArray_DESCR(array);
     return PyArray_NBYTES(array) != 0 && !((unsigned)PyArray_FLAGS(array) & WARNS_ON_WRITE) && dtype->type_num != NPY_VOID
-           && !PyDataType_METADATA(dtype);
+           && !PyDataType_METADATA(dtype) && keeps_strides(array);
 }
 
 /* The buffer protocol: NumPy's buffer of the array that `exported` pins and shares. The handle may show another array

@@ -30,6 +30,24 @@ PROGRAMS: dict[str, Program] = {
         "np.add(f, 512, out=f)",
         "f += 1",
     ),
+    "copy to the same memory that is read only": (
+        "b = np.array(data(278, (5, 5), 'int32'))",
+        "g = np.lib.stride_tricks.sliding_window_view(b, 1, 0)",
+        "z = host(g)",
+        "np.copyto(z, g, casting='unsafe')",
+    ),
+    "copy to the same memory, repeated, that is read only": (
+        "g = np.broadcast_to(np.array(data(675, (6,), 'float32')), (2, 3, 6))",
+        "b = g[::3, 1, 3]",
+        "z = host(b)",
+        "np.copyto(z, b.transpose(0), casting='unsafe')",
+    ),
+    "flags of an array of NumPy's own": (
+        "b = np.array(data(536, (2,), 'uint8'))",
+        "e = b[1][...]",
+        "h = np.broadcast_to(e[...], (2,))",
+        "h.setflags(write=False)",
+    ),
     "negative integer and an unsigned array": (
         "f = np.array(data(28, (3, 5), 'uint8'))",
         "g = -1 // f",

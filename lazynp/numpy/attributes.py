@@ -179,10 +179,22 @@ def only_array_tells(self: Any) -> bool:
 
 
 def buffer_says_all(h: numpy.ndarray) -> bool:
-    """Not of memory that warns when it is written to (`broadcast_arrays`), whose buffer is read-only, nor without
-    elements, where the strides are made anew, nor of records and raw bytes, whose names, padding and titles get lost,
-    nor of a dtype's metadata. `_speed.c` has the same."""
-    return h.nbytes != 0 and not h.flags.num & WARNS_ON_WRITE and h.dtype.kind != "V" and h.dtype.metadata is None
+    """Not of memory that warns when it is written to (`broadcast_arrays`), whose buffer is read-only, nor of an array
+    whose strides are made anew, as they are where there are no elements, nor of records and raw bytes, whose names,
+    padding and titles get lost, nor of a dtype's metadata. `_speed.c` has the same."""
+    if h.nbytes == 0 or h.flags.num & WARNS_ON_WRITE or h.dtype.kind == "V" or h.dtype.metadata is not None:
+        return False
+    return not h.flags.forc or keeps_strides(h)
+
+
+def keeps_strides(h: numpy.ndarray) -> bool:
+    """Whether a buffer of a contiguous array has its strides: those of axes of one element may be others there."""
+    step, order = h.itemsize, -1 if h.flags.c_contiguous else 1
+    for n, stride in zip(h.shape[::order], h.strides[::order]):
+        if stride != step:
+            return False
+        step *= n
+    return True
 
 
 WARNS_ON_WRITE = 1 << 31  # among the flags of NumPy's arrays, which has no name for it

@@ -22,14 +22,16 @@ def check_outs(u: Any, method: str, out: Any, outs: Any) -> None:
             raise TypeError("'out' must be a tuple of arrays")
     elif type(out) is tuple and len(outs) != 1:
         raise ValueError("The 'out' tuple must have exactly one entry")
+    elif type(out) is tuple and out[0] is None:
+        numpy.add.reduce([0], out=out)  # NumPy's error, if it is one
 
 
 def with_out(args: Any, kwargs: Any, place: int) -> Any:
     """A method's arguments with those by position, from the axis on, as keywords, as an override is given them."""
     first = place - 2
     if len(args) > first:
-        if len(args) > place and args[place] is Ellipsis:
-            numpy.add.reduce([0], 0, None, ...)  # type: ignore[call-overload]  # NumPy's error, in its version's words
+        if len(args) > place and (args[place] is Ellipsis or type(args[place]) is tuple):
+            numpy.add.reduce([0], 0, None, args[place])  # NumPy's error, in its version's words
         by_place = dict(zip(BY_PLACE, args[first:]))
         if len(args) - first > len(BY_PLACE) or by_place.keys() & kwargs.keys():
             return args, kwargs  # NumPy says what is wrong

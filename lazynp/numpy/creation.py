@@ -19,6 +19,7 @@ from .host import (
     Asked,
     Theirs,
     TracedArgumentError,
+    dtype_of,
     fresh,
     home,
     keep_elements,
@@ -27,6 +28,7 @@ from .host import (
     on_traced,
     owned,
     owner_of,
+    strip,
     to_host,
 )
 
@@ -63,6 +65,8 @@ def array(
 ) -> Any:
     """See `numpy.array`."""
     kind = type(object)
+    if isinstance(dtype, Handle):
+        dtype = strip(dtype)  # which names none
     if (
         kind is list
         and like is None
@@ -168,7 +172,7 @@ def filler(name: str) -> Any:
                 return value
         if device is not None:
             check_device(device)
-        return blank(host(shape if type(shape) is int else to_host(shape, []), dtype, order))
+        return blank(host(shape if type(shape) is int else strip(shape), strip(dtype), order))
 
     create.__name__ = create.__qualname__ = name
     return create
@@ -202,7 +206,7 @@ def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:
         return NotImplemented
     if isinstance(dtype, type) and issubclass(dtype, numpy.dtype):
         return NotImplemented
-    target = x.dtype if dtype is None else numpy.dtype(dtype)
+    target = x.dtype if dtype is None else dtype_of(dtype)
     contiguous = x.flags.c_contiguous
     if target is x.dtype or target == x.dtype and target.char == x.dtype.char and not target.metadata:
         if not copied:
@@ -280,7 +284,7 @@ def empty_like(
     else:
         host = to_host(prototype, ours)
     more = {} if shape is None else {"shape": to_host(shape, ours)}
-    made = numpy.empty_like(host, dtype, order, False, **more)
+    made = numpy.empty_like(host, None if dtype is None else dtype_of(dtype), order, False, **more)
     if subok and isinstance(prototype, Handle) and type(prototype) is not ndarray:
         return of_type(type(prototype), made, prototype)
     return blank(made)

@@ -19,7 +19,7 @@ import numpy
 
 from ..speed import BARE, GROWS, MOST, NO_COPY, WRITES, FunctionBase, reduced, tell, whole_call
 from . import subclasses
-from .array import ndarray
+from .array import Handle, borrow, ndarray
 from .host import PLAIN, home_module, strip
 
 KNOWN = PLAIN | {ndarray, numpy.ndarray, list, tuple, dict, slice, range}
@@ -60,6 +60,8 @@ class Dispatcher(FunctionBase):
                     return self.overridden(args, kwargs)
                 if subclasses.is_theirs(a):
                     return self.at_home(args, kwargs)
+            if args and type(args[0]) is numpy.ndarray and isinstance(kwargs.get("out"), Handle):
+                args = (borrow(args[0]), *args[1:])  # whose method would give NumPy's array of the memory of `out`
         else:
             if not args:
                 raise TypeError(f"`like` is to be the first argument by position in a call of {self.__qualname__}()")

@@ -134,6 +134,11 @@ def at_hand(x: ndarray) -> bool:
     return type(x) is ndarray and known(x) and x._h.size <= config.limit
 
 
+def dtype_of(given: Any) -> numpy.dtype[Any]:
+    """The dtype that an argument names. An array names none, though NumPy would find that ours has one."""
+    return numpy.dtype(given if not isinstance(given, Handle) else given._meta())  # type: ignore[call-overload]
+
+
 def to_host(x: Any, ours: list[Any]) -> Any:
     """What NumPy gets for an argument, to read at once. Appends the arrays of ours in it to `ours`."""
     kind = type(x)

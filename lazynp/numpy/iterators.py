@@ -148,7 +148,7 @@ class flagsobj:
     def __setattr__(self, name: str, value: Any) -> None:
         owner = self._owner
         h = owner._pin()
-        if type(owner) is ndarray and (owner._v is not HOST_VIEW or h is owner._s.buf):
+        if type(owner) is ndarray and owner._v is not HOST_VIEW:
             h = h.view()  # the flag is the handle's own: the buffer is other views' too
         if name == "writeable" and value and not may_be_written(getattr(owner, "_base", None)):
             raise ValueError("cannot set WRITEABLE flag to True of this array")

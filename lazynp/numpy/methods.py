@@ -29,6 +29,7 @@ from .host import (
     TracedArgumentError,
     at_hand,
     bind,
+    dtype_of,
     fresh,
     home_module,
     like,
@@ -248,7 +249,7 @@ def view(self: Any, dtype: Any = None, type: Any = NoValue) -> Any:
         return part_of(self, self._host().view())
     h = strip(self)
     if kind is not ndarray:
-        new = None if dtype is None else numpy.dtype(dtype)
+        new = None if dtype is None else dtype_of(dtype)
         setter = None if new is None else renew.dtype_setter(kind)
         out = of_type(kind, h.view() if new is None or setter else h.view(new), self, self)
         if new is not None and setter:
@@ -256,7 +257,7 @@ def view(self: Any, dtype: Any = None, type: Any = NoValue) -> Any:
         return out
     out = part_of(self, h.view())
     if dtype is not None:
-        bind(out, out._s, out._b, out._h.view(dtype), HOST_VIEW)
+        bind(out, out._s, out._b, out._h.view(dtype_of(dtype)), HOST_VIEW)
     return out
 
 
@@ -308,7 +309,7 @@ def astype(
             return value
     plainly = type(self) is ndarray and not at_hand(self) and order in ("K", "C", "A") and type(copy) is bool
     if plainly and is_native(self.dtype) and not (isinstance(dtype, CLASS) and issubclass(dtype, numpy.dtype)):
-        target = numpy.dtype(dtype)
+        target = dtype_of(dtype)
         if is_native(target) and casting == "unsafe" and (order == "C" or c_contiguous(self)):
             if target == self.dtype:
                 return ndarray.copy(self) if copy else self  # type: ignore[attr-defined]
@@ -316,7 +317,7 @@ def astype(
                 return array_of(cast_node(self._node(), target))
     if is_traced(self):
         return on_traced("astype", numpy.ndarray.astype, (self, dtype, order, casting, subok, copy), {})
-    value = self._host().astype(dtype, order, casting, False, copy)
+    value = self._host().astype(strip(dtype), order, casting, False, copy)
     if value is self._h and (type(self) is ndarray or subok):
         return self
     return like(self, value, [self]) if subok else fresh(value) if value is not self._h else view(self, type=ndarray)
@@ -557,7 +558,7 @@ SLOTS = {"__matmul__": "forward", "__rmatmul__": "reflected", "__imatmul__": "in
 
 
 # The place of the argument that is written to, which is left to the Python method.
-WRITTEN = {"choose": 1, "clip": 2, "compress": 2, "dot": 1, "round": 1, "take": 2, "trace": 4}
+WRITTEN = {"clip": 2, "compress": 2, "dot": 1, "round": 1, "take": 2, "trace": 4}
 WRITTEN |= {"all": 1, "any": 1, "argmax": 1, "argmin": 1, "max": 1, "min": 1, "ptp": 1}
 WRITTEN |= {"cumprod": 2, "cumsum": 2, "mean": 2, "prod": 2, "std": 2, "sum": 2, "var": 2}
 NOT_WHOLE = {"byteswap", "resize", "setfield", "setflags", "dump", "dumps", "tofile"}

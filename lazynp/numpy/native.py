@@ -22,6 +22,7 @@ from .host import (
     PLAIN,
     SCALARS,
     at_hand,
+    dtype_of,
     fresh,
     home,
     host_function,
@@ -183,7 +184,7 @@ def native_concatenate(arrays: Any, axis: Any, dtype: Any) -> Any:
     nodes = as_nodes(arrays if order is None else in_memory_order(arrays, order))
     if nodes is None:
         return NotImplemented
-    target = numpy.dtype(dtype) if dtype is not None else numpy.result_type(*[n.dtype for n in nodes])
+    target = dtype_of(dtype) if dtype is not None else numpy.result_type(*[n.dtype for n in nodes])
     ndim = nodes[0].ndim
     if axis is None or not ndim or not is_native(target) or any(n.ndim != ndim for n in nodes):
         return NotImplemented

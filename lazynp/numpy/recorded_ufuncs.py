@@ -16,7 +16,7 @@ from ..runtime.views import TRANSPOSE, inverse_of
 from . import arithmetic
 from .arithmetic import assign, assign_where, dummy
 from .array import Handle, is_native, is_traced, ndarray, of_node, writeable
-from .host import PLAIN, at_hand, returned, to_host
+from .host import PLAIN, at_hand, dtype_of, returned, to_host
 from .record import MOST_AXES, as_nodes, cast_node
 
 ENGINE = frozenset({*ufuncs, "matmul"})
@@ -137,7 +137,7 @@ def loop_operands(u: Any, nodes: list[Node], dtype: Any, casting: Any) -> list[N
     """The operands, cast to the loop that `dtype=` chooses. Raises NumPy's errors."""
     if type(dtype) is tuple:
         return None
-    target = numpy.dtype(dtype)
+    target = dtype_of(dtype)
     if not is_native(target):
         return None
     operands = tuple([type(n.value) if n.weak and n.value is not None else n.dtype for n in nodes])

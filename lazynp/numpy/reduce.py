@@ -21,7 +21,7 @@ from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import at_once
 from .arithmetic import assign, common_order, straightened
 from .array import Handle, Writes, is_native, is_traced, known, ndarray, of_node
-from .host import PLAIN, TracedArgumentError, at_hand, fresh, home, like, note_large, on_traced, to_host
+from .host import PLAIN, TracedArgumentError, at_hand, dtype_of, fresh, home, like, note_large, on_traced, to_host
 from .record import cast_node, errors_wanted
 
 NoValue = numpy._globals._NoValue
@@ -69,7 +69,7 @@ def native_dtype(dtype: Any) -> Any:
     """The dtype, None for none, NotImplemented where the engine has no such."""
     if dtype is None:
         return None
-    found = numpy.dtype(dtype)
+    found = dtype_of(dtype)
     return found if is_native(found) else NotImplemented
 
 
@@ -165,22 +165,22 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
     except TracedArgumentError:
         return on_traced(name, host, (self, *args), kwargs)
     note_large(f"ndarray.{name}", ours)
-    out = kwargs.get("out")
+    place = OUT_PLACE.get(name, len(args))
+    out = args[place] if len(args) > place else kwargs.get("out")
     with Writes() as to:
-        if isinstance(out, Handle):
+        if len(args) > place:
+            values[place] = to(out)
+        elif out is not None:
             named["out"] = to(out)
-        else:
-            out = None
-            for i, a in enumerate(args):
-                if isinstance(a, Handle) and name in OUT_PLACE and i == OUT_PLACE[name]:
-                    out, values[i] = a, to(a)
         value = host(h, *values, **named)
     scalar = isinstance(value, numpy.generic)
     if out is None and type(self) is not ndarray and name in WRAPPED and (scalar or isinstance(value, numpy.ndarray)):
         return self.__array_wrap__(fresh(numpy.asarray(value)), None, scalar)  # a subclass decides what it gives
     if name == "searchsorted":
         return home(value, ours)
-    return out if out is not None else like(self, value, ours)
+    if type(out) is tuple:
+        (out,) = out
+    return out if isinstance(out, (Handle, numpy.ndarray)) else like(self, value, ours)
 
 
 def traced_by_type(

@@ -159,7 +159,7 @@ class Finder:
         ):
             return
         if any(name == s or name.startswith(s + ".") for s in SHARED):
-            copy(module, importlib.import_module(spec.name), lambda key, value: value)
+            copy(module, importlib.import_module(spec.name), shared)
         elif isinstance(spec.loader, importlib.machinery.ExtensionFileLoader):
             convert = (
                 importlib.import_module("lazynp.numpy.random").counterpart
@@ -189,6 +189,14 @@ class Finder:
         """For `python -m lazynp.…`."""
         spec: Any = importlib.util.find_spec("numpy" + fullname[len(NAME) :])
         return spec.loader.get_code(spec.name)
+
+
+def shared(name: str, value: Any) -> Any:
+    """What a module that both have shows: the same object, but for a public function that it has from another module
+    (`numerictypes` has those for business days)."""
+    if type(value) is not dispatch.dispatched:
+        return value
+    return getattr(sys.modules.get(f"{NAME}._core.multiarray"), name, value)
 
 
 def package_without_code(spec: Any) -> bool:
