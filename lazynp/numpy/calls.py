@@ -23,7 +23,7 @@ def check_outs(u: Any, method: str, out: Any, outs: Any) -> None:
     elif type(out) is tuple and len(outs) != 1:
         raise ValueError("The 'out' tuple must have exactly one entry")
     elif type(out) is tuple and out[0] is None:
-        numpy.add.reduce([0], out=out)  # NumPy's error, if it is one
+        numpy.add.reduce([0], out=out)  # type: ignore[call-overload]  # NumPy's error, if it is one
 
 
 def with_out(args: Any, kwargs: Any, place: int) -> Any:

@@ -136,7 +136,7 @@ def at_hand(x: ndarray) -> bool:
 
 def dtype_of(given: Any) -> numpy.dtype[Any]:
     """The dtype that an argument names. An array names none, though NumPy would find that ours has one."""
-    return numpy.dtype(given if not isinstance(given, Handle) else given._meta())  # type: ignore[call-overload]
+    return numpy.dtype(given if not isinstance(given, Handle) else given._meta())
 
 
 def to_host(x: Any, ours: list[Any]) -> Any:
