@@ -489,15 +489,32 @@ static int put_noted(int before, PyObject *self, PyObject *h, PyObject *key, PyO
     return failed;
 }
 
-/* Whether a plain index takes so few elements of a large array that a write is best done at once. -1 on an error. */
-static int is_few(PyObject *h, PyObject *key)
+/* Whether a plain index takes so few elements of a large array that a write is best done at once; NumPy tells what is
+ * wrong with one that has too many axes. -1 on an error. */
+static int is_few(PyArrayObject *h, PyObject *key)
 {
-    PyObject *part = PyObject_GetItem(h, key);
-    if (!part)
-        return -1;
-    int few = !PyArray_CheckExact(part) || PyArray_SIZE((PyArrayObject *)part) <= limit;
-    Py_DECREF(part);
-    return few;
+    PyObject *const *keys = PyTuple_CheckExact(key) ? &PyTuple_GET_ITEM(key, 0) : &key;
+    Py_ssize_t n = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 1, given = 0;
+    for (Py_ssize_t k = 0; k < n; k++)
+        given += PyLong_CheckExact(keys[k]) || PySlice_Check(keys[k]);
+    int d = 0, nd = PyArray_NDIM(h);
+    double count = 1;
+    for (Py_ssize_t k = 0; k < n && d < nd; k++) {
+        if (PySlice_Check(keys[k])) {
+            Py_ssize_t start, stop, step;
+            if (PySlice_Unpack(keys[k], &start, &stop, &step) < 0)
+                return -1;
+            count *= (double)PySlice_AdjustIndices(PyArray_DIM(h, d++), &start, &stop, step);
+        }
+        else if (PyLong_CheckExact(keys[k]))
+            d++;
+        else if (keys[k] == Py_Ellipsis)
+            for (Py_ssize_t whole = nd - given; whole > 0 && d < nd; whole--)
+                count *= (double)PyArray_DIM(h, d++);
+    }
+    while (d < nd)
+        count *= (double)PyArray_DIM(h, d++);
+    return count <= (double)limit;
 }
 
 static int assign(PyObject *self, PyObject *key, PyObject *value)
@@ -520,9 +537,9 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
                 return watches() ? put_noted(before, self, h, key, value, given) : put(self, h, key, given);
             Py_INCREF(h);
             Py_INCREF(given);
-            int done = is_few(h, key);
+            int done = is_few((PyArrayObject *)h, key);
             if (done > 0 && is_current(self) && ((Handle *)self)->h == h && ((Storage *)((Handle *)self)->s)->free)
-                done = put(self, h, key, given) < 0 ? -1 : 1;
+                done = (watches() ? put_noted(before, self, h, key, value, given) : put(self, h, key, given)) < 0 ? -1 : 1;
             else if (done > 0)
                 done = 0;
             Py_DECREF(given);

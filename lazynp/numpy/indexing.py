@@ -23,6 +23,7 @@ from .array import (
     Writes,
     is_native,
     is_traced,
+    known,
     method,
     ndarray,
     new_handle,
@@ -242,7 +243,7 @@ def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
         return (key,)
     if is_plain(key):
         normal = normalize(key, self.shape)
-        if s.buf is not None and eager_write(self, normal, value) or one_element(key, normal) and not is_scalar(value):
+        if (s.buf is not None or known(self)) and eager_write(self, normal, value) or one_element(key, normal) and not is_scalar(value):
             return (key,)
         return record_set(self, normal, value)
     if is_own_mask(self, key) and write_selection(self, key, value):
@@ -262,7 +263,7 @@ def eager_write(self: ndarray, normal: Any, value: Any) -> bool:
     """Whether a write to a buffer that is there is better done at once: it is small, or of single elements."""
     if config.limit < 0:
         return False
-    if type(value) is ndarray and value._b is not value._s.buf:
+    if type(value) is ndarray and not known(value):
         return False
     size = 1
     for k in normal:

@@ -20,6 +20,7 @@ from ..config import config
 from ..graph.errors import NotConcreteError
 from ..graph.node import BORROWED, Node
 from ..graph.op import LIBRARY, MAP, SET, VIEW, current
+from ..ops.shape import key_shape
 from ..threads import at_fork
 from . import kernels
 from .device import allowed
@@ -32,6 +33,7 @@ LEAF = -2
 CODES_KEPT = 1 << 14
 EVIDENCE = 32  # operations that must repeat: a sum of shifted slices repeats itself too, and is no loop
 UNROLLED = 96  # operations of short periods that run together
+FEW = 32  # small operations in a row that are recorded before what they wait for is computed
 CHAINED = 4  # periods whose kernels run in one chain: what one writes is in the cache when the next reads it
 
 
@@ -53,6 +55,7 @@ class Recorder:
         self.count = 0  # nodes recorded so far
         self.first = 0  # index of the first pending one
         self.due = 0  # so many pending nodes run at the next settling: a loop was left
+        self.few = 0  # small operations recorded since the last large one
         self.codes: Bounded[Any, int] = Bounded(CODES_KEPT)
         self.codes_made = 0
         self.search()
@@ -175,6 +178,9 @@ class Recorder:
                 self.recover()
             if self.due:
                 self.run(self.due)
+            if self.nodes and self.is_row_by_row(self.nodes[-1]):
+                self.run_all()
+                return
             period = len(self.period)
             if period:
                 if self.phase >= period * self.times:
@@ -184,6 +190,20 @@ class Recorder:
             elif len(self.nodes) >= config.pending_nodes or Storage.captured >= config.pending_bytes:
                 self.run(self.cut())
                 self.search()
+
+    def is_row_by_row(self, node: Node) -> bool:
+        """Whether the program has gone over to small pieces of a large array that is pending, a row at a time. Recording
+        one costs more than computing it, which can be done at once where the array is there; but a few writes of small
+        pieces, the edges of a grid say, must not keep large operations from being fused."""
+        limit = config.limit
+        if limit < 0 or node.trace:
+            return False
+        work = work_of(node)
+        if work > limit:
+            self.few = 0
+        elif work >= 0:
+            self.few += 1
+        return self.few >= FEW
 
     def cut(self) -> int:
         """Where to cut a long stream: at the smallest signature of its second half."""
@@ -204,6 +224,7 @@ class Recorder:
 
     def run_all(self, wanted: Node | None = None) -> None:
         """Run the whole stream."""
+        self.few = 0
         self.run(len(self.nodes), wanted)
         self.search()
 
@@ -358,6 +379,19 @@ def own_leaves(nodes: list[Node]) -> None:
                 once = node.buffer[tuple([slice(0, 1 if step == 0 else None) for step in node.buffer.strides])]
                 node.buffer = np.broadcast_to(once.copy(), node.shape)
             stack.extend(node.inputs)
+
+
+def work_of(node: Node) -> int:
+    """The elements that an operation reads or makes; -1 where it gives a view of a value that is there."""
+    while node.op is not None and node.op.kind == VIEW and node.inputs:
+        node = node.inputs[0]
+    if node.op is None:
+        return -1
+    if node.op.kind == SET:
+        return math.prod(key_shape(node.moving[0]))
+    if node.op.kind == MAP:
+        return math.prod(node.shape)
+    return max([math.prod(node.shape), *[math.prod(a.shape) for a in node.inputs]])
 
 
 def is_large_write(node: Node) -> bool:

@@ -1,0 +1,127 @@
+"""Programs over arrays that are large enough to be recorded: what is recorded of them, and what is computed at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp
+from lazynp.runtime.profile import profile
+from lazynp.runtime.recorder import FEW, recorder
+
+SIDE = 400
+
+
+@pytest.fixture(autouse=True)
+def settings() -> Iterator[None]:
+    """The interpreter only; and recorded is what has more than 1,000 elements, so that a test is short."""
+    with lazynp.config(deterministic=True, small=250):
+        yield
+
+
+def grid(seed: int = 0) -> numpy.ndarray:
+    return numpy.random.default_rng(seed).random((SIDE, SIDE))
+
+
+def same(step: Callable[..., Any], *arrays: numpy.ndarray) -> int:
+    """Compare a function on NumPy's arrays and on ours; how many operations were recorded."""
+    wanted = step(numpy, *[a.copy() for a in arrays])
+    given = [lazynp.array(a) for a in arrays]
+    recorder.flush()
+    before = profile.operations
+    found = step(lazynp, *given)
+    recorder.flush()
+    assert numpy.array_equal(numpy.asarray(found), wanted)
+    return profile.operations - before
+
+
+def fresh_rows(np: Any, a: Any) -> Any:
+    out = np.zeros_like(a)
+    for i in range(1, SIDE):
+        out[i] = 0.5 * out[i - 1] + a[i]
+    return out
+
+
+def rows_of_a_copy(np: Any, a: Any) -> Any:
+    out = a.copy()
+    for i in range(1, SIDE):
+        out[i] = (0.5 * out[i - 1] + a[i]) / 1.5
+    return out
+
+
+def columns_of_a_copy(np: Any, a: Any) -> Any:
+    out = a.T.copy()
+    for i in range(1, SIDE):
+        out[:, i] -= 0.5 * out[:, i - 1]
+    return out
+
+
+def rows_only_written(np: Any, a: Any) -> Any:
+    out = np.full((SIDE, SIDE), 2.0)
+    for i in range(SIDE):
+        out[i, 1:] = i
+    return out
+
+
+def rows_after_large_work(np: Any, a: Any) -> Any:
+    out = a * a - 1.0
+    for i in range(1, SIDE):
+        out[i] += out[i - 1]
+    return out * 2.0
+
+
+@pytest.mark.parametrize(
+    "step",
+    [fresh_rows, rows_of_a_copy, columns_of_a_copy, rows_only_written, rows_after_large_work],
+    ids=lambda f: f.__name__,
+)
+def test_rows_of_a_pending_array_are_soon_computed_at_once(step: Callable[..., Any]) -> None:
+    """Each of 400 rows would be recorded otherwise, for ten times what computing it takes."""
+    assert same(step, grid()) < 8 * FEW
+
+
+def test_the_edges_of_a_grid_do_not_break_a_loop() -> None:
+    """A few small writes in each round stay in the recorded loop: what runs is whole rounds, not pieces of them."""
+
+    def relax(np: Any, a: Any) -> Any:
+        for _ in range(40):
+            a[1:-1, 1:-1] = 0.25 * (a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:])
+            a[0], a[-1], a[:, 0], a[:, -1] = a[1] * 0.5, a[-2] * 0.5, a[:, 1], a[:, -2]
+        return a
+
+    before = profile.segments
+    assert same(relax, grid()) > 40 * 8
+    assert profile.segments - before < 60
+
+
+def test_a_loop_over_rows_of_large_arrays() -> None:
+    """A write to a row of an array that is too large to be noted as a whole is noted as one to a small array is."""
+    a, b = lazynp.array(grid()), lazynp.array(grid(1))
+    wanted, other = grid(), grid(1)
+    for i in range(SIDE):
+        a[i] = b[i] * 0.5
+        a[i, 3:7] = 2.0
+        a[3, 1] = i
+        wanted[i] = other[i] * 0.5
+        wanted[i, 3:7] = 2.0
+        wanted[3, 1] = i
+    assert numpy.array_equal(numpy.asarray(a), wanted)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [5, -1, (5,), (2, 3), (slice(2, 5), 7), (slice(None), 7), (..., 3), (None, 4), (4, ..., None), (), ..., slice(8, 2)],
+    ids=str,
+)
+def test_writes_of_few_and_of_many_elements(key: Any) -> None:
+    """A plain index of a large array takes as many elements as NumPy says, whatever it is made of."""
+    a, wanted = lazynp.array(grid()), grid()
+    a[key] = 3.0
+    wanted[key] = 3.0
+    assert numpy.array_equal(numpy.asarray(a), wanted)
+    for bad in ((0, 0, 0), (0, slice(None), 0, slice(None)), (..., ...), SIDE, (0, SIDE)):
+        with pytest.raises(IndexError):
+            a[bad] = 1.0
