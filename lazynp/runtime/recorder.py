@@ -192,9 +192,11 @@ class Recorder:
                 self.search()
 
     def is_row_by_row(self, node: Node) -> bool:
-        """Whether the program has gone over to small pieces of a large array that is pending, a row at a time. Recording
-        one costs more than computing it, which can be done at once where the array is there; but a few writes of small
-        pieces, the edges of a grid say, must not keep large operations from being fused."""
+        """Whether the program has gone over to small pieces of a large array that is pending, a row at a time.
+
+        Recording one costs more than computing it, which can be done at once where the array is there; but a few writes
+        of small pieces, the edges of a grid say, must not keep large operations from being fused.
+        """
         limit = config.limit
         if limit < 0 or node.trace:
             return False
