@@ -243,7 +243,9 @@ def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
         return (key,)
     if is_plain(key):
         normal = normalize(key, self.shape)
-        if (s.buf is not None or known(self)) and eager_write(self, normal, value) or one_element(key, normal) and not is_scalar(value):
+        if (s.buf is not None or known(self)) and eager_write(self, normal, value):
+            return (key,)
+        if one_element(key, normal) and not is_scalar(value):
             return (key,)
         return record_set(self, normal, value)
     if is_own_mask(self, key) and write_selection(self, key, value):
