@@ -28,10 +28,21 @@ typedef struct { /* an operation that was done */
     long long in[2]; /* who made the operand: a position in the stream, a negative number for anything else; 0: a number */
     PyTypeObject *number[2];
     Layout of[2], out; /* `out` of GETITEM and SETITEM: the part of the first operand */
+    void const *memory[2]; /* the operands' storages, to compare only */
+    char const *data[2];
     npy_intp offset;
     long long died;
     uint32_t sig;
 } Note;
+
+typedef struct { /* an array in memory that a period uses */
+    long long who; /* its handle, as in Note.in */
+    Layout as;
+    void const *memory;
+    char const *data;
+    int root, fixed, written; /* the first one in the same memory as one that is written; whether always as far from it */
+    npy_intp apart;           /* in bytes, from that one */
+} Param;
 
 typedef struct { /* an operation that is expected */
     int kind, nin, type, from[2], source[2], fixed, stored, part, fused;
@@ -50,13 +61,12 @@ typedef struct Program {
     long id, used;               /* the number that the planner has; when it was entered last */
     Slot *slot;
     uint32_t *sig;
-    Layout *layout;              /* of each parameter */
-    char *written;               /* whether it is written to */
+    Param *is;                   /* each parameter */
     Handle **param, **made;
     PyArrayObject **h, **kept;   /* the parameters' arrays; the values that were stored in this period */
     PyArrayObject **spare;       /* where values go that are stored for nobody */
     char **p, *work, *numbers;
-    npy_intp *offset;
+    npy_intp *offset;            /* of each slot's part, then of each parameter from its root */
     PyObject **value;            /* of what was done one by one */
     Storage **storage;           /* for values, made ahead */
     int done;
@@ -67,11 +77,12 @@ typedef struct Program {
 
 static Note ring[RING];
 enum { TRIES = 6 }; /* entries after which a program should have run as many periods */
-enum { ALIKE = 8, ENOUGH = 6 }; /* notes that are looked back at, and how many have to repeat */
+enum { ALIKE = 8, ENOUGH = 6 }; /* places that are looked back at, how many notes are alike */
 static uint32_t signatures[2 * RING];
-static int same_before[RING]; /* how far back the last note like each one is; 0: too far */
-static struct { uint32_t sig; long long at; } last_seen[LAST_SEEN];
-static struct { int period, asked; long long count, began; } candidate[CANDIDATES]; /* distances at which notes repeat */
+static int same_before[RING]; /* how far back the notes ended like this last; 0: too far */
+static struct { uint32_t sig; long long at; } last_seen[LAST_SEEN]; /* by the last notes together */
+static struct { int period, asked; long long count; } candidate[CANDIDATES]; /* distances at which notes repeat */
+static struct { uint32_t sum; long long count, began; } visits[LAST_SEEN];  /* of loops, by the sum of a round */
 static Program *programs[PROGRAMS];
 enum { IDLE = 4096, REST_NS = 50000000 }; /* notes without use, and for how long there are none then */
 static long long rest_began;
@@ -92,6 +103,11 @@ static Handle *views[LONGEST]; /* matched views that are still there */
 static int view_count, views_alive;
 static long periods_run, times_left, programs_made, programs_asked, parts_refused;
 
+#ifdef TRACE_REPLAY /* for who works on this: CFLAGS=-DTRACE_REPLAY python setup.py build_ext --inplace */
+#define SAY(...) fprintf(stderr, __VA_ARGS__)
+#else
+#define SAY(...) (void)0
+#endif
 static PyObject *subscript(PyObject *self, PyObject *key);
 static int settle(void);
 
@@ -252,6 +268,7 @@ static void enter(Program *q)
 {
     if (q->busy || views_alive || !errors_are_usual())
         return;
+    SAY("enter %ld n=%d at %lld (cold %lld)\n", q->id, q->n, position, position - cold_since);
     P = q;
     idle = 0;
     cursor = part_start = 0;
@@ -270,6 +287,7 @@ static void leave(void)
     look_again();
     if (!q)
         return;
+    SAY("leave %ld runs=%ld cursor=%d/%d expected kind %d part_start=%d\n", q->id, q->runs, cursor, q->n, cursor < q->n ? q->slot[cursor].kind : -1, part_start);
     memset(q->made, 0, (size_t)q->n * sizeof *q->made);
     q->failed = q->runs ? 0 : q->failed + 1; /* of a loop that begins like another one, perhaps */
     q->all_runs += q->runs;
@@ -513,14 +531,29 @@ static int settle(void)
     return 0;
 }
 
-/* Whether what is written is apart from all else that the part uses. */
-static int are_apart(Program *q)
+/* Point to the parameters that are bound. 0: what is written is not apart from all else, but for what was so when the
+ * program was made. */
+static int place_params(Program *q)
 {
     for (int j = 0; j < q->params; j++) {
-        if (!q->param[j] || !q->written[j])
+        int root = q->is[j].root, from = j;
+        if (root != j)
             continue;
-        for (int i = 0; i < q->params; i++)
-            if (i != j && q->param[i] && q->param[i]->s == q->param[j]->s)
+        for (int i = q->params - 1; i >= j; i--) /* the root, or one that is always as far from it, or any other */
+            if (q->param[i] && q->is[i].root == j && (i == j || q->is[i].fixed || from == j))
+                from = i;
+        if (q->param[from])
+            q->p[j] = PyArray_BYTES(q->h[from]) - (q->is[from].fixed ? q->is[from].apart : 0);
+    }
+    for (int j = 0; j < q->params; j++) {
+        Param const *is = &q->is[j];
+        if (!q->param[j])
+            continue;
+        npy_intp apart = q->offset[q->n + j] = PyArray_BYTES(q->h[j]) - q->p[is->root];
+        if (is->fixed && apart != is->apart)
+            return 0;
+        for (int i = 0; i < q->params && is->written; i++)
+            if (q->param[i] && q->is[i].root != is->root && q->param[i]->s == q->param[j]->s)
                 return 0;
     }
     return 1;
@@ -549,16 +582,17 @@ static int run_part(Program *q, int *raised)
         if (!a)
             continue;
         if (!is_there((PyObject *)a) || (PyArrayObject *)a->h != q->h[j] || !is_ours(a))
-            return 0;
-        q->p[j] = PyArray_BYTES(q->h[j]);
+            return SAY("  param %d changed\n", j), 0;
     }
     for (int k = part_start; k < cursor; k++)
         if (q->made[k] && !q->slot[k].stored) { /* somebody holds what the program does not store */
+            SAY("  slot %d held, not stored\n", k);
             parts_refused++;
             q->bad++;
             return 0;
         }
-    if (!are_apart(q)) { /* which the loop will hardly change */
+    if (!place_params(q)) { /* which the loop will hardly change */
+        SAY("  not apart\n");
         q->useless = 1;
         return 0;
     }

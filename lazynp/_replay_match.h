@@ -25,7 +25,7 @@ static int bind_param(int j, PyObject *o)
     if (q->param[j]) /* memory that has become known outside is not written late, nor read late */
         return (PyObject *)q->param[j] == o && is_ours(a);
     if (Py_TYPE(o) != ndarray_type || a->pending || !is_there(o) || !is_ours(a)
-        || !is_laid_out((PyArrayObject *)a->h, &q->layout[j]))
+        || !is_laid_out((PyArrayObject *)a->h, &q->is[j].as))
         return 0;
     for (int i = 0; i < q->params; i++)
         if ((PyObject *)q->param[i] == o) /* two names of one array, which were two when the program was made */

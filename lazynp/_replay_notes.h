@@ -23,13 +23,13 @@ static inline int place_of(uint32_t sig) { return (int)((sig * 2654435761u) >> 2
 
 static void plan(int period);
 
-/* A distance at which the notes before this one repeat too: of the few last that are like it, since a round may have
- * several such. Into candidate c. */
+/* A distance at which the notes before this one repeat too: of the few last at which as many ended alike, since a round
+ * may have several such. Into candidate c. */
 static void look_back(long long i, uint32_t const *now, long long since, int c)
 {
     int distance = 0;
     for (int step = 0; step < ALIKE; step++) {
-        int more = same_before[(i - distance) % RING], k = 1, known = 0;
+        int more = same_before[(i - distance) % RING], k = 0, known = 0;
         distance += more;
         if (!more || distance >= LONGEST || distance + ENOUGH >= since)
             return;
@@ -42,9 +42,53 @@ static void look_back(long long i, uint32_t const *now, long long since, int c)
         candidate[c].period = distance;
         candidate[c].count = k;
         candidate[c].asked = 0;
-        candidate[c].began = clock_ns();
         return;
     }
+}
+
+/* Whether a loop of n notes has gone on for long enough, in all its visits together: a nested one ends and comes again. */
+static int is_hot(uint32_t const *now, int n)
+{
+    uint32_t sum = 0; /* of a round, wherever it begins */
+    for (int k = 0; k < n; k++)
+        sum += now[-k];
+    int at = place_of(sum);
+    if (visits[at].sum != sum) {
+        visits[at].sum = sum;
+        visits[at].count = 0;
+        visits[at].began = clock_ns();
+    }
+    visits[at].count += n;
+    if (visits[at].count < evidence)
+        return 0;
+    idle = 0;
+    return clock_ns() - visits[at].began >= wait_ns;
+}
+
+/* Whether the notes from `first` on, whose signatures are the program's, have their operands from where it has them. */
+static int fits(Program const *q, long long first)
+{
+    long long who[2 * LONGEST];
+    memset(who, 0, (size_t)q->params * sizeof *who);
+    for (int k = 0; k < q->n; k++) {
+        Slot const *s = &q->slot[k];
+        Note const *r = &ring[(first + k) % RING];
+        for (int i = 0; i < s->nin; i++) {
+            int j = s->source[i];
+            if (s->from[i] == FROM_SLOT && r->in[i] != first + j)
+                return 0;
+            if (s->from[i] != FROM_MEMORY)
+                continue;
+            if (who[j] && r->in[i] != who[j])
+                return 0;
+            who[j] = r->in[i];
+        }
+    }
+    for (int j = 0; j < q->params; j++)
+        for (int i = 0; i < j; i++)
+            if (who[i] == who[j])
+                return 0;
+    return 1;
 }
 
 static void push(Note *r)
@@ -54,10 +98,14 @@ static void push(Note *r)
     signatures[i % RING] = signatures[i % RING + RING] = h;
     uint32_t const *now = signatures + i % RING + RING;
     position++;
-    int best = 0, open = -1, promising = 0, at = place_of(h);
+    int best = 0, open = -1, promising = 0;
     long long since = position - cold_since;
-    same_before[i % RING] = last_seen[at].sig == h && i - last_seen[at].at < LONGEST ? (int)(i - last_seen[at].at) : 0;
-    last_seen[at].sig = h;
+    uint32_t recent = 0;
+    for (int k = 0; k < ENOUGH; k++)
+        recent = recent * 31 + now[-k];
+    int at = place_of(recent);
+    same_before[i % RING] = last_seen[at].sig == recent && i - last_seen[at].at < LONGEST ? (int)(i - last_seen[at].at) : 0;
+    last_seen[at].sig = recent;
     last_seen[at].at = i;
     for (int c = 0; c < CANDIDATES; c++) {
         int p = candidate[c].period;
@@ -69,17 +117,17 @@ static void push(Note *r)
         }
         long long n = ++candidate[c].count;
         promising |= n >= 2 * p;
-        if (n < 2 * p + evidence || n % p || candidate[c].asked || best)
-            continue;
-        if (clock_ns() - candidate[c].began < wait_ns)
-            idle = 0;
-        else {
+        int several = 0; /* rounds of another candidate */
+        for (int j = 0; j < CANDIDATES; j++)
+            several |= candidate[j].period && candidate[j].period < p && p % candidate[j].period == 0;
+        if (n >= 2 * p && n % p == 0 && !candidate[c].asked && !best && !several && is_hot(now, p)) {
             candidate[c].asked = 1;
             best = p;
         }
     }
-    if (!promising && open >= 0 && i % 4 == 0)
+    if (!promising && open >= 0)
         look_back(i, now, since, open);
+    at = place_of(h);
     for (int j = 0; j < program_count && ends[at]; j++) {
         Program *q = programs[j];
         if (!q->ready || q->bad > 20 || q->useless || q->sig[q->n - 1] != h || since < q->n || position < blocked_until)
@@ -87,7 +135,7 @@ static void push(Note *r)
         int k = 0;
         while (k < q->n && now[-k] == q->sig[q->n - 1 - k])
             k++;
-        if (k == q->n) {
+        if (k == q->n && fits(q, i + 1 - k)) {
             enter(q);
             if (P)
                 return;
@@ -132,8 +180,11 @@ static void note(int before, int kind, PyUFuncObject *f, int nin, PyObject *x, P
         int array = Py_TYPE(in[i]) == ndarray_type;
         r->number[i] = array ? NULL : Py_TYPE(in[i]);
         r->in[i] = array ? maker(in[i]) : 0;
-        if (array)
-            lay_out(&r->of[i], (PyArrayObject *)((Handle *)in[i])->h);
+        if (!array)
+            continue;
+        lay_out(&r->of[i], (PyArrayObject *)((Handle *)in[i])->h);
+        r->memory[i] = ((Handle *)in[i])->s;
+        r->data[i] = PyArray_BYTES((PyArrayObject *)((Handle *)in[i])->h);
     }
     r->out = *out;
     r->sig = sign(r);
@@ -265,7 +316,7 @@ static void free_program(Program *q)
     for (int k = 0; q->spare && k < q->n; k++)
         Py_XDECREF(q->spare[k]);
     Py_XDECREF(q->errors);
-    void *all[] = {q->slot, q->sig, q->layout, q->written, q->param, q->made, q->h, q->kept, q->spare, q->p, q->work,
+    void *all[] = {q->slot, q->sig, q->is, q->param, q->made, q->h, q->kept, q->spare, q->p, q->work,
                    q->numbers, q->offset, q->value, q->storage, q->run};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         PyMem_Free(all[i]);
@@ -273,9 +324,8 @@ static void free_program(Program *q)
 }
 
 /* The structure of the period that begins at `first`: for each operand a slot, or the number of a parameter. */
-static int structure(long long first, int n, int (*source)[2], int (*from)[2], Layout *layout, int *numbers)
+static int structure(long long first, int n, int (*source)[2], int (*from)[2], Param *is, int *numbers)
 {
-    long long who[2 * LONGEST];
     int params = 0;
     *numbers = 0;
     for (int k = 0; k < n; k++) {
@@ -292,12 +342,10 @@ static int structure(long long first, int n, int (*source)[2], int (*from)[2], L
             from[k][i] = made ? FROM_SLOT : FROM_MEMORY;
             int j = made ? (int)(at - first) : 0;
             if (!made) {
-                while (j < params && who[j] != at)
+                while (j < params && is[j].who != at)
                     j++;
-                if (j == params) {
-                    who[params] = at;
-                    layout[params++] = r->of[i];
-                }
+                if (j == params)
+                    is[params++] = (Param){at, r->of[i], r->memory[i], r->data[i], j, 1, 0, 0};
             }
             source[k][i] = j;
         }
@@ -314,8 +362,8 @@ static Program *new_program(int n, int params, int numbers)
     q->params = params;
 #define ROOM(F, COUNT) ok &= (q->F = PyMem_Calloc((size_t)(COUNT) + 1, sizeof *q->F)) != NULL;
     int ok = 1;
-    ROOM(slot, n) ROOM(sig, n) ROOM(layout, params) ROOM(written, params) ROOM(param, params) ROOM(made, n) ROOM(h, params)
-    ROOM(kept, n) ROOM(spare, n) ROOM(p, params + 3 * n + 1) ROOM(numbers, 16 * numbers) ROOM(offset, n) ROOM(value, n)
+    ROOM(slot, n) ROOM(sig, n) ROOM(is, params) ROOM(param, params) ROOM(made, n) ROOM(h, params)
+    ROOM(kept, n) ROOM(spare, n) ROOM(p, params + 3 * n + 1) ROOM(numbers, 16 * numbers) ROOM(offset, n + params) ROOM(value, n)
     ROOM(storage, n) ROOM(run, n)
 #undef ROOM
     if (!ok) {
@@ -382,11 +430,36 @@ static int place_for_program(void)
     return place;
 }
 
+/* Which parameters are parts of one memory, in this period and the one before, where it is written. */
+static void find_roots(Program *q, Param const *before)
+{
+    for (int j = 0; j < q->params; j++)
+        for (int i = 0; i < j && q->is[j].root == j; i++) {
+            Param *a = &q->is[i], *b = &q->is[j];
+            if (a->root != i || a->memory != b->memory || before[i].memory != before[j].memory || a->as.type != b->as.type)
+                continue;
+            b->root = i;
+            b->apart = b->data - a->data;
+            b->fixed = b->apart == before[j].data - before[i].data;
+        }
+    for (int j = 0; j < q->params; j++)
+        q->is[q->is[j].root].written |= q->is[j].written;
+    for (int j = 0; j < q->params; j++) {
+        Param *b = &q->is[j];
+        b->written = q->is[b->root].written;
+        if (b->written)
+            continue;
+        b->root = j;
+        b->apart = 0;
+        b->fixed = 1;
+    }
+}
+
 /* From the last two periods to a program, where they are alike. */
 static void plan(int n)
 {
     static int source[2][LONGEST][2], from[2][LONGEST][2];
-    static Layout layout[2][2 * LONGEST];
+    static Param is[2][2 * LONGEST];
     long long last = position - 1, cut_at = last;
     if (!planner || 3 * n > RING)
         return;
@@ -405,25 +478,25 @@ static void plan(int n)
     long long first = cut_at - n + 1;
     if (first - n < cold_since)
         return;
-    int numbers, more, params = structure(first, n, source[0], from[0], layout[0], &numbers);
-    if (structure(first - n, n, source[1], from[1], layout[1], &more) != params || more != numbers
+    int numbers, more, params = structure(first, n, source[0], from[0], is[0], &numbers);
+    if (structure(first - n, n, source[1], from[1], is[1], &more) != params || more != numbers
         || memcmp(source[0], source[1], (size_t)n * sizeof *source[0])
         || memcmp(from[0], from[1], (size_t)n * sizeof *from[0]))
         return;
     for (int j = 0; j < params; j++)
-        if (!same_layout(&layout[0][j], &layout[1][j]))
+        if (!same_layout(&is[0][j].as, &is[1][j].as))
             return;
     for (int j = 0; j < program_count; j++) { /* known already, or being made */
         int same = programs[j]->n == n && (programs[j]->bad <= 20 || programs[j]->useless);
         for (int k = 0; k < n && same; k++)
             same = programs[j]->sig[k] == ring[(first + k) % RING].sig;
-        if (same)
+        if (same && fits(programs[j], first))
             return;
     }
     Program *q = new_program(n, params, numbers);
     if (!q)
         return;
-    memcpy(q->layout, layout[0], (size_t)params * sizeof *q->layout);
+    memcpy(q->is, is[0], (size_t)params * sizeof *q->is);
     int part = 0, work = 0;
     for (int k = 0; k < n; k++) {
         Note *r = &ring[(first + k) % RING], *b = &ring[(first + k - n) % RING];
@@ -460,10 +533,11 @@ static void plan(int n)
             while (q->slot[root].from[0] == FROM_SLOT && (root == k || q->slot[root].kind == GETITEM))
                 root = q->slot[root].source[0];
             if (q->slot[root].from[0] == FROM_MEMORY && (root == k || q->slot[root].kind == GETITEM))
-                q->written[q->slot[root].source[0]] = 1;
+                q->is[q->slot[root].source[0]].written = 1;
         }
     }
     q->parts = part + 1;
+    find_roots(q, is[1]);
     /* Stored is what was still there at the end of its part, one period before (this one's may not have died yet), or is
      * read in a later one. */
     for (int k = 0; k < n; k++) {
@@ -505,7 +579,8 @@ static void plan(int n)
         Py_XDECREF(t);
     }
     for (int j = 0; params_list && j < params; j++) {
-        PyObject *t = layout_tuple(&q->layout[j]);
+        Param const *is = &q->is[j];
+        PyObject *t = Py_BuildValue("(Nini)", layout_tuple(&is->as), is->root, (Py_ssize_t)is->apart, is->fixed);
         if (!t || PyList_Append(params_list, t) < 0)
             PyErr_Clear();
         Py_XDECREF(t);
@@ -517,6 +592,10 @@ static void plan(int n)
         free_program(q);
         return;
     }
+    SAY("plan %ld n=%d params=%d numbers=%d:", programs_made + 1, n, params, numbers);
+    for (int k = 0; k < n; k++)
+        SAY(" %d%s%s", q->slot[k].kind, q->slot[k].f ? q->slot[k].f->name : "", q->slot[k].fixed ? "" : "~");
+    SAY("\n");
     programs[place] = q;
     ends[place_of(q->sig[n - 1])]++;
     q->id = ++programs_made;
@@ -547,6 +626,7 @@ static PyObject *replay_ready(PyObject *module, PyObject *args)
     if (!q || q->ready || q->bad == 100)
         Py_RETURN_NONE;
     building--;
+    SAY("ready %ld %d\n", number, addresses != Py_None);
     if (addresses == Py_None) {
         q->bad = 100;
         Py_RETURN_NONE;

@@ -174,6 +174,56 @@ def now_and_then_something_else(np: Any, rounds: int) -> Any:
     return u, v
 
 
+@program
+def inner_loops(np: Any, rounds: int) -> Any:
+    """Two that differ only in which arrays they read, neither of which ever goes on for long."""
+    x, y = square(np, 20), square(np, 20, seed=1)
+    for _ in range(rounds // 3):
+        for t in range(1, 20):
+            y[:, t] = 0.3 * x[:, t] + 0.7 * y[:, t - 1]
+        for t in range(18, -1, -1):
+            y[:, t] = 0.3 * y[:, t] + 0.7 * y[:, t + 1]
+    return y
+
+
+@program
+def views_of_what_is_written(np: Any, rounds: int) -> Any:
+    u, v = square(np), square(np, seed=1)
+    inside, above = u[1:-1, 1:-1], u[:-2, 1:-1]
+    for k in range(rounds):
+        inside += 0.1 * (u[2:, 1:-1] - inside * v[1:-1, 1:-1])
+        u[:, 0], u[:, -1] = u[:, 1], u[:, -2]
+        v = v * 0.9 + 0.01 * k
+        above *= 0.99
+    return u, v
+
+
+@program
+def views_from_the_round_before(np: Any, rounds: int) -> Any:
+    b, a, row = square(np), square(np, seed=1), None
+    for k in range(rounds):
+        if row is not None:
+            row += a[k % 14] * 0.25
+        row = b[k % 7]
+        b[3 + k % 11] += 0.125 * row
+        b *= 0.5
+    return b, row
+
+
+@program
+def much_alike_in_a_round(np: Any, rounds: int) -> Any:
+    def slope(x: Any, y: Any, z: Any) -> tuple[Any, ...]:
+        return 10.0 * (y - x), x * (28.0 - z) - y, x * y - 2.6667 * z
+
+    w = [np.array(numpy.linspace(k, k + 1, 20)) for k in range(3)]
+    for _ in range(rounds):
+        k1 = slope(*w)
+        k2 = slope(*(a + 0.001 * k for a, k in zip(w, k1)))
+        k3 = slope(*(a + 0.001 * k for a, k in zip(w, k2)))
+        w = [a + 0.002 * (p + 2.0 * q + r) for a, p, q, r in zip(w, k1, k2, k3)]
+    return w
+
+
 def values(x: Any) -> Any:
     if isinstance(x, (tuple, list)):
         return [values(y) for y in x]

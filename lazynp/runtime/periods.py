@@ -14,7 +14,7 @@ from ..backends import artifacts
 from ..backends.gcc import BuildError
 from ..backends.loops import build
 from ..backends.loops.build import Kind
-from ..backends.loops.period import Layout, Period, Slot, generate
+from ..backends.loops.period import Layout, Param, Period, Slot, generate
 from ..backends.loops.program import Unsupported
 from ..config import config
 from ..speed import native
@@ -39,7 +39,7 @@ loaded: dict[str, tuple[ctypes.CDLL, list[int]]] = {}
 MOST = 2000  # libraries that are loaded, in a program that makes ever new loops
 PERIOD = Kind(FLAGS, functions)
 Question = tuple[int, list[Any], list[Any]]
-"""A program's number, its slots, and the layouts of its parameters."""
+"""A program's number, its slots, and its parameters."""
 
 
 class Planner:
@@ -55,7 +55,7 @@ class Planner:
         if len(loaded) >= MOST:
             return None
         try:
-            period = generate([slot_of(s) for s in slots], [Layout(*p) for p in params])
+            period = generate([slot_of(s) for s in slots], [param_of(p) for p in params])
             run = build.found(period.text, PERIOD)
             if run is None and config.compile and artifacts.compiler_path_cached() is not None:
                 run = build.built(period.text, PERIOD)
@@ -75,6 +75,11 @@ def slot_of(s: Any) -> Slot:
     kind, ufunc, ins, out, loop, offset, fixed, stored, part, fused = s
     layout = None if out is None else Layout(*out)
     return Slot(kind, ufunc, tuple(ins), layout, loop, offset, bool(fixed), bool(stored), part, bool(fused))
+
+
+def param_of(p: Any) -> Param:
+    layout, root, apart, fixed = p
+    return Param(Layout(*layout), root, apart, bool(fixed))
 
 
 planner = Planner()

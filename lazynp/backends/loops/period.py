@@ -2,8 +2,8 @@
 
 `int part<k>(char** p, const int64_t* o, const char* s)` does the operations of part k in the order of the program. `p`:
 the elements of the parameters, then those of each slot's value that is stored, then a workspace, then for each slot the
-loop of its ufunc and what that is given. `o`: for each slot that
-indexes the offset of the part, in bytes. `s`: numbers, sixteen bytes each.
+loop of its ufunc and what that is given. `o`: for each slot that indexes the offset of the part, in bytes, then for
+each parameter how far it is from its root. `s`: numbers, sixteen bytes each.
 
 Writes happen in program order in the memory that the program writes to, so that views see them as in NumPy. A value of
 an elementwise operation waits, and is computed inside the loop that uses it, where nothing that it reads was written
@@ -83,9 +83,18 @@ class Slot(NamedTuple):
     fused: bool
 
 
+class Param(NamedTuple):
+    """An array in memory: `apart` bytes, always if `fixed`, from the one whose number is `root`, in the same memory."""
+
+    layout: Layout
+    root: int
+    apart: int
+    fixed: bool
+
+
 class Region(NamedTuple):
     """Elements in the memory of a parameter ("p", number) or of a value ("v", slot): strides and start in elements,
-    `moves`: the slots whose offset (in bytes) is added."""
+    `moves`: the numbers of the offsets (in bytes) that are added."""
 
     root: tuple[str, int]
     shape: Shape
@@ -143,7 +152,7 @@ class Period(NamedTuple):
     errors: tuple[tuple[Any, Any, Any], ...]
 
 
-def generate(slots: Sequence[Slot], params: Sequence[Layout]) -> Period:
+def generate(slots: Sequence[Slot], params: Sequence[Param]) -> Period:
     """The C++ of a period. Raises `Unsupported`."""
     memory = {k for k, s in enumerate(slots) if s.kind == UFUNC and s.stored}
     while True:
@@ -154,10 +163,10 @@ def generate(slots: Sequence[Slot], params: Sequence[Layout]) -> Period:
 
 
 class Generator:
-    def __init__(self, slots: Sequence[Slot], params: Sequence[Layout], memory: set[int]) -> None:
+    def __init__(self, slots: Sequence[Slot], params: Sequence[Param], memory: set[int]) -> None:
         self.slots, self.memory = slots, memory
         self.n_params = len(params)
-        self.params = [region_of(("p", j), a) for j, a in enumerate(params)]
+        self.params = [region_of(j, a, len(slots)) for j, a in enumerate(params)]
         self.things: dict[int, Any] = {}
         self.versions: Counter[tuple[str, int]] = Counter()
         self.statements: list[Statement | Call] = []
@@ -417,13 +426,16 @@ class Generator:
             self.writer.put("}")
 
 
-def region_of(root: tuple[str, int], a: Layout) -> Region:
+def region_of(j: int, param: Param, slots: int) -> Region:
+    a = param.layout
     item = a.dtype.itemsize
     if KIND[a.dtype.name] == "c":
         raise Unsupported("complex numbers")
-    if any([n % item for n in a.strides]):
+    if any([n % item for n in (*a.strides, param.apart)]):
         raise Unsupported("strides that are no multiples of the elements")
-    return Region(root, a.shape, tuple([n // item for n in a.strides]), 0, (), a.dtype.name)
+    strides = tuple([n // item for n in a.strides])
+    start, moves = (param.apart // item, ()) if param.fixed else (0, (slots + j,))
+    return Region(("p", param.root), a.shape, strides, start, moves, a.dtype.name)
 
 
 def trimmed(p: Place, ndim: int) -> Place:
