@@ -123,6 +123,16 @@ static PyObject *at_hand(PyObject *o)
     return NULL;
 }
 
+/* The same for an operand that may be NumPy's own array, too. */
+static inline PyObject *operand(PyObject *o)
+{
+    if (!PyArray_CheckExact(o))
+        return at_hand(o);
+    return PyArray_SIZE((PyArrayObject *)o) <= limit && !PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)o)) && touch() >= 0
+               ? o
+               : NULL;
+}
+
 /* Handles and storages of exactly the door's classes are kept when they die, and used again, past Python's allocation and
  * deallocation of an instance. */
 enum { KEPT = 256 };
@@ -187,14 +197,28 @@ static PyObject *by_host(binaryfunc host, PyObject *x, PyObject *y)
     return out;
 }
 
+static int is_fresh(PyObject *value)
+{
+    return PyArray_CheckExact(value) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value)
+           && !PyArray_BASE((PyArrayObject *)value) && PyArray_ISWRITEABLE((PyArrayObject *)value);
+}
+
 /* What the user gets for NumPy's fresh result: a handle on an array, a number as it is. Takes the reference. */
 static PyObject *from_host(PyObject *value)
 {
     if (!value || (!PyArray_CheckExact(value) && !PyTuple_CheckExact(value)))
         return value;
-    if (PyArray_CheckExact(value) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value)
-        && !PyArray_BASE((PyArrayObject *)value) && PyArray_ISWRITEABLE((PyArrayObject *)value))
+    if (is_fresh(value))
         return wrap(value);
+    if (PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) == 2 && is_fresh(PyTuple_GET_ITEM(value, 0))
+        && is_fresh(PyTuple_GET_ITEM(value, 1))) {
+        PyObject *a = wrap(Py_NewRef(PyTuple_GET_ITEM(value, 0)));
+        PyObject *b = a ? wrap(Py_NewRef(PyTuple_GET_ITEM(value, 1))) : NULL, *both = b ? PyTuple_Pack(2, a, b) : NULL;
+        Py_XDECREF(a);
+        Py_XDECREF(b);
+        Py_DECREF(value);
+        return both;
+    }
     PyObject *out = PyObject_CallOneArg(returned, value);
     Py_DECREF(value);
     return out;
@@ -264,7 +288,7 @@ static PyObject *binary_op(PyObject *a, PyObject *b, int i)
         if (out || PyErr_Occurred())
             return out;
     }
-    PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
+    PyObject *x = at_hand(a), *y = x ? operand(b) : NULL;
     if (y) {
         PyObject *out = i == POW ? direct_square(x, y) : direct_two(binary_ufunc[i], x, y, NULL);
         if (out)
@@ -283,7 +307,7 @@ static PyObject *inplace_op(PyObject *a, PyObject *b, int i)
             return out;
     }
     if (is_current(a) && ((Storage *)((Handle *)a)->s)->free && i != MATMUL) {
-        PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
+        PyObject *x = at_hand(a), *y = x ? operand(b) : NULL;
         /* A subclass of a NumPy scalar may have an answer of its own, which need not be the array. */
         if (y && !(PyArray_IsScalar(b, Generic) && PyType_HasFeature(Py_TYPE(b), Py_TPFLAGS_HEAPTYPE))) {
             PyObject *out = direct_two(binary_ufunc[i], x, y, x);
@@ -359,7 +383,7 @@ static PyObject *op_compare(PyObject *a, PyObject *b, int i)
         if (out || PyErr_Occurred())
             return out;
     }
-    PyObject *x = at_hand(a), *y = x ? at_hand(b) : NULL;
+    PyObject *x = at_hand(a), *y = x ? operand(b) : NULL;
     if (y) {
         PyObject *out = direct_two(compare_ufunc[i], x, y, NULL);
         if (out || PyErr_Occurred())
@@ -739,6 +763,8 @@ static PyObject *call_held(PyObject *host, PyObject *const *given, Py_ssize_t n,
     return out;
 }
 
+static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags);
+
 /* A call of one or two operands by the inner loop of a ufunc of NumPy's own, matched or noted. NULL with no error set if it
  * is not that simple. */
 static PyObject *simple_call(PyObject *host, PyObject *const *args, Py_ssize_t n)
@@ -753,7 +779,7 @@ static PyObject *simple_call(PyObject *host, PyObject *const *args, Py_ssize_t n
             return done;
     }
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!(given[i] = at_hand(args[i])))
+        if (!(given[i] = operand(args[i])))
             return NULL;
     done = direct((PyUFuncObject *)host, given, (int)n, NULL);
     return done ? noted(before, host, (int)n, args[0], args[n - 1], wrap(done)) : NULL;
@@ -763,7 +789,6 @@ static PyObject *simple_call(PyObject *host, PyObject *const *args, Py_ssize_t n
 static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *out)
 {
     PyObject *host = ((Ufunc *)self)->host, *given[5], *done = NULL;
-    Py_ssize_t ours = 0;
     if (!host || !n || n > 3 || !PyObject_TypeCheck(host, &PyUFunc_Type) || n != ((PyUFuncObject *)host)->nin)
         return NULL;
     int plain = Py_TYPE(host) == &PyUFunc_Type && n <= 2;
@@ -773,17 +798,12 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
             return done;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *x = given[i + 1] = at_hand(args[i]);
-        if (!x)
+        if (!(given[i + 1] = operand(args[i])))
             return NULL;
-        ours += x != args[i];
     }
     size_t count = (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET;
-    if (!out) {
-        if (!ours && n != 1) /* numbers alone: NumPy's own answer */
-            return NULL;
+    if (!out)
         return from_host(call_held(host, given + 1, n, count, NULL));
-    }
     if (((PyUFuncObject *)host)->nout != 1 || !is_current(out) || !((Storage *)((Handle *)out)->s)->free
         || !at_hand(out))
         return NULL;
@@ -805,6 +825,12 @@ static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t
     Py_ssize_t n = PyVectorcall_NARGS(count), named = names ? PyTuple_GET_SIZE(names) : 0;
     if (!named || (named == 1 && PyTuple_GET_ITEM(names, 0) == PyTuple_GET_ITEM(name_out, 0))) {
         PyObject *done = call_at_hand(self, args, n, named ? args[n] : NULL);
+        if (done || PyErr_Occurred())
+            return done;
+    }
+    PyObject *host = ((Ufunc *)self)->host;
+    if (host && Py_TYPE(host) == &PyUFunc_Type && is_own((PyUFuncObject *)host) && n == ((PyUFuncObject *)host)->nin) {
+        PyObject *done = whole(host, NULL, args, n, names, 0);
         if (done || PyErr_Occurred())
             return done;
     }
@@ -831,6 +857,7 @@ static PyObject *call_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
 }
 
 #include "_whole.h"
+#include "_objects.h"
 
 /* Types. */
 
@@ -1106,7 +1133,8 @@ static PyNumberMethods handle_number = {
     .nb_inplace_rshift = inplace_op_rshift, .nb_inplace_and = inplace_op_and, .nb_inplace_or = inplace_op_or,
     .nb_inplace_xor = inplace_op_xor, .nb_inplace_power = inplace_op_pow,
     .nb_inplace_matrix_multiply = inplace_op_matmul,
-    .nb_negative = op_neg, .nb_positive = op_pos, .nb_absolute = op_abs, .nb_invert = op_invert};
+    .nb_negative = op_neg, .nb_positive = op_pos, .nb_absolute = op_abs, .nb_invert = op_invert, .nb_bool = ask_truth,
+    .nb_int = ask_int, .nb_float = ask_float, .nb_index = ask_index};
 static PyMappingMethods handle_mapping = {.mp_length = size_of, .mp_subscript = subscript, .mp_ass_subscript = assign};
 /* The sequence protocol, which `reversed`, `bisect` and C code ask for. Python's own iterator has added the length. */
 
@@ -1198,6 +1226,13 @@ static PyObject *bind(PyObject *module, PyObject *table)
         take(table, "unary", unary_names[i], &unary[i]);
     for (int i = 0; i < 6; i++)
         take(table, "forward", compare_names[i], &compare[i]);
+    for (int i = 0; i < ASKED; i++)
+        take(table, "asked", asked_names[i], &asked_slow[i]);
+    take(table, "other", "instance", &instance_slow);
+    take(table, "other", "flatiter", (PyObject **)&flat_type);
+    take(table, "flat", "get", &flat_get);
+    take(table, "flat", "getitem", &flat_getitem);
+    take(table, "flat", "setitem", &flat_setitem);
     take(table, "other", "getitem", &getitem);
     take(table, "other", "setitem", &setitem);
     take(table, "other", "len", &length);
@@ -1270,6 +1305,7 @@ static PyMethodDef functions[] = {
     {"replay_forked", replay_forked, METH_NOARGS, "replay_forked(): after a fork, in the child."},
     {"replay_counts", replay_counts, METH_NOARGS, "replay_counts(): what replay has done since it was asked last."},
     {"iterator", iterator, METH_O, "iterator(a): iterates over a's items by their number."},
+    {"flat", flat_of, METH_O, "flat(a): a.flat."},
     {"refused_to_numpy", refused_to_numpy, METH_O,
      "refused_to_numpy(a): whether NumPy was refused a's buffer, and goes on asking for its other interfaces."},
     {"forget_refused", forget_refused, METH_NOARGS, "forget_refused(): NumPy has asked for all of them."},
@@ -1322,16 +1358,22 @@ PyMODINIT_FUNC PyInit__speed(void)
         mallopt(M_TRIM_THRESHOLD, 64 << 20);
     }
 #endif
-    PyTypeObject *types[] = {&StorageBase, &HandleBase, &UfuncBase, &FunctionBase, &MethodType, &AttributeType};
-    const char *names[] = {"StorageBase", "HandleBase", "UfuncBase", "FunctionBase", "Method", "Attribute"};
+    PyTypeObject *types[] = {
+        &StorageBase, &HandleBase, &UfuncBase, &FunctionBase, &FlatBase, &MethodType, &AttributeType};
+    const char *names[] = {
+        "StorageBase", "HandleBase", "UfuncBase", "FunctionBase", "FlatBase", "Method", "Attribute"};
+    enum { BASES = 5, TYPES = 7 };
     PyObject *module = PyModule_Create(&definition);
     if (!module)
         return NULL;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < BASES; i++)
         types[i]->tp_new = PyBaseObject_Type.tp_new; /* so that object.__new__ makes them too */
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < TYPES; i++)
         if (PyType_Ready(types[i]) < 0 || PyModule_AddObjectRef(module, names[i], (PyObject *)types[i]) < 0)
             return NULL;
+    PyObject *check = PyDescr_NewMethod(&PyType_Type, &instance_check_def);
+    if (!check || PyModule_AddObject(module, "instance_check", check) < 0)
+        return NULL;
     name_view = PyUnicode_InternFromString("_view");
     name_call = PyUnicode_InternFromString("_call");
     name_pin = PyUnicode_InternFromString("pin");

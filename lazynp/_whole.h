@@ -6,13 +6,13 @@
  * Anything else is left to the Python function, as is what only that knows: `like=`, arguments that are written to.
  */
 
-enum { MOST_GIVEN = 256, MOST_ARGUMENTS = 12, MOST_DEPTH = 4 };
+enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4 };
 
 /* What a function is like. GROWS: the result may be larger than all arguments. BLANK: a large result is made by the
  * Python function, on the device perhaps. BARE: the Python function has more named arguments than NumPy's. WRITES: into
  * its first argument. NO_COPY: into it, with `copy=False`. DRAWS: a method of a generator. PROTOCOL: `__array_ufunc__`.
- * `speed.py` has the same. */
-enum { GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64 };
+ * LOOKS: it reads no elements and makes no arrays but views, so that arrays may be of any size. `speed.py` has the same. */
+enum { GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128 };
 enum { MOST_DRAWN = 1 << 14 }; /* `draws.py: LARGE` */
 
 /* An array among the arguments as it was when NumPy got it: another thread may give the handle another view meanwhile. */
@@ -21,8 +21,9 @@ typedef struct {
 } Given;
 
 typedef struct {
-    Given at[MOST_GIVEN];
-    int count;
+    Given *at, few[FEW_GIVEN];
+    int count, room;
+    npy_intp most;  /* elements of an array */
     double product; /* of all sizes and lengths that were given: what a result may grow to */
 } Gift;
 
@@ -55,6 +56,28 @@ enum { LEFT = 4, LEFT_COPY = 3 };
 static PyObject *left_names[LEFT], *name_pin, *name_dunder_call, *name_drawn, *name_shared, *shared_drawn;
 static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
 
+static void begin_gift(Gift *gift, int flags)
+{
+    gift->at = gift->few;
+    gift->count = 0;
+    gift->room = FEW_GIVEN;
+    gift->most = flags & LOOKS && limit >= 0 ? NPY_MAX_INTP : limit;
+    gift->product = 1.0;
+}
+
+static int more_room(Gift *gift)
+{
+    Given *more = gift->room < MOST_GIVEN ? PyMem_Malloc(sizeof *more * (size_t)gift->room * 4) : NULL;
+    if (!more)
+        return 0;
+    memcpy(more, gift->at, sizeof *more * (size_t)gift->count);
+    if (gift->at != gift->few)
+        PyMem_Free(gift->at);
+    gift->at = more;
+    gift->room *= 4;
+    return 1;
+}
+
 static void let_go(Gift *gift)
 {
     for (int i = 0; i < gift->count; i++) {
@@ -64,12 +87,14 @@ static void let_go(Gift *gift)
         Py_XDECREF(g->b);
         Py_DECREF(g->h);
     }
+    if (gift->at != gift->few)
+        PyMem_Free(gift->at);
 }
 
 static PyObject *given_array(PyObject *o, PyObject *s, PyObject *b, PyObject *h, Gift *gift)
 {
-    if (gift->count == MOST_GIVEN || PyArray_SIZE((PyArrayObject *)h) > limit
-        || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)h)))
+    if (PyArray_SIZE((PyArrayObject *)h) > gift->most || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)h))
+        || (gift->count == gift->room && !more_room(gift)))
         return NULL;
     Given *g = &gift->at[gift->count++];
     g->o = Py_NewRef(o);
@@ -406,8 +431,7 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
     PyObject *vector[MOST_ARGUMENTS + 2], **to = vector + 1 + !!self, *out = NULL, *target = NULL;
     Storage *written = NULL;
     Gift gift;
-    gift.count = 0;
-    gift.product = 1.0;
+    begin_gift(&gift, flags);
     if (limit < 0 || n + named > MOST_ARGUMENTS || (named && flags & BARE))
         return NULL;
     if (flags & WRITES) {
@@ -469,7 +493,7 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
 static PyObject *subscript_whole(PyObject *self, PyObject *key)
 {
     Gift gift;
-    gift.count = 0;
+    begin_gift(&gift, 0);
     PyObject *out = NULL, *k = NULL, *h = limit >= 0 ? given_value(self, &gift, 0) : NULL;
     if (h && (k = given_value(key, &gift, 0)))
         out = home_of(PyObject_GetItem(h, k), &gift);
@@ -483,7 +507,7 @@ static PyObject *subscript_whole(PyObject *self, PyObject *key)
 static int assign_whole(PyObject *self, PyObject *key, PyObject *value)
 {
     Gift gift;
-    gift.count = 0;
+    begin_gift(&gift, 0);
     int done = 0;
     PyObject *k = NULL, *v = NULL, *h = given_value(self, &gift, 0);
     if (h && (k = given_value(key, &gift, 0)) && (v = given_value(value, &gift, 0)))
@@ -548,12 +572,28 @@ static PyObject *call_function(PyObject *self, PyObject *args, PyObject *kwargs)
     return out;
 }
 
+/* `f.reduce(x)`, along the first axis, where it is that simple; else NULL, without an error set. */
+static PyObject *reduced_by(PyObject *f, PyObject *x)
+{
+    int which = 0;
+    while (which < REDUCTIONS && reduction_ufunc[which] != f)
+        which++;
+    if (!x || which == REDUCTIONS || !reductions_on || !PyArray_CheckExact(x))
+        return NULL;
+    return direct_reduce((PyUFuncObject *)f, which, (PyArrayObject *)x, 0, 0, 0);
+}
+
 /* A method of a ufunc of NumPy's own, by its name: `reduce`, `at`, ... */
 static PyObject *ufunc_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     PyObject *f = PyObject_TypeCheck(args[0], &UfuncBase) ? ((Ufunc *)args[0])->host : NULL;
     if (!f || Py_TYPE(f) != &PyUFunc_Type || !is_own((PyUFuncObject *)f))
         return NULL;
+    if (m->reduces && n == 2 && !names) {
+        PyObject *quick = reduced_by(f, at_hand(args[1]));
+        if (quick || PyErr_Occurred())
+            return from_host(quick);
+    }
     PyObject *host = PyObject_GetAttr(f, m->host);
     PyObject *done = host ? whole(host, NULL, args + 1, n - 1, names, m->flags) : NULL;
     Py_XDECREF(host);
@@ -652,6 +692,8 @@ static PyObject *new_method(PyTypeObject *type, PyObject *args, PyObject *kwargs
         m->flags = flags;
         for (int i = 0; i < REDUCTIONS; i++)
             m->reduces |= reduction[i] == host;
+        if (PyUnicode_CheckExact(host) && !PyUnicode_CompareWithASCIIString(host, "reduce"))
+            m->reduces = 1;
     }
     return (PyObject *)m;
 }
@@ -737,7 +779,7 @@ static PyObject *get_attribute(PyObject *self, PyObject *of, PyObject *type)
         if (!value || !PyArray_Check(value))
             return value;
         Gift gift;
-        gift.count = 0;
+        begin_gift(&gift, 0);
         PyObject *h = given_value(of, &gift, 0), *out = NULL;
         if (h)
             out = home_of(Py_NewRef(value), &gift);

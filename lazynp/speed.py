@@ -26,8 +26,8 @@ calls: Any = built("_calls")
 
 # What a function is like, as `_whole.h` has it: its result may be larger than all arguments; a large result is for the
 # Python function to make, which has more named arguments than NumPy's; it writes into its first argument, or does so
-# with `copy=False`; it is a method of a generator; it is `__array_ufunc__`.
-GROWS, BLANK, BARE, WRITES, NO_COPY, DRAWS, PROTOCOL = 1, 2, 4, 8, 16, 32, 64
+# with `copy=False`; it is a method of a generator; it is `__array_ufunc__`; it makes no arrays but views of any size.
+GROWS, BLANK, BARE, WRITES, NO_COPY, DRAWS, PROTOCOL, LOOKS = 1, 2, 4, 8, 16, 32, 64, 128
 MOST = 100  # arguments by place, where none is written to
 
 if TYPE_CHECKING or native is None:
@@ -65,6 +65,13 @@ if TYPE_CHECKING or native is None:
         def _call(self, *args: Any, **kwargs: Any) -> Any:
             raise NotImplementedError
 
+    class FlatBase:
+        """What `flatiter` holds: the array, and NumPy's iterator over it once there is one."""
+
+        __slots__ = ("_owner", "_made")
+        _owner: Any
+        _made: Any
+
     class FunctionBase:
         """What a public function is called by. Attributes of the C module's class, which this one has no use for:
 
@@ -86,7 +93,7 @@ if TYPE_CHECKING or native is None:
 
 else:
     StorageBase, HandleBase, UfuncBase = native.StorageBase, native.HandleBase, native.UfuncBase
-    FunctionBase = native.FunctionBase
+    FunctionBase, FlatBase = native.FunctionBase, native.FlatBase
 
 Method: type = types.FunctionType if native is None else native.Method
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import array
 import collections
 import random
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -273,3 +274,95 @@ def test_a_range_does_not_leave_c(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lazynp.array(range(3)).tolist() == [0, 1, 2]
     with pytest.raises(TypeError):
         lazynp.array(memoryview(b"abc"))
+
+
+def in_c(m: Any) -> dict[str, Callable[[], Any]]:
+    """Calls for which no Python code runs where arrays are at hand."""
+    x, one, cube, flags = m.arange(10.0), m.array(3.0), m.ones((2, 3, 4)), m.arange(10) % 2 == 0
+    theirs, large, whole = numpy.arange(10.0) + 1, m.array(numpy.ones((600, 400))), m.array(7)
+    return {
+        "NumPy's array to the right": lambda: x * theirs,
+        "NumPy's array to the left": lambda: theirs - x,
+        "in place": lambda: x.copy().__iadd__(theirs),
+        "compared with NumPy's array": lambda: x < theirs,
+        "ufunc of both": lambda: m.maximum(x, theirs),
+        "ufunc of NumPy's": lambda: m.sqrt(theirs),
+        "ufunc of numbers": lambda: m.add(numpy.float64(1.5), 2),
+        "ufunc of a list": lambda: m.add(x, [1.0] * 10),
+        "ufunc where": lambda: m.add(x, 1.0, where=flags, out=m.zeros(10)),
+        "ufunc of a dtype": lambda: m.multiply(x, 2, dtype="f4"),
+        "two results": lambda: m.modf(x / 3),
+        "two results of whole numbers": lambda: m.divmod(m.arange(9), 4),
+        "reduce": lambda: m.add.reduce(cube),
+        "reduce by an extreme": lambda: m.maximum.reduce(x),
+        "truth": lambda: bool(one),
+        "float": lambda: float(one),
+        "int": lambda: int(one),
+        "index": lambda: list(range(9))[whole],
+        "flat": lambda: x.flat[3],
+        "flat of a slice": lambda: cube.flat[2:9:3],
+        "flat of a large one": lambda: large.flat[-1],
+        "joined by the thousand": lambda: m.concatenate([[i] for i in range(400)] + [x] * 400),
+        "broadcast": lambda: m.broadcast_to(large[0], (600, 400))[3, :4],
+        "large and broadcast": lambda: m.atleast_2d(large).shape,
+        "text": lambda: m.strings.find(["abc", "bca"], "a"),
+        "polynomial": lambda: m.polynomial.polynomial.polyval(x, [1.0, 2.0, 3.0]),
+        "einsum": lambda: m.einsum("ij,jk->ik", cube[0], cube[0].T),
+        "isinstance": lambda: [isinstance(v, m.ndarray) for v in (x, one, 1, "a", numpy.float64(1), None)],
+    }
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+@pytest.mark.parametrize("name", in_c(numpy))
+def test_calls_that_stay_in_c(name: str, mode: str) -> None:
+    with config(mode=mode):
+        ours = in_c(lazynp)[name]
+        want, got = in_c(numpy)[name](), ours()
+        for a, b in zip(want, got, strict=True) if isinstance(want, tuple) else [(want, got)]:
+            assert type(b) is type(a) or type(b) is lazynp.ndarray
+            assert numpy.asarray(b).dtype == numpy.asarray(a).dtype
+            numpy.testing.assert_array_equal(numpy.asarray(b), a)
+        if native is None or mode == "graph":
+            return
+        called: list[str] = []
+
+        def note(frame: Any, event: str, _: Any) -> None:
+            if event == "call" and "lazynp" in frame.f_globals.get("__name__", ""):
+                called.append(frame.f_code.co_qualname)
+
+        ours()
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            ours()
+        finally:
+            sys.setprofile(before)
+        assert not called
+
+
+def test_flat_that_is_only_indexed_leaves_the_array_where_it_is() -> None:
+    x = lazynp.arange(6.0)
+    row = x.flat
+    row[2:4] = 7.0
+    row[0] = row[2] + row[[1, 3]].sum()
+    assert x.tolist() == [15.0, 1.0, 7.0, 7.0, 4.0, 5.0]
+    assert x._s.rare is None
+    assert [next(row), next(row)] == [15.0, 1.0]
+    assert row.index == 2 and x._s.rare.pin
+    row[5] = 1.0  # an index begins anew, as in NumPy
+    assert row.index == 0 and next(row) == 15.0
+
+
+def test_instances() -> None:
+    """`isinstance` of what is no array, of NumPy's arrays, and of masked ones."""
+
+    class Pretends:
+        __class__ = lazynp.ndarray  # type: ignore[assignment]
+
+    masked = lazynp.ma.array([1.0])
+    assert isinstance(Pretends(), lazynp.ndarray) and not isinstance(Pretends(), lazynp.ma.MaskedArray)
+    assert isinstance(numpy.zeros(1), lazynp.ndarray) and not isinstance(numpy.zeros(1), lazynp.ma.MaskedArray)
+    assert isinstance(numpy.ma.array([1.0]), lazynp.ma.MaskedArray) and isinstance(masked, lazynp.ndarray)
+    assert not isinstance(masked, lazynp.matrix) and not isinstance(lazynp.zeros(1), lazynp.matrix)
+    for value in (1, 1.0, 1j, True, "a", b"a", None, ..., (), [], {}, slice(1), numpy.float64(1), numpy.void(b"a")):
+        assert not isinstance(value, lazynp.ndarray)

@@ -87,6 +87,11 @@ def resolved(step: tuple[Any, Any, Any, Any], shape: tuple[int, ...]) -> View | 
     return derive(parent, shape, kind, param)
 
 
+if native is not None:  # many a call of NumPy's Python code asks this
+    tell(instance=ArrayType.__instancecheck__)
+    ArrayType.__instancecheck__ = native.instance_check  # type: ignore[method-assign]
+
+
 class ndarray(HandleBase, metaclass=ArrayType):
     """An array of fixed-size elements; NumPy's `ndarray` in all that can be seen, evaluated when its value is
     needed."""

@@ -18,6 +18,7 @@ import numpy
 
 from ..graph.node import ABSTRACT
 from ..runtime.views import TRANSPOSE, derive
+from ..speed import attach as attach_slot
 from ..speed import attribute, native, tell
 from . import renew, subclasses
 from .array import HOST_VIEW, Writes, borrow, is_traced, ndarray, new_handle, root
@@ -461,7 +462,7 @@ SPECIAL: dict[str, Any] = {
     "_set_dtype": renew.set_dtype,
     "__class_getitem__": classmethod(generic_alias),
     "__init_subclass__": classmethod(init_subclass),
-    **{name: asked(name) for name in ("__bool__", "__int__", "__float__", "__index__", "__complex__")},
+    "__complex__": asked("__complex__"),
     "__format__": formatted,
     "__repr__": represented("__repr__"),
     "__str__": represented("__str__"),
@@ -497,6 +498,8 @@ def attach() -> None:
         if isinstance(function, types.FunctionType):
             function.__name__, function.__qualname__ = name, f"ndarray.{name}"
         setattr(ndarray, name, function)
+    for name in ("__bool__", "__int__", "__float__", "__index__"):
+        attach_slot(ndarray, name, asked(name), "asked", name.strip("_"))
     ndarray.__module__, ndarray.__doc__ = "lazynp", numpy.ndarray.__doc__
     ndarray.__qualname__ = "ndarray"
     if numpy.ndarray.__flags__ & SEQUENCE and not ndarray.__flags__ & SEQUENCE:

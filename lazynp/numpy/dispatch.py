@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy
 
-from ..speed import BARE, GROWS, MOST, NO_COPY, WRITES, FunctionBase, reduced, tell, whole_call
+from ..speed import BARE, GROWS, LOOKS, MOST, NO_COPY, WRITES, FunctionBase, reduced, tell, whole_call
 from . import subclasses
 from .array import Handle, borrow, ndarray
 from .host import PLAIN, home_module, strip
@@ -162,13 +162,10 @@ NOT_WHOLE_IN = ("lazynp.ma", "lazynp.matrixlib", "lazynp.lib.recfunctions", "laz
 GROWING = frozenset(
     {
         "arange",
-        "broadcast_arrays",
-        "broadcast_to",
         "diag",
         "diag_indices",
         "diag_indices_from",
         "diagflat",
-        "einsum",
         "eye",
         "full",
         "full_like",
@@ -198,6 +195,22 @@ GROWING = frozenset(
         "vander",
     }
 )
+# What reads no elements, and makes views or nothing.
+LOOKING = frozenset(
+    {
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "broadcast_arrays",
+        "broadcast_to",
+        "iscomplexobj",
+        "isrealobj",
+        "ndim",
+        "result_type",
+        "shape",
+        "size",
+    }
+)
 WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 WRITTEN = ("out", "overwrite_input")
 WRITTEN_TOO = {"nan_to_num": ("copy",), "rot90": ("k",)}  # NumPy does `k %= 4`, to an array too
@@ -211,7 +224,9 @@ def numpy_function(implementation: Any) -> Any:
     where = (
         "" if module.startswith("lazynp.numpy.") else module[len("lazynp") :]
     )  # a function of ours is NumPy's public one
-    return getattr(sys.modules.get("numpy" + where), implementation.__name__, None)
+    with contextlib.suppress(ImportError):  # NumPy may not have needed the module yet of which this is the copy
+        return getattr(importlib.import_module("numpy" + where), implementation.__name__, None)
+    return None
 
 
 def make_whole(public: FunctionBase, implementation: Any, signature: Any = None) -> None:
@@ -224,6 +239,7 @@ def make_whole(public: FunctionBase, implementation: Any, signature: Any = None)
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
     public.whole = host
     public.flags = (GROWS if name in GROWING else 0) | (WRITES if name in WRITING else 0)
+    public.flags |= LOOKS if name in LOOKING else 0
     written = (*WRITTEN, *WRITTEN_TOO.get(name, ()))
     if name == "nan_to_num":
         public.flags = NO_COPY

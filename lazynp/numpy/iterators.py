@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy
 
+from ..speed import FlatBase, attach, native, tell
 from .arithmetic import dummy
 from .array import HOST_VIEW, Handle, Writes, borrow, is_traced, ndarray
 from .host import fresh, home, like, shows, strip, to_host
 from .renew import become
 
 
-class flatiter:
-    """`a.flat`. See `numpy.flatiter`."""
+class flatiter(FlatBase):
+    """`a.flat`. See `numpy.flatiter`. One that is only indexed leaves the array where it is: each index is that of a
+    new one of NumPy's. One that is iterated over has one, which keeps the memory in its place."""
 
-    __slots__ = ("_owner", "_made", "__weakref__")
+    __slots__ = ("__weakref__",)
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, owner: Any = None) -> None:
@@ -67,22 +69,26 @@ class flatiter:
     def __len__(self) -> int:
         return len(self._iter)
 
-    def __getitem__(self, key: Any) -> Any:
-        row = self._traced()
-        if row is not None:
-            return row[key]
-        value = self._iter[strip(key)]
-        return like(self._owner, value, []) if isinstance(value, numpy.ndarray) else value
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        row = self._traced(value)
-        if row is not None:
-            row[key] = value
-        else:
-            self._iter[strip(key)] = strip(value)
-
     def __delitem__(self, key: Any) -> None:
         raise TypeError("Cannot delete iterator elements")
+
+
+def flat_item(self: Any, key: Any) -> Any:
+    row = self._traced()
+    if row is not None:
+        return row[key]
+    value = (self._made or self._to_host())[strip(key)]
+    return like(self._owner, value, []) if isinstance(value, numpy.ndarray) else value
+
+
+def set_flat_item(self: Any, key: Any, value: Any) -> None:
+    row = self._traced(value)
+    if row is not None:
+        row[key] = value
+        return
+    with Writes() as to:
+        h = to(self._owner)
+        (self._made or h.flat)[strip(key)] = strip(value)
 
 
 def compared(name: str) -> Any:
@@ -92,6 +98,9 @@ def compared(name: str) -> Any:
 
 for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
     setattr(flatiter, _name, compared(_name))
+attach(flatiter, "__getitem__", flat_item, "flat", "getitem")
+attach(flatiter, "__setitem__", set_flat_item, "flat", "setitem")
+tell(flatiter=flatiter)
 flatiter.__module__ = "lazynp"
 
 
@@ -338,5 +347,7 @@ class broadcast(metaclass=BroadcastType):
 
 
 broadcast.__module__ = "lazynp"
-ndarray.flat = property(get_flat, set_flat, doc=numpy.ndarray.flat.__doc__)  # type: ignore[attr-defined]
+if native is not None:
+    native.bind({"flat": {"get": get_flat}})
+ndarray.flat = property(get_flat if native is None else native.flat, set_flat, doc=numpy.ndarray.flat.__doc__)  # type: ignore[attr-defined]
 ndarray.flags = property(flagsobj, doc=numpy.ndarray.flags.__doc__)  # type: ignore[attr-defined]

@@ -81,6 +81,9 @@ REPLACED: dict[str, dict[str, Any]] = {
 # Functions that are no dispatchers, and done by NumPy's own where their arguments are small.
 PLAIN_FUNCTIONS = {
     "_core.numeric": ("full", "identity", "indices", "ones"),
+    "_core.strings": (
+        *("count", "endswith", "find", "index", "lstrip", "rfind", "rindex", "rstrip", "startswith", "strip"),
+    ),
     "lib._twodim_base_impl": ("eye", "mask_indices", "tri", "tril_indices", "triu_indices"),
     "lib._index_tricks_impl": ("diag_indices",),
     "lib._function_base_impl": ("bartlett", "blackman", "hamming", "hanning", "kaiser"),
@@ -176,6 +179,8 @@ class Finder:
                 module.__dict__[function] = public
                 if plain in dispatch.array_functions:
                     dispatch.array_functions.add(public)
+            if name.startswith("polynomial."):
+                whole_polynomials(module)
             if name == "_core":
                 for part in ("_exceptions", "_string_helpers", "_type_aliases", "_internal", "_dtype"):
                     importlib.import_module(f"{NAME}._core.{part}")
@@ -197,6 +202,19 @@ def shared(name: str, value: Any) -> Any:
     if type(value) is not dispatch.dispatched:
         return value
     return getattr(sys.modules.get(f"{NAME}._core.multiarray"), name, value)
+
+
+def whole_polynomials(module: types.ModuleType) -> None:
+    """Have NumPy's functions for polynomials called where all is small, by methods that are these functions too."""
+    public = {}
+    for name in getattr(module, "__all__", ()):
+        plain = module.__dict__[name]
+        if type(plain) is types.FunctionType:
+            public[plain] = module.__dict__[name] = dispatch.Function(plain)
+    for kind in filter(lambda value: isinstance(value, type), list(vars(module).values())):
+        for name, value in list(vars(kind).items()):
+            if isinstance(value, staticmethod) and value.__func__ in public:
+                setattr(kind, name, staticmethod(public[value.__func__]))
 
 
 def package_without_code(spec: Any) -> bool:
