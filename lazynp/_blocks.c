@@ -637,13 +637,11 @@ static PyObject *job_work(Job *self, PyObject *args)
         work *= self->dims[i];
     PyThreadState *save = work > UNLOCKED ? PyEval_SaveThread() : NULL;
     fill(self, scratch);
-    int more = 1;
-    for (; most > 0; most--) {
+    long long done = 0;
+    for (; done < most; done++) {
         long long b = atomic_fetch_add(&self->next, 1);
-        if (b >= self->blocks) {
-            more = 0;
+        if (b >= self->blocks)
             break;
-        }
         run_block(self, b, scratch, at);
     }
     feclearexcept(FE_ALL_EXCEPT);
@@ -651,7 +649,7 @@ static PyObject *job_work(Job *self, PyObject *args)
         PyEval_RestoreThread(save);
     PyMem_Free(at);
     PyBuffer_Release(&view);
-    return PyBool_FromLong(more);
+    return PyLong_FromLongLong(done);
 }
 
 static PyObject *job_need(Job *self, void *closure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy
 import pytest
 
 import lazynp
+from lazynp.backends.numpy.crew import LONGEST, SHORTEST, Balance
 from lazynp.runtime.profile import profile
 from lazynp.runtime.recorder import FEW, recorder
 
@@ -125,3 +127,20 @@ def test_writes_of_few_and_of_many_elements(key: Any) -> None:
     for bad in ((0, 0, 0), (0, slice(None), 0, slice(None)), (..., ...), SIDE, (0, SIDE)):
         with pytest.raises(IndexError):
             a[bad] = 1.0
+
+
+def test_helpers_that_cost_more_than_they_do_are_left_alone_for_a_while() -> None:
+    """On a busy machine a helper may be off its core in the middle of a block, for longer than the work takes."""
+    balance = Balance()
+    for _ in range(5):
+        balance.weigh(share=0.5, work=1.0, whole=1.0)  # half of it was done by others
+    assert balance.alone_until == balance.pause == 0.0
+    pauses = []
+    for _ in range(9):
+        balance.weigh(share=0.9, work=1.0, whole=9.0)
+        pauses.append(balance.pause)
+    assert pauses == sorted(pauses) and pauses[0] == SHORTEST and pauses[-1] == LONGEST
+    assert balance.alone_until > time.monotonic()
+    for _ in range(20):
+        balance.weigh(share=0.5, work=1.0, whole=1.0)
+    assert balance.pause == 0.0

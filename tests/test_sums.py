@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import math
+import subprocess
+import sys
 from typing import Any
 
 import accuracy
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 import lazynp
 from lazynp.backends.compiler import CompilerClient
@@ -172,3 +175,23 @@ def test_sums_of_infinities() -> None:
         x = jnp.asarray(np.tile(np.asarray(values, "f4"), 40))
         found = lax.fori_loop(0, 2, lambda i, s, x=x: 0 * i + jnp.sum(x), jnp.float32(0))
         assert np.array_equal(np.asarray(found), np.float32(expected), equal_nan=True), values
+
+
+def test_sums_beside_other_results_use_our_threads() -> None:
+    """OpenMP's barrier waits for a thread that is off its core. Such a kernel, a sum and what is summed, had it once."""
+    text = """
+from lazynp.backends.kernel import Geometry, Instr, KernelSpec
+from lazynp.backends.torch import build
+from lazynp.backends.torch.translate import translate
+f = "float64"
+product, added = Instr("multiply", (0, 1), (f, f), f), Instr("add", (0, 2), (f, f), f)
+body = (product, added, Instr("reduce", (2,), (f,), f, ("add", (0,))))
+spec, capability = KernelSpec((f, f), (), body, (2, 3, 4), 1), build.toolchain().capability
+for symbolic in (False, True):
+    geometry = Geometry((1_000_000,), ((1,), (1,), (1,), (1,), (0,)), symbolic)
+    source, _ = translate(spec, geometry, capability)
+    assert "lazynp_for(" in source and "LazynpSum" in source, source
+    assert "#pragma omp parallel" not in source and "omp_get" not in source, source
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr

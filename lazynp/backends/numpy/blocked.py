@@ -290,12 +290,14 @@ class Program:
         if job is None:
             return None
 
-        def work() -> None:
-            room = scratch(job.need)
-            while job.work(room, AT_A_TIME):  # between two calls Ctrl-C is seen
-                pass
+        def work() -> int:
+            room, done, now = scratch(job.need), 0, AT_A_TIME
+            while now == AT_A_TIME:  # between two calls Ctrl-C is seen
+                now = job.work(room, AT_A_TIME)
+                done += now
+            return done
 
-        return Task(work, min(threads, job.blocks))
+        return Task(work, min(threads, job.blocks), job.blocks)
 
     def blocks(
         self, ins: Sequence[Any], scalars: Sequence[Any], stored: dict[int, Any], shape: tuple[int, ...], threads: int
@@ -314,9 +316,11 @@ class Program:
         if by_row:
             elements = min(elements, -(-n // threads))
         tasks = deque(tiles(shape, bool(self.reductions), elements))  # of which threads take one without a lock
+        count = len(tasks)
         stopped: list[bool] = []
 
-        def work() -> None:
+        def work() -> int:
+            done = 0
             try:
                 values = [*operands, *scalars, *[None] * len(self.spec.body)]
                 extent: Any = None
@@ -325,7 +329,7 @@ class Program:
                         try:
                             tile = tasks.popleft()
                         except IndexError:
-                            return
+                            break
                         now = tuple([t.stop - t.start for t in tile if type(t) is slice])
                         if now != extent:
                             extent = now
@@ -333,11 +337,13 @@ class Program:
                         self.place(operands, values, stored, tile)
                         if not by_row or not self.native_block(values, stored, tile, extent):
                             self.block(values, stored, tile)
+                        done += 1
             except BaseException:
                 stopped.append(True)
                 raise
+            return done
 
-        return Task(work, threads)
+        return Task(work, threads, count)
 
     def place_scratch(self, values: list[Any], extent: tuple[int, ...], stored: dict[int, Any]) -> None:
         """Give each value that is not stored its scratch buffer, in the shape of a block."""

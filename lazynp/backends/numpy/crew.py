@@ -18,14 +18,15 @@ class Task:
     returns when all blocks are done.
 
     Attributes:
+        work: returns how many blocks it has done. blocks: how many there are; 0: it is not known.
         busy: a lock for each helper that has begun, which it holds until it has ended. errors: what they raised.
         ended: as many as have ended. owner: the thread that waits for it.
     """
 
-    __slots__ = ("work", "threads", "busy", "ended", "errors", "owner")
+    __slots__ = ("work", "threads", "blocks", "busy", "ended", "errors", "owner")
 
-    def __init__(self, work: Callable[[], None], threads: int) -> None:
-        self.work, self.threads, self.owner = work, threads, threading.get_ident()
+    def __init__(self, work: Callable[[], int | None], threads: int, blocks: int = 0) -> None:
+        self.work, self.threads, self.blocks, self.owner = work, threads, blocks, threading.get_ident()
         self.busy: list[Any] = []
         self.ended: list[bool] = []
         self.errors: list[BaseException] = []
@@ -34,14 +35,18 @@ class Task:
         """Do it. Raises what one of the threads raised."""
         self.errors.clear()
         helpers = self.threads - 1
-        if helpers <= 0:
+        if helpers <= 0 or self.blocks and time.monotonic() < crew.balance.alone_until:
             self.work()
             return
         crew.running.append(self)
         try:
+            begun = time.monotonic()
             crew.call(self, helpers)
-            self.work()
+            own = self.work()
+            worked = time.monotonic()
             self.wait()
+            if own and self.blocks:
+                crew.balance.weigh(own / self.blocks, worked - begun, time.monotonic() - begun)
         finally:
             crew.running.remove(self)
         if self.errors:
@@ -66,11 +71,36 @@ class Task:
             self.ended.append(True)
 
 
+class Balance:
+    """Whether helpers are worth it. On a machine that others use a helper may be off its core in the middle of a block,
+    and what is lost by waiting for it be more than what it does.
+
+    Attributes:
+        saved: seconds that helpers have saved lately. alone_until: they are not asked before. pause: for how long.
+    """
+
+    def __init__(self) -> None:
+        self.saved = self.alone_until = self.pause = 0.0
+
+    def weigh(self, share: float, work: float, whole: float) -> None:
+        """One task: the caller has done this share of it in `work` seconds, and all was done after `whole`."""
+        self.saved = 0.8 * self.saved + work / share - whole
+        if self.saved < 0:
+            self.pause = min(max(2 * self.pause, SHORTEST), LONGEST)
+            self.saved, self.alone_until = 0.0, time.monotonic() + self.pause
+        elif self.saved > PROVEN * whole:
+            self.pause = 0.0
+
+
+SHORTEST, LONGEST = 0.02, 0.64  # seconds without helpers
+PROVEN = 3.0  # times a task's duration that was saved: they were there
+
+
 class Crew:
     """The helpers. They start when first needed, as many as the system gives, and anew after a fork.
 
     Attributes:
-        running: tasks that threads are waiting for. gate: a helper begins with a task while it has this.
+        running: tasks that threads are waiting for. balance: whether they are worth it. gate: a helper begins with a task while it has this.
     """
 
     def __init__(self) -> None:
@@ -81,6 +111,7 @@ class Crew:
         """Start without helpers: at the beginning, and in a forked child, which has none."""
         self.lock, self.gate = threading.RLock(), threading.RLock()
         self.tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
+        self.balance = Balance()
         self.helpers = 0
 
     def ensure(self, helpers: int) -> int:
@@ -106,7 +137,7 @@ class Crew:
             self.tasks.put(task)
 
     @staticmethod
-    def run(work: Callable[[], None], threads: int) -> None:
+    def run(work: Callable[[], int | None], threads: int) -> None:
         """Call `work` on so many threads at once, and wait for all of them. Raises what one of them raised."""
         Task(work, threads).run()
 

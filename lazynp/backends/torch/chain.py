@@ -12,7 +12,7 @@ distances to the calls before are small. Else what waits is run first. So the re
 """
 
 CHAIN = r"""
-namespace lazynp_pool_3 {
+namespace lazynp_pool_4 {
 
 using Body = int (*)(void* const*, const int64_t*, const char*, int64_t);
 using Rows = void (*)(void* const*, const int64_t*, const char*, int64_t, int64_t);
@@ -181,11 +181,11 @@ struct Chain {
     }
 };
 
-}  // namespace lazynp_pool_3
+}  // namespace lazynp_pool_4
 
 // Of an operand: where its bytes of one index of the first axis lie; false if its memory runs backwards there.
 static inline bool lazynp_extent(char* pointer, const int64_t* shape, const int64_t* strides, int ndim, int64_t item,
-                                 bool rows, bool written, lazynp_pool_3::Extent& out) {
+                                 bool rows, bool written, lazynp_pool_4::Extent& out) {
     out = {pointer, item, rows ? strides[0] * item : 0, written};
     if (rows && shape[0] > 1 && out.step < 0) return false;
     for (int j = rows ? 1 : 0; j < ndim; ++j) {
@@ -197,11 +197,11 @@ static inline bool lazynp_extent(char* pointer, const int64_t* shape, const int6
 }
 
 // Take a call into the chain; false if it cannot wait there (what waits has been run then).
-static inline bool lazynp_enqueue(lazynp_pool_3::Chain* chain, lazynp_pool_3::Body body, lazynp_pool_3::Rows rows,
+static inline bool lazynp_enqueue(lazynp_pool_4::Chain* chain, lazynp_pool_4::Body body, lazynp_pool_4::Rows rows,
                                   void* const* pointers, const int64_t* dims, const int64_t* items, int inputs,
                                   int count, int ndim, const char* scalars, int64_t scalar_bytes, double work,
                                   int64_t threads) {
-    using namespace lazynp_pool_3;
+    using namespace lazynp_pool_4;
     Call call{body, ndim > 0 && dims[0] > 1 ? rows : nullptr, work};
     const bool by_rows = call.rows != nullptr;
     call.extents.resize(count);
@@ -229,7 +229,7 @@ static inline bool lazynp_enqueue(lazynp_pool_3::Chain* chain, lazynp_pool_3::Bo
 }
 
 
-namespace lazynp_pool_3 {
+namespace lazynp_pool_4 {
 
 static void copy(char* to, const char* from, const int64_t* shape, const int64_t* to_steps, const int64_t* from_steps,
                  int ndim, int64_t item) {
@@ -255,13 +255,13 @@ static int copy_all(void* const* pointers, const int64_t* dims, const char* scal
     return 0;
 }
 
-}  // namespace lazynp_pool_3
+}  // namespace lazynp_pool_4
 
 #define LAZYNP_CHAIN LAZYNP_EXPORT __attribute__((used)) inline
 
-LAZYNP_CHAIN void* lazynp_chain_new() { return new lazynp_pool_3::Chain; }
+LAZYNP_CHAIN void* lazynp_chain_new() { return new lazynp_pool_4::Chain; }
 
-LAZYNP_CHAIN void lazynp_chain_run(void* chain, int64_t threads) { ((lazynp_pool_3::Chain*)chain)->run(threads); }
+LAZYNP_CHAIN void lazynp_chain_run(void* chain, int64_t threads) { ((lazynp_pool_4::Chain*)chain)->run(threads); }
 
 // One array into another of the same shape and item size, which share no memory. False: not taken, what waits has run.
 LAZYNP_CHAIN int lazynp_chain_copy(void* chain, const LazynpArray* to, const LazynpArray* from, int64_t item,
@@ -284,11 +284,11 @@ LAZYNP_CHAIN int lazynp_chain_copy(void* chain, const LazynpArray* to, const Laz
     }
     int64_t reach = 0;
     for (int j = 0; j < ndim; ++j) reach += std::abs((dims[j] - 1) * to->strides[j]);
-    const bool rows = reach > lazynp_pool_3::ONE_ROW;
+    const bool rows = reach > lazynp_pool_4::ONE_ROW;
     double work = 1e-5;
     for (int j = 0; j < ndim; ++j) work *= (double)dims[j];
-    return lazynp_enqueue((lazynp_pool_3::Chain*)chain, lazynp_pool_3::copy_all,
-                          rows ? lazynp_pool_3::copy_rows : nullptr, pointers, dims, items, 1, 2, ndim,
+    return lazynp_enqueue((lazynp_pool_4::Chain*)chain, lazynp_pool_4::copy_all,
+                          rows ? lazynp_pool_4::copy_rows : nullptr, pointers, dims, items, 1, 2, ndim,
                           (const char*)scalars, sizeof scalars, work, threads);
 }
 """

@@ -306,7 +306,7 @@ def _arrays(spec: KernelSpec, geometry: Geometry, waits: bool, rows: bool) -> st
     ]
     if waits:
         lines += [
-            "    if (chain != nullptr && lazynp_enqueue((lazynp_pool_3::Chain*)chain, lazynp_body, "
+            "    if (chain != nullptr && lazynp_enqueue((lazynp_pool_4::Chain*)chain, lazynp_body, "
             f"{'lazynp_rows' if rows else 'nullptr'}, pointers, dims, items, {len(spec.inputs)}, {count}, {ndim}, "
             f"scalars, {SLOT * len(spec.scalars)}, lazynp_work(dims), threads)) return 0;",
         ]

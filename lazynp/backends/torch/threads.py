@@ -16,6 +16,7 @@ import re
 
 POOL = r"""
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <new>
@@ -23,7 +24,7 @@ POOL = r"""
 #include <thread>
 #include <unistd.h>
 
-namespace lazynp_pool_3 {
+namespace lazynp_pool_4 {
 
 struct alignas(64) Part {
     std::atomic<int64_t> next{0};
@@ -39,18 +40,27 @@ struct Job {
     Part* part;
     std::atomic<int> active{0}, joined{0};
 
-    void work() {
+    // How much of the range the caller has done itself.
+    int64_t work() {
         const int mine = joined.fetch_add(1, std::memory_order_relaxed);
+        int64_t done = 0;
         for (int k = 0; k < parts; ++k) {
             Part& p = part[(mine + k) % parts];
             for (;;) {
                 const int64_t begin = p.next.fetch_add(block, std::memory_order_relaxed);
                 if (begin >= p.end) break;
                 body(context, begin, std::min(begin + block, p.end));
+                done += std::min(begin + block, p.end) - begin;
             }
         }
+        return done;
     }
 };
+
+static inline int64_t now() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
 
 struct Pool {
     std::mutex lock, caller;
@@ -58,7 +68,25 @@ struct Pool {
     Job* job = nullptr;
     int64_t number = 0;
     int threads = 0;
+    // Of the caller's: what helpers have saved lately, in nanoseconds; until when it does without them, and for how long
+    // it did so last.
+    double saved = 0;
+    int64_t alone_until = 0, pause = 0;
     const pid_t pid = getpid();
+
+    // What is lost by waiting for helpers that are off their core may be more than what they do. `all` is the range, of
+    // which the caller has done `own` in `work` of `time` nanoseconds.
+    void weigh(int64_t all, int64_t own, int64_t work, int64_t time) {
+        if (own == 0) return;
+        saved = 0.8 * saved + (double)work * ((double)all / (double)own) - (double)time;
+        if (saved >= 0) {
+            if (saved > 3 * (double)time) pause = 0;
+            return;
+        }
+        pause = std::min<int64_t>(std::max<int64_t>(2 * pause, 20000000), 640000000);
+        alone_until = now() + pause;
+        saved = 0;
+    }
 
     static void help(Pool* pool) {
         int64_t seen = 0;
@@ -78,7 +106,8 @@ struct Pool {
         }
     }
 
-    void run(Job& mine) {
+    void run(Job& mine, int64_t all) {
+        const int64_t begun = now();
         {
             std::unique_lock<std::mutex> hold(lock);
             try {
@@ -92,12 +121,14 @@ struct Pool {
             ++number;
         }
         mine.helpers > 1 ? wake.notify_all() : wake.notify_one();
-        mine.work();
+        const int64_t own = mine.work();
         {
             std::unique_lock<std::mutex> hold(lock);
             job = nullptr;
         }
+        const int64_t worked = now();
         while (mine.active.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+        weigh(all, own, worked - begun, now() - begun);
     }
 };
 
@@ -115,7 +146,7 @@ inline Pool* get() {
     return found;
 }
 
-}  // namespace lazynp_pool_3
+}  // namespace lazynp_pool_4
 
 // While `end` is not negative, loops run over this range only, on the caller's thread.
 struct LazynpWindow {
@@ -126,12 +157,16 @@ static thread_local LazynpWindow lazynp_window{0, -1};
 // body(begin, end) over [begin, end) in steps of `step`, on up to `threads` threads.
 template <class Body>
 static inline void lazynp_for(int64_t begin, int64_t end, int64_t step, int threads, Body body) {
-    using namespace lazynp_pool_3;
+    using namespace lazynp_pool_4;
     if (lazynp_window.end >= 0) return body(lazynp_window.begin, lazynp_window.end);
     const int64_t steps = (end - begin + step - 1) / step;
     if (threads > steps) threads = (int)steps;
     Pool* mine = threads > 1 ? get() : nullptr;
     if (mine == nullptr || !mine->caller.try_lock()) return body(begin, end);
+    if (mine->alone_until != 0 && now() < mine->alone_until) {
+        mine->caller.unlock();
+        return body(begin, end);
+    }
     if (threads > 64) threads = 64;
     const int64_t block = std::max<int64_t>(1, steps / (threads * 8)) * step;
     Part part[64];
@@ -141,13 +176,14 @@ static inline void lazynp_for(int64_t begin, int64_t end, int64_t step, int thre
     }
     Job job{[](void* context, int64_t from, int64_t to) { (*(Body*)context)(from, to); },
             &body, block, threads - 1, threads, part};
-    mine->run(job);
+    mine->run(job, end - begin);
     mine->caller.unlock();
 }
 """
 
 REGION = re.compile(r"^\s*#pragma omp parallel num_threads\(lazynp_threads\)\s*$")
-THREAD = re.compile(r"^\s*int tid = omp_get_thread_num\(\);\s*$")
+THREAD = re.compile(r"^\s*int (?:tid|lazynp_block) = omp_get_thread_num\(\);\s*$")  # the latter: see `sums`
+SINGLE = re.compile(r"^\s*#pragma omp single\s*$")
 LOOP_PRAGMA = re.compile(r"^\s*#pragma omp for( simd)?\s*$")
 LOOP = re.compile(
     r"^(\s*)for\(int64_t (\w+)=static_cast<int64_t>\((.+?)\); \w+<static_cast<int64_t>\((.+)\); \w+\+=(.+)\)\s*$"
@@ -165,7 +201,7 @@ def pooled(source: str) -> str:
     i = 0
     while i < len(lines):
         line = lines[i]
-        if REGION.match(line) or THREAD.match(line):
+        if REGION.match(line) or THREAD.match(line) or SINGLE.match(line):  # between loops only the caller is there
             i += 1
             continue
         pragma = LOOP_PRAGMA.match(line)
