@@ -178,7 +178,7 @@ def test_sums_of_infinities() -> None:
 
 
 def test_sums_beside_other_results_use_our_threads() -> None:
-    """OpenMP's barrier waits for a thread that is off its core. Such a kernel, a sum and what is summed, had it once."""
+    """OpenMP's barrier waits for a thread that is off its core. A sum with what is summed had it once."""
     text = """
 from lazynp.backends.kernel import Geometry, Instr, KernelSpec
 from lazynp.backends.torch import build

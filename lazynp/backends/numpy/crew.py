@@ -100,7 +100,8 @@ class Crew:
     """The helpers. They start when first needed, as many as the system gives, and anew after a fork.
 
     Attributes:
-        running: tasks that threads are waiting for. balance: whether they are worth it. gate: a helper begins with a task while it has this.
+        running: tasks that threads are waiting for. balance: whether helpers are worth it.
+        gate: a helper begins with a task while it has this.
     """
 
     def __init__(self) -> None:

@@ -68,8 +68,8 @@ struct Pool {
     Job* job = nullptr;
     int64_t number = 0;
     int threads = 0;
-    // Of the caller's: what helpers have saved lately, in nanoseconds; until when it does without them, and for how long
-    // it did so last.
+    // The caller's: what helpers have saved lately, in nanoseconds; until when it does without them, and how long it did
+    // so last.
     double saved = 0;
     int64_t alone_until = 0, pause = 0;
     const pid_t pid = getpid();
