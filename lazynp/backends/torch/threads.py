@@ -68,7 +68,7 @@ struct Pool {
     Job* job = nullptr;
     int64_t number = 0;
     int threads = 0;
-    // The caller's: nanoseconds that helpers have saved lately; until when it does without them, and how long it did last.
+    // Nanoseconds that helpers have saved lately; until when the caller does without them; for how long it did last.
     double saved = 0;
     int64_t alone_until = 0, pause = 0;
     const pid_t pid = getpid();
