@@ -137,3 +137,177 @@ static PyTypeObject FlatBase = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, .tp_dealloc = (destructor)flat_dealloc,
     .tp_traverse = (traverseproc)flat_traverse, .tp_clear = (inquiry)flat_clear, .tp_members = flat_members,
     .tp_as_mapping = &flat_mapping, .tp_doc = "Base of `lazynp.flatiter`: its elements."};
+
+/* Views of subclasses: a masked array's code takes its data, and makes itself of it, at every turn. Their handles show
+ * NumPy's view of a pinned buffer. */
+
+/* The handle's own array and its storage's buffer, pinned: borrowed; NULL, without an error set, where Python has to see to
+ * it. */
+static PyObject *pinned_array(PyObject *o)
+{
+    Handle *a = (Handle *)o;
+    if (touch() < 0 || !a->s || !a->h || !PyArray_CheckExact(a->h))
+        return NULL;
+    Storage *s = (Storage *)a->s;
+    if (!s->free || !s->buf || !PyArray_CheckExact(s->buf))
+        return NULL;
+    if (Py_TYPE(o) == ndarray_type) {
+        Given g = {o, a->s, a->b, a->h};
+        if (a->b != s->buf)
+            return NULL;
+        PyObject *view = pin(&g);
+        Py_XDECREF(view);
+        return view && a->b == s->buf ? a->h : NULL;
+    }
+    return a->v == host_view ? a->h : NULL;
+}
+
+/* What a view of `o`, of a class, has for its base: `array.py: root`. */
+static PyObject *root_of_views(PyObject *o, PyTypeObject *type)
+{
+    while (((Handle *)o)->base && Py_TYPE(((Handle *)o)->base) == type)
+        o = ((Handle *)o)->base;
+    return o;
+}
+
+/* `o.view()` or `o.view(cls)`, without a dtype: `methods.py: view`. NULL, without an error set, for Python to do. */
+static PyObject *class_view(PyObject *o, PyTypeObject *kind)
+{
+    PyObject *h = pinned_array(o), *empty = NULL, *part = NULL, *done = NULL;
+    Handle *out = NULL;
+    if (!h)
+        return NULL;
+    part = PyArray_View((PyArrayObject *)h, NULL, NULL);
+    if (part && kind == ndarray_type)
+        out = new_handle();
+    else if (part && (empty = PyTuple_New(0)))
+        out = (Handle *)PyBaseObject_Type.tp_new(kind, empty, NULL);
+    Py_XDECREF(empty);
+    if (!out) {
+        Py_XDECREF(part);
+        return NULL;
+    }
+    Storage *s = (Storage *)((Handle *)o)->s;
+    out->s = Py_NewRef((PyObject *)s);
+    out->b = Py_NewRef(kind == ndarray_type ? s->buf : subclass_mark);
+    out->h = part;
+    out->v = Py_NewRef(host_view);
+    out->base = Py_NewRef(root_of_views(o, kind));
+    if (kind == ndarray_type)
+        return (PyObject *)out;
+    PyObject *finalize = PyObject_GetAttr((PyObject *)kind, name_finalize);
+    if (finalize && finalize != Py_None && finalize != finalize_nothing)
+        done = PyObject_CallFunctionObjArgs(finalize, (PyObject *)out, o, NULL);
+    else if (finalize)
+        done = Py_NewRef(Py_None);
+    Py_XDECREF(finalize);
+    Py_XDECREF(done);
+    if (!done)
+        Py_CLEAR(out);
+    return (PyObject *)out;
+}
+
+/* The method: its Python function does what is not that simple. */
+static PyObject *view_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    PyTypeObject *kind = NULL;
+    if (n == 1 && !names)
+        kind = Py_TYPE(args[0]);
+    else if (n == 2 ? !names : n == 1 && PyTuple_GET_SIZE(names) == 1 && is_word(PyTuple_GET_ITEM(names, 0), name_type))
+        kind = PyType_Check(args[1]) ? (PyTypeObject *)args[1] : NULL;
+    if (!kind || !PyType_IsSubtype(kind, ndarray_type) || !PyType_IsSubtype(Py_TYPE(args[0]), ndarray_type)
+        || (kind == ndarray_type && Py_TYPE(args[0]) == ndarray_type))
+        return NULL;
+    return class_view(args[0], kind);
+}
+
+/* `o.conjugate()` of real numbers, of a subclass: the array itself. NULL, without an error set, for Python to do. */
+static PyObject *real_itself(PyObject *o)
+{
+    PyObject *h = PyType_IsSubtype(Py_TYPE(o), ndarray_type) ? pinned_array(o) : NULL;
+    int type = h ? PyArray_TYPE((PyArrayObject *)h) : NPY_OBJECT;
+    return PyTypeNum_ISNUMBER(type) && !PyTypeNum_ISCOMPLEX(type) ? Py_NewRef(o) : NULL;
+}
+
+/* Attributes that depend on who asks: `subclasses.py`. Our own copy of NumPy's code, the most frequent, is told what is
+ * there; for all others the property decides. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *name, *slow; /* the name is None for `__class__` */
+} Asked;
+
+static int asked_by_ours(PyObject *of)
+{
+    PyObject *names = PyEval_GetGlobals(), *name;
+    if (!names || Py_TYPE(of)->tp_getattro != PyObject_GenericGetAttr) /* one of Python's would be what asks */
+        return 0;
+    name = PyDict_GetItemWithError(names, name_name);
+    return name && PyUnicode_CheckExact(name) && PyUnicode_GET_LENGTH(name) >= 6 && PyUnicode_KIND(name) == PyUnicode_1BYTE_KIND
+           && !memcmp(PyUnicode_1BYTE_DATA(name), "lazynp", 6);
+}
+
+static PyObject *get_asked(PyObject *self, PyObject *of, PyObject *type)
+{
+    Asked *a = (Asked *)self;
+    if (!of || of == Py_None)
+        return Py_NewRef(self);
+    if (asked_by_ours(of)) {
+        if (a->name == Py_None)
+            return Py_NewRef((PyObject *)Py_TYPE(of));
+        PyObject *dict = PyObject_GenericGetDict(of, NULL);
+        PyObject *value = dict ? PyDict_GetItemWithError(dict, a->name) : NULL;
+        Py_XDECREF(dict); /* which the array holds */
+        if (value && !PyArray_Check(value) && !PyDict_Check(value)
+            && !(PyType_Check(value) && PyType_IsSubtype((PyTypeObject *)value, &PyArray_Type)))
+            return Py_NewRef(value);
+    }
+    if (PyErr_Occurred())
+        return NULL;
+    return Py_TYPE(a->slow)->tp_descr_get(a->slow, of, type);
+}
+
+static int set_asked(PyObject *self, PyObject *of, PyObject *value)
+{
+    PyObject *slow = ((Asked *)self)->slow;
+    return Py_TYPE(slow)->tp_descr_set(slow, of, value);
+}
+
+static PyObject *new_asked(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *name, *slow;
+    if (!PyArg_ParseTuple(args, "OO!", &name, &PyProperty_Type, &slow))
+        return NULL;
+    Asked *a = (Asked *)type->tp_alloc(type, 0);
+    if (a) {
+        a->name = Py_NewRef(name);
+        a->slow = Py_NewRef(slow);
+    }
+    return (PyObject *)a;
+}
+
+static int asked_traverse(Asked *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->name);
+    Py_VISIT(self->slow);
+    return 0;
+}
+
+static int asked_clear(Asked *self)
+{
+    Py_CLEAR(self->name);
+    Py_CLEAR(self->slow);
+    return 0;
+}
+
+static void asked_dealloc(Asked *self)
+{
+    PyObject_GC_UnTrack(self);
+    asked_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyTypeObject AskedType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.Asked", .tp_basicsize = sizeof(Asked),
+    .tp_flags = OBJECT_FLAGS, .tp_dealloc = (destructor)asked_dealloc, .tp_traverse = (traverseproc)asked_traverse,
+    .tp_clear = (inquiry)asked_clear, .tp_new = new_asked, .tp_descr_get = get_asked, .tp_descr_set = set_asked,
+    .tp_doc = "Asked(name, property): what an instance's dict has, for our code; what the property says, for others'."};

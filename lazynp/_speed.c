@@ -1229,6 +1229,8 @@ static PyObject *bind(PyObject *module, PyObject *table)
     for (int i = 0; i < ASKED; i++)
         take(table, "asked", asked_names[i], &asked_slow[i]);
     take(table, "other", "instance", &instance_slow);
+    take(table, "other", "subclass_mark", &subclass_mark);
+    take(table, "other", "finalize_nothing", &finalize_nothing);
     take(table, "other", "flatiter", (PyObject **)&flat_type);
     take(table, "flat", "get", &flat_get);
     take(table, "flat", "getitem", &flat_getitem);
@@ -1338,6 +1340,8 @@ static int take_ufuncs(void)
                  || find_ufuncs(numpy, &square_name, &square_ufunc, 1) < 0
                  || find_ufuncs(numpy, &positive_name, &positive_ufunc, 1) < 0
                  || !(host_copy = PyObject_GetAttrString((PyObject *)&PyArray_Type, "copy"))
+                 || !(host_conjugate = PyObject_GetAttrString((PyObject *)&PyArray_Type, "conjugate"))
+                 || !(host_view_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "view"))
                  || find_ufuncs(numpy, reduction_ufunc_names, reduction_ufunc, REDUCTIONS) < 0;
     Py_XDECREF(numpy);
     return failed ? -1 : 0;
@@ -1359,10 +1363,10 @@ PyMODINIT_FUNC PyInit__speed(void)
     }
 #endif
     PyTypeObject *types[] = {
-        &StorageBase, &HandleBase, &UfuncBase, &FunctionBase, &FlatBase, &MethodType, &AttributeType};
+        &StorageBase, &HandleBase, &UfuncBase, &FunctionBase, &FlatBase, &MethodType, &AttributeType, &AskedType};
     const char *names[] = {
-        "StorageBase", "HandleBase", "UfuncBase", "FunctionBase", "FlatBase", "Method", "Attribute"};
-    enum { BASES = 5, TYPES = 7 };
+        "StorageBase", "HandleBase", "UfuncBase", "FunctionBase", "FlatBase", "Method", "Attribute", "Asked"};
+    enum { BASES = 5, TYPES = 8 };
     PyObject *module = PyModule_Create(&definition);
     if (!module)
         return NULL;
@@ -1380,7 +1384,10 @@ PyMODINIT_FUNC PyInit__speed(void)
     name_dunder_call = PyUnicode_InternFromString("__call__");
     name_shared = PyUnicode_InternFromString("shared");
     name_drawn = PyUnicode_InternFromString("_drawn");
-    if (!name_pin || !name_dunder_call || !name_drawn || !name_shared)
+    name_type = PyUnicode_InternFromString("type");
+    name_finalize = PyUnicode_InternFromString("__array_finalize__");
+    name_name = PyUnicode_InternFromString("__name__");
+    if (!name_pin || !name_dunder_call || !name_drawn || !name_shared || !name_type || !name_finalize || !name_name)
         return NULL;
     for (int i = 0; i < LEFT; i++)
         if (!(left_names[i] = PyUnicode_InternFromString(left_words[i])))

@@ -53,6 +53,7 @@ static PyTypeObject UfuncBase, FunctionBase;
 static PyObject *returned_of, *pinned, *no_value_type, *kind_part;
 /* Names of arguments that the Python function knows what to do with. */
 enum { LEFT = 4, LEFT_COPY = 3 };
+static PyObject *subclass_mark, *finalize_nothing, *host_view_method, *host_conjugate, *name_type, *name_finalize, *name_name;
 static PyObject *left_names[LEFT], *name_pin, *name_dunder_call, *name_drawn, *name_shared, *shared_drawn;
 static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
 
@@ -121,6 +122,7 @@ static PyObject *given_items(PyObject *o, Gift *gift, int depth)
     PyObject *out = NULL;
     if (depth == MOST_DEPTH)
         return NULL;
+    double before = gift->product;
     for (; at < n && at < Py_SIZE(o); at++) {
         PyObject *item = list ? PyList_GET_ITEM(o, at) : PyTuple_GET_ITEM(o, at);
         if (PyFloat_CheckExact(item) && !out)
@@ -153,6 +155,8 @@ static PyObject *given_items(PyObject *o, Gift *gift, int depth)
         Py_XDECREF(out);
         return NULL;
     }
+    if (n > NPY_MAXDIMS) /* no shape: so many elements */
+        gift->product = before * (double)n;
     return out ? out : Py_NewRef(o);
 }
 
@@ -170,7 +174,8 @@ static PyObject *given_value(PyObject *o, Gift *gift, int depth)
         gift->product *= over ? 1e30 : v > 1 ? (double)v : 1.0;
         return Py_NewRef(o);
     }
-    if (is_number(o) || o == Py_None || o == Py_Ellipsis || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o))
+    if (is_number(o) || o == Py_None || o == Py_Ellipsis || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o)
+        || PyMemoryView_Check(o))
         return Py_NewRef(o);
     if (PyRange_Check(o)) { /* a shape, it may be: how large is not looked at */
         gift->product = 1e30;
@@ -642,8 +647,15 @@ static PyObject *copied(PyObject *self)
     return out ? noted(before, positive_ufunc, 1, self, NULL, wrap(out)) : NULL;
 }
 
+static PyObject *view_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names);
+
 static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
+    if (m->host == host_view_method) {
+        PyObject *out = view_method(m, args, n, names);
+        if (out || PyErr_Occurred())
+            return out;
+    }
     if (m->host == host_copy && n == 1 && !names) {
         PyObject *out = copied(args[0]);
         if (out || PyErr_Occurred())
@@ -656,6 +668,8 @@ static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
     return whole(m->host, NULL, args, n, names, m->flags);
 }
 
+static PyObject *real_itself(PyObject *o);
+
 static PyObject *call_method_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     Method *m = (Method *)self;
@@ -665,7 +679,9 @@ static PyObject *call_method_vector(PyObject *self, PyObject *const *args, size_
                          : m->flags & DRAWS             ? generator_method(m, args, n, names)
                          : PyUnicode_CheckExact(m->host) ? ufunc_method(m, args, n, names)
                          : Py_TYPE(args[0]) == ndarray_type ? array_method(m, args, n, names)
-                                                            : NULL;
+                         : m->host == host_view_method      ? view_method(m, args, n, names)
+                         : m->host == host_conjugate && n == 1 && !names ? real_itself(args[0])
+                                                                         : NULL;
         if (done || PyErr_Occurred())
             return done;
     }

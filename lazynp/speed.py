@@ -153,6 +153,12 @@ def attribute(name: str, descriptor: Any) -> Any:
     return descriptor if native is None else native.Attribute(name, descriptor)
 
 
+def asked(name: str | None, descriptor: property) -> Any:
+    """An attribute of a subclass that depends on who asks, as the C module reads it for our code: from the instance's
+    dict; no name: the class."""
+    return descriptor if native is None else native.Asked(name, descriptor)
+
+
 at_once: Any = not_simple if native is None else native.method
 reduced: Any = not_simple if native is None else native.reduce
 whole_call: Any = not_simple if native is None else native.whole_call

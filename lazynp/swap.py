@@ -50,6 +50,7 @@ QUIET = folders(HERE, os.path.dirname(numpy.__file__))
 OWN, LIBRARY, PYTHON = "own", "library", "python"
 
 
+@functools.lru_cache(4096)  # functions of NumPy's import it each time that they are called
 def whose(filename: str) -> str:
     """Whose code a file has: the program's own, an installed library's, or Python's."""
     if os.path.islink(filename):
@@ -65,6 +66,12 @@ def whose_folder(folder: str) -> str:
     ):
         return LIBRARY
     return PYTHON if path.startswith(STANDARD) else OWN
+
+
+@functools.lru_cache(4096)
+def is_quiet(filename: str) -> bool:
+    """Whether a file is NumPy's or ours."""
+    return os.path.realpath(filename).startswith(QUIET)
 
 
 def is_own(frame: Any) -> bool:
@@ -108,7 +115,7 @@ def is_swapped(frame: Any) -> bool:
         Seen.swapped = True
         return True
     filename = frame.f_code.co_filename
-    if not Seen.library and whose(filename) == LIBRARY and not os.path.realpath(filename).startswith(QUIET):
+    if not Seen.library and whose(filename) == LIBRARY and not is_quiet(filename):
         Seen.library = filename
     return False
 

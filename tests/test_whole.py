@@ -273,12 +273,13 @@ def test_a_range_does_not_leave_c(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lazynp.numpy.creation.to_host", None)  # which `array` in Python begins with
     assert lazynp.array(range(3)).tolist() == [0, 1, 2]
     with pytest.raises(TypeError):
-        lazynp.array(memoryview(b"abc"))
+        lazynp.array(bytearray(b"abc"))
 
 
 def in_c(m: Any) -> dict[str, Callable[[], Any]]:
     """Calls for which no Python code runs where arrays are at hand."""
     x, one, cube, flags = m.arange(10.0), m.array(3.0), m.ones((2, 3, 4)), m.arange(10) % 2 == 0
+    masked = m.ma.array([1.0, 2.0], mask=[True, False])
     theirs, large, whole = numpy.arange(10.0) + 1, m.array(numpy.ones((600, 400))), m.array(7)
     return {
         "NumPy's array to the right": lambda: x * theirs,
@@ -307,6 +308,9 @@ def in_c(m: Any) -> dict[str, Callable[[], Any]]:
         "large and broadcast": lambda: m.atleast_2d(large).shape,
         "text": lambda: m.strings.find(["abc", "bca"], "a"),
         "polynomial": lambda: m.polynomial.polynomial.polyval(x, [1.0, 2.0, 3.0]),
+        "conjugate of a masked array": lambda: masked.conjugate() is masked,
+        "memory views": lambda: m.array([memoryview(theirs), memoryview(theirs)]),
+        "a matrix of a long list": lambda: m.diagflat([1.0] * 70),
         "einsum": lambda: m.einsum("ij,jk->ik", cube[0], cube[0].T),
         "isinstance": lambda: [isinstance(v, m.ndarray) for v in (x, one, 1, "a", numpy.float64(1), None)],
     }

@@ -31,6 +31,9 @@ SUBCLASS: Any = (
 )  # the `_b` of a subclass's handle: never a buffer, so that every fast path is left at its first test
 
 
+tell(subclass_mark=SUBCLASS)
+
+
 class Theirs:
     """A NumPy array of somebody else's among the arguments: what shows its memory is borrowed."""
 
@@ -391,8 +394,8 @@ def host_function(
     def call(*args: Any, **kwargs: Any) -> Any:
         ours: list[Any] = []
         try:
-            host = [to_host(x, ours) for x in args]
-            named = {k: to_host(v, ours) for k, v in kwargs.items()} if kwargs else kwargs
+            host = [x if type(x) in PLAIN else to_host(x, ours) for x in args]
+            named = {k: v if type(v) in PLAIN else to_host(v, ours) for k, v in kwargs.items()} if kwargs else kwargs
         except TracedArgumentError:
             return on_traced(name, function, args, kwargs)
         if counted and ours:

@@ -471,6 +471,9 @@ def array_finalize(self: Any, parent: Any, /) -> None:
     """`ndarray.__array_finalize__`: nothing to do."""
 
 
+speed.tell(finalize_nothing=array_finalize)
+
+
 def divmod_(self: Any, other: Any) -> Any:
     return ufunc_or_defer("divmod", self, other)
 

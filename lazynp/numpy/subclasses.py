@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy
 
+from ..speed import asked
 from . import array
 from .array import Handle, borrow, ndarray
 
@@ -160,10 +161,10 @@ def told_class(self: Any) -> type:
     return theirs(type(self))
 
 
-told = property(told_class, vars(object)["__class__"].__set__)
+told = asked(None, property(told_class, vars(object)["__class__"].__set__))
 
 
-def as_asked(name: str) -> property:
+def as_asked(name: str) -> Any:
     """An attribute of a masked array: as ours for our code, as NumPy's for libraries and NumPy."""
 
     def get(self: Any) -> Any:
@@ -177,7 +178,7 @@ def as_asked(name: str) -> property:
     def put(self: Any, value: Any) -> None:
         vars(self)[name] = value
 
-    return property(get, put)
+    return asked(name, property(get, put))
 
 
 # Attributes of our classes that depend on who asks. Who finds no masked array (`isinstance(x, numpy.ma.MaskedArray)`)
