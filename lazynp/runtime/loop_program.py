@@ -46,14 +46,8 @@ class Numbering:
         for n in toposort(outputs, stop=set(f.inputs)):
             if n not in self.place:
                 self.add(n)
-        self.body = Body(
-            tuple(self.values),
-            len(f.inputs),
-            self.scalars,
-            self.arrays,
-            tuple(self.steps),
-            tuple([self.of(n) for n in outputs]),
-        )
+        made = tuple([self.of(n) for n in outputs])  # which numbers constants that nothing else reads
+        self.body = Body(tuple(self.values), len(f.inputs), self.scalars, self.arrays, tuple(self.steps), made)
 
     def number(self, aval: Any) -> int:
         value = Value(aval.shape, dtype_name(aval.dtype))

@@ -280,6 +280,24 @@ def test_loops_inside() -> None:
     )
 
 
+def test_branches_that_give_constants() -> None:
+    """Zeros that nothing else reads, where a branch does not use what another does."""
+
+    def f(x: Any, y: Any) -> Any:
+        def step(c: Any, v: Any) -> Any:
+            c = lax.cond(lax.lt(v, 0.5), lambda a, b: lax.mul(lax.sin(a), b), lambda a, b: lax.neg(b), c, v)
+            return c, lax.mul(c, y)
+
+        return lax.reduce_sum(lax.scan(step, np.float32(0.3), x)[1], (0,))
+
+    x, ones = X[:, 0, 0], np.ones_like(X[:, 0, 0])
+    slope = jax.grad(f, (0, 1))
+    both_tiers(
+        lambda: jax.grad(lambda x, y: jax.jvp(lambda x: f(x, y), (x,), (ones,))[1], (0, 1))(x, np.float32(1.5)), 1e-5
+    )
+    both_tiers(lambda: slope(x, np.float32(1.5)), 1e-5)
+
+
 def test_gradients() -> None:
     """The loops of reverse mode: residuals forward, cotangents backward."""
     w = RNG.normal(size=(4, 4)).astype("f") * 0.3
