@@ -62,7 +62,7 @@ static const char *const compare_names[6] = {"lt", "le", "eq", "ne", "gt", "ge"}
 
 static PyTypeObject *ndarray_type, *storage_type;
 static PyObject *forward[BINARIES], *reflected[BINARIES], *inplace[BINARIES], *unary[UNARIES], *compare[6];
-static PyObject *getitem, *setitem, *length, *exported, *host_view, *returned, *kind_index, *kind_transpose;
+static PyObject *getitem, *setitem, *length, *exported, *swallowed, *host_view, *returned, *kind_index, *kind_transpose;
 static PyObject *kind_reshape, *name_view, *name_call, *name_out;
 /* NumPy's ufuncs of the operators, in the same order. NULL where the operator is more than its ufunc. */
 static const char *const binary_ufunc_names[BINARIES] = {
@@ -1090,6 +1090,20 @@ static int buffer_says_all(PyArrayObject *array)
            && !PyDataType_METADATA(dtype) && keeps_strides(array);
 }
 
+/* NumPy drops what is raised while it asks for a buffer: that is kept for when it asks for `__array__`. Here, since a
+ * handler of signals may raise before Python's function has begun. */
+static void keep_error(void)
+{
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
+    if (trace)
+        PyException_SetTraceback(error, trace);
+    if (PyObject_SetAttrString(swallowed, "error", error) < 0)
+        PyErr_Clear();
+    PyErr_Restore(type, error, trace);
+}
+
 /* The buffer protocol: NumPy's buffer of the array that `exported` pins and shares. The handle may show another array
  * while the buffer is in use, so the buffer itself holds the one that it shows. */
 static int get_buffer(PyObject *self, Py_buffer *view, int flags)
@@ -1102,6 +1116,8 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
         numpy = !plain && asked_by_numpy(flags);
         array = numpy ? PyObject_CallFunctionObjArgs(exported, self, Py_True, NULL) : PyObject_CallOneArg(exported, self);
     }
+    if (!array && swallowed && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_BufferError))
+        keep_error();
     if (array && plain && !buffer_says_all((PyArrayObject *)array) && asked_by_numpy(flags)) {
         numpy = 1;
         Py_CLEAR(array);
@@ -1239,6 +1255,7 @@ static PyObject *bind(PyObject *module, PyObject *table)
     take(table, "other", "setitem", &setitem);
     take(table, "other", "len", &length);
     take(table, "other", "exported", &exported);
+    take(table, "other", "swallowed", &swallowed);
     take(table, "other", "host_view", &host_view);
     take(table, "other", "returned", &returned);
     take(table, "other", "index", &kind_index);

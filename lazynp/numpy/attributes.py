@@ -396,7 +396,7 @@ def exported(self: Any, to_numpy: bool = False) -> numpy.ndarray:
     Swallowed.error = None
     try:
         array: numpy.ndarray = self._pin(shared=True)
-    except BaseException as error:
+    except BaseException as error:  # the C module keeps what is raised before this function has begun
         Swallowed.error = error
         raise
     if to_numpy and only_array_tells(self):
@@ -468,7 +468,7 @@ SPECIAL: dict[str, Any] = {
     "__str__": represented("__str__"),
 }
 if native is not None:
-    tell(exported=exported)
+    tell(exported=exported, swallowed=Swallowed)
 elif sys.version_info >= (3, 12):
     SPECIAL["__buffer__"] = buffer
 else:  # no class of Python's has a buffer: at least `bytes(x)` is not to take the elements for bytes
