@@ -16,7 +16,7 @@ setup(
             ["lazynp/_speed.c"],
             depends=[
                 *("lazynp/_direct.h", "lazynp/_loops.h", "lazynp/_whole.h"),
-                *("lazynp/_replay.h", "lazynp/_replay_match.h", "lazynp/_replay_notes.h"),
+                *[f"lazynp/_replay{part}.h" for part in ("", "_match", "_notes", "_plan")],
             ],
             include_dirs=[numpy.get_include()],
             extra_compile_args=["-O2", *FLAGS],

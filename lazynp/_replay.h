@@ -12,14 +12,23 @@
  * is not up to date, nor a handle without a value. Storages whose memory is known outside are never part of a program.
  */
 
-enum { RING = 1024, CANDIDATES = 6, LONGEST = 256, PROGRAMS = 64, LAST_SEEN = 1024, PATIENCE = 64 };
-enum { EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM };       /* what a slot does */
+enum { LENGTHS = 16 }; /* that move, in a program */
+enum { RING = 1024, CANDIDATES = 6, LONGEST = 256, PROGRAMS = 64, LAST_SEEN = 1024, PATIENCE = 64, SPARED = 4096 };
+enum { /* what a slot does. READ and DOT give a number at once: an element, a product of two vectors */
+    EXTERNAL,
+    UFUNC,
+    IN_PLACE,
+    GETITEM,
+    SETITEM,
+    READ,
+    DOT
+};
 enum { NO_OPERAND, FROM_SLOT, FROM_MEMORY, NUMBER };        /* where an operand is from */
 enum { REAL, VALUE, VIEW };                                 /* Handle.pending */
 
 typedef struct {
     int nd, type;
-    npy_intp shape[AXES], stride[AXES]; /* in bytes */
+    npy_intp shape[AXES], stride[AXES]; /* in bytes. A length that moves from round to round is -1 - its number */
 } Layout;
 
 typedef struct { /* an operation that was done */
@@ -66,7 +75,10 @@ typedef struct Program {
     PyArrayObject **h, **kept;   /* the parameters' arrays; the values that were stored in this period */
     PyArrayObject **spare;       /* where values go that are stored for nobody */
     char **p, *work, *numbers;
-    npy_intp *offset;            /* of each slot's part, then of each parameter from its root */
+    npy_intp *offset;            /* of each slot's part, then of each parameter from its root, then lengths that move */
+    npy_intp most[LENGTHS];      /* how long such may be */
+    long long known[LENGTHS];    /* the period in which it was seen last */
+    int lengths, general;        /* how many there are; whether another program was the example, too */
     PyObject **value;            /* of what was done one by one */
     Storage **storage;           /* for values, made ahead */
     int done;
@@ -76,7 +88,13 @@ typedef struct Program {
 } Program;
 
 static Note ring[RING];
-enum { TRIES = 6 }; /* entries after which a program should have run as many periods */
+enum { TRIES = 16, WORTH = 4 }; /* entries after which each should have matched so many operations, in the mean */
+/* Where a program was entered: after which one was left, how many notes, and the last of them. So a nested loop is entered
+ * with its first operation. */
+enum { LINKS = 256, LINKED = 32 };
+typedef struct { long left, to; uint32_t sig; int since, score; } Link;
+static Link links[LINKS], *entered_by;
+static long left_last;
 enum { ALIKE = 8, ENOUGH = 6 }; /* places that are looked back at, how many notes are alike */
 static uint32_t signatures[2 * RING];
 static int same_before[RING]; /* how far back the notes ended like this last; 0: too far */
@@ -122,19 +140,57 @@ static void lay_out(Layout *to, PyArrayObject *a)
     }
 }
 
-static int is_laid_out(PyArrayObject *a, Layout const *as)
+/* Whether an axis of n elements is one that is expected: if its length moves, whether it is so long wherever it comes in
+ * this period. */
+static inline int is_length(Program *q, npy_intp expected, npy_intp n)
 {
-    size_t bytes = (size_t)as->nd * sizeof(npy_intp);
-    return PyArray_NDIM(a) == as->nd && PyArray_DESCR(a) == plain_descr[as->type]
-           && !memcmp(PyArray_DIMS(a), as->shape, bytes) && !memcmp(PyArray_STRIDES(a), as->stride, bytes)
-           && PyArray_ISALIGNED(a);
+    if (expected >= 0)
+        return expected == n;
+    int number = (int)(-1 - expected);
+    npy_intp *length = q->offset + q->n + q->params + number;
+    if (q->known[number] == period_start)
+        return *length == n;
+    if (n > q->most[number])
+        return 0;
+    q->known[number] = period_start;
+    *length = n;
+    return 1;
 }
 
+static inline int are_lengths(Program *q, Layout const *as, npy_intp const *shape)
+{
+    for (int d = 0; d < as->nd; d++)
+        if (!is_length(q, as->shape[d], shape[d]))
+            return 0;
+    return 1;
+}
+
+/* The lengths of this period. */
+static Layout const *actual(Program const *q, Layout const *as, Layout *room)
+{
+    int moves = 0;
+    for (int d = 0; d < as->nd; d++)
+        moves |= as->shape[d] < 0;
+    if (!moves)
+        return as;
+    *room = *as;
+    for (int d = 0; d < as->nd; d++)
+        if (as->shape[d] < 0)
+            room->shape[d] = q->offset[q->n + q->params - 1 - as->shape[d]];
+    return room;
+}
+
+static int is_laid_out(Program *q, PyArrayObject *a, Layout const *as)
+{
+    return PyArray_NDIM(a) == as->nd && PyArray_DESCR(a) == plain_descr[as->type]
+           && !memcmp(PyArray_STRIDES(a), as->stride, (size_t)as->nd * sizeof(npy_intp)) && PyArray_ISALIGNED(a)
+           && are_lengths(q, as, PyArray_DIMS(a));
+}
+
+/* But for the lengths. */
 static int same_layout(Layout const *a, Layout const *b)
 {
-    size_t bytes = (size_t)a->nd * sizeof(npy_intp);
-    return a->nd == b->nd && a->type == b->type && !memcmp(a->shape, b->shape, bytes)
-           && !memcmp(a->stride, b->stride, bytes);
+    return a->nd == b->nd && a->type == b->type && !memcmp(a->stride, b->stride, (size_t)a->nd * sizeof(npy_intp));
 }
 
 /* Whether an array may be an operand of a program: its memory is nobody else's. */
@@ -274,6 +330,7 @@ static void enter(Program *q)
     cursor = part_start = 0;
     period_start = position;
     patience = PATIENCE;
+    memset(q->known, 0, sizeof q->known);
     q->busy = 1;
     q->runs = 0;
     q->used = (long)position;
@@ -289,15 +346,22 @@ static void leave(void)
         return;
     SAY("leave %ld runs=%ld cursor=%d/%d expected kind %d part_start=%d\n", q->id, q->runs, cursor, q->n, cursor < q->n ? q->slot[cursor].kind : -1, part_start);
     memset(q->made, 0, (size_t)q->n * sizeof *q->made);
-    q->failed = q->runs ? 0 : q->failed + 1; /* of a loop that begins like another one, perhaps */
     q->all_runs += q->runs;
-    if (++q->entries >= TRIES && q->all_runs < q->entries)
+    left_last = q->id;
+    if (entered_by) {
+        entered_by->score += q->runs ? entered_by->score < 8 : -3;
+        entered_by = NULL;
+    }
+    else
+        q->failed = q->runs ? 0 : q->failed + 1; /* of a loop that begins like another one, perhaps */
+    if (++q->entries >= TRIES && q->all_runs * q->n < (long)q->entries * WORTH)
         q->useless = 1;
     if (q->failed)
         blocked_until = position + ((long long)q->n << (q->failed < 6 ? q->failed : 6));
     forget(q);
     for (int k = 0; k < q->n; k++)
-        Py_CLEAR(q->spare[k]); /* NumPy's, of nobody else */
+        if (q->spare[k] && PyArray_NBYTES(q->spare[k]) > SPARED)
+            Py_CLEAR(q->spare[k]); /* NumPy's, of nobody else */
     q->busy = 0;
 }
 
@@ -352,22 +416,23 @@ static int resolve(Handle *v)
     return 0;
 }
 
+static int resolve_view(int i)
+{
+    Handle *v = (Handle *)Py_NewRef(views[i]);
+    int failed = resolve(v);
+    if (!failed) {
+        views[i] = NULL;
+        views_alive--;
+    }
+    Py_DECREF(v);
+    return failed;
+}
+
 static int resolve_views(void)
 {
-    for (int i = 0; i < view_count; i++) {
-        Handle *v = views[i];
-        if (!v)
-            continue;
-        Py_INCREF(v);
-        int failed = resolve(v);
-        if (!failed) {
-            views[i] = NULL;
-            views_alive--;
-        }
-        Py_DECREF(v);
-        if (failed)
+    for (int i = 0; i < view_count; i++)
+        if (views[i] && resolve_view(i) < 0)
             return -1;
-    }
     view_count = 0;
     return 0;
 }
@@ -409,7 +474,8 @@ static int do_slot(Program *q, int k)
     Slot *s = &q->slot[k];
     PyObject *in[2] = {NULL, NULL}, *out = NULL;
     int missing = 0, failed = 0, earlier = k < part_start;
-    if (s->kind == EXTERNAL)
+    Layout room;
+    if (s->kind == EXTERNAL || s->kind == READ || s->kind == DOT)
         return 0;
     if (earlier && s->kind != GETITEM) {
         q->value[k] = Py_XNewRef(q->kept[k]);
@@ -430,9 +496,9 @@ static int do_slot(Program *q, int k)
             PyErr_SetString(PyExc_SystemError, "a matched operation has lost its operand");
     }
     else if (s->kind == GETITEM)
-        failed = !(q->value[k] = array_part((PyArrayObject *)in[0], &s->out, q->offset[k]));
+        failed = !(q->value[k] = array_part((PyArrayObject *)in[0], actual(q, &s->out, &room), q->offset[k]));
     else if (s->kind == SETITEM) {
-        PyObject *to = array_part((PyArrayObject *)in[0], &s->out, q->offset[k]);
+        PyObject *to = array_part((PyArrayObject *)in[0], actual(q, &s->out, &room), q->offset[k]);
         failed = !to || PyObject_SetItem(to, Py_Ellipsis, in[1]) < 0;
         Py_XDECREF(to);
     }
@@ -601,8 +667,12 @@ static int run_part(Program *q, int *raised)
         if (!s->stored)
             continue;
         PyArrayObject **where = q->made[k] ? &q->kept[k] : &q->spare[k];
+        Layout room;
+        Layout const *out = actual(q, &s->out, &room);
+        if (out == &room && *where && memcmp(PyArray_DIMS(*where), out->shape, (size_t)out->nd * sizeof(npy_intp)))
+            Py_CLEAR(*where);
         if (make_room(q, k) < 0
-            || (!*where && !(*where = new_array(plain_descr[s->out.type], s->out.nd, s->out.shape)))) {
+            || (!*where && !(*where = new_array(plain_descr[out->type], out->nd, out->shape)))) {
             PyErr_Clear();
             return 0;
         }

@@ -18,14 +18,28 @@ static Slot *expect(int kind, PyUFuncObject *f)
     return s->kind == kind && s->f == f ? s : NULL;
 }
 
+/* A view of an earlier period that nobody has looked at yet. */
+static int is_left_view(PyObject *o)
+{
+    Handle *a = (Handle *)o;
+    return Py_TYPE(o) == ndarray_type && a->pending == VIEW && a->at < period_start && !((Handle *)a->base)->pending;
+}
+
 static int bind_param(int j, PyObject *o)
 {
     Program *q = P;
     Handle *a = (Handle *)o;
+    if (is_left_view(o)) {
+        begin_settling(); /* so that it is done as where nothing is replayed */
+        int failed = resolve_view(a->slot) < 0;
+        end_settling();
+        if (failed)
+            return 0;
+    }
     if (q->param[j]) /* memory that has become known outside is not written late, nor read late */
         return (PyObject *)q->param[j] == o && is_ours(a);
     if (Py_TYPE(o) != ndarray_type || a->pending || !is_there(o) || !is_ours(a)
-        || !is_laid_out((PyArrayObject *)a->h, &q->is[j].as))
+        || !is_laid_out(q, (PyArrayObject *)a->h, &q->is[j].as))
         return 0;
     for (int i = 0; i < q->params; i++)
         if ((PyObject *)q->param[i] == o) /* two names of one array, which were two when the program was made */
@@ -51,7 +65,9 @@ static char *beginning(Program *q, int k)
 static int is_still(PyObject *o, int k)
 {
     Handle *a = (Handle *)o;
-    return !a->pending && is_there(o) && is_ours(a) && is_laid_out((PyArrayObject *)a->h, &P->slot[k].out)
+    if (a->pending) /* a view that nobody has looked at */
+        return a->pending == VIEW;
+    return is_there(o) && is_ours(a) && is_laid_out(P, (PyArrayObject *)a->h, &P->slot[k].out)
            && PyArray_BYTES((PyArrayObject *)a->h) == beginning(P, k);
 }
 
@@ -80,6 +96,34 @@ static PyObject *match_ufunc(PyUFuncObject *f, int nin, PyObject *x, PyObject *y
     P->made[cursor] = o;
     advance();
     return (PyObject *)o;
+}
+
+/* A product of matrices or vectors. */
+static PyObject *match_dot(PyUFuncObject *f, PyObject *x, PyObject *y)
+{
+    Slot *s = expect(DOT, f);
+    if (!s || !same_errors() || !matches(s, 0, x) || !matches(s, 1, y))
+        return NULL;
+    Program *q = P;
+    PyObject *errors;
+    int raised, k = cursor;
+    advance();
+    if (!run_rest(q, &errors, &raised)) {
+        cursor--;
+        position--;
+        settle();
+        return NULL;
+    }
+    PyObject *out = PyArray_Scalar(PyArray_BYTES(q->kept[k]), plain_descr[s->out.type], NULL);
+    if (errors && warn(errors, raised) < 0)
+        Py_CLEAR(out);
+    return out;
+}
+
+static PyObject *match_product(PyObject *x, PyObject *y)
+{
+    PyObject *out = match_ufunc((PyUFuncObject *)matmul_ufunc, 2, x, y);
+    return out || PyErr_Occurred() || !P ? out : match_dot((PyUFuncObject *)matmul_ufunc, x, y);
 }
 
 static PyObject *match_in_place(PyUFuncObject *f, PyObject *x, PyObject *y)
@@ -199,9 +243,11 @@ static int matches_key(Slot *s, PyObject *key)
         P->offset[cursor] = s->offset;
         return 1;
     }
-    if (!cut(&s->of, key, &offset, &out) || !same_layout(&out, &s->out) || (s->fixed && offset != s->offset))
+    Layout room, kept;
+    if (!cut(actual(P, &s->of, &room), key, &offset, &out) || !same_layout(&out, &s->out)
+        || (s->fixed && offset != s->offset) || !are_lengths(P, &s->out, out.shape))
         return 0;
-    if (s->fixed)
+    if (s->fixed && actual(P, &s->out, &kept) == &s->out)
         remember(s, key);
     P->offset[cursor] = offset;
     return 1;
@@ -233,6 +279,36 @@ static PyObject *match_getitem(PyObject *self, PyObject *key)
     views_alive++;
     advance();
     return (PyObject *)o;
+}
+
+/* The element at a key of numbers: what is pending is run before only if it may write there. */
+static PyObject *match_read(PyObject *self, PyObject *key)
+{
+    Slot *s = expect(READ, NULL);
+    npy_intp offset;
+    Layout element, room;
+    if (!s || !matches(s, 0, self) || !cut(actual(P, &s->of, &room), key, &offset, &element) || element.nd)
+        return NULL;
+    Program *q = P;
+    PyObject *errors = NULL;
+    int raised = 0, k = s->source[0];
+    if (part_start < cursor && q->slot[part_start].part != s->part && !run_rest(q, &errors, &raised)) {
+        settle();
+        return NULL;
+    }
+    char *at = s->from[0] == FROM_SLOT ? beginning(q, k) : PyArray_BYTES(q->h[k]);
+    PyObject *out = at ? PyArray_Scalar(at + offset, plain_descr[s->out.type], NULL) : NULL;
+    if (out)
+        advance();
+    if (errors && warn(errors, raised) < 0)
+        Py_CLEAR(out);
+    return out;
+}
+
+static PyObject *match_index(PyObject *self, PyObject *key)
+{
+    PyObject *out = match_getitem(self, key);
+    return out || PyErr_Occurred() || !P ? out : match_read(self, key);
 }
 
 /* Whether it was matched; if not, there may be an error. */

@@ -71,8 +71,9 @@ static const char *const binary_ufunc_names[BINARIES] = {
 static const char *const unary_ufunc_names[UNARIES] = {"negative", "positive", "absolute", "invert"};
 static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
-static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc;
+static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc;
 static PyObject *host_copy; /* numpy.ndarray.copy */
+static PyObject *host_dot, *host_dot_method;
 /* NumPy's methods that reduce, and the ufuncs that they reduce by. */
 static const char *const reduction_names[REDUCTIONS] = {"sum", "prod", "max", "min", "any", "all", "mean"};
 static const char *const reduction_ufunc_names[REDUCTIONS] = {
@@ -185,6 +186,7 @@ static PyObject *wrap(PyObject *array)
 #include "_replay.h"
 #include "_replay_match.h"
 #include "_replay_notes.h"
+#include "_replay_plan.h"
 
 /* NumPy's operator on two operands, which are kept while it runs. */
 static PyObject *by_host(binaryfunc host, PyObject *x, PyObject *y)
@@ -288,7 +290,18 @@ static PyObject *binary_op(PyObject *a, PyObject *b, int i)
         if (out || PyErr_Occurred())
             return out;
     }
+    if (P && i == MATMUL && matmul_ufunc) {
+        PyObject *out = match_product(a, b);
+        if (out || PyErr_Occurred())
+            return out;
+    }
     PyObject *x = at_hand(a), *y = x ? operand(b) : NULL;
+    if (y && i == MATMUL) {
+        PyObject *out = from_host(by_host(host_binary[i], x, y));
+        if (out && matmul_ufunc && watches())
+            note_product(before, (PyUFuncObject *)matmul_ufunc, a, b, out);
+        return out;
+    }
     if (y) {
         PyObject *out = i == POW ? direct_square(x, y) : direct_two(binary_ufunc[i], x, y, NULL);
         if (out)
@@ -452,7 +465,7 @@ static PyObject *subscript(PyObject *self, PyObject *key)
 {
     int before = touched;
     if (P) {
-        PyObject *out = match_getitem(self, key);
+        PyObject *out = match_index(self, key);
         if (out || PyErr_Occurred())
             return out;
     }
@@ -466,6 +479,8 @@ static PyObject *subscript(PyObject *self, PyObject *key)
                     note_getitem(before, self, out);
                 return out;
             }
+            if (part && watches())
+                note_read(before, self, (PyArrayObject *)h, key);
             Py_DECREF(b);
             Py_DECREF(h);
             return part;
@@ -1346,7 +1361,7 @@ static int find_ufuncs(PyObject *numpy, const char *const *names, PyObject **whe
 /* The ufuncs of the operators; one that was exchanged for something else is not taken. */
 static int take_ufuncs(void)
 {
-    static const char *const square_name = "square", *const positive_name = "positive";
+    static const char *const square_name = "square", *const positive_name = "positive", *const matmul_name = "matmul";
     PyObject *numpy = PyImport_ImportModule("numpy");
     for (int i = 0; i < REDUCTIONS && numpy; i++)
         if (!(reduction[i] = PyObject_GetAttrString((PyObject *)&PyArray_Type, reduction_names[i])))
@@ -1356,6 +1371,9 @@ static int take_ufuncs(void)
                  || find_ufuncs(numpy, compare_ufunc_names, compare_ufunc, 6) < 0
                  || find_ufuncs(numpy, &square_name, &square_ufunc, 1) < 0
                  || find_ufuncs(numpy, &positive_name, &positive_ufunc, 1) < 0
+                 || find_ufuncs(numpy, &matmul_name, &matmul_ufunc, 1) < 0
+                 || !(host_dot = PyObject_GetAttrString(numpy, "dot"))
+                 || !(host_dot_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "dot"))
                  || !(host_copy = PyObject_GetAttrString((PyObject *)&PyArray_Type, "copy"))
                  || !(host_conjugate = PyObject_GetAttrString((PyObject *)&PyArray_Type, "conjugate"))
                  || !(host_view_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "view"))

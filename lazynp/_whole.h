@@ -524,12 +524,26 @@ static int assign_whole(PyObject *self, PyObject *key, PyObject *value)
     return done;
 }
 
+/* NumPy's `dot`, the function or the method, of two operands: matched or noted. */
+static PyObject *dotted(PyObject *host, PyObject *const *args, int flags)
+{
+    int before = touched;
+    PyObject *out = P ? match_dot(NULL, args[0], args[1]) : NULL;
+    if (out || PyErr_Occurred())
+        return out;
+    out = whole(host, NULL, args, 2, NULL, flags);
+    if (out && watches())
+        note_product(before, NULL, args[0], args[1], out);
+    return out;
+}
+
 static PyObject *call_function_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     Function *f = (Function *)self;
     Py_ssize_t n = PyVectorcall_NARGS(count);
     if (f->host && f->host != Py_None && n <= f->most) {
-        PyObject *done = whole(f->host, NULL, args, n, names, f->flags);
+        PyObject *done = f->host == host_dot && n == 2 && !names ? dotted(host_dot, args, f->flags)
+                                                                 : whole(f->host, NULL, args, n, names, f->flags);
         if (done || PyErr_Occurred())
             return done;
     }
@@ -661,6 +675,8 @@ static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
         if (out || PyErr_Occurred())
             return out;
     }
+    if (m->host == host_dot_method && n == 2 && !names)
+        return dotted(host_dot_method, args, m->flags);
     PyObject *x = !names && n <= 2 && m->reduces ? at_hand(args[0]) : NULL;
     PyObject *quick = x ? reduced_along(m->host, x, n == 2 ? args[1] : NULL, 0) : NULL;
     if (quick || PyErr_Occurred())

@@ -1,4 +1,4 @@
-"""Random loops of the kind that is replayed: arithmetic on arrays, views and parts of them, a branch now and then."""
+"""Random loops of the kind that is replayed: arithmetic on arrays and parts of them, nests, a branch now and then."""
 
 from __future__ import annotations
 
@@ -39,12 +39,39 @@ class Loop:
             lines.append(f"    {name} = np.array(make({shape}, {self.dtype!r}, {seed}))")
         lines += ["    s = 0.5" if not self.whole else "    s = 2", "    for k in range(rounds):"]
         for _ in range(self.r.randint(1, 7)):
-            lines += self.statement("        ")
+            lines += self.statement("        ") if self.r.random() < 0.75 else self.nest("        ")
         if self.r.random() < 0.3:
             lines.append(f"        if k % {self.r.randint(2, 9)} == 1:")
             lines += self.statement("            ")
         lines.append(f"    log({', '.join(ARRAYS)}, s)")
         return "\n".join(lines)
+
+    def nest(self, indent: str) -> list[str]:
+        """A loop in the loop, whose bounds move: elements, parts of rows and columns, products."""
+        r = self.r
+        bounds = r.choice([f"{M}", f"1, {M}", "k % 5 + 1", f"k % 3, {M}", f"{M - 1}, 0, -1", "3"])
+        i = r.choice(["i", "i", "k % 5"])
+        end = "i" if i != "i" else r.choice(["k % 5", "i", "i", "k % 4 + 1"])
+        part = r.choice([f":{end}", f"{end}:", f":{end} + 1", f":{M}", "1:", "::2", f"{end}::-1"])
+        a, b, c = (r.choice("abc") for _ in range(3))
+        divided = f"({a}[{i}, 2] + {self.number()}) / 4" if not self.whole else f"{a}[{i}, 2] * 2"
+        product = r.choice(["{} @ {}", "np.dot({}, {})", "{}.dot({})"])
+        lines = [
+            [f"{a}[{i}, {part}] = {self.half()} * {b}[{i}, {part}] + {c}[0, {part}]"],
+            [f"{a}[{i}, {part}] {r.choice(['+=', '-=', '*='])} {b}[k % 6, {i}] * {self.half()}"],
+            [f"{a}[{i}, 1] {r.choice(['+=', '=', '*='])} {b}[{i}, k % 5] * {self.half()} - {c}[0, 0]"],
+            [f"{a}[{i}, 2] = {divided}"],
+            [f"{a}[{i}, 3] = {product.format(f'{b}[{i}, {part}]', f'{c}[1, {part}]')} % 7"],
+            [f"{a}[1, {i}] = {product.format(f'{b}[:{end}, 1]', f'{c}[:{end}, 2]')} % 5"],
+            [f"{a}[:{end}, 1:] -= {b}[:{end}, 0, None] * {c}[1, 1:] * {self.half()}"],
+            [f"{a}[{end}:, :{M}] = {b}[{end}:, :{M}] * {self.number()}"],
+            [f"t = {b}[:, {part}] * {self.half()}", f"{a}[:, {part}] = t + {c}[0, {part}]"],
+            [f"t = abs({b}[{i}, {part}])", "x[:len(t)] = t", "s = int(x[1]) % 3" if self.whole else f"s = x[{i}] % 3"],
+            [f"x[{i}] = x[{i} - 1] * {self.half()} + y[{i}]" if i == "i" else f"x[{i}] = y[{i}]"],
+            [f"y = {b}[:{M}] @ x * 0.1" if not self.whole else f"y = y + {b}[{i}]"],
+        ]
+        body = [line for _ in range(r.randint(1, 3)) for line in r.choice(lines)]
+        return [f"{indent}for i in range({bounds}):", *[f"{indent}    {line}" for line in body]]
 
     def statement(self, indent: str) -> list[str]:
         r = self.r

@@ -224,6 +224,73 @@ def much_alike_in_a_round(np: Any, rounds: int) -> Any:
     return w
 
 
+@program
+def triangular_nests(np: Any, rounds: int) -> Any:
+    """Lengths and offsets that move in the inner loop, and such that stay there and move outside."""
+    n = 16
+    a, b = square(np, n) + n * np.eye(n), square(np, n, seed=1)
+    for i in range(n):
+        for j in range(i):
+            a[i, j] = (a[i, j] - a[i, :j] @ a[j, :j]) / a[j, j]
+    for k in range(n - 1):
+        for i in range(k + 1, n):
+            b[i, k] /= b[k, k] + 4
+            b[i, k + 1 :] -= b[i, k] * b[k, k + 1 :]
+    c = square(np, n, seed=2)
+    for k in range(n - 1):
+        c[k + 1 :, k] /= 1 + c[k, k]
+        c[k + 1 :, k + 1 :] -= c[k + 1 :, k, None] * c[k, k + 1 :]
+    for _ in range(rounds):
+        for i in range(n):
+            for k in range(i + 1, n):
+                b[i] += a[k, i] * 1e-3 * b[k]
+            b[i] *= 0.5
+    return a, b, c
+
+
+@program
+def elements_that_were_just_written(np: Any, rounds: int) -> Any:
+    u, seen = square(np), []
+    v = u[1:-1, 2]
+    for k in range(rounds):
+        u[k % 14, 3] = u[(k + 1) % 14, 3] * 0.5
+        u[2, k % 14] += 1.0
+        seen.append((u[2, 3], v[k % 5], u[k % 14, k % 3]))
+        v *= 0.75
+        seen.append(v[4])
+        t = u[3] + 0.25
+        seen.append(t[k % 14])
+    return u, v, t, seen
+
+
+@program
+def products(np: Any, rounds: int) -> Any:
+    a, x, y = square(np, 6), np.array(numpy.linspace(0, 1, 6)), np.array(numpy.linspace(1, 2, 6))
+    f, p, seen = a.copy() * 0.1, a @ a.T, []
+    for k in range(rounds):
+        x = f @ x + 0.1
+        p = f @ p @ f.T + 0.5
+        y = x @ f + y[::-1] @ p * 0.01
+        s = x @ y + np.dot(x, p[k % 6]) + y.dot(p[:, 2])
+        seen.append(s)
+        x = x / (1.0 + abs(s))
+        seen.append(x[: k % 4] @ y[: k % 4])
+    return x, y, p, seen
+
+
+@program
+def arrays_of_several_lengths(np: Any, rounds: int) -> Any:
+    """The same text on other lengths: one program for all of them."""
+    out = []
+    for n in (5, 9, 30, 4, 5):
+        u = np.array(numpy.linspace(0, 1, n))
+        for k in range(rounds // 2):
+            u = u * 0.5 + k
+            u[1:-1] += u[2:]
+        out.append(u)
+    return out
+
+
 def values(x: Any) -> Any:
     if isinstance(x, (tuple, list)):
         return [values(y) for y in x]
@@ -502,10 +569,13 @@ def test_a_fork_in_the_middle() -> None:
 def test_many_different_loops() -> None:
     """More than are kept: those that were not used for the longest time give way."""
     for n in range(2, 90):
-        u = lazynp.ones(n)
+        u = lazynp.ones(5)
         for _ in range(12):
             u = u * 0.5 + 1
-        assert u.tolist() == numpy.full(n, 2 - 0.5**12).tolist()
+            for bit in range(7):
+                u = -u if n >> bit & 1 else abs(u)
+            u = abs(u)
+        assert u.tolist() == numpy.full(5, 2 - 0.5**12).tolist()
     assert native.replay_counts()["programs"] >= 80
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 from ..backends import artifacts
 from ..backends.gcc import BuildError
 from ..backends.loops import build
 from ..backends.loops.build import Kind
-from ..backends.loops.period import Layout, Param, Period, Slot, generate
+from ..backends.loops.period import Layout, Length, Param, Period, Slot, generate
 from ..backends.loops.program import Unsupported
 from ..config import config
 from ..speed import native
@@ -38,8 +39,8 @@ def functions(path: str) -> list[int]:
 loaded: dict[str, tuple[ctypes.CDLL, list[int]]] = {}
 MOST = 2000  # libraries that are loaded, in a program that makes ever new loops
 PERIOD = Kind(FLAGS, functions)
-Question = tuple[int, list[Any], list[Any]]
-"""A program's number, its slots, and its parameters."""
+Question = tuple[int, list[Any], list[Any], Sequence[int]]
+"""A program's number, its slots, its parameters, and how long each length may be that moves."""
 
 
 class Planner:
@@ -51,11 +52,11 @@ class Planner:
 
     def make(self, question: Question) -> tuple[list[int], Period] | None:
         """The functions of the program's parts; None where there are none."""
-        _, slots, params = question
+        _, slots, params, most = question
         if len(loaded) >= MOST:
             return None
         try:
-            period = generate([slot_of(s) for s in slots], [param_of(p) for p in params])
+            period = generate(*described(slots, params, most))
             run = build.found(period.text, PERIOD)
             if run is None and config.compile and artifacts.compiler_path_cached() is not None:
                 run = build.built(period.text, PERIOD)
@@ -71,15 +72,26 @@ class Planner:
             native.replay_ready(number, run, period.workspace, period.errors)
 
 
-def slot_of(s: Any) -> Slot:
-    kind, ufunc, ins, out, loop, offset, fixed, stored, part, fused = s
-    layout = None if out is None else Layout(*out)
-    return Slot(kind, ufunc, tuple(ins), layout, loop, offset, bool(fixed), bool(stored), part, bool(fused))
+def described(slots: Sequence[Any], params: Sequence[Any], most: Sequence[int]) -> tuple[list[Slot], list[Param]]:
+    """What C says of a program. A negative length is -1 - the number of one that moves; `most`: the longest of each."""
 
+    def layout(given: Any) -> Layout:
+        shape, strides, dtype = given
+        first = len(slots) + len(params)
+        return Layout(
+            tuple([n if n >= 0 else Length(f"o[{first - 1 - n}]", most[-1 - n]) for n in shape]), strides, dtype
+        )
 
-def param_of(p: Any) -> Param:
-    layout, root, apart, fixed = p
-    return Param(Layout(*layout), root, apart, bool(fixed))
+    def slot(given: Any) -> Slot:
+        kind, ufunc, ins, out, loop, offset, fixed, stored, part, fused = given
+        made = None if out is None else layout(out)
+        return Slot(kind, ufunc, tuple(ins), made, loop, offset, bool(fixed), bool(stored), part, bool(fused))
+
+    def param(given: Any) -> Param:
+        of, root, apart, fixed = given
+        return Param(layout(of), root, apart, bool(fixed))
+
+    return [slot(s) for s in slots], [param(p) for p in params]
 
 
 planner = Planner()

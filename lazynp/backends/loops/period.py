@@ -14,6 +14,7 @@ where no element is read at another place than it is written.
 from __future__ import annotations
 
 import functools
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -24,11 +25,11 @@ from numpy.lib.stride_tricks import as_strided
 from ..support import KIND
 from .program import Unsupported
 from .scalar import ctype, expression
-from .writer import Place, Writer, dense
+from .writer import LARGEST_WORKSPACE, Place, Writer, product
 
-EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM = range(5)  # kinds of slots, as in `_replay.h`
+EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM, READ, DOT = range(7)  # kinds of slots, as in `_replay.h`
 SLOT, MEMORY, NUMBER = 1, 2, 3  # where an operand is from
-Shape = tuple[int, ...]
+Shape = tuple[Any, ...]  # numbers, and lengths that move
 # No header is included: they take the compiler longer than all the rest.
 TYPES = "\n".join(
     [f"typedef __{t.upper()}_TYPE__ {t}_t;" for t in (f"{u}int{w}" for u in ("", "u") for w in (8, 16, 32, 64))]
@@ -51,6 +52,17 @@ QUIET = {"less": "isless", "less_equal": "islessequal", "greater": "isgreater", 
 DIVIDES = frozenset({"divide", "reciprocal"})
 OVERFLOWS = frozenset({"add", "subtract", "multiply", "square"}) | DIVIDES
 INVALID = frozenset({"sqrt"}) | OVERFLOWS
+
+
+class Length(str):
+    """A length that moves from round to round: an expression of C++, and how long it may be."""
+
+    most: int
+
+    def __new__(cls, text: str, most: int) -> Length:
+        out = super().__new__(cls, text)
+        out.most = most
+        return out
 
 
 class Layout(NamedTuple):
@@ -81,6 +93,10 @@ class Slot(NamedTuple):
     stored: bool
     part: int
     fused: bool
+
+    @property
+    def is_product(self) -> bool:
+        return self.kind == DOT or self.ufunc is np.matmul
 
 
 class Param(NamedTuple):
@@ -131,7 +147,7 @@ class Statement(NamedTuple):
 
 
 class Call(NamedTuple):
-    """target = the loop of slot k's ufunc on regions without gaps, and numbers."""
+    """target = the loop of slot k's ufunc on regions without gaps, and numbers; or a product of two regions."""
 
     target: Region
     k: int
@@ -200,7 +216,7 @@ class Generator:
     # --- slots --------------------------------------------------------------------------------------------------------
 
     def take(self, k: int, s: Slot) -> None:
-        if s.kind == EXTERNAL:
+        if s.kind in (EXTERNAL, READ):
             return
         args = [self.operand(kind, number, s) for kind, number in s.ins]
         assert s.out is not None
@@ -213,6 +229,11 @@ class Generator:
             self.put(k, target, self.value(k, s, [target, args[1]], target.shape, target.dtype))
         else:
             own = Region(("v", k), s.out.shape, dense(s.out.shape), 0, (), s.out.dtype.name)
+            if has_gaps(s.out.shape) and (s.stored or not (s.fused or s.is_product)):
+                raise Unsupported("a value whose rows have a length that moves")
+            if s.is_product:
+                self.call(k, own, args, anywhere=True)
+                return
             if not s.fused:
                 self.call(k, own, args)
                 return
@@ -222,9 +243,11 @@ class Generator:
                 self.things[k] = own
                 self.put(k, own, value)
 
-    def call(self, k: int, target: Region, args: list[Any]) -> None:
+    def call(self, k: int, target: Region, args: list[Any], anywhere: bool = False) -> None:
         regions = [a if isinstance(a, Number) else self.in_memory(a) for a in args]
-        if any([isinstance(a, Region) and (a.shape, a.strides) != (target.shape, dense(a.shape)) for a in regions]):
+        if not anywhere and any(
+            [isinstance(a, Region) and (a.shape, a.strides) != (target.shape, dense(a.shape)) for a in regions]
+        ):
             raise Unsupported("gaps between elements")
         self.things[k] = target
         self.statements.append(Call(target, k, tuple(regions)))
@@ -289,7 +312,7 @@ class Generator:
         while left:
             first = left.pop(0)
             if isinstance(first, Call):
-                self.called(first)
+                (self.multiplied if self.slots[first.k].is_product else self.called)(first)
             elif clashes(first) is False:
                 group: list[Statement] = [first]
                 while left:
@@ -307,10 +330,10 @@ class Generator:
     def called(self, c: Call) -> None:
         w = self.writer
         names: dict[Region, str] = {}
-        n, at = int(np.prod(c.target.shape)), self.n_params + len(self.slots) + 1 + 2 * c.k
+        n, at = product(c.target.shape), self.n_params + len(self.slots) + 1 + 2 * c.k
         w.put("{")
         data, steps = [], []
-        repeated = TILED.issuperset({self.slots[c.k].ufunc.__name__}) and n > 1
+        repeated = TILED.issuperset({self.slots[c.k].ufunc.__name__}) and n != 1
         for a in c.args:
             item = np.dtype(a.dtype).itemsize
             if isinstance(a, Region):
@@ -339,6 +362,25 @@ class Generator:
         w.put(f"((Loop)p[{at}])(args, &count, steps, p[{at + 1}]);")
         w.put("}\n}")
 
+    def multiplied(self, c: Call) -> None:
+        """NumPy's loop of products: vectors are matrices with one row, or one column."""
+        w = self.writer
+        names: dict[Region, str] = {}
+        a, b = c.args
+        item, at = np.dtype(c.target.dtype).itemsize, self.n_params + len(self.slots) + 1 + 2 * c.k
+        left = ((1, *a.shape), (0, *a.strides)) if len(a.shape) == 1 else (a.shape, a.strides)
+        right = ((*b.shape, 1), (*b.strides, 0)) if len(b.shape) == 1 else (b.shape, b.strides)
+        (m, n), (_, p) = left[0], right[0]
+        w.put("{")
+        args = [f"(char*){self.place(x, names).base}" for x in (a, b, c.target)]
+        steps = [0, 0, 0, *[s * item for s in (*left[1], *right[1])]]
+        rows, columns = len(a.shape) > 1, len(b.shape) > 1
+        steps += [c.target.strides[0] * item if rows else 0, c.target.strides[-1] * item if columns else 0]
+        w.put(f"char* args[] = {{{', '.join(args)}}};")
+        w.put(f"const int64_t sizes[] = {{1, {m}, {n}, {p}}}, steps[] = {{{', '.join(map(str, steps))}}};")
+        w.put(f"((Loop)p[{at}])(args, sizes, steps, p[{at + 1}]);")
+        w.put("}")
+
     def place(self, r: Region, names: dict[Region, str]) -> Place:
         """The pointer is a variable of the block."""
         name = names.get(r)
@@ -361,12 +403,14 @@ class Generator:
         if k not in self.scratch:
             out = self.slots[k].out
             assert out is not None
-            self.scratch[k] = self.room(out.dtype.itemsize * int(np.prod(out.shape)))
+            self.scratch[k] = self.room(out.dtype.itemsize * capacity(out.shape))
         return f"(ws + {self.scratch[k]})"
 
     def room(self, size: int) -> int:
         at = -(-self.writer.workspace // 64) * 64
         self.writer.workspace = at + size
+        if self.writer.workspace > LARGEST_WORKSPACE:
+            raise Unsupported("too large a workspace")
         return at
 
     def loop(self, group: list[Statement]) -> None:
@@ -414,7 +458,7 @@ class Generator:
         """What is written is read at other places: all is computed first. Unless the regions turn out to be apart."""
         condition = clashes(s)
         target = s.target
-        size = np.dtype(target.dtype).itemsize * int(np.prod(target.shape))
+        size = np.dtype(target.dtype).itemsize * capacity(target.shape)
         between = Region(("w", self.room(size)), target.shape, dense(target.shape), 0, (), target.dtype)
         if condition is not True:
             self.writer.put(f"if ({condition}) {{")
@@ -424,6 +468,28 @@ class Generator:
         self.loop([Statement(target, between, (between,))])
         if condition is not True:
             self.writer.put("}")
+
+
+def most(n: int | Length) -> int:
+    return n.most if isinstance(n, Length) else n
+
+
+def dense(shape: Shape) -> Shape:
+    """Strides of room for the longest."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= most(n)
+    return tuple(reversed(strides))
+
+
+def capacity(shape: Shape) -> int:
+    return math.prod([most(n) for n in shape])
+
+
+def has_gaps(shape: Shape) -> bool:
+    """Whether what is so laid out is not one piece whenever it is shorter."""
+    return any([isinstance(n, Length) for n in shape[1:]])
 
 
 def region_of(j: int, param: Param, slots: int) -> Region:
@@ -503,36 +569,49 @@ def alike(a: Region, b: Region) -> bool:
 @functools.lru_cache(4096)
 def apart(a: Region, b: Region) -> bool | str:
     """Whether two regions of one memory share no element: True, False, or a C++ expression for it."""
+    move = any([isinstance(n, Length) for n in (*a.shape, *b.shape)])
     if a.moves == b.moves:
-        return not shares(a._replace(moves=()), b._replace(moves=()))
+        share = shares(longest(a), longest(b))
+        if not (share and move):
+            return not share
     low_a, high_a = span(a)
     low_b, high_b = span(b)
     item = np.dtype(a.dtype).itemsize
     first, second = (" + ".join([str(r.start * item), *[f"o[{k}]" for k in r.moves]]) for r in (a, b))
-    before = f"{first} + {high_a * item} <= {second} + {low_b * item}"
-    beside = f"({before} || {second} + {high_b * item} <= {first} + {low_a * item})"
+    before = f"{first} + ({high_a}) * {item} <= {second} + ({low_b}) * {item}"
+    beside = f"({before} || {second} + ({high_b}) * {item} <= {first} + ({low_a}) * {item})"
     if a.shape == b.shape and a.strides == b.strides and len(a.shape) == 1 and a.strides[0] > 1:  # columns
         step = a.strides[0] * item
         return f"({beside} || ({first} - ({second})) % {step} != 0)"
     return beside
 
 
-def span(r: Region) -> tuple[int, int]:
+def longest(r: Region) -> Region:
+    return r._replace(shape=tuple([most(n) for n in r.shape]), moves=())
+
+
+def span(r: Region) -> tuple[str, str]:
     """The first element and the one after the last, from its start."""
-    low = sum([(n - 1) * s for n, s in zip(r.shape, r.strides) if s < 0])
-    high = sum([(n - 1) * s for n, s in zip(r.shape, r.strides) if s > 0])
-    return low, high + 1
+    steps = [f"({n} - 1) * {s}" for n, s in zip(r.shape, r.strides) if s < 0 and n != 1]
+    more = [f"({n} - 1) * {s}" for n, s in zip(r.shape, r.strides) if s > 0 and n != 1]
+    return " + ".join(steps) or "0", " + ".join([*more, "1"])
 
 
 def shares(a: Region, b: Region) -> bool:
-    (low_a, high_a), (low_b, high_b) = span(a), span(b)
-    low_a, high_a, low_b, high_b = low_a + a.start, high_a + a.start, low_b + b.start, high_b + b.start
+    (low_a, high_a), (low_b, high_b) = limits(a), limits(b)
     if high_a <= low_b or high_b <= low_a:
         return False
     low = min(low_a, low_b)
     seen = np.zeros(max(high_a, high_b) - low, bool)
     view(seen, a, low)[...] = True
     return bool(view(seen, b, low).any())
+
+
+def limits(r: Region) -> tuple[int, int]:
+    """Of a region whose lengths are numbers."""
+    low = sum([(n - 1) * s for n, s in zip(r.shape, r.strides) if s < 0])
+    high = sum([(n - 1) * s for n, s in zip(r.shape, r.strides) if s > 0])
+    return r.start + low, r.start + high + 1
 
 
 def view(memory: np.ndarray, r: Region, low: int) -> np.ndarray:

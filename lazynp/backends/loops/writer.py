@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +66,12 @@ def dense(shape: Shape) -> Shape:
 
 def size_of(shape: Shape) -> int:
     return math.prod(shape)
+
+
+def product(lengths: Iterable[int | str]) -> int | str:
+    """A number, or an expression of C++ where a length is one."""
+    n = list(lengths)
+    return " * ".join(map(str, n)) if any([isinstance(x, str) for x in n]) else math.prod(n)
 
 
 LOOK = "if (__builtin_expect(--left == 0, 0) && (left = watch.look()) < 0) return -1;"
@@ -136,9 +142,9 @@ class Writer:
                 groups.append([a])
         index = ["0"] * len(shape)
         for k, group in enumerate(groups):
-            count = math.prod(shape[a] for a in group)
+            count = product(shape[a] for a in group)
             var = self.name("i")
-            if simd and k == len(groups) - 1 and count >= 4:
+            if simd and k == len(groups) - 1 and (isinstance(count, str) or count >= 4):
                 self.put("#pragma GCC ivdep")
             self.put(f"for (int64_t {var} = 0; {var} < {count}; ++{var}) {{")
             index[group[-1]] = var
@@ -164,7 +170,7 @@ class Writer:
             return True
         offset = len(shape) - len(p.shape)
         sa, sb = (p.strides[i - offset] if i >= offset and p.shape[i - offset] != 1 else 0 for i in (a, b))
-        return sa == sb * shape[b]
+        return not isinstance(shape[b], str) and sa == sb * shape[b]
 
     def aligned(self, p: Place, shape: Shape) -> Place:
         """A place broadcast to a shape."""

@@ -1,0 +1,637 @@
+/* Replay, cold: a program is made of two rounds that were noted. See `_replay.h`. */
+
+static PyObject *sizes(npy_intp const *x, int n)
+{
+    PyObject *out = PyTuple_New(n);
+    for (int d = 0; out && d < n; d++)
+        PyTuple_SET_ITEM(out, d, PyLong_FromSsize_t(x[d]));
+    return out;
+}
+
+static PyObject *layout_tuple(Layout const *a)
+{
+    return Py_BuildValue("(NNN)", sizes(a->shape, a->nd), sizes(a->stride, a->nd),
+                         Py_NewRef((PyObject *)plain_descr[a->type]));
+}
+
+static void free_program(Program *q)
+{
+    for (int k = 0; q->slot && k < q->n; k++)
+        for (int d = 0; d < AXES + 2; d++)
+            for (int i = 0; i < 3; i++)
+                Py_XDECREF(q->slot[k].seen[d][i]);
+    for (int k = 0; q->spare && k < q->n; k++)
+        Py_XDECREF(q->spare[k]);
+    Py_XDECREF(q->errors);
+    void *all[] = {q->slot, q->sig, q->is, q->param, q->made, q->h, q->kept, q->spare, q->p, q->work,
+                   q->numbers, q->offset, q->value, q->storage, q->run};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        PyMem_Free(all[i]);
+    PyMem_Free(q);
+}
+
+/* The structure of the period that begins at `first`: for each operand a slot, or the number of a parameter. */
+static int structure(long long first, int n, int (*source)[2], int (*from)[2], Param *is, int *numbers)
+{
+    int params = 0;
+    *numbers = 0;
+    for (int k = 0; k < n; k++) {
+        Note *r = &ring[(first + k) % RING];
+        for (int i = 0; i < r->nin; i++) {
+            if (r->number[i]) {
+                from[k][i] = NUMBER;
+                source[k][i] = (*numbers)++;
+                continue;
+            }
+            long long at = r->in[i];
+            int made = at >= first && at < first + k
+                       && (ring[at % RING].kind == UFUNC || ring[at % RING].kind == GETITEM);
+            from[k][i] = made ? FROM_SLOT : FROM_MEMORY;
+            int j = made ? (int)(at - first) : 0;
+            if (!made) {
+                while (j < params && is[j].who != at)
+                    j++;
+                if (j == params)
+                    is[params++] = (Param){at, r->of[i], r->memory[i], r->data[i], j, 1, 0, 0};
+            }
+            source[k][i] = j;
+        }
+    }
+    return params;
+}
+
+static Program *new_program(int n, int params, int numbers)
+{
+    Program *q = PyMem_Calloc(1, sizeof *q);
+    if (!q)
+        return NULL;
+    q->n = n;
+    q->params = params;
+#define ROOM(F, COUNT) ok &= (q->F = PyMem_Calloc((size_t)(COUNT) + 1, sizeof *q->F)) != NULL;
+    int ok = 1;
+    ROOM(slot, n) ROOM(sig, n) ROOM(is, params) ROOM(param, params) ROOM(made, n) ROOM(h, params)
+    ROOM(kept, n) ROOM(spare, n) ROOM(p, params + 3 * n + 1) ROOM(numbers, 16 * numbers) ROOM(offset, n + params + LENGTHS) ROOM(value, n)
+    ROOM(storage, n) ROOM(run, n)
+#undef ROOM
+    if (!ok) {
+        free_program(q);
+        return NULL;
+    }
+    return q;
+}
+
+/* Ask the planner, whose code is Python's: handlers of signals may run in it, and what they raise is for the program, not
+ * for the operation that was noted. So in the main thread it is asked where Python looks for such calls. */
+static int ask_now(void *nothing)
+{
+    PyObject *question = asked;
+    asked = NULL;
+    if (!question || !planner) {
+        Py_XDECREF(question);
+        return 0;
+    }
+    int was = watching;
+    watching = 0;
+    PyObject *with = Py_NewRef(planner), *done = PyObject_CallMethod(with, "plan", "(O)", question);
+    watching = was;
+    Py_DECREF(with);
+    Py_DECREF(question);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+static int ask(PyObject *question) /* takes the reference; whether it is asked */
+{
+    if (asked) { /* another one waits still */
+        Py_DECREF(question);
+        return 0;
+    }
+    asked = question;
+    if (PyThread_get_thread_ident() != main_thread) { /* which has all signals */
+        if (ask_now(NULL) < 0)
+            PyErr_WriteUnraisable(planner);
+    }
+    else if (Py_AddPendingCall(ask_now, NULL) < 0) {
+        Py_CLEAR(asked);
+        return 0;
+    }
+    return 1;
+}
+
+/* The place of a new program: that of one that is of no use, or was not used for the longest time. -1: there is none. */
+static int place_for_program(void)
+{
+    int place = program_count;
+    if (program_count < PROGRAMS)
+        return program_count++;
+    for (int j = 0; j < PROGRAMS; j++) {
+        Program *q = programs[j];
+        if (!q->busy && (place == PROGRAMS || (q->bad > 20 ? -1 : q->used) < (programs[place]->bad > 20 ? -1 : programs[place]->used)))
+            place = j;
+    }
+    if (place == PROGRAMS)
+        return -1;
+    ends[place_of(programs[place]->sig[programs[place]->n - 1])]--;
+    building -= !programs[place]->ready && programs[place]->bad != 100;
+    free_program(programs[place]);
+    return place;
+}
+
+/* Which parameters are parts of one memory, in this period and the one before, where it is written. */
+static void find_roots(Program *q, Param const *before, Program const *old)
+{
+    for (int j = 0; j < q->params; j++)
+        for (int i = 0; i < j && q->is[j].root == j; i++) {
+            Param *a = &q->is[i], *b = &q->is[j];
+            if (a->root != i || a->memory != b->memory || before[i].memory != before[j].memory || a->as.type != b->as.type)
+                continue;
+            b->root = i;
+            b->apart = b->data - a->data;
+            b->fixed = b->apart == before[j].data - before[i].data
+                       && (!old || (old->is[j].root == i && old->is[j].fixed && old->is[j].apart == b->apart));
+        }
+    for (int j = 0; j < q->params; j++)
+        q->is[q->is[j].root].written |= q->is[j].written;
+    for (int j = 0; j < q->params; j++) {
+        Param *b = &q->is[j];
+        b->written = q->is[b->root].written;
+        if (b->written)
+            continue;
+        b->root = j;
+        b->apart = 0;
+        b->fixed = 1;
+    }
+}
+
+/* Whose memory the first operand of a slot has: a parameter's number, or that of all of them and a slot's. */
+static int root_of_slot(Program const *q, int k)
+{
+    Slot const *s = &q->slot[k];
+    while (s->from[0] == FROM_SLOT && q->slot[s->source[0]].kind == GETITEM)
+        s = &q->slot[s->source[0]];
+    return s->from[0] == FROM_SLOT ? q->params + s->source[0] : s->source[0];
+}
+
+/* A part ends before something external, after a product that is asked for, and before an element is read of what was
+ * computed or written in it. */
+static void find_parts(Program *q)
+{
+    int part = 0, begin = 0;
+    for (int k = 0; k < q->n; k++) {
+        Slot *s = &q->slot[k];
+        int ends = k > begin && (s->kind == EXTERNAL || q->slot[k - 1].kind == DOT);
+        if (s->kind == READ) {
+            int root = root_of_slot(q, k);
+            ends |= root - q->params >= begin;
+            for (int i = begin; i < k && !ends; i++)
+                if (q->slot[i].kind == SETITEM || q->slot[i].kind == IN_PLACE) {
+                    int written = root_of_slot(q, i);
+                    ends = root == written || (root < q->params && written < q->params && q->is[root].root == q->is[written].root);
+                }
+        }
+        if (ends) {
+            part++;
+            begin = k;
+        }
+        s->part = part;
+    }
+    q->parts = part + 1;
+}
+
+/* NumPy's loop of products of a type: its place, -1 if there is none. */
+static int loop_of_products(int type)
+{
+    PyUFuncObject *matmul = (PyUFuncObject *)matmul_ufunc;
+    for (int at = 0; matmul && at < matmul->ntypes; at++) {
+        char const *t = matmul->types + 3 * at;
+        if (t[0] == type && t[1] == type && t[2] == type)
+            return matmul->functions[at] ? at : -1;
+    }
+    return -1;
+}
+
+/* As NumPy's `dot`, which does not tell of floating-point errors. */
+static void quiet_product(char **args, npy_intp const *sizes, npy_intp const *steps, void *at)
+{
+    PyUFuncObject *matmul = (PyUFuncObject *)matmul_ufunc;
+    int before = fetestexcept(FLAGS_SEEN), place = (int)(intptr_t)at;
+    matmul->functions[place](args, sizes, steps, matmul->data ? matmul->data[place] : NULL);
+    int raised = fetestexcept(FLAGS_SEEN) & ~before;
+    if (raised)
+        feclearexcept(raised);
+}
+
+/* The two last rounds of a loop, and what is known of it. */
+typedef struct {
+    int n, params, numbers;
+    long long first;
+    int source[2][LONGEST][2], from[2][LONGEST][2];
+    Param is[2][2 * LONGEST];
+    Program *old;                       /* of the same loop where lengths or offsets were others */
+    npy_intp seen[LENGTHS][3];          /* of each length that moves: in both rounds, and in that program */
+} Rounds;
+
+/* The last note of the round that a program is best made of: one into which the fewest operands come from the round before,
+ * which begins with something external, or after a write. */
+static long long best_end(int n)
+{
+    long long last = position - 1, best = last;
+    int least = 1 << 30;
+    for (long long end = last; end > last - n && end - 2 * n + 1 >= cold_since; end--) {
+        Note const *before = &ring[end % RING], *next = &ring[(end - n + 1) % RING];
+        int cost = next->kind == EXTERNAL ? 0 : before->kind == SETITEM || before->kind == IN_PLACE ? 1 : 2;
+        for (long long k = end - n + 1; k <= end; k++)
+            for (int i = 0; i < ring[k % RING].nin; i++)
+                cost += 4 * (ring[k % RING].in[i] > 0 && ring[k % RING].in[i] <= end - n);
+        if (cost < least) {
+            least = cost;
+            best = end;
+        }
+    }
+    return best;
+}
+
+/* Whether two rounds are alike, but for lengths and offsets. */
+static int are_alike(Rounds *m)
+{
+    int n = m->n, more;
+    m->params = structure(m->first, n, m->source[0], m->from[0], m->is[0], &m->numbers);
+    if (structure(m->first - n, n, m->source[1], m->from[1], m->is[1], &more) != m->params || more != m->numbers
+        || memcmp(m->source[0], m->source[1], (size_t)n * sizeof *m->source[0])
+        || memcmp(m->from[0], m->from[1], (size_t)n * sizeof *m->from[0]))
+        return 0;
+    for (int j = 0; j < m->params; j++)
+        if (!same_layout(&m->is[0][j].as, &m->is[1][j].as))
+            return 0;
+    return 1;
+}
+
+/* Whether there is a program of this loop, or will be. Else `old` is one that lengths or offsets keep from it. */
+static int is_known(Rounds *m)
+{
+    int n = m->n, failed = 0;
+    m->old = NULL;
+    for (int j = 0; j < program_count; j++) {
+        Program *q = programs[j];
+        int same = q->n == n;
+        for (int k = 0; k < n && same; k++)
+            same = q->sig[k] == ring[(m->first + k) % RING].sig;
+        if (!same || !fits(q, m->first, 0))
+            continue;
+        if (fits(q, m->first, 1)) {
+            if (q->bad != 100 || !q->general)
+                return 1;
+            failed = 1; /* there is no code for lengths that move so */
+        }
+        else
+            m->old = q;
+    }
+    if (failed)
+        m->old = NULL;
+    return 0;
+}
+
+/* A length in both rounds, and in the other program: what is expected. 0 stands for that there are too many that move. */
+static npy_intp length_of(Rounds *m, Program *q, npy_intp now, npy_intp before, npy_intp old, npy_intp most)
+{
+    if (now == before && now == old)
+        return now;
+    int s = 0;
+    while (s < q->lengths && (m->seen[s][0] != now || m->seen[s][1] != before || m->seen[s][2] != old))
+        s++;
+    if (s == LENGTHS)
+        return 0;
+    if (s == q->lengths) {
+        m->seen[s][0] = now;
+        m->seen[s][1] = before;
+        m->seen[s][2] = old;
+        q->most[s] = most;
+        q->lengths++;
+    }
+    else if (most < q->most[s])
+        q->most[s] = most;
+    return -1 - s;
+}
+
+static int find_lengths(Rounds *m, Program *q, Layout *to, Layout const *before, Layout const *old, npy_intp most)
+{
+    for (int d = 0; d < to->nd; d++) {
+        npy_intp now = to->shape[d];
+        to->shape[d] = length_of(m, q, now, before->shape[d], old ? old->shape[d] : now, most);
+        if (!to->shape[d] && now)
+            return 0;
+    }
+    return 1;
+}
+
+static npy_intp longest(Program const *q, Layout const *a)
+{
+    npy_intp out = 1;
+    for (int d = 0; d < a->nd; d++) {
+        npy_intp n = a->shape[d] < 0 ? q->most[-1 - a->shape[d]] : a->shape[d];
+        out = n > out ? n : out;
+    }
+    return out;
+}
+
+static Layout const *operand_layout(Program const *q, int k, int i)
+{
+    Slot const *s = &q->slot[k];
+    return s->from[i] == FROM_SLOT ? &q->slot[s->source[i]].out : s->from[i] == FROM_MEMORY ? &q->is[s->source[i]].as : NULL;
+}
+
+/* Whether lengths that move are those of all operands that they meet. */
+static int lengths_agree(Program const *q)
+{
+    for (int k = 0; q->lengths && k < q->n; k++) {
+        Slot const *s = &q->slot[k];
+        int product = s->kind == DOT || (s->kind == UFUNC && (PyObject *)s->f == matmul_ufunc);
+        Layout const *x = s->nin ? operand_layout(q, k, 0) : NULL, *y = s->nin > 1 ? operand_layout(q, k, 1) : NULL;
+        if (product) {
+            if (x->shape[x->nd - 1] != y->shape[0] || (x->nd > 1 && s->out.shape[0] != x->shape[0])
+                || (y->nd > 1 && s->out.shape[s->out.nd - 1] != y->shape[1]))
+                return 0;
+            continue;
+        }
+        for (int i = s->kind == UFUNC ? 0 : 1; i < s->nin; i++) {
+            Layout const *a = i ? y : x;
+            for (int d = 1; a && d <= a->nd; d++) {
+                npy_intp n = a->shape[a->nd - d];
+                if (n != 1 && (d > s->out.nd || n != s->out.shape[s->out.nd - d]))
+                    return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* The slots of a program. 0: there can be none. */
+static int fill(Program *q, Rounds *m)
+{
+    PyUFuncObject *matmul = (PyUFuncObject *)matmul_ufunc;
+    Program *old = m->old;
+    int n = m->n, work = 0;
+    memcpy(q->is, m->is[0], (size_t)m->params * sizeof *q->is);
+    for (int j = 0; j < m->params; j++)
+        if (!find_lengths(m, q, &q->is[j].as, &m->is[1][j].as, old ? &old->is[j].as : NULL, limit))
+            return 0;
+    for (int k = 0; k < n; k++) {
+        Note *r = &ring[(m->first + k) % RING], *b = &ring[(m->first + k - n) % RING];
+        Slot *s = &q->slot[k];
+        q->sig[k] = r->sig;
+        s->kind = r->kind;
+        s->nin = r->nin;
+        s->f = r->f;
+        s->out = r->out;
+        s->offset = r->offset;
+        s->fixed = r->offset == b->offset && (!old || (old->slot[k].fixed && old->slot[k].offset == r->offset));
+        work += r->kind != EXTERNAL && r->kind != GETITEM && r->kind != READ;
+        for (int i = 0; i < r->nin; i++) {
+            s->from[i] = m->from[0][k][i];
+            s->source[i] = m->source[0][k][i];
+            s->number[i] = r->number[i];
+            if (!r->number[i] && (r->kind != SETITEM || !i))
+                s->type = r->of[i].type;
+        }
+        if (s->kind == EXTERNAL)
+            continue;
+        Layout const *of = operand_layout(q, k, 0);
+        if (of)
+            s->of = *of;
+        if (!find_lengths(m, q, &s->out, &b->out, old ? &old->slot[k].out : NULL, of ? longest(q, of) : limit))
+            return 0;
+        Loop *loop = r->f ? loop_of(r->f, s->type) : NULL;
+        s->fused = loop && loop->replayed;
+        char **called = q->p + m->params + n + 1 + 2 * k;
+        if (loop) {
+            called[0] = (char *)r->f->functions[loop->at];
+            called[1] = r->f->data ? (char *)r->f->data[loop->at] : NULL;
+        }
+        else if (r->kind == DOT || r->kind == UFUNC) {
+            int at = loop_of_products(s->type);
+            if (at < 0)
+                return 0;
+            called[0] = r->f ? (char *)matmul->functions[at] : (char *)quiet_product;
+            called[1] = !r->f ? (char *)(intptr_t)at : matmul->data ? (char *)matmul->data[at] : NULL;
+        }
+        int root = r->kind == SETITEM || r->kind == IN_PLACE ? root_of_slot(q, k) : m->params;
+        if (root < m->params)
+            q->is[root].written = 1;
+    }
+    return work && lengths_agree(q);
+}
+
+/* Stored is what was still there at the end of its part, one round before (this one's may not have died yet), or is read in
+ * a later one. */
+static void find_stored(Program *q, long long before)
+{
+    for (int k = 0; k < q->n; k++) {
+        Slot *s = &q->slot[k];
+        int end = k;
+        while (end < q->n && q->slot[end].part == s->part)
+            end++;
+        long long died = ring[(before + k) % RING].died;
+        if (s->kind == UFUNC)
+            s->stored = !died || died > before + end;
+        s->stored |= s->kind == DOT;
+        for (int i = 0; i < s->nin; i++)
+            if (s->from[i] == FROM_SLOT) {
+                int root = s->source[i];
+                while (q->slot[root].kind == GETITEM && q->slot[root].from[0] == FROM_SLOT)
+                    root = q->slot[root].source[0];
+                if (q->slot[root].kind == UFUNC && q->slot[root].part != s->part)
+                    q->slot[root].stored = 1;
+            }
+    }
+}
+
+/* What the planner is asked; NULL without memory. */
+static PyObject *question_of(Program *q)
+{
+    PyObject *slots = PyList_New(0), *params = PyList_New(0);
+    int failed = !slots || !params;
+    for (int k = 0; k < q->n && !failed; k++) {
+        Slot *s = &q->slot[k];
+        PyObject *ins = PyList_New(0), *t;
+        for (int i = 0; ins && i < s->nin; i++) {
+            PyObject *in = Py_BuildValue("(ii)", s->from[i], s->source[i]);
+            if (!in || PyList_Append(ins, in) < 0)
+                Py_CLEAR(ins);
+            Py_XDECREF(in);
+        }
+        t = ins ? Py_BuildValue("(iONNNniiii)", s->kind, s->f ? (PyObject *)s->f : Py_None, ins,
+                                s->kind == EXTERNAL ? Py_NewRef(Py_None) : layout_tuple(&s->out),
+                                Py_NewRef((PyObject *)plain_descr[s->type]), (Py_ssize_t)s->offset, s->fixed, s->stored,
+                                s->part, s->fused)
+                : NULL;
+        failed = !t || PyList_Append(slots, t) < 0;
+        Py_XDECREF(t);
+    }
+    for (int j = 0; j < q->params && !failed; j++) {
+        Param const *is = &q->is[j];
+        PyObject *t = Py_BuildValue("(Nini)", layout_tuple(&is->as), is->root, (Py_ssize_t)is->apart, is->fixed);
+        failed = !t || PyList_Append(params, t) < 0;
+        Py_XDECREF(t);
+    }
+    PyObject *out = failed ? NULL : Py_BuildValue("(lOON)", q->id, slots, params, sizes(q->most, q->lengths));
+    Py_XDECREF(slots);
+    Py_XDECREF(params);
+    PyErr_Clear();
+    return out;
+}
+
+/* From the last two rounds to a program, where they are alike. */
+static void plan(int n)
+{
+    static Rounds m;
+    if (!planner || 3 * n > RING)
+        return;
+    m.n = n;
+    m.first = best_end(n) - n + 1;
+    if (m.first - n < cold_since || !are_alike(&m) || is_known(&m))
+        return;
+    Program *q = new_program(n, m.params, m.numbers);
+    if (!q)
+        return;
+    q->general = m.old != NULL;
+    if (!fill(q, &m)) {
+        free_program(q);
+        return;
+    }
+    find_roots(q, m.is[1], m.old);
+    find_parts(q);
+    find_stored(q, m.first - n);
+    int place = place_for_program();
+    if (place < 0) {
+        free_program(q);
+        return;
+    }
+    SAY("plan %ld n=%d params=%d numbers=%d lengths=%d:", programs_made + 1, n, q->params, m.numbers, q->lengths);
+    for (int k = 0; k < n; k++)
+        SAY(" %d%s%s", q->slot[k].kind, q->slot[k].f ? q->slot[k].f->name : "", q->slot[k].fixed ? "" : "~");
+    SAY("\n");
+    programs[place] = q;
+    ends[place_of(q->sig[n - 1])]++;
+    q->id = ++programs_made;
+    building++;
+    q->used = (long)position;
+    PyObject *question = question_of(q);
+    if (!question || !ask(question)) {
+        q->bad = 100;
+        building--;
+    }
+}
+
+/* The module's functions. */
+
+/* replay_ready(number, addresses, workspace, errors): the program's functions, for each part. None: there is none. */
+static PyObject *replay_ready(PyObject *module, PyObject *args)
+{
+    long number;
+    PyObject *addresses, *errors;
+    Py_ssize_t work;
+    if (!PyArg_ParseTuple(args, "lOnO", &number, &addresses, &work, &errors))
+        return NULL;
+    Program *q = NULL;
+    for (int j = 0; j < program_count; j++)
+        if (programs[j]->id == number)
+            q = programs[j];
+    if (!q || q->ready || q->bad == 100)
+        Py_RETURN_NONE;
+    building--;
+    SAY("ready %ld %d\n", number, addresses != Py_None);
+    if (addresses == Py_None) {
+        q->bad = 100;
+        Py_RETURN_NONE;
+    }
+    if (!PyList_Check(addresses) || PyList_GET_SIZE(addresses) != q->parts || !PyTuple_Check(errors)
+        || PyTuple_GET_SIZE(errors) != q->parts) {
+        PyErr_SetString(PyExc_ValueError, "a function for each part, and the ufuncs that warn");
+        return NULL;
+    }
+    for (int i = 0; i < q->parts; i++)
+        q->run[i] = (Run)PyLong_AsVoidPtr(PyList_GET_ITEM(addresses, i));
+    q->work = PyMem_Malloc((size_t)work + 64);
+    if (PyErr_Occurred() || !q->work)
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    q->p[q->params + q->n] = (char *)(((uintptr_t)q->work + 63) & ~(uintptr_t)63);
+    Py_XSETREF(q->errors, Py_NewRef(errors));
+    q->ready = 1;
+    Py_RETURN_NONE;
+}
+
+/* replay_on(planner, error_state, get_errors, ignoring, evidence, seconds): begin to watch; (None, ..., 0, 0): no more. */
+static PyObject *replay_on(PyObject *module, PyObject *args)
+{
+    PyObject *with, *state, *get, *quiet;
+    int least;
+    double wait;
+    if (!PyArg_ParseTuple(args, "OOOOid", &with, &state, &get, &quiet, &least, &wait) || settle() < 0)
+        return NULL;
+    evidence = least;
+    wait_ns = (long long)(wait * 1e9);
+    look_again();
+    if (!warnings_dict) {
+        PyObject *warnings = PyImport_ImportModule("warnings");
+        name_filters = PyUnicode_InternFromString("filters");
+        if (!warnings || !name_filters)
+            return NULL;
+        warnings_dict = PyModule_GetDict(warnings); /* which stays */
+    }
+    if (!settling_lock && !(settling_lock = PyThread_allocate_lock()))
+        return PyErr_NoMemory();
+    PyObject *threading = PyImport_ImportModule("threading");
+    PyObject *main = threading ? PyObject_CallMethod(threading, "main_thread", NULL) : NULL;
+    PyObject *ident = main ? PyObject_GetAttrString(main, "ident") : NULL;
+    main_thread = ident ? PyLong_AsUnsignedLong(ident) : 0;
+    Py_XDECREF(threading);
+    Py_XDECREF(main);
+    Py_XDECREF(ident);
+    if (PyErr_Occurred())
+        return NULL;
+    watching = with != Py_None;
+    Py_XSETREF(planner, watching ? Py_NewRef(with) : NULL);
+    Py_XSETREF(error_state, watching ? Py_NewRef(state) : NULL);
+    Py_XSETREF(get_errors, watching ? Py_NewRef(get) : NULL);
+    Py_XSETREF(ignoring, watching ? Py_NewRef(quiet) : NULL);
+    Py_CLEAR(asked);
+    for (int j = 0; j < program_count; j++)
+        free_program(programs[j]);
+    program_count = 0;
+    memset(ends, 0, sizeof ends);
+    memset(links, 0, sizeof links);
+    entered_by = NULL;
+    left_last = 0;
+    building = rest = idle = 0;
+    Py_RETURN_NONE;
+}
+
+/* replay_settle(): what is pending has its value. */
+static PyObject *replay_settle(PyObject *module, PyObject *nothing)
+{
+    if (settle() < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* replay_forked(): in the child, where the thread that was settling is not. */
+static PyObject *replay_forked(PyObject *module, PyObject *nothing)
+{
+    settling = 0;
+    settling_lock = PyThread_allocate_lock();
+    main_thread = PyThread_get_thread_ident();
+    if (!settling_lock)
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+/* replay_counts(): what has happened since it was asked last. */
+static PyObject *replay_counts(PyObject *module, PyObject *nothing)
+{
+    PyObject *out = Py_BuildValue("{slslslslsi}", "periods", periods_run, "left", times_left, "programs",
+                                  programs_made - programs_asked,
+                                  "refused", parts_refused, "matching", P != NULL);
+    periods_run = times_left = parts_refused = 0;
+    programs_asked = programs_made;
+    return out;
+}
