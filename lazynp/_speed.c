@@ -1316,6 +1316,8 @@ static PyObject *set_limit(PyObject *module, PyObject *n)
 
 static PyMethodDef functions[] = {
     {"bind", bind, METH_O, "bind(table): {kind: {name: object}}, the classes and the Python functions to fall back on."},
+    {"passing", passing_array, METH_NOARGS,
+     "passing(): the array that dies with the call of a public function which runs, and its storage with it; or None."},
     {"set_limit", set_limit, METH_O, "set_limit(n): arrays of up to n elements are small; -1: none is."},
     {"transpose", transpose, METH_O, "transpose(a): the handle of a.T where a is at hand, else None."},
     {"reshape", (PyCFunction)(void (*)(void))reshape, METH_FASTCALL,

@@ -537,6 +537,26 @@ static PyObject *dotted(PyObject *host, PyObject *const *args, int flags)
     return out;
 }
 
+/* The array that the Python function which runs was given as its first argument, if nobody but its caller's stack has it:
+ * a temporary, which dies with the call. Borrowed. */
+static _Thread_local PyObject *passing;
+
+static PyObject *call_slow(PyObject *slow, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    PyObject *before = passing;
+    if (n && Py_TYPE(args[0]) == ndarray_type && Py_REFCNT(args[0]) == 1)
+        passing = args[0];
+    PyObject *out = PyObject_Vectorcall(slow, args, (size_t)n, names);
+    passing = before;
+    return out;
+}
+
+static PyObject *passing_array(PyObject *module, PyObject *nothing)
+{
+    int dies = passing && ((Handle *)passing)->s && Py_REFCNT(((Handle *)passing)->s) == 1;
+    return Py_NewRef(dies ? passing : Py_None);
+}
+
 static PyObject *call_function_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     Function *f = (Function *)self;
@@ -548,7 +568,7 @@ static PyObject *call_function_vector(PyObject *self, PyObject *const *args, siz
             return done;
     }
     PyObject *slow = PyObject_GetAttr(self, name_call);
-    PyObject *out = slow ? PyObject_Vectorcall(slow, args, (size_t)n, names) : NULL;
+    PyObject *out = slow ? call_slow(slow, args, n, names) : NULL;
     Py_XDECREF(slow);
     return out;
 }
@@ -701,7 +721,7 @@ static PyObject *call_method_vector(PyObject *self, PyObject *const *args, size_
         if (done || PyErr_Occurred())
             return done;
     }
-    return PyObject_Vectorcall(m->slow, args, (size_t)n, names);
+    return call_slow(m->slow, args, n, names);
 }
 
 static PyObject *get_method(PyObject *self, PyObject *of, PyObject *type)

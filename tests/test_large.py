@@ -10,9 +10,11 @@ import numpy
 import pytest
 
 import lazynp
+from lazynp import speed
 from lazynp.backends.numpy.crew import LONGEST, SHORTEST, Balance
 from lazynp.runtime.profile import profile
 from lazynp.runtime.recorder import FEW, recorder
+from lazynp.runtime.steps import KernelStep
 
 SIDE = 400
 
@@ -144,3 +146,59 @@ def test_helpers_that_cost_more_than_they_do_are_left_alone_for_a_while() -> Non
     for _ in range(20):
         balance.weigh(share=0.5, work=1.0, whole=1.0)
     assert balance.pause == 0.0
+
+
+def stored(f: Callable[[], Any]) -> int:
+    """How many large results kernels store while f runs."""
+    sizes: list[int] = []
+    commit = KernelStep.commit
+
+    def noted(self: KernelStep, env: Any, made: list[Any]) -> None:
+        sizes.extend([x.size for x in made])
+        commit(self, env, made)
+
+    KernelStep.commit = noted  # type: ignore[method-assign]
+    try:
+        f()
+    finally:
+        KernelStep.commit = commit  # type: ignore[method-assign]
+    return sum([size == SIDE * SIDE for size in sizes])
+
+
+TEMPORARIES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "function": lambda np, u, v: np.sum(u * v),
+    "function with axes": lambda np, u, v: np.max(u * v, axis=(0, 1)),
+    "method": lambda np, u, v: (u - v).max(),
+    "nested": lambda np, u, v: np.sqrt(np.mean((u - v) ** 2)),
+    "function of a function": lambda np, u, v: np.abs(u - v).max(),
+}
+
+
+@pytest.mark.skipif(speed.native is None, reason="the C module knows who holds an argument")
+@pytest.mark.parametrize("name", TEMPORARIES)
+def test_a_temporary_that_is_reduced_is_not_stored(name: str) -> None:
+    """A test of convergence needs |new - old| for its largest element only."""
+    f = TEMPORARIES[name]
+    u, v = lazynp.array(grid()), lazynp.array(grid(1))
+    f(lazynp, u, v)  # Python calls it in another way the first time
+    assert stored(lambda: f(lazynp, u, v)) == 0
+    assert numpy.allclose(f(lazynp, u, v), f(numpy, grid(), grid(1)), rtol=1e-13)
+
+    def held() -> Any:
+        difference = u - v
+        return difference.max(), difference
+
+    assert stored(held) == 1
+
+
+def test_a_temporary_that_outlives_its_reduction_has_its_value() -> None:
+    """C code may hand on what a list holds without a reference of its own: it looks like a temporary."""
+    u, v = lazynp.array(grid()), lazynp.array(grid(1))
+    kept = [u - v, u * v]
+    largest = list(map(lazynp.max, kept))
+    smallest = [value.min() for value in kept]
+    u += 1.0
+    v *= 2.0
+    for value, most, least, wanted in zip(kept, largest, smallest, (grid() - grid(1), grid() * grid(1)), strict=True):
+        assert numpy.array_equal(numpy.asarray(value), wanted)
+        assert (most, least) == (wanted.max(), wanted.min())

@@ -25,7 +25,29 @@ def columns_of_copy(np, u):
     return out
 
 
-LOOPS = {f.__name__: f for f in (rows_of_fresh_array, columns_of_copy)}
+def test_of_convergence(np, u):
+    """A demand in each step, of a temporary's largest element."""
+    for _ in range(20):
+        new = u.copy()
+        new[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+        if np.abs(new - u).max() < 0.0:
+            break
+        u = new
+    return u
+
+
+def residual_and_its_norm(np, u):
+    """A kernel with a sum and other large results."""
+    x, p = u.copy(), 0.5 * u
+    for _ in range(20):
+        x += 1e-3 * p
+        p -= 1e-3 * x
+        if np.sum(p * p) < 0.0:
+            break
+    return x
+
+
+LOOPS = {f.__name__: f for f in (rows_of_fresh_array, columns_of_copy, test_of_convergence, residual_and_its_norm)}
 
 
 class Large:

@@ -412,11 +412,19 @@ def borrow(array: numpy.ndarray) -> ndarray:
     return out
 
 
+def nothing_passes() -> None:
+    """Without the C module it is not known whether an argument dies with the call."""
+
+
+passing = nothing_passes if native is None else native.passing
+
+
 def of_node(node: Node) -> Any:
     """A handle on a pending node; the NumPy scalar where it has no axes."""
     if node.shape == ():
         if not node.trace:
-            recorder.demand(node)
+            x = passing()
+            recorder.demand(node, None if x is None else x._s.node)
             return on_host(node.buffer)[()]
         return of_scalar(node)
     s = new_handle(Storage)

@@ -43,6 +43,7 @@ class Recorder:
     Attributes:
         unfinished: segments that are running, and those that an exception has left. Whoever comes next makes of the
             latter what is pending, again.
+        passing: see `demand`.
         aside: weak references to nodes that were taken from the stream, since computing one of its nodes failed at that
             moment (short memory): they are computed when they are asked for, or at a flush, if they can be.
     """
@@ -56,6 +57,7 @@ class Recorder:
         self.first = 0  # index of the first pending one
         self.due = 0  # so many pending nodes run at the next settling: a loop was left
         self.few = 0  # small operations recorded since the last large one
+        self.passing: Node | None = None
         self.codes: Bounded[Any, int] = Bounded(CODES_KEPT)
         self.codes_made = 0
         self.search()
@@ -268,14 +270,24 @@ class Recorder:
         if not inside:
             self.flush()
 
-    def demand(self, node: Node) -> None:
-        """Compute a node. Raises what computing it raised."""
+    def demand(self, node: Node, passing: Node | None = None) -> None:
+        """Compute a node. Raises what computing it raised.
+
+        Args:
+            node: whose value is asked for.
+            passing: one that is held still, by a temporary of the expression that asks: it is not stored. Should somebody
+                ask for it later it is computed then.
+        """
         with self.lock:
             if node.buffer is None and node.error is None:
                 if self.unfinished:
                     self.recover()
-                if node.index >= self.first and self.nodes:
-                    self.run_all(node)
+                self.passing = passing
+                try:
+                    if node.index >= self.first and self.nodes:
+                        self.run_all(node)
+                finally:
+                    self.passing = None
                 if node.buffer is None and node.error is None:
                     self.run_nodes(unrecorded(node), 0, node)
             if node.error is not None:
@@ -317,7 +329,7 @@ class Recorder:
         """Run these; n of them stand at the head of the stream, from which they are taken."""
         if failures.seen:
             todo[:] = spared(todo)
-        outputs = live(todo, self.nodes[n:], wanted)
+        outputs = [node for node in live(todo, self.nodes[n:], wanted) if node is not self.passing or node.trace]
         if not outputs:
             self.take(n)
             return
