@@ -275,8 +275,8 @@ class Recorder:
 
         Args:
             node: whose value is asked for.
-            passing: one that is held still, by a temporary of the expression that asks: it is not stored. Should somebody
-                ask for it later it is computed then.
+            passing: one that only a temporary of the expression that asks holds: it is not stored. Should somebody ask
+                for it later it is computed then.
         """
         with self.lock:
             if node.buffer is None and node.error is None:
