@@ -170,29 +170,39 @@ static PyObject *root_of_views(PyObject *o, PyTypeObject *type)
     return o;
 }
 
-/* `o.view()` or `o.view(cls)`, without a dtype: `methods.py: view`. NULL, without an error set, for Python to do. */
-static PyObject *class_view(PyObject *o, PyTypeObject *kind)
+/* A new array of a class, which shows NumPy's `part` of o's memory, or of its own where it does not share o's:
+ * `host.py: of_type`. Takes the reference to `part`. */
+static PyObject *of_class(PyObject *o, PyTypeObject *kind, PyObject *part, int shares)
 {
-    PyObject *h = pinned_array(o), *empty = NULL, *part = NULL, *done = NULL;
+    PyObject *empty = NULL, *done = NULL, *whole = NULL;
     Handle *out = NULL;
-    if (!h)
-        return NULL;
-    part = PyArray_View((PyArrayObject *)h, NULL, NULL);
-    if (part && kind == ndarray_type)
+    if (!shares) {
+        whole = wrap(Py_NewRef(part));
+        done = whole ? PyObject_CallOneArg(pinned, ((Handle *)whole)->s) : NULL;
+        Py_XDECREF(done);
+        if (!done) {
+            Py_XDECREF(whole);
+            Py_DECREF(part);
+            return NULL;
+        }
+    }
+    if (kind == ndarray_type)
         out = new_handle();
-    else if (part && (empty = PyTuple_New(0)))
+    else if ((empty = PyTuple_New(0)))
         out = (Handle *)PyBaseObject_Type.tp_new(kind, empty, NULL);
     Py_XDECREF(empty);
     if (!out) {
-        Py_XDECREF(part);
+        Py_XDECREF(whole);
+        Py_DECREF(part);
         return NULL;
     }
-    Storage *s = (Storage *)((Handle *)o)->s;
+    Storage *s = (Storage *)((Handle *)(shares ? o : whole))->s;
     out->s = Py_NewRef((PyObject *)s);
     out->b = Py_NewRef(kind == ndarray_type ? s->buf : subclass_mark);
     out->h = part;
     out->v = Py_NewRef(host_view);
-    out->base = Py_NewRef(root_of_views(o, kind));
+    out->base = shares ? Py_NewRef(root_of_views(o, kind)) : NULL;
+    Py_XDECREF(whole);
     if (kind == ndarray_type)
         return (PyObject *)out;
     PyObject *finalize = PyObject_GetAttr((PyObject *)kind, name_finalize);
@@ -205,6 +215,27 @@ static PyObject *class_view(PyObject *o, PyTypeObject *kind)
     if (!done)
         Py_CLEAR(out);
     return (PyObject *)out;
+}
+
+/* `o.view()` or `o.view(cls)`, without a dtype: `methods.py: view`. NULL, without an error set, for Python to do. */
+static PyObject *class_view(PyObject *o, PyTypeObject *kind)
+{
+    PyObject *h = pinned_array(o), *part = h ? PyArray_View((PyArrayObject *)h, NULL, NULL) : NULL;
+    return part ? of_class(o, kind, part, 1) : NULL;
+}
+
+/* `o[key]` of a subclass: `indexing.py: host_part`. NULL, without an error set, for Python to do. */
+static PyObject *class_item(PyObject *o, PyObject *key)
+{
+    PyObject *k = is_plain(key) || PyUnicode_CheckExact(key) ? key : is_current(key) ? at_hand(key) : NULL;
+    PyObject *h = k && PyType_IsSubtype(Py_TYPE(o), ndarray_type) ? pinned_array(o) : NULL;
+    PyObject *part = h ? by_host(PyObject_GetItem, h, k) : NULL;
+    if (!part || !PyArray_CheckExact(part))
+        return part;
+    if (k == key || is_fresh(part))
+        return of_class(o, Py_TYPE(o), part, k == key);
+    Py_DECREF(part);
+    return NULL;
 }
 
 /* The method: its Python function does what is not that simple. */

@@ -62,7 +62,8 @@ static const char *const compare_names[6] = {"lt", "le", "eq", "ne", "gt", "ge"}
 
 static PyTypeObject *ndarray_type, *storage_type;
 static PyObject *forward[BINARIES], *reflected[BINARIES], *inplace[BINARIES], *unary[UNARIES], *compare[6];
-static PyObject *getitem, *setitem, *length, *exported, *swallowed, *host_view, *returned, *kind_index, *kind_transpose;
+static PyObject *getitem, *setitem, *delitem, *length, *exported, *swallowed, *host_view, *returned, *kind_index;
+static PyObject *kind_transpose;
 static PyObject *kind_reshape, *name_view, *name_call, *name_out;
 /* NumPy's ufuncs of the operators, in the same order. NULL where the operator is more than its ufunc. */
 static const char *const binary_ufunc_names[BINARIES] = {
@@ -127,8 +128,8 @@ static PyObject *at_hand(PyObject *o)
 /* The same for an operand that may be NumPy's own array, too. */
 static inline PyObject *operand(PyObject *o)
 {
-    if (!PyArray_CheckExact(o))
-        return at_hand(o);
+    if (!PyArray_CheckExact(o)) /* a subclass of a NumPy scalar may have an answer of its own */
+        return PyArray_IsScalar(o, Generic) && PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE) ? NULL : at_hand(o);
     return PyArray_SIZE((PyArrayObject *)o) <= limit && !PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)o)) && touch() >= 0
                ? o
                : NULL;
@@ -459,6 +460,7 @@ static PyObject *derived(Handle *a, PyObject *b, PyObject *h, PyObject *part, Py
 }
 
 static PyObject *subscript_whole(PyObject *self, PyObject *key);
+static PyObject *class_item(PyObject *o, PyObject *key);
 static int assign_whole(PyObject *self, PyObject *key, PyObject *value);
 
 static PyObject *subscript(PyObject *self, PyObject *key)
@@ -493,6 +495,11 @@ static PyObject *subscript(PyObject *self, PyObject *key)
             Py_DECREF(part);
         }
         PyObject *out = subscript_whole(self, key);
+        if (out || PyErr_Occurred())
+            return out;
+    }
+    else if (Py_TYPE(self) != ndarray_type) {
+        PyObject *out = class_item(self, key);
         if (out || PyErr_Occurred())
             return out;
     }
@@ -593,11 +600,7 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
             return done < 0 ? -1 : 0;
     }
     PyObject *args[3] = {self, key, value};
-    if (!value) {
-        PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
-        return -1;
-    }
-    PyObject *done = PyObject_Vectorcall(setitem, args, 3, NULL);
+    PyObject *done = value ? PyObject_Vectorcall(setitem, args, 3, NULL) : PyObject_Vectorcall(delitem, args, 2, NULL);
     Py_XDECREF(done);
     return done ? 0 : -1;
 }
@@ -778,6 +781,7 @@ static PyObject *call_held(PyObject *host, PyObject *const *given, Py_ssize_t n,
     return out;
 }
 
+enum { LAST = 256 }; /* beside the flags of `_whole.h`: what is written into is the last argument by place, if not None */
 static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags);
 
 /* A call of one or two operands by the inner loop of a ufunc of NumPy's own, matched or noted. NULL with no error set if it
@@ -838,14 +842,20 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
 static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     Py_ssize_t n = PyVectorcall_NARGS(count), named = names ? PyTuple_GET_SIZE(names) : 0;
-    if (!named || (named == 1 && PyTuple_GET_ITEM(names, 0) == PyTuple_GET_ITEM(name_out, 0))) {
-        PyObject *done = call_at_hand(self, args, n, named ? args[n] : NULL);
+    PyObject *host = ((Ufunc *)self)->host;
+    int known = host && Py_TYPE(host) == &PyUFunc_Type && is_own((PyUFuncObject *)host);
+    Py_ssize_t nin = known ? ((PyUFuncObject *)host)->nin : n;
+    int by_place = n == nin + 1 && ((PyUFuncObject *)host)->nout == 1; /* `out` */
+    if (!named || (named == 1 && n == nin && PyTuple_GET_ITEM(names, 0) == PyTuple_GET_ITEM(name_out, 0))) {
+        PyObject *out = named ? args[n] : by_place && args[nin] != Py_None ? args[nin] : NULL;
+        if (out && PyTuple_CheckExact(out) && PyTuple_GET_SIZE(out) == 1 && !by_place)
+            out = PyTuple_GET_ITEM(out, 0);
+        PyObject *done = call_at_hand(self, args, by_place ? nin : n, out);
         if (done || PyErr_Occurred())
             return done;
     }
-    PyObject *host = ((Ufunc *)self)->host;
-    if (host && Py_TYPE(host) == &PyUFunc_Type && is_own((PyUFuncObject *)host) && n == ((PyUFuncObject *)host)->nin) {
-        PyObject *done = whole(host, NULL, args, n, names, 0);
+    if (known && (n == nin || by_place)) {
+        PyObject *done = whole(host, NULL, args, n, names, by_place ? LAST : 0);
         if (done || PyErr_Occurred())
             return done;
     }
@@ -1178,7 +1188,7 @@ static PyObject *item_at(PyObject *self, Py_ssize_t i)
         return out;
     }
     PyObject *key = PyLong_FromSsize_t(i);
-    PyObject *out = key ? PyObject_GetItem(self, key) : NULL;
+    PyObject *out = !key ? NULL : Py_TYPE(self) == ndarray_type ? subscript(self, key) : PyObject_GetItem(self, key);
     Py_XDECREF(key);
     return out;
 }
@@ -1268,6 +1278,7 @@ static PyObject *bind(PyObject *module, PyObject *table)
     take(table, "flat", "setitem", &flat_setitem);
     take(table, "other", "getitem", &getitem);
     take(table, "other", "setitem", &setitem);
+    take(table, "other", "delitem", &delitem);
     take(table, "other", "len", &length);
     take(table, "other", "exported", &exported);
     take(table, "other", "swallowed", &swallowed);
@@ -1378,6 +1389,7 @@ static int take_ufuncs(void)
                  || !(host_dot_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "dot"))
                  || !(host_copy = PyObject_GetAttrString((PyObject *)&PyArray_Type, "copy"))
                  || !(host_conjugate = PyObject_GetAttrString((PyObject *)&PyArray_Type, "conjugate"))
+                 || !(host_dlpack = PyObject_GetAttrString((PyObject *)&PyArray_Type, "__dlpack__"))
                  || !(host_view_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "view"))
                  || find_ufuncs(numpy, reduction_ufunc_names, reduction_ufunc, REDUCTIONS) < 0;
     Py_XDECREF(numpy);

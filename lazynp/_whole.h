@@ -11,8 +11,9 @@ enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4
 /* What a function is like. GROWS: the result may be larger than all arguments. BLANK: a large result is made by the
  * Python function, on the device perhaps. BARE: the Python function has more named arguments than NumPy's. WRITES: into
  * its first argument. NO_COPY: into it, with `copy=False`. DRAWS: a method of a generator. PROTOCOL: `__array_ufunc__`.
- * LOOKS: it reads no elements and makes no arrays but views, so that arrays may be of any size. `speed.py` has the same. */
-enum { GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128 };
+ * LOOKS: it reads no elements and makes no arrays but views, so that arrays may be of any size. VALUES: what it gives
+ * is no array, nor has any. `speed.py` has the same. */
+enum { GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128, VALUES = 512 };
 enum { MOST_DRAWN = 1 << 14 }; /* `draws.py: LARGE` */
 
 /* An array among the arguments as it was when NumPy got it: another thread may give the handle another view meanwhile. */
@@ -22,7 +23,7 @@ typedef struct {
 
 typedef struct {
     Given *at, few[FEW_GIVEN];
-    int count, room;
+    int count, room, nested; /* whether an array was in a list or a tuple */
     npy_intp most;  /* elements of an array */
     double product; /* of all sizes and lengths that were given: what a result may grow to */
 } Gift;
@@ -53,14 +54,14 @@ static PyTypeObject UfuncBase, FunctionBase;
 static PyObject *returned_of, *pinned, *no_value_type, *kind_part;
 /* Names of arguments that the Python function knows what to do with. */
 enum { LEFT = 4, LEFT_COPY = 3 };
-static PyObject *subclass_mark, *finalize_nothing, *host_view_method, *host_conjugate, *name_type, *name_finalize, *name_name;
+static PyObject *subclass_mark, *finalize_nothing, *host_view_method, *host_conjugate, *host_dlpack, *name_type, *name_finalize, *name_name;
 static PyObject *left_names[LEFT], *name_pin, *name_dunder_call, *name_drawn, *name_shared, *shared_drawn;
 static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
 
 static void begin_gift(Gift *gift, int flags)
 {
     gift->at = gift->few;
-    gift->count = 0;
+    gift->count = gift->nested = 0;
     gift->room = FEW_GIVEN;
     gift->most = flags & LOOKS && limit >= 0 ? NPY_MAX_INTP : limit;
     gift->product = 1.0;
@@ -131,6 +132,7 @@ static PyObject *given_items(PyObject *o, Gift *gift, int depth)
         if (!value)
             break;
         if (value != item && !out) {
+            gift->nested = 1;
             out = list ? PyList_New(n) : PyTuple_New(n);
             if (!out) {
                 Py_DECREF(value);
@@ -155,7 +157,7 @@ static PyObject *given_items(PyObject *o, Gift *gift, int depth)
         Py_XDECREF(out);
         return NULL;
     }
-    if (n > NPY_MAXDIMS) /* no shape: so many elements */
+    if (n > (depth ? 2 : NPY_MAXDIMS)) /* no shape, nor what is added at two ends of an axis: so many elements */
         gift->product = before * (double)n;
     return out ? out : Py_NewRef(o);
 }
@@ -373,7 +375,8 @@ static PyObject *array_home(PyObject *value, Gift *gift, PyObject **seen)
     PyArrayObject *root = root_of(array);
     int found = 0;
     for (int i = 0; i < gift->count; i++)
-        if (root_of((PyArrayObject *)gift->at[i].h) == root) {
+        if (root_of((PyArrayObject *)gift->at[i].h) == root
+            || (!PyArray_CheckExact(PyArray_BASE(array)) && gift->at[i].s && lies_in(array, gift->at[i].b))) {
             if (gift->at[i].s && lies_in(array, gift->at[i].b))
                 return shown(&gift->at[i], array);
             found = 1;
@@ -439,10 +442,12 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
     begin_gift(&gift, flags);
     if (limit < 0 || n + named > MOST_ARGUMENTS || (named && flags & BARE))
         return NULL;
-    if (flags & WRITES) {
+    if (flags & (WRITES | LAST)) {
         if (!n)
             return NULL;
-        target = args[0];
+        target = args[flags & LAST ? n - 1 : 0];
+        if (flags & LAST && target == Py_None)
+            target = NULL;
     }
     for (Py_ssize_t i = 0; i < named; i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i);
@@ -453,6 +458,8 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
             if (target)
                 return NULL;
             target = args[n + i];
+            if (PyTuple_CheckExact(target) && PyTuple_GET_SIZE(target) == 1)
+                target = PyTuple_GET_ITEM(target, 0);
         }
     }
     if (target && (!is_current(target) || !((Storage *)((Handle *)target)->s)->free || !at_hand(target)))
@@ -481,11 +488,11 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
         Py_DECREF(to[--done]);
         same |= value == args[done];
     }
-    if (same && value && !PyArray_Check(value))
+    if (value && ((same && !PyArray_Check(value)) || flags & VALUES))
         out = value;
     else if (value && PyArray_CheckExact(value)
         && ((flags & BLANK && PyArray_SIZE((PyArrayObject *)value) > limit)
-            || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)value))))
+            || (gift.nested && PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)value)))))
         Py_DECREF(value); /* of objects, which may be arrays of ours */
     else
         out = home_of(value, &gift);
@@ -634,7 +641,7 @@ static PyObject *ufunc_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
             return from_host(quick);
     }
     PyObject *host = PyObject_GetAttr(f, m->host);
-    PyObject *done = host ? whole(host, NULL, args + 1, n - 1, names, m->flags) : NULL;
+    PyObject *done = host ? whole(host, NULL, args + 1, n - 1, names, m->flags | (n == m->most + 2 ? LAST : 0)) : NULL;
     Py_XDECREF(host);
     return done;
 }
@@ -682,9 +689,14 @@ static PyObject *copied(PyObject *self)
 }
 
 static PyObject *view_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names);
+static int is_shared(PyObject *storage);
 
 static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
+    if (m->host == host_dlpack) /* of memory that stays where it is: the first time Python sees to that */
+        return n == 1 && !names && is_current(args[0]) && is_shared(((Handle *)args[0])->s)
+                   ? PyObject_CallOneArg(host_dlpack, ((Handle *)args[0])->h)
+                   : NULL;
     if (m->host == host_view_method) {
         PyObject *out = view_method(m, args, n, names);
         if (out || PyErr_Occurred())
@@ -710,7 +722,8 @@ static PyObject *call_method_vector(PyObject *self, PyObject *const *args, size_
 {
     Method *m = (Method *)self;
     Py_ssize_t n = PyVectorcall_NARGS(count);
-    if (n && n <= m->most + 1) {
+    int by_place = m->most > 2 && n == m->most + 2 && PyUnicode_CheckExact(m->host); /* `out` of a ufunc's method */
+    if (n && (n <= m->most + 1 || by_place)) {
         PyObject *done = m->flags & PROTOCOL            ? protocol_call(args, n, names)
                          : m->flags & DRAWS             ? generator_method(m, args, n, names)
                          : PyUnicode_CheckExact(m->host) ? ufunc_method(m, args, n, names)

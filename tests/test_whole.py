@@ -279,6 +279,8 @@ def test_a_range_does_not_leave_c(monkeypatch: pytest.MonkeyPatch) -> None:
 def in_c(m: Any) -> dict[str, Callable[[], Any]]:
     """Calls for which no Python code runs where arrays are at hand."""
     x, one, cube, flags = m.arange(10.0), m.array(3.0), m.ones((2, 3, 4)), m.arange(10) % 2 == 0
+    mapped, shown = m.arange(6.0).view(type("Mapped", (m.ndarray,), {})), m.arange(3.0)
+    shown.__dlpack__()
     masked = m.ma.array([1.0, 2.0], mask=[True, False])
     theirs, large, whole = numpy.arange(10.0) + 1, m.array(numpy.ones((600, 400))), m.array(7)
     return {
@@ -311,6 +313,14 @@ def in_c(m: Any) -> dict[str, Callable[[], Any]]:
         "conjugate of a masked array": lambda: masked.conjugate() is masked,
         "memory views": lambda: m.array([memoryview(theirs), memoryview(theirs)]),
         "a matrix of a long list": lambda: m.diagflat([1.0] * 70),
+        "out by place": lambda: m.add(x, x, m.zeros(10)),
+        "out in a tuple": lambda: m.add(one, one, out=(m.array(0.0),)),
+        "out of a reduction by place": lambda: m.add.reduce(cube, 0, None, m.zeros((3, 4))),
+        "out and more": lambda: m.add(one, 1, out=m.array(0.0), subok=True, where=True),
+        "objects": lambda: m.asarray(x, dtype=object),
+        "a part of a subclass": lambda: type(mapped[2:4]).__name__,
+        "list of numbers": lambda: cube.tolist(),
+        "DLPack": lambda: m.from_dlpack(shown)[1],
         "einsum": lambda: m.einsum("ij,jk->ik", cube[0], cube[0].T),
         "isinstance": lambda: [isinstance(v, m.ndarray) for v in (x, one, 1, "a", numpy.float64(1), None)],
     }

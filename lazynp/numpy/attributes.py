@@ -20,6 +20,7 @@ from ..graph.node import ABSTRACT
 from ..runtime.views import TRANSPOSE, derive
 from ..speed import attach as attach_slot
 from ..speed import attribute, native, tell
+from ..speed import method as whole_method
 from . import renew, subclasses
 from .array import HOST_VIEW, Writes, borrow, is_traced, ndarray, new_handle, root
 from .host import SUBCLASS, bind, fresh, like, of_type, on_traced, part_of, strip
@@ -457,7 +458,6 @@ SPECIAL: dict[str, Any] = {
     "__dlpack_device__": dlpack_device,
     "__array_namespace__": namespace,
     "to_device": to_device,
-    "__delitem__": delete_item,
     "_set_shape": set_shape,
     "_set_dtype": renew.set_dtype,
     "__class_getitem__": classmethod(generic_alias),
@@ -498,8 +498,11 @@ def attach() -> None:
         if isinstance(function, types.FunctionType):
             function.__name__, function.__qualname__ = name, f"ndarray.{name}"
         setattr(ndarray, name, function)
+    for name in ("__dlpack__", "__dlpack_device__"):
+        setattr(ndarray, name, whole_method(getattr(numpy.ndarray, name), SPECIAL[name]))
     for name in ("__bool__", "__int__", "__float__", "__index__"):
         attach_slot(ndarray, name, asked(name), "asked", name.strip("_"))
+    attach_slot(ndarray, "__delitem__", delete_item, "other", "delitem")
     ndarray.__module__, ndarray.__doc__ = "lazynp", numpy.ndarray.__doc__
     ndarray.__qualname__ = "ndarray"
     if numpy.ndarray.__flags__ & SEQUENCE and not ndarray.__flags__ & SEQUENCE:
