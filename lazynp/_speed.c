@@ -463,6 +463,18 @@ static PyObject *subscript_whole(PyObject *self, PyObject *key);
 static PyObject *class_item(PyObject *o, PyObject *key);
 static int assign_whole(PyObject *self, PyObject *key, PyObject *value);
 
+/* Whether the operations that were noted last only looked at elements and parts: a loop of nothing else has nothing to
+ * compute, and noting them would cost more than they do. */
+static int only_looks(void)
+{
+    for (int i = 1; i <= 32; i *= 2) {
+        int kind = ring[(position - i) % RING].kind;
+        if (position <= 32 || (kind != READ && kind != GETITEM))
+            return 0;
+    }
+    return 1;
+}
+
 static PyObject *subscript(PyObject *self, PyObject *key)
 {
     int before = touched;
@@ -477,11 +489,11 @@ static PyObject *subscript(PyObject *self, PyObject *key)
             PyObject *b = Py_NewRef(a->b), *h = Py_NewRef(a->h), *part = PyObject_GetItem(h, key);
             if (part && PyArray_CheckExact(part)) {
                 PyObject *out = derived(a, b, h, part, kind_index, key);
-                if (out && watches())
+                if (out && watches() && !only_looks())
                     note_getitem(before, self, out);
                 return out;
             }
-            if (part && watches())
+            if (part && watches() && !only_looks())
                 note_read(before, self, (PyArrayObject *)h, key);
             Py_DECREF(b);
             Py_DECREF(h);
@@ -1389,6 +1401,9 @@ static int take_ufuncs(void)
                  || !(host_dot_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "dot"))
                  || !(host_copy = PyObject_GetAttrString((PyObject *)&PyArray_Type, "copy"))
                  || !(host_conjugate = PyObject_GetAttrString((PyObject *)&PyArray_Type, "conjugate"))
+                 || !(host_transpose = PyObject_GetAttrString((PyObject *)&PyArray_Type, "transpose"))
+                 || !(host_reshape = PyObject_GetAttrString((PyObject *)&PyArray_Type, "reshape"))
+                 || !(host_ravel = PyObject_GetAttrString((PyObject *)&PyArray_Type, "ravel"))
                  || !(host_dlpack = PyObject_GetAttrString((PyObject *)&PyArray_Type, "__dlpack__"))
                  || !(host_view_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "view"))
                  || find_ufuncs(numpy, reduction_ufunc_names, reduction_ufunc, REDUCTIONS) < 0;

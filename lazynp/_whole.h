@@ -54,7 +54,8 @@ static PyTypeObject UfuncBase, FunctionBase;
 static PyObject *returned_of, *pinned, *no_value_type, *kind_part;
 /* Names of arguments that the Python function knows what to do with. */
 enum { LEFT = 4, LEFT_COPY = 3 };
-static PyObject *subclass_mark, *finalize_nothing, *host_view_method, *host_conjugate, *host_dlpack, *name_type, *name_finalize, *name_name;
+static PyObject *subclass_mark, *finalize_nothing, *host_view_method, *host_conjugate, *host_dlpack, *host_transpose, *host_reshape,
+    *host_ravel, *name_type, *name_finalize, *name_name;
 static PyObject *left_names[LEFT], *name_pin, *name_dunder_call, *name_drawn, *name_shared, *shared_drawn;
 static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
 
@@ -197,6 +198,8 @@ static PyObject *given_value(PyObject *o, Gift *gift, int depth)
     }
     if (PyArray_IsScalar(o, Generic) && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyArray_IsScalar(o, Void))
         return Py_NewRef(o);
+    if (PyCFunction_Check(o) && PyCFunction_GET_SELF(o) && PyModule_Check(PyCFunction_GET_SELF(o)))
+        return Py_NewRef(o); /* `len`, say */
     if (PyArray_DescrCheck(o) || (PyObject *)type == no_value_type)
         return Py_NewRef(o);
     if (PyType_Check(o) && !PyType_IsSubtype((PyTypeObject *)o, ndarray_type))
@@ -462,7 +465,7 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
                 target = PyTuple_GET_ITEM(target, 0);
         }
     }
-    if (target && (!is_current(target) || !((Storage *)((Handle *)target)->s)->free || !at_hand(target)))
+    if (target && !PyArray_CheckExact(target) && (!is_current(target) || !((Storage *)((Handle *)target)->s)->free || !at_hand(target)))
         return NULL;
     for (; done < n + named; done++)
         if (!(to[done] = given_value(args[done], &gift, 0)))
@@ -471,7 +474,7 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
     int simple = done == n + named && !(flags & (GROWS | DRAWS) && gift.product > most);
     PyObject *value = NULL;
     if (simple) {
-        if (target) {
+        if (target && !PyArray_CheckExact(target)) {
             written = (Storage *)Py_NewRef(((Handle *)target)->s);
             written->busy++;
         }
@@ -488,8 +491,8 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
         Py_DECREF(to[--done]);
         same |= value == args[done];
     }
-    if (value && ((same && !PyArray_Check(value)) || flags & VALUES))
-        out = value;
+    if (value && ((same && !PyArray_Check(value)) || flags & VALUES || (value == target && PyArray_CheckExact(value))))
+        out = value; /* NumPy's own array, too, which it was to write into */
     else if (value && PyArray_CheckExact(value)
         && ((flags & BLANK && PyArray_SIZE((PyArrayObject *)value) > limit)
             || (gift.nested && PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)value)))))
@@ -691,12 +694,41 @@ static PyObject *copied(PyObject *self)
 static PyObject *view_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names);
 static int is_shared(PyObject *storage);
 
+/* `a.transpose()`, `a.reshape(shape)` and `a.ravel()` as views. NULL, without an error set, where it is not that simple. */
+static PyObject *quick_view(Method *m, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *given[2] = {args[0], n == 2 ? args[1] : NULL}, *out = NULL, *shape = NULL;
+    if (limit < 0)
+        return NULL;
+    if (n == 1 && m->host == host_transpose)
+        out = transpose(NULL, args[0]);
+    else if (n > 1 && m->host == host_reshape) {
+        if (n > 2 && (shape = PyTuple_New(n - 1)))
+            for (Py_ssize_t i = 1; i < n; i++)
+                PyTuple_SET_ITEM(shape, i - 1, Py_NewRef(args[i]));
+        given[1] = shape ? shape : given[1];
+        out = given[1] ? reshape(NULL, given, 2) : NULL;
+    }
+    else if (n == 1 && m->host == host_ravel && (given[1] = shape = PyLong_FromLong(-1)))
+        out = reshape(NULL, given, 2);
+    Py_XDECREF(shape);
+    if (out != Py_None)
+        return out;
+    Py_DECREF(out);
+    return NULL;
+}
+
 static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     if (m->host == host_dlpack) /* of memory that stays where it is: the first time Python sees to that */
         return n == 1 && !names && is_current(args[0]) && is_shared(((Handle *)args[0])->s)
                    ? PyObject_CallOneArg(host_dlpack, ((Handle *)args[0])->h)
                    : NULL;
+    if (!names && (m->host == host_reshape || m->host == host_transpose || m->host == host_ravel)) {
+        PyObject *out = quick_view(m, args, n);
+        if (out || PyErr_Occurred())
+            return out;
+    }
     if (m->host == host_view_method) {
         PyObject *out = view_method(m, args, n, names);
         if (out || PyErr_Occurred())

@@ -136,8 +136,9 @@ def subclass(base: Any) -> Any:
     for name in dir(base):
         if not name.startswith("_") and callable(getattr(base, name)):
             method = method_of(name, getattr(base, name))
-            if base is source.Generator and name not in INPLACE | COMPOUND and name in vars(base):
-                method = speed.method(getattr(base, name), method, OUT_PLACE.get(name, speed.MOST), speed.DRAWS)
+            if base is source.Generator and name not in COMPOUND and name in vars(base):
+                flags = speed.DRAWS | (speed.WRITES if name in INPLACE else 0)
+                method = speed.method(getattr(base, name), method, OUT_PLACE.get(name, speed.MOST), flags)
             table[name] = method
     return made_class(base, table)
 
