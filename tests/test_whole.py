@@ -281,6 +281,7 @@ def in_c(m: Any) -> dict[str, Callable[[], Any]]:
     x, one, cube, flags = m.arange(10.0), m.array(3.0), m.ones((2, 3, 4)), m.arange(10) % 2 == 0
     mapped, shown = m.arange(6.0).view(type("Mapped", (m.ndarray,), {})), m.arange(3.0)
     shown.__dlpack__()
+    draws = m.random.default_rng(2)
     masked = m.ma.array([1.0, 2.0], mask=[True, False])
     theirs, large, whole = numpy.arange(10.0) + 1, m.array(numpy.ones((600, 400))), m.array(7)
     return {
@@ -323,8 +324,8 @@ def in_c(m: Any) -> dict[str, Callable[[], Any]]:
         "one row": lambda: cube.ravel()[5:7],
         "reshaped": lambda: cube.reshape(4, -1),
         "into NumPy's array": lambda: m.cumsum(x, out=numpy.empty(10)),
-        "a permutation": lambda: m.random.default_rng(2).permutation(5),
-        "shuffled": lambda: m.random.default_rng(2).shuffle(m.arange(5)),
+        "a permutation": lambda: draws.permutation(5),
+        "shuffled": lambda: draws.shuffle(m.arange(5)),
         "list of numbers": lambda: cube.tolist(),
         "DLPack": lambda: m.from_dlpack(shown)[1],
         "einsum": lambda: m.einsum("ij,jk->ik", cube[0], cube[0].T),
