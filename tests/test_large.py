@@ -202,3 +202,29 @@ def test_a_temporary_that_outlives_its_reduction_has_its_value() -> None:
     for value, most, least, wanted in zip(kept, largest, smallest, (grid() - grid(1), grid() * grid(1)), strict=True):
         assert numpy.array_equal(numpy.asarray(value), wanted)
         assert (most, least) == (wanted.max(), wanted.min())
+
+
+def bytes_only(np: Any, a: Any, b: Any) -> Any:
+    c = a & b
+    c |= a[:, 5, None] & b[5]
+    c ^= 1
+    c += a - b
+    c[:, :] = c << 1
+    c[1:, 1:] = c[:-1, :-1] | 1
+    return np.maximum(c, a) - (c == b).astype(c.dtype)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_arrays_of_bytes_are_small_for_longer(dtype: str) -> None:
+    """What an operation costs NumPy goes by bytes; but what makes wider numbers of them is recorded."""
+    a, b = (numpy.random.default_rng(k).integers(0, 100, (100, 100)).astype(dtype) for k in range(2))
+    assert same(bytes_only, a, b) < 5
+    assert same(lambda np, a, b: a * 0.5 + b, a, b) > 1
+    large = numpy.ones((200, 200), dtype)
+    assert same(lambda np, a: (a & 3) + a, large) > 1
+    masks = a > 50, b > 50
+    assert same(lambda np, a, b: (a | b) & ~a ^ (a != b), *masks) == 0
+    with pytest.raises(OverflowError):
+        lazynp.array(a) + 1000
+    with lazynp.config(mode="graph"):
+        assert same(bytes_only, a, b) > 10

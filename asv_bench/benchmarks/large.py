@@ -47,7 +47,16 @@ def residual_and_its_norm(np, u):
     return x
 
 
-LOOPS = {f.__name__: f for f in (rows_of_fresh_array, columns_of_copy, test_of_convergence, residual_and_its_norm)}
+def reachable(np, u):
+    """Truth values, in place."""
+    linked = u < 2.0 / SIDE
+    for k in range(100):
+        linked |= linked[:, k, None] & linked[k]
+    return linked
+
+
+PROGRAMS = (rows_of_fresh_array, columns_of_copy, test_of_convergence, residual_and_its_norm, reachable)
+LOOPS = {f.__name__: f for f in PROGRAMS}
 
 
 class Large:

@@ -47,6 +47,13 @@ OLD_POWERS = (numpy.ones(1, bool) ** 2.0).dtype == numpy.int8
 Host = Callable[..., Any]
 NDARRAY = numpy.ndarray
 COMPARISONS = frozenset(COMPARE.values())
+BYTES = 12  # times as many elements are small where they are bytes
+OF_BYTES = frozenset(
+    {"add", "subtract", "multiply", "maximum", "minimum", "left_shift", "right_shift", "invert", "negative", "absolute"}
+    | {f"bitwise_{what}" for what in ("and", "or", "xor")}
+    | {f"logical_{what}" for what in ("and", "or", "xor", "not")}
+    | COMPARISONS
+)
 SCALAR_PRIORITY = -1000000.0
 INTEGER_LIMITS = {c: (int(numpy.iinfo(c).min), int(numpy.iinfo(c).max)) for c in "bBhHiIlLqQ"}
 
@@ -92,16 +99,32 @@ def at_once(x: Any) -> bool:
     return not isinstance(x, numpy.ndarray) or x.size <= config.limit
 
 
+def all_at_once(name: str, operands: Any) -> bool:
+    """Whether an operation is NumPy's to do at once: all operands are at hand and small, or all are of single bytes and
+    so is the result. What an operation costs NumPy goes by bytes, and it goes through bytes faster than kernels do."""
+    for x in operands:
+        if not at_once(x):
+            break
+    else:
+        return True
+    if name not in OF_BYTES or config.limit < 0:
+        return False
+    for x in operands:
+        if type(x) is ndarray:
+            if not known(x) or x._h.itemsize != 1 or x._h.size > BYTES * config.limit:
+                return False
+        elif type(x) is not int and type(x) is not bool and not (isinstance(x, numpy.generic) and x.itemsize == 1):
+            return False
+    return True
+
+
 def from_operator(value: Any) -> Any:
     return fresh(value) if type(value) is numpy.ndarray else value
 
 
 def elementwise(name: str, host: Host, *operands: Any) -> Any:
     """An elementwise operation past the shortcut: recorded where the engine can do it, else by NumPy at once."""
-    for x in operands:
-        if not at_once(x):
-            break
-    else:
+    if all_at_once(name, operands):
         return from_operator(host(*[host_value(x) for x in operands]))
     op = ufuncs.get(name)
     for x in operands:
@@ -296,7 +319,7 @@ def recorded_result(self: ndarray, name: str, host: Host, inplace_host: Host, ot
             return self
         self._host()
     pinned = s.rare is not None and s.rare.pin
-    small = config.limit >= 0 and at_once(self) and at_once(other)
+    small = config.limit >= 0 and all_at_once(name, (self, other))
     nodes = as_nodes((self, other)) if not pinned and not small and name in ufuncs and writeable(self) else None
     if nodes is None:
         return None

@@ -16,7 +16,7 @@ from ..ops.shape import broadcast_to, reshape
 from ..runtime.recorder import recorder
 from ..runtime.storage import lock
 from ..runtime.views import INDEX, derive
-from .arithmetic import array_of_list, store
+from .arithmetic import BYTES, array_of_list, store
 from .array import (
     HOST_VIEW,
     Handle,
@@ -271,7 +271,8 @@ def eager_write(self: ndarray, normal: Any, value: Any) -> bool:
     for k in normal:
         if type(k) is tuple:
             size *= k[1]
-    return size <= config.limit and (self._s.free or self._s.release() or self._s.buf.size <= config.limit)
+    limit = config.limit * (BYTES if self._s.buf.itemsize == 1 else 1)
+    return size <= limit and (self._s.free or self._s.release() or self._s.buf.size <= limit)
 
 
 def host_setitem(self: ndarray, key: Any, value: Any) -> None:
