@@ -12,8 +12,8 @@ enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4
  * Python function, on the device perhaps. BARE: the Python function has more named arguments than NumPy's. WRITES: into
  * its first argument. NO_COPY: into it, with `copy=False`. DRAWS: a method of a generator. PROTOCOL: `__array_ufunc__`.
  * LOOKS: it reads no elements and makes no arrays but views, so that arrays may be of any size. VALUES: what it gives
- * is no array, nor has any. `speed.py` has the same. */
-enum { GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128, VALUES = 512 };
+ * is no array, nor has any. READS: from a file, which may be any object. `speed.py` has the same. */
+enum { GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128, VALUES = 512, READS = 1024 };
 enum { MOST_DRAWN = 1 << 14 }; /* `draws.py: LARGE` */
 
 /* An array among the arguments as it was when NumPy got it: another thread may give the handle another view meanwhile. */
@@ -23,7 +23,7 @@ typedef struct {
 
 typedef struct {
     Given *at, few[FEW_GIVEN];
-    int count, room, nested; /* whether an array was in a list or a tuple */
+    int count, room, flags, nested; /* whether an array was in a list or a tuple */
     npy_intp most;  /* elements of an array */
     double product; /* of all sizes and lengths that were given: what a result may grow to */
 } Gift;
@@ -63,6 +63,7 @@ static void begin_gift(Gift *gift, int flags)
 {
     gift->at = gift->few;
     gift->count = gift->nested = 0;
+    gift->flags = flags;
     gift->room = FEW_GIVEN;
     gift->most = flags & LOOKS && limit >= 0 ? NPY_MAX_INTP : limit;
     gift->product = 1.0;
@@ -203,6 +204,8 @@ static PyObject *given_value(PyObject *o, Gift *gift, int depth)
     if (PyArray_DescrCheck(o) || (PyObject *)type == no_value_type)
         return Py_NewRef(o);
     if (PyType_Check(o) && !PyType_IsSubtype((PyTypeObject *)o, ndarray_type))
+        return Py_NewRef(o);
+    if (gift->flags & READS && !PyArray_Check(o) && !PyType_IsSubtype(type, ndarray_type))
         return Py_NewRef(o);
     return NULL;
 }

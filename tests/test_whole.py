@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import array
 import collections
+import io
 import random
 import sys
 import warnings
@@ -326,6 +327,7 @@ def in_c(m: Any) -> dict[str, Callable[[], Any]]:
         "into NumPy's array": lambda: m.cumsum(x, out=numpy.empty(10)),
         "a permutation": lambda: draws.permutation(5),
         "shuffled": lambda: draws.shuffle(m.arange(5)),
+        "text in a file": lambda: m.loadtxt(io.StringIO("1 2\n3 4"), unpack=True),
         "list of numbers": lambda: cube.tolist(),
         "DLPack": lambda: m.from_dlpack(shown)[1],
         "einsum": lambda: m.einsum("ij,jk->ik", cube[0], cube[0].T),

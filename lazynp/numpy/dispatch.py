@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy
 
-from ..speed import BARE, GROWS, LOOKS, MOST, NO_COPY, WRITES, FunctionBase, reduced, tell, whole_call
+from ..speed import BARE, GROWS, LOOKS, MOST, NO_COPY, READS, WRITES, FunctionBase, reduced, tell, whole_call
 from . import subclasses
 from .array import Handle, borrow, ndarray
 from .host import PLAIN, home_module, strip
@@ -57,7 +57,7 @@ class Dispatcher(FunctionBase):
                 if type(a) in KNOWN:
                     continue
                 if takes_functions(type(a)):
-                    return self.overridden(args, kwargs)
+                    return self.overridden(asked if type(asked) in (tuple, list) else None, args, kwargs)
                 if subclasses.is_theirs(a):
                     return self.at_home(args, kwargs)
             if args and type(args[0]) is numpy.ndarray and isinstance(kwargs.get("out"), Handle):
@@ -73,10 +73,10 @@ class Dispatcher(FunctionBase):
         named = {k: v if k == "out" else subclasses.home(v) for k, v in kwargs.items()}
         return self._implementation(*map(subclasses.home, args), **named)
 
-    def overridden(self, args: Any, kwargs: Any) -> Any:
-        """Ask the foreign types, subclasses before their bases."""
+    def overridden(self, asked: Any, args: Any, kwargs: Any) -> Any:
+        """Ask the foreign types, subclasses before their bases; `asked` are the arguments that count, if known."""
         assert self._relevant is not None
-        others = implementing(self._relevant(*args, **kwargs))
+        others = implementing(self._relevant(*args, **kwargs) if asked is None else asked)
         kinds = [type(o) for o in others]
         for other in others:
             if type(other).__array_function__ is ndarray.__array_function__:  # type: ignore[attr-defined]
@@ -211,6 +211,7 @@ LOOKING = frozenset(
         "size",
     }
 )
+READING = frozenset({"loadtxt"})  # not genfromtxt, which has warnings and errors of its own
 WRITING = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 WRITTEN = ("out", "overwrite_input")
 WRITTEN_TOO = {"nan_to_num": ("copy",), "rot90": ("k",)}  # NumPy does `k %= 4`, to an array too
@@ -239,7 +240,7 @@ def make_whole(public: FunctionBase, implementation: Any, signature: Any = None)
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
     public.whole = host
     public.flags = (GROWS if name in GROWING else 0) | (WRITES if name in WRITING else 0)
-    public.flags |= LOOKS if name in LOOKING else 0
+    public.flags |= (LOOKS if name in LOOKING else 0) | (READS if name in READING else 0)
     written = (*WRITTEN, *WRITTEN_TOO.get(name, ()))
     if name == "nan_to_num":
         public.flags = NO_COPY

@@ -86,6 +86,7 @@ PLAIN_FUNCTIONS = {
     ),
     "lib._twodim_base_impl": ("eye", "mask_indices", "tri", "tril_indices", "triu_indices"),
     "lib._index_tricks_impl": ("diag_indices",),
+    "lib._npyio_impl": ("loadtxt",),
     "lib._function_base_impl": ("bartlett", "blackman", "hamming", "hanning", "kaiser"),
     "fft._helper": ("fftfreq", "rfftfreq"),
 }
