@@ -228,3 +228,19 @@ def test_arrays_of_bytes_are_small_for_longer(dtype: str) -> None:
         lazynp.array(a) + 1000
     with lazynp.config(mode="graph"):
         assert same(bytes_only, a, b) > 10
+
+
+@pytest.mark.parametrize("ndmin", [0, 1, 2, 3])
+def test_copies_with_a_least_number_of_axes(ndmin: int) -> None:
+    """`np.cov` begins with one. It costs nothing until one of the two is written to, and is NumPy's."""
+
+    def copied(np: Any, a: Any) -> Any:
+        c = np.array(a, ndmin=ndmin, dtype=float)
+        t = np.array(a.T, ndmin=ndmin)
+        c -= 1.0
+        t[..., 0] = 7.0
+        assert (c.base is None) == (ndmin < 3)
+        return np.stack([c.reshape(SIDE, SIDE), t.reshape(SIDE, SIDE), a])
+
+    same(copied, grid())
+    same(lambda np, a: copied(np, a * 2.0), grid())

@@ -178,7 +178,8 @@ def test_sums_of_infinities() -> None:
 
 
 def test_sums_beside_other_results_use_our_threads() -> None:
-    """OpenMP's barrier waits for a thread that is off its core. A sum with what is summed had it once."""
+    """OpenMP's barrier waits for a thread that is off its core. A sum with what is summed had it once, and a transposed
+    operand, for which Inductor has two loops in one."""
     text = """
 from lazynp.backends.kernel import Geometry, Instr, KernelSpec
 from lazynp.backends.torch import build
@@ -192,6 +193,9 @@ for symbolic in (False, True):
     source, _ = translate(spec, geometry, capability)
     assert "lazynp_for(" in source and "LazynpSum" in source, source
     assert "#pragma omp parallel" not in source and "omp_get" not in source, source
+    transposed = Geometry((30, 8333), ((1, 30), (1, 0), (8333, 1)), symbolic)
+    source, _ = translate(KernelSpec((f, f), (), (product,), (2,), 2), transposed, capability)
+    assert "lazynp_for(" in source and "#pragma omp parallel" not in source, source
 """
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr

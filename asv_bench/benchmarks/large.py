@@ -55,7 +55,23 @@ def reachable(np, u):
     return linked
 
 
-PROGRAMS = (rows_of_fresh_array, columns_of_copy, test_of_convergence, residual_and_its_norm, reachable)
+def transposed_operands(np, u):
+    """Covariances of columns: rows and columns change places in each kernel."""
+    total = np.zeros((10, 10))
+    rows = u.reshape(-1, 10)
+    for k in range(8):
+        total += np.cov(rows[k * 1000 :], rowvar=False)
+    return total
+
+
+PROGRAMS = (
+    rows_of_fresh_array,
+    columns_of_copy,
+    test_of_convergence,
+    residual_and_its_norm,
+    reachable,
+    transposed_operands,
+)
 LOOPS = {f.__name__: f for f in PROGRAMS}
 
 

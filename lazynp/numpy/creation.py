@@ -91,7 +91,7 @@ def array(
     if subok and subclasses.is_theirs(object):
         object = subclasses.from_numpy(object)
         kind = type(object)
-    if kind is ndarray and ndmin == 0 and ndmax is None:
+    if kind is ndarray and ndmax is None and (ndmin == 0 or type(ndmin) is int and ndmin <= object.ndim):
         value = converted(object, dtype, copy, order)
         if value is not NotImplemented:
             return value

@@ -183,10 +183,31 @@ static inline void lazynp_for(int64_t begin, int64_t end, int64_t step, int thre
 REGION = re.compile(r"^\s*#pragma omp parallel num_threads\(lazynp_threads\)\s*$")
 THREAD = re.compile(r"^\s*int (?:tid|lazynp_block) = omp_get_thread_num\(\);\s*$")  # the latter: see `sums`
 SINGLE = re.compile(r"^\s*#pragma omp single\s*$")
+PAIR = re.compile(r"^\s*#pragma omp for collapse\(2\)\s*$")
 LOOP_PRAGMA = re.compile(r"^\s*#pragma omp for( simd)?\s*$")
 LOOP = re.compile(
     r"^(\s*)for\(int64_t (\w+)=static_cast<int64_t>\((.+?)\); \w+<static_cast<int64_t>\((.+)\); \w+\+=(.+)\)\s*$"
 )
+
+
+def as_one(outer: re.Match[str], inner: re.Match[str]) -> list[str]:
+    """The heads of two loops, one in the other, as one of the pool's over both: the outer one may be short."""
+    indent, x, begin, end, step = outer.groups()
+    deep, y, first, last, by = inner.groups()
+    return [
+        f"{indent}const int64_t lazynp_count_{x} = (({end}) - ({begin}) + ({step}) - 1) / ({step});",
+        f"{indent}const int64_t lazynp_count_{y} = (({last}) - ({first}) + ({by}) - 1) / ({by});",
+        f"{indent}lazynp_for(0, lazynp_count_{x} * lazynp_count_{y}, 1, lazynp_threads, "
+        "[&](int64_t lazynp_begin, int64_t lazynp_end) {",
+        f"{indent}for(int64_t lazynp_at = lazynp_begin; lazynp_at < lazynp_end;)",
+        f"{indent}{{",
+        f"{deep}const int64_t {x} = {begin} + lazynp_at / lazynp_count_{y} * ({step});",
+        f"{deep}const int64_t lazynp_from = lazynp_at % lazynp_count_{y};",
+        f"{deep}const int64_t lazynp_to = std::min(lazynp_count_{y}, lazynp_from + lazynp_end - lazynp_at);",
+        f"{deep}lazynp_at += lazynp_to - lazynp_from;",
+        f"{deep}const int64_t lazynp_stop = {first} + lazynp_to * ({by});",
+        f"{deep}for(int64_t {y}={first} + lazynp_from * ({by}); {y}<lazynp_stop; {y}+={by})",
+    ]
 
 
 def pooled(source: str) -> str:
@@ -194,7 +215,7 @@ def pooled(source: str) -> str:
     lines = source.split("\n")
     regions = [i for i, line in enumerate(lines) if REGION.match(line)]
     numbered = any(re.search(r"\btid\b", line) and not THREAD.match(line) for line in lines)
-    if not regions or numbered or "_local" in source or "collapse" in source:
+    if not regions or numbered or "_local" in source:
         return source
     out: list[str] = []
     i = 0
@@ -203,9 +224,9 @@ def pooled(source: str) -> str:
         if REGION.match(line) or THREAD.match(line) or SINGLE.match(line):  # between loops only the caller is there
             i += 1
             continue
-        pragma = LOOP_PRAGMA.match(line)
-        if pragma is None:
-            if "#pragma omp" in line and "simd" not in line:
+        pragma, pair = LOOP_PRAGMA.match(line), PAIR.match(line)
+        if pragma is None and pair is None:
+            if "#pragma omp" in line and ("simd" not in line or "collapse" in line):
                 return source
             out.append(line)
             i += 1
@@ -217,6 +238,13 @@ def pooled(source: str) -> str:
         stop = next((j for j in range(i + 2, len(lines)) if lines[j].rstrip() == indent + "}"), None)
         if stop is None or lines[i + 2].rstrip() != indent + "{":
             return source
+        if pragma is None:
+            inner = LOOP.match(lines[i + 3])
+            if inner is None:
+                return source
+            out.extend([*as_one(loop, inner), *lines[i + 4 : stop + 1], f"{indent}}});"])
+            i = stop + 1
+            continue
         out.append(
             f"{indent}lazynp_for({begin}, {end}, {step}, lazynp_threads, "
             "[&](int64_t lazynp_begin, int64_t lazynp_end) {"
