@@ -37,6 +37,7 @@ import processes
 HERE = Path(__file__).resolve().parent
 WORST = 30  # are printed
 SECONDS = 0.005  # of NumPy in a round
+FEWEST = 3  # rounds, but of what takes longer than all of them may
 ANSWER = 120.0  # seconds at most
 
 
@@ -150,7 +151,8 @@ def measure(sides: dict[str, Side], item: list, rounds: int, ahead: float, budge
     row["hot"] = begun["lazynp"]["hot"]
     once = {library: answer["once"] for library, answer in begun.items()}
     number = max(1, math.ceil(SECONDS / once["numpy"]))
-    rounds = min(rounds, max(1, int(budget / (number * sum(once.values())))))
+    least = 1 if sum(once.values()) > budget else FEWEST
+    rounds = min(rounds, max(least, int(budget / (number * sum(once.values())))))
     row["seconds"] = {library: [] for library in sides}
     turns = list(sides)
     try:
