@@ -414,3 +414,13 @@ def test_longlong_in_a_trace() -> None:
     assert lazynp.jit(lambda v: v * q)(x).tolist() == [0.0, 2.0, 4.0]
     assert lazynp.grad(lambda v: (v * lazynp.full(3, q)).sum())(x).tolist() == [2.0, 2.0, 2.0]
     assert lazynp.vmap(lambda v, w: v * w)(x, numpy.full(3, 2, "q")).tolist() == [0.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+def test_strings_of_variable_width(mode: str) -> None:
+    """Large arrays of them, and any in mode graph, raised TypeError: they have no byte order."""
+    host = numpy.array(["a", "bc", "a"] * 4, dtype=numpy.dtypes.StringDType())
+    with lazynp.config(mode=mode, small=2):
+        x = lazynp.array(host)
+        assert same(host == host[::-1], numpy.asarray(x == x[::-1]))
+        assert same(numpy.unique(host), numpy.asarray(lazynp.unique(x)))

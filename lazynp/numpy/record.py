@@ -38,7 +38,8 @@ def as_node(x: Any) -> Node | None:
         dtype = node.dtype
         native = natives.get(type(dtype))
         if native is None:
-            native = natives[type(dtype)] = is_native(dtype.newbyteorder("="))
+            numbers = dtype.kind in "biufcV"  # strings of variable width have no byte order, and say so by an error
+            native = natives[type(dtype)] = numbers and is_native(dtype.newbyteorder("="))
         return node if native and dtype.isnative and len(node.shape) <= MOST_AXES else None
     if kind in PYTHON_SCALARS:
         return Node.of_scalar(x) if kind is not int or x in INT64 else None
