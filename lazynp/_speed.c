@@ -463,16 +463,23 @@ static PyObject *subscript_whole(PyObject *self, PyObject *key);
 static PyObject *class_item(PyObject *o, PyObject *key);
 static int assign_whole(PyObject *self, PyObject *key, PyObject *value);
 
-/* Whether the operations that were noted last only looked at elements and parts: a loop of nothing else has nothing to
- * compute, and noting them would cost more than they do. */
-static int only_looks(void)
+/* Elements and parts that are looked at, and numbers that are written, one after the other with nothing else between: a
+ * loop of nothing else has nothing to compute, and noting them would cost more than they do. */
+enum { MOST_LOOKS = 64 };
+static int looks;
+static long long looked_at;
+
+static inline int only_looks(void)
 {
-    for (int i = 1; i <= 32; i *= 2) {
-        int kind = ring[(position - i) % RING].kind;
-        if (position <= 32 || (kind != READ && kind != GETITEM))
-            return 0;
-    }
-    return 1;
+    if (position != looked_at)
+        looks = 0;
+    return looks > MOST_LOOKS;
+}
+
+static inline void looked(void)
+{
+    looks++;
+    looked_at = position;
 }
 
 static PyObject *subscript(PyObject *self, PyObject *key)
@@ -489,12 +496,16 @@ static PyObject *subscript(PyObject *self, PyObject *key)
             PyObject *b = Py_NewRef(a->b), *h = Py_NewRef(a->h), *part = PyObject_GetItem(h, key);
             if (part && PyArray_CheckExact(part)) {
                 PyObject *out = derived(a, b, h, part, kind_index, key);
-                if (out && watches() && !only_looks())
+                if (out && watches() && !only_looks()) {
                     note_getitem(before, self, out);
+                    looked();
+                }
                 return out;
             }
-            if (part && watches() && !only_looks())
+            if (part && watches() && !only_looks()) {
                 note_read(before, self, (PyArrayObject *)h, key);
+                looked();
+            }
             Py_DECREF(b);
             Py_DECREF(h);
             return part;
@@ -541,8 +552,11 @@ static int put_noted(int before, PyObject *self, PyObject *h, PyObject *key, PyO
     int notes = may_note_setitem(self, value);
     Py_INCREF(h);
     int failed = put(self, h, key, given);
-    if (!failed && notes)
+    if (!failed && notes) {
         note_setitem(before, self, (PyArrayObject *)h, key, value);
+        if (PyArray_IsAnyScalar(value))
+            looked();
+    }
     Py_DECREF(h);
     return failed;
 }
@@ -592,7 +606,7 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
         if (given && is_plain(key)) {
             if ((PyLong_CheckExact(key) && PyArray_NDIM((PyArrayObject *)h) == 1)
                 || PyArray_SIZE((PyArrayObject *)h) <= limit)
-                return watches() ? put_noted(before, self, h, key, value, given) : put(self, h, key, given);
+                return watches() && !only_looks() ? put_noted(before, self, h, key, value, given) : put(self, h, key, given);
             Py_INCREF(h);
             Py_INCREF(given);
             int done = is_few((PyArrayObject *)h, key);
