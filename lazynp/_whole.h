@@ -181,8 +181,10 @@ static PyObject *given_value(PyObject *o, Gift *gift, int depth)
     if (is_number(o) || o == Py_None || o == Py_Ellipsis || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o)
         || PyMemoryView_Check(o))
         return Py_NewRef(o);
-    if (PyRange_Check(o)) { /* a shape, it may be: how large is not looked at */
-        gift->product = 1e30;
+    if (PyRange_Check(o)) { /* a shape, it may be: how large is not looked at, but of one that is too long for that */
+        Py_ssize_t n = PyObject_Size(o);
+        PyErr_Clear();
+        gift->product = n > NPY_MAXDIMS ? gift->product * (double)n : 1e30;
         return Py_NewRef(o);
     }
     if (type == &PyTuple_Type || type == &PyList_Type)
