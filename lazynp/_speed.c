@@ -130,9 +130,12 @@ static inline PyObject *operand(PyObject *o)
 {
     if (!PyArray_CheckExact(o)) /* a subclass of a NumPy scalar may have an answer of its own */
         return PyArray_IsScalar(o, Generic) && PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE) ? NULL : at_hand(o);
-    return PyArray_SIZE((PyArrayObject *)o) <= limit && !PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)o)) && touch() >= 0
-               ? o
-               : NULL;
+    if (PyArray_SIZE((PyArrayObject *)o) > limit || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)o)))
+        return NULL;
+    if (touch() >= 0)
+        return o;
+    PyErr_Clear(); /* as in `is_current` */
+    return NULL;
 }
 
 /* Handles and storages of exactly the door's classes are kept when they die, and used again, past Python's allocation and
