@@ -957,8 +957,36 @@ static void release(PyObject *self, PyTypeObject *own_type, PyObject **kept, int
     Py_DECREF(type);
 }
 
+/* How much memory NumPy's small arrays have had that died: the C library keeps it, for `mallopt` says so, and nobody sees
+ * when. After so many bytes Python is told, which gives pages back once the program has paused. */
+enum { NOTED = 1 << 16, MUCH = 1 << 26 };
+static long long freed, freed_told;
+static int telling;
+static PyObject *much_freed;
+
+static int tell_freed(void *nothing)
+{
+    PyObject *done = much_freed ? PyObject_CallNoArgs(much_freed) : Py_NewRef(Py_None);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+/* freed_bytes(): the number of such bytes so far; after the next many Python is told again. */
+static PyObject *freed_bytes(PyObject *module, PyObject *nothing)
+{
+    freed_told = freed;
+    telling = 0;
+    return PyLong_FromLongLong(freed);
+}
+
 static void door_storage_dealloc(Storage *self)
 {
+    if (self->buf && PyArray_CheckExact(self->buf) && PyArray_NBYTES((PyArrayObject *)self->buf) >= NOTED
+        && PyArray_CHKFLAGS((PyArrayObject *)self->buf, NPY_ARRAY_OWNDATA)) {
+        freed += PyArray_NBYTES((PyArrayObject *)self->buf);
+        if (freed - freed_told > MUCH && !telling && much_freed)
+            telling = Py_AddPendingCall(tell_freed, NULL) == 0;
+    }
     PyObject_GC_UnTrack(self);
     if (self->weak)
         PyObject_ClearWeakRefs((PyObject *)self);
@@ -1311,6 +1339,7 @@ static PyObject *bind(PyObject *module, PyObject *table)
     take(table, "other", "len", &length);
     take(table, "other", "exported", &exported);
     take(table, "other", "swallowed", &swallowed);
+    take(table, "other", "much_freed", &much_freed);
     take(table, "other", "host_view", &host_view);
     take(table, "other", "returned", &returned);
     take(table, "other", "index", &kind_index);
@@ -1379,6 +1408,7 @@ static PyMethodDef functions[] = {
      "replay_ready(number, addresses, workspace, errors): the functions of a program's parts; None: there are none."},
     {"replay_settle", replay_settle, METH_NOARGS, "replay_settle(): what is pending has its value."},
     {"replay_forked", replay_forked, METH_NOARGS, "replay_forked(): after a fork, in the child."},
+    {"freed_bytes", freed_bytes, METH_NOARGS, "freed_bytes(): of small arrays that have died."},
     {"replay_counts", replay_counts, METH_NOARGS, "replay_counts(): what replay has done since it was asked last."},
     {"iterator", iterator, METH_O, "iterator(a): iterates over a's items by their number."},
     {"flat", flat_of, METH_O, "flat(a): a.flat."},

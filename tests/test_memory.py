@@ -60,7 +60,10 @@ RESULTS = """
     warm = np.ones(1000) * 2
     before = resident()
     base = np.ones({n})
-    results = [base * i + 1 for i in range({count})]
+    results, kept = [], []
+    for i in range({count}):
+        results.append(base * i + 1)
+        kept.append(b"x" * 40_000)  # so that what dies leaves holes
     assert sum([float(r[7]) for r in results]) == sum(range({count})) + {count}
     most = resident() - before
     assert most > {count} * {n} * 8, "the results are not in memory"

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..config import config
+from ..speed import native, tell
 from ..threads import at_fork, start
 
 SMALLEST = 1 << 16  # bytes: below, malloc is as good
@@ -61,6 +62,7 @@ class Pool:
         spare: size -> memory that nobody has. bytes: how much of it there is.
         uses: of memory that somebody has. returned: those that have ended; their memory is not in `spare` yet.
         used: sizes asked for since the keeper last looked. made: how many blocks were new.
+        freed: whether much memory has been freed that is not the pool's.
     """
 
     def __init__(self) -> None:
@@ -73,9 +75,10 @@ class Pool:
         self.lock = threading.RLock()
         self.spare: dict[int, list[Memory]] = {}
         self.uses: set[Use] = set()
-        self.returned: queue.SimpleQueue[Use] = queue.SimpleQueue()
+        self.returned: queue.SimpleQueue[Use | None] = queue.SimpleQueue()  # None: memory that is not the pool's
         self.used: set[int] = set()
         self.bytes = 0
+        self.freed = False
         self.keeper: Keeper | None = None
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -117,8 +120,18 @@ class Pool:
             except queue.Empty:  # the keeper was faster
                 break
 
-    def keep(self, use: Use) -> None:
+    def much_freed(self) -> None:
+        """Arrays of NumPy's have died whose memory the C library keeps."""
+        with self.lock:
+            if self.keeper is None:
+                self.keeper = Keeper.started(self)
+        self.returned.put(None)
+
+    def keep(self, use: Use | None) -> None:
         """Take over what a use that has ended had. Under the lock."""
+        if use is None:
+            self.freed = True
+            return
         self.uses.discard(use)
         memory = use.memory
         n = memory.size
@@ -168,11 +181,16 @@ class Keeper:
             del use
             before: set[int] = set()
             now: set[int] = set()
-            while pool.bytes or pool.returned.qsize():
+            last = -1
+            while pool.bytes or pool.freed or pool.returned.qsize():
                 time.sleep(IDLE)
                 with pool.lock:
                     before, now, pool.used = now, pool.used, set()
-                if pool.clear(but=before | now):
+                freed = freed_bytes()
+                paused, last = freed == last, freed
+                cleared = pool.clear(but=before | now)
+                if cleared or (pool.freed and paused):
+                    pool.freed = False
                     trim()
 
 
@@ -192,5 +210,8 @@ def malloc_trim() -> Callable[[], int]:
 
 
 trim = malloc_trim()
+freed_bytes: Callable[[], int] = native.freed_bytes if native is not None else int
 pool = Pool()
+tell(much_freed=lambda: pool.much_freed())
 at_fork(30, child=pool.reset)
+at_fork(30, child=freed_bytes)  # what was to be told has been told to the parent
