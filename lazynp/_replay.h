@@ -49,7 +49,8 @@ typedef struct { /* an array in memory that a period uses */
     Layout as;
     void const *memory;
     char const *data;
-    int root, fixed, written; /* the first one in the same memory as one that is written; whether always as far from it */
+    int root, fixed, written, shared; /* the first one in the same memory as one that is written; whether always as far from it;
+                                         whether it has others */
     npy_intp apart;           /* in bytes, from that one */
 } Param;
 
@@ -95,12 +96,15 @@ enum { LINKS = 256, LINKED = 32 };
 typedef struct { long left, to; uint32_t sig; int since, score; } Link;
 static Link links[LINKS], *entered_by;
 static long left_last;
+enum { SHORTEST = 8 }; /* notes of one visit of a loop: fewer are taken for a part of a longer round */
+enum { REPEATS = 6 }; /* rounds of an inner loop, for which one around it is not unrolled */
 enum { ALIKE = 8, ENOUGH = 6 }; /* places that are looked back at, how many notes are alike */
 static uint32_t signatures[2 * RING];
 static int same_before[RING]; /* how far back the notes ended like this last; 0: too far */
 static struct { uint32_t sig; long long at; } last_seen[LAST_SEEN]; /* by the last notes together */
 static struct { int period, asked; long long count; } candidate[CANDIDATES]; /* distances at which notes repeat */
-static struct { uint32_t sum; long long count, began; } visits[LAST_SEEN];  /* of loops, by the sum of a round */
+static struct { uint32_t sum, asked; long long count, began; } visits[LAST_SEEN]; /* of loops, by a round */
+enum { OFTEN = 4 }; /* that a loop is looked at while nothing comes of it; then each time twice as rarely */
 static Program *programs[PROGRAMS];
 enum { IDLE = 4096, REST_NS = 50000000 }; /* notes without use, and for how long there are none then */
 static long long rest_began;
@@ -126,7 +130,8 @@ static long periods_run, times_left, programs_made, programs_asked, parts_refuse
 #else
 #define SAY(...) (void)0
 #endif
-static PyObject *subscript(PyObject *self, PyObject *key);
+static PyObject *derived(Handle *a, PyObject *b, PyObject *h, PyObject *part, PyObject *kind, PyObject *param);
+static int cut(Layout const *of, PyObject *key, npy_intp *offset, Layout *out);
 static int settle(void);
 
 static void lay_out(Layout *to, PyArrayObject *a)
@@ -389,21 +394,42 @@ static void give_value(Program *q, int k, PyArrayObject *array)
     q->made[k] = NULL;
 }
 
+/* A part of NumPy's array, as indexing makes it; a new reference. */
+static PyObject *array_part(PyArrayObject *whole, Layout const *as, npy_intp offset)
+{
+    PyArray_Descr *descr = plain_descr[as->type];
+    Py_INCREF(descr);
+    PyObject *part = PyArray_NewFromDescr(&PyArray_Type, descr, as->nd, as->shape, as->stride,
+                                          PyArray_BYTES(whole) + offset, NPY_ARRAY_WRITEABLE, NULL);
+    if (part && PyArray_SetBaseObject((PyArrayObject *)part, Py_NewRef(whole)) < 0)
+        Py_CLEAR(part);
+    if (part)
+        PyArray_UpdateFlags((PyArrayObject *)part, NPY_ARRAY_UPDATE_ALL);
+    return part;
+}
+
 /* A matched view becomes one like any other. */
 static int resolve(Handle *v)
 {
-    PyObject *parent = v->base, *key = v->v;
+    PyObject *parent = v->base, *key = v->v, *found = NULL;
+    Layout of, as;
+    npy_intp offset;
     v->pending = REAL;
     v->base = v->v = NULL;
-    int was = watching;
-    watching = 0;
-    PyObject *found = subscript(parent, key);
-    watching = was;
-    if (!found || Py_TYPE(found) != ndarray_type) {
+    if (is_there(parent)) {
+        PyArrayObject *h = (PyArrayObject *)((Handle *)parent)->h;
+        lay_out(&of, h);
+        if (cut(&of, key, &offset, &as)) {
+            PyObject *part = array_part(h, &as, offset);
+            found = part ? derived((Handle *)parent, Py_NewRef(((Handle *)parent)->b), Py_NewRef(h), part, kind_index, key) : NULL;
+        }
+    }
+    if (!found) {
         v->base = parent;
         v->v = key;
         v->pending = VIEW;
-        Py_XDECREF(found);
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_SystemError, "a matched view has lost its array");
         return -1;
     }
     Handle *from = (Handle *)found;
@@ -452,20 +478,6 @@ static void forget_handle(Handle *o) /* it dies */
         ring[o->at % RING].died = position + touched; /* while somebody looked at it, perhaps */
     o->at = 0;
     o->pending = REAL;
-}
-
-/* NumPy's array for an operand of slot k, made by the slots before; a new reference. */
-static PyObject *array_part(PyArrayObject *whole, Layout const *as, npy_intp offset)
-{
-    PyArray_Descr *descr = plain_descr[as->type];
-    Py_INCREF(descr);
-    PyObject *part = PyArray_NewFromDescr(&PyArray_Type, descr, as->nd, as->shape, as->stride,
-                                          PyArray_BYTES(whole) + offset, NPY_ARRAY_WRITEABLE, NULL);
-    if (part && PyArray_SetBaseObject((PyArrayObject *)part, Py_NewRef(whole)) < 0)
-        Py_CLEAR(part);
-    if (part)
-        PyArray_UpdateFlags((PyArrayObject *)part, NPY_ARRAY_UPDATE_ALL);
-    return part;
 }
 
 /* Slot k by NumPy, from the values of the slots before. */
@@ -602,9 +614,13 @@ static int settle(void)
 static int place_params(Program *q)
 {
     for (int j = 0; j < q->params; j++) {
-        int root = q->is[j].root, from = j;
-        if (root != j)
+        int from = j;
+        if (q->is[j].root != j)
             continue;
+        if (!q->is[j].shared) {
+            q->p[j] = q->param[j] ? PyArray_BYTES(q->h[j]) : NULL;
+            continue;
+        }
         for (int i = q->params - 1; i >= j; i--) /* the root, or one that is always as far from it, or any other */
             if (q->param[i] && q->is[i].root == j && (i == j || q->is[i].fixed || from == j))
                 from = i;
@@ -727,7 +743,7 @@ static int finish(void)
     q->runs++;
     periods_run++;
     forget(q);
-    if (P == q && !cursor && !errors_are_usual() && settle() < 0) {
+    if (P == q && !cursor && (q->useless || !errors_are_usual()) && settle() < 0) {
         Py_XDECREF(errors);
         return -1;
     }

@@ -50,20 +50,25 @@ static void look_back(long long i, uint32_t const *now, long long since, int c)
 /* Whether a loop of n notes has gone on for long enough, in all its visits together: a nested one ends and comes again. */
 static int is_hot(uint32_t const *now, int n)
 {
-    uint32_t sum = 0; /* of a round, wherever it begins */
+    uint32_t sum = 0; /* which begins at the same place in each visit, mostly */
     for (int k = 0; k < n; k++)
-        sum += now[-k];
+        sum = sum * 31 + now[-k];
     int at = place_of(sum);
     if (visits[at].sum != sum) {
         visits[at].sum = sum;
-        visits[at].count = 0;
+        visits[at].count = visits[at].asked = 0;
         visits[at].began = clock_ns();
     }
     visits[at].count += n;
+    uint32_t asked = visits[at].asked;
     if (visits[at].count < evidence)
         return 0;
-    idle = 0;
-    return clock_ns() - visits[at].began >= wait_ns;
+    if (asked <= OFTEN)
+        idle = 0;
+    if (clock_ns() - visits[at].began < wait_ns)
+        return 0;
+    visits[at].asked++;
+    return asked <= OFTEN || !(asked & (asked - 1));
 }
 
 static int is_long(npy_intp *lengths, npy_intp expected, npy_intp n)
@@ -181,11 +186,11 @@ static void push(Note *r)
             continue;
         }
         long long n = ++candidate[c].count;
-        promising |= n >= 2 * p;
+        promising |= n >= 2 * p && n >= SHORTEST;
         int several = 0; /* rounds of another candidate */
         for (int j = 0; j < CANDIDATES; j++)
-            several |= candidate[j].period && candidate[j].period < p && p % candidate[j].period == 0;
-        if (n >= 2 * p && n % p == 0 && !candidate[c].asked && !best && !several && is_hot(now, p)) {
+            several |= candidate[j].period && candidate[j].period < p && p % candidate[j].period == 0 && candidate[j].count >= p;
+        if (n >= 2 * p && n >= SHORTEST && n % p == 0 && !candidate[c].asked && !best && !several && is_hot(now, p)) {
             candidate[c].asked = 1;
             best = p;
         }
@@ -308,16 +313,44 @@ static void note_ufunc(int before, PyUFuncObject *f, int nin, PyObject *x, PyObj
     note(before, UFUNC, f, nin, x, y, &as, 0, out);
 }
 
+/* The same for what NumPy's dispatch has done: operands of other shapes, say, or in another order. */
+static void note_host_ufunc(int before, PyUFuncObject *f, PyObject *x, PyObject *y, PyObject *out)
+{
+    int known = f && Py_TYPE(out) == ndarray_type && is_there(out) && Py_TYPE(x) == ndarray_type && Py_TYPE(y) == ndarray_type
+                && is_there(x) && is_there(y);
+    if (known) {
+        PyArrayObject *h = (PyArrayObject *)((Handle *)out)->h, *a = (PyArrayObject *)((Handle *)x)->h;
+        Loop *loop = PyArray_TYPE(a) < NPY_CLONGDOUBLE ? loop_of(f, PyArray_TYPE(a)) : NULL;
+        known = loop && loop->replayed && PyArray_TYPE((PyArrayObject *)((Handle *)y)->h) == PyArray_TYPE(a)
+                && PyArray_TYPE(h) == loop->result && PyArray_IS_C_CONTIGUOUS(h) && PyArray_SIZE(h);
+    }
+    if (known)
+        note_ufunc(before, f, 2, x, y, out);
+    else
+        touched = 1;
+}
+
 static void note_in_place(int before, PyUFuncObject *f, PyObject *x, PyObject *y)
 {
     Layout as;
     Loop *loop = notable(x) ? loop_of(f, PyArray_DESCR((PyArrayObject *)((Handle *)x)->h)->type_num) : NULL;
-    if (!loop || !loop->replayed || !notable(y)) {
+    if (!loop || !loop->replayed || loop->result != loop->type || !notable(y)) {
         touched = 1;
         return;
     }
     lay_out(&as, (PyArrayObject *)((Handle *)x)->h);
     note(before, IN_PLACE, f, 2, x, y, &as, 0, NULL);
+}
+
+/* The same for what NumPy's dispatch has done: with operands that overlap, say. */
+static void note_host_in_place(int before, PyUFuncObject *f, PyObject *x, PyObject *y)
+{
+    if (Py_TYPE(y) == ndarray_type && is_there(x) && is_there(y)
+        && PyArray_TYPE((PyArrayObject *)((Handle *)x)->h) == PyArray_TYPE((PyArrayObject *)((Handle *)y)->h)
+        && PyArray_SIZE((PyArrayObject *)((Handle *)x)->h))
+        note_in_place(before, f, x, y);
+    else
+        touched = 1;
 }
 
 static void note_getitem(int before, PyObject *x, PyObject *out)
@@ -354,8 +387,7 @@ static void note_product(int before, PyUFuncObject *f, PyObject *x, PyObject *y,
     int ours = Py_TYPE(y) == ndarray_type && is_there(y) && (type == NPY_FLOAT || type == NPY_DOUBLE) && notable(x) && notable(y);
     PyArrayObject *a = ours ? (PyArrayObject *)((Handle *)x)->h : NULL, *b = ours ? (PyArrayObject *)((Handle *)y)->h : NULL;
     as.type = type;
-    if (!ours || PyArray_TYPE(b) != type || PyArray_NDIM(a) > 2 || PyArray_NDIM(b) > 2 || !PyArray_SIZE(a) || !PyArray_SIZE(b)
-        || (!f && (PyArray_STRIDE(a, 0) <= 0 || PyArray_STRIDE(b, 0) <= 0)))
+    if (!ours || PyArray_TYPE(b) != type || PyArray_NDIM(a) > 2 || PyArray_NDIM(b) > 2 || !PyArray_SIZE(a) || !PyArray_SIZE(b))
         touched = 1;
     else if (PyArray_NDIM(a) == 1 && PyArray_NDIM(b) == 1)
         note(before, DOT, f, 2, x, y, &as, 0, NULL);

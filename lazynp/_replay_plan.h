@@ -52,7 +52,7 @@ static int structure(long long first, int n, int (*source)[2], int (*from)[2], P
                 while (j < params && is[j].who != at)
                     j++;
                 if (j == params)
-                    is[params++] = (Param){at, r->of[i], r->memory[i], r->data[i], j, 1, 0, 0};
+                    is[params++] = (Param){at, r->of[i], r->memory[i], r->data[i], j, 1, 0, 0, 0};
             }
             source[k][i] = j;
         }
@@ -161,6 +161,8 @@ static void find_roots(Program *q, Param const *before, Program const *old)
         b->apart = 0;
         b->fixed = 1;
     }
+    for (int j = 0; j < q->params; j++)
+        q->is[q->is[j].root].shared |= q->is[j].root != j;
 }
 
 /* Whose memory the first operand of a slot has: a parameter's number, or that of all of them and a slot's. */
@@ -365,6 +367,26 @@ static int lengths_agree(Program const *q)
     return 1;
 }
 
+/* About what a round gains: each operation that is matched something, and what comes between costs, since the views that it
+ * is given have to be made. */
+static int gain(Program const *q)
+{
+    int out = 0;
+    for (int k = 0; k < q->n; k++) {
+        Slot const *s = &q->slot[k];
+        int used = 0, next = q->slot[q->n - 1].part == s->part ? 0 : s->part + 1;
+        for (int j = 0; j < q->n; j++)
+            for (int i = 0; i < q->slot[j].nin; i++)
+                used |= q->slot[j].from[i] == FROM_SLOT && q->slot[j].source[i] == k && q->slot[j].part == s->part;
+        int back = s->kind == SETITEM && s->from[1] == FROM_SLOT && q->slot[s->source[1]].kind == GETITEM; /* of `a[i] += b` */
+        int before = 0; /* something external */
+        for (int j = 0; j < q->n; j++)
+            before |= q->slot[j].kind == EXTERNAL && q->slot[j].part == next;
+        out += s->kind == EXTERNAL ? -3 : s->kind == READ ? 1 : s->kind == GETITEM ? (used || !before ? 1 : -2) : back ? 0 : 2;
+    }
+    return out;
+}
+
 /* The slots of a program. 0: there can be none. */
 static int fill(Program *q, Rounds *m)
 {
@@ -418,7 +440,8 @@ static int fill(Program *q, Rounds *m)
         if (root < m->params)
             q->is[root].written = 1;
     }
-    return work && lengths_agree(q);
+    find_parts(q);
+    return work && lengths_agree(q) && gain(q) > 0;
 }
 
 /* Stored is what was still there at the end of its part, one round before (this one's may not have died yet), or is read in
@@ -480,11 +503,31 @@ static PyObject *question_of(Program *q)
     return out;
 }
 
+/* Whether most of a round is an inner loop that has a program. */
+static int is_outer(int n)
+{
+    uint32_t const *now = signatures + (position - 1) % RING + RING;
+    for (int inner = 1; inner <= n / REPEATS; inner++) {
+        int alike = 0;
+        for (int k = 0; k < n; k++)
+            alike += now[-k] == now[-k - inner];
+        if (alike * 8 < n * 7)
+            continue;
+        for (int j = 0; j < program_count; j++) {
+            Program *q = programs[j];
+            for (int k = 0; k < n && q->n == inner && q->bad <= 20 && !q->useless; k++)
+                if (now[-k] == q->sig[0])
+                    return 1;
+        }
+    }
+    return 0;
+}
+
 /* From the last two rounds to a program, where they are alike. */
 static void plan(int n)
 {
     static Rounds m;
-    if (!planner || 3 * n > RING)
+    if (!planner || 3 * n > RING || is_outer(n))
         return;
     m.n = n;
     m.first = best_end(n) - n + 1;
@@ -499,7 +542,6 @@ static void plan(int n)
         return;
     }
     find_roots(q, m.is[1], m.old);
-    find_parts(q);
     find_stored(q, m.first - n);
     int place = place_for_program();
     if (place < 0) {
@@ -519,6 +561,32 @@ static void plan(int n)
     if (!question || !ask(question)) {
         q->bad = 100;
         building--;
+    }
+}
+
+/* How many of a program's slots are also those of another, a part of it, that comes again and again. */
+static int covered(Program const *q, Program const *part)
+{
+    int found = 0, alike = 0;
+    for (int at = 0; at < q->n; at++) {
+        int k = 0;
+        while (k < part->n && part->sig[k] == q->sig[(at + k) % q->n])
+            k++;
+        found |= k == part->n;
+        alike += q->sig[at] == q->sig[(at + part->n) % q->n];
+    }
+    return found ? alike + 1 : 0;
+}
+
+/* There is code for a round now. Of two programs, one of which is a part of the other, the part is kept if it is an inner
+ * loop that takes nearly all of the other, else the whole. */
+static void prefer(Program *q)
+{
+    for (int j = 0; j < program_count; j++) {
+        Program *other = programs[j], *whole = other->n > q->n ? other : q, *part = whole == q ? other : q;
+        int alike = whole->n > part->n && other->ready && !other->useless ? covered(whole, part) : 0;
+        if (alike)
+            (part->n * REPEATS <= whole->n && alike * 8 >= whole->n * 7 ? whole : part)->useless = 1;
     }
 }
 
@@ -557,6 +625,7 @@ static PyObject *replay_ready(PyObject *module, PyObject *args)
     q->p[q->params + q->n] = (char *)(((uintptr_t)q->work + 63) & ~(uintptr_t)63);
     Py_XSETREF(q->errors, Py_NewRef(errors));
     q->ready = 1;
+    prefer(q);
     Py_RETURN_NONE;
 }
 
@@ -600,6 +669,7 @@ static PyObject *replay_on(PyObject *module, PyObject *args)
     program_count = 0;
     memset(ends, 0, sizeof ends);
     memset(links, 0, sizeof links);
+    memset(visits, 0, sizeof visits);
     entered_by = NULL;
     left_last = 0;
     building = rest = idle = 0;

@@ -310,7 +310,10 @@ static PyObject *binary_op(PyObject *a, PyObject *b, int i)
         PyObject *out = i == POW ? direct_square(x, y) : direct_two(binary_ufunc[i], x, y, NULL);
         if (out)
             return noted(before, ufunc, 2 - square, a, b, wrap(out));
-        return PyErr_Occurred() ? NULL : from_host(by_host(host_binary[i], x, y));
+        out = PyErr_Occurred() ? NULL : from_host(by_host(host_binary[i], x, y));
+        if (out && ufunc && !square && watches())
+            note_host_ufunc(before, (PyUFuncObject *)ufunc, a, b, out);
+        return out;
     }
     return PyObject_TypeCheck(a, ndarray_type) ? call_two(forward[i], a, b) : call_two(reflected[i], b, a);
 }
@@ -336,6 +339,8 @@ static PyObject *inplace_op(PyObject *a, PyObject *b, int i)
                 out = by_host(host_inplace[i], x, y);
                 s->busy--;
                 Py_DECREF(s);
+                if (out && binary_ufunc[i] && watches())
+                    note_host_in_place(before, (PyUFuncObject *)binary_ufunc[i], a, b);
             }
             if (!out)
                 return NULL;

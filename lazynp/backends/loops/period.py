@@ -232,6 +232,8 @@ class Generator:
             if has_gaps(s.out.shape) and (s.stored or not (s.fused or s.is_product)):
                 raise Unsupported("a value whose rows have a length that moves")
             if s.is_product:
+                if s.kind == DOT and s.ufunc is None:
+                    args = [self.forwards(self.in_memory(a)) for a in args]
                 self.call(k, own, args, anywhere=True)
                 return
             if not s.fused:
@@ -252,6 +254,15 @@ class Generator:
         self.things[k] = target
         self.statements.append(Call(target, k, tuple(regions)))
         self.versions[target.root] += 1
+
+    def forwards(self, a: Region) -> Region:
+        """A vector, or the copy of it that NumPy's `dot` makes of one that runs backwards."""
+        if a.strides[0] > 0:
+            return a
+        size = np.dtype(a.dtype).itemsize * capacity(a.shape)
+        between = Region(("w", self.room(size)), a.shape, dense(a.shape), 0, (), a.dtype)
+        self.statements.append(Statement(between, a, (a,)))
+        return between
 
     def operand(self, kind: int, number: int, s: Slot) -> Any:
         if kind == NUMBER:
