@@ -609,6 +609,15 @@ static int settle(void)
     return 0;
 }
 
+/* Whose memory the first operand of a slot has: a parameter's number, or that of all of them and a slot's. */
+static int root_of_slot(Program const *q, int k)
+{
+    Slot const *s = &q->slot[k];
+    while (s->from[0] == FROM_SLOT && q->slot[s->source[0]].kind == GETITEM)
+        s = &q->slot[s->source[0]];
+    return s->from[0] == FROM_SLOT ? q->params + s->source[0] : s->source[0];
+}
+
 /* Point to the parameters that are bound. 0: what is written is not apart from all else, but for what was so when the
  * program was made. */
 static int place_params(Program *q)

@@ -281,13 +281,25 @@ static PyObject *match_getitem(PyObject *self, PyObject *key)
     return (PyObject *)o;
 }
 
+/* Whether the memory that a slot reads is known to be written by nothing pending: the program does not expect it to be that
+ * of a parameter that is written and has another root. */
+static int reads_apart(Program *q, int slot)
+{
+    int j = root_of_slot(q, slot);
+    for (int i = 0; j < q->params && i < q->params; i++)
+        if (q->param[i] && q->is[i].written && q->is[i].root != q->is[j].root && q->param[i]->s == q->param[j]->s)
+            return 0;
+    return 1;
+}
+
 /* The element at a key of numbers: what is pending is run before only if it may write there. */
 static PyObject *match_read(PyObject *self, PyObject *key)
 {
     Slot *s = expect(READ, NULL);
     npy_intp offset;
     Layout element, room;
-    if (!s || !matches(s, 0, self) || !cut(actual(P, &s->of, &room), key, &offset, &element) || element.nd)
+    if (!s || !matches(s, 0, self) || !cut(actual(P, &s->of, &room), key, &offset, &element) || element.nd
+        || !reads_apart(P, cursor))
         return NULL;
     Program *q = P;
     PyObject *errors = NULL;

@@ -165,15 +165,6 @@ static void find_roots(Program *q, Param const *before, Program const *old)
         q->is[q->is[j].root].shared |= q->is[j].root != j;
 }
 
-/* Whose memory the first operand of a slot has: a parameter's number, or that of all of them and a slot's. */
-static int root_of_slot(Program const *q, int k)
-{
-    Slot const *s = &q->slot[k];
-    while (s->from[0] == FROM_SLOT && q->slot[s->source[0]].kind == GETITEM)
-        s = &q->slot[s->source[0]];
-    return s->from[0] == FROM_SLOT ? q->params + s->source[0] : s->source[0];
-}
-
 /* A part ends before something external, after a product that is asked for, and before an element is read of what was
  * computed or written in it. */
 static void find_parts(Program *q)
@@ -440,6 +431,7 @@ static int fill(Program *q, Rounds *m)
         if (root < m->params)
             q->is[root].written = 1;
     }
+    find_roots(q, m->is[1], old);
     find_parts(q);
     return work && lengths_agree(q) && gain(q) > 0;
 }
@@ -541,7 +533,6 @@ static void plan(int n)
         free_program(q);
         return;
     }
-    find_roots(q, m.is[1], m.old);
     find_stored(q, m.first - n);
     int place = place_for_program();
     if (place < 0) {

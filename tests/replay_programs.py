@@ -37,7 +37,8 @@ class Loop:
         lines = ["def program(np, make, log, rounds):"]
         for seed, (name, shape) in enumerate(ARRAYS.items()):
             lines.append(f"    {name} = np.array(make({shape}, {self.dtype!r}, {seed}))")
-        lines += ["    s = 0.5" if not self.whole else "    s = 2", "    for k in range(rounds):"]
+        lines += ["    s = 0.5" if not self.whole else "    s = 2", "    known = [a[:], b[:], c[:], a[::-1], b[1:]]"]
+        lines += ["    for k in range(rounds):", f"        v = known[k // {self.r.randint(5, 12)} % 5]"]
         for _ in range(self.r.randint(1, 7)):
             lines += self.statement("        ") if self.r.random() < 0.75 else self.nest("        ")
         if self.r.random() < 0.3:
@@ -68,6 +69,9 @@ class Loop:
             [f"t = {b}[:, {part}] * {self.half()}", f"{a}[:, {part}] = t + {c}[0, {part}]"],
             [f"t = abs({b}[{i}, {part}])", "x[:len(t)] = t", "s = int(x[1]) % 3" if self.whole else f"s = x[{i}] % 3"],
             [f"x[{i}] = x[{i} - 1] * {self.half()} + y[{i}]" if i == "i" else f"x[{i}] = y[{i}]"],
+            [f"{a}[{i}, 2] = k % 3", f"{b}[{i}, 1] = v[{i} % 3, 2] + v[{i} % 3, 1]"],
+            [f"{a}[{i}] = {b}[{i}] + {c}[1]", f"{b}[2, {i}] = v[{i} % 3, 3] * {self.half()}"],
+            [f"{a}[1:3, {i}] += v[:2, {i}]", f"{c}[{i}, 0] = v[1, {i}]"],
             [f"y = {b}[:{M}] @ x * 0.1" if not self.whole else f"y = y + {b}[{i}]"],
         ]
         body = [line for _ in range(r.randint(1, 3)) for line in r.choice(lines)]
@@ -105,7 +109,7 @@ class Loop:
             if self.whole:
                 out = [f"s = int({name}.max()) % 3", f"{name} = {name} * s"]
         elif kind == 11:
-            out = [f"v = {name}[{r.choice(['1:', '::2', ':-1'])}]", f"v {r.choice(['+=', '*='])} {self.number()}"]
+            out = [f"w = {name}[{r.choice(['1:', '::2', ':-1'])}]", f"w {r.choice(['+=', '*='])} {self.number()}"]
         else:
             out = [
                 r.choice(

@@ -264,6 +264,20 @@ def elements_that_were_just_written(np: Any, rounds: int) -> Any:
 
 
 @program
+def elements_of_what_becomes_a_view(np: Any, rounds: int) -> Any:
+    """From some round on another name stands for the memory that was just written."""
+    u, other, seen = square(np), square(np, seed=1), []
+    view = u[:]
+    for k in range(rounds):
+        w = other if k < 2 * rounds // 3 else view
+        u[2, 3] = k + 0.5
+        seen.append(w[2, 3])
+        u[4] = u[5] * 0.5 + k
+        seen.append((w[4, 1], w[4] @ w[4]))
+    return u, other, seen
+
+
+@program
 def products(np: Any, rounds: int) -> Any:
     a, x, y = square(np, 6), np.array(numpy.linspace(0, 1, 6)), np.array(numpy.linspace(1, 2, 6))
     f, p, seen = a.copy() * 0.1, a @ a.T, []

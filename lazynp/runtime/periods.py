@@ -15,8 +15,9 @@ from ..backends import artifacts
 from ..backends.gcc import BuildError
 from ..backends.loops import build
 from ..backends.loops.build import Kind
-from ..backends.loops.period import Layout, Length, Param, Period, Slot, generate
+from ..backends.loops.period import Layout, Param, Period, Slot, generate
 from ..backends.loops.program import Unsupported
+from ..backends.loops.regions import Length
 from ..config import config
 from ..speed import native
 

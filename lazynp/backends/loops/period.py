@@ -3,7 +3,7 @@
 `int part<k>(char** p, const int64_t* o, const char* s)` does the operations of part k in the order of the program. `p`:
 the elements of the parameters, then those of each slot's value that is stored, then a workspace, then for each slot the
 loop of its ufunc and what that is given. `o`: for each slot that indexes the offset of the part, in bytes, then for
-each parameter how far it is from its root. `s`: numbers, sixteen bytes each.
+each parameter how far it is from its root, then lengths that move. `s`: numbers, sixteen bytes each.
 
 Writes happen in program order in the memory that the program writes to, so that views see them as in NumPy. A value of
 an elementwise operation waits, and is computed inside the loop that uses it, where nothing that it reads was written
@@ -13,23 +13,20 @@ where no element is read at another place than it is written.
 
 from __future__ import annotations
 
-import functools
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from ..support import KIND
 from .program import Unsupported
+from .regions import Region, Shape, alike, apart, capacity, dense, has_gaps
 from .scalar import ctype, expression
 from .writer import LARGEST_WORKSPACE, Place, Writer, product
 
 EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM, READ, DOT = range(7)  # kinds of slots, as in `_replay.h`
 SLOT, MEMORY, NUMBER = 1, 2, 3  # where an operand is from
-Shape = tuple[Any, ...]  # numbers, and lengths that move
 # No header is included: they take the compiler longer than all the rest.
 TYPES = "\n".join(
     [f"typedef __{t.upper()}_TYPE__ {t}_t;" for t in (f"{u}int{w}" for u in ("", "u") for w in (8, 16, 32, 64))]
@@ -52,17 +49,6 @@ QUIET = {"less": "isless", "less_equal": "islessequal", "greater": "isgreater", 
 DIVIDES = frozenset({"divide", "reciprocal"})
 OVERFLOWS = frozenset({"add", "subtract", "multiply", "square"}) | DIVIDES
 INVALID = frozenset({"sqrt"}) | OVERFLOWS
-
-
-class Length(str):
-    """A length that moves from round to round: an expression of C++, and how long it may be."""
-
-    most: int
-
-    def __new__(cls, text: str, most: int) -> Length:
-        out = super().__new__(cls, text)
-        out.most = most
-        return out
 
 
 class Layout(NamedTuple):
@@ -106,18 +92,6 @@ class Param(NamedTuple):
     root: int
     apart: int
     fixed: bool
-
-
-class Region(NamedTuple):
-    """Elements in the memory of a parameter ("p", number) or of a value ("v", slot): strides and start in elements,
-    `moves`: the numbers of the offsets (in bytes) that are added."""
-
-    root: tuple[str, int]
-    shape: Shape
-    strides: Shape
-    start: int
-    moves: tuple[int, ...]
-    dtype: str
 
 
 class Number(NamedTuple):
@@ -481,28 +455,6 @@ class Generator:
             self.writer.put("}")
 
 
-def most(n: int | Length) -> int:
-    return n.most if isinstance(n, Length) else n
-
-
-def dense(shape: Shape) -> Shape:
-    """Strides of room for the longest."""
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= most(n)
-    return tuple(reversed(strides))
-
-
-def capacity(shape: Shape) -> int:
-    return math.prod([most(n) for n in shape])
-
-
-def has_gaps(shape: Shape) -> bool:
-    """Whether what is so laid out is not one piece whenever it is shorter."""
-    return any([isinstance(n, Length) for n in shape[1:]])
-
-
 def region_of(j: int, param: Param, slots: int) -> Region:
     a = param.layout
     item = a.dtype.itemsize
@@ -570,60 +522,3 @@ def fuse(a: Statement, b: Statement) -> bool:
     if a.target.root == b.target.root and a.target != b.target and apart(a.target, b.target) is not True:
         return False
     return all([r.root != b.target.root or alike(r, b.target) or apart(r, b.target) is True for r in a.reads])
-
-
-def alike(a: Region, b: Region) -> bool:
-    """Whether both are the same elements in the same order."""
-    return a[1:] == b[1:] and a.root == b.root
-
-
-@functools.lru_cache(4096)
-def apart(a: Region, b: Region) -> bool | str:
-    """Whether two regions of one memory share no element: True, False, or a C++ expression for it."""
-    move = any([isinstance(n, Length) for n in (*a.shape, *b.shape)])
-    if a.moves == b.moves:
-        share = shares(longest(a), longest(b))
-        if not (share and move):
-            return not share
-    low_a, high_a = span(a)
-    low_b, high_b = span(b)
-    item = np.dtype(a.dtype).itemsize
-    first, second = (" + ".join([str(r.start * item), *[f"o[{k}]" for k in r.moves]]) for r in (a, b))
-    before = f"{first} + ({high_a}) * {item} <= {second} + ({low_b}) * {item}"
-    beside = f"({before} || {second} + ({high_b}) * {item} <= {first} + ({low_a}) * {item})"
-    if a.shape == b.shape and a.strides == b.strides and len(a.shape) == 1 and a.strides[0] > 1:  # columns
-        step = a.strides[0] * item
-        return f"({beside} || ({first} - ({second})) % {step} != 0)"
-    return beside
-
-
-def longest(r: Region) -> Region:
-    return r._replace(shape=tuple([most(n) for n in r.shape]), moves=())
-
-
-def span(r: Region) -> tuple[str, str]:
-    """The first element and the one after the last, from its start."""
-    steps = [f"({n} - 1) * {s}" for n, s in zip(r.shape, r.strides) if s < 0 and n != 1]
-    more = [f"({n} - 1) * {s}" for n, s in zip(r.shape, r.strides) if s > 0 and n != 1]
-    return " + ".join(steps) or "0", " + ".join([*more, "1"])
-
-
-def shares(a: Region, b: Region) -> bool:
-    (low_a, high_a), (low_b, high_b) = limits(a), limits(b)
-    if high_a <= low_b or high_b <= low_a:
-        return False
-    low = min(low_a, low_b)
-    seen = np.zeros(max(high_a, high_b) - low, bool)
-    view(seen, a, low)[...] = True
-    return bool(view(seen, b, low).any())
-
-
-def limits(r: Region) -> tuple[int, int]:
-    """Of a region whose lengths are numbers."""
-    low = sum([(n - 1) * s for n, s in zip(r.shape, r.strides) if s < 0])
-    high = sum([(n - 1) * s for n, s in zip(r.shape, r.strides) if s > 0])
-    return r.start + low, r.start + high + 1
-
-
-def view(memory: np.ndarray, r: Region, low: int) -> np.ndarray:
-    return as_strided(memory[r.start - low :], r.shape, r.strides)
