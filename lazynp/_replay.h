@@ -96,6 +96,7 @@ enum { LINKS = 256, LINKED = 32 };
 typedef struct { long left, to; uint32_t sig; int since, score; } Link;
 static Link links[LINKS], *entered_by;
 static long left_last;
+enum { COLOURS = 4 }; /* rounds of which a program may be made together */
 enum { SHORTEST = 8 }; /* notes of one visit of a loop: fewer are taken for a part of a longer round */
 enum { REPEATS = 6 }; /* rounds of an inner loop, for which one around it is not unrolled */
 enum { ALIKE = 8, ENOUGH = 6 }; /* places that are looked back at, how many notes are alike */

@@ -515,13 +515,34 @@ static int is_outer(int n)
     return 0;
 }
 
+/* Whether nothing moves between two rounds of so many notes. */
+static int is_steady(int n)
+{
+    for (long long k = position - n; k < position; k++) {
+        Note const *a = &ring[k % RING], *b = &ring[(k - n) % RING];
+        int part = a->kind == GETITEM || a->kind == SETITEM;
+        if (part && (a->offset != b->offset || memcmp(a->out.shape, b->out.shape, (size_t)a->out.nd * sizeof(npy_intp))))
+            return 0;
+    }
+    return 1;
+}
+
+/* A few rounds together, where what moves comes back after them: the colours of a grid, say. Then nothing moves. */
+static int steady_round(int n)
+{
+    for (int more = 1; more <= COLOURS; more++)
+        if (more * n < LONGEST && 3 * more * n <= RING && position - cold_since > 2 * more * n && is_steady(more * n))
+            return more * n;
+    return n;
+}
+
 /* From the last two rounds to a program, where they are alike. */
 static void plan(int n)
 {
     static Rounds m;
     if (!planner || 3 * n > RING || is_outer(n))
         return;
-    m.n = n;
+    n = m.n = steady_round(n);
     m.first = best_end(n) - n + 1;
     if (m.first - n < cold_since || !are_alike(&m) || is_known(&m))
         return;

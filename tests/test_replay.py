@@ -278,6 +278,19 @@ def elements_of_what_becomes_a_view(np: Any, rounds: int) -> Any:
 
 
 @program
+def colours_in_turns(np: Any, rounds: int) -> Any:
+    """The parts of four rounds, and then the same again."""
+    u, f = square(np, 12), square(np, 12, seed=1)
+    for _ in range(rounds):
+        for i, j in ((1, 1), (2, 2), (1, 2), (2, 1)):
+            around = (
+                u[i - 1 : -2 : 2, j:-1:2] + u[i + 1 :: 2, j:-1:2] + u[i:-1:2, j - 1 : -2 : 2] + u[i:-1:2, j + 1 :: 2]
+            )
+            u[i:-1:2, j:-1:2] = 0.25 * (around - f[i:-1:2, j:-1:2])
+    return u
+
+
+@program
 def products(np: Any, rounds: int) -> Any:
     a, x, y = square(np, 6), np.array(numpy.linspace(0, 1, 6)), np.array(numpy.linspace(1, 2, 6))
     f, p, seen = a.copy() * 0.1, a @ a.T, []
