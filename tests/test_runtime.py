@@ -55,15 +55,19 @@ def script(text: str, timeout: float = PATIENCE) -> str:
 
 
 def flat(what: str, step: Callable[[int], None], n: int) -> None:
-    """Run n steps after a warm-up; resident memory must be what it was."""
+    """Run n steps after a warm-up; resident memory must be what it was, each time without what is free."""
     for i in range(n // 10):
         step(i)
 
+    def kept() -> float:
+        lazynp.free_memory()  # else that is done in the middle, now and then
+        return resident()
+
     def grown() -> float:
-        before = resident()
+        before = kept()
         for i in range(n):
             step(i)
-        more = resident() - before
+        more = kept() - before
         print(f"{what}: {n:,} times, resident memory {before / 2**20:.1f} MiB, {more / 2**20:+.2f} MiB after it")
         return more
 
