@@ -643,3 +643,31 @@ def test_numpy_functions_that_write_into_their_arguments() -> None:
         assert a.tolist() == b.tolist() == [12, 3, 3, 3]
     m = lnp.ones((2, 3))
     assert lnp.vmap(lambda r: add(r, 1.0))(m).tolist() == [15, 15] and m.tolist() == [[11, 2, 2]] * 2
+
+
+TWICE = {
+    "one": lambda y: (y, y),
+    "three": lambda y: (y[None], y, y, y[None]),
+    "without its derivative": lambda y: (y, lj.lax.stop_gradient(y)),
+    "turned back": lambda y: (y, y.T.T),
+    "views": lambda y: (y, y[0:], y[1:], y.reshape(-1, 2)),
+    "a sum": lambda y: (y.sum(), y.sum(), y.sum()[None]),
+    "of a loop": lambda y: (lambda r: (r[0], r[1], r[0], r[1]))(lj.lax.scan(lambda c, a: (c + a, c), 0.0, y)),
+    "of a branch": lambda y: lj.lax.cond(y.sum() > 0, lambda v: (v, v, v[0]), lambda v: (v, v + 1, v[0]), y),
+}
+
+
+@pytest.mark.parametrize("size", [6, 200_000], ids=["small", "large"])
+@pytest.mark.parametrize("which", TWICE)
+def test_results_that_are_one_value_live_each_by_itself(which: str, size: int) -> None:
+    """A buffer that two results had was overwritten when the first of them died."""
+    f, x = lj.jit(lambda x: TWICE[which](x * 2)), ljnp.arange(float(size))
+    wanted = [np.array(r) for r in f(x)]
+    for _ in range(3):
+        out = list(f(x))
+        for k in range(len(out)):
+            a, out[k] = out[k], None
+            for _ in range(3):  # of the first, things whose memory may be the operand's
+                a = a * 0.5 + 1
+                a.block_until_ready()
+            assert all([b is None or np.array_equal(b, w) for b, w in zip(out, wanted)])

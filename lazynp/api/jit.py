@@ -173,7 +173,7 @@ class Jit(CallBase):
         for i, dtype in host:
             values[i] = np.asarray(values[i], dtype, order="C")
         there = program.run(values)
-        out = [make(there[at]) if where == 0 else same(entry.door, where, at, leaves) for where, at, make in results]
+        out = results_of(entry.door, there, results, leaves)
         return out[0] if entry.single else unflatten(entry.out, out)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -196,7 +196,7 @@ class Jit(CallBase):
             self._remember(args, kwargs, call, (entry, program, results))
         door = entry.door
         there = program.run(values)
-        out = [make(there[at]) if where == 0 else same(door, where, at, call.leaves) for where, at, make in results]
+        out = results_of(door, there, results, call.leaves)
         if flags.fast is None:
             self._check([there[at] for where, at, _ in results if where == 0], args, kwargs)
         return finish(entry, call, out)
@@ -334,9 +334,16 @@ class Miss:
 MISS = Miss()
 
 
-def same(door: Door, where: int, at: Any, leaves: Sequence[Any]) -> Any:
-    """A result that is an argument or a constant, as an array."""
-    return door.wrap(at if where == 2 else door.as_node(leaves[at]))
+def results_of(door: Door, there: Sequence[Any], results: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+    """The arrays of a program's results, from its environment: see `Program.sources`. What is there already, as an
+    argument, a constant or an earlier result, becomes another array of the same node."""
+    out: list[Any] = []
+    for where, at, make in results:
+        if where == 0:
+            out.append(make(there[at]))
+        else:
+            out.append(door.wrap(at if where == 2 else door.as_node(leaves[at] if where == 1 else out[at])))
+    return out
 
 
 def finish(entry: Entry, call: Call, out: list[Any]) -> Any:

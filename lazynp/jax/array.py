@@ -26,6 +26,7 @@ from ..graph.walk import toposort
 from ..ops.elementwise import convert, weak_cast
 from ..runtime.device import devices
 from ..runtime.recorder import recorder
+from ..runtime.storage import lock
 from .dtypes import (
     KIND_OF,
     SCALARS,
@@ -73,12 +74,19 @@ class Array(Base):
     def node(self) -> Node:
         """Its value in the graph."""
         node = self._graph
-        if node is None:
-            h = self._host
-            if h is None:
-                raise RuntimeError("Array has been deleted.")
-            node = self._graph = leaf(h.shape, h.dtype, h, weak=self._weak)
-        return node
+        return self.capture() if node is None else node
+
+    def capture(self) -> Node:
+        """A leaf for its value, once: with a second one on the same buffer either could die, and the buffer be taken
+        for dead with it."""
+        with lock:
+            node = self._graph
+            if node is None:
+                h = self._host
+                if h is None:
+                    raise RuntimeError("Array has been deleted.")
+                node = self._graph = leaf(h.shape, h.dtype, h, weak=self._weak)
+            return node
 
     def _node(self) -> Node:
         return self.node

@@ -71,7 +71,8 @@ class Program:
 
     Attributes:
         kinds: for each input None, or the type of the scalar that is given for it.
-        sources: where each result comes from: (0, place in the environment), (1, input), (2, constant node).
+        sources: where each result comes from: (0, place in the environment), (1, input), (2, constant node), (3, an
+            earlier result): one buffer has one node, with which it lives.
         n_out: how many results are outputs; effects follow.
         run: from the inputs' values to the environment. Raises what an operation raises.
     """
@@ -96,9 +97,14 @@ class Program:
         make: Any = Direct if is_small(nodes) else Planned
         self.run: Any = make(nodes, wanted, inputs, values, donated)
         place, number = dict(zip(wanted, self.run.out)), {n: i for i, n in enumerate(inputs)}
-        self.sources: list[tuple[int, Any]] = [
-            (0, place[n]) if n in place else (1, number[n]) if n in number else (2, n) for n in results
-        ]
+        self.sources: list[tuple[int, Any]] = []
+        seen: dict[Node, int] = {}
+        for k, n in enumerate(results):
+            first = seen.setdefault(n, k)
+            if n in place:
+                self.sources.append((0, place[n]) if first == k else (3, first))
+            else:
+                self.sources.append((1, number[n]) if n in number else (2, n))
 
     def warm(self, values: Sequence[Any]) -> None:
         """Run it where an error of its does not matter."""
@@ -108,10 +114,11 @@ class Program:
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """The outputs' arrays; one that is an input is that input."""
         there = self.run(values)
-        return [
-            there[at] if where == 0 else values[at] if where == 1 else value_of(at)
-            for where, at in self.sources[: self.n_out]
-        ]
+        out: list[Any] = []
+        for where, at in self.sources[: self.n_out]:
+            source = there if where == 0 else values if where == 1 else out
+            out.append(value_of(at) if where == 2 else source[at])
+        return out
 
 
 def is_small(nodes: Sequence[Node]) -> bool:
@@ -163,12 +170,15 @@ class Direct:
                     there.append(call(*[there[a] for a in args]))
         finally:
             ERRORS.reset(token)
+        others = set(map(id, there[:known]))  # what results must not be
         for k, dtype in self.owned:
             x = there[k]
             if type(x) is not np.ndarray:
                 there[k] = np.array(x, dtype)
-            elif x.base is not None or not x.flags.c_contiguous or any([x is y for y in there[:known]]):
+            elif x.base is not None or not x.flags.c_contiguous or id(x) in others:
                 there[k] = np.array(x, dtype, order="C")
+            else:
+                others.add(id(x))
         return there
 
 

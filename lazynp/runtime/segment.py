@@ -128,6 +128,15 @@ class Segment:
         out.extend(self.moving)
         return out
 
+    def shares(self, at: int) -> bool:
+        """Whether others may hold the buffer of an output: one of several results that are kept, or picked twice."""
+        if self.ops[at] is not pick:
+            return False
+        source = self.refs[at][0]
+        again = sum(r == (source,) and op is pick and self.static[at] == static
+                    for r, op, static in zip(self.refs, self.ops, self.static))  # fmt: skip
+        return source < 0 or source in self.out or again > 1
+
     def forget(self) -> None:
         """Let go of all values: the error that left the segment may be kept for long, and the segment with it."""
         self.buffers = []
@@ -213,6 +222,8 @@ def hand_out(segment: Segment, env: Environment, n_leaves: int) -> None:
             failures.seen = True
         elif node.buffer is None and value is not None:
             node.buffer = value if type(value) is tuple or value.flags.c_contiguous else np.ascontiguousarray(value)
+            if segment.shares(at):
+                node.index = BORROWED
 
 
 def remains(segment: Segment) -> list[Node]:

@@ -154,9 +154,12 @@ class Library(Step):
 
 
 def own(value: Any, args: list[Any]) -> Any:
-    """A result that shares no memory with the inputs, as a C-contiguous array."""
+    """A result that shares no memory with the inputs, nor with other results of the op, as a C-contiguous array."""
     if type(value) is tuple or type(value) is list:
-        return tuple([own(v, args) for v in value])
+        results: list[Any] = []
+        for v in value:
+            results.append(own(v, [*args, *results]))
+        return tuple(results)
     value = np.asarray(value)
     if not value.flags.c_contiguous:
         return np.ascontiguousarray(value)
