@@ -806,6 +806,14 @@ o = type("O", (), {"__array_interface__": a.__array_interface__})()
 w = np.asarray(o)
 w[0] = -3
 log(a, w)
+
+x = np.arange(6).reshape(2, 3).T
+log(x.reshape(None), np.reshape(x, None), x.reshape((None,)[0]))
+e(lambda: x.reshape(None, 2))
+e(lambda: x.reshape())
+
+x = np.arange(3)
+log(x.view(None), x.view(dtype=None), x.view(), (x + 1j).view(None))
 """
 
 # Calls that write into what they are given, mostly by place.

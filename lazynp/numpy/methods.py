@@ -113,10 +113,10 @@ def shape_of(given: Any, size: int) -> tuple[Any, ...]:
 
 
 def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    if not shape or shape[0] is None and len(shape) == 1:  # a view of the same shape
+        return view_by_host(self, "reshape", *shape)
     if len(shape) == 1 and type(shape[0]) is not int:
         shape = tuple(shape[0]) if type(shape[0]) in (tuple, list) else shape_of(shape[0], self.size)
-    elif not shape:
-        return view_by_host(self, "reshape")
     if native is not None and order == "C" and copy is None:
         out = native.reshape(self, shape)
         if out is not None:
@@ -232,32 +232,31 @@ def getfield(self: Any, *args: Any, **kwargs: Any) -> Any:
     return view_by_host(self, "getfield", *args, **kwargs)
 
 
-def view(self: Any, dtype: Any = None, type: Any = NoValue) -> Any:
+def view(self: Any, dtype: Any = NoValue, type: Any = NoValue) -> Any:
     kind = self.__class__
     dtype, type = home_class(dtype), home_class(type)
-    if dtype is not None and isinstance(dtype, CLASS) and issubclass(dtype, ndarray):
+    if isinstance(dtype, CLASS) and issubclass(dtype, ndarray):
         if type is not NoValue:
             raise ValueError("Cannot specify output type twice.")
-        dtype, type = None, dtype
+        dtype, type = NoValue, dtype
     if type is not NoValue:
         if not (isinstance(type, CLASS) and issubclass(type, ndarray)):
             raise ValueError("Type must be a sub-type of ndarray type")
         kind = type
-    if kind is ndarray and dtype is None:
+    if kind is ndarray and dtype is NoValue:
         if own(self):
             return derived(self, TRANSPOSE, tuple(range(self.ndim)))
         return part_of(self, self._host().view())
     h = strip(self)
     if kind is not ndarray:
-        new = None if dtype is None else dtype_of(dtype)
+        new = None if dtype is NoValue else dtype_of(dtype)
         setter = None if new is None else renew.dtype_setter(kind)
         out = of_type(kind, h.view() if new is None or setter else h.view(new), self, self)
         if new is not None and setter:
             renew.give_dtype(out, new, setter)
         return out
     out = part_of(self, h.view())
-    if dtype is not None:
-        bind(out, out._s, out._b, out._h.view(dtype_of(dtype)), HOST_VIEW)
+    bind(out, out._s, out._b, out._h.view(dtype_of(dtype)), HOST_VIEW)
     return out
 
 
