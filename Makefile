@@ -90,10 +90,11 @@ bench-programs: $(STAMP)-bench ## programs in plain NumPy text at three sizes: N
 bench-numpy: $(STAMP)-bench ## NumPy's own benchmarks, on NumPy and on lazynp in turns: ratios by group, and the slowest
 	$(BIN)/python asv_bench/numpy_suite.py $(ARGS)
 
-# `make compat ARGS=--quick` for a part that takes minutes; the whole takes most of an hour on two cores.
+# `make compat ARGS=--quick` for a part that takes minutes, with results and a report of its own (compat/report/quick); the
+# whole takes most of an hour on two cores.
 compat: $(STAMP)-test ## NumPy's own tests in three modes: compat/report/index.html
 	$(BIN)/python -m compat run --jobs $(JOBS) $(ARGS)
-	$(BIN)/python -m compat report
+	$(BIN)/python -m compat report $(ARGS)
 	$(BIN)/python -m compat check $(ARGS)
 
 libraries: $(STAMP)-libraries ## uses of libraries, with NumPy's arrays and ours: docs/library-uses.md

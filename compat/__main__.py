@@ -36,11 +36,14 @@ def main() -> int:
     if args.command == "libraries":
         return libraries.main(args.modules, args.jobs)
     modes, modules = args.mode or list(report.MODES), scope.chosen(args.modules, args.quick)
+    folder = report.REPORT
+    if args.quick:  # results and a report of their own
+        runner.RESULTS, folder = runner.RESULTS / "quick", folder / "quick"
     if args.command == "run":
         for mode in modes:
             runner.run(mode, modules, args.jobs, not args.missing)
     elif args.command == "report":
-        report.write()
+        report.write(folder)
     elif args.command == "check":
         return 1 if report.check(modes, modules) else 0
     elif args.command == "accept":

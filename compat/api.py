@@ -1,4 +1,4 @@
-"""NumPy's public API by name, and which way lazynp has each: native, re-hosted, host, shared; ndarray's methods too."""
+"""NumPy's public API by name, and which way lazynp has each: native, composed, host, shared; ndarray's methods too."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import Counter
 
 import numpy
 
-WAYS = ("native", "re-hosted", "host", "shared", "missing")
-OWN = ("native", "re-hosted", "host", "missing")  # the ways that count: a shared object is NumPy's own, without arrays
+WAYS = ("native", "composed", "host", "shared", "missing")
+OWN = ("native", "composed", "host", "missing")  # the ways that count: a shared object is NumPy's own, without arrays
 
 
 def table() -> dict[str, dict[str, str]]:
@@ -21,9 +21,9 @@ def counted(names: dict[str, str]) -> Counter[str]:
 
 
 def share(tables: dict[str, dict[str, str]]) -> tuple[int, int]:
-    """How many functions, methods and ufuncs are native or re-hosted, and how many there are."""
+    """How many functions, methods and ufuncs are native or composed, and how many there are."""
     ways = [way for names in tables.values() for way in names.values() if way != "shared"]
-    return sum(way in ("native", "re-hosted") for way in ways), len(ways)
+    return sum(way in ("native", "composed") for way in ways), len(ways)
 
 
 def ufuncs(tables: dict[str, dict[str, str]]) -> dict[str, str]:

@@ -41,7 +41,7 @@ NAMESPACES = (
     "numpy.testing.overrides",
     "numpy.typing",
 )
-WAYS = ("native", "re-hosted", "host")
+WAYS = ("native", "composed", "host")
 
 
 def resolve(path: str) -> types.ModuleType | None:

@@ -13,9 +13,9 @@ from .causes import KINDS
 
 HERE = pathlib.Path(__file__).parent
 TEXT = {
-    "native": "the engine, or Python of our own over it",
-    "re-hosted": "NumPy's own Python code, over our arrays",
-    "host": "NumPy itself, on values",
+    "native": "an operation of the engine, or Python of our own over such",
+    "composed": "NumPy's Python code over native functions, and nothing else",
+    "host": "NumPy itself, on values; or Python code that may come to that",
     "shared": "NumPy's very object: dtypes, scalar types, errors, constants",
     "missing": "not there",
 }
@@ -79,12 +79,12 @@ def cards(data: dict[str, Any], says: dict[str, str]) -> str:
             f"{bar([(good, 'var(--good)'), (1 - good, 'var(--bad)')])}{d['passed']:,} of {d['counted']:,} tests"
             f"<br><span class=soft>{text(says[mode])}</span></div>"
         )
-    done, of = data["api"]["native_or_rehosted"], data["api"]["names"]
+    done, of = data["api"]["own"], data["api"]["names"]
     share = done / max(of, 1)
     out.append(
         f"<div class=card><span class=soft>API by name</span><b>{rate(done, of)}</b>"
         f"{bar([(share, 'var(--good)'), (1 - share, 'var(--host)')])}{done:,} of {of:,} functions, methods and ufuncs"
-        "<br><span class=soft>native or re-hosted; every name is there</span></div>"
+        "<br><span class=soft>native or composed; every name is there</span></div>"
     )
     return f"<div class=cards>{''.join(out)}</div>"
 

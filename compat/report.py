@@ -6,6 +6,7 @@ import datetime
 import json
 import pathlib
 import platform
+import re
 import subprocess
 from collections import Counter
 from typing import Any
@@ -16,6 +17,7 @@ from . import api, causes, page, results, runner, scope
 
 HERE = pathlib.Path(__file__).parent
 REPORT, HISTORY = HERE / "report", HERE / "history.json"
+HOST_CALL = re.compile(r"HostFallbackError: (.+?) is done by NumPy")
 MODES = ("auto", "graph", "strict")
 SAYS = {
     "auto": "as users run it: small arrays are computed at once",
@@ -36,7 +38,11 @@ def of_mode(mode: str) -> dict[str, Any]:
     causeless = 0
     for module, v in found.items():
         counts = {"passed": len(v.passed), "failed": len(v.failed), "untouched": len(v.untouched)}
-        modules[module] = {"recorded": v.recorded, "seconds": round(v.seconds, 1), **counts}
+        numeric = {
+            "numeric_passed": len(v.numeric.intersection(v.passed)),
+            "numeric_failed": len(v.numeric & v.failed.keys()),
+        }
+        modules[module] = {"recorded": v.recorded, "seconds": round(v.seconds, 1), **counts, **numeric}
         for name, row in v.failed.items():
             test = f"{module}::{name}"
             cause = causes.cause_of(mode, test, row)
@@ -47,20 +53,29 @@ def of_mode(mode: str) -> dict[str, Any]:
                     "cause": cause.id if cause else None,
                     "outcome": row["outcome"],
                     "text": row.get("text", "").split("\n")[0][:200],
+                    "host": host_call(row),
                 }
             )
     total: Counter[str] = Counter()
     for of_module in modules.values():
-        total.update({k: int(of_module[k]) for k in ("passed", "failed", "untouched", "recorded")})
+        total.update({k: int(n) for k, n in of_module.items() if k != "seconds"})
     return {
         "passed": total["passed"],
         "counted": total["passed"] + total["failed"],
+        "numeric_passed": total["numeric_passed"],
+        "numeric_counted": total["numeric_passed"] + total["numeric_failed"],
         "untouched": total["untouched"],
         "recorded": total["recorded"],
         "without_cause": causeless,
         "modules": modules,
         "failures": failures,
     }
+
+
+def host_call(row: dict[str, Any]) -> str | None:
+    """The function of NumPy's that a test failed for in mode strict; None where it failed for something else."""
+    found = HOST_CALL.search(row.get("text", ""))
+    return found[1] if found else None
 
 
 def collect() -> dict[str, Any]:
@@ -83,7 +98,7 @@ def collect() -> dict[str, Any]:
         },
         "left_out": scope.LEFT_OUT,
         "causes": [{"id": c.id, "kind": c.kind, "title": c.title, "why": c.why} for c in causes.causes()],
-        "api": {"table": tables, "native_or_rehosted": native, "names": names, "ufuncs": api.ufuncs(tables)},
+        "api": {"table": tables, "own": native, "names": names, "ufuncs": api.ufuncs(tables)},
         "history": history(),
     }
 
@@ -114,17 +129,19 @@ def rate(passed: int, counted: int) -> str:
     return f"{100 * passed / counted:.2f} %" if counted else "–"
 
 
-def write() -> None:
-    """Write the report's three files, and add to the history."""
+def write(folder: pathlib.Path = REPORT) -> None:
+    """Write the report's three files, and, of a run of all modules, add to the history."""
     data = collect()
     remember(data)
-    REPORT.mkdir(exist_ok=True)
-    (REPORT / "report.json").write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
-    (REPORT / "report.md").write_text(markdown(data))
-    (REPORT / "index.html").write_text(page.html(data, SAYS))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "report.json").write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+    (folder / "report.md").write_text(markdown(data))
+    (folder / "index.html").write_text(page.html(data, SAYS))
     for mode, d in data["modes"].items():
-        print(f"{mode:7s} {d['passed']:6d} of {d['counted']:6d}  {rate(d['passed'], d['counted'])}")
-    print(f"written: {REPORT.relative_to(HERE.parent)}/index.html, report.md, report.json")
+        numeric = rate(d["numeric_passed"], d["numeric_counted"])
+        both = f"{rate(d['passed'], d['counted'])}, numeric dtypes {numeric}"
+        print(f"{mode:7s} {d['passed']:6d} of {d['counted']:6d}  {both}")
+    print(f"written: {folder}/index.html, report.md, report.json")
 
 
 def markdown(data: dict[str, Any]) -> str:
@@ -135,12 +152,15 @@ def markdown(data: dict[str, Any]) -> str:
         "",
         f"NumPy {data['numpy']}, Python {data['python']}, {data['machine']}; lazynp {data['lazynp']}, {data['made']}.",
         "",
-        "| mode | passed | of | rate | |",
-        "|---|---:|---:|---:|---|",
+        "| mode | passed | of | rate | numeric dtypes | |",
+        "|---|---:|---:|---:|---:|---|",
         *[
-            f"| {m} | {d['passed']} | {d['counted']} | **{rate(d['passed'], d['counted'])}** | {SAYS[m]} |"
+            f"| {m} | {d['passed']} | {d['counted']} | **{rate(d['passed'], d['counted'])}** |"
+            f" {rate(d['numeric_passed'], d['numeric_counted'])} of {d['numeric_counted']} | {SAYS[m]} |"
             for m, d in modes.items()
         ],
+        "",
+        scope.NUMERIC,
         "",
         f"Under NumPy itself {data['baseline']['passed']} tests pass: those count. {data['baseline']['skipped']} are"
         f" skipped or expected to fail there, {len(data['baseline']['failed'])} fail there. Tests that pass without"
@@ -150,14 +170,22 @@ def markdown(data: dict[str, Any]) -> str:
         "",
         *package_table(modes),
         "",
+        "## What strict mode fails for",
+        "",
+        "The function that NumPy did, in each test that failed: a test ends with the first.",
+        "",
+        *strict_table(modes),
+        "",
         "## Causes of failure",
         "",
         *cause_table(data),
         "",
         "## API by name",
         "",
-        f"{data['api']['native_or_rehosted']} of {data['api']['names']} functions, methods and ufuncs"
-        f" ({rate(data['api']['native_or_rehosted'], data['api']['names'])}) are native or re-hosted.",
+        f"{data['api']['own']} of {data['api']['names']} functions, methods and ufuncs"
+        f" ({rate(data['api']['own'], data['api']['names'])}) are native or composed: "
+        + "; ".join(f"{way}: {page.TEXT[way]}" for way in api.WAYS)
+        + ".",
         "",
         *api_table(data),
         "",
@@ -199,6 +227,17 @@ def package_table(modes: dict[str, Any]) -> list[str]:
             passed, failed = sum(c["passed"] for c in mine), sum(c["failed"] for c in mine)
             cells.append(f"{passed} / {passed + failed} ({rate(passed, passed + failed)})")
         rows.append(f"| {package} | " + " | ".join(cells) + " |")
+    return rows
+
+
+def strict_table(modes: dict[str, Any], most: int = 80) -> list[str]:
+    """Functions by how many tests of mode strict fail for them, and in which packages."""
+    found: dict[str, Counter[str]] = {}
+    for f in modes.get("strict", {"failures": []})["failures"]:
+        found.setdefault(f["host"] or "(something else)", Counter())[package_of(f["test"].partition("::")[0])] += 1
+    rows = ["| function | tests | by package |", "|---|---:|---|"]
+    for name, counts in sorted(found.items(), key=lambda item: -item[1].total())[:most]:
+        rows.append(f"| {name} | {counts.total()} | {', '.join(f'{p} {n}' for p, n in counts.most_common())} |")
     return rows
 
 

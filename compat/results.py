@@ -20,6 +20,7 @@ class Verdict:
         failed: did not pass; the row that was written about it, empty where the test was not there.
         untouched: passed without using lazynp at all: reported apart, in no rate.
         recorded: operations that the tests recorded in the engine.
+        numeric: of those that passed or failed, the names of tests of numeric dtypes alone: see `scope.NUMERIC`.
         seconds: what the module took.
     """
 
@@ -27,6 +28,7 @@ class Verdict:
     failed: dict[str, dict[str, Any]] = field(default_factory=dict)
     untouched: list[str] = field(default_factory=list)
     recorded: int = 0
+    numeric: set[str] = field(default_factory=set)
     seconds: float = 0.0
 
     @property
@@ -78,6 +80,8 @@ def verdict(mode: str, module: str) -> Verdict | None:
         else:
             out.untouched.append(name)
         out.recorded += row["recorded"] if row else 0
+        if row is not None and row.get("numeric"):
+            out.numeric.add(name)
     return out
 
 

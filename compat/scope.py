@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 
 import numpy
 
@@ -81,6 +82,24 @@ SHORT = (
     "ma/tests/test_subclassing.py",
     "matrixlib/tests/test_defmatrix.py",
 )
+
+
+# Words in a test's source or among its parameters by which it is about more than numbers.
+OTHER_DTYPES = re.compile(
+    r"\bobject(_|\b)|\bobj(ect)?_?arr|\bstr_?\b|\bbytes_?\b|\bunicode|StringDType|"  # objects and text
+    r"datetime64|timedelta64|\bNaT\b|isnat|busday|"  # dates
+    r"\bvoid\b|\brec(ord|array|functions|ord_arrays)?\b|names=|fields|formats|structured|\[\(b?['\"]|"  # structures
+    r"['\"][<>|=]?\d*[OSUVaMm]\d*(\[\w+\])?['\"]|typecodes\[['\"]All['\"]\]|b['\"]|['\"][<>|=]?[SUV]\d+"
+)
+NUMERIC = (
+    "A test is of numeric dtypes unless its source or its parameters name objects, text, dates or structures: "
+    "`compat/scope.py: OTHER_DTYPES` is the pattern."
+)
+
+
+def is_numeric(source: str, name: str) -> bool:
+    """Whether a test, of which this is the source and the name with its parameters, is of numeric dtypes alone."""
+    return OTHER_DTYPES.search(source) is None and OTHER_DTYPES.search(name.partition("[")[2].replace("-", " ")) is None
 
 
 def modules() -> list[str]:

@@ -12,6 +12,7 @@ import contextlib
 import faulthandler
 import importlib
 import importlib.util
+import inspect
 import json
 import os
 import pathlib
@@ -184,7 +185,7 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Any:
         self.write(start=named(item.nodeid))
-        self.row = {"test": named(item.nodeid), "outcome": "passed", "seconds": 0.0}
+        self.row = {"test": named(item.nodeid), "outcome": "passed", "seconds": 0.0, "numeric": is_numeric(item)}
         self.before = counts.now()
         set_timers(self.seconds)
         try:
@@ -211,6 +212,15 @@ class Recorder:
         elif report.skipped:
             row["outcome"] = "skipped"
         return report
+
+
+def is_numeric(item: Any) -> bool:
+    """Whether a test is of numeric dtypes alone: see `scope.NUMERIC`."""
+    try:
+        source = inspect.getsource(item.function)
+    except (AttributeError, OSError, TypeError):
+        source = ""
+    return scope.is_numeric(source, named(item.nodeid))
 
 
 def named(nodeid: str) -> str:

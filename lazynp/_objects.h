@@ -69,7 +69,7 @@ static int is_position(PyObject *key)
 static PyObject *flat_subscript(PyObject *self, PyObject *key)
 {
     Flat *f = (Flat *)self;
-    if (f->owner && !f->made && is_position(key) && is_current(f->owner)) {
+    if (f->owner && !f->made && is_position(key) && is_current(f->owner) && (!PySlice_Check(key) || at_hand(f->owner))) {
         PyObject *it = PyArray_IterNew(((Handle *)f->owner)->h), *out = it ? PyObject_GetItem(it, key) : NULL;
         Py_XDECREF(it);
         return from_host(out);

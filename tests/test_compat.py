@@ -13,6 +13,7 @@ import numpy
 import pytest
 
 import compat
+from compat import __main__ as entry
 from compat import api, causes, names, page, report, results, runner, scope
 
 MADE = """
@@ -86,7 +87,7 @@ class TestClass:
         assert np.ones(1).dtype == float
 
     def test_objects(self):
-        assert np.array([1, None, "x"]).tolist() == [1, None, "x"]
+        assert np.array([1, None, "x"]).repeat(1).tolist() == [1, None, "x"]
 """
 MODULE = "lib/tests/test_made.py"
 
@@ -217,7 +218,7 @@ def test_causes_are_in_order() -> None:
 def test_names(capsys: pytest.CaptureFixture[str]) -> None:
     tables = api.table()
     done, count = api.share(tables)
-    assert done / count >= 0.75
+    assert done / count >= 0.65
     assert not [n for table in tables.values() for n, way in table.items() if way == "missing"]
     assert len(api.ufuncs(tables)) >= 100
     names.names()
@@ -232,11 +233,31 @@ def test_page(verdict: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (data["modes"]["auto"]["passed"], data["modes"]["auto"]["counted"]) == (4, 11)
     assert "test_fails_under_numpy" in str(data["baseline"]["failed"])
     written = page.html(data, report.SAYS)
-    for text in ("36.36 %", "test_hangs", "test_fails_under_numpy", "re-hosted", "_pyinstaller"):
+    for text in ("36.36 %", "test_hangs", "test_fails_under_numpy", "composed", "_pyinstaller"):
         assert text in written
     assert "http" not in written.replace("http-equiv", "")
-    for text in ("| auto | 4 | 11 |", "numpy.linalg", "_pyinstaller"):
+    for text in ("| auto | 4 | 11 |", "numpy.linalg", "_pyinstaller", "| ndarray.repeat | 1 | lib 1 |", scope.NUMERIC):
         assert text in report.markdown(data)
+    assert data["modes"]["strict"]["numeric_passed"] == data["modes"]["strict"]["passed"]
+    for source, numeric in (
+        ("np.array([1.0]).sum()", True), ("np.array(x, dtype=object)", False), ("a.astype('S3')", False),
+        ("x = np.dtype('<M8[s]')", False), ("np.zeros(2, dtype=[('a', int)])", False), ("dtype='d'", True),
+    ):  # fmt: skip
+        assert scope.is_numeric(source, "test[f-d]") == numeric, source
+    assert not scope.is_numeric("", "test[datetime64]")
+
+
+def test_a_quick_run_has_a_report_of_its_own(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "REPORT", tmp_path / "report")
+    monkeypatch.setattr(report, "HISTORY", tmp_path / "history.json")
+    monkeypatch.setattr(runner, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(sys, "argv", ["compat", "report", "--quick"])
+    results.baseline.cache_clear()
+    results.verdict.cache_clear()
+    assert entry.main() == 0
+    assert {p.name for p in (tmp_path / "report").iterdir()} == {"quick"}
+    assert {p.name for p in (tmp_path / "report" / "quick").iterdir()} == {"report.json", "report.md", "index.html"}
+    assert not (tmp_path / "history.json").exists()
 
 
 @pytest.mark.parametrize("mode", ["auto", "graph"])

@@ -1,11 +1,13 @@
 """The NumPy door: creation, methods, attributes, views, handing out, pickling, printing, random, submodules."""
 
+import contextlib
 import copy
 import io
 import json
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -303,6 +305,62 @@ def test_strict_and_counted() -> None:
         before = sum(profile.host_calls.values())
         np.lexsort((np.arange(4),))
         assert sum(profile.host_calls.values()) == before
+
+
+HOST_WORK: dict[str, Callable[[Any], Any]] = {  # on three objects, which only NumPy computes with
+    "ndarray.__getitem__": lambda x: x[[0, 2]],
+    "ndarray.__setitem__": lambda x: x.__setitem__([0, 2], 1),
+    "flatiter.__getitem__": lambda x: x.flat[1:],
+    "flatiter.__setitem__": lambda x: x.flat.__setitem__(slice(1, 3), 0),
+    "ndarray.flat": lambda x: setattr(x, "flat", 1),
+    "ndarray.astype": lambda x: x.astype(float),
+    "ndarray.copy": lambda x: x.copy(),
+    "ndarray.flatten": lambda x: x.flatten(),
+    "ndarray.fill": lambda x: x.fill(2),
+    "ndarray.repeat": lambda x: x.repeat(2),
+    "ndarray.put": lambda x: x.put([0, 1], 3),
+    "ndarray.__contains__": lambda x: 2 in x,
+    "add": lambda x: x + x,
+    "multiply": lambda x: x.__imul__(2),
+    "subtract.outer": lambda x: np.subtract.outer(x, x),
+    "array": lambda x: np.array([x, x]),
+    "nditer": lambda x: np.nditer(x, ["refs_ok"]),
+}
+NO_WORK: dict[str, Callable[[Any], Any]] = {
+    "views": lambda x: (x[::-1], x.reshape(3, 1).T, x.flat, x[None], x.view()),
+    "elements": lambda x: (x[1], x.flat[1], x[:1] + x[:1], x.item(2), x.__setitem__(1, 4), x.flat.__setitem__(1, 3)),
+    "what is handed out": lambda x: (x.tolist(), str(x), numpy.asarray(x), list(x), x.tobytes()),
+}
+
+
+@pytest.mark.parametrize("name", [*HOST_WORK, *NO_WORK])
+def test_what_host_work_is(name: str) -> None:
+    from lazynp.runtime.profile import profile
+
+    call, wanted = (HOST_WORK[name], 1) if name in HOST_WORK else (NO_WORK[name], 0)
+    with np.config(mode="graph"):
+        x = np.array([1, 2, 3], dtype=object)
+        before = profile.host_calls.copy()
+        call(x)
+        assert sum((profile.host_calls - before).values()) == wanted
+        assert not wanted or {found for found, _ in profile.host_calls - before} == {name}
+        x = np.array([1, 2, 3], dtype=object)
+        with np.config(strict=True), pytest.raises(np.HostFallbackError) if wanted else contextlib.nullcontext():
+            call(x)
+    with np.config(mode="auto"):
+        before = profile.host_calls.copy()
+        call(np.array([1, 2, 3], dtype=object))
+        assert profile.host_calls == before  # small arrays
+
+
+def test_draws_are_counted_apart() -> None:
+    from lazynp.runtime.profile import profile
+
+    with np.config(mode="graph", strict=True):
+        before = profile.draws.copy()
+        np.random.default_rng(0).normal(size=3), np.random.RandomState(0).poisson(3.0, (2, 2))
+        assert profile.draws - before == {"normal": 1, "poisson": 1}
+        assert "draws of random numbers" in str(np.profile())
 
 
 def test_import_is_light() -> None:

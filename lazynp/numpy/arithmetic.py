@@ -20,7 +20,7 @@ from ..runtime.recorder import recorder
 from ..runtime.storage import Storage, lock
 from ..runtime.views import INDEX, TRANSPOSE, View, inverse_of
 from .array import HOST_VIEW, Handle, Writes, known, ndarray, new_handle, of_node, writeable
-from .host import TracedArgumentError, fresh, on_traced
+from .host import TracedArgumentError, fresh, note_work, on_traced
 from .masked import elementwise_selection, selection_of
 from .record import as_nodes, cast_node, host_value
 
@@ -118,6 +118,10 @@ def all_at_once(name: str, operands: Any) -> bool:
     return True
 
 
+def is_handle(x: Any) -> bool:
+    return isinstance(x, Handle)
+
+
 def from_operator(value: Any) -> Any:
     return fresh(value) if type(value) is numpy.ndarray else value
 
@@ -145,12 +149,16 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
     nodes = as_nodes(operands) if op is not None else None
     if nodes is None:
         try:
-            return from_operator(host(*[host_value(x) for x in given]))
+            values = [host_value(x) for x in given]
         except TracedArgumentError:
             return on_traced(name, host, given, {})
+        note_work(name, filter(is_handle, given))
+        return from_operator(host(*values))
     if out_of_range(nodes):
         if name in COMPARISONS:
-            return from_operator(host(*[host_value(x) for x in given]))
+            values = [host_value(x) for x in given]
+            note_work(name, filter(is_handle, given))
+            return from_operator(host(*values))
         host(*[dummy(x) for x in operands])
     out = of_node(checked(ufunc_node(name, host, nodes, operands)))
     return out if order is None else out._derived(TRANSPOSE, order)
@@ -295,6 +303,8 @@ def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other
     with lock:
         out = recorded_result(self, name, host, inplace_host, other)
     if out is None:
+        self._host()
+        note_work(name, (self,))
         with Writes() as to:
             inplace_host(to(self), host_value(other))
         return self

@@ -23,7 +23,7 @@ from ..speed import attribute, native, tell
 from ..speed import method as whole_method
 from . import renew, subclasses
 from .array import HOST_VIEW, Writes, borrow, is_traced, ndarray, new_handle, root
-from .host import SUBCLASS, bind, fresh, like, of_type, on_traced, part_of, strip
+from .host import SUBCLASS, bind, fresh, like, note_work, of_type, on_traced, part_of, strip
 from .methods import derived, own, reshape
 
 
@@ -105,6 +105,8 @@ def set_real(self: Any, value: Any) -> None:
     if is_traced(self) or is_traced(value):
         self[...] = value + (self.imag * 1j if self.dtype.kind == "c" else 0.0)
         return
+    self._host()
+    note_work("ndarray.real", (self,))
     with Writes() as to:
         to(self).real = strip(value)
 
@@ -121,6 +123,8 @@ def set_imag(self: Any, value: Any) -> None:
     if is_traced(self) or is_traced(value):
         self[...] = self.real + value * 1j
         return
+    self._host()
+    note_work("ndarray.imag", (self,))
     with Writes() as to:
         to(self).imag = strip(value)
 
@@ -281,7 +285,9 @@ class Items:
 
 
 def contains(self: Any, value: Any) -> bool:
-    return strip(value) in self._host()
+    h = self._host()
+    note_work("ndarray.__contains__", (self,))
+    return strip(value) in h
 
 
 def asked(name: str) -> Callable[[Any], Any]:

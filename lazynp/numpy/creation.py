@@ -24,6 +24,7 @@ from .host import (
     home,
     keep_elements,
     makes_array,
+    note_work,
     of_type,
     on_traced,
     owned,
@@ -104,6 +105,8 @@ def array(
         return on_traced("array", numpy.array, (object, dtype), {"copy": copy, "ndmin": ndmin})
     more = {} if ndmax is None else {"ndmax": ndmax}
     made = numpy.array(host, dtype, copy=copy, order=order, ndmin=ndmin, **more)
+    if ours and made is not host and made.base is None:
+        note_work("array", [x for x in ours if isinstance(x, Handle)])  # a copy; what comes from outside is no work
     if made.dtype.kind == "O" and ours and kind in (list, tuple):
         keep_elements(made, ours)
     if isinstance(object, Handle):

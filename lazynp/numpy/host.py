@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy
@@ -116,20 +116,25 @@ def site() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "?"
 
 
-def note(name: str) -> None:
-    """Count a call that NumPy did on arrays worth the engine's while."""
-    where = site()
-    if config.strict:
-        raise HostFallbackError(f"{name} is done by NumPy, at {where}, and config.strict forbids it")
-    profile.host_calls[(name, where)] += 1
+def note_work(name: str, arrays: Iterable[Any]) -> None:
+    """Count a call as host work, or refuse it under `config.strict`: the one place where that is done.
 
+    Host work is what NumPy computes, writes or copies on values because the engine has no operation for it. Not counted
+    are single elements; arrays that are small in mode auto, which NumPy computes at once by design; views; and values
+    that the program asks for (printing, `tolist`, `tobytes`, `numpy.asarray`).
 
-def note_large(name: str, ours: list[Any]) -> None:
-    limit = config.limit
-    for x in ours:
-        if x._h.size > limit:
-            return note(name)
-    return None
+    Args:
+        name: of the function or method.
+        arrays: what it works on, each with its value in `_h`.
+    """
+    most = max(config.limit, 1)
+    for x in arrays:
+        if x._h.size > most:
+            where = site()
+            if config.strict:
+                raise HostFallbackError(f"{name} is done by NumPy, at {where}, and config.strict forbids it")
+            profile.host_calls[(name, where)] += 1
+            return
 
 
 def at_hand(x: ndarray) -> bool:
@@ -399,7 +404,7 @@ def host_function(
         except TracedArgumentError:
             return on_traced(name, function, args, kwargs)
         if counted and ours:
-            note_large(name, ours)
+            note_work(name, ours)
         if not writes and "out" not in kwargs:
             return home(function(*host, **named), ours)
         with Writes() as to:
@@ -417,7 +422,7 @@ def host_function(
     functools.update_wrapper(call, function, updated=())
     vars(call).pop("__wrapped__", None)
     call.__module__ = home_module(getattr(function, "__module__", None))
-    call.host = function  # type: ignore[attr-defined]
+    call.host, call.counted = function, counted  # type: ignore[attr-defined]
     return call
 
 

@@ -32,10 +32,12 @@ from .array import (
     writeable,
 )
 from .host import (
+    Theirs,
     fresh,
     keep_elements,
     like,
     makes_array,
+    note_work,
     of_traced,
     of_type,
     owner_of,
@@ -106,6 +108,8 @@ def host_part(self: ndarray, key: Any) -> Any:
     part = h[to_host(key, ours)]
     if not isinstance(part, numpy.ndarray):
         return part
+    if has_array(key):
+        note_work("ndarray.__getitem__", (self,))
     if type(self) is ndarray:
         return like(self, part, [self])
     return of_type(type(self), part, self, owner_of(part, [self]) if part is not h else self)
@@ -171,6 +175,7 @@ def advanced_getitem(self: ndarray, key: Any) -> Any:
         return part
     if part.base is not None and shows(part, self._h):
         return part_of(self, part)
+    note_work("ndarray.__getitem__", (self,))
     return fresh(part)
 
 
@@ -289,6 +294,7 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
         with Writes() as to:
             to(self)[key] = value
         return
+    note_write(self, key)
     if isinstance(value, Handle):
         own = kind in "iuf" and type(value) is not ndarray and not value.shape and is_full(key, self.ndim)
         value = (float if kind == "f" else int)(value) if own else value._host()
@@ -296,6 +302,15 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
         value = strip(value) if kind != "O" else objects(value, self._host()[key])
     with Writes() as to:
         to(self)[key] = value
+
+
+def note_write(self: ndarray, key: Any) -> None:
+    """Count a write that NumPy does, by the size of its region."""
+    h = self._host()
+    if h.size > max(config.limit, 1):
+        part = h[key] if is_plain(key) else h
+        if isinstance(part, numpy.ndarray):
+            note_work("ndarray.__setitem__", (Theirs(part),))
 
 
 def objects(value: Any, region: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy
 from ..speed import FlatBase, attach, native, tell
 from .arithmetic import dummy
 from .array import HOST_VIEW, Handle, Writes, borrow, is_traced, ndarray
-from .host import fresh, home, like, shows, strip, to_host
+from .host import Theirs, fresh, home, like, note_work, shows, strip, to_host
 from .renew import become
 
 
@@ -78,7 +78,10 @@ def flat_item(self: Any, key: Any) -> Any:
     if row is not None:
         return row[key]
     value = (self._made or self._to_host())[strip(key)]
-    return like(self._owner, value, []) if isinstance(value, numpy.ndarray) else value
+    if not isinstance(value, numpy.ndarray):
+        return value
+    note_work("flatiter.__getitem__", (Theirs(value),))
+    return like(self._owner, value, [])
 
 
 def set_flat_item(self: Any, key: Any, value: Any) -> None:
@@ -86,6 +89,9 @@ def set_flat_item(self: Any, key: Any, value: Any) -> None:
     if row is not None:
         row[key] = value
         return
+    if type(key) is not int:
+        self._owner._host()
+        note_work("flatiter.__setitem__", (self._owner,))
     with Writes() as to:
         h = to(self._owner)
         (self._made or h.flat)[strip(key)] = strip(value)
@@ -114,6 +120,8 @@ MOST_AXES = 32  # of NumPy's flat iterator
 
 
 def set_flat(self: Any, value: Any) -> None:
+    self._host()
+    note_work("ndarray.flat", (self,))
     with Writes() as to:
         to(self).flat = strip(value)
 
@@ -212,7 +220,9 @@ class nditer:
         for x in op if isinstance(op, (list, tuple)) else (op,):
             if isinstance(x, Handle):
                 x._pin()
-        made = numpy.nditer(to_host(op, ours), *strip(args), **strip(kwargs))
+        host = to_host(op, ours)
+        note_work("nditer", ours)
+        made = numpy.nditer(host, *strip(args), **strip(kwargs))
         object.__setattr__(self, "_iter", made)
         object.__setattr__(self, "_ours", ours)
 
@@ -305,7 +315,9 @@ def nested_iters(op: Any, *args: Any, **kwargs: Any) -> tuple[nditer, ...]:
     for x in op if isinstance(op, (list, tuple)) else (op,):
         if isinstance(x, Handle):
             x._pin()
-    made = numpy.nested_iters(to_host(op, ours), *strip(args), **strip(kwargs))
+    host = to_host(op, ours)
+    note_work("nested_iters", ours)
+    made = numpy.nested_iters(host, *strip(args), **strip(kwargs))
     return tuple([nditer._of(m, ours) for m in made])
 
 

@@ -33,7 +33,7 @@ from .host import (
     fresh,
     home_module,
     like,
-    note_large,
+    note_work,
     of_type,
     on_traced,
     part_of,
@@ -84,7 +84,10 @@ def view_by_host(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         return of_type(type(self), value, self, self if value is h or value.base is not None else None)
     if value is h:
         return self
-    return part_of(self, value) if value.base is not None and shows(value, h) else fresh(value)
+    if value.base is not None and shows(value, h):
+        return part_of(self, value)
+    note_work(f"ndarray.{name}", [self])  # a copy
+    return fresh(value)
 
 
 def full_shape(shape: tuple[int, ...], size: int) -> tuple[int, ...] | None:
@@ -216,7 +219,7 @@ def flatten(self: Any, order: str = "C") -> Any:
     if order != "C" and is_traced(self):
         return on_traced("flatten", numpy.ndarray.flatten, (self, order), {})
     if order != "C" or not own(self) or not is_native(self.dtype) or at_hand(self):
-        return like(self, self._host().flatten(order), [])
+        return like(self, worked(self, "flatten").flatten(order), [])
     return (
         copy(reshape(self, (self.size,)))
         if c_contiguous(self)
@@ -273,15 +276,22 @@ def home_class(given: Any) -> Any:
 # --- fresh arrays ---
 
 
+def worked(self: Any, name: str) -> Any:
+    """The value, for a method of NumPy's that computes with it or copies it: host work."""
+    h = self._host()
+    note_work(f"ndarray.{name}", [self])
+    return h
+
+
 def copy(self: Any, order: Any = "C") -> Any:
     if type(self) is not ndarray:
-        return of_type(type(self), self._host().copy(order), self)
+        return of_type(type(self), worked(self, "copy").copy(order), self)
     if at_hand(self):
         return fresh(self._h.copy(order))
     if is_traced(self):
         return array_of(self._node())
     if order not in ("C", "K", "A") or not is_native(self.dtype) or order != "C" and not c_contiguous(self):
-        return fresh(self._host().copy(order))
+        return fresh(worked(self, "copy").copy(order))
     return array_of(self._node())
 
 
@@ -319,6 +329,8 @@ def astype(
     value = self._host().astype(strip(dtype), order, casting, False, copy)
     if value is self._h and (type(self) is ndarray or subok):
         return self
+    if value is not self._h:
+        note_work("ndarray.astype", [self])
     return like(self, value, [self]) if subok else fresh(value) if value is not self._h else view(self, type=ndarray)
 
 
@@ -376,11 +388,9 @@ def writer(name: str) -> Callable[..., Any]:
             to_host(self, ours)
         except TracedArgumentError:
             return on_traced(name, host, (self, *args), kwargs)
+        note_work(f"ndarray.{name}", [self])
         with Writes() as to:
-            h = to(self)
-            if h.size > config.limit:
-                note_large(f"ndarray.{name}", [self])
-            host(h, *values, **named)
+            host(to(self), *values, **named)
 
     return call
 
@@ -392,11 +402,13 @@ def fill(self: Any, value: Any) -> None:
     if type(self) is ndarray and not at_hand(self) and type(value) in (bool, int, float) and is_native(self.dtype):
         self[...] = value
         return
+    worked(self, "fill")
     with Writes() as to:
         to(self).fill(value.__array__() if isinstance(value, Handle) else value)
 
 
 def byteswap(self: Any, inplace: bool = False) -> Any:
+    worked(self, "byteswap")
     if inplace:
         with Writes() as to:
             to(self).byteswap(inplace=True)
@@ -506,6 +518,7 @@ def imatmul(self: Any, other: Any) -> Any:
     if is_traced(self) or is_traced(other):
         self[...] = UFUNCS["matmul"](self, other)
         return self
+    worked(self, "__imatmul__")
     with Writes() as to:
         a, b = to(self), strip(other)
         a @= b

@@ -27,7 +27,7 @@ from .host import (
     home,
     host_function,
     like,
-    note_large,
+    note_work,
     of_type,
     on_traced,
     part_of,
@@ -260,7 +260,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     with Writes() as to:
         target = to(dst)  # before the others are looked at: NumPy sees it when something is copied to itself
         host_copyto(target, to_host(src, ours), casting, to_host(where, ours))
-    note_large("copyto", [dst, *ours])
+    note_work("copyto", [dst, *ours])
     return None
 
 

@@ -19,6 +19,7 @@ import numpy.random as source
 from numpy.random import mtrand
 
 from .. import speed
+from ..runtime.profile import profile
 from .array import Handle, Writes, ndarray
 from .dispatch import Function
 from .draws import BITS as BIT_GENERATOR
@@ -36,6 +37,7 @@ def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
     place = OUT_PLACE.get(name, sys.maxsize) if own else sys.maxsize
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        profile.draws[name] += 1
         if len(args) == place + 1 and "out" not in kwargs:
             args, kwargs = args[:place], {**kwargs, "out": args[place]}
         if own:

@@ -21,7 +21,7 @@ from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import at_once
 from .arithmetic import assign, common_order, straightened
 from .array import Handle, Writes, is_native, is_traced, known, ndarray, of_node
-from .host import PLAIN, TracedArgumentError, at_hand, dtype_of, fresh, home, like, note_large, on_traced, to_host
+from .host import PLAIN, TracedArgumentError, at_hand, dtype_of, fresh, home, like, note_work, on_traced, to_host
 from .record import cast_node, errors_wanted
 
 NoValue = numpy._globals._NoValue
@@ -164,7 +164,8 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
         named = {k: to_host(v, ours) for k, v in kwargs.items()}
     except TracedArgumentError:
         return on_traced(name, host, (self, *args), kwargs)
-    note_large(f"ndarray.{name}", ours)
+    if name not in HANDED_OUT:
+        note_work(f"ndarray.{name}", ours)
     place = OUT_PLACE.get(name, len(args))
     out = args[place] if len(args) > place else kwargs.get("out")
     with Writes() as to:
@@ -200,6 +201,7 @@ def scanned_by_type(name: str, self: Any, axis: Any = None, dtype: Any = None, o
 
 
 SCANS = {"cumsum": "add", "cumprod": "multiply"}
+HANDED_OUT = frozenset({"tolist", "tobytes", "tostring", "tofile", "dump", "dumps"})  # the program asks for the value
 # A subclass with an `__array_ufunc__` of its own: by NumPy's Python code, which calls ufuncs.
 BY_UFUNC = {
     **{name: f"_{name}" for name in ("sum", "prod", "any", "all", "mean", "var", "std")},

@@ -19,7 +19,7 @@ from . import arithmetic, subclasses
 from .arithmetic import array_of_list
 from .array import Handle, Writes, ndarray
 from .calls import check_call, check_outs, with_out
-from .host import PLAIN, SCALARS, TracedArgumentError, home, host_function, note_large, on_traced, returned, to_host
+from .host import PLAIN, SCALARS, TracedArgumentError, home, host_function, note_work, on_traced, returned, to_host
 from .overrides import HOST_TYPES, ask, is_subclass, overriding, wrapped, wrapper_of
 from .recorded_ufuncs import ENGINE, native_call
 from .reduce import native_reduce
@@ -164,6 +164,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             host = [to_host(x, ours) for x in args]
         except TracedArgumentError:
             return on_traced(self.__name__, self.host, args, {**others, "out": ...})
+        note_work(self.__name__ if method == "__call__" else f"{self.__name__}.{method}", ours)
         value = (self.host if method == "__call__" else getattr(self.host, method))(
             *host, **{k: to_host(v, ours) for k, v in others.items()}, out=...
         )
@@ -182,7 +183,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             name = self.__name__ if method == "__call__" else f"{self.__name__}.{method}"
             return on_traced(name, self.host if method == "__call__" else getattr(self.host, method), args, kwargs)
         if ours:
-            note_large(f"{self.__name__}{'' if method == '__call__' else '.' + method}", ours)
+            note_work(f"{self.__name__}{'' if method == '__call__' else '.' + method}", ours)
         outs = kwargs.get("out")
         function = self.host if method == "__call__" else getattr(self.host, method)
         if outs is None and method != "at" and not self.host.__name__.startswith(INTO_FIRST):
@@ -367,7 +368,9 @@ def with_protocol(name: str, host: Any, operands: Any) -> Any:
             u, operands = of(getattr(numpy, used)), operands if used == "power" else operands[:1]
         return ask(u, "__call__", foreign, operands, {})
     ours: list[Any] = []
-    value = host(*[to_host(x, ours) for x in operands])
+    values = [to_host(x, ours) for x in operands]
+    note_work(name, ours)
+    value = host(*values)
     leader = wrapper_of(operands, None)
     return home(value, ours) if leader is None else wrapped(leader, value, None, (u, operands, 0))
 

@@ -107,6 +107,9 @@ def describe(f: dict[str, Any]) -> str:
     calls = sorted(f["host_calls"].items(), key=lambda t: -t[1])
     lines.append(f"{sum(f['host_calls'].values()):>10,} host calls{':' if calls else ''}")
     lines += [f"{n:>14,}  {where[0]} at {where[1]}" for where, n in calls[:20]]
+    if f["draws"]:
+        draws = ", ".join([f"{name} {n:,}" for name, n in sorted(f["draws"].items())])
+        lines.append(f"{sum(f['draws'].values()):>10,} draws of random numbers: {draws}")
     return "\n".join(lines)
 
 
