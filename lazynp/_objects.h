@@ -170,6 +170,16 @@ static PyObject *root_of_views(PyObject *o, PyTypeObject *type)
     return o;
 }
 
+static Handle *seen_handle(void)
+{
+    Handle *out = new_handle();
+    if (out) {
+        out->unseen = 0;
+        PyObject_GC_Track(out);
+    }
+    return out;
+}
+
 /* A new array of a class, which shows NumPy's `part` of o's memory, or of its own where it does not share o's:
  * `host.py: of_type`. Takes the reference to `part`. */
 static PyObject *of_class(PyObject *o, PyTypeObject *kind, PyObject *part, int shares)
@@ -187,7 +197,7 @@ static PyObject *of_class(PyObject *o, PyTypeObject *kind, PyObject *part, int s
         }
     }
     if (kind == ndarray_type)
-        out = new_handle();
+        out = seen_handle(); /* its base may have a dict */
     else if ((empty = PyTuple_New(0)))
         out = (Handle *)PyBaseObject_Type.tp_new(kind, empty, NULL);
     Py_XDECREF(empty);

@@ -435,8 +435,9 @@ static int resolve(Handle *v)
     }
     Handle *from = (Handle *)found;
 #define MOVE(F) v->F = from->F, from->F = NULL;
-    MOVE(s) MOVE(b) MOVE(h) MOVE(v) MOVE(base)
+    MOVE(s) MOVE(b) MOVE(h) MOVE(v) MOVE(base) MOVE(from) MOVE(param)
 #undef MOVE
+    v->kind = from->kind;
     Py_DECREF(found);
     Py_DECREF(parent);
     Py_DECREF(key);

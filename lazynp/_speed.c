@@ -35,14 +35,17 @@ typedef struct {
     PyObject_HEAD
     PyObject *buf, *node, *reads, *rare, *weak;
     int busy;
-    char free;
+    char free, unseen; /* unseen: by the collector of garbage, as it holds nothing but NumPy's arrays, and C's handles */
 } Storage;
 
 typedef struct {
     PyObject_HEAD
     PyObject *s, *b, *h, *v, *base, *weak;
+    PyObject *from, *param; /* of a view by a step that nobody has looked at: what `_v` is made of, see `view_of` */
+    PyObject *kind;         /* borrowed; v is what the step begins at */
     long long at;      /* of what replay knows: where in the stream of operations it was made; 0: not known */
     int pending, slot; /* a value or a view that was only matched: see `_replay.h` */
+    char unseen;
 } Handle;
 
 typedef struct {
@@ -139,52 +142,120 @@ static inline PyObject *operand(PyObject *o)
 }
 
 /* Handles and storages of exactly the door's classes are kept when they die, and used again, past Python's allocation and
- * deallocation of an instance. */
+ * deallocation of an instance; a handle together with its storage, where both die at once. Those that only C code has
+ * written to are in no cycle, so the collector of garbage does not see them: not before Python sets one of their members. */
 enum { KEPT = 256 };
-static PyObject *kept_handles[KEPT], *kept_storages[KEPT];
-static int handles_kept, storages_kept;
+static PyObject *kept_handles[KEPT], *kept_storages[KEPT], *kept_pairs[KEPT];
+static int handles_kept, storages_kept, pairs_kept;
 
 static long long made; /* handles, and calls that were NumPy's as a whole: for the compatibility report */
 
 /* Python code does not run meanwhile: the collector of garbage waits. */
-static PyObject *again(PyObject **kept, int *count, PyTypeObject *type)
+static PyObject *allocated(PyTypeObject *type)
 {
-    if (!*count) {
-        int collects = PyGC_Disable();
-        PyObject *made = type->tp_alloc(type, 0);
-        if (collects)
-            PyGC_Enable();
-        return made;
-    }
-    PyObject *out = PyObject_Init(kept[--*count], type);
-    PyObject_GC_Track(out);
-    return out;
+    int collects = PyGC_Disable();
+    PyObject *made = type->tp_alloc(type, 0);
+    if (collects)
+        PyGC_Enable();
+    if (made)
+        PyObject_GC_UnTrack(made);
+    return made;
+}
+
+static inline PyObject *again(PyObject *kept) /* which has its type, and a reference to it */
+{
+    Py_SET_REFCNT(kept, 1);
+    return kept;
 }
 
 static Handle *new_handle(void)
 {
     made++;
-    return (Handle *)again(kept_handles, &handles_kept, ndarray_type);
+    Handle *out = (Handle *)(handles_kept ? again(kept_handles[--handles_kept]) : allocated(ndarray_type));
+    if (out)
+        out->unseen = 1;
+    return out;
 }
 
-static Storage *new_storage(void) { return (Storage *)again(kept_storages, &storages_kept, storage_type); }
+static Storage *new_storage(void)
+{
+    Storage *out = (Storage *)(storages_kept ? again(kept_storages[--storages_kept]) : allocated(storage_type));
+    if (out)
+        out->unseen = 1;
+    return out;
+}
+
+/* A handle with a storage that nobody else has, both empty. */
+static Handle *new_pair(void)
+{
+    if (pairs_kept) {
+        made++;
+        return (Handle *)again(kept_pairs[--pairs_kept]);
+    }
+    Storage *s = new_storage();
+    Handle *a = s ? new_handle() : NULL;
+    if (a)
+        a->s = (PyObject *)s;
+    else
+        Py_XDECREF(s);
+    return a;
+}
 
 /* A handle on a fresh array that nobody else has. Takes the reference. */
 static PyObject *wrap(PyObject *array)
 {
-    Storage *s = new_storage();
-    Handle *a = s ? new_handle() : NULL;
+    Handle *a = new_pair();
     if (!a) {
-        Py_XDECREF(s);
         Py_DECREF(array);
         return NULL;
     }
-    s->buf = array;
-    s->free = 1;
-    a->s = (PyObject *)s;
+    ((Storage *)a->s)->buf = array;
+    ((Storage *)a->s)->free = 1;
     a->b = Py_NewRef(array);
     a->h = Py_NewRef(array);
     return (PyObject *)a;
+}
+
+/* What `_v` says of a handle's view: NULL or None where it is all of its storage, HOST_VIEW, a View, or a tuple that is a
+ * step from one of these, or from another step: (what it begins at, its array, kind, parameter). C code makes steps
+ * without a tuple: one is made here, when somebody looks. Borrowed; -1 with an error set. */
+static int view_of(Handle *a, PyObject **view)
+{
+    if (a->from) {
+        PyArrayObject *part = a->kind == kind_reshape ? (PyArrayObject *)a->param : NULL;
+        PyObject *from = Py_NewRef(a->from), *view = Py_XNewRef(a->v);
+        PyObject *param = part ? PyArray_IntTupleFromIntp(PyArray_NDIM(part), PyArray_DIMS(part)) : Py_NewRef(a->param);
+        PyObject *step = param ? PyTuple_Pack(4, view ? view : Py_None, from, a->kind, param) : NULL;
+        int failed = !step;
+        if (step && a->from == from) { /* else somebody was here while memory was allocated */
+            Py_XSETREF(a->v, Py_NewRef(step));
+            Py_CLEAR(a->from);
+            Py_CLEAR(a->param);
+        }
+        Py_XDECREF(step);
+        Py_XDECREF(param);
+        Py_XDECREF(view);
+        Py_DECREF(from);
+        if (failed)
+            return -1;
+    }
+    *view = a->v;
+    return 0;
+}
+
+/* What a step from a's view begins at: a step on a step can wait; on more than one of them it would grow with a loop's
+ * rounds. A new reference, NULL for None; -1 with an error set. */
+static int begins_at(Handle *a, PyObject **view)
+{
+    PyObject *first = a->from ? a->v : a->v && PyTuple_CheckExact(a->v) ? PyTuple_GET_ITEM(a->v, 0) : NULL;
+    if (first && PyTuple_CheckExact(first)) {
+        *view = PyObject_CallMethodNoArgs((PyObject *)a, name_view);
+        return *view ? 0 : -1;
+    }
+    if (view_of(a, view) < 0)
+        return -1;
+    Py_XINCREF(*view);
+    return 0;
 }
 
 #include "_replay.h"
@@ -437,24 +508,15 @@ static int is_plain(PyObject *key)
     return 1;
 }
 
-/* A handle on a view of a's view, by a step that is looked at when it is needed. `part` is NumPy's view of h, a's view
- * of the buffer b as both were when part was made. Takes the references to b, h and `part`. */
+/* A handle on a view of a's view, by a step that is looked at when it is needed: for the parameter see `view_of`. `part` is
+ * NumPy's view of h, a's view of the buffer b as both were when part was made. Takes the references to b, h and `part`. */
 static PyObject *derived(Handle *a, PyObject *b, PyObject *h, PyObject *part, PyObject *kind, PyObject *param)
 {
-    PyObject *view;
-    if (a->v == host_view)
-        view = Py_NewRef(host_view);
-    else {
-        /* A step on a step can wait; on more than one of them it would grow with a loop's rounds. */
-        int deep = a->v && PyTuple_CheckExact(a->v) && PyTuple_CheckExact(PyTuple_GET_ITEM(a->v, 0));
-        PyObject *parent = deep ? PyObject_CallMethodNoArgs((PyObject *)a, name_view) : Py_NewRef(a->v ? a->v : Py_None);
-        view = parent ? PyTuple_Pack(4, parent, h, kind, param) : NULL;
-        Py_XDECREF(parent);
-    }
-    Py_DECREF(h);
-    Handle *out = view ? new_handle() : NULL;
+    PyObject *view = NULL;
+    Handle *out = begins_at(a, &view) < 0 ? NULL : new_handle();
     if (!out) {
         Py_XDECREF(view);
+        Py_DECREF(h);
         Py_DECREF(part);
         Py_DECREF(b);
         return NULL;
@@ -463,6 +525,13 @@ static PyObject *derived(Handle *a, PyObject *b, PyObject *h, PyObject *part, Py
     out->b = b;
     out->h = part;
     out->v = view;
+    if (view == host_view)
+        Py_DECREF(h);
+    else {
+        out->from = h;
+        out->kind = kind;
+        out->param = Py_NewRef(param);
+    }
     out->base = Py_NewRef(a->base && Py_TYPE(a->base) == ndarray_type ? a->base : (PyObject *)a);
     return (PyObject *)out;
 }
@@ -663,32 +732,33 @@ static PyObject *transpose(PyObject *module, PyObject *self)
     return NULL;
 }
 
+/* The handle of `part`, which NumPy has made of an array at hand by giving it another shape; None where it is a copy, or the
+ * array itself. Takes the reference to it. */
+static PyObject *reshaped(Handle *a, PyObject *part)
+{
+    if (part != a->h && PyArray_DATA((PyArrayObject *)part) == PyArray_DATA((PyArrayObject *)a->h))
+        return derived(a, Py_NewRef(a->b), Py_NewRef(a->h), part, kind_reshape, part);
+    Py_DECREF(part);
+    Py_RETURN_NONE;
+}
+
+static int is_plain_whole(PyObject *o) /* whether an array is at hand and contiguous, as its buffer is */
+{
+    Handle *a = (Handle *)o;
+    return is_current(o) && a->v != host_view && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)a->h)
+           && PyArray_SIZE((PyArrayObject *)a->h) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)a->b);
+}
+
 /* `a.reshape(shape)` of a C-contiguous array at hand: None if it is not that simple. */
 static PyObject *reshape(PyObject *module, PyObject *const *given, Py_ssize_t n)
 {
     /* given: (self, shape), a tuple or an int */
-    PyArrayObject *h = n == 2 && is_current(given[0]) ? (PyArrayObject *)((Handle *)given[0])->h : NULL;
-    if (!h || ((Handle *)given[0])->v == host_view || !PyArray_IS_C_CONTIGUOUS(h) || PyArray_SIZE(h) == 0
-        || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)((Handle *)given[0])->b))
+    if (n != 2 || !is_plain_whole(given[0]))
         Py_RETURN_NONE;
     if (!PyLong_CheckExact(given[1]) && !(PyTuple_CheckExact(given[1]) && is_plain(given[1])))
         Py_RETURN_NONE;
-    PyObject *b = Py_NewRef(((Handle *)given[0])->b), *shape = NULL, *out = NULL;
-    Py_INCREF(h);
-    PyObject *part = PyArray_Reshape(h, given[1]);
-    if (part && (part == (PyObject *)h || PyArray_DATA((PyArrayObject *)part) != PyArray_DATA(h)))
-        out = Py_NewRef(Py_None);
-    else if (part)
-        shape = PyArray_IntTupleFromIntp(PyArray_NDIM((PyArrayObject *)part), PyArray_DIMS((PyArrayObject *)part));
-    if (shape) {
-        out = derived((Handle *)given[0], b, (PyObject *)h, part, kind_reshape, shape);
-        Py_DECREF(shape);
-        return out;
-    }
-    Py_DECREF(b);
-    Py_DECREF(h);
-    Py_XDECREF(part);
-    return out;
+    PyObject *part = PyArray_Reshape((PyArrayObject *)((Handle *)given[0])->h, given[1]);
+    return part ? reshaped((Handle *)given[0], part) : NULL;
 }
 
 /* `a.shape` where the value is at hand, else None. */
@@ -921,7 +991,7 @@ static PyObject *call_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
 /* Types. */
 
 #define OBJECTS_STORAGE(V) V(buf) V(node) V(reads) V(rare)
-#define OBJECTS_HANDLE(V) V(s) V(b) V(h) V(v) V(base)
+#define OBJECTS_HANDLE(V) V(s) V(b) V(h) V(v) V(base) V(from) V(param)
 #define VISIT(F) Py_VISIT(self->F);
 #define CLEAR(F) Py_CLEAR(self->F);
 
@@ -955,10 +1025,11 @@ static void handle_dealloc(Handle *self)
 static void release(PyObject *self, PyTypeObject *own_type, PyObject **kept, int *count)
 {
     PyTypeObject *type = Py_TYPE(self);
-    if (type == own_type && *count < KEPT)
+    if (type == own_type && *count < KEPT) {
         kept[(*count)++] = self;
-    else
-        type->tp_free(self);
+        return;
+    }
+    type->tp_free(self);
     Py_DECREF(type);
 }
 
@@ -984,29 +1055,53 @@ static PyObject *freed_bytes(PyObject *module, PyObject *nothing)
     return PyLong_FromLongLong(freed);
 }
 
-static void door_storage_dealloc(Storage *self)
+static inline void count_freed(Storage *s)
 {
-    if (self->buf && PyArray_CheckExact(self->buf) && PyArray_NBYTES((PyArrayObject *)self->buf) >= NOTED
-        && PyArray_CHKFLAGS((PyArrayObject *)self->buf, NPY_ARRAY_OWNDATA)) {
-        freed += PyArray_NBYTES((PyArrayObject *)self->buf);
+    if (s->buf && PyArray_CheckExact(s->buf) && PyArray_NBYTES((PyArrayObject *)s->buf) >= NOTED
+        && PyArray_CHKFLAGS((PyArrayObject *)s->buf, NPY_ARRAY_OWNDATA)) {
+        freed += PyArray_NBYTES((PyArrayObject *)s->buf);
         if (freed - freed_told > MUCH && !telling && much_freed)
             telling = Py_AddPendingCall(tell_freed, NULL) == 0;
     }
-    PyObject_GC_UnTrack(self);
+}
+
+static void door_storage_dealloc(Storage *self)
+{
+    count_freed(self);
+    if (!self->unseen)
+        PyObject_GC_UnTrack(self);
     if (self->weak)
         PyObject_ClearWeakRefs((PyObject *)self);
     storage_clear(self);
-    self->busy = self->free = 0;
+    self->busy = self->free = self->unseen = 0;
     release((PyObject *)self, storage_type, kept_storages, &storages_kept);
 }
 
 static void door_handle_dealloc(Handle *self)
 {
-    PyObject_GC_UnTrack(self);
+    if (!self->unseen)
+        PyObject_GC_UnTrack(self);
     if (self->weak)
         PyObject_ClearWeakRefs((PyObject *)self);
     forget_handle(self);
+    Storage *s = (Storage *)self->s;
+    int pair = self->unseen && s && Py_REFCNT(s) == 1 && s->unseen && !s->weak && !s->node && !s->rare && !s->busy;
+    if (pair) {
+        count_freed(s);
+        self->s = NULL; /* which code that runs now does not see */
+        s->free = 0;
+        Py_CLEAR(s->buf);
+        Py_CLEAR(s->reads);
+    }
     handle_clear(self);
+    if (pair && pairs_kept < KEPT) {
+        self->s = (PyObject *)s;
+        kept_pairs[pairs_kept++] = (PyObject *)self;
+        return;
+    }
+    if (pair)
+        Py_DECREF(s);
+    self->unseen = 0;
     release((PyObject *)self, ndarray_type, kept_handles, &handles_kept);
 }
 
@@ -1031,7 +1126,29 @@ static int set_object(PyObject *self, PyObject *value, void *offset)
     if (touch() < 0)
         return -1;
     PyObject **where = (PyObject **)((char *)self + (Py_ssize_t)offset);
+    char *unseen = Py_TYPE(self) == storage_type ? &((Storage *)self)->unseen : Py_TYPE(self) == ndarray_type ? &((Handle *)self)->unseen : NULL;
+    if (unseen && *unseen) {
+        *unseen = 0;
+        PyObject_GC_Track(self);
+    }
     Py_XSETREF(*where, Py_XNewRef(value));
+    return 0;
+}
+
+static PyObject *get_view(PyObject *self, void *nothing)
+{
+    PyObject *view;
+    if (touch() < 0 || view_of((Handle *)self, &view) < 0)
+        return NULL;
+    return Py_NewRef(view ? view : Py_None);
+}
+
+static int set_view(PyObject *self, PyObject *value, void *nothing)
+{
+    if (set_object(self, value, (void *)offsetof(Handle, v)) < 0)
+        return -1;
+    Py_CLEAR(((Handle *)self)->from);
+    Py_CLEAR(((Handle *)self)->param);
     return 0;
 }
 
@@ -1056,8 +1173,8 @@ static PyGetSetDef storage_attributes[] = {
     OBJECT("rare", Storage, rare), {"free", get_free, set_free}, {NULL}};
 static PyMemberDef storage_members[] = {{"busy", T_INT, offsetof(Storage, busy)}, {NULL}};
 static PyGetSetDef handle_attributes[] = {
-    OBJECT("_s", Handle, s), OBJECT("_b", Handle, b), OBJECT("_h", Handle, h), OBJECT("_v", Handle, v),
-    OBJECT("_base", Handle, base), {NULL}};
+    OBJECT("_s", Handle, s), OBJECT("_b", Handle, b), OBJECT("_h", Handle, h),
+    {"_v", get_view, set_view}, OBJECT("_base", Handle, base), {NULL}};
 static PyMemberDef ufunc_members[] = {{"host", T_OBJECT, offsetof(Ufunc, host)}, {NULL}};
 
 /* Whether it is NumPy that asks for a buffer, for an array of its own: it takes any object's buffer before it asks for

@@ -47,6 +47,8 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     PyObject *name, *slow;
+    getter get; /* NumPy's, of its array */
+    void *closure;
     char transposes;
 } Attribute;
 
@@ -266,20 +268,15 @@ static int is_index_of(PyArrayObject *part, PyArrayObject *whole)
     return 1;
 }
 
-/* What a handle's `_v` says of NumPy's view of a C-contiguous array, or of an array whose view `parent` says, to be looked
- * at when it is needed. NULL, without an error set, where it can not be said. */
-static PyObject *step_to(PyArrayObject *part, PyObject *parent, PyArrayObject *whole)
+/* By which step NumPy's view of a C-contiguous array, or of an array whose view is known, is made of it; NULL where it
+ * can not be said. Borrowed. The step's parameter is `part`. */
+static PyObject *step_to(PyArrayObject *part, PyArrayObject *whole)
 {
-    PyObject *out = NULL;
     if (!PyArray_SIZE(part) || PyArray_DESCR(part) != PyArray_DESCR(whole))
         return NULL;
-    if (PyArray_IS_C_CONTIGUOUS(part) && PyArray_IS_C_CONTIGUOUS(whole) && PyArray_SIZE(part) == PyArray_SIZE(whole)) {
-        PyObject *shape = PyArray_IntTupleFromIntp(PyArray_NDIM(part), PyArray_DIMS(part));
-        out = shape ? PyTuple_Pack(4, parent, whole, kind_reshape, shape) : NULL;
-        Py_XDECREF(shape);
-        return out;
-    }
-    return is_index_of(part, whole) ? PyTuple_Pack(4, parent, whole, kind_part, part) : NULL;
+    if (PyArray_IS_C_CONTIGUOUS(part) && PyArray_IS_C_CONTIGUOUS(whole) && PyArray_SIZE(part) == PyArray_SIZE(whole))
+        return kind_reshape;
+    return is_index_of(part, whole) ? kind_part : NULL;
 }
 
 /* The `_v` of a buffer that stays where it is, since only NumPy's own view will do. */
@@ -300,10 +297,11 @@ static PyObject *pin(Given *g)
     return Py_NewRef(host_view);
 }
 
-/* A handle with this storage, buffer, NumPy's view of it, and `_v`, whose reference is taken. */
-static PyObject *view_handle(PyObject *s, PyObject *b, PyObject *h, PyObject *view, PyObject *base)
+/* A handle with this storage, buffer and NumPy's view of it. Its view is `view`, whose reference is taken, or the step of
+ * a kind from there, which begins at the array `from`. */
+static PyObject *view_handle(PyObject *s, PyObject *b, PyObject *h, PyObject *view, PyObject *kind, PyObject *from, PyObject *base)
 {
-    Handle *out = view ? new_handle() : NULL;
+    Handle *out = new_handle();
     if (!out) {
         Py_XDECREF(view);
         return NULL;
@@ -312,6 +310,11 @@ static PyObject *view_handle(PyObject *s, PyObject *b, PyObject *h, PyObject *vi
     out->b = Py_NewRef(b);
     out->h = Py_NewRef(h);
     out->v = view;
+    if (kind) {
+        out->kind = kind;
+        out->from = Py_NewRef(from);
+        out->param = Py_NewRef(h);
+    }
     out->base = Py_NewRef(base);
     return (PyObject *)out;
 }
@@ -322,21 +325,21 @@ static PyObject *shown(Given *g, PyArrayObject *part)
 {
     PyArrayObject *whole = (PyArrayObject *)g->b;
     Handle *a = (Handle *)g->o;
-    PyObject *view = NULL;
+    PyObject *view = NULL, *kind = NULL, *from = g->b;
     if (PyArray_ISWRITEABLE(part) && !((unsigned)PyArray_FLAGS(part) & WARNS_ON_WRITE) && a->v != host_view
         && PyArray_CheckExact(g->b) && PyArray_IS_C_CONTIGUOUS(whole)) {
-        view = step_to(part, Py_None, whole);
-        int deep = a->v && PyTuple_CheckExact(a->v) && PyTuple_CheckExact(PyTuple_GET_ITEM(a->v, 0));
-        if (!view && !PyErr_Occurred() && a->v && a->v != Py_None && a->s == g->s && g->b == a->b && g->h == a->h) {
-            PyObject *parent = deep ? PyObject_CallMethodNoArgs(g->o, name_view) : Py_NewRef(a->v);
-            view = parent ? step_to(part, parent, (PyArrayObject *)g->h) : NULL;
-            Py_XDECREF(parent);
+        kind = step_to(part, whole);
+        if (!kind && (a->from || (a->v && a->v != Py_None)) && a->s == g->s && g->b == a->b && g->h == a->h
+            && (kind = step_to(part, (PyArrayObject *)g->h))) {
+            from = g->h;
+            if (begins_at(a, &view) < 0)
+                return NULL;
         }
     }
-    if (!view && !PyErr_Occurred())
-        view = pin(g);
+    if (!kind && !(view = pin(g)))
+        return NULL;
     PyObject *base = a->base && Py_TYPE(a->base) == ndarray_type ? a->base : g->o;
-    return view ? view_handle(g->s, g->b, (PyObject *)part, view, base) : NULL;
+    return view_handle(g->s, g->b, (PyObject *)part, view, kind, from, base);
 }
 
 /* A handle on NumPy's view of memory that nobody else sees, whose handle is `*whole`. NULL, without an error set, where
@@ -346,17 +349,14 @@ static PyObject *hidden(PyArrayObject *part, PyArrayObject *root, PyObject **who
     if (PyArray_BASE(root) || !PyArray_IS_C_CONTIGUOUS(root) || !PyArray_ISWRITEABLE(root) || !PyArray_ISWRITEABLE(part)
         || ((unsigned)PyArray_FLAGS(part) & WARNS_ON_WRITE) || !PyArray_CHKFLAGS(root, NPY_ARRAY_OWNDATA))
         return NULL;
-    PyObject *view = step_to(part, Py_None, root), *out;
-    if (!view)
+    PyObject *kind = step_to(part, root);
+    if (!kind)
         return NULL;
     if (*whole && ((Handle *)*whole)->b != (PyObject *)root)
         Py_CLEAR(*whole);
-    if (!*whole && !(*whole = wrap(Py_NewRef((PyObject *)root)))) {
-        Py_DECREF(view);
+    if (!*whole && !(*whole = wrap(Py_NewRef((PyObject *)root))))
         return NULL;
-    }
-    out = view_handle(((Handle *)*whole)->s, (PyObject *)root, (PyObject *)part, view, *whole);
-    return out;
+    return view_handle(((Handle *)*whole)->s, (PyObject *)root, (PyObject *)part, NULL, kind, (PyObject *)root, *whole);
 }
 
 /* Whether a view of the same root lies in a contiguous buffer: storages may share a root that nobody sees. */
@@ -434,9 +434,9 @@ static PyObject *home_of(PyObject *value, Gift *gift)
     return out;
 }
 
-static int is_word(PyObject *name, PyObject *word)
+static int is_word(PyObject *name, PyObject *word) /* which is interned, as names of arguments mostly are */
 {
-    return name == word || PyUnicode_Compare(name, word) == 0;
+    return name == word || (PyUnicode_GET_LENGTH(name) == PyUnicode_GET_LENGTH(word) && PyUnicode_Compare(name, word) == 0);
 }
 
 /* Call NumPy's function, a method of `self` if there is one. NULL, without an error set, where the call is not that
@@ -702,7 +702,7 @@ static int is_shared(PyObject *storage);
 /* `a.transpose()`, `a.reshape(shape)` and `a.ravel()` as views. NULL, without an error set, where it is not that simple. */
 static PyObject *quick_view(Method *m, PyObject *const *args, Py_ssize_t n)
 {
-    PyObject *given[2] = {args[0], n == 2 ? args[1] : NULL}, *out = NULL, *shape = NULL;
+    PyObject *given[2] = {args[0], n == 2 ? args[1] : NULL}, *out = NULL, *shape = NULL, *part;
     if (limit < 0)
         return NULL;
     if (n == 1 && m->host == host_transpose)
@@ -714,8 +714,8 @@ static PyObject *quick_view(Method *m, PyObject *const *args, Py_ssize_t n)
         given[1] = shape ? shape : given[1];
         out = given[1] ? reshape(NULL, given, 2) : NULL;
     }
-    else if (n == 1 && m->host == host_ravel && (given[1] = shape = PyLong_FromLong(-1)))
-        out = reshape(NULL, given, 2);
+    else if (n == 1 && m->host == host_ravel && is_plain_whole(args[0]))
+        out = (part = PyArray_Ravel((PyArrayObject *)((Handle *)args[0])->h, NPY_CORDER)) ? reshaped((Handle *)args[0], part) : NULL;
     Py_XDECREF(shape);
     if (out != Py_None)
         return out;
@@ -877,13 +877,15 @@ static PyObject *get_attribute(PyObject *self, PyObject *of, PyObject *type)
     if (is_current(of)) {
         if (a->transposes && ((Handle *)of)->v != host_view)
             return transpose(NULL, of);
-        PyObject *value = PyObject_GetAttr(((Handle *)of)->h, a->name);
+        PyObject *h = Py_NewRef(((Handle *)of)->h);
+        PyObject *value = a->get && PyArray_CheckExact(h) ? a->get(h, a->closure) : PyObject_GetAttr(h, a->name);
+        Py_DECREF(h);
         if (!value || !PyArray_Check(value))
             return value;
         Gift gift;
         begin_gift(&gift, 0);
-        PyObject *h = given_value(of, &gift, 0), *out = NULL;
-        if (h)
+        PyObject *out = NULL;
+        if ((h = given_value(of, &gift, 0)))
             out = home_of(Py_NewRef(value), &gift);
         let_go(&gift);
         Py_XDECREF(h);
@@ -919,6 +921,11 @@ static PyObject *new_attribute(PyTypeObject *type, PyObject *args, PyObject *kwa
         a->name = Py_NewRef(name);
         a->slow = Py_NewRef(slow);
         a->transposes = PyUnicode_CompareWithASCIIString(name, "T") == 0;
+        PyObject *host = PyDict_GetItem(PyArray_Type.tp_dict, name);
+        if (host && Py_TYPE(host) == &PyGetSetDescr_Type) {
+            a->get = ((PyGetSetDescrObject *)host)->d_getset->get;
+            a->closure = ((PyGetSetDescrObject *)host)->d_getset->closure;
+        }
     }
     return (PyObject *)a;
 }
