@@ -7,7 +7,7 @@ from typing import Any
 from .array import Array, check_arraylike, wrap
 from .dtypes import KIND_OF
 from .numpy import asarray, reshape
-from .numpy.call import INEXACT, promoted
+from .numpy.call import INEXACT, check_ranks, promoted
 
 
 def arraylike(name: str, *xs: Any) -> Any:
@@ -28,6 +28,7 @@ def common(name: str, *xs: Any) -> list[Any]:
 def inexact(name: str, *xs: Any) -> list[Any]:
     """The same, and of one rank where they are no scalars."""
     out = common(name, *xs)
+    check_ranks(name, out, depth=1)
     ndim = max(x.ndim for x in out)
     return [reshape(x, (1,) * (ndim - x.ndim) + x.shape) if 0 < x.ndim < ndim else x for x in out]
 

@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from ..ops.promotion import COMPLEX_OF, REAL_OF
+from .callers import written_by_user
 from .config import flags
 
 DType = np.dtype[Any]
@@ -137,7 +138,8 @@ def upper_bounds(x64: bool) -> dict[Any, frozenset[Any]]:
 
 
 def strict_bounds() -> dict[Any, frozenset[Any]]:
-    """The same under jax_numpy_dtype_promotion="strict": weak types give way to others, and nothing else does."""
+    """The same under jax_numpy_dtype_promotion="strict": weak types give way to others, and nothing else does. Weak types
+    alone promote as always, and never get here."""
     floats = {FLOAT32, FLOAT64, BFLOAT16, FLOAT16, *SMALL_FLOATS.values()}
     complexes = {COMPLEX64, COMPLEX128}
     ints = {d for table in (INTS, UINTS, SMALL_INTS, SMALL_UINTS) for d in table.values()}
@@ -176,9 +178,19 @@ def least_upper_bound(x64: bool, points: frozenset[Any], strict: bool = False) -
     )
 
 
-def promotion(x64: bool, *args: tuple[DType, bool]) -> tuple[DType, bool]:
-    """The common dtype of (dtype, weak) pairs, and whether it is weak. Raises TypePromotionError where none exists."""
-    return _promotion(x64, flags.numpy_dtype_promotion == "strict", *args)
+def promotion(x64: bool, *args: tuple[DType, bool], depth: int = 1) -> tuple[DType, bool]:
+    """The common dtype of (dtype, weak) pairs, and whether it is weak. `depth`: see `callers.written_by_user`.
+
+    Raises: TypePromotionError where there is none, under "strict" only for what the user wrote.
+    """
+    if flags.numpy_dtype_promotion != "strict":
+        return _promotion(x64, False, *args)
+    try:
+        return _promotion(x64, True, *args)
+    except TypePromotionError:
+        if written_by_user(depth):
+            raise
+        return _promotion(x64, False, *args)
 
 
 @functools.lru_cache(8192)
@@ -190,7 +202,7 @@ def _promotion(x64: bool, strict: bool, *args: tuple[DType, bool]) -> tuple[DTyp
     if len(dtypes) == 1 and not every_weak:
         return args[0][0], False
     if every_weak:
-        found, weak = least_upper_bound(x64, frozenset(dtypes), strict), True
+        found, weak = least_upper_bound(x64, frozenset(dtypes)), True
     else:
         points = frozenset([WEAK_OF[KIND_OF[d]] if weak else d for d, weak in args])
         found = least_upper_bound(x64, points, strict)

@@ -67,3 +67,11 @@ def shape_of(shape: Any, what: str = "shape") -> tuple[int, ...]:
                 f"Shapes must be 1D sequences of concrete values of integer type, got {tuple(entries)}."
             ) from error
     return tuple(out)
+
+
+def check_broadcast(old: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    """Raise JAX's ValueError where an array of one shape does not broadcast to the other."""
+    if len(old) > len(wanted):
+        raise ValueError(f"Cannot broadcast to shape with fewer dimensions: arr_shape={old} shape={wanted}")
+    if any([n not in (1, m) for n, m in zip(reversed(old), reversed(wanted))]):
+        raise ValueError(f"Incompatible shapes for broadcasting: {old} and requested shape {wanted}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ...flags import Flags, flags, watchers
 from ...graph.node import Node
 from ...ops.elementwise import convert
 from ..array import ERRORS, NDARRAY, SILENT, Array, apply, as_dtype, cast_node, check_arraylike, new, typed
+from ..callers import written_by_user
 from ..dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF, DType, float_dtype, inexact, promotion, x64_enabled
 
 Host = Callable[..., Any]
@@ -43,9 +44,12 @@ watchers.append(watch)
 watch(Flags)
 
 
-def check_ranks(name: str, nodes: list[Node]) -> None:
-    """What jax_numpy_rank_promotion asks for where ranks differ, those of scalars aside: a warning, or a ValueError."""
+def check_ranks(name: str, nodes: Sequence[Any], depth: int = 0) -> None:
+    """What jax_numpy_rank_promotion asks for where ranks differ, those of scalars aside: a warning, or a ValueError.
+    `depth`: see `callers.written_by_user`."""
     if flags.numpy_rank_promotion == "allow" or len({n.ndim for n in nodes if n.shape}) < 2:
+        return
+    if not written_by_user(depth):
         return
     shapes = " ".join([str(n.shape) for n in nodes])
     more = "for more information, see https://docs.jax.dev/en/latest/rank_promotion_warning.html."
@@ -61,12 +65,12 @@ def check_ranks(name: str, nodes: list[Node]) -> None:
     )
 
 
-def common_dtype(mode: str, *args: Any) -> tuple[DType, bool]:
+def common_dtype(mode: str, *args: Any, depth: int = 1) -> tuple[DType, bool]:
     """The dtype in which a function computes, and whether the result is weak.
 
     COMMON: what the operands promote to; NUMERIC: the same, int32 for bool; INEXACT: floating or complex.
     """
-    dtype, weak = promotion(x64_enabled(), *[typed(x) for x in args])
+    dtype, weak = promotion(x64_enabled(), *[typed(x) for x in args], depth=depth)
     if mode == INEXACT:
         dtype = inexact(dtype)
     elif mode == NUMERIC and dtype.kind == "b":
@@ -124,7 +128,7 @@ def elementwise(name: str, impl: Impl, mode: str, accepts: str, keeps: Keeps | N
 
     def call(*args: Any) -> Any:
         check_arraylike(name, *args)
-        dtype, weak = common_dtype(mode, *args)
+        dtype, weak = common_dtype(mode, *args, depth=0)
         kind = KIND_OF.get(dtype)
         if kind is None or kind not in accepts:
             raise TypeError(

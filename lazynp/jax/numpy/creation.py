@@ -35,7 +35,7 @@ from ..dtypes import (
     x64_enabled,
 )
 from . import at_once
-from .axes import axis_of, shape_of, static_int
+from .axes import axis_of, check_broadcast, shape_of, static_int
 
 DTypeLike = Any
 
@@ -284,7 +284,9 @@ def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *, device: Any = 
     to, weak = (found, weak) if dtype is None else (requested(dtype, "full"), False)
     if not isinstance(fill_value, Array) and np.ndim(fill_value) == 0:
         return filled(shape, retyped(from_object(fill_value, None), to)._value(), to, weak)
-    return apply(lambda x: cast_node(broadcast_to(astype_node(x, to), shape=shape), to, weak), as_node(fill_value))
+    node = as_node(fill_value)
+    check_broadcast(node.shape, shape)
+    return apply(lambda x: cast_node(broadcast_to(astype_node(x, to), shape=shape), to, weak), node)
 
 
 def duck(x: Any) -> tuple[tuple[int, ...], np.dtype[Any], bool]:

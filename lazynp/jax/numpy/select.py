@@ -25,6 +25,7 @@ from ..dtypes import KIND_OF, int_dtype, promotion, x64_enabled
 from ..indexing import mode_of, take_index
 from . import at_once
 from .axes import axis_of, no_out, shape_of, static_int
+from .call import check_ranks
 from .creation import arange, asarray, astype, full, zeros
 from .elementwise import truth
 from .joining import concatenate, stack
@@ -67,6 +68,7 @@ def where_impl(condition: Any, x: Any, y: Any) -> Any:
     check_arraylike("where", condition, x, y)
     dtype, weak = promotion(x64_enabled(), typed(x), typed(y))
     c, a, b = as_node(condition), as_dtype(x, dtype), as_dtype(y, dtype)
+    check_ranks("where", (c, a, b), depth=1)
     try:
         return apply(lambda c, a, b: cast_node(e.where(truth(c), a, b), dtype, weak), c, a, b)
     except ValueError:

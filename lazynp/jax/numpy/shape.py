@@ -18,7 +18,7 @@ from ...ops.elementwise import convert, subtract
 from ...ops.indexing import take
 from ..array import Array, apply, as_node, check_arraylike, is_arraylike, wrap_value
 from . import at_once
-from .axes import axes_of, axis_of, shape_of, static_int
+from .axes import axes_of, axis_of, check_broadcast, shape_of, static_int
 from .call import IncompatibleShapesError
 from .creation import array, asarray
 
@@ -209,10 +209,7 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     a = array if is_arraylike(array) else asarray(array)
     wanted = shape_of(shape)
     old = a.shape if isinstance(a, Array) else np.shape(a)
-    if len(old) > len(wanted):
-        raise ValueError(f"Cannot broadcast to shape with fewer dimensions: arr_shape={old} shape={wanted}")
-    if any([n not in (1, m) for n, m in zip(reversed(old), reversed(wanted))]):
-        raise ValueError(f"Incompatible shapes for broadcasting: {old} and requested shape {wanted}")
+    check_broadcast(old, wanted)
     return apply(lambda x: s.broadcast_to(x, shape=wanted) if x.shape != wanted else x, as_node(a))
 
 
