@@ -138,8 +138,8 @@ def upper_bounds(x64: bool) -> dict[Any, frozenset[Any]]:
 
 
 def strict_bounds() -> dict[Any, frozenset[Any]]:
-    """The same under jax_numpy_dtype_promotion="strict": weak types give way to others, and nothing else does. Weak types
-    alone promote as always, and never get here."""
+    """The same under jax_numpy_dtype_promotion="strict": weak types give way to others, and nothing else does.
+    Weak types alone promote as always, and never get here."""
     floats = {FLOAT32, FLOAT64, BFLOAT16, FLOAT16, *SMALL_FLOATS.values()}
     complexes = {COMPLEX64, COMPLEX128}
     ints = {d for table in (INTS, UINTS, SMALL_INTS, SMALL_UINTS) for d in table.values()}
