@@ -56,6 +56,7 @@ typedef struct {
     PyArray_Descr *dtype;
     PyObject *weak;
     Py_ssize_t place; /* in what `run` returns, or among the steps' places */
+    Py_ssize_t first; /* of the results that are the value at this place */
     int ndim;
     npy_intp shape[NPY_MAXDIMS];
 } Result;
@@ -240,6 +241,10 @@ static int run_steps(Signature *s, PyObject **leaves, PyObject **results)
     }
     for (Py_ssize_t i = 0; i < s->out.leaves; i++) {
         Result *r = &s->results[i];
+        if (r->first < i) {
+            results[i] = Py_NewRef(results[r->first]);
+            continue;
+        }
         results[i] = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(r->dtype), r->ndim, r->shape, NULL,
                                           NULL, 0, NULL);
         if (!results[i])
@@ -308,6 +313,12 @@ static PyObject *signature_run(Signature *s, PyObject **leaves)
     for (Py_ssize_t i = 0; i < n && !failed; i++) {
         results[i] = wrapped(results[i], s->results[i].weak);
         failed = !results[i];
+        if (!failed && s->results[i].first < i) { /* one buffer has one node */
+            PyObject *node = PyObject_GetAttrString(results[s->results[i].first], "node");
+            failed = !node;
+            if (node)
+                Py_SETREF(FIELD(results[i], graph_at), node);
+        }
     }
     if (!failed)
         out = tree_build(&s->out, &at, results, &used);
@@ -455,6 +466,8 @@ static int take_results(Signature *s, PyObject *given)
         r->ndim = (int)PyTuple_GET_SIZE(shape);
         for (int d = 0; d < r->ndim; d++)
             r->shape[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, d));
+        while (s->results[r->first].place != r->place)
+            r->first++;
     }
     return PyErr_Occurred() ? -1 : 0;
 }

@@ -172,8 +172,7 @@ class Jit(CallBase):
         entry, program, results, host = found
         for i, dtype in host:
             values[i] = np.asarray(values[i], dtype, order="C")
-        there = program.run(values)
-        out = results_of(entry.door, there, results, leaves)
+        out = results_of(entry.door, program.run(values), results, leaves)
         return out[0] if entry.single else unflatten(entry.out, out)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -335,14 +334,11 @@ MISS = Miss()
 
 
 def results_of(door: Door, there: Sequence[Any], results: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
-    """The arrays of a program's results, from its environment: see `Program.sources`. What is there already, as an
-    argument, a constant or an earlier result, becomes another array of the same node."""
+    """The arrays of a program's results (see `Program.sources`). What was there already shares the node."""
     out: list[Any] = []
     for where, at, make in results:
-        if where == 0:
-            out.append(make(there[at]))
-        else:
-            out.append(door.wrap(at if where == 2 else door.as_node(leaves[at] if where == 1 else out[at])))
+        given = leaves if where == 1 else out
+        out.append(make(there[at]) if where == 0 else door.wrap(at if where == 2 else door.as_node(given[at])))
     return out
 
 
@@ -405,11 +401,8 @@ def jit(
     Static arguments are Python values that the graph is made for; they hash. A donated argument's buffer may be
     overwritten by a result; the argument cannot be used afterwards. The other parameters steer XLA, and are accepted.
     """
-    given = (static_argnums, static_argnames, donate_argnums, donate_argnames)
-    static = Static(*[tuple_of(x) for x in given])
-    if fun is None:
-        return lambda f: make(f, door, static)
-    return make(fun, door, static)
+    static = Static(*map(tuple_of, (static_argnums, static_argnames, donate_argnums, donate_argnames)))
+    return (lambda f: make(f, door, static)) if fun is None else make(fun, door, static)
 
 
 def clear_caches() -> None:

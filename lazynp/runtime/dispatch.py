@@ -46,7 +46,7 @@ def remember(
     if calls is None or len(known) >= MOST or any(kind is not None for kind in program.kinds):
         return
     sources = program.sources[: program.n_out]
-    if any(where != 0 for where, _ in sources):
+    if any(where not in (0, 3) for where, _ in sources):
         return
     expected = []
     for x, n in zip(leaves, inputs):
@@ -62,18 +62,21 @@ def remember(
     steps: Any = ()
     sizes: Any = ()
     constants: Any = ()
-    places = [at for _, at in sources]
+    there: list[int] = []
+    for where, at in sources:
+        there.append(at if where == 0 else there[at])
+    places = there
     if type(run) is Direct:
         found = Loops(run).made(len(inputs))
         if found is not None:
             steps, sizes, constants, number = found
-            places = [number[run.node_at(at)] for at in places]
-            if len(set(places)) < len(places):
-                places, steps = [at for _, at in sources], ()
+            places = [number[run.node_at(at)] for at in there]
+            if len(set(places)) < len(set(there)):
+                places, steps = there, ()
     results = tuple([(at, n.shape, n.dtype, n.weak) for at, n in zip(places, outputs)])
     made = calls.signature(state, args, tuple(expected), out, results, run, steps, sizes, constants)
     if made is None and steps:
-        results = tuple([(at, n.shape, n.dtype, n.weak) for (_, at), n in zip(sources, outputs)])
+        results = tuple([(at, n.shape, n.dtype, n.weak) for at, n in zip(there, outputs)])
         made = calls.signature(state, args, tuple(expected), out, results, run, (), (), ())
     if made is not None:
         known.append(made)
