@@ -10,11 +10,14 @@ import subprocess
 import sys
 import textwrap
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 import pytest
+import runs
+from programs import Generator
 
 import lazynp
 from lazynp.backends.numpy.crew import Crew
@@ -227,6 +230,25 @@ def test_rows_of_one_array(mode: str) -> None:
                 check_rows(program, columns, wanted)
                 if mode in ("compiled", "chained") and i == 1:
                     lazynp.compile_wait(600 if RUNS > 1000 else 20)  # on a busy machine it is interpreted still
+
+
+@pytest.mark.parametrize("small", [0, 8, 98_304])
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+def test_random_programs_side_by_side(mode: str, small: int) -> None:
+    """Each thread has a program of its own; what they share is the engine."""
+    for first in range(0, RUNS, THREADS * 3):
+        programs = [Generator(first + k)() for k in range(THREADS)]
+        wanted = [runs.run(p, numpy) for p in programs]
+        found: list[Any] = [None] * THREADS
+
+        def work(k: int, programs: Any = programs, found: Any = found) -> None:
+            found[k] = runs.run(programs[k], lazynp)
+
+        with lazynp.config(mode=mode, small=small), warnings.catch_warnings():  # which threads restore in any order
+            together(work)
+        for k in range(THREADS):
+            assert [where for where, _ in found[k]] == [where for where, _ in wanted[k]]
+            assert all([runs.same(x, y) for (_, x), (_, y) in zip(wanted[k], found[k])]), f"program {first + k}"
 
 
 @pytest.mark.parametrize("mode", ["auto", "graph"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import threading
 import time
@@ -184,6 +185,50 @@ def test_transformations_side_by_side(transformation: str) -> None:
         wanted = np.asarray(way(x, float(i)))  # by a kernel that sums in another order, if one was compiled
         assert all([np.allclose(v, wanted, rtol=1e-5, atol=1e-5) for v in values])
     assert np.array_equal(x, np.arange(6.0))
+
+
+WAYS: list[Callable[[Any, Any], Any]] = [
+    jax.jit(lambda x, y: (x * y + 1, x - y)),
+    jax.jit(lambda x, y: (x, y * 2, x.reshape(2, -1))),
+    jax.jit(lambda x, y: (lambda z: (z, z, z * 2))(x + y)),
+    lambda x, y: (jnp.sin(x) * y, x + 0),
+    lambda x, y: jax.grad(lambda a: (a * y).sum() + jnp.cos(a).sum())(x),
+    lambda x, y: jax.value_and_grad(lambda a: (a * a * y).sum())(x),
+    lambda x, y: jax.vmap(lambda a, b: a * b + 1)(x, y),
+    lambda x, y: jax.jvp(lambda a: jnp.tanh(a) * y, (x,), (y,)),
+    lambda x, y: jax.vjp(lambda a: a * y, x)[1](y),
+    lambda x, y: (x.at[1:3].set(0.5), y.at[0].add(2)),
+    lambda x, y: jax.lax.scan(lambda c, a: (c + a, c * a), 0.0, x[:10]),
+    lambda x, y: jax.lax.cond(x[0] > y[0], lambda a, b: (a, b), lambda a, b: (b, a), x, y),
+    lambda x, y: (x if float(x[0]) > 0 else y, x * 2 if bool((y > 0).any()) else x),
+    lambda x, y: (x.reshape(-1, 2).T, x[::-1], jnp.sort(x), jnp.concatenate([x, y])),
+]
+
+
+def random_values(seed: int, arrays: list[Any]) -> list[np.ndarray]:
+    """What a random program on these arrays gives."""
+    choose, known, out = random.Random(seed), list(arrays), []
+    for _ in range(choose.randint(3, 9)):
+        found = jax.tree.leaves(choose.choice(WAYS)(choose.choice(known), choose.choice(known)))
+        known += [a / (1 + jnp.abs(a)) for a in found if a.shape == arrays[0].shape]
+        if len(known) > len(arrays) + 2:
+            known.pop(choose.randrange(len(arrays), len(known)))  # it dies, while others are read
+        out += found
+    return [np.asarray(a) for a in out]
+
+
+@pytest.mark.parametrize("size", [6, 1000, 150_000])
+def test_random_programs_on_arrays_of_all(size: int) -> None:
+    """Each thread's values are those of its program alone, and what all read is as it was."""
+    for seed in range(4):
+        draw = np.random.default_rng(seed)
+        hosts = [draw.standard_normal(size).astype("f4") for _ in range(3)]
+        arrays = [jnp.asarray(h) * 1 for h in hosts]
+        found = together(lambda i, arrays=arrays, seed=seed: random_values(seed * THREADS + i, arrays))
+        assert all([np.array_equal(h, a) for h, a in zip(hosts, arrays)])
+        for i, values in enumerate(found):
+            wanted = random_values(seed * THREADS + i, [jnp.asarray(h) for h in hosts])
+            assert all([np.allclose(v, w, rtol=1e-4, atol=1e-4, equal_nan=True) for v, w in zip(values, wanted)])
 
 
 def test_an_array_has_one_node() -> None:
