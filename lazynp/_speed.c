@@ -141,6 +141,32 @@ static inline PyObject *operand(PyObject *o)
     return NULL;
 }
 
+/* What an operation costs NumPy goes by bytes, and of narrow elements there may be as many bytes as a small array of float64
+ * has: of these, what `direct` does with a result that is no wider is done at once, too. A reduction writes nothing, and
+ * may have four times as many. */
+enum { BYTES = 8, BYTES_REDUCED = 32 };
+
+static PyObject *few_bytes(PyObject *o, int most)
+{
+    if (Py_TYPE(o) != ndarray_type)
+        return at_hand(o);
+    return is_current(o) && PyArray_NBYTES((PyArrayObject *)((Handle *)o)->h) <= most * limit ? ((Handle *)o)->h : NULL;
+}
+
+static PyObject *direct_narrow(PyObject *ufunc, int nin, PyObject *a, PyObject *b, PyObject *out)
+{
+    PyObject *in[2] = {few_bytes(a, BYTES), NULL};
+    if (!ufunc || !in[0] || (nin > 1 && !(in[1] = few_bytes(b, BYTES))))
+        return NULL;
+    PyObject *array = PyArray_CheckExact(in[0]) ? in[0] : in[1];
+    if (!array || !PyArray_CheckExact(array) || PyArray_TYPE((PyArrayObject *)array) >= NPY_CLONGDOUBLE)
+        return NULL;
+    Loop *loop = loop_of((PyUFuncObject *)ufunc, PyArray_TYPE((PyArrayObject *)array));
+    if (!loop || PyDataType_ELSIZE(plain_descr[loop->result]) > PyArray_ITEMSIZE((PyArrayObject *)array))
+        return NULL;
+    return direct((PyUFuncObject *)ufunc, in, nin, out);
+}
+
 /* Handles and storages of exactly the door's classes are kept when they die, and used again, past Python's allocation and
  * deallocation of an instance; a handle together with its storage, where both die at once. Those that only C code has
  * written to are in no cycle, so the collector of garbage does not see them: not before Python sets one of their members. */
@@ -386,6 +412,11 @@ static PyObject *binary_op(PyObject *a, PyObject *b, int i)
             note_host_ufunc(before, (PyUFuncObject *)ufunc, a, b, out);
         return out;
     }
+    if (i != POW && i != MATMUL) {
+        PyObject *out = direct_narrow(ufunc, 2, a, b, NULL);
+        if (out || PyErr_Occurred())
+            return out ? noted(before, ufunc, 2, a, b, wrap(out)) : NULL;
+    }
     return PyObject_TypeCheck(a, ndarray_type) ? call_two(forward[i], a, b) : call_two(reflected[i], b, a);
 }
 
@@ -417,6 +448,13 @@ static PyObject *inplace_op(PyObject *a, PyObject *b, int i)
                 return NULL;
             Py_DECREF(out);
             return Py_NewRef(a);
+        }
+        PyObject *out = y || i == POW ? NULL : direct_narrow(binary_ufunc[i], 2, a, b, ((Handle *)a)->h);
+        if (out && watches())
+            note_in_place(before, (PyUFuncObject *)binary_ufunc[i], a, b);
+        if (out || PyErr_Occurred()) {
+            Py_XDECREF(out);
+            return out ? Py_NewRef(a) : NULL;
         }
     }
     return call_two(inplace[i], a, b);
@@ -451,12 +489,11 @@ static PyObject *unary_op(PyObject *a, int i)
         if (out || PyErr_Occurred())
             return out;
     }
-    PyObject *x = at_hand(a);
-    if (!x)
-        return PyObject_CallOneArg(unary[i], a);
-    PyObject *out = direct_one(unary_ufunc[i], x);
+    PyObject *x = at_hand(a), *out = x ? direct_one(unary_ufunc[i], x) : direct_narrow(unary_ufunc[i], 1, a, NULL, NULL);
     if (out || PyErr_Occurred())
         return out ? noted(before, unary_ufunc[i], 1, a, NULL, wrap(out)) : NULL;
+    if (!x)
+        return PyObject_CallOneArg(unary[i], a);
     Py_INCREF(x);
     out = host_unary[i](x);
     Py_DECREF(x);
@@ -488,6 +525,9 @@ static PyObject *op_compare(PyObject *a, PyObject *b, int i)
         Py_DECREF(y);
         return from_host(out);
     }
+    PyObject *out = direct_narrow(compare_ufunc[i], 2, a, b, NULL);
+    if (out || PyErr_Occurred())
+        return out ? noted(before, compare_ufunc[i], 2, a, b, wrap(out)) : NULL;
     return call_two(compare[i], a, b);
 }
 
@@ -901,10 +941,10 @@ static PyObject *simple_call(PyObject *host, PyObject *const *args, Py_ssize_t n
         if (done || PyErr_Occurred())
             return done;
     }
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!(given[i] = operand(args[i])))
-            return NULL;
-    done = direct((PyUFuncObject *)host, given, (int)n, NULL);
+    for (Py_ssize_t i = 0; i < n && (!i || given[0]); i++)
+        given[i] = operand(args[i]);
+    done = given[n - 1] ? direct((PyUFuncObject *)host, given, (int)n, NULL)
+                        : direct_narrow(host, (int)n, args[0], args[n - 1], NULL);
     return done ? noted(before, host, (int)n, args[0], args[n - 1], wrap(done)) : NULL;
 }
 
@@ -921,8 +961,13 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
             return done;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        if (!(given[i + 1] = operand(args[i])))
-            return NULL;
+        if (!(given[i + 1] = operand(args[i]))) {
+            if (!plain || !out || !is_current(out) || !((Storage *)((Handle *)out)->s)->free || !few_bytes(out, BYTES))
+                return NULL;
+            done = direct_narrow(host, (int)n, args[0], args[n - 1], ((Handle *)out)->h);
+            Py_XDECREF(done);
+            return done ? Py_NewRef(out) : NULL;
+        }
     }
     size_t count = (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET;
     if (!out)
@@ -1552,6 +1597,18 @@ static int find_ufuncs(PyObject *numpy, const char *const *names, PyObject **whe
     return 0;
 }
 
+/* NumPy's function without its look for `__array_function__`: `dispatch.py` has the same. */
+static PyObject *undispatched(PyObject *numpy, const char *name)
+{
+    PyObject *function = PyObject_GetAttrString(numpy, name);
+    PyObject *out = function ? PyObject_GetAttrString(function, "_implementation") : NULL;
+    if (out || !function)
+        Py_XDECREF(function);
+    else
+        PyErr_Clear();
+    return out ? out : function;
+}
+
 /* The ufuncs of the operators; one that was exchanged for something else is not taken. */
 static int take_ufuncs(void)
 {
@@ -1566,7 +1623,7 @@ static int take_ufuncs(void)
                  || find_ufuncs(numpy, &square_name, &square_ufunc, 1) < 0
                  || find_ufuncs(numpy, &positive_name, &positive_ufunc, 1) < 0
                  || find_ufuncs(numpy, &matmul_name, &matmul_ufunc, 1) < 0
-                 || !(host_dot = PyObject_GetAttrString(numpy, "dot"))
+                 || !(host_dot = undispatched(numpy, "dot"))
                  || !(host_dot_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "dot"))
                  || !(host_copy = PyObject_GetAttrString((PyObject *)&PyArray_Type, "copy"))
                  || !(host_conjugate = PyObject_GetAttrString((PyObject *)&PyArray_Type, "conjugate"))
@@ -1620,7 +1677,8 @@ PyMODINIT_FUNC PyInit__speed(void)
     name_type = PyUnicode_InternFromString("type");
     name_finalize = PyUnicode_InternFromString("__array_finalize__");
     name_name = PyUnicode_InternFromString("__name__");
-    if (!name_pin || !name_dunder_call || !name_drawn || !name_shared || !name_type || !name_finalize || !name_name)
+    name_host = PyUnicode_InternFromString("_host");
+    if (!name_pin || !name_dunder_call || !name_drawn || !name_shared || !name_type || !name_finalize || !name_name || !name_host)
         return NULL;
     for (int i = 0; i < LEFT; i++)
         if (!(left_names[i] = PyUnicode_InternFromString(left_words[i])))

@@ -12,8 +12,12 @@ enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4
  * Python function, on the device perhaps. BARE: the Python function has more named arguments than NumPy's. WRITES: into
  * its first argument. NO_COPY: into it, with `copy=False`. DRAWS: a method of a generator. PROTOCOL: `__array_ufunc__`.
  * LOOKS: it reads no elements and makes no arrays but views, so that arrays may be of any size. VALUES: what it gives
- * is no array, nor has any. READS: from a file, which may be any object. `speed.py` has the same. */
-enum { GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128, VALUES = 512, READS = 1024 };
+ * is no array, nor has any. READS: from a file, which may be any object. REDUCES: the result is smaller than the
+ * arguments. `speed.py` has the same. */
+enum {
+    GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128, VALUES = 512, READS = 1024,
+    REDUCES = 2048
+};
 enum { MOST_DRAWN = 1 << 14 }; /* `draws.py: LARGE` */
 
 /* An array among the arguments as it was when NumPy got it: another thread may give the handle another view meanwhile. */
@@ -57,7 +61,7 @@ static PyObject *returned_of, *pinned, *no_value_type, *kind_part;
 /* Names of arguments that the Python function knows what to do with. */
 enum { LEFT = 4, LEFT_COPY = 3 };
 static PyObject *subclass_mark, *finalize_nothing, *host_view_method, *host_conjugate, *host_dlpack, *host_transpose, *host_reshape,
-    *host_ravel, *name_type, *name_finalize, *name_name;
+    *host_ravel, *name_type, *name_finalize, *name_name, *name_host;
 static PyObject *left_names[LEFT], *name_pin, *name_dunder_call, *name_drawn, *name_shared, *shared_drawn;
 static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
 
@@ -99,7 +103,9 @@ static void let_go(Gift *gift)
 
 static PyObject *given_array(PyObject *o, PyObject *s, PyObject *b, PyObject *h, Gift *gift)
 {
-    if (PyArray_SIZE((PyArrayObject *)h) > gift->most || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)h))
+    if ((PyArray_SIZE((PyArrayObject *)h) > gift->most
+         && !(gift->flags & REDUCES && PyArray_NBYTES((PyArrayObject *)h) <= BYTES_REDUCED * limit))
+        || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)h))
         || (gift->count == gift->room && !more_room(gift)))
         return NULL;
     Given *g = &gift->at[gift->count++];
@@ -166,13 +172,28 @@ static PyObject *given_items(PyObject *o, Gift *gift, int depth)
     return out ? out : Py_NewRef(o);
 }
 
+/* Whether an array is at hand after its handle, which nobody has asked since its storage has its value, was brought up to
+ * date. Functions that read no elements would find it as it is for ever. */
+static int is_brought_up(PyObject *o)
+{
+    Handle *a = (Handle *)o;
+    Storage *s = (Storage *)a->s;
+    if (!s || a->pending || a->b == s->buf || a->v == host_view || !s->buf || !PyArray_CheckExact(s->buf))
+        return 0;
+    PyObject *done = PyObject_CallMethodNoArgs(o, name_host);
+    if (!done)
+        PyErr_Clear();
+    Py_XDECREF(done);
+    return is_current(o);
+}
+
 /* What NumPy gets for an argument: a new reference. NULL, without an error set, where it is not plain. */
 static PyObject *given_value(PyObject *o, Gift *gift, int depth)
 {
     PyTypeObject *type = Py_TYPE(o);
     if (type == ndarray_type) {
         Handle *a = (Handle *)o;
-        return is_current(o) ? given_array(o, a->s, a->b, a->h, gift) : NULL;
+        return is_current(o) || is_brought_up(o) ? given_array(o, a->s, a->b, a->h, gift) : NULL;
     }
     if (PyLong_CheckExact(o)) {
         int over;
@@ -272,11 +293,11 @@ static int is_index_of(PyArrayObject *part, PyArrayObject *whole)
  * can not be said. Borrowed. The step's parameter is `part`. */
 static PyObject *step_to(PyArrayObject *part, PyArrayObject *whole)
 {
-    if (!PyArray_SIZE(part) || PyArray_DESCR(part) != PyArray_DESCR(whole))
+    if (PyArray_DESCR(part) != PyArray_DESCR(whole))
         return NULL;
     if (PyArray_IS_C_CONTIGUOUS(part) && PyArray_IS_C_CONTIGUOUS(whole) && PyArray_SIZE(part) == PyArray_SIZE(whole))
         return kind_reshape;
-    return is_index_of(part, whole) ? kind_part : NULL;
+    return PyArray_SIZE(part) && is_index_of(part, whole) ? kind_part : NULL;
 }
 
 /* The `_v` of a buffer that stays where it is, since only NumPy's own view will do. */
@@ -746,7 +767,7 @@ static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
     }
     if (m->host == host_dot_method && n == 2 && !names)
         return dotted(host_dot_method, args, m->flags);
-    PyObject *x = !names && n <= 2 && m->reduces ? at_hand(args[0]) : NULL;
+    PyObject *x = !names && n <= 2 && m->reduces ? few_bytes(args[0], BYTES_REDUCED) : NULL;
     PyObject *quick = x ? reduced_along(m->host, x, n == 2 ? args[1] : NULL, 0) : NULL;
     if (quick || PyErr_Occurred())
         return from_host(quick);

@@ -285,6 +285,8 @@ def in_c(m: Any) -> dict[str, Callable[[], Any]]:
     draws = m.random.default_rng(2)
     masked = m.ma.array([1.0, 2.0], mask=[True, False])
     theirs, large, whole = numpy.arange(10.0) + 1, m.array(numpy.ones((600, 400))), m.array(7)
+    narrow, bits = m.array(numpy.linspace(-3, 5, 150_000, dtype="f4")), m.array(numpy.arange(300_000) % 7 == 0)
+    bits.any(), (narrow + narrow).shape  # whose values are there then
     return {
         "NumPy's array to the right": lambda: x * theirs,
         "NumPy's array to the left": lambda: theirs - x,
@@ -331,6 +333,18 @@ def in_c(m: Any) -> dict[str, Callable[[], Any]]:
         "list of numbers": lambda: cube.tolist(),
         "DLPack": lambda: m.from_dlpack(shown)[1],
         "einsum": lambda: m.einsum("ij,jk->ik", cube[0], cube[0].T),
+        "narrow elements": lambda: narrow * 2.5,
+        "narrow elements compared": lambda: narrow > narrow[::-1][7],
+        "narrow elements negated": lambda: -narrow,
+        "narrow elements in place": lambda: narrow.__iadd__(1),
+        "narrow elements into others": lambda: m.maximum(narrow, 1.5, out=narrow),
+        "many bits": lambda: bits ^ bits,
+        "all of many": lambda: bits.all(),
+        "the largest of many": lambda: m.max(narrow),
+        "where the largest of many is": lambda: narrow.argmax(),
+        "a sum of many": lambda: m.sum(large, axis=0),
+        "nothing found": lambda: m.nonzero(m.zeros(9, dtype=bool)),
+        "nothing found in rows": lambda: m.zeros((3, 4), dtype=bool).nonzero(),
         "isinstance": lambda: [isinstance(v, m.ndarray) for v in (x, one, 1, "a", numpy.float64(1), None)],
     }
 
@@ -361,6 +375,35 @@ def test_calls_that_stay_in_c(name: str, mode: str) -> None:
         finally:
             sys.setprofile(before)
         assert not called
+
+
+def test_a_handle_that_nobody_asks_is_brought_up_to_date() -> None:
+    """Functions that read no elements are C's once the value is there, whoever had it computed."""
+    x = lazynp.ones((1000, 1000)) + 1.0
+    row = x[3, :10]
+    assert float(x[5, 5]) == 2.0
+    for _ in range(2):  # a function goes to Python when it is called first
+        assert lazynp.empty_like(row).shape == (10,)
+    assert native is None or row._b is x._s.buf
+
+
+def test_a_view_made_in_c_says_its_steps() -> None:
+    """The handle keeps the step in parts, and makes what Python sees of it when somebody looks."""
+    x = lazynp.arange(24.0).reshape(4, 6)
+    for view, want in (
+        (x[1:3], (2, 6)),
+        (x.T, (6, 4)),
+        (x.ravel(), (24,)),
+        (x[1:].T[2:], (4, 3)),
+        (x.swapaxes(0, 1)[1], (4,)),
+    ):
+        seen = view._view()
+        assert view.shape == want == (view._s.shape if seen is None else seen.shape)
+        view += 1.0
+    want_all = numpy.arange(24.0).reshape(4, 6)
+    for part in (want_all[1:3], want_all.T, want_all.ravel(), want_all[1:].T[2:], want_all.swapaxes(0, 1)[1]):
+        part += 1.0
+    numpy.testing.assert_array_equal(numpy.asarray(x), want_all)
 
 
 def test_flat_that_is_only_indexed_leaves_the_array_where_it_is() -> None:

@@ -17,7 +17,21 @@ from typing import Any
 
 import numpy
 
-from ..speed import BARE, GROWS, LOOKS, MOST, NO_COPY, READS, WRITES, FunctionBase, reduced, tell, whole_call
+from ..speed import (
+    BARE,
+    GROWS,
+    LOOKS,
+    MOST,
+    NO_COPY,
+    READS,
+    REDUCES,
+    REDUCING,
+    WRITES,
+    FunctionBase,
+    reduced,
+    tell,
+    whole_call,
+)
 from . import subclasses
 from .array import Handle, borrow, ndarray
 from .host import PLAIN, home_module, strip
@@ -230,6 +244,11 @@ def numpy_function(implementation: Any) -> Any:
     return None
 
 
+def undispatched(host: Any) -> Any:
+    """NumPy's function without its look for `__array_function__`: nothing that the C module gives it has another."""
+    return getattr(host, "_implementation", host) if type(host) is dispatched else host
+
+
 def make_whole(public: FunctionBase, implementation: Any, signature: Any = None) -> None:
     """Let NumPy's own function do the whole of a call on small arrays; see `_whole.h`."""
     name, module = implementation.__name__, str(implementation.__module__)
@@ -238,9 +257,10 @@ def make_whole(public: FunctionBase, implementation: Any, signature: Any = None)
         return
     code = getattr(signature or implementation, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
-    public.whole = host
+    public.whole = undispatched(host)
     public.flags = (GROWS if name in GROWING else 0) | (WRITES if name in WRITING else 0)
     public.flags |= (LOOKS if name in LOOKING else 0) | (READS if name in READING else 0)
+    public.flags |= REDUCES if name in REDUCING else 0
     written = (*WRITTEN, *WRITTEN_TOO.get(name, ()))
     if name == "nan_to_num":
         public.flags = NO_COPY
