@@ -170,7 +170,15 @@ static void remember(Slot *s, PyObject *key)
     }
 }
 
-/* A plain key as an offset, and the layout of the part. 0 for anything else. */
+/* Whether a slice's bound is a number: `__index__` of anything else is Python code, which may look at arrays, and may give
+ * another number next time. */
+static int is_bound(PyObject *o)
+{
+    return o == Py_None || PyLong_CheckExact(o)
+           || (PyArray_IsScalar(o, Integer) && !(Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE));
+}
+
+/* A plain key as an offset, and the layout of the part. 0 for anything else. No Python code runs. */
 static int cut(Layout const *of, PyObject *key, npy_intp *offset, Layout *out)
 {
     int tuple = PyTuple_CheckExact(key), m = tuple ? (int)PyTuple_GET_SIZE(key) : 1, axes = 0, at = 0, dots = 0;
@@ -217,6 +225,9 @@ static int cut(Layout const *of, PyObject *key, npy_intp *offset, Layout *out)
             return 0;
         if (PySlice_Check(o)) {
             Py_ssize_t start, stop, step;
+            PySliceObject *c = (PySliceObject *)o;
+            if (!is_bound(c->start) || !is_bound(c->stop) || !is_bound(c->step))
+                return 0;
             if (PySlice_Unpack(o, &start, &stop, &step) < 0) {
                 PyErr_Clear();
                 return 0;

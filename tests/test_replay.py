@@ -434,6 +434,39 @@ def test_values_are_not_kept() -> None:
     assert last() is None
 
 
+@pytest.mark.parametrize("kind", ["array", "object", "object that writes", "number"])
+def test_bounds_that_are_objects(kind: str) -> None:
+    """A bound may be any object with `__index__`, which is Python code: it may look at arrays, and write."""
+
+    def run(np: Any) -> Any:
+        a, b = np.zeros(40), np.arange(40.0)
+        where = np.zeros((), dtype=int)
+
+        class Bound:
+            value = 0
+
+            def __index__(self) -> int:
+                if kind == "object that writes":
+                    a[39] += 1.0
+                return self.value
+
+        bound = Bound()
+        for i in range(60):
+            at: Any = 0
+            if i > 30:
+                at = {"array": where, "number": numpy.int64(i % 5)}.get(kind, bound)
+            a[at:] += b[at:] * 0.5
+            a[:30] = a[:30] * 0.25 + 1
+            if i > 40:
+                where += i % 3 == 0
+                bound.value += i % 3 == 0
+        return a
+
+    wanted = numpy.asarray(run(numpy))
+    for _ in range(4):
+        assert numpy.array_equal(run(lazynp), wanted)
+
+
 def test_shapes_are_set_in_the_middle() -> None:
     for np in (numpy, lazynp):
         u, out = np.arange(12.0), []
