@@ -15,6 +15,7 @@ USAGE = """usage: python -m lazynp [options] (script.py | folder | file.zip | -m
 A program runs with lazynp for NumPy; installed libraries keep NumPy. Runners work: `python -m lazynp -m pytest`.
 
   --report    when it ends, print what ran where
+  --jax       `import jax` gives lazynp.jax, in installed libraries too; NumPy stays NumPy
   --quiet     do not say that nothing was swapped
   -i          go on at Python's prompt when it has ended
   --version   print the versions"""
@@ -23,7 +24,7 @@ A program runs with lazynp for NumPy; installed libraries keep NumPy. Runners wo
 def split(args: list[str]) -> tuple[set[str], list[str]]:
     """Our options, and the rest of the command line."""
     given: set[str] = set()
-    while args and args[0] in ("--report", "--quiet", "-q", "-i"):
+    while args and args[0] in ("--report", "--jax", "--quiet", "-q", "-i"):
         given.add(args.pop(0))
     if args and args[0][:2] in ("-m", "-c") and len(args[0]) > 2:
         args[:1] = [args[0][:2], args[0][2:]]
@@ -51,9 +52,14 @@ def main() -> None:
     if args[0].startswith("-") and args[0] not in ("-m", "-c", "-"):
         refuse(f"unknown option {args[0]}; options of Python's stand before -m lazynp")
     gc.freeze()  # NumPy and lazynp stay: while the program imports its libraries, each collection need not look at them
-    swap.install()
+    if "--jax" in given:
+        from .jax import install  # the other door is loaded only by who wants it
+
+        install()
+    else:
+        swap.install()
     swap.report_at_exit("--report" in given)
-    if not given & {"--quiet", "-q"}:
+    if not given & {"--quiet", "-q", "--jax"}:
         swap.say_at_exit()
     inspect = "-i" in given or args[0] == "-" and sys.stdin.isatty()
     run(args, inspect)

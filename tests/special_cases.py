@@ -14,7 +14,19 @@ from lazynp.api import control as _runs_bodies  # noqa: F401
 from lazynp.graph.function import Function
 from lazynp.graph.node import ABSTRACT, Node, leaf
 from lazynp.graph.op import results
-from lazynp.ops import bits, control, convolution, dynamic, factorizations, linalg, or_nan, shape, solves, special
+from lazynp.ops import (
+    bits,
+    control,
+    convolution,
+    dynamic,
+    factorizations,
+    lapack,
+    linalg,
+    or_nan,
+    shape,
+    solves,
+    special,
+)
 from lazynp.ops.closure import interned
 
 
@@ -202,6 +214,34 @@ SOLVE_CASES = [
     Case("lu", lu_rows, well(3, (2,)), lambda jax, jnp, a: tuple(jax.lax.linalg.lu(a)[::2])),
     Case("lu tall", many(factorizations.lu, 0), lambda rng: (np.vstack([*well(2)(rng), 0.1 * rng.random((1, 2))]),)),
     Case("lu wide", many(factorizations.lu, 0), lambda rng: (np.hstack([*well(2)(rng), rng.random((2, 1))]),)),
+    *[
+        Case(name, many(op, 0), well(3, (2,)), order=0)
+        for name, op in (("schur", lapack.schur), ("hessenberg", lapack.hessenberg))
+    ],
+    Case("tridiagonal", many(lambda a: lapack.tridiagonal(linalg.hermitian(a), lower=True), 1), well(3, (2,)), order=0),
+    Case("column_pivots", lapack.column_pivots, well(3, (2,)), order=0),
+    Case("householder_product", lapack.householder_product, mixed(well(3, (2,)), reals((2, 2, 1))), order=0),
+    Case(
+        "ormqr",
+        lambda a, t, c: lapack.ormqr(a, t, c, left=True, transpose=False),
+        mixed(well(3, (2,)), reals((2, 2, 1)), reals((2, 3, 4))),
+        order=0,
+    ),
+    Case("cholesky_update", lapack.cholesky_update, mixed(spd(3, (2,)), reals((2, 3, 1))), order=0),
+    Case("parlett", many(lapack.parlett, 0), mixed(well(3, (2,)), well(3, (2,))), order=0),
+    Case("triangular_root", lapack.triangular_root, spd(3, (2,)), order=0),
+    Case(
+        "triangular_sylvester",
+        lapack.triangular_sylvester,
+        lambda rng: (np.triu(spd(3, (2,))(rng)[0]), np.triu(spd(2, (2,))(rng)[0]), rng.random((2, 3, 2))),
+        order=0,
+    ),
+    Case(
+        "complex_schur",
+        many(lapack.complex_schur, 0),
+        lambda rng: (np.triu(rng.random((2, 3, 3)) + 0j, -1), rng.random((2, 3, 3)) + 0j),
+        order=0,
+    ),
     Case(
         "permutation_of",
         lambda p: factorizations.permutation_of(p, n=4),

@@ -9,6 +9,7 @@ from . import (
     dlpack,
     dtypes,
     errors,
+    image,
     lax,
     nn,
     numpy,
@@ -75,6 +76,7 @@ from .derivatives import (
     vjp,
 )
 from .dtypes import float0
+from .installed import install
 from .jaxpr import ShapeDtypeStruct, eval_shape, make_jaxpr
 from .mapping import (
     block_until_ready,

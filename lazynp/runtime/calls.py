@@ -95,7 +95,7 @@ def set_call(*, key: Any) -> Call:
     index = (*as_index(key), ...)
 
     def write(base: Any, value: Any) -> Any:
-        out = base.copy()
+        out = np.array(base)  # what a ufunc gave may be a scalar
         out[index] = value
         return out
 

@@ -2,14 +2,53 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from ...graph.node import Node
 from ...graph.op import results
 from ...ops import elementwise as e
-from ...ops import factorizations, linalg, or_nan
-from ...ops.shape import add_reduce, reshape, swap_last
-from ..array import apply, as_node
+from ...ops import factorizations, lapack, linalg, or_nan
+from ...ops.contraction import matmul
+from ...ops.indexing import take_along_axis
+from ...ops.shape import add_reduce, broadcast_to, reshape, swap_last
+from ..array import apply, as_node, wrap
+from .lapack import (
+    EighImplementation,
+    EigImplementation,
+    SvdAlgorithm,
+    cholesky_update,
+    hessenberg,
+    householder_product,
+    ormqr,
+    schur,
+    symmetric_product,
+    tridiagonal,
+)
+from .tridiagonal import tridiagonal_solve
+
+__all__ = [
+    "EigImplementation",
+    "EighImplementation",
+    "SvdAlgorithm",
+    "cholesky",
+    "cholesky_update",
+    "eig",
+    "eigh",
+    "hessenberg",
+    "householder_product",
+    "lu",
+    "lu_pivots_to_permutation",
+    "ormqr",
+    "qdwh",
+    "qr",
+    "schur",
+    "svd",
+    "symmetric_product",
+    "triangular_solve",
+    "tridiagonal",
+    "tridiagonal_solve",
+]
 
 RANKS = "{} requires ndims >= 2, got {}"
 
@@ -89,27 +128,63 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     return apply(lambda p: factorizations.permutation_of(p, n=int(permutation_size)), as_node(pivots))
 
 
-def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: Any = None) -> tuple[Any, ...]:
-    """Q and R. Raises NotImplementedError for column pivoting."""
-    if pivoting:
-        raise NotImplementedError("qr with column pivoting")
+def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None) -> tuple[Any, ...]:
+    """Q and R; with `pivoting` those of the columns in another order, and that order, so that R's diagonal falls."""
+    node = matrix("qr", x)
     mode = "complete" if full_matrices else "reduced"
-    return apply(lambda a: tuple(results(linalg.qr(a, mode=mode))), matrix("qr", x))
+
+    def ordered(a: Node) -> tuple[Node, ...]:
+        places = lapack.column_pivots(a)
+        columns = broadcast_to(reshape(places, shape=(*places.shape[:-1], 1, places.shape[-1])), shape=a.shape)
+        return (*results(linalg.qr(take_along_axis(a, columns, a.ndim - 1), mode=mode)), places)
+
+    return apply(ordered if pivoting else lambda a: tuple(results(linalg.qr(a, mode=mode))), node)
 
 
-def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True, **_: Any) -> Any:
-    """U, the singular values, and V's conjugate transpose; or the singular values alone."""
+def whole_only(subset_by_index: tuple[int, int] | None, message: str, n: int) -> None:
+    """Raise NotImplementedError for a selection, JAX's on this kind of machine, unless it is of all."""
+    if subset_by_index is not None and tuple(subset_by_index) != (0, n):
+        raise NotImplementedError(message)
+
+
+def svd(
+    x: Any,
+    *,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    subset_by_index: tuple[int, int] | None = None,
+    algorithm: SvdAlgorithm | None = None,
+) -> Any:
+    """U, the singular values, and V's conjugate transpose; or the singular values alone. Computed by LAPACK whatever
+    the algorithm. Raises NotImplementedError for a selection."""
     node = matrix("svd", x)
+    if full_matrices and subset_by_index is not None:
+        raise ValueError("full_matrices and subset_by_index cannot both be set")
+    whole_only(subset_by_index, "subset_by_index not implemented for CPU and GPU", min(node.shape[-2:]))
+    if algorithm is not None:
+        SvdAlgorithm(algorithm)
     if not compute_uv:
         return apply(or_nan.svdvals, node)
     return apply(lambda a: tuple(results(or_nan.svd(a, full_matrices=full_matrices))), node)
 
 
 def eigh(
-    x: Any, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True, **_: Any
+    x: Any,
+    *,
+    lower: bool = True,
+    symmetrize_input: bool = True,
+    sort_eigenvalues: bool = True,
+    subset_by_index: tuple[int, int] | None = None,
+    implementation: EighImplementation | None = None,
 ) -> tuple[Any, Any]:
-    """Eigenvectors, and eigenvalues, rising (in this order)."""
+    """Eigenvectors, and eigenvalues, rising (in this order). Computed by LAPACK whatever the implementation.
+
+    Raises: NotImplementedError for a selection, and for JAX's implementations that are of other machines.
+    """
     node = matrix("eigh", x, square=True)
+    whole_only(subset_by_index, "subset_by_index not supported on CPU and GPU", node.shape[-1])
+    if implementation not in (None, EighImplementation.QR):
+        raise NotImplementedError(f"Only the QR algorithm is supported for CPU, got {implementation}")
 
     def decompose(a: Node) -> tuple[Node, Node]:
         if symmetrize_input:
@@ -120,8 +195,25 @@ def eigh(
     return apply(decompose, node)
 
 
-def eig(x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True, **_: Any) -> list:
-    """Eigenvalues, and left and right eigenvectors as far as they are asked for."""
+def eig(
+    x: Any,
+    *,
+    compute_left_eigenvectors: bool = True,
+    compute_right_eigenvectors: bool = True,
+    enable_eigvec_derivs: bool = False,
+    implementation: EigImplementation | None = None,
+    use_magma: bool | None = None,
+) -> list:
+    """Eigenvalues, and left and right eigenvectors as far as they are asked for. Computed by LAPACK in any case; the
+    eigenvectors have derivatives in any case."""
+    if use_magma is not None:
+        warnings.warn(
+            "use_magma is deprecated, please use implementation=EigImplementation.MAGMA instead.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+    if implementation not in (None, EigImplementation.LAPACK):
+        raise NotImplementedError(f"{implementation} is not an implementation for CPU")
     node = matrix("eig", x, square=True)
     out = [apply(or_nan.eigvals, node)]
     if compute_left_eigenvectors:
@@ -136,3 +228,31 @@ def eig(x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenve
     if compute_right_eigenvectors:
         out.append(apply(lambda a: results(or_nan.eig(a))[1], node))
     return out
+
+
+def qdwh(
+    x: Any,
+    *,
+    is_hermitian: bool = False,
+    max_iterations: int | None = None,
+    eps: float | None = None,
+    dynamic_shape: tuple[int, int] | None = None,
+) -> tuple[Any, Any, Any, Any]:
+    """The polar decomposition u h of a matrix: u, h, how many iterations it took (none: it is made of the singular
+    values), and that it converged.
+
+    Raises: ValueError for a matrix that is wider than high, NotImplementedError for padded ones.
+    """
+    node = matrix("qdwh", x)
+    if dynamic_shape is not None:
+        raise NotImplementedError("qdwh of padded matrices: pass the part that counts")
+    if node.shape[-2] < node.shape[-1]:
+        raise ValueError(f"The input matrix of shape M x N must have M >= N, got {node.shape}.")
+
+    def polar(a: Node) -> tuple[Node, Node]:
+        u, s, vh = results(or_nan.svd(a, full_matrices=False))
+        v = linalg.adjoint(vh)
+        return matmul(u, vh), matmul(e.multiply(v, linalg.row(e.convert(s, v.dtype))), vh)
+
+    u, h = apply(polar, node)
+    return u, h, wrap(as_node(0)), wrap(as_node(True))

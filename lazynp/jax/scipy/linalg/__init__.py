@@ -2,6 +2,7 @@
 
 from .decompose import eigh, eigh_tridiagonal, hessenberg, polar, qr, qr_multiply, svd
 from .functions import expm, expm_frechet
+from .schur import funm, rsf2csf, schur, solve_sylvester, sqrtm
 from .solve import (
     cho_factor,
     cho_solve,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 from ... import numpy as jnp
@@ -12,18 +14,13 @@ from ...arguments import inexact
 Function = Callable[..., Any]
 
 
-class Distribution:
-    """A namespace of functions: logpdf or logpmf, and what else JAX has of it."""
+class Distribution(ModuleType):
+    """A module of functions: logpdf or logpmf, and what else JAX has of it. It can be imported by its own name."""
 
     def __init__(self, name: str, doc: str, functions: dict[str, Function]) -> None:
-        self.__name__, self.__doc__ = name, doc
+        super().__init__(f"{__package__}.{name}", doc)
         vars(self).update(functions)
-
-    def __repr__(self) -> str:
-        return f"<distribution {self.__name__}>"
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{self.__name__} has no {name!r}")
+        sys.modules[self.__name__] = self
 
 
 INVERSES = ("ppf", "isf")
