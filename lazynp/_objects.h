@@ -42,12 +42,22 @@ static PyObject *instance_check(PyObject *cls, PyObject *x)
     if (type == &PyArray_Type)
         return PyBool_FromLong((PyTypeObject *)cls == ndarray_type);
     if (is_number(x) || PyUnicode_CheckExact(x) || PyTuple_CheckExact(x) || PyList_CheckExact(x) || x == Py_None
-        || type == &PySlice_Type || (PyArray_IsScalar(x, Generic) && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)))
+        || type == &PySlice_Type || PyType_IsSubtype(type, ndarray_type) || (PyArray_IsScalar(x, Generic) && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)))
         Py_RETURN_FALSE;
     PyObject *args[2] = {cls, x};
     return PyObject_Vectorcall(instance_slow, args, 2, NULL);
 }
 
+/* `issubclass(kind, cls)` of the door's arrays: as of any other class. */
+static PyObject *subclass_check(PyObject *cls, PyObject *kind)
+{
+    if (PyType_Check(kind))
+        return PyBool_FromLong(PyType_IsSubtype((PyTypeObject *)kind, (PyTypeObject *)cls));
+    return PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasscheck__", "OO", cls, kind);
+}
+
+static PyMethodDef subclass_check_def = {
+    "__subclasscheck__", subclass_check, METH_O, "Whether a class is this one, or derives from it."};
 static PyMethodDef instance_check_def = {
     "__instancecheck__", instance_check, METH_O, "Whether an object is an array of this class, or NumPy's of that name."};
 
@@ -173,10 +183,8 @@ static PyObject *root_of_views(PyObject *o, PyTypeObject *type)
 static Handle *seen_handle(void)
 {
     Handle *out = new_handle();
-    if (out) {
-        out->unseen = 0;
-        PyObject_GC_Track(out);
-    }
+    if (out)
+        be_seen((PyObject *)out, &out->unseen);
     return out;
 }
 
@@ -234,16 +242,38 @@ static PyObject *class_view(PyObject *o, PyTypeObject *kind)
     return part ? of_class(o, kind, part, 1) : NULL;
 }
 
+static int is_list_of_places(PyObject *key)
+{
+    int yes = PyList_CheckExact(key);
+    for (Py_ssize_t i = 0; yes && i < PyList_GET_SIZE(key); i++)
+        yes = PyLong_CheckExact(PyList_GET_ITEM(key, i));
+    return yes;
+}
+
+/* `o.getfield(...)` of a subclass, which records do for their fields: `methods.py: view_by_host`. NULL, without an error
+ * set, for Python to do. */
+static PyObject *class_field(PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *h = PyType_IsSubtype(Py_TYPE(args[0]), ndarray_type) ? pinned_array(args[0]) : NULL, *with[4] = {NULL, h};
+    if (!h || n < 2 || n > 3 || !PyArray_DescrCheck(args[1]) || (n == 3 && !PyLong_CheckExact(args[2])))
+        return NULL;
+    with[2] = args[1];
+    with[3] = n == 3 ? args[2] : NULL;
+    PyObject *part = call_held(host_getfield, with + 1, n, (size_t)n, NULL);
+    return part && PyArray_CheckExact(part) ? of_class(args[0], Py_TYPE(args[0]), part, 1) : part;
+}
+
 /* `o[key]` of a subclass: `indexing.py: host_part`. NULL, without an error set, for Python to do. */
 static PyObject *class_item(PyObject *o, PyObject *key)
 {
-    PyObject *k = is_plain(key) || PyUnicode_CheckExact(key) ? key : is_current(key) ? at_hand(key) : NULL;
+    int shares = is_plain(key) || PyUnicode_CheckExact(key);
+    PyObject *k = shares || is_list_of_places(key) ? key : is_current(key) ? at_hand(key) : NULL;
     PyObject *h = k && PyType_IsSubtype(Py_TYPE(o), ndarray_type) ? pinned_array(o) : NULL;
     PyObject *part = h ? by_host(PyObject_GetItem, h, k) : NULL;
     if (!part || !PyArray_CheckExact(part))
         return part;
-    if (k == key || is_fresh(part))
-        return of_class(o, Py_TYPE(o), part, k == key);
+    if (shares || is_fresh(part))
+        return of_class(o, Py_TYPE(o), part, shares);
     Py_DECREF(part);
     return NULL;
 }
@@ -270,6 +300,77 @@ static PyObject *real_itself(PyObject *o)
     return PyTypeNum_ISNUMBER(type) && !PyTypeNum_ISCOMPLEX(type) ? Py_NewRef(o) : NULL;
 }
 
+/* What `h` says of a subclass's array that shows it, as `subclass_host` gives it: NULL, without an error set, where Python
+ * has to do it. Borrowed. */
+static PyObject *shown_by_class(PyObject *o)
+{
+    Handle *a = (Handle *)o;
+    if (!PyType_IsSubtype(Py_TYPE(o), ndarray_type))
+        return NULL;
+    if (touch() < 0) {
+        PyErr_Clear();
+        return NULL;
+    }
+    return a->s && a->v == host_view && a->h && PyArray_CheckExact(a->h) ? a->h : NULL;
+}
+
+static int is_our_code(PyObject *globals)
+{
+    PyObject *name = PyDict_GetItemWithError(globals, name_name);
+    return name && PyUnicode_CheckExact(name) && PyUnicode_GET_LENGTH(name) >= 6 && PyUnicode_KIND(name) == PyUnicode_1BYTE_KIND
+           && !memcmp(PyUnicode_1BYTE_DATA(name), "lazynp", 6);
+}
+
+/* A ufunc of NumPy's own, with one result, on small arrays of one subclass, plain ones of ours, and numbers: what NumPy
+ * computes on their memory, through our own code's `__array_wrap__`. `overrides.py: wrapper_of` says whose that is. NULL,
+ * without an error set, for Python to do. */
+static PyObject *class_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *host = ((Ufunc *)self)->host, *given[3] = {NULL}, *leader = NULL, *out = NULL;
+    int plain = 0;
+    if (limit < 0 || n < 1 || n > 2 || ((PyUFuncObject *)host)->nin != n || ((PyUFuncObject *)host)->nout != 1)
+        return NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyTypeObject *type = Py_TYPE(args[i]);
+        if (type != ndarray_type && PyType_IsSubtype(type, ndarray_type)) {
+            if ((leader && Py_TYPE(leader) != type) || !(given[i] = pinned_array(args[i]))
+                || PyArray_SIZE((PyArrayObject *)given[i]) > limit || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)given[i])))
+                return NULL;
+            leader = leader ? leader : args[i];
+        }
+        else if (PyArray_Check(args[i]) || !(given[i] = operand(args[i])))
+            return NULL;
+        else
+            plain |= type == ndarray_type;
+    }
+    PyTypeObject *type = leader ? Py_TYPE(leader) : NULL;
+    PyObject *make = type ? _PyType_Lookup(type, name_wrap) : NULL;
+    PyObject *priority = make && plain ? _PyType_Lookup(type, name_priority) : NULL;
+    if (!make || !PyFunction_Check(make) || !is_our_code(PyFunction_GET_GLOBALS(make))
+        || _PyType_Lookup(type, name_ufunc) != _PyType_Lookup(ndarray_type, name_ufunc)
+        || (plain && !(priority && PyLong_CheckExact(priority) && PyObject_RichCompareBool(priority, Py_False, Py_GT) == 1)))
+        return NULL;
+    made++;
+    PyObject *value = call_held(host, given, n, (size_t)n, NULL);
+    if (!value)
+        return NULL;
+    int scalar = !PyArray_CheckExact(value);
+    if (scalar)
+        Py_XSETREF(value, PyArray_FromAny(value, NULL, 0, 0, 0, NULL));
+    PyObject *array = value ? from_host(value) : NULL, *all = array ? PyTuple_New(n) : NULL;
+    for (Py_ssize_t i = 0; all && i < n; i++)
+        PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
+    PyObject *context = all ? Py_BuildValue("OOi", self, all, 0) : NULL;
+    if (context) {
+        PyObject *with[5] = {NULL, leader, array, context, scalar ? Py_True : Py_False};
+        out = PyObject_VectorcallMethod(name_wrap, with + 1, 4 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    }
+    Py_XDECREF(context);
+    Py_XDECREF(all);
+    Py_XDECREF(array);
+    return out;
+}
+
 /* Attributes that depend on who asks: `subclasses.py`. Our own copy of NumPy's code, the most frequent, is told what is
  * there; for all others the property decides. */
 typedef struct {
@@ -279,12 +380,10 @@ typedef struct {
 
 static int asked_by_ours(PyObject *of)
 {
-    PyObject *names = PyEval_GetGlobals(), *name;
+    PyObject *names = PyEval_GetGlobals();
     if (!names || Py_TYPE(of)->tp_getattro != PyObject_GenericGetAttr) /* one of Python's would be what asks */
         return 0;
-    name = PyDict_GetItemWithError(names, name_name);
-    return name && PyUnicode_CheckExact(name) && PyUnicode_GET_LENGTH(name) >= 6 && PyUnicode_KIND(name) == PyUnicode_1BYTE_KIND
-           && !memcmp(PyUnicode_1BYTE_DATA(name), "lazynp", 6);
+    return is_our_code(names);
 }
 
 static PyObject *get_asked(PyObject *self, PyObject *of, PyObject *type)
@@ -309,7 +408,15 @@ static PyObject *get_asked(PyObject *self, PyObject *of, PyObject *type)
 
 static int set_asked(PyObject *self, PyObject *of, PyObject *value)
 {
-    PyObject *slow = ((Asked *)self)->slow;
+    PyObject *slow = ((Asked *)self)->slow, *name = ((Asked *)self)->name;
+    PyObject *dict = value && name != Py_None ? PyObject_GenericGetDict(of, NULL) : NULL;
+    if (dict) {
+        int failed = PyDict_SetItem(dict, name, value);
+        Py_DECREF(dict);
+        return failed;
+    }
+    if (PyErr_Occurred())
+        return -1;
     return Py_TYPE(slow)->tp_descr_set(slow, of, value);
 }
 

@@ -211,6 +211,15 @@ static Storage *new_storage(void)
     return out;
 }
 
+/* From now on the collector of garbage sees it. */
+static void be_seen(PyObject *o, char *unseen)
+{
+    if (*unseen) {
+        *unseen = 0;
+        PyObject_GC_Track(o);
+    }
+}
+
 /* A handle with a storage that nobody else has, both empty. */
 static Handle *new_pair(void)
 {
@@ -988,6 +997,8 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
     return done ? Py_NewRef(out) : NULL;
 }
 
+static PyObject *class_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n);
+
 static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     Py_ssize_t n = PyVectorcall_NARGS(count), named = names ? PyTuple_GET_SIZE(names) : 0;
@@ -1005,6 +1016,8 @@ static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t
     }
     if (known && (n == nin || by_place)) {
         PyObject *done = whole(host, NULL, args, n, names, by_place ? LAST : 0);
+        if (!done && !PyErr_Occurred() && !named && !by_place)
+            done = class_ufunc(self, args, n);
         if (done || PyErr_Occurred())
             return done;
     }
@@ -1171,11 +1184,10 @@ static int set_object(PyObject *self, PyObject *value, void *offset)
     if (touch() < 0)
         return -1;
     PyObject **where = (PyObject **)((char *)self + (Py_ssize_t)offset);
-    char *unseen = Py_TYPE(self) == storage_type ? &((Storage *)self)->unseen : Py_TYPE(self) == ndarray_type ? &((Handle *)self)->unseen : NULL;
-    if (unseen && *unseen) {
-        *unseen = 0;
-        PyObject_GC_Track(self);
-    }
+    if (Py_TYPE(self) == storage_type)
+        be_seen(self, &((Storage *)self)->unseen);
+    else if (Py_TYPE(self) == ndarray_type)
+        be_seen(self, &((Handle *)self)->unseen);
     Py_XSETREF(*where, Py_XNewRef(value));
     return 0;
 }
@@ -1515,6 +1527,7 @@ static PyObject *bind(PyObject *module, PyObject *table)
     take(table, "other", "part", &kind_part);
     take(table, "other", "returned_of", &returned_of);
     take(table, "other", "pinned", &pinned);
+    take(table, "other", "rare", &rare_type);
     take(table, "other", "shared_drawn", &shared_drawn);
     take(table, "other", "no_value", &no_value_type);
     static const char *const called[] = {"ufunc", "dispatcher", "function", "builtin"};
@@ -1631,6 +1644,7 @@ static int take_ufuncs(void)
                  || !(host_reshape = PyObject_GetAttrString((PyObject *)&PyArray_Type, "reshape"))
                  || !(host_ravel = PyObject_GetAttrString((PyObject *)&PyArray_Type, "ravel"))
                  || !(host_dlpack = PyObject_GetAttrString((PyObject *)&PyArray_Type, "__dlpack__"))
+                 || !(host_getfield = PyObject_GetAttrString((PyObject *)&PyArray_Type, "getfield"))
                  || !(host_view_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "view"))
                  || find_ufuncs(numpy, reduction_ufunc_names, reduction_ufunc, REDUCTIONS) < 0;
     Py_XDECREF(numpy);
@@ -1668,6 +1682,8 @@ PyMODINIT_FUNC PyInit__speed(void)
     PyObject *check = PyDescr_NewMethod(&PyType_Type, &instance_check_def);
     if (!check || PyModule_AddObject(module, "instance_check", check) < 0)
         return NULL;
+    if (!(check = PyDescr_NewMethod(&PyType_Type, &subclass_check_def)) || PyModule_AddObject(module, "subclass_check", check) < 0)
+        return NULL;
     name_view = PyUnicode_InternFromString("_view");
     name_call = PyUnicode_InternFromString("_call");
     name_pin = PyUnicode_InternFromString("pin");
@@ -1678,7 +1694,11 @@ PyMODINIT_FUNC PyInit__speed(void)
     name_finalize = PyUnicode_InternFromString("__array_finalize__");
     name_name = PyUnicode_InternFromString("__name__");
     name_host = PyUnicode_InternFromString("_host");
-    if (!name_pin || !name_dunder_call || !name_drawn || !name_shared || !name_type || !name_finalize || !name_name || !name_host)
+    name_wrap = PyUnicode_InternFromString("__array_wrap__");
+    name_priority = PyUnicode_InternFromString("__array_priority__");
+    name_ufunc = PyUnicode_InternFromString("__array_ufunc__");
+    if (!name_pin || !name_dunder_call || !name_drawn || !name_shared || !name_type || !name_finalize || !name_name || !name_host
+        || !name_wrap || !name_priority || !name_ufunc)
         return NULL;
     for (int i = 0; i < LEFT; i++)
         if (!(left_names[i] = PyUnicode_InternFromString(left_words[i])))

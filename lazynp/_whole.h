@@ -13,10 +13,10 @@ enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4
  * its first argument. NO_COPY: into it, with `copy=False`. DRAWS: a method of a generator. PROTOCOL: `__array_ufunc__`.
  * LOOKS: it reads no elements and makes no arrays but views, so that arrays may be of any size. VALUES: what it gives
  * is no array, nor has any. READS: from a file, which may be any object. REDUCES: the result is smaller than the
- * arguments. `speed.py` has the same. */
+ * arguments. SHARES: it says whether two arrays share memory. `speed.py` has the same. */
 enum {
     GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128, VALUES = 512, READS = 1024,
-    REDUCES = 2048
+    REDUCES = 2048, SHARES = 4096
 };
 enum { MOST_DRAWN = 1 << 14 }; /* `draws.py: LARGE` */
 
@@ -53,7 +53,7 @@ typedef struct {
     PyObject *name, *slow;
     getter get; /* NumPy's, of its array */
     void *closure;
-    char transposes;
+    char transposes, plain; /* plain: what it says is no array, and a subclass's is that of the array it shows */
 } Attribute;
 
 static PyTypeObject UfuncBase, FunctionBase;
@@ -61,7 +61,8 @@ static PyObject *returned_of, *pinned, *no_value_type, *kind_part;
 /* Names of arguments that the Python function knows what to do with. */
 enum { LEFT = 4, LEFT_COPY = 3 };
 static PyObject *subclass_mark, *finalize_nothing, *host_view_method, *host_conjugate, *host_dlpack, *host_transpose, *host_reshape,
-    *host_ravel, *name_type, *name_finalize, *name_name, *name_host;
+    *host_ravel, *name_type, *name_finalize, *name_name, *name_host,
+    *name_wrap, *name_priority, *name_ufunc, *rare_type, *host_getfield;
 static PyObject *left_names[LEFT], *name_pin, *name_dunder_call, *name_drawn, *name_shared, *shared_drawn;
 static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
 
@@ -306,9 +307,21 @@ static PyObject *pin(Given *g)
     Storage *s = (Storage *)g->s;
     if (g->b != s->buf || !s->free)
         return NULL;
-    PyObject *known = s->rare && s->rare != Py_None ? PyObject_GetAttr(s->rare, name_pin) : NULL;
+    int none = !s->rare || s->rare == Py_None;
+    PyObject *known = none ? NULL : PyObject_GetAttr(s->rare, name_pin);
     PyErr_Clear();
-    if (known != Py_True) {
+    if (none && rare_type) {
+        PyObject *rare = PyObject_CallOneArg(rare_type, Py_True);
+        if (!rare)
+            return NULL;
+        if (g->b != s->buf || !s->free || (s->rare && s->rare != Py_None)) { /* another thread was here */
+            Py_DECREF(rare);
+            return NULL;
+        }
+        be_seen((PyObject *)s, &s->unseen);
+        Py_XSETREF(s->rare, rare);
+    }
+    else if (known != Py_True) {
         PyObject *done = PyObject_CallOneArg(pinned, g->s);
         Py_XDECREF(done);
         if (!done || g->b != s->buf)
@@ -593,11 +606,28 @@ static PyObject *passing_array(PyObject *module, PyObject *nothing)
     return Py_NewRef(dies ? passing : Py_None);
 }
 
+static PyObject *shown_by_class(PyObject *o);
+
+/* Whether two arrays of subclasses, which show one storage, share memory. NULL, without an error set, for Python to do. */
+static PyObject *shares_memory(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    PyObject *given[2] = {NULL, NULL};
+    if (n != 2 || names || !(given[0] = shown_by_class(args[0])) || !(given[1] = shown_by_class(args[1]))
+        || ((Handle *)args[0])->s != ((Handle *)args[1])->s)
+        return NULL;
+    return call_held(host, given, 2, 2, NULL);
+}
+
 static PyObject *call_function_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     Function *f = (Function *)self;
     Py_ssize_t n = PyVectorcall_NARGS(count);
-    if (f->host && f->host != Py_None && n <= f->most) {
+    if (f->host && f->host != Py_None && f->flags & SHARES) {
+        PyObject *done = shares_memory(f->host, args, n, names);
+        if (done || PyErr_Occurred())
+            return done;
+    }
+    else if (f->host && f->host != Py_None && n <= f->most) {
         PyObject *done = f->host == host_dot && n == 2 && !names ? dotted(host_dot, args, f->flags)
                                                                  : whole(f->host, NULL, args, n, names, f->flags);
         if (done || PyErr_Occurred())
@@ -620,7 +650,7 @@ static PyObject *whole_call(PyObject *module, PyObject *const *given, Py_ssize_t
     Function *f = (Function *)given[0];
     Py_ssize_t n = PyTuple_GET_SIZE(given[1]), named = PyDict_GET_SIZE(given[2]), at = 0, i = 0;
     PyObject *args[MOST_ARGUMENTS], *names = NULL, *key, *value, *done = NULL;
-    if (f->host && f->host != Py_None && n <= f->most && n + named <= MOST_ARGUMENTS) {
+    if (f->host && f->host != Py_None && !(f->flags & SHARES) && n <= f->most && n + named <= MOST_ARGUMENTS) {
         for (; i < n; i++)
             args[i] = PyTuple_GET_ITEM(given[1], i);
         if (named && !(names = PyTuple_New(named)))
@@ -755,6 +785,11 @@ static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
         if (out || PyErr_Occurred())
             return out;
     }
+    if (m->host == host_view_method && n == 1 && !names && is_current(args[0])) {
+        Handle *a = (Handle *)args[0];
+        PyObject *part = PyArray_View((PyArrayObject *)a->h, NULL, NULL);
+        return part ? derived(a, Py_NewRef(a->b), Py_NewRef(a->h), part, kind_index, Py_Ellipsis) : NULL;
+    }
     if (m->host == host_view_method) {
         PyObject *out = view_method(m, args, n, names);
         if (out || PyErr_Occurred())
@@ -775,6 +810,7 @@ static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
 }
 
 static PyObject *real_itself(PyObject *o);
+static PyObject *class_field(PyObject *const *args, Py_ssize_t n);
 
 static PyObject *call_method_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
@@ -788,6 +824,7 @@ static PyObject *call_method_vector(PyObject *self, PyObject *const *args, size_
                          : Py_TYPE(args[0]) == ndarray_type ? array_method(m, args, n, names)
                          : m->host == host_view_method      ? view_method(m, args, n, names)
                          : m->host == host_conjugate && n == 1 && !names ? real_itself(args[0])
+                         : m->host == host_getfield && !names            ? class_field(args, n)
                                                                          : NULL;
         if (done || PyErr_Occurred())
             return done;
@@ -890,15 +927,18 @@ static void function_dealloc(Function *self)
 
 /* Attributes: NumPy's own, where the value is at hand. */
 
+static PyObject *shown_by_class(PyObject *o);
+
 static PyObject *get_attribute(PyObject *self, PyObject *of, PyObject *type)
 {
     Attribute *a = (Attribute *)self;
     if (!of || of == Py_None)
         return Py_NewRef(self);
+    PyObject *h;
     if (is_current(of)) {
         if (a->transposes && ((Handle *)of)->v != host_view)
             return transpose(NULL, of);
-        PyObject *h = Py_NewRef(((Handle *)of)->h);
+        h = Py_NewRef(((Handle *)of)->h);
         PyObject *value = a->get && PyArray_CheckExact(h) ? a->get(h, a->closure) : PyObject_GetAttr(h, a->name);
         Py_DECREF(h);
         if (!value || !PyArray_Check(value))
@@ -913,6 +953,11 @@ static PyObject *get_attribute(PyObject *self, PyObject *of, PyObject *type)
         Py_DECREF(value);
         if (out || PyErr_Occurred())
             return out;
+    }
+    else if (a->plain && (h = shown_by_class(of))) {
+        PyObject *value = a->get(Py_NewRef(h), a->closure);
+        Py_DECREF(h);
+        return value;
     }
     descrgetfunc get = Py_TYPE(a->slow)->tp_descr_get;
     return get(a->slow, of, type);
@@ -946,6 +991,9 @@ static PyObject *new_attribute(PyTypeObject *type, PyObject *args, PyObject *kwa
         if (host && Py_TYPE(host) == &PyGetSetDescr_Type) {
             a->get = ((PyGetSetDescrObject *)host)->d_getset->get;
             a->closure = ((PyGetSetDescrObject *)host)->d_getset->closure;
+            static const char *const plain[] = {"shape", "dtype", "ndim", "size", "itemsize", "nbytes", "strides"};
+            for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+                a->plain |= PyUnicode_CompareWithASCIIString(name, plain[i]) == 0;
         }
     }
     return (PyObject *)a;

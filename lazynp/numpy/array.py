@@ -46,7 +46,10 @@ def taking_theirs(make: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(make)
     def new(cls: type, *args: Any, **kwargs: Any) -> Any:
-        return make(cls, *map(home_of, args), **kwargs)
+        for x in args:
+            if isinstance(x, numpy.ndarray):
+                return make(cls, *map(home_of, args), **kwargs)
+        return make(cls, *args, **kwargs)
 
     return new
 
@@ -90,6 +93,7 @@ def resolved(step: tuple[Any, Any, Any, Any], shape: tuple[int, ...]) -> View | 
 if native is not None:  # many a call of NumPy's Python code asks this
     tell(instance=ArrayType.__instancecheck__)
     ArrayType.__instancecheck__ = native.instance_check  # type: ignore[method-assign]
+    ArrayType.__subclasscheck__ = native.subclass_check  # type: ignore[method-assign]
 
 
 class ndarray(HandleBase, metaclass=ArrayType):
@@ -317,7 +321,9 @@ def pin(s: Storage) -> None:
 
 
 KINDS = {"index": INDEX, "transpose": TRANSPOSE, "reshape": RESHAPE, "part": PART}
-tell(ndarray=ndarray, storage=Storage, host_view=HOST_VIEW, pinned=pin, no_value=type(numpy._NoValue), **KINDS)
+tell(
+    ndarray=ndarray, storage=Storage, rare=Rare, host_view=HOST_VIEW, pinned=pin, no_value=type(numpy._NoValue), **KINDS
+)
 
 
 def demand(storage: Storage) -> Any:
