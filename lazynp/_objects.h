@@ -278,6 +278,15 @@ static PyObject *class_item(PyObject *o, PyObject *key)
     return NULL;
 }
 
+/* `o[name] = value`, a field of a subclass's record array, of a value at hand: 1 where it is done, 0 where Python has to do
+ * it, -1 on an error. */
+static int class_assign(PyObject *o, PyObject *key, PyObject *value)
+{
+    PyObject *h = PyUnicode_CheckExact(key) && PyType_IsSubtype(Py_TYPE(o), ndarray_type) ? pinned_array(o) : NULL;
+    PyObject *given = h && !PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)h)) ? at_hand(value) : NULL;
+    return given ? (put(o, h, key, given) < 0 ? -1 : 1) : 0;
+}
+
 /* The method: its Python function does what is not that simple. */
 static PyObject *view_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {

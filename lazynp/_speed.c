@@ -587,6 +587,7 @@ static PyObject *derived(Handle *a, PyObject *b, PyObject *h, PyObject *part, Py
 
 static PyObject *subscript_whole(PyObject *self, PyObject *key);
 static PyObject *class_item(PyObject *o, PyObject *key);
+static int class_assign(PyObject *o, PyObject *key, PyObject *value);
 static int assign_whole(PyObject *self, PyObject *key, PyObject *value);
 
 /* Elements and parts that are looked at, and numbers that are written, one after the other with nothing else between: a
@@ -748,6 +749,11 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
         else if (given == value && given && is_current(key) && PyArray_SIZE((PyArrayObject *)h) <= limit)
             return put(self, h, ((Handle *)key)->h, given);
         int done = assign_whole(self, key, value);
+        if (done)
+            return done < 0 ? -1 : 0;
+    }
+    else if (value && limit >= 0 && Py_TYPE(self) != ndarray_type) {
+        int done = class_assign(self, key, value);
         if (done)
             return done < 0 ? -1 : 0;
     }

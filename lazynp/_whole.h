@@ -607,14 +607,17 @@ static PyObject *passing_array(PyObject *module, PyObject *nothing)
 }
 
 static PyObject *shown_by_class(PyObject *o);
+static int is_shared(PyObject *storage);
 
-/* Whether two arrays of subclasses, which show one storage, share memory. NULL, without an error set, for Python to do. */
+/* Whether two arrays of subclasses share memory: `native.py: sharing`. NULL, without an error set, for Python to do. */
 static PyObject *shares_memory(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     PyObject *given[2] = {NULL, NULL};
-    if (n != 2 || names || !(given[0] = shown_by_class(args[0])) || !(given[1] = shown_by_class(args[1]))
-        || ((Handle *)args[0])->s != ((Handle *)args[1])->s)
+    if (n != 2 || names || !(given[0] = shown_by_class(args[0])) || !(given[1] = shown_by_class(args[1])))
         return NULL;
+    PyObject *s = ((Handle *)args[0])->s, *other = ((Handle *)args[1])->s;
+    if (s != other && !(is_shared(s) && is_shared(other)))
+        Py_RETURN_FALSE;
     return call_held(host, given, 2, 2, NULL);
 }
 
@@ -748,7 +751,6 @@ static PyObject *copied(PyObject *self)
 }
 
 static PyObject *view_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names);
-static int is_shared(PyObject *storage);
 
 /* `a.transpose()`, `a.reshape(shape)` and `a.ravel()` as views. NULL, without an error set, where it is not that simple. */
 static PyObject *quick_view(Method *m, PyObject *const *args, Py_ssize_t n)

@@ -254,8 +254,8 @@ def make_whole(public: FunctionBase, implementation: Any, signature: Any = None)
     """Let NumPy's own function do the whole of a call on small arrays; see `_whole.h`."""
     name, module = implementation.__name__, str(implementation.__module__)
     host = numpy_function(implementation)
-    if host is not None and name in ("may_share_memory", "shares_memory"):
-        public.whole, public.flags = undispatched(host), SHARES
+    if name in ("may_share_memory", "shares_memory"):
+        public.whole, public.flags = undispatched(getattr(numpy, name)), SHARES
         return
     if host is None or name in NOT_WHOLE or module.startswith(NOT_WHOLE_IN):
         return
