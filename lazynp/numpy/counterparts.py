@@ -15,11 +15,13 @@ from . import (  # noqa: F401
     attributes,
     creation,
     dispatch,
+    functions,
     indexing,
     iterators,
     methods,
     native,
     operators,
+    products,
     recorded,
     ufunc,
 )
@@ -165,6 +167,8 @@ def counterpart(name: str, value: Any) -> Any:
         return known[1]
     implementation = value._implementation if type(value) is compiled._ArrayFunctionDispatcher else value
     ours = host_function(implementation, name, WRITES.get(name, ()), name not in LOOKS)
+    if name in products.TABLE:
+        ours = functions.first(products.TABLE[name], ours)
     if name in LIKE:
         ours = liked(name, ours)
     if type(value) is types.BuiltinFunctionType:

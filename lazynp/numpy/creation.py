@@ -32,6 +32,7 @@ from .host import (
     strip,
     to_host,
 )
+from .layout import lies
 
 COPY_MODES = numpy._globals._CopyMode
 
@@ -205,17 +206,20 @@ def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:
     copied = copy is True or copy is COPY_MODES.ALWAYS
     if copied and x._b is x._s.buf and x._h.size <= config.limit:
         return NotImplemented
-    if order not in ("K", "C", None) and order != "A":
+    if order not in ("K", "C", "A", "F", None):
         return NotImplemented
     if isinstance(dtype, type) and issubclass(dtype, numpy.dtype):
         return NotImplemented
     target = x.dtype if dtype is None else dtype_of(dtype)
-    contiguous = x.flags.c_contiguous
+    given, order = (
+        order or "K",
+        "K" if order == "A" else order or "K",
+    )  # for "A" NumPy asks for none, but of a plain copy
     if target is x.dtype or target == x.dtype and target.char == x.dtype.char and not target.metadata:
-        if not copied:
-            return x if order != "C" or contiguous else NotImplemented
-        return x.copy() if contiguous or order == "C" else NotImplemented
-    if copy is False or copy is COPY_MODES.NEVER or not (contiguous or order == "C"):
+        if not copied and lies(x, order):
+            return x
+        return NotImplemented if copy is False or copy is COPY_MODES.NEVER else x.copy(given)
+    if copy is False or copy is COPY_MODES.NEVER:
         return NotImplemented
     return (
         x.astype(target, order) if is_native(x.dtype) and is_native(target) and x.dtype.kind != "c" else NotImplemented

@@ -13,7 +13,7 @@ from ..graph.node import Node, leaf
 from ..runtime.tape import outlived
 from . import array, attributes, masked, record, traced, traced_math, traced_shapes
 from .array import is_native, ndarray, of_scalar
-from .methods import array_of
+from .layout import array_of
 
 SCALARS: tuple[Any, ...] = (bool, int, float, complex)
 

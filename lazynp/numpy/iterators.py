@@ -9,8 +9,9 @@ import numpy
 
 from ..speed import FlatBase, attach, native, tell
 from .arithmetic import dummy
-from .array import HOST_VIEW, Handle, Writes, borrow, is_traced, ndarray
-from .host import Theirs, fresh, home, like, note_work, shows, strip, to_host
+from .array import HOST_VIEW, Handle, Writes, borrow, is_native, is_traced, ndarray
+from .host import Theirs, at_hand, fresh, home, like, note_work, shows, strip, to_host
+from .methods import own
 from .renew import become
 
 
@@ -73,10 +74,25 @@ class flatiter(FlatBase):
         raise TypeError("Cannot delete iterator elements")
 
 
+def in_one_row(self: Any, key: Any) -> Any:
+    """The elements as a view that has one axis, for a slice of an array that is pending or large and lies in C's order;
+    None for others."""
+    x = self._owner
+    if type(key) is not slice or self._made is not None or not own(x) or at_hand(x):
+        return None
+    return x.reshape(-1) if is_native(x.dtype) and x.flags.c_contiguous else None
+
+
+NUMBERS = frozenset({bool, int, float, complex})
+
+
 def flat_item(self: Any, key: Any) -> Any:
     row = self._traced()
     if row is not None:
         return row[key]
+    row = in_one_row(self, key)
+    if row is not None:
+        return row[key].copy()
     value = (self._made or self._to_host())[strip(key)]
     if not isinstance(value, numpy.ndarray):
         return value
@@ -86,6 +102,10 @@ def flat_item(self: Any, key: Any) -> Any:
 
 def set_flat_item(self: Any, key: Any, value: Any) -> None:
     row = self._traced(value)
+    if row is not None:
+        row[key] = value
+        return
+    row = in_one_row(self, key) if type(value) in NUMBERS else None  # others are repeated
     if row is not None:
         row[key] = value
         return

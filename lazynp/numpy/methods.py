@@ -17,13 +17,12 @@ import numpy
 from .. import speed
 from ..config import config
 from ..ops import shape as shape_ops
-from ..runtime.recorder import recorder
-from ..runtime.storage import Storage, lock
+from ..runtime.storage import lock
 from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
 from ..speed import native
 from . import reduce, renew, subclasses
 from .arithmetic import defers
-from .array import HOST_VIEW, Handle, Writes, borrow, is_native, is_traced, ndarray, new_handle, root, wrap
+from .array import HOST_VIEW, Handle, Writes, borrow, is_native, is_traced, ndarray, root, wrap
 from .host import (
     PLAIN,
     TracedArgumentError,
@@ -42,7 +41,7 @@ from .host import (
     strip,
     to_host,
 )
-from .record import cast_node
+from .layout import array_of, c_contiguous, laid, lies
 from .reduce import by_host, plain
 
 NoValue = numpy._globals._NoValue
@@ -194,10 +193,6 @@ def squeeze(self: Any, axis: Any = None) -> Any:
     return derived(self, RESHAPE, left) if left != shape else self
 
 
-def c_contiguous(self: Any) -> bool:
-    return (self._h if self._b is self._s.buf else self._meta()).flags.c_contiguous
-
-
 def item(self: Any, *args: Any) -> Any:
     return self._host().item(*args)
 
@@ -290,40 +285,29 @@ def copy(self: Any, order: Any = "C") -> Any:
         return fresh(self._h.copy(order))
     if is_traced(self):
         return array_of(self._node())
-    if order not in ("C", "K", "A") or not is_native(self.dtype) or order != "C" and not c_contiguous(self):
+    if order not in ("C", "K", "A", "F") or not is_native(self.dtype):
         return fresh(worked(self, "copy").copy(order))
-    return array_of(self._node())
-
-
-def array_of(node: Any) -> ndarray:
-    """A handle on a node: an array also where it has no axes."""
-    s = new_handle(Storage)
-    s.rare, s.busy = None, 0
-    s.hold(node)
-    out = new_handle(ndarray)
-    bind(out, s, False, None, None)
-    recorder.settle()
-    return out
+    return laid(self, order)
 
 
 HOST_ASTYPE, NOTHING = numpy.ndarray.astype, {}  # type: ignore[var-annotated]
 
 
 def astype(
-    self: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    self: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
     if copy is True:
         value = speed.at_once(HOST_ASTYPE, self, (dtype, order, casting), NOTHING)
         if value is not NotImplemented:
             return value
-    plainly = type(self) is ndarray and not at_hand(self) and order in ("K", "C", "A") and type(copy) is bool
+    plainly = type(self) is ndarray and not at_hand(self) and order in ("K", "C", "A", "F") and type(copy) is bool
     if plainly and is_native(self.dtype) and not (isinstance(dtype, CLASS) and issubclass(dtype, numpy.dtype)):
         target = dtype_of(dtype)
-        if is_native(target) and casting == "unsafe" and (order == "C" or c_contiguous(self)):
-            if target == self.dtype:
-                return ndarray.copy(self) if copy else self  # type: ignore[attr-defined]
-            if not (self.dtype.kind == "c" and target.kind != "c"):
-                return array_of(cast_node(self._node(), target))
+        if is_native(target) and numpy.can_cast(self.dtype, target, casting):
+            if target == self.dtype and not copy and lies(self, order):
+                return self
+            if self.dtype.kind != "c" or target.kind == "c":
+                return laid(self, order, target)
     if is_traced(self):
         return on_traced("astype", numpy.ndarray.astype, (self, dtype, order, casting, subok, copy), {})
     value = self._host().astype(strip(dtype), order, casting, False, copy)

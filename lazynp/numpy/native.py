@@ -15,7 +15,7 @@ from ..ops import elementwise, joining
 from ..ops.shape import broadcast_to
 from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, inverse_of
-from . import methods, recorded_ufuncs, ufunc
+from . import methods, products, recorded_ufuncs, ufunc
 from .arithmetic import assign, assign_where, common_order, dummy, in_memory_order
 from .array import Handle, Writes, is_native, is_traced, ndarray, of_node
 from .host import (
@@ -34,6 +34,7 @@ from .host import (
     strip,
     to_host,
 )
+from .layout import array_of
 from .record import as_node, as_nodes, cast_node
 
 Host = Callable[..., Any]
@@ -89,7 +90,7 @@ def where(condition: Any, *choices: Any) -> Any:
                 numpy.broadcast_shapes(c.shape, a.shape, b.shape)
             except ValueError:
                 return c_where(dummy(condition), *map(dummy, choices))
-            out = methods.array_of(elementwise.where(c, cast_node(a, dtype), cast_node(b, dtype)))
+            out = array_of(elementwise.where(c, cast_node(a, dtype), cast_node(b, dtype)))
             return out if order is None else out._derived(TRANSPOSE, order)
     return host_where(condition, *choices)
 
@@ -365,7 +366,10 @@ def frompyfunc(function: Any, /, nin: Any, nout: Any, **kwargs: Any) -> Any:
 
 def inner(a: Any, b: Any, /) -> Any:
     """See `numpy.inner`."""
-    return leader_wrapped(host_of("inner"), (a, b), None) if is_sub(a) or is_sub(b) else host_inner(a, b)
+    if is_sub(a) or is_sub(b):
+        return leader_wrapped(host_of("inner"), (a, b), None)
+    value = products.TABLE["inner"](a, b)
+    return host_inner(a, b) if value is NotImplemented else value
 
 
 def sharing(name: str) -> Any:

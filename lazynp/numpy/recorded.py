@@ -12,16 +12,17 @@ from typing import Any
 import numpy
 
 from ..graph.node import Node, leaf
-from ..ops import elementwise, indexing, joining, sorting
-from ..ops.shape import reshape
-from ..runtime.views import TRANSPOSE
+from ..ops import elementwise, indexing, joining, reductions, sorting
+from ..ops.shape import reshape, slice_, transpose, whole
+from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign, common_order, in_memory_order
 from .array import Handle, ndarray, of_node
 from .host import to_host
-from .methods import array_of, give, native_first
+from .layout import array_of
+from .methods import give, native_first
 from .native import dot as native_dot
 from .recorded_ufuncs import recordable
-from .reduce import normal_axes
+from .reduce import native_dtype, normal_axes
 
 _whole = numpy.arange(1)
 ROUND_IS_SELF = _whole.round() is _whole  # before NumPy 2.3
@@ -97,12 +98,32 @@ def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
 
 
 def conjugate(self: ndarray, *args: Any) -> Any:
-    if args or self.dtype.kind != "c":
+    if args or self.dtype.kind not in "fciub":
         return NotImplemented
+    if self.dtype.kind != "c":
+        return self
     order = common_order((self,))
     if order is None:
         return of_node(elementwise.conjugate(self._node()))
     return of_node(elementwise.conjugate(in_memory_order((self,), order)[0]._node()))._derived(TRANSPOSE, order)
+
+
+def trace(self: ndarray, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None) -> Any:
+    axes, target = normal_axes((axis1, axis2), self.ndim), native_dtype(dtype)
+    if axes is None or len(axes) != 2 or type(offset) is not int or target is NotImplemented or out is not None:
+        return NotImplemented
+    i, j = axis1 % self.ndim, axis2 % self.ndim
+    turned = common_order((self,)) or tuple(range(self.ndim))  # the result lies as the array does
+    rest = [k for k in inverse_of(turned) if k not in axes]
+    rows, columns = self.shape[i], self.shape[j]
+    n = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    node = transpose(self._node(), axes=(*rest, i, j))
+    row = reshape(node, shape=(*[self.shape[k] for k in rest], rows * columns))
+    first = max(-offset, 0) * columns + max(offset, 0)
+    diagonal = slice_(row, key=(*whole(row.shape[:-1]), (first if n else 0, n, columns + 1)))
+    out = of_node(reductions.reductions["add"](diagonal, axes=(len(rest),), keepdims=False, dtype=target))
+    back = tuple([rest.index(k) for k in sorted(rest)])
+    return out if back == tuple(range(len(rest))) else out._derived(TRANSPOSE, back)
 
 
 def dot(self: ndarray, b: Any, out: Any = None) -> Any:
@@ -172,6 +193,7 @@ TABLE: dict[str, Callable[..., Any]] = {
     "conj": conjugate,
     "conjugate": conjugate,
     "dot": dot,
+    "trace": trace,
     "argsort": argsort,
     "sort": sort,
     "partition": partition,

@@ -117,20 +117,20 @@ def native_matmul(u: Any, args: Any) -> Any:
         raise
 
 
-def stack_order(operands: list[Any]) -> tuple[int, ...] | None:
-    """`common_order` of stacks of matrices: of the axes before the matrices' own."""
-    if not all([isinstance(x, (Handle, numpy.ndarray)) and x.ndim > 1 for x in operands]):
+def stack_order(operands: list[Any], core: int = 2) -> tuple[int, ...] | None:
+    """`common_order` of stacks of matrices (of vectors, where `core` is 1): of the axes before the matrices' own."""
+    if not all([isinstance(x, (Handle, numpy.ndarray)) and x.ndim >= core for x in operands]):
         return None
     most = max([x.ndim for x in operands])
-    if most < 4 or arithmetic.common_order(operands) is None:
+    if most < core + 2 or arithmetic.common_order(operands) is None:
         return None
     strides = []
     for x in operands:
         meta = x._meta() if isinstance(x, Handle) else x
-        own = [0 if n == 1 else abs(s) for n, s in zip(meta.shape[:-2], meta.strides)]
+        own = [0 if n == 1 else abs(s) for n, s in zip(meta.shape[:-core], meta.strides)]
         strides.append((*(0,) * (most - x.ndim), *own))
-    memory = memory_order(most - 2, strides)
-    return None if memory is None else (*inverse_of(memory), most - 2, most - 1)
+    memory = memory_order(most - core, strides)
+    return None if memory is None else (*inverse_of(memory), *range(most - core, most))
 
 
 def loop_operands(u: Any, nodes: list[Node], dtype: Any, casting: Any) -> list[Node] | None:

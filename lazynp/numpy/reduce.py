@@ -16,13 +16,15 @@ import numpy
 from ..config import config
 from ..graph.node import Node
 from ..ops import reductions, scans
+from ..ops.elementwise import ufuncs
+from ..ops.elementwise import where as select
 from ..ops.shape import reshape, transpose
 from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import at_once
-from .arithmetic import assign, common_order, straightened
+from .arithmetic import assign, common_order, in_memory_order, straightened
 from .array import Handle, Writes, is_native, is_traced, known, ndarray, of_node
 from .host import PLAIN, TracedArgumentError, at_hand, dtype_of, fresh, home, like, note_work, on_traced, to_host
-from .record import cast_node, errors_wanted
+from .record import as_nodes, cast_node, errors_wanted
 
 NoValue = numpy._globals._NoValue
 NAMES = ("axis", "dtype", "out", "keepdims", "initial", "where")
@@ -96,11 +98,17 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
         return NotImplemented
     axes, dtype = normal_axes(given.get("axis"), x.ndim), native_dtype(given.get("dtype"))
     keepdims = given.get("keepdims", False)
-    if axes is None or dtype is NotImplemented or keepdims is NoValue or initial is not NoValue or where is not True:
+    if axes is None or dtype is NotImplemented or keepdims is NoValue:
         return NotImplemented
     if out is not None and (type(out) is tuple or type(out) is not ndarray):
         return NotImplemented
-    if config.limit >= 0 and out is None and known(x):
+    plainly = initial is NoValue and where is True
+    if not plainly:
+        prepared = begun(name, x, initial, where)
+        if prepared is None:
+            return NotImplemented
+        x, first = prepared
+    if plainly and config.limit >= 0 and out is None and known(x):
         size = x._h.size
         for a in axes:
             size //= max(x._h.shape[a], 1)
@@ -109,12 +117,43 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
             return fresh(value) if type(value) is numpy.ndarray else value
 
     def rule(node: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
-        return reductions.reductions[name](node, axes=axes, keepdims=keepdims, dtype=dtype)
+        made = reductions.reductions[name](node, axes=axes, keepdims=keepdims, dtype=dtype)
+        if plainly or first is None:
+            return made
+        return ufuncs[name](Node.of_scalar(numpy.asarray(first).astype(made.dtype)[()]), made)
 
     try:
         return reduced(rule, x, axes, bool(keepdims), out)
     except (TypeError, ValueError):
         return NotImplemented
+
+
+def begun(name: str, x: ndarray, initial: Any, where: Any) -> tuple[ndarray, Any] | None:
+    """What a reduction with `initial=` or `where=` reduces, with what does not change the result in place of what is
+    left out, and the number to begin with (None: none); None where it is NumPy's to do, or to complain of."""
+    neutral = getattr(numpy, name).identity
+    first = None if initial is NoValue else initial
+    if not x.size:
+        return None
+    if first is not None:
+        if type(first) not in NUMBERS or numpy.result_type(x.dtype, first) != x.dtype:
+            return None
+        neutral = first if neutral is None else neutral
+    if where is True:
+        return x, first
+    if neutral is None or type(where) not in (ndarray, numpy.ndarray) or where.dtype != bool:
+        return None
+    if where.ndim > x.ndim or any(n not in (1, m) for n, m in zip(where.shape[::-1], x.shape[::-1])):
+        return None
+    order = common_order((where, x))
+    nodes = as_nodes((where, x) if order is None else in_memory_order((where, x), order))
+    if nodes is None:
+        return None
+    filled = of_node(select(*nodes, Node.of_scalar(numpy.asarray(neutral).astype(x.dtype)[()])))
+    return filled if order is None else filled._derived(TRANSPOSE, order), first
+
+
+NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdFD"]})
 
 
 def reduced(rule: Callable[..., Node], x: ndarray, axes: tuple[int, ...], keepdims: bool, out: Any) -> Any:
@@ -365,8 +404,8 @@ TABLE: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "prod": (NAMES, simple("prod")),
     "min": ((*OUT, "initial", "where"), simple("min")),
     "max": ((*OUT, "initial", "where"), simple("max")),
-    "any": (BY_PLACE, of_any_dtype("any")),
-    "all": (BY_PLACE, of_any_dtype("all")),
+    "any": ((*BY_PLACE, "where"), of_any_dtype("any")),
+    "all": ((*BY_PLACE, "where"), of_any_dtype("all")),
     "mean": (BY_PLACE, moment("mean")),
     "var": (("axis", "dtype", "out", "ddof", "keepdims"), moment("var")),
     "std": (("axis", "dtype", "out", "ddof", "keepdims"), moment("std")),

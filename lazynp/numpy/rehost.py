@@ -22,7 +22,7 @@ from typing import Any
 import numpy
 
 from ..threads import at_fork
-from . import counterparts, dispatch, native, standard, subclasses, ufunc
+from . import counterparts, dispatch, functions, native, standard, subclasses, ufunc
 from .host import home_module
 
 NAME = "lazynp"
@@ -175,6 +175,7 @@ class Finder:
             execute(module, spec)
             module.__dict__.update(REPLACED.get(name, {}))
             standard.extend(name, module)
+            functions.extend(name, module)
             for function in PLAIN_FUNCTIONS.get(name, ()):
                 plain, public = module.__dict__[function], dispatch.Function(module.__dict__[function])
                 module.__dict__[function] = public

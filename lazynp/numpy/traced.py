@@ -29,8 +29,8 @@ from .creation import array as make_array
 from .host import TracedArgumentError, home, to_host
 from .host import traced as hooks
 from .indexing import has_traced
+from .layout import array_of
 from .masked import select as deferred
-from .methods import array_of
 from .record import as_node, cast_node
 from .recorded_ufuncs import recordable
 

@@ -8,17 +8,15 @@ from typing import Any
 
 import numpy
 
-from ..graph.node import Node
 from ..graph.op import results
-from ..ops import contraction, elementwise, fft, indexing, linalg, reductions, scans, sorting
+from ..ops import contraction, elementwise, indexing, linalg, reductions, scans, sorting
 from ..ops.elementwise import add, convert, divide, less, multiply, subtract, ufuncs
 from ..ops.elementwise import where as select
-from ..ops.promotion import is_inexact
 from ..ops.shape import reshape, zeros_of
 from .creation import array as make_array
 from .host import TracedArgumentError
 from .indexing import has_traced
-from .methods import array_of
+from .layout import array_of
 from .record import cast_node
 from .recorded_ufuncs import loop_operands
 from .reduce import normal_axes
@@ -220,41 +218,6 @@ def both(op: Any) -> Rule:
     return lambda *xs, **kwargs: tuple([handle(op(*[node_of(x) for x in xs], i=i)) for i in range(2)])
 
 
-# --- Linear algebra, Fourier transforms -------------------------------------------------------------------------------
-
-
-def matrices(rule: Rule) -> Rule:
-    """A gufunc of `numpy.linalg`: its operands in floating point, its results as arrays."""
-
-    def made(*xs: Any, signature: Any = None, **kwargs: Any) -> Any:
-        nodes = [node_of(x) for x in xs]
-        out = rule(*[n if is_inexact(n.dtype) else convert(n, numpy.dtype(float)) for n in nodes])
-        return tuple([handle(n) for n in results(out)]) if out.dtype is None else handle(out)
-
-    return made
-
-
-def solve_vector(a: Node, b: Node) -> Node:
-    n = b.ndim
-    out = linalg.solve_op(a, reshape(b, shape=(*b.shape, 1)))
-    return reshape(out, shape=out.shape[:-1]) if n else out
-
-
-def transform(op: Any, norm: str, length: Any = None) -> Rule:
-    """A gufunc of `numpy.fft`, times a factor: `length` is that of the other side, from out's; None is out's."""
-
-    def made(x: Any, factor: Any, *, axes: Any, out: Any) -> Any:
-        (target,) = out if type(out) is tuple else (out,)
-        (axis,) = axes[0]
-        node = node_of(x)
-        axis %= node.ndim
-        n = target.shape[axis] if length is None else length(target.shape[axis])
-        made = op(node, axis=axis, norm=norm, n=n)
-        return written(out, multiply(made, node_of(factor)))
-
-    return made
-
-
 TABLE.update(
     {
         "trace": trace,
@@ -279,40 +242,12 @@ TABLE.update(
         "divmod": both(elementwise.divmod_),
         "modf": both(elementwise.modf),
         "frexp": both(elementwise.frexp),
-        "solve": matrices(linalg.solve_op),
-        "solve1": matrices(solve_vector),
-        "inv": matrices(linalg.inv),
-        "det": matrices(linalg.det),
-        "slogdet": matrices(linalg.slogdet),
-        "cholesky_lo": matrices(lambda a: linalg.cholesky(a, upper=False)),
-        "cholesky_up": matrices(lambda a: linalg.cholesky(a, upper=True)),
-        "eigh_lo": matrices(lambda a: linalg.eigh(a, UPLO="L")),
-        "eigh_up": matrices(lambda a: linalg.eigh(a, UPLO="U")),
-        "eigvalsh_lo": matrices(lambda a: linalg.eigvalsh(a, UPLO="L")),
-        "eigvalsh_up": matrices(lambda a: linalg.eigvalsh(a, UPLO="U")),
-        "eig": matrices(linalg.eig),
-        "eigvals": matrices(linalg.eigvals),
-        "svd": matrices(linalg.svdvals),
-        "svd_s": matrices(lambda a: linalg.svd(a, full_matrices=False)),
-        "svd_f": matrices(lambda a: linalg.svd(a, full_matrices=True)),
-        "fft": transform(fft.fft, "backward"),
-        "ifft": transform(fft.ifft, "forward"),
-        "rfft_n_even": transform(fft.rfft, "backward", lambda n: 2 * (n - 1)),
-        "rfft_n_odd": transform(fft.rfft, "backward", lambda n: 2 * n - 1),
-        "irfft": transform(fft.irfft, "forward"),
     }
 )
 UFUNC_METHODS.update({"": elementwise_call, "reduce": ufunc_reduce, "accumulate": accumulate, "outer": outer})
 
 
 # --- NumPy's Python functions that its own text cannot do on traced arrays --------------------------------------------
-
-
-def qr(a: Any, mode: str = "reduced") -> Any:
-    if mode not in ("reduced", "complete", "r"):
-        return NotImplemented
-    q, r = matrices(lambda x: linalg.qr(x, mode="reduced" if mode == "r" else mode))(a)
-    return r if mode == "r" else sys.modules["lazynp"].linalg._linalg.QRResult(q, r)
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
@@ -325,7 +260,6 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 
 PYTHON: tuple[tuple[str, str, Rule], ...] = (
-    ("lazynp.linalg._linalg", "qr", qr),
     ("lazynp.linalg._linalg", "lstsq", lstsq),
     ("lazynp.lib._function_base_impl", "_vectorize_call", lambda self, func, args: vectorized(self, func, args)),
     ("lazynp.lib._stride_tricks_impl", "_broadcast_to", lambda x, shape, subok, readonly: broadcast(x, shape)),

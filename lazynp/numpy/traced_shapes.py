@@ -16,7 +16,7 @@ from .arithmetic import dummy
 from .array import ndarray
 from .creation import array as make_array
 from .host import TracedArgumentError, to_host
-from .methods import array_of
+from .layout import array_of
 from .record import as_node, cast_node
 from .traced import (
     TABLE,

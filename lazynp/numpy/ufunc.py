@@ -15,7 +15,7 @@ from .. import speed
 from ..config import config
 from ..runtime.storage import lock
 from ..speed import UfuncBase, tell
-from . import arithmetic, subclasses
+from . import arithmetic, library, subclasses
 from .arithmetic import array_of_list
 from .array import Handle, Writes, ndarray
 from .calls import check_call, check_outs, with_out
@@ -51,7 +51,7 @@ def described(name: str) -> property:
 class ufunc(UfuncBase, metaclass=UfuncType):
     """A function that operates element by element on whole arrays. See `numpy.ufunc`."""
 
-    __slots__ = ("operator", "nin", "nout", "nargs", "identity", "signature", "__dict__", "__weakref__")
+    __slots__ = ("operator", "library", "nin", "nout", "nargs", "identity", "signature", "__dict__", "__weakref__")
     host: numpy.ufunc
     __name__ = described("__name__")
     ntypes, types = described("ntypes"), described("types")
@@ -62,6 +62,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         self.identity, self.signature = host.identity, host.signature
         self.__dict__.update({k: getattr(host, k, None) for k in COPIED})
         self.operator = host.__name__ if host.__name__ in ENGINE and getattr(numpy, host.__name__, None) is host else ""
+        self.library = library.call_of(host)
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs:
@@ -112,6 +113,10 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             value = native_call(self, args, kwargs)
             if value is not NotImplemented:
                 return value
+        if self.library is not None and len(args) == self.nin:
+            value = library.recorded(self.library, args, kwargs)
+            if value is not NotImplemented:
+                return value
         return self.on_host("__call__", args, kwargs)
 
     def general(self, method: str | None, args: Any, kwargs: Any) -> Any:
@@ -149,6 +154,10 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             return ask(self, name, foreign, args, kwargs)
         if name == "__call__" and self.operator and len(args) == self.nin:
             value = native_call(self, args, kwargs)
+            if value is not NotImplemented:
+                return value
+        if name == "__call__" and self.library is not None and len(args) == self.nin:
+            value = library.recorded(self.library, args, kwargs)
             if value is not NotImplemented:
                 return value
         return self.on_host(name, args, kwargs)

@@ -233,4 +233,5 @@ def outer(a: Node, b: Node) -> Node:
 
 def vdot(a: Node, b: Node) -> Node:
     """numpy.vdot."""
-    return matmul(reshape(conjugate(a), shape=(a.aval.size,)), reshape(b, shape=(b.aval.size,)))
+    first = conjugate(a) if a.dtype.kind == "c" else a
+    return matmul(reshape(first, shape=(a.aval.size,)), reshape(b, shape=(b.aval.size,)))

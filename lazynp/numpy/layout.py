@@ -1,0 +1,56 @@
+"""How arrays lie in memory, and copies that lie as they are asked to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..runtime.recorder import recorder
+from ..runtime.storage import Storage
+from ..runtime.views import TRANSPOSE, inverse_of
+from .arithmetic import in_memory_order
+from .array import ndarray, new_handle
+from .host import bind
+from .record import cast_node
+
+
+def c_contiguous(self: Any) -> bool:
+    return (self._h if self._b is self._s.buf else self._meta()).flags.c_contiguous
+
+
+def lies(self: Any, order: str) -> bool:
+    """Whether an array lies in memory as `order` says."""
+    flags = self._meta().flags
+    return order == "K" or flags.c_contiguous and order != "F" or flags.f_contiguous and order != "C"
+
+
+def order_of_copies(self: Any) -> tuple[int, ...] | None:
+    """How the axes of an array that is made like another one are turned against C's order, by the strides of that one,
+    as NumPy does it (`PyArray_NewLikeArray`). None: not at all."""
+    if self.ndim < 2 or c_contiguous(self):
+        return None
+    strides = [abs(n) for n in self._meta().strides]
+    memory = sorted(range(self.ndim), key=lambda i: -strides[i])
+    return inverse_of(memory) if memory != sorted(memory) else None
+
+
+def laid(self: Any, order: str, target: Any = None) -> ndarray:
+    """A copy of an array whose axes lie in memory as `order` says, cast to a dtype."""
+    straight, turned = c_contiguous(self), None
+    if order == "F" or order == "A" and not straight and self._meta().flags.f_contiguous:
+        turned = tuple(range(self.ndim - 1, -1, -1)) if self.ndim > 1 else None
+    elif order == "K":
+        turned = order_of_copies(self)
+    node = self._node() if turned is None else in_memory_order((self,), turned)[0]._node()
+    out = array_of(node if target is None else cast_node(node, target))
+    return out if turned is None else out._derived(TRANSPOSE, turned)
+
+
+def array_of(node: Any) -> ndarray:
+    """A handle on a node: an array also where it has no axes."""
+    s = new_handle(Storage)
+    s.rare, s.busy = None, 0
+    s.hold(node)
+    out = new_handle(ndarray)
+    bind(out, s, False, None, None)
+    recorder.settle()
+    return out
