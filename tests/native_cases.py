@@ -122,8 +122,24 @@ CLOSE: dict[str, Case] = {
     "einsum lists": (lambda xp, a, b: xp.einsum(a, [0, 1], b, [1, 2], [0, 2]), (M, M)),
     "einsum turn": (lambda xp, a: xp.einsum("ij->ji", a) * 2, (M,)),
 }  # fmt: skip
-EXACT = {**FFT, **LINALG, **REDUCTIONS}
-ROUGH = {"any where", "all where"}
+UFUNCS: dict[str, Case] = {
+    "add.accumulate": (lambda xp, a: xp.add.accumulate(a), ((4, 5),)),
+    "accumulate turned": (lambda xp, a: xp.multiply.accumulate(a.T, axis=1), ((4, 5),)),
+    "maximum.accumulate": (lambda xp, a: xp.maximum.accumulate(a, -1), ((4, 5),)),
+    "accumulate into": (lambda xp, a: xp.add.accumulate(a, 0, None, xp.zeros((4, 5))), ((4, 5),)),
+    "cumsum into": (lambda xp, a: xp.cumsum(a, out=xp.zeros(20)), ((4, 5),)),
+    "multiply.outer": (lambda xp, a, b: xp.multiply.outer(a, b), ((2, 3), (4,))),
+    "hypot.outer": (lambda xp, a, b: xp.hypot.outer(a, b), ((3,), (4,))),
+    "subtract.outer": (lambda xp, a: xp.subtract.outer(a, 2.0), ((3,),)),
+    "divmod": (lambda xp, a, b: xp.divmod(a, b)[1], ((4, 5), (5,))),
+    "divmod operator": (lambda xp, a: divmod(a.T, 0.75)[1], ((4, 5),)),
+    "modf": (lambda xp, a: xp.modf(3 * a)[0], ((4, 5),)),
+    "modf whole": (lambda xp, a: xp.modf(3 * a)[1], ((4, 5),)),
+    "frexp": (lambda xp, a: xp.frexp(3 * a)[0], ((4, 5),)),
+    "frexp exponent": (lambda xp, a: xp.frexp(3 * a)[1], ((4, 5),)),
+}  # fmt: skip
+EXACT = {**FFT, **LINALG, **REDUCTIONS, **UFUNCS}
+ROUGH = {"any where", "all where", "modf whole", "frexp exponent"}
 NEEDS_VALUES = {
     "eig": "whether all eigenvalues are real",
     "eigvals": "whether all values are finite",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
-from native_cases import CLOSE, EXACT, FFT, LINALG, NEEDS_VALUES, ROUGH, Case
+from native_cases import CLOSE, EXACT, FFT, LINALG, NEEDS_VALUES, ROUGH, UFUNCS, Case
 
 import lazynp
 from lazynp.graph.errors import NotConcreteError
@@ -62,7 +62,7 @@ def test_values(name: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "F", "D", "i4", "?"])
-@pytest.mark.parametrize("name", [*FFT, *LINALG, *CLOSE])
+@pytest.mark.parametrize("name", [*FFT, *LINALG, *UFUNCS, *CLOSE])
 def test_dtypes(name: str, dtype: str) -> None:
     call, xs = CASES[name][0], [(3 * x).astype(dtype) for x in given(CASES[name])]
     found: list[Any] = []

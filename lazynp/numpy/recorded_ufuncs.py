@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy
@@ -10,7 +12,7 @@ from ..backends.order import memory_order
 from ..config import config
 from ..graph.node import Node
 from ..ops.contraction import matmul
-from ..ops.elementwise import ufuncs
+from ..ops.elementwise import frexp, modf, ufuncs
 from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, inverse_of
 from . import arithmetic
@@ -65,6 +67,30 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
     if out is not None:
         return write(out, node, where)
     return of_node(node) if order is None else of_node(node)._derived(TRANSPOSE, order)
+
+
+PAIRS: dict[str, tuple[Callable[..., Node], Callable[..., Node]]] = {
+    "divmod": (ufuncs["floor_divide"], ufuncs["remainder"]),
+    "modf": (partial(modf, i=0), partial(modf, i=1)),
+    "frexp": (partial(frexp, i=0), partial(frexp, i=1)),
+}
+
+
+def native_pair(u: Any, args: Any) -> Any:
+    """Both results of a ufunc that gives two, recorded; NotImplemented where NumPy does it."""
+    rules = PAIRS.get(u.host.__name__)
+    if rules is None or not config_allows(args, {}) or getattr(numpy, u.host.__name__) is not u.host:
+        return NotImplemented
+    operands: Any = [to_node_operand(a) for a in args]
+    order = arithmetic.common_order(operands)
+    nodes = as_nodes(operands if order is None else arithmetic.in_memory_order(operands, order))
+    if nodes is None or arithmetic.out_of_range(nodes):
+        return NotImplemented
+    try:
+        made = [of_node(rule(*nodes)) for rule in rules]
+    except (TypeError, ValueError, OverflowError):
+        return NotImplemented
+    return tuple(made if order is None else [x._derived(TRANSPOSE, order) for x in made])
 
 
 def elementwise(name: str, host: Any, operands: list[Any]) -> Any:

@@ -15,6 +15,7 @@ import numpy
 
 from ..config import config
 from ..graph.node import Node
+from ..graph.op import Op
 from ..ops import reductions, scans
 from ..ops.elementwise import ufuncs
 from ..ops.elementwise import where as select
@@ -368,34 +369,45 @@ def extreme_place(name: str) -> Callable[[ndarray, dict[str, Any]], Any]:
     return native
 
 
-def scan(name: str, ufunc: str) -> Callable[[ndarray, dict[str, Any]], Any]:
-    """cumsum, cumprod."""
-    op = getattr(scans, f"{ufunc}_accumulate")
-
-    def native(self: ndarray, given: dict[str, Any]) -> Any:
-        axis, dtype = given.get("axis"), native_dtype(given.get("dtype"))
-        if (
-            dtype is NotImplemented
-            or given.get("out") is not None
-            or axis is not None
-            and type(axis) is not int
-            or not self.ndim
-        ):
-            return NotImplemented
-        node = self._node()
+def scanned(op: Op, x: ndarray, given: dict[str, Any]) -> Any:
+    """`ufunc.accumulate`, recorded; axis None goes through all elements in one row."""
+    axis, dtype, out = given.get("axis"), native_dtype(given.get("dtype")), given.get("out")
+    if dtype is NotImplemented or axis is not None and type(axis) is not int or not x.ndim:
+        return NotImplemented
+    if out is not None and type(out) is not ndarray:
+        return NotImplemented
+    node = x._node()
+    axes = normal_axes(axis, x.ndim)
+    if axes is None:
+        return NotImplemented
+    try:
         if axis is None:
-            return of_node(op(reshape(node, shape=(self.size,)) if self.ndim != 1 else node, axis=0, dtype=dtype))
-        axes = normal_axes(axis, self.ndim)
-        if axes is None:
-            return NotImplemented
-        order = common_order((self,))
+            return into(out, op(reshape(node, shape=(x.size,)) if x.ndim != 1 else node, axis=0, dtype=dtype))
+        order = common_order((x,))
         if order is None:
-            return of_node(op(node, axis=axes[0], dtype=dtype))
-        inverse = inverse_of(order)
-        node = op(straightened(self, inverse)._node(), axis=order[axes[0]], dtype=dtype)
-        return of_node(node)._derived(TRANSPOSE, order)
+            return into(out, op(node, axis=axes[0], dtype=dtype))
+        node = op(straightened(x, inverse_of(order))._node(), axis=order[axes[0]], dtype=dtype)
+    except (TypeError, ValueError):
+        return NotImplemented
+    return of_node(node)._derived(TRANSPOSE, order) if out is None else into(out, transpose(node, axes=order))
 
-    return native
+
+def scan(ufunc: str) -> Callable[[ndarray, dict[str, Any]], Any]:
+    """cumsum, cumprod."""
+    return lambda self, given: scanned(scans.scans[ufunc], self, given)
+
+
+def native_accumulate(host: numpy.ufunc, x: ndarray, args: Any, kwargs: Any) -> Any:
+    """`ufunc.accumulate`, recorded; NotImplemented where that is not possible here."""
+    op = scans.scans.get(host.__name__)
+    if op is None or at_hand(x) or not is_native(x.dtype) or errors_wanted() and not is_traced(x):
+        return NotImplemented
+    given = bound(("axis", "dtype", "out"), args, kwargs)
+    if given is None or getattr(numpy, host.__name__, None) is not host:
+        return NotImplemented
+    if type(given.get("out")) is tuple:
+        given["out"] = given["out"][0] if len(given["out"]) == 1 else NotImplemented
+    return scanned(op, x, {"axis": 0, **given}) if given.get("axis", 0) is not None else NotImplemented
 
 
 OUT, BY_PLACE = ("axis", "out", "keepdims"), ("axis", "dtype", "out", "keepdims")
@@ -411,6 +423,6 @@ TABLE: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "std": (("axis", "dtype", "out", "ddof", "keepdims"), moment("std")),
     "argmin": (OUT, extreme_place("argmin")),
     "argmax": (OUT, extreme_place("argmax")),
-    "cumsum": (("axis", "dtype", "out"), scan("cumsum", "add")),
-    "cumprod": (("axis", "dtype", "out"), scan("cumprod", "multiply")),
+    "cumsum": (("axis", "dtype", "out"), scan("add")),
+    "cumprod": (("axis", "dtype", "out"), scan("multiply")),
 }

@@ -213,11 +213,6 @@ def elementwise_call(
     return array_of(node) if out is Ellipsis else written(target, node)
 
 
-def both(op: Any) -> Rule:
-    """A ufunc of two results."""
-    return lambda *xs, **kwargs: tuple([handle(op(*[node_of(x) for x in xs], i=i)) for i in range(2)])
-
-
 TABLE.update(
     {
         "trace": trace,
@@ -239,9 +234,6 @@ TABLE.update(
         "bincount": bincount,
         "searchsorted": searchsorted,
         "clip": clip,
-        "divmod": both(elementwise.divmod_),
-        "modf": both(elementwise.modf),
-        "frexp": both(elementwise.frexp),
     }
 )
 UFUNC_METHODS.update({"": elementwise_call, "reduce": ufunc_reduce, "accumulate": accumulate, "outer": outer})

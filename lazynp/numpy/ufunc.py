@@ -21,8 +21,8 @@ from .array import Handle, Writes, ndarray
 from .calls import check_call, check_outs, with_out
 from .host import PLAIN, SCALARS, TracedArgumentError, home, host_function, note_work, on_traced, returned, to_host
 from .overrides import HOST_TYPES, ask, is_subclass, overriding, wrapped, wrapper_of
-from .recorded_ufuncs import ENGINE, native_call
-from .reduce import native_reduce
+from .recorded_ufuncs import ENGINE, native_call, native_pair
+from .reduce import native_accumulate, native_reduce
 
 INTO_FIRST = "qr_r_raw"  # LAPACK's factors, written over the matrix
 METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
@@ -113,11 +113,17 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             value = native_call(self, args, kwargs)
             if value is not NotImplemented:
                 return value
-        if self.library is not None and len(args) == self.nin:
-            value = library.recorded(self.library, args, kwargs)
+        if len(args) == self.nin:
+            value = self.native_results(args, kwargs)
             if value is not NotImplemented:
                 return value
         return self.on_host("__call__", args, kwargs)
+
+    def native_results(self, args: Any, kwargs: Any) -> Any:
+        """The recorded results of a generalized ufunc, or of one that gives two; else NotImplemented."""
+        if self.library is not None:
+            return library.recorded(self.library, args, kwargs)
+        return native_pair(self, args) if self.nout == 2 and not kwargs else NotImplemented
 
     def general(self, method: str | None, args: Any, kwargs: Any) -> Any:
         """Any operands: foreign types first, then ours."""
@@ -156,8 +162,8 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             value = native_call(self, args, kwargs)
             if value is not NotImplemented:
                 return value
-        if name == "__call__" and self.library is not None and len(args) == self.nin:
-            value = library.recorded(self.library, args, kwargs)
+        if name == "__call__" and len(args) == self.nin:
+            value = self.native_results(args, kwargs)
             if value is not NotImplemented:
                 return value
         return self.on_host(name, args, kwargs)
@@ -226,6 +232,10 @@ class ufunc(UfuncBase, metaclass=UfuncType):
 
     def accumulate(self, array: Any, *args: Any, **kwargs: Any) -> Any:
         """See `numpy.ufunc.accumulate`."""
+        if type(array) is ndarray:
+            value = native_accumulate(self.host, array, args, kwargs)
+            if value is not NotImplemented:
+                return value
         return self.general("accumulate", *with_out((array, *args), kwargs, 3))
 
     def reduceat(self, array: Any, *args: Any, **kwargs: Any) -> Any:
@@ -238,6 +248,9 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         if (is_subclass(A) or is_subclass(B)) and not overriding((A, B)):  # for whoever wraps the result
             A, B = [x if isinstance(x, Handle) else array_of_list(x) for x in (A, B)]
             return self(A.reshape(A.shape + (1,) * B.ndim), B, **kwargs)
+        if self.operator and not kwargs and self.nin == 2 and type(A) is ndarray and library.wanted((A, B)):
+            B = B if type(B) is ndarray else numpy.asarray(B)  # a number's type is not weak here
+            return self(A.reshape(A.shape + (1,) * B.ndim), B)
         return self.general("outer", (A, B), kwargs)
 
     def at(self, a: Any, *args: Any) -> Any:
