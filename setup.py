@@ -15,7 +15,7 @@ setup(
             "lazynp._speed",
             ["lazynp/_speed.c"],
             depends=[
-                *("lazynp/_direct.h", "lazynp/_loops.h", "lazynp/_objects.h", "lazynp/_whole.h"),
+                *("lazynp/_direct.h", "lazynp/_loops.h", "lazynp/_objects.h", "lazynp/_scalars.h", "lazynp/_whole.h"),
                 *[f"lazynp/_replay{part}.h" for part in ("", "_match", "_notes", "_plan")],
             ],
             include_dirs=[numpy.get_include()],

@@ -1051,6 +1051,7 @@ static PyObject *call_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
 
 #include "_whole.h"
 #include "_objects.h"
+#include "_scalars.h"
 
 /* Types. */
 
@@ -1552,6 +1553,7 @@ static PyObject *bind(PyObject *module, PyObject *table)
         storage_type->tp_dealloc = (destructor)door_storage_dealloc;
     if (ndarray_type) {
         ndarray_type->tp_dealloc = (destructor)door_handle_dealloc;
+        leave_to_arrays();
         /* A class made in Python does not inherit these: its `__add__` is that of numbers, its `__getitem__` that of
          * mappings. */
         ndarray_type->tp_as_sequence->sq_item = item_at;

@@ -282,10 +282,10 @@ class Statements:
         return f"{self.new_name()} = {self.filled(self.one(VIEWS), self.source())}"
 
     def writer(self) -> str:
-        """A write. NumPy's array of an array of ours has flags of its own, so none are set where the two are the same
-        object in NumPy: see "What is not there yet" in docs/architecture.md."""
+        """A write. NumPy's array of an array of ours has own flags and an own shape, so none are set where the two are
+        the same object in NumPy: see "What is not there yet" in docs/architecture.md."""
         text = self.filled(self.one(WRITERS), self.array() if self.chance(0.7) else f"({self.view_of(self.array())})")
-        name, _, rest = text.partition(".setflags")
+        name, _, rest = text.partition(".shape" if ".shape = " in text else ".setflags")
         shown = rest and self.space.get(name.strip("()")) is self.space.get("z")
         return f"{name}.flags" if shown else text
 

@@ -814,6 +814,14 @@ e(lambda: x.reshape())
 
 x = np.arange(3)
 log(x.view(None), x.view(dtype=None), x.view(), (x + 1j).view(None))
+
+# a selection by a mask, and an int that does not fit its dtype
+x = np.arange(-4, 5, dtype="i1")
+b = x[x < 3]
+for f in (lambda: 128 - b, lambda: b + 200, lambda: (b < b) % (200 - b), lambda: np.add(b, 300), lambda: b < 500):
+    e(f)
+e(b.__iadd__, 1000)
+log(b, b + 1)
 """
 
 # Calls that write into what they are given, mostly by place.

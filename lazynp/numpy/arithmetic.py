@@ -22,7 +22,7 @@ from ..runtime.views import INDEX, TRANSPOSE, View, inverse_of
 from .array import HOST_VIEW, Handle, Writes, known, ndarray, new_handle, of_node, writeable
 from .host import TracedArgumentError, fresh, note_work, on_traced
 from .masked import elementwise_selection, selection_of
-from .record import as_nodes, cast_node, host_value
+from .record import as_nodes, cast_node, host_value, out_of_range
 
 # The ufunc of each operator.
 BINARY = {
@@ -55,7 +55,6 @@ OF_BYTES = frozenset(
     | COMPARISONS
 )
 SCALAR_PRIORITY = -1000000.0
-INTEGER_LIMITS = {c: (int(numpy.iinfo(c).min), int(numpy.iinfo(c).max)) for c in "bBhHiIlLqQ"}
 
 
 def defers(self: Any, other: Any, inplace: bool = False) -> bool:
@@ -211,18 +210,6 @@ def straightened(x: Any, inverse: tuple[int, ...]) -> Any:
     if x.ndim < len(inverse):
         x = x._derived(INDEX, (*(None,) * (len(inverse) - x.ndim), *[(0, n, 1) for n in x.shape]))
     return x._derived(TRANSPOSE, inverse)
-
-
-def out_of_range(nodes: list[Node]) -> bool:
-    """Whether a Python int does not fit the integer dtype of the arrays beside it: an OverflowError in NumPy, now."""
-    ints = [n.value for n in nodes if type(n.value) is int]
-    if not ints:
-        return False
-    for n in nodes:
-        limits = INTEGER_LIMITS.get(n.dtype.char) if not n.weak else None
-        if limits is not None and any(not limits[0] <= v <= limits[1] for v in ints):
-            return True
-    return False
 
 
 def ufunc_node(name: str, host: Host, nodes: list[Node], operands: Any) -> Node:

@@ -22,7 +22,7 @@ from ..runtime.recorder import recorder
 from ..runtime.storage import Rare, Storage
 from . import array
 from .array import ndarray, new_handle
-from .record import PYTHON_SCALARS, as_node, cast_node
+from .record import PYTHON_SCALARS, as_node, cast_node, out_of_range
 
 no_mask: Callable[[Node], Exception] = errors.no_value  # a better error, where the transformations are loaded
 DEEPEST = 64  # operations on a selection that is still deferred
@@ -120,6 +120,8 @@ def elementwise_selection(op: Any, host: Callable[..., Any], operands: tuple[Any
         if node is None:
             return None
         nodes.append(node)
+    if out_of_range(nodes):
+        return None  # an error, which ordinary arrays raise
     node = op(nodes)
     out = handle(node, Selection(mask, None, host, tuple([selection_of(x) or x for x in operands]), depth + 1))
     recorder.settle()

@@ -16,6 +16,7 @@ from .array import Handle, is_native, is_traced, known, ndarray, of_node
 from .host import of_traced
 
 PYTHON_SCALARS = frozenset({bool, int, float, complex})
+INTEGER_LIMITS = {c: (int(numpy.iinfo(c).min), int(numpy.iinfo(c).max)) for c in "bBhHiIlLqQ"}
 natives: dict[type, bool] = {}  # by the dtype's class: dtypes of two C types may be equal
 MOST_AXES = 32  # of an operation's result; NumPy's arrays have up to 64
 INT64 = range(-(1 << 63), 1 << 63)
@@ -114,3 +115,15 @@ def host_value(x: Any) -> Any:
     if type(x) in (tuple, list):
         return type(x)([host_value(v) for v in x])
     return x
+
+
+def out_of_range(nodes: list[Node]) -> bool:
+    """Whether a Python int does not fit the integer dtype of the arrays beside it: an OverflowError in NumPy, now."""
+    ints = [n.value for n in nodes if type(n.value) is int]
+    if not ints:
+        return False
+    for n in nodes:
+        limits = INTEGER_LIMITS.get(n.dtype.char) if not n.weak else None
+        if limits is not None and any(not limits[0] <= v <= limits[1] for v in ints):
+            return True
+    return False

@@ -19,7 +19,7 @@ from . import arithmetic
 from .arithmetic import assign, assign_where, dummy
 from .array import Handle, is_native, is_traced, ndarray, of_node, writeable
 from .host import PLAIN, at_hand, dtype_of, returned, to_host
-from .record import MOST_AXES, as_nodes, cast_node
+from .record import MOST_AXES, as_nodes, cast_node, out_of_range
 
 ENGINE = frozenset({*ufuncs, "matmul"})
 NATIVE_KEYWORDS = frozenset({"out", "where", "dtype", "casting", "subok", "order"})
@@ -46,7 +46,7 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
     if order is not None:
         operands = arithmetic.in_memory_order(operands, order)
     nodes = as_nodes(operands)
-    if nodes is None or arithmetic.out_of_range(nodes):
+    if nodes is None or out_of_range(nodes):
         return NotImplemented
     if dtype is not None:
         nodes = loop_operands(u, nodes, dtype, casting)
@@ -84,7 +84,7 @@ def native_pair(u: Any, args: Any) -> Any:
     operands: Any = [to_node_operand(a) for a in args]
     order = arithmetic.common_order(operands)
     nodes = as_nodes(operands if order is None else arithmetic.in_memory_order(operands, order))
-    if nodes is None or arithmetic.out_of_range(nodes):
+    if nodes is None or out_of_range(nodes):
         return NotImplemented
     try:
         made = [of_node(rule(*nodes)) for rule in rules]
