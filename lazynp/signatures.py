@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import optree
@@ -40,6 +41,14 @@ def place_of(f: Any) -> str:
         return ""
     file = code.co_filename
     return f" at {os.path.relpath(file) if os.sep in file else file}:{code.co_firstlineno}"
+
+
+def renamed(f: Any, name: str) -> Any:
+    """The same plain function under another name, which is its own."""
+    out = FunctionType(f.__code__, f.__globals__, name, f.__defaults__, f.__closure__)
+    out.__kwdefaults__, out.__doc__, out.__module__ = f.__kwdefaults__, f.__doc__, f.__module__
+    out.__qualname__ = name
+    return out
 
 
 def leaf_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:

@@ -440,6 +440,22 @@ def scalar_buffer(x: Any, dtype: DType) -> np.ndarray:
     return np.array(x, dtype)
 
 
+def converted(x: int, dtype: DType) -> np.ndarray:
+    """A Python int as an array of no axes, of a dtype that was asked for: what does not fit wraps around, or is
+    infinite.
+
+    Raises: OverflowError for one of more than 64 bits, where the dtype is one of integers; TypeError where it is one
+    of ml_dtypes'.
+    """
+    if KIND_OF[dtype] not in "iu":
+        with np.errstate(over="ignore"):
+            return np.array(x, dtype)
+    wide = np.array(x)
+    if wide.dtype == object:
+        raise OverflowError("Python int too large to convert to C long")
+    return wide.astype(dtype)
+
+
 def is_arraylike(x: Any) -> bool:
     """Whether JAX's functions take it for an array: arrays of any door, NumPy's arrays and scalars, Python's scalars,
     and what has `__jax_array__`."""

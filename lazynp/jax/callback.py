@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from ..api.trace import after, effect
+from ..errors import JaxRuntimeError
 from ..graph.aval import Aval
 from ..graph.op import results
 from ..ops.callback import Call
 from ..ops.callback import callback as op
 from ..tree import flatten, unflatten
 from .array import Array, as_node, is_arraylike, wrap, wrap_value
-from .dtypes import canonical
+from .dtypes import canonical, is_extended
 
 METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 
@@ -30,28 +31,34 @@ def array_of(x: np.ndarray) -> Array:
 
 
 def checked(name: str, values: Any, structure: Any, outs: Sequence[Aval], strict: bool) -> list[np.ndarray]:
-    """A callback's results as arrays of the promised types. Raises where they are not of the promised form."""
+    """A callback's results as arrays of the promised types. Raises JaxRuntimeError where they are others."""
     leaves, found = flatten(values)
-    if found != structure:
-        raise RuntimeError(f"{name}: the callback returned a tree of structure {found}, not the promised {structure}")
+    if len(leaves) != structure.num_leaves:
+        raise JaxRuntimeError(f"{name}: the callback returned a tree of structure {found}, not {structure}")
     arrays = []
     for x, aval in zip(leaves, outs):
         a = np.asarray(x)
         if strict and a.shape != aval.shape or a.shape[a.ndim - aval.ndim :] != aval.shape:
-            raise RuntimeError(f"{name}: the callback returned an array of shape {a.shape}, not {aval.shape}")
+            raise JaxRuntimeError(f"{name}: the callback returned an array of shape {a.shape}, not {aval.shape}")
         if canonical(a.dtype) != aval.dtype:
-            raise RuntimeError(f"{name}: the callback returned an array of dtype {a.dtype}, not {aval.dtype}")
+            raise JaxRuntimeError(f"{name}: the callback returned an array of dtype {a.dtype}, not {aval.dtype}")
         arrays.append(np.array(a, aval.dtype, order="C"))
     return arrays
 
 
 def avals_of(shapes: Any) -> tuple[list[Aval], Any]:
-    leaves, structure = flatten(shapes)
+    """The types that a user wrote: arrays, `ShapeDtypeStruct`s and types of values, in a tree.
+
+    Raises: AttributeError for what has no shape and dtype, ValueError for 64 bits that are not to be had.
+    """
+    leaves, structure = flatten(shapes, lambda x: isinstance(x, Aval))
     for x in leaves:
         if not hasattr(x, "shape") or not hasattr(x, "dtype"):
-            raise TypeError(
+            raise AttributeError(
                 f"result_shape_dtypes: {x!r} has no shape and dtype; write jax.ShapeDtypeStruct(shape, dtype)"
             )
+        if not is_extended(x.dtype) and canonical(x.dtype) != np.dtype(x.dtype):
+            raise ValueError("result_shape_dtypes cannot specify 64-bit types when `jax_enable_x64` is disabled")
     return [Aval(tuple(x.shape), canonical(x.dtype)) for x in leaves], structure
 
 
@@ -95,7 +102,9 @@ def pure_callback(
 ) -> Any:
     """What `callback(*args, **kwargs)` returns, called when the value is needed: never, once or more often.
 
-    Its results have the shapes and dtypes of `result_shape_dtypes`. Raises: RuntimeError where they have not;
+    Its results have the shapes and dtypes of `result_shape_dtypes`.
+
+    Raises: JaxRuntimeError, a RuntimeError, where they have not; AttributeError and ValueError for what says no type;
     NotImplementedError under vmap without a `vmap_method`; ValueError under differentiation.
     """
     if vmap_method is not None and vmap_method not in METHODS:

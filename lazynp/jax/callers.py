@@ -19,6 +19,7 @@ MACHINERY = frozenset(
         "arguments",
         "numpy.call",
         "numpy.elementwise",
+        "numpy.linalg.products",
         "numpy.methods",
         "numpy.operators",
         "numpy.ufunc",

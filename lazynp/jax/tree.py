@@ -3,19 +3,22 @@
 import dataclasses as _dataclasses
 from typing import Any as _Any
 
-from .tree_util import tree_all as all
-from .tree_util import tree_broadcast as broadcast
-from .tree_util import tree_flatten as flatten
-from .tree_util import tree_flatten_with_path as flatten_with_path
-from .tree_util import tree_leaves as leaves
-from .tree_util import tree_leaves_with_path as leaves_with_path
-from .tree_util import tree_map as map
-from .tree_util import tree_map_with_path as map_with_path
-from .tree_util import tree_reduce as reduce
-from .tree_util import tree_reduce_associative as reduce_associative
-from .tree_util import tree_structure as structure
-from .tree_util import tree_transpose as transpose
-from .tree_util import tree_unflatten as unflatten
+from ..signatures import renamed as _renamed
+from . import tree_util as _tree_util
+
+all = _renamed(_tree_util.tree_all, "all")
+broadcast = _renamed(_tree_util.tree_broadcast, "broadcast")
+flatten = _renamed(_tree_util.tree_flatten, "flatten")
+flatten_with_path = _renamed(_tree_util.tree_flatten_with_path, "flatten_with_path")
+leaves = _renamed(_tree_util.tree_leaves, "leaves")
+leaves_with_path = _renamed(_tree_util.tree_leaves_with_path, "leaves_with_path")
+map = _renamed(_tree_util.tree_map, "map")
+map_with_path = _renamed(_tree_util.tree_map_with_path, "map_with_path")
+reduce = _renamed(_tree_util.tree_reduce, "reduce")
+reduce_associative = _renamed(_tree_util.tree_reduce_associative, "reduce_associative")
+structure = _renamed(_tree_util.tree_structure, "structure")
+transpose = _renamed(_tree_util.tree_transpose, "transpose")
+unflatten = _renamed(_tree_util.tree_unflatten, "unflatten")
 
 
 def static(**kwargs: _Any) -> _Any:

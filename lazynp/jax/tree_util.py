@@ -266,9 +266,9 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
     return all([is_leaf_type(x) or is_leaf is not None and is_leaf(x) for x in iterable])
 
 
-def is_tree_node(t: type) -> bool:
+def is_tree_node(typ: type) -> bool:
     """Whether instances of a type are nodes rather than leaves."""
-    return t in node_types or issubclass(t, tuple) and hasattr(t, "_fields")
+    return typ in node_types or issubclass(typ, tuple) and hasattr(typ, "_fields")
 
 
 def tree_transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) -> Any:

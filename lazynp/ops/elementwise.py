@@ -7,7 +7,7 @@ ties, complex numbers), derivatives are JAX's.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -298,8 +298,19 @@ ceil = ufunc_op("ceil", None)
 trunc = ufunc_op("trunc", None)
 rint = ufunc_op("rint", None)
 heaviside = ufunc_op("heaviside", None, lambda g, out, x, y: where(equal(x, 0), g, zeros_of(Aval((), g.dtype))))
-nextafter = ufunc_op("nextafter", None, None)
-spacing = ufunc_op("spacing", None)
+
+
+def refused(name: str) -> Callable[..., Node]:
+    """Of a derivative that is not to be had, as in JAX."""
+
+    def rule(*args: Any) -> Node:
+        raise NotImplementedError(f"Differentiation rule for '{name}' not implemented")
+
+    return rule
+
+
+nextafter = ufunc_op("nextafter", refused("nextafter"), refused("nextafter"))
+spacing = ufunc_op("spacing", refused("spacing"))
 copysign = ufunc_op("copysign", lambda g, out, x, y: where(equal(signbit(x), signbit(y)), g, negative(g)), None)
 modf = multi_ufunc_op("modf", lambda g, out, x, *, i: None if i else g)
 frexp = multi_ufunc_op("frexp", lambda g, out, x, *, i: ldexp(g, negative(frexp(x, i=1))))

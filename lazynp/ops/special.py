@@ -25,6 +25,7 @@ from .elementwise import (
     multiply,
     negative,
     reciprocal,
+    refused,
     sign,
     square,
     subtract,
@@ -85,7 +86,7 @@ polygamma = special(
 )
 zeta = special(
     values.zeta,
-    missing("zeta has no derivative along its first argument"),
+    refused("zeta"),
     lambda g, out, x, q: multiply(multiply(g, negative(x)), zeta(add(x, typed(1.0, x)), q)),
 )
 

@@ -102,14 +102,37 @@ def weak_if_all(impl: Impl) -> Impl:
     return call
 
 
-def nary(name: str, impl: Impl, *accepts: str, hint: str = "", same: bool = True) -> Callable[..., Array]:
-    """An elementwise function. `accepts`: for each operand the kinds of its dtype, of "ifcb", "s" for signed integers;
-    `same`: all have one dtype; `hint`: the name of the function of jax.numpy that promotes."""
-    run = weak_if_all(widened(impl))
+def nary(
+    name: str,
+    impl: Impl,
+    *accepts: str,
+    hint: str = "",
+    same: bool = True,
+    public_name: str | None = None,
+    names: str = "xyz",
+    accuracy: bool = False,
+) -> Callable[..., Array]:
+    """An elementwise function.
 
-    def call(*args: Any, accuracy: Any = None) -> Array:
-        if len(args) != len(accepts):
-            raise TypeError(f"{name}() takes {len(accepts)} positional arguments but {len(args)} were given")
+    Args:
+        name: what errors call it. accepts: for each operand the kinds of its dtype, of "ifcb", "s" for signed integers.
+        same: whether all have one dtype. hint: the name of the function of jax.numpy that promotes.
+        public_name: what users call it, where that is another. names: of the parameters, a letter each or parted by
+            blanks. accuracy: whether it has that parameter, by which XLA may compute less accurately than we do.
+    """
+    run = weak_if_all(widened(impl))
+    own = tuple(names.split() if " " in names else names)[: len(accepts)]
+
+    signature = inspect.Signature(
+        [inspect.Parameter(k, inspect.Parameter.POSITIONAL_OR_KEYWORD) for k in own]
+        + ([inspect.Parameter("accuracy", inspect.Parameter.KEYWORD_ONLY, default=None)] if accuracy else [])
+    )
+
+    def call(*args: Any, **kwargs: Any) -> Array:
+        if kwargs or len(args) != len(accepts):
+            bound = signature.bind(*args, **kwargs)
+            bound.arguments.pop("accuracy", None)  # our functions have the best there is in any mode
+            args = tuple(bound.arguments.values())
         nodes = arguments(name, *args)
         if len(nodes) > 1:
             if same:
@@ -120,16 +143,9 @@ def nary(name: str, impl: Impl, *accepts: str, hint: str = "", same: bool = True
             check_kinds(name, nodes, accepts)
         return apply(run, *nodes)
 
-    return named(call, name, len(accepts))
-
-
-def named(call: Any, name: str, n: int) -> Any:
-    """A function under a public name and signature."""
-    call.__name__ = call.__qualname__ = name
+    call.__name__ = call.__qualname__ = public_name or name
     call.__module__ = "jax.lax"
-    kinds = inspect.Parameter
-    names = ("x", "y", "z")[:n]
-    call.__signature__ = inspect.Signature([kinds(k, kinds.POSITIONAL_OR_KEYWORD) for k in names])
+    call.__signature__ = signature  # type: ignore[attr-defined]
     return call
 
 

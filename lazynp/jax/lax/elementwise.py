@@ -13,7 +13,7 @@ from ...ops import elementwise as e
 from ...ops.elementwise import where
 from ...ops.tags import stop_gradient
 from ..array import Array, apply
-from .call import argument, check_kinds, filled, nary, public, spread, weak_if_all, widened
+from .call import argument, arguments, check_kinds, dtype_of, filled, nary, public, spread, weak_if_all, widened
 
 NUMBER, INEXACT, BITS, ANY, REAL = "ifc", "fc", "ib", "ifcb", "ifb"
 
@@ -112,16 +112,16 @@ atan2 = nary("atan2", e.arctan2, INEXACT, INEXACT)
 atanh = nary("atanh", e.arctanh, INEXACT)
 bessel_i0e = nary("bessel_i0e", special.bessel_i0e, "f")
 bessel_i1e = nary("bessel_i1e", special.bessel_i1e, "f")
-betainc = nary("regularized_incomplete_beta", special.betainc, "f", "f", "f")
-bitwise_and = nary("and", e.bitwise_and, BITS, BITS, hint="bitwise_and")
-bitwise_not = nary("not", bitwise_not, BITS)
-bitwise_or = nary("or", e.bitwise_or, BITS, BITS, hint="bitwise_or")
-bitwise_xor = nary("xor", e.bitwise_xor, BITS, BITS, hint="bitwise_xor")
-cbrt = nary("cbrt", e.cbrt, "f")
+betainc = nary("regularized_incomplete_beta", special.betainc, "f", "f", "f", names="a b x", public_name="betainc")
+bitwise_and = nary("and", e.bitwise_and, BITS, BITS, hint="bitwise_and", public_name="bitwise_and")
+bitwise_not = nary("not", bitwise_not, BITS, public_name="bitwise_not")
+bitwise_or = nary("or", e.bitwise_or, BITS, BITS, hint="bitwise_or", public_name="bitwise_or")
+bitwise_xor = nary("xor", e.bitwise_xor, BITS, BITS, hint="bitwise_xor", public_name="bitwise_xor")
+cbrt = nary("cbrt", e.cbrt, "f", accuracy=True)
 ceil = nary("ceil", e.ceil, "f")
 clz = nary("clz", bits.count_leading_zeros, "i")
 complex = nary("complex", e.make_complex, "f", "f")
-cos = nary("cos", e.cos, INEXACT)
+cos = nary("cos", e.cos, INEXACT, accuracy=True)
 cosh = nary("cosh", e.cosh, INEXACT)
 digamma = nary("digamma", special.digamma, "f")
 div = nary("div", div, NUMBER, NUMBER, hint="divide")
@@ -129,37 +129,37 @@ eq = nary("eq", e.equal, ANY, ANY, hint="equal")
 erf = nary("erf", special.erf, "f")
 erf_inv = nary("erf_inv", special.erf_inv, "f")
 erfc = nary("erfc", special.erfc, "f")
-exp = nary("exp", e.exp, INEXACT)
-exp2 = nary("exp2", e.exp2, INEXACT)
-expm1 = nary("expm1", e.expm1, INEXACT)
+exp = nary("exp", e.exp, INEXACT, accuracy=True)
+exp2 = nary("exp2", e.exp2, INEXACT, accuracy=True)
+expm1 = nary("expm1", e.expm1, INEXACT, accuracy=True)
 floor = nary("floor", e.floor, "f")
 ge = nary("ge", e.greater_equal, REAL, REAL, hint="greater_equal")
 gt = nary("gt", e.greater, REAL, REAL, hint="greater")
-igamma = nary("igamma", special.igamma, "f", "f")
-igamma_grad_a = nary("igamma_grad_a", special.igamma_grad_a, "f", "f")
-igammac = nary("igammac", special.igammac, "f", "f")
+igamma = nary("igamma", special.igamma, "f", "f", names="a x")
+igamma_grad_a = nary("igamma_grad_a", special.igamma_grad_a, "f", "f", names="a x")
+igammac = nary("igammac", special.igammac, "f", "f", names="a x")
 imag = nary("imag", e.imag, "c")
 is_finite = nary("is_finite", e.isfinite, "f")
 le = nary("le", e.less_equal, REAL, REAL, hint="less_equal")
 lgamma = nary("lgamma", special.lgamma, "f")
-log = nary("log", e.log, INEXACT)
-log1p = nary("log1p", e.log1p, INEXACT)
-logistic = nary("logistic", logistic, INEXACT)
+log = nary("log", e.log, INEXACT, accuracy=True)
+log1p = nary("log1p", e.log1p, INEXACT, accuracy=True)
+logistic = nary("logistic", logistic, INEXACT, accuracy=True)
 lt = nary("lt", e.less, REAL, REAL, hint="less")
 max = nary("max", e.maximum, ANY, ANY, hint="maximum")
 min = nary("min", e.minimum, ANY, ANY, hint="minimum")
-mul = nary("mul", e.multiply, NUMBER, NUMBER, hint="multiply")
+product = nary("mul", e.multiply, NUMBER, NUMBER, hint="multiply")
 mulhi = nary("mulhi", bits.multiply_high, "i", "i")
 ne = nary("ne", e.not_equal, ANY, ANY, hint="not_equal")
 neg = nary("neg", e.negative, NUMBER)
-nextafter = nary("nextafter", e.nextafter, "f", "f")
-polygamma = nary("polygamma", special.polygamma, "f", "f")
+nextafter = nary("nextafter", e.nextafter, "f", "f", names="x1 x2")
+polygamma = nary("polygamma", special.polygamma, "f", "f", names="m x")
 population_count = nary("population_count", bits.population_count, "i")
-random_gamma_grad = nary("random_gamma_grad", special.random_gamma_grad, "f", "f")
+random_gamma_grad = nary("random_gamma_grad", special.random_gamma_grad, "f", "f", names="a x")
 real = nary("real", e.real, "c")
 reciprocal = nary("reciprocal", lambda x: e.divide(filled(1, x), x), INEXACT)
 rem = nary("rem", rem, "if", "if", hint="remainder")
-rsqrt = nary("rsqrt", rsqrt, INEXACT)
+rsqrt = nary("rsqrt", rsqrt, INEXACT, accuracy=True)
 shift_left = nary("shift_left", e.left_shift, "i", "i", hint="left_shift")
 shift_right_arithmetic = nary(
     "shift_right_arithmetic",
@@ -169,14 +169,14 @@ shift_right_arithmetic = nary(
 )
 shift_right_logical = nary("shift_right_logical", bits.shift_right_logical, "i", "i")
 sign = nary("sign", sign, NUMBER)
-sin = nary("sin", e.sin, INEXACT)
+sin = nary("sin", e.sin, INEXACT, accuracy=True)
 sinh = nary("sinh", e.sinh, INEXACT)
-sqrt = nary("sqrt", e.sqrt, INEXACT)
+sqrt = nary("sqrt", e.sqrt, INEXACT, accuracy=True)
 square = nary("square", e.square, NUMBER)
 sub = nary("sub", e.subtract, NUMBER, NUMBER, hint="subtract")
-tan = nary("tan", e.tan, INEXACT)
-tanh = nary("tanh", e.tanh, INEXACT)
-zeta = nary("zeta", special.zeta, "f", "f")
+tan = nary("tan", e.tan, INEXACT, accuracy=True)
+tanh = nary("tanh", e.tanh, INEXACT, accuracy=True)
+zeta = nary("zeta", special.zeta, "f", "f", names="x q")
 pow_ = nary("pow", power, INEXACT, "ifc", same=False)
 
 
@@ -195,6 +195,15 @@ def pow(x: Any, y: Any) -> Array:
     elif nodes[0].dtype != nodes[1].dtype and nodes[0].dtype.kind in "fc":
         raise TypeError(f"lax.pow requires arguments to have the same dtypes, got {nodes[0].dtype}, {nodes[1].dtype}.")
     return pow_(x, y)
+
+
+@public
+def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Array:
+    """The product; with `out_dtype` that of the operands in that dtype."""
+    if out_dtype is None:
+        return product(x, y)
+    new = dtype_of(out_dtype)
+    return product(*[apply(lambda n: e.convert(n, new), n) for n in arguments("mul", x, y)])
 
 
 @public

@@ -53,7 +53,7 @@ def reducer(name: str, ufunc: str, accepts: str) -> Callable[..., Array]:
             return extremum(ufunc, x, axes)
         return reductions.reductions[ufunc](x, axes=axes, keepdims=False, dtype=x.dtype)
 
-    def reduce_(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
+    def reduce_(operand: Any, axes: Sequence[int]) -> Array:
         node = argument(name, operand)
         check_kinds(name, [node], [accepts])
         found = axes_of(name, node, axes)
@@ -81,7 +81,15 @@ def extremum(ufunc: str, x: Node, axes: Shape) -> Node:
     return reductions.reductions[ufunc](x, axes=axes, keepdims=False, dtype=None)
 
 
-reduce_sum = reducer("reduce_sum", "add", "ifc")
+add_up = reducer("reduce_sum", "add", "ifc")
+
+
+@public
+def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
+    """`add` over these axes, in the operand's dtype."""
+    return add_up(operand, axes)
+
+
 reduce_prod = reducer("reduce_prod", "multiply", "ifc")
 reduce_max = reducer("reduce_max", "maximum", "ifcb")
 reduce_min = reducer("reduce_min", "minimum", "ifcb")

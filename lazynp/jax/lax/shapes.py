@@ -11,7 +11,7 @@ import numpy as np
 
 from ...api import differentiate
 from ...doors import through
-from ...graph.node import Node
+from ...graph.node import Node, leaf
 from ...ops import creation, joining, tags
 from ...ops import elementwise as e
 from ...ops import shape as s
@@ -19,7 +19,7 @@ from ...ops.bits import bitcast
 from ...ops.elementwise import convert, equal, weak_cast, where
 from ...ops.promotion import Shape
 from ...tree import map as tree_map
-from ..array import Array, apply, as_node, door
+from ..array import Array, apply, as_node, converted, door
 from ..dtypes import SCALARS, canonical, dtype_and_weak
 from .call import argument, arguments, axis_of, check_same_dtypes, dtype_of, filled, lead, public, sizes_of, spread
 
@@ -34,13 +34,20 @@ def dtype(x: Any) -> np.dtype[Any]:
     return dtype_and_weak(x)[0]
 
 
+def scalar_argument(name: str, x: Any, dtype: Any) -> Node:
+    """The node of an operand; a Python int is of that dtype at once, if one was asked for."""
+    if type(x) is not int or dtype is None:
+        return argument(name, x)
+    value = converted(x, dtype)
+    return leaf((), dtype, value)
+
+
 @public
 def convert_element_type(operand: Any, new_dtype: Any) -> Array:
     """A cast; of a complex number the real part, where the result is real."""
-    node = argument("convert_element_type", operand)
-    if new_dtype in SCALARS and isinstance(new_dtype, type):
-        return apply(lambda x: convert(x, canonical(SCALARS[new_dtype])), node)
-    return apply(lambda x: convert(x, dtype_of(new_dtype)), node)
+    python = isinstance(new_dtype, type) and new_dtype in SCALARS
+    new = canonical(SCALARS[new_dtype]) if python else dtype_of(new_dtype)
+    return apply(lambda x: convert(x, new), scalar_argument("convert_element_type", operand, new))
 
 
 @public
@@ -59,10 +66,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     Raises: TypeError for a value that is no scalar.
     """
     sizes = sizes_of(shape)
-    node = argument("full", fill_value)
+    new = None if dtype is None else dtype_of(dtype)
+    node = scalar_argument("full", fill_value, new)
     if node.ndim:
         raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {node.shape}.")
-    new = None if dtype is None else dtype_of(dtype)
     return apply(lambda x: spread(x if new is None else convert(x, new), sizes), node)
 
 
@@ -71,8 +78,8 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sha
     """An array of one value with the shape and dtype of x, weak where x is, unless a dtype is given."""
     own, weak = dtype_and_weak(x)
     sizes = sizes_of(np.shape(x) if not hasattr(x, "shape") else x.shape) if shape is None else sizes_of(shape)
-    node = argument("full_like", fill_value)
     new = own if dtype is None else dtype_of(dtype)
+    node = scalar_argument("full_like", fill_value, new)
 
     def fill(v: Node) -> Node:
         out = spread(convert(v, new), sizes)

@@ -6,9 +6,10 @@ from typing import Any as _Any
 import numpy as _np
 
 from .. import at as _at
+from .. import dtypes as _dtypes
 from .. import indexing as _indexing
 from ..array import Array as ndarray
-from ..dtypes import can_cast, finfo, iinfo, isdtype, issubdtype, promote_types, result_type
+from ..dtypes import can_cast, finfo, iinfo, isdtype, promote_types
 from . import elementwise as _elementwise
 from . import fft, linalg
 from . import methods as _methods
@@ -247,6 +248,17 @@ from .statistics import (
     unwrap,
 )
 from .ufunc import frompyfunc, ufunc, vectorize
+
+
+def issubdtype(arg1: _Any, arg2: _Any) -> bool:
+    """Whether a dtype is another, or below it in NumPy's hierarchy of types."""
+    return _dtypes.issubdtype(arg1, arg2)
+
+
+def result_type(*args: _Any) -> _Any:
+    """The dtype that arrays, scalars and dtypes promote to. Raises TypePromotionError where there is none."""
+    return _dtypes.result_type(*args)
+
 
 globals().update(_elementwise.table)
 globals().update(_ufunc.ufuncs)

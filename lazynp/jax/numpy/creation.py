@@ -18,7 +18,7 @@ from ...ops import elementwise as e
 from ...ops.elementwise import convert, where
 from ...ops.joining import concatenate
 from ...ops.shape import broadcast_to, expand_dims, move_axis, reshape
-from ..array import Array, apply, as_node, cast_node, check_arraylike, is_arraylike, typed, wrap, wrap_value
+from ..array import Array, apply, as_node, cast_node, check_arraylike, converted, is_arraylike, typed, wrap, wrap_value
 from ..dtypes import (
     FLOAT32,
     KIND_OF,
@@ -117,6 +117,8 @@ def from_object(x: Any, dtype: Any) -> Array:
             return wrap_value(np.array(x, own), kind is not bool)
         if kind is int and KIND_OF[dtype] in "iu":
             return wrap_value(np.array(x, dtype))
+        if kind is int:
+            return wrap_value(converted(x, dtype))
         return retyped(wrap_value(np.array(x, canonical(SCALARS[kind]))), dtype)
     if isinstance(x, (np.ndarray, np.generic)):
         short = canonical(check_dtype(x.dtype, "array"))
@@ -273,6 +275,11 @@ def constant(name: str, value: Any) -> Callable[..., Any]:
 zeros, ones, empty = constant("zeros", 0), constant("ones", 1), constant("empty", 0)
 
 
+def scalar_as(x: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """A scalar's value in a dtype that was asked for."""
+    return converted(x, dtype) if type(x) is int else retyped(from_object(x, None), dtype)._value()
+
+
 def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of that shape, filled with a value, or with an array that broadcasts."""
     shape = shape_of(shape)
@@ -283,7 +290,7 @@ def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *, device: Any = 
         found, weak = fill_value.dtype, fill_value.weak_type
     to, weak = (found, weak) if dtype is None else (requested(dtype, "full"), False)
     if not isinstance(fill_value, Array) and np.ndim(fill_value) == 0:
-        return filled(shape, retyped(from_object(fill_value, None), to)._value(), to, weak)
+        return filled(shape, scalar_as(fill_value, to), to, weak)
     node = as_node(fill_value)
     check_broadcast(node.shape, shape)
     return apply(lambda x: cast_node(broadcast_to(astype_node(x, to), shape=shape), to, weak), node)
@@ -309,7 +316,7 @@ def full_like(
         check_arraylike("full_like", fill_value)
         if isinstance(fill_value, complex) and KIND_OF[to] not in "cb" and not weak:
             raise TypeError(f"full_like: {fill_value} is complex, the dtype is {to}")
-        return filled(size, retyped(from_object(fill_value, None), to)._value(), to, weak)
+        return filled(size, scalar_as(fill_value, to), to, weak)
     out = full(size, fill_value, to)
     return apply(lambda x: cast_node(x, to, True), out.node) if weak and not np.ndim(fill_value) else out
 
@@ -331,7 +338,15 @@ def like(name: str, value: Any) -> Callable[..., Any]:
     return call
 
 
-zeros_like, ones_like, empty_like = like("zeros_like", 0), like("ones_like", 1), like("empty_like", 0)
+zeros_like, ones_like = like("zeros_like", 0), like("ones_like", 1)
+
+
+def empty_like(
+    prototype: Any, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
+    """zeros_like: no array of this door shows what lay in memory."""
+    return zeros_like(prototype, dtype, shape)
+
 
 # Ranges and matrices.
 

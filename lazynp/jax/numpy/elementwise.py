@@ -14,6 +14,7 @@ from ...ops import elementwise as e
 from ...ops.elementwise import convert, is_complex
 from ...ops.promotion import real_dtype
 from ...ops.shape import zeros_of
+from ...signatures import renamed
 from ..array import Array, apply, as_node, cast_node, check_arraylike, typed
 from ..dtypes import FLOAT32, INT32, KIND_OF, promotion, x64_enabled
 from . import at_once
@@ -325,7 +326,10 @@ def signbit(x: Any, /) -> Any:
 
 def several(name: str, impl: Any, mode: str, accepts: str, keeps: Any = None) -> Callable[..., Any]:
     """A function of several results."""
-    return named(elementwise(name, impl, mode, accepts, keeps), name)
+    general = elementwise(name, impl, mode, accepts, keeps)
+    one: Any = lambda x, /: general(x)
+    two: Any = lambda x1, x2, /: general(x1, x2)
+    return named(one if name == "frexp" else two, name)
 
 
 table.update(
@@ -335,7 +339,18 @@ table.update(
     divmod=several("divmod", divmod_, NUMERIC, "iuf"),
     frexp=several("frexp", frexp, INEXACT, "f", never),
 )
-table.update({alias: table[name] for alias, name in ALIASES.items()})
+table.update({alias: renamed(table[name], alias) for alias, name in ALIASES.items()})
+
+
+def with_keywords(name: str) -> Callable[..., Any]:
+    """A function whose operands may be given by name, as JAX has some."""
+    f = table[name]
+    one: Any = lambda x: f(x)
+    two: Any = lambda x1, x2: f(x1, x2)
+    return named(one if name in ("i0", "trunc") else two, name)
+
+
+table.update({name: with_keywords(name) for name in ("fmax", "fmin", "gcd", "i0", "lcm", "trunc")})
 
 
 def modf_(x: Any, /, out: Any = None) -> tuple[Any, Any]:

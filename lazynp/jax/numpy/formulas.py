@@ -12,6 +12,7 @@ from ...ops import elementwise as e
 from ...ops.elementwise import convert, is_complex, where
 from ...ops.promotion import real_dtype
 from ...ops.shape import broadcast_to
+from ...ops.tags import stop_gradient
 from ..dtypes import INT32, KIND_OF, float_dtype
 
 BOOL = np.dtype(bool)
@@ -37,7 +38,7 @@ def constant(value: Any) -> Callable[[Node], Node]:
 
 def sign(x: Node) -> Node:
     """A zero keeps its sign."""
-    return where(e.equal(x, scalar(0, x)), x, e.sign(x)) if x.dtype.kind == "f" else e.sign(x)
+    return where(e.equal(x, scalar(0, x)), stop_gradient(x), e.sign(x)) if x.dtype.kind == "f" else e.sign(x)
 
 
 def of_inexact(op: Any, otherwise: Any = None) -> Callable[[Node], Node]:

@@ -459,8 +459,25 @@ def replaced(x: Node, value: Any) -> Any:
     return apply(lambda x: where(e.isnan(x if x.dtype.kind in "fc" else convert(x, FLOAT32)), scalar(value, x), x), x)
 
 
-nansum = nan_filled("nansum", sum, lambda d: 0)
-nanprod = nan_filled("nanprod", prod, lambda d: 1)
+def nan_total(name: str, run: Callable[..., Any], neutral: int) -> Callable[..., Any]:
+    """nansum and nanprod."""
+    filled = nan_filled(name, run, lambda d: neutral)
+
+    def call(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Any:
+        return filled(a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)
+
+    return named(call, name)
+
+
+nansum, nanprod = nan_total("nansum", sum, 0), nan_total("nanprod", prod, 1)
 
 
 def nan_extremum(name: str, run: Callable[..., Any], worst: float) -> Callable[..., Any]:

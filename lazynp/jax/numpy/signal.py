@@ -255,11 +255,11 @@ def pad_by(x: Array, sides: list[tuple[int, int]], f: Callable[..., Any], kwargs
 
 
 def window(name: str, formula: Callable[..., Any]) -> Callable[..., Any]:
-    def call(M: int, *args: Any) -> Any:
+    def call(M: int) -> Any:
         m = operator.index(M)
         if m <= 1:
             return ones(max(m, 0))
-        return formula(astype(arange(m), float), m, *args)
+        return formula(astype(arange(m), float), m)
 
     return named(call, name)
 

@@ -15,7 +15,27 @@ from ..creation import asarray, eye
 from ..shape import broadcast_to, ndim, shape
 from .solve import inv
 
-matmul, tensordot, vecdot = products.matmul, products.tensordot, products.vecdot
+vecdot = products.vecdot
+
+
+def matmul(x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The product of stacks of matrices, or of vectors."""
+    return products.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
+
+
+def tensordot(
+    x1: Any,
+    x2: Any,
+    /,
+    *,
+    axes: Any = 2,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """The sum of products over pairs of axes, or over the last `axes` of the first and the first of the second."""
+    how = {"precision": precision, "preferred_element_type": preferred_element_type}
+    return products.tensordot(x1, x2, axes, **how, out_sharding=out_sharding)
 
 
 def outer(x1: Any, x2: Any, /) -> Any:

@@ -81,6 +81,7 @@ laplace = continuous(
 logistic = continuous(
     "logistic",
     "The logistic distribution.",
+    inverse="x",
     logpdf=lambda z: -2 * jnp.logaddexp(z / 2, -z / 2),
     cdf=expit,
     sf=lambda z: expit(-z),
@@ -101,6 +102,7 @@ positive_scale: dict[str, Any] = {"valid": lambda scale: scale > 0}
 gumbel_l = continuous(
     "gumbel_l",
     "The Gumbel distribution of minima.",
+    inverse="p",
     **positive_scale,
     logpdf=lambda z: z - jnp.exp(z),
     logcdf=lambda z: jnp.log(-jnp.expm1(-jnp.exp(z))),
@@ -111,6 +113,7 @@ gumbel_l = continuous(
 gumbel_r = continuous(
     "gumbel_r",
     "The Gumbel distribution of maxima.",
+    inverse="p",
     **positive_scale,
     logpdf=lambda z: -(z + jnp.exp(-z)),
     logcdf=lambda z: -jnp.exp(-z),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
@@ -19,8 +18,9 @@ class Distribution(ModuleType):
 
     def __init__(self, name: str, doc: str, functions: dict[str, Function]) -> None:
         super().__init__(f"{__package__}.{name}", doc)
+        for kind, f in functions.items():
+            f.__name__ = kind
         vars(self).update(functions)
-        sys.modules[self.__name__] = self
 
 
 INVERSES = ("ppf", "isf")
@@ -79,6 +79,7 @@ def continuous(
     also: str = "",
     valid: Function | None = None,
     even: bool = False,
+    inverse: str = "q",
     **standard: Function,
 ) -> Distribution:
     """A family in x with location and scale.
@@ -87,6 +88,7 @@ def continuous(
         shapes: names of the shape parameters.
         also: kinds of functions that are to be made from the ones given.
         valid: `(scale, *shapes) -> mask`; where it is false, all functions of x are NaN.
+        inverse: name of the first parameter of the inverses.
         even: whether the density is even, so that the sign of scale does not matter.
         standard: functions of `(z, *shapes)`, or of `(q, *shapes)` for the inverses, for location 0 and scale 1.
     """
@@ -101,7 +103,7 @@ def continuous(
                 out = out - (jnp.log(scale * scale) / 2 if even else jnp.log(scale))
             return out if valid is None else jnp.where(valid(scale, *shape), out, jnp.nan)
 
-        first = "q" if kind in INVERSES else "x"
+        first = inverse if kind in INVERSES else "x"
         return function(name, kind, parameters(first, shapes.split(), {"loc": 0, "scale": 1}), call)
 
     given = {kind: scaled(kind, f) for kind, f in standard.items()}
