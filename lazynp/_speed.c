@@ -315,6 +315,30 @@ static int is_fresh(PyObject *value)
            && !PyArray_BASE((PyArrayObject *)value) && PyArray_ISWRITEABLE((PyArrayObject *)value);
 }
 
+static int is_fresh_transposed(PyObject *value)
+{
+    PyArrayObject *a = (PyArrayObject *)value;
+    return PyArray_CheckExact(value) && PyArray_IS_F_CONTIGUOUS(a) && PyArray_NDIM(a) > 1 && PyArray_SIZE(a) && !PyArray_BASE(a)
+           && PyArray_ISWRITEABLE(a) && PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA) && kind_transpose;
+}
+
+/* The handle of such an array: a storage's value is C-contiguous, so it is the transposed view of one. Takes the
+ * reference. */
+static PyObject *wrap_transposed(PyObject *array)
+{
+    PyObject *dense = PyArray_Transpose((PyArrayObject *)array, NULL);
+    Handle *whole = dense ? (Handle *)wrap(dense) : NULL;
+    if (!whole) {
+        Py_DECREF(array);
+        return NULL;
+    }
+    PyObject *out = derived(whole, Py_NewRef(whole->b), Py_NewRef(whole->h), array, kind_transpose, Py_None);
+    if (out)
+        Py_CLEAR(((Handle *)out)->base); /* it owns its memory */
+    Py_DECREF(whole);
+    return out;
+}
+
 /* What the user gets for NumPy's fresh result: a handle on an array, a number as it is. Takes the reference. */
 static PyObject *from_host(PyObject *value)
 {
@@ -322,6 +346,8 @@ static PyObject *from_host(PyObject *value)
         return value;
     if (is_fresh(value))
         return wrap(value);
+    if (is_fresh_transposed(value))
+        return wrap_transposed(value);
     if (PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) == 2 && is_fresh(PyTuple_GET_ITEM(value, 0))
         && is_fresh(PyTuple_GET_ITEM(value, 1))) {
         PyObject *a = wrap(Py_NewRef(PyTuple_GET_ITEM(value, 0)));
@@ -1703,10 +1729,12 @@ PyMODINIT_FUNC PyInit__speed(void)
     name_name = PyUnicode_InternFromString("__name__");
     name_host = PyUnicode_InternFromString("_host");
     name_wrap = PyUnicode_InternFromString("__array_wrap__");
+    name_fields = PyUnicode_InternFromString("_fields");
+    name_array_function = PyUnicode_InternFromString("__array_function__");
     name_priority = PyUnicode_InternFromString("__array_priority__");
     name_ufunc = PyUnicode_InternFromString("__array_ufunc__");
     if (!name_pin || !name_dunder_call || !name_drawn || !name_shared || !name_type || !name_finalize || !name_name || !name_host
-        || !name_wrap || !name_priority || !name_ufunc)
+        || !name_wrap || !name_priority || !name_ufunc || !name_fields || !name_array_function)
         return NULL;
     for (int i = 0; i < LEFT; i++)
         if (!(left_names[i] = PyUnicode_InternFromString(left_words[i])))

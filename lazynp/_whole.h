@@ -38,6 +38,7 @@ typedef struct {
     vectorcallfunc call;
     int most;            /* arguments by place; one more is written to */
     int flags;
+    PyObject *relevant, *implementation; /* of a dispatcher: what `__array_function__` is asked of; our function */
 } Function;
 
 typedef struct {
@@ -62,7 +63,7 @@ static PyObject *returned_of, *pinned, *no_value_type, *kind_part;
 enum { LEFT = 4, LEFT_COPY = 3 };
 static PyObject *subclass_mark, *finalize_nothing, *host_view_method, *host_conjugate, *host_dlpack, *host_transpose, *host_reshape,
     *host_ravel, *name_type, *name_finalize, *name_name, *name_host,
-    *name_wrap, *name_priority, *name_ufunc, *rare_type, *host_getfield;
+    *name_wrap, *name_priority, *name_ufunc, *name_fields, *name_array_function, *rare_type, *host_getfield;
 static PyObject *left_names[LEFT], *name_pin, *name_dunder_call, *name_drawn, *name_shared, *shared_drawn;
 static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
 
@@ -384,13 +385,17 @@ static PyObject *hidden(PyArrayObject *part, PyArrayObject *root, PyObject **who
         || ((unsigned)PyArray_FLAGS(part) & WARNS_ON_WRITE) || !PyArray_CHKFLAGS(root, NPY_ARRAY_OWNDATA))
         return NULL;
     PyObject *kind = step_to(part, root);
-    if (!kind)
+    if (!kind && PyArray_DESCR(part) == PyArray_DESCR(root))
         return NULL;
     if (*whole && ((Handle *)*whole)->b != (PyObject *)root)
         Py_CLEAR(*whole);
     if (!*whole && !(*whole = wrap(Py_NewRef((PyObject *)root))))
         return NULL;
-    return view_handle(((Handle *)*whole)->s, (PyObject *)root, (PyObject *)part, NULL, kind, (PyObject *)root, *whole);
+    Given g = {*whole, ((Handle *)*whole)->s, (PyObject *)root, (PyObject *)root};
+    PyObject *view = kind ? NULL : pin(&g);
+    if (!kind && !view)
+        return NULL;
+    return view_handle(g.s, g.b, (PyObject *)part, view, kind, g.h, *whole);
 }
 
 /* Whether a view of the same root lies in a contiguous buffer: storages may share a root that nobody sees. */
@@ -412,7 +417,7 @@ static PyObject *array_home(PyObject *value, Gift *gift, PyObject **seen)
     if (!PyArray_BASE(array)) {
         if (PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISWRITEABLE(array) && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA))
             return wrap(Py_NewRef(value));
-        return NULL;
+        return is_fresh_transposed(value) ? wrap_transposed(Py_NewRef(value)) : NULL;
     }
     PyArrayObject *root = root_of(array);
     int found = 0;
@@ -434,7 +439,8 @@ static PyObject *home_of(PyObject *value, Gift *gift)
         return NULL;
     if (PyArray_CheckExact(value))
         out = array_home(value, gift, &seen);
-    else if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
+    else if (PyTuple_CheckExact(value) || PyList_CheckExact(value)
+             || (PyTuple_Check(value) && _PyType_Lookup(Py_TYPE(value), name_fields))) {
         int list = PyList_CheckExact(value);
         Py_ssize_t n = Py_SIZE(value), at = 0;
         out = list ? PyList_New(n) : PyTuple_New(n);
@@ -453,6 +459,8 @@ static PyObject *home_of(PyObject *value, Gift *gift)
         }
         if (out && at < n)
             Py_CLEAR(out);
+        if (out && !list && !PyTuple_CheckExact(value)) /* of named ones, which take an argument each */
+            Py_SETREF(out, PyObject_CallObject((PyObject *)Py_TYPE(value), out));
     }
     else if (!PyArray_Check(value) && !PyTuple_Check(value))
         return value;
@@ -621,6 +629,102 @@ static PyObject *shares_memory(PyObject *host, PyObject *const *args, Py_ssize_t
     return call_held(host, given, 2, 2, NULL);
 }
 
+/* `__array_function__`, as `dispatch.py: Dispatcher` does it. */
+
+enum { MOST_ASKED = 16 }; /* types */
+
+static int says_nothing(PyObject *o) /* whether an argument's type has no say */
+{
+    PyTypeObject *type = Py_TYPE(o);
+    return type == ndarray_type || type == &PyArray_Type || is_number(o) || o == Py_None || PyUnicode_CheckExact(o)
+           || type == &PyTuple_Type || type == &PyList_Type;
+}
+
+/* The first argument of each type that has a say, subclasses before their bases: borrowed. How many; -1 for too many. */
+static int implementing(PyObject *asked, PyObject **others)
+{
+    int count = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(asked); i++) {
+        PyObject *o = PyTuple_GET_ITEM(asked, i);
+        PyTypeObject *type = Py_TYPE(o);
+        int at = 0, known = 0;
+        while (at < count && !(known = Py_TYPE(others[at]) == type))
+            at++;
+        if (known || !_PyType_Lookup(type, name_array_function))
+            continue;
+        if (count == MOST_ASKED)
+            return -1;
+        for (at = 0; at < count && !PyType_IsSubtype(type, Py_TYPE(others[at]));)
+            at++;
+        memmove(others + at + 1, others + at, (size_t)(count++ - at) * sizeof *others);
+        others[at] = o;
+    }
+    return count;
+}
+
+/* Ask them in turn. */
+static PyObject *ask_others(Function *f, PyObject *const *others, int count, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+    PyObject *kinds = PyTuple_New(count), *given = PyTuple_New(n), *more = PyDict_New(), *out = NULL;
+    int failed = !kinds || !given || !more;
+    for (int i = 0; !failed && i < count; i++)
+        PyTuple_SET_ITEM(kinds, i, Py_NewRef((PyObject *)Py_TYPE(others[i])));
+    for (Py_ssize_t i = 0; !failed && i < n; i++)
+        PyTuple_SET_ITEM(given, i, Py_NewRef(args[i]));
+    for (Py_ssize_t i = 0; !failed && i < named; i++)
+        failed = PyDict_SetItem(more, PyTuple_GET_ITEM(names, i), args[n + i]) < 0;
+    for (int i = 0; !failed && i < count && (!out || out == Py_NotImplemented); i++) {
+        PyObject *with[5] = {others[i], (PyObject *)f, kinds, given, more};
+        Py_XSETREF(out, PyObject_VectorcallMethod(name_array_function, with, 5, NULL));
+        failed = !out;
+    }
+    Py_XDECREF(more);
+    Py_XDECREF(given);
+    Py_XDECREF(kinds);
+    if (out != Py_NotImplemented)
+        return out;
+    Py_DECREF(out);
+    PyObject *all = PyList_New(count);
+    for (int i = 0; all && i < count; i++)
+        PyList_SET_ITEM(all, i, Py_NewRef(others[i]));
+    out = all ? PyObject_CallMethod((PyObject *)f, "refused", "O", all) : NULL;
+    Py_XDECREF(all);
+    return out;
+}
+
+/* NULL, without an error set, where Python has to do it. */
+static PyObject *dispatched(Function *f, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    if (n && names && PyTuple_GET_SIZE(names) && Py_TYPE(args[0]) == &PyArray_Type)
+        return NULL; /* `out`, perhaps */
+    PyObject *asked = PyObject_Vectorcall(f->relevant, args, (size_t)n, names), *others[MOST_ASKED + 1], *out = NULL;
+    if (asked && !PyTuple_CheckExact(asked)) /* a list is the caller's */
+        Py_SETREF(asked, PySequence_Tuple(asked));
+    if (!asked) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError))
+            PyErr_Clear(); /* which Python raises in the function's name */
+        return NULL;
+    }
+    PyObject *usual = _PyType_Lookup(ndarray_type, name_array_function);
+    int foreign = 0, theirs = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(asked) && !theirs; i++) {
+        PyObject *o = PyTuple_GET_ITEM(asked, i);
+        if (says_nothing(o))
+            continue;
+        PyObject *say = _PyType_Lookup(Py_TYPE(o), name_array_function);
+        theirs = PyArray_Check(o);
+        foreign |= say && say != usual;
+    }
+    int count = theirs ? -1 : foreign ? implementing(asked, others) : 0;
+    if (count > 0)
+        out = ask_others(f, others, count, args, n, names);
+    else if (!count)
+        out = call_slow(f->implementation, args, n, names);
+    Py_DECREF(asked); /* which has held the others */
+    return out;
+}
+
 static PyObject *call_function_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     Function *f = (Function *)self;
@@ -633,6 +737,11 @@ static PyObject *call_function_vector(PyObject *self, PyObject *const *args, siz
     else if (f->host && f->host != Py_None && n <= f->most) {
         PyObject *done = f->host == host_dot && n == 2 && !names ? dotted(host_dot, args, f->flags)
                                                                  : whole(f->host, NULL, args, n, names, f->flags);
+        if (done || PyErr_Occurred())
+            return done;
+    }
+    if (f->relevant && f->relevant != Py_None && f->implementation) {
+        PyObject *done = dispatched(f, args, n, names);
         if (done || PyErr_Occurred())
             return done;
     }
@@ -883,7 +992,8 @@ static PyGetSetDef method_attributes[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL}, {NULL}};
 static PyMemberDef function_members[] = {
     {"whole", T_OBJECT, offsetof(Function, host)}, {"most", T_INT, offsetof(Function, most)},
-    {"flags", T_INT, offsetof(Function, flags)}, {NULL}};
+    {"flags", T_INT, offsetof(Function, flags)}, {"_relevant", T_OBJECT_EX, offsetof(Function, relevant)},
+    {"_implementation", T_OBJECT_EX, offsetof(Function, implementation)}, {NULL}};
 
 static int method_traverse(Method *self, visitproc visit, void *arg)
 {
@@ -911,12 +1021,16 @@ static void method_dealloc(Method *self)
 static int function_traverse(Function *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->host);
+    Py_VISIT(self->relevant);
+    Py_VISIT(self->implementation);
     return 0;
 }
 
 static int function_clear(Function *self)
 {
     Py_CLEAR(self->host);
+    Py_CLEAR(self->relevant);
+    Py_CLEAR(self->implementation);
     return 0;
 }
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import array
 import collections
+import gc
 import io
 import random
 import sys
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -343,6 +345,9 @@ def in_c(m: Any) -> dict[str, Callable[[], Any]]:
         "the largest of many": lambda: m.max(narrow),
         "where the largest of many is": lambda: narrow.argmax(),
         "a sum of many": lambda: m.sum(large, axis=0),
+        "in Fortran's order": lambda: (cube.T + cube.T, m.asfortranarray(cube[0]), cube.copy("F")),
+        "named results": lambda: tuple(m.linalg.eigh(m.eye(3))),
+        "a view of itself": lambda: cube.view()[1:],
         "nothing found": lambda: m.nonzero(m.zeros(9, dtype=bool)),
         "nothing found in rows": lambda: m.zeros((3, 4), dtype=bool).nonzero(),
         "isinstance": lambda: [isinstance(v, m.ndarray) for v in (x, one, 1, "a", numpy.float64(1), None)],
@@ -375,6 +380,57 @@ def test_calls_that_stay_in_c(name: str, mode: str) -> None:
         finally:
             sys.setprofile(before)
         assert not called
+
+
+def test_results_in_fortrans_order_own_their_memory() -> None:
+    for m in (numpy, lazynp):
+        x = m.arange(12.0).reshape(3, 4)
+        for y in (x.T * 2.0, x.copy("F"), m.asfortranarray(x), m.exp(x.T)):
+            assert y.flags.f_contiguous and not y.flags.c_contiguous and y.base is None
+            y[0, 1] = -1.0
+            assert float(y.ravel("F")[y.shape[0]]) == -1.0
+
+
+def test_parts_of_memory_that_nobody_sees() -> None:
+    """NumPy's real eigenvalues are every other number of an array of complex ones."""
+    for m in (numpy, lazynp):
+        found = m.linalg.eig(m.array([[2.0, 0.0], [0.0, 3.0]]))
+        found = m.linalg.eig(m.array([[2.0, 0.0], [0.0, 3.0]]))
+        found.eigenvalues[1:] *= 2
+        assert found.eigenvalues.tolist() == [2.0, 6.0]
+        assert found.eigenvalues.strides == (16,)
+        assert found.eigenvalues.base is not None
+
+
+@pytest.mark.parametrize("name", ["multiply", "sin", "maximum", "less"])
+def test_ufuncs_on_subclasses(name: str) -> None:
+    """Arrays of one class, beside plain ones and numbers."""
+
+    def results(m: Any) -> list[Any]:
+        x, f = m.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0]), getattr(m, name)
+        kind = type("Own", (m.ndarray,), {})
+        row = m.array([[1.0, 2.0, 3.0]]).view(kind)
+        seconds: list[Any] = [x, m.ones(3), 2.0, numpy.float32(2)] if f.nin == 2 else [None]
+        out = []
+        for second in seconds:
+            given = [second] if second is not None else []
+            out += [f(x, *given), f(*given, x), f(row, *([row] if given else []))] if given else [f(x), f(row)]
+        return out
+
+    for want, got in zip(results(numpy), results(lazynp), strict=True):
+        assert type(got).__name__ == type(want).__name__
+        assert got.dtype == want.dtype
+        assert got.tolist() == want.tolist()
+
+
+def test_a_cycle_through_a_view_of_a_subclass_is_collected() -> None:
+    """The collector of garbage sees no handle that only C has written to, but those that may be in a cycle."""
+    x = lazynp.ma.array([1.0, 2.0])
+    x.plain = x.view(lazynp.ndarray)
+    gone = weakref.ref(x)
+    del x
+    gc.collect()
+    assert gone() is None
 
 
 def test_a_handle_that_nobody_asks_is_brought_up_to_date() -> None:

@@ -13,7 +13,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy
 
@@ -100,6 +100,10 @@ class Dispatcher(FunctionBase):
                 value = other.__array_function__(self, tuple(kinds), args, kwargs)
             if value is not NotImplemented:
                 return value
+        self.refused(others)
+
+    def refused(self, others: list[Any]) -> NoReturn:
+        """Raise NumPy's error: all foreign types have returned NotImplemented."""
         raise TypeError(
             f"no implementation found for '{numpy_name(self)}' on types that implement __array_function__: "
             f"{[type(o) for o in others]}"
