@@ -1671,6 +1671,7 @@ static int take_ufuncs(void)
                  || find_ufuncs(numpy, &positive_name, &positive_ufunc, 1) < 0
                  || find_ufuncs(numpy, &matmul_name, &matmul_ufunc, 1) < 0
                  || !(host_dot = undispatched(numpy, "dot"))
+                 || !(host_asarray = PyObject_GetAttrString(numpy, "asarray"))
                  || !(host_dot_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "dot"))
                  || !(host_copy = PyObject_GetAttrString((PyObject *)&PyArray_Type, "copy"))
                  || !(host_conjugate = PyObject_GetAttrString((PyObject *)&PyArray_Type, "conjugate"))
@@ -1679,6 +1680,8 @@ static int take_ufuncs(void)
                  || !(host_ravel = PyObject_GetAttrString((PyObject *)&PyArray_Type, "ravel"))
                  || !(host_dlpack = PyObject_GetAttrString((PyObject *)&PyArray_Type, "__dlpack__"))
                  || !(host_getfield = PyObject_GetAttrString((PyObject *)&PyArray_Type, "getfield"))
+                 || !(host_squeeze = PyObject_GetAttrString((PyObject *)&PyArray_Type, "squeeze"))
+                 || !(host_swapaxes = PyObject_GetAttrString((PyObject *)&PyArray_Type, "swapaxes"))
                  || !(host_view_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "view"))
                  || find_ufuncs(numpy, reduction_ufunc_names, reduction_ufunc, REDUCTIONS) < 0;
     Py_XDECREF(numpy);

@@ -63,7 +63,7 @@ static PyObject *returned_of, *pinned, *no_value_type, *kind_part;
 enum { LEFT = 4, LEFT_COPY = 3 };
 static PyObject *subclass_mark, *finalize_nothing, *host_view_method, *host_conjugate, *host_dlpack, *host_transpose, *host_reshape,
     *host_ravel, *name_type, *name_finalize, *name_name, *name_host,
-    *name_wrap, *name_priority, *name_ufunc, *name_fields, *name_array_function, *rare_type, *host_getfield;
+    *name_wrap, *name_priority, *name_ufunc, *name_fields, *name_array_function, *rare_type, *host_getfield, *host_asarray, *host_squeeze, *host_swapaxes;
 static PyObject *left_names[LEFT], *name_pin, *name_dunder_call, *name_drawn, *name_shared, *shared_drawn;
 static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
 
@@ -729,6 +729,8 @@ static PyObject *call_function_vector(PyObject *self, PyObject *const *args, siz
 {
     Function *f = (Function *)self;
     Py_ssize_t n = PyVectorcall_NARGS(count);
+    if (f->host == host_asarray && n == 1 && !names && Py_TYPE(args[0]) == ndarray_type)
+        return Py_NewRef(args[0]); /* whether it has its value or not */
     if (f->host && f->host != Py_None && f->flags & SHARES) {
         PyObject *done = shares_memory(f->host, args, n, names);
         if (done || PyErr_Occurred())
@@ -885,6 +887,31 @@ static PyObject *quick_view(Method *m, PyObject *const *args, Py_ssize_t n)
     return NULL;
 }
 
+/* `a.squeeze(...)`, `a.swapaxes(i, j)` and `a.transpose(...)`, which exchange axes. NULL, without an error set, where it is
+ * not that simple. */
+static PyObject *axes_moved(Method *m, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *given[NPY_MAXDIMS + 1];
+    Handle *a = (Handle *)args[0];
+    if (limit < 0 || n > NPY_MAXDIMS || !is_current(args[0]) || a->v == host_view || PyArray_SIZE((PyArrayObject *)a->h) > limit)
+        return NULL;
+    for (Py_ssize_t i = 1; i < n; i++)
+        if (!PyLong_CheckExact(given[i] = args[i]) && !(PyTuple_CheckExact(args[i]) && is_plain(args[i])))
+            return NULL;
+    PyObject *b = Py_NewRef(a->b), *h = given[0] = Py_NewRef(a->h), *part = PyObject_Vectorcall(m->host, given, (size_t)n, NULL);
+    if (part == h) {
+        Py_SETREF(part, Py_NewRef(args[0]));
+    }
+    else if (part && PyArray_CheckExact(part) && PyArray_SIZE((PyArrayObject *)part)
+             && is_index_of((PyArrayObject *)part, (PyArrayObject *)h))
+        return derived(a, b, h, part, kind_part, part);
+    else
+        Py_CLEAR(part);
+    Py_DECREF(b);
+    Py_DECREF(h);
+    return part;
+}
+
 static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     if (m->host == host_dlpack) /* of memory that stays where it is: the first time Python sees to that */
@@ -893,6 +920,11 @@ static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
                    : NULL;
     if (!names && (m->host == host_reshape || m->host == host_transpose || m->host == host_ravel)) {
         PyObject *out = quick_view(m, args, n);
+        if (out || PyErr_Occurred())
+            return out;
+    }
+    if (!names && (m->host == host_squeeze || m->host == host_swapaxes || (m->host == host_transpose && n > 1))) {
+        PyObject *out = axes_moved(m, args, n);
         if (out || PyErr_Occurred())
             return out;
     }
