@@ -20,8 +20,9 @@ OURS = __package__
 
 
 def own_name(name: str) -> str:
-    """`lazynp.jax.numpy` for `jax.numpy`."""
-    return OURS + name.removeprefix("jax")
+    """`lazynp.jax.numpy` for `jax.numpy`, and for `jax._src.numpy`: libraries import from JAX's private modules what
+    public ones of the same name have."""
+    return OURS + name.removeprefix("jax").removeprefix("._src")
 
 
 class Loader(importlib.abc.Loader):

@@ -26,6 +26,8 @@ except ModuleNotFoundError as error:
     assert error.name == "jax.no_such_module"
 else:
     raise AssertionError
+from jax._src.flatten_util import ravel_pytree
+assert ravel_pytree is jax.flatten_util.ravel_pytree
 jax.install()
 import lazynp, numpy
 assert numpy.ones(2).__class__ is numpy.ndarray
