@@ -120,6 +120,8 @@ CLOSE: dict[str, Case] = {
     "einsum three": (lambda xp, a, b: xp.einsum("ij,jk,ik->i", a, b, a), (M, M)),
     "einsum best": (lambda xp, a, b: xp.einsum("ij,jk,kl->il", a, b, a, optimize=True), (M, M)),
     "einsum lists": (lambda xp, a, b: xp.einsum(a, [0, 1], b, [1, 2], [0, 2]), (M, M)),
+    "einsum scalar": (lambda xp, a: xp.einsum("..., ...", 3, a), (M,)),
+    "einsum diagonal view": (lambda xp, a: xp.einsum("...ii->i...", a) * 1, ((2, 3, 3),)),
     "einsum turn": (lambda xp, a: xp.einsum("ij->ji", a) * 2, (M,)),
 }  # fmt: skip
 UFUNCS: dict[str, Case] = {
@@ -138,11 +140,37 @@ UFUNCS: dict[str, Case] = {
     "frexp": (lambda xp, a: xp.frexp(3 * a)[0], ((4, 5),)),
     "frexp exponent": (lambda xp, a: xp.frexp(3 * a)[1], ((4, 5),)),
 }  # fmt: skip
-EXACT = {**FFT, **LINALG, **REDUCTIONS, **UFUNCS}
-ROUGH = {"any where", "all where", "modf whole", "frexp exponent"}
+
+
+def written(xp: Any, a: Any, key: Any, value: Any) -> Any:
+    b = a * 1
+    b[key] = value
+    return b
+
+
+INDEXING: dict[str, Case] = {
+    "rows": (lambda xp, a: a[[2, 0, 2]], ((4, 5),)),
+    "columns": (lambda xp, a: a[:, xp.array([4, -1, 0])], ((4, 5),)),
+    "a matrix of indices": (lambda xp, a: a[xp.array([[0, 1], [3, -2]])], ((4, 5),)),
+    "a grid": (lambda xp, a: a[xp.ix_([0, 2], [1, 1, 4])], ((4, 5),)),
+    "pairs": (lambda xp, a: a[[0, 1, 3], [4, 0, -1]], ((4, 5),)),
+    "rows of a mask": (lambda xp, a: a[xp.array([True, False, True, True])], ((4, 5),)),
+    "columns of a mask": (lambda xp, a: a[1:, xp.arange(5) > 2], ((4, 5),)),
+    "a number and indices": (lambda xp, a: a[1, :, [0, 2]], ((2, 3, 4),)),
+    "write rows": (lambda xp, a, b: written(xp, a, [2, 0], b), ((4, 5), (2, 5))),
+    "write columns": (lambda xp, a, b: written(xp, a, (slice(None), xp.array([4, 0])), b), ((4, 5), (4, 1))),
+    "write twice": (lambda xp, a, b: written(xp, a, [1, 1, 2], b), ((4, 5), (3, 5))),
+    "write a number": (lambda xp, a: written(xp, a, ([0, 1, 3], [4, 0, -1]), 7), ((4, 5),)),
+    "write columns of a mask": (lambda xp, a, b: written(xp, a, (slice(None), xp.arange(5) > 2), b), ((4, 5), (4, 1))),
+    "count_nonzero": (lambda xp, a: xp.asarray(xp.count_nonzero(a > 0.5)) * 1, ((4, 5),)),
+    "searchsorted": (lambda xp, a, b: xp.searchsorted(xp.sort(a), b, "right"), ((9,), (3, 4))),
+}  # fmt: skip
+EXACT = {**FFT, **LINALG, **REDUCTIONS, **UFUNCS, **INDEXING}
+ROUGH = {"any where", "all where", "modf whole", "frexp exponent", "count_nonzero", "searchsorted"}
 NEEDS_VALUES = {
     "eig": "whether all eigenvalues are real",
     "eigvals": "whether all values are finite",
     "cond": "whether there are NaNs",
     "cond 1": "whether there are NaNs",
+    "count_nonzero": "the number",
 }

@@ -168,6 +168,60 @@ def test_errors_come_at_the_call(name: str, mode: str) -> None:
         ERRORS[name](lazynp, lazynp.zeros((3, 3)) * 1.0)
 
 
+KEYS: dict[str, Any] = {
+    "too large": [0, 4],
+    "too small": ([0, 1], [-6, 0]),
+    "no numbers": [0.5],
+    "shapes": ([0, 1], [0, 1, 2]),
+    "too many": ([0], [0], [0]),
+    "mask": [True, False],
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", KEYS)
+def test_bad_indices(name: str, mode: str) -> None:
+    for write in (False, True):
+        found = []
+        for xp in (numpy, lazynp):
+            with lazynp.config(**MODES[mode]), pytest.raises(Exception) as error:
+                a = xp.ones((4, 5)) * 1.0
+                a.__setitem__(KEYS[name], 1.0) if write else a[KEYS[name]]
+            found.append(error.type)
+        assert found[0] is found[1]
+
+
+def random_key(draw: numpy.random.Generator, shape: tuple[int, ...]) -> list[Any]:
+    common, key = [(3,), (2, 2), (1,), (0,)][draw.integers(4)], []
+    for n in shape[: draw.integers(1, len(shape) + 1)]:
+        kinds = [draw.integers(-n, n, common), draw.random(n) < 0.5, slice(None), slice(1, None), int(draw.integers(n))]
+        key.append(kinds[draw.choice(5, p=[0.5, 0.1, 0.2, 0.1, 0.1])])
+    return key
+
+
+def read_and_write(xp: Any, x: numpy.ndarray, key: list[Any], value: numpy.ndarray) -> list[Any]:
+    """What comes of a read and a write with a key: values, layout, whether the result is a view."""
+    a, k = xp.array(x) * 1.0, tuple([xp.array(i) if isinstance(i, numpy.ndarray) else i for i in key])
+    try:
+        part = a[k]
+        strides = [s for s, n in zip(part.strides, part.shape) if n > 1] if part.size > 1 else []
+        row: list[Any] = [part.shape, strides, getattr(part, "base", None) is None, numpy.asarray(part).tolist()]
+        a[k] = value
+    except (IndexError, ValueError) as error:
+        row = [type(error)]
+    return [*row, numpy.asarray(a).tolist()]
+
+
+def test_random_keys() -> None:
+    draw = numpy.random.default_rng(5)
+    for _ in range(300):
+        x = draw.standard_normal(tuple(draw.integers(1, 5, draw.integers(1, 4))))
+        key, value = random_key(draw, x.shape), draw.standard_normal(int(draw.integers(1, 4)))
+        wanted = read_and_write(numpy, x, key, value)
+        with lazynp.config(mode="graph"):
+            assert read_and_write(lazynp, x, key, value) == wanted, (x.shape, key)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_out_and_views(mode: str) -> None:
     """What is written, and what is a view of what."""

@@ -31,6 +31,7 @@ from .array import (
     root,
     writeable,
 )
+from .gathers import gathered, scattered
 from .host import (
     Theirs,
     fresh,
@@ -170,6 +171,9 @@ def advanced_getitem(self: ndarray, key: Any) -> Any:
         return traced.getitem(self, key)
     if is_own_mask(self, key) and is_native(self._s.dtype) and (self._s.rare is None or not self._s.rare.pin):
         return select(self, key)
+    found = gathered(self, key)
+    if found is not NotImplemented:
+        return found
     part = self._host()[host_key(key)]
     if type(part) is not numpy.ndarray:
         return part
@@ -255,7 +259,9 @@ def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
         return record_set(self, normal, value)
     if is_own_mask(self, key) and write_selection(self, key, value):
         return None
-    return (key,)
+    if any([is_traced(self), has_traced(key), has_traced(value)]):
+        return (key,)
+    return None if scattered(self, key, value, region_value) else (key,)
 
 
 def one_element(key: Any, normal: Any) -> bool:

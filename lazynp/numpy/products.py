@@ -15,11 +15,14 @@ import numpy
 from ..backends.order import memory_order
 from ..graph.node import Node
 from ..ops import contraction
+from ..ops.elementwise import not_equal
+from ..ops.shape import add_reduce
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign
 from .array import Handle, is_traced, ndarray
 from .layout import array_of
 from .library import nodes_of, shown, wanted
+from .methods import own
 from .record import cast_node
 from .recorded_ufuncs import recordable
 
@@ -97,8 +100,9 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
     if found is None or order != "K" or casting not in CASTINGS or not wanted(found[1]):
         return NotImplemented
     text, operands = found
-    if not all([isinstance(x, (ndarray, numpy.ndarray)) for x in operands]) or out is not None and not recordable(out):
+    if out is not None and not recordable(out):
         return NotImplemented
+    operands = [x if type(x) in (ndarray, numpy.ndarray) else numpy.asarray(x) for x in operands]
     labels = spelled(text, operands)
     nodes = nodes_of(operands) if labels is not None else None
     if labels is None or nodes is None:
@@ -111,7 +115,7 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
         return operands[0].transpose([labels[0][0].index(c) for c in labels[1]])  # a view
     repeated = len(operands) == 1 and set(labels[0][0]) == set(labels[1])
     if repeated and not is_traced(operands[0]):
-        return NotImplemented  # NumPy's view of a diagonal
+        return diagonal(operands[0], labels[0][0], labels[1]) if out is None and target == common else NotImplemented
     einsum = importlib.import_module("lazynp.ops.einsum").einsum  # which loads opt_einsum
     turned = None if out is not None else turned_like(operands, *labels)
     output = labels[1] if turned is None else "".join([labels[1][i] for i in inverse_of(turned)])
@@ -125,6 +129,17 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
         return NotImplemented
     assign(out, cast_node(node, out.dtype))
     return out
+
+
+def diagonal(x: Any, labels: str, output: str) -> Any:
+    """NumPy's view of the diagonals of the last two axes; NotImplemented where it is one of others."""
+    n, rest = x.shape[-1], labels[:-2]
+    if labels[-1] != labels[-2] or len(set(rest)) < len(rest) or labels[-1] in rest or x.shape[-2] != n:
+        return NotImplemented
+    if not own(x) or not x.flags.c_contiguous:
+        return NotImplemented
+    found = x.reshape((*x.shape[:-2], n * n))[..., :: n + 1]
+    return found.transpose([labels[:-1].index(c) for c in output])
 
 
 def turned_like(operands: Sequence[Any], inputs: Sequence[str], output: str) -> tuple[int, ...] | None:
@@ -145,7 +160,23 @@ def turned_like(operands: Sequence[Any], inputs: Sequence[str], output: str) -> 
     return None if kept == sorted(kept) else inverse_of(kept)
 
 
+COUNT = type(numpy.count_nonzero(numpy.ones(1)))  # Python's int in some versions
+
+
+def count_nonzero(a: Any, /) -> Any:
+    """The number of elements that are not zero, of an array."""
+    if type(a) is not ndarray or is_traced(a) or not wanted((a,)) or a.dtype.kind not in "biufc":
+        return NotImplemented
+    nodes = nodes_of((a,))
+    if nodes is None:
+        return NotImplemented
+    (node,) = nodes
+    mask = node if node.dtype == bool else not_equal(node, Node.of_scalar(numpy.zeros((), node.dtype)[()]))
+    return COUNT(shown(add_reduce(mask, axes=tuple(range(mask.ndim)), keepdims=False, dtype=numpy.dtype(numpy.intp))))
+
+
 TABLE: dict[str, Rule] = {
+    "count_nonzero": count_nonzero,
     "c_einsum": c_einsum,
     "inner": of_two(contraction.inner),
     "vdot": of_two(contraction.vdot),

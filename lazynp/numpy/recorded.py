@@ -19,8 +19,10 @@ from .arithmetic import assign, common_order, in_memory_order
 from .array import Handle, ndarray, of_node
 from .host import to_host
 from .layout import array_of
+from .library import nodes_of, shown
 from .methods import give, native_first
 from .native import dot as native_dot
+from .record import cast_node
 from .recorded_ufuncs import recordable
 from .reduce import native_dtype, normal_axes
 
@@ -186,7 +188,19 @@ def argpartition(self: ndarray, kth: Any, axis: Any = -1, kind: Any = "introsele
     return array_of(sorting.argpartition(x, axis=at, kth=where))
 
 
+def searchsorted(self: ndarray, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    if sorter is not None or side not in ("left", "right") or self.ndim != 1:
+        return NotImplemented
+    wanted = v if type(v) in (ndarray, numpy.ndarray) else numpy.asarray(v) if type(v) in (int, float, list) else None
+    nodes = nodes_of((self, wanted)) if wanted is not None else None
+    if nodes is None or any(n.dtype.kind not in "biuf" for n in nodes):
+        return NotImplemented
+    dtype = numpy.result_type(*[n.dtype for n in nodes])
+    return shown(sorting.searchsorted(*[cast_node(n, dtype) for n in nodes], side=side, stack=0))
+
+
 TABLE: dict[str, Callable[..., Any]] = {
+    "searchsorted": searchsorted,
     "take": take,
     "repeat": repeat,
     "round": round_,

@@ -50,7 +50,7 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
         return NotImplemented
     if dtype is not None:
         nodes = loop_operands(u, nodes, dtype, casting)
-    elif casting != "same_kind":
+    elif casting != "same_kind" and (casting != "unsafe" or out is None):
         return NotImplemented
     if nodes is None:
         return NotImplemented

@@ -248,7 +248,14 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         if (is_subclass(A) or is_subclass(B)) and not overriding((A, B)):  # for whoever wraps the result
             A, B = [x if isinstance(x, Handle) else array_of_list(x) for x in (A, B)]
             return self(A.reshape(A.shape + (1,) * B.ndim), B, **kwargs)
-        if self.operator and not kwargs and self.nin == 2 and type(A) is ndarray and library.wanted((A, B)):
+        if (
+            self.operator
+            and not kwargs
+            and self.nin == 2
+            and type(A) is ndarray
+            and A.dtype.kind in "biufc"
+            and library.wanted((A, B))
+        ):
             B = B if type(B) is ndarray else numpy.asarray(B)  # a number's type is not weak here
             return self(A.reshape(A.shape + (1,) * B.ndim), B)
         return self.general("outer", (A, B), kwargs)

@@ -24,7 +24,7 @@ COUNTERS = (
     "uploads",
     "downloads",
 )
-TALLIES = ("refused", "host_calls", "draws", "device_host", "device_segments")
+TALLIES = ("refused", "host_calls", "points", "draws", "device_host", "device_segments")
 SECONDS = ("interpreted_seconds", "compiled_seconds", "library_seconds")
 
 
@@ -43,6 +43,8 @@ class Profile:
             not be). Outcomes: compiled; failed (it will be tried again); not compiled.
         refused: why a kernel is never compiled -> kernels that were made of that kind.
         host_calls: (function, "file:line") -> calls that NumPy answered instead of the engine.
+        points: function (`nonzero`, `unique`) -> calls: how long its result is depends on values, so that the graph is
+            computed there.
         draws: method of a generator -> calls. Draws are always NumPy's bits: no host calls, and allowed in strict mode.
             Small ones in mode auto are not counted.
         device_segments: device -> segments that ran there.
@@ -75,6 +77,7 @@ class Profile:
         self.compiles: list[dict[str, Any]] = []
         self.refused: collections.Counter[str] = collections.Counter()
         self.host_calls: collections.Counter[Any] = collections.Counter()
+        self.points: collections.Counter[str] = collections.Counter()
         self.draws: collections.Counter[str] = collections.Counter()
         self.device_host: collections.Counter[str] = collections.Counter()
         self.device_segments: collections.Counter[str] = collections.Counter()
