@@ -822,6 +822,16 @@ for f in (lambda: 128 - b, lambda: b + 200, lambda: (b < b) % (200 - b), lambda:
     e(f)
 e(b.__iadd__, 1000)
 log(b, b + 1)
+
+# what cannot be written says so before the key is looked at
+x = np.arange(49.0).reshape(7, 7)
+d = x.diagonal()
+for key in ((slice(1, -1), slice(1, -1)), 9, "x", (0, 0, 0), [100], (slice(None), [0])):
+    e(d.__setitem__, key, 0)
+
+# einsum of no axes is a number
+x = np.array(3.0)
+log(np.einsum("...->...", x), np.einsum("...", x[...]), np.einsum("i->i", np.ones(2)), np.einsum(",->", x, x))
 """
 
 # Calls that write into what they are given, mostly by place.

@@ -313,7 +313,7 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
 def note_write(self: ndarray, key: Any) -> None:
     """Count a write that NumPy does, by the size of its region."""
     h = self._host()
-    if h.size > max(config.limit, 1):
+    if h.size > max(config.limit, 1) and h.flags.writeable:  # else NumPy says so, before it looks at the key
         part = h[key] if is_plain(key) else h
         if isinstance(part, numpy.ndarray):
             note_work("ndarray.__setitem__", (Theirs(part),))

@@ -112,7 +112,9 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
     if target.char not in "?bBhHiIlLqQfdFD" or not all([numpy.can_cast(n.dtype, target, casting) for n in nodes]):
         return NotImplemented
     if len(operands) == 1 and out is None and target == common and sorted(labels[0][0]) == sorted(labels[1]):
-        return operands[0].transpose([labels[0][0].index(c) for c in labels[1]])  # a view
+        if not labels[1]:
+            return NotImplemented  # a number, which is no view
+        return operands[0].transpose([labels[0][0].index(c) for c in labels[1]])
     repeated = len(operands) == 1 and set(labels[0][0]) == set(labels[1])
     if repeated and not is_traced(operands[0]):
         return diagonal(operands[0], labels[0][0], labels[1]) if out is None and target == common else NotImplemented
