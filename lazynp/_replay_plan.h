@@ -37,6 +37,8 @@ static int structure(long long first, int n, int (*source)[2], int (*from)[2], P
     *numbers = 0;
     for (int k = 0; k < n; k++) {
         Note *r = &ring[(first + k) % RING];
+        for (int i = r->nin; i < 2; i++) /* rounds are compared */
+            from[k][i] = source[k][i] = 0;
         for (int i = 0; i < r->nin; i++) {
             if (r->number[i]) {
                 from[k][i] = NUMBER;

@@ -639,6 +639,19 @@ def test_many_different_loops() -> None:
     assert native.replay_counts()["programs"] >= 80
 
 
+def test_a_loop_after_one_whose_rounds_differ() -> None:
+    """What was looked at for a loop that is none is not looked at for the next one."""
+    a, b = square(lazynp), square(lazynp, seed=1)
+    for odd in numpy.random.default_rng(0).random(300) < 0.5:  # alike in all but where the operands are from
+        c = a + (b if odd else a)
+        d = c * (a if odd else c)
+        e = lazynp.maximum(d, c if odd else b)
+        c = e - (a if odd else e)
+    native.replay_counts()
+    two_arrays_in_turns(lazynp, 100)
+    assert native.replay_counts()["periods"] > 90
+
+
 def test_memory_is_flat() -> None:
     """Of a loop that is replayed, left and entered again."""
 
