@@ -832,6 +832,11 @@ for key in ((slice(1, -1), slice(1, -1)), 9, "x", (0, 0, 0), [100], (slice(None)
 # einsum of no axes is a number
 x = np.array(3.0)
 log(np.einsum("...->...", x), np.einsum("...", x[...]), np.einsum("i->i", np.ones(2)), np.einsum(",->", x, x))
+
+# reductions with where= and initial= of no axes
+x, t, f = np.array(5), np.array(True), np.array(False)
+log(np.sum(x, where=t), np.sum(x, where=f), np.prod(x, where=t), np.max(x, where=t, initial=2), np.min(x, initial=2))
+log(np.any(x, where=f), np.all(x, where=t), x.sum(where=t), np.add.reduce(x, where=f, initial=3, axis=()))
 """
 
 # Calls that write into what they are given, mostly by place.

@@ -25,6 +25,7 @@ from ..speed import at_once
 from .arithmetic import assign, common_order, in_memory_order, straightened
 from .array import Handle, Writes, is_native, is_traced, known, ndarray, of_node
 from .host import PLAIN, TracedArgumentError, at_hand, dtype_of, fresh, home, like, note_work, on_traced, to_host
+from .layout import array_of
 from .record import as_nodes, cast_node, errors_wanted
 
 NoValue = numpy._globals._NoValue
@@ -150,7 +151,7 @@ def begun(name: str, x: ndarray, initial: Any, where: Any) -> tuple[ndarray, Any
     nodes = as_nodes((where, x) if order is None else in_memory_order((where, x), order))
     if nodes is None:
         return None
-    filled = of_node(select(*nodes, Node.of_scalar(numpy.asarray(neutral).astype(x.dtype)[()])))
+    filled = array_of(select(*nodes, Node.of_scalar(numpy.asarray(neutral).astype(x.dtype)[()])))
     return filled if order is None else filled._derived(TRANSPOSE, order), first
 
 
