@@ -719,10 +719,8 @@ static PyObject *dispatched(Function *f, PyObject *const *args, Py_ssize_t n, Py
     int count = theirs ? -1 : foreign ? implementing(asked, others) : 0;
     if (count > 0)
         out = ask_others(f, others, count, args, n, names);
-    else if (!count)
-        out = call_slow(f->implementation, args, n, names);
-    Py_DECREF(asked); /* which has held the others */
-    return out;
+    Py_DECREF(asked); /* which has held the others, and would hold a temporary */
+    return count ? out : call_slow(f->implementation, args, n, names);
 }
 
 static PyObject *call_function_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)

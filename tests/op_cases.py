@@ -110,8 +110,8 @@ def ufunc_case(name: str, op: Any) -> Case:
     order = 2
     if name in INTEGER:
         make, order = ints(*shapes, low=0, high=9), 0
-    elif name == "nextafter":
-        order = 0  # zero, as in JAX
+    elif name in ("nextafter", "spacing"):
+        order = 0  # they have none, as in JAX
     elif name == "ldexp":
         make = mixed(reals((3, 1)), ints((4,)))
     elif name in POSITIVE:

@@ -1,4 +1,4 @@
-"""What of JAX's public names is not there, each with its reason. `test_names.py` holds the lists to what is."""
+"""What of JAX's public names is not there, each with its reason. `test_public_names.py` holds the lists to what is."""
 
 from __future__ import annotations
 

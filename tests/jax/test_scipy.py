@@ -443,5 +443,4 @@ def test_every_name_is_there() -> None:
 
 NOT_THERE = [
     "special.hyp2f1",  # five cases, each with a transformation of its own
-    *[f"linalg.{n}" for n in ("funm", "rsf2csf", "schur", "solve_sylvester", "sqrtm")],  # NumPy has no Schur form
 ]

@@ -25,6 +25,7 @@ from ...ops.elementwise import (
 )
 from ...ops.random import between, erf, erf_inv, exp, exp_complex, power, random_sample
 from ...ops.shape import add_reduce, broadcast_to
+from ...ops.tags import stop_gradient
 from ..array import Array
 from ..config import flags
 from ..dtypes import DType, float_dtype, real_part
@@ -168,7 +169,7 @@ def truncated_node(key: Node, lower: Node, upper: Node, *, shape: Shape) -> Node
     inverse = divide(scalar(1, lower), root)  # XLA multiplies by the inverse of a constant
     low, high = (erf(multiply(x, inverse)) for x in (lower, upper))
     x = multiply(root, erf_inv(between(sample(key, "uniform", lower.dtype, shape), low, high)))
-    inside = [nextafter(b, scalar(s * math.inf, b)) for b, s in ((lower, 1), (upper, -1))]
+    inside = [nextafter(stop_gradient(b), scalar(s * math.inf, b)) for b, s in ((lower, 1), (upper, -1))]
     return clip(x, *inside)
 
 
