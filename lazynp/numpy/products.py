@@ -36,6 +36,8 @@ def of_two(rule: Callable[[Node, Node], Node]) -> Rule:
         nodes = nodes_of((a, b)) if wanted((a, b)) else None
         if nodes is None or any(n.weak for n in nodes):
             return NotImplemented
+        if not (is_traced(a) or is_traced(b) or all([x.flags.c_contiguous for x in (a, b) if hasattr(x, "flags")])):
+            return NotImplemented  # NumPy adds such products up by itself, with smaller errors than BLAS
         dtype = numpy.result_type(*[n.dtype for n in nodes])
         try:
             return shown(rule(*[cast_node(n, dtype) for n in nodes]))
@@ -118,6 +120,9 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
     repeated = len(operands) == 1 and set(labels[0][0]) == set(labels[1])
     if repeated and not is_traced(operands[0]):
         return diagonal(operands[0], labels[0][0], labels[1]) if out is None and target == common else NotImplemented
+    sums = len(set(map(frozenset, labels[0]))) == 1 < len(operands)
+    if sums and target.kind == "c" and not any(map(is_traced, operands)):
+        return NotImplemented  # products that are added up, with larger errors by BLAS than by NumPy
     einsum = importlib.import_module("lazynp.ops.einsum").einsum  # which loads opt_einsum
     turned = None if out is not None else turned_like(operands, *labels)
     output = labels[1] if turned is None else "".join([labels[1][i] for i in inverse_of(turned)])

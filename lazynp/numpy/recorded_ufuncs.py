@@ -42,9 +42,10 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
     if name == "matmul" or out is None and where is not True or out is not None and not recordable(out):
         return NotImplemented
     operands: Any = [to_node_operand(a) for a in args]
-    order = arithmetic.common_order(operands) if out is None else None
-    if order is not None:
-        operands = arithmetic.in_memory_order(operands, order)
+    order = arithmetic.common_order(operands if out is None else (*operands, out)) if where is True else None
+    target = out
+    if order is not None and (out is None or out.ndim == len(order)):
+        *operands, target = arithmetic.in_memory_order((*operands, out), order)
     nodes = as_nodes(operands)
     if nodes is None or out_of_range(nodes):
         return NotImplemented
@@ -60,12 +61,12 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
         node = ufuncs[name](*nodes)
     except (TypeError, ValueError, OverflowError):
         return NotImplemented
-    if out is not None and not fits(node, out, casting):
+    if out is not None and not fits(node, target, casting):
         return NotImplemented
     if name == "power":
         arithmetic.check_exponent(node)
     if out is not None:
-        return write(out, node, where)
+        return out if write(target, node, where) is target else NotImplemented
     return of_node(node) if order is None else of_node(node)._derived(TRANSPOSE, order)
 
 
