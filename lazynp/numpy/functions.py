@@ -26,8 +26,8 @@ from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign, in_memory_order
 from .dispatch import Dispatcher
 from .layout import array_of, order_of_copies
-from .library import nodes_of, shown, wanted
-from .record import cast_node
+from .library import shown, wanted
+from .record import cast_node, nodes_of
 from .recorded_ufuncs import recordable, stack_order
 
 Function = Callable[..., Any]

@@ -20,10 +20,10 @@ from ..ops.shape import reshape
 from ..runtime.recorder import recorder
 from ..runtime.views import TRANSPOSE
 from .arithmetic import in_memory_order
-from .array import is_traced, ndarray, of_node, of_scalar
+from .array import ndarray, of_node, of_scalar
 from .host import PLAIN, at_hand
 from .layout import array_of
-from .record import as_equal, as_node, cast_node
+from .record import cast_node, nodes_of
 from .recorded_ufuncs import stack_order
 
 
@@ -90,19 +90,6 @@ def wanted(arrays: Sequence[Any]) -> bool:
         elif kind is not numpy.ndarray and kind not in PLAIN:
             return False
     return found
-
-
-def nodes_of(arrays: Sequence[Any]) -> list[Node] | None:
-    """Their nodes; None where the engine does not compute with one of them."""
-    nodes = []
-    for x in arrays:
-        node = as_node(x)
-        if node is None and any(map(is_traced, arrays)):
-            node = as_equal(x)
-        if node is None:
-            return None
-        nodes.append(node)
-    return nodes
 
 
 def recorded(call: Call, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

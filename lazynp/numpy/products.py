@@ -21,9 +21,9 @@ from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign
 from .array import Handle, is_traced, ndarray
 from .layout import array_of
-from .library import nodes_of, shown, wanted
+from .library import shown, wanted
 from .methods import own
-from .record import cast_node
+from .record import cast_node, nodes_of
 from .recorded_ufuncs import recordable
 
 Rule = Callable[..., Any]

@@ -59,17 +59,23 @@ def as_equal(x: Any) -> Node | None:
     return as_node(x.astype(equal)) if is_native(equal) else None
 
 
-def as_nodes(inputs: Sequence[Any]) -> list[Node] | None:
-    """Nodes for all operands, or None; None too where NumPy is to tell of floating-point errors as they happen."""
+def nodes_of(arrays: Sequence[Any]) -> list[Node] | None:
+    """Their nodes; None where the engine does not compute with one of them."""
     nodes = []
-    for x in inputs:
+    for x in arrays:
         node = as_node(x)
-        if node is None and any(map(is_traced, inputs)):
+        if node is None and any(map(is_traced, arrays)):
             node = as_equal(x)
         if node is None:
             return None
         nodes.append(node)
-    if errstate.get() is not silent[0] and errors_wanted() and not any([n.trace for n in nodes]):
+    return nodes
+
+
+def as_nodes(inputs: Sequence[Any]) -> list[Node] | None:
+    """Nodes for all operands, or None; None too where NumPy is to tell of floating-point errors as they happen."""
+    nodes = nodes_of(inputs)
+    if nodes and errstate.get() is not silent[0] and errors_wanted() and not any([n.trace for n in nodes]):
         return None
     return nodes
 

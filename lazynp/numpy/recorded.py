@@ -19,10 +19,10 @@ from .arithmetic import assign, common_order, in_memory_order
 from .array import Handle, ndarray, of_node
 from .host import to_host
 from .layout import array_of
-from .library import nodes_of, shown
+from .library import shown
 from .methods import give, native_first
 from .native import dot as native_dot
-from .record import cast_node
+from .record import cast_node, nodes_of
 from .recorded_ufuncs import recordable
 from .reduce import native_dtype, normal_axes
 

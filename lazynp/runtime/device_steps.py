@@ -257,6 +257,6 @@ def on_device(plan: Plan, segment: Any, device: Any) -> Plan:
     ]
     dtypes = [segment.dtypes[o - plan.n_leaves] for o in plan.out]
     keep = Keep(plan.out, dtypes, device)
-    there = Plan([Arrive(plan.n_leaves, device), *steps, keep], plan.out, plan.n_leaves, plan.n_nodes)
+    there = Plan([Arrive(plan.n_leaves, device), *steps, keep], plan.out, plan.n_leaves, plan.n_nodes, plan.shared)
     there.kept = keep.kept
     return there

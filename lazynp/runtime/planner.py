@@ -12,6 +12,7 @@ the region reads the old value, the new value goes to a spare buffer, to which j
 
 from __future__ import annotations
 
+import collections
 from typing import Any
 
 from ..graph.op import LIBRARY, MAP, REDUCE, SET, VIEW, pick
@@ -30,13 +31,16 @@ class Plan:
 
     Attributes:
         elsewhere: the same plan over tensors, by device.
+        shared: the nodes, of those that are handed out, whose buffers others may hold.
         kept: of a plan over tensors, from a tensor and a dtype to the buffer that a node may have.
     """
 
-    __slots__ = ("steps", "out", "n_leaves", "n_nodes", "chained", "elsewhere", "kept")
+    __slots__ = ("steps", "out", "n_leaves", "n_nodes", "chained", "elsewhere", "kept", "shared")
 
-    def __init__(self, steps: list[Any], out: tuple[int, ...], n_leaves: int, n_nodes: int) -> None:
-        self.steps, self.out, self.n_leaves, self.n_nodes = steps, out, n_leaves, n_nodes
+    def __init__(
+        self, steps: list[Any], out: tuple[int, ...], n_leaves: int, n_nodes: int, shared: frozenset[int]
+    ) -> None:
+        self.steps, self.out, self.n_leaves, self.n_nodes, self.shared = steps, out, n_leaves, n_nodes, shared
         self.elsewhere: dict[str, Plan] = {}
         self.kept: Any = None
         self.chained = sum([type(s) is S.KernelStep and s.chained for s in steps]) > 1
@@ -410,7 +414,27 @@ class Planner:
                 step.drop.append(s)
 
 
+def shared_outputs(segment: Any) -> frozenset[int]:
+    """The outputs that are one of several results which are kept together, or which another node picks too."""
+    picked = collections.Counter(
+        [(refs, static) for refs, op, static in zip(segment.refs, segment.ops, segment.static) if op is pick]
+    )
+    return frozenset(
+        [
+            at
+            for at in segment.out
+            if segment.ops[at] is pick
+            and (
+                (source := segment.refs[at][0]) < 0
+                or source in segment.out
+                or picked[segment.refs[at], segment.static[at]] > 1
+            )
+        ]
+    )
+
+
 def make_plan(segment: Any, dead: tuple[bool, ...]) -> Plan:
     planner = Planner(segment, dead)
     planner.assign()
-    return Plan(planner.steps(), tuple([planner.n_leaves + o for o in segment.out]), planner.n_leaves, planner.n)
+    out = tuple([planner.n_leaves + o for o in segment.out])
+    return Plan(planner.steps(), out, planner.n_leaves, planner.n, shared_outputs(segment))

@@ -128,15 +128,6 @@ class Segment:
         out.extend(self.moving)
         return out
 
-    def shares(self, at: int) -> bool:
-        """Whether others may hold the buffer of an output: one of several results that are kept, or picked twice."""
-        if self.ops[at] is not pick:
-            return False
-        source = self.refs[at][0]
-        again = sum(r == (source,) and op is pick and self.static[at] == static
-                    for r, op, static in zip(self.refs, self.ops, self.static))  # fmt: skip
-        return source < 0 or source in self.out or again > 1
-
     def forget(self) -> None:
         """Let go of all values: the error that left the segment may be kept for long, and the segment with it."""
         self.buffers = []
@@ -204,25 +195,26 @@ def run_segment(segment: Segment) -> None:
     dead = tuple([ref() is None and not b for ref, b in zip(refs, segment.borrowed)])
     plan = plan_of(segment, dead)
     if devices.used:
-        segment.plan = plan = placed(plan, segment, refs, buffers)
+        plan = placed(plan, segment, refs, buffers)
+    segment.plan = plan
     segment.env = env = Environment(segment, buffers, plan.n_nodes, current() if plan.chained else None)
     del buffers
     segment.buffers = []
     plan.run(env)
-    hand_out(segment, env, plan.n_leaves)
+    hand_out(segment, env, plan)
 
 
-def hand_out(segment: Segment, env: Environment, n_leaves: int) -> None:
+def hand_out(segment: Segment, env: Environment, plan: Plan) -> None:
     """Give the outputs the buffers that are there, or the error that stood in the way."""
     values = env.values
     for node, at in zip(segment.outputs, segment.out):
-        value = values[n_leaves + at]
+        value = values[plan.n_leaves + at]
         if type(value) is Failure:
             node.error = value.error
             failures.seen = True
         elif node.buffer is None and value is not None:
             node.buffer = value if type(value) is tuple or value.flags.c_contiguous else np.ascontiguousarray(value)
-            if segment.shares(at):
+            if at in plan.shared:
                 node.index = BORROWED
 
 
@@ -234,15 +226,16 @@ def remains(segment: Segment) -> list[Node]:
     n_leaves = len(segment.borrowed)
     env = segment.env
     if env is not None:
+        plan = segment.plan
+        assert plan is not None  # it came before the environment
         if env.chain is not None:
             env.chain.settle()
         if env.effect is not None:
             env.effect.finish(env)
             if env.chain is not None:
                 env.chain.settle()
-        if segment.plan is not None:
-            segment.plan.bring_home(env, [None] * n_leaves + segment.dtypes)
-        hand_out(segment, env, n_leaves)
+        plan.bring_home(env, [None] * n_leaves + segment.dtypes)
+        hand_out(segment, env, plan)
         values = env.values
     else:
         values = [*segment.buffers, *[None] * len(segment.ops)]
