@@ -3,7 +3,7 @@
  * A NumPy scalar does not leave an operator to an operand that has `__array_ufunc__`: it makes an array of itself, calls
  * the ufunc, and that looks for overrides, which costs more than the operation. So the slots of NumPy's scalar types
  * leave it to ours: they give NotImplemented where the other operand is exactly an array of the door, and Python then
- * asks for its reflected operator, which calls the same ufunc. For all other operands they are NumPy's. */
+ * asks for its reflected operator, which calls the same ufunc, or compares the other way round. For all other operands they are NumPy's. */
 
 #define SCALAR_TYPES(V)                                                                                                   \
     V(Double) V(Float) V(Half) V(CDouble) V(CFloat) V(Bool) V(Byte) V(Short) V(Int) V(Long) V(LongLong) V(UByte) V(UShort) \
@@ -27,6 +27,13 @@
         if (Py_TYPE(b) == ndarray_type && modulo == Py_None)                                                             \
             Py_RETURN_NOTIMPLEMENTED;                                                                                    \
         return T##_slots.nb_power(a, b, modulo);                                                                         \
+    }                                                                                                                    \
+    static richcmpfunc T##_compare; /* NumPy's */                                                                        \
+    static PyObject *T##_tp_richcompare(PyObject *a, PyObject *b, int op)                                                \
+    {                                                                                                                    \
+        if (Py_TYPE(b) == ndarray_type)                                                                                  \
+            Py_RETURN_NOTIMPLEMENTED;                                                                                    \
+        return T##_compare(a, b, op);                                                                                    \
     }
 SCALAR_TYPES(LEAVES_ALL)
 
@@ -37,7 +44,9 @@ SCALAR_TYPES(LEAVES_ALL)
     slots = Py##T##ArrType_Type.tp_as_number;                                                                            \
     T##_slots = *slots;                                                                                                  \
     SCALAR_OPERATORS(LEAVE, T)                                                                                           \
-    LEAVE(T, nb_power)
+    LEAVE(T, nb_power)                                                                                                   \
+    T##_compare = Py##T##ArrType_Type.tp_richcompare;                                                                    \
+    Py##T##ArrType_Type.tp_richcompare = T##_tp_richcompare;
 
 static void leave_to_arrays(void) /* once in a process */
 {

@@ -34,10 +34,11 @@ SCALARS = [
     numpy.float64("nan"),
     numpy.int64(0),
 ]
+COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
 OPERATORS = [
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow,
     operator.lshift, operator.rshift, operator.and_, operator.or_, operator.xor, operator.matmul, divmod,
-    operator.lt, operator.ge, operator.eq, operator.iadd, operator.imul, operator.ipow,
+    *COMPARISONS, operator.iadd, operator.imul, operator.ipow,
 ]  # fmt: skip
 DTYPES = ["float64", "float32", "float16", "complex128", "bool", "int8", "int64", "uint8", "uint64"]
 
@@ -67,7 +68,9 @@ def test_to_the_left_of_an_array(scalar: Any, mode: str) -> None:
                 wanted, said = result(f, scalar, host.copy())
                 got, told = result(f, scalar, lazynp.array(host))
                 assert got == wanted, (dtype, f)
-                assert mode == "graph" or told == said, (dtype, f)
+                if f not in COMPARISONS:  # which run the other way round, and say so where they warn
+                    assert mode == "graph" or told == said, (dtype, f)
+                assert mode == "graph" or len(told) == len(said), (dtype, f)
 
 
 class Own(numpy.float64):
