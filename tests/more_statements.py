@@ -64,8 +64,8 @@ RESULTS = (
     "np.append({x}, {y})",
     "np.meshgrid({x}, [1, 2])[0]",
     "np.einsum('...->...', {x})",
-    "np.sum({x}, where={m})",
-    "np.max({x}, axis={axis}, initial=0, where={m})",
+    "np.sum(np.clip(np.trunc({x}), -9, 9), where={m})",  # NumPy adds up run by run of the mask
+    "np.max({x}, axis={axis}, initial=0, where={m}) + 0",  # of zeros either may be the greater
     "np.multiply({x}, {y}, where={m}, out=np.zeros_like({x}))",
     "np.zeros_like({x})",
     "np.full_like({x}, 3, order='{order}')",
