@@ -32,7 +32,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test matrix fuzz faults accuracy kills threads lint format bench bench-programs bench-numpy compat libraries docs clean distclean
+.PHONY: help demo test matrix fuzz faults accuracy kills threads lint format bench bench-programs bench-numpy compat libraries types docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -99,6 +99,10 @@ compat: $(STAMP)-test ## NumPy's own tests in three modes: compat/report/index.h
 
 libraries: $(STAMP)-libraries ## uses of libraries, with NumPy's arrays and ours: docs/library-uses.md
 	$(BIN)/python -m compat libraries $(ARGS)
+
+types: $(STAMP)-types ## the stubs, and what mypy, pyright and jedi make of them: docs/types.md
+	$(BIN)/python -m compat.stubs
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m compat.stubs check --write
 
 docs: $(STAMP)-docs ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html

@@ -25,6 +25,12 @@ try:
 
     lazynp_version = "0.1.0"
     __getattr__ = _rehost.lazily(__getattr__, __name__)  # noqa: F821
+    _numpy_dir = __dir__  # noqa: F821
+
+    def __dir__() -> list[str]:
+        """The public names: NumPy's, and lazynp's own, those that are loaded when they are asked for among them."""
+        late = {*_rehost.LATE, *_rehost.TRANSFORMATIONS}
+        return sorted({*_numpy_dir(), *late} - (_rehost.OWN - {"config", "jax", "swap"}))
 
     _adapters.install()
     _replay.install()

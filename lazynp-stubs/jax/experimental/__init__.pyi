@@ -1,0 +1,9 @@
+# Written by `python -m compat stubs`.
+from contextlib import AbstractContextManager
+from collections.abc import Callable
+from typing import Any
+
+def enable_x64(new_val: Any = True) -> AbstractContextManager[Any]: ...
+def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, sharding: Any = None, ordered: bool = False, **kwargs: Any) -> Any: ...
+from . import mesh_utils as mesh_utils
+from . import shard_map as shard_map

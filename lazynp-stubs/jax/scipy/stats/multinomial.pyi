@@ -1,0 +1,6 @@
+# Written by `python -m compat stubs`.
+from ...array import Array
+from ..._types import ArrayLike
+
+def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array: ...
+def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array: ...

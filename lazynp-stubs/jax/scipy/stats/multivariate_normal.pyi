@@ -1,0 +1,6 @@
+# Written by `python -m compat stubs`.
+from ...array import Array
+from ..._types import ArrayLike
+
+def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None = None) -> Array: ...
+def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array: ...

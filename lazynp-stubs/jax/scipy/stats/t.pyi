@@ -1,0 +1,6 @@
+# Written by `python -m compat stubs`.
+from ...array import Array
+from ..._types import ArrayLike
+
+def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array: ...
+def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array: ...

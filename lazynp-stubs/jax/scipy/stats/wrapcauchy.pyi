@@ -1,0 +1,6 @@
+# Written by `python -m compat stubs`.
+from ...array import Array
+from ..._types import ArrayLike
+
+def logpdf(x: ArrayLike, c: ArrayLike) -> Array: ...
+def pdf(x: ArrayLike, c: ArrayLike) -> Array: ...

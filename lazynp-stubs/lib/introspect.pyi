@@ -1,0 +1,3 @@
+# Written by `python -m compat stubs`.
+from numpy.lib.introspect import *
+from numpy.lib.introspect import opt_func_info as opt_func_info

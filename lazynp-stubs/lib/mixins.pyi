@@ -1,0 +1,3 @@
+# Written by `python -m compat stubs`.
+from numpy.lib.mixins import *
+from numpy.lib.mixins import NDArrayOperatorsMixin as NDArrayOperatorsMixin

@@ -1,0 +1,36 @@
+# Written by `python -m compat stubs`.
+from numpy.polynomial.chebyshev import *
+from numpy.polynomial.chebyshev import Chebyshev as Chebyshev
+from numpy.polynomial.chebyshev import cheb2poly as cheb2poly
+from numpy.polynomial.chebyshev import chebadd as chebadd
+from numpy.polynomial.chebyshev import chebcompanion as chebcompanion
+from numpy.polynomial.chebyshev import chebder as chebder
+from numpy.polynomial.chebyshev import chebdiv as chebdiv
+from numpy.polynomial.chebyshev import chebdomain as chebdomain
+from numpy.polynomial.chebyshev import chebfit as chebfit
+from numpy.polynomial.chebyshev import chebfromroots as chebfromroots
+from numpy.polynomial.chebyshev import chebgauss as chebgauss
+from numpy.polynomial.chebyshev import chebgrid2d as chebgrid2d
+from numpy.polynomial.chebyshev import chebgrid3d as chebgrid3d
+from numpy.polynomial.chebyshev import chebint as chebint
+from numpy.polynomial.chebyshev import chebinterpolate as chebinterpolate
+from numpy.polynomial.chebyshev import chebline as chebline
+from numpy.polynomial.chebyshev import chebmul as chebmul
+from numpy.polynomial.chebyshev import chebmulx as chebmulx
+from numpy.polynomial.chebyshev import chebone as chebone
+from numpy.polynomial.chebyshev import chebpow as chebpow
+from numpy.polynomial.chebyshev import chebpts1 as chebpts1
+from numpy.polynomial.chebyshev import chebpts2 as chebpts2
+from numpy.polynomial.chebyshev import chebroots as chebroots
+from numpy.polynomial.chebyshev import chebsub as chebsub
+from numpy.polynomial.chebyshev import chebtrim as chebtrim
+from numpy.polynomial.chebyshev import chebval as chebval
+from numpy.polynomial.chebyshev import chebval2d as chebval2d
+from numpy.polynomial.chebyshev import chebval3d as chebval3d
+from numpy.polynomial.chebyshev import chebvander as chebvander
+from numpy.polynomial.chebyshev import chebvander2d as chebvander2d
+from numpy.polynomial.chebyshev import chebvander3d as chebvander3d
+from numpy.polynomial.chebyshev import chebweight as chebweight
+from numpy.polynomial.chebyshev import chebx as chebx
+from numpy.polynomial.chebyshev import chebzero as chebzero
+from numpy.polynomial.chebyshev import poly2cheb as poly2cheb

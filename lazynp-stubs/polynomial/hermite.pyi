@@ -1,0 +1,33 @@
+# Written by `python -m compat stubs`.
+from numpy.polynomial.hermite import *
+from numpy.polynomial.hermite import Hermite as Hermite
+from numpy.polynomial.hermite import herm2poly as herm2poly
+from numpy.polynomial.hermite import hermadd as hermadd
+from numpy.polynomial.hermite import hermcompanion as hermcompanion
+from numpy.polynomial.hermite import hermder as hermder
+from numpy.polynomial.hermite import hermdiv as hermdiv
+from numpy.polynomial.hermite import hermdomain as hermdomain
+from numpy.polynomial.hermite import hermfit as hermfit
+from numpy.polynomial.hermite import hermfromroots as hermfromroots
+from numpy.polynomial.hermite import hermgauss as hermgauss
+from numpy.polynomial.hermite import hermgrid2d as hermgrid2d
+from numpy.polynomial.hermite import hermgrid3d as hermgrid3d
+from numpy.polynomial.hermite import hermint as hermint
+from numpy.polynomial.hermite import hermline as hermline
+from numpy.polynomial.hermite import hermmul as hermmul
+from numpy.polynomial.hermite import hermmulx as hermmulx
+from numpy.polynomial.hermite import hermone as hermone
+from numpy.polynomial.hermite import hermpow as hermpow
+from numpy.polynomial.hermite import hermroots as hermroots
+from numpy.polynomial.hermite import hermsub as hermsub
+from numpy.polynomial.hermite import hermtrim as hermtrim
+from numpy.polynomial.hermite import hermval as hermval
+from numpy.polynomial.hermite import hermval2d as hermval2d
+from numpy.polynomial.hermite import hermval3d as hermval3d
+from numpy.polynomial.hermite import hermvander as hermvander
+from numpy.polynomial.hermite import hermvander2d as hermvander2d
+from numpy.polynomial.hermite import hermvander3d as hermvander3d
+from numpy.polynomial.hermite import hermweight as hermweight
+from numpy.polynomial.hermite import hermx as hermx
+from numpy.polynomial.hermite import hermzero as hermzero
+from numpy.polynomial.hermite import poly2herm as poly2herm

@@ -1,0 +1,33 @@
+# Written by `python -m compat stubs`.
+from numpy.polynomial.hermite_e import *
+from numpy.polynomial.hermite_e import HermiteE as HermiteE
+from numpy.polynomial.hermite_e import herme2poly as herme2poly
+from numpy.polynomial.hermite_e import hermeadd as hermeadd
+from numpy.polynomial.hermite_e import hermecompanion as hermecompanion
+from numpy.polynomial.hermite_e import hermeder as hermeder
+from numpy.polynomial.hermite_e import hermediv as hermediv
+from numpy.polynomial.hermite_e import hermedomain as hermedomain
+from numpy.polynomial.hermite_e import hermefit as hermefit
+from numpy.polynomial.hermite_e import hermefromroots as hermefromroots
+from numpy.polynomial.hermite_e import hermegauss as hermegauss
+from numpy.polynomial.hermite_e import hermegrid2d as hermegrid2d
+from numpy.polynomial.hermite_e import hermegrid3d as hermegrid3d
+from numpy.polynomial.hermite_e import hermeint as hermeint
+from numpy.polynomial.hermite_e import hermeline as hermeline
+from numpy.polynomial.hermite_e import hermemul as hermemul
+from numpy.polynomial.hermite_e import hermemulx as hermemulx
+from numpy.polynomial.hermite_e import hermeone as hermeone
+from numpy.polynomial.hermite_e import hermepow as hermepow
+from numpy.polynomial.hermite_e import hermeroots as hermeroots
+from numpy.polynomial.hermite_e import hermesub as hermesub
+from numpy.polynomial.hermite_e import hermetrim as hermetrim
+from numpy.polynomial.hermite_e import hermeval as hermeval
+from numpy.polynomial.hermite_e import hermeval2d as hermeval2d
+from numpy.polynomial.hermite_e import hermeval3d as hermeval3d
+from numpy.polynomial.hermite_e import hermevander as hermevander
+from numpy.polynomial.hermite_e import hermevander2d as hermevander2d
+from numpy.polynomial.hermite_e import hermevander3d as hermevander3d
+from numpy.polynomial.hermite_e import hermeweight as hermeweight
+from numpy.polynomial.hermite_e import hermex as hermex
+from numpy.polynomial.hermite_e import hermezero as hermezero
+from numpy.polynomial.hermite_e import poly2herme as poly2herme

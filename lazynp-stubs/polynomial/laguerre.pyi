@@ -1,0 +1,33 @@
+# Written by `python -m compat stubs`.
+from numpy.polynomial.laguerre import *
+from numpy.polynomial.laguerre import Laguerre as Laguerre
+from numpy.polynomial.laguerre import lag2poly as lag2poly
+from numpy.polynomial.laguerre import lagadd as lagadd
+from numpy.polynomial.laguerre import lagcompanion as lagcompanion
+from numpy.polynomial.laguerre import lagder as lagder
+from numpy.polynomial.laguerre import lagdiv as lagdiv
+from numpy.polynomial.laguerre import lagdomain as lagdomain
+from numpy.polynomial.laguerre import lagfit as lagfit
+from numpy.polynomial.laguerre import lagfromroots as lagfromroots
+from numpy.polynomial.laguerre import laggauss as laggauss
+from numpy.polynomial.laguerre import laggrid2d as laggrid2d
+from numpy.polynomial.laguerre import laggrid3d as laggrid3d
+from numpy.polynomial.laguerre import lagint as lagint
+from numpy.polynomial.laguerre import lagline as lagline
+from numpy.polynomial.laguerre import lagmul as lagmul
+from numpy.polynomial.laguerre import lagmulx as lagmulx
+from numpy.polynomial.laguerre import lagone as lagone
+from numpy.polynomial.laguerre import lagpow as lagpow
+from numpy.polynomial.laguerre import lagroots as lagroots
+from numpy.polynomial.laguerre import lagsub as lagsub
+from numpy.polynomial.laguerre import lagtrim as lagtrim
+from numpy.polynomial.laguerre import lagval as lagval
+from numpy.polynomial.laguerre import lagval2d as lagval2d
+from numpy.polynomial.laguerre import lagval3d as lagval3d
+from numpy.polynomial.laguerre import lagvander as lagvander
+from numpy.polynomial.laguerre import lagvander2d as lagvander2d
+from numpy.polynomial.laguerre import lagvander3d as lagvander3d
+from numpy.polynomial.laguerre import lagweight as lagweight
+from numpy.polynomial.laguerre import lagx as lagx
+from numpy.polynomial.laguerre import lagzero as lagzero
+from numpy.polynomial.laguerre import poly2lag as poly2lag

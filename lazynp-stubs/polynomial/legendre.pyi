@@ -1,0 +1,33 @@
+# Written by `python -m compat stubs`.
+from numpy.polynomial.legendre import *
+from numpy.polynomial.legendre import Legendre as Legendre
+from numpy.polynomial.legendre import leg2poly as leg2poly
+from numpy.polynomial.legendre import legadd as legadd
+from numpy.polynomial.legendre import legcompanion as legcompanion
+from numpy.polynomial.legendre import legder as legder
+from numpy.polynomial.legendre import legdiv as legdiv
+from numpy.polynomial.legendre import legdomain as legdomain
+from numpy.polynomial.legendre import legfit as legfit
+from numpy.polynomial.legendre import legfromroots as legfromroots
+from numpy.polynomial.legendre import leggauss as leggauss
+from numpy.polynomial.legendre import leggrid2d as leggrid2d
+from numpy.polynomial.legendre import leggrid3d as leggrid3d
+from numpy.polynomial.legendre import legint as legint
+from numpy.polynomial.legendre import legline as legline
+from numpy.polynomial.legendre import legmul as legmul
+from numpy.polynomial.legendre import legmulx as legmulx
+from numpy.polynomial.legendre import legone as legone
+from numpy.polynomial.legendre import legpow as legpow
+from numpy.polynomial.legendre import legroots as legroots
+from numpy.polynomial.legendre import legsub as legsub
+from numpy.polynomial.legendre import legtrim as legtrim
+from numpy.polynomial.legendre import legval as legval
+from numpy.polynomial.legendre import legval2d as legval2d
+from numpy.polynomial.legendre import legval3d as legval3d
+from numpy.polynomial.legendre import legvander as legvander
+from numpy.polynomial.legendre import legvander2d as legvander2d
+from numpy.polynomial.legendre import legvander3d as legvander3d
+from numpy.polynomial.legendre import legweight as legweight
+from numpy.polynomial.legendre import legx as legx
+from numpy.polynomial.legendre import legzero as legzero
+from numpy.polynomial.legendre import poly2leg as poly2leg

@@ -1,0 +1,30 @@
+# Written by `python -m compat stubs`.
+from numpy.polynomial.polynomial import *
+from numpy.polynomial.polynomial import Polynomial as Polynomial
+from numpy.polynomial.polynomial import polyadd as polyadd
+from numpy.polynomial.polynomial import polycompanion as polycompanion
+from numpy.polynomial.polynomial import polyder as polyder
+from numpy.polynomial.polynomial import polydiv as polydiv
+from numpy.polynomial.polynomial import polydomain as polydomain
+from numpy.polynomial.polynomial import polyfit as polyfit
+from numpy.polynomial.polynomial import polyfromroots as polyfromroots
+from numpy.polynomial.polynomial import polygrid2d as polygrid2d
+from numpy.polynomial.polynomial import polygrid3d as polygrid3d
+from numpy.polynomial.polynomial import polyint as polyint
+from numpy.polynomial.polynomial import polyline as polyline
+from numpy.polynomial.polynomial import polymul as polymul
+from numpy.polynomial.polynomial import polymulx as polymulx
+from numpy.polynomial.polynomial import polyone as polyone
+from numpy.polynomial.polynomial import polypow as polypow
+from numpy.polynomial.polynomial import polyroots as polyroots
+from numpy.polynomial.polynomial import polysub as polysub
+from numpy.polynomial.polynomial import polytrim as polytrim
+from numpy.polynomial.polynomial import polyval as polyval
+from numpy.polynomial.polynomial import polyval2d as polyval2d
+from numpy.polynomial.polynomial import polyval3d as polyval3d
+from numpy.polynomial.polynomial import polyvalfromroots as polyvalfromroots
+from numpy.polynomial.polynomial import polyvander as polyvander
+from numpy.polynomial.polynomial import polyvander2d as polyvander2d
+from numpy.polynomial.polynomial import polyvander3d as polyvander3d
+from numpy.polynomial.polynomial import polyx as polyx
+from numpy.polynomial.polynomial import polyzero as polyzero
