@@ -25,7 +25,7 @@ try:
 
     lazynp_version = "0.1.0"
     __getattr__ = _rehost.lazily(__getattr__, __name__)  # noqa: F821
-    _numpy_dir = __dir__  # noqa: F821
+    _numpy_dir = globals()["__dir__"]
 
     def __dir__() -> list[str]:
         """The public names: NumPy's, and lazynp's own, those that are loaded when they are asked for among them."""
