@@ -508,12 +508,14 @@ from . import swap as swap
 from .config import config as config
 from .jax import numpy as jnp
 from ._own import HostFallbackError as HostFallbackError
+from ._own import benchmark as benchmark
 from ._own import compile_wait as compile_wait
 from ._own import explain as explain
 from ._own import free_memory as free_memory
 from ._own import lazynp_version as lazynp_version
 from ._own import profile as profile
 from ._own import report as report
+from ._own import synchronize as synchronize
 from ._transformations import associative_scan as associative_scan
 from ._transformations import checkpoint as checkpoint
 from ._transformations import closure_convert as closure_convert

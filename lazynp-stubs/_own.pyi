@@ -1,4 +1,5 @@
 # What lazynp has beside NumPy's names. Written by hand.
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -39,7 +40,31 @@ class profile:
     ) -> None: ...
     def figures(self) -> dict[str, Any]: ...
 
+class Timing:
+    name: str
+    seconds: list[float]
+    numpy_seconds: list[float]
+    calls: int
+    warm_ups: int
+    compiled: int
+    interpreted: int
+    compiling: bool
+    why: str
+    @property
+    def median(self) -> float: ...
+    @property
+    def ratio(self) -> float | None: ...
+
+def benchmark(
+    f: Callable[..., Any],
+    *args: Any,
+    seconds: float = 1.0,
+    beside: Callable[..., Any] | bool = True,
+    show: bool = True,
+    **kwargs: Any,
+) -> Timing: ...
 def compile_wait(timeout: float | None = None) -> bool: ...
 def explain(x: object) -> str: ...
 def free_memory() -> int: ...
+def synchronize() -> None: ...
 def report(file: TextIO | None = None, json_path: str | None = None) -> None: ...

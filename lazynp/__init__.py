@@ -3,11 +3,12 @@
     import lazynp as np
 
 The names here are NumPy's; see its documentation. lazynp's own: `config`, `explain`, `profile`, `compile_wait`,
-`free_memory`, `report`, `HostFallbackError`, and `lazynp_version` (`__version__` is that of the NumPy whose API this
-is, since programs ask for it).
+`synchronize`, `benchmark`, `free_memory`, `report`, `HostFallbackError`, and `lazynp_version` (`__version__` is that of
+the NumPy whose API this is, since programs ask for it).
 """
 
 import gc as _gc
+import importlib as _importlib
 
 _collecting = _gc.isenabled()
 _gc.disable()  # nothing made here becomes garbage; looking for some is a seventh of what this adds to NumPy's import
@@ -18,20 +19,34 @@ try:
 
     from . import adapters as _adapters
     from .config import config
+    from .numpy.array import ndarray as _ndarray
     from .numpy.host import HostFallbackError
     from .numpy.supported import check as _check
     from .runtime import replay as _replay
     from .runtime.api import compile_wait, explain, free_memory, profile, report
 
     lazynp_version = "0.1.0"
-    __getattr__ = _rehost.lazily(__getattr__, __name__)  # noqa: F821
-    _numpy_dir = globals()["__dir__"]
+    _numpy_getattr, _numpy_dir = globals()["__getattr__"], globals()["__dir__"]
+    _TIMING = ("benchmark", "synchronize")
+
+    def _late(name: str) -> object:
+        """What is loaded when it is asked for, and NumPy's rare modules."""
+        if name not in _TIMING:
+            return _numpy_getattr(name)
+        return getattr(_importlib.import_module(f"{__name__}.timing"), name)
+
+    __getattr__ = _rehost.lazily(_late, __name__)
 
     def __dir__() -> list[str]:
         """The public names: NumPy's, and lazynp's own, those that are loaded when they are asked for among them."""
-        late = {*_rehost.LATE, *_rehost.TRANSFORMATIONS}
+        late = {*_rehost.LATE, *_rehost.TRANSFORMATIONS, *_TIMING}
         return sorted({*_numpy_dir(), *late} - (_rehost.OWN - {"config", "jax", "swap"}))
 
+    def _block_until_ready(self: _ndarray) -> _ndarray:
+        """This array, once its value is computed."""
+        return _importlib.import_module(f"{__name__}.timing").block_until_ready(self)
+
+    _ndarray.block_until_ready = _block_until_ready  # type: ignore[attr-defined]
     _adapters.install()
     _replay.install()
 

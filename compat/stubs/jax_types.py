@@ -111,7 +111,6 @@ RESULTS = {
     **{f"numpy.{name}": "list[Array]" for name in words("array_split dsplit hsplit split vsplit broadcast_arrays")},
     **{f"numpy.{name}": "tuple[Array, ...]" for name in words("ix_ nonzero unravel_index unstack")},
     "numpy.average": _ONE_OR_PAIR,
-    "numpy.can_cast": "bool",
     "numpy.einsum_path": "tuple[list[tuple[int, ...]], Any]",
     "numpy.finfo": "Any",
     "numpy.frompyfunc": "ufunc",
@@ -192,8 +191,12 @@ RESULT_CLASSES = {
         for result, fields in _LINALG.values()
     ]
 }
-# Functions whose result depends on the value of an argument: whole stubs.
+# Functions whose result depends on the value of an argument, and one of NumPy's that has no signature before NumPy 2.4:
+# whole stubs.
 OVERLOADS = {
+    "numpy.can_cast": """
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> builtins.bool: ...
+""",
     "numpy.linalg.svd": """
 @overload
 def svd(
