@@ -3,6 +3,7 @@ randomness, JAX's names for the transformations of `api`. Imports all layers bel
 
 from . import (
     ad_checkpoint,
+    api_util,
     core,
     custom_derivatives,
     debug,
@@ -11,6 +12,7 @@ from . import (
     errors,
     experimental,
     image,
+    interpreters,
     lax,
     monitoring,
     nn,

@@ -6,13 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from ..api.differentiate import FLOAT0
 from ..graph.aval import Aval
+from ..ops.promotion import is_inexact
 
 
 class ShapedArray(Aval):
     """Shape, dtype, weak type. Prints as `float32[3,4]`, a weak one as `~float32[]`."""
 
     __slots__ = ()
+
+    def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False, **_: Any) -> ShapedArray:
+        known = dtype if isinstance(dtype, np.dtype) else np.dtype(dtype)
+        return Aval.__new__(cls, tuple(shape), known, weak_type)
 
     @property
     def weak_type(self) -> bool:
@@ -30,6 +36,10 @@ class ShapedArray(Aval):
     def strip_weak_type(self) -> ShapedArray:
         """The same, not weak."""
         return self.update(weak_type=False)
+
+    def to_tangent_aval(self) -> ShapedArray:
+        """The type of its tangents: float0 for whole numbers."""
+        return self if is_inexact(self.dtype) else ShapedArray(self.shape, FLOAT0)
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """`float32[3,4]`."""

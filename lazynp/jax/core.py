@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from ..graph.function import Function
-from .array import Array, as_node, wrap
+import numpy as np
+
+from .array import Array
 from .aval import ShapedArray
-from .jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Primitive, Var
-from .names import ensure_compile_time_eval
+from .bind import Primitive
+from .jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr, jaxpr_as_fun
+from .names import ensure_compile_time_eval, typeof
 
 __all__ = [
     "AbstractValue",
     "Atom",
     "ClosedJaxpr",
+    "DropVar",
     "Jaxpr",
     "JaxprEqn",
     "Literal",
     "Primitive",
     "ShapedArray",
+    "Trace",
     "Tracer",
     "Value",
     "Var",
     "ensure_compile_time_eval",
     "eval_jaxpr",
+    "jaxpr_as_fun",
 ]
 AbstractValue = ShapedArray
+pytype_aval_mappings: dict[Any, Any] = {np.ndarray: typeof, Array: typeof}
+"""For types of values what gives their abstract value. Read by nobody here: `__jax_array__` says it."""
 Atom = Var | Literal
 Value = Any
 
@@ -38,20 +44,10 @@ class TracerMeta(type):
         return isinstance(instance, Array) and instance._graph is not None and instance._graph.trace != 0
 
 
+class Trace:
+    """What interprets operations in JAX. Operations are recorded in one graph here and ask no trace, so that a subclass
+    is never asked: interpret the jaxpr of `make_jaxpr` instead."""
+
+
 class Tracer(metaclass=TracerMeta):
     """What traced values are instances of: arrays all of them, so this class has no instances of its own."""
-
-
-def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source_info: bool = True) -> list[Any]:
-    """The results of a graph for values of its constants and arguments.
-
-    Raises: TypeError where their number is wrong.
-    """
-    function, constants = jaxpr.source
-    if len(consts) != len(constants) or len(args) != len(function.inputs):
-        raise TypeError(
-            f"eval_jaxpr takes {len(constants)} constants and {len(function.inputs)} arguments, got {len(consts)} and "
-            f"{len(args)}"
-        )
-    whole = Function((*constants, *function.inputs), function.outputs, function.effects, function.token)
-    return [wrap(n) for n in whole(*[as_node(x) for x in (*consts, *args)])]

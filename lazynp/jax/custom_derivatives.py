@@ -1,6 +1,185 @@
-"""`jax.custom_derivatives`: functions with derivatives that a user wrote."""
+"""`jax.custom_derivatives`: functions with derivatives that a user wrote, and zeros that these rules can see."""
 
-from ..api.custom import custom_gradient, custom_jvp, custom_vjp
-from .derivatives import closure_convert
+from __future__ import annotations
 
-__all__ = ["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"]
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..api import custom
+from ..api.custom import Forward, Reverse, Rule, custom_gradient
+from ..doors import through
+from ..graph.node import Node
+from ..ops.tags import Nodes, Tangents
+from ..signatures import held, name_of
+from ..tree import flatten, unflatten
+from .array import as_node, door
+from .aval import ShapedArray
+from .primitives import primitive_of
+from .tree_util import register_pytree_node, tree_map
+
+__all__ = [
+    "CustomVJPPrimal",
+    "SymbolicZero",
+    "closure_convert",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_jvp_call_p",
+    "custom_vjp",
+    "custom_vjp_call_p",
+    "custom_vjp_primal_tree_values",
+    "zero_from_primal",
+]
+closure_convert = through(custom.closure_convert, door)
+custom_jvp_call_p = primitive_of("custom_jvp_call")
+custom_vjp_call_p = primitive_of("custom_vjp_call")
+Fun = Callable[..., Any]
+
+
+class SymbolicZero:
+    """A tangent or cotangent that is zero, of that type, without an array. Rules that ask for it get it."""
+
+    symbolic = True
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"SymbolicZero({self.aval})"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.aval, name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SymbolicZero) and self.aval == other.aval
+
+    def __hash__(self) -> int:
+        return hash(self.aval)
+
+    @staticmethod
+    def from_primal_value(val: Any) -> SymbolicZero:
+        """The zero tangent of a value."""
+        return SymbolicZero(ShapedArray(*as_node(val).aval).to_tangent_aval())
+
+
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """The zero tangent of a value."""
+    zero = SymbolicZero.from_primal_value(val)
+    return zero if symbolic_zeros else np.zeros(zero.aval.shape, zero.aval.dtype)
+
+
+@dataclasses.dataclass(frozen=True)
+class CustomVJPPrimal:
+    """An argument of a fwd rule that asks for symbolic zeros: its value, and whether a derivative is taken along it."""
+
+    value: Any
+    perturbed: bool
+
+
+register_pytree_node(
+    CustomVJPPrimal, lambda p: ((p.value,), p.perturbed), lambda aux, leaves: CustomVJPPrimal(leaves[0], aux)
+)
+
+
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """The tree with the values of the arguments in it."""
+    return tree_map(lambda p: p.value, tree, is_leaf=lambda p: isinstance(p, CustomVJPPrimal))
+
+
+def symbolic(found: Tangents, like: Nodes, structure: Any, wrap: Fun) -> Any:
+    """Tangents or cotangents as a rule sees them that asked for symbolic zeros."""
+    given = [
+        wrap(t) if t is not None else SymbolicZero(ShapedArray(*n.aval).to_tangent_aval()) for n, t in zip(like, found)
+    ]
+    return unflatten(structure, given)
+
+
+class SymbolicForward(Forward):
+    """The rule of a `custom_jvp` that asks for symbolic zeros."""
+
+    def along(self, found: Tangents, like: Nodes, structure: Any) -> Any:
+        return symbolic(found, like, structure, self.door.wrap)
+
+
+def without_zeros(rule: Fun) -> Fun:
+    """A rule of a `custom_jvp` whose tangents are arrays throughout."""
+
+    def call(*args: Any) -> Any:
+        pair = rule(*args)
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            return pair
+        return pair[0], tree_map(
+            lambda t: np.zeros(t.aval.shape, t.aval.dtype) if isinstance(t, SymbolicZero) else t, pair[1]
+        )
+
+    return call
+
+
+class custom_jvp(custom.custom_jvp):
+    """A function with a forward rule of its own. `nondiff_argnums` as in `Custom`.
+
+    With `defjvp(rule, symbolic_zeros=True)` the rule gets a `SymbolicZero` for each tangent that is zero.
+    """
+
+    symbolic_zeros = False
+
+    def defjvp(self, jvp: Fun, symbolic_zeros: bool = False) -> Fun:
+        """Set the rule: `(*nondiff, primals, tangents) -> (primal_out, tangent_out)`, linear in the tangents."""
+        self.symbolic_zeros = symbolic_zeros
+        return super().defjvp(jvp)
+
+    def rule(self, static: Sequence[Any], args: tuple[Any, ...], free: Sequence[int]) -> Rule | None:
+        if self.jvp is None:
+            return None
+        call = without_zeros(functools.partial(self.jvp, *static))
+        return (SymbolicForward if self.symbolic_zeros else Forward)(name_of(self.fun), call)
+
+
+class SymbolicReverse(Reverse):
+    """The rule of a `custom_vjp` that asks for symbolic zeros: fwd runs when it is known what is differentiated."""
+
+    def run(self, fun: Fun, args: Any, kwargs: Any, level: int) -> tuple[Any, list[Node]]:
+        return fun(*args), []
+
+    def arguments(self, nodes: Nodes) -> Any:
+        leaves, structure = flatten(super().arguments(nodes))
+        return unflatten(structure, [CustomVJPPrimal(x, live) for x, live in zip(leaves, self.live)])
+
+    def along(self, found: Tangents, like: Nodes, structure: Any) -> Any:
+        return symbolic(found, like, structure, self.door.wrap)
+
+    def vjp(self, outs: Nodes, kept: Nodes, inputs: Nodes, cts: Tangents, live: Sequence[bool]) -> Tangents:
+        self.live = live
+        return super().vjp(outs, kept, inputs, cts, live)
+
+    def checked(self, found: Any, inputs: Nodes) -> list[Node | None]:
+        found = tree_map(lambda t: None if isinstance(t, SymbolicZero) else t, found)
+        return super().checked(found, inputs)
+
+
+class custom_vjp(custom.custom_vjp):
+    """A function with a reverse rule of its own; forward mode through it raises TypeError. `nondiff_argnums` as in
+    `Custom`.
+
+    With `defvjp(fwd, bwd, symbolic_zeros=True)` fwd gets a `CustomVJPPrimal` for each array, and bwd a `SymbolicZero`
+    for each cotangent that is zero.
+    """
+
+    symbolic_zeros = False
+
+    def defvjp(self, fwd: Fun, bwd: Fun, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
+        """Set the rules. fwd has the arguments of the function, bwd those of `nondiff_argnums` before its own two."""
+        self.symbolic_zeros = symbolic_zeros
+        super().defvjp(fwd, bwd)
+
+    def rule(self, static: Sequence[Any], args: tuple[Any, ...], free: Sequence[int]) -> Rule | None:
+        if self.rules is None or not self.symbolic_zeros:
+            return super().rule(static, args, free)
+        fwd, bwd = self.rules
+        fun = held(fwd, args, {}, free)[0]
+        return SymbolicReverse(name_of(self.fun), fun, functools.partial(bwd, *static), self)

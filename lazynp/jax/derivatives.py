@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..api import custom, differentiate
+from ..api import differentiate
 from ..api import jacobian as jacobians
-from ..api.custom import custom_gradient, custom_jvp, custom_vjp
 from ..doors import through
 from .ad_checkpoint import checkpoint, checkpoint_policies, remat
 from .array import door
+from .custom_derivatives import closure_convert, custom_gradient, custom_jvp, custom_vjp
 
 grad = through(differentiate.grad, door)
 value_and_grad = through(differentiate.value_and_grad, door)
@@ -20,7 +20,6 @@ jacrev = through(jacobians.jacrev, door)
 jacobian = through(jacobians.jacobian, door)
 hessian = through(jacobians.hessian, door)
 stop_gradient = through(differentiate.stop_gradient, door)
-closure_convert = through(custom.closure_convert, door)
 __all__ = [
     "checkpoint",
     "checkpoint_policies",

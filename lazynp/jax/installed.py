@@ -21,8 +21,19 @@ OURS = __package__
 
 def own_name(name: str) -> str:
     """`lazynp.jax.numpy` for `jax.numpy`, and for `jax._src.numpy`: libraries import from JAX's private modules what
-    public ones of the same name have."""
-    return OURS + name.removeprefix("jax").removeprefix("._src")
+    public ones of the same name have. What these have not is in `private`."""
+    if name != "jax._src" and not name.startswith("jax._src."):
+        return OURS + name.removeprefix("jax")
+    private = f"{OURS}.private{name.removeprefix('jax._src')}"
+    return private if is_there(private) else OURS + name.removeprefix("jax._src")
+
+
+def is_there(name: str) -> bool:
+    """Whether there is a module of that name."""
+    try:
+        return name in sys.modules or importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 class Loader(importlib.abc.Loader):
@@ -59,10 +70,7 @@ class Finder(importlib.abc.MetaPathFinder):
             return ModuleSpec(fullname, VersionLoader(), is_package=fullname == "jaxlib")
         if fullname != "jax" and not fullname.startswith("jax."):
             return None
-        name = own_name(fullname)
-        if name not in sys.modules and importlib.util.find_spec(name) is None:
-            return None
-        return ModuleSpec(fullname, Loader())
+        return ModuleSpec(fullname, Loader()) if is_there(own_name(fullname)) else None
 
 
 finder = Finder()

@@ -7,19 +7,18 @@ that JAX jits inside (`sort`, `where`) stand as what they are.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..api.jit import Jit
-from ..api.trace import stack
+from ..api.trace import Trace, inline, placeholder, stack
 from ..away import on_host
 from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import MAP, pick
-from ..graph.walk import toposort
 from ..ops.callback import callback
 from ..ops.elementwise import cast, weak_cast
 from ..runtime.execute import boundary
@@ -27,8 +26,10 @@ from ..signatures import Static
 from ..tree import unflatten
 from .array import door, wrap
 from .aval import ShapedArray
+from .bind import Primitive, bound
 from .dtypes import canonical, is_extended
-from .primitives import operands_of, steps_of
+from .primitives import operands_of, primitive_of, steps_of
+from .source_info import SourceInfo
 
 WIDTH = 80
 PYTHON_NUMBERS = (int, float, complex)
@@ -42,15 +43,6 @@ SHORT = {
     **{f"int{n}": f"i{n}" for n in (2, 4, 8, 16, 32, 64)},
     **{f"uint{n}": f"u{n}" for n in (2, 4, 8, 16, 32, 64)},
 }
-
-
-class Primitive(NamedTuple):
-    """An operation by JAX's name."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def dtype_text(dtype: Any) -> str:
@@ -99,6 +91,21 @@ class Var:
         return f"Var(id={id(self)}):{self.aval}"
 
 
+class DropVarMeta(type):
+    """Variables that nothing reads."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Var) and instance.unused
+
+
+class DropVar(Var, metaclass=DropVarMeta):
+    """What variables that nothing reads are instances of."""
+
+    def __init__(self, aval: Aval) -> None:
+        super().__init__(aval)
+        self.unused = True
+
+
 class Literal:
     """A scalar constant."""
 
@@ -122,6 +129,12 @@ class JaxprEqn:
     invars: list[Any]
     outvars: list[Var]
     params: dict[str, Any]
+    effects: frozenset[Any] = frozenset()
+    source_info: SourceInfo = dataclasses.field(default_factory=SourceInfo)
+
+    def replace(self, **changes: Any) -> JaxprEqn:
+        """With some of it replaced."""
+        return dataclasses.replace(self, **changes)
 
     def lines(self, names: Names, indent: int = 0) -> list[str]:
         """The equation as text; one line where it fits."""
@@ -146,24 +159,32 @@ class Jaxpr:
     """A graph: constants, arguments, equations, results.
 
     Attributes:
-        source: the function that it shows, and the nodes of its constants.
+        source: the function that it shows, and the nodes of its constants; None for one that was put together.
     """
 
     def __init__(
         self,
-        constvars: list[Var],
-        invars: list[Var],
-        outvars: list[Any],
-        eqns: list[JaxprEqn],
-        source: tuple[Function, list[Node]],
+        constvars: Sequence[Var],
+        invars: Sequence[Var],
+        outvars: Sequence[Any],
+        eqns: Sequence[JaxprEqn],
+        effects: frozenset[Any] = frozenset(),
+        debug_info: Any = None,
+        is_high: bool = False,
+        source: tuple[Function, list[Node]] | None = None,
     ) -> None:
-        self.constvars, self.invars, self.outvars, self.eqns = constvars, invars, outvars, eqns
-        self.source = source
-        self.effects: frozenset[Any] = frozenset()
+        self.constvars, self.invars = list(constvars), list(invars)
+        self.outvars, self.eqns = list(outvars), list(eqns)
+        self.effects, self.debug_info, self.is_high, self.source = effects, debug_info, is_high, source
         read = {v for e in eqns for v in e.invars if isinstance(v, Var)}
         read.update([v for v in outvars if isinstance(v, Var)])
         for v in [v for e in eqns for v in e.outvars]:
             v.unused = v not in read
+
+    def replace(self, **changes: Any) -> Jaxpr:
+        """With some of it replaced."""
+        now = {k: getattr(self, k) for k in ("constvars", "invars", "outvars", "eqns", "effects", "debug_info")}
+        return Jaxpr(**{**now, **changes})
 
     def text(self, names: Names, indent: int = 0) -> str:
         """The whole, in one line where it fits; `indent` columns are taken."""
@@ -187,8 +208,16 @@ class Jaxpr:
 class ClosedJaxpr:
     """A graph with the values of its constants."""
 
-    def __init__(self, jaxpr: Jaxpr, consts: list[Any]) -> None:
-        self.jaxpr, self.consts = jaxpr, consts
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any]) -> None:
+        self.jaxpr, self.consts = jaxpr, list(consts)
+
+    def replace(self, *, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> ClosedJaxpr:
+        """With some of it replaced."""
+        return ClosedJaxpr(jaxpr or self.jaxpr, self.consts if consts is None else consts)
+
+    def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> ClosedJaxpr:
+        """With what f makes of the graph."""
+        return ClosedJaxpr(f(self.jaxpr), self.consts)
 
     @property
     def eqns(self) -> list[JaxprEqn]:
@@ -259,7 +288,7 @@ class Writer:
         for step in steps[:-1]:
             assert step.aval is not None
             var = Var(step.aval)
-            self.eqns.append(JaxprEqn(Primitive(step.name), operands, [var], step.params))
+            self.eqns.append(JaxprEqn(primitive_of(step.name), operands, [var], step.params))
             operands = [var]
         last = steps[-1]
         params = {k: inner(v) for k, v in last.params.items()}
@@ -270,7 +299,8 @@ class Writer:
             self.parts[n] = [*results, *[None] * (len(n.outs) - len(results))]
         else:
             self.known[n] = results[0]
-        self.eqns.append(JaxprEqn(Primitive(last.name), operands, results, params))
+        primitive = n.static[0].primitive if n.op is bound else primitive_of(last.name)
+        self.eqns.append(JaxprEqn(primitive, operands, results, params))
 
 
 def typed_alike(operands: list[Any]) -> list[Any]:
@@ -299,11 +329,37 @@ def behind(n: Node) -> Node:
         source = n.inputs[0]
         if n.op.tag and n.dtype is not None:
             n = source
-        elif n.op is pick and source.op is not None and source.op.tag and source.inputs:
+        elif n.op is pick and is_tag(source) and source.inputs:
             n = source.inputs[n.static[0]]
         else:
             break
     return n
+
+
+def is_tag(n: Node) -> bool:
+    """Whether a jaxpr does without it."""
+    return n.op is not None and n.op.tag and n.op is not bound
+
+
+def in_order(results: Sequence[Node], stop: Collection[Node]) -> list[Node]:
+    """What the results depend on, as a jaxpr has it: operands before what reads them, without what stands behind a
+    primitive's result."""
+    order: list[Node] = []
+    done: set[Node] = set()
+    entered: set[Node] = set()
+    stack = list(reversed(results))
+    while stack:
+        node = behind(stack[-1])
+        if node in done or node in entered or node.op is None or node in stop:
+            stack.pop()
+            if node not in done:
+                done.add(node)
+                order.append(node)
+            continue
+        entered.add(node)
+        reads = node.inputs if node.op is pick or is_tag(node) else operands_of(node)
+        stack.extend([n for n in reversed(reads) if behind(n) not in done])
+    return order
 
 
 def is_literal(n: Node) -> bool:
@@ -314,18 +370,19 @@ def is_literal(n: Node) -> bool:
 def jaxpr_of(function: Function, since: int = 1 << 62) -> tuple[Jaxpr, list[Node]]:
     """The graph of a function, and its constants."""
     found = boundary(function, since)
-    constants = list(dict.fromkeys([n for n in found if not is_literal(n)]))
+    stop = {*found, *function.inputs}
+    order = in_order([*function.outputs, *function.effects], stop)
+    reached = set(order)
+    constants = list(dict.fromkeys([n for n in found if not is_literal(n) and n in reached]))
     writer = Writer({n: Literal(on_host(n.buffer), n.aval) for n in found if is_literal(n)})
     for n in (*constants, *function.inputs):
         writer.known.setdefault(n, Var(n.aval))
-    results = [behind(n) for n in (*function.outputs, *function.effects)]
-    stop = set(writer.known)
-    for n in toposort(results, stop=stop):
-        if n not in stop and n.op is not None and n.op is not pick and not n.op.tag:
+    for n in order:
+        if n not in stop and n.op is not None and n.op is not pick and not is_tag(n):
             writer.write(n)
     arguments, variables = ([writer.known[n] for n in nodes] for nodes in (function.inputs, constants))
     outputs = [writer.atom(n) for n in function.outputs]
-    return Jaxpr(variables, arguments, outputs, writer.eqns, (function, constants)), constants
+    return Jaxpr(variables, arguments, outputs, writer.eqns, source=(function, constants)), constants
 
 
 def closed(function: Function, since: int) -> ClosedJaxpr:
@@ -433,3 +490,73 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     traced = Jit(getattr(fun, "_fun", fun), door, Static())
     entry = traced._trace(traced._take_apart(args, kwargs, node_of))
     return structs(entry.out, entry.function.outputs)
+
+
+# --- To run one -------------------------------------------------------------------------------------------------------
+
+
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source_info: bool = True) -> list[Any]:
+    """The results of a graph for values of its constants and arguments.
+
+    Raises: TypeError where their number is wrong.
+    """
+    if len(consts) != len(jaxpr.constvars) or len(args) != len(jaxpr.invars):
+        raise TypeError(
+            f"eval_jaxpr takes {len(jaxpr.constvars)} constants and {len(jaxpr.invars)} arguments, got {len(consts)} "
+            f"and {len(args)}"
+        )
+    if jaxpr.source is None:
+        return run_equations(jaxpr, consts, args)
+    function, constants = jaxpr.source
+    whole = Function((*constants, *function.inputs), function.outputs, function.effects, function.token)
+    return [wrap(n) for n in inline(whole, [door.as_node(x) for x in (*consts, *args)])]
+
+
+def run_equations(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+    """The results, one equation after the other."""
+    known: dict[Any, Any] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*consts, *args)))
+
+    def read(atom: Any) -> Any:
+        return atom.val if isinstance(atom, Literal) else known[atom]
+
+    for e in jaxpr.eqns:
+        out = e.primitive.bind(*[read(v) for v in e.invars], **e.params)
+        known.update(zip(e.outvars, out if e.primitive.multiple_results else [out]))
+    return [read(v) for v in jaxpr.outvars]
+
+
+def jaxpr_as_fun(jaxpr: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """The function that a graph with its constants is: from arrays to a list of arrays."""
+    return lambda *args: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
+
+
+def function_of(jaxpr: ClosedJaxpr | Jaxpr) -> Function:
+    """The graph that a jaxpr shows, traced anew where it was put together by hand."""
+    given = jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, [])
+    source = given.jaxpr.source
+    if source is not None and all([door.as_node(x) is n for x, n in zip(given.consts, source[1])]):
+        return source[0]
+    with Trace(given, "jaxpr") as trace:
+        inputs = [placeholder(a, trace, i) for i, a in enumerate(given.in_avals)]
+        outs = eval_jaxpr(given.jaxpr, given.consts, *[wrap(n) for n in inputs])
+        return Function(inputs, [door.as_node(x) for x in outs], trace.effects, trace.first)
+
+
+def dce_jaxpr(
+    jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
+) -> tuple[Jaxpr, list[bool]]:
+    """The graph with the used outputs only and what they need; and which arguments it still has.
+
+    With `instantiate` arguments stay where nothing reads them.
+    """
+    keep = [instantiate] * len(jaxpr.invars) if isinstance(instantiate, bool) else list(instantiate)
+    outvars = [v for v, used in zip(jaxpr.outvars, used_outputs) if used]
+    live = {v for v in outvars if isinstance(v, Var)}
+    eqns = []
+    for e in reversed(jaxpr.eqns):
+        if e.effects or not live.isdisjoint(e.outvars):
+            eqns.append(e)
+            live.update([v for v in e.invars if isinstance(v, Var)])
+    used = [v in live or k for v, k in zip(jaxpr.invars, keep)]
+    invars = [v for v, u in zip(jaxpr.invars, used) if u]
+    return jaxpr.replace(invars=invars, outvars=outvars, eqns=eqns[::-1]), used

@@ -10,6 +10,7 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..ops.shape import Key
+from .bind import Primitive, bound
 
 NAMES = {
     "absolute": "abs",
@@ -151,7 +152,8 @@ def product_steps(node: Node) -> list[Step]:
 
 def spread_steps(node: Node, *, shape: Sequence[int]) -> list[Step]:
     dims = tuple(range(len(shape) - node.inputs[0].ndim, len(shape)))
-    return [Step("broadcast_in_dim", {"broadcast_dimensions": dims} if dims else {})]
+    params = {"broadcast_dimensions": dims, "shape": tuple(shape), "sharding": None}
+    return [Step("broadcast_in_dim", params)]
 
 
 def power_steps(node: Node) -> list[Step]:
@@ -194,6 +196,8 @@ def steps_of(node: Node) -> list[Step]:
     """What a node's operation is in JAX: one operation, or a few in a row."""
     op = node.op
     assert op is not None
+    if op is bound:
+        return [Step(node.static[0].primitive.name, node.static[0].params)]
     params = op.params_of(node)
     steps = STEPS.get(op.name)
     if steps is not None:
@@ -211,8 +215,38 @@ def operands_of(node: Node) -> list[Node]:
     inputs = list(node.inputs)
     if node.op.name in ORDER:
         return [inputs[i] for i in ORDER[node.op.name]]
+    if node.op is bound:
+        return inputs[node.static[1] :]
     if node.op.name == "callback" and node.static[0].ordered:
         return inputs[1:]
     if node.op.name == "power" and steps_of(node)[0].name == "integer_pow":
         return inputs[:1]
     return inputs
+
+
+# --- Primitives -------------------------------------------------------------------------------------------------------
+
+
+class Known(Primitive):
+    """A primitive of JAX's, or an operation of ours that JAX has no name for. `lax.primitives` says how it is
+    computed."""
+
+    maker: Callable[[Known], Callable[..., Any]]
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.impl = lambda *args, **params: Known.maker(self)(*args, **params)
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        return self.impl(*args, **params)
+
+
+known: dict[str, Known] = {}
+
+
+def primitive_of(name: str) -> Known:
+    """JAX's primitive of that name: always the same object."""
+    found = known.get(name)
+    if found is None:
+        found = known[name] = Known(name)
+    return found

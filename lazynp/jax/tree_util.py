@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
@@ -381,9 +382,11 @@ def register_pytree_node(
         children, data = flatten_func(x)
         return tuple(children), data
 
-    optree.register_pytree_node(
-        nodetype, flatten, lambda data, children: unflatten_func(data, tuple(children)), namespace=NAMESPACE
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"PyTree type .* is a subclass of `collections.namedtuple`", UserWarning)
+        optree.register_pytree_node(
+            nodetype, flatten, lambda data, children: unflatten_func(data, tuple(children)), namespace=NAMESPACE
+        )
     node_types.add(nodetype)
     if flatten_with_keys_func is not None:
         with_keys[nodetype] = flatten_with_keys_func

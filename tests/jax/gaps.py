@@ -27,22 +27,18 @@ OTHER_MACHINES = {
 }
 """Namespaces that mean another machine or JAX's own compiler: not compared."""
 NOT_YET = "not built yet"
-NO_PRIMITIVES = "a jaxpr is a view of our graph: primitives are not objects that can be bound yet"
+NO_PRIMITIVES = "no operation of ours stands for it yet"
+NO_TRACES = "operations are recorded in one graph, and no trace is asked how"
+INSIDE = "a name that JAX's module imports for itself"
 ONE_PROCESS = "several hosts: there is one process"
 ABSENT = {
-    "jax.api_util": NO_PRIMITIVES,
     "jax.custom_batching": NOT_YET,
     "jax.distributed": ONE_PROCESS,
-    "jax.example_libraries.optimizers": NOT_YET,
-    "jax.example_libraries.stax": NOT_YET,
-    "jax.experimental.checkify": NOT_YET,
     "jax.experimental.compilation_cache": "XLA's cache; ours is LAZYNP_CACHE_DIR",
     "jax.experimental.compilation_cache.compilation_cache": "XLA's cache; ours is LAZYNP_CACHE_DIR",
     "jax.experimental.compute_on": "host and device parts of one XLA program",
     "jax.experimental.control_deps": "the order of operations in an XLA program",
-    "jax.experimental.hijax": NO_PRIMITIVES,
     "jax.experimental.jet": NOT_YET,
-    "jax.experimental.layout": "XLA's layouts",
     "jax.experimental.multihost_utils": ONE_PROCESS,
     "jax.experimental.ode": NOT_YET,
     "jax.experimental.profiler": "XLA's profiles",
@@ -52,22 +48,15 @@ ABSENT = {
     "jax.experimental.shard_alike": "XLA's partitioner",
     "jax.experimental.xla_metadata": "XLA's texts",
     "jax.export": NOT_YET,
-    "jax.extend": NO_PRIMITIVES,
-    "jax.extend.backend": NO_PRIMITIVES,
-    "jax.extend.core": NO_PRIMITIVES,
-    "jax.extend.core.primitives": NO_PRIMITIVES,
-    "jax.extend.linear_util": NO_PRIMITIVES,
-    "jax.extend.lowering": NO_PRIMITIVES,
-    "jax.extend.random": NO_PRIMITIVES,
-    "jax.extend.sharding": NO_PRIMITIVES,
-    "jax.extend.source_info_util": NO_PRIMITIVES,
-    "jax.extend.xla": NO_PRIMITIVES,
+    "jax.extend.lowering": "MLIR: there is none here",
+    "jax.extend.sharding": "XLA's partitioner",
+    "jax.extend.xla": "XLA's passes",
     "jax.ffi": "XLA's custom calls",
     "jax.ref": NOT_YET,
     "jax.scipy.spatial.transform": NOT_YET,
     **{
         f"jax.experimental.sparse{part}": NOT_YET
-        for part in ("", ".ad", ".api", ".bcoo", ".bcsr", ".coo", ".csr", ".linalg", ".random", ".transform", ".util")
+        for part in (".ad", ".api", ".bcsr", ".coo", ".csr", ".linalg", ".random", ".transform", ".util")
     },
 }
 """Namespaces that are not there."""
@@ -90,37 +79,79 @@ MISSING: dict[str, dict[str, set[str]]] = {
         "TensorFlow": words("jax2tf_associative_scan_reductions"),
     },
     "jax.ad_checkpoint": {NOT_YET: words("Offloadable Recompute Saveable print_saved_residuals")},
-    "jax.core": {NO_PRIMITIVES: words("ParamDict Trace eval_context max_dim min_dim")},
-    "jax.custom_derivatives": {
-        NOT_YET: words("CustomVJPPrimal SymbolicZero custom_vjp_primal_tree_values linear_call zero_from_primal"),
-        NO_PRIMITIVES: primitives("custom_jvp_call custom_vjp_call remat_opt"),
-    },
-    "jax.debug": {NO_PRIMITIVES: words("DebugEffect OrderedDebugEffect"), NOT_YET: words("visualize_sharding")},
+    "jax.core": {NO_TRACES: words("ParamDict eval_context"), NOT_YET: words("max_dim min_dim")},
+    "jax.custom_derivatives": {NOT_YET: words("linear_call"), NO_PRIMITIVES: primitives("remat_opt")},
+    "jax.debug": {NO_TRACES: words("DebugEffect OrderedDebugEffect"), NOT_YET: words("visualize_sharding")},
     "jax.experimental": {
         NOT_YET: words("EArray cur_qdd primal_tangent_dtype"),
     },
+    "jax.example_libraries.optimizers": {INSIDE: words("map namedtuple partial safe_map safe_zip unzip2 zip")},
+    "jax.experimental.hijax": {NO_TRACES: words("AbstractRef HiPspec ShapedArray TransformedRef VJPHiPrimitive")},
+    "jax.experimental.layout": {"XLA's layouts": words("with_layout_constraint")},
     "jax.experimental.mesh_utils": {ONE_PROCESS: words("create_hybrid_device_mesh device_kind_handler_dict")},
+    "jax.experimental.sparse": {
+        NOT_YET: words(
+            "BCSR COO CSC CSR CuSparseEfficiencyWarning SparseEfficiencyError SparseEfficiencyWarning "
+            "SparseTracer bcoo_broadcast_in_dim bcoo_concatenate bcoo_conv_general_dilated "
+            "bcoo_dot_general_sampled bcoo_dynamic_slice bcoo_extract bcoo_gather bcoo_multiply_sparse "
+            "bcoo_reshape bcoo_rev bcoo_slice bcoo_squeeze bcoo_update_layout bcsr_broadcast_in_dim "
+            "bcsr_concatenate bcsr_dot_general bcsr_extract bcsr_fromdense bcsr_sum_duplicates "
+            "bcsr_todense coo_fromdense coo_matmat coo_matvec coo_todense csr_fromdense csr_matmat "
+            "csr_matvec csr_todense grad jacfwd jacobian jacrev random_bcoo sparsify value_and_grad"
+        ),
+        NO_PRIMITIVES: primitives(
+            "bcoo_dot_general bcoo_dot_general_sampled bcoo_extract bcoo_fromdense bcoo_sort_indices "
+            "bcoo_spdot_general bcoo_sum_duplicates bcoo_todense bcoo_transpose bcsr_dot_general "
+            "bcsr_extract bcsr_fromdense bcsr_todense coo_fromdense coo_matmat coo_matvec coo_todense "
+            "csr_fromdense csr_matmat csr_matvec csr_todense todense"
+        ),
+    },
+    "jax.experimental.sparse.bcoo": {
+        NOT_YET: words(
+            "CuSparseEfficiencyWarning SparseEfficiencyError SparseEfficiencyWarning "
+            "bcoo_broadcast_in_dim bcoo_concatenate bcoo_conv_general_dilated bcoo_dot_general_sampled "
+            "bcoo_dynamic_slice bcoo_eliminate_zeros bcoo_extract bcoo_gather bcoo_multiply_sparse "
+            "bcoo_reshape bcoo_rev bcoo_slice bcoo_squeeze bcoo_update_layout"
+        ),
+        NO_PRIMITIVES: primitives(
+            "bcoo_dot_general bcoo_dot_general_sampled bcoo_extract bcoo_fromdense bcoo_sort_indices "
+            "bcoo_spdot_general bcoo_sum_duplicates bcoo_todense bcoo_transpose coo_spmm coo_spmv"
+        ),
+        INSIDE: words(
+            "BCOOProperties Buffer CUSPARSE_DATA_DTYPES CUSPARSE_INDEX_DTYPES DotDimensionNumbers "
+            "GatherDimensionNumbers GatherScatterMode SparseInfo canonicalize_axis nfold_vmap partial "
+            "ranges_like remaining safe_zip split_list unzip2"
+        ),
+    },
+    "jax.extend.backend": {
+        "XLA's backends": words(
+            "backend_xla_version clear_in_memory_compilation_cache get_compile_options register_backend_cache "
+            "register_backend_factory"
+        )
+    },
+    "jax.extend.core": {NO_TRACES: words("AbstractToken CallPrimitive Token")},
+    "jax.extend.core.primitives": {
+        NO_PRIMITIVES: primitives(
+            "add_jaxvals approx_top_k cholesky create_token custom_lin device_put eig eigh empty2 eq_to get hessenberg "
+            "householder_product igamma_grad_a le_to lt_to lu name qr ragged_all_to_all random_gamma reduce "
+            "reduce_window_max reduce_window_min reduce_window_sum rng_bit_generator rng_uniform schur "
+            "select_and_gather_add select_and_scatter_add select_and_scatter sharding_constraint svd swap threefry2x32 "
+            "triangular_solve tridiagonal tridiagonal_solve"
+        )
+    },
+    "jax.extend.linear_util": {INSIDE: words("Callable")},
+    "jax.extend.random": {NOT_YET: words("define_prng_impl rbg_prng_impl threefry_2x32 unsafe_rbg_prng_impl")},
+    "jax.extend.source_info_util": {NO_TRACES: words("transform_name_stack")},
     "jax.lax": {
         NOT_YET: words(
             "RaggedDotDimensionNumbers precv psend ragged_all_to_all ragged_dot_general rng_bit_generator rng_uniform "
             "scaled_dot stage"
         ),
         NO_PRIMITIVES: primitives(
-            "abs acos acosh add after_all all_gather all_to_all and approx_top_k argmax argmin asin asinh atan2 "
-            "atan atanh axis_index bessel_i0e bessel_i1e bitcast_convert_type broadcast_in_dim cbrt ceil clamp "
-            "clz complex concatenate cond conj conv_general_dilated convert_element_type copy cos cosh "
-            "create_token cumlogsumexp cummax cummin cumprod cumsum dce_sink device_put digamma div dot_general "
-            "dynamic_slice dynamic_update_slice eq eq_to erf_inv erf erfc exp2 exp expm1 fft floor gather ge gt "
-            "igamma_grad_a igamma igammac imag integer_pow iota is_finite le le_to lgamma linear_solve log1p log "
-            "logistic lt lt_to max min mul mulhi ne neg nextafter not optimization_barrier or pad pmax pmin "
-            "polygamma population_count pow ppermute psum ragged_all_to_all real reduce_and reduce_max reduce_min "
-            "reduce_or reduce reduce_precision reduce_prod reduce_sum reduce_window_max reduce_window_min "
-            "reduce_window reduce_window_sum reduce_xor regularized_incomplete_beta rem reshape rev "
-            "rng_bit_generator rng_uniform round rsqrt scan scatter_add scatter_max scatter_min scatter_mul "
-            "scatter scatter_sub select_and_gather_add select_and_scatter_add select_and_scatter select_n "
-            "sharding_constraint shift_left shift_right_arithmetic shift_right_logical sign sin sinh slice sort "
-            "split sqrt square squeeze stack stage stop_gradient sub tan tanh tile top_k transpose unstack while "
-            "xor zeta"
+            "approx_top_k create_token dce_sink device_put eq_to igamma_grad_a le_to lt_to mulhi optimization_barrier "
+            "ragged_all_to_all reduce reduce_window_max reduce_window_min reduce_window_sum rng_bit_generator "
+            "rng_uniform scatter_sub select_and_gather_add select_and_scatter_add select_and_scatter "
+            "sharding_constraint stack stage tile unstack"
         ),
     },
     "jax.lax.linalg": {
@@ -144,6 +175,11 @@ MISSING: dict[str, dict[str, set[str]]] = {
 """Names that are not there, by namespace and reason."""
 NAMES: dict[str, set[str]] = {
     "jax": words("host_count host_id host_ids jacobian jit remat reshard smap"),
+    "jax.example_libraries.stax": words("AvgPool MaxPool SumPool"),
+    "jax.extend.core": words(
+        "gensym nonempty_axis_env_DO_NOT_USE unsafe_am_i_under_a_jit_DO_NOT_USE unsafe_am_i_under_a_vmap_DO_NOT_USE "
+        "unsafe_get_axis_names_DO_NOT_USE"
+    ),
     "jax.lax": words("random_gamma_grad"),
     "jax.scipy.stats.poisson": words("entropy"),
     "jax.sharding": words("make_single_device_sharding"),
@@ -159,6 +195,8 @@ SIGNATURES: dict[str, dict[str, str]] = {
     "jax.debug": dict.fromkeys(("breakpoint", "print"), LESS),
     "jax.dlpack": {"from_dlpack": "positional and by keyword alone, as NumPy's"},
     "jax.experimental.mesh_utils": {"create_device_mesh": MORE},
+    "jax.experimental.sparse": {"empty": "says the options that JAX's passes on", "eye": LESS},
+    "jax.experimental.sparse.bcoo": {"vmap": LESS},
     "jax.lax": {
         "dot": MORE,
         "mulhi": MORE,

@@ -18,6 +18,7 @@ import lazynp.jax
 
 jax.config.update("jax_platforms", "cpu")
 assert lazynp.jax.__version__ == jax.__version__
+SKIPPED, COMPARED = 16, 95  # namespaces: 13 and 109 with JAX 0.10.2 on a machine without accelerators
 
 
 def is_public(name: str) -> bool:
@@ -38,6 +39,11 @@ def imported(name: str) -> Any:
             return importlib.import_module(name)
         except ImportError:
             return None
+
+
+def is_empty(theirs: Any) -> bool:
+    """Whether there is nothing to compare: JAX itself cannot import it here, or it has no names of its own."""
+    return theirs is None or not names_of(theirs)
 
 
 def names_of(module: ModuleType) -> list[str]:
@@ -65,7 +71,7 @@ def test_namespace(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = imported(name)
-        if theirs is None or not names_of(theirs):
+        if is_empty(theirs):
             pytest.skip("JAX itself cannot import it here, or it has no names of its own")
         ours = imported(name.replace("jax", "lazynp.jax", 1))
         assert (ours is None) == (name in ABSENT)
@@ -79,3 +85,9 @@ def test_namespace(name: str) -> None:
         assert {n for n, (a, b) in pairs.items() if a.__name__ != getattr(b, "__name__", "")} == NAMES.get(name, set())
         known = {n for n, (a, b) in pairs.items() if (want := parameters(a)) is not None and want != parameters(b)}
         assert known == set(SIGNATURES.get(name, {}))
+
+
+def test_few_namespaces_are_skipped() -> None:
+    """So that a JAX which cannot be imported does not make all of it pass."""
+    skipped = [n for n in namespaces() if is_empty(imported(n))]
+    assert len(skipped) <= SKIPPED and len(namespaces()) - len(skipped) >= COMPARED, skipped

@@ -2,6 +2,7 @@
 
 from ..callback import io_callback
 from ..config import enable_x64
-from . import mesh_utils, shard_map
+from ..private.state.types import Ref as MutableArray
+from . import checkify, mesh_utils, shard_map
 
-__all__ = ["enable_x64", "io_callback", "mesh_utils", "shard_map"]
+__all__ = ["MutableArray", "checkify", "enable_x64", "io_callback", "mesh_utils", "shard_map"]

@@ -26,6 +26,7 @@ from .convolution import *
 from .elementwise import *
 from .indexing import *
 from .others import *
+from .primitives import *
 from .reductions import *
 from .shapes import *
 from .solves import *

@@ -1,0 +1,60 @@
+"""`jax.extend.backend`: the one backend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..config import flags
+from ..names import clear_caches
+from ..sharding import DEVICE, Device, devices, local_devices
+
+__all__ = ["backends", "clear_backends", "get_backend", "get_default_device"]
+
+
+class Backend:
+    """What computes: this process, on its processor."""
+
+    platform = "cpu"
+    platform_version = "lazynp"
+
+    def devices(self) -> list[Device]:
+        """All devices."""
+        return list(devices())
+
+    def local_devices(self) -> list[Device]:
+        """The devices of this process."""
+        return list(local_devices())
+
+    def device_count(self) -> int:
+        """How many devices there are."""
+        return len(devices())
+
+    def process_index(self) -> int:
+        """The number of this process."""
+        return 0
+
+
+CPU = Backend()
+
+
+def get_backend(platform: Any = None) -> Backend:
+    """The backend. Raises RuntimeError for a platform that is not the processor."""
+    if platform not in (None, "cpu", CPU):
+        raise RuntimeError(f"Unknown backend: '{platform}' requested, but no platforms that are instances of it exist.")
+    return CPU
+
+
+def backends() -> dict[str, Backend]:
+    """All backends by platform."""
+    return {"cpu": CPU}
+
+
+def get_default_device() -> Device:
+    """Where arrays are made."""
+    chosen = flags.default_device
+    return DEVICE if chosen is None or isinstance(chosen, str) else chosen
+
+
+def clear_backends(_crash: bool = False) -> None:
+    """Forget what was traced and compiled."""
+    clear_caches()

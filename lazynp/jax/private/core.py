@@ -1,0 +1,19 @@
+"""`jax.core` and `jax.extend.core` in one, as JAX's private module is."""
+
+from __future__ import annotations
+
+from ...api.trace import stack
+from ...runtime.tape import depth
+from ..core import *
+from ..core import __all__ as _core
+from ..extend.core import *
+from ..extend.core import __all__ as _extend
+from ..names import typeof
+
+__all__ = [*_core, *_extend, "get_aval", "trace_state_clean", "typeof"]
+get_aval = typeof
+
+
+def trace_state_clean() -> bool:
+    """Whether no function is being traced or differentiated."""
+    return not stack.active and not depth.n
