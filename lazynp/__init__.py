@@ -10,6 +10,8 @@ the NumPy whose API this is, since programs ask for it).
 import gc as _gc
 import importlib as _importlib
 
+lazynp_version = "0.1.0"  # the one place: pyproject.toml reads it from here
+
 _collecting = _gc.isenabled()
 _gc.disable()  # nothing made here becomes garbage; looking for some is a seventh of what this adds to NumPy's import
 try:
@@ -25,7 +27,6 @@ try:
     from .runtime import replay as _replay
     from .runtime.api import compile_wait, explain, free_memory, profile, report
 
-    lazynp_version = "0.1.0"
     _numpy_getattr, _numpy_dir = globals()["__getattr__"], globals()["__dir__"]
     _TIMING = ("benchmark", "synchronize")
 

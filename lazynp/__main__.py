@@ -1,9 +1,11 @@
-"""`python -m lazynp script.py args…`, `… -m module args…`, `… -c code args…`: run a NumPy program on lazynp."""
+"""`python -m lazynp script.py args…`, `… -m module args…`, `… -c code args…`: run a NumPy program on lazynp.
+`python -m lazynp doctor`, `… cache`: look at this machine, and at the compiled kernels on it."""
 
 from __future__ import annotations
 
 import code
 import gc
+import importlib
 import os
 import platform
 import sys
@@ -11,6 +13,8 @@ import sys
 from . import __version__, lazynp_version, swap
 
 USAGE = """usage: python -m lazynp [options] (script.py | folder | file.zip | -m module | -c code | -) [args...]
+       python -m lazynp doctor                  versions, compiler, cache, threads; what is slow, and how to mend it
+       python -m lazynp cache [info|clear|path] the compiled kernels on disk
 
 A program runs with lazynp for NumPy; installed libraries keep NumPy. Runners work: `python -m lazynp -m pytest`.
 
@@ -19,6 +23,8 @@ A program runs with lazynp for NumPy; installed libraries keep NumPy. Runners wo
   --quiet     do not say that nothing was swapped
   -i          go on at Python's prompt when it has ended
   --version   print the versions"""
+
+COMMANDS = {"doctor": "doctor", "cache": "manage_cache"}  # functions of `lazynp.doctor`, which is loaded for them alone
 
 
 def split(args: list[str]) -> tuple[set[str], list[str]]:
@@ -47,6 +53,8 @@ def main() -> None:
         return
     if not args:
         refuse("")
+    if args[0] in COMMANDS and not given:  # a file of that name is ./doctor
+        raise SystemExit(getattr(importlib.import_module("lazynp.doctor"), COMMANDS[args[0]])(args[1:]))
     if args[0] in ("-m", "-c") and len(args) < 2:
         refuse(f"argument expected for the {args[0]} option")
     if args[0].startswith("-") and args[0] not in ("-m", "-c", "-"):
