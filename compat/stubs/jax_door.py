@@ -14,7 +14,9 @@ import inspect
 import pkgutil
 import sys
 import types
+import typing
 import warnings
+from collections import abc
 from typing import Any
 
 import numpy
@@ -52,6 +54,7 @@ KNOWN = frozenset(
     words("AbstractContextManager Any Array ArrayLike Axis Callable DTypeLike Iterator Literal Mapping NamedTuple None")
     + words("Sequence Shape np bool bytes complex dict float frozenset int list object set slice str tuple type")
 )
+TYPING = frozenset({"Any", "Literal", "NamedTuple", "overload"})
 BUILTINS = frozenset(words("bool bytes complex dict float frozenset int list object set slice str tuple type"))
 METHODS = frozenset(
     words("__init__ __call__ __enter__ __exit__ __len__ __iter__ __getitem__ __contains__ __hash__ __eq__ __getattr__")
@@ -80,6 +83,9 @@ def modules() -> dict[str, tuple[Any, Any]]:
 def names_of(path: str, ours: Any, theirs: Any) -> list[str]:
     """The names that a module exports."""
     public = {n for n in set(dir(ours)) & set(dir(theirs)) if not n.startswith("_")}
+    public -= {
+        n for n in public if getattr(ours, n) is getattr(typing, n, None) or getattr(ours, n) is getattr(abc, n, None)
+    }
     return sorted(public | set(OWN.get(path, ())))
 
 
@@ -327,10 +333,10 @@ class Stub:
         own = {n for n in self.names}
         head = [f"import {m}\n" for m in ("builtins", "enum") if m in self.needed]
         head += ["from contextlib import AbstractContextManager\n"] if "AbstractContextManager" in self.needed else []
-        abc = sorted({"Callable", "Iterator", "Mapping", "Sequence"} & self.needed)
-        typing = sorted({"Any", "Literal", "NamedTuple", "overload"} & self.needed)
-        head += [f"from collections.abc import {', '.join(abc)}\n"] if abc else []
-        head += [f"from typing import {', '.join(typing)}\n"] if typing else []
+        classes = sorted({"Callable", "Iterator", "Mapping", "Sequence"} & self.needed)
+        forms = sorted(TYPING & self.needed - own)
+        head += [f"from collections.abc import {', '.join(classes)}\n"] if classes else []
+        head += [f"from typing import {', '.join(forms)}\n"] if forms else []
         head += ["import numpy as np\n"] if "np" in self.needed else []
         dots = "." * self.depth()
         if "Array" in self.needed and "Array" not in own and self.path != "array":
@@ -340,7 +346,12 @@ class Stub:
         used += ["ufunc"] if "ufunc" in self.needed and "ufunc" not in own else []
         head += [f"from {dots}_types import {', '.join(used)}\n"] if used else []
         for cls, module in sorted(self.homes.items(), key=lambda t: t[0].__name__):
-            if cls.__name__ in self.needed and module != self.path and cls.__name__ not in own and cls is not Array:
+            if (
+                cls.__name__ in self.needed - TYPING
+                and module != self.path
+                and cls.__name__ not in own
+                and cls is not Array
+            ):
                 head.append(f"from {dots}{module} import {cls.__name__}\n")
         return "".join(head) + "\n" + body
 

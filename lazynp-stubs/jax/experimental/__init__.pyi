@@ -3,7 +3,11 @@ from contextlib import AbstractContextManager
 from collections.abc import Callable
 from typing import Any
 
+from . import checkify as checkify
 def enable_x64(new_val: Any = True) -> AbstractContextManager[Any]: ...
+from . import hijax as hijax
 def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, sharding: Any = None, ordered: bool = False, **kwargs: Any) -> Any: ...
+from . import layout as layout
 from . import mesh_utils as mesh_utils
 from . import shard_map as shard_map
+from . import sparse as sparse

@@ -1,0 +1,4 @@
+# Written by `python -m compat stubs`.
+
+from . import optimizers as optimizers
+from . import stax as stax

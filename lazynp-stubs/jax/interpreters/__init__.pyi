@@ -1,0 +1,7 @@
+# Written by `python -m compat stubs`.
+
+from . import ad as ad
+from . import batching as batching
+from . import mlir as mlir
+from . import partial_eval as partial_eval
+from . import xla as xla
