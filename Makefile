@@ -32,7 +32,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test matrix fuzz faults accuracy kills threads lint format bench bench-programs bench-numpy compat libraries types docs clean distclean
+.PHONY: help demo test matrix fuzz faults accuracy kills threads lint format bench bench-programs bench-numpy compat libraries types dist docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -103,6 +103,14 @@ libraries: $(STAMP)-libraries ## uses of libraries, with NumPy's arrays and ours
 types: $(STAMP)-types ## the stubs, and what mypy, pyright and jedi make of them: docs/types.md
 	$(BIN)/python -m compat.stubs
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m compat.stubs check --write
+
+# A wheel is tried in an environment that has nothing but what it asks for: no torch, no compiler's output of this checkout.
+dist: $(STAMP)-dist ## the source distribution and a wheel of it, in dist; the wheel is tried in an empty environment
+	rm -rf dist build/empty && $(BIN)/python -m build
+	$(BIN)/auditwheel show dist/*.whl || true
+	$(PYTHON) -m venv build/empty && build/empty/bin/python -m pip --disable-pip-version-check install --quiet dist/*.whl
+	cd build && empty/bin/python ../tests/installed.py
+	du -sh build/empty
 
 docs: $(STAMP)-docs ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html

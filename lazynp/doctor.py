@@ -101,6 +101,11 @@ def versions(report: Report) -> None:
         report.say(package, version_of(package) or "not installed")
     report.say("torch", version_of("torch") or "not installed")
     report.say("system", platform.platform())
+    if not version_of("scipy"):
+        report.advise(
+            "without scipy some functions of jax.scipy.linalg (schur, hessenberg, qr with pivots) raise ImportError",
+            "pip install 'lazynp[torch]', or scipy alone",
+        )
     if not OLDEST <= VERSION <= NEWEST:
         tested = " to ".join(f"{major}.{minor}" for major, minor in (OLDEST, NEWEST))
         report.advise(f"NumPy {numpy.__version__} is not one that lazynp is tested with", f"install one from {tested}")
@@ -171,7 +176,7 @@ def compiler(report: Report) -> None:
         report.say("torch", "not installed")
         report.advise(
             "without torch nothing is compiled: kernels are interpreted, with NumPy's loops",
-            "pip install torch (the build for the CPU is the smaller one)",
+            "pip install 'lazynp[torch]' (first torch's build for the CPU, which is the smaller one)",
         )
     for name, slower in (("compile", False), ("replay", False), ("deterministic", True)):
         if getattr(config, name) is slower:

@@ -63,6 +63,7 @@ def test_a_package_that_is_not_installed(monkeypatch, package) -> None:
     version_of = lambda name: "" if name == package else "1.0"
     report = told(monkeypatch, doctor.versions, version_of=version_of)
     assert (package, "not installed") in report.sections[0][1]
+    assert any("without scipy" in what for what, _ in report.advice) == (package == "scipy")
     report = told(monkeypatch, doctor.compiler, version_of=version_of)
     assert any("without torch" in what for what, _ in report.advice) == (package == "torch")
 

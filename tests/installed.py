@@ -1,0 +1,67 @@
+"""What must hold where a wheel is installed with nothing but what it asks for: `python tests/installed.py`.
+
+It needs no torch, no compiler and no test runner, and imports nothing of a checkout.
+"""
+
+import importlib
+import importlib.metadata
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy
+
+import lazynp as np
+import lazynp.jax as jax
+import lazynp.jax.numpy as jnp
+
+STUBS = ("__init__.pyi", "py.typed", "linalg.pyi", "jax/__init__.pyi", "jax/numpy/__init__.pyi")
+
+
+def heat(np):
+    u = np.zeros((300, 300))
+    u[0] = 100.0
+    for _ in range(50):
+        u[1:-1, 1:-1] = 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2])
+    return u
+
+
+def formula(np):
+    x = np.linspace(0.1, 5.0, 700_000)
+    return np.log(x) * np.sqrt(x) + np.exp(-x) / x
+
+
+def sums(np):
+    x = np.random.default_rng(0).random((600, 700))
+    return np.stack([x.sum(axis=1), x.max(axis=1), np.sort(x, axis=1)[:, 3], (x @ x.T)[0]])
+
+
+def main() -> None:
+    place = pathlib.Path(np.__file__).parent
+    assert "site-packages" in place.parts, place
+    assert importlib.metadata.version("lazynp") == np.lazynp_version
+    for module in ("_speed", "_calls", "_blocks", "_keyed", "_adapters"):
+        importlib.import_module(f"lazynp.{module}")
+    for stub in STUBS:
+        assert (place.parent / "lazynp-stubs" / stub).is_file(), stub
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that nothing is compiled
+        for program in (heat, formula, sums):
+            assert numpy.asarray(program(np)).tobytes() == program(numpy).tobytes(), program
+    slope = np.grad(lambda x: (x[1:] * x[:-1]).sum())(np.arange(4.0))
+    assert slope.tolist() == [1, 2, 4, 2]
+    assert jax.jit(jax.vmap(lambda x: jnp.dot(x, x)))(jnp.ones((2, 3))).tolist() == [3, 3]
+    said = subprocess.run([sys.executable, "-m", "lazynp", "doctor"], capture_output=True, text=True, check=False)
+    assert said.returncode in (0, 1) and not said.stderr, said
+    torch = importlib.util.find_spec("torch") is not None
+    assert ("pip install 'lazynp[torch]'" in said.stdout) == (not torch), said.stdout
+    print(f"lazynp {np.lazynp_version} in {place}: as it should be, {'with' if torch else 'without'} torch")
+
+
+if __name__ == "__main__":
+    start = time.perf_counter()
+    main()
+    print(f"{time.perf_counter() - start:.1f} s")
