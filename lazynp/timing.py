@@ -159,10 +159,8 @@ def benchmark(
             theirs = functools.partial(function, *map(of_numpy, args), **{k: of_numpy(v) for k, v in kwargs.items()})
             theirs()
         except Exception as error:  # lazynp's own functions, say, which NumPy does not have
-            theirs, timing.why = (
-                None,
-                f"{error}" if isinstance(error, LookupError) else f"{type(error).__name__}: {error}",
-            )
+            theirs = None
+            timing.why = str(error) if type(error) is LookupError else f"{type(error).__name__}: {error}"
     with config(compile_after=0.0, compile_nice=0):  # the program waits for the compiler: it need not be polite
         warm_up(ours, timing)
         timing.calls = calls_in(ours, synchronize)
