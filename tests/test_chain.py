@@ -1,15 +1,18 @@
 """Chains of compiled kernels, a few rows of each at a time, give what running them one after another gives."""
 
 import random
+import types
 
 import numpy as np
 import pytest
 
 import lazynp
 from lazynp.backends.kernel import Instr, KernelSpec
+from lazynp.ops.shape import reshape
 from lazynp.runtime import kernels
 from lazynp.runtime.chain import Chain
 from lazynp.runtime.kernels import kernel_of
+from lazynp.runtime.steps import ViewStep
 
 pytestmark = pytest.mark.compiles
 ROWS, COLUMNS = 420, 3001  # a block is about a dozen rows; enough work for two threads
@@ -115,6 +118,20 @@ def test_memory_that_meets_without_a_distance_runs_in_order(kernel):
         a[-1] = small.sum() if a is want else 0.0
     chain.settle()
     np.testing.assert_array_equal(got[:-1], want[:-1])
+
+
+def test_a_view_that_has_to_be_copied_is_read_after_what_waits(kernel):
+    arrays, out = start(), np.zeros((ROWS, COLUMNS))
+    ins, wanted = [a[:-4, :-4] for a in arrays[:2]], np.zeros_like(out)
+    plain(ins, [0.25, 0.5], [wanted[:-4, :-4]])
+    chain = Chain()
+    kernel.run(ins, [0.25, 0.5], [out[:-4, :-4]], ins[0].shape, chain)
+    assert len(chain.kept) == 1
+    env = types.SimpleNamespace(values=[out[::2], None], scalars=(), moving=[((-1,),)], chain=chain)
+    step = ViewStep(0, 1, reshape, (), ~0, False)
+    step.drop = []
+    step.run(env)
+    np.testing.assert_array_equal(env.values[1], wanted[::2].ravel())
 
 
 @pytest.fixture

@@ -463,16 +463,22 @@ def test_scalars_of_all_dtypes(client):
 # Reductions --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int32", "uint32", "int64", "float32", "float64", "complex128"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "float32", "float64", "complex128"],
+)
 def test_reductions(client, dtype):
     shape = (7, 30, 19)
     a = samples(dtype, int(np.prod(shape))).reshape(shape)
     if KIND[dtype] in "fc":
         a = np.where(np.isfinite(a), a, 1.0).astype(dtype)
         a = (a / np.abs(a).max()).astype(dtype) + np.array(1.0, dtype)
+    narrow = dtype in ("int8", "uint8", "int16", "uint16")
+    if narrow:  # 0, which lies behind a vector in part, is never right
+        a = np.minimum(a, -3) if dtype[0] == "i" else np.maximum(a, 3)
     names = ("add",) if KIND[dtype] == "c" else sorted(support.REDUCTIONS)
     jobs = []
-    for axes in ((0,), (1,), (2,), (0, 2), (0, 1, 2)) if dtype in ("int32", F) else ((1,), (0, 1, 2)):
+    for axes in ((0,), (1,), (2,), (0, 2), (0, 1, 2)) if dtype in ("int32", F) else ((1,), (0, 1, 2))[narrow:]:
         body, wants = [], []
         for name in names:
             want = (

@@ -83,6 +83,9 @@ def failed_before(step: Step, env: Environment) -> bool:
     return False
 
 
+COPIES = frozenset({"reshape", "bitcast"})  # views that are copies of what does not lie in one piece
+
+
 class ViewStep(Step):
     """A view of a value; a copy where the view itself is wanted."""
 
@@ -98,6 +101,8 @@ class ViewStep(Step):
         if self.op.name == "slice":
             view = x[(*as_index(env.moving[self.i][0]), ...)]
         else:
+            if env.chain is not None and self.op.name in COPIES and type(x) is np.ndarray and not x.flags.c_contiguous:
+                env.chain.settle()  # it may have to copy
             view = self.op.lower(xp, x, **self.static, **dict(zip(self.op.moving, env.moving[self.i])))
         if self.wanted:
             if env.chain is not None:

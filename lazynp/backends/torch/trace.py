@@ -15,7 +15,7 @@ from torch import SymInt
 from torch._dynamo.source import ConstantSource
 from torch._inductor import config as inductor
 from torch._inductor import cpu_vec_isa, ir, lowering
-from torch._inductor.codegen.cpp import CppOverrides, CppVecOverrides
+from torch._inductor.codegen.cpp import CppOverrides, CppVecKernel, CppVecOverrides
 from torch._inductor.debug import DebugContext
 from torch._inductor.decomposition import select_decomp_table
 from torch._inductor.graph import GraphLowering
@@ -109,8 +109,25 @@ def install() -> None:
     CppVecOverrides.fma = staticmethod(_vector_fma)
     for name in METHODS:
         setattr(CppVecOverrides, name, _method(name))
+    CppVecKernel.reduction_combine_vec = _combine_vec
     register_lowering(torch.ops.aten.copy_.default, type_promotion_kind=None)(_copy)
     register_lowering(torch.ops.lazynp.fma.default, broadcast=True)(make_pointwise(lambda x, y, z: ops.fma(x, y, z)))
+
+
+_combine = CppVecKernel.reduction_combine_vec
+
+
+def _combine_vec(self: Any, reduction_type: str, var: Any, next_value: Any, *args: Any, **kwargs: Any) -> Any:
+    """Inductor's expression that takes a vector into a reduction. A vector has as many elements as one of float32 has
+    room for; of narrower integers it is filled in part, and in Inductor what lies behind them takes part, too."""
+    dtype = kwargs.get("src_dtype")
+    filled = dtype is None or dtype == torch.bool or self._get_raw_num_vectors(dtype) >= 1
+    if filled or self.tail_size or reduction_type not in _IN_PART:
+        return _combine(self, reduction_type, var, next_value, *args, **kwargs)
+    return f"{reduction_type}_masked_reduce({var}, {next_value}, {self.tiling_factor})"
+
+
+_IN_PART = frozenset({"max", "min", "sum", "prod", "xor_sum", "any"})
 
 
 class _Lowering(GraphLowering):
