@@ -102,7 +102,7 @@ libraries: $(STAMP)-libraries ## uses of libraries, with NumPy's arrays and ours
 
 types: $(STAMP)-types ## the stubs, and what mypy, pyright and jedi make of them: docs/types.md
 	$(BIN)/python -m compat.stubs
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m compat.stubs check --write
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m compat.stubs check --write
 
 # A wheel is tried in an environment that has nothing but what it asks for: no torch, no compiler's output of this checkout.
 dist: $(STAMP)-dist ## the source distribution and a wheel of it, in dist; the wheel is tried in an empty environment
