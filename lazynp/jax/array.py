@@ -27,6 +27,7 @@ from ..ops.elementwise import convert, weak_cast
 from ..runtime.device import devices
 from ..runtime.recorder import recorder
 from ..runtime.storage import lock
+from .aval import ShapedArray
 from .dtypes import (
     KIND_OF,
     SCALARS,
@@ -148,7 +149,7 @@ class Array(Base):
     @property
     def aval(self) -> Any:
         """The abstract value: shape, dtype, weak_type."""
-        return self.node.aval
+        return ShapedArray(*self.node.aval)
 
     # --- Python's and NumPy's protocols -------------------------------------------------------------------------------
 

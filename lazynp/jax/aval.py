@@ -37,16 +37,22 @@ class ShapedArray(Aval):
         """The same, not weak."""
         return self.update(weak_type=False)
 
+    @property
+    def sharding(self) -> None:
+        """How it lies on devices: nothing is known of that."""
+        return None
+
     def to_tangent_aval(self) -> ShapedArray:
         """The type of its tangents: float0 for whole numbers."""
         return self if is_inexact(self.dtype) else ShapedArray(self.shape, FLOAT0)
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """`float32[3,4]`."""
-        return Aval.__str__(self)
+        name = "float0" if self.dtype == FLOAT0 else ""
+        return f"{name}[{','.join(map(str, self.shape))}]" if name else Aval.__str__(self)
 
     def __str__(self) -> str:
-        return f"{'~' * self.weak}{Aval.__str__(self)}"
+        return f"{'~' * self.weak}{self.str_short()}"
 
     def __repr__(self) -> str:
-        return f"ShapedArray({Aval.__str__(self)}{', weak_type=True' * self.weak})"
+        return f"ShapedArray({self.str_short()}{', weak_type=True' * self.weak})"

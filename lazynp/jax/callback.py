@@ -20,6 +20,7 @@ from ..ops.callback import Call
 from ..ops.callback import callback as op
 from ..tree import flatten, unflatten
 from .array import Array, as_node, is_arraylike, wrap, wrap_value
+from .branches import token_of_branch
 from .dtypes import canonical, is_extended
 
 METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
@@ -74,6 +75,11 @@ def split(args: Any, kwargs: Any) -> tuple[list[Any], Callable[[Sequence[Any]], 
     return [x for x, d in zip(leaves, dynamic) if d], join
 
 
+def without_last(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with one argument more, which it does not look at."""
+    return lambda *values: function(*values[:-1])
+
+
 def call_back(name: str, callback: Callable[..., Any], shapes: Any, args: Any, kwargs: Any, **how: Any) -> Any:
     """Record the call of a function with results of these types."""
     outs, structure = avals_of(shapes)
@@ -84,9 +90,13 @@ def call_back(name: str, callback: Callable[..., Any], shapes: Any, args: Any, k
         a, k = join([array_of(x) for x in values])
         return checked(name, callback(*a, **k), structure, outs, strict)
 
-    call = Call(function, tuple(outs), name=name, **how)
+    nodes = [as_node(x) for x in arrays]
+    token = None if how["ordered"] else token_of_branch()
+    if token is not None:
+        nodes.append(as_node(token))
+    call = Call(function if token is None else without_last(function), tuple(outs), name=name, **how)
     tokens = (after(),) if call.ordered else ()
-    node = op(*tokens, *[as_node(x) for x in arrays], call=call)
+    node = op(*tokens, *nodes, call=call)
     if call.ordered:
         effect(node)
     return unflatten(structure, [wrap(n) for n in results(node)[: len(outs)]])

@@ -8,18 +8,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import optree
 
 from ..api import custom
 from ..api.custom import Forward, Reverse, Rule, custom_gradient
+from ..api.differentiate import tangent_node
 from ..doors import through
 from ..graph.node import Node
+from ..ops.promotion import is_inexact
 from ..ops.tags import Nodes, Tangents
 from ..signatures import held, name_of
-from ..tree import flatten, unflatten
+from ..tree import NAMESPACE, flatten, unflatten
 from .array import as_node, door
 from .aval import ShapedArray
 from .primitives import primitive_of
-from .tree_util import register_pytree_node, tree_map
+from .tree_util import tree_map
 
 __all__ = [
     "CustomVJPPrimal",
@@ -81,11 +84,6 @@ class CustomVJPPrimal:
     perturbed: bool
 
 
-register_pytree_node(
-    CustomVJPPrimal, lambda p: ((p.value,), p.perturbed), lambda aux, leaves: CustomVJPPrimal(leaves[0], aux)
-)
-
-
 def custom_vjp_primal_tree_values(tree: Any) -> Any:
     """The tree with the values of the arguments in it."""
     return tree_map(lambda p: p.value, tree, is_leaf=lambda p: isinstance(p, CustomVJPPrimal))
@@ -140,7 +138,45 @@ class custom_jvp(custom.custom_jvp):
         return (SymbolicForward if self.symbolic_zeros else Forward)(name_of(self.fun), call)
 
 
-class SymbolicReverse(Reverse):
+class Partial(Reverse):
+    """The rule of a `custom_vjp`, whose cotangents may be None for whole subtrees of arguments."""
+
+    def checked(self, found: Any, inputs: Nodes) -> list[Node | None]:
+        structures = self.structure.children()[0].children()  # type: ignore[attr-defined]
+        given = tuple(found) if type(found) is list else found
+        if not isinstance(given, tuple) or len(given) != len(structures):
+            return super().checked(found, inputs)
+        leaves: list[Any] = []
+        for ct, structure in zip(given, structures):
+            part = spread_none(ct, structure)
+            if part is None:
+                return super().checked(found, inputs)
+            leaves += part
+        nodes = [None if c is None else tangent_node(self.door, c) for c in leaves]
+        for n, c in zip(inputs, nodes):
+            if c is not None and is_inexact(n.dtype) and (c.shape, c.dtype) != (n.shape, n.dtype):
+                return super().checked(found, inputs)
+        return nodes
+
+
+def spread_none(ct: Any, structure: Any) -> list[Any] | None:
+    """A cotangent for each leaf of a structure; None stands for all below it. None where the tree is another."""
+    if ct is None or isinstance(ct, SymbolicZero):
+        return [None] * structure.num_leaves
+    if structure.is_leaf():
+        return [ct]
+    try:
+        children = optree.tree_flatten_one_level(ct, namespace=NAMESPACE)[0]
+    except ValueError:
+        return None
+    parts = structure.children()
+    if len(children) != len(parts) or type(ct) is not structure.type:
+        return None
+    found = [spread_none(c, s) for c, s in zip(children, parts)]
+    return None if None in found else [x for part in found for x in part or ()]
+
+
+class SymbolicReverse(Partial):
     """The rule of a `custom_vjp` that asks for symbolic zeros: fwd runs when it is known what is differentiated."""
 
     def run(self, fun: Fun, args: Any, kwargs: Any, level: int) -> tuple[Any, list[Node]]:
@@ -156,10 +192,6 @@ class SymbolicReverse(Reverse):
     def vjp(self, outs: Nodes, kept: Nodes, inputs: Nodes, cts: Tangents, live: Sequence[bool]) -> Tangents:
         self.live = live
         return super().vjp(outs, kept, inputs, cts, live)
-
-    def checked(self, found: Any, inputs: Nodes) -> list[Node | None]:
-        found = tree_map(lambda t: None if isinstance(t, SymbolicZero) else t, found)
-        return super().checked(found, inputs)
 
 
 class custom_vjp(custom.custom_vjp):
@@ -178,8 +210,10 @@ class custom_vjp(custom.custom_vjp):
         super().defvjp(fwd, bwd)
 
     def rule(self, static: Sequence[Any], args: tuple[Any, ...], free: Sequence[int]) -> Rule | None:
-        if self.rules is None or not self.symbolic_zeros:
-            return super().rule(static, args, free)
+        if self.rules is None:
+            return None
         fwd, bwd = self.rules
         fun = held(fwd, args, {}, free)[0]
-        return SymbolicReverse(name_of(self.fun), fun, functools.partial(bwd, *static), self)
+        return (SymbolicReverse if self.symbolic_zeros else Partial)(
+            name_of(self.fun), fun, functools.partial(bwd, *static), self
+        )

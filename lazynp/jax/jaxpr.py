@@ -266,7 +266,7 @@ class Writer:
 
     def atom(self, n: Node) -> Any:
         """The variable or the constant for a node."""
-        n = behind(n)
+        n = behind(n, self.known)
         if n in self.known:
             return self.known[n]
         if n.op is pick:
@@ -323,9 +323,9 @@ def inner(value: Any) -> Any:
     return value
 
 
-def behind(n: Node) -> Node:
-    """The node that a tag stands for: no transformation is to see it any more."""
-    while n.op is not None and n.inputs:
+def behind(n: Node, stop: Collection[Node]) -> Node:
+    """The node that a tag stands for, where no transformation is to see it any more; at most as far as `stop`."""
+    while n.op is not None and n.inputs and n not in stop:
         source = n.inputs[0]
         if n.op.tag and n.dtype is not None:
             n = source
@@ -349,7 +349,7 @@ def in_order(results: Sequence[Node], stop: Collection[Node]) -> list[Node]:
     entered: set[Node] = set()
     stack = list(reversed(results))
     while stack:
-        node = behind(stack[-1])
+        node = behind(stack[-1], stop)
         if node in done or node in entered or node.op is None or node in stop:
             stack.pop()
             if node not in done:
@@ -358,7 +358,7 @@ def in_order(results: Sequence[Node], stop: Collection[Node]) -> list[Node]:
             continue
         entered.add(node)
         reads = node.inputs if node.op is pick or is_tag(node) else operands_of(node)
-        stack.extend([n for n in reversed(reads) if behind(n) not in done])
+        stack.extend([n for n in reversed(reads) if behind(n, stop) not in done])
     return order
 
 

@@ -15,13 +15,14 @@ from ...ops.shape import reshape
 from ...tree import flatten, unflatten
 from ...tree import map as tree_map
 from ..array import door
+from ..branches import calling_back
 from .call import public
 
 associative_scan = public(through(control.associative_scan, door))
-cond = public(through(control.cond, door))
+cond = public(calling_back(through(control.cond, door), slice(1, 3)))
 fori_loop = public(through(control.fori_loop, door))
 scan = public(through(control.scan, door))
-switch = public(through(control.switch, door))
+switch = public(calling_back(through(control.switch, door), slice(1, 2)))
 while_loop = public(through(control.while_loop, door))
 
 

@@ -174,7 +174,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 def expand_dims(a: Any, axis: Any) -> Any:
     """New axes of length 1, at these places of the result."""
     check_arraylike("expand_dims", a)
-    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    given = tuple(axis) if isinstance(axis, Sequence) else (axis,)
     nd = ndim(a) + len(given)
     at = [axis_of(i, nd) for i in given]
     if len(set(at)) != len(at):

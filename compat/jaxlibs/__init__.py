@@ -1,0 +1,1 @@
+"""Libraries that stand on JAX, on `lazynp.jax`: programs beside real JAX, and the libraries' own tests."""
