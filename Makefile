@@ -32,7 +32,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test matrix fuzz faults accuracy kills threads lint format bench bench-programs bench-numpy compat libraries types dist docs clean distclean
+.PHONY: help demo test matrix fuzz faults accuracy kills threads lint format bench bench-programs bench-numpy compat compat-jax libraries types dist docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -99,6 +99,10 @@ compat: $(STAMP)-test ## NumPy's own tests in three modes: compat/report/index.h
 
 libraries: $(STAMP)-libraries ## uses of libraries, with NumPy's arrays and ours: docs/library-uses.md
 	$(BIN)/python -m compat libraries $(ARGS)
+
+# ARGS="--programs haiku --suites none" for a part; optax's own tests take most of an hour.
+compat-jax: $(STAMP)-jaxlibs ## libraries that stand on JAX, on lazynp.jax: programs beside JAX, and their own tests: compat/jax.md
+	$(BIN)/python -m compat.jaxlibs $(ARGS)
 
 types: $(STAMP)-types ## the stubs, and what mypy, pyright and jedi make of them: docs/types.md
 	$(BIN)/python -m compat.stubs

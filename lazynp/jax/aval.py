@@ -9,6 +9,7 @@ import numpy as np
 from ..api.differentiate import FLOAT0
 from ..graph.aval import Aval
 from ..ops.promotion import is_inexact
+from .sharding import AbstractMesh, NamedSharding, PartitionSpec
 
 
 class ShapedArray(Aval):
@@ -38,9 +39,9 @@ class ShapedArray(Aval):
         return self.update(weak_type=False)
 
     @property
-    def sharding(self) -> None:
-        """How it lies on devices: nothing is known of that."""
-        return None
+    def sharding(self) -> NamedSharding:
+        """How it lies on devices: whole, on each of them."""
+        return NamedSharding(AbstractMesh((), ()), PartitionSpec(*[None] * len(self.shape)))
 
     def to_tangent_aval(self) -> ShapedArray:
         """The type of its tangents: float0 for whole numbers."""

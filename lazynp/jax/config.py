@@ -73,7 +73,13 @@ enable_x64 = switch("enable_x64", True)
 debug_nans = switch("debug_nans", True)
 debug_infs = switch("debug_infs", True)
 debug_key_reuse = switch("debug_key_reuse", True)
-disable_jit = switch("disable_jit", True)
+
+
+def disable_jit(disable: bool = True) -> Override:
+    """`with disable_jit():` runs functions as they stand, without `jit`, in this thread."""
+    return Override("disable_jit", bool(disable))
+
+
 explain_cache_misses = switch("explain_cache_misses", True)
 log_compiles = switch("log_compiles", True)
 no_tracing = switch("no_tracing", True)

@@ -357,6 +357,10 @@ class NamedSharding(Sharding):
         self.mesh, self.spec = mesh, spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec)
         check_spec(mesh, self.spec)
 
+    def update(self, **changes: Any) -> NamedSharding:
+        """With another mesh or spec."""
+        return NamedSharding(**{"mesh": self.mesh, "spec": self.spec, **changes})
+
     def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
         if len(self.spec) > len(global_shape):
             raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any
 
 import numpy as np
@@ -160,6 +161,10 @@ def costs(entry: Entry) -> dict[str, float]:
 
 class PjitFunction(Jit):
     """A jitted function, with its stages."""
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self._fun)
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace it for these arguments, arrays or `ShapeDtypeStruct`s."""

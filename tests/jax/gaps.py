@@ -189,7 +189,7 @@ MORE = "takes what JAX takes, and more"
 LESS = "options of XLA's are not taken yet"
 SIGNATURES: dict[str, dict[str, str]] = {
     "jax": {
-        **dict.fromkeys(("checkpoint", "remat", "disable_jit", "make_jaxpr", "shard_map", "transfer_guard"), MORE),
+        **dict.fromkeys(("checkpoint", "remat", "make_jaxpr", "shard_map", "transfer_guard"), MORE),
         **dict.fromkeys(("jit", "make_array_from_single_device_arrays", "reshard", "smap", "vmap"), LESS),
     },
     "jax.debug": dict.fromkeys(("breakpoint", "print"), LESS),

@@ -42,7 +42,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     if a.shape != b.shape:
         return asarray(False)
     same = a == b
-    if equal_nan and KIND_OF[result_type(a, b)] in "fc":
+    if equal_nan and KIND_OF.get(result_type(a, b), "?") in "fc":
         same = same | (a != a) & (b != b)
     return all_(same)
 
