@@ -193,6 +193,25 @@ def page(results: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def read() -> dict[str, Any]:
+    """What was found so far."""
+    if not RESULTS.exists():
+        return {"programs": {}, "suites": {}}
+    found: dict[str, Any] = json.loads(RESULTS.read_text())
+    return found
+
+
+def keep(kind: str, library: str, found: Any) -> dict[str, Any]:
+    """Write one library's figures beside the others', and the page of all; all of them."""
+    results = read()
+    results[kind][library] = found
+    for part, order in (("programs", LIBRARIES), ("suites", SUITES)):
+        results[part] = {k: results[part][k] for k in order if k in results[part]}
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    PAGE.write_text(page(results))
+    return results
+
+
 def main() -> int:
     """What the command line says; 1 where a program does not agree."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -200,17 +219,15 @@ def main() -> int:
     parser.add_argument("--suites", nargs="*", default=list(SUITES), metavar="LIBRARY")
     parser.add_argument("--minutes", type=float, default=90, help="for each suite")
     args = parser.parse_args()
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"programs": {}, "suites": {}}
+    results = read()
     for library in [k for k in LIBRARIES if k in args.programs]:
-        results["programs"][library] = programs_of(library)
-        print(library, *[f"{p['name']}: {p['how']}" for p in results["programs"][library]], sep="\n  ", flush=True)
+        found = programs_of(library)
+        results = keep("programs", library, found)
+        print(library, *[f"{p['name']}: {p['how']}" for p in found], sep="\n  ", flush=True)
     for library in [k for k in SUITES if k in args.suites]:
-        results["suites"][library] = suite_of(library, args.minutes)
-        print(library, "passed", results["suites"][library]["passed"], "failed", results["suites"][library]["failed"])
-    for kind, order in (("programs", LIBRARIES), ("suites", SUITES)):
-        results[kind] = {k: results[kind][k] for k in order if k in results[kind]}
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    PAGE.write_text(page(results))
+        suite = suite_of(library, args.minutes)
+        results = keep("suites", library, suite)
+        print(library, "passed", suite["passed"], "failed", len(suite["failed"]), flush=True)
     return int(any(p["how"] != "agrees" for found in results["programs"].values() for p in found))
 
 

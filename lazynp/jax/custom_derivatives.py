@@ -166,11 +166,11 @@ def spread_none(ct: Any, structure: Any) -> list[Any] | None:
     if structure.is_leaf():
         return [ct]
     try:
-        children = optree.tree_flatten_one_level(ct, namespace=NAMESPACE)[0]
+        children, _, entries, _ = optree.tree_flatten_one_level(ct, namespace=NAMESPACE)
     except ValueError:
         return None
     parts = structure.children()
-    if len(children) != len(parts) or type(ct) is not structure.type:
+    if type(ct) is not structure.type or list(entries) != list(structure.entries()):
         return None
     found = [spread_none(c, s) for c, s in zip(children, parts)]
     return None if None in found else [x for part in found for x in part or ()]
