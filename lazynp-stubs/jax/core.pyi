@@ -3,6 +3,7 @@ from contextlib import AbstractContextManager
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 from .extend.core import Jaxpr
+from .sharding import NamedSharding
 
 from .core import ShapedArray as AbstractValue
 Atom: Any
@@ -14,6 +15,8 @@ class ShapedArray(NamedTuple):
     def nbytes(self) -> int: ...
     @property
     def ndim(self) -> int: ...
+    @property
+    def sharding(self) -> NamedSharding: ...
     @property
     def size(self) -> int: ...
     def str_short(self, short_dtypes: bool = False) -> str: ...
