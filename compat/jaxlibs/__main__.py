@@ -133,7 +133,8 @@ def suite_of(library: str, minutes: float) -> dict[str, Any]:
     spec = importlib.util.find_spec(library)
     assert spec is not None and spec.origin is not None
     alone, left_out = SUITES[library]
-    files = [str(p) for p in sorted(Path(spec.origin).parent.rglob("*_test.py")) if p.stem not in left_out]
+    found = [p for p in Path(spec.origin).parent.rglob("*_test.py") if p.stem not in left_out]
+    files = [str(p) for p in sorted(found, key=lambda p: (p.stat().st_size, p))]  # the short ones first
     passed, failed, late = 0, {}, []
     for file in files:
         for chosen in ([f"-k not {alone}"], [f"-k {alone}"]) if alone else ([],):
