@@ -79,27 +79,8 @@ from .derivatives import (
     value_and_grad,
     vjp,
 )
-from .dtypes import float0
-from .installed import install
-from .jaxpr import ShapeDtypeStruct, eval_shape, make_jaxpr
-from .mapping import (
-    block_until_ready,
-    copy_to_host_async,
-    device_get,
-    device_put,
-    make_array_from_callback,
-    make_array_from_process_local_data,
-    make_array_from_single_device_arrays,
-    pmap,
-    reshard,
-    shard_map,
-    smap,
-)
-from .names import clear_caches, ensure_compile_time_eval, named_call, named_scope, typeof, vmap
-from .sharding import (
+from .devices import (
     Device,
-    NamedSharding,
-    Shard,
     default_backend,
     device_count,
     devices,
@@ -108,12 +89,26 @@ from .sharding import (
     host_ids,
     local_device_count,
     local_devices,
-    make_mesh,
     process_count,
     process_index,
     process_indices,
-    set_mesh,
 )
+from .dtypes import float0
+from .installed import install
+from .jaxpr import ShapeDtypeStruct, eval_shape, make_jaxpr
+from .mapping import pmap, shard_map, smap
+from .names import clear_caches, ensure_compile_time_eval, named_call, named_scope, typeof, vmap
+from .placement import (
+    block_until_ready,
+    copy_to_host_async,
+    device_get,
+    device_put,
+    make_array_from_callback,
+    make_array_from_process_local_data,
+    make_array_from_single_device_arrays,
+    reshard,
+)
+from .sharding import NamedSharding, Shard, make_mesh, set_mesh
 from .sharding import PartitionSpec as P
 from .stages import jit
 from .version import __version__, __version_info__

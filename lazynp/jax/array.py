@@ -27,7 +27,8 @@ from ..ops.elementwise import convert, weak_cast
 from ..runtime.device import devices
 from ..runtime.recorder import recorder
 from ..runtime.storage import lock
-from .aval import ShapedArray
+from .aval import shaped
+from .devices import Device
 from .dtypes import (
     KIND_OF,
     SCALARS,
@@ -38,7 +39,9 @@ from .dtypes import (
     promotion,
     x64_enabled,
 )
-from .sharding import DEVICE, Device, Shard, Sharding, SingleDeviceSharding, sharding_of
+from .sharding import Shard, Sharding, SingleDeviceSharding, default_sharding, shards_of
+from .spreading import known, note
+from .spreading import state as spreading
 
 new = object.__new__
 NDARRAY = np.ndarray
@@ -105,7 +108,7 @@ class Array(Base):
                 raise concretization_error(node)
             recorder.demand(node)
         h = on_host(node.buffer)
-        if not node.trace:
+        if not node.trace and not (spreading.on and known.get(node)):  # what is computed at once knows of no devices
             self._host, self._weak = h, node.weak
         return h
 
@@ -148,8 +151,9 @@ class Array(Base):
 
     @property
     def aval(self) -> Any:
-        """The abstract value: shape, dtype, weak_type."""
-        return ShapedArray(*self.node.aval)
+        """The abstract value: shape, dtype, weak_type; the sharding on explicit axes."""
+        node = self.node
+        return shaped(node.aval, known.get(node) if spreading.on else None)
 
     # --- Python's and NumPy's protocols -------------------------------------------------------------------------------
 
@@ -344,7 +348,16 @@ class Array(Base):
     @property
     def sharding(self) -> Sharding:
         """How it lies on devices."""
-        return sharding_of(self)
+        node = self._graph
+        if node is not None and node.trace == ABSTRACT:
+            raise concretization_error(
+                node, "It is asked for its sharding: `jax.typeof(x).sharding` is known in a trace."
+            )
+        return self._placed() or default_sharding()
+
+    def _placed(self) -> Sharding | None:
+        """Its sharding, where it was placed or is made of what was."""
+        return known.get(self._graph) if self._graph is not None else None
 
     def devices(self) -> set[Device]:
         """The devices that have a part of it."""
@@ -352,24 +365,43 @@ class Array(Base):
 
     @property
     def device(self) -> Any:
-        """The device it lies on; its sharding, where it was given one."""
+        """The device it lies on; its sharding, where it lies on several."""
         sharding = self.sharding
-        return DEVICE if isinstance(sharding, SingleDeviceSharding) else sharding
+        return next(iter(sharding.device_set)) if isinstance(sharding, SingleDeviceSharding) else sharding
 
     @property
     def addressable_shards(self) -> list[Shard]:
         """Its parts, one a device."""
-        return [Shard(DEVICE, (slice(None),) * self.ndim, 0, self)]
+        found = shards_of(self.sharding, self.shape)
+        if len(found) == 1:
+            return [Shard(*found[0], self)]
+        value = self._value()
+        return [
+            Shard(device, index, replica, part(value[index], self.weak_type, device))
+            for device, index, replica in found
+        ]
 
-    global_shards = addressable_shards
-    is_fully_addressable = is_fully_replicated = True
-    committed = False
+    @property
+    def global_shards(self) -> list[Shard]:
+        """Its parts, those of other processes too: there are none."""
+        return self.addressable_shards
+
+    is_fully_addressable = True
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each of its devices has all of it."""
+        return self.sharding.is_fully_replicated
+
+    @property
+    def committed(self) -> bool:
+        """Whether it was placed on its devices, or is made of what was."""
+        return self._placed() is not None
 
     def addressable_data(self, index: int) -> Array:
-        """The part on a device: the array itself, since there is one device."""
-        if index != 0:
-            raise IndexError("list index out of range")
-        return self
+        """The part on a device. Raises IndexError where there are fewer devices."""
+        data: Array = self.addressable_shards[index].data
+        return data
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"'Array' object has no attribute {name!r}")
@@ -384,6 +416,13 @@ def reconstruct(value: np.ndarray, weak: bool) -> Array:
     return wrap_value(value, weak)
 
 
+def part(value: np.ndarray, weak: bool, device: Device) -> Array:
+    """An array of its own for a device's part of another."""
+    node = leaf(value.shape, value.dtype, np.array(value, order="C"), weak=weak)
+    known[node] = SingleDeviceSharding(device)
+    return wrap(node)
+
+
 def wrap_value(value: np.ndarray, weak: bool = False) -> Array:
     """The array of a C-contiguous NumPy array that nobody else has."""
     a = new(Array if value.dtype.names is None else records.get(value.dtype, Array))
@@ -395,7 +434,9 @@ def wrap(node: Node) -> Array:
     """The array for a node."""
     a = new(Array if node.dtype.names is None else records.get(node.dtype, Array))
     a._graph = node
-    if node.trace == 0 and node.buffer is not None:
+    if spreading.on:
+        note(node)
+    if node.trace == 0 and node.buffer is not None and not (spreading.on and known[node]):
         a._host, a._weak = on_host(node.buffer), node.weak
         return a
     a._host, a._weak = None, False
@@ -516,7 +557,7 @@ def apply(f: Callable[..., Any], *nodes: Any, **params: Any) -> Any:
 
     Where all nodes have small values it is computed at once, node by node, and the recorder sees nothing of it.
     """
-    limit = config.limit
+    limit = config.limit if not spreading.on else -1
     for n in nodes:
         if type(n) is Node and (n.trace or n.value is None and (n.buffer is None or size_of(n.buffer) > limit)):
             return wrapped(f(*nodes, **params))
@@ -560,6 +601,9 @@ def nodes_of(out: Any) -> list[Node]:
 
 def finished(out: Any) -> Any:
     """The arrays for a structure of nodes that nobody recorded: computed now, or recorded, where they are large."""
+    if spreading.on:
+        for n in nodes_of(out):
+            note(n)
     if (
         type(out) is Node
         and out.dtype is not None

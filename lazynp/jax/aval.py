@@ -57,3 +57,33 @@ class ShapedArray(Aval):
 
     def __repr__(self) -> str:
         return f"ShapedArray({self.str_short()}{', weak_type=True' * self.weak})"
+
+
+class SpreadArray(ShapedArray):
+    """Of an array on explicit axes of a mesh, by which it is split: prints as `float32[8@x,2]`."""
+
+    _lies: NamedSharding
+
+    @property
+    def sharding(self) -> NamedSharding:
+        """How it lies on the devices of the mesh, an entry for each axis."""
+        return self._lies
+
+    def __str__(self) -> str:
+        parts = (*self.sharding.spec, *[None] * (self.ndim - len(self.sharding.spec)))
+        names = ["(" + ",".join(p) + ")" if isinstance(p, tuple) else p for p in parts]
+        sizes = ",".join([f"{n}@{p}" if p else str(n) for n, p in zip(self.shape, names)])
+        return f"{'~' * self.weak}{self.dtype.name}[{sizes}]"
+
+    def __repr__(self) -> str:
+        return f"ShapedArray({self}{', weak_type=True' * self.weak})"
+
+
+def shaped(aval: Aval, sharding: Any = None) -> ShapedArray:
+    """What users see of an abstract value, with the sharding of its array where that is part of the type."""
+    if not isinstance(sharding, NamedSharding) or not sharding.mesh.explicit_axes:
+        return ShapedArray(*aval)
+    out = SpreadArray(*aval)
+    mesh = sharding.mesh.abstract_mesh
+    out._lies = NamedSharding(mesh, PartitionSpec(*sharding.spec, *[None] * (aval.ndim - len(sharding.spec))))
+    return out

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from ..flags import FLAGS, Override, flags, set_flag
+from .devices import check_count
 
 __all__ = ["Config", "config", "flags"]
 
@@ -27,8 +28,11 @@ class Config:
     def update(self, name: str, value: Any) -> None:
         """Set a switch for the whole process.
 
-        Raises: AttributeError where there is none of that name, ValueError or TypeError for a value it cannot have.
+        Raises: AttributeError where there is none of that name, ValueError or TypeError for a value it cannot have,
+        RuntimeError for a number of devices once they are in use.
         """
+        if plain(name) == "num_cpu_devices":
+            check_count(value)
         set_flag(plain(name), value)
 
     def read(self, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""`pmap` and `shard_map`: functions over the devices of a mesh. There is one device: each is a `vmap` over names."""
+"""`pmap` and `shard_map`: functions of what each device of a mesh has. Each is a `vmap` over the names of its axes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from typing import Any
 import numpy as np
 import optree
 
-from ..api.jit import Jit
+from ..api.trace import stack
 from ..api.vmap import vmap
-from ..graph.node import Node
+from ..graph.node import ABSTRACT, Node
 from ..ops.shape import move_axis, reshape, slice_, whole
-from ..signatures import Static, spread_axes
+from ..signatures import Static, leaf_names, name_of, spread_axes
 from ..tree import NAMESPACE, flatten, map, unflatten
 from .array import Array, as_node, door, wrap
-from .sharding import DEVICE, NamedSharding, PartitionSpec, Sharding, axes_of, check_spec, get_mesh, place, sharding_of
-from .sharding import device_count as count_devices
+from .devices import everything, several
+from .placement import labelled
+from .sharding import IndivisibleError, Mesh, NamedSharding, PartitionSpec, axes_of, check_spec, get_mesh
+from .spreading import constrain, sharding_at, split_of, state
+from .stages import PjitFunction
+
+PMAP_AXIS = "_internal_pmap_axis_name"
 
 
 def pmap(
@@ -34,20 +39,19 @@ def pmap(
 ) -> Callable[..., Any]:
     """The function on each device's part of the arguments, jitted. The mapped axis is as long as there are devices.
 
-    Raises: ValueError where it is longer.
+    Raises: ValueError where it is longer, or no argument has one.
     """
-    static = (
-        (static_broadcasted_argnums,)
-        if isinstance(static_broadcasted_argnums, int)
-        else tuple(static_broadcasted_argnums)
-    )
-    name = axis_name if axis_name is not None else object()
-    most = len(devices) if devices is not None else count_devices()
+    everything()  # settled from now on
+    nums = static_broadcasted_argnums
+    static = (nums,) if isinstance(nums, int) else tuple(nums)
+    name = axis_name if axis_name is not None else PMAP_AXIS
 
     @functools.wraps(fun)
     def mapped(*args: Any, **kwargs: Any) -> Any:
+        there = list(everything()) if devices is None else list(devices)
         axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
         given = [i for i in range(len(args)) if i not in static]
+        over = tuple([axes[i] for i in given])
 
         def dynamic(*parts: Any, **named: Any) -> Any:
             full = list(args)
@@ -55,22 +59,56 @@ def pmap(
                 full[i] = x
             return fun(*full, **named)
 
-        for x, a in zip(*aligned_axes([args[i] for i in given], tuple([axes[i] for i in given]))):
-            n = np.shape(x)[a] if a is not None and np.ndim(x) else most
-            if n > most:
-                raise ValueError(
-                    f"compiling computation that requires {n} logical devices, but only {most} XLA devices are "
-                    f"available (num_replicas={n})"
-                )
-        over = tuple([axes[i] for i in given])
-        return vmap(dynamic, over, out_axes, name, axis_size, door=door)(*[args[i] for i in given], **kwargs)
+        n = mapped_length([args[i] for i in given], over, kwargs, name, there)
+        mesh = Mesh(np.array(there[:n], dtype=object), (name,))
+        all_axes = map(lambda a: 0 if a is None else a, out_axes, is_leaf=lambda a: a is None)
+        out = vmap(dynamic, over, all_axes, name, n, door=door)(*[plain(args[i]) for i in given], **plain(kwargs))
+        leaves, structure = flatten(out)
+        where = spread_axes(out_axes, out, "pmap out_axes")
+        leaves = [x[0] if a is None else x for x, a in zip(leaves, where)]  # None: the same on all devices
+        if not state.on and len(there) < 2:
+            return unflatten(structure, leaves)
+        return unflatten(structure, [labelled(fresh(x), along(mesh, name, a)) for x, a in zip(leaves, where)])
 
-    return Jit(mapped, door, Static(static))
+    return PjitFunction(mapped, door, Static(static))
 
 
-def aligned_axes(args: list[Any], axes: tuple[Any, ...]) -> tuple[list[Any], list[Any]]:
-    """The leaves of the arguments, and for each its mapped axis."""
-    return flatten(tuple(args))[0], spread_axes(axes, tuple(args), "pmap in_axes")
+def along(mesh: Any, name: Any, axis: int | None) -> NamedSharding:
+    return NamedSharding(mesh, PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, name))
+
+
+def mapped_length(args: list[Any], axes: tuple[Any, ...], kwargs: Any, name: Any, there: Sequence[Any]) -> int:
+    """The length of the mapped axis. Raises ValueError where arguments differ in it, or there are too few devices."""
+    leaves, where = flatten(tuple(args))[0], spread_axes(axes, tuple(args), "pmap in_axes")
+    more = flatten(kwargs)[0]
+    pairs = [(x, a) for x, a in zip([*leaves, *more], [*where, *[0] * len(more)]) if a is not None]
+    if not pairs or any([not np.ndim(x) for x, _ in pairs]):
+        raise ValueError("pmap requires at least one argument with a mapped axis.")
+    n = int(np.shape(pairs[0][0])[pairs[0][1]])
+    if n > len(there):
+        raise ValueError(
+            f"compiling computation that requires {n} logical devices, but only {len(there)} XLA devices are available "
+            f"(num_replicas={n})"
+        )
+    mesh = Mesh(np.array(there[:n], dtype=object), (name,))
+    for x, a in pairs:
+        if np.shape(x)[a] != n:
+            raise IndivisibleError(
+                f"Sharding {along(mesh, name, a)} implies that array axis {a} is partitioned {n} times, but the "
+                f"dimension size is {np.shape(x)[a]} (full shape: {np.shape(x)})"
+            )
+    return n
+
+
+def plain(tree: Any) -> Any:
+    """The arrays of a tree without their shardings: inside of what is mapped they are each device's own."""
+    return map(lambda x: wrap(fresh(x)) if isinstance(x, Array) else x, tree) if state.on else tree
+
+
+def fresh(x: Any) -> Node:
+    """A node of its own for an array."""
+    node = as_node(x)
+    return constrain(node, sharding=None) if state.on else node
 
 
 class Infer:
@@ -84,6 +122,12 @@ def spread_specs(specs: Any, tree: Any, what: str) -> list[PartitionSpec]:
         return x is None or isinstance(x, PartitionSpec)
 
     marked = map(lambda s: PartitionSpec() if s is None else s, specs, is_leaf=is_spec)
+    for spec in flatten(marked, is_leaf=is_spec)[0]:
+        if not isinstance(spec, PartitionSpec):
+            raise TypeError(
+                f"shard_map {what} argument must be a pytree of `jax.sharding.PartitionSpec` instances, but got "
+                f"{spec!r}"
+            )
     try:
         found = optree.broadcast_prefix(marked, tree, is_leaf=is_spec, namespace=NAMESPACE)
     except ValueError as error:
@@ -93,17 +137,20 @@ def spread_specs(specs: Any, tree: Any, what: str) -> list[PartitionSpec]:
     return list(found)
 
 
-def cut(x: Node, spec: PartitionSpec, mesh: Any) -> tuple[Node, list[Any]]:
+def cut(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], name: str) -> tuple[Node, list[Any]]:
     """An array with the mesh axes it is split along in front, in the mesh's order; and which these are.
 
     Raises: ValueError where an axis does not divide.
     """
     sizes = mesh.shape
-    check_spec(mesh, spec)
     if len(spec) > x.ndim:
         raise ValueError(
-            f"shard_map applied with an in_specs entry {spec} of length {len(spec)} to an argument of rank {x.ndim}"
+            "shard_map applied to a function was given an in_specs entry which is too long to be compatible with the "
+            f"corresponding input value from the function:\n\nin_specs is {spec} which has length {len(spec)}, but the "
+            f"passed {name} has shape {x.aval}, which has rank {x.ndim} (and {x.ndim} < {len(spec)})\n\nEntries in "
+            "in_specs must be of length no greater than the number of axes in the corresponding input value."
         )
+    check_spec(mesh, spec)
     dims: list[Any] = []
     shape: list[int] = []
     for d, n in enumerate(x.shape):
@@ -111,8 +158,14 @@ def cut(x: Node, spec: PartitionSpec, mesh: Any) -> tuple[Node, list[Any]]:
         for a in names:
             if n % sizes[a]:
                 raise ValueError(
-                    f"shard_map applied to an argument whose axis {d} of size {x.shape[d]} is not evenly divisible by "
-                    f"the mesh axes {names} of sizes {[sizes[k] for k in names]}"
+                    "shard_map applied to a function was given argument arrays with axis sizes that are not evenly "
+                    f"divisible by the corresponding mesh axis sizes:\n\nThe mesh given has shape {mesh.axis_sizes} "
+                    f"with "
+                    f"corresponding axis names {mesh.axis_names}.\n\nthe passed {name} of shape {x.aval} corresponds "
+                    f"to "
+                    f"in_specs of value {spec}, which maps array axis {d} (of size {x.shape[d]}) to mesh axes "
+                    f"{names} (of "
+                    f"total size {int(np.prod([sizes[k] for k in names]))})"
                 )
             dims.append(a)
             shape.append(sizes[a])
@@ -120,7 +173,7 @@ def cut(x: Node, spec: PartitionSpec, mesh: Any) -> tuple[Node, list[Any]]:
         dims.append(None)
         shape.append(n)
     x = reshape(x, shape=tuple(shape))
-    used = [a for a in mesh.axis_names if a in dims]
+    used = [a for a in manual if a in dims]
     for i, a in enumerate(used):
         at = dims.index(a)
         dims.insert(i, dims.pop(at))
@@ -128,10 +181,9 @@ def cut(x: Node, spec: PartitionSpec, mesh: Any) -> tuple[Node, list[Any]]:
     return x, used
 
 
-def joined(x: Node, spec: PartitionSpec, mesh: Any) -> Node:
+def joined(x: Node, spec: PartitionSpec, names: list[Any]) -> Node:
     """A result of all places, the mesh's axes in front, as one array: an axis that the spec does not name is taken to
     be the same everywhere."""
-    names = list(mesh.axis_names)
     wanted = [a for part in spec for a in axes_of(part)]
     for i in reversed(range(len(names))):
         if names[i] not in wanted:
@@ -146,6 +198,115 @@ def joined(x: Node, spec: PartitionSpec, mesh: Any) -> Node:
     return x
 
 
+def check_manual(specs: list[PartitionSpec], manual: Sequence[Any], what: str) -> None:
+    """Raise ValueError for a spec that names an axis which is not mapped."""
+    for spec in specs:
+        for a in [a for part in spec for a in axes_of(part)]:
+            if a not in manual:
+                raise ValueError(
+                    f"shard_map {what} argument must refer to an axis marked as manual ({frozenset(manual)}), but:\n\n"
+                    f"  {what} refers to {a!r}\n\nCheck the {what} values passed to shard_map."
+                )
+
+
+def check_lies(x: Node, spec: PartitionSpec, mesh: Any) -> None:
+    """Raise ValueError for an argument that lies otherwise on explicit axes than its spec says."""
+    explicit = set(mesh.explicit_axes)
+    wanted = split_of(NamedSharding(mesh, spec), x.ndim)
+    lies = split_of(sharding_at(x), x.ndim)
+    if [set(s) & explicit for s in wanted] != [set(s) & explicit for s in lies]:
+        now, to = [PartitionSpec(*[s or None for s in split]) for split in (lies, wanted)]
+        raise ValueError(
+            f"in_specs passed to shard_map: {to} does not match the specs of the input: {now} for arg: {x.aval}. "
+            "`in_specs` is an optional argument so you can omit specifying it and shard_map will infer the in_specs "
+            "from "
+            "the arguments. If you want to reshard your inputs, you can use `jax.reshard` on the arguments and then "
+            "pass "
+            "those args to shard_map."
+        )
+
+
+class Varying:
+    """Along which mesh axes the values of a graph may differ between devices.
+
+    Where it cannot tell (a loop or a branch, in which there may be a collective) it says that there are none.
+    """
+
+    SAME = frozenset({"psum", "pmax", "pmin"})  # on all devices, along the axis of their index
+    OPEN = frozenset({"scan", "while", "cond", "custom", "pulled", "callback", "linear_solve"})
+
+    def __init__(self, inputs: Sequence[Node], split: Sequence[Sequence[Any]], manual: Sequence[Any]) -> None:
+        self.found: dict[Node, frozenset[Any]] = {}
+        for n, names in zip(inputs, split):
+            self.found[n] = self.found.get(n, frozenset()) | frozenset(names)
+        self.index = {stack.axes[a][1]: a for a in manual}
+        self.found |= {n: frozenset((a,)) for n, a in self.index.items()}
+
+    def of(self, node: Node) -> frozenset[Any]:
+        todo = [node]
+        while todo:
+            n = todo[-1]
+            if n in self.found:
+                todo.pop()
+                continue
+            missing = [a for a in n.inputs if a not in self.found]
+            if missing:
+                todo += missing
+                continue
+            self.found[n] = self.derive(n)
+            todo.pop()
+        return self.found[node]
+
+    def derive(self, n: Node) -> frozenset[Any]:
+        name = n.op.name if n.op is not None else ""
+        if name in self.OPEN:
+            return frozenset()
+        if name in self.SAME and n.inputs[1] in self.index:
+            return self.found[n.inputs[0]] - {self.index[n.inputs[1]]}
+        return frozenset().union(*[self.found[a] for a in n.inputs])
+
+
+def check_results(
+    out: Any, out_specs: Any, varying: Varying | None, manual: Sequence[Any], mesh: Any, name: str
+) -> None:
+    """Raise ValueError for a spec that is too long, or that says of what differs that it is the same everywhere."""
+    specs = spread_specs(out_specs, out, "out_specs")
+    check_manual(specs, manual, "out_specs")
+    for x, spec in zip(flatten(out)[0], specs):
+        node = as_node(x)
+        if len(spec) > node.ndim:
+            raise ValueError(
+                f"shard_map applied to the function '{name}' was given an out_specs entry which is too long to be "
+                f"compatible with the corresponding output value from the function:\n\nout_specs is {spec} which has "
+                f"length {len(spec)}, but {name}(*args) has shape {node.aval}, which has rank {node.ndim} (and "
+                f"{node.ndim} < {len(spec)})\n\nEntries in out_specs must be of length no greater than the number of "
+                "axes in the corresponding output value."
+            )
+        axes = {a for part in spec for a in axes_of(part)}
+        more = (varying.of(node) if varying is not None and node.trace == ABSTRACT else frozenset()) - axes
+        if more:
+            raise ValueError(
+                f"shard_map applied to the function '{name}' was given out_specs which require replication which can't "
+                f"be statically inferred given the mesh:\n\nThe mesh given has shape {mesh.axis_sizes} with "
+                f"corresponding "
+                f"axis names {mesh.axis_names}.\n\nout_specs is {spec} which implies that the corresponding output "
+                f"value "
+                f"is only varying across mesh axes {shown(axes)} and not {shown(more)}, but it was inferred to be "
+                f"possibly varying over {shown(axes | more)}\n\nCheck if these output values are meant to be "
+                f"replicated "
+                "over those mesh axes. If not, consider revising the corresponding out_specs entries. If so, consider "
+                "disabling the check by passing the check_vma=False argument to `jax.shard_map`."
+            )
+
+
+def shown(axes: Any) -> str:
+    return "{" + ",".join(sorted(map_text(axes))) + "}"
+
+
+def map_text(axes: Any) -> list[str]:
+    return [str(a) for a in axes]
+
+
 def shard_map(
     f: Callable[..., Any] | None = None,
     /,
@@ -155,103 +316,71 @@ def shard_map(
     mesh: Any = None,
     axis_names: Any = frozenset(),
     check_vma: bool = True,
-    **_: Any,
+    **options: Any,
 ) -> Callable[..., Any]:
     """f on each part of the arguments, as `in_specs` splits them over the mesh; its results joined by `out_specs`.
 
-    Inside, `psum` and its like work along the mesh's axes. Raises: ValueError where an argument does not divide.
+    Inside, `psum` and its like work along the mesh's axes, or along those in `axis_names`.
+
+    Raises: ValueError where an argument does not divide, where a spec does not fit, and (`check_vma`) where a result
+    that may differ between devices is said to be the same on all; TypeError for other parameters.
     """
+    if options:
+        raise TypeError(f"shard_map() got an unexpected keyword argument {next(iter(options))!r}")
     if f is None:
-        return lambda g: shard_map(g, out_specs=out_specs, in_specs=in_specs, mesh=mesh, axis_names=axis_names)
-    function = f
+        return functools.partial(
+            shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh, axis_names=axis_names, check_vma=check_vma
+        )
+    function, name = f, name_of(f)
 
     @functools.wraps(f)
     def mapped(*args: Any) -> Any:
         over = mesh if mesh is not None else get_mesh()
+        if over.empty:
+            raise ValueError(
+                "The context mesh cannot be empty. Either use `jax.set_mesh(mesh)` to enter into a mesh context or "
+                "pass "
+                "a mesh to `shard_map` via the `mesh` keyword argument."
+            )
+        manual = [a for a in over.axis_names if not axis_names or a in axis_names]
+        if set(axis_names) - set(manual):
+            raise ValueError(
+                f"jax.shard_map requires axis_names={set(axis_names)} to be a subset of "
+                f"mesh.axis_names={over.axis_names}"
+            )
         leaves, structure = flatten(args)
         if in_specs is Infer:
-            found = [sharding_of(x) for x in leaves]
+            found = [sharding_at(as_node(x)) for x in leaves]
             specs = [s.spec if isinstance(s, NamedSharding) else PartitionSpec() for s in found]
         else:
             specs = spread_specs(in_specs, args, "in_specs")
-        parts = [cut(as_node(x), s, over) for x, s in zip(leaves, specs)]
+        check_manual(specs, manual, "in_specs")
+        check_manual([s for s in flatten(out_specs)[0] if isinstance(s, PartitionSpec)], manual, "out_specs")
+        names = leaf_names(function, args, {})
+        if several():
+            for x, spec in zip(leaves, specs):
+                check_lies(as_node(x), spec, over)
+        parts = [cut(fresh(x), s, over, manual, what) for x, s, what in zip(leaves, specs, names)]
 
         def local(*xs: Any) -> Any:
-            return function(*unflatten(structure, list(xs)))
+            varying = Varying([as_node(x) for x in xs], [used for _, used in parts], manual) if check_vma else None
+            out = function(*unflatten(structure, list(xs)))
+            check_results(out, out_specs, varying, manual, over, name)
+            return out
 
         inner: Callable[..., Any] = local
-        for name, size in reversed(over.shape_tuple):
-            axes = tuple([0 if name in used else None for _, used in parts])
-            inner = vmap(inner, axes, 0, name, size, door=door)
+        for axis, size in reversed([(a, over.shape[a]) for a in manual]):
+            axes = tuple([0 if axis in used else None for _, used in parts])
+            inner = vmap(inner, axes, 0, axis, size, door=door)
         out = inner(*[wrap(x) for x, _ in parts])
         results, tree = flatten(out)
-        specs_out = spread_specs(out_specs, out, "out_specs")
-        return unflatten(tree, [wrap(joined(as_node(x), s, over)) for x, s in zip(results, specs_out)])
+        found_specs = spread_specs(out_specs, out, "out_specs")
+        whole_results = [joined(fresh(x), s, list(manual)) for x, s in zip(results, found_specs)]
+        if not state.on and (isinstance(over, Mesh) and over.size < 2 or not isinstance(over, Mesh)):
+            return unflatten(tree, [wrap(x) for x in whole_results])
+        return unflatten(tree, [labelled(x, NamedSharding(over, s)) for x, s in zip(whole_results, found_specs)])
 
     return mapped
 
 
 smap = shard_map
-
-
-# --- Putting arrays in places -----------------------------------------------------------------------------------------
-
-
-def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
-    """The arrays of a tree, on a device or as a sharding says; NumPy arrays and scalars become arrays."""
-    leaves, structure = flatten(x)
-    wanted = spread_axes(device, x, "device_put device") if isinstance(device, (dict, list)) else [device] * len(leaves)
-    out = []
-    for v, where in zip(leaves, wanted):
-        a = wrap(as_node(v))
-        if isinstance(where, PartitionSpec):
-            where = NamedSharding(get_mesh(), where)
-        if isinstance(where, Sharding):
-            where.shard_shape(a.shape)
-            a = place(a, where)
-        elif where is not None and where is not DEVICE and not hasattr(where, "layout"):
-            raise ValueError(f"device_put: {where!r} is neither a device nor a sharding")
-        out.append(a)
-    return unflatten(structure, out)
-
-
-reshard = device_put
-
-
-def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """The arrays of a tree, to lie as the shardings say."""
-    leaves, structure = flatten(x)
-    return unflatten(structure, [v if isinstance(v, Array) else wrap(as_node(v)) for v in leaves])
-
-
-def device_get(x: Any) -> Any:
-    """The arrays of a tree as NumPy arrays."""
-    return map(lambda v: v.__array__() if isinstance(v, Array) else v, x)
-
-
-def block_until_ready(x: Any) -> Any:
-    """The tree, with all its arrays computed."""
-    for v in flatten(x)[0]:
-        if hasattr(v, "block_until_ready"):
-            v.block_until_ready()
-    return x
-
-
-def copy_to_host_async(x: Any) -> Any:
-    """Nothing: values are on the host."""
-    return x
-
-
-def make_array_from_callback(shape: tuple[int, ...], sharding: Sharding, data_callback: Any, dtype: Any = None) -> Any:
-    """The array whose part at an index `data_callback(index)` gives."""
-    return place(wrap(as_node(data_callback((slice(None),) * len(shape)))), sharding)
-
-
-def make_array_from_process_local_data(sharding: Sharding, local_data: Any, global_shape: Any = None) -> Any:
-    """The array of this process's data."""
-    return place(wrap(as_node(local_data)), sharding)
-
-
-def make_array_from_single_device_arrays(shape: tuple[int, ...], sharding: Sharding, arrays: Sequence[Any]) -> Any:
-    """The array made of the devices' parts."""
-    return place(wrap(as_node(arrays[0])), sharding)

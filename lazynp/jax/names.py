@@ -11,7 +11,8 @@ from ..api.jit import clear_caches
 from ..api.vmap import vmap as make_vmap
 from ..doors import through
 from .array import as_node, door
-from .aval import ShapedArray
+from .aval import ShapedArray, shaped
+from .spreading import sharding_at
 
 __all__ = ["clear_caches", "ensure_compile_time_eval", "named_call", "named_scope", "typeof", "vmap"]
 
@@ -44,5 +45,6 @@ def ensure_compile_time_eval() -> Iterator[None]:
 
 
 def typeof(x: Any) -> ShapedArray:
-    """The abstract value of an array or a scalar: shape, dtype, weak type."""
-    return ShapedArray(*as_node(x).aval)
+    """The abstract value of an array or a scalar: shape, dtype, weak type; and the sharding, on explicit axes."""
+    node = as_node(x)
+    return shaped(node.aval, sharding_at(node))

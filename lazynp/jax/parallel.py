@@ -15,7 +15,7 @@ from ..graph.node import Node
 from ..ops import collectives as ops
 from ..ops.elementwise import add, convert, divide, multiply
 from ..ops.joining import span
-from ..ops.shape import reshape
+from ..ops.shape import move_axis, reshape
 from ..tree import flatten, map, unflatten
 from .array import as_node, wrap
 from .dtypes import INT32, KIND_OF, float_dtype
@@ -38,10 +38,8 @@ def names_of(axis_name: Any) -> tuple[Any, ...]:
     return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
 
 
-def along(what: str, x: Any, axis_name: Any, apply: Apply, groups: Any = None) -> Any:
+def along(what: str, x: Any, axis_name: Any, apply: Apply) -> Any:
     """Each leaf of a tree with `apply(node, size, index)` for each of the names."""
-    if groups is not None:
-        raise NotImplementedError(f"{what}: axis_index_groups are not supported; reshape the axis and name its parts")
     axes = [bound(name, what) for name in names_of(axis_name)]
     leaves, structure = flatten(x)
     out = []
@@ -50,6 +48,28 @@ def along(what: str, x: Any, axis_name: Any, apply: Apply, groups: Any = None) -
             node = apply(node, size, index)
         out.append(wrap(node))
     return unflatten(structure, out)
+
+
+def among(what: str, x: Any, axis_name: Any, groups: Any, apply: Callable[[Any, int, Any], Any]) -> Any:
+    """Each leaf of a tree with `apply(parts, n, place)`: what the n members of one's group have, along a first axis,
+    and one's own place among them.
+
+    Raises: ValueError for groups that do not have each index once, or are of different lengths.
+    """
+    name = one_name(axis_name, what)
+    size, index = bound(name, what)
+    if sorted([i for g in groups for i in g]) != list(range(size)):
+        raise ValueError("axis_index_groups must cover all indices exactly once")
+    lengths = {len(g) for g in groups}
+    if len(lengths) > 1:
+        raise ValueError(f"axis_index_groups must all be the same size for {what}. Got {groups}")
+    members, places = np.empty((size, lengths.pop()), np.int32), np.empty(size, np.int32)
+    for group in groups:
+        for place, i in enumerate(group):
+            members[i], places[i] = group, place
+    me = wrap(index)
+    mine, place = wrap(as_node(members))[me], wrap(as_node(places))[me]
+    return map(lambda v: apply(all_gather(v, name)[mine], len(mine), place), x)
 
 
 def axis_size(axis_name: Any) -> int:
@@ -71,6 +91,8 @@ def axis_index(axis_name: Any) -> Any:
 
 def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The sum along named axes of each leaf. A Python number is multiplied by the size at once."""
+    if axis_index_groups is not None:
+        return among("psum", x, axis_name, axis_index_groups, lambda parts, n, place: parts.sum(0))
     leaves, structure = flatten(x)
     if leaves and all([type(v) in (bool, int, float, complex) for v in leaves]):
         return unflatten(structure, [v * axis_size(axis_name) for v in leaves])
@@ -78,11 +100,13 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     def apply(n: Node, size: int, index: Node) -> Node:
         return ops.psum(convert(n, INT32) if n.dtype.kind == "b" else n, index)
 
-    return along("psum", x, axis_name, apply, axis_index_groups)
+    return along("psum", x, axis_name, apply)
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The mean along named axes of each leaf."""
+    if axis_index_groups is not None:
+        return among("pmean", x, axis_name, axis_index_groups, lambda parts, n, place: parts.mean(0))
     n = axis_size(axis_name)
 
     def mean(v: Any) -> Any:
@@ -91,17 +115,21 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
             node = convert(node, float_dtype())
         return wrap(divide(node, np.asarray(n).astype(node.dtype)[()]))
 
-    return map(mean, along("pmean", x, axis_name, lambda v, _, index: ops.psum(v, index), axis_index_groups))
+    return map(mean, along("pmean", x, axis_name, lambda v, _, index: ops.psum(v, index)))
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The maximum along named axes of each leaf."""
-    return along("pmax", x, axis_name, lambda v, _, index: ops.pmax(v, index), axis_index_groups)
+    if axis_index_groups is not None:
+        return among("pmax", x, axis_name, axis_index_groups, lambda parts, n, place: parts.max(0))
+    return along("pmax", x, axis_name, lambda v, _, index: ops.pmax(v, index))
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The minimum along named axes of each leaf."""
-    return along("pmin", x, axis_name, lambda v, _, index: ops.pmin(v, index), axis_index_groups)
+    if axis_index_groups is not None:
+        return among("pmin", x, axis_name, axis_index_groups, lambda parts, n, place: parts.min(0))
+    return along("pmin", x, axis_name, lambda v, _, index: ops.pmin(v, index))
 
 
 def one_name(axis_name: Any, what: str) -> Any:
@@ -127,12 +155,33 @@ def all_gather(
         at = inside(axis, v.ndim + (not tiled))
         return ops.all_gather(v, index, axis=at, tiled=tiled, size=size)
 
+    if axis_index_groups is not None:
+        return among("all_gather", x, axis_name, axis_index_groups, lambda parts, n, _: laid(parts, axis, tiled))
     names = names_of(axis_name)
     for name in reversed(names):
-        x = along("all_gather", x, name, apply, axis_index_groups)
+        x = along("all_gather", x, name, apply)
     if len(names) > 1 and not tiled:
         x = map(lambda v: merged(v, axis, len(names)), x)
     return x
+
+
+def laid(parts: Any, axis: int, tiled: bool) -> Any:
+    """What lies along the first axis along another one; `tiled`: joined to that axis."""
+    node = as_node(parts)
+    at = inside(axis, node.ndim - tiled)
+    node = move_axis(node, 0, at)
+    return wrap(ops.merge(node, at) if tiled else node)
+
+
+def own_part(x: Any, axis: int, n: int, place: Any, tiled: bool) -> Any:
+    """Of n parts along an axis the one at a place; not `tiled`: without that axis, which is n long."""
+    node = as_node(x)
+    at = inside(axis, node.ndim)
+    if not tiled and node.shape[at] != n:
+        raise ValueError(f"the axis {axis} of length {node.shape[at]} is to be as long as a group, {n}")
+    if node.shape[at] % n:
+        raise ValueError(f"the axis {axis} of length {node.shape[at]} does not divide into {n} parts")
+    return wrap(move_axis(ops.split(node, at, n) if tiled else node, at, 0))[place]
 
 
 def merged(x: Any, axis: int, count: int) -> Any:
@@ -152,7 +201,13 @@ def psum_scatter(
     def apply(v: Node, size: int, index: Node) -> Node:
         return ops.psum_scatter(v, index, axis=inside(scatter_dimension, v.ndim), tiled=tiled, size=size)
 
-    return along("psum_scatter", x, one_name(axis_name, "psum_scatter"), apply, axis_index_groups)
+    if axis_index_groups is not None:
+
+        def scattered(parts: Any, n: int, place: Any) -> Any:
+            return own_part(parts.sum(0), scatter_dimension, n, place, tiled)
+
+        return among("psum_scatter", x, axis_name, axis_index_groups, scattered)
+    return along("psum_scatter", x, one_name(axis_name, "psum_scatter"), apply)
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
@@ -197,7 +252,13 @@ def all_to_all(
         split, join = inside(split_axis, v.ndim), inside(concat_axis, v.ndim)
         return ops.all_to_all(v, index, split_axis=split, concat_axis=join, tiled=tiled, size=size)
 
-    return along("all_to_all", x, one_name(axis_name, "all_to_all"), apply, axis_index_groups)
+    if axis_index_groups is not None:
+
+        def exchanged(parts: Any, n: int, place: Any) -> Any:
+            return laid(own_part(parts, inside(split_axis, parts.ndim - 1) + 1, n, place, tiled), concat_axis, tiled)
+
+        return among("all_to_all", x, axis_name, axis_index_groups, exchanged)
+    return along("all_to_all", x, one_name(axis_name, "all_to_all"), apply)
 
 
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:

@@ -1,6 +1,7 @@
-"""`jax.sharding`: devices, meshes of them, and how arrays lie on meshes. There is one device, the host's processor.
+"""`jax.sharding`: meshes of devices, and how arrays lie on them.
 
-A sharding is kept beside its array; it says nothing that changes a computation.
+Devices share the host's memory (`devices.py`), so a sharding is kept beside its array: it says which part each device
+would have, and changes no value.
 """
 
 from __future__ import annotations
@@ -8,98 +9,21 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import enum
+import importlib
 import math
 import threading
-import weakref
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-
-class Device:
-    """The one device."""
-
-    id, process_index, local_hardware_id, host_id, task_id = 0, 0, 0, 0, 0
-    platform = device_kind = "cpu"
-    client = None
-
-    def __repr__(self) -> str:
-        return "CpuDevice(id=0)"
-
-    def __str__(self) -> str:
-        return "cpu:0"
-
-    def memory_stats(self) -> None:
-        """Nothing is known."""
-
-    def __reduce__(self) -> Any:
-        return the_device, ()
-
-
-DEVICE = Device()
-
-
-def the_device() -> Device:
-    return DEVICE
-
-
-def check_backend(backend: Any) -> None:
-    if backend not in (None, "cpu"):
-        raise RuntimeError(f"Unknown backend {backend!r}: the only platform present is 'cpu'")
-
-
-def devices(backend: str | None = None) -> list[Device]:
-    """The devices of a platform. Raises RuntimeError for one that is not there."""
-    check_backend(backend)
-    return [DEVICE]
-
-
-def local_devices(
-    process_index: int | None = None, backend: str | None = None, host_id: int | None = None
-) -> list[Device]:
-    """The devices of this process."""
-    if process_index not in (None, 0):
-        raise ValueError(f"Unknown process_index {process_index}")
-    return devices(backend)
-
-
-def device_count(backend: str | None = None) -> int:
-    """How many devices there are."""
-    return len(devices(backend))
-
-
-def local_device_count(backend: str | None = None) -> int:
-    """How many devices this process has."""
-    return len(devices(backend))
-
-
-def process_index(backend: str | None = None) -> int:
-    """The number of this process: 0."""
-    return 0
-
-
-def process_count(backend: str | None = None) -> int:
-    """How many processes work together: 1."""
-    return 1
-
-
-def process_indices(backend: str | None = None) -> list[int]:
-    """The numbers of the processes."""
-    return [0]
-
-
-host_id, host_count, host_ids = process_index, process_count, process_indices
-
-
-def default_backend() -> str:
-    """The platform on which arrays are made."""
-    return "cpu"
+from .devices import Device, default_device, everything
 
 
 class AxisType(enum.Enum):
-    """How an axis of a mesh is used. On one device they are all alike."""
+    """How an axis of a mesh is used: Auto axes are chosen for each result, Explicit ones follow the types of arrays,
+    Manual ones are those inside of `shard_map`."""
 
     Auto = enum.auto()
     Explicit = enum.auto()
@@ -116,20 +40,25 @@ class PartitionSpec:
     __slots__ = ("partitions", "unreduced", "reduced")
 
     def __init__(self, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset()) -> None:
-        self.partitions = tuple([tuple(p) if isinstance(p, list) else p for p in partitions])
+        self.partitions = tuple([tidy(p) for p in partitions])
         self.unreduced, self.reduced = frozenset(unreduced), frozenset(reduced)
 
     def __repr__(self) -> str:
         parts = ", ".join(map(repr, self.partitions))
-        return f"P({parts}{',' if len(self.partitions) == 1 else ''})"
+        parts += "," if len(self.partitions) == 1 and not (self.unreduced or self.reduced) else ""
+        for name in ("unreduced", "reduced"):
+            if getattr(self, name):
+                parts += f"{', ' if parts else ''}{name}={set(getattr(self, name))!r}"
+        return f"P({parts})"
+
+    def _key(self) -> Any:
+        return self.partitions, self.unreduced, self.reduced
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, tuple):
-            return self.partitions == other
-        return isinstance(other, PartitionSpec) and self.partitions == other.partitions
+        return isinstance(other, PartitionSpec) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash(self.partitions)
+        return hash(self._key())
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.partitions)
@@ -143,34 +72,86 @@ class PartitionSpec:
     def __add__(self, other: Iterable[Any]) -> PartitionSpec:
         return PartitionSpec(*self, *other)
 
+    def __radd__(self, other: Iterable[Any]) -> PartitionSpec:
+        return PartitionSpec(*other, *self)
+
+    def __reduce__(self) -> Any:
+        return spec_of, self._key()
+
     def index(self, value: Any) -> int:
-        return self.partitions.index(value)
+        """The first axis that is split so. Raises ValueError where none is."""
+        return self.partitions.index(tidy(value))
 
     def count(self, value: Any) -> int:
-        return self.partitions.count(value)
+        """How many axes are split so."""
+        return self.partitions.count(tidy(value))
+
+    def update(self, **changed: Any) -> PartitionSpec:
+        """With other `partitions`, `unreduced` or `reduced`."""
+        now = dict(zip(self.__slots__, self._key())) | changed
+        return spec_of(*[now[k] for k in self.__slots__])
 
 
 P = PartitionSpec
 
 
-class AbstractMesh:
-    """Names and sizes of a mesh's axes.
+def tidy(part: Any) -> Any:
+    """An entry of a PartitionSpec: one axis in brackets is that axis, none are None."""
+    if not isinstance(part, (tuple, list)):
+        return part
+    return part[0] if len(part) == 1 else tuple(part) or None
+
+
+def spec_of(partitions: Iterable[Any], unreduced: Any, reduced: Any) -> PartitionSpec:
+    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)
+
+
+class AbstractDevice:
+    """What is known of the devices of a mesh that has none yet."""
+
+    def __init__(self, device_kind: str, num_cores: int | None, platform: str | None = None) -> None:
+        self.device_kind, self.num_cores, self.platform = device_kind, num_cores, platform
+
+    def _key(self) -> Any:
+        return self.device_kind, self.num_cores, self.platform
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AbstractDevice) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"AbstractDevice({self})"
+
+    def __str__(self) -> str:
+        return f"device_kind={self.device_kind}, num_cores={self.num_cores}, platform={self.platform}"
+
+
+def types_of(axis_types: Any, n: int) -> tuple[AxisType, ...]:
+    """The types of n axes. Raises ValueError for another number of them, TypeError for what is no AxisType."""
+    if axis_types is None:
+        return (AxisType.Auto,) * n
+    found = (axis_types,) if isinstance(axis_types, AxisType) else tuple(axis_types)
+    if any([not isinstance(t, AxisType) for t in found]):
+        raise TypeError(f"axis_types must be of type `jax.sharding.AxisType`. Got {axis_types}")
+    if len(found) != n:
+        raise ValueError(
+            f"Number of axis names should match the number of axis_types. Got axis_types={found} for {n} axes"
+        )
+    return found
+
+
+class BaseMesh:
+    """Names, sizes and types of axes.
 
     Attributes:
         axis_names, axis_sizes, axis_types: of the axes, in order.
     """
 
-    def __init__(
-        self, axis_sizes: Sequence[int], axis_names: Any, axis_types: tuple[AxisType, ...] | None = None, **_: Any
-    ) -> None:
-        self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
-        self.axis_sizes = tuple(axis_sizes)
-        if len(self.axis_names) != len(self.axis_sizes):
-            raise ValueError(
-                f"Mesh requires the ndim of its first argument (`devices`) to equal the length of its second argument "
-                f"(`axis_names`), but got {len(self.axis_sizes)} and {self.axis_names}"
-            )
-        self.axis_types = tuple(axis_types) if axis_types else (AxisType.Auto,) * len(self.axis_names)
+    axis_names: tuple[Any, ...]
+    axis_sizes: tuple[int, ...]
+    axis_types: tuple[AxisType, ...]
 
     @property
     def shape(self) -> OrderedDict[Any, int]:
@@ -190,46 +171,159 @@ class AbstractMesh:
     def empty(self) -> bool:
         return not self.axis_names
 
+    def _of_type(self, kind: AxisType) -> tuple[Any, ...]:
+        return tuple([n for n, t in zip(self.axis_names, self.axis_types) if t is kind])
+
     @property
-    def abstract_mesh(self) -> AbstractMesh:
-        return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types)
+    def auto_axes(self) -> tuple[Any, ...]:
+        return self._of_type(AxisType.Auto)
+
+    @property
+    def explicit_axes(self) -> tuple[Any, ...]:
+        return self._of_type(AxisType.Explicit)
+
+    @property
+    def manual_axes(self) -> tuple[Any, ...]:
+        return self._of_type(AxisType.Manual)
+
+    @property
+    def are_all_axes_auto(self) -> bool:
+        return all([t is AxisType.Auto for t in self.axis_types])
+
+    @property
+    def are_all_axes_explicit(self) -> bool:
+        return all([t is AxisType.Explicit for t in self.axis_types])
+
+    @property
+    def are_all_axes_manual(self) -> bool:
+        return all([t is AxisType.Manual for t in self.axis_types])
 
     def _key(self) -> Any:
         return type(self), self.axis_names, self.axis_sizes, self.axis_types
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AbstractMesh) and self._key() == other._key()
+        return self is other or isinstance(other, BaseMesh) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash(self._key())
 
+    def __str__(self) -> str:
+        sizes = ", ".join([f"{k!r}: {n}" for k, n in self.shape_tuple]) or "()"
+        return f"{type(self).__name__}({sizes}, axis_types={self.axis_types})"
+
+
+class AbstractMesh(BaseMesh):
+    """Names, sizes and types of a mesh's axes, without its devices."""
+
+    def __init__(
+        self,
+        axis_sizes: Sequence[int],
+        axis_names: Any,
+        axis_types: Any = None,
+        *,
+        abstract_device: AbstractDevice | None = None,
+    ) -> None:
+        self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        self.axis_sizes = tuple(axis_sizes)
+        if len(self.axis_names) != len(self.axis_sizes):
+            raise ValueError(
+                f"Number of axis names should match the number of axis sizes. Got axis_sizes={self.axis_sizes} and "
+                f"axis_names={self.axis_names}"
+            )
+        self.axis_types = types_of(axis_types, len(self.axis_names))
+        self.abstract_device = abstract_device
+
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("devices", "device_ids", "is_multi_process", "local_devices", "local_mesh"):
+            raise ValueError(f"AbstractMesh does not implement {name}")
+        raise AttributeError(f"'AbstractMesh' object has no attribute {name!r}")
+
+    def update(self, axis_sizes: Any = None, axis_names: Any = None, axis_types: Any = None, **more: Any) -> Any:
+        """With other axes, types of axes, or an `abstract_device`."""
+        return AbstractMesh(
+            self.axis_sizes if axis_sizes is None else axis_sizes,
+            self.axis_names if axis_names is None else axis_names,
+            self.axis_types if axis_types is None else axis_types,
+            **({"abstract_device": self.abstract_device} | more),
+        )
+
+    def update_axis_types(self, name_to_type: Mapping[Any, AxisType]) -> AbstractMesh:
+        """With other types for the axes of these names."""
+        changed = [name_to_type.get(n, t) for n, t in zip(self.axis_names, self.axis_types)]
+        return self.update(axis_types=tuple(changed))
+
+    def _key(self) -> Any:
+        return (*super()._key(), self.abstract_device)
+
     def __repr__(self) -> str:
-        kind = type(self).__name__
-        return f"{kind}(axis_sizes={self.axis_sizes}, axis_names={self.axis_names}, axis_types={self.axis_types})"
+        sizes = ", ".join([f"{k!r}: {n}" for k, n in self.shape_tuple]) or "()"
+        device = f", {self.abstract_device}" if self.abstract_device is not None else ""
+        return f"AbstractMesh({sizes}, axis_types={self.axis_types}{device})"
+
+    __str__ = __repr__
 
 
-class Mesh(AbstractMesh):
-    """An array of devices whose axes have names. As a context manager, the mesh that `shard_map` takes by default."""
+class Mesh(BaseMesh):
+    """An array of devices whose axes have names. As a context manager, the mesh that `shard_map` takes by default.
 
-    def __init__(self, devices: Any, axis_names: Any, axis_types: tuple[AxisType, ...] | None = None) -> None:
+    Raises: ValueError where there is not a name for each axis.
+    """
+
+    is_multi_process = is_scalar = False
+
+    def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
         self.devices = np.asarray(devices, dtype=object)
-        super().__init__(self.devices.shape, axis_names, axis_types)
+        self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        if len(self.axis_names) != self.devices.ndim:
+            raise ValueError(
+                f"Mesh requires the ndim of its first argument (`devices`) to equal the length of its second argument "
+                f"(`axis_names`), but got devices.ndim == {self.devices.ndim} and len(axis_names) == "
+                f"{len(self.axis_names)}."
+            )
+        self.devices.flags.writeable = False
+        self.axis_sizes = self.devices.shape
+        self.axis_types = types_of(axis_types, len(self.axis_names))
+
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        kind = AbstractDevice("cpu", None, "cpu") if self.devices.size else None
+        return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types, abstract_device=kind)
 
     @property
     def device_ids(self) -> np.ndarray:
-        return np.zeros(self.devices.shape, int)
+        """The numbers of the devices, in the mesh's shape."""
+        return np.array([d.id for d in self.devices.flat], int).reshape(self.devices.shape)
 
     @property
     def local_mesh(self) -> Mesh:
+        """Of this process: all of it."""
         return self
 
     @property
     def local_devices(self) -> list[Device]:
         return list(self.devices.flat)
 
-    @property
-    def is_multi_process(self) -> bool:
-        return False
+    def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
+        """With other devices, names or types."""
+        return Mesh(
+            self.devices if devices is None else devices,
+            self.axis_names if axis_names is None else axis_names,
+            self.axis_types if axis_types is None else axis_types,
+        )
+
+    def _key(self) -> Any:
+        return (*super()._key(), tuple(self.devices.flat))
+
+    def __repr__(self) -> str:
+        types = f", axis_types={self.axis_types}" if self.axis_names else ""
+        return f"Mesh(axis_sizes={self.axis_sizes}, axis_names={self.axis_names}{types})"
+
+    def __reduce__(self) -> Any:
+        return Mesh, (self.devices, self.axis_names, self.axis_types)
 
     def __enter__(self) -> Mesh:
         current.meshes.append(self)
@@ -258,19 +352,21 @@ def make_mesh(
 ) -> Mesh:
     """A mesh of that shape. Raises ValueError where there are too few devices."""
     n = math.prod(axis_shapes)
-    there = [DEVICE] if devices is None else list(devices)
+    there = list(everything()) if devices is None else list(devices)
     if n > len(there):
         raise ValueError(f"Number of devices {len(there)} must be >= the product of mesh_shape {tuple(axis_shapes)}")
-    array = np.empty(tuple(axis_shapes), dtype=object)
-    for i, d in zip(np.ndindex(array.shape), there):
-        array[i] = d
-    return Mesh(array, axis_names, axis_types or (AxisType.Explicit,) * len(array.shape))
+    array = np.empty(n, dtype=object)
+    array[:] = there[:n]
+    array = array.reshape(tuple(axis_shapes))
+    return Mesh(array, axis_names, axis_types or (AxisType.Explicit,) * array.ndim)
 
 
 class set_mesh(contextlib.AbstractContextManager[Any]):
     """Make a mesh the default: from now on, or in a `with` block."""
 
     def __init__(self, mesh: Any) -> None:
+        if not isinstance(mesh, BaseMesh):
+            raise ValueError(f"Expected mesh of type `jax.sharding.Mesh`. Got {type(mesh)}")
         self.mesh = mesh
         current.meshes.append(mesh)
 
@@ -281,7 +377,11 @@ class set_mesh(contextlib.AbstractContextManager[Any]):
         current.meshes.remove(self.mesh)
 
 
-use_mesh = use_abstract_mesh = set_mesh
+class use_abstract_mesh(set_mesh):
+    """Make an AbstractMesh the default in a `with` block."""
+
+
+use_mesh = set_mesh
 
 
 def get_mesh() -> Any:
@@ -290,100 +390,207 @@ def get_mesh() -> Any:
 
 
 def get_abstract_mesh() -> AbstractMesh:
-    """Names and sizes of the default mesh."""
-    return get_mesh().abstract_mesh
+    """Names, sizes and types of the default mesh."""
+    found = get_mesh()
+    return found.abstract_mesh if found.axis_names else AbstractMesh((), ())
 
 
 # --- Shardings --------------------------------------------------------------------------------------------------------
 
 
-class Sharding:
-    """How an array lies on devices."""
-
-    memory_kind: str | None = "device"
-
-    @property
-    def device_set(self) -> set[Device]:
-        return {DEVICE}
-
-    addressable_devices = device_set
-    is_fully_addressable = True
-    has_addressable_devices = True
-    num_devices = 1
-    is_fully_replicated = True
-
-    def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of one device's part. Raises ValueError where an axis does not divide."""
-        return tuple(global_shape)
-
-    def devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, tuple[slice, ...]]:
-        """Which part of an array a device has."""
-        return {DEVICE: (slice(None),) * len(global_shape)}
-
-    addressable_devices_indices_map = devices_indices_map
-
-    def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
-        """Whether the other puts the same parts in the same places."""
-        return self.device_set == other.device_set
-
-    def with_memory_kind(self, kind: str) -> Sharding:
-        return self
-
-
-class SingleDeviceSharding(Sharding):
-    """All of an array on one device."""
-
-    def __init__(self, device: Device, *, memory_kind: str | None = None) -> None:
-        self._device = device
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SingleDeviceSharding)
-
-    def __hash__(self) -> int:
-        return hash(SingleDeviceSharding)
-
-    def __repr__(self) -> str:
-        return f"SingleDeviceSharding(device={self._device!r}, memory_kind=device)"
+class IndivisibleError(ValueError):
+    """An axis of an array is not split into equal parts."""
 
 
 class DuplicateSpecError(Exception):
     """A mesh axis splits two axes of an array."""
 
 
-class NamedSharding(Sharding):
-    """An array split along the axes of a mesh as a PartitionSpec says."""
+class Sharding:
+    """How an array lies on devices."""
 
-    def __init__(self, mesh: Any, spec: Any, *, memory_kind: str | None = None, **_: Any) -> None:
-        self.mesh, self.spec = mesh, spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec)
-        check_spec(mesh, self.spec)
+    is_fully_addressable = has_addressable_devices = True
 
-    def update(self, **changes: Any) -> NamedSharding:
-        """With another mesh or spec."""
-        return NamedSharding(**{"mesh": self.mesh, "spec": self.spec, **changes})
+    @property
+    def device_set(self) -> set[Device]:
+        """The devices that have a part."""
+        raise NotImplementedError(f"{type(self).__name__} does not say on which devices it puts an array")
+
+    @property
+    def addressable_devices(self) -> set[Device]:
+        """Those of this process: all."""
+        return self.device_set
+
+    @property
+    def num_devices(self) -> int:
+        return len(self.device_set)
+
+    @property
+    def memory_kind(self) -> str | None:
+        return "device"
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each device has all of the array."""
+        raise NotImplementedError(f"{type(self).__name__} does not say which parts devices have")
 
     def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
-        if len(self.spec) > len(global_shape):
-            raise ValueError(
-                f"Sharding {self} is only valid for values of rank at least {len(self.spec)}, but was applied to a "
-                f"value of rank {len(global_shape)}"
-            )
-        sizes = self.mesh.shape
-        parts = [math.prod([sizes[a] for a in axes_of(p)]) for p in self.spec]
-        parts += [1] * (len(global_shape) - len(parts))
-        if any(n % p for n, p in zip(global_shape, parts)):
-            raise ValueError(f"{self} does not divide an array of shape {global_shape}")
-        return tuple([n // p for n, p in zip(global_shape, parts)])
+        """The shape of one device's part. Raises ValueError where an axis does not divide."""
+        index = next(iter(self.devices_indices_map(global_shape).values()))
+        return tuple([len(range(*s.indices(n))) for s, n in zip(index, global_shape)])
+
+    def devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, tuple[slice, ...]]:
+        """Which part of an array each device has."""
+        raise NotImplementedError(f"{type(self).__name__} does not say which parts devices have")
+
+    def addressable_devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, tuple[slice, ...]]:
+        """Which part of an array each device of this process has."""
+        return self.devices_indices_map(global_shape)
+
+    def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
+        """Whether the other puts the same parts in the same places, of arrays with so many axes."""
+        shape = (math.lcm(len(everything()), 1) ** 2,) * ndim  # divides whatever the meshes
+        try:
+            mine, theirs = self.devices_indices_map(shape), other.devices_indices_map(shape)
+        except ValueError:
+            return False
+        return {d: spans(i, shape) for d, i in mine.items()} == {d: spans(i, shape) for d, i in theirs.items()}
+
+    def with_memory_kind(self, kind: str) -> Sharding:
+        """The same in a memory of the devices. Raises ValueError for one that they have not."""
+        if kind not in ("device", "unpinned_host", "pinned_host", None):
+            raise ValueError(f"Could not find memory addressable by device cpu. Got memory kind: {kind}")
+        return self
+
+
+def spans(index: tuple[slice, ...], shape: tuple[int, ...]) -> tuple[tuple[int, int, int], ...]:
+    return tuple([s.indices(n) for s, n in zip(index, shape)])
+
+
+class SingleDeviceSharding(Sharding):
+    """All of an array on one device."""
+
+    is_fully_replicated = True
+
+    def __init__(self, device: Device, *, memory_kind: str | None = None) -> None:
+        self._device = device
+
+    @property
+    def device_set(self) -> set[Device]:
+        return {self._device}
+
+    def devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, tuple[slice, ...]]:
+        return {self._device: (slice(None),) * len(global_shape)}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, NamedSharding) and (self.mesh, self.spec) == (other.mesh, other.spec)
+        return isinstance(other, SingleDeviceSharding) and self._device is other._device
+
+    def __hash__(self) -> int:
+        return hash((SingleDeviceSharding, self._device.id))
+
+    def __repr__(self) -> str:
+        return f"SingleDeviceSharding(device={self._device!r}, memory_kind=device)"
+
+
+class NamedSharding(Sharding):
+    """An array split along the axes of a mesh as a PartitionSpec says.
+
+    Raises: ValueError for an axis that the mesh does not have, DuplicateSpecError for one that stands there twice.
+    """
+
+    def __init__(
+        self, mesh: Any, spec: Any, *, memory_kind: str | None = None, _logical_device_ids: Any = None
+    ) -> None:
+        if not isinstance(spec, PartitionSpec):
+            raise TypeError(
+                f"Unexpected type {type(spec)} for NamedSharding. Expected a `jax.sharding.PartitionSpec`, got {spec!r}"
+            )
+        self.mesh, self.spec = mesh, spec
+        check_spec(mesh, spec)
+
+    @property
+    def device_set(self) -> set[Device]:
+        return set(self.mesh.devices.flat)
+
+    @property
+    def num_devices(self) -> int:
+        return int(self.mesh.size)
+
+    @property
+    def replicated_axes(self) -> frozenset[Any]:
+        """The mesh axes along which devices have the same."""
+        return frozenset(self.mesh.axis_names) - {a for part in self.spec for a in axes_of(part)}
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        sizes = self.mesh.shape
+        return all([sizes[a] == 1 for part in self.spec for a in axes_of(part)])
+
+    def update(self, *, mesh: Any = None, spec: Any = None, memory_kind: Any = None) -> NamedSharding:
+        """With another mesh or spec."""
+        spec = self.spec if spec is None else spec
+        return NamedSharding(
+            self.mesh if mesh is None else mesh, spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec)
+        )
+
+    def check_compatible_aval(self, shape: tuple[int, ...]) -> None:
+        """Raise ValueError where arrays of that shape have too few axes."""
+        if len(self.spec) > len(shape):
+            raise ValueError(
+                f"Sharding {self} is only valid for values of rank at least {len(self.spec)}, but was applied to a "
+                f"value of rank {len(shape)}."
+            )
+
+    def _factors(self, ndim: int) -> list[int]:
+        """Into how many parts each axis is split."""
+        sizes = self.mesh.shape
+        parts = [math.prod([sizes[a] for a in axes_of(p)]) for p in self.spec]
+        return parts + [1] * (ndim - len(parts))
+
+    def check_divides(self, shape: tuple[int, ...]) -> list[int]:
+        """Into how many parts each axis is split. Raises IndivisibleError where they are not equal."""
+        self.check_compatible_aval(shape)
+        factors = self._factors(len(shape))
+        for axis, (n, k) in enumerate(zip(shape, factors)):
+            if n % k:
+                raise IndivisibleError(
+                    f"Sharding {self} implies that array axis {axis} is partitioned {k} times, but the dimension size "
+                    f"is {n} (full shape: {shape}, per-dimension tiling factors: {factors} should evenly divide the "
+                    "shape)"
+                )
+        return factors
+
+    def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
+        factors = self.check_divides(tuple(global_shape))
+        return tuple([n // k for n, k in zip(global_shape, factors)])
+
+    def devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, tuple[slice, ...]]:
+        shape = self.shard_shape(global_shape)
+        names, sizes = self.mesh.axis_names, self.mesh.shape
+        split = [axes_of(p) for p in self.spec] + [()] * (len(shape) - len(self.spec))
+        out = {}
+        for place, device in np.ndenumerate(self.mesh.devices):
+            at = dict(zip(names, place))
+            index = []
+            for axes, n, whole in zip(split, shape, global_shape):
+                k = 0
+                for a in axes:
+                    k = k * sizes[a] + at[a]
+                index.append(slice(None) if n == whole else slice(k * n, (k + 1) * n))
+            out[device] = tuple(index)
+        return out
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NamedSharding) and self.spec == other.spec and self.mesh == other.mesh
 
     def __hash__(self) -> int:
         return hash((self.mesh, self.spec))
 
     def __repr__(self) -> str:
-        sizes = ", ".join([f"{k!r}: {n}" for k, n in self.mesh.shape.items()])
-        mesh = f"Mesh({sizes}, axis_types={self.mesh.axis_types})"
-        return f"NamedSharding(mesh={mesh}, spec={self.spec}, memory_kind=device)"
+        return f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}, memory_kind=device)"
+
+    def __reduce__(self) -> Any:
+        return NamedSharding, (self.mesh, self.spec)
 
 
 def check_spec(mesh: Any, spec: PartitionSpec) -> None:
@@ -391,10 +598,7 @@ def check_spec(mesh: Any, spec: PartitionSpec) -> None:
     names = [name for part in spec for name in axes_of(part)]
     for name in names:
         if name not in mesh.axis_names:
-            raise ValueError(
-                f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}. Did you mean to call "
-                "jax.set_mesh?"
-            )
+            raise ValueError(f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}.")
         if names.count(name) > 1:
             raise DuplicateSpecError(
                 f"A single NamedSharding spec specification can map every mesh axis to at most one positional "
@@ -410,29 +614,49 @@ def axes_of(part: Any) -> tuple[Any, ...]:
 
 
 make_single_device_sharding = SingleDeviceSharding
-SINGLE = SingleDeviceSharding(DEVICE)
-placed: dict[int, tuple[Any, Sharding]] = {}
-"""By the id of an array: a weak reference to it, and its sharding. Those that are not in here lie on the device."""
 
 
-def place(array: Any, sharding: Sharding) -> Any:
-    """Note an array's sharding; the array."""
-    key = id(array)
-    placed[key] = weakref.ref(array, lambda _: placed.pop(key, None)), sharding
-    return array
+def default_sharding() -> Sharding:
+    """Of an array that nobody has placed."""
+    return SingleDeviceSharding(default_device())
 
 
-def sharding_of(array: Any) -> Sharding:
-    """How an array lies."""
-    found = placed.get(id(array))
-    return found[1] if found is not None and found[0]() is array else SINGLE
-
-
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Shard:
-    """A device's part of an array."""
+    """A device's part of an array.
+
+    Attributes:
+        index: which part it is, slices. replica_id: how many devices before this one have the same part.
+    """
 
     device: Device
     index: tuple[slice, ...]
     replica_id: int
     data: Any
+
+    def __repr__(self) -> str:
+        return f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, data={self.data})"
+
+
+def shards_of(sharding: Sharding, shape: tuple[int, ...]) -> list[tuple[Device, tuple[slice, ...], int]]:
+    """Device, index and number of the replica for each part of an array."""
+    seen: Counter[Any] = Counter()
+    out = []
+    for device, index in sharding.devices_indices_map(shape).items():
+        key = spans(index, shape)
+        out.append((device, index, seen[key]))
+        seen[key] += 1
+    return out
+
+
+def __getattr__(name: str) -> Any:
+    if name in FUNCTIONS:  # of arrays, which are made with what is here
+        return getattr(importlib.import_module("lazynp.jax.placement"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+FUNCTIONS = ("auto_axes", "explicit_axes", "reshard")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *FUNCTIONS]

@@ -12,14 +12,19 @@ from ..api.jit import Call, Entry, Jit
 from ..api.jit import jit as make_jit
 from ..config import config
 from ..doors import through
+from ..graph.node import ABSTRACT
 from ..graph.show import show
 from ..runtime import dispatch
 from ..runtime.kernels import compile_wait
-from ..signatures import HOLE, leaf_names, name_of
+from ..signatures import HOLE, leaf_names, name_of, spread_axes
 from ..tree import flatten, unflatten
-from .array import Array, door
+from .array import Array, door, wrap
 from .config import flags
+from .devices import Device, everything, several
 from .jaxpr import ClosedJaxpr, closed, node_of, structs
+from .placement import check_fits, no_mesh, placed, resolved
+from .sharding import PartitionSpec, Sharding, default_sharding, get_mesh
+from .spreading import known, sharding_at
 from .tree_util import PyTreeDef
 
 
@@ -68,6 +73,18 @@ class Stage:
         donated = self._call.donated or (False,) * len(self._call.nodes)
         infos = [ArgInfo(n.shape, n.dtype, d) for n, d in zip(self._call.nodes, donated)]
         return unflatten(self._call.structure, infos)
+
+    @property
+    def input_shardings(self) -> Any:
+        """How the arguments lie: for the positional ones and for those with names."""
+        found = [sharding_at(n) or default_sharding() for n in self._call.nodes]
+        return unflatten(self._call.structure, found)
+
+    @property
+    def output_shardings(self) -> Any:
+        """How the results lie."""
+        found = [sharding_at(n) or default_sharding() for n in self._entry.function.outputs]
+        return unflatten(self._entry.out, found)
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
@@ -159,8 +176,71 @@ def costs(entry: Entry) -> dict[str, float]:
     return {"bytes accessed": float(sum(n.aval.nbytes for n in (*nodes, *entry.function.inputs)))}
 
 
+class Placed(Jit):
+    """A jitted function for arguments that lie on devices in one way: what it traces knows how they lie."""
+
+    def __init__(self, fun: Any, door: Any, static: Any, shardings: tuple[Any, ...]) -> None:
+        @functools.wraps(fun)
+        def placed_arguments(*args: Any, **kwargs: Any) -> Any:
+            traced = [x for x in flatten((args, kwargs))[0] if isinstance(x, Array)]
+            for x, sharding in zip(traced, shardings):
+                known[x.node] = sharding
+            return fun(*args, **kwargs)
+
+        super().__init__(placed_arguments, door, static)
+
+    def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...]) -> None:
+        """Nothing: its callers look at how arguments lie."""
+
+
 class PjitFunction(Jit):
-    """A jitted function, with its stages."""
+    """A jitted function, with its stages.
+
+    Attributes:
+        _in, _out: a sharding, a spec or None for each argument and each result; a prefix of their trees.
+        _placed: by how arguments lie: the function for such ones.
+    """
+
+    _in: Any = None
+    _out: Any = None
+
+    def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...]) -> None:
+        if not several():
+            super()._remember(args, kwargs, call, found)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._in is not None or self._out is not None:
+            everything()  # settled from now on
+        if flags.disable_jit or not several():
+            return super()._call(args, kwargs)
+        call = self._take_apart(args, kwargs)
+        leaves, shardings = list(call.leaves), [sharding_at(n) for n in call.nodes]
+        if self._in is not None:
+            if kwargs:
+                raise ValueError("pjit does not support kwargs when in_shardings is specified.")
+            wanted = spread_axes(self._in, unflatten(call.structure, leaves)[0], "jit in_shardings")
+            for i, where in enumerate(wanted):
+                leaves[i], shardings[i] = given(call.nodes[i], shardings[i], where)
+            full = with_holes(args, call)
+            args = tuple(unflatten(call.structure, leaves)[0])
+            args = full(args)
+        found = self._variant(tuple(shardings))
+        call = found._take_apart(args, kwargs)
+        entry = found._entry(call)
+        out = found._run(call, entry, args, kwargs)
+        results, tree = flatten(out)
+        spread = [sharding_at(n) for n in entry.function.outputs[: len(results)]]
+        pinned = [None] * len(results) if self._out is None else spread_axes(self._out, out, "jit out_shardings")
+        return unflatten(tree, [result(x, s, to) for x, s, to in zip(results, spread, pinned)])
+
+    def _variant(self, shardings: tuple[Any, ...]) -> Placed:
+        """The function for arguments that lie so."""
+        variants = vars(self).setdefault("_placed", {})
+        found = variants.get(shardings)
+        if found is None:
+            found = variants[shardings] = Placed(self._fun, self._door, self._static, shardings)
+        made: Placed = found
+        return made
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -169,6 +249,9 @@ class PjitFunction(Jit):
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace it for these arguments, arrays or `ShapeDtypeStruct`s."""
         call = self._take_apart(args, kwargs, node_of)
+        if several():
+            placed = self._variant(tuple([sharding_at(n) for n in call.nodes]))
+            return Traced(placed, call, placed._entry(call))
         return Traced(self, call, self._entry(call))
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -183,6 +266,78 @@ class PjitFunction(Jit):
         return f"<PjitFunction of {self._fun!r}>"
 
 
+def with_holes(args: tuple[Any, ...], call: Call) -> Any:
+    """From the arguments that are not static to all of them."""
+    statics = dict([(at, value) for at, value in call.statics if type(at) is int])
+
+    def full(others: tuple[Any, ...]) -> tuple[Any, ...]:
+        rest = iter(others)
+        return tuple([args[i] if i in statics else next(rest) for i in range(len(args))])
+
+    return full
+
+
+def where_to(where: Any, parameter: str) -> Any:
+    """A sharding for what stands in `in_shardings` or `out_shardings`; None where it says nothing."""
+    if isinstance(where, PartitionSpec) and get_mesh().empty:
+        raise RuntimeError(no_mesh("jit", parameter))
+    return None if where is None else resolved(where, f"jit {parameter}")
+
+
+def given(node: Any, lies: Any, where: Any) -> tuple[Any, Any]:
+    """An argument, placed as `in_shardings` says. Raises ValueError for one that was placed otherwise."""
+    to = where_to(where, "in_shardings")
+    if to is None:
+        return wrap(node), lies
+    if lies is not None and not lies.is_equivalent_to(to, node.ndim):
+        raise ValueError(
+            "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
+            f"{to},\narg sharding: {lies} for arg type: {node.aval}"
+        )
+    check_fits(to, node.shape, "pjit arguments")
+    return placed(node, to), to
+
+
+def result(x: Any, lies: Any, where: Any) -> Any:
+    """A result, as `out_shardings` says, else as it was found to lie when the function was traced."""
+    if not isinstance(x, Array):
+        return x
+    to = where_to(where, "out_shardings")
+    if to is not None:
+        check_fits(to, x.shape, "pjit outputs")
+        return placed(x.node, to)
+    if lies is not None and x.node.trace != ABSTRACT and sharding_at(x.node) != lies:
+        return placed(x.node, lies)
+    return x
+
+
+def is_where(x: Any) -> bool:
+    return x is None or isinstance(x, (Sharding, PartitionSpec, Device))
+
+
+def check_places(where: Any, parameter: str) -> Any:
+    """Raise TypeError for what is neither a sharding nor a spec."""
+    for x in flatten(where, is_leaf=is_where)[0]:
+        if not is_where(x) and not hasattr(x, "sharding"):
+            raise TypeError(
+                f"{parameter} leaf specifications are expected to be PartitionSpec instances or None, but got {x}"
+            )
+    return where
+
+
+def jit_on_devices(fun: Any = None, /, *, in_shardings: Any = None, out_shardings: Any = None, **options: Any) -> Any:
+    """`api.jit.jit`, of functions whose arguments and results lie on devices as the shardings say.
+
+    These are a sharding, a PartitionSpec over the default mesh or None for each array, or prefixes of their trees.
+    """
+    if fun is None:
+        return functools.partial(jit_on_devices, in_shardings=in_shardings, out_shardings=out_shardings, **options)
+    made = make_jit(fun, make=PjitFunction, **options)
+    made._in, made._out = check_places(in_shardings, "in_shardings"), check_places(out_shardings, "out_shardings")
+    return made
+
+
+jit_on_devices.__signature__ = inspect.signature(make_jit)  # type: ignore[attr-defined]
 dispatch.bind(Array, flags)
-jit = through(functools.partial(make_jit, make=PjitFunction), door)
+jit = through(jit_on_devices, door)
 Wrapped = PjitFunction

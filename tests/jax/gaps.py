@@ -169,12 +169,12 @@ MISSING: dict[str, dict[str, set[str]]] = {
     },
     "jax.random": {NO_PRIMITIVES: primitives("random_gamma")},
     "jax.scipy.special": {NOT_YET: words("hyp2f1")},
-    "jax.sharding": {NOT_YET: words("AbstractDevice ManualAxisType auto_axes explicit_axes reshard")},
+    "jax.sharding": {NOT_YET: words("ManualAxisType")},
     "jax.stages": {"XLA's options": words("CompilerOptions")},
 }
 """Names that are not there, by namespace and reason."""
 NAMES: dict[str, set[str]] = {
-    "jax": words("host_count host_id host_ids jacobian jit remat reshard smap"),
+    "jax": words("host_count host_id host_ids jacobian jit remat smap"),
     "jax.example_libraries.stax": words("AvgPool MaxPool SumPool"),
     "jax.extend.core": words(
         "gensym nonempty_axis_env_DO_NOT_USE unsafe_am_i_under_a_jit_DO_NOT_USE unsafe_am_i_under_a_vmap_DO_NOT_USE "
@@ -190,7 +190,7 @@ LESS = "options of XLA's are not taken yet"
 SIGNATURES: dict[str, dict[str, str]] = {
     "jax": {
         **dict.fromkeys(("checkpoint", "remat", "make_jaxpr", "shard_map", "transfer_guard"), MORE),
-        **dict.fromkeys(("jit", "make_array_from_single_device_arrays", "reshard", "smap", "vmap"), LESS),
+        **dict.fromkeys(("jit", "smap", "vmap"), LESS),
     },
     "jax.debug": dict.fromkeys(("breakpoint", "print"), LESS),
     "jax.dlpack": {"from_dlpack": "positional and by keyword alone, as NumPy's"},

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..config import flags
+from ..devices import DEVICE, Device, devices, local_devices
 from ..names import clear_caches
-from ..sharding import DEVICE, Device, devices, local_devices
 
 __all__ = ["backends", "clear_backends", "get_backend", "get_default_device"]
 

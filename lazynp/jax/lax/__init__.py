@@ -1,7 +1,6 @@
 """`jax.lax`: the operators under `jax.numpy`, without promotion; control flow; convolutions, windows, gather and
 scatter."""
 
-from ..mapping import with_sharding_constraint
 from ..parallel import (
     all_gather,
     all_to_all,
@@ -19,6 +18,8 @@ from ..parallel import (
     pswapaxes,
     pvary,
 )
+from ..placement import place_results as _place_results
+from ..placement import with_sharding_constraint
 from . import linalg
 from .contraction import *
 from .control import *
@@ -30,3 +31,5 @@ from .primitives import *
 from .reductions import *
 from .shapes import *
 from .solves import *
+
+_place_results(globals())

@@ -10,6 +10,7 @@ from .. import dtypes as _dtypes
 from .. import indexing as _indexing
 from ..array import Array as ndarray
 from ..dtypes import can_cast, finfo, iinfo, isdtype, promote_types
+from ..placement import place_results as _place_results
 from . import elementwise as _elementwise
 from . import fft, linalg
 from . import methods as _methods
@@ -285,6 +286,8 @@ integer, signedinteger, unsignedinteger, character, flexible, object_ = (
     _np.flexible,
     _np.object_,
 )
+
+_place_results(globals())
 
 if _TYPE_CHECKING:
     __getattr__: _Any  # the names that come from tables

@@ -13,6 +13,7 @@ from ...ops.bits import bitcast
 from ...ops.elementwise import convert
 from ..array import Array, apply, is_arraylike
 from ..dtypes import requested
+from ..placement import device_put, placing
 from . import matrices, products, reductions, select, shape, sorting
 from .creation import astype
 from .elementwise import clip, table
@@ -67,9 +68,12 @@ def method(f: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+placed_reshape, placed_astype = placing(shape.reshape), placing(astype)
+
+
 def reshape(self: Array, *args: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Any:
     """The array with another shape, given as one tuple or as numbers."""
-    return shape.reshape(self, args[0] if len(args) == 1 else args, order)
+    return placed_reshape(self, args[0] if len(args) == 1 else args, order, out_sharding=out_sharding)
 
 
 def transpose(self: Array, *args: Any) -> Any:
@@ -80,7 +84,7 @@ def transpose(self: Array, *args: Any) -> Any:
 
 def astype_method(self: Array, dtype: Any = None, copy: bool = False, device: Any = None) -> Any:
     """The array with another dtype."""
-    return astype(self, dtype)
+    return placed_astype(self, dtype, device=device)
 
 
 def compress(
@@ -131,8 +135,8 @@ def byteswap(self: Array) -> Any:
 
 
 def to_device(self: Array, device: Any, *, stream: Any = None) -> Any:
-    """The array on a device: itself, since there is one."""
-    return self
+    """The array on a device, or as a sharding says."""
+    return device_put(self, device)
 
 
 def flat(self: Array) -> Any:

@@ -1,5 +1,6 @@
 """`jax.random`: random numbers as functions of keys. The numbers are JAX's."""
 
+from ..placement import place_results as _place_results
 from .continuous import (
     cauchy,
     double_sided_maxwell,
@@ -82,3 +83,4 @@ __all__ = [
     "weibull_min",
     "wrap_key_data",
 ]
+_place_results(globals())

@@ -1,0 +1,358 @@
+"""Putting arrays on devices: `device_put`, `reshard`, constraints in jitted functions, arrays made of parts."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..graph.node import Node, leaf
+from ..signatures import spread_axes
+from ..tree import flatten, map, unflatten
+from .array import Array, as_node, wrap
+from .devices import Device, several
+from .sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding, axes_of, get_mesh
+from .spreading import constrain, known, sharding_at, state
+
+
+def placed(x: Node, sharding: Sharding) -> Array:
+    """An array of that value which lies so."""
+    if several():
+        state.on = True
+    if x.trace:
+        return wrap(constrain(x, sharding=sharding) if state.on else x)
+    if sharding_at(x) == sharding:
+        return wrap(x)
+    if x in known or x.holder is not None or x.buffer is None or x.index != -1:
+        x = leaf(x.shape, x.dtype, np.array(wrap(x)._value(), order="C"), weak=x.weak)
+    known[x] = sharding
+    return wrap(x)
+
+
+def labelled(x: Node, sharding: Sharding) -> Array:
+    """An array for a node that was just made, which lies so."""
+    if not several():
+        return placed(x, sharding) if not x.trace else wrap(x)
+    state.on = True
+    if x.trace:
+        return wrap(constrain(x, sharding=sharding))
+    known[x] = sharding
+    return wrap(x)
+
+
+def resolved(where: Any, what: str) -> Sharding:
+    """What stands for a sharding: a device, a spec with the default mesh. Raises ValueError for anything else."""
+    if isinstance(where, Device):
+        return SingleDeviceSharding(where)
+    if isinstance(where, PartitionSpec):
+        mesh = get_mesh()
+        if mesh.empty:
+            raise ValueError(f"Please set a mesh via `jax.set_mesh` if a PartitionSpec is passed to {what}")
+        return NamedSharding(mesh, where)
+    where = getattr(where, "sharding", where)
+    if not isinstance(where, Sharding):
+        raise ValueError(f"{what}: {where!r} is neither a device nor a sharding")
+    return where
+
+
+def check_fits(sharding: Sharding, shape: tuple[int, ...], what: str) -> None:
+    """Raise ValueError where arrays of that shape cannot lie so."""
+    if isinstance(sharding, NamedSharding):
+        try:
+            sharding.check_compatible_aval(shape)
+        except ValueError as error:
+            raise ValueError(
+                f"One of {what} is incompatible with its sharding annotation {sharding}: {error}"
+            ) from None
+    sharding.shard_shape(shape)
+
+
+def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
+    """The arrays of a tree, on a device or as a sharding says (a tree of these may be a prefix of x); NumPy arrays and
+    scalars become arrays.
+
+    Raises: ValueError where an array cannot lie so.
+    """
+    leaves, structure = flatten(x)
+    one = device is None or isinstance(device, (Device, Sharding, PartitionSpec)) or hasattr(device, "layout")
+    wanted = [device] * len(leaves) if one else spread_axes(device, x, "device_put device")
+    out = []
+    for v, where in zip(leaves, wanted):
+        node = as_node(v)
+        if where is None:
+            out.append(wrap(node))
+            continue
+        sharding = resolved(where, "device_put")
+        check_fits(sharding, node.shape, "device_put args")
+        out.append(placed(node, sharding))
+    return unflatten(structure, out)
+
+
+def in_full(where: Any, ndim: int, what: str) -> Sharding:
+    """The sharding of a type: a spec is over the default mesh, and has an entry for each axis."""
+    if isinstance(where, PartitionSpec) and get_mesh().empty:
+        raise ValueError(
+            "Using PartitionSpec when you are not under a mesh context is not allowed. Please pass a NamedSharding "
+            f"instance or enter into a mesh context via `jax.set_mesh`. Got {where}"
+        )
+    to = resolved(where, what)
+    if isinstance(to, NamedSharding) and to.mesh.explicit_axes:
+        to = to.update(spec=(*to.spec, *[None] * (ndim - len(to.spec))))
+    return to
+
+
+def reshard(xs: Any, out_shardings: Any) -> Any:
+    """The arrays of a tree, as a sharding or a spec over the default mesh says, whose axes are explicit ones.
+
+    Raises: ValueError for another axis, and where an array cannot lie so.
+    """
+    leaves, structure = flatten(xs)
+    one = isinstance(out_shardings, (Sharding, PartitionSpec))
+    wanted = [out_shardings] * len(leaves) if one else spread_axes(out_shardings, xs, "reshard out_shardings")
+    out = []
+    for v, where in zip(leaves, wanted):
+        node = as_node(v)
+        to = in_full(where, node.ndim, "reshard")
+        if isinstance(to, NamedSharding):
+            for name in [a for part in to.spec for a in axes_of(part)]:
+                if name not in to.mesh.explicit_axes:
+                    kind = to.mesh.axis_types[to.mesh.axis_names.index(name)]
+                    raise ValueError(
+                        "PartitionSpec passed to reshard cannot contain axis names that are of type Auto or Manual. "
+                        "Got "
+                        f"PartitionSpec: {to.spec} with axis name: {name} of type: AxisType.{kind!r}."
+                    )
+        check_fits(to, node.shape, "reshard args")
+        out.append(placed(node, to))
+    return unflatten(structure, out)
+
+
+@contextlib.contextmanager
+def settled() -> Iterator[None]:
+    """In this block nothing is unclear about shardings: the caller says how the result lies."""
+    state.settled += 1
+    try:
+        yield
+    finally:
+        state.settled -= 1
+
+
+def auto_axes(f: Any = None, /, *, axes: Any = None, out_sharding: Any = None) -> Any:
+    """A function in which explicit axes of the mesh are as Auto ones; its results lie as `out_sharding` says.
+
+    Raises: TypeError where that is missing.
+    """
+    if f is None:
+        return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
+
+    @functools.wraps(f)
+    def call(*args: Any, out_sharding: Any = out_sharding, **kwargs: Any) -> Any:
+        if out_sharding is None:
+            raise TypeError("Missing required keyword argument: 'out_sharding'")
+        with settled():
+            out = f(*args, **kwargs)
+        return spread_over(out, out_sharding, "auto_axes")
+
+    return call
+
+
+def explicit_axes(f: Any = None, /, *, axes: Any = None, in_sharding: Any = None) -> Any:
+    """A function whose arguments lie as `in_sharding` says, on axes of the mesh that are explicit in it.
+
+    Raises: TypeError where that is missing.
+    """
+    if f is None:
+        return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
+
+    @functools.wraps(f)
+    def call(*args: Any, in_sharding: Any = in_sharding, **kwargs: Any) -> Any:
+        if in_sharding is None:
+            raise TypeError("Missing required keyword argument: 'in_sharding'")
+        return f(*spread_over(args, in_sharding, "explicit_axes"), **kwargs)
+
+    return call
+
+
+def spread_over(tree: Any, where: Any, what: str) -> Any:
+    """The arrays of a tree, placed; `where` is a sharding, a spec or a prefix of the tree."""
+    leaves, structure = flatten(tree)
+    one = isinstance(where, (Sharding, PartitionSpec, Device))
+    wanted = [where] * len(leaves) if one else spread_axes(where, tree, what)
+    out = []
+    for v, to in zip(leaves, wanted):
+        node = as_node(v)
+        sharding = in_full(to, node.ndim, what)
+        check_fits(sharding, node.shape, f"{what} results")
+        out.append(placed(node, sharding))
+    return unflatten(structure, out)
+
+
+def placing(f: Any) -> Any:
+    """A function of arrays whose parameter `device` or `out_sharding` says how the result lies. Where it is not given,
+    what is made `like` an array lies as that."""
+    code = f.__code__
+    has = {"device", "out_sharding"} & set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    if not has:
+        return f
+    like = f.__name__.endswith("_like")
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for name in has:
+            where = kwargs.get(name)
+            if where is not None:
+                rest = {k: v for k, v in kwargs.items() if k not in has}
+                with settled():
+                    out = f(*args, **rest)
+                return device_put(out, where) if name == "device" else spread_over(out, where, f.__name__)
+        out = f(*args, **kwargs)
+        if like and state.on and isinstance(args[0], Array) and args[0].shape == out.shape:
+            sharding = sharding_at(args[0].node)
+            return out if sharding is None else placed(out.node, sharding)
+        return out
+
+    return call
+
+
+def place_results(names: dict[str, Any]) -> None:
+    """Have the functions of a module do as their parameters `device` and `out_sharding` say."""
+    for name, f in list(names.items()):
+        if isinstance(f, types.FunctionType) and not name.startswith("_"):
+            names[name] = placing(f)
+
+
+def with_sharding_constraint(x: Any, shardings: Any) -> Any:
+    """The arrays of a tree, to lie as the shardings say, on axes of a mesh that are Auto.
+
+    Raises: RuntimeError for a spec where there is no default mesh, ValueError for explicit axes and for arrays that
+    cannot lie so.
+    """
+    leaves, structure = flatten(x)
+    one = shardings is None or isinstance(shardings, (Sharding, PartitionSpec)) or hasattr(shardings, "layout")
+    wanted = [shardings] * len(leaves) if one else spread_axes(shardings, x, "with_sharding_constraint shardings")
+    out = []
+    for v, where in zip(leaves, wanted):
+        node = as_node(v)
+        if where is None or where is PartitionSpec.UNCONSTRAINED:
+            out.append(v if isinstance(v, Array) else wrap(node))
+            continue
+        if isinstance(where, PartitionSpec) and get_mesh().empty:
+            raise RuntimeError(no_mesh("with_sharding_constraint", "shardings"))
+        to = resolved(where, "with_sharding_constraint")
+        if isinstance(to, NamedSharding) and {a for part in to.spec for a in axes_of(part)} & set(
+            to.mesh.explicit_axes
+        ):
+            raise ValueError(
+                f"The spec of NamedSharding passed to with_sharding_constraint can only refer to Auto axes of the "
+                f"mesh. "
+                f"Got spec={to.spec} and mesh={to.mesh.abstract_mesh}. You probably meant to use `reshard` API?"
+            )
+        check_fits(to, node.shape, "with_sharding_constraint arguments")
+        out.append(placed(node, to))
+    return unflatten(structure, out)
+
+
+def no_mesh(what: str, parameter: str) -> str:
+    return (
+        f"{what} requires a non-empty mesh in context if you are passing `PartitionSpec`s to {parameter}. You can "
+        f"define "
+        "a context mesh via `jax.set_mesh(mesh)`. Alternatively, provide `Sharding`s to "
+        f"{parameter} and then the mesh context manager is not required."
+    )
+
+
+def device_get(x: Any) -> Any:
+    """The arrays of a tree as NumPy arrays."""
+    return map(lambda v: v.__array__() if isinstance(v, Array) else v, x)
+
+
+def block_until_ready(x: Any) -> Any:
+    """The tree, with all its arrays computed."""
+    for v in flatten(x)[0]:
+        if hasattr(v, "block_until_ready"):
+            v.block_until_ready()
+    return x
+
+
+def copy_to_host_async(x: Any) -> Any:
+    """Nothing: values are on the host."""
+    return x
+
+
+def assembled(shape: tuple[int, ...], sharding: Sharding, parts: dict[Device, Any], dtype: Any) -> Array:
+    """The array of the devices' parts. Raises ValueError for one of another shape."""
+    out = np.empty(shape, dtype)
+    for device, index in sharding.devices_indices_map(shape).items():
+        part = np.asarray(parts[device])
+        if part.shape != out[index].shape:
+            raise ValueError(
+                f"Expected shard shape {out[index].shape} doesn't match the single device array shape {part.shape}. "
+                f"Shape of Array is {dtype}{list(shape)} with sharding {sharding}"
+            )
+        out[index] = part
+    return placed(as_node(out), sharding)
+
+
+def make_array_from_callback(shape: tuple[int, ...], sharding: Sharding, data_callback: Any, dtype: Any = None) -> Any:
+    """The array whose part at an index (a tuple of slices) `data_callback(index)` gives.
+
+    Raises: ValueError where an axis does not divide, or a part has another shape.
+    """
+    shape = tuple(shape)
+    parts = {d: data_callback(i) for d, i in sharding.devices_indices_map(shape).items()}
+    kinds = [np.asarray(p).dtype for p in parts.values()]
+    return assembled(shape, sharding, parts, kinds[0] if dtype is None else dtype)
+
+
+def make_array_from_process_local_data(sharding: Sharding, local_data: Any, global_shape: Any = None) -> Any:
+    """The arrays of this process's data, which is all of them.
+
+    Raises: ValueError where an axis does not divide, or the shape is not `global_shape`.
+    """
+
+    def one(data: Any) -> Array:
+        node = as_node(data)
+        if isinstance(global_shape, tuple) and global_shape != node.shape:
+            raise ValueError(f"the data of this process has shape {node.shape}, not {global_shape}")
+        sharding.shard_shape(node.shape)
+        return placed(node, sharding)
+
+    return map(one, local_data)
+
+
+def make_array_from_single_device_arrays(
+    shape: tuple[int, ...], sharding: Sharding, arrays: Sequence[Any], *, dtype: Any = None
+) -> Any:
+    """The array made of the devices' parts, each an array on its device.
+
+    Raises: TypeError where the parts are no sequence of arrays, ValueError where there is not one for each device, or
+    one of another shape.
+    """
+    if isinstance(arrays, Array):
+        raise TypeError("jax.make_array_from_single_device_arrays `arrays` argument should be a list or tuple.")
+    shape, devices = tuple(shape), sharding.addressable_devices
+    if len(arrays) != len(devices):
+        raise ValueError(
+            f"Expected {len(devices)} per-device arrays (this is how many devices are addressable by the sharding), "
+            f"but "
+            f"got {len(arrays)}"
+        )
+    dtypes = {a.dtype for a in arrays}
+    if len(dtypes) > 1:
+        raise ValueError(
+            f"Input buffers to `Array` must have matching dtypes. Got {', '.join([a.dtype.name for a in arrays])}"
+        )
+    if len(devices) == 1:
+        return assembled(shape, sharding, dict(zip(devices, arrays)), arrays[0].dtype)
+    parts = {next(iter(a.devices())): a for a in arrays}
+    if set(parts) != devices:
+        raise ValueError(
+            f"Addressable devices and per-device arrays devices do not match. Sharding contains devices "
+            f"{devices - set(parts)} that are not present in per-device arrays. Per-device arrays contain devices "
+            f"{set(parts) - devices} that are not present in the sharding."
+        )
+    return assembled(shape, sharding, parts, arrays[0].dtype)

@@ -1,0 +1,267 @@
+"""Expressions about several devices, evaluated under JAX and under lazynp with eight of them: `test_many_devices.py`.
+
+Names: `jax`, `jnp`, `np`, `P` and the classes of `jax.sharding`; `m` and `ma`, meshes of 4 by 2 devices with explicit
+axes and with Auto ones; `groups`, of
+devices; `x`, split by `P("x")` over `m`, and `a`, by `P("x", "y")` over `ma`, both of shape (8, 2).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import json
+import pickle
+import re
+import sys
+from typing import Any
+
+import numpy as np
+
+CASES = """
+ns.devices_indices_map((8,2))
+ns.addressable_devices_indices_map((8,2))
+ns.shard_shape((7,2))
+NamedSharding(m,P(('x','y'))).shard_shape((8,))
+NamedSharding(m,P('x','x'))
+NamedSharding(m,P('z'))
+NamedSharding(m,P('x')) == NamedSharding(m,P('x',None))
+NamedSharding(m,P('x')).is_equivalent_to(NamedSharding(m,P('x',None)),2)
+hash(P('x')) == hash(P('x', None))
+P('x') == P('x', None)
+P('x') == ('x',)
+P(('x',)) == P('x')
+P(['x', 'y'])
+P('x', unreduced={'y'})
+P(None, 'x', 'y')[1]
+list(P('x'))
+P() + P('x')
+len(P('x', None))
+str(ns)
+repr(sd)
+str(m)
+str(m.abstract_mesh)
+repr(m.abstract_mesh)
+AbstractMesh((2,),('x',))
+Mesh(jax.devices(),('x',))
+Mesh(np.array(jax.devices()).reshape(4,2),('x',))
+Mesh(np.array(jax.devices()).reshape(4,2),('x','x'))
+jax.make_mesh((16,),('x',))
+jax.make_mesh((2,),('x',)).devices
+jax.make_mesh((8,),('x','y'))
+x.addressable_shards[0]
+x.global_shards[3].index
+[s.replica_id for s in x.addressable_shards]
+x.addressable_data(1).shape
+x.addressable_shards[1].data.sharding
+x.is_fully_replicated
+x.is_fully_addressable
+x.committed
+x.device
+x.devices()
+jnp.ones(3).committed
+jnp.ones(3).device
+jax.device_put(np.ones(3), jax.devices()[2]).device
+jax.device_put(np.ones(3), jax.devices()[2]) + jax.device_put(np.ones(3), jax.devices()[3])
+(jax.device_put(np.ones(3), jax.devices()[2]) + 1).device
+x + jax.device_put(np.ones((8,2)), jax.devices()[3])
+jax.jit(lambda a,b:a+b)(x , jax.device_put(np.ones((8,2)), jax.devices()[3]))
+a.sum()
+jnp.sum(a, 0).sharding
+a.sum().sharding
+jax.jit(lambda x:x*2, out_shardings=NamedSharding(ma,P()))(a).sharding
+jax.jit(lambda x:x*2, in_shardings=NamedSharding(ma,P()))(a).sharding
+jax.jit(lambda x:x*2, in_shardings=NamedSharding(ma,P('x')))(np.ones((8,2))).sharding
+jax.jit(lambda x:x*2, in_shardings=NamedSharding(ma,P('x')))(np.ones((6,2))).sharding
+jax.jit(lambda x:x*2, out_shardings=NamedSharding(ma,P('x')))(np.ones((6,2))).sharding
+jax.jit(lambda x:x*2, in_shardings=P('x'))(np.ones((8,2))).sharding
+jax.jit(lambda x:jax.lax.with_sharding_constraint(x*2,NamedSharding(ma,P('y'))))(a).sharding
+jax.lax.with_sharding_constraint(a,NamedSharding(ma,P('y'))).sharding
+jax.lax.with_sharding_constraint(a,P('y')).sharding
+jax.lax.with_sharding_constraint(x,NamedSharding(m,P('y'))).sharding
+jax.lax.with_sharding_constraint(np.ones(3),NamedSharding(ma,P('y'))).sharding
+jax.lax.with_sharding_constraint(np.ones((4,4)),NamedSharding(ma,P('y'))).sharding
+jax.device_put(np.ones((6,2)),NamedSharding(ma,P('x')))
+jax.device_put(np.ones(8),NamedSharding(ma,P('x','y')))
+jax.device_put(np.ones(8),P('x'))
+jax.typeof(x)
+jax.typeof(a)
+jax.typeof(x * 2)
+x.aval
+jax.reshard(x,NamedSharding(m,P('y'))).sharding
+jax.reshard(x,P('y')).sharding
+x[0].sharding
+x[:2].sharding
+x.T.sharding
+x.reshape(4, 4).sharding
+x.reshape(16)
+x @ x.T
+jnp.dot(x, x.T, out_sharding=P('x'))
+x + jax.device_put(np.ones((8,2)),NamedSharding(m,P(None,'y')))
+x + jax.device_put(np.ones((8,2)),NamedSharding(m,P('y')))
+jnp.concatenate([x, x]).sharding
+jnp.sort(x, 0).sharding
+jnp.sort(x, 1).sharding
+jnp.zeros((8,2),device=ns).sharding
+jnp.arange(8,device=NamedSharding(m,P('x'))).sharding
+jnp.zeros(3,device=jax.devices()[4]).devices()
+jnp.zeros_like(x).sharding
+jnp.ones_like(a).sharding
+jax.make_array_from_callback((8,2),ns,lambda i:np.arange(16.).reshape(8,2)[i]).sharding
+jax.make_array_from_single_device_arrays((8,2),ns,[s.data for s in x.addressable_shards]).sharding
+jax.make_array_from_process_local_data(ns,np.ones((8,2))).sharding
+jax.pmap(lambda x:x+1)(np.arange(8.)).sharding
+jax.pmap(lambda x:jax.lax.psum(x,'i'),'i')(np.arange(8.))
+jax.device_put_replicated(1., jax.devices())
+jax.device_put_sharded([1.,2.], jax.devices()[:2])
+jax.local_devices()
+jax.device_count()
+jax.default_backend()
+jax.config.jax_num_cpu_devices
+jax.grad(lambda x:(x**2).sum())(a).sharding
+jax.vmap(lambda r:r*2)(a).sharding
+jax.eval_shape(lambda x:x, a).sharding
+jax.ShapeDtypeStruct((8,2),np.float32,sharding=ns)
+jax.jit(lambda x:x).lower(a).compile().input_shardings
+jax.jit(lambda x:x).lower(a).compile().output_shardings
+S.get_mesh()
+S.get_abstract_mesh()
+jax.shard_map(lambda x:x, mesh=m, in_specs=P('x'), out_specs=P('x'))(x).sharding
+jax.shard_map(lambda x:x.sum(), mesh=m, in_specs=P('x'), out_specs=P('x'))(x)
+jax.shard_map(lambda x:x, mesh=m, in_specs=P('x'), out_specs=P())(x)
+jax.shard_map(lambda x:jax.lax.psum(x,'x'), mesh=m, in_specs=P('x'), out_specs=P())(x).sharding
+jax.shard_map(lambda x:x, mesh=m, in_specs=P('x'), out_specs=P('x','y'))(x)
+jax.shard_map(lambda x:x, mesh=m, in_specs=(P('x'),P()), out_specs=P('x'))(x)
+jax.shard_map(lambda x:x, mesh=m, in_specs=P('z'), out_specs=P('x'))(x)
+jax.shard_map(lambda x:jax.lax.axis_index('y'), mesh=m, in_specs=P('x'), out_specs=P('y'))(x)
+S.auto_axes
+S.explicit_axes
+jax.pmap(lambda x:x+1,'i')(np.arange(8.)).sharding
+jax.pmap(lambda x:x+1,'i')(np.arange(4.)).sharding
+jax.pmap(lambda x:x+1,'i')(np.arange(16.)).sharding
+jax.pmap(lambda x:x+1,'i',devices=jax.devices()[2:4])(np.arange(2.)).sharding
+jax.pmap(lambda x:x+1,'i',out_axes=1)(np.ones((8,2))).sharding
+jax.pmap(lambda x:x+1,'i',out_axes=None)(np.ones((8,2)))
+jax.pmap(lambda x:jax.lax.psum(x,'i'),'i',out_axes=None)(np.ones((8,2)))
+jax.pmap(lambda x,y:x+y,'i',in_axes=(0,None))(np.ones((8,2)),1.).sharding
+jax.pmap(lambda x,y:x+y,'i',in_axes=(0,0))(np.ones((8,2)),np.ones(4))
+jax.pmap(lambda x:x,'i')(3.)
+jax.pmap(lambda x:x)()
+jax.pmap(lambda x:jax.lax.psum(x,'i',axis_index_groups=[[0,1],[2,3],[4,5],[6,7]]),'i')(np.arange(8.))
+jax.pmap(lambda x:jax.lax.psum(x,'i',axis_index_groups=[[0,1,2,3],[4,5,6,7]]),'i')(np.arange(8.))
+jax.pmap(lambda x:jax.lax.psum(x,'i',axis_index_groups=[[0,1,2],[4,5,6,7]]),'i')(np.arange(8.))
+jax.pmap(lambda x:jax.lax.all_gather(x,'i',axis_index_groups=groups),'i')(np.arange(8.))
+jax.pmap(lambda x:jax.lax.psum_scatter(x,'i',axis_index_groups=groups),'i')(np.arange(16.).reshape(8,2))
+jax.pmap(lambda x:jax.lax.all_to_all(x,'i',0,0,axis_index_groups=groups),'i')(np.arange(16.).reshape(8,2))
+jax.pmap(lambda x:jax.lax.pmean(x,'i',axis_index_groups=groups),'i')(np.arange(8.))
+(x * 2).sharding
+jnp.sin(x).sharding
+x.sum(0).sharding
+x.sum(1).sharding
+x[:, None].sharding
+x[:,0].sharding
+x.reshape(4,2,2).sharding
+x.reshape(16).sharding
+(x + 1).sharding
+(x + np.ones(2)).sharding
+jnp.exp(x).mean().sharding
+jnp.broadcast_to(x,(3,8,2)).sharding
+jnp.where(x>0,x,0.).sharding
+x.astype(int).sharding
+jax.nn.softmax(x).sharding
+jax.jit(lambda x:x*2)(x).sharding
+jax.shard_map(lambda v:v*2, mesh=m, in_specs=P('x'), out_specs=P('x'))(np.ones((8,2))).sharding
+jax.shard_map(lambda v:v*2, mesh=m, in_specs=P('x'), out_specs=P('x'))(np.ones((6,2))).sharding
+jax.shard_map(lambda v:v*2, in_specs=P('x'), out_specs=P('x'))(x)
+jax.shard_map(lambda v:v*2, mesh=m, in_specs=P('x'), out_specs=P('w'))(x)
+jax.shard_map(lambda v:jax.lax.all_gather(v,'x'), mesh=m, in_specs=P('x'), out_specs=P())(x).shape
+jax.shard_map(lambda v:jax.lax.all_gather(v,'x'), mesh=m, in_specs=P('x'), out_specs=P(),check_vma=False)(x).shape
+jax.shard_map(lambda v:jax.lax.psum(v,('x','y')), mesh=m, in_specs=P('x','y'), out_specs=P())(x)
+jax.vmap(jax.shard_map(lambda v:v*2, mesh=m, in_specs=P('x'), out_specs=P('x')))(np.ones((3,8)))
+jax.device_put({'a':np.ones(8),'b':np.ones((8,2))},{'a':NamedSharding(m,P('x')),'b':jax.devices()[3]})
+jax.device_put([np.ones(8),np.ones(4)],NamedSharding(m,P('x')))[1].sharding
+jax.jit(lambda x,y:(x,y), out_shardings=(NamedSharding(ma,P()),None))(a,a)[0].sharding
+jax.jit(lambda x,y:(x,y), out_shardings=(NamedSharding(ma,P()),))(a,a)
+jax.jit(lambda x,y:(x,y), in_shardings=(NamedSharding(ma,P()),))(a,a)
+jax.jit(lambda x,y=1:(x,y), in_shardings=NamedSharding(ma,P()))(a,y=a)
+jax.jit(lambda x:x, in_shardings='x')
+jax.make_array_from_callback((6,2),NamedSharding(m,P('x')),lambda i:np.ones((6,2))[i])
+jax.make_array_from_single_device_arrays((8,2),NamedSharding(m,P('x')),[s.data for s in x.addressable_shards][:4])
+jax.make_array_from_single_device_arrays((8,3),NamedSharding(m,P('x')),[s.data for s in x.addressable_shards])
+np.asarray(jax.make_array_from_single_device_arrays((8,2),ns,[s.data*2 for s in x.addressable_shards]))
+jnp.stack([a, a]).sharding.spec
+jnp.einsum('ij,kj->ik', a, a).sharding.spec
+a.at[0].set(1.0).sharding.spec
+a.argmax(0).sharding.spec
+jnp.cumsum(a, 1).sharding.spec
+jnp.linalg.norm(a).sharding.spec
+jnp.take(a, jnp.array([1, 2]), 0).sharding.spec
+a.ravel().sharding.spec
+jnp.tile(a, (2, 1)).sharding.spec
+jnp.flip(a, 0).sharding.spec
+jnp.fft.fft(a).sharding.spec
+jax.random.normal(jax.random.key(0), (8, 2)).sharding
+jax.lax.scan(lambda c, v: (c + v.sum(), v * 2), 0.0, a)[1].sharding.spec
+jax.lax.fori_loop(0, 3, lambda i, v: v * 2, a).sharding.spec
+jax.lax.cond(True, lambda v: v * 2, lambda v: v, a).sharding.spec
+a.sharding == a.copy().sharding
+np.asarray(a).sum()
+float(a.sum())
+repr(a)
+a.nbytes
+len(a.addressable_shards)
+a.global_shards[1].data
+jax.sharding.reshard
+jax.reshard(a, NamedSharding(ma, P('y')))
+copy.deepcopy(a).sharding.spec
+pickle.loads(pickle.dumps(a)).sharding
+bool(jax.set_mesh(m))
+jax.reshard(np.ones((8,2)),P('x')).sharding
+x @ jnp.ones((2,2))
+jnp.dot(x,x.T,out_sharding=P('x','y')).sharding
+jnp.einsum('ij,jk->ik',x,x.T,out_sharding=P('x')).sharding
+jnp.zeros((8,2),out_sharding=P('x')).sharding
+x.reshape(16,out_sharding=P('x')).sharding
+""".strip().splitlines()
+
+
+def results(jax: Any, jnp: Any) -> list[str]:
+    """What each expression gives, as text; of an error its class among Python's."""
+    sharding = jax.sharding
+    names = {"jax": jax, "jnp": jnp, "np": np, "S": sharding, "copy": copy, "pickle": pickle, "P": jax.P}
+    for name in ("AbstractMesh", "AxisType", "Mesh", "NamedSharding", "PartitionSpec", "SingleDeviceSharding"):
+        names[name] = getattr(sharding, name)
+    m = names["m"] = jax.make_mesh((4, 2), ("x", "y"))
+    ma = names["ma"] = jax.make_mesh((4, 2), ("x", "y"), axis_types=(sharding.AxisType.Auto,) * 2)
+    names["ns"], names["sd"] = jax.NamedSharding(m, jax.P("x")), sharding.SingleDeviceSharding(jax.devices()[1])
+    names["groups"] = [[0, 2], [1, 3], [4, 5], [6, 7]]
+    values = np.arange(16.0).reshape(8, 2)
+    names["x"] = jax.device_put(values, names["ns"])
+    names["a"] = jax.device_put(values, jax.NamedSharding(ma, jax.P("x", "y")))
+    out = []
+    for text in CASES:
+        try:
+            found = eval(text, names)
+            shown = sorted(map(repr, found)) if isinstance(found, (set, frozenset)) else repr(found)
+            out.append(re.sub(r"0x[0-9a-f]+", "0x", str(shown)))
+        except Exception as error:
+            kind = next(c for c in type(error).__mro__ if c.__module__ == "builtins")
+            out.append(f"raises {kind.__name__}")
+    return out
+
+
+def main() -> None:
+    """Write a list of (expression, JAX's result, lazynp's) as JSON."""
+    import jax
+    import jax.numpy as jnp
+
+    import lazynp.jax
+    import lazynp.jax.numpy
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        theirs, ours = results(jax, jnp), results(lazynp.jax, lazynp.jax.numpy)
+    json.dump(list(zip(CASES, theirs, ours)), sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

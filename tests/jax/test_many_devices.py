@@ -1,0 +1,96 @@
+"""Several devices: meshes, shardings and how they spread, `jit`, `pmap`, `shard_map` and collectives, as JAX has them.
+
+One process evaluates all expressions of `device_cases.py` on both sides, since the number of devices is settled once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import device_cases
+import pytest
+
+EIGHT = "--xla_force_host_platform_device_count=8"
+
+
+def run(*command: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *command],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, tuple[str, str]]:
+    """JAX's result and lazynp's for each expression."""
+    text = run(str(pathlib.Path(device_cases.__file__)), XLA_FLAGS=EIGHT, JAX_PLATFORMS="cpu")
+    return {case: (theirs, ours) for case, theirs, ours in json.loads(text)}
+
+
+@pytest.mark.parametrize("case", device_cases.CASES)
+def test_as_jax(found: dict[str, tuple[str, str]], case: str) -> None:
+    theirs, ours = found[case]
+    assert ours == theirs
+
+
+def test_most_expressions_have_values(found: dict[str, tuple[str, str]]) -> None:
+    """The comparison is of results, not of errors."""
+    assert sum(theirs.startswith("raises") for theirs, _ in found.values()) < len(found) / 3
+
+
+COUNT = """
+import lazynp.jax as jax
+jax.config.update("jax_num_cpu_devices", 3)
+assert [d.id for d in jax.devices()] == [0, 1, 2] and jax.device_count() == 3
+jax.config.update("jax_num_cpu_devices", 3)  # as it is
+try:
+    jax.config.update("jax_num_cpu_devices", 4)
+except RuntimeError as error:
+    assert "before backends are initialized" in str(error)
+else:
+    raise AssertionError("the number of devices changed while they are in use")
+try:
+    jax.config.update("jax_num_cpu_devices", 0)
+except ValueError:
+    print("fine")
+"""
+
+
+def test_the_number_of_devices_is_settled_when_they_are_used() -> None:
+    assert run("-c", COUNT, XLA_FLAGS="").strip() == "fine"
+
+
+MEMORY = """
+import gc
+import numpy as np
+import lazynp.jax as jax
+from lazynp.jax.spreading import known
+s = jax.NamedSharding(jax.make_mesh((8,), ("x",)), jax.P("x"))
+f = jax.jit(lambda v: v * 2 + 1)
+def step():
+    v = jax.device_put(np.ones(64, np.float32), s)
+    return f(v + 1).sum()
+for _ in range(20):
+    assert step() == 320
+gc.collect()
+before = len(known)
+for _ in range(200):
+    step()
+gc.collect()
+assert len(known) <= before + 8, (before, len(known))
+print("fine")
+"""
+
+
+def test_what_is_known_of_arrays_goes_with_them() -> None:
+    assert run("-c", MEMORY, XLA_FLAGS=EIGHT).strip() == "fine"
