@@ -59,7 +59,8 @@ def boundary(function: Function, since: int) -> list[Node]:
     stack = function.captured()
     while stack:
         node = stack.pop()
-        if node.buffer is None and node.op is not None and node.trace == 0 and not 0 <= node.index < since:
+        pending = node.buffer is None and node.error is None and node.op is not None
+        if pending and node.trace == 0 and not 0 <= node.index < since:
             stack.extend([i for i in node.inputs if i.value is None])
         else:
             found[node] = None

@@ -263,3 +263,23 @@ def test_profiler_writes_what_ran(tmp_path: Any) -> None:
     assert "library calls" in (tmp_path / "log" / j.profiler.FILE).read_text()
     with pytest.raises(RuntimeError):
         j.profiler.stop_trace()
+
+
+def test_what_failed_while_a_function_was_traced_says_so_when_the_function_runs() -> None:
+    """A jitted function that captures such a value, whatever it is called with, and each time."""
+
+    def fails(x: Any) -> Any:
+        raise ValueError("no value today")
+
+    large = lazynp.jax.numpy.ones(200_000)
+
+    @lazynp.jax.jit
+    def f(x: Any) -> Any:
+        value = lazynp.jax.pure_callback(fails, lazynp.jax.ShapeDtypeStruct(large.shape, large.dtype), large) + 1
+        with pytest.raises(ValueError, match="no value today"):
+            np.asarray(value)
+        return x + value
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no value today"):
+            np.asarray(f(large))
