@@ -243,6 +243,8 @@ def test_every_op_has_a_case() -> None:
 NOT_IN_CASES = {
     "ldexp.accumulate",  # NumPy has no loop for it that gives back what it takes
     *("alias", "stop_gradient", "custom", "pulled"),  # tags, which test_grad.py has
+    "sharding_constraint",  # a tag: tests/jax/test_many_devices.py
+    "bound",  # a primitive that a user defines: tests/jax/test_primitives.py
     # Between the examples of a named axis, so that they mean something under `vmap` only: test_vmap.py.
     *("all_gather", "all_to_all", "pmax", "pmin", "ppermute", "psum", "psum_scatter"),
     "callback",  # a user's function: test_jit.py

@@ -250,7 +250,10 @@ def test_shard_map_on_one_device() -> None:
 
     mine = lj.shard_map(f(lj.lax), mesh=mesh, in_specs=LP("a", "b"), out_specs=LP(None, "b"))(x)
     same(mine, jax.jit(jax.shard_map(f(jax.lax), mesh=theirs, in_specs=P("a", "b"), out_specs=P(None, "b")))(x))
-    g = lj.shard_map(f(lj.lax), mesh=mesh, in_specs=LP("a"), out_specs=LP())
+    for l, m, p in ((lj, mesh, LP), (jax, theirs, P)):
+        with pytest.raises(ValueError, match="can't be statically inferred"):
+            l.shard_map(f(l.lax), mesh=m, in_specs=p("a"), out_specs=p())(x)
+    g = lj.shard_map(f(lj.lax), mesh=mesh, in_specs=LP("a"), out_specs=LP("b"))
     assert np.array_equal(lj.grad(lambda v: ljnp.sum(g(v)))(x), np.full_like(x, 2))
 
 

@@ -55,12 +55,12 @@ constrain = Op(
 
 
 def with_axis(sharding: Sharding | None, axis: int | None) -> Sharding | None:
-    """A sharding of arrays that get one more axis, which is not split."""
+    """A sharding of arrays that get one more axis, of which it says nothing."""
     if not isinstance(sharding, NamedSharding) or axis is None:
         return sharding
     parts = list(sharding.spec)
     parts += [None] * (axis - len(parts))
-    return NamedSharding(sharding.mesh, PartitionSpec(*parts[:axis], None, *parts[axis:]))
+    return NamedSharding(sharding.mesh, PartitionSpec(*parts[:axis], PartitionSpec.UNCONSTRAINED, *parts[axis:]))
 
 
 def sharding_at(node: Node) -> Sharding | None:
@@ -80,11 +80,22 @@ def note(node: Node) -> None:
             stack.pop()
             continue
         missing = [a for a in n.inputs if a.value is None and a not in known]
-        if missing and n.op is not constrain:
+        if missing:
             stack += missing
             continue
-        known[n] = n.static[0] if n.op is constrain else derive(n)
+        known[n] = constrained(n) if n.op is constrain else derive(n)
         stack.pop()
+
+
+def constrained(node: Node) -> Sharding | None:
+    """What a constraint says; where it says nothing, as its operand lies."""
+    sharding: Sharding | None = node.static[0]
+    if not isinstance(sharding, NamedSharding) or PartitionSpec.UNCONSTRAINED not in sharding.spec.partitions:
+        return sharding
+    lies, says = [split_of(s, node.ndim) for s in (known.get(node.inputs[0]), sharding)]
+    free = [p is PartitionSpec.UNCONSTRAINED for p in sharding.spec]
+    split = tuple([a if d < len(free) and free[d] else b for d, (a, b) in enumerate(zip(lies, says))])
+    return named_sharding(sharding.mesh, tidy(split, node.shape, sharding.mesh), node.ndim)
 
 
 def derive(node: Node) -> Sharding | None:

@@ -215,6 +215,12 @@ jax.sharding.reshard
 jax.reshard(a, NamedSharding(ma, P('y')))
 copy.deepcopy(a).sharding.spec
 pickle.loads(pickle.dumps(a)).sharding
+jax.grad(lambda v: (jax.lax.with_sharding_constraint(v * 2, NamedSharding(ma, P("y"))) ** 2).sum())(a)
+jax.jit(jax.grad(lambda v: (jax.lax.with_sharding_constraint(v * 2, NamedSharding(ma, P("y"))) ** 3).sum()))(a)
+jax.hessian(lambda v: (jax.lax.with_sharding_constraint(v * 2, NamedSharding(ma, P())) ** 3).sum())(np.ones(3))
+jax.jvp(lambda v: jax.lax.with_sharding_constraint(v * v, NamedSharding(ma, P("y"))), (a,), (a,))[1]
+jax.vmap(lambda v: jax.lax.with_sharding_constraint(v * 2, NamedSharding(ma, P("y"))))(np.ones((3, 4)))
+jax.jit(jax.vmap(lambda v: jax.lax.with_sharding_constraint(v * 2, NamedSharding(ma, P("y")))))(a).sharding
 bool(jax.set_mesh(m))
 jax.reshard(np.ones((8,2)),P('x')).sharding
 x @ jnp.ones((2,2))
