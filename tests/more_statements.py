@@ -107,7 +107,7 @@ WRITERS = (
     "np.putmask({x}, {x} > {v}, {y})",
     "np.copyto({x}, {v}, where={x} > {v})",
     "np.copyto({x}, {y}, casting='unsafe')",
-    "np.copyto({x}, {y}, where={m}, casting='unsafe')",
+    "np.copyto({x}, {y}, where=np.array({m}), casting='unsafe')",  # NumPy reads a mask while it writes
     "np.fill_diagonal({x}, {v})",
     "{x}.flat[{k}::2] = {v}",
     "{x}.flat = {v}",
@@ -124,9 +124,9 @@ WRITERS = (
     "np.multiply.at({x}, {rows}, {v})",
     "np.maximum.at({x}, {x} > {v}, {v})",
     "np.add({x}, {v}, out={x}, where={x} > {v})",
-    "np.multiply({x}, {y}, out={x}, where={m})",
+    "np.multiply({x}, {y}, out={x}, where=np.array({m}))",
     "np.negative({x}, out={x}[::-1])",
-    "np.subtract({x}, {v}, out={x}[::-1], where={m})",
+    "np.subtract({x}, {v}, out={x}[::-1], where=np.array({m}))",
     "np.add({x}, {v}, out={x}, casting='unsafe')",
     "np.floor({x}, out={x})",  # not cumsum with an axis: NumPy 2.4 crashes at times where x has no axes
     "np.add.reduce({x}, axis={axis}, out={x}[0])",
