@@ -245,6 +245,7 @@ NOT_IN_CASES = {
     *("alias", "stop_gradient", "custom", "pulled"),  # tags, which test_grad.py has
     "sharding_constraint",  # a tag: tests/jax/test_many_devices.py
     "bound",  # a primitive that a user defines: tests/jax/test_primitives.py
+    "check",  # what checkify looks at: tests/jax/test_checkify.py
     # Between the examples of a named axis, so that they mean something under `vmap` only: test_vmap.py.
     *("all_gather", "all_to_all", "pmax", "pmin", "ppermute", "psum", "psum_scatter"),
     "callback",  # a user's function: test_jit.py
