@@ -347,32 +347,33 @@ class Array(Base):
 
     @property
     def sharding(self) -> Sharding:
-        """How it lies on devices."""
+        """How it lies on devices. Raises AttributeError for a traced array: see `jax.typeof(x).sharding`."""
         node = self._graph
         if node is not None and node.trace == ABSTRACT:
-            raise concretization_error(
-                node, "It is asked for its sharding: `jax.typeof(x).sharding` is known in a trace."
-            )
+            raise AttributeError(f"The 'sharding' attribute is not available on traced array with shape {node.aval}.")
         return self._placed() or default_sharding()
 
     def _placed(self) -> Sharding | None:
         """Its sharding, where it was placed or is made of what was."""
-        return known.get(self._graph) if self._graph is not None else None
+        node = self._graph
+        if node is not None and node.trace == ABSTRACT:
+            raise concretization_error(node, "It is asked where it lies.")
+        return known.get(node) if node is not None else None
 
     def devices(self) -> set[Device]:
         """The devices that have a part of it."""
-        return self.sharding.device_set
+        return (self._placed() or default_sharding()).device_set
 
     @property
     def device(self) -> Any:
-        """The device it lies on; its sharding, where it lies on several."""
+        """The device it lies on; its sharding, where it lies on several. Raises AttributeError for a traced array."""
         sharding = self.sharding
         return next(iter(sharding.device_set)) if isinstance(sharding, SingleDeviceSharding) else sharding
 
     @property
     def addressable_shards(self) -> list[Shard]:
         """Its parts, one a device."""
-        found = shards_of(self.sharding, self.shape)
+        found = shards_of(self._placed() or default_sharding(), self.shape)
         if len(found) == 1:
             return [Shard(*found[0], self)]
         value = self._value()
@@ -391,7 +392,7 @@ class Array(Base):
     @property
     def is_fully_replicated(self) -> bool:
         """Whether each of its devices has all of it."""
-        return self.sharding.is_fully_replicated
+        return (self._placed() or default_sharding()).is_fully_replicated
 
     @property
     def committed(self) -> bool:

@@ -221,6 +221,11 @@ jax.hessian(lambda v: (jax.lax.with_sharding_constraint(v * 2, NamedSharding(ma,
 jax.jvp(lambda v: jax.lax.with_sharding_constraint(v * v, NamedSharding(ma, P("y"))), (a,), (a,))[1]
 jax.vmap(lambda v: jax.lax.with_sharding_constraint(v * 2, NamedSharding(ma, P("y"))))(np.ones((3, 4)))
 jax.jit(jax.vmap(lambda v: jax.lax.with_sharding_constraint(v * 2, NamedSharding(ma, P("y")))))(a).sharding
+[jax.jit(lambda v, n=n: hasattr(v, n) + v)(1) for n in ("sharding", "device")]
+jax.jit(lambda v: v.devices())(a)
+jax.jit(lambda v: v.committed)(a)
+jax.jit(lambda v: v.is_fully_replicated)(a)
+jax.jit(lambda v: v.addressable_shards)(a)
 bool(jax.set_mesh(m))
 jax.reshard(np.ones((8,2)),P('x')).sharding
 x @ jnp.ones((2,2))
