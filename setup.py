@@ -15,7 +15,7 @@ setup(
             "lazynp._speed",
             ["lazynp/_speed.c"],
             depends=[
-                *("lazynp/_direct.h", "lazynp/_loops.h", "lazynp/_objects.h", "lazynp/_scalars.h", "lazynp/_whole.h"),
+                *[f"lazynp/_{name}.h" for name in ("direct", "leaving", "loops", "memory", "objects", "scalars", "whole")],
                 *[f"lazynp/_replay{part}.h" for part in ("", "_match", "_notes", "_plan")],
             ],
             include_dirs=[numpy.get_include()],
@@ -25,7 +25,7 @@ setup(
         Extension(
             "lazynp._calls",
             ["lazynp/_calls.c"],
-            depends=["lazynp/_calls_tree.h"],
+            depends=["lazynp/_calls_tree.h", "lazynp/_leaving.h"],
             include_dirs=[numpy.get_include()],
             extra_compile_args=["-O2", *FLAGS],
             optional=True,

@@ -508,8 +508,10 @@ from . import swap as swap
 from .config import config as config
 from .jax import numpy as jnp
 from ._own import HostFallbackError as HostFallbackError
+from ._own import advise as advise
 from ._own import benchmark as benchmark
 from ._own import compile_wait as compile_wait
+from ._own import distribute as distribute
 from ._own import explain as explain
 from ._own import free_memory as free_memory
 from ._own import lazynp_version as lazynp_version

@@ -1,7 +1,8 @@
 # What lazynp has beside NumPy's names. Written by hand.
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from os import PathLike
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO, overload
 
 lazynp_version: str
 
@@ -33,11 +34,18 @@ class profile:
     draws: dict[str, int]
     device_host: dict[str, int]
     device_segments: dict[str, int]
-    def __init__(self) -> None: ...
+    html: str
+    wall: float
+    seconds: dict[str, float]
+    lines: dict[tuple[str, int], float]
+    demands: dict[tuple[str, int], tuple[int, float]]
+    def __init__(self, *, lines: bool = True) -> None: ...
+    def save(self, path: str | PathLike[str]) -> None: ...
     def __enter__(self) -> profile: ...
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None: ...
+    def advice(self) -> Advice: ...
     def figures(self) -> dict[str, Any]: ...
 
 class Timing:
@@ -64,7 +72,42 @@ def benchmark(
     **kwargs: Any,
 ) -> Timing: ...
 def compile_wait(timeout: float | None = None) -> bool: ...
-def explain(x: object) -> str: ...
+
+class Item(NamedTuple):
+    seconds: float
+    line: tuple[str, int] | None
+    what: str
+    remedy: str
+
+class Advice:
+    name: str
+    items: list[Item]
+    wall: float
+    first: float | None
+    profile: profile
+    def __iter__(self) -> Iterator[Item]: ...
+    def __len__(self) -> int: ...
+    def headline(self) -> str: ...
+
+def advise(f: Callable[..., Any], *args: Any, seconds: float = 1.0, show: bool = True, **kwargs: Any) -> Advice: ...
+
+class Explanation(str):
+    groups: list[Any]
+    operations: int
+    reads: int
+    writes: int
+    @property
+    def kernels(self) -> list[Any]: ...
+    @property
+    def svg(self) -> str: ...
+    @property
+    def html(self) -> str: ...
+
+@overload
+def explain(x: Callable[..., Any]) -> Callable[..., Explanation]: ...  # type: ignore[overload-overlap]
+@overload
+def explain(x: object) -> Explanation: ...
 def free_memory() -> int: ...
 def synchronize() -> None: ...
+def distribute() -> None: ...
 def report(file: TextIO | None = None, json_path: str | None = None) -> None: ...

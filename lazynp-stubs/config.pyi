@@ -20,8 +20,13 @@ class Config:
     pool_bytes: int
     deterministic: bool
     strict: bool
+    full_tracebacks: bool
     adapters: bool | str
     device: str
+    spread_size: int
+    gather_bytes: int
+    peer_timeout: float
+    spread_check: bool
     def __call__(
         self,
         *,
@@ -41,8 +46,13 @@ class Config:
         pool_bytes: int = ...,
         deterministic: bool = ...,
         strict: bool = ...,
+        full_tracebacks: bool = ...,
         adapters: bool | str = ...,
         device: str = ...,
+        spread_size: int = ...,
+        gather_bytes: int = ...,
+        peer_timeout: float = ...,
+        spread_check: bool = ...,
     ) -> AbstractContextManager[Config]: ...
     def watch(self, watcher: Callable[[str, Any], None]) -> None: ...
 

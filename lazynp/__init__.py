@@ -25,22 +25,28 @@ try:
     from .numpy.host import HostFallbackError
     from .numpy.supported import check as _check
     from .runtime import replay as _replay
-    from .runtime.api import compile_wait, explain, free_memory, profile, report
+    from .runtime.api import compile_wait, free_memory, profile, report
 
     _numpy_getattr, _numpy_dir = globals()["__getattr__"], globals()["__dir__"]
-    _TIMING = ("benchmark", "synchronize")
+    _LATER = {
+        "advise": "advice",
+        "benchmark": "timing",
+        "distribute": "spread.start",
+        "explain": "explanation",
+        "synchronize": "timing",
+    }
+    _ALSO = {"load_ipython_extension": "notebook"}  # which IPython asks for
 
     def _late(name: str) -> object:
         """What is loaded when it is asked for, and NumPy's rare modules."""
-        if name not in _TIMING:
-            return _numpy_getattr(name)
-        return getattr(_importlib.import_module(f"{__name__}.timing"), name)
+        where = _LATER.get(name) or _ALSO.get(name)
+        return _numpy_getattr(name) if where is None else getattr(_importlib.import_module(f"{__name__}.{where}"), name)
 
     __getattr__ = _rehost.lazily(_late, __name__)
 
     def __dir__() -> list[str]:
         """The public names: NumPy's, and lazynp's own, those that are loaded when they are asked for among them."""
-        late = {*_rehost.LATE, *_rehost.TRANSFORMATIONS, *_TIMING}
+        late = {*_rehost.LATE, *_rehost.TRANSFORMATIONS, *_LATER}
         return sorted({*_numpy_dir(), *late} - (_rehost.OWN - {"config", "jax", "swap"}))
 
     def _block_until_ready(self: _ndarray) -> _ndarray:

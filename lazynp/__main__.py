@@ -10,7 +10,7 @@ import os
 import platform
 import sys
 
-from . import __version__, lazynp_version, swap
+from . import __version__, lazynp_version, swap, tracebacks
 
 USAGE = """usage: python -m lazynp [options] (script.py | folder | file.zip | -m module | -c code | -) [args...]
        python -m lazynp doctor                  versions, compiler, cache, threads; what is slow, and how to mend it
@@ -18,6 +18,7 @@ USAGE = """usage: python -m lazynp [options] (script.py | folder | file.zip | -m
 
 A program runs with lazynp for NumPy; installed libraries keep NumPy. Runners work: `python -m lazynp -m pytest`.
 
+  --processes P  in P processes, which share the work of large arrays: see `lazynp.distribute`
   --report    when it ends, print what ran where
   --jax       `import jax` gives lazynp.jax, in installed libraries too; NumPy stays NumPy
   --quiet     do not say that nothing was swapped
@@ -42,9 +43,18 @@ def refuse(message: str) -> None:
     raise SystemExit(2)
 
 
+def several(args: list[str], given: list[str]) -> None:
+    """Run the rest of the command line in several processes."""
+    if len(args) < 2 or not args[0].isdecimal() or args[0] == "0":
+        refuse("--processes takes how many, and a program")
+    raise SystemExit(importlib.import_module("lazynp.spread.launch").launch(int(args[0]), [*given, *args[1:]]))
+
+
 def main() -> None:
     """Run what the command line says."""
     given, args = split(sys.argv[1:])
+    if args and args[0] == "--processes":
+        several(args[1:], sorted(given))
     if args and args[0] in ("-h", "--help"):
         print(USAGE)
         return
@@ -66,9 +76,12 @@ def main() -> None:
         install()
     else:
         swap.install()
+    tracebacks.install()
     swap.report_at_exit("--report" in given)
     if not given & {"--quiet", "-q", "--jax"}:
         swap.say_at_exit()
+    if os.environ.pop("LAZYNP_LAUNCHED", None):
+        importlib.import_module("lazynp.spread.start").distribute()
     inspect = "-i" in given or args[0] == "-" and sys.stdin.isatty()
     run(args, inspect)
     if inspect and sys.stdin.isatty():

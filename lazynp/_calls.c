@@ -26,6 +26,7 @@ static PyObject *flags, *name_fast, *name_slow;
 #define FIELD(o, at) (*(PyObject **)((char *)(o) + (at)))
 
 #include "_calls_tree.h"
+#include "_leaving.h"
 
 static int is_leaf(PyObject *x)
 {
@@ -367,7 +368,7 @@ static PyObject *callable_call(Callable *f, PyObject *args, PyObject *kwargs)
         Py_DECREF(state);
     }
     PyObject *slow = PyObject_GetAttr((PyObject *)f, name_slow);
-    PyObject *out = slow ? PyObject_Call(slow, args, kwargs) : NULL;
+    PyObject *out = slow ? leaving(PyObject_Call(slow, args, kwargs)) : NULL;
     Py_XDECREF(slow);
     return out;
 }

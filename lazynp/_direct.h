@@ -7,16 +7,25 @@
 #include <fenv.h>
 
 #include "_loops.h"
+#include "_memory.h"
 
 /* What replay makes C++ of: operations with one result, whatever compiles them. Of any other it calls NumPy's loop. */
 static int is_replayed(const char *name, int type)
 {
     static const char *const names[] = {
         "add", "subtract", "multiply", "negative", "absolute", "square", "less", "less_equal", "equal", "not_equal",
-        "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "positive"};
+        "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "positive", "sign"};
     static const char *const of_floats[] = {
         "divide", "sqrt", "reciprocal", "floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "fabs"};
-    static const char *const of_integers[] = {"bitwise_and", "bitwise_or", "bitwise_xor", "invert"};
+    static const char *const of_integers[] = {
+        "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"};
+#if defined(__x86_64__) || defined(_M_X64) /* of two equal zeros, the second one: elsewhere not */
+    static int const picks = NPY_DOUBLE;
+#else
+    static int const picks = NPY_ULONGLONG;
+#endif
+    if (!strcmp(name, "maximum") || !strcmp(name, "minimum"))
+        return type <= picks;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
             return type <= NPY_DOUBLE;
@@ -47,6 +56,8 @@ static PyArray_Descr *plain_descr[NPY_CLONGDOUBLE]; /* of the types that are tak
 
 static int direct_init(void)
 {
+    if (begin_lines() < 0)
+        return -1;
     static const int taken[] = {
         NPY_BOOL, NPY_BYTE, NPY_UBYTE, NPY_SHORT, NPY_USHORT, NPY_INT, NPY_UINT, NPY_LONG, NPY_ULONG, NPY_LONGLONG,
         NPY_ULONGLONG, NPY_FLOAT, NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
@@ -384,12 +395,6 @@ static int lay_rows(Walk *w, PyArrayObject *const *arrays, int count, PyArrayObj
         else if (!lay(w, k, arrays[k]))
             return 0;
     return is_c_order(w, count);
-}
-
-static PyArrayObject *new_array(PyArray_Descr *descr, int nd, npy_intp const *dims)
-{
-    Py_INCREF(descr);
-    return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, nd, dims, NULL, NULL, 0, NULL);
 }
 
 /* f(*in), or f(*in, out=out), where `in` are NumPy's arrays and numbers. The result as a new reference; NULL with an

@@ -14,7 +14,7 @@ static int ask_truth(PyObject *self)
         Py_DECREF(h);
         return out;
     }
-    PyObject *value = PyObject_CallOneArg(asked_slow[TRUTH], self);
+    PyObject *value = leaving(PyObject_CallOneArg(asked_slow[TRUTH], self));
     int out = value ? PyObject_IsTrue(value) : -1;
     Py_XDECREF(value);
     return out;
@@ -23,7 +23,7 @@ static int ask_truth(PyObject *self)
 static PyObject *ask_number(PyObject *self, int which, unaryfunc host)
 {
     if (!is_current(self))
-        return PyObject_CallOneArg(asked_slow[which], self);
+        return leaving(PyObject_CallOneArg(asked_slow[which], self));
     PyObject *h = Py_NewRef(((Handle *)self)->h), *out = host(h);
     Py_DECREF(h);
     return out;

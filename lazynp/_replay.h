@@ -21,8 +21,13 @@ enum { /* what a slot does. READ and DOT give a number at once: an element, a pr
     GETITEM,
     SETITEM,
     READ,
-    DOT
+    DOT,
+    WHERE, /* where(condition, x, y) */
+    MASKED, /* x[mask] = number: of x, the mask and the number */
+    CLIP, /* clip(x, number, number) */
+    INTO /* a ufunc with `out`, which is the first operand */
 };
+enum { MOST_IN = 3 }; /* operands */
 enum { NO_OPERAND, FROM_SLOT, FROM_MEMORY, NUMBER };        /* where an operand is from */
 enum { REAL, VALUE, VIEW };                                 /* Handle.pending */
 
@@ -32,13 +37,13 @@ typedef struct {
 } Layout;
 
 typedef struct { /* an operation that was done */
-    int kind, nin;
+    int kind, nin, type; /* type: of the ufunc's loop, and of numbers */
     PyUFuncObject *f;
-    long long in[2]; /* who made the operand: a position in the stream, a negative number for anything else; 0: a number */
-    PyTypeObject *number[2];
-    Layout of[2], out; /* `out` of GETITEM and SETITEM: the part of the first operand */
-    void const *memory[2]; /* the operands' storages, to compare only */
-    char const *data[2];
+    long long in[MOST_IN]; /* who made the operand: a position in the stream, a negative number for anything else; 0: a number */
+    PyTypeObject *number[MOST_IN];
+    Layout of[MOST_IN], out; /* `out` of GETITEM and SETITEM: the part of the first operand */
+    void const *memory[MOST_IN]; /* the operands' storages, to compare only */
+    char const *data[MOST_IN];
     npy_intp offset;
     long long died;
     uint32_t sig;
@@ -55,9 +60,9 @@ typedef struct { /* an array in memory that a period uses */
 } Param;
 
 typedef struct { /* an operation that is expected */
-    int kind, nin, type, from[2], source[2], fixed, stored, part, fused;
+    int kind, nin, type, from[MOST_IN], source[MOST_IN], fixed, stored, part, fused;
     PyUFuncObject *f;
-    PyTypeObject *number[2];
+    PyTypeObject *number[MOST_IN];
     Layout of, out;              /* of the first operand, and of the result or part */
     npy_intp offset;
     PyObject *seen[AXES + 2][3]; /* what the key was made of last time, where that is the offset */
@@ -103,7 +108,9 @@ enum { ALIKE = 8, ENOUGH = 6 }; /* places that are looked back at, how many note
 static uint32_t signatures[2 * RING];
 static int same_before[RING]; /* how far back the notes ended like this last; 0: too far */
 static struct { uint32_t sig; long long at; } last_seen[LAST_SEEN]; /* by the last notes together */
-static struct { int period, asked; long long count; } candidate[CANDIDATES]; /* distances at which notes repeat */
+/* Distances at which notes repeat. begins: after how many of `count` notes, modulo the period, a program would begin; -1: not
+ * looked at yet. */
+static struct { int period, asked, begins; long long count; } candidate[CANDIDATES];
 static struct { uint32_t sum, asked; long long count, began; } visits[LAST_SEEN]; /* of loops, by a round */
 enum { OFTEN = 4 }; /* that a loop is looked at while nothing comes of it; then each time twice as rarely */
 static Program *programs[PROGRAMS];
@@ -125,6 +132,7 @@ static PyThread_type_lock settling_lock;
 static Handle *views[LONGEST]; /* matched views that are still there */
 static int view_count, views_alive;
 static long periods_run, times_left, programs_made, programs_asked, parts_refused;
+static long operations_run, programs_ready; /* since the beginning, for `replay_pace` */
 
 #ifdef TRACE_REPLAY /* for who works on this: CFLAGS=-DTRACE_REPLAY python setup.py build_ext --inplace */
 #define SAY(...) fprintf(stderr, __VA_ARGS__)
@@ -134,6 +142,9 @@ static long periods_run, times_left, programs_made, programs_asked, parts_refuse
 static PyObject *derived(Handle *a, PyObject *b, PyObject *h, PyObject *part, PyObject *kind, PyObject *param);
 static int cut(Layout const *of, PyObject *key, npy_intp *offset, Layout *out);
 static int settle(void);
+
+static inline int makes_value(int kind) { return kind == UFUNC || kind == WHERE || kind == CLIP; }
+static inline int writes(int kind) { return kind == SETITEM || kind == IN_PLACE || kind == MASKED || kind == INTO; }
 
 static void lay_out(Layout *to, PyArrayObject *a)
 {
@@ -238,7 +249,7 @@ static inline int watches(void)
 /* Let go of what a period has held. Python code may run at each of these, so that they are taken out before. */
 static void forget(Program *q)
 {
-    PyObject *gone[2 * LONGEST + 3 * LONGEST];
+    PyObject *gone[MOST_IN * LONGEST + 3 * LONGEST];
     int count = 0;
     for (int j = 0; j < q->params; j++) {
         gone[count++] = (PyObject *)q->param[j];
@@ -486,7 +497,7 @@ static void forget_handle(Handle *o) /* it dies */
 static int do_slot(Program *q, int k)
 {
     Slot *s = &q->slot[k];
-    PyObject *in[2] = {NULL, NULL}, *out = NULL;
+    PyObject *in[MOST_IN] = {NULL, NULL, NULL}, *out = NULL;
     int missing = 0, failed = 0, earlier = k < part_start;
     Layout room;
     if (s->kind == EXTERNAL || s->kind == READ || s->kind == DOT)
@@ -516,20 +527,29 @@ static int do_slot(Program *q, int k)
         failed = !to || PyObject_SetItem(to, Py_Ellipsis, in[1]) < 0;
         Py_XDECREF(to);
     }
+    else if (s->kind == MASKED)
+        failed = PyObject_SetItem(in[0], in[1], in[2]) < 0;
     else if (!(failed = make_room(q, k) < 0)) {
         PyObject *args[4] = {NULL, in[0], in[1], in[1]};
         int count = s->nin;
         if (s->kind == IN_PLACE)
             args[1 + count++] = in[0];
-        out = PyObject_Vectorcall((PyObject *)s->f, args + 1, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+        if (s->kind == INTO) {
+            args[1] = in[1];
+            args[2] = count == 2 ? in[0] : in[2];
+            args[3] = in[0];
+        }
+        out = s->kind == WHERE ? PyArray_Where(in[0], in[1], in[2])
+              : s->kind == CLIP ? PyObject_CallMethod(in[0], "clip", "OO", in[1], in[2])
+                               : PyObject_Vectorcall((PyObject *)s->f, args + 1, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
         failed = !out || !PyArray_CheckExact(out);
-        if (!failed && s->kind == UFUNC)
+        if (!failed && makes_value(s->kind))
             give_value(q, k, (PyArrayObject *)out);
         q->value[k] = failed ? NULL : Py_NewRef(out);
     }
     Py_XDECREF(out);
-    Py_XDECREF(in[0]);
-    Py_XDECREF(in[1]);
+    for (int i = 0; i < MOST_IN; i++)
+        Py_XDECREF(in[i]);
     return failed ? -1 : 0;
 }
 
@@ -753,6 +773,7 @@ static int finish(void)
     period_start = position;
     q->runs++;
     periods_run++;
+    operations_run += q->n;
     forget(q);
     if (P == q && !cursor && (q->useless || !errors_are_usual()) && settle() < 0) {
         Py_XDECREF(errors);

@@ -82,11 +82,9 @@ static inline int matches(Slot const *s, int i, PyObject *o)
     }
 }
 
-static PyObject *match_ufunc(PyUFuncObject *f, int nin, PyObject *x, PyObject *y)
+/* A handle on what the slot that was matched will give. */
+static PyObject *matched_value(void)
 {
-    Slot *s = expect(UFUNC, f);
-    if (!s || s->nin != nin || !same_errors() || !matches(s, 0, x) || (nin > 1 && !matches(s, 1, y)))
-        return NULL;
     Handle *o = new_handle(); /* nothing else happens meanwhile: see `again` */
     if (!o)
         return NULL;
@@ -96,6 +94,55 @@ static PyObject *match_ufunc(PyUFuncObject *f, int nin, PyObject *x, PyObject *y
     P->made[cursor] = o;
     advance();
     return (PyObject *)o;
+}
+
+static PyObject *match_ufunc(PyUFuncObject *f, int nin, PyObject *x, PyObject *y)
+{
+    Slot *s = expect(UFUNC, f);
+    if (!s || s->nin != nin || !same_errors() || !matches(s, 0, x) || (nin > 1 && !matches(s, 1, y)))
+        return NULL;
+    return matched_value();
+}
+
+static PyObject *match_where(PyObject *const *args)
+{
+    Slot *s = expect(WHERE, NULL);
+    return s && matches(s, 0, args[0]) && matches(s, 1, args[1]) && matches(s, 2, args[2]) ? matched_value() : NULL;
+}
+
+static int is_nan(int type, char const *number)
+{
+    return type == NPY_DOUBLE ? isnan(*(double const *)number) : type == NPY_FLOAT && isnan(*(float const *)number);
+}
+
+static PyObject *match_clip(PyObject *const *args)
+{
+    Slot *s = expect(CLIP, NULL);
+    if (!s || !matches(s, 0, args[0]) || !matches(s, 1, args[1]) || !matches(s, 2, args[2])
+        || is_nan(s->type, P->numbers + 16 * s->source[1]) || is_nan(s->type, P->numbers + 16 * s->source[2]))
+        return NULL;
+    return matched_value();
+}
+
+/* f(*args, out=out), of one or two. */
+static PyObject *match_into(PyUFuncObject *f, int n, PyObject *const *args, PyObject *out)
+{
+    Slot *s = expect(INTO, f);
+    if (!s || s->nin != n + 1 || !same_errors() || !matches(s, 0, out) || !matches(s, 1, args[0])
+        || (n > 1 && !matches(s, 2, args[1])))
+        return NULL;
+    advance();
+    return Py_NewRef(out);
+}
+
+/* x[mask] = number. Whether it was matched; if not, there may be an error. */
+static int match_masked(PyObject *x, PyObject *mask, PyObject *number)
+{
+    Slot *s = expect(MASKED, NULL);
+    if (!s || !matches(s, 0, x) || !matches(s, 1, mask) || !matches(s, 2, number))
+        return 0;
+    advance();
+    return 1;
 }
 
 /* A product of matrices or vectors. */

@@ -43,6 +43,7 @@ static void look_back(long long i, uint32_t const *now, long long since, int c)
         candidate[c].period = distance;
         candidate[c].count = k;
         candidate[c].asked = 0;
+        candidate[c].begins = -1;
         return;
     }
 }
@@ -71,6 +72,28 @@ static int is_hot(uint32_t const *now, int n)
     return asked <= OFTEN || !(asked & (asked - 1));
 }
 
+/* How many notes from now a period of p should begin: where the least memory is held by results of the round before, which
+ * each round would have to store. */
+static int best_beginning(int p)
+{
+    npy_intp least = -1;
+    int best = 0;
+    for (int ahead = 0; ahead < p; ahead++) {
+        long long at = position - p + ahead; /* the same place, one round before */
+        npy_intp held = 0;
+        for (long long k = at - p; k < at; k++) {
+            Note const *r = &ring[k % RING];
+            if (makes_value(r->kind) && (!r->died || r->died > at))
+                held += PyArray_MultiplyList(r->out.shape, r->out.nd) * PyDataType_ELSIZE(plain_descr[r->out.type]);
+        }
+        if (least < 0 || held < least) {
+            least = held;
+            best = ahead;
+        }
+    }
+    return best;
+}
+
 static int is_long(npy_intp *lengths, npy_intp expected, npy_intp n)
 {
     if (expected >= 0)
@@ -93,7 +116,7 @@ static int are_long(npy_intp *lengths, Layout const *expected, Layout const *as)
  * `exactly`: and lengths and offsets are those that it takes as given. */
 static int fits(Program const *q, long long first, int exactly)
 {
-    long long who[2 * LONGEST];
+    long long who[MOST_IN * LONGEST];
     npy_intp lengths[LENGTHS];
     memset(who, 0, (size_t)q->params * sizeof *who);
     for (int i = 0; i < LENGTHS; i++)
@@ -190,7 +213,11 @@ static void push(Note *r)
         int several = 0; /* rounds of another candidate */
         for (int j = 0; j < CANDIDATES; j++)
             several |= candidate[j].period && candidate[j].period < p && p % candidate[j].period == 0 && candidate[j].count >= p;
-        if (n >= 2 * p && n >= SHORTEST && n % p == 0 && !candidate[c].asked && !best && !several && is_hot(now, p)) {
+        if (n < 2 * p || n < SHORTEST || candidate[c].asked || best || several)
+            continue;
+        if (candidate[c].begins < 0 && n % p == 0 && is_hot(now, p))
+            candidate[c].begins = best_beginning(p);
+        if (candidate[c].begins == n % p) {
             candidate[c].asked = 1;
             best = p;
         }
@@ -227,11 +254,10 @@ static long long maker(PyObject *o)
     return a->at;
 }
 
-/* Under what a noted operation begins: whether there was anything else since the last one. */
-static void note(int before, int kind, PyUFuncObject *f, int nin, PyObject *x, PyObject *y, Layout const *out,
-                 npy_intp offset, PyObject *made)
+/* `before`: whether there was anything else since the last operation. `type`: of the ufunc's loop; -1: of the operands. */
+static void note(int before, int kind, PyUFuncObject *f, int nin, PyObject *const *in, Layout const *out, npy_intp offset,
+                 PyObject *made, int type)
 {
-    PyObject *in[2] = {x, y};
     if (settling || (P && settle() < 0)) { /* in the middle of what is not matched, something that could be */
         PyErr_Clear();
         return;
@@ -248,6 +274,7 @@ static void note(int before, int kind, PyUFuncObject *f, int nin, PyObject *x, P
     r->kind = kind;
     r->f = f;
     r->nin = nin;
+    r->type = type;
     r->died = 0;
     r->offset = offset;
     for (int i = 0; i < nin; i++) {
@@ -257,6 +284,8 @@ static void note(int before, int kind, PyUFuncObject *f, int nin, PyObject *x, P
         if (!array)
             continue;
         lay_out(&r->of[i], (PyArrayObject *)((Handle *)in[i])->h);
+        if (type < 0 && (kind != SETITEM || !i))
+            r->type = r->of[i].type;
         r->memory[i] = ((Handle *)in[i])->s;
         r->data[i] = PyArray_BYTES((PyArrayObject *)((Handle *)in[i])->h);
     }
@@ -310,24 +339,89 @@ static void note_ufunc(int before, PyUFuncObject *f, int nin, PyObject *x, PyObj
     }
     Layout as;
     lay_out(&as, (PyArrayObject *)((Handle *)out)->h);
-    note(before, UFUNC, f, nin, x, y, &as, 0, out);
+    note(before, UFUNC, f, nin, (PyObject *[]){x, y}, &as, 0, out, -1);
 }
 
-/* The same for what NumPy's dispatch has done: operands of other shapes, say, or in another order. */
+/* The type of the loop that NumPy took for operands of several types, which are cast to it; -1: that is not known. y may be
+ * NULL. */
+static int loop_type(PyUFuncObject *f, PyObject *x, PyObject *y, int result)
+{
+    PyObject *in[2] = {x, y};
+    int types[2] = {-1, -1}, type = -1;
+    char number[16];
+    for (int i = 0; i < 2 && in[i]; i++)
+        if (Py_TYPE(in[i]) == ndarray_type) {
+            if (!is_there(in[i]) || !notable(in[i]))
+                return -1;
+            types[i] = PyArray_TYPE((PyArrayObject *)((Handle *)in[i])->h);
+            if (PyTypeNum_ISCOMPLEX(types[i]))
+                return -1;
+        }
+    if (types[0] >= 0 && types[1] >= 0) {
+        PyArray_Descr *both = PyArray_PromoteTypes(plain_descr[types[0]], plain_descr[types[1]]);
+        if (!both) {
+            PyErr_Clear();
+            return -1;
+        }
+        type = both->type_num;
+        Py_DECREF(both);
+        if (PyTypeNum_ISFLOAT(type) && !PyTypeNum_ISFLOAT(types[0]) && !PyTypeNum_ISFLOAT(types[1]))
+            return -1; /* comparisons have loops of both integers */
+    }
+    else if (!y)
+        type = types[0];
+    else {
+        int array = types[0] >= 0 ? types[0] : types[1];
+        PyObject *o = types[0] >= 0 ? y : x;
+        if (array < 0 || Py_TYPE(o) == ndarray_type)
+            return -1;
+        type = from_number(o, array, number) ? array : array < NPY_FLOAT && PyFloat_Check(o) ? NPY_DOUBLE : result;
+        if (type >= NPY_CLONGDOUBLE || !PyArray_CanCastSafely(array, type) || !from_number(o, type, number))
+            return -1;
+    }
+    Loop *loop = type < NPY_CLONGDOUBLE && plain_descr[type] ? loop_of(f, type) : NULL;
+    return loop && loop->replayed && loop->result == result ? type : -1;
+}
+
+/* The same for what NumPy's dispatch has done: operands of other shapes or types, say, or in another order. y may be NULL. */
 static void note_host_ufunc(int before, PyUFuncObject *f, PyObject *x, PyObject *y, PyObject *out)
 {
-    int known = f && Py_TYPE(out) == ndarray_type && is_there(out) && Py_TYPE(x) == ndarray_type && Py_TYPE(y) == ndarray_type
-                && is_there(x) && is_there(y);
-    if (known) {
-        PyArrayObject *h = (PyArrayObject *)((Handle *)out)->h, *a = (PyArrayObject *)((Handle *)x)->h;
-        Loop *loop = PyArray_TYPE(a) < NPY_CLONGDOUBLE ? loop_of(f, PyArray_TYPE(a)) : NULL;
-        known = loop && loop->replayed && PyArray_TYPE((PyArrayObject *)((Handle *)y)->h) == PyArray_TYPE(a)
-                && PyArray_TYPE(h) == loop->result && PyArray_IS_C_CONTIGUOUS(h) && PyArray_SIZE(h);
-    }
-    if (known)
-        note_ufunc(before, f, 2, x, y, out);
-    else
+    PyArrayObject *h = Py_TYPE(out) == ndarray_type && is_there(out) && notable(out) ? (PyArrayObject *)((Handle *)out)->h : NULL;
+    int type = f && h && PyArray_IS_C_CONTIGUOUS(h) && PyArray_SIZE(h) ? loop_type(f, x, y, PyArray_TYPE(h)) : -1;
+    Layout as;
+    if (type < 0) {
         touched = 1;
+        return;
+    }
+    lay_out(&as, h);
+    note(before, UFUNC, f, 1 + (y != NULL), (PyObject *[]){x, y}, &as, 0, out, type);
+}
+
+/* f(*args, out=out) was done. */
+static void note_into(int before, PyUFuncObject *f, int n, PyObject *const *args, PyObject *out)
+{
+    PyArrayObject *h = Py_TYPE(out) == ndarray_type && is_there(out) && notable(out) ? (PyArrayObject *)((Handle *)out)->h : NULL;
+    PyObject *y = n > 1 ? args[1] : NULL, *in[3] = {out, args[0], y};
+    int type = h && PyArray_SIZE(h) ? loop_type(f, args[0], y, PyArray_TYPE(h)) : -1;
+    Layout as;
+    for (int i = 1; i <= n && h && type < 0; i++) { /* a loop of NumPy's, perhaps */
+        PyArrayObject *a = Py_TYPE(in[i]) == ndarray_type && is_there(in[i]) ? (PyArrayObject *)((Handle *)in[i])->h : NULL;
+        Loop *loop = a && PyArray_TYPE(a) < NPY_CLONGDOUBLE ? loop_of(f, PyArray_TYPE(a)) : NULL;
+        if (!loop || loop->result != PyArray_TYPE(h) || !PyArray_SAMESHAPE(a, h) || !PyArray_IS_C_CONTIGUOUS(h))
+            continue;
+        int same = y && Py_TYPE(args[0]) == Py_TYPE(y) ? PyArray_TYPE(a) == PyArray_TYPE((PyArrayObject *)((Handle *)in[3 - i])->h) : 1;
+        char number[16];
+        for (int k = 1; k <= n; k++)
+            same &= Py_TYPE(in[k]) == ndarray_type || from_number(in[k], PyArray_TYPE(a), number);
+        if (same && notable(args[0]) && (!y || notable(y)) && may_be_replayed(f, args[0], y ? y : args[0]))
+            type = PyArray_TYPE(a);
+    }
+    if (type < 0) {
+        touched = 1;
+        return;
+    }
+    lay_out(&as, h);
+    note(before, INTO, f, n + 1, in, &as, 0, NULL, type);
 }
 
 static void note_in_place(int before, PyUFuncObject *f, PyObject *x, PyObject *y)
@@ -339,15 +433,14 @@ static void note_in_place(int before, PyUFuncObject *f, PyObject *x, PyObject *y
         return;
     }
     lay_out(&as, (PyArrayObject *)((Handle *)x)->h);
-    note(before, IN_PLACE, f, 2, x, y, &as, 0, NULL);
+    note(before, IN_PLACE, f, 2, (PyObject *[]){x, y}, &as, 0, NULL, as.type);
 }
 
 /* The same for what NumPy's dispatch has done: with operands that overlap, say. */
 static void note_host_in_place(int before, PyUFuncObject *f, PyObject *x, PyObject *y)
 {
-    if (Py_TYPE(y) == ndarray_type && is_there(x) && is_there(y)
-        && PyArray_TYPE((PyArrayObject *)((Handle *)x)->h) == PyArray_TYPE((PyArrayObject *)((Handle *)y)->h)
-        && PyArray_SIZE((PyArrayObject *)((Handle *)x)->h))
+    int type = is_there(x) ? PyArray_TYPE((PyArrayObject *)((Handle *)x)->h) : -1;
+    if (type >= 0 && Py_TYPE(y) == ndarray_type && PyArray_SIZE((PyArrayObject *)((Handle *)x)->h) && loop_type(f, x, y, type) == type)
         note_in_place(before, f, x, y);
     else
         touched = 1;
@@ -362,7 +455,7 @@ static void note_getitem(int before, PyObject *x, PyObject *out)
         return;
     }
     lay_out(&as, part);
-    note(before, GETITEM, NULL, 1, x, NULL, &as, PyArray_BYTES(part) - PyArray_BYTES(h), out);
+    note(before, GETITEM, NULL, 1, &x, &as, PyArray_BYTES(part) - PyArray_BYTES(h), out, -1);
 }
 
 static void note_read(int before, PyObject *x, PyArrayObject *h, PyObject *key)
@@ -372,7 +465,7 @@ static void note_read(int before, PyObject *x, PyArrayObject *h, PyObject *key)
     if (is_there(x) && (PyArrayObject *)((Handle *)x)->h == h && notable(x)) {
         lay_out(&of, h);
         if (cut(&of, key, &offset, &as) && !as.nd) {
-            note(before, READ, NULL, 1, x, NULL, &as, offset, NULL);
+            note(before, READ, NULL, 1, &x, &as, offset, NULL, -1);
             return;
         }
     }
@@ -390,10 +483,10 @@ static void note_product(int before, PyUFuncObject *f, PyObject *x, PyObject *y,
     if (!ours || PyArray_TYPE(b) != type || PyArray_NDIM(a) > 2 || PyArray_NDIM(b) > 2 || !PyArray_SIZE(a) || !PyArray_SIZE(b))
         touched = 1;
     else if (PyArray_NDIM(a) == 1 && PyArray_NDIM(b) == 1)
-        note(before, DOT, f, 2, x, y, &as, 0, NULL);
+        note(before, DOT, f, 2, (PyObject *[]){x, y}, &as, 0, NULL, -1);
     else if (f && Py_TYPE(out) == ndarray_type && is_there(out) && notable(out)) {
         lay_out(&as, (PyArrayObject *)((Handle *)out)->h);
-        note(before, UFUNC, f, 2, x, y, &as, 0, out);
+        note(before, UFUNC, f, 2, (PyObject *[]){x, y}, &as, 0, out, -1);
     }
     else
         touched = 1;
@@ -422,7 +515,70 @@ static void note_setitem(int before, PyObject *x, PyArrayObject *h, PyObject *ke
         return;
     }
     if (PyArray_MultiplyList(as.shape, as.nd))
-        note(before, SETITEM, NULL, 2, x, value, &as, offset, NULL);
+        note(before, SETITEM, NULL, 2, (PyObject *[]){x, value}, &as, offset, NULL, -1);
     else
         touched = 1;
+}
+
+/* Whether a choice of `where` has the type of its result, as it is. */
+static int is_choice(PyObject *o, int type)
+{
+    char number[16];
+    return Py_TYPE(o) == ndarray_type ? is_there(o) && notable(o) && PyArray_TYPE((PyArrayObject *)((Handle *)o)->h) == type
+                                      : from_number(o, type, number);
+}
+
+static int is_mask(PyObject *o)
+{
+    return Py_TYPE(o) == ndarray_type && is_there(o) && notable(o) && PyArray_TYPE((PyArrayObject *)((Handle *)o)->h) == NPY_BOOL;
+}
+
+static void note_where(int before, PyObject *const *args, PyObject *out)
+{
+    Layout as;
+    PyArrayObject *h = Py_TYPE(out) == ndarray_type && is_there(out) && notable(out) ? (PyArrayObject *)((Handle *)out)->h : NULL;
+    if (!h || !PyArray_IS_C_CONTIGUOUS(h) || !PyArray_SIZE(h) || !is_mask(args[0]) || !is_choice(args[1], PyArray_TYPE(h))
+        || !is_choice(args[2], PyArray_TYPE(h)) || PyTypeNum_ISCOMPLEX(PyArray_TYPE(h))) {
+        touched = 1;
+        return;
+    }
+    lay_out(&as, h);
+    note(before, WHERE, NULL, 3, args, &as, 0, out, as.type);
+}
+
+/* clip(x, low, high) was done, whose bounds are numbers. */
+static void note_clip(int before, PyObject *const *args, PyObject *out)
+{
+    Layout as;
+    char low[16], high[16];
+    PyArrayObject *h = Py_TYPE(out) == ndarray_type && is_there(out) && notable(out) ? (PyArrayObject *)((Handle *)out)->h : NULL;
+    int type = h ? PyArray_TYPE(h) : NPY_BOOL;
+    if (!h || type == NPY_BOOL || PyTypeNum_ISCOMPLEX(type) || !PyArray_IS_C_CONTIGUOUS(h) || !PyArray_SIZE(h)
+        || Py_TYPE(args[0]) != ndarray_type || !is_choice(args[0], type) || Py_TYPE(args[1]) == ndarray_type
+        || Py_TYPE(args[2]) == ndarray_type || !from_number(args[1], type, low) || !from_number(args[2], type, high)
+        || is_nan(type, low) || is_nan(type, high)) {
+        touched = 1;
+        return;
+    }
+    lay_out(&as, h);
+    note(before, CLIP, NULL, 3, args, &as, 0, out, type);
+}
+
+/* Whether h[mask] = number, of one shape, may be noted. */
+static int may_note_masked(PyObject *x, PyArrayObject *h, PyObject *mask, PyObject *number)
+{
+    char to[16];
+    PyArrayObject *m = is_mask(mask) ? (PyArrayObject *)((Handle *)mask)->h : NULL;
+    return m && is_there(x) && notable(x) && ((Handle *)x)->s != ((Handle *)mask)->s && Py_TYPE(number) != ndarray_type && PyArray_NDIM(m) == PyArray_NDIM(h) && PyArray_SIZE(h)
+           && !memcmp(PyArray_DIMS(m), PyArray_DIMS(h), (size_t)PyArray_NDIM(h) * sizeof(npy_intp))
+           && !PyTypeNum_ISCOMPLEX(PyArray_TYPE(h)) && from_number(number, PyArray_TYPE(h), to);
+}
+
+static void note_masked(int before, PyObject *x, PyArrayObject *h, PyObject *mask, PyObject *number)
+{
+    Layout as;
+    if (!is_there(x) || (PyArrayObject *)((Handle *)x)->h != h)
+        return;
+    lay_out(&as, h);
+    note(before, MASKED, NULL, 3, (PyObject *[]){x, mask, number}, &as, 0, NULL, as.type);
 }

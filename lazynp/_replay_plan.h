@@ -31,13 +31,13 @@ static void free_program(Program *q)
 }
 
 /* The structure of the period that begins at `first`: for each operand a slot, or the number of a parameter. */
-static int structure(long long first, int n, int (*source)[2], int (*from)[2], Param *is, int *numbers)
+static int structure(long long first, int n, int (*source)[MOST_IN], int (*from)[MOST_IN], Param *is, int *numbers)
 {
     int params = 0;
     *numbers = 0;
     for (int k = 0; k < n; k++) {
         Note *r = &ring[(first + k) % RING];
-        for (int i = r->nin; i < 2; i++) /* rounds are compared */
+        for (int i = r->nin; i < MOST_IN; i++) /* rounds are compared */
             from[k][i] = source[k][i] = 0;
         for (int i = 0; i < r->nin; i++) {
             if (r->number[i]) {
@@ -47,7 +47,7 @@ static int structure(long long first, int n, int (*source)[2], int (*from)[2], P
             }
             long long at = r->in[i];
             int made = at >= first && at < first + k
-                       && (ring[at % RING].kind == UFUNC || ring[at % RING].kind == GETITEM);
+                       && (makes_value(ring[at % RING].kind) || ring[at % RING].kind == GETITEM);
             from[k][i] = made ? FROM_SLOT : FROM_MEMORY;
             int j = made ? (int)(at - first) : 0;
             if (!made) {
@@ -179,7 +179,7 @@ static void find_parts(Program *q)
             int root = root_of_slot(q, k);
             ends |= root - q->params >= begin;
             for (int i = begin; i < k && !ends; i++)
-                if (q->slot[i].kind == SETITEM || q->slot[i].kind == IN_PLACE) {
+                if (writes(q->slot[i].kind)) {
                     int written = root_of_slot(q, i);
                     ends = root == written || (root < q->params && written < q->params && q->is[root].root == q->is[written].root);
                 }
@@ -220,8 +220,8 @@ static void quiet_product(char **args, npy_intp const *sizes, npy_intp const *st
 typedef struct {
     int n, params, numbers;
     long long first;
-    int source[2][LONGEST][2], from[2][LONGEST][2];
-    Param is[2][2 * LONGEST];
+    int source[2][LONGEST][MOST_IN], from[2][LONGEST][MOST_IN];
+    Param is[2][MOST_IN * LONGEST];
     Program *old;                       /* of the same loop where lengths or offsets were others */
     npy_intp seen[LENGTHS][3];          /* of each length that moves: in both rounds, and in that program */
 } Rounds;
@@ -234,7 +234,7 @@ static long long best_end(int n)
     int least = 1 << 30;
     for (long long end = last; end > last - n && end - 2 * n + 1 >= cold_since; end--) {
         Note const *before = &ring[end % RING], *next = &ring[(end - n + 1) % RING];
-        int cost = next->kind == EXTERNAL ? 0 : before->kind == SETITEM || before->kind == IN_PLACE ? 1 : 2;
+        int cost = next->kind == EXTERNAL ? 0 : writes(before->kind) ? 1 : 2;
         for (long long k = end - n + 1; k <= end; k++)
             for (int i = 0; i < ring[k % RING].nin; i++)
                 cost += 4 * (ring[k % RING].in[i] > 0 && ring[k % RING].in[i] <= end - n);
@@ -348,8 +348,8 @@ static int lengths_agree(Program const *q)
                 return 0;
             continue;
         }
-        for (int i = s->kind == UFUNC ? 0 : 1; i < s->nin; i++) {
-            Layout const *a = i ? y : x;
+        for (int i = makes_value(s->kind) ? 0 : 1; i < s->nin; i++) {
+            Layout const *a = operand_layout(q, k, i);
             for (int d = 1; a && d <= a->nd; d++) {
                 npy_intp n = a->shape[a->nd - d];
                 if (n != 1 && (d > s->out.nd || n != s->out.shape[s->out.nd - d]))
@@ -405,9 +405,8 @@ static int fill(Program *q, Rounds *m)
             s->from[i] = m->from[0][k][i];
             s->source[i] = m->source[0][k][i];
             s->number[i] = r->number[i];
-            if (!r->number[i] && (r->kind != SETITEM || !i))
-                s->type = r->of[i].type;
         }
+        s->type = r->type;
         if (s->kind == EXTERNAL)
             continue;
         Layout const *of = operand_layout(q, k, 0);
@@ -416,7 +415,7 @@ static int fill(Program *q, Rounds *m)
         if (!find_lengths(m, q, &s->out, &b->out, old ? &old->slot[k].out : NULL, of ? longest(q, of) : limit))
             return 0;
         Loop *loop = r->f ? loop_of(r->f, s->type) : NULL;
-        s->fused = loop && loop->replayed;
+        s->fused = s->kind == WHERE || s->kind == MASKED || s->kind == CLIP || (loop && loop->replayed);
         char **called = q->p + m->params + n + 1 + 2 * k;
         if (loop) {
             called[0] = (char *)r->f->functions[loop->at];
@@ -429,7 +428,7 @@ static int fill(Program *q, Rounds *m)
             called[0] = r->f ? (char *)matmul->functions[at] : (char *)quiet_product;
             called[1] = !r->f ? (char *)(intptr_t)at : matmul->data ? (char *)matmul->data[at] : NULL;
         }
-        int root = r->kind == SETITEM || r->kind == IN_PLACE ? root_of_slot(q, k) : m->params;
+        int root = writes(r->kind) ? root_of_slot(q, k) : m->params;
         if (root < m->params)
             q->is[root].written = 1;
     }
@@ -448,7 +447,7 @@ static void find_stored(Program *q, long long before)
         while (end < q->n && q->slot[end].part == s->part)
             end++;
         long long died = ring[(before + k) % RING].died;
-        if (s->kind == UFUNC)
+        if (makes_value(s->kind))
             s->stored = !died || died > before + end;
         s->stored |= s->kind == DOT;
         for (int i = 0; i < s->nin; i++)
@@ -456,7 +455,7 @@ static void find_stored(Program *q, long long before)
                 int root = s->source[i];
                 while (q->slot[root].kind == GETITEM && q->slot[root].from[0] == FROM_SLOT)
                     root = q->slot[root].source[0];
-                if (q->slot[root].kind == UFUNC && q->slot[root].part != s->part)
+                if (makes_value(q->slot[root].kind) && q->slot[root].part != s->part)
                     q->slot[root].stored = 1;
             }
     }
@@ -639,6 +638,7 @@ static PyObject *replay_ready(PyObject *module, PyObject *args)
     q->p[q->params + q->n] = (char *)(((uintptr_t)q->work + 63) & ~(uintptr_t)63);
     Py_XSETREF(q->errors, Py_NewRef(errors));
     q->ready = 1;
+    programs_ready++;
     prefer(q);
     Py_RETURN_NONE;
 }
@@ -718,4 +718,11 @@ static PyObject *replay_counts(PyObject *module, PyObject *nothing)
     periods_run = times_left = parts_refused = 0;
     programs_asked = programs_made;
     return out;
+}
+
+/* replay_pace(): of the operations that were matched, how many have run; the programs that were asked for, those that are
+ * being made, and those that there were: since the beginning. */
+static PyObject *replay_pace(PyObject *module, PyObject *nothing)
+{
+    return Py_BuildValue("(llil)", operations_run, programs_made, building, programs_ready);
 }

@@ -30,6 +30,7 @@
 #endif
 
 #include "_direct.h"
+#include "_leaving.h"
 
 typedef struct {
     PyObject_HEAD
@@ -77,7 +78,7 @@ static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
 static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc;
 static PyObject *host_copy; /* numpy.ndarray.copy */
-static PyObject *host_dot, *host_dot_method;
+static PyObject *host_dot, *host_dot_method, *host_roll, *host_diff, *host_where, *host_clip, *host_clip_function, *host_astype;
 /* NumPy's methods that reduce, and the ufuncs that they reduce by. */
 static const char *const reduction_names[REDUCTIONS] = {"sum", "prod", "max", "min", "any", "all", "mean"};
 static const char *const reduction_ufunc_names[REDUCTIONS] = {
@@ -380,7 +381,7 @@ static PyObject *call_two(PyObject *function, PyObject *a, PyObject *b)
     PyObject *args[2] = {a, b};
     if (!function)
         Py_RETURN_NOTIMPLEMENTED;
-    return PyObject_Vectorcall(function, args, 2, NULL);
+    return leaving(PyObject_Vectorcall(function, args, 2, NULL));
 }
 
 /* See `direct`; NULL where there is no ufunc too. */
@@ -528,7 +529,7 @@ static PyObject *unary_op(PyObject *a, int i)
     if (out || PyErr_Occurred())
         return out ? noted(before, unary_ufunc[i], 1, a, NULL, wrap(out)) : NULL;
     if (!x)
-        return PyObject_CallOneArg(unary[i], a);
+        return leaving(PyObject_CallOneArg(unary[i], a));
     Py_INCREF(x);
     out = host_unary[i](x);
     Py_DECREF(x);
@@ -558,7 +559,10 @@ static PyObject *op_compare(PyObject *a, PyObject *b, int i)
         out = PyObject_RichCompare(x, y, i);
         Py_DECREF(x);
         Py_DECREF(y);
-        return from_host(out);
+        out = from_host(out);
+        if (out && compare_ufunc[i] && watches())
+            note_host_ufunc(before, (PyUFuncObject *)compare_ufunc[i], a, b, out);
+        return out;
     }
     PyObject *out = direct_narrow(compare_ufunc[i], 2, a, b, NULL);
     if (out || PyErr_Occurred())
@@ -714,6 +718,16 @@ static int put_noted(int before, PyObject *self, PyObject *h, PyObject *key, PyO
     return failed;
 }
 
+static int put_masked(int before, PyObject *self, PyObject *h, PyObject *mask, PyObject *number)
+{
+    Py_INCREF(h);
+    int failed = put(self, h, ((Handle *)mask)->h, number);
+    if (!failed)
+        note_masked(before, self, (PyArrayObject *)h, mask, number);
+    Py_DECREF(h);
+    return failed;
+}
+
 /* Whether a plain index takes so few elements of a large array that a write is best done at once; NumPy tells what is
  * wrong with one that has too many axes. -1 on an error. */
 static int is_few(PyArrayObject *h, PyObject *key)
@@ -747,6 +761,8 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
     int before = touched;
     if (P && value) {
         int done = match_setitem(self, key, value);
+        if (!done && P && !PyErr_Occurred() && Py_TYPE(key) == ndarray_type)
+            done = match_masked(self, key, value);
         if (done || PyErr_Occurred())
             return done > 0 ? 0 : -1;
     }
@@ -773,7 +789,8 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
                 return done < 0 ? -1 : 0;
         }
         else if (given == value && given && is_current(key) && PyArray_SIZE((PyArrayObject *)h) <= limit)
-            return put(self, h, ((Handle *)key)->h, given);
+            return watches() && may_note_masked(self, (PyArrayObject *)h, key, value)
+                       ? put_masked(before, self, h, key, value) : put(self, h, ((Handle *)key)->h, given);
         int done = assign_whole(self, key, value);
         if (done)
             return done < 0 ? -1 : 0;
@@ -784,7 +801,7 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
             return done < 0 ? -1 : 0;
     }
     PyObject *args[3] = {self, key, value};
-    PyObject *done = value ? PyObject_Vectorcall(setitem, args, 3, NULL) : PyObject_Vectorcall(delitem, args, 2, NULL);
+    PyObject *done = leaving(PyObject_Vectorcall(value ? setitem : delitem, args, value ? 3 : 2, NULL));
     Py_XDECREF(done);
     return done ? 0 : -1;
 }
@@ -793,7 +810,7 @@ static Py_ssize_t size_of(PyObject *self)
 {
     if (is_there(self) && PyArray_NDIM((PyArrayObject *)((Handle *)self)->h) > 0)
         return PyArray_DIM((PyArrayObject *)((Handle *)self)->h, 0);
-    PyObject *n = PyObject_CallOneArg(length, self);
+    PyObject *n = leaving(PyObject_CallOneArg(length, self));
     Py_ssize_t out = n ? PyLong_AsSsize_t(n) : -1;
     Py_XDECREF(n);
     return out;
@@ -953,6 +970,40 @@ static PyObject *reduce(PyObject *module, PyObject *const *given, Py_ssize_t n)
     Py_RETURN_NOTIMPLEMENTED;
 }
 
+/* frames_of(thread, most): where a thread's Python code is, innermost first: (code, line or None, place in the code, name of
+ * the module or None). All is looked at while nothing else runs: frames of a thread that goes on meanwhile are not to be
+ * followed, above all those that torch's compiler evaluates. */
+static PyObject *frames_of(PyObject *module, PyObject *args)
+{
+    unsigned long thread;
+    Py_ssize_t most;
+    if (!PyArg_ParseTuple(args, "kn", &thread, &most))
+        return NULL;
+    PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    while (state && state->thread_id != thread)
+        state = PyThreadState_Next(state);
+    PyObject *out = PyList_New(0);
+    int collects = PyGC_Disable(); /* which calls whatever finalizers there are */
+    PyFrameObject *frame = out && state ? PyThreadState_GetFrame(state) : NULL, *back;
+    for (; frame; frame = back) {
+        int line = PyFrame_GetLineNumber(frame);
+        PyObject *globals = PyFrame_GetGlobals(frame), *name = PyDict_GetItemString(globals, "__name__");
+        PyObject *item = Py_BuildValue("(NNiO)", (PyObject *)PyFrame_GetCode(frame),
+                                       line > 0 ? PyLong_FromLong(line) : Py_NewRef(Py_None), PyFrame_GetLasti(frame),
+                                       name ? name : Py_None);
+        Py_DECREF(globals);
+        int failed = !item || PyList_Append(out, item) < 0;
+        Py_XDECREF(item);
+        back = failed || PyList_GET_SIZE(out) >= most ? NULL : PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        if (failed)
+            Py_CLEAR(out);
+    }
+    if (collects)
+        PyGC_Enable();
+    return out;
+}
+
 /* Ufuncs. */
 
 /* NumPy's call; its n operands are kept while it runs. */
@@ -993,11 +1044,17 @@ static PyObject *simple_call(PyObject *host, PyObject *const *args, Py_ssize_t n
 static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *out)
 {
     PyObject *host = ((Ufunc *)self)->host, *given[5], *done = NULL;
+    int before = touched;
     if (!host || !n || n > 3 || !PyObject_TypeCheck(host, &PyUFunc_Type) || n != ((PyUFuncObject *)host)->nin)
         return NULL;
     int plain = Py_TYPE(host) == &PyUFunc_Type && n <= 2;
     if (plain && !out) {
         done = simple_call(host, args, n);
+        if (done || PyErr_Occurred())
+            return done;
+    }
+    if (plain && out && P) {
+        done = match_into((PyUFuncObject *)host, (int)n, args, out);
         if (done || PyErr_Occurred())
             return done;
     }
@@ -1011,8 +1068,12 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
         }
     }
     size_t count = (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET;
-    if (!out)
-        return from_host(call_held(host, given + 1, n, count, NULL));
+    if (!out) {
+        done = from_host(call_held(host, given + 1, n, count, NULL));
+        if (done && plain && watches())
+            note_host_ufunc(before, (PyUFuncObject *)host, args[0], n > 1 ? args[1] : NULL, done);
+        return done;
+    }
     if (((PyUFuncObject *)host)->nout != 1 || !is_current(out) || !((Storage *)((Handle *)out)->s)->free
         || !at_hand(out))
         return NULL;
@@ -1025,6 +1086,8 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
         s->busy--;
         Py_DECREF(s);
     }
+    if (done && plain && watches())
+        note_into(before, (PyUFuncObject *)host, (int)n, args, out);
     Py_XDECREF(done);
     return done ? Py_NewRef(out) : NULL;
 }
@@ -1054,7 +1117,7 @@ static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t
             return done;
     }
     PyObject *slow = PyObject_GetAttr(self, name_call);
-    PyObject *out = slow ? PyObject_Vectorcall(slow, args, (size_t)n, names) : NULL;
+    PyObject *out = slow ? leaving(PyObject_Vectorcall(slow, args, (size_t)n, names)) : NULL;
     Py_XDECREF(slow);
     return out;
 }
@@ -1070,7 +1133,7 @@ static PyObject *call_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
             return done;
     }
     PyObject *slow = PyObject_GetAttr(self, name_call);
-    PyObject *out = slow ? PyObject_Call(slow, args, kwargs) : NULL;
+    PyObject *out = slow ? leaving(PyObject_Call(slow, args, kwargs)) : NULL;
     Py_XDECREF(slow);
     return out;
 }
@@ -1623,6 +1686,8 @@ static PyMethodDef functions[] = {
     {"replay_settle", replay_settle, METH_NOARGS, "replay_settle(): what is pending has its value."},
     {"replay_forked", replay_forked, METH_NOARGS, "replay_forked(): after a fork, in the child."},
     {"freed_bytes", freed_bytes, METH_NOARGS, "freed_bytes(): of small arrays that have died."},
+    {"frames_of", frames_of, METH_VARARGS, "frames_of(thread, most): where a thread is: (code, line or None, place, module or None)."},
+    {"replay_pace", replay_pace, METH_NOARGS, "replay_pace(): operations run, programs asked for, being made, made."},
     {"replay_counts", replay_counts, METH_NOARGS, "replay_counts(): what replay has done since it was asked last."},
     {"iterator", iterator, METH_O, "iterator(a): iterates over a's items by their number."},
     {"flat", flat_of, METH_O, "flat(a): a.flat."},
@@ -1670,9 +1735,13 @@ static int take_ufuncs(void)
                  || find_ufuncs(numpy, &square_name, &square_ufunc, 1) < 0
                  || find_ufuncs(numpy, &positive_name, &positive_ufunc, 1) < 0
                  || find_ufuncs(numpy, &matmul_name, &matmul_ufunc, 1) < 0
-                 || !(host_dot = undispatched(numpy, "dot"))
+                 || !(host_dot = undispatched(numpy, "dot")) || !(host_roll = undispatched(numpy, "roll"))
+                 || !(host_diff = undispatched(numpy, "diff")) || !(host_where = undispatched(numpy, "where"))
+                 || !(host_clip_function = undispatched(numpy, "clip"))
+                 || !(host_clip = PyObject_GetAttrString((PyObject *)&PyArray_Type, "clip"))
                  || !(host_asarray = PyObject_GetAttrString(numpy, "asarray"))
                  || !(host_dot_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "dot"))
+                 || !(host_astype = PyObject_GetAttrString((PyObject *)&PyArray_Type, "astype"))
                  || !(host_copy = PyObject_GetAttrString((PyObject *)&PyArray_Type, "copy"))
                  || !(host_conjugate = PyObject_GetAttrString((PyObject *)&PyArray_Type, "conjugate"))
                  || !(host_transpose = PyObject_GetAttrString((PyObject *)&PyArray_Type, "transpose"))

@@ -594,6 +594,120 @@ static PyObject *dotted(PyObject *host, PyObject *const *args, int flags)
     return out;
 }
 
+/* `where(condition, x, y)`: matched or noted. */
+static PyObject *selected(PyObject *const *args, int flags)
+{
+    int before = touched;
+    PyObject *out = P ? match_where(args) : NULL;
+    if (out || PyErr_Occurred())
+        return out;
+    out = whole(host_where, NULL, args, 3, NULL, flags);
+    if (out && watches())
+        note_where(before, args, out);
+    return out;
+}
+
+/* `clip(x, low, high)`, the function or the method: matched or noted. */
+static PyObject *clipped(PyObject *host, PyObject *const *args, int flags)
+{
+    int before = touched;
+    PyObject *out = P ? match_clip(args) : NULL;
+    if (out || PyErr_Occurred())
+        return out;
+    out = whole(host, NULL, args, 3, NULL, flags);
+    if (out && watches())
+        note_clip(before, args, out);
+    return out;
+}
+
+/* The elements of one axis, or of all of them in C's order, moved on by `shift`. */
+static PyArrayObject *rolled_array(PyArrayObject *a, npy_intp shift, int axis)
+{
+    npy_intp n = axis < 0 ? PyArray_SIZE(a) : PyArray_DIM(a, axis), inner = PyArray_ITEMSIZE(a);
+    npy_intp outer = axis < 0 ? 1 : PyArray_MultiplyList(PyArray_DIMS(a), axis);
+    for (int d = axis + 1; axis >= 0 && d < PyArray_NDIM(a); d++)
+        inner *= PyArray_DIM(a, d);
+    shift %= n;
+    size_t row = (size_t)(n * inner), head = (size_t)((shift < 0 ? shift + n : shift) * inner);
+    PyArrayObject *out = axis < 0 ? new_array(PyArray_DESCR(a), 1, &n) : new_array(PyArray_DESCR(a), PyArray_NDIM(a), PyArray_DIMS(a));
+    char *to = out ? PyArray_BYTES(out) : NULL;
+    char const *from = PyArray_BYTES(a);
+    for (npy_intp i = 0; out && i < outer; i++, to += row, from += row) {
+        memcpy(to, from + row - head, head);
+        memcpy(to + head, from, row - head);
+    }
+    if (out && axis < 0) { /* a view of a vector, as NumPy's */
+        PyArray_Dims shape = {PyArray_DIMS(a), PyArray_NDIM(a)};
+        Py_SETREF(out, (PyArrayObject *)PyArray_Newshape(out, &shape, NPY_CORDER));
+    }
+    return out;
+}
+
+/* `roll(a, shift, axis=None)` by a number, which takes NumPy ten slices. NULL, without an error set, where the call is not
+ * that simple. */
+static PyObject *rolled(PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
+{
+    PyObject *along = n + !!names == 3 ? args[2] : Py_None, *out = NULL, *h;
+    if ((names && (n != 2 || PyTuple_GET_SIZE(names) != 1 || !is_word(PyTuple_GET_ITEM(names, 0), name_axis))) || n < 2
+        || n > 3 || limit < 0 || Py_TYPE(args[0]) != ndarray_type || !PyLong_CheckExact(args[1])
+        || !(along == Py_None || PyLong_CheckExact(along)))
+        return NULL;
+    Gift gift;
+    begin_gift(&gift, flags);
+    if ((h = given_value(args[0], &gift, 0)) && PyArray_CheckExact(h)) {
+        PyArrayObject *a = (PyArrayObject *)h;
+        long long shift = PyLong_AsLongLong(args[1]), axis = along == Py_None ? -1 : PyLong_AsLongLong(along);
+        if (PyErr_Occurred())
+            PyErr_Clear();
+        else {
+            int given = along != Py_None, nd = PyArray_NDIM(a);
+            axis += given && axis < 0 ? nd : 0;
+            if (nd && PyArray_SIZE(a) && PyArray_IS_C_CONTIGUOUS(a) && !PyDataType_REFCHK(PyArray_DESCR(a))
+                && (!given || (axis >= 0 && axis < nd)))
+                out = home_of((PyObject *)rolled_array(a, (npy_intp)shift, given ? (int)axis : -1), &gift);
+        }
+    }
+    Py_XDECREF(h);
+    let_go(&gift);
+    return out;
+}
+
+/* All but one of the elements along the last axis of a contiguous array, from the first or from the second on. */
+static PyObject *all_but_one(PyArrayObject *a, int first)
+{
+    npy_intp shape[NPY_MAXDIMS];
+    int nd = PyArray_NDIM(a);
+    memcpy(shape, PyArray_DIMS(a), (size_t)nd * sizeof *shape);
+    shape[nd - 1]--;
+    Py_INCREF(PyArray_DESCR(a));
+    PyObject *part = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(a), nd, shape, PyArray_STRIDES(a),
+                                          PyArray_BYTES(a) + first * PyArray_ITEMSIZE(a), NPY_ARRAY_ALIGNED, NULL);
+    if (part && PyArray_SetBaseObject((PyArrayObject *)part, Py_NewRef(a)) < 0)
+        Py_CLEAR(part);
+    return part;
+}
+
+/* `diff(a)`. NULL, without an error set, where the call is not that simple. */
+static PyObject *differences(PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
+{
+    if (n != 1 || names || limit < 0 || Py_TYPE(args[0]) != ndarray_type)
+        return NULL;
+    Gift gift;
+    begin_gift(&gift, flags);
+    PyObject *h = given_value(args[0], &gift, 0), *late = NULL, *early = NULL, *out = NULL;
+    PyArrayObject *a = h && PyArray_CheckExact(h) ? (PyArrayObject *)h : NULL;
+    if (a && PyArray_NDIM(a) && PyArray_DIM(a, PyArray_NDIM(a) - 1) > 1 && PyArray_IS_C_CONTIGUOUS(a) && PyArray_ISALIGNED(a)
+        && PyArray_TYPE(a) != NPY_BOOL && (late = all_but_one(a, 1)) && (early = all_but_one(a, 0)))
+        out = direct_two(binary_ufunc[1], late, early, NULL);
+    Py_XDECREF(early);
+    Py_XDECREF(late);
+    if (out)
+        out = home_of(out, &gift);
+    Py_XDECREF(h);
+    let_go(&gift);
+    return out;
+}
+
 /* The array that the Python function which runs was given as its first argument, if nobody but its caller's stack has it:
  * a temporary, which dies with the call. Borrowed. */
 static _Thread_local PyObject *passing;
@@ -603,7 +717,7 @@ static PyObject *call_slow(PyObject *slow, PyObject *const *args, Py_ssize_t n, 
     PyObject *before = passing;
     if (n && Py_TYPE(args[0]) == ndarray_type && Py_REFCNT(args[0]) == 1)
         passing = args[0];
-    PyObject *out = PyObject_Vectorcall(slow, args, (size_t)n, names);
+    PyObject *out = leaving(PyObject_Vectorcall(slow, args, (size_t)n, names));
     passing = before;
     return out;
 }
@@ -732,18 +846,26 @@ static PyObject *call_function_vector(PyObject *self, PyObject *const *args, siz
     if (f->host && f->host != Py_None && f->flags & SHARES) {
         PyObject *done = shares_memory(f->host, args, n, names);
         if (done || PyErr_Occurred())
-            return done;
+            return leaving(done);
     }
     else if (f->host && f->host != Py_None && n <= f->most) {
-        PyObject *done = f->host == host_dot && n == 2 && !names ? dotted(host_dot, args, f->flags)
-                                                                 : whole(f->host, NULL, args, n, names, f->flags);
+        PyObject *done = NULL;
+        if (f->host == host_roll)
+            done = rolled(args, n, names, f->flags);
+        else if (f->host == host_diff)
+            done = differences(args, n, names, f->flags);
+        if (!done && !PyErr_Occurred())
+            done = f->host == host_where && n == 3 && !names ? selected(args, f->flags)
+                   : f->host == host_clip_function && n == 3 && !names ? clipped(host_clip_function, args, f->flags)
+                   : f->host == host_dot && n == 2 && !names ? dotted(host_dot, args, f->flags)
+                                                           : whole(f->host, NULL, args, n, names, f->flags);
         if (done || PyErr_Occurred())
-            return done;
+            return leaving(done);
     }
     if (f->relevant && f->relevant != Py_None && f->implementation) {
         PyObject *done = dispatched(f, args, n, names);
         if (done || PyErr_Occurred())
-            return done;
+            return leaving(done);
     }
     PyObject *slow = PyObject_GetAttr(self, name_call);
     PyObject *out = slow ? call_slow(slow, args, n, names) : NULL;
@@ -784,7 +906,7 @@ static PyObject *call_function(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     ((Function *)self)->call = call_function_vector;
     PyObject *slow = PyObject_GetAttr(self, name_call);
-    PyObject *out = slow ? PyObject_Call(slow, args, kwargs) : NULL;
+    PyObject *out = slow ? leaving(PyObject_Call(slow, args, kwargs)) : NULL;
     Py_XDECREF(slow);
     return out;
 }
@@ -857,6 +979,34 @@ static PyObject *copied(PyObject *self)
         return NULL;
     PyObject *out = direct_one(positive_ufunc, (PyObject *)h);
     return out ? noted(before, positive_ufunc, 1, self, NULL, wrap(out)) : NULL;
+}
+
+/* `a.astype(dtype)` of a small contiguous array, between types of numbers. NULL, without an error set, where it is not that
+ * simple. */
+static PyObject *cast_to(PyObject *self, PyObject *dtype)
+{
+    int known = dtype == (PyObject *)&PyLong_Type || dtype == (PyObject *)&PyFloat_Type || dtype == (PyObject *)&PyBool_Type
+                || dtype == (PyObject *)&PyComplex_Type || PyUnicode_CheckExact(dtype) || PyArray_DescrCheck(dtype)
+                || (PyType_Check(dtype) && !(((PyTypeObject *)dtype)->tp_flags & Py_TPFLAGS_HEAPTYPE)
+                    && PyType_IsSubtype((PyTypeObject *)dtype, &PyGenericArrType_Type));
+    PyArrayObject *h = known && is_current(self) ? (PyArrayObject *)at_hand(self) : NULL, *out = NULL;
+    PyArray_Descr *descr = NULL;
+    if (!h || !PyArray_NDIM(h) || !PyArray_IS_C_CONTIGUOUS(h) || PyArray_TYPE(h) >= NPY_CLONGDOUBLE
+        || plain_descr[PyArray_TYPE(h)] != PyArray_DESCR(h))
+        return NULL;
+    if (!PyArray_DescrConverter(dtype, &descr)) {
+        PyErr_Clear(); /* NumPy says what it is */
+        return NULL;
+    }
+    if (descr->type_num < NPY_CLONGDOUBLE && plain_descr[descr->type_num] == descr
+        && (out = new_array(descr, PyArray_NDIM(h), PyArray_DIMS(h)))) {
+        Py_INCREF(h);
+        if (PyArray_CopyInto(out, h) < 0)
+            Py_CLEAR(out);
+        Py_DECREF(h);
+    }
+    Py_DECREF(descr);
+    return out ? from_host((PyObject *)out) : NULL;
 }
 
 static PyObject *view_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names);
@@ -941,6 +1091,13 @@ static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
         if (out || PyErr_Occurred())
             return out;
     }
+    if (m->host == host_astype && n == 2 && !names) {
+        PyObject *out = cast_to(args[0], args[1]);
+        if (out || PyErr_Occurred())
+            return out;
+    }
+    if (m->host == host_clip && n == 3 && !names)
+        return clipped(host_clip, args, m->flags);
     if (m->host == host_dot_method && n == 2 && !names)
         return dotted(host_dot_method, args, m->flags);
     PyObject *x = !names && n <= 2 && m->reduces ? few_bytes(args[0], BYTES_REDUCED) : NULL;
@@ -968,7 +1125,7 @@ static PyObject *call_method_vector(PyObject *self, PyObject *const *args, size_
                          : m->host == host_getfield && !names            ? class_field(args, n)
                                                                          : NULL;
         if (done || PyErr_Occurred())
-            return done;
+            return leaving(done);
     }
     return call_slow(m->slow, args, n, names);
 }

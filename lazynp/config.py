@@ -130,6 +130,13 @@ SETTINGS = {
         "never change the tier: the interpreter's, bit-equal to NumPy",
     ),
     "strict": Setting("LAZYNP_STRICT", False, flag, lambda v: isinstance(v, bool), "falling back to NumPy is an error"),
+    "full_tracebacks": Setting(
+        "LAZYNP_FULL_TRACEBACKS",
+        False,
+        flag,
+        lambda v: isinstance(v, bool),
+        "whether the tracebacks of errors show what happened inside of lazynp",
+    ),
     "adapters": Setting(
         "LAZYNP_ADAPTERS",
         True,
@@ -144,13 +151,41 @@ SETTINGS = {
         is_device,
         "where recorded operations run: cpu; cuda or cuda:N, a GPU; torch: torch's operations on the CPU, for tests",
     ),
+    "spread_size": Setting(
+        "LAZYNP_SPREAD_SIZE",
+        98304,
+        int,
+        lambda v: v >= 1,
+        "arrays of so many elements, or more, are split over the processes; see docs/many-processes.md",
+    ),
+    "gather_bytes": Setting(
+        "LAZYNP_GATHER_BYTES",
+        memory() // 8,
+        int,
+        lambda v: v >= 0,
+        "bytes of an array that may be brought together in each of several processes; more is an error",
+    ),
+    "peer_timeout": Setting(
+        "LAZYNP_PEER_TIMEOUT",
+        300.0,
+        float,
+        lambda v: v > 0,
+        "seconds that one of several processes may take to come to where another waits for it",
+    ),
+    "spread_check": Setting(
+        "LAZYNP_SPREAD_CHECK",
+        False,
+        flag,
+        lambda v: isinstance(v, bool),
+        "whether values that several processes have all of are compared before they are used; for debugging",
+    ),
 }
 
 
 class Config:
     """The settings, as attributes. Call it for a context manager: `config(mode="eager")`."""
 
-    __slots__ = (*SETTINGS, "limit", "_watchers", "_guards")
+    __slots__ = (*SETTINGS, "limit", "_limit", "_watchers", "_guards")
     mode: str
     small: int
     compile: bool
@@ -167,9 +202,15 @@ class Config:
     pool_bytes: int
     deterministic: bool
     strict: bool
+    full_tracebacks: bool
     adapters: bool | str
     device: str
-    limit: int  # arrays of more elements go through the graph: what `mode` and `small` come to
+    spread_size: int
+    gather_bytes: int
+    peer_timeout: float
+    spread_check: bool
+    limit: int  # arrays of more elements go through the graph: what `mode` and `small` come to, or more: see `lift`
+    _limit: int
     _watchers: list[Callable[[str, Any], None]]
     _guards: dict[str, Callable[[Any], None]]
 
@@ -177,6 +218,7 @@ class Config:
         object.__setattr__(self, "_watchers", [])
         object.__setattr__(self, "_guards", {})
         object.__setattr__(self, "limit", 0)
+        object.__setattr__(self, "_limit", 0)
         for name, setting in SETTINGS.items():
             text = os.environ.get(setting.env)
             setattr(self, name, setting.default if text is None else setting.parse(text))
@@ -196,8 +238,15 @@ class Config:
             )
             limit = {"auto": small, "graph": -1, "eager": 1 << 62}[getattr(self, "mode", "auto")]
             object.__setattr__(self, "limit", limit)
+            object.__setattr__(self, "_limit", limit)
         for watcher in self._watchers:
             watcher(name, value)
+
+    def lift(self, limit: int | None) -> None:
+        """Have another limit than the settings come to; None: have theirs again."""
+        object.__setattr__(self, "limit", self._limit if limit is None else limit)
+        for watcher in self._watchers:
+            watcher("limit", self.limit)
 
     def watch(self, watcher: Callable[[str, Any], None]) -> None:
         """Call `watcher(name, value)` after each change of a setting."""

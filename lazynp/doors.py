@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ import numpy as np
 from .graph.node import Node
 from .graph.op import untagged
 from .runtime.tape import Holder
+from .tracebacks import boundary, leave
 
 
 class Door(NamedTuple):
@@ -63,7 +65,12 @@ def through(f: Callable[..., Any], door: Door) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return f(*args, door=door, **kwargs)
+        try:
+            out = f(*args, door=door, **kwargs)
+        except BaseException as error:
+            leave(error)
+            raise
+        return boundary(out) if type(out) is types.FunctionType else out  # what `grad` gives, say
 
     signature = inspect.signature(f)
     vars(call).pop("__wrapped__")

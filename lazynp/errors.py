@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
-
-import numpy
 
 from .graph.errors import NotConcreteError
 from .graph.node import ABSTRACT, Node
 from .graph.walk import toposort
+from .tracebacks import user_site
 
 origins: weakref.WeakKeyDictionary[Node, tuple[Any, int]] = weakref.WeakKeyDictionary()
 """For each placeholder of a traced function its `trace.Trace`, and which argument's it is."""
-PACKAGE = (
-    os.path.dirname(os.path.abspath(__file__)) + os.sep,
-    os.path.dirname(numpy.__file__) + os.sep,
-)
 
 
 class JAXTypeError(NotConcreteError):
@@ -72,10 +65,7 @@ class JaxprTypeError(TypeError):
 
 def user_line() -> str:
     """`file:line` of the innermost frame outside this package and NumPy's, whose text the NumPy door runs."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return "{}:{}".format(*user_site())
 
 
 def placeholders(node: Node) -> list[Node]:
@@ -94,9 +84,10 @@ def leaked(node: Node) -> UnexpectedTracerError | None:
         trace, i = origins.get(n, (None, 0))
         if trace is not None and trace.done:
             return UnexpectedTracerError(
-                f"{type_name(node)} is used at {user_line()}, but belongs to {trace}, which has returned: it "
-                f"depends on {trace.argument(i)}. A traced value has no meaning outside: return it from the function, "
-                f"instead of keeping it in a global, a list or an attribute."
+                f"Encountered an unexpected tracer: a value of type {node.aval} is used at {user_line()}, but belongs "
+                f"to the function {trace}, which has returned: it depends on {trace.argument(i)}. A traced value has "
+                "no meaning outside: return it from the function, instead of keeping it in a global, a list or an "
+                "attribute. jax.checking_leaks finds where it leaves the function."
             )
     return None
 
@@ -107,53 +98,167 @@ def describe(node: Node) -> str:
     for n in placeholders(node):
         trace, i = origins.get(n, (None, 0))
         if trace is not None:
-            traces.setdefault(trace, []).append(trace.argument(i))
-    lines = [f"at {user_line()}"]
+            traces.setdefault(trace, []).append(trace.argument(i).removeprefix("the argument "))
+    lines = [f"It is used at {user_line()}."]
     for trace, arguments in traces.items():
-        shown = ", ".join(arguments[:4]) + (" and others" if len(arguments) > 4 else "")
-        lines.append(f"while tracing {trace}: it depends on {shown}, known only when the function runs")
-    return "; ".join(lines)
+        shown = [*arguments[:4], *(["others"] if len(arguments) > 4 else [])]
+        several = "s" if len(shown) > 1 else ""
+        lines.append(
+            f"The error occurred while tracing the function {trace}. The value is known only when the function runs, "
+            f"since it depends on the value{several} of the argument{several} {listed(shown)}."
+        )
+    return " ".join(lines)
 
 
-def factory(kind: Callable[[str], Exception], what: str, advice: str) -> Callable[..., Exception]:
+def listed(names: list[str]) -> str:
+    """`a`, `a and b`, `a, b, and c`."""
+    if len(names) < 3:
+        return " and ".join(names)
+    return f"{', '.join(names[:-1])}, and {names[-1]}"
+
+
+def factory(
+    kind: Callable[[str], Exception], what: str, advice: str, noun: str = "traced array with shape "
+) -> Callable[..., Exception]:
     """`(node, context="") -> exception` for a use of a traced value; of a leaked one, the error that says so."""
 
     def make(node: Node, context: str = "") -> Exception:
         lost = leaked(node)
         if lost is not None:
             return lost
-        return kind(f"{what} {type_name(node)} {describe(node)}. {context + ' ' if context else ''}{advice}")
+        parts = (f"{what} {noun}{node.aval}.", context, describe(node), advice)
+        return kind(" ".join([p for p in parts if p]))
 
     return make
 
 
 concretization_error = factory(
     ConcretizationTypeError,
-    "The value of a traced array is needed:",
+    "Abstract tracer value encountered where concrete value is expected:",
     "Keep to operations that work on arrays, or mark the argument as static: jit(f, static_argnums=...) or "
     "static_argnames=....",
 )
 bool_error = factory(
     TracerBoolConversionError,
-    "Attempted boolean conversion (if, while, and, or, not, assert, min, max) of a traced array:",
-    "Write jnp.where(condition, a, b) or lax.cond for `if`, lax.while_loop or lax.fori_loop for loops, & | ~ for "
-    "`and or not`; or mark the argument as static: jit(f, static_argnums=...).",
+    "Attempted boolean conversion of",
+    "It stands in `if`, `while`, `and`, `or`, `not`, `assert`, min or max. Write jnp.where(condition, a, b) or "
+    "lax.cond for `if`, lax.while_loop or lax.fori_loop for loops, & | ~ for `and or not`; or mark the argument as "
+    "static: jit(f, static_argnums=...).",
 )
 integer_error = factory(
     TracerIntegerConversionError,
-    "A Python integer is needed (an index into a list, range(), a shape), and this is a traced array:",
-    "Index an array instead of a list (jnp.array(items)[i]), write lax.fori_loop for range(), or mark the argument as "
-    "static: jit(f, static_argnums=...).",
+    "The __index__() method was called on",
+    "A Python integer is needed: an index into a list, range(), a shape. Index an array instead of a list "
+    "(jnp.array(items)[i]), write lax.fori_loop for range(), or mark the argument as static: "
+    "jit(f, static_argnums=...).",
 )
 array_error = factory(
     TracerArrayConversionError,
-    "A NumPy array is needed, and this is a traced array:",
+    "The numpy.ndarray conversion method __array__() was called on",
     "Use the function of this library in place of NumPy's (jnp.sin for np.sin), or jax.pure_callback to call NumPy "
     "when the function runs.",
 )
 boolean_index_error = factory(
     NonConcreteBooleanIndexError,
-    "Array boolean indices must be concrete, since the result's shape depends on them; got",
-    "Write jnp.where(mask, x, 0) and the like, which keep the shape, or x.at[mask].set(...) for writing; "
-    "jnp.nonzero takes size=.",
+    "Array boolean indices must be concrete; got",
+    "The result's shape depends on them. Write jnp.where(mask, x, 0) and the like, which keep the shape, or "
+    "x.at[mask].set(...) for writing; jnp.nonzero takes size=.",
+    noun="",
 )
+
+
+# --- Arguments and results of functions that are traced ---------------------------------------------------------------
+
+
+def argument_error(fun: Any, x: Any, path: str, overflow: bool) -> Exception:
+    """For an argument of a jitted function that is no array, or an int that does not fit (`overflow`)."""
+    if overflow:
+        return OverflowError(
+            "An overflow was encountered while parsing an argument to a jitted computation, whose argument path is "
+            f"{path}. Got {type(x)} with value {x}"
+        )
+    return TypeError(
+        f"Error interpreting argument to {fun} as an abstract array. The problematic value is of type {type(x)} and "
+        f"was passed to the function at path {path}. This argument is no array: mark it as static with the "
+        "static_argnums or static_argnames parameters of jit."
+    )
+
+
+def result_error(trace: str, x: Any, path: Sequence[Any], error: Exception) -> TypeError:
+    """For a result of a traced function that is no array: `trace` is the function, its place and what for."""
+    name, _, kind = trace.rpartition(" for ")
+    at = f" at output component {''.join([f'[{key!r}]' for key in path])}" if path else ""
+    return TypeError(
+        f"function {name} traced for {kind} returned a value of type {type(x)}{at}, which is not a valid JAX type: "
+        f"{error}"
+    )
+
+
+# --- Derivatives ------------------------------------------------------------------------------------------------------
+
+
+def derivative_error(name: str, what: str, real: bool, n: Node) -> TypeError:
+    """For an argument or a result (`what`: "inputs", "outputs") of a dtype that `name` does not differentiate: `real`
+    where only real ones are."""
+    side = what.removesuffix("s")
+    forward, complex_one = real and side == "input", n.dtype.kind == "c"
+    kinds, least = ("real-valued", "np.floating") if real else ("real- or complex-valued", "np.inexact")
+    dtype = n.dtype.name if n.dtype.kind != "V" else str(n.aval).partition("[")[0]  # such as key<fry>
+    text = f"{name} requires {kinds} {what} ({side} dtype that is a sub-dtype of {least}), but got {dtype}."
+    if not real:
+        return TypeError(
+            f"{text} If you want to use Boolean- or integer-valued inputs, use vjp or set allow_int to True."
+        )
+    if not forward and not complex_one:
+        return TypeError(f"{text} For differentiation of functions with integer outputs, use jax.vjp directly.")
+    others = "complex inputs or integer inputs" if forward else "complex outputs"
+    return TypeError(
+        f"{text} For holomorphic differentiation, pass holomorphic=True. For differentiation of non-holomorphic "
+        f"functions involving {others}, use jax.{'jvp' if forward else 'vjp'} directly."
+    )
+
+
+def tangent_text(what: str, primal: Any, given: Any, expected: Any = None) -> str:
+    """For a tangent of another dtype than is `expected` of its primal's, or (None) of another shape."""
+    if expected is None:
+        return (
+            f"{what} do not match: called with different primal and tangent shapes; Got primal shape {primal} and "
+            f"tangent shape as {given} (unexpected JAX type)."
+        )
+    return (
+        f"{what} do not match; dtypes must be equal, or in case of int/bool primal dtype the tangent dtype must be "
+        f"float0. Got primal dtype {primal} and so expected tangent dtype {expected}, but got tangent dtype {given} "
+        "instead (unexpected JAX type)."
+    )
+
+
+def named(structure: Any) -> str:
+    """A tree's structure, by JAX's name of it."""
+    return str(structure).replace("PyTreeSpec", "PyTreeDef", 1)
+
+
+def cotangent_tree_error(structure: Any, given: Any) -> ValueError:
+    """For a cotangent that has not got the structure of the result."""
+    return ValueError(
+        "unexpected tree structure. The argument of a function that jax.vjp returned must have the tree structure of "
+        f"the differentiated function's result: expected {named(structure)}, but got {named(given)}"
+    )
+
+
+def cotangent_error(shape: tuple[int, ...], node: Node | None, n: Node, whole: bool) -> ValueError:
+    """For a cotangent (None: one of float0, of that shape) of another type than that of the result n asks for."""
+    got = f"float0{list(shape)}" if node is None else node.aval
+    expected = f"float0{list(n.shape)}" if whole else n.aval
+    return ValueError(
+        f"unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got {got}, but expected {expected} "
+        f"because the corresponding output of the differentiated function had JAX type {n.aval}"
+    )
+
+
+def transposed_error(structures: tuple[Any, Any], nodes: tuple[Sequence[Node], Sequence[Node]]) -> TypeError:
+    """For a cotangent of a linear function's result: both structures, and the nodes of both, the result's first."""
+    if structures[0] != structures[1]:
+        trees = [named(s) for s in structures]
+        return TypeError(f"cotangent tree does not match function output, expected {trees[0]} but got {trees[1]}")
+    types = [[str(n.aval) for n in side] for side in nodes]
+    return TypeError(f"cotangent type does not match function output, expected {types[0]} but got {types[1]}")

@@ -261,11 +261,15 @@ def report_at_exit(on: bool) -> None:
     if not (on or path or os.environ.get("LAZYNP_REPORT", "") not in ("", "0")):
         return
 
+    api = real_import_module(f"{NAME}.runtime.api")
+    figures = api.profile(lines=on)
+    figures.__enter__()
+
     def show() -> None:
-        api = real_import_module(f"{NAME}.runtime.api")
         if path:
             api.report(json_path=path)
+        figures.__exit__()
         if on or not path:
-            api.report()
+            print(f"lazynp:\n{figures}", file=sys.stderr)
 
     atexit.register(show)

@@ -10,6 +10,7 @@ import _thread
 import functools
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -19,12 +20,16 @@ helpers: set[threading.Thread] = set()  # of ours that run
 
 
 class Helper(threading.Thread):
-    """A daemon thread of ours."""
+    """A daemon thread of ours. RuntimeError where none can be started, and at the end of the process."""
+
+    finalizing = staticmethod(sys.is_finalizing)  # the module may be gone by then
 
     def __init__(self, target: Callable[..., None], *args: Any, name: str) -> None:
         super().__init__(target=target, args=args, name=name, daemon=True)
 
     def start(self) -> None:
+        if self.finalizing():  # the thread would end as soon as it wanted the interpreter, and `start` waits for it
+            raise RuntimeError("can't start new thread at interpreter shutdown")
         helpers.add(self)
         try:
             super().start()

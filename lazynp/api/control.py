@@ -164,7 +164,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         test, out = traced(cond_fun, avals, pair(tree), door, "while_loop")
         types = ", ".join(map(short, test.outputs)) if out.is_leaf() else f"a pytree {out}"
         if types != "bool[]":
-            raise TypeError(f"cond_fun must return a boolean scalar, but got {types}.")
+            raise TypeError(f"cond_fun must return a boolean scalar, but got output type(s) [{types}].")
         return test, *traced(body_fun, avals, pair(tree), door, "while_loop")
 
     first, (test, body, out) = with_carry(trace, first)
@@ -278,7 +278,7 @@ def cond(
     operands = given(operands, operand)
     if pred is None:
         raise TypeError("cond predicate is None")
-    if isinstance(pred, (list, tuple)):
+    if isinstance(pred, (list, tuple, str)):
         raise TypeError(f"Pred must be a scalar, got {pred} of type {type(pred)}")
     node = scalar_node(pred, door, "Pred type must be either boolean or number")
     if node.ndim:

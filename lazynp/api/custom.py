@@ -99,7 +99,7 @@ def ruled(rule: Rule, fun: Fun, args: Any, kwargs: Any, level: int) -> Any:
     function = Function(inner, outs)
     closed = [n for n in function.captured() if n.trace and is_inexact(n.dtype)]
     rule.closed = len(closed)
-    if type(rule) is Recompute:
+    if isinstance(rule, Recompute):
         rule.function = Function([*inner, *closed], outs)
     node = custom(*outs, *kept, *nodes, *closed, rule=rule, hidden=len(outs) + len(kept), n=len(outs))
     return unflatten(rule.out_structure, [door.wrap(n) for n in results(node)])
@@ -350,8 +350,8 @@ def checkpoint(
     """A function whose derivative keeps its arguments only, and computes what else it needs once more.
 
     Args:
-        policy: which values may be kept: one of JAX's `checkpoint_policies`. `everything_saveable` keeps all, any other
-            none.
+        policy: `everything_saveable` of JAX's `checkpoint_policies`, which keeps all, None or `nothing_saveable`. Those
+            that choose are for `lazynp.jax.checkpoint`.
         static_argnums: arguments that are no arrays.
         prevent_cse: without effect: nothing is merged outside `jit`, and inside it what is needed twice is kept.
     """
@@ -361,11 +361,14 @@ def checkpoint(
         )
     if concrete:
         raise NotImplementedError("The 'concrete' option to jax.checkpoint is deprecated: use static_argnums instead.")
+    kept = getattr(policy, "__name__", "") if policy is not None else "nothing_saveable"
+    if kept not in ("everything_saveable", "nothing_saveable"):
+        raise NotImplementedError(f"policies that choose are for lazynp.jax.checkpoint, not {policy!r}")
 
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         level = traced_level((args, kwargs))
-        if getattr(policy, "__name__", "") == "everything_saveable" or not level:
+        if kept == "everything_saveable" or not level:
             return fun(*args, **kwargs)
         inner, dynamic = held(fun, args, {}, others(tuple_of(static_argnums), len(args)))
         return ruled(Recompute(name_of(fun)), inner, dynamic, kwargs, level)

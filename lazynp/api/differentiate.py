@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..doors import Door, door_of, doors, first_door, wrap_all
+from ..errors import cotangent_error, cotangent_tree_error, derivative_error, tangent_text, transposed_error
 from ..graph.aval import Aval
 from ..graph.function import replay
 from ..graph.node import ABSTRACT, Node, leaf
@@ -105,12 +106,7 @@ def check_type(name: str, what: str, holomorphic: bool, real: bool, whole: bool,
         return
     refused = real and n.dtype.kind == "c"
     if refused or not (whole or is_inexact(n.dtype)):
-        kinds = "real" if real else "real- or complex"
-        advice = (
-            "pass holomorphic=True for holomorphic functions; for others use jvp or vjp" if refused else
-            "use jvp or vjp for whole numbers, or set allow_int to True"
-        )  # fmt: skip
-        raise TypeError(f"{name} requires {kinds}-valued {what}, but got {n.dtype.name}: {advice}.")
+        raise derivative_error(name, what, real, n)
 
 
 def check_scalar(run: Run) -> Node:
@@ -152,16 +148,27 @@ def tangent_nodes(
         node, expected = tangent_node(door, x), n.dtype if is_inexact(n.dtype) else FLOAT0
         dtype = FLOAT0 if node is None else node.dtype
         if dtype != expected:
-            raise wrong_dtype(
-                f"{what} do not match (unexpected JAX type): dtypes must be equal, or in case of int/bool the tangent "
-                f"dtype must be float0. Got the dtype {n.dtype}, and so expected {expected}, but got {dtype}."
-            )
+            raise wrong_dtype(tangent_text(what, n.dtype, dtype, expected))
         if np.shape(x) != n.shape:
-            raise wrong_shape(
-                f"{what} have different shapes (unexpected JAX type): got shape {n.shape} and tangent shapes as "
-                f"{np.shape(x)}"
-            )
+            raise wrong_shape(tangent_text(what, n.shape, np.shape(x)))
         found.append(node)
+    return found
+
+
+def cotangent_nodes(door: Door, tree: Any, structure: Any, like: Sequence[Node]) -> list[Node | None]:
+    """The nodes of a tree of cotangents of these results, None for whole numbers, whatever their cotangents' dtype is.
+
+    Raises: ValueError where the tree's structure, a dtype or a shape is not that of the results.
+    """
+    leaves, given = flatten(tree)
+    if given != structure:
+        raise cotangent_tree_error(structure, given)
+    found = []
+    for x, n in zip(leaves, like):
+        node, whole = tangent_node(door, x), not is_inexact(n.dtype)
+        if np.shape(x) != n.shape or not whole and (node is None or node.dtype != n.dtype):
+            raise cotangent_error(np.shape(x), node, n, whole)
+        found.append(None if whole else node)
     return found
 
 
@@ -281,9 +288,8 @@ class Linear:
 
     def backward(self, out_ct: Any) -> Any:
         """The arguments' cotangents, a tuple, for a cotangent of the result."""
-        run, wrong = self.run, (ValueError, ValueError, ValueError)
-        cts = tangent_nodes("result and cotangent of a VJP function", run.door, out_ct, run.out_structure, run.outs,
-                            *wrong)  # fmt: skip
+        run = self.run
+        cts = cotangent_nodes(run.door, out_ct, run.out_structure, run.outs)
         pairs = [(t, c) for t, c in zip(self.outputs, cts) if t is not None and c is not None]
         found = iter(transpose_graph([t for t, _ in pairs], self.sources, [c for _, c in pairs]))
         grads = [instantiated(None if n is None else next(found), x) for n, x in zip(self.inputs, run.nodes)]
@@ -378,10 +384,7 @@ def linear_transpose(fun: Fun, *primals: Any, reduce_axes: Sequence[Any] = (), d
         nodes = [chosen.as_node(c) for c in cts]
         types = [[(n.shape, n.dtype) for n in side] for side in (nodes, outs)]
         if given != out_structure or types[0] != types[1]:
-            raise TypeError(
-                f"the cotangent must have the tree structure and the types of the function's output, {out_structure} "
-                f"of {[n.aval for n in outs]}, but got {given} of {[n.aval for n in nodes]}"
-            )
+            raise transposed_error((out_structure, given), (outs, nodes))
         found = transpose_graph(outs, inputs, nodes)
         return unflatten(structure, wrap_all(chosen, [zeros_of(n) if g is None else g for g, n in zip(found, inputs)]))
 

@@ -41,8 +41,9 @@ def block(found: Node | None, out: Node, argument: Node, forward: bool) -> Node:
     """The derivative of one result along one argument, of both their axes, from rows of unit vectors."""
     shape, like = (*out.shape, *argument.shape), out if forward else argument
     if found is None:
-        return zeros_of(Aval(shape, like.dtype))
-    found = move_axis(found, 0, found.ndim - 1) if forward else found
+        found = zeros_of(Aval(shape, like.dtype))
+    elif forward:
+        found = move_axis(found, 0, found.ndim - 1)
     found = found if found.shape == shape else reshape(found, shape=shape)
     return weak_cast(found, dtype=found.dtype) if like.weak else found
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..bounded import Bounded
 from ..doors import Door, door_of, doors, wrap_all
+from ..errors import argument_error
 from ..flags import Override, flags
 from ..graph.function import Function
 from ..graph.node import BORROWED, Node, leaf
@@ -133,7 +134,9 @@ class Jit(CallBase):
     """
 
     def __init__(self, fun: Callable[..., Any], door: Door, static: Static = Static()) -> None:  # noqa: B008
-        functools.update_wrapper(self, callable_(fun))
+        mine = type(self)  # a callable object may have attributes of the names of our methods
+        vars(self).update({k: v for k, v in getattr(callable_(fun), "__dict__", {}).items() if not hasattr(mine, k)})
+        functools.update_wrapper(self, fun, updated=())
         self._fun, self._door = fun, door
         self._static = resolve(fun, static)
         self._array: Any = door.array if door.of_value is not None else Miss
@@ -223,16 +226,8 @@ class Jit(CallBase):
                 nodes.append(as_node(x))
         except (TypeError, OverflowError) as error:
             i = len(nodes)
-            what = f"type {type(leaves[i])} at path {leaf_names(self._fun, args, kwargs)[i]}"
-            if isinstance(error, OverflowError):
-                raise OverflowError(
-                    f"An overflow was encountered while parsing an argument to a jitted computation: {what}, with the "
-                    f"value {leaves[i]}"
-                ) from error
-            raise TypeError(
-                f"Error interpreting argument to {self._fun} as an abstract array: a value of {what}. This argument is "
-                f"no array: mark it as static with the static_argnums or static_argnames parameters of jit."
-            ) from error
+            path = leaf_names(self._fun, args, kwargs)[i]
+            raise argument_error(self._fun, leaves[i], path, isinstance(error, OverflowError)) from error
         donated = donated_leaves(static, args, kwargs) if static.donate_nums or static.donate_names else ()
         return Call(leaves, nodes, structure, statics, door, donated)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..doors import Door
-from ..errors import leaked, origins
+from ..errors import leaked, origins, result_error
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import pick
@@ -75,16 +75,14 @@ def placeholder(like: Any, trace: Trace, i: int) -> Node:
     return node
 
 
-def as_results(leaves: Sequence[Any], door: Door, trace: Trace) -> list[Node]:
+def as_results(leaves: Sequence[Any], structure: Any, door: Door, trace: Trace) -> list[Node]:
     """The nodes of what a traced function returned. Raises TypeError for what is no array."""
     out = []
     for i, x in enumerate(leaves):
         try:
             out.append(door.as_node(x))
         except TypeError as error:
-            raise TypeError(
-                f"function {trace} returned a value of type {type(x)} at output leaf {i}, which is no array: {error}"
-            ) from error
+            raise result_error(str(trace), x, structure.paths()[i], error) from error
     return out
 
 
@@ -100,7 +98,7 @@ def run_traced(
         handles = [door.wrap(n) for n in inputs] if given is None else given
         args, kwargs = unflatten(structure, handles)
         leaves, out = flatten(f(*args, **kwargs))
-        function = Function(inputs, as_results(leaves, door, trace), trace.effects, trace.first)
+        function = Function(inputs, as_results(leaves, out, door, trace), trace.effects, trace.first)
         watch.note(function)
     for n in function.captured():
         if n.trace == ABSTRACT:

@@ -15,7 +15,9 @@ def replay(outputs: Sequence[Node], inputs: Sequence[Node], new: Sequence[Node])
     found: dict[Node, Node] = dict(zip(inputs, new))
     for node in dependents(outputs, inputs):
         assert node.op is not None
-        found[node] = untagged(make(node.op, tuple([found.get(i, i) for i in node.inputs]), node.static, node.moving))
+        new_node = make(node.op, tuple([found.get(i, i) for i in node.inputs]), node.static, node.moving)
+        new_node.site = node.site
+        found[node] = untagged(new_node)
     return [found.get(n, n) for n in outputs]
 
 

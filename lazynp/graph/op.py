@@ -71,7 +71,6 @@ class Op:
         "shorter",
         "tag",
         "n_out",
-        "raises",
         "doc",
     )
 
@@ -94,16 +93,14 @@ class Op:
         shorter: Rule | None = None,
         tag: bool = False,
         n_out: int = 1,
-        raises: bool = False,
         doc: str = "",
     ) -> None:
         if name in registry:
             raise ValueError(f"op {name!r} exists already")
         self.name, self.kind, self.abstract, self.lower = name, kind, abstract, lower
-        self.static, self.moving = tuple(static), tuple(moving)
+        self.static, self.moving, self.n_out, self.doc = tuple(static), tuple(moving), n_out, doc
         self.partials, self.jvp, self.transpose, self.batch = partials, jvp, transpose, batch
         self.vjp, self.linear, self.hidden, self.shorter, self.tag = vjp, linear, hidden, shorter, tag
-        self.n_out, self.raises, self.doc = n_out, raises, doc
         registry[name] = self
 
     def __repr__(self) -> str:

@@ -317,12 +317,23 @@ def recorded_result(self: ndarray, name: str, host: Host, inplace_host: Host, ot
         self._host()
     pinned = s.rare is not None and s.rare.pin
     small = config.limit >= 0 and all_at_once(name, (self, other))
-    nodes = as_nodes((self, other)) if not pinned and not small and name in ufuncs and writeable(self) else None
+    if pinned or small or name not in ufuncs or not writeable(self):
+        return None
+    target, given, order = self, other, common_order((self, other))
+    if order is not None and len(order) == self.ndim:  # the new value is computed as it lies, with what reads it later
+        target, given = in_memory_order((self, other), order)
+    nodes = as_nodes((target, given))
     if nodes is None:
         return None
-    node = result_node(self, name, host, inplace_host, nodes, other)
+    try:
+        node = result_node(target, name, host, inplace_host, nodes, given)
+    except ValueError:
+        if target is self:
+            raise
+        inplace_host(dummy(self), dummy(other))  # the error names the shapes that the user sees
+        raise
     del nodes
-    assign(self, node)
+    assign(target, node)
     return self
 
 

@@ -21,6 +21,7 @@ from ..runtime.views import TRANSPOSE, derive
 from ..speed import attach as attach_slot
 from ..speed import attribute, native, tell
 from ..speed import method as whole_method
+from ..tracebacks import boundary
 from . import renew, subclasses
 from .array import HOST_VIEW, Writes, borrow, is_traced, ndarray, new_handle, root
 from .host import SUBCLASS, bind, fresh, like, note_work, of_type, on_traced, part_of, strip
@@ -317,6 +318,7 @@ def represented(name: str) -> Callable[[Any], str]:
     host = getattr(numpy.ndarray, name)
     ours = {"__repr__": "_default_array_repr", "__str__": "_default_array_str"}[name]
 
+    @boundary
     def show(self: Any) -> str:
         if type(self) is ndarray:
             if is_traced(self) and self._node().trace == ABSTRACT:

@@ -13,6 +13,7 @@ import numpy._core._multiarray_umath as compiled  # type: ignore[import-not-foun
 from ..speed import BLANK, MOST, FunctionBase, Method, tell
 from . import (  # noqa: F401
     attributes,
+    counting,
     creation,
     dispatch,
     functions,
@@ -151,6 +152,7 @@ for _name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortrana
     OURS[_name].whole, OURS[_name].most = getattr(numpy, _name), MOST
     OURS[_name].flags = BLANK if _name in ("zeros", "empty") else 0
     dispatch.array_functions.add(OURS[_name])
+RECORDED = {**products.TABLE, **counting.TABLE, **recorded.FUNCTIONS}
 made: dict[int, tuple[Any, Any]] = {}
 
 
@@ -167,14 +169,16 @@ def counterpart(name: str, value: Any) -> Any:
         return known[1]
     implementation = value._implementation if type(value) is compiled._ArrayFunctionDispatcher else value
     ours = host_function(implementation, name, WRITES.get(name, ()), name not in LOOKS)
-    if name in products.TABLE:
-        ours = functions.first(products.TABLE[name], ours)
+    if name in RECORDED:
+        ours = functions.first(RECORDED[name], ours)
     if name in LIKE:
         ours = liked(name, ours)
     if type(value) is types.BuiltinFunctionType:
         host = ours
         ours = signed(Builtin(host), value)
         ours.host = implementation
+        if name in RECORDED:
+            ours.recorded = True
         if name not in WRITES:
             ours.whole, ours.most = implementation, WRITTEN_AT.get(name, MOST)
     if name in LIKE:

@@ -10,15 +10,19 @@ from typing import Any
 import numpy
 
 from ..config import config
+from ..graph.node import Node
 from ..ops.creation import full
+from ..ops.joining import stack
+from ..ops.shape import reshape
 from . import subclasses
-from .array import Handle, borrow, is_native, ndarray, of_node
+from .array import Handle, borrow, is_native, is_traced, ndarray, of_node
 from .host import (
     PLAIN,
     SCALARS,
     Asked,
     Theirs,
     TracedArgumentError,
+    at_hand,
     dtype_of,
     fresh,
     home,
@@ -32,7 +36,8 @@ from .host import (
     strip,
     to_host,
 )
-from .layout import lies
+from .layout import array_of, lies
+from .record import as_node, cast_node
 
 COPY_MODES = numpy._globals._CopyMode
 
@@ -97,6 +102,10 @@ def array(
         value = converted(object, dtype, copy, order)
         if value is not NotImplemented:
             return value
+    if kind in (list, tuple) and copy is not False and order in ("K", "C") and ndmax is None and type(ndmin) is int:
+        value = stacked(object, dtype, ndmin)
+        if value is not NotImplemented:
+            return value
     ours: list[Any] = []
     try:
         host = to_host(object, ours) if kind in PLAIN or not makes_array(object) else Asked(object, ours)
@@ -132,6 +141,52 @@ def array(
         if type(x) is Theirs or made.base is not None and numpy.may_share_memory(made, x._h):
             return home(made, ours)
     return fresh(made) if made.base is None and made is not host else borrow(made) if foreign(object) else fresh(made)
+
+
+MOST_JOINED = 256  # arrays and numbers in a list that become operands of one operation
+NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdFD"]})
+
+
+def stacked(given: Any, dtype: Any, ndmin: int) -> Any:
+    """The array of a list, nested or not, of arrays and numbers of which some are pending or large, without their
+    values; NotImplemented where NumPy makes it, or says what is wrong."""
+    leaves: list[Any] = []
+    todo = [given]
+    for _ in range(2 * MOST_JOINED):  # a list may contain itself
+        if not todo:
+            break
+        x = todo.pop()
+        if type(x) in (list, tuple):
+            if len(x) + len(todo) + len(leaves) > MOST_JOINED:
+                return NotImplemented
+            todo += x
+        elif type(x) in NUMBERS or type(x) is ndarray and is_native(x.dtype):
+            leaves.append(x)
+        else:
+            return NotImplemented
+    arrays = [x for x in leaves if type(x) is ndarray]
+    if todo or all(map(at_hand, arrays)) or not all([x.shape or is_traced(x) for x in arrays]):
+        return NotImplemented
+    node = joined(given)
+    target = None if node is None or dtype is None else dtype_of(dtype)
+    if node is None or target is not None and not (is_native(target) and numpy.can_cast(node.dtype, target)):
+        return NotImplemented
+    node = node if target is None else cast_node(node, target)
+    lacking = max(ndmin - node.ndim, 0)
+    return array_of(reshape(node, shape=(*(1,) * lacking, *node.shape)) if lacking else node)
+
+
+def joined(x: Any) -> Node | None:
+    """The node of a nested list; None where the parts are of different shapes."""
+    if type(x) not in (list, tuple):
+        node = as_node(x)
+        return node if node is None or not node.weak else cast_node(node, node.dtype)
+    nodes = [joined(v) for v in x]
+    found = [n for n in nodes if n is not None]
+    if not found or len(found) < len(nodes) or any(n.shape != found[0].shape for n in found):
+        return None
+    dtype = numpy.result_type(*[n.dtype for n in found])
+    return stack(*[cast_node(n, dtype) for n in found], axis=0)
 
 
 def foreign(x: Any) -> bool:

@@ -15,20 +15,26 @@ from typing import Any
 
 import numpy
 
+from ..away import on_host
 from ..backends.order import memory_order
+from ..graph.node import ABSTRACT, leaf
 from ..graph.op import results
 from ..ops import fft, linalg
-from ..ops.elementwise import convert
+from ..ops.contraction import matmul
+from ..ops.elementwise import absolute, convert, equal, multiply, subtract, where
 from ..ops.promotion import is_inexact
-from ..ops.shape import transpose
+from ..ops.reductions import reductions
+from ..ops.shape import broadcast_to, reshape, transpose
 from ..runtime.recorder import recorder
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign, in_memory_order
+from .array import is_traced, ndarray
 from .dispatch import Dispatcher
+from .host import PLAIN, at_hand, home, part_of, to_host
 from .layout import array_of, order_of_copies
 from .library import shown, wanted
 from .record import cast_node, nodes_of
-from .recorded_ufuncs import recordable, stack_order
+from .recorded_ufuncs import recordable, spreads, stack_order
 
 Function = Callable[..., Any]
 
@@ -102,7 +108,130 @@ def order_of_factor(a: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     return None if memory is None else inverse_of(memory)
 
 
-TABLE: dict[str, dict[str, Function]] = {"fft._pocketfft": {"_raw_fft": raw_fft}, "linalg._linalg": {"qr": qr}}
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """`numpy.linalg.lstsq`. Whether there are residuals depends on the rank, which is computed here; where it is not
+    known, under `jit` and `vmap`, they are NaN for a matrix of a smaller rank, as JAX has them."""
+    if not wanted((a, b)) or type(rcond) not in (float, int, type(None), numpy.float64):
+        return NotImplemented
+    if numpy.ndim(a) != 2 or numpy.ndim(b) not in (1, 2) or a.shape[0] != b.shape[0] or not a.size or not b.size:
+        return NotImplemented
+    nodes = nodes_of((a, b))
+    if nodes is None or any(n.dtype.char not in "?bBhHiIlLqQfdFD" for n in nodes):
+        return NotImplemented
+    common = numpy.result_type(*[n.dtype if is_inexact(n.dtype) else numpy.dtype(float) for n in nodes])
+    x, y = [cast_node(n, common) for n in nodes]
+    y = y if y.ndim == 2 else reshape(y, shape=(*y.shape, 1))
+    m, n = a.shape
+    made = linalg.lstsq(x, y, rcond if rcond is None else float(rcond))
+    found, rank, sizes = results(made)
+    hidden = made.trace == ABSTRACT
+    count = shown(rank) if hidden else value_of_scalar(rank)
+    if m <= n or not hidden and count != n:
+        residuals: Any = array_of(leaf((0,), sizes.dtype, numpy.empty(0, sizes.dtype)))
+    else:
+        off = absolute(subtract(y, matmul(x, found)))
+        total = reductions["add"](multiply(off, off), axes=(0,), keepdims=False, dtype=None)
+        residuals = array_of(where(equal(rank, n), total, numpy.nan) if hidden else total)
+    solution = found if numpy.ndim(b) == 2 else reshape(found, shape=(n,))
+    return array_of(solution), residuals, count, array_of(sizes)
+
+
+def value_of_scalar(node: Any) -> Any:
+    """The value of a node without axes, as NumPy's scalar: it is not differentiated."""
+    recorder.demand(node)
+    return on_host(node.buffer)[()]
+
+
+# --- Spreading, and grids ---------------------------------------------------------------------------------------------
+
+
+def spread(x: Any, shape: Any, subok: bool, readonly: bool) -> Any:
+    """`numpy.broadcast_to`: a view that only NumPy expresses, which is no work."""
+    if type(x) is not ndarray or at_hand(x) or is_traced(x):
+        return NotImplemented
+    value = NUMPY_SPREAD(x._pin(), tuple(to_host(shape, [])) if numpy.iterable(shape) else shape, False, readonly)
+    return part_of(x, value)
+
+
+NUMPY_SPREAD = vars(numpy.lib._stride_tricks_impl)["_broadcast_to"]
+
+
+def count_items(arr: Any, axis: Any, keepdims: Any = False, where: Any = True) -> Any:
+    """How many elements a mean is of, where a mask says which."""
+    if type(arr) is not ndarray or at_hand(arr) or type(where) not in (ndarray, numpy.ndarray) or where.dtype != bool:
+        return NotImplemented
+    nodes = nodes_of((where,))
+    if nodes is None or not spreads(nodes[0].shape, arr.shape):
+        return NotImplemented
+    (mask,) = nodes
+    full = array_of(mask if mask.shape == arr.shape else broadcast_to(mask, shape=arr.shape))
+    return full.sum(axis=axis, dtype=numpy.intp, keepdims=bool(keepdims))
+
+
+def meshgrid(*xi: Any, copy: Any = True, sparse: Any = False, indexing: Any = "xy") -> Any:
+    if copy is not True or sparse is not False or indexing not in ("xy", "ij") or not wanted(xi):
+        return NotImplemented
+    nodes = nodes_of(xi)
+    if nodes is None or any(n.ndim > 1 or n.weak for n in nodes):
+        return NotImplemented
+    places = list(range(len(nodes)))
+    if indexing == "xy" and len(nodes) > 1:
+        places[:2] = [1, 0]
+    full = [0] * len(nodes)
+    for i, n in zip(places, nodes):
+        full[i] = n.aval.size
+    rows = [
+        reshape(n, shape=tuple([full[i] if j == i else 1 for j in range(len(nodes))])) for i, n in zip(places, nodes)
+    ]
+    return tuple([array_of(broadcast_to(r, shape=tuple(full))) for r in rows])
+
+
+def made_of_numbers(name: str) -> Function:
+    """A function that makes arrays of nothing but numbers, which NumPy does as a whole."""
+    host = getattr(numpy, name)
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        given = (*args, *kwargs.values())
+        return home(host(*args, **kwargs), []) if PLAIN.issuperset(map(type, given)) else NotImplemented
+
+    return make
+
+
+def mean(
+    arr: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
+    """With a mask whose value is not known, under `jit` and `vmap`: NumPy's text asks whether it is empty."""
+    if not is_traced(where) or where._node().trace != ABSTRACT or type(arr) is not ndarray or out is not None:
+        return NotImplemented
+    kept, target = bool(keepdims), numpy.mean(numpy.ones(1, arr.dtype), dtype=dtype).dtype
+    total = arr.astype(target).sum(axis=axis, keepdims=kept, where=where)
+    return (total / count_items(arr, axis, kept, where)).astype(target)
+
+
+def variance(
+    arr: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+) -> Any:
+    """Of complex numbers, whose parts NumPy's own text has as a view."""
+    plainly = type(arr) is ndarray and where is True and mean is None and out is None and dtype is None
+    return arr.var(axis, ddof=ddof, keepdims=keepdims) if plainly and arr.dtype.kind == "c" else NotImplemented
+
+
+TABLE: dict[str, dict[str, Function]] = {
+    "fft._pocketfft": {"_raw_fft": raw_fft},
+    "linalg._linalg": {"qr": qr, "lstsq": lstsq},
+    "lib._stride_tricks_impl": {"_broadcast_to": spread},
+    "lib._function_base_impl": {"meshgrid": meshgrid},
+    "lib._twodim_base_impl": {name: made_of_numbers(name) for name in ("triu_indices", "tril_indices")},
+    "_core._methods": {"_count_reduce_items": count_items, "_mean": mean, "_var": variance},
+}
 
 
 def extend(name: str, module: types.ModuleType) -> None:

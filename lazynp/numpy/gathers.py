@@ -5,6 +5,7 @@ Bad indices are an error at the call, as in NumPy, so the indices have to be kno
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,10 +17,11 @@ from ..ops import indexing
 from ..ops.shape import set_, slice_, whole
 from ..runtime.views import TRANSPOSE
 from .arithmetic import assign
-from .array import Handle, is_native, known, ndarray, root
+from .array import Handle, is_native, known, ndarray, of_node, root
 from .host import at_hand
-from .layout import array_of, c_contiguous
+from .layout import array_of
 from .record import MOST_AXES
+from .recorded_ufuncs import spreads
 
 
 class Places(NamedTuple):
@@ -48,10 +50,13 @@ def places_of(x: Any, key: Any, straight: bool) -> Places | None:
                 index += [numpy.ascontiguousarray(i) for i in numpy.nonzero(k)]
                 axis += k.ndim
                 continue
-            if k.dtype.kind not in "iu" or not k.ndim or straight and not k.flags.c_contiguous:
+            rows = sum([n != 1 for n in k.shape])
+            if k.dtype.kind not in "iu" or straight and rows > 1 and not k.flags.c_contiguous:
                 return None
             if type(given) is ndarray and is_native(given.dtype) and k.flags.c_contiguous:
                 ours[id(k)] = given._node()
+        elif isinstance(k, numpy.integer):
+            k = int(k)
         elif type(k) is not int and k is not Ellipsis and not (type(k) is slice and k.step in (None, 1)):
             return None
         index.append(k if type(k) is not int else numpy.asarray(k))
@@ -80,14 +85,22 @@ def recorded(x: Any) -> bool:
 
 def gathered(x: Any, key: Any) -> Any:
     """`x[key]` of an array in C's order; NotImplemented where NumPy has to do it."""
-    places = places_of(x, key, True) if recorded(x) and c_contiguous(x) else None
-    if places is None or config.limit >= 0 and known(x) and places.size <= config.limit:  # at hand, and made small
+    if recorded(x) and divisible(key) and None not in map(type_of, key):  # where new axes lie is NumPy's to say
+        view, key = split(key)
+        x = x[view]
+    places = places_of(x, key, True) if recorded(x) else None
+    if places is None or not straight(x, places):
+        return NotImplemented
+    if config.limit >= 0 and known(x) and places.size <= config.limit:  # at hand, and made small
         return NotImplemented
     node, at = x._node(), places.at
     if places.view != whole(node.shape):
         node = slice_(node, key=places.view)
-    out = array_of(indexing.gather(node, *places.arrays, axes=places.axes, at=0, bounds="raise"))
-    if not at:
+    node = indexing.gather(node, *places.arrays, axes=places.axes, at=0, bounds="raise")
+    if not node.shape and not (type(key) is tuple and Ellipsis in map(type_or_dots, key)):
+        return of_node(node)
+    out = array_of(node)
+    if not at or not places.common:
         return out
     n = len(places.common)  # NumPy puts the indices' axes in front, and gives a view in which they stand in their place
     turned = out._derived(TRANSPOSE, (*range(n, n + at), *range(n), *range(n + at, out.ndim)))
@@ -95,21 +108,56 @@ def gathered(x: Any, key: Any) -> Any:
     return turned
 
 
-NUMBERS = frozenset({bool, int, float, complex})
+def simple(k: Any) -> bool:
+    """Whether a part of a key is no new axis, and no slice with steps."""
+    return k is not None and not (type(k) is slice and k.step not in (None, 1))
 
 
-def spreads(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Whether an array fills a region without more axes than that has."""
-    return len(given) <= len(shape) and all([n in (1, m) for n, m in zip(given[::-1], shape[::-1])])
+def type_of(k: Any) -> Any:
+    return None if k is None else type(k)
+
+
+KEYS = frozenset({int, slice, type(None), type(Ellipsis), ndarray, numpy.ndarray})
+
+
+def divisible(key: Any) -> bool:
+    """Whether a key has new axes or slices with steps, and is otherwise such that it can be split."""
+    return type(key) is tuple and KEYS.issuperset(map(type, key)) and not all(map(simple, key))
+
+
+def split(key: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """A key with arrays as two: the view that its new axes and its slices with steps make, and what indexes that."""
+    views: list[Any] = []
+    for k in key:
+        axes = k.ndim if isinstance(k, (Handle, numpy.ndarray)) and k.dtype == bool else 1
+        views += [k] if k is Ellipsis or not simple(k) else [slice(None)] * axes
+    return tuple(views), tuple([k if simple(k) else slice(None) for k in key])
+
+
+def type_or_dots(k: Any) -> Any:
+    return k if k is Ellipsis else type(k)
+
+
+def straight(x: Any, places: Places) -> bool:
+    """Whether the axes that no array indexes stand in memory in C's order, with or without gaps: the result's will."""
+    meta = x._meta()
+    steps = [s for i, (n, s) in enumerate(zip(meta.shape, meta.strides)) if n != 1 and i not in places.axes]
+    return min(steps, default=0) >= 0 and all([s >= t for s, t in itertools.pairwise(steps)])
+
+
+NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdFD"]})
 
 
 def scattered(x: Any, key: Any, value: Any, fill: Callable[[Any, tuple[int, ...], Any], Node | None]) -> bool:
     """Record `x[key] = value`; whether that was done. `fill(value, shape, dtype)` is the node that fills a region."""
-    mask = (
-        isinstance(key, (Handle, numpy.ndarray)) and key.dtype == bool or type(key) is list and bool in map(type, key)
-    )
-    if mask or not recorded(x):  # what is written where a mask is set NumPy takes in a row
+    if type(key) is list and bool in map(type, key):
+        key = numpy.asarray(key)
+    mask = isinstance(key, (Handle, numpy.ndarray)) and key.dtype == bool
+    if not recorded(x) or mask and key.ndim == x.ndim and numpy.ndim(value) > 1:  # which NumPy takes in a row
         return False
+    if divisible(key):
+        view, key = split(key)
+        return scattered(x[view], key, value, fill)
     places = places_of(x, key, False)
     if places is None or config.limit >= 0 and known(x) and not config.strict:  # at hand: NumPy writes without a copy
         return False
@@ -118,6 +166,8 @@ def scattered(x: Any, key: Any, value: Any, fill: Callable[[Any, tuple[int, ...]
     shape = indexing.indexed_shape(region.shape, [i.aval for i in places.arrays], places.axes, places.at)
     if type(value) not in NUMBERS and not (isinstance(value, (ndarray, numpy.ndarray)) and spreads(value.shape, shape)):
         return False
+    if isinstance(value, numpy.generic) and any([i.shape for i in places.arrays]):
+        value = value.astype(x.dtype)  # which NumPy casts here, and refuses in `x[1:] = value` where it is too large
     new = fill(value, shape, x.dtype)
     if new is None:
         return False

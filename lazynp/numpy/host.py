@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy
+from numpy.lib.array_utils import byte_bounds
 
 from ..config import config
 from ..graph.errors import NotConcreteError
@@ -312,10 +313,11 @@ def part_of(x: Any, part: numpy.ndarray) -> ndarray:
     with lock:
         before, old = x._h, s.buf
         now = x._pin()
-        if now is not before and owner_of_memory(part) is not owner_of_memory(s.buf):
-            if old is None or owner_of_memory(part) is not owner_of_memory(old):  # another thread's write came between
+        if now is not before and not lies_in(part, s.buf):
+            if old is None or not lies_in(part, old):  # another thread's write came between
                 old = owner_of_memory(part)
-            part = rebased(part, old, s.buf)
+            if old is not part:
+                part = rebased(part, old, s.buf)
     out = new_handle(ndarray)
     out._s, out._b, out._h, out._v, out._base = s, s.buf, part, HOST_VIEW, root(x)
     return out
@@ -326,6 +328,14 @@ def owner_of_memory(array: numpy.ndarray) -> numpy.ndarray:
     while type(array.base) is numpy.ndarray:  # what the pool's memory is a view of is no array of the program's
         array = array.base
     return array
+
+
+def lies_in(part: numpy.ndarray, whole: numpy.ndarray) -> bool:
+    """Whether a view shows an array's memory: by its addresses, since the base of a view that came about through an
+    interface (`as_strided`, `from_dlpack`) is an object that says nothing of the array."""
+    low, high = byte_bounds(whole)
+    first, last = byte_bounds(part)
+    return low <= first and last <= high
 
 
 def rebased(part: numpy.ndarray, old: numpy.ndarray, new: numpy.ndarray) -> numpy.ndarray:

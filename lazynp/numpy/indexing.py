@@ -13,6 +13,7 @@ import numpy
 from ..config import config
 from ..graph.node import Node, leaf
 from ..ops.shape import broadcast_to, reshape
+from ..runtime.processes import processes
 from ..runtime.recorder import recorder
 from ..runtime.storage import lock
 from ..runtime.views import INDEX, derive
@@ -27,6 +28,7 @@ from .array import (
     method,
     ndarray,
     new_handle,
+    of_node,
     of_scalar,
     root,
     writeable,
@@ -77,6 +79,10 @@ def __getitem__(self: ndarray, key: Any) -> Any:
 
 def pending_getitem(self: ndarray, key: Any) -> Any:
     """The same, on an array that is pending or whose cached view is old; or on a view that is NumPy's own."""
+    if processes.door is not None and type(self) is ndarray:
+        found = processes.door.element(self, key)
+        if found is not None:
+            return found
     if self._v is HOST_VIEW:
         return host_part(self, key)
     if type(self) is ndarray and self._s.buf is not None and self._b is not self._s.buf:
@@ -163,6 +169,10 @@ def host_key(key: Any) -> Any:
 
 
 def advanced_getitem(self: ndarray, key: Any) -> Any:
+    if processes.door is not None and type(self) is ndarray and type(key) in (ndarray, numpy.ndarray):
+        node = processes.door.rows(self, key)
+        if node is not None:
+            return of_node(node)
     if not has_array(key):
         key = plain_key(key)
         if is_plain(key):

@@ -75,15 +75,31 @@ class flatiter(FlatBase):
 
 
 def in_one_row(self: Any, key: Any) -> Any:
-    """The elements as a view that has one axis, for a slice of an array that is pending or large and lies in C's order;
-    None for others."""
+    """The elements as a view that has one axis, for an array that is pending or large and lies in C's order; None for
+    others, and for keys that are no slices and have no integers in them."""
     x = self._owner
-    if type(key) is not slice or self._made is not None or not own(x) or at_hand(x):
+    if self._made is not None or not own(x) or at_hand(x):
+        return None
+    if type(key) is list:
+        key = numpy.asarray(key) if all([type(k) is int for k in key]) else None
+    if type(key) is not slice and not (isinstance(key, (Handle, numpy.ndarray)) and key.dtype.kind in "iu"):
         return None
     return x.reshape(-1) if is_native(x.dtype) and x.flags.c_contiguous else None
 
 
-NUMBERS = frozenset({bool, int, float, complex})
+NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdFD"]})
+
+
+def as_many(x: ndarray, key: Any, value: Any) -> Any:
+    """A number, or an array's elements in one row where the key takes as many; None for others, which NumPy repeats."""
+    if type(value) in NUMBERS:  # NumPy casts its own here, where `x[key] = value` refuses what is too large
+        return value.astype(x.dtype) if isinstance(value, numpy.generic) else value
+    if type(key) not in (slice, list, ndarray, numpy.ndarray) or type(value) is not ndarray:
+        return None
+    if not numpy.can_cast(value.dtype, x.dtype, "same_kind"):
+        return None
+    count = len(range(*key.indices(x.size))) if type(key) is slice else numpy.size(key)
+    return value.reshape(-1) if value.size == count else None
 
 
 def flat_item(self: Any, key: Any) -> Any:
@@ -92,7 +108,7 @@ def flat_item(self: Any, key: Any) -> Any:
         return row[key]
     row = in_one_row(self, key)
     if row is not None:
-        return row[key].copy()
+        return row[key].copy() if type(key) is slice else row[key]
     value = (self._made or self._to_host())[strip(key)]
     if not isinstance(value, numpy.ndarray):
         return value
@@ -105,9 +121,10 @@ def set_flat_item(self: Any, key: Any, value: Any) -> None:
     if row is not None:
         row[key] = value
         return
-    row = in_one_row(self, key) if type(value) in NUMBERS else None  # others are repeated
+    given = as_many(self._owner, key, value)
+    row = None if given is None else in_one_row(self, key)
     if row is not None:
-        row[key] = value
+        row[key] = given
         return
     if type(key) is not int:
         self._owner._host()
@@ -140,6 +157,11 @@ MOST_AXES = 32  # of NumPy's flat iterator
 
 
 def set_flat(self: Any, value: Any) -> None:
+    given = as_many(self, slice(None), value)
+    row = None if given is None else in_one_row(flatiter(self), slice(None))
+    if row is not None:
+        row[:] = given
+        return
     self._host()
     note_work("ndarray.flat", (self,))
     with Writes() as to:

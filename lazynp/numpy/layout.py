@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..config import config
 from ..runtime.recorder import recorder
 from ..runtime.storage import Storage
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import in_memory_order
-from .array import ndarray, new_handle
+from .array import known, ndarray, new_handle
 from .host import bind
 from .record import cast_node
 
@@ -43,6 +44,23 @@ def laid(self: Any, order: str, target: Any = None) -> ndarray:
     node = self._node() if turned is None else in_memory_order((self,), turned)[0]._node()
     out = array_of(node if target is None else cast_node(node, target))
     return out if turned is None else out._derived(TRANSPOSE, turned)
+
+
+def settled(*arrays: Any) -> bool:
+    """Whether all values are there, so that nothing is won by waiting: NumPy does at once what it does in one pass."""
+    return config.limit >= 0 and not config.strict and all([known(x) for x in arrays if type(x) is ndarray])
+
+
+def turned_to(self: Any, order: str) -> Any:
+    """The array with its axes so that C's order of it is `order` of self; None where NumPy is asked."""
+    meta = self._meta()
+    if order == "C" or order in ("K", "A") and meta.flags.c_contiguous:
+        return self
+    if order == "F" or order == "A":
+        return self.transpose() if order == "F" or meta.flags.fnc else self
+    if order != "K" or min(meta.strides) < 0:
+        return None
+    return self.transpose(*sorted(range(meta.ndim), key=lambda i: -meta.strides[i]))
 
 
 def array_of(node: Any) -> ndarray:

@@ -41,7 +41,7 @@ from .host import (
     strip,
     to_host,
 )
-from .layout import array_of, c_contiguous, laid, lies
+from .layout import array_of, c_contiguous, laid, lies, settled, turned_to
 from .reduce import by_host, plain
 
 NoValue = numpy._globals._NoValue
@@ -133,7 +133,13 @@ def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) 
     ):
         part = self._h.reshape(shape)  # the view is worked out by NumPy, and by `derive` only from a table
         return derived(self, RESHAPE, part.shape)
-    if not own(self) or order != "C" and not (order == "A" and c_contiguous(self)) or copy:
+    if order == "A" and own(self):
+        order = "F" if self._meta().flags.fnc else "C"
+    if order == "F" and copy is None and own(self) and not settled(self):
+        full = full_shape(shape, self.size) if all([type(n) is int for n in shape]) else None
+        if full is not None:
+            return transpose(reshape(transpose(self), full[::-1]))
+    if not own(self) or order != "C" or copy:
         return view_by_host(self, "reshape", shape, order=order, **({} if copy is None else {"copy": copy}))
     try:
         wanted = tuple([operator.index(n) for n in shape])
@@ -198,7 +204,10 @@ def item(self: Any, *args: Any) -> Any:
 
 
 def ravel(self: Any, order: str = "C") -> Any:
-    if order in ("K", "A") and own(self) and c_contiguous(self):
+    turned = turned_to(self, order) if own(self) and order != "C" and not settled(self) else None
+    if turned is not None and is_native(self.dtype):
+        self, order = turned, "C"
+    elif order in ("K", "A") and own(self) and c_contiguous(self):
         order = "C"
     if order != "C" or not own(self):
         if type(self) is ndarray:
@@ -211,8 +220,9 @@ def ravel(self: Any, order: str = "C") -> Any:
 
 
 def flatten(self: Any, order: str = "C") -> Any:
-    if order != "C" and is_traced(self):
-        return on_traced("flatten", numpy.ndarray.flatten, (self, order), {})
+    turned = turned_to(self, order) if own(self) and order != "C" and not settled(self) else None
+    if turned is not None and is_native(self.dtype):
+        self, order = turned, "C"
     if order != "C" or not own(self) or not is_native(self.dtype) or at_hand(self):
         return like(self, worked(self, "flatten").flatten(order), [])
     return (
@@ -319,10 +329,13 @@ def astype(
 
 
 def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
-    if type(self) is ndarray and not at_hand(self) and out is None and not kwargs and is_native(self.dtype):
-        from_nodes = NATIVE["clip"](self, min, max)
-        if from_nodes is not NotImplemented:
-            return from_nodes
+    into = out is None or type(out) is ndarray
+    if type(self) is ndarray and not at_hand(self) and into and not kwargs and is_native(self.dtype):
+        made = NATIVE["clip"](self, min, max)
+        if out is not None:
+            made = reduce.into(out, made._node()) if type(made) is ndarray else NotImplemented
+        if made is not NotImplemented:
+            return made
     args = () if min is None and max is None else (min, max)
     return by_host("clip", numpy.ndarray.clip, self, args, {**kwargs, **({} if out is None else {"out": out})})
 

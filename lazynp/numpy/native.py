@@ -71,6 +71,8 @@ def where(condition: Any, *choices: Any) -> Any:
     value = small_call(c_where, condition, *choices)
     if value is not NotImplemented:
         return fresh(value) if type(value) is numpy.ndarray else home(value, [])
+    if not choices and type(condition) is ndarray:
+        return condition.nonzero()
     if len(choices) == 2 and worth_recording((condition, *choices)):
         given = (condition, *choices)
         order = common_order(given)
@@ -109,6 +111,10 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
         x, y = a.ndim, b.ndim
         if x in (1, 2) and y in (1, 2):
             return UFUNC_MATMUL(for_blas(a), for_blas(b)) if a.shape[-1] == b.shape[0] else host_dot(a, b)
+    if type(out) is type(a) is type(b) is ndarray and worth_recording((a, b, out)) and out.flags.c_contiguous:
+        made = dot(a, b)
+        if type(made) is ndarray and made.dtype == out.dtype and recorded_ufuncs.written_to(out, made):
+            return out
     if is_sub(a) or is_sub(b):
         return leader_wrapped(host_of("dot"), (a, b), out)
     return host_dot(a, b) if out is None else host_dot(a, b, out=out)
@@ -151,16 +157,20 @@ def concatenate(
         value = small_call(joined, axis, *arrays) if casting == "same_kind" else NotImplemented
         if value is not NotImplemented:
             return fresh(value)
+    if type(arrays) in (tuple, list) and list in map(type, arrays):
+        arrays = [numpy.asarray(x) if type(x) is list and x and SCALARS.issuperset(map(type, x)) else x for x in arrays]
     if (
         type(arrays) in (tuple, list)
-        and out is None
         and casting == "same_kind"
-        and worth_recording(arrays)
+        and (out is None or dtype is None and type(out) is ndarray)
+        and worth_recording(arrays if out is None else (*arrays, out))
         and not any(type(x) in SCALARS for x in arrays)
     ):
-        value = native_concatenate(arrays, axis, dtype)
-        if value is not NotImplemented:
-            return value
+        flat = axis is None and all([type(x) is ndarray for x in arrays])
+        given = [x.ravel() for x in arrays] if flat else arrays
+        value = native_concatenate(given, 0 if flat else axis, dtype)
+        if value is not NotImplemented and (out is None or recorded_ufuncs.written_to(out, value)):
+            return value if out is None else out
     subclasses = [x for x in arrays if is_sub(x)] if type(arrays) in (tuple, list) else []
     named = {"axis": axis, "casting": casting, **({} if dtype is None else {"dtype": dtype})}
     if out is not None:
@@ -274,7 +284,8 @@ def recorded_copy(dst: Any, src: Any, casting: Any, where: Any) -> bool:
     with lock:
         if not recorded_ufuncs.recordable(dst):
             return False
-        node = strong(as_node(src), dst.dtype) if casting not in ("no", "equiv") or type(src) is ndarray else None
+        loose = casting not in ("no", "equiv") or type(src) is ndarray
+        node = strong(as_node(src), dst.dtype, casting == "unsafe") if loose else None
         if node is None or not numpy.can_cast(node.dtype, dst.dtype, casting):
             return False
         shape, node = dst.shape, cast_node(node, dst.dtype)
@@ -289,11 +300,12 @@ def recorded_copy(dst: Any, src: Any, casting: Any, where: Any) -> bool:
         return True
 
 
-def strong(node: Node | None, dtype: numpy.dtype[Any]) -> Node | None:
+def strong(node: Node | None, dtype: numpy.dtype[Any], unsafe: bool = False) -> Node | None:
     """A Python scalar in the dtype of what it is written to; None where NumPy has to look at it."""
     if node is None or not node.weak:
         return node
-    if node.value is None or numpy.result_type(dtype, node.value) != dtype:
+    to_bool = unsafe and dtype.kind == "b" and type(node.value) in (int, float)
+    if node.value is None or not to_bool and numpy.result_type(dtype, node.value) != dtype:
         return None
     scalar = numpy.empty((), dtype)
     scalar[()] = node.value

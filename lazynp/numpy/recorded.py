@@ -11,20 +11,22 @@ from typing import Any
 
 import numpy
 
-from ..graph.node import Node, leaf
-from ..ops import elementwise, indexing, joining, reductions, sorting
-from ..ops.shape import reshape, slice_, transpose, whole
+from ..config import config
+from ..graph.node import ABSTRACT, Node, leaf
+from ..ops import elementwise, indexing, joining, reductions, scans, sorting
+from ..ops.shape import broadcast_to, reshape, slice_, transpose, whole
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign, common_order, in_memory_order
-from .array import Handle, ndarray, of_node
+from .array import Handle, is_native, is_traced, known, ndarray, of_node
 from .host import to_host
-from .layout import array_of
+from .indexing import has_traced
+from .layout import array_of, settled
 from .library import shown
 from .methods import give, native_first
 from .native import dot as native_dot
-from .record import cast_node, nodes_of
+from .record import as_node, cast_node, nodes_of
 from .recorded_ufuncs import recordable
-from .reduce import native_dtype, normal_axes
+from .reduce import into, native_dtype, normal_axes
 
 _whole = numpy.arange(1)
 ROUND_IS_SELF = _whole.round() is _whole  # before NumPy 2.3
@@ -43,10 +45,10 @@ def flat(self: ndarray) -> Node:
 
 
 def take(self: ndarray, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    if out is not None or mode not in ("raise", "clip", "wrap"):
+    if mode not in ("raise", "clip", "wrap") or out is not None and type(out) is not ndarray:
         return NotImplemented
-    index = indices if type(indices) is ndarray else numpy.asarray(indices) if type(indices) in (list, tuple) else None
-    if index is None or index.dtype.kind not in "iu" or not self.ndim:
+    index = indices if type(indices) is ndarray else numpy.asarray(indices) if type(indices) in LISTED else None
+    if index is None or index.dtype.kind not in "iu" or not self.ndim or not concrete(index) and mode == "raise":
         return NotImplemented
     at = 0 if axis is None else one_axis(axis, self.ndim)
     if at is None:
@@ -62,21 +64,176 @@ def take(self: ndarray, indices: Any, axis: Any = None, out: Any = None, mode: s
     elif n == 0:
         return NotImplemented
     where = index._node() if type(index) is ndarray else leaf(index.shape, index.dtype, index)
-    return of_node(indexing.take(source, where, at, mode))
+    return into(out, indexing.take(source, where, at, mode))
+
+
+LISTED = frozenset({list, tuple, int, numpy.ndarray, numpy.intp})
+
+
+def concrete(x: Any) -> bool:
+    """Whether the values can be looked at, perhaps after they have been computed."""
+    return type(x) is not ndarray or x._s.buf is not None or x._node().trace != ABSTRACT
+
+
+def value_of(x: Any, dtype: Any = None) -> numpy.ndarray:
+    """The value of an array or a list, for what shapes depend on."""
+    return numpy.asarray(x._host() if isinstance(x, Handle) else to_host(x, []), dtype)
+
+
+def compress(self: ndarray, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    """How long the result is depends on the condition, which is computed here."""
+    if (
+        settled(self, condition)
+        or not concrete(condition)
+        or type(condition) not in (ndarray, numpy.ndarray, list)
+        or not self.ndim
+    ):
+        return NotImplemented
+    chosen = value_of(condition)
+    n = self.size if axis is None else self.shape[one_axis(axis, self.ndim) or 0]
+    places = numpy.flatnonzero(chosen) if chosen.ndim == 1 and chosen.dtype.kind in "biuf" else None
+    if places is None or places.size and places[-1] >= n:
+        return NotImplemented
+    return take(self, places, axis, out)
+
+
+MOST_CHOICES = 32  # each is a select over the whole result
+
+
+def choose(self: ndarray, *several: Any, out: Any = None, mode: str = "raise") -> Any:
+    choices = several[0] if len(several) == 1 else several
+    given = list(choices) if type(choices) in (list, tuple) or type(choices) is ndarray and choices.ndim > 1 else []
+    if not 0 < len(given) <= MOST_CHOICES or self.dtype.kind not in "biu" or mode not in ("raise", "clip", "wrap"):
+        return NotImplemented
+    nodes = nodes_of(given)
+    if settled(self, *given) or nodes is None or mode == "raise" and not concrete(self):
+        return NotImplemented
+    if out is not None and type(out) is not ndarray:
+        return NotImplemented
+    number, count = cast_node(self._node(), numpy.dtype(numpy.intp)), Node.of_scalar(numpy.intp(len(nodes)))
+    if mode == "raise":
+        places = value_of(self)
+        if places.size and not 0 <= places.min() <= places.max() < len(nodes):
+            return NotImplemented
+    elif mode == "wrap":
+        number = elementwise.remainder(number, count)
+    dtype = numpy.result_type(*[n.value if n.weak else n.dtype for n in nodes])
+    try:
+        shape = numpy.broadcast_shapes(number.shape, *[n.shape for n in nodes])
+    except ValueError:
+        return NotImplemented
+    node = cast_node(nodes[0], dtype)
+    for k, n in enumerate(nodes[1:], 1):  # the last for all that is larger, which is what `clip` says
+        node = elementwise.where(elementwise.greater_equal(number, numpy.intp(k)), cast_node(n, dtype), node)
+    node = node if node.shape == shape and node.value is None else broadcast_to(node, shape=shape)
+    return array_of(node) if out is None else into(out, node)
+
+
+def put(self: ndarray, indices: Any, values: Any, mode: str = "raise") -> Any:
+    """In place. What is at hand NumPy writes into, without a copy."""
+    index = value_of(indices) if concrete(indices) and type(indices) in (ndarray, *LISTED) else None
+    if index is None or index.dtype.kind not in "iu" or mode not in ("raise", "clip", "wrap") or in_place(self, values):
+        return NotImplemented
+    index = index.reshape(-1)
+    if not index.size or mode == "raise" and not -self.size <= index.min() <= index.max() < self.size:
+        return NotImplemented
+    new = in_one_row(values, self.dtype, lambda n: numpy.arange(index.size) % n)
+    if new is None:
+        return NotImplemented
+    assign(self, indexing.put(self._node(), leaf(index.shape, index.dtype, index.copy()), new, mode))
+    return None
+
+
+def in_place(x: Any, *others: Any) -> bool:
+    """Whether NumPy is to write into x at once: it is at hand, or its memory is not only ours."""
+    if type(x) is not ndarray or not is_native(x.dtype) or not x.size or not recordable(x):
+        return True
+    return config.limit >= 0 and known(x) and not config.strict and not any(map(is_traced, others))
+
+
+def in_one_row(values: Any, dtype: Any, places: Callable[[int], Any]) -> Node | None:
+    """Values in one row, in a dtype, of which `places(count)` says which are taken; None where NumPy sees to it."""
+    try:  # a number that does not fit is an error of NumPy's
+        made = values if type(values) is ndarray else None if has_traced(values) else numpy.asarray(values, dtype)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    node = as_node(made)
+    if made is None or node is None or not made.size or node.dtype.kind == "c" and dtype.kind != "c":
+        return None
+    row, where = cast_node(reshape(node, shape=(made.size,)), dtype), places(made.size)
+    if type(where) is Node:
+        return indexing.take(row, where, 0)
+    taken = numpy.asarray(where)
+    same = taken.shape == (made.size,) and (taken == numpy.arange(made.size)).all()
+    return row if same else indexing.take(row, leaf(taken.shape, taken.dtype, taken), 0)
+
+
+def mask_of(mask: Any, x: Any) -> Node | None:
+    """A mask as the node of truth values of x's shape; None where it is of another size."""
+    made = mask if type(mask) is ndarray else numpy.asarray(mask) if type(mask) in (list, bool, numpy.ndarray) else None
+    node = None if made is None else as_node(made)
+    if node is None or node.aval.size != x.size:
+        return None
+    node = node if node.dtype == bool else elementwise.not_equal(node, Node.of_scalar(node.dtype.type(0)))
+    return node if node.shape == x.shape else reshape(node, shape=x.shape)
+
+
+def putmask(a: Any, mask: Any, values: Any) -> Any:
+    """`numpy.putmask`: where the mask is set, of the values, repeated, those that stand there."""
+    typed = isinstance(values, (ndarray, numpy.ndarray, numpy.generic))
+    if typed and not numpy.can_cast(values.dtype, a.dtype):  # an error of NumPy's
+        return NotImplemented
+    chosen = None if in_place(a, mask, values) else mask_of(mask, a)
+    new = None if chosen is None else in_one_row(values, a.dtype, lambda n: numpy.arange(a.size) % n)
+    if chosen is None or new is None:
+        return NotImplemented
+    assign(a, elementwise.where(chosen, reshape(new, shape=a.shape), a._node()))
+    return None
+
+
+def place(arr: Any, mask: Any, vals: Any) -> Any:
+    """`numpy.place`: where the mask is set, the values in their order, repeated."""
+    chosen = None if in_place(arr, mask, vals) else mask_of(mask, arr)
+    if chosen is None:
+        return NotImplemented
+    before = scans.scans["add"](reshape(chosen, shape=(arr.size,)), axis=0, dtype=numpy.dtype(numpy.intp))
+    # as many as have been taken before; anything where the mask is not set
+    new = in_one_row(vals, arr.dtype, lambda n: elementwise.remainder(elementwise.subtract(before, 1), n))
+    if new is None:
+        return NotImplemented
+    assign(arr, elementwise.where(chosen, reshape(new, shape=arr.shape), arr._node()))
+    return None
 
 
 def repeat(self: ndarray, repeats: Any, axis: Any = None) -> Any:
-    if type(repeats) is not int or repeats < 0 or not self.ndim:
+    if not self.ndim or not concrete(repeats):
         return NotImplemented
     at = 0 if axis is None else one_axis(axis, self.ndim)
     if at is None:
         return NotImplemented
-    return array_of(joining.repeat(flat(self) if axis is None else self._node(), repeats, at))
+    source = flat(self) if axis is None else self._node()
+    if type(repeats) is int and repeats >= 0:
+        return array_of(joining.repeat(source, repeats, at))
+    if settled(self, repeats):
+        return NotImplemented
+    counts = value_of(repeats) if type(repeats) in (ndarray, numpy.ndarray, list, tuple) else None
+    if (
+        counts is None
+        or counts.dtype.kind not in "iu"
+        or counts.shape != (source.shape[at],)
+        or counts.min(initial=0) < 0
+    ):
+        return NotImplemented
+    places = numpy.repeat(numpy.arange(len(counts)), counts)
+    return array_of(indexing.take(source, leaf(places.shape, places.dtype, places), at))
 
 
 def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
     """As NumPy does it: scale, rint, scale back."""
-    if out is not None or self.dtype.kind not in "fiu":
+    if out is not None:
+        made = round_(self, decimals) if type(out) is ndarray and self.dtype.kind == "f" else NotImplemented
+        return into(out, made._node()) if type(made) is ndarray else NotImplemented
+    if self.dtype.kind not in "fiu":
         return NotImplemented
     try:
         places = operator.index(decimals)
@@ -112,7 +269,9 @@ def conjugate(self: ndarray, *args: Any) -> Any:
 
 def trace(self: ndarray, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None) -> Any:
     axes, target = normal_axes((axis1, axis2), self.ndim), native_dtype(dtype)
-    if axes is None or len(axes) != 2 or type(offset) is not int or target is NotImplemented or out is not None:
+    if axes is None or len(axes) != 2 or type(offset) is not int or target is NotImplemented:
+        return NotImplemented
+    if out is not None and type(out) is not ndarray:
         return NotImplemented
     i, j = axis1 % self.ndim, axis2 % self.ndim
     turned = common_order((self,)) or tuple(range(self.ndim))  # the result lies as the array does
@@ -123,13 +282,19 @@ def trace(self: ndarray, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype:
     row = reshape(node, shape=(*[self.shape[k] for k in rest], rows * columns))
     first = max(-offset, 0) * columns + max(offset, 0)
     diagonal = slice_(row, key=(*whole(row.shape[:-1]), (first if n else 0, n, columns + 1)))
-    out = of_node(reductions.reductions["add"](diagonal, axes=(len(rest),), keepdims=False, dtype=target))
+    total = reductions.reductions["add"](diagonal, axes=(len(rest),), keepdims=False, dtype=target)
     back = tuple([rest.index(k) for k in sorted(rest)])
+    if out is not None:
+        return into(out, total if back == tuple(range(len(rest))) else transpose(total, axes=back))
+    out = of_node(total)
     return out if back == tuple(range(len(rest))) else out._derived(TRANSPOSE, back)
 
 
 def dot(self: ndarray, b: Any, out: Any = None) -> Any:
-    return native_dot(self, b) if out is None and type(b) is ndarray else NotImplemented
+    if type(b) is not ndarray or out is not None and type(out) is not ndarray:
+        return NotImplemented
+    made = native_dot(self, b)
+    return made if out is None else into(out, made._node()) if type(made) is ndarray else NotImplemented
 
 
 def sorting_kind(kind: Any, order: Any, stable: Any) -> Any:
@@ -189,8 +354,12 @@ def argpartition(self: ndarray, kth: Any, axis: Any = -1, kind: Any = "introsele
 
 
 def searchsorted(self: ndarray, v: Any, side: Any = "left", sorter: Any = None) -> Any:
-    if sorter is not None or side not in ("left", "right") or self.ndim != 1:
+    if side not in ("left", "right") or self.ndim != 1:
         return NotImplemented
+    if sorter is not None:
+        self = take(self, sorter)
+        if self is NotImplemented or self.ndim != 1:
+            return NotImplemented
     wanted = v if type(v) in (ndarray, numpy.ndarray) else numpy.asarray(v) if type(v) in (int, float, list) else None
     nodes = nodes_of((self, wanted)) if wanted is not None else None
     if nodes is None or any(n.dtype.kind not in "biuf" for n in nodes):
@@ -199,9 +368,13 @@ def searchsorted(self: ndarray, v: Any, side: Any = "left", sorter: Any = None) 
     return shown(sorting.searchsorted(*[cast_node(n, dtype) for n in nodes], side=side, stack=0))
 
 
+FUNCTIONS: dict[str, Callable[..., Any]] = {"putmask": putmask, "_place": place}
 TABLE: dict[str, Callable[..., Any]] = {
     "searchsorted": searchsorted,
     "take": take,
+    "compress": compress,
+    "choose": choose,
+    "put": put,
     "repeat": repeat,
     "round": round_,
     "conj": conjugate,

@@ -13,13 +13,15 @@ from ..config import config
 from ..graph.node import Node
 from ..ops.contraction import matmul
 from ..ops.elementwise import frexp, modf, ufuncs
+from ..ops.shape import broadcast_to
+from ..runtime.processes import processes
 from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, inverse_of
 from . import arithmetic
 from .arithmetic import assign, assign_where, dummy
 from .array import Handle, is_native, is_traced, ndarray, of_node, writeable
 from .host import PLAIN, at_hand, dtype_of, returned, to_host
-from .record import MOST_AXES, as_nodes, cast_node, out_of_range
+from .record import MOST_AXES, as_node, as_nodes, cast_node, out_of_range
 
 ENGINE = frozenset({*ufuncs, "matmul"})
 NATIVE_KEYWORDS = frozenset({"out", "where", "dtype", "casting", "subok", "order"})
@@ -34,11 +36,15 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
         return NotImplemented
     (out,) = kwargs.get("out") or (None,)
     where, dtype, casting = kwargs.get("where", True), kwargs.get("dtype"), kwargs.get("casting", "same_kind")
+    where = True if where is numpy._NoValue else where
     if out is None and where is True and dtype is None and casting == "same_kind":
         if name == "matmul":
             return native_matmul(u, args)
         if name != "power":
             return elementwise(name, u.host, [to_node_operand(a) for a in args])
+    if name == "matmul" and out is not None and where is True and dtype is None and casting == "same_kind":
+        made = native_matmul(u, args) if recordable(out) else NotImplemented
+        return out if type(made) is ndarray and written_to(out, made) else NotImplemented
     if name == "matmul" or out is None and where is not True or out is not None and not recordable(out):
         return NotImplemented
     operands: Any = [to_node_operand(a) for a in args]
@@ -107,13 +113,28 @@ def fits(node: Node, out: Any, casting: Any) -> bool:
     return node.shape == out.shape and numpy.can_cast(node.dtype, out.dtype, casting)
 
 
+def written_to(out: ndarray, value: ndarray) -> bool:
+    """Write a recorded result into `out`; False where NumPy has to do it, or to complain of it."""
+    if value.shape != out.shape or not numpy.can_cast(value.dtype, out.dtype, "same_kind") or not recordable(out):
+        return False
+    assign(out, cast_node(value._node(), out.dtype))
+    return True
+
+
+def spreads(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether an array fills a region without more axes than that has."""
+    return len(given) <= len(shape) and all([n in (1, m) for n, m in zip(given[::-1], shape[::-1])])
+
+
 def write(out: Any, node: Node, where: Any) -> Any:
     """The result of a call with `out=`, and perhaps `where=`."""
     node = cast_node(node, out.dtype)
     if where is not True:
-        if type(where) is not ndarray or where.dtype != bool or where.shape != out.shape:
+        mask = as_node(where) if type(where) in (ndarray, numpy.ndarray, bool, numpy.bool_) else None
+        if mask is None or mask.dtype != bool or not spreads(mask.shape, out.shape):
             return NotImplemented
-        return out if assign_where(out, where._node(), node) else NotImplemented
+        mask = mask if mask.shape == out.shape and mask.value is None else broadcast_to(mask, shape=out.shape)
+        return out if assign_where(out, mask, node) else NotImplemented
     with lock:
         if not recordable(out):
             return NotImplemented
@@ -129,7 +150,8 @@ def native_matmul(u: Any, args: Any) -> Any:
         if 0 < x.ndim <= 2 and 0 < y.ndim <= 2:
             rows, columns = x.size // max(x.shape[-1], 1), y.size // max(y.shape[0], 1)
             small = 0 < rows * columns <= config.limit and x.shape[-1] == y.shape[0]
-            if small and not is_traced(x) and not is_traced(y):
+            spread = processes.door is not None and processes.door.any_large(args)
+            if small and not spread and not is_traced(x) and not is_traced(y):
                 return returned(u.host(x._host(), y._host()))
     operands = [to_node_operand(a) for a in args]
     order = stack_order(operands)
@@ -160,10 +182,14 @@ def stack_order(operands: list[Any], core: int = 2) -> tuple[int, ...] | None:
     return None if memory is None else (*inverse_of(memory), *range(most - core, most))
 
 
+DTYPE_CLASS = type(numpy.dtypes.Float64DType)
+
+
 def loop_operands(u: Any, nodes: list[Node], dtype: Any, casting: Any) -> list[Node] | None:
     """The operands, cast to the loop that `dtype=` chooses. Raises NumPy's errors."""
     if type(dtype) is tuple:
         return None
+    dtype = dtype() if type(dtype) is DTYPE_CLASS else dtype
     target = dtype_of(dtype)
     if not is_native(target):
         return None

@@ -140,6 +140,8 @@ def begun(name: str, x: ndarray, initial: Any, where: Any) -> tuple[ndarray, Any
     if first is not None:
         if type(first) not in NUMBERS or numpy.result_type(x.dtype, first) != x.dtype:
             return None
+        if first == 0 and name == "add" and numpy.signbit(numpy.real(first)):  # a sum that begins with -0 may be -0
+            return None
         neutral = first if neutral is None else neutral
     if where is True:
         return x, first
@@ -350,10 +352,12 @@ def extreme_place(name: str) -> Callable[[ndarray, dict[str, Any]], Any]:
 
     def native(self: ndarray, given: dict[str, Any]) -> Any:
         axis, keepdims = given.get("axis"), given.get("keepdims", False)
+        out = given.get("out")
         if (
             rule is None
-            or given.get("out") is not None
-            or keepdims is not False
+            or out is not None
+            and type(out) is not ndarray
+            or type(keepdims) is not bool
             or axis is not None
             and type(axis) is not int
         ):
@@ -364,8 +368,9 @@ def extreme_place(name: str) -> Callable[[ndarray, dict[str, Any]], Any]:
         node = self._node()
         if axis is None:
             from_all = reshape(node, shape=(self.size,)) if self.ndim != 1 else node
-            return of_node(rule(from_all, axis=0, keepdims=False))
-        return of_node(rule(node, axis=axes[0], keepdims=False))
+            found = rule(from_all, axis=0, keepdims=False)
+            return into(out, reshape(found, shape=(1,) * self.ndim) if keepdims and self.ndim else found)
+        return into(out, rule(node, axis=axes[0], keepdims=keepdims))
 
     return native
 

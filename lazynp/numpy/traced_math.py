@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy
 
-from ..graph.op import results
-from ..ops import contraction, elementwise, indexing, linalg, reductions, scans, sorting
+from ..ops import contraction, elementwise, indexing, reductions, scans, sorting
 from ..ops.elementwise import add, convert, divide, less, multiply, subtract, ufuncs
 from ..ops.elementwise import where as select
 from ..ops.shape import reshape, zeros_of
@@ -32,6 +31,7 @@ from .traced import (
     written,
 )
 from .traced_shapes import broadcast, diagonal_node
+from .traced_statistics import RULES
 from .ufunc import of as ufunc_of
 
 # --- Reductions, products, interpolation ------------------------------------------------------------------------------
@@ -242,24 +242,17 @@ UFUNC_METHODS.update({"": elementwise_call, "reduce": ufunc_reduce, "accumulate"
 # --- NumPy's Python functions that its own text cannot do on traced arrays --------------------------------------------
 
 
-def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    if rcond is not None and rcond != -1 or not concrete(a):
-        return NotImplemented
-    x = handle(results(linalg.lstsq(node_of(a), node_of(b.reshape(len(b), -1))))[0]).reshape(a.shape[1:] + b.shape[1:])
-    values = sys.modules["lazynp"].linalg.svd(a, compute_uv=False)
-    residual = ((b - a @ x) ** 2).sum(0) if b.shape[0] > a.shape[1] else make_array([])
-    return x, residual.reshape(-1), int((valued(values, "lstsq") > 0).sum()), values
-
-
 PYTHON: tuple[tuple[str, str, Rule], ...] = (
-    ("lazynp.linalg._linalg", "lstsq", lstsq),
     ("lazynp.lib._function_base_impl", "_vectorize_call", lambda self, func, args: vectorized(self, func, args)),
     ("lazynp.lib._stride_tricks_impl", "_broadcast_to", lambda x, shape, subok, readonly: broadcast(x, shape)),
+    *RULES,
 )
 
 
 def vectorized(self: Any, func: Any, args: Any) -> Any:
     """`numpy.vectorize`: one element after another."""
+    if self.signature is not None:
+        return NotImplemented
     lazynp = sys.modules["lazynp"]
     spread = lazynp.broadcast_arrays(*args)
     rows = [x.reshape(-1) for x in spread]

@@ -11,7 +11,7 @@ from ..ops import elementwise, indexing
 from ..ops.elementwise import convert, divide
 from ..ops.elementwise import where as select
 from ..ops.shape import broadcast_to, reshape, transpose, whole
-from . import native
+from . import native, recorded
 from .arithmetic import dummy
 from .array import ndarray
 from .creation import array as make_array
@@ -137,7 +137,11 @@ def compress(x: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
     return take(x, places, axis, out)
 
 
-def choose(x: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+def choose(x: Any, *several: Any, out: Any = None, mode: str = "raise") -> Any:
+    """Where the numbers have no value, they are taken to be in range."""
+    if mode != "raise" or concrete(x):
+        return recorded.choose(x, *several, out=out, mode=mode)
+    choices = several[0] if len(several) == 1 else several
     number, nodes = node_of(x), [node_of(c) for c in choices]
     dtype = numpy.result_type(*[n.dtype for n in nodes])
     node = cast_node(nodes[0], dtype)
@@ -185,6 +189,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """`values` are repeated to a's length."""
     new = node_of(values)
+    if not new.weak:
+        numpy.putmask(numpy.empty(1, a.dtype), [False], numpy.empty(1, new.dtype))  # its error, where it casts unsafely
     if new.shape not in ((), a.shape):
         places = numpy.arange(a.size).reshape(a.shape) % new.aval.size
         new = indexing.take(reshape(new, shape=(new.aval.size,)), constant(places), 0)
@@ -192,10 +198,8 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    selected = numpy.nonzero(valued(make_array(mask), "place").ravel())[0]
-    new = reshape(node_of(vals), shape=(-1,)) if node_of(vals).ndim == 1 else node_of(make_array(vals).reshape(-1))
-    values = indexing.take(new, constant(numpy.arange(len(selected)) % max(new.shape[0], 1)), 0)
-    written(arr, indexing.put(arr._node(), constant(selected), cast_node(values, arr.dtype)))
+    """What `recorded.place` leaves to NumPy: no values, or an array whose memory NumPy has."""
+    raise TracedArgumentError("place")
 
 
 def put(x: Any, indices: Any, values: Any, mode: Any = "raise") -> None:

@@ -13,18 +13,32 @@ import numpy
 
 from .. import speed
 from ..config import config
+from ..graph.node import Node, leaf
 from ..runtime.storage import lock
 from ..speed import UfuncBase, tell
 from . import arithmetic, library, subclasses
 from .arithmetic import array_of_list
 from .array import Handle, Writes, ndarray
 from .calls import check_call, check_outs, with_out
-from .host import PLAIN, SCALARS, TracedArgumentError, home, host_function, note_work, on_traced, returned, to_host
+from .host import (
+    PLAIN,
+    SCALARS,
+    TracedArgumentError,
+    at_hand,
+    home,
+    host_function,
+    note_work,
+    on_traced,
+    returned,
+    to_host,
+)
+from .layout import array_of
 from .overrides import HOST_TYPES, ask, is_subclass, overriding, wrapped, wrapper_of
 from .recorded_ufuncs import ENGINE, native_call, native_pair
 from .reduce import native_accumulate, native_reduce
 
 INTO_FIRST = "qr_r_raw"  # LAPACK's factors, written over the matrix
+METHOD_RULES: dict[str, Any] = {}  # of `reduceat` and `at`, which `counting` has
 METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
 COPIED = tuple([k for k in ("__doc__", "__qualname__", "__signature__", "__text_signature__") if hasattr(numpy.add, k)])
 
@@ -34,6 +48,11 @@ class UfuncType(type):
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type(instance) is cls or isinstance(instance, numpy.ufunc)
+
+
+def node_for(value: Any) -> Node:
+    """A result without axes as a node: a scalar, or a traced array."""
+    return value._node() if isinstance(value, Handle) else leaf((), value.dtype, numpy.asarray(value))
 
 
 def described(name: str) -> property:
@@ -174,6 +193,10 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         foreign = overriding((*args, *others.values()))
         if foreign:
             return ask(self, method, foreign, args, others)
+        if method == "__call__" and self.operator and len(args) == self.nin:
+            value = native_call(self, args, others)
+            if isinstance(value, (Handle, numpy.generic)):  # what is of objects NumPy does again, as an array
+                return value if isinstance(value, Handle) and value.shape else array_of(node_for(value))
         ours: list[Any] = []
         try:
             host = [to_host(x, ours) for x in args]
@@ -222,6 +245,12 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         context = (self, (*args, *(outs or ())), 0) if method == "__call__" else None
         return wrapped(leader, value, outs, context)
 
+    def recorded_method(self, method: str, array: Any, *args: Any, **kwargs: Any) -> Any:
+        """`reduceat` or `at` of an array that is pending, large or traced; NotImplemented where NumPy does it."""
+        if type(array) is not ndarray or at_hand(array) or not self.operator or len(args) < 1:
+            return NotImplemented
+        return METHOD_RULES[method](self.operator, array, *args, **kwargs)
+
     def reduce(self, array: Any, *args: Any, **kwargs: Any) -> Any:
         """See `numpy.ufunc.reduce`."""
         if type(array) is ndarray:
@@ -240,6 +269,9 @@ class ufunc(UfuncBase, metaclass=UfuncType):
 
     def reduceat(self, array: Any, *args: Any, **kwargs: Any) -> Any:
         """See `numpy.ufunc.reduceat`."""
+        value = self.recorded_method("reduceat", array, *args, **kwargs)
+        if value is not NotImplemented:
+            return value
         return self.general("reduceat", *with_out((array, *args), kwargs, 4))
 
     def outer(self, A: Any, B: Any, /, **kwargs: Any) -> Any:
@@ -262,6 +294,8 @@ class ufunc(UfuncBase, metaclass=UfuncType):
 
     def at(self, a: Any, *args: Any) -> Any:
         """See `numpy.ufunc.at`."""
+        if self.recorded_method("at", a, *args) is None:
+            return None
         return self.general("at", (a, *args), {})
 
     def resolve_dtypes(self, *args: Any, **kwargs: Any) -> Any:

@@ -2,8 +2,9 @@
 
 `promotion` (shapes and dtypes of results), `shape` (views, writes, the sum that undoes a broadcast), `family` (how a
 ufunc becomes an op), `elementwise`, `joining`, `scans`, `reductions`, `creation`, `indexing`, `sorting`, `contraction`,
-`linalg`, `fft`, `special` (with its values in `special_values`), `control` (loops and branches; `flow` makes their
-nodes of traced functions, which `closure` closes), `tags`; `rewrites` has the transformations for rules that need them.
+`linalg`, `fft`, `signals` (what goes along one line), `special` (with its values in `special_values`), `control` (loops
+and branches; `flow` makes their nodes of traced functions, which `closure` closes), `tags`; `rewrites` has the
+transformations for rules that need them.
 `einsum` has no op of its own and is imported by who needs it, since it loads opt_einsum.
 """
 
@@ -19,6 +20,7 @@ from . import (
     reductions,
     scans,
     shape,
+    signals,
     sorting,
     special,
 )
@@ -35,6 +37,7 @@ __all__ = [
     "reductions",
     "scans",
     "shape",
+    "signals",
     "sorting",
     "special",
 ]

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import LIBRARY, Op
+from ..graph.op import LIBRARY
+from .failing import Failing
 from .shape import Axes, batch_size, broadcast_to, expand_dims, to_front
 
 TOKEN = Aval((), np.dtype(bool))
@@ -89,7 +90,7 @@ def callback_batch(inputs: Sequence[Node], axes: Axes, *, call: Call) -> tuple[N
     return node, (0,) * len(outs) + (None,) * first
 
 
-callback = Op(
+callback = Failing(
     "callback",
     LIBRARY,
     callback_abstract,
@@ -98,6 +99,5 @@ callback = Op(
     jvp=callback_jvp,
     batch=callback_batch,
     n_out=0,
-    raises=True,
     doc="A Python function on the arrays' values.",
 )

@@ -380,7 +380,6 @@ scan = Op(
     transpose=scan_transpose,
     batch=scan_batch,
     n_out=0,
-    raises=True,
 )
 """The last carry, then the stacked results of all steps; `reverse`: the last element first."""
 
@@ -482,7 +481,6 @@ while_ = Op(
     transpose=while_transpose,
     batch=while_batch,
     n_out=0,
-    raises=True,
 )
 """The state at which the condition is false for the first time."""
 
@@ -570,7 +568,6 @@ cond = Op(
     transpose=cond_transpose,
     batch=cond_batch,
     n_out=0,
-    raises=True,
 )
 """The results of one branch; only that one is computed."""
 

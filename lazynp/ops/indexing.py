@@ -140,7 +140,6 @@ gather = Op(
     gather_abstract,
     gather_lower,
     static=("axes", "at", "bounds"),
-    raises=True,
     transpose=gather_transpose,
     batch=gather_batch,
 )
@@ -248,7 +247,6 @@ scatter = Op(
     scatter_abstract,
     scatter_lower,
     static=("axes", "at", "bounds", "mode"),
-    raises=True,
     jvp=scatter_jvp,
     transpose=scatter_transpose,
     batch=scatter_batch,

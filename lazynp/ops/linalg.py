@@ -32,6 +32,7 @@ from .elementwise import (
     reciprocal,
     subtract,
 )
+from .failing import Failing
 from .family import front_batch
 from .joining import concatenate
 from .promotion import Shape, broadcast, complex_dtype, numpy_error
@@ -70,7 +71,7 @@ def matrix_op(
         out = getattr(xp.linalg, name)(a, **params)
         return tuple(out) if n_out > 1 else out
 
-    op = Op(name, LIBRARY, abstract, lower, static=static, n_out=n_out, raises=True, jvp=jvp)
+    op = Failing(name, LIBRARY, abstract, lower, static=static, n_out=n_out, jvp=jvp)
     op.batch = front_batch(op)
     return op
 
@@ -145,12 +146,11 @@ def stacks_batch(op: Op) -> Rule:
     return batch
 
 
-solve_op = Op(
+solve_op = Failing(
     "solve",
     LIBRARY,
     solve_abstract,
     lambda xp, a, b: xp.linalg.solve(a, b),
-    raises=True,
     jvp=solve_jvp,
     transpose=solve_transpose,
 )
@@ -187,13 +187,12 @@ def triangular_transpose(ct: Node, a: Node, b: Aval, *, lower: bool, unit: bool)
     return None, sum_to(triangular_solve(swap_last(a), ct, lower=not lower, unit=unit), b.shape)
 
 
-triangular_solve = Op(
+triangular_solve = Failing(
     "triangular_solve",
     LIBRARY,
     triangular_abstract,
     lambda xp, a, b, *, lower, unit: xp.triangular_solve(a, b, lower, unit),
     static=("lower", "unit"),
-    raises=True,
     jvp=triangular_jvp,
     transpose=triangular_transpose,
 )
@@ -240,14 +239,13 @@ def pinv_jvp(tangents: Tangents, out: Node, a: Node, *, hermitian: bool, rcond: 
     return add(negative(matmul(matmul(out, tangents[0]), out)), add(left, right))
 
 
-pinv_op = Op(
+pinv_op = Failing(
     "pinv",
     LIBRARY,
     pinv_abstract,
     lambda xp, a, *, hermitian, rcond: xp.linalg.pinv(a, rcond, hermitian),
     static=("hermitian",),
     moving=("rcond",),
-    raises=True,
     jvp=pinv_jvp,
 )
 pinv_op.batch = front_batch(pinv_op)
@@ -287,7 +285,7 @@ def lstsq_batch(inputs: Sequence[Node], axes: Axes, *, stack: int, rcond: float 
     return lstsq_op(*all_front(inputs, axes), stack=stack + 1, rcond=rcond), 0
 
 
-lstsq_op = Op(
+lstsq_op = Failing(
     "lstsq",
     LIBRARY,
     lstsq_abstract,
@@ -295,7 +293,6 @@ lstsq_op = Op(
     static=("stack",),
     moving=("rcond",),
     n_out=3,
-    raises=True,
     jvp=lstsq_jvp,
     batch=lstsq_batch,
 )
@@ -407,14 +404,13 @@ def eig_jvp(tangents: Tangents, out: Node, a: Node) -> Any:
     return diagonal(inside), subtract(along, multiply(shift, v))
 
 
-eig = Op("eig", LIBRARY, eig_abstract, eig_lower, n_out=2, raises=True, jvp=eig_jvp)
+eig = Failing("eig", LIBRARY, eig_abstract, eig_lower, n_out=2, jvp=eig_jvp)
 eig.batch = front_batch(eig)
-eigvals = Op(
+eigvals = Failing(
     "eigvals",
     LIBRARY,
     lambda a: eig_abstract(a)[0],
     lambda xp, a: xp.as_complex(xp.linalg.eigvals(a)),
-    raises=True,
     jvp=lambda tangents, out, a: None if tangents[0] is None else eig_jvp(tangents, eig(a), a)[0],
 )
 eigvals.batch = front_batch(eigvals)

@@ -10,7 +10,7 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import Op, Rule
-from .elementwise import add, ufuncs
+from .elementwise import add, divide, multiply, subtract, ufuncs
 from .family import linear_jvp, scan_op
 from .joining import concatenate, flip, span, stack
 from .shape import reshape
@@ -55,11 +55,26 @@ def doubling_jvp(op: Op) -> Rule:
     return jvp
 
 
+def subtract_jvp(tangents: Sequence[Node | None], out: Node, x: Node, *, axis: int, dtype: Any) -> Node | None:
+    """The first less the sum of all others."""
+    t = tangents[0]
+    if t is None:
+        return None
+    return subtract(multiply(span(t, axis, 0, 1), 2), add_accumulate(t, axis=axis, dtype=None))
+
+
+def divide_jvp(tangents: Sequence[Node | None], out: Node, x: Node, *, axis: int, dtype: Any) -> Node | None:
+    """The first, divided by all others."""
+    t = tangents[0]
+    return None if t is None else multiply(out, subtract_jvp((divide(t, x),), out, x, axis=axis, dtype=dtype))
+
+
+OTHERS = {"subtract": subtract_jvp, "divide": divide_jvp}
 ASSOCIATIVE = ("multiply", "maximum", "minimum", "fmax", "fmin", "logaddexp", "logaddexp2", "hypot")
 scans: dict[str, Op] = {"add": add_accumulate}
 for _name, _op in ufuncs.items():
     if getattr(np, _name).nin == 2 and _name not in scans:
-        scans[_name] = scan_op(_name, doubling_jvp(_op) if _name in ASSOCIATIVE else None)
+        scans[_name] = scan_op(_name, doubling_jvp(_op) if _name in ASSOCIATIVE else OTHERS.get(_name))
 multiply_accumulate = scans["multiply"]
 maximum_accumulate, minimum_accumulate = scans["maximum"], scans["minimum"]
 

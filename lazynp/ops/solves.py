@@ -93,6 +93,5 @@ linear_solve = Op(
     transpose=solve_transpose,
     batch=solve_batch,
     n_out=0,
-    raises=True,
 )
 """What `solve` makes of captured values and right-hand sides."""

@@ -1,12 +1,13 @@
-"""What users see of the runtime: `explain`, `profile`, `compile_wait`, `free_memory`, and the report at exit."""
+"""What users see of the runtime: `profile`, `compile_wait`, `free_memory`, and the report at exit."""
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 import sys
 from typing import Any, TextIO
 
-from ..graph.show import show
 from .device import devices
 from .kernels import compile_wait
 from .pool import give_back
@@ -14,20 +15,10 @@ from .profile import difference
 from .profile import profile as counters
 from .recorder import recorder
 
-__all__ = ["compile_wait", "explain", "free_memory", "profile", "report", "summary"]
+__all__ = ["compile_wait", "free_memory", "profile", "report", "summary"]
 
 
 START = counters.snapshot()
-
-
-def explain(x: Any) -> str:
-    """The pending graph of an array, as text: one operation a line, `%3 = add %1 %2 : float64[2000,2000]`.
-
-    An array whose value is known is one line. Nothing is computed.
-    """
-    if not hasattr(x, "_node"):
-        return f"{type(x).__name__}: a value, nothing pending"
-    return show([x._node()])
 
 
 def free_memory() -> int:
@@ -45,29 +36,48 @@ def free_memory() -> int:
 
 
 class profile:
-    """Count what runs in a `with` block.
+    """What runs in a `with` block, and where its time goes.
 
         with lazynp.profile() as p:
             work()
-        print(p)          # a summary
-        p.operations      # and its figures: see `lazynp.runtime.profile.Profile`
+        print(p)               # a summary
+        p.operations           # and its figures: see `lazynp.runtime.profile.Profile`
+        p.save("trace.json")   # for Perfetto, or chrome://tracing
 
     What is pending when the block begins or ends is run there, so that the figures are the block's own. Outside a block
-    they are those of the process so far: `print(lazynp.profile())`.
+    they are those of the process so far, without times: `print(lazynp.profile())`.
+
+    Args:
+        lines: whether time is followed by line, by kernel and by what asked for values. It costs some percent. Of
+            profiles in one another, the outermost does.
+
+    Attributes:
+        seconds: of wall time in the block, by category; they add up to `wall`.
+        wall: seconds.
+        lines: (file, line) -> seconds of wall time, the most expensive first.
+        demands: (file, line) -> (times, seconds): where the program needed values, and what it waited for them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, lines: bool = True) -> None:
         self._figures: dict[str, Any] | None = None
         self._before: dict[str, Any] = START
+        self._lines, self._trace = lines, None
 
     def __enter__(self) -> profile:
         recorder.flush()
         self._before = counters.snapshot()
+        if self._lines:
+            trace: Any = importlib.import_module("lazynp.tracing").Trace()
+            self._trace = trace if trace.begin() else None
         return self
 
     def __exit__(self, *error: object) -> None:
-        recorder.flush()
-        self._figures = difference(counters.snapshot(), self._before)
+        try:
+            recorder.flush()
+        finally:
+            if self._trace is not None:
+                self._trace.end()
+            self._figures = difference(counters.snapshot(), self._before)
 
     def figures(self) -> dict[str, Any]:
         """The counts: of the block, or so far while it runs."""
@@ -81,8 +91,65 @@ class profile:
         except KeyError:
             raise AttributeError(f"a profile has no {name!r}; it has: {', '.join(self.figures())}") from None
 
+    @property
+    def _times(self) -> Any:
+        if self._trace is None or self._figures is None:
+            raise RuntimeError("times are those of a block that has ended, and of the outermost: see `profile`")
+        return self._trace
+
+    @property
+    def wall(self) -> float:
+        return float(self._times.wall)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        return {k: s for k, s in self._times.seconds.items() if s > 0}
+
+    @property
+    def lines(self) -> dict[tuple[str, int], float]:
+        found = {line: sum(by.values()) for line, by in self._times.lines.items()}
+        return dict(sorted(found.items(), key=lambda t: -t[1]))
+
+    @property
+    def demands(self) -> dict[tuple[str, int], tuple[int, float]]:
+        found = {line: (int(n), float(s)) for line, (n, s) in self._times.demands.items()}
+        return dict(sorted(found.items(), key=lambda t: -t[1][1]))
+
     def __str__(self) -> str:
-        return describe(self.figures())
+        counts = describe(self.figures())
+        if self._trace is None or self._figures is None:
+            return counts
+        return f"{rendering().as_text(self._trace, self._figures)}\ncounts\n{counts}"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    @property
+    def html(self) -> str:
+        """The summary as HTML, which notebooks show."""
+        return str(rendering().as_html(self._times, self._figures, describe(self.figures())))
+
+    def _repr_html_(self) -> str:
+        return self.html if self._trace is not None and self._figures is not None else f"<pre>{self}</pre>"
+
+    def advice(self) -> Any:
+        """What kept the block from being faster, as `lazynp.advise` says it of a function."""
+        advice = importlib.import_module("lazynp.advice")
+        return advice.Advice("the block", advice.items_of(self), self.wall, None, self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what ran when as a trace: open it with https://ui.perfetto.dev or chrome://tracing.
+
+        Raises: RuntimeError before the block has ended, OSError.
+        """
+        text = rendering().as_trace(self._times, self._figures)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def rendering() -> Any:
+    """What makes texts of a profile: above this layer, and loaded when one is asked for."""
+    return importlib.import_module("lazynp.profile_report")
 
 
 def describe(f: dict[str, Any]) -> str:

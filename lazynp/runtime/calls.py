@@ -16,6 +16,7 @@ from ..ops.elementwise import CLIP
 from ..ops.promotion import loop_dtypes, operand_keys
 from ..ops.rewrites import rewrites
 from ..ops.shape import as_index
+from ..tracebacks import name_line
 
 Call = Callable[..., Any]
 
@@ -73,7 +74,22 @@ def call_of(n: Node) -> Call:
     lower, dtype = op.lower, n.dtype
     if op.kind == MAP:
         return lambda *xs: np.asarray(lower(xp, *xs, **params)).astype(dtype, copy=False)
+    if n.site is not None:
+        return named(lower, n.site, params)
     return lambda *xs: lower(xp, *xs, **params)
+
+
+def named(lower: Call, site: tuple[str, int], params: dict[str, Any]) -> Call:
+    """An operation that can fail, whose errors name the line that recorded it."""
+
+    def call(*xs: Any) -> Any:
+        try:
+            return lower(xp, *xs, **params)
+        except Exception as error:
+            name_line(error, site)
+            raise
+
+    return call
 
 
 def ufunc_call(n: Node, ufunc: np.ufunc) -> Call:

@@ -32,10 +32,11 @@ class Plan:
     Attributes:
         elsewhere: the same plan over tensors, by device.
         shared: the nodes, of those that are handed out, whose buffers others may hold.
+        paces: how fast it goes, by the size of arrays: see `pace.py`.
         kept: of a plan over tensors, from a tensor and a dtype to the buffer that a node may have.
     """
 
-    __slots__ = ("steps", "out", "n_leaves", "n_nodes", "chained", "elsewhere", "kept", "shared")
+    __slots__ = ("steps", "out", "n_leaves", "n_nodes", "chained", "elsewhere", "kept", "shared", "paces")
 
     def __init__(
         self, steps: list[Any], out: tuple[int, ...], n_leaves: int, n_nodes: int, shared: frozenset[int]
@@ -43,6 +44,7 @@ class Plan:
         self.steps, self.out, self.n_leaves, self.n_nodes, self.shared = steps, out, n_leaves, n_nodes, shared
         self.elsewhere: dict[str, Plan] = {}
         self.kept: Any = None
+        self.paces: dict[int, Any] = {}
         self.chained = sum([type(s) is S.KernelStep and s.chained for s in steps]) > 1
 
     def hasten(self) -> Plan:

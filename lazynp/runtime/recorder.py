@@ -22,9 +22,11 @@ from ..graph.node import BORROWED, Node
 from ..graph.op import LIBRARY, MAP, SET, VIEW, current
 from ..ops.shape import key_shape
 from ..threads import at_fork
+from ..tracebacks import inner
 from . import kernels
 from .device import allowed
 from .faults import failures, of_a_step
+from .processes import processes
 from .profile import profile
 from .segment import Segment, remains, run_segment
 from .storage import Storage, held, lock
@@ -166,7 +168,12 @@ class Recorder:
         library call would end."""
         shape = nodes[-1].shape
         calls = any(node.op.kind == LIBRARY for node in nodes)  # type: ignore[union-attr]
-        if config.chain and config.compile and not calls and any(is_large_write(node) for node in nodes):
+        if not calls and (
+            processes.run is not None  # whose rows at the edges come once for all of them
+            or config.chain
+            and config.compile
+            and any(is_large_write(node) for node in nodes)
+        ):
             return max(1, min(CHAINED, UNROLLED // len(nodes)))
         if any(node.op.kind != MAP or node.shape != shape for node in nodes):  # type: ignore[union-attr]
             return 1
@@ -291,7 +298,7 @@ class Recorder:
                 if node.buffer is None and node.error is None:
                     self.run_nodes(unrecorded(node), 0, node)
             if node.error is not None:
-                raise node.error
+                raise node.error.with_traceback(inner(node.error.__traceback__))
             if node.buffer is None:
                 raise NotConcreteError(f"{node} depends on a placeholder, which has no value")
 
@@ -333,9 +340,13 @@ class Recorder:
         if not outputs:
             self.take(n)
             return
-        segment = Segment(todo, outputs)
         profile.segments += 1
         profile.operations += len(todo)
+        if processes.run is not None:
+            self.take(n)
+            processes.run(todo, outputs)
+            return
+        segment = Segment(todo, outputs)
         if n:
             segment.end = self.nodes[n - 1].index + 1
         with segment.running:  # the lock is free again whatever happens

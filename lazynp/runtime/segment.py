@@ -16,9 +16,11 @@ from ..graph.node import BORROWED, Node, leaf, numbers
 from ..graph.op import SET, VIEW, pick
 from ..ops.shape import key_shape
 from ..threads import others
+from . import replay
 from .chain import current
 from .device import devices, placed
 from .faults import failures
+from .pace import trials
 from .planner import Plan, make_plan
 from .profile import profile
 from .steps import SCALARS, Environment, Failure
@@ -194,9 +196,10 @@ def run_segment(segment: Segment) -> None:
     segment.leaves = []
     dead = tuple([ref() is None and not b for ref, b in zip(refs, segment.borrowed)])
     plan = plan_of(segment, dead)
-    if devices.used:
-        plan = placed(plan, segment, refs, buffers)
-    segment.plan = plan
+    there = placed(plan, segment, refs, buffers) if devices.used else plan
+    if replay.watching and there is plan:
+        trials.ran(plan, segment)
+    segment.plan = plan = there
     segment.env = env = Environment(segment, buffers, plan.n_nodes, current() if plan.chained else None)
     del buffers
     segment.buffers = []

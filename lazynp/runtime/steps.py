@@ -13,6 +13,7 @@ import numpy as np
 from ..backends.numpy.namespace import xp
 from ..graph.op import Op
 from ..ops.shape import as_index, key_shape
+from ..tracebacks import name_line
 from .chain import Chain
 from .kernels import Call, Kernel
 from .pool import pool
@@ -142,9 +143,7 @@ class Library(Step):
             try:
                 value = self.op.lower(xp, *args, **params)
             except Exception as error:
-                site = env.sites[self.i]
-                if site is not None:
-                    error.add_note(f"recorded at {site[0]}:{site[1]}")
+                name_line(error, env.sites[self.i])
                 raise
         values[self.at] = own(value, args)
         profile.library_seconds += perf_counter() - start

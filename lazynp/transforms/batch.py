@@ -27,5 +27,6 @@ def batch(
             out, axis = op(*new, **op.params_of(node)), None
         else:
             out, axis = op.rule("batch")(new, at, **op.params_of(node))
+        out.site = out.site and node.site
         found[node] = untagged(out), axis
     return [found.get(n, (n, None)) for n in outputs]

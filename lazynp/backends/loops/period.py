@@ -20,31 +20,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..support import KIND
+from .formulas import TYPES, formula
 from .program import Unsupported
-from .regions import Region, Shape, alike, apart, capacity, dense, has_gaps
-from .scalar import ctype, expression
+from .regions import Region, Shape, alike, apart, capacity, dense, has_gaps, offset
+from .scalar import ctype
 from .writer import LARGEST_WORKSPACE, Place, Writer, product
 
-EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM, READ, DOT = range(7)  # kinds of slots, as in `_replay.h`
+EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM, READ, DOT, WHERE, MASKED, CLIP, INTO = range(
+    11
+)  # kinds of slots, as in `_replay.h`
 SLOT, MEMORY, NUMBER = 1, 2, 3  # where an operand is from
-# No header is included: they take the compiler longer than all the rest.
-TYPES = "\n".join(
-    [f"typedef __{t.upper()}_TYPE__ {t}_t;" for t in (f"{u}int{w}" for u in ("", "u") for w in (8, 16, 32, 64))]
-)
-TYPES += "\ntypedef void (*Loop)(char**, const int64_t*, const int64_t*, void*);"
 TILED, TILE = frozenset({"maximum", "minimum"}), 256
-# Of floats: functions that the compiler knows, of double and, with an f at the end, of float.
-BUILTIN = {
-    "absolute": "fabs",
-    "fabs": "fabs",
-    "sqrt": "sqrt",
-    "floor": "floor",
-    "ceil": "ceil",
-    "trunc": "trunc",
-    "rint": "nearbyint",
-}
-# NumPy's comparisons say nothing of NaN: C's operators would.
-QUIET = {"less": "isless", "less_equal": "islessequal", "greater": "isgreater", "greater_equal": "isgreaterequal"}
 # Which operations may divide by zero, overflow, or find an operand invalid.
 DIVIDES = frozenset({"divide", "reciprocal"})
 OVERFLOWS = frozenset({"add", "subtract", "multiply", "square"}) | DIVIDES
@@ -144,7 +130,7 @@ class Period(NamedTuple):
 
 def generate(slots: Sequence[Slot], params: Sequence[Param]) -> Period:
     """The C++ of a period. Raises `Unsupported`."""
-    memory = {k for k, s in enumerate(slots) if s.kind == UFUNC and s.stored}
+    memory = {k for k, s in enumerate(slots) if s.kind in (UFUNC, WHERE, CLIP) and s.stored}
     while True:
         try:
             return Generator(slots, params, memory).period()
@@ -201,6 +187,11 @@ class Generator:
         elif s.kind == IN_PLACE:
             target = self.in_memory(args[0])
             self.put(k, target, self.value(k, s, [target, args[1]], target.shape, target.dtype))
+        elif s.kind == INTO:
+            self.put_into(k, s, self.in_memory(args[0]), args[1:])
+        elif s.kind == MASKED:
+            target = self.in_memory(args[0])
+            self.put(k, target, self.value(k, s, [args[1], args[2], target], target.shape, target.dtype))
         else:
             own = Region(("v", k), s.out.shape, dense(s.out.shape), 0, (), s.out.dtype.name)
             if has_gaps(s.out.shape) and (s.stored or not (s.fused or s.is_product)):
@@ -218,6 +209,17 @@ class Generator:
             if k in self.memory:
                 self.things[k] = own
                 self.put(k, own, value)
+
+    def put_into(self, k: int, s: Slot, target: Region, args: list[Any]) -> None:
+        if s.fused:
+            self.put(k, target, self.value(k, s, args, target.shape, target.dtype))
+            return
+        regions = [a if isinstance(a, Number) else self.in_memory(a) for a in args]
+        if target.strides != dense(target.shape) or has_gaps(target.shape):
+            raise Unsupported("gaps between elements")
+        if any([isinstance(a, Region) and a.root == target.root and not alike(a, target) for a in regions]):
+            raise Unsupported("a function of what it overwrites elsewhere")
+        self.call(k, target, regions)
 
     def call(self, k: int, target: Region, args: list[Any], anywhere: bool = False) -> None:
         regions = [a if isinstance(a, Number) else self.in_memory(a) for a in args]
@@ -259,9 +261,8 @@ class Generator:
 
     def value(self, k: int, s: Slot, args: list[Any], shape: Shape, dtype: str) -> Value:
         loop = s.loop.name
-        out = Value(k, s.ufunc.__name__, args, loop, shape, dtype)
-        if any([a.dtype != loop for a in args]):
-            raise Unsupported("a cast")
+        op = "where" if s.kind in (WHERE, MASKED) else "clip" if s.kind == CLIP else s.ufunc.__name__
+        out = Value(k, op, args, loop, shape, dtype)
         formula(out.op, ["0"] * len(args), loop, dtype)  # raises Unsupported now, if at all
         out.reads = [(a.root, self.versions[a.root]) for a in args if isinstance(a, Region)]
         return out
@@ -435,14 +436,26 @@ class Generator:
             return text[x]
         if x not in text:
             args = [self.term(a, text) for a in x.args]
+            args = [
+                t if a.dtype == x.loop or (x.op == "where" and not i) else f"({ctype(x.loop)})({t})"
+                for i, (a, t) in enumerate(zip(x.args, args))
+            ]
             text[x] = self.writer.name("x")
             self.writer.put(f"const {ctype(x.dtype)} {text[x]} = {formula(x.op, args, x.loop, x.dtype)};")
         return text[x]
 
     def through_scratch(self, s: Statement) -> None:
-        """What is written is read at other places: all is computed first. Unless the regions turn out to be apart."""
+        """What is written is read at other places: all is computed first. Unless the regions turn out to be apart, or
+        one and the same: the end of `a[:, j] += b`."""
         condition = clashes(s)
-        target = s.target
+        target, value = s.target, s.value
+        itself = isinstance(value, Region) and (value.root, value.shape, value.strides) == (
+            target.root,
+            target.shape,
+            target.strides,
+        )
+        if itself:
+            self.writer.put(f"if ({offset(value)} != {offset(target)}) {{")
         size = np.dtype(target.dtype).itemsize * capacity(target.shape)
         between = Region(("w", self.room(size)), target.shape, dense(target.shape), 0, (), target.dtype)
         if condition is not True:
@@ -452,6 +465,8 @@ class Generator:
         self.loop([Statement(between, s.value, s.reads)])
         self.loop([Statement(target, between, (between,))])
         if condition is not True:
+            self.writer.put("}")
+        if itself:
             self.writer.put("}")
 
 
@@ -471,23 +486,6 @@ def trimmed(p: Place, ndim: int) -> Place:
     """Without the leading axes of length 1 that are more than the target has: NumPy assigns such too."""
     extra = len(p.shape) - ndim
     return p if extra <= 0 else p._replace(shape=p.shape[extra:], strides=p.strides[extra:])
-
-
-def formula(op: str, args: list[str], loop: str, dtype: str) -> str:
-    """The C++ of an operation. Raises `Unsupported`."""
-    if KIND.get(loop) == "f":
-        end = "f" if loop == "float32" else ""
-        if op in QUIET:
-            return f"(bool)__builtin_{QUIET[op]}({args[0]}, {args[1]})"
-        if op in BUILTIN:
-            return f"__builtin_{BUILTIN[op]}{end}({args[0]})"
-        if op == "isinf":
-            return f"(__builtin_fabs{end}({args[0]}) == __builtin_inf{end}())"
-        if op == "isfinite":
-            return f"(bool)__builtin_isless(__builtin_fabs{end}({args[0]}), __builtin_inf{end}())"
-    if op == "absolute" and KIND.get(loop) in ("i", "u"):
-        return f"{ctype(loop)}({args[0]} < 0 ? -{args[0]} : {args[0]})"
-    return expression(op, args, loop, dtype)
 
 
 def numbers_of(x: Any) -> Iterator[Number]:

@@ -73,13 +73,18 @@ def apart(a: Region, b: Region) -> bool | str:
     low_a, high_a = span(a)
     low_b, high_b = span(b)
     item = np.dtype(a.dtype).itemsize
-    first, second = (" + ".join([str(r.start * item), *[f"o[{k}]" for k in r.moves]]) for r in (a, b))
+    first, second = offset(a), offset(b)
     before = f"{first} + ({high_a}) * {item} <= {second} + ({low_b}) * {item}"
     beside = f"({before} || {second} + ({high_b}) * {item} <= {first} + ({low_a}) * {item})"
     if a.shape == b.shape and a.strides == b.strides and len(a.shape) == 1 and a.strides[0] > 1:  # columns
         step = a.strides[0] * item
         return f"({beside} || ({first} - ({second})) % {step} != 0)"
     return beside
+
+
+def offset(r: Region) -> str:
+    """The C++ of where it begins in its memory, in bytes."""
+    return " + ".join([str(r.start * np.dtype(r.dtype).itemsize), *[f"o[{k}]" for k in r.moves]])
 
 
 def longest(r: Region) -> Region:

@@ -129,6 +129,11 @@ def searchsorted_stack(a: Array, v: Array, side: Any, stack: int) -> Array:
     return out
 
 
+def plain_correlate(a: Array, v: Array, mode: str) -> Array:
+    """numpy.correlate without a conjugate: what numpy.convolve calls."""
+    return np._core.multiarray.correlate(a, v, mode)  # type: ignore[attr-defined]
+
+
 def lstsq_stack(a: Array, b: Array, stack: int, rcond: float | None) -> tuple[Array, Array, Array]:
     """x, rank and singular values of numpy.linalg.lstsq, for each member of the leading `stack` axes of both."""
     found = [np.linalg.lstsq(a[i], b[i], rcond) for i in np.ndindex(*a.shape[:stack])]
@@ -166,6 +171,7 @@ OWN = (
     make_complex,
     reduce,
     scatter,
+    plain_correlate,
     searchsorted_stack,
     triangular_solve,
 )

@@ -1,0 +1,279 @@
+"""What NumPy's C code does along one line, recorded where an array is pending, large or traced: interp, correlate,
+bincount, reduceat, `ufunc.at`, lexsort, packbits.
+
+Each gives NotImplemented where it leaves the call to NumPy, with its errors.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from ..graph.node import Node, leaf
+from ..ops import elementwise, indexing, signals, sorting
+from ..ops.elementwise import convert
+from ..ops.joining import flip
+from ..ops.reductions import reductions
+from ..ops.shape import set_ as written_into
+from ..ops.shape import slice_, whole
+from . import ufunc
+from .arithmetic import assign
+from .array import Handle, is_native, is_traced, ndarray
+from .gathers import places_of
+from .host import at_hand
+from .layout import array_of, settled
+from .library import wanted
+from .record import as_node, as_nodes, cast_node, errors_wanted
+from .recorded import concrete, flat, in_place, one_axis, value_of
+from .recorded_ufuncs import spreads, to_node_operand
+
+Rule = Callable[..., Any]
+FLOAT, INTP = numpy.dtype(float), numpy.dtype(numpy.intp)
+REAL = "biuf"
+
+
+def rows_of(*given: Any) -> list[Node] | None:
+    """Nodes of arrays and lists of real numbers of which one is pending, large or traced; None for others."""
+    arrays = [to_node_operand(x) for x in given]
+    nodes = as_nodes(arrays) if wanted(arrays) else None
+    return None if nodes is None or any(n.dtype.kind not in REAL for n in nodes) else nodes
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    nodes = rows_of(x, xp, fp)
+    if nodes is None or nodes[1].ndim != 1 or nodes[1].shape != nodes[2].shape or not nodes[1].shape[0]:
+        return NotImplemented
+    edges = [None if v is None else as_node(v) for v in (left, right)]
+    if any(e is None and v is not None for e, v in zip(edges, (left, right))):
+        return NotImplemented
+    if any(e is not None and (e.ndim or e.dtype.kind not in REAL) for e in edges):
+        return NotImplemented
+    at, grid, values = [cast_node(n, FLOAT) if n.weak else convert(n, FLOAT) for n in nodes]
+    out = signals.interp(at, grid, values)
+    low, high = signals.ends(grid)
+    if edges[0] is not None:
+        out = elementwise.where(elementwise.less(at, low), cast_node(edges[0], FLOAT), out)
+    if edges[1] is not None:
+        out = elementwise.where(elementwise.less(high, at), cast_node(edges[1], FLOAT), out)
+    return array_of(out) if out.shape or is_traced_any(x, xp, fp) else array_of(out)[()]
+
+
+def is_traced_any(*given: Any) -> bool:
+    return any(map(is_traced, given))
+
+
+MODES = ("valid", "same", "full")
+
+
+def correlate(a: Any, v: Any, mode: Any = 0, conjugated: bool = False) -> Any:
+    arrays = [to_node_operand(x) for x in (a, v)]
+    nodes = as_nodes(arrays) if wanted(arrays) else None
+    if settled(*arrays):
+        return NotImplemented
+    if nodes is None or any(n.ndim != 1 or not n.shape[0] or n.dtype.kind == "b" for n in nodes):
+        return NotImplemented
+    kind = MODES[mode] if type(mode) is int and 0 <= mode < 3 else mode
+    dtype = numpy.result_type(*[n.dtype for n in nodes])
+    if kind not in MODES or dtype.char not in "bBhHiIlLqQfdFD":
+        return NotImplemented
+    x, y = [cast_node(n, dtype) for n in nodes]
+    y = elementwise.conjugate(y) if conjugated and dtype.kind == "c" else y
+    if x.shape[0] >= y.shape[0]:
+        return array_of(signals.correlate(x, y, mode=kind))
+    return array_of(flip(signals.correlate(y, x, mode=kind), (0,)))
+
+
+def correlate2(a: Any, v: Any, mode: Any = 0) -> Any:
+    return correlate(a, v, mode, True)
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+    """How long the result is depends on the numbers, which are computed here."""
+    given = to_node_operand(x)
+    if type(given) not in (ndarray, numpy.ndarray) or not concrete(given) or given.dtype.kind not in "iu":
+        return NotImplemented
+    arrays = [given] if weights is None else [given, to_node_operand(weights)]
+    if settled(*arrays):
+        return NotImplemented
+    fits = isinstance(minlength, (int, numpy.integer)) and minlength >= 0
+    nodes = as_nodes(arrays) if wanted(arrays) and fits else None
+    if nodes is None or any(n.ndim != 1 for n in nodes) or not numpy.can_cast(given.dtype, INTP):
+        return NotImplemented
+    numbers = value_of(given)
+    if numbers.size and numbers.min() < 0 or weights is not None and nodes[1].shape != nodes[0].shape:
+        return NotImplemented
+    n = max(int(numbers.max()) + 1 if numbers.size else 0, int(minlength))
+    places = cast_node(nodes[0], INTP)
+    if weights is None:
+        return array_of(signals.counts(places, n=n))
+    if nodes[1].dtype.kind not in REAL:
+        return NotImplemented
+    return array_of(signals.bincount(places, convert(nodes[1], FLOAT), n=n))
+
+
+def packbits(a: Any, /, axis: Any = None, bitorder: Any = "big") -> Any:
+    node, at = bits_of(a, axis, bitorder)
+    if node is None or node.dtype.kind not in "biu":
+        return NotImplemented
+    return array_of(signals.packbits(node, axis=at, order=bitorder))
+
+
+def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: Any = "big") -> Any:
+    node, at = bits_of(a, axis, bitorder)
+    if node is None or node.dtype != numpy.uint8 or type(count) not in (int, type(None)):
+        return NotImplemented
+    full = 8 * node.shape[at]
+    n = full if count is None else count if count >= 0 else full + count
+    return array_of(signals.unpackbits(node, axis=at, order=bitorder, n=n)) if n >= 0 else NotImplemented
+
+
+def bits_of(a: Any, axis: Any, order: Any) -> tuple[Node | None, int]:
+    """The node and the axis; no node where NumPy does it."""
+    if (
+        type(a) is not ndarray
+        or at_hand(a)
+        or not is_native(a.dtype)
+        or not lies_straight(a)
+        or order not in ("big", "little")
+    ):
+        return None, 0
+    at = 0 if axis is None else one_axis(axis, a.ndim)
+    return (None, 0) if at is None else (flat(a) if axis is None else a._node(), at)
+
+
+def lies_straight(a: Any) -> bool:
+    """Whether the result, which NumPy has lie as the array does, lies in C's order."""
+    return a.ndim > 0 and (is_traced(a) or a.flags.c_contiguous)
+
+
+def lexsort(keys: Any, axis: Any = -1) -> Any:
+    rows = list(keys) if type(keys) in (list, tuple, ndarray) else []
+    nodes = rows_of(*rows) if rows else None
+    at = None if nodes is None or not nodes[0].ndim else one_axis(axis, nodes[0].ndim)
+    if nodes is None or at is None or any(n.shape != nodes[0].shape for n in nodes):
+        return NotImplemented
+    return array_of(sorting.lexsort(nodes, at))
+
+
+def monotonicity(x: Any) -> Any:
+    """1, -1 or 0, of a row that ascends, that descends, and of any other."""
+    nodes = rows_of(x) if concrete(x) else None
+    if nodes is None or nodes[0].ndim != 1:
+        return NotImplemented
+    (row,) = nodes
+    n = row.shape[0]
+    before, after = [slice_(row, key=((i, max(n - 1, 0), 1),)) for i in (0, min(1, n))]
+
+    def none(condition: Node) -> bool:
+        return not array_of(reductions["logical_or"](condition, axes=(0,), keepdims=False, dtype=None))
+
+    if not none(elementwise.not_equal(row, row)):
+        return NotImplemented
+    return 1 if none(elementwise.greater(before, after)) else -1 if none(elementwise.less(before, after)) else 0
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: Any = "C") -> Any:
+    if type(multi_index) not in (list, tuple) or mode != "raise" or order not in ("C", "F"):
+        return NotImplemented
+    nodes = rows_of(*multi_index) if all(map(concrete, multi_index)) else None
+    dims = dims.tolist() if type(dims) is ndarray and dims.ndim == 1 else dims
+    sizes = (dims,) if type(dims) is int else tuple(dims) if type(dims) in (tuple, list) else ()
+    sizes = tuple([operator.index(n) if hasattr(n, "__index__") else -1 for n in sizes])
+    if nodes is None or len(sizes) != len(nodes) or min(sizes) < 0 or any(n.dtype.kind not in "iu" for n in nodes):
+        return NotImplemented
+    for x, n in zip(multi_index, sizes):
+        places = value_of(x)
+        if places.size and not 0 <= places.min() <= places.max() < n:
+            return NotImplemented
+    pairs = list(zip([cast_node(n, INTP) for n in nodes], sizes))
+    out, step = None, 1
+    for node, n in pairs[::-1] if order == "C" else pairs:
+        part = elementwise.multiply(node, numpy.intp(step)) if step != 1 else node
+        out, step = part if out is None else elementwise.add(part, out), step * n
+    return array_of(out) if step < 1 << 62 and out is not None and out.shape else NotImplemented
+
+
+TABLE: dict[str, Rule] = {
+    "interp": interp,
+    "correlate": correlate,
+    "correlate2": correlate2,
+    "bincount": bincount,
+    "packbits": packbits,
+    "unpackbits": unpackbits,
+    "lexsort": lexsort,
+    "_monotonicity": monotonicity,
+    "ravel_multi_index": ravel_multi_index,
+}
+
+# --- Methods of ufuncs ------------------------------------------------------------------------------------------------
+
+PARTS = frozenset({"add", "multiply", "maximum", "minimum", "logical_and", "logical_or", "bitwise_and", "bitwise_or"})
+AT = {"add": "add", "subtract": "add", "multiply": "multiply", "minimum": "min", "maximum": "max"}
+
+
+def reduceat(name: str, x: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    """`ufunc.reduceat`. Where the parts are not one after the other they are put into a row first."""
+    if name not in PARTS or dtype is not None or out is not None or not concrete(indices) or not wanted((x,)):
+        return NotImplemented
+    if settled(x):
+        return NotImplemented
+    nodes, at = as_nodes((x,)), one_axis(axis, x.ndim)
+    starts = value_of(indices)
+    if nodes is None or at is None or starts.ndim != 1 or starts.dtype.kind not in "iu" or not starts.size:
+        return NotImplemented
+    if not 0 <= starts.min() <= starts.max() < x.shape[at] or not lies_straight(x):
+        return NotImplemented
+    starts, (node,) = starts.astype(INTP), nodes
+    if (starts[1:] <= starts[:-1]).any():
+        ends = numpy.append(starts[1:], x.shape[at])
+        lengths = numpy.maximum(ends - starts, 1)
+        begin = numpy.cumsum(lengths) - lengths
+        places = numpy.arange(lengths.sum()) + numpy.repeat(starts - begin, lengths)
+        node, starts = indexing.take(node, leaf(places.shape, INTP, places), at), begin
+    return array_of(signals.reduceat(node, leaf(starts.shape, INTP, starts), name=name, axis=at))
+
+
+def at(name: str, a: Any, indices: Any, *values: Any) -> Any:
+    """`ufunc.at`: in place; True where it was recorded. What is at hand NumPy writes into, without a copy."""
+    if name not in AT or len(values) != 1 or a is values[0] or in_place(a, *values) or errors_wanted():
+        return NotImplemented
+    node = as_node(to_node_operand(values[0]))
+    places = None if node is None or traced_key(indices) else places_of(a, indices, False)
+    if node is None or places is None:
+        return NotImplemented
+    if not same_loop(a.dtype, values[0], node) or a.dtype.kind not in "iufc" or name != "add" and a.dtype.kind == "c":
+        return NotImplemented
+    new = cast_node(node, a.dtype)
+    base = a._node()
+    region = slice_(base, key=places.view) if places.view != whole(base.shape) else base
+    shape = indexing.indexed_shape(region.shape, [i.aval for i in places.arrays], places.axes, places.at)
+    if not spreads(new.shape, shape):
+        return NotImplemented
+    new = elementwise.negative(new) if name == "subtract" else new
+    made = indexing.scatter(region, new, *places.arrays, axes=places.axes, at=places.at, bounds="raise", mode=AT[name])
+    assign(a, made if region is base else written_into(base, made, key=places.view))
+    return None
+
+
+def same_loop(dtype: Any, value: Any, node: Node) -> bool:
+    """Whether NumPy's `at`, for which Python's numbers are arrays like others, computes the same in another type."""
+    if type(value) not in (bool, int, float, complex):
+        return bool(numpy.result_type(dtype, node.dtype) == dtype)
+    given = numpy.asarray(value)
+    wider = numpy.result_type(dtype, given.dtype)
+    if wider == dtype:
+        return True
+    # what is exact in the array's type is rounded once, and whole numbers wrap around in every width
+    kinds = wider.kind == dtype.kind or (wider.kind in "iu" and dtype.kind in "iu")
+    with numpy.errstate(all="ignore"):
+        return kinds and wider.kind in "iuf" and bool(given.astype(dtype) == given)
+
+
+def traced_key(key: Any) -> bool:
+    return any([is_traced(k) for k in (key if type(key) is tuple else (key,)) if isinstance(k, Handle)])
+
+
+ufunc.METHOD_RULES.update({"reduceat": reduceat, "at": at})

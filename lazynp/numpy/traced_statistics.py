@@ -1,0 +1,121 @@
+"""NumPy's text that asks whether some value is NaN or zero, without asking: for arrays that have no value, under
+`jit` and `vmap`. Loaded with the transformations; see `traced_math.PYTHON`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from .array import Handle, ndarray
+from .recorded import value_of
+from .traced import Rule, concrete
+
+theirs: Any = numpy.lib._function_base_impl
+
+
+def names() -> Any:
+    return sys.modules["lazynp"]
+
+
+def quantile(
+    arr: Any,
+    quantiles: Any,
+    axis: int = -1,
+    method: str = "linear",
+    out: Any = None,
+    weights: Any = None,
+    weak_q: bool = False,
+) -> Any:
+    """The places are NumPy's own, worked out from the quantiles alone; the whole is sorted."""
+    props = theirs._QuantileMethods.get(method)
+    if concrete(arr) or not concrete(quantiles) or weights is not None or props is None or type(arr) is not ndarray:
+        return NotImplemented
+    np = names()
+    x, n = np.sort(np.moveaxis(arr, axis, 0), axis=0), arr.shape[axis]
+    virtual = numpy.asanyarray(props["get_virtual_index"](n, value_of(quantiles)))
+    at_points = method == "linear" and virtual.dtype.kind in "iu"
+    if props["fix_gamma"] is None or at_points:
+        result = np.take(x, virtual, axis=0)
+    else:
+        before, after = theirs._get_indexes(numpy.empty(0, arr.dtype), virtual, n)
+        gamma = theirs._get_gamma(virtual, before, props)
+        gamma = float(gamma) if weak_q else gamma.reshape(virtual.shape + (1,) * (x.ndim - 1))
+        lerp = sys.modules["lazynp.lib._function_base_impl"]._lerp
+        result = lerp(np.take(x, before, axis=0), np.take(x, after, axis=0), gamma)
+    if arr.dtype.kind == "f":
+        result = np.where(np.isnan(x[-1]), np.nan, result)
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
+def median_nancheck(data: Any, result: Any, axis: int) -> Any:
+    if concrete(data):
+        return NotImplemented
+    np = names()
+    if data.dtype.kind not in "fc" or not data.size:
+        return result
+    bad = np.isnan(np.take(data, -1, axis=axis))
+    if not result.shape:
+        return np.where(bad, np.nan, result)
+    np.copyto(result, np.nan, where=bad)
+    return result
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: Any = True,
+    retstep: Any = False,
+    dtype: Any = None,
+    axis: Any = 0,
+    **kwargs: Any,
+) -> Any:
+    plainly = type(num) is int and num >= 0 and not retstep and type(axis) is int and not kwargs
+    if not plainly or all([concrete(x) for x in (start, stop) if isinstance(x, Handle)]):
+        return NotImplemented
+    np = names()
+    first, last = np.asanyarray(start) * 1.0, np.asanyarray(stop) * 1.0
+    computed = np.result_type(first, last, float(num))
+    target = computed if dtype is None else numpy.dtype(dtype)
+    if target.kind not in "fc":
+        return NotImplemented
+    whole, count = last - first, num - 1 if endpoint else num
+    y = np.arange(num, dtype=computed).reshape((num,) + (1,) * whole.ndim)
+    y = (y * (whole / count) if count > 0 else y * whole) + first
+    if endpoint and num > 1:
+        y[-1] = last + 0.0 * first
+    return np.moveaxis(y, 0, axis).astype(target)
+
+
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = numpy._NoValue
+) -> Any:
+    """Weights that add up to zero give NaN, or an infinity: they are an error only where they are known."""
+    module = sys.modules["lazynp.lib._function_base_impl"]
+    if weights is None or not isinstance(weights, Handle) or concrete(weights):
+        return NotImplemented
+    np = names()
+    a = np.asanyarray(a)
+    axis = axis if axis is None else normalize_axis_tuple(axis, a.ndim, argname="axis")
+    kept = {} if keepdims is numpy._NoValue else {"keepdims": keepdims}
+    w = module._weights_are_valid(weights=weights, a=a, axis=axis)
+    dtype = numpy.result_type(a.dtype, w.dtype, *(("f8",) if a.dtype.kind in "biu" else ()))
+    total = w.sum(axis=axis, dtype=dtype, **kept)
+    found = np.multiply(a, w, dtype=dtype).sum(axis, **kept) / total
+    return (found, total if total.shape == found.shape else total + 0 * found) if returned else found
+
+
+RULES: tuple[tuple[str, str, Rule], ...] = (
+    ("lazynp.lib._function_base_impl", "_quantile", quantile),
+    ("lazynp.lib._utils_impl", "_median_nancheck", median_nancheck),
+    ("lazynp._core.function_base", "linspace", linspace),
+)
+if hasattr(theirs, "_weights_are_valid"):
+    RULES += (("lazynp.lib._function_base_impl", "average", average),)
