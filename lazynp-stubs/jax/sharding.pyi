@@ -1,7 +1,7 @@
 # Written by `python -m compat stubs`.
 import enum
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 import numpy as np
 from . import Device
 
@@ -43,6 +43,17 @@ class AxisType(enum.Enum):
     Auto = 1
     Explicit = 2
     Manual = 3
+class ManualAxisType(NamedTuple):
+    varying: Any
+    unreduced: Any
+    reduced: Any
+    @property
+    def empty(self) -> bool: ...
+    def invarying(self, mesh: Any) -> Any: ...
+    def to_ct_mat(self) -> ManualAxisType: ...
+    def update(self, **changed: Any) -> ManualAxisType: ...
+    @property
+    def vur(self) -> Any: ...
 class Mesh:
     axis_names: tuple[Any, ...]
     axis_sizes: tuple[int, ...]
@@ -67,7 +78,8 @@ class Mesh:
     def empty(self) -> bool: ...
     @property
     def explicit_axes(self) -> tuple[Any, ...]: ...
-    is_multi_process: Any
+    @property
+    def is_multi_process(self) -> bool: ...
     is_scalar: Any
     @property
     def local_devices(self) -> list[Device]: ...
@@ -118,9 +130,11 @@ class Sharding:
     @property
     def device_set(self) -> set[Device]: ...
     def devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, tuple[slice, ...]]: ...
-    has_addressable_devices: Any
+    @property
+    def has_addressable_devices(self) -> bool: ...
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool: ...
-    is_fully_addressable: Any
+    @property
+    def is_fully_addressable(self) -> bool: ...
     @property
     def is_fully_replicated(self) -> bool: ...
     @property

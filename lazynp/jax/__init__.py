@@ -5,12 +5,15 @@ from . import (
     ad_checkpoint,
     api_util,
     core,
+    custom_batching,
     custom_derivatives,
     debug,
+    distributed,
     dlpack,
     dtypes,
     errors,
     experimental,
+    export,
     image,
     interpreters,
     lax,
@@ -20,6 +23,7 @@ from . import (
     ops,
     profiler,
     random,
+    ref,
     scipy,
     sharding,
     stages,
@@ -94,6 +98,7 @@ from .devices import (
     process_indices,
 )
 from .dtypes import float0
+from .environment import print_environment_info
 from .installed import install
 from .jaxpr import ShapeDtypeStruct, eval_shape, make_jaxpr
 from .mapping import pmap, shard_map, smap
@@ -108,6 +113,7 @@ from .placement import (
     make_array_from_single_device_arrays,
     reshard,
 )
+from .ref import Ref, empty_ref, free_ref, freeze, new_ref
 from .sharding import NamedSharding, Shard, make_mesh, set_mesh
 from .sharding import PartitionSpec as P
 from .stages import jit

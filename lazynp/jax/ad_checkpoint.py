@@ -2,12 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from ..api.custom import checkpoint, remat
+from ..api import custom
+from ..api.custom import ruled, traced_level
+from ..api.trace import trace_function
+from ..graph.node import Node
+from ..graph.op import make, pick, untagged
+from ..graph.walk import dependents, toposort
+from ..ops.kept import named, remembered
+from ..ops.promotion import is_inexact
+from ..ops.tags import Nodes, Tangents, renamed
+from ..signatures import Fun, held, leaf_names, name_of, others, tuple_of
+from ..transforms.jvp import jvp
+from ..transforms.transpose import linearize
+from ..tree import flatten
+from ..tree import map as tree_map
+from .array import as_node, door, wrap
+from .aval import ShapedArray
+from .jaxpr import aval_text
+from .primitives import operands_of, primitive_of, steps_of
 
-__all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
+__all__ = [
+    "Offloadable",
+    "Recompute",
+    "Saveable",
+    "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
+    "print_saved_residuals",
+    "remat",
+]
+
+# --- Policies: from a primitive, the types of its operands and its parameters to whether its result is kept -----------
+
+
+class Case:
+    """What a policy may say."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+Saveable, Recompute = Case("Saveable"), Case("Recompute")
+
+
+class Offloadable(NamedTuple):
+    """Kept in another memory: there is one, so that it is kept."""
+
+    src: Any
+    dst: Any
+
+
+dot_p, convolution_p, name_p = (primitive_of(name) for name in ("dot_general", "conv_general_dilated", "name"))
+
+
+def is_kept(answer: Any) -> bool:
+    """What a policy has said. Raises TypeError for another answer."""
+    if isinstance(answer, bool) or answer in (0, 1):
+        return bool(answer)
+    if answer is Saveable or answer is Recompute or isinstance(answer, Offloadable):
+        return answer is not Recompute
+    raise TypeError(
+        "Value returned by a remat policy should be a bool or `ad_checkpoint.Recompute`, `ad_checkpoint.Saveable` or "
+        f"`ad_checkpoint.Offloadable(...)`. Got {answer} of type {type(answer)}."
+    )
 
 
 def everything_saveable(*_: Any, **__: Any) -> bool:
@@ -21,28 +85,63 @@ def nothing_saveable(*_: Any, **__: Any) -> bool:
 
 
 def dots_saveable(prim: Any, *_: Any, **__: Any) -> bool:
-    """Keep matrix products and convolutions. (As it is, nothing is kept.)"""
-    return str(prim) in ("dot_general", "conv_general_dilated")
+    """Keep matrix products and convolutions."""
+    return prim in (dot_p, convolution_p)
 
 
-def dots_with_no_batch_dims_saveable(prim: Any, *_: Any, **__: Any) -> bool:
-    """Keep products of two matrices. (As it is, nothing is kept.)"""
-    return str(prim) == "dot_general"
+def dots_with_no_batch_dims_saveable(prim: Any, *_: Any, **params: Any) -> bool:
+    """Keep products that are no stacks of products."""
+    return prim is dot_p and not any(params["dimension_numbers"][1])
 
 
-def by_name(*names: Any, **kwargs: Any) -> Callable[..., bool]:
-    """A policy about names given by `checkpoint_name`: as it is, nothing is kept."""
-    return nothing_saveable
+def offload_dot_with_no_batch_dims(offload_src: Any, offload_dst: Any) -> Fun:
+    """Keep products that are no stacks of products, in another memory."""
+
+    def policy(prim: Any, *_: Any, **params: Any) -> Any:
+        kept = dots_with_no_batch_dims_saveable(prim, **params)
+        return Offloadable(offload_src, offload_dst) if kept else Recompute
+
+    return policy
 
 
-def save_from_both_policies(first: Callable[..., Any], second: Callable[..., Any]) -> Callable[..., Any]:
+def save_anything_except_these_names(*names_not_to_save: str) -> Fun:
+    """Keep all but values of these names."""
+    return lambda prim, *_, **params: not (prim is name_p and params["name"] in names_not_to_save)
+
+
+def save_any_names_but_these(*names_not_to_save: str) -> Fun:
+    """Keep values that have a name, but none of these."""
+    return lambda prim, *_, **params: prim is name_p and params["name"] not in names_not_to_save
+
+
+def save_only_these_names(*names_which_can_be_saved: str) -> Fun:
+    """Keep values of these names."""
+    return lambda prim, *_, **params: prim is name_p and params["name"] in names_which_can_be_saved
+
+
+def save_and_offload_only_these_names(
+    *,
+    names_which_can_be_saved: Sequence[str],
+    names_which_can_be_offloaded: Sequence[str],
+    offload_src: str,
+    offload_dst: str,
+) -> Fun:
+    """Keep values of these names, some of them in another memory. Raises ValueError for one that is in both lists."""
+    both = set(names_which_can_be_saved) & set(names_which_can_be_offloaded)
+    if both:
+        raise ValueError(f"The names should be exclusive and should not intersect, but both lists have {both}")
+
+    def policy(prim: Any, *_: Any, **params: Any) -> Any:
+        if prim is name_p and params["name"] in names_which_can_be_offloaded:
+            return Offloadable(offload_src, offload_dst)
+        return Saveable if prim is name_p and params["name"] in names_which_can_be_saved else Recompute
+
+    return policy
+
+
+def save_from_both_policies(policy_1: Fun, policy_2: Fun) -> Fun:
     """Keep what either of two policies keeps."""
-    both = (first, second)
-    return (
-        everything_saveable
-        if everything_saveable in both
-        else lambda *args, **kwargs: any(p(*args, **kwargs) for p in both)
-    )
+    return lambda *args, **params: is_kept(policy_1(*args, **params)) or is_kept(policy_2(*args, **params))
 
 
 class checkpoint_policies:
@@ -53,11 +152,169 @@ class checkpoint_policies:
     dots_saveable = checkpoint_dots = staticmethod(dots_saveable)
     dots_with_no_batch_dims_saveable = staticmethod(dots_with_no_batch_dims_saveable)
     checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable
-    save_any_names_but_these = save_anything_except_these_names = save_only_these_names = staticmethod(by_name)
-    save_and_offload_only_these_names = offload_dot_with_no_batch_dims = staticmethod(by_name)
+    offload_dot_with_no_batch_dims = staticmethod(offload_dot_with_no_batch_dims)
+    save_any_names_but_these = staticmethod(save_any_names_but_these)
+    save_anything_except_these_names = staticmethod(save_anything_except_these_names)
+    save_only_these_names = staticmethod(save_only_these_names)
+    save_and_offload_only_these_names = staticmethod(save_and_offload_only_these_names)
     save_from_both_policies = staticmethod(save_from_both_policies)
 
 
+# --- Functions --------------------------------------------------------------------------------------------------------
+
+
+def chosen(outputs: Nodes, inputs: Nodes, policy: Fun) -> list[Node]:
+    """The values on the way to the outputs that a policy keeps."""
+    found = []
+    for node in dependents(outputs, inputs):
+        op = node.op
+        if node.dtype is None or op is pick or op is None or not is_inexact(node.dtype):
+            continue
+        if op is named:
+            prim, params = name_p, {"name": node.static[0]}
+        elif op.tag:
+            continue
+        else:
+            last = steps_of(node)[-1]
+            prim, params = primitive_of(last.name), last.params
+        if is_kept(policy(prim, *[ShapedArray(*n.aval) for n in operands_of(node)], **params)):
+            found.append(node)
+    return found
+
+
+class RecomputeRest(custom.Recompute):
+    """The rule of a checkpointed call with a policy: its last `n_kept` results are values that are kept, which stand in
+    the place of what is computed once more."""
+
+    n_kept = 0
+
+    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+        fresh = [renamed(x) for x in inputs]
+        first = len(self.function.outputs) - self.n_kept
+        kept = dict(zip(self.function.outputs[first:], outs[first:]))
+        found: dict[Node, Node] = dict(zip(self.function.inputs, fresh))
+        for node in dependents(self.function.outputs, self.function.inputs):
+            assert node.op is not None
+            new = untagged(make(node.op, tuple([found.get(i, i) for i in node.inputs]), node.static, node.moving))
+            found[node] = remembered(kept[node], new, hidden=1) if node in kept else new
+        return jvp([found.get(n, n) for n in self.function.outputs], fresh, tangents)
+
+
+def checkpoint(
+    fun: Fun | None = None,
+    *,
+    prevent_cse: bool = True,
+    policy: Fun | None = None,
+    static_argnums: int | tuple[int, ...] = (),
+    concrete: bool = False,
+) -> Fun:
+    """A function whose derivative keeps its arguments and what a policy says, and computes the rest once more.
+
+    Args:
+        policy: which values are kept, one of `checkpoint_policies`, or a function of a primitive, the types of its
+            operands and its parameters; by default none.
+        static_argnums: arguments that are no arrays.
+        prevent_cse: without effect: nothing is merged outside `jit`, and inside it what is needed twice is kept.
+
+    Raises: TypeError, when it is called, where a policy says neither True nor False.
+    """
+    if fun is None:
+        return functools.partial(
+            checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums, concrete=concrete
+        )
+    if policy is None or policy in (everything_saveable, nothing_saveable) or concrete:
+        return custom.checkpoint(
+            fun, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums, concrete=concrete
+        )
+
+    @functools.wraps(fun)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        level = traced_level((args, kwargs))
+        if not level:
+            return fun(*args, **kwargs)
+        inner, dynamic = held(fun, args, {}, others(tuple_of(static_argnums), len(args)))
+        rule = RecomputeRest(name_of(fun))
+
+        def with_kept(*args: Any, **kwargs: Any) -> Any:
+            out = inner(*args, **kwargs)
+            sources = [as_node(x) for x in flatten((args, kwargs))[0]]
+            kept = chosen([as_node(x) for x in flatten(out)[0]], sources, policy)
+            rule.n_kept = len(kept)
+            return out, [wrap(n) for n in kept]
+
+        return ruled(rule, with_kept, dynamic, kwargs, level)[0]
+
+    return checkpointed
+
+
+remat = checkpoint
+
+
 def checkpoint_name(x: Any, name: str) -> Any:
-    """x itself: names are for policies."""
-    return x
+    """x (a tree), of which each array has a name that policies ask for."""
+    return tree_map(lambda leaf: wrap(named(n, name=name)) if (n := as_node(leaf)).trace else leaf, x)
+
+
+# --- What is kept -----------------------------------------------------------------------------------------------------
+
+
+def saved_residuals(f: Fun, *args: Any, **kwargs: Any) -> list[tuple[ShapedArray, str]]:
+    """The types of the values that the derivative of `f(*args)` keeps, and where each comes from."""
+    leaves, structure = flatten((args, kwargs))
+    function, _ = trace_function(f, [as_node(x).aval for x in leaves], structure, door, "saved_residuals")
+    before = set(toposort([*function.outputs, *function.inputs]))
+    sources, tangents = linearize(function.outputs, function.inputs)
+    linear = dependents([t for t in tangents if t is not None], [s for s in sources if s is not None])
+    inside = set(linear).union([s for s in sources if s is not None])
+    found: dict[Node, None] = {}
+    stack = [n for node in reversed(linear) for n in reversed(node.inputs) if n not in inside]
+    seen: set[Node] = set()
+    while stack:
+        n = stack.pop()
+        if n in seen or n.value is not None:
+            continue
+        seen.add(n)
+        if n.op is not None and n.op.tag and n.op is not named:
+            stack.append(n.inputs[0])
+        elif n.op is pick and n.inputs[0].op is not None and n.inputs[0].op.tag:
+            stack.append(n.inputs[0].inputs[n.static[0]])
+        elif n in before or not is_recomputed(n, before):
+            found[n] = None
+        else:
+            stack.extend(reversed(n.inputs))
+    names = leaf_names(f, args, kwargs)
+    place = {n: i for i, n in enumerate(function.inputs)}
+    rows = sorted(found, key=lambda n: -1 if n.op is None and n not in place else place.get(n, len(place)))
+    return [(ShapedArray(*n.aval), origin(n, place, names)) for n in rows]
+
+
+def is_recomputed(node: Node, before: set[Node]) -> bool:
+    """Whether a value that a derivative made is one of a checkpointed function, computed once more."""
+    stack, seen = [node], set()
+    while stack:
+        n = stack.pop()
+        if n in seen or n in before:
+            continue
+        seen.add(n)
+        if n.op is not None and n.op.tag and n.inputs[0] in before:
+            return True
+        stack.extend(n.inputs)
+    return False
+
+
+def origin(n: Node, place: dict[Node, int], names: Sequence[str]) -> str:
+    """Where a value comes from."""
+    if n in place:
+        return f"from the argument {names[place[n]]}"
+    if n.op is None:
+        return "from a constant"
+    if n.op is named:
+        return f"named '{n.static[0]}'"
+    source = n.inputs[0] if n.op is pick else n
+    return f"output of {steps_of(source)[-1].name}"
+
+
+def print_saved_residuals(f: Fun, *args: Any, **kwargs: Any) -> None:
+    """Print the types of the values that the derivative of `f(*args)` keeps, and where each comes from: a line each."""
+    for aval, source in saved_residuals(f, *args, **kwargs):
+        print(f"{aval_text(aval)} {source}")

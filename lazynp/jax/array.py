@@ -27,8 +27,8 @@ from ..ops.elementwise import convert, weak_cast
 from ..runtime.device import devices
 from ..runtime.recorder import recorder
 from ..runtime.storage import lock
+from ..tracebacks import boundary
 from .aval import shaped
-from .devices import Device
 from .dtypes import (
     KIND_OF,
     SCALARS,
@@ -39,9 +39,11 @@ from .dtypes import (
     promotion,
     x64_enabled,
 )
-from .sharding import Shard, Sharding, SingleDeviceSharding, default_sharding, shards_of
+from .on_devices import OnDevices
+from .processes import Spread, wait_for
 from .spreading import known, note
 from .spreading import state as spreading
+from .varying import axes_of_value, contexts, varied
 
 new = object.__new__
 NDARRAY = np.ndarray
@@ -56,7 +58,7 @@ else:
     Base = object
 
 
-class Array(Base):
+class Array(OnDevices, Base):
     """JAX's array: immutable, evaluated when its value is needed.
 
     The recorder computes what an array still holds (`runtime.storage.held`): the array itself is the holder that it
@@ -108,9 +110,16 @@ class Array(Base):
                 raise concretization_error(node)
             recorder.demand(node)
         h = on_host(node.buffer)
-        if not node.trace and not (spreading.on and known.get(node)):  # what is computed at once knows of no devices
+        if not node.trace and not (
+            spreading.on and (known.get(node) or type(node.buffer) is Spread)
+        ):  # what is computed at once knows of no devices
             self._host, self._weak = h, node.weak
         return h
+
+    def _absent(self) -> bool:
+        """Whether its value is in several processes, and so cannot be read."""
+        node = self._graph
+        return node is not None and type(node.buffer) is Spread and not node.buffer.readable
 
     # --- metadata -----------------------------------------------------------------------------------------------------
 
@@ -153,6 +162,8 @@ class Array(Base):
     def aval(self) -> Any:
         """The abstract value: shape, dtype, weak_type; the sharding on explicit axes."""
         node = self.node
+        if contexts.active and node.trace == ABSTRACT:
+            return shaped(node.aval, known.get(node), axes_of_value(node))
         return shaped(node.aval, known.get(node) if spreading.on else None)
 
     # --- Python's and NumPy's protocols -------------------------------------------------------------------------------
@@ -164,15 +175,18 @@ class Array(Base):
         return shape[0]
 
     def __bool__(self) -> bool:
-        node = self._graph
-        if node is not None and node.trace == ABSTRACT:
-            raise bool_error(node)
         if self.size != 1:
             if self.size == 0:
-                raise ValueError("The truth value of an empty array is ambiguous. Use `array.size > 0` to check.")
+                raise ValueError(
+                    "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is "
+                    "not empty."
+                )
             raise ValueError(
                 "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
             )
+        node = self._graph
+        if node is not None and node.trace == ABSTRACT:
+            raise bool_error(node)
         return bool(self._value())
 
     def _scalar(self, what: str) -> Any:
@@ -180,7 +194,11 @@ class Array(Base):
             raise TypeError(f"Only scalar arrays can be converted to Python scalars; got arr.ndim={self.ndim}")
         node = self._graph
         if node is not None and node.trace == ABSTRACT:
-            raise concretization_error(node, f"It stands in {what}().")
+            raise concretization_error(
+                node,
+                f"The problem arose with the `{what}` function. To convert the dtype, try using `x.astype({what})` or "
+                f"`jnp.array(x, {what})` instead.",
+            )
         value = self._value()[()]
         return value.item() if value.dtype.kind == "c" else value  # Python's error where it wants a real number
 
@@ -215,6 +233,8 @@ class Array(Base):
         node = self._graph
         if node is not None and node.trace == ABSTRACT:
             return format(repr(self), spec)
+        if self._absent():
+            return format(repr(self), spec)
         value = self._value()
         return format(value if value.ndim else value[()], spec)
 
@@ -246,6 +266,11 @@ class Array(Base):
         return view
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, **kwargs: Any) -> Any:
+        if type(self.node.buffer) is Spread:
+            raise BufferError(
+                "to_dlpack can only pack a dlpack tensor from an array on a singular device, but an array with a "
+                f"Sharding over {self.node.buffer.sharding.num_devices} devices was provided."
+            )
         self._lent()
         return self._value().__dlpack__(stream=None, max_version=max_version, **kwargs)
 
@@ -270,10 +295,13 @@ class Array(Base):
 
     clone = copy
 
+    @boundary
     def __repr__(self) -> str:
         node = self._graph
         if node is not None and node.trace == ABSTRACT:
             return type_name(node)
+        if self._absent():
+            return f"Array(shape={self.shape}, dtype={self.dtype.name})"
         value, prefix = self._value(), "Array("
         name = f"dtype={self.dtype.name}{', weak_type=True' if self.weak_type else ''}"
         width = np.get_printoptions()["linewidth"]
@@ -285,11 +313,12 @@ class Array(Base):
         gap = " " * len(prefix) if last + len(name) + 2 > width else " "
         return f"{prefix}{text},{gap}{name})"
 
+    @boundary
     def __str__(self) -> str:
         node = self._graph
         if node is not None and node.trace == ABSTRACT:
             return type_name(node)
-        return str(self._value())
+        return repr(self) if self._absent() else str(self._value())
 
     # --- values out ---------------------------------------------------------------------------------------------------
 
@@ -298,7 +327,7 @@ class Array(Base):
         node = self._graph
         if node is not None and node.trace == ABSTRACT:
             raise concretization_error(node, "It is used by item().")
-        if not args and self.size != 1:
+        if not args and self.size != 1 and not self._absent():
             raise ValueError("can only convert an array of size 1 to a Python scalar")
         return self._value().item(*args)
 
@@ -316,7 +345,9 @@ class Array(Base):
     def block_until_ready(self) -> Array:
         """The array, with its value computed."""
         node = self._graph
-        if node is None or node.trace != ABSTRACT:
+        if node is not None and type(node.buffer) is Spread:
+            wait_for(node.buffer)
+        elif node is None or node.trace != ABSTRACT:
             self._value()
         return self
 
@@ -333,7 +364,7 @@ class Array(Base):
 
     def delete(self) -> None:
         """Give the value up: using the array is an error from now on."""
-        self._value()
+        self.block_until_ready()
         self._host = self._graph = None
 
     def on_device_size_in_bytes(self) -> int:
@@ -341,68 +372,15 @@ class Array(Base):
         return self.nbytes
 
     def unsafe_buffer_pointer(self) -> int:
-        """Address of the value."""
+        """Address of the value. Raises RuntimeError where it lies in several processes."""
+        if type(self.node.buffer) is Spread:
+            raise RuntimeError("INVALID_ARGUMENT: UnsafeBufferPointer() is supported only for unsharded arrays.")
         self._lent()
         return int(self._value().ctypes.data)
 
-    @property
-    def sharding(self) -> Sharding:
-        """How it lies on devices. Raises AttributeError for a traced array: see `jax.typeof(x).sharding`."""
-        node = self._graph
-        if node is not None and node.trace == ABSTRACT:
-            raise AttributeError(f"The 'sharding' attribute is not available on traced array with shape {node.aval}.")
-        return self._placed() or default_sharding()
-
-    def _placed(self) -> Sharding | None:
-        """Its sharding, where it was placed or is made of what was."""
-        node = self._graph
-        if node is not None and node.trace == ABSTRACT:
-            raise concretization_error(node, "It is asked where it lies.")
-        return known.get(node) if node is not None else None
-
-    def devices(self) -> set[Device]:
-        """The devices that have a part of it."""
-        return (self._placed() or default_sharding()).device_set
-
-    @property
-    def device(self) -> Any:
-        """The device it lies on; its sharding, where it lies on several. Raises AttributeError for a traced array."""
-        sharding = self.sharding
-        return next(iter(sharding.device_set)) if isinstance(sharding, SingleDeviceSharding) else sharding
-
-    @property
-    def addressable_shards(self) -> list[Shard]:
-        """Its parts, one a device."""
-        found = shards_of(self._placed() or default_sharding(), self.shape)
-        if len(found) == 1:
-            return [Shard(*found[0], self)]
-        value = self._value()
-        return [
-            Shard(device, index, replica, part(value[index], self.weak_type, device))
-            for device, index, replica in found
-        ]
-
-    @property
-    def global_shards(self) -> list[Shard]:
-        """Its parts, those of other processes too: there are none."""
-        return self.addressable_shards
-
-    is_fully_addressable = True
-
-    @property
-    def is_fully_replicated(self) -> bool:
-        """Whether each of its devices has all of it."""
-        return (self._placed() or default_sharding()).is_fully_replicated
-
-    @property
-    def committed(self) -> bool:
-        """Whether it was placed on its devices, or is made of what was."""
-        return self._placed() is not None
-
-    def addressable_data(self, index: int) -> Array:
-        """The part on a device. Raises IndexError where there are fewer devices."""
-        data: Array = self.addressable_shards[index].data
-        return data
+    @classmethod
+    def _of(cls, node: Node) -> Array:
+        return wrap(node)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"'Array' object has no attribute {name!r}")
@@ -417,13 +395,6 @@ def reconstruct(value: np.ndarray, weak: bool) -> Array:
     return wrap_value(value, weak)
 
 
-def part(value: np.ndarray, weak: bool, device: Device) -> Array:
-    """An array of its own for a device's part of another."""
-    node = leaf(value.shape, value.dtype, np.array(value, order="C"), weak=weak)
-    known[node] = SingleDeviceSharding(device)
-    return wrap(node)
-
-
 def wrap_value(value: np.ndarray, weak: bool = False) -> Array:
     """The array of a C-contiguous NumPy array that nobody else has."""
     a = new(Array if value.dtype.names is None else records.get(value.dtype, Array))
@@ -433,10 +404,16 @@ def wrap_value(value: np.ndarray, weak: bool = False) -> Array:
 
 def wrap(node: Node) -> Array:
     """The array for a node."""
+    if spreading.on:
+        if contexts.active:
+            node = varied(node)
+        note(node)
     a = new(Array if node.dtype.names is None else records.get(node.dtype, Array))
     a._graph = node
-    if spreading.on:
-        note(node)
+    if spreading.on and type(node.buffer) is Spread:
+        node.buffer.parts  # noqa: B018  what users have is there in all processes at the same place of the program
+        a._host, a._weak = None, False
+        return a
     if node.trace == 0 and node.buffer is not None and not (spreading.on and known[node]):
         a._host, a._weak = on_host(node.buffer), node.weak
         return a
@@ -475,7 +452,7 @@ def as_node(x: Any) -> Node:
     if isinstance(x, (bool, int, float, complex)):
         plain: Any = next(t for t in (bool, int, float, complex) if isinstance(x, t))
         return as_node(plain(x))
-    raise TypeError(f"Value {x!r} with type {kind} is not a valid JAX type")
+    raise TypeError(f"Argument '{x}' of type {kind} is not a valid JAX type.")
 
 
 def scalar_buffer(x: Any, dtype: DType) -> np.ndarray:

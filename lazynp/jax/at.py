@@ -12,12 +12,14 @@ import numpy as np
 from ..config import config
 from ..errors import boolean_index_error
 from ..flags import flags
+from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, Node
 from ..ops import elementwise as e
 from ..ops.elementwise import convert, where
 from ..ops.indexing import scatter
 from ..ops.promotion import broadcast
 from ..ops.shape import broadcast_to, reshape, set_, slice_, whole
+from ..tracebacks import leave
 from .array import Array, apply, as_node, cast_node, is_arraylike, typed, wrap_value
 from .dtypes import KIND_OF, iinfo, promotion, x64_enabled
 from .indexing import (
@@ -126,7 +128,8 @@ def check_region(y: Node, region: tuple[int, ...]) -> None:
     if y.ndim > len(region):
         raise ValueError(f"Cannot broadcast to shape with fewer dimensions: arr_shape={y.shape} shape={region}")
     if any([n not in (1, m) for n, m in zip(reversed(y.shape), reversed(region))]):
-        raise ValueError(f"Incompatible types for broadcasting: input shape={y.shape} and requested shape={region}")
+        requested = Aval(region, y.dtype)
+        raise ValueError(f"Incompatible types for broadcasting: input type={y.aval} and requested type={requested}")
 
 
 def traced_mask(index: Any) -> Node | None:
@@ -247,7 +250,11 @@ class IndexUpdateRef:
         fast = small_update(self.array, self.index, values, how) if not options else None
         if fast is not None:
             return fast
-        return update(self.array, self.index, values, how, options.get("mode"), **wrapping(options))
+        try:
+            return update(self.array, self.index, values, how, options.get("mode"), **wrapping(options))
+        except BaseException as error:
+            leave(error)
+            raise
 
 
 OPTIONS = frozenset({"indices_are_sorted", "unique_indices", "mode", "out_sharding", "wrap_negative_indices"})

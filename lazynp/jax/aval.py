@@ -9,7 +9,7 @@ import numpy as np
 from ..api.differentiate import FLOAT0
 from ..graph.aval import Aval
 from ..ops.promotion import is_inexact
-from .sharding import AbstractMesh, NamedSharding, PartitionSpec
+from .sharding import AbstractMesh, ManualAxisType, NamedSharding, PartitionSpec, current
 
 
 class ShapedArray(Aval):
@@ -39,9 +39,18 @@ class ShapedArray(Aval):
         return self.update(weak_type=False)
 
     @property
+    def manual_axis_type(self) -> ManualAxisType:
+        """How it lies along the manual axes of a mesh."""
+        made: ManualAxisType = ManualAxisType()
+        return made
+
+    mat = manual_axis_type
+
+    @property
     def sharding(self) -> NamedSharding:
         """How it lies on devices: whole, on each of them."""
-        return NamedSharding(AbstractMesh((), ()), PartitionSpec(*[None] * len(self.shape)))
+        mesh = current.manual[-1] if current.manual else AbstractMesh((), ())
+        return NamedSharding(mesh, PartitionSpec(*[None] * len(self.shape)))
 
     def to_tangent_aval(self) -> ShapedArray:
         """The type of its tangents: float0 for whole numbers."""
@@ -57,6 +66,23 @@ class ShapedArray(Aval):
 
     def __repr__(self) -> str:
         return f"ShapedArray({self.str_short()}{', weak_type=True' * self.weak})"
+
+
+class VaryingArray(ShapedArray):
+    """Of an array inside of `shard_map`, which may differ between devices: prints as `float32[3]{V:x}`."""
+
+    _varying: tuple[Any, ...]
+
+    @property
+    def manual_axis_type(self) -> ManualAxisType:
+        made: ManualAxisType = ManualAxisType(varying=self._varying)
+        return made
+
+    mat = manual_axis_type
+
+    def str_short(self, short_dtypes: bool = False) -> str:
+        names = ",".join(map(str, self._varying))
+        return f"{ShapedArray.str_short(self)}{{V:{names if len(self._varying) == 1 else f'({names})'}}}"
 
 
 class SpreadArray(ShapedArray):
@@ -79,8 +105,13 @@ class SpreadArray(ShapedArray):
         return f"ShapedArray({self}{', weak_type=True' * self.weak})"
 
 
-def shaped(aval: Aval, sharding: Any = None) -> ShapedArray:
-    """What users see of an abstract value, with the sharding of its array where that is part of the type."""
+def shaped(aval: Aval, sharding: Any = None, varies: Any = ()) -> ShapedArray:
+    """What users see of an abstract value, with the sharding of its array where that is part of the type, and the axes
+    along which it varies."""
+    if varies:
+        varying = VaryingArray(*aval)
+        varying._varying = tuple([a for a in current.manual[-1].axis_names if a in varies])
+        return varying
     if not isinstance(sharding, NamedSharding) or not sharding.mesh.explicit_axes:
         return ShapedArray(*aval)
     out = SpreadArray(*aval)

@@ -12,8 +12,9 @@ import numpy as np
 from ..api.trace import effect, stack
 from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, Node
-from ..graph.op import LIBRARY, Op
+from ..graph.op import LIBRARY
 from ..ops.closure import unrecorded
+from ..ops.failing import Failing
 from ..ops.shape import Axes, batch_size, broadcast_to, to_front
 from .array import Array, as_node, wrap
 from .numpy import any as any_of
@@ -256,14 +257,13 @@ def check_batch(inputs: Sequence[Node], axes: Axes, *, how: Check) -> tuple[Node
     return Node.of_scalar(np.False_), None
 
 
-check_op = Op(
+check_op = Failing(
     "check",
     LIBRARY,
     lambda *avals, how: Aval((), np.dtype(bool)),
     check_lower,
     static=("how",),
     batch=check_batch,
-    raises=True,
     doc="An error, if its inputs say so, once checkify has made it a value.",
 )
 

@@ -29,12 +29,24 @@ __all__ = [
     "ensure_compile_time_eval",
     "eval_jaxpr",
     "jaxpr_as_fun",
+    "max_dim",
+    "min_dim",
 ]
 AbstractValue = ShapedArray
 pytype_aval_mappings: dict[Any, Any] = {np.ndarray: typeof, Array: typeof}
 """For types of values what gives their abstract value. Read by nobody here: `__jax_array__` says it."""
 Atom = Var | Literal
 Value = Any
+
+
+def max_dim(d1: int, d2: int) -> int:
+    """The larger of two sizes."""
+    return max(d1, d2)
+
+
+def min_dim(d1: int, d2: int) -> int:
+    """The smaller of two sizes."""
+    return min(d1, d2)
 
 
 class TracerMeta(type):

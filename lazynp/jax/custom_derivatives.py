@@ -21,6 +21,7 @@ from ..signatures import held, name_of
 from ..tree import NAMESPACE, flatten, unflatten
 from .array import as_node, door
 from .aval import ShapedArray
+from .linear_calls import linear_call
 from .primitives import primitive_of
 from .tree_util import tree_map
 
@@ -34,6 +35,7 @@ __all__ = [
     "custom_vjp",
     "custom_vjp_call_p",
     "custom_vjp_primal_tree_values",
+    "linear_call",
     "zero_from_primal",
 ]
 closure_convert = through(custom.closure_convert, door)

@@ -1,7 +1,8 @@
 """The devices of the JAX door: the processor of the host, once, or as often as `jax_num_cpu_devices` says.
 
 Several of them are there to write and try programs for many devices. They share the host's memory: an array has one
-buffer, and says how it would lie on them (`sharding.py`).
+buffer, and says how it would lie on them (`sharding.py`). Where several processes have joined (`distributed.py`), each
+has devices of its own, and an array may lie on those of several processes (`processes.py`).
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ import os
 import re
 from typing import Any
 
+import numpy as np
+
 from ..flags import flags
+from ..spread import group
 
 COUNT_IN_FLAGS = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
+STRIDE = 2048  # between the numbers of the first devices of two processes, as in JAX
 
 
 class Client:
@@ -23,18 +28,25 @@ class Client:
 
 
 class Device:
-    """A device of this process.
+    """A device of a process.
 
     Attributes:
-        id: its number. platform, device_kind: "cpu".
+        id: its number. process_index: of the process whose it is. platform, device_kind: "cpu".
+        local_hardware_id: its number in this process; None for a device of another one.
     """
 
-    process_index, host_id, task_id = 0, 0, 0
     platform = device_kind = "cpu"
     client = Client()
+    id: int
+    local_hardware_id: int | None
+    process_index: int
+    host_id: int
+    task_id: int
 
-    def __init__(self, number: int) -> None:
-        self.id = self.local_hardware_id = number
+    def __init__(self, process: int, number: int) -> None:
+        self.id = process * STRIDE + number
+        self.process_index = self.host_id = self.task_id = process
+        self.local_hardware_id = number if process == group.rank() else None
 
     def __repr__(self) -> str:
         return f"CpuDevice(id={self.id})"
@@ -49,28 +61,40 @@ class Device:
         return device_at, (self.id,)
 
 
-DEVICE = Device(0)
-"""The one that is always there."""
-
-
 @functools.cache
-def everything() -> tuple[Device, ...]:
-    """All devices. How many there are is settled when somebody asks for the first time."""
+def own() -> tuple[Device, ...]:
+    """The devices of this process. How many there are is settled when somebody asks for the first time."""
     n = flags.num_cpu_devices
     if n < 1:
         found = COUNT_IN_FLAGS.search(os.environ.get("XLA_FLAGS", ""))
         n = int(found[1]) if found else 1
-    return (DEVICE, *[Device(i) for i in range(1, n)])
+    return tuple([Device(group.rank(), i) for i in range(n)])
+
+
+@functools.cache
+def everything() -> tuple[Device, ...]:
+    """The devices of all processes, in order. The first time, processes that have joined wait for one another."""
+    mine = own()
+    if group.size() == 1:
+        return mine
+    counts = group.group().all_gather(np.array([len(mine)]), "the number of devices")
+    return tuple(
+        [
+            d
+            for process, count in enumerate(counts)
+            for d in (mine if process == group.rank() else [Device(process, i) for i in range(int(count[0]))])
+        ]
+    )
 
 
 def settled() -> bool:
     """Whether somebody has asked for the devices."""
-    return everything.cache_info().currsize > 0
+    return own.cache_info().currsize > 0
 
 
 def several() -> bool:
     """Whether there is more than one device."""
-    return settled() and len(everything()) > 1
+    return settled() and (len(own()) > 1 or group.size() > 1)
 
 
 def check_count(n: Any) -> None:
@@ -85,7 +109,11 @@ def check_count(n: Any) -> None:
 
 
 def device_at(number: int) -> Device:
-    return everything()[number]
+    """The device of that number. Raises ValueError where there is none."""
+    for d in everything():
+        if d.id == number:
+            return d
+    raise ValueError(f"there is no device {number}")
 
 
 def check_backend(backend: Any) -> None:
@@ -94,7 +122,7 @@ def check_backend(backend: Any) -> None:
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """The devices of a platform. Raises RuntimeError for one that is not there."""
+    """The devices of a platform, those of all processes. Raises RuntimeError for a platform that is not there."""
     check_backend(backend)
     return list(everything())
 
@@ -102,35 +130,37 @@ def devices(backend: str | None = None) -> list[Device]:
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:
-    """The devices of this process. Raises ValueError for another process."""
-    if process_index not in (None, 0):
+    """The devices of a process, by default of this one. Raises ValueError for a process that is not there."""
+    check_backend(backend)
+    process = group.rank() if process_index is None else process_index
+    if process not in range(group.size()):
         raise ValueError(f"Unknown process_index {process_index}")
-    return devices(backend)
+    return [d for d in everything() if d.process_index == process]
 
 
 def device_count(backend: str | None = None) -> int:
-    """How many devices there are."""
+    """How many devices there are in all processes."""
     return len(devices(backend))
 
 
 def local_device_count(backend: str | None = None) -> int:
     """How many devices this process has."""
-    return len(devices(backend))
+    return len(local_devices(backend=backend))
 
 
 def process_index(backend: str | None = None) -> int:
-    """The number of this process: 0."""
-    return 0
+    """The number of this process: 0 where it is alone."""
+    return group.rank()
 
 
 def process_count(backend: str | None = None) -> int:
-    """How many processes work together: 1."""
-    return 1
+    """How many processes work together."""
+    return group.size()
 
 
 def process_indices(backend: str | None = None) -> list[int]:
     """The numbers of the processes."""
-    return [0]
+    return list(range(group.size()))
 
 
 host_id, host_count, host_ids = process_index, process_count, process_indices
@@ -142,6 +172,6 @@ def default_backend() -> str:
 
 
 def default_device() -> Device:
-    """The device on which arrays are made: what `jax_default_device` says, else the first."""
+    """The device on which arrays are made: what `jax_default_device` says, else the first of this process."""
     found = flags.default_device
-    return found if isinstance(found, Device) else DEVICE
+    return found if isinstance(found, Device) else own()[0]

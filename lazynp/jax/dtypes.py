@@ -154,13 +154,22 @@ BOUNDS = {x64: upper_bounds(x64) for x64 in (False, True)}
 STRICT = strict_bounds()
 
 
+NARROW = (
+    ("float8", "8-bit floats", "float32"),
+    ("float6", "6-bit floats", "float32"),
+    ("float4", "4-bit floats", "float32"),
+    (("int1", "int2", "int4", "uint1", "uint2", "uint4"), "1-bit, 2-bit and 4-bit integers", "int32"),
+)
+"""Dtypes without implicit promotion: how their names begin, what they are called, what to cast them to."""
+
+
 def least_upper_bound(x64: bool, points: frozenset[Any], strict: bool = False) -> Any:
     """The lowest point above all. Raises TypePromotionError where there is none."""
     bounds = STRICT if strict else BOUNDS[x64]
     try:
         common = frozenset.intersection(*[bounds[p] for p in points])
     except KeyError as error:
-        raise TypeError(f"{error.args[0]} is not a valid dtype for JAX type promotion.") from None
+        raise ValueError(f"dtype={error.args[0]!r} is not a valid dtype for JAX type promotion.") from None
     for p in common:
         if common <= bounds[p]:
             return p
@@ -171,11 +180,14 @@ def least_upper_bound(x64: bool, points: frozenset[Any], strict: bool = False) -
             "jax_numpy_dtype_promotion=strict. Try explicitly casting inputs to the desired output type, or set "
             "jax_numpy_dtype_promotion=standard."
         )
-    raise TypePromotionError(
-        f"Input dtypes {names} have no available implicit dtype promotion path. To avoid unintended promotion, floats "
-        "and integers of less than 8 bits and 8-bit floats do not support implicit promotion. If you'd like your "
-        "inputs to be promoted to another type, you can do so explicitly using e.g. x.astype('float32')"
-    )
+    text = f"Input dtypes {names} have no available implicit dtype promotion path."
+    for kind, what, example in NARROW:
+        if any(isinstance(p, np.dtype) and p.name.startswith(kind) for p in points):
+            raise TypePromotionError(
+                f"{text} To avoid unintended promotion, {what} do not support implicit promotion. If you'd like your "
+                f"inputs to be promoted to another type, you can do so explicitly using e.g. x.astype('{example}')"
+            )
+    raise TypePromotionError(f"{text} Try explicitly casting inputs to the desired output type.")
 
 
 def promotion(x64: bool, *args: tuple[DType, bool], depth: int = 1) -> tuple[DType, bool]:

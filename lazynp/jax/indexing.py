@@ -22,6 +22,7 @@ from ..ops.elementwise import convert, where
 from ..ops.indexing import gather, indexed_shape, result_axis
 from ..ops.promotion import broadcast
 from ..ops.shape import broadcast_to, key_shape, reshape, slice_, whole
+from ..tracebacks import leave
 from .array import Array, apply, as_node, cast_node, is_arraylike, typed, wrap_value
 from .dtypes import KIND_OF, iinfo
 
@@ -71,9 +72,10 @@ def entries_of(index: Any, shape: tuple[int, ...]) -> tuple[list[Any], tuple[int
     """The index with the ellipsis and masks written out, for each axis; and the shape with an axis for each bool."""
     if not isinstance(index, tuple):
         if isinstance(index, (list, range)):
+            way = "tuple" if any([k is None or k is Ellipsis or isinstance(k, slice) for k in index]) else "array"
             raise TypeError(
-                "Using a non-tuple sequence for multidimensional indexing is not allowed; use `arr[array(seq)]` "
-                "instead of `arr[seq]`."
+                f"Using a non-tuple sequence for multidimensional indexing is not allowed; use `arr[{way}(seq)]` "
+                "instead of `arr[seq]`. See https://github.com/jax-ml/jax/issues/4564 for more information."
             )
         index = (index,)
     parts = [part_of(k, index) for k in index]
@@ -302,21 +304,25 @@ def take_index(x: Array, index: Any, mode: Any = None, fill_value: Any = None, w
 
 def getitem(self: Array, index: Any) -> Array:
     """x[index]."""
-    h = self._host
-    if h is not None and h.size <= config.limit:
-        kind = type(index)
-        if (
-            kind in BASIC
-            or kind is tuple
-            and all([type(k) in BASIC for k in index])
-            and not (kind is tuple and index.count(Ellipsis) > 1)
-        ):
-            try:
-                value = h[index]
-            except (IndexError, TypeError):
-                return take_index(self, index)
-            return wrap_value(np.array(value, order="C"), self._weak)
-    return take_index(self, index)
+    try:
+        h = self._host
+        if h is not None and h.size <= config.limit:
+            kind = type(index)
+            if (
+                kind in BASIC
+                or kind is tuple
+                and all([type(k) in BASIC for k in index])
+                and not (kind is tuple and index.count(Ellipsis) > 1)
+            ):
+                try:
+                    value = h[index]
+                except (IndexError, TypeError):
+                    return take_index(self, index)
+                return wrap_value(np.array(value, order="C"), self._weak)
+        return take_index(self, index)
+    except BaseException as error:
+        leave(error)
+        raise
 
 
 def setitem(self: Array, index: Any, value: Any) -> None:

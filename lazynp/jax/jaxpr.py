@@ -394,7 +394,7 @@ def closed(function: Function, since: int) -> ClosedJaxpr:
 class ShapeDtypeStruct:
     """Shape and dtype of an array, without a value. `eval_shape` returns them, `lower` and `make_jaxpr` take them."""
 
-    __slots__ = ("shape", "dtype", "sharding", "weak_type")
+    __slots__ = ("shape", "dtype", "sharding", "weak_type", "manual_axis_type")
 
     def __init__(
         self,
@@ -403,14 +403,14 @@ class ShapeDtypeStruct:
         *,
         sharding: Any = None,
         weak_type: bool = False,
-        vma: Any = None,
+        manual_axis_type: Any = None,
         is_ref: bool = False,
     ) -> None:
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
         self.shape = tuple([int(n) for n in shape])
         self.dtype = dtype if is_extended(dtype) else np.dtype(dtype)
-        self.sharding, self.weak_type = sharding, weak_type
+        self.sharding, self.weak_type, self.manual_axis_type = sharding, weak_type, manual_axis_type
 
     @property
     def ndim(self) -> int:
@@ -422,8 +422,7 @@ class ShapeDtypeStruct:
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:
         """With some attributes replaced."""
-        now = {"shape": self.shape, "dtype": self.dtype, "sharding": self.sharding, "weak_type": self.weak_type}
-        return ShapeDtypeStruct(**{**now, **changes})
+        return ShapeDtypeStruct(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
 
     def __len__(self) -> int:
         if not self.shape:
@@ -433,7 +432,8 @@ class ShapeDtypeStruct:
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
         where = f", sharding={self.sharding}" if self.sharding is not None else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{where}{weak})"
+        axes = f", manual_axis_type={self.manual_axis_type}" if self.manual_axis_type is not None else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{where}{weak}{axes})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and all(

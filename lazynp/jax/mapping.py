@@ -16,11 +16,22 @@ from ..ops.shape import move_axis, reshape, slice_, whole
 from ..signatures import Static, leaf_names, name_of, spread_axes
 from ..tree import NAMESPACE, flatten, map, unflatten
 from .array import Array, as_node, door, wrap
-from .devices import everything, several
-from .placement import labelled
-from .sharding import IndivisibleError, Mesh, NamedSharding, PartitionSpec, axes_of, check_spec, get_mesh
+from .devices import everything, process_index, several
+from .placement import from_local, labelled, local_part
+from .sharding import (
+    AxisType,
+    IndivisibleError,
+    Mesh,
+    NamedSharding,
+    PartitionSpec,
+    axes_of,
+    check_spec,
+    current,
+    get_mesh,
+)
 from .spreading import constrain, sharding_at, split_of, state
 from .stages import PjitFunction
+from .varying import Context, contexts
 
 PMAP_AXIS = "_internal_pmap_axis_name"
 
@@ -41,17 +52,20 @@ def pmap(
 
     Raises: ValueError where it is longer, or no argument has one.
     """
-    everything()  # settled from now on
+    there = list(everything()) if devices is None else list(devices)
     nums = static_broadcasted_argnums
     static = (nums,) if isinstance(nums, int) else tuple(nums)
     name = axis_name if axis_name is not None else PMAP_AXIS
+    several_processes = {d.process_index for d in there} != {process_index()}
+
+    def axes_given(args: tuple[Any, ...]) -> tuple[list[int], tuple[Any, ...]]:
+        axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
+        given = [i for i in range(len(args)) if i not in static]
+        return given, tuple([axes[i] for i in given])
 
     @functools.wraps(fun)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        there = list(everything()) if devices is None else list(devices)
-        axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
-        given = [i for i in range(len(args)) if i not in static]
-        over = tuple([axes[i] for i in given])
+        given, over = axes_given(args)
 
         def dynamic(*parts: Any, **named: Any) -> Any:
             full = list(args)
@@ -70,7 +84,46 @@ def pmap(
             return unflatten(structure, leaves)
         return unflatten(structure, [labelled(fresh(x), along(mesh, name, a)) for x, a in zip(leaves, where)])
 
-    return PjitFunction(mapped, door, Static(static))
+    jitted = PjitFunction(mapped, door, Static(static))
+    if not several_processes:
+        return jitted
+
+    @functools.wraps(fun)
+    def among_processes(*args: Any, **kwargs: Any) -> Any:
+        """Each process gives and gets what its own devices have."""
+        given, over = axes_given(args)
+        full = list(args)
+        for i, x in zip(given, to_all([args[i] for i in given], over, name, there)):
+            full[i] = x
+        out = jitted(*full, **to_all([kwargs], (0,), name, there)[0])
+        leaves, structure = flatten(out)
+        own = Mesh(np.array([d for d in there if d.process_index == process_index()], dtype=object), (name,))
+        where = spread_axes(out_axes, out, "pmap out_axes")
+        return unflatten(structure, [local_part(x, along(own, name, a)) for x, a in zip(leaves, where)])
+
+    return among_processes
+
+
+def to_all(args: list[Any], axes: tuple[Any, ...], name: Any, there: Sequence[Any]) -> list[Any]:
+    """The arguments of a process as its part of what all processes map over.
+
+    Raises: ValueError where the mapped axis is not as long as this process has devices among them.
+    """
+    n = len([d for d in there if d.process_index == process_index()])
+    mesh = Mesh(np.array(there, dtype=object), (name,))
+
+    def one(x: Any, axis: int | None) -> Any:
+        if axis is not None and np.shape(x)[axis : axis + 1] != (n,):
+            raise ValueError(
+                f"pmap over {len(there)} devices of several processes: the mapped axis is to be as long as this "
+                f"process has devices, {n}; got shape {np.shape(x)}"
+            )
+        shape = tuple([len(there) if d == axis else size for d, size in enumerate(np.shape(x))])
+        return from_local(along(mesh, name, axis), x, shape)
+
+    leaves, structure = flatten(tuple(args))
+    where = spread_axes(axes, tuple(args), "pmap in_axes")
+    return list(unflatten(structure, [one(x, a) for x, a in zip(leaves, where)]))
 
 
 def along(mesh: Any, name: Any, axis: int | None) -> NamedSharding:
@@ -85,12 +138,8 @@ def mapped_length(args: list[Any], axes: tuple[Any, ...], kwargs: Any, name: Any
     if not pairs or any([not np.ndim(x) for x, _ in pairs]):
         raise ValueError("pmap requires at least one argument with a mapped axis.")
     n = int(np.shape(pairs[0][0])[pairs[0][1]])
-    if n > len(there):
-        raise ValueError(
-            f"compiling computation that requires {n} logical devices, but only {len(there)} XLA devices are available "
-            f"(num_replicas={n})"
-        )
     mesh = Mesh(np.array(there[:n], dtype=object), (name,))
+    n = min(n, len(there))
     for x, a in pairs:
         if np.shape(x)[a] != n:
             raise IndivisibleError(
@@ -109,6 +158,15 @@ def fresh(x: Any) -> Node:
     """A node of its own for an array."""
     node = as_node(x)
     return constrain(node, sharding=None) if state.on else node
+
+
+def split_by(x: Any, spec: PartitionSpec, mesh: Any) -> Any:
+    """An argument under a transformation, said to lie as its spec says, so that its cotangent will."""
+    node = as_node(x)
+    if not state.on or not node.trace or not isinstance(mesh, Mesh) or len(spec) > node.ndim:
+        return x
+    check_spec(mesh, spec)
+    return wrap(constrain(node, sharding=NamedSharding(mesh, spec)))
 
 
 class Infer:
@@ -226,48 +284,8 @@ def check_lies(x: Node, spec: PartitionSpec, mesh: Any) -> None:
         )
 
 
-class Varying:
-    """Along which mesh axes the values of a graph may differ between devices.
-
-    Where it cannot tell (a loop or a branch, in which there may be a collective) it says that there are none.
-    """
-
-    SAME = frozenset({"psum", "pmax", "pmin"})  # on all devices, along the axis of their index
-    OPEN = frozenset({"scan", "while", "cond", "custom", "pulled", "callback", "linear_solve"})
-
-    def __init__(self, inputs: Sequence[Node], split: Sequence[Sequence[Any]], manual: Sequence[Any]) -> None:
-        self.found: dict[Node, frozenset[Any]] = {}
-        for n, names in zip(inputs, split):
-            self.found[n] = self.found.get(n, frozenset()) | frozenset(names)
-        self.index = {stack.axes[a][1]: a for a in manual}
-        self.found |= {n: frozenset((a,)) for n, a in self.index.items()}
-
-    def of(self, node: Node) -> frozenset[Any]:
-        todo = [node]
-        while todo:
-            n = todo[-1]
-            if n in self.found:
-                todo.pop()
-                continue
-            missing = [a for a in n.inputs if a not in self.found]
-            if missing:
-                todo += missing
-                continue
-            self.found[n] = self.derive(n)
-            todo.pop()
-        return self.found[node]
-
-    def derive(self, n: Node) -> frozenset[Any]:
-        name = n.op.name if n.op is not None else ""
-        if name in self.OPEN:
-            return frozenset()
-        if name in self.SAME and n.inputs[1] in self.index:
-            return self.found[n.inputs[0]] - {self.index[n.inputs[1]]}
-        return frozenset().union(*[self.found[a] for a in n.inputs])
-
-
 def check_results(
-    out: Any, out_specs: Any, varying: Varying | None, manual: Sequence[Any], mesh: Any, name: str
+    out: Any, out_specs: Any, varying: Context | None, manual: Sequence[Any], mesh: Any, name: str
 ) -> None:
     """Raise ValueError for a spec that is too long, or that says of what differs that it is the same everywhere."""
     specs = spread_specs(out_specs, out, "out_specs")
@@ -283,7 +301,8 @@ def check_results(
                 "axes in the corresponding output value."
             )
         axes = {a for part in spec for a in axes_of(part)}
-        more = (varying.of(node) if varying is not None and node.trace == ABSTRACT else frozenset()) - axes
+        found = varying.of(node) if varying is not None and node.trace == ABSTRACT else None
+        more = (found or frozenset()) - axes
         if more:
             raise ValueError(
                 f"shard_map applied to the function '{name}' was given out_specs which require replication which can't "
@@ -360,12 +379,33 @@ def shard_map(
         if several():
             for x, spec in zip(leaves, specs):
                 check_lies(as_node(x), spec, over)
-        parts = [cut(fresh(x), s, over, manual, what) for x, s, what in zip(leaves, specs, names)]
+        parts = [cut(fresh(split_by(x, s, over)), s, over, manual, what) for x, s, what in zip(leaves, specs, names)]
+
+        outer = list(stack.active)
+        inside = over.abstract_mesh.update_axis_types(dict.fromkeys(manual, AxisType.Manual))
 
         def local(*xs: Any) -> Any:
-            varying = Varying([as_node(x) for x in xs], [used for _, used in parts], manual) if check_vma else None
-            out = function(*unflatten(structure, list(xs)))
-            check_results(out, out_specs, varying, manual, over, name)
+            current.manual.append(inside)
+            try:
+                return checked(*xs)
+            finally:
+                current.manual.pop()
+
+        def checked(*xs: Any) -> Any:
+            if not check_vma:
+                out = function(*unflatten(structure, list(xs)))
+                check_results(out, out_specs, None, manual, over, name)
+                return out
+            lies: dict[Node, frozenset[Any]] = {}
+            for x, (_, used) in zip(xs, parts):
+                lies[as_node(x)] = lies.get(as_node(x), frozenset()) | frozenset(used)
+            context = Context(lies, {a: stack.axes[a][1] for a in manual}, outer)
+            contexts.active.append(context)
+            try:
+                out = function(*unflatten(structure, list(xs)))
+                check_results(out, out_specs, context, manual, over, name)
+            finally:
+                contexts.active.pop()
             return out
 
         inner: Callable[..., Any] = local

@@ -12,11 +12,13 @@ from ..api.vmap import vmap as make_vmap
 from ..doors import through
 from .array import as_node, door
 from .aval import ShapedArray, shaped
+from .references import AbstractRef, Ref, vmapped
 from .spreading import sharding_at
+from .varying import axes_of_value
 
 __all__ = ["clear_caches", "ensure_compile_time_eval", "named_call", "named_scope", "typeof", "vmap"]
 
-vmap = through(make_vmap, door)
+vmap = vmapped(through(make_vmap, door))
 
 
 @contextlib.contextmanager
@@ -44,7 +46,10 @@ def ensure_compile_time_eval() -> Iterator[None]:
     yield
 
 
-def typeof(x: Any) -> ShapedArray:
-    """The abstract value of an array or a scalar: shape, dtype, weak type; and the sharding, on explicit axes."""
+def typeof(x: Any) -> ShapedArray | AbstractRef:
+    """The abstract value of an array or a scalar: shape, dtype, weak type; and the sharding, on explicit axes. Of a
+    mutable reference the type of that."""
+    if isinstance(x, Ref):
+        return x.aval
     node = as_node(x)
-    return shaped(node.aval, sharding_at(node))
+    return shaped(node.aval, sharding_at(node), axes_of_value(node))

@@ -19,6 +19,7 @@ from ..ops.shape import move_axis, reshape
 from ..tree import flatten, map, unflatten
 from .array import as_node, wrap
 from .dtypes import INT32, KIND_OF, float_dtype
+from .varying import axes_of_value, checked, contexts, psum_invariant, pvary
 
 Apply = Callable[[Node, int, Node], Node]
 
@@ -98,9 +99,15 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
         return unflatten(structure, [v * axis_size(axis_name) for v in leaves])
 
     def apply(n: Node, size: int, index: Node) -> Node:
-        return ops.psum(convert(n, INT32) if n.dtype.kind == "b" else n, index)
+        return summed(convert(n, INT32) if n.dtype.kind == "b" else n, size, index)
 
     return along("psum", x, axis_name, apply)
+
+
+def summed(n: Node, size: int, index: Node) -> Node:
+    """The sum over the axis of an index: in a `shard_map` that checks it, a value that does not vary."""
+    name = next((k for k, (_, i) in stack.axes.items() if i is index), None)
+    return psum_invariant(n, index) if checked(name) else ops.psum(n, index)
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
@@ -115,7 +122,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
             node = convert(node, float_dtype())
         return wrap(divide(node, np.asarray(n).astype(node.dtype)[()]))
 
-    return map(mean, along("pmean", x, axis_name, lambda v, _, index: ops.psum(v, index)))
+    return map(mean, along("pmean", x, axis_name, summed))
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
@@ -271,9 +278,35 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     return along("pbroadcast", x, one_name(axis_name, "pbroadcast"), apply)
 
 
-def pcast(x: Any, axis_name: Any = (), *, to: Any = None) -> Any:
-    """x: whether a value varies along an axis is not part of its type here."""
-    return x
+def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
+    """x, taken to vary along these manual axes of a mesh (`to="varying"`): see `varying.pvary`.
 
+    Raises: ValueError for another cast, outside of `shard_map`, and for what varies along one of them already;
+        NotImplementedError for `unreduced` and `reduced` values.
+    """
+    if to not in ("varying", "unreduced", "reduced"):
+        raise ValueError(
+            f"Got unexpected `to` value. Allowed `to` values are: {{'varying', 'unreduced', 'reduced'}}. Got {to}"
+        )
+    names = names_of(axis_name)
+    for name in names:
+        if name not in stack.axes:
+            raise ValueError("pvary should be called under jax.shard_map.")
+    if not contexts.active:
+        return x
 
-pvary = pcast
+    def cast(v: Any) -> Any:
+        node = as_node(v)
+        lies = {n in axes_of_value(node) for n in names}
+        if len(lies) > 1:
+            raise ValueError(
+                "jax.lax.pcast can only accept axis_name which corresponds to one of varying, unreduced, reduced or "
+                f"invarying state of the input. Got input type: {v.aval}, axes: {names}"
+            )
+        if to != "varying" or lies == {True}:
+            raise ValueError(f"Unsupported pcast from={'varying' if lies == {True} else 'invarying'}, to={to!r}")
+        for name in names:
+            node = pvary(node, bound(name, "pcast")[1])
+        return wrap(node)
+
+    return map(cast, x)

@@ -10,24 +10,31 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.node import Node, leaf
+from ..graph.node import CONCRETE, Node, leaf
+from ..runtime.execute import value_of
 from ..signatures import spread_axes
+from ..tracebacks import leave
 from ..tree import flatten, map, unflatten
 from .array import Array, as_node, wrap
-from .devices import Device, several
-from .sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding, axes_of, get_mesh
+from .devices import Device, own, several
+from .dtypes import canonical
+from .processes import Spread, agreed, boxes_of, extent, holding, laid, spanning, spread_of
+from .sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding, axes_of, current, get_mesh
 from .spreading import constrain, known, sharding_at, state
 
 
-def placed(x: Node, sharding: Sharding) -> Array:
-    """An array of that value which lies so."""
+def placed(x: Node, sharding: Sharding, owned: bool = False) -> Array:
+    """An array of that value which lies so. `owned`: no other array has the node."""
     if several():
         state.on = True
     if x.trace:
         return wrap(constrain(x, sharding=sharding) if state.on else x)
-    if sharding_at(x) == sharding:
+    spread = spread_of(x)
+    if (sharding_at(x) if spread is None else spread.sharding) == sharding:
         return wrap(x)
-    if x in known or x.holder is not None or x.buffer is None or x.index != -1:
+    if spread is not None or spanning(sharding):
+        return wrap(laid(x, sharding))
+    if not owned or x in known or x.holder is not None or x.buffer is None or x.index != -1:
         x = leaf(x.shape, x.dtype, np.array(wrap(x)._value(), order="C"), weak=x.weak)
     known[x] = sharding
     return wrap(x)
@@ -40,16 +47,19 @@ def labelled(x: Node, sharding: Sharding) -> Array:
     state.on = True
     if x.trace:
         return wrap(constrain(x, sharding=sharding))
+    if spread_of(x) is not None or spanning(sharding):
+        return placed(x, sharding)
     known[x] = sharding
     return wrap(x)
 
 
-def resolved(where: Any, what: str) -> Sharding:
-    """What stands for a sharding: a device, a spec with the default mesh. Raises ValueError for anything else."""
+def resolved(where: Any, what: str, mesh: Any = None) -> Sharding:
+    """What stands for a sharding: a device, a spec with a mesh, else the default one. Raises ValueError for anything
+    else."""
     if isinstance(where, Device):
         return SingleDeviceSharding(where)
     if isinstance(where, PartitionSpec):
-        mesh = get_mesh()
+        mesh = get_mesh() if mesh is None else mesh
         if mesh.empty:
             raise ValueError(f"Please set a mesh via `jax.set_mesh` if a PartitionSpec is passed to {what}")
         return NamedSharding(mesh, where)
@@ -88,8 +98,20 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
             continue
         sharding = resolved(where, "device_put")
         check_fits(sharding, node.shape, "device_put args")
-        out.append(placed(node, sharding))
+        if node.trace == CONCRETE and len(sharding.device_set) > 1 and spanning(sharding) and spread_of(node) is None:
+            check_same(v, value_of(node))
+        out.append(placed(node, sharding, not isinstance(v, Array)))
     return unflatten(structure, out)
+
+
+def check_same(x: Any, value: np.ndarray) -> None:
+    """Raise AssertionError where processes put other values on devices that they share."""
+    kind = type(x)
+    agreed(
+        value,
+        f"{kind} passed to device_put is not the same on each process. Make sure you are passing the same value of "
+        f"{kind} on each process.",
+    )
 
 
 def in_full(where: Any, ndim: int, what: str) -> Sharding:
@@ -202,18 +224,22 @@ def placing(f: Any) -> Any:
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
-        for name in has:
-            where = kwargs.get(name)
-            if where is not None:
-                rest = {k: v for k, v in kwargs.items() if k not in has}
-                with settled():
-                    out = f(*args, **rest)
-                return device_put(out, where) if name == "device" else spread_over(out, where, f.__name__)
-        out = f(*args, **kwargs)
-        if like and state.on and isinstance(args[0], Array) and args[0].shape == out.shape:
-            sharding = sharding_at(args[0].node)
-            return out if sharding is None else placed(out.node, sharding)
-        return out
+        try:
+            for name in has:
+                where = kwargs.get(name)
+                if where is not None:
+                    rest = {k: v for k, v in kwargs.items() if k not in has}
+                    with settled():
+                        out = f(*args, **rest)
+                    return device_put(out, where) if name == "device" else spread_over(out, where, f.__name__)
+            out = f(*args, **kwargs)
+            if like and state.on and isinstance(args[0], Array) and args[0].shape == out.shape:
+                sharding = sharding_at(args[0].node)
+                return out if sharding is None else placed(out.node, sharding)
+            return out
+        except BaseException as error:
+            leave(error)
+            raise
 
     return call
 
@@ -240,9 +266,10 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         if where is None or where is PartitionSpec.UNCONSTRAINED:
             out.append(v if isinstance(v, Array) else wrap(node))
             continue
-        if isinstance(where, PartitionSpec) and get_mesh().empty:
+        mesh = current.entered[-1] if current.entered and not current.meshes else get_mesh()
+        if isinstance(where, PartitionSpec) and mesh.empty:
             raise RuntimeError(no_mesh("with_sharding_constraint", "shardings"))
-        to = resolved(where, "with_sharding_constraint")
+        to = resolved(where, "with_sharding_constraint", mesh)
         if isinstance(to, NamedSharding) and {a for part in to.spec for a in axes_of(part)} & set(
             to.mesh.explicit_axes
         ):
@@ -284,44 +311,127 @@ def copy_to_host_async(x: Any) -> Any:
 
 
 def assembled(shape: tuple[int, ...], sharding: Sharding, parts: dict[Device, Any], dtype: Any) -> Array:
-    """The array of the devices' parts. Raises ValueError for one of another shape."""
-    out = np.empty(shape, dtype)
-    for device, index in sharding.devices_indices_map(shape).items():
-        part = np.asarray(parts[device])
-        if part.shape != out[index].shape:
+    """The array of the parts of this process's devices. Raises ValueError for one of another shape."""
+    boxes = {d: box for d, box in boxes_of(sharding, shape).items() if d in parts}
+    values = {d: np.asarray(parts[d]) for d in boxes}
+    for d, part in values.items():
+        if part.shape != extent(boxes[d]):
             raise ValueError(
-                f"Expected shard shape {out[index].shape} doesn't match the single device array shape {part.shape}. "
+                f"Expected shard shape {extent(boxes[d])} doesn't match the single device array shape {part.shape}. "
                 f"Shape of Array is {dtype}{list(shape)} with sharding {sharding}"
             )
-        out[index] = part
-    return placed(as_node(out), sharding)
+    if spanning(sharding):
+        nodes = {d: as_node(np.asarray(v, dtype)) for d, v in values.items()}
+        kind = next((n.dtype for n in nodes.values()), dtype)
+        return wrap(holding(Spread(shape, kind, sharding, nodes)))
+    out = np.empty(shape, dtype)
+    for d, part in values.items():
+        out[tuple([slice(a, b) for a, b in boxes[d]])] = part
+    return placed(as_node(out), sharding, True)
 
 
 def make_array_from_callback(shape: tuple[int, ...], sharding: Sharding, data_callback: Any, dtype: Any = None) -> Any:
-    """The array whose part at an index (a tuple of slices) `data_callback(index)` gives.
+    """The array whose part at an index (a tuple of slices) `data_callback(index)` gives; it is asked for the parts of
+    this process's devices.
 
-    Raises: ValueError where an axis does not divide, or a part has another shape.
+    Raises: ValueError where an axis does not divide, or a part has another shape, or this process has no device of the
+    sharding and there is no dtype.
     """
     shape = tuple(shape)
-    parts = {d: data_callback(i) for d, i in sharding.devices_indices_map(shape).items()}
-    kinds = [np.asarray(p).dtype for p in parts.values()]
-    return assembled(shape, sharding, parts, kinds[0] if dtype is None else dtype)
+    parts = {d: data_callback(i) for d, i in sharding.addressable_devices_indices_map(shape).items()}
+    kinds = [canonical(np.asarray(p).dtype) for p in parts.values()] or ([] if dtype is None else [np.dtype(dtype)])
+    if dtype is not None and kinds[0] != np.dtype(dtype):
+        raise ValueError(
+            "If `dtype` is provided to `jax.make_array_from_callback`, it must match the dtype of the addressable "
+            f"shards. Got dtype={np.dtype(dtype)} and shard dtype={kinds[0]}`."
+        )
+    if not kinds:
+        raise ValueError(
+            "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument to "
+            "`jax.make_array_from_callback`."
+        )
+    return assembled(shape, sharding, parts, kinds[0])
 
 
 def make_array_from_process_local_data(sharding: Sharding, local_data: Any, global_shape: Any = None) -> Any:
-    """The arrays of this process's data, which is all of them.
+    """The arrays of which each process has its own data: along an axis that is split over processes its part, else all.
 
-    Raises: ValueError where an axis does not divide, or the shape is not `global_shape`.
+    Args:
+        global_shape: of the arrays; by default what the data of all processes are together. Along an axis that is as
+            long as in the global shape, the data are those of all.
+
+    Raises: ValueError where an axis does not divide, or is neither as long as the whole nor as this process's part.
     """
+    wanted: list[Any]
+    shapes = global_shape
+    leaves, structure = flatten(local_data)
+    if shapes is None or isinstance(shapes, tuple) and all([d is None or isinstance(d, int) for d in shapes]):
+        wanted = [shapes] * len(leaves)
+    else:
+        wanted = spread_axes(shapes, local_data, "global_shape")
+    return unflatten(structure, [from_local(sharding, x, s) for x, s in zip(leaves, wanted)])
 
-    def one(data: Any) -> Array:
-        node = as_node(data)
-        if isinstance(global_shape, tuple) and global_shape != node.shape:
-            raise ValueError(f"the data of this process has shape {node.shape}, not {global_shape}")
-        sharding.shard_shape(node.shape)
-        return placed(node, sharding)
 
-    return map(one, local_data)
+def from_local(sharding: Sharding, data: Any, global_shape: Any) -> Array:
+    value = np.asarray(data)
+    if global_shape is None:
+        shape = tuple([n * k for n, k in zip(value.shape, counts(sharding, value.ndim))])
+    else:
+        shape = tuple(global_shape)
+        if None in shape:
+            raise ValueError(f"global_shape={shape} has Nones. This is not supported.")
+        if len(shape) != value.ndim:
+            raise ValueError(f"global_shape={shape} and the data of this process, {value.shape}, have other ranks")
+    sharding.shard_shape(shape)
+    boxes = {d: box for d, box in boxes_of(sharding, shape).items() if d in own()}
+    begins, own_shape = [], []
+    for axis, n in enumerate(shape):
+        spans_ = sorted({box[axis] for box in boxes.values()})
+        own_size = sum([b - a for a, b in spans_])
+        if value.shape[axis] not in (n, own_size):
+            raise ValueError(
+                f"Invalid host data, each dimension should match either global or process shape. In dimension {axis}, "
+                f"the process data has {value.shape[axis]} elements. Process addresses {own_size} elements and "
+                f"global_shape={shape}."
+            )
+        begins.append({span: sum([b - a for a, b in spans_[:i]]) for i, span in enumerate(spans_)})
+        own_shape.append(own_size)
+    parts = {}
+    for d, box in boxes.items():
+        index = [
+            slice(a, b) if value.shape[axis] == n else slice(begins[axis][a, b], begins[axis][a, b] + b - a)
+            for axis, ((a, b), n) in enumerate(zip(box, shape))
+        ]
+        parts[d] = value[tuple(index)]
+    dtype = data.dtype if isinstance(data, Array) else canonical(value.dtype)
+    return assembled(shape, sharding, parts, dtype)
+
+
+def local_part(x: Array, local: Sharding) -> Array:
+    """What this process's devices have of an array on those of several, as an array that lies as `local` says."""
+    spread = spread_of(x.node)
+    if spread is None:
+        return placed(x.node, local)
+    boxes = boxes_of(spread.sharding, x.shape)
+    shape = tuple([sum([b - a for a, b in {boxes[d][axis] for d in spread.parts}]) for axis in range(x.ndim)])
+    return assembled(shape, local, {d: value_of(n) for d, n in spread.parts.items()}, x.dtype)
+
+
+def counts(sharding: Sharding, ndim: int) -> list[int]:
+    """Along each axis how many times a process's part the whole is. Raises ValueError where processes differ in it."""
+    if not spanning(sharding):
+        return [1] * ndim
+    shape = tuple(sharding._factors(ndim)) if isinstance(sharding, NamedSharding) else (1,) * ndim
+    found = []
+    for axis, n in enumerate(shape):
+        by_process: dict[int, set[Any]] = {}
+        for d, box in boxes_of(sharding, shape).items():
+            by_process.setdefault(d.process_index, set()).add(box[axis])
+        sizes = {len(spans_) for spans_ in by_process.values()}
+        if len(sizes) > 1 or len(set().union(*by_process.values())) % (size := sizes.pop()):
+            raise ValueError(f"processes have parts of different sizes along axis {axis}: say global_shape")
+        found.append(n // size)
+    return found
 
 
 def make_array_from_single_device_arrays(
@@ -346,6 +456,13 @@ def make_array_from_single_device_arrays(
         raise ValueError(
             f"Input buffers to `Array` must have matching dtypes. Got {', '.join([a.dtype.name for a in arrays])}"
         )
+    if not arrays:
+        if dtype is None:
+            raise ValueError(
+                "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument to "
+                "`jax.make_array_from_single_device_arrays`."
+            )
+        return assembled(shape, sharding, {}, np.dtype(dtype))
     if len(devices) == 1:
         return assembled(shape, sharding, dict(zip(devices, arrays)), arrays[0].dtype)
     parts = {next(iter(a.devices())): a for a in arrays}

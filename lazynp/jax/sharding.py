@@ -8,102 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import enum
 import importlib
 import math
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .devices import Device, default_device, everything
-
-
-class AxisType(enum.Enum):
-    """How an axis of a mesh is used: Auto axes are chosen for each result, Explicit ones follow the types of arrays,
-    Manual ones are those inside of `shard_map`."""
-
-    Auto = enum.auto()
-    Explicit = enum.auto()
-    Manual = enum.auto()
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class PartitionSpec:
-    """For each axis of an array the mesh axis (or several, or None) along which it is split."""
-
-    UNCONSTRAINED = type("UNCONSTRAINED", (), {"__repr__": lambda self: "UNCONSTRAINED"})()
-    __slots__ = ("partitions", "unreduced", "reduced")
-
-    def __init__(self, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset()) -> None:
-        self.partitions = tuple([tidy(p) for p in partitions])
-        self.unreduced, self.reduced = frozenset(unreduced), frozenset(reduced)
-
-    def __repr__(self) -> str:
-        parts = ", ".join(map(repr, self.partitions))
-        parts += "," if len(self.partitions) == 1 and not (self.unreduced or self.reduced) else ""
-        for name in ("unreduced", "reduced"):
-            if getattr(self, name):
-                parts += f"{', ' if parts else ''}{name}={set(getattr(self, name))!r}"
-        return f"P({parts})"
-
-    def _key(self) -> Any:
-        return self.partitions, self.unreduced, self.reduced
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PartitionSpec) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.partitions)
-
-    def __len__(self) -> int:
-        return len(self.partitions)
-
-    def __getitem__(self, i: Any) -> Any:
-        return self.partitions[i]
-
-    def __add__(self, other: Iterable[Any]) -> PartitionSpec:
-        return PartitionSpec(*self, *other)
-
-    def __radd__(self, other: Iterable[Any]) -> PartitionSpec:
-        return PartitionSpec(*other, *self)
-
-    def __reduce__(self) -> Any:
-        return spec_of, self._key()
-
-    def index(self, value: Any) -> int:
-        """The first axis that is split so. Raises ValueError where none is."""
-        return self.partitions.index(tidy(value))
-
-    def count(self, value: Any) -> int:
-        """How many axes are split so."""
-        return self.partitions.count(tidy(value))
-
-    def update(self, **changed: Any) -> PartitionSpec:
-        """With other `partitions`, `unreduced` or `reduced`."""
-        now = dict(zip(self.__slots__, self._key())) | changed
-        return spec_of(*[now[k] for k in self.__slots__])
-
-
-P = PartitionSpec
-
-
-def tidy(part: Any) -> Any:
-    """An entry of a PartitionSpec: one axis in brackets is that axis, none are None."""
-    if not isinstance(part, (tuple, list)):
-        return part
-    return part[0] if len(part) == 1 else tuple(part) or None
-
-
-def spec_of(partitions: Iterable[Any], unreduced: Any, reduced: Any) -> PartitionSpec:
-    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)
+from .devices import Device, default_device, everything, own
+from .specs import AxisType, DuplicateSpecError, ManualAxisType, P, PartitionSpec, axes_of, check_spec  # noqa: F401
 
 
 class AbstractDevice:
@@ -268,12 +183,13 @@ class AbstractMesh(BaseMesh):
 
 
 class Mesh(BaseMesh):
-    """An array of devices whose axes have names. As a context manager, the mesh that `shard_map` takes by default.
+    """An array of devices whose axes have names. As a context manager, the mesh of specs in
+    `with_sharding_constraint`.
 
     Raises: ValueError where there is not a name for each axis.
     """
 
-    is_multi_process = is_scalar = False
+    is_scalar = False
 
     def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
         self.devices = np.asarray(devices, dtype=object)
@@ -300,12 +216,26 @@ class Mesh(BaseMesh):
 
     @property
     def local_mesh(self) -> Mesh:
-        """Of this process: all of it."""
-        return self
+        """What of it is this process's. Raises ValueError where that is no mesh."""
+        here = np.isin(self.device_ids, [d.id for d in own()])
+        if here.all():
+            return self
+        places = np.argwhere(here)
+        index = tuple([slice(at.min(), at.max() + 1) for at in places.T]) if len(places) else ()
+        if not len(places) or not here[index].all():
+            raise ValueError(f"the devices of this process are no part of {self!r} that is a mesh")
+        return Mesh(self.devices[index], self.axis_names, self.axis_types)
+
+    @property
+    def is_multi_process(self) -> bool:
+        """Whether it has devices of several processes."""
+        return len({d.process_index for d in self.devices.flat}) > 1
 
     @property
     def local_devices(self) -> list[Device]:
-        return list(self.devices.flat)
+        """Those of this process."""
+        here = set(own())
+        return [d for d in self.devices.flat if d in here]
 
     def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
         """With other devices, names or types."""
@@ -326,11 +256,11 @@ class Mesh(BaseMesh):
         return Mesh, (self.devices, self.axis_names, self.axis_types)
 
     def __enter__(self) -> Mesh:
-        current.meshes.append(self)
+        current.entered.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        current.meshes.pop()
+        current.entered.pop()
 
 
 class Current(threading.local):
@@ -338,6 +268,8 @@ class Current(threading.local):
 
     def __init__(self) -> None:
         self.meshes: list[Any] = []
+        self.entered: list[Mesh] = []  # by `with mesh:`, which only `with_sharding_constraint` asks
+        self.manual: list[AbstractMesh] = []  # those of `shard_map`s that are being traced
 
 
 current = Current()
@@ -390,7 +322,9 @@ def get_mesh() -> Any:
 
 
 def get_abstract_mesh() -> AbstractMesh:
-    """Names, sizes and types of the default mesh."""
+    """Names, sizes and types of the default mesh; inside of `shard_map`, of its mesh."""
+    if current.manual:
+        return current.manual[-1]
     found = get_mesh()
     return found.abstract_mesh if found.axis_names else AbstractMesh((), ())
 
@@ -402,14 +336,17 @@ class IndivisibleError(ValueError):
     """An axis of an array is not split into equal parts."""
 
 
-class DuplicateSpecError(Exception):
-    """A mesh axis splits two axes of an array."""
-
-
 class Sharding:
     """How an array lies on devices."""
 
-    is_fully_addressable = has_addressable_devices = True
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all its devices are of this process."""
+        return self.device_set <= set(own())
+
+    @property
+    def has_addressable_devices(self) -> bool:
+        return not self.device_set.isdisjoint(own())
 
     @property
     def device_set(self) -> set[Device]:
@@ -418,8 +355,8 @@ class Sharding:
 
     @property
     def addressable_devices(self) -> set[Device]:
-        """Those of this process: all."""
-        return self.device_set
+        """Those of this process."""
+        return self.device_set & set(own())
 
     @property
     def num_devices(self) -> int:
@@ -445,7 +382,8 @@ class Sharding:
 
     def addressable_devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, tuple[slice, ...]]:
         """Which part of an array each device of this process has."""
-        return self.devices_indices_map(global_shape)
+        here = set(own())
+        return {d: index for d, index in self.devices_indices_map(global_shape).items() if d in here}
 
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
         """Whether the other puts the same parts in the same places, of arrays with so many axes."""
@@ -587,38 +525,22 @@ class NamedSharding(Sharding):
         return hash((self.mesh, self.spec))
 
     def __repr__(self) -> str:
-        return f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}, memory_kind=device)"
+        memory = ", memory_kind=device" if isinstance(self.mesh, Mesh) else ""
+        return f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}{memory})"
 
     def __reduce__(self) -> Any:
         return NamedSharding, (self.mesh, self.spec)
 
 
-def check_spec(mesh: Any, spec: PartitionSpec) -> None:
-    """Raise ValueError for a name that is no axis of the mesh, DuplicateSpecError for one that stands there twice."""
-    names = [name for part in spec for name in axes_of(part)]
-    for name in names:
-        if name not in mesh.axis_names:
-            raise ValueError(f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}.")
-        if names.count(name) > 1:
-            raise DuplicateSpecError(
-                f"A single NamedSharding spec specification can map every mesh axis to at most one positional "
-                f"dimension, but {spec} has duplicate entries for `{name}`"
-            )
-
-
-def axes_of(part: Any) -> tuple[Any, ...]:
-    """The mesh axes of one entry of a PartitionSpec."""
-    if part is None or part is PartitionSpec.UNCONSTRAINED:
-        return ()
-    return tuple(part) if isinstance(part, (tuple, list)) else (part,)
-
-
 make_single_device_sharding = SingleDeviceSharding
 
 
-def default_sharding() -> Sharding:
-    """Of an array that nobody has placed."""
-    return SingleDeviceSharding(default_device())
+def default_sharding(ndim: int = 0) -> Sharding:
+    """Of an array of so many axes that nobody has placed: over the default mesh, where one is set."""
+    mesh = current.meshes[-1] if current.meshes else None
+    if not isinstance(mesh, Mesh) or not mesh.axis_names:
+        return SingleDeviceSharding(default_device())
+    return NamedSharding(mesh, PartitionSpec(*[None] * ndim) if mesh.explicit_axes else PartitionSpec())
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..graph.node import Node
 from ..graph.op import MAP, REDUCE, VIEW, Op
-from .sharding import NamedSharding, PartitionSpec, Sharding, axes_of
+from .sharding import NamedSharding, PartitionSpec, Sharding, axes_of, current, default_sharding
 
 Split = tuple[tuple[Any, ...], ...]  # for each axis of an array the mesh axes that split it
 Rule = Callable[..., Split]
@@ -28,16 +28,20 @@ class ShardingTypeError(Exception):
 class State:
     """Attributes:
     on: whether arrays lie on several devices; set by the first that does.
+    processes: whether they may lie on devices of other processes (`processes.py`).
     settled: how many functions are running whose caller says how their results lie, so that nothing is unclear.
     """
 
-    on = False
+    on = processes = False
     settled = 0
 
 
 state = State()
 known: weakref.WeakKeyDictionary[Node, Sharding | None] = weakref.WeakKeyDictionary()
 """The sharding of a node; None where nobody has placed what it is made of."""
+
+unplaced: weakref.WeakKeyDictionary[Node, Sharding] = weakref.WeakKeyDictionary()
+"""Where a node lies that nobody has placed and that was made while a mesh was set."""
 
 constrain = Op(
     "sharding_constraint",
@@ -83,8 +87,48 @@ def note(node: Node) -> None:
         if missing:
             stack += missing
             continue
+        if current.manual:
+            check_closed_over(n)
         known[n] = constrained(n) if n.op is constrain else derive(n)
+        if known[n] is None and current.meshes and not current.manual:
+            unplaced[n] = default_sharding(n.ndim)
         stack.pop()
+
+
+def check_closed_over(node: Node) -> None:
+    """Raise NotImplementedError where a function in a `shard_map` reads an array on explicit axes from outside."""
+    for a in node.inputs:
+        lies = known.get(a)
+        if a.dtype is None or not isinstance(lies, NamedSharding):
+            continue
+        explicit = lies.mesh.explicit_axes
+        if explicit and set(explicit) <= set(current.manual[-1].manual_axes):
+            raise NotImplementedError(
+                "Closing over inputs to shard_map where the input is sharded on `Explicit` axes is not implemented. As "
+                "a workaround, please pass those inputs as an argument to shard_map. Got input with shape "
+                f"{shown(a, split_of(lies, a.ndim))}({{Explicit: {explicit}}})"
+            )
+
+
+def keeps_split(x: Node, out: Node, what: str) -> None:
+    """A result lies as an operand with as many axes does, on those that still divide.
+
+    Raises: ShardingTypeError for an explicit axis that does not.
+    """
+    lies = known.get(x)
+    if not isinstance(lies, NamedSharding):
+        return
+    split = split_of(lies, x.ndim)
+    for n, axes in zip(out.shape, split):
+        k = math.prod([lies.mesh.shape[a] for a in axes])
+        if n % k and set(axes) & set(lies.mesh.explicit_axes):
+            name = axes[0] if len(axes) == 1 else axes
+            unclear(
+                f"{what} on sharded dims where out dim ({n}) is not divisible by mesh axes ({k}) with spec ({name}) is "
+                f"not implemented. Got input type={shown(x, split)} and output shape={out.shape}"
+            )
+    if out.buffer is None or not state.processes:
+        known[out] = named_sharding(lies.mesh, tidy(split, out.shape, lies.mesh), out.ndim)
 
 
 def constrained(node: Node) -> Sharding | None:
@@ -110,6 +154,7 @@ def derive(node: Node) -> Sharding | None:
         return named[0]
     mesh = first.mesh
     rule = RULES.get(node.op.name) or KINDS.get(node.op.kind, kept)  # type: ignore[union-attr]
+    found = [s if isinstance(s, NamedSharding) and s.mesh == mesh else None for s in found]  # no names of other meshes
     splits = [split_of(s, a.ndim) if a.dtype is not None else () for s, a in zip(found, node.inputs)]
     return named_sharding(mesh, tidy(rule(node, splits, mesh), node.shape, mesh), node.ndim)
 
@@ -202,7 +247,9 @@ def picked(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
         inputs = inputs[constants + carried :] if drop else inputs[constants + i :][:1]
     for a in inputs:
         sharding = known.get(a)
-        if a.dtype is not None and a.shape == node.shape and isinstance(sharding, NamedSharding):
+        if not isinstance(sharding, NamedSharding) or sharding.mesh != mesh:
+            continue
+        if a.dtype is not None and a.shape == node.shape:
             split = split_of(sharding, a.ndim)
             return ((), *split[1:]) if drop else split
     return ()
@@ -237,10 +284,25 @@ def reshaped(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     """Axes that become one, or come of one, are split as the first of them was."""
     old, new, split = node.inputs[0].shape, node.shape, splits[0]
     out: list[tuple[Any, ...]] = [()] * len(new)
-    if 0 in old:
-        return tuple(out)
+    for (begin, i), (to, j) in groups(old, new):
+        source = longer(old, begin, i)
+        if i - begin > 1 and j - to > 1 and set(mesh.explicit_axes) & {a for s in split[begin:i] for a in s}:
+            refuse_reshape(node, split)
+        target = longer(new, to, j)
+        out[target] = split[source]
+        named = [s for d, s in zip(range(begin, i), split[begin:i]) if old[d] > 1]
+        if j - to == 1 and len(named) > 1 and set(mesh.explicit_axes).issuperset([a for s in named for a in s]):
+            if any(named) and not named[0] or not all(named) and any(named[1:]):
+                refuse_reshape(node, split)
+            out[target] = tuple([a for s in named for a in s])
+    return tuple(out)
+
+
+def groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """The fewest axes at a time that a reshape makes others of, as bounds in both; none where there are no elements."""
+    found: list[tuple[tuple[int, int], tuple[int, int]]] = []
     i = j = 0
-    while i < len(old) and j < len(new):
+    while 0 not in old and i < len(old) and j < len(new):
         begin, to = i, j
         m, n = old[i], new[j]
         i, j = i + 1, j + 1
@@ -249,16 +311,20 @@ def reshaped(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
                 m, i = m * old[i], i + 1
             else:
                 n, j = n * new[j], j + 1
-        source = next((d for d in range(begin, i) if old[d] > 1), begin)
-        if i - begin > 1 and j - to > 1 and set(mesh.explicit_axes) & {a for s in split[begin:i] for a in s}:
-            unclear(
-                "This reshape is not supported. Please specify the sharding of the output via the `out_sharding` "
-                "argument "
-                f"of jax.lax.reshape. Got operand type: {shown(node.inputs[0], split)}, new sizes: {new}"
-            )
-        target = next((d for d in range(to, j) if new[d] > 1), to)
-        out[target] = split[source]
-    return tuple(out)
+        found.append(((begin, i), (to, j)))
+    return found
+
+
+def longer(shape: tuple[int, ...], begin: int, end: int) -> int:
+    """The first of some axes that is longer than 1, else the first."""
+    return next((d for d in range(begin, end) if shape[d] > 1), begin)
+
+
+def refuse_reshape(node: Node, split: Split) -> None:
+    unclear(
+        "This reshape is not supported. Please specify the sharding of the output via the `out_sharding` argument of "
+        f"jax.lax.reshape. Got operand type: {shown(node.inputs[0], split)}, new sizes: {node.shape}"
+    )
 
 
 NO_SLICE = (
@@ -295,6 +361,19 @@ def joined(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
 def product(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     """Rows as the first operand's, columns as the second's, stacks as either's."""
     (a, b), (sa, sb) = node.inputs, splits
+    inner = sa[-1], sb[-2] if b.ndim > 1 and node.op.name != "matvec" else sb[-1]  # type: ignore[union-attr]
+    explicit = set(mesh.explicit_axes)
+    if inner[0] and inner[1] and explicit.issuperset((*inner[0], *inner[1])):
+        if inner[0] != inner[1]:
+            unclear(
+                f"dot_general requires contracting dimensions to have consistent sharding, got {inner[0]} and "
+                f"{inner[1]}."
+            )
+        unclear(
+            "Contracting dimensions are sharded and it is ambiguous how the output should be sharded. Please specify "
+            f"the output sharding via the `out_sharding` parameter. Got lhs_contracting_spec={inner[0]} and "
+            f"rhs_contracting_spec={inner[1]}"
+        )
     rows, columns = sa[-2:-1] if a.ndim > 1 else (), sb[-1:] if b.ndim > 1 else ()
     stack = max(sa[:-2], sb[:-2], key=lambda s: (len(s), sum(map(bool, s))))
     both = {x for s in (*rows, *stack) for x in s} & {x for s in columns for x in s}
@@ -325,9 +404,25 @@ def along_axis(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     return splits[0]
 
 
+def accumulated(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    axis = node.static[0] % node.ndim
+    if set(splits[0][axis]) & set(mesh.explicit_axes):
+        unclear(
+            f"Input should be unsharded over the axis being reduced. Got input type={shown(node.inputs[0], splits[0])} "
+            f"and axis={axis}"
+        )
+    return splits[0]
+
+
+def key_words(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """Of random keys and their words, which are the last axis."""
+    return (*splits[0][: node.ndim], ()) if node.ndim > node.inputs[0].ndim else splits[0][: node.ndim]
+
+
 KINDS: dict[str, Rule] = {MAP: elementwise, REDUCE: reduced, "set": first}
 RULES: dict[str, Rule] = {
     "transpose": transposed,
+    **dict.fromkeys(("key_data", "key_wrap"), key_words),
     "broadcast_to": broadcast,
     "reshape": reshaped,
     "slice": sliced,
@@ -344,6 +439,6 @@ RULES: dict[str, Rule] = {
     "scatter": first,
     "dynamic_update_slice": first,
     **dict.fromkeys(("erf", "erfc", "erf_inv", "lgamma", "digamma", "roll"), first),
-    **dict.fromkeys(("add.accumulate", "multiply.accumulate", "maximum.accumulate", "minimum.accumulate"), first),
+    **dict.fromkeys([f"{f}.accumulate" for f in ("add", "multiply", "maximum", "minimum", "logaddexp")], accumulated),
     **dict.fromkeys(("psum", "pmax", "pmin", "ppermute"), first),
 }

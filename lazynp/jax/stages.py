@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..api.jit import Call, Entry, Jit
+from ..api.jit import Call, Entry, Jit, finish
 from ..api.jit import jit as make_jit
+from ..api.trace import inline
 from ..config import config
-from ..doors import through
+from ..doors import through, wrap_all
 from ..graph.node import ABSTRACT
 from ..graph.show import show
+from ..graph.walk import toposort
 from ..runtime import dispatch
 from ..runtime.kernels import compile_wait
 from ..signatures import HOLE, leaf_names, name_of, spread_axes
@@ -23,8 +25,11 @@ from .config import flags
 from .devices import Device, everything, several
 from .jaxpr import ClosedJaxpr, closed, node_of, structs
 from .placement import check_fits, no_mesh, placed, resolved
+from .processes import check_closed_over, spanning, spread_of
+from .references import Passing, Touched, among
 from .sharding import PartitionSpec, Sharding, default_sharding, get_mesh
-from .spreading import known, sharding_at
+from .spreading import constrain, known, sharding_at
+from .spreading import state as spreading
 from .tree_util import PyTreeDef
 
 
@@ -39,10 +44,10 @@ class ArgInfo:
 
 
 class Stage:
-    """What the stages have in common."""
+    """What the stages have in common. `owner`: the function that the user jitted, which says how results lie."""
 
-    def __init__(self, jitted: Jit, call: Call, entry: Entry) -> None:
-        self._jitted, self._call, self._entry = jitted, call, entry
+    def __init__(self, jitted: Jit, call: Call, entry: Entry, owner: Any) -> None:
+        self._jitted, self._call, self._entry, self._owner = jitted, call, entry, owner
 
     @property
     def fun_name(self) -> str:
@@ -77,13 +82,20 @@ class Stage:
     @property
     def input_shardings(self) -> Any:
         """How the arguments lie: for the positional ones and for those with names."""
-        found = [sharding_at(n) or default_sharding() for n in self._call.nodes]
+        found: list[Any] = [sharding_at(n) or default_sharding() for n in self._call.nodes]
+        if self._owner._in is not None:
+            args = unflatten(self._call.structure, self._call.nodes)[0]
+            found = in_place_of(found, spread_axes(self._owner._in, args, "jit in_shardings"), "in_shardings")
         return unflatten(self._call.structure, found)
 
     @property
     def output_shardings(self) -> Any:
         """How the results lie."""
-        found = [sharding_at(n) or default_sharding() for n in self._entry.function.outputs]
+        n = self._entry.out.num_leaves
+        found: list[Any] = [sharding_at(x) or default_sharding() for x in self._entry.function.outputs[:n]]
+        if self._owner._out is not None:
+            out = unflatten(self._entry.out, self._entry.function.outputs[:n])
+            found = in_place_of(found, spread_axes(self._owner._out, out, "jit out_shardings"), "out_shardings")
         return unflatten(self._entry.out, found)
 
     @property
@@ -101,7 +113,7 @@ class Traced(Stage):
 
     def lower(self, **options: Any) -> Lowered:
         """The next stage."""
-        return Lowered(self._jitted, self._call, self._entry)
+        return Lowered(self._jitted, self._call, self._entry, self._owner)
 
 
 class Lowered(Stage):
@@ -126,7 +138,7 @@ class Lowered(Stage):
                 zeros = [np.zeros(n.shape, n.dtype) for n in function.inputs]
                 self._entry.program(zeros)[0].warm(zeros)
             compile_wait()
-        return Compiled(self._jitted, self._call, self._entry)
+        return Compiled(self._jitted, self._call, self._entry, self._owner)
 
 
 class Compiled(Stage):
@@ -165,10 +177,17 @@ class Compiled(Stage):
                     f"calling the compiled executable with a different enable_x64 mode than when it was AOT compiled? "
                     f"The mismatches are:\nArgument {names[i]!r} compiled with {want.aval} and called with {got.aval}"
                 )
+        if several():
+            return self._owner._call(args, kwargs)
         call = self._call._replace(leaves=leaves, nodes=nodes)
         return self._jitted._run(call, self._entry, args, kwargs)
 
     call = __call__
+
+
+def in_place_of(found: list[Any], pinned: list[Any], parameter: str) -> list[Any]:
+    """Shardings, but where others are pinned these."""
+    return [where_to(p, parameter) or f for f, p in zip(found, pinned)]
 
 
 def costs(entry: Entry) -> dict[str, float]:
@@ -189,8 +208,25 @@ class Placed(Jit):
 
         super().__init__(placed_arguments, door, static)
 
+    def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Over arrays of several processes, operation by operation: each device computes its part."""
+        if not spreading.processes:
+            return super()._run(call, entry, args, kwargs)
+        for n in entry.function.captured():
+            check_closed_over(n)
+        nodes = (*call.nodes, *entry.function.captured())
+        if all([spread_of(n) is None for n in nodes]) and not entry_spans(entry):
+            return super()._run(call, entry, args, kwargs)
+        return finish(entry, call, wrap_all(entry.door, inline(entry.function, call.nodes)))
+
     def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...]) -> None:
         """Nothing: its callers look at how arguments lie."""
+
+
+def entry_spans(entry: Entry) -> bool:
+    """Whether a traced function puts something on devices of several processes."""
+    results = (*entry.function.outputs, *entry.function.effects)
+    return any([n.op is constrain and spanning(n.static[0]) for n in toposort(results)])
 
 
 class PjitFunction(Jit):
@@ -199,19 +235,39 @@ class PjitFunction(Jit):
     Attributes:
         _in, _out: a sharding, a spec or None for each argument and each result; a prefix of their trees.
         _placed: by how arguments lie: the function for such ones.
+        _passing: what calls go through once one was found to use mutable references.
     """
 
     _in: Any = None
     _out: Any = None
+    _passing: Passing | None = None
 
     def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...]) -> None:
         if not several():
             super()._remember(args, kwargs, call, found)
 
+    def _slow(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(args, kwargs) if spreading.processes else super()._slow(*args, **kwargs)
+
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._in is not None or self._out is not None:
             everything()  # settled from now on
-        if flags.disable_jit or not several():
+        if flags.disable_jit:
+            return super()._call(args, kwargs)
+        if self._passing is not None:
+            return self._passing(args, kwargs)
+        try:
+            return self._call_arrays(args, kwargs)
+        except (Touched, TypeError) as error:
+            if isinstance(error, TypeError) and not among((args, kwargs)):
+                raise
+        make = functools.partial(WithReferences, door=self._door)
+        self._passing = Passing(self._fun, lambda fun, static: make(fun, static=static), self._static)
+        return self._passing(args, kwargs)
+
+    def _call_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call without mutable references."""
+        if not several():
             return super()._call(args, kwargs)
         call = self._take_apart(args, kwargs)
         leaves, shardings = list(call.leaves), [sharding_at(n) for n in call.nodes]
@@ -220,7 +276,7 @@ class PjitFunction(Jit):
                 raise ValueError("pjit does not support kwargs when in_shardings is specified.")
             wanted = spread_axes(self._in, unflatten(call.structure, leaves)[0], "jit in_shardings")
             for i, where in enumerate(wanted):
-                leaves[i], shardings[i] = given(call.nodes[i], shardings[i], where)
+                leaves[i], shardings[i] = given(call.nodes[i], shardings[i], where, not isinstance(leaves[i], Array))
             full = with_holes(args, call)
             args = tuple(unflatten(call.structure, leaves)[0])
             args = full(args)
@@ -231,7 +287,8 @@ class PjitFunction(Jit):
         results, tree = flatten(out)
         spread = [sharding_at(n) for n in entry.function.outputs[: len(results)]]
         pinned = [None] * len(results) if self._out is None else spread_axes(self._out, out, "jit out_shardings")
-        return unflatten(tree, [result(x, s, to) for x, s, to in zip(results, spread, pinned)])
+        made = [x not in entry.function.inputs for x in entry.function.outputs]  # not an argument itself
+        return unflatten(tree, [result(*x) for x in zip(results, spread, pinned, made)])
 
     def _variant(self, shardings: tuple[Any, ...]) -> Placed:
         """The function for arguments that lie so."""
@@ -251,8 +308,8 @@ class PjitFunction(Jit):
         call = self._take_apart(args, kwargs, node_of)
         if several():
             placed = self._variant(tuple([sharding_at(n) for n in call.nodes]))
-            return Traced(placed, call, placed._entry(call))
-        return Traced(self, call, self._entry(call))
+            return Traced(placed, call, placed._entry(call), self)
+        return Traced(self, call, self._entry(call), self)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace it for these arguments, and lower it."""
@@ -264,6 +321,13 @@ class PjitFunction(Jit):
 
     def __repr__(self) -> str:
         return f"<PjitFunction of {self._fun!r}>"
+
+
+class WithReferences(PjitFunction):
+    """A jitted function of the values of references: those that it is found to touch are for its caller to pass."""
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self._call_arrays(args, kwargs)
 
 
 def with_holes(args: tuple[Any, ...], call: Call) -> Any:
@@ -284,11 +348,19 @@ def where_to(where: Any, parameter: str) -> Any:
     return None if where is None else resolved(where, f"jit {parameter}")
 
 
-def given(node: Any, lies: Any, where: Any) -> tuple[Any, Any]:
+def given(node: Any, lies: Any, where: Any, from_numpy: bool) -> tuple[Any, Any]:
     """An argument, placed as `in_shardings` says. Raises ValueError for one that was placed otherwise."""
     to = where_to(where, "in_shardings")
     if to is None:
         return wrap(node), lies
+    if from_numpy and spanning(to) and not to.is_fully_replicated:
+        raise ValueError(
+            "Passing non-trivial shardings for numpy inputs is not allowed. To fix this error, either specify a "
+            "replicated sharding explicitly or use `jax.make_array_from_process_local_data(...)` to convert your host "
+            "local numpy inputs to a jax.Array which you can pass to jit. If the numpy input is the same on each "
+            "process, then you can use `jax.make_array_from_callback(...) to create a `jax.Array` which you can pass "
+            f"to jit. Got arg type: {node.aval}"
+        )
     if lies is not None and not lies.is_equivalent_to(to, node.ndim):
         raise ValueError(
             "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
@@ -298,16 +370,16 @@ def given(node: Any, lies: Any, where: Any) -> tuple[Any, Any]:
     return placed(node, to), to
 
 
-def result(x: Any, lies: Any, where: Any) -> Any:
+def result(x: Any, lies: Any, where: Any, owned: bool) -> Any:
     """A result, as `out_shardings` says, else as it was found to lie when the function was traced."""
     if not isinstance(x, Array):
         return x
     to = where_to(where, "out_shardings")
     if to is not None:
         check_fits(to, x.shape, "pjit outputs")
-        return placed(x.node, to)
+        return placed(x.node, to, owned)
     if lies is not None and x.node.trace != ABSTRACT and sharding_at(x.node) != lies:
-        return placed(x.node, lies)
+        return placed(x.node, lies, owned)
     return x
 
 

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import optree
@@ -226,8 +226,52 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
     if not rest:
         return map_raw(f, tree, is_leaf=is_leaf)
     leaves, spec = flatten_raw(tree, is_leaf)
-    columns = [leaves, *[spec.flatten_up_to(r) for r in rest]]
+    try:
+        columns = [leaves, *[spec.flatten_up_to(r) for r in rest]]
+    except ValueError:
+        for r in rest:
+            for error in prefix_errors(tree, r, is_leaf):
+                raise error("tree_map tree") from None
+        raise
     return spec.unflatten([f(*xs) for xs in zip(*columns)])
+
+
+def prefix_errors(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> list[Callable[[str], ValueError]]:
+    """Where the first tree is no prefix of the second, from the root down: for each place a function from what the
+    first tree is called to the error."""
+    return list(mismatches((), prefix_tree, full_tree, is_leaf))
+
+
+def children_of(tree: Any) -> tuple[list[tuple[KeyPath, Any]], Any]:
+    """The children of a tree with their keys, and its structure."""
+    return tree_flatten_with_path(tree, is_leaf=lambda x: x is not tree)
+
+
+def mismatches(path: KeyPath, prefix: Any, full: Any, is_leaf: IsLeaf = None) -> Iterator[Callable[[str], ValueError]]:
+    """`prefix_errors` of the subtrees at a path."""
+    leaves = tree_leaves(prefix, is_leaf)
+    if len(leaves) == 1 and leaves[0] is prefix:
+        return
+
+    def error(what: str, prefix_has: str, full_has: str) -> Callable[[str], ValueError]:
+        return lambda name: ValueError(
+            f"pytree structure error: different {what} at key path\n    {name}{keystr(path)}\n"
+            f"There the prefix pytree {name} has a subtree {prefix_has}, but the full pytree has one {full_has}."
+        )
+
+    if type(prefix) is not type(full):
+        yield error("types", f"of type\n    {type(prefix)}", f"of the different type\n    {type(full)}")
+        return
+    (children, structure), (others, other) = children_of(prefix), children_of(full)
+    kind = type(prefix).__name__
+    if len(children) != len(others):
+        what = f"lengths of {kind}" if isinstance(prefix, (list, tuple)) else "numbers of pytree children"
+        yield error(what, f"of type {kind} of length {len(children)}", f"of the same type but of length {len(others)}")
+    elif structure != other:
+        yield error("pytree metadata", f"with metadata\n    {structure}", f"with metadata\n    {other}")
+    else:
+        for (key, a), (_, b) in zip(children, others):
+            yield from mismatches((*path, *key), a, b, is_leaf)
 
 
 def tree_reduce(

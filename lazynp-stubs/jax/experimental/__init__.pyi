@@ -4,10 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 from . import checkify as checkify
+from . import compilation_cache as compilation_cache
 def enable_x64(new_val: Any = True) -> AbstractContextManager[Any]: ...
 from . import hijax as hijax
 def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, sharding: Any = None, ordered: bool = False, **kwargs: Any) -> Any: ...
+from . import jet as jet
 from . import layout as layout
 from . import mesh_utils as mesh_utils
+from . import multihost_utils as multihost_utils
+from . import ode as ode
+from . import rnn as rnn
 from . import shard_map as shard_map
 from . import sparse as sparse

@@ -1,7 +1,13 @@
 # Written by `python -m compat stubs`.
+from collections.abc import Callable
 from typing import Any
+from ..array import Array
 
+def define_prng_impl(*, key_shape: tuple[int, ...], seed: Callable[..., Any], split: Callable[..., Any], random_bits: Callable[..., Any], fold_in: Callable[..., Any], name: str = '<unnamed>', tag: str = '?') -> Any: ...
 def random_seed(seeds: Any, impl: Any) -> Any: ...
+rbg_prng_impl: Any
 def seed_with_impl(impl: Any, seed: Any) -> Any: ...
 threefry2x32_p: Any
+def threefry_2x32(keypair: Any, count: Any) -> Array: ...
 threefry_prng_impl: Any
+unsafe_rbg_prng_impl: Any

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..config import flags
-from ..devices import DEVICE, Device, devices, local_devices
+from ..devices import Device, default_device, devices, local_devices
 from ..names import clear_caches
 
 __all__ = ["backends", "clear_backends", "get_backend", "get_default_device"]
@@ -52,7 +52,7 @@ def backends() -> dict[str, Backend]:
 def get_default_device() -> Device:
     """Where arrays are made."""
     chosen = flags.default_device
-    return DEVICE if chosen is None or isinstance(chosen, str) else chosen
+    return default_device() if chosen is None or isinstance(chosen, str) else chosen
 
 
 def clear_backends(_crash: bool = False) -> None:

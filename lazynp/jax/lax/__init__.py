@@ -16,7 +16,6 @@ from ..parallel import (
     psum,
     psum_scatter,
     pswapaxes,
-    pvary,
 )
 from ..placement import place_results as _place_results
 from ..placement import with_sharding_constraint
@@ -28,6 +27,7 @@ from .elementwise import *
 from .indexing import *
 from .others import *
 from .primitives import *
+from .ragged import *
 from .reductions import *
 from .shapes import *
 from .solves import *

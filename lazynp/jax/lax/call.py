@@ -12,6 +12,7 @@ from ...graph.node import Node
 from ...ops.elementwise import convert, weak_cast
 from ...ops.promotion import Shape
 from ...ops.shape import broadcast_to, expand_dims
+from ...tracebacks import leave
 from ..array import Array, apply, as_node
 from ..dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF, requested
 
@@ -129,19 +130,23 @@ def nary(
     )
 
     def call(*args: Any, **kwargs: Any) -> Array:
-        if kwargs or len(args) != len(accepts):
-            bound = signature.bind(*args, **kwargs)
-            bound.arguments.pop("accuracy", None)  # our functions have the best there is in any mode
-            args = tuple(bound.arguments.values())
-        nodes = arguments(name, *args)
-        if len(nodes) > 1:
-            if same:
-                check_same_dtypes(name, nodes, hint)
-            check_kinds(name, nodes, accepts)
-            check_shapes(name, nodes)
-        else:
-            check_kinds(name, nodes, accepts)
-        return apply(run, *nodes)
+        try:
+            if kwargs or len(args) != len(accepts):
+                bound = signature.bind(*args, **kwargs)
+                bound.arguments.pop("accuracy", None)  # our functions have the best there is in any mode
+                args = tuple(bound.arguments.values())
+            nodes = arguments(name, *args)
+            if len(nodes) > 1:
+                check_shapes(name, nodes)
+                check_kinds(name, nodes, accepts)
+                if same:
+                    check_same_dtypes(name, nodes, hint)
+            else:
+                check_kinds(name, nodes, accepts)
+            return apply(run, *nodes)
+        except BaseException as error:
+            leave(error)
+            raise
 
     call.__name__ = call.__qualname__ = public_name or name
     call.__module__ = "jax.lax"

@@ -58,7 +58,7 @@ def preferred_dtype(own: np.dtype[Any], preferred: Any) -> np.dtype[Any]:
         return own
     new = dtype_of(preferred)
     a, b = KIND_OF[own], KIND_OF[new]
-    if not (a in "iu" and b == "f"):
+    if a != "b" and not (a in "iu" and b == "f"):
         if (a in "iu") != (b in "iu") or (a == "f" and b not in "f") or (a == "c") != (b == "c"):
             raise TypeError(
                 "Input type is incompatible with `preferred_element_type`. The compatible combinations of (input_type, "
@@ -114,27 +114,37 @@ def pair_of(axes: Any) -> tuple[Shape, Shape]:
 
 
 def check_dot(a: Node, b: Node, contract: Any, stack: Any) -> None:
-    for what, pair in (("contracting", contract), ("batch", stack)):
-        if len(pair[0]) != len(pair[1]):
+    """Raises JAX's TypeError for axes that are not there, or do not pair up."""
+    for i, (side, x) in enumerate((("lhs", a), ("rhs", b))):
+        if not all(0 <= k < x.ndim for k in (*contract[i], *stack[i])):
             raise TypeError(
-                f"dot_general requires equal numbers of lhs_{what} and rhs_{what} dimensions, got {what} dimensions "
-                f"{pair[0]} and {pair[1]}."
+                f"dot_general requires {side} dimension numbers to be nonnegative and less than the number of axes of "
+                f"the {side} value, got {side}_batch of {stack[i]} and {side}_contracting of {contract[i]} for {side} "
+                f"of rank {x.ndim}"
             )
-        for side, x in zip(pair, (a, b)):
-            if not all(0 <= i < x.ndim for i in side):
+    for what, pair in (("batch", stack), ("contracting", contract)):
+        if what == "batch" and len(pair[0]) != len(pair[1]):
+            raise TypeError(
+                f"dot_general requires equal numbers of lhs_{what} and rhs_{what} dimensions, got lhs_{what} {pair[0]} "
+                f"and rhs_{what} {pair[1]}."
+            )
+        for side, axes in zip(("lhs", "rhs"), pair):
+            if len(set(axes)) != len(axes):
                 raise TypeError(
-                    f"dot_general requires {what} dimensions to be nonnegative and less than the number of axes of the "
-                    f"operand, got {side} for shape {x.shape}."
+                    f"dot_general requires {side} {what} dimensions to be distinct, got {side}_{what} {axes}."
                 )
-        if any(a.shape[i] != b.shape[j] for i, j in zip(*pair)):
-            sizes = [tuple([x.shape[i] for i in side]) for side, x in zip(pair, (a, b))]
+    for i, side in enumerate(("lhs", "rhs")):
+        if set(contract[i]) & set(stack[i]):
+            raise TypeError(
+                f"dot_general requires {side} batch dimensions to be disjoint from contracting dimensions, got "
+                f"{side}_batch {stack[i]} and {side}_contracting {contract[i]}."
+            )
+    for what, pair in (("lhs batch dimensions and rhs batch", stack), ("contracting", contract)):
+        sizes = [tuple([x.shape[k] for k in axes]) for axes, x in zip(pair, (a, b))]
+        if sizes[0] != sizes[1]:
             raise TypeError(
                 f"dot_general requires {what} dimensions to have the same shape, got {sizes[0]} and {sizes[1]}."
             )
-    for i, side in enumerate(("lhs", "rhs")):
-        both = (*contract[i], *stack[i])
-        if len(set(both)) != len(both):
-            raise TypeError(f"dot_general requires {side} contracting and batch dimensions to be distinct, got {both}.")
 
 
 @public

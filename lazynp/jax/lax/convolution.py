@@ -155,8 +155,6 @@ def conv_general_dilated(
     Raises: TypeError for operands of two dtypes or bad dimension numbers, ValueError for sizes that do not fit.
     """
     x, w = arguments("conv_general_dilated", lhs, rhs)
-    check_same_dtypes("conv_general_dilated", [x, w])
-    check_kinds("conv_general_dilated", [x, w], ["ifc", "ifc"])
     numbers = conv_dimension_numbers(x.shape, w.shape, dimension_numbers)
     steps = sizes_of(window_strides)
     checked_conv(x, w, numbers, steps, feature_group_count, batch_group_count)
@@ -168,6 +166,8 @@ def conv_general_dilated(
     pads = pads_of(padding, dilated(space, dl), dilated(kernel, dr), steps)
     if len(pads) != len(one):
         raise ValueError(f"padding must have {len(one)} entries, got {pads}")
+    check_kinds("conv_general_dilated", [x, w], ["ifc", "ifc"])
+    check_same_dtypes("conv_general_dilated", [x, w])
 
     def run(x: Node, w: Node) -> Node:
         a, b, out = in_common(x, w, preferred_element_type)

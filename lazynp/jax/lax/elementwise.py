@@ -125,7 +125,7 @@ cos = nary("cos", e.cos, INEXACT, accuracy=True)
 cosh = nary("cosh", e.cosh, INEXACT)
 digamma = nary("digamma", special.digamma, "f")
 div = nary("div", div, NUMBER, NUMBER, hint="divide")
-eq = nary("eq", e.equal, ANY, ANY, hint="equal")
+eq = nary("eq", e.equal, ANY, ANY)
 erf = nary("erf", special.erf, "f")
 erf_inv = nary("erf_inv", special.erf_inv, "f")
 erfc = nary("erfc", special.erfc, "f")
@@ -133,24 +133,24 @@ exp = nary("exp", e.exp, INEXACT, accuracy=True)
 exp2 = nary("exp2", e.exp2, INEXACT, accuracy=True)
 expm1 = nary("expm1", e.expm1, INEXACT, accuracy=True)
 floor = nary("floor", e.floor, "f")
-ge = nary("ge", e.greater_equal, REAL, REAL, hint="greater_equal")
-gt = nary("gt", e.greater, REAL, REAL, hint="greater")
+ge = nary("ge", e.greater_equal, REAL, REAL)
+gt = nary("gt", e.greater, REAL, REAL)
 igamma = nary("igamma", special.igamma, "f", "f", names="a x")
 igamma_grad_a = nary("igamma_grad_a", special.igamma_grad_a, "f", "f", names="a x")
 igammac = nary("igammac", special.igammac, "f", "f", names="a x")
 imag = nary("imag", e.imag, "c")
 is_finite = nary("is_finite", e.isfinite, "f")
-le = nary("le", e.less_equal, REAL, REAL, hint="less_equal")
+le = nary("le", e.less_equal, REAL, REAL)
 lgamma = nary("lgamma", special.lgamma, "f")
 log = nary("log", e.log, INEXACT, accuracy=True)
 log1p = nary("log1p", e.log1p, INEXACT, accuracy=True)
 logistic = nary("logistic", logistic, INEXACT, accuracy=True)
-lt = nary("lt", e.less, REAL, REAL, hint="less")
+lt = nary("lt", e.less, REAL, REAL)
 max = nary("max", e.maximum, ANY, ANY, hint="maximum")
 min = nary("min", e.minimum, ANY, ANY, hint="minimum")
 product = nary("mul", e.multiply, NUMBER, NUMBER, hint="multiply")
 mulhi = nary("mulhi", bits.multiply_high, "i", "i")
-ne = nary("ne", e.not_equal, ANY, ANY, hint="not_equal")
+ne = nary("ne", e.not_equal, ANY, ANY)
 neg = nary("neg", e.negative, NUMBER)
 nextafter = nary("nextafter", e.nextafter, "f", "f", names="x1 x2")
 polygamma = nary("polygamma", special.polygamma, "f", "f", names="m x")
@@ -261,16 +261,16 @@ def clamp(min: Any, x: Any, max: Any) -> Array:
     Raises: TypeError for other shapes, and for different dtypes.
     """
     nodes = [argument("clamp", v, i) for i, v in enumerate((min, x, max))]
-    if len({n.dtype for n in nodes}) > 1:
-        text = ", ".join([n.dtype.name for n in nodes])
-        raise TypeError(f"lax.clamp requires arguments to have the same dtypes, got {text}.")
-    check_kinds("clamp", nodes, ("ifcb",) * 3)
     for what, n in (("min", nodes[0]), ("max", nodes[2])):
         if n.shape not in ((), nodes[1].shape):
             raise TypeError(
                 f"clamp requires {what}.shape == operand.shape or {what}.shape == (), got {what}.shape={n.shape}, "
                 f"operand.shape={nodes[1].shape}."
             )
+    if len({n.dtype for n in nodes}) > 1:
+        text = ", ".join([n.dtype.name for n in nodes])
+        raise TypeError(f"lax.clamp requires arguments to have the same dtypes, got {text}.")
+    check_kinds("clamp", nodes, ("ifcb",) * 3)
     return apply(weak_if_all(widened(clamped)), *nodes)
 
 
@@ -289,9 +289,11 @@ def clamped(low: Node, x: Node, high: Node) -> Node:
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Array:
     """As if stored in a float with that many bits of exponent and mantissa."""
     node = argument("reduce_precision", operand)
+    if exponent_bits < 1:
+        raise ValueError(f"reduce_precision: exponent_bits must be positive; got {exponent_bits}")
+    if mantissa_bits < 0:
+        raise ValueError(f"reduce_precision: mantissa_bits must be non-negative; got {mantissa_bits}")
     check_kinds("reduce_precision", [node], ["f"])
-    if exponent_bits < 1 or mantissa_bits < 0:
-        raise ValueError("reduce_precision: exponent_bits must be positive and mantissa_bits not negative")
     return apply(
         weak_if_all(widened(lambda x: bits.reduce_precision(x, exponent=exponent_bits, mantissa=mantissa_bits))), node
     )

@@ -76,9 +76,7 @@ def starts_of(name: str, x: Node, start_indices: Any, negative: Any) -> list[Nod
     else:
         found = [argument(name, i, 1 + k) for k, i in enumerate(start_indices)]
     if len(found) != x.ndim:
-        raise TypeError(
-            f"{name} start_indices must have one entry for each axis, got {len(found)} for operand shape {x.shape}."
-        )
+        raise ValueError(f"Length of slice indices must match number of operand dimensions ({len(found)} vs {x.shape})")
     for i in found:
         if i.dtype.kind not in "iu" or i.ndim:
             raise TypeError(f"index arguments to {name} must be integers of the same type and scalars, got: {i.aval}")
@@ -98,8 +96,9 @@ def dynamic_slice(
     Raises: TypeError for sizes that are larger than the operand.
     """
     node, sizes = argument("dynamic_slice", operand), sizes_of(slice_sizes)
+    starts = starts_of("dynamic_slice", node, start_indices, allow_negative_indices)
     if len(sizes) != node.ndim:
-        raise TypeError(
+        raise ValueError(
             f"dynamic_slice slice_sizes must have one entry for each axis, got {sizes} for operand shape {node.shape}."
         )
     if any(a > n for a, n in zip(sizes, node.shape)):
@@ -107,7 +106,6 @@ def dynamic_slice(
             "slice slice_sizes must be less than or equal to operand shape, "
             f"got slice_sizes {sizes} for operand shape {node.shape}."
         )
-    starts = starts_of("dynamic_slice", node, start_indices, allow_negative_indices)
     return apply(lambda x, *i: dynamic.dynamic_slice(x, *i, sizes=sizes) if i else x, node, *starts)
 
 
@@ -120,7 +118,7 @@ def dynamic_update_slice(
     Raises: TypeError for an update of another dtype or rank, or larger than the operand.
     """
     node, value = arguments("dynamic_update_slice", operand, update)
-    check_same_dtypes("dynamic_update_slice", [node, value])
+    starts = starts_of("dynamic_update_slice", node, start_indices, allow_negative_indices)
     if node.ndim != value.ndim:
         raise TypeError(
             "dynamic_update_slice update must have the same rank as operand, "
@@ -131,7 +129,7 @@ def dynamic_update_slice(
             "dynamic_update_slice update shape must be smaller than operand shape, "
             f"got update shape {value.shape} for operand shape {node.shape}."
         )
-    starts = starts_of("dynamic_update_slice", node, start_indices, allow_negative_indices)
+    check_same_dtypes("dynamic_update_slice", [node, value])
     return apply(lambda x, v, *i: dynamic.dynamic_update_slice(x, v, *i) if i else v, node, value, *starts)
 
 

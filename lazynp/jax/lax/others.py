@@ -5,10 +5,19 @@ from __future__ import annotations
 import enum
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ...backends.numpy import philox as lowerings  # noqa: F401  (of ops.generators)
 from ...graph.node import Node
+from ...graph.op import results
 from ...ops import fft as ops
-from ..array import Array, apply
+from ...ops.bits import bitcast
+from ...ops.generators import philox
+from ...ops.shape import reshape
+from ..array import Array, apply, wrap
 from .call import argument, public, sizes_of
+
+U32 = np.dtype(np.uint32)
 
 
 @public
@@ -23,7 +32,7 @@ class FftType(enum.IntEnum):
 
 @public
 class RandomAlgorithm(enum.IntEnum):
-    """XLA's generators: a name in signatures. The generators are those of `jax.random`."""
+    """XLA's generators, of which `rng_bit_generator` has Philox."""
 
     RNG_DEFAULT = 0
     RNG_THREE_FRY = 1
@@ -66,6 +75,8 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Any) -> Array:
 
     Raises: ValueError or TypeError for lengths that do not fit, and for operands of the wrong kind.
     """
+    if isinstance(fft_type, str) and fft_type.upper() not in FftType.__members__:
+        raise ValueError(f"Unknown FFT type {fft_type!r}")
     kind = FftType[fft_type.upper()] if isinstance(fft_type, str) else FftType(fft_type)
     node, lengths = argument("fft", x), sizes_of(fft_lengths)
     n = len(lengths)
@@ -93,6 +104,38 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Any) -> Array:
     return apply(run, node)
 
 
+@public
+def rng_bit_generator(
+    key: Any,
+    shape: Any,
+    dtype: Any = np.uint32,
+    algorithm: RandomAlgorithm = RandomAlgorithm.RNG_DEFAULT,
+    *,
+    out_sharding: Any = None,
+) -> tuple[Array, Array]:
+    """The next state of a generator, and random integers: Philox-4x32, as JAX has on CPUs.
+
+    Args:
+        key: the state: uint32 of shape (4,) or uint64 of shape (2,). dtype: unsigned.
+        algorithm: RNG_DEFAULT or RNG_PHILOX.
+
+    Raises: TypeError for another state or dtype, NotImplementedError for another algorithm.
+    """
+    node, size, found = argument("rng_bit_generator", key), sizes_of(shape), np.dtype(dtype)
+    if (node.dtype, node.shape) not in ((np.dtype(np.uint32), (4,)), (np.dtype(np.uint64), (2,))):
+        raise TypeError(f"rng_bit_generator takes a key of uint32[4] or uint64[2], got {node.aval}")
+    if found.kind != "u":
+        raise TypeError(f"rng_bit_generator makes unsigned integers, got dtype={found}")
+    if algorithm == RandomAlgorithm.RNG_THREE_FRY:
+        raise NotImplementedError("rng_bit_generator has Philox only: jax.random has threefry")
+
+    state = node if node.shape == (4,) else reshape(bitcast(node, dtype=U32), shape=(4,))
+    after, words = results(philox(state, dtype=found, shape=size))
+    if node.shape != (4,):
+        after = bitcast(reshape(after, shape=(2, 2)), dtype=node.dtype)
+    return wrap(after), wrap(words)
+
+
 __all__ = [
     "AccuracyMode",
     "DotAlgorithm",
@@ -100,4 +143,5 @@ __all__ = [
     "RandomAlgorithm",
     "Tolerance",
     "fft",
+    "rng_bit_generator",
 ]

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...api.control import traced
 from ...away import on_host
+from ...errors import named
 from ...graph.node import ABSTRACT, Node
 from ...ops import elementwise as e
 from ...ops import reductions, scans, sorting
@@ -181,6 +182,11 @@ def combiner(computation: Callable[..., Any], init: Any) -> tuple[Combine, str |
     return combine, x.op.name if alone and x.op is not None else None
 
 
+def shaped(nodes: Sequence[Node]) -> str:
+    """The types of operands, as errors show them."""
+    return f"[{', '.join([f'ShapedArray({n.aval})' for n in nodes])}]"
+
+
 @public
 def reduce(
     operands: Any,
@@ -196,14 +202,21 @@ def reduce(
     leaves, tree = flatten(operands)
     inits, init_tree = flatten(init_values)
     if tree != init_tree:
-        raise ValueError(f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}")
+        raise ValueError(
+            f"Operands must have the same tree structure as init_values: {named(tree)} vs. {named(init_tree)}"
+        )
     nodes, firsts = arguments("reduce", *leaves), arguments("reduce", *inits)
     axes = axes_of("reduce", nodes[0], dimensions)
     if any(n.shape != nodes[0].shape for n in nodes):
         raise ValueError(f"all operands must have the same shape: {[n.shape for n in nodes]}")
+    combine, name = combiner(computation, init_values)
+    if without_effect(nodes, firsts, name):
+        firsts, combine = [identity(str(name), nodes[0])], KNOWN[str(name)]
     if any(a.dtype != b.dtype for a, b in zip(nodes, firsts)):
-        raise TypeError("reduce operands and init_values must have the same dtypes")
-    combine, _ = combiner(computation, init_values)
+        raise TypeError(
+            "reduce operand dtypes should match corresponding initial value dtypes, got operands="
+            f"{shaped(nodes)} and initial_values={shaped(firsts)}"
+        )
 
     def run(*xs: Node) -> tuple[Node, ...]:
         rows, starts = list(xs[: len(nodes)]), list(xs[len(nodes) :])
@@ -239,7 +252,7 @@ def padtype_to_pads(in_shape: Any, window_shape: Any, window_strides: Any, paddi
     if kind == "VALID":
         return [(0, 0)] * len(in_shape)
     if kind not in ("SAME", "SAME_LOWER"):
-        raise RuntimeError(f"Unrecognized padding type: expected 'VALID', 'SAME' or 'SAME_LOWER', got {padding}.")
+        raise RuntimeError(f"Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got {padding}.")
     pads = []
     for n, k, step in zip(in_shape, window_shape, window_strides):
         total = max((-(-n // step) - 1) * step + k - n, 0)
@@ -267,8 +280,8 @@ class Window:
         for what, v in (("dimensions", self.sizes), ("strides", self.strides)):
             if len(v) != len(shape):
                 raise TypeError(
-                    f"{name} got the wrong number of window_{what} for operand: got operand shape {shape} with window "
-                    f"{what} {v}."
+                    f"{name} got the wrong number of window_{what} for operand: got operand shape {shape} with "
+                    f"window_{what} {v}."
                 )
         if any(v < 1 for group in (self.sizes, self.strides, self.base, self.inner) for v in group):
             raise ValueError(f"{name} window dimensions, strides and dilations must be positive")
@@ -362,7 +375,9 @@ def reduce_window(
     leaves, tree = flatten(operand)
     inits, init_tree = flatten(init_value)
     if tree != init_tree:
-        raise ValueError(f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}")
+        raise ValueError(
+            f"Operands must have the same tree structure as init_values: {named(tree)} vs. {named(init_tree)}"
+        )
     nodes, fills = arguments("reduce_window", *leaves), arguments("reduce_window", *inits)
     if not nodes:
         raise ValueError("reduce_window must have at least one operand.")
@@ -370,12 +385,17 @@ def reduce_window(
         raise TypeError(
             f"reduce_window expected init_values to be scalars but init_values have shapes {[f.shape for f in fills]}."
         )
+    combine, name = combiner(computation, init_value)
+    if without_effect(nodes, fills, name):
+        fills = [identity(str(name), nodes[0])]
     if any(a.dtype != b.dtype for a, b in zip(nodes, fills)):
-        raise TypeError("reduce_window operands and init_values must have the same dtypes")
+        raise TypeError(
+            "reduce_window got inconsistent dtypes for operands and init_values: got operand dtypes "
+            f"{[n.dtype for n in nodes]} and init_value dtypes {[n.dtype for n in fills]}."
+        )
     w = Window(
         "reduce_window", nodes[0].shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
     )
-    combine, name = combiner(computation, init_value)
     combine = KNOWN.get(name or "", combine)
 
     def run(*xs: Node) -> tuple[Node, ...]:
@@ -387,6 +407,17 @@ def reduce_window(
 
     out = apply(run, *nodes, *fills)
     return unflatten(tree, list(out))
+
+
+def without_effect(nodes: Sequence[Node], firsts: Sequence[Node], name: str | None) -> bool:
+    """Whether there is one initial value, of another dtype than its operand, that is known to change nothing."""
+    return len(nodes) == 1 and nodes[0].dtype != firsts[0].dtype and is_identity(firsts[0], name)
+
+
+def identity(name: str, like: Node) -> Node:
+    """What changes nothing, in the dtype of a node."""
+    wanted = {"add": 0, "multiply": 1}.get(name)
+    return filled(least(name, like.dtype) if wanted is None else wanted, like)
 
 
 def is_identity(fill: Node, name: str | None) -> bool:
@@ -437,7 +468,7 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
 
 
 @public
-def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Array, Array]:
+def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Array]:
     """The k largest elements along an axis, the largest first, and where they stand; of equals the first ones first.
 
     Raises: ValueError for a k that is negative or larger than the axis.
@@ -445,13 +476,10 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Array, Array]:
     node, count = argument("top_k", operand), operator.index(k)
     if count < 0:
         raise ValueError(f"k argument to top_k must be nonnegative, got {count}")
-    if node.ndim == 0:
-        raise TypeError("top_k operand must have >= 1 dimension, got ()")
     at = axis_of(axis, node.ndim)
     if node.shape[at] < count:
         raise ValueError(f"k argument to top_k must be no larger than size along axis; got {count=} with {node.shape=}")
-    values, places = apply(lambda x: largest(x, count, at), node)
-    return values, places
+    return list(apply(lambda x: largest(x, count, at), node))
 
 
 def largest(x: Node, k: int, axis: int) -> tuple[Node, Node]:
@@ -469,12 +497,12 @@ def approximate(name: str, sign: int) -> Callable[..., tuple[Array, Array]]:
         recall_target: float = 0.95,
         reduction_input_size_override: int = -1,
         aggregate_to_topk: bool = True,
-    ) -> tuple[Array, Array]:
+    ) -> list[Array]:
         node = argument(name, operand)
         check_kinds(name, [node], ["f"])
         at = axis_of(reduction_dimension, node.ndim)
         values, places = top_k(wrap(node) if sign > 0 else apply(e.negative, node), k, axis=at)
-        return (values if sign > 0 else apply(e.negative, values.node)), places
+        return [values if sign > 0 else apply(e.negative, values.node), places]
 
     approx.__name__ = approx.__qualname__ = name
     approx.__doc__ = "The k extreme elements along an axis, and where they stand: exact, whatever recall is asked for."

@@ -20,7 +20,8 @@ from ...ops.elementwise import convert, equal, weak_cast, where
 from ...ops.promotion import Shape
 from ...tree import map as tree_map
 from ..array import Array, apply, as_node, converted, door
-from ..dtypes import SCALARS, canonical, dtype_and_weak
+from ..dtypes import KIND_OF, SCALARS, canonical, dtype_and_weak
+from ..spreading import keeps_split, state
 from .call import argument, arguments, axis_of, check_same_dtypes, dtype_of, filled, lead, public, sizes_of, spread
 
 stop_gradient = public(through(differentiate.stop_gradient, door))
@@ -45,6 +46,8 @@ def scalar_argument(name: str, x: Any, dtype: Any) -> Node:
 @public
 def convert_element_type(operand: Any, new_dtype: Any) -> Array:
     """A cast; of a complex number the real part, where the result is real."""
+    if new_dtype is None:
+        raise ValueError("dtype must be specified.")
     python = isinstance(new_dtype, type) and new_dtype in SCALARS
     new = canonical(SCALARS[new_dtype]) if python else dtype_of(new_dtype)
     return apply(lambda x: convert(x, new), scalar_argument("convert_element_type", operand, new))
@@ -56,6 +59,13 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Array:
     node, new = argument("bitcast_convert_type", operand), dtype_of(new_dtype)
     if (node.dtype.kind == "b") != (new.kind == "b") or (node.dtype.kind == "c") != (new.kind == "c"):
         raise TypeError(f"lax.bitcast_convert_type does not support bool or complex values, got {node.dtype} to {new}")
+    a, b = node.dtype.itemsize, new.itemsize
+    if a < b and (node.shape or (1,))[-1] * a != b:
+        last = (node.shape or (1,))[-1]
+        raise ValueError(
+            f"Attempting to convert array of shape {node.shape} from {node.dtype} of size {8 * a} bits to {new} of "
+            f"size {8 * b}, bits but {last} * {8 * a} != {8 * b}"
+        )
     return apply(lambda x: bitcast(x, dtype=new), node)
 
 
@@ -80,6 +90,8 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sha
     sizes = sizes_of(np.shape(x) if not hasattr(x, "shape") else x.shape) if shape is None else sizes_of(shape)
     new = own if dtype is None else dtype_of(dtype)
     node = scalar_argument("full_like", fill_value, new)
+    if node.ndim:
+        raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {node.shape}.")
 
     def fill(v: Node) -> Node:
         out = spread(convert(v, new), sizes)
@@ -105,8 +117,12 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
     """The index along one axis."""
     new, sizes = dtype_of(dtype), sizes_of(shape)
     axis = operator.index(dimension)
+    if KIND_OF.get(new) not in ("i", "u", "f", "c"):
+        raise TypeError(
+            f"iota does not accept dtype {new}. Accepted dtypes are subtypes of integer, floating, complexfloating."
+        )
     if not 0 <= axis < len(sizes):
-        raise ValueError(f"iota dimension must be between 0 and len(shape), got dimension={axis} for shape {sizes}")
+        raise ValueError(f"iota dimension must be between 0 and len(shape), got dimension={axis} for shape={sizes}")
 
     def make() -> Node:
         row = creation.iota(sizes[axis], new if new.kind in "iuf" else np.dtype(np.int64))
@@ -148,6 +164,11 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any, *, out
     """
     node, sizes = argument("broadcast_in_dim", operand), sizes_of(shape)
     dims = tuple([operator.index(d) for d in broadcast_dimensions])
+    if len(sizes) < node.ndim:
+        raise TypeError(
+            "broadcast_in_dim target broadcast shape must have equal or higher rank to the operand shape; got operand "
+            f"ndim {node.ndim} and target broadcast ndim {len(sizes)}."
+        )
     if len(dims) != node.ndim:
         raise TypeError(
             "broadcast_in_dim broadcast_dimensions must have length equal to operand ndim; got broadcast_dimensions "
@@ -271,9 +292,14 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 def rev(operand: Any, dimensions: Any) -> Array:
     """These axes from the end."""
     node = argument("rev", operand)
-    axes = tuple([axis_of(a, node.ndim) for a in dimensions])
+    axes = tuple([operator.index(a) for a in dimensions])
     if len(set(axes)) != len(axes):
-        raise TypeError(f"rev dimensions must be unique, got {dimensions}")
+        raise TypeError(f"rev dimensions must be unique, got {axes}")
+    if any(a >= node.ndim for a in axes):
+        raise TypeError(
+            f"rev dimensions must all be less than operand ndim, got dimensions {axes} for operand ndim {node.ndim}."
+        )
+    axes = tuple([axis_of(a, node.ndim) for a in axes])
     return apply(lambda x: joining.flip(x, axes) if axes else x, node)
 
 
@@ -289,6 +315,44 @@ def tile(operand: Any, reps: Any) -> Array:
 # Slices.
 
 
+def check_slice(shape: Shape, start: Shape, limit: Shape, steps: Shape) -> None:
+    """Raises JAX's TypeError for bounds that do not fit."""
+    for bad, text in (
+        (
+            len(shape) != len(start),
+            "start_indices must have length equal to the number of dimensions of the operand, got indices "
+            f"{start} for operand shape {shape}.",
+        ),
+        (
+            len(start) != len(limit),
+            "limit_indices must have the same length as start_indices, got start_indices "
+            f"{start} and limit_indices {limit}.",
+        ),
+        (
+            any(b > n for b, n in zip(limit, shape)),
+            "limit_indices must be less than or equal to operand shape, got limit_indices "
+            f"{limit} for operand shape {shape}.",
+        ),
+        (
+            any(a < 0 for a in start),
+            f"start_indices must be greater than or equal to zero, got start_indices of {start}.",
+        ),
+        (
+            any(a > b for a, b in zip(start, limit)),
+            "limit_indices must be greater than or equal to start_indices, got start_indices "
+            f"{start} and limit_indices {limit}.",
+        ),
+        (
+            len(steps) != len(shape),
+            "strides must have length equal to the number of dimensions of the operand, got strides "
+            f"{steps} for operand shape {shape}.",
+        ),
+        (any(c <= 0 for c in steps), f"strides must be positive, got {steps}"),
+    ):
+        if bad:
+            raise TypeError(f"slice {text}")
+
+
 @public
 def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = None) -> Array:
     """From start to limit in steps of the strides, along each axis.
@@ -298,19 +362,7 @@ def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = N
     node = argument("slice", operand)
     start, limit = (tuple([operator.index(i) for i in v]) for v in (start_indices, limit_indices))
     steps = (1,) * node.ndim if strides is None else tuple([operator.index(i) for i in strides])
-    if not len(start) == len(limit) == len(steps) == node.ndim:
-        raise TypeError(
-            f"slice start_indices, limit_indices and strides must have one entry for each of the {node.ndim} axes, got "
-            f"{start}, {limit} and {steps}."
-        )
-    for what, bad in (
-        ("start_indices must be greater than or equal to zero", any(a < 0 for a in start)),
-        ("limit_indices must be greater than or equal to start_indices", any(a > b for a, b in zip(start, limit))),
-        ("limit_indices must be less than or equal to operand shape", any(b > n for b, n in zip(limit, node.shape))),
-        ("strides must be positive", any(c <= 0 for c in steps)),
-    ):
-        if bad:
-            raise TypeError(f"slice {what}, got {start}, {limit} and {steps} for operand shape {node.shape}.")
+    check_slice(node.shape, start, limit, steps)
     key = tuple([(a, -(-(b - a) // c), c) for a, b, c in zip(start, limit, steps)])
     return apply(lambda x: s.slice_(x, key=key) if key else x, node)
 
@@ -351,8 +403,6 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Array:
     """
     x, value = arguments("pad", operand, padding_value)
     config = tuple([tuple([operator.index(p) for p in triple]) for triple in padding_config])
-    if x.dtype != value.dtype:
-        raise TypeError(f"lax.pad requires arguments to have the same dtypes, got {x.dtype.name}, {value.dtype.name}.")
     if value.ndim:
         raise ValueError(f"padding_value must be a scalar; got shape {value.shape}")
     if len(config) != x.ndim or any(len(t) != 3 for t in config):
@@ -364,7 +414,12 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Array:
         raise ValueError(f"interior padding in padding_config must be nonnegative, got padding_config {config}")
     if any(low + high + n + max(n - 1, 0) * mid < 0 for n, (low, high, mid) in zip(x.shape, config)):
         raise ValueError(f"Dimension size after padding is not at least 0, got padding_config {config} for {x.shape}")
-    return apply(lambda x, v: padded(x, v, config), x, value)
+    if x.dtype != value.dtype:
+        raise TypeError(f"lax.pad requires arguments to have the same dtypes, got {x.dtype.name}, {value.dtype.name}.")
+    out = apply(lambda x, v: padded(x, v, config), x, value)
+    if state.on:
+        keeps_split(x, out.node, "padding")
+    return out
 
 
 def padded(x: Node, value: Node, config: Sequence[tuple[int, ...]]) -> Node:
@@ -392,7 +447,7 @@ def concatenate(operands: Any, dimension: int) -> Array:
         raise TypeError(f"Cannot concatenate arrays with different numbers of dimensions: got {shapes_of(nodes)}.")
     axis = operator.index(dimension)
     if not 0 <= axis < nodes[0].ndim:
-        raise ValueError(f"concatenate dimension out of bounds: dimension {axis} for shapes {shapes_of(nodes)}.")
+        raise TypeError(f"concatenate dimension out of bounds: dimension {axis} for shapes {shapes_of(nodes)}.")
     rest = {(*n.shape[:axis], *n.shape[axis + 1 :]) for n in nodes}
     if len(rest) > 1:
         raise TypeError(
@@ -430,7 +485,9 @@ def split(operand: Any, sizes: Any, axis: int = 0) -> list[Array]:
     node, parts = argument("split", operand), sizes_of(sizes)
     at = axis_of(axis, node.ndim)
     if sum(parts) != node.shape[at]:
-        raise ValueError(f"Sum of sizes {sum(parts)} must be equal to dimension {at} of the operand shape {node.shape}")
+        raise ValueError(
+            f"Sum of sizes {sum(parts)} must be equal to dimension {at} of the operand shape {list(node.shape)}"
+        )
     ends = np.cumsum(parts).tolist()
     return [slice_in_dim(operand, b - n, b, 1, at) for n, b in zip(parts, ends)]
 

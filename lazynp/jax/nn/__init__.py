@@ -35,3 +35,4 @@ from .functions import (
     swish,
     tanh,
 )
+from .scaled import scaled_matmul

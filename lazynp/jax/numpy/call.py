@@ -17,6 +17,7 @@ from ...config import config
 from ...flags import Flags, flags, watchers
 from ...graph.node import Node
 from ...ops.elementwise import convert
+from ...tracebacks import leave
 from ..array import ERRORS, NDARRAY, SILENT, Array, apply, as_dtype, cast_node, check_arraylike, new, typed
 from ..callers import written_by_user
 from ..dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF, DType, float_dtype, inexact, promotion, x64_enabled
@@ -131,8 +132,10 @@ def elementwise(name: str, impl: Impl, mode: str, accepts: str, keeps: Keeps | N
         dtype, weak = common_dtype(mode, *args, depth=0)
         kind = KIND_OF.get(dtype)
         if kind is None or kind not in accepts:
+            at = " at position 0" if len(args) > 1 else ""
             raise TypeError(
-                f"{name} does not accept dtype {dtype}. Accepted dtypes are subtypes of {', '.join(names(accepts))}."
+                f"{PRIMITIVES.get(name, name)} does not accept dtype {dtype}{at}. Accepted dtypes{at} are subtypes of "
+                f"{', '.join(names(accepts))}."
             )
         nodes = [as_dtype(x, dtype, weak) for x in args]
         if Promotion.watched:
@@ -146,9 +149,19 @@ def elementwise(name: str, impl: Impl, mode: str, accepts: str, keeps: Keeps | N
     return call
 
 
+PRIMITIVES = {
+    "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "bitwise_not": "not", "invert": "not",
+    "bitwise_invert": "not", "left_shift": "shift_left", "bitwise_left_shift": "shift_left",
+    "right_shift": "shift_right_arithmetic", "bitwise_right_shift": "shift_right_arithmetic", "remainder": "rem",
+    "mod": "rem", "fmod": "rem", "arctan2": "atan2", "bitwise_count": "population_count",
+}  # fmt: skip
+"""Functions whose errors speak of the operation of jax.lax that they stand for."""
+
+
 def names(kinds: str) -> list[str]:
-    full = {"b": "bool", "i": "signedinteger", "u": "unsignedinteger", "f": "floating", "c": "complexfloating"}
-    return [full[k] for k in kinds]
+    """What errors call the kinds of dtypes, in JAX's order."""
+    full = {"iu": "integer", "f": "floating", "c": "complexfloating", "b": "bool"}
+    return [name for group, name in full.items() if set(group) & set(kinds)]
 
 
 class IncompatibleShapesError(TypeError, ValueError):
@@ -161,6 +174,8 @@ def check_shapes(name: str, nodes: list[Node]) -> None:
     try:
         np.broadcast_shapes(*shapes)
     except ValueError:
+        if len({len(s) for s in shapes if s}) > 1:
+            raise IncompatibleShapesError(f"Incompatible shapes for broadcasting: shapes={shapes}") from None
         text = ", ".join(map(str, shapes))
         raise IncompatibleShapesError(f"{name} got incompatible shapes for broadcasting: {text}.") from None
 
@@ -181,7 +196,11 @@ def unary(name: str, general: Callable[..., Any], host: Host, chars: str, weak: 
                 out._host = value if type(value) is NDARRAY else np.array(value)
                 out._weak, out._graph = x._weak, None
                 return out
-        return general(x)
+        try:
+            return general(x)
+        except BaseException as error:
+            leave(error)
+            raise
 
     return named(call, name)
 
@@ -237,9 +256,7 @@ def binary(
 
     def call(x: Any, y: Any, /) -> Any:
         out = None
-        if Promotion.watched:
-            return general(x, y)
-        if type(x) is Array:
+        if type(x) is Array and not Promotion.watched:
             a = x._host
             if a is not None and not x._weak and a.size <= config.limit:
                 kind, char = type(y), a.dtype.char
@@ -257,7 +274,7 @@ def binary(
                     out = weakened(at_once(beside, a.astype(float_dtype()), y), weak_first)
                 elif kind is int and char in inexact_too and fits(y, char):
                     out = at_once(beside, a.astype(inexact(a.dtype)), y)
-        elif type(y) is Array:
+        elif type(y) is Array and not Promotion.watched:
             b, kind = y._host, type(x)
             if b is not None and not y._weak and b.size <= config.limit:
                 char = b.dtype.char
@@ -267,7 +284,13 @@ def binary(
                     out = weakened(at_once(host, x, b.astype(float_dtype())), weak_second)
                 elif kind is int and char in inexact_too and fits(x, char):
                     out = at_once(host, x, b.astype(inexact(b.dtype)))
-        return general(x, y) if out is None else out
+        if out is not None:
+            return out
+        try:
+            return general(x, y)
+        except BaseException as error:
+            leave(error)
+            raise
 
     return named(call, name)
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...backends.numpy.namespace import xp
 from ...config import config
 from ...errors import concretization_error
-from ...graph.node import ABSTRACT, Node
+from ...graph.node import ABSTRACT, Node, leaf
 from ...ops import creation as c
 from ...ops import elementwise as e
 from ...ops.elementwise import convert, where
@@ -29,6 +29,7 @@ from ..dtypes import (
     float_dtype,
     iinfo,
     inexact,
+    is_extended,
     promotion,
     requested,
     result_type,
@@ -95,7 +96,7 @@ def array(
 
     Raises: TypeError for what is none; ValueError for None.
     """
-    if order is not None and order not in "KCAF":
+    if order not in (None, "K"):
         raise NotImplementedError("Only implemented for order='K'")
     want = None if dtype is None else requested(dtype, "array", 4)
     out = from_object(object, want)
@@ -119,7 +120,7 @@ def from_object(x: Any, dtype: Any) -> Array:
             return wrap_value(np.array(x, dtype))
         if kind is int:
             return wrap_value(converted(x, dtype))
-        return retyped(wrap_value(np.array(x, canonical(SCALARS[kind]))), dtype)
+        return wrap_value(np.array(x, dtype))
     if isinstance(x, (np.ndarray, np.generic)):
         short = canonical(check_dtype(x.dtype, "array"))
         if dtype is None:
@@ -130,8 +131,8 @@ def from_object(x: Any, dtype: Any) -> Array:
     if is_arraylike(x):
         out = wrap(as_node(x))
         return out if dtype is None else retyped(out, dtype)
-    if isinstance(x, (list, tuple)):
-        return from_sequence(x, dtype)
+    if isinstance(x, (list, tuple, range)):
+        return from_sequence(list(x) if type(x) is range else x, dtype)
     if hasattr(x, "__array__") or hasattr(x, "__array_interface__") or isinstance(x, (memoryview, bytearray)):
         return from_object(np.asarray(x), dtype)
     raise TypeError(f"Unexpected input type for array: {kind}")
@@ -172,7 +173,7 @@ def from_sequence(x: Sequence[Any], dtype: Any) -> Array:
         dtype, weak = promotion(x64_enabled(), *{dtype_and_weak(item) for item in leaves})
         if weak:
             dtype = canonical(np.result_type(*{SCALARS[type(item)] for item in leaves})) if python else dtype
-    if python and KIND_OF[dtype] in "iu" and all([type(item) is not float for item in leaves]):
+    if python and KIND_OF[dtype] in "iu":
         return wrap_value(np.array(x, dtype))
     arrays = [item for item in leaves if isinstance(item, Array)]
     if all([item._host is not None for item in arrays]):
@@ -228,7 +229,7 @@ def asarray(
     out_sharding: Any = None,
 ) -> Any:
     """The array of an object: itself, where it is one of that dtype. See `array`."""
-    if order is not None and order not in "KCAF":
+    if order not in (None, "K"):
         raise NotImplementedError("Only implemented for order='K'")
     want = None if dtype is None else requested(dtype, "asarray", 4)
     out = from_object(a, want)
@@ -248,10 +249,22 @@ def small_shape(shape: tuple[int, ...]) -> bool:
     return math.prod(shape) <= config.limit
 
 
+def keys(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
+    """Random keys, each word of them this value. Raises TypeError for a value that is no integer."""
+    if type(value) not in (bool, int):
+        raise TypeError(f"words of keys are integers, not {value!r}")
+    words = np.zeros(shape, dtype.words)
+    for name in words.dtype.names:
+        words[name] = value
+    return wrap(leaf(shape, words.dtype, words))
+
+
 def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     """An array of one value, without memory where it is large."""
     if any([n < 0 for n in shape]):
         raise ValueError(f"Shapes must be non-negative, got {shape}")
+    if is_extended(dtype):
+        return keys(shape, value, dtype)
     if small_shape(shape):
         return wrap_value(np.full(shape, value, dtype), weak)
     scalar = Node.of_scalar(np.asarray(value).astype(dtype)[()])
@@ -276,7 +289,9 @@ zeros, ones, empty = constant("zeros", 0), constant("ones", 1), constant("empty"
 
 
 def scalar_as(x: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """A scalar's value in a dtype that was asked for."""
+    """A scalar's value in a dtype that was asked for; for one of keys as it is."""
+    if is_extended(dtype):
+        return x
     return converted(x, dtype) if type(x) is int else retyped(from_object(x, None), dtype)._value()
 
 
@@ -293,6 +308,10 @@ def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *, device: Any = 
         return filled(shape, scalar_as(fill_value, to), to, weak)
     node = as_node(fill_value)
     check_broadcast(node.shape, shape)
+    if is_extended(found) or is_extended(to):
+        if found != to:
+            raise ValueError(f"Cannot convert_element_type from {found} to {to}")
+        return apply(lambda x: broadcast_to(x, shape=shape), node)
     return apply(lambda x: cast_node(broadcast_to(astype_node(x, to), shape=shape), to, weak), node)
 
 

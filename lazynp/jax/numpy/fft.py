@@ -16,6 +16,7 @@ from ..array import Array, apply, as_node, check_arraylike, wrap_value
 from ..dtypes import FLOAT32, KIND_OF, complex_of, float_dtype, inexact, requested
 from .axes import axis_of
 from .call import named
+from .creation import zeros
 from .shape import roll, shape
 
 NORMS = {None: "backward", "backward": "backward", "ortho": "ortho", "forward": "forward"}
@@ -36,6 +37,8 @@ def prepared(name: str, a: Any, real_only: bool = False) -> Node:
         raise ValueError(f"only real valued inputs supported for {name}")
     dtype = inexact(x.dtype)
     if KIND_OF[dtype] == "f" and dtype.itemsize < 4:
+        if real_only:
+            raise ValueError(f"RFFT input must be float32 or float64, got {dtype}")
         dtype = FLOAT32
     return convert(x, dtype)
 
@@ -47,6 +50,12 @@ def length(name: str, n: Any, default: int) -> int:
     if count < 1:
         raise ValueError(f"Invalid number of data points ({count}) specified in jnp.fft.{name}.")
     return count
+
+
+def nothing(x: Node, shape: tuple[int, ...], real: bool) -> Any:
+    """What a transform makes of an array without elements."""
+    dtype = complex_of(x.dtype)
+    return zeros(shape, np.zeros((), dtype).real.dtype if real else dtype)
 
 
 def one_axis(name: str, op: Any, real_only: bool = False, half: bool = False) -> Callable[..., Any]:
@@ -65,6 +74,8 @@ def one_axis(name: str, op: Any, real_only: bool = False, half: bool = False) ->
         own = x.shape[at]
         count = length(name, n, 2 * (own - 1) if half else own)
         how = norm_of(name, norm)
+        if not own and n is None:
+            return nothing(x, x.shape, half)
 
         def impl(x: Node) -> Node:
             if not real_only:
@@ -86,6 +97,8 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     at = axis_of(axis, x.ndim)
     count = length("hfft", n, (x.shape[at] - 1) * 2)
     how = FLIP[norm_of("hfft", norm)]
+    if not x.shape[at] and n is None:
+        return nothing(x, x.shape, True)
     return apply(lambda x: f.irfft(e.conjugate(convert(x, complex_of(x.dtype))), axis=at, norm=how, n=count), x)
 
 
@@ -125,6 +138,8 @@ def many_axes(name: str, kind: str, default: Sequence[int] | None = None) -> Cal
             raise ValueError(f"jax.numpy.fft.{name} only supports 2 axes. Got axes = {axes!r}.")
         at, sizes = axes_and_sizes(name, x, s, axes, kind == "irfft")
         how = norm_of(name, norm)
+        if s is None and not all(x.shape[a] for a in at):
+            return nothing(x, x.shape, kind == "irfft")
         return apply(lambda x: transformed(x, kind, at, sizes, how), x)
 
     return named(call, name)

@@ -39,6 +39,11 @@ def joined(name: str, arrays: Sequence[Any], dtype: Any, impl: Callable[..., Nod
     return apply(lambda *xs: cast_node(impl(*[convert(x, to) for x in xs]), to, weak), *nodes)
 
 
+def listed(shapes: list[tuple[int, ...]]) -> str:
+    """Shapes as errors show them."""
+    return ", ".join(map(str, shapes))
+
+
 def concatenate(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
     """Joined along an axis. Raises TypeError, ValueError where shapes do not fit."""
     items = items_of("concatenate", arrays)
@@ -51,11 +56,11 @@ def concatenate(arrays: Any, axis: Any = 0, dtype: Any = None) -> Any:
     at = axis_of(axis, ndim(items[0]))
     shapes = [shape(a) for a in items]
     if len({len(x) for x in shapes}) > 1:
-        raise TypeError(f"Cannot concatenate arrays with different numbers of dimensions: got {shapes}.")
+        raise TypeError(f"Cannot concatenate arrays with different numbers of dimensions: got {listed(shapes)}.")
     if len({(*x[:at], *x[at + 1 :]) for x in shapes}) > 1:
         raise TypeError(
             "Cannot concatenate arrays with shapes that differ in dimensions other than the one being concatenated: "
-            f"concatenating along dimension {at} for shapes {shapes}."
+            f"concatenating along dimension {at} for shapes {listed(shapes)}."
         )
     hosts = [small(a) for a in items]
     direct = dtype is None and all([h is not None for h in hosts]) and len({h.dtype for h in hosts}) == 1
@@ -83,7 +88,9 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, dtype: Any = None) -> Any
         raise ValueError("Need at least one array to stack.")
     shapes = [shape(a) for a in items]
     if len(set(shapes)) > 1:
-        raise ValueError("All input arrays must have the same shape.")
+        if len({len(x) for x in shapes}) > 1:
+            raise ValueError(f"Cannot stack arrays with different numbers of dimensions: got {listed(shapes)}.")
+        raise ValueError(f"All input arrays must have the same shape. Got shapes {listed(shapes)}.")
     at = axis_of(axis, len(shapes[0]) + 1)
     wide = (*shapes[0][:at], 1, *shapes[0][at:])
     return joined("stack", items, dtype, lambda *xs: stacked(xs, wide, at))

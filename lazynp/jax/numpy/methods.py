@@ -11,6 +11,7 @@ import numpy as np
 
 from ...ops.bits import bitcast
 from ...ops.elementwise import convert
+from ...tracebacks import leave
 from ..array import Array, apply, is_arraylike
 from ..dtypes import requested
 from ..placement import device_put, placing
@@ -73,7 +74,11 @@ placed_reshape, placed_astype = placing(shape.reshape), placing(astype)
 
 def reshape(self: Array, *args: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Any:
     """The array with another shape, given as one tuple or as numbers."""
-    return placed_reshape(self, args[0] if len(args) == 1 else args, order, out_sharding=out_sharding)
+    try:
+        return placed_reshape(self, args[0] if len(args) == 1 else args, order, out_sharding=out_sharding)
+    except BaseException as error:
+        leave(error)
+        raise
 
 
 def transpose(self: Array, *args: Any) -> Any:
@@ -156,6 +161,24 @@ def namespace(self: Array, *, api_version: str | None = None) -> Any:
     return importlib.import_module("lazynp.jax.numpy")
 
 
+def matmul(self: Array, other: Any) -> Any:
+    """self @ other."""
+    try:
+        return products.matmul(self, other) if type(other) is Array or is_arraylike(other) else NotImplemented
+    except BaseException as error:
+        leave(error)
+        raise
+
+
+def rmatmul(self: Array, other: Any) -> Any:
+    """other @ self."""
+    try:
+        return products.matmul(other, self) if is_arraylike(other) else NotImplemented
+    except BaseException as error:
+        leave(error)
+        raise
+
+
 for _f in (compress, view, byteswap, to_device):
     setattr(Array, _f.__name__, _f)
 for _name, _f in METHODS.items():
@@ -167,10 +190,8 @@ Array.T = property(shape.transpose, doc="The array with its axes reversed.")
 Array.mT = property(shape.matrix_transpose, doc="The array with its last two axes exchanged.")
 Array.real = property(table["real"], doc="The real part.")
 Array.imag = property(table["imag"], doc="The imaginary part.")
-Array.__matmul__ = lambda self, other: (
-    products.matmul(self, other) if type(other) is Array or is_arraylike(other) else NotImplemented
-)
-Array.__rmatmul__ = lambda self, other: products.matmul(other, self) if is_arraylike(other) else NotImplemented
+Array.__matmul__ = matmul
+Array.__rmatmul__ = rmatmul
 Array.flat = property(flat)
 Array.__contains__ = contains
 Array.__array_namespace__ = namespace

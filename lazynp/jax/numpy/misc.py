@@ -94,7 +94,7 @@ def isrealobj(x: Any) -> bool:
 
 def isscalar(element: Any) -> bool:
     """Whether it is a scalar: NumPy's, or an array of no axes."""
-    return element.ndim == 0 if isinstance(element, Array) else np.isscalar(element)
+    return element.ndim == 0 if isinstance(element, (Array, np.ndarray)) else np.isscalar(element)
 
 
 def iterable(y: Any) -> bool:

@@ -39,7 +39,15 @@ CONTAINERS = (list, tuple, set, dict)
 UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
 
 
-def deferring(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[Any, Any], Any]:
+SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "** or pow()",
+    "matmul": "@", "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+}  # fmt: skip
+"""How an operator is written, by the name of its method."""
+
+
+def deferring(f: Callable[[Any, Any], Any], sign: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
     """f of the array and the other operand, NotImplemented where the other is no array.
 
     Raises: TypeError for Python's containers, which would compare by identity otherwise.
@@ -49,7 +57,8 @@ def deferring(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[
         if is_arraylike(other):
             return f(other, self) if swapped else f(self, other)
         if type(other) in CONTAINERS:
-            raise TypeError(f"unsupported operand type(s): 'Array' and {type(other).__name__!r}")
+            pair = [repr(type(x).__name__) for x in ((other, self) if swapped else (self, other))]
+            raise TypeError(f"unsupported operand type(s) for {sign}: {' and '.join(pair)}")
         return NotImplemented
 
     return call
@@ -60,7 +69,13 @@ def operator_of(short: str, name: str) -> Callable[[Any, Any], Any]:
     mode, _, _, chars = BINARY.get(name, (COMMON, "", None, ""))
     scalars = operator.pow if name == "power" else None
     return binary(
-        f"__{short}__", deferring(f), HOSTS.get(name) or getattr(np, name), chars, scalars, mode, weak_beside(name)
+        f"__{short}__",
+        deferring(f, SIGNS.get(short, f"{short}()")),
+        HOSTS.get(name) or getattr(np, name),
+        chars,
+        scalars,
+        mode,
+        weak_beside(name),
     )
 
 
@@ -69,7 +84,7 @@ def set_operators() -> None:
     for short, name in {**OPERATORS, **COMPARISONS}.items():
         setattr(Array, f"__{short}__", operator_of(short, name))
     for short, name in OPERATORS.items():
-        reflected = deferring(table[name], swapped=True)
+        reflected = deferring(table[name], SIGNS.get(short, f"{short}()"), swapped=True)
         reflected.__name__ = reflected.__qualname__ = f"__r{short}__"
         setattr(Array, f"__r{short}__", reflected)
     for short, name in UNARY.items():

@@ -225,7 +225,7 @@ def polyfit(
     c, residuals, rank, s = lstsq(left / scale, right, rcond)
     c = (c.T / scale).T
     if full:
-        return c, residuals, rank, s, rcond
+        return c, residuals, rank, s, asarray(rcond)
     if not cov:
         return c
     base = inv(dot(left.T, left)) / outer(ones(order), ones(order))

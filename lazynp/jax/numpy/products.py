@@ -14,6 +14,7 @@ from ...ops import elementwise as e
 from ...ops.einsum import einsum as einsum_nodes
 from ...ops.elementwise import convert
 from ...ops.shape import transpose
+from ...tracebacks import leave
 from ..array import apply, as_dtype, cast_node, check_arraylike, typed
 from ..dtypes import INT32, KIND_OF, promotion, requested, x64_enabled
 from . import at_once
@@ -52,11 +53,15 @@ def simple(name: str, impl: Callable[..., Node], simple_case: bool) -> Callable[
     def call(
         a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
     ) -> Any:
-        if simple_case and preferred_element_type is None:
-            found = at_once.product(a, b)
-            if found is not None:
-                return found
-        return contracted(name, impl, a, b, preferred_element_type)
+        try:
+            if simple_case and preferred_element_type is None:
+                found = at_once.product(a, b)
+                if found is not None:
+                    return found
+            return contracted(name, impl, a, b, preferred_element_type)
+        except BaseException as error:
+            leave(error)
+            raise
 
     return named(call, name)
 
@@ -158,7 +163,9 @@ def tensordot(
         if len(first) != len(second):
             raise TypeError("tensordot requires axes lists to have equal length")
     else:
-        raise TypeError(f"tensordot axes argument must be an int, a pair of ints, or a pair of lists, got {axes!r}")
+        raise TypeError(
+            f"tensordot axes argument must be an int, a pair of ints, or a pair of lists/tuples of ints, got {axes!r}"
+        )
     return contracted(
         "tensordot", lambda x, y: c.tensordot(x, y, tuple(first), tuple(second)), a, b, preferred_element_type
     )

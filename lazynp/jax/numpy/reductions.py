@@ -18,6 +18,7 @@ from ...ops.joining import concatenate
 from ...ops.promotion import real_dtype
 from ...ops.scans import scans
 from ...ops.shape import add_reduce, broadcast_to, reshape
+from ...tracebacks import leave
 from ..array import ERRORS, NDARRAY, SILENT, Array, apply, as_node, check_arraylike, new
 from ..dtypes import FLOAT32, KIND_OF, default, inexact, int_dtype, requested, x64_enabled
 from . import at_once
@@ -108,28 +109,32 @@ def additive(name: str, ufunc: str) -> Callable[..., Any]:
         where: Any = None,
         promote_integers: bool = True,
     ) -> Any:
-        if dtype is None and initial is None and where is None and out is None:
-            found = fast(a, axis, keepdims)
-            if found is not None:
-                return found
-        no_out(name, out)
-        check_arraylike(name, a)
-        x = as_node(a)
-        axes = axes_of(axis, x.ndim)
-        result = sum_dtype(x.dtype, promote_integers) if dtype is None else requested(dtype, name)
-        start, mask = scalar_initial(initial), mask_of(name, where)
+        try:
+            if dtype is None and initial is None and where is None and out is None:
+                found = fast(a, axis, keepdims)
+                if found is not None:
+                    return found
+            no_out(name, out)
+            check_arraylike(name, a)
+            x = as_node(a)
+            axes = axes_of(axis, x.ndim)
+            result = sum_dtype(x.dtype, promote_integers) if dtype is None else requested(dtype, name)
+            start, mask = scalar_initial(initial), mask_of(name, where)
 
-        def impl(x: Node, *rest: Node) -> Node:
-            given = iter(rest)
-            first = next(given) if start is not None else None
-            kept = next(given) if mask is not None else None
-            x = astype_node(x, wide(result))
-            total = r.reduce(
-                ufunc, x, axes, keepdims, x.dtype, None if first is None else convert(first, x.dtype), kept
-            )
-            return convert(total, result)
+            def impl(x: Node, *rest: Node) -> Node:
+                given = iter(rest)
+                first = next(given) if start is not None else None
+                kept = next(given) if mask is not None else None
+                x = astype_node(x, wide(result))
+                total = r.reduce(
+                    ufunc, x, axes, keepdims, x.dtype, None if first is None else convert(first, x.dtype), kept
+                )
+                return convert(total, result)
 
-        return apply(impl, x, *[n for n in (start, mask) if n is not None])
+            return apply(impl, x, *[n for n in (start, mask) if n is not None])
+        except BaseException as error:
+            leave(error)
+            raise
 
     return named(call, name)
 
@@ -141,37 +146,41 @@ def extremum(name: str, ufunc: str) -> Callable[..., Any]:
     def call(
         a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
     ) -> Any:
-        if initial is None and where is None and out is None:
-            found = fast(a, axis, keepdims)
-            if found is not None:
-                return found
-        no_out(name, out)
-        check_arraylike(name, a)
-        x = as_node(a)
-        axes = axes_of(axis, x.ndim)
-        if (
-            initial is None
-            and any([x.shape[i] == 0 for i in axes])
-            and 0 not in [n for i, n in enumerate(x.shape) if i not in axes]
-        ):
-            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
-        if initial is None and where is not None:
-            raise ValueError(
-                f"reduction operation {name} does not have an identity, so to use a where mask one has to specify "
-                "'initial'"
-            )
-        start, mask = scalar_initial(initial), mask_of(name, where)
+        try:
+            if initial is None and where is None and out is None:
+                found = fast(a, axis, keepdims)
+                if found is not None:
+                    return found
+            no_out(name, out)
+            check_arraylike(name, a)
+            x = as_node(a)
+            axes = axes_of(axis, x.ndim)
+            if (
+                initial is None
+                and any([x.shape[i] == 0 for i in axes])
+                and 0 not in [n for i, n in enumerate(x.shape) if i not in axes]
+            ):
+                raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+            if initial is None and where is not None:
+                raise ValueError(
+                    f"reduction operation {name} does not have an identity, so to use a where mask one has to specify "
+                    "'initial'"
+                )
+            start, mask = scalar_initial(initial), mask_of(name, where)
 
-        def impl(x: Node, *rest: Node) -> Node:
-            given = iter(rest)
-            first = convert(next(given), x.dtype) if start is not None else None
-            kept = next(given) if mask is not None else None
-            dtype = x.dtype
-            x = convert(x, wide(dtype))
-            first = None if first is None else convert(first, x.dtype)
-            return convert(r.reduce(ufunc, x, axes, keepdims, None, first, kept), dtype)
+            def impl(x: Node, *rest: Node) -> Node:
+                given = iter(rest)
+                first = convert(next(given), x.dtype) if start is not None else None
+                kept = next(given) if mask is not None else None
+                dtype = x.dtype
+                x = convert(x, wide(dtype))
+                first = None if first is None else convert(first, x.dtype)
+                return convert(r.reduce(ufunc, x, axes, keepdims, None, first, kept), dtype)
 
-        return apply(impl, x, *[n for n in (start, mask) if n is not None])
+            return apply(impl, x, *[n for n in (start, mask) if n is not None])
+        except BaseException as error:
+            leave(error)
+            raise
 
     return named(call, name)
 
@@ -181,19 +190,23 @@ def logical(name: str, ufunc: str) -> Callable[..., Any]:
     fast = reducer(getattr(np, ufunc), "?")
 
     def call(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Any:
-        if where is None and out is None:
-            found = fast(a, axis, keepdims)
-            if found is not None:
-                return found
-        no_out(name, out)
-        check_arraylike(name, a)
-        x = as_node(a)
-        axes, mask = axes_of(axis, x.ndim), mask_of(name, where)
+        try:
+            if where is None and out is None:
+                found = fast(a, axis, keepdims)
+                if found is not None:
+                    return found
+            no_out(name, out)
+            check_arraylike(name, a)
+            x = as_node(a)
+            axes, mask = axes_of(axis, x.ndim), mask_of(name, where)
 
-        def impl(x: Node, kept: Node | None = None) -> Node:
-            return r.reduce(ufunc, truth(x), axes, keepdims, None, None, kept)
+            def impl(x: Node, kept: Node | None = None) -> Node:
+                return r.reduce(ufunc, truth(x), axes, keepdims, None, None, kept)
 
-        return apply(impl, x, *[n for n in (mask,) if n is not None])
+            return apply(impl, x, *[n for n in (mask,) if n is not None])
+        except BaseException as error:
+            leave(error)
+            raise
 
     return named(call, name)
 
@@ -269,33 +282,37 @@ def moment(name: str, finish: Callable[[Node], Node]) -> Callable[..., Any]:
         mean: Any = None,
         correction: Any = None,
     ) -> Any:
-        if dtype is None and out is None and where is None and mean is None and correction is None:
-            found = at_once.variance(a, axis, ddof, keepdims, name == "std")
-            if found is not None:
-                return found
-        no_out(name, out)
-        check_arraylike(name, a)
-        if correction is not None:
-            if ddof != 0:
-                raise ValueError("ddof and correction can't be provided simultaneously.")
-            ddof = correction
-        x, mask = as_node(a), mask_of(name, where)
-        axes = (size_axis(axis, x.ndim),) if isinstance(axis, int) else axes_of(axis, x.ndim)
-        center = None if mean is None else as_node(mean)
-        if dtype is not None and KIND_OF[requested(dtype, name)] not in "fc":
-            raise ValueError(f"dtype argument to {name} must be inexact; got {dtype}")
-        result = real_dtype(inexact(x.dtype)) if dtype is None else requested(dtype, name)
-        compute = wide(inexact(x.dtype)) if dtype is None else wide(result)
-        if is_complex(x) and compute.kind != "c":
-            compute = inexact(x.dtype)
+        try:
+            if dtype is None and out is None and where is None and mean is None and correction is None:
+                found = at_once.variance(a, axis, ddof, keepdims, name == "std")
+                if found is not None:
+                    return found
+            no_out(name, out)
+            check_arraylike(name, a)
+            if correction is not None:
+                if ddof != 0:
+                    raise ValueError("ddof and correction can't be provided simultaneously.")
+                ddof = correction
+            x, mask = as_node(a), mask_of(name, where)
+            axes = (size_axis(axis, x.ndim),) if isinstance(axis, int) else axes_of(axis, x.ndim)
+            center = None if mean is None else as_node(mean)
+            if dtype is not None and KIND_OF[requested(dtype, name)] not in "fc":
+                raise ValueError(f"dtype argument to {name} must be inexact; got {dtype}")
+            result = real_dtype(inexact(x.dtype)) if dtype is None else requested(dtype, name)
+            compute = wide(inexact(x.dtype)) if dtype is None else wide(result)
+            if is_complex(x) and compute.kind != "c":
+                compute = inexact(x.dtype)
 
-        def impl(x: Node, *rest: Node) -> Node:
-            given = iter(rest)
-            kept = next(given) if mask is not None else None
-            middle = next(given) if center is not None else None
-            return convert(finish(var_node(convert(x, compute), axes, keepdims, kept, ddof, middle)), result)
+            def impl(x: Node, *rest: Node) -> Node:
+                given = iter(rest)
+                kept = next(given) if mask is not None else None
+                middle = next(given) if center is not None else None
+                return convert(finish(var_node(convert(x, compute), axes, keepdims, kept, ddof, middle)), result)
 
-        return apply(impl, x, *[n for n in (mask, center) if n is not None])
+            return apply(impl, x, *[n for n in (mask, center) if n is not None])
+        except BaseException as error:
+            leave(error)
+            raise
 
     return named(call, name)
 
@@ -332,34 +349,38 @@ def arg_extremum(name: str, skip_nan: bool = False) -> Callable[..., Any]:
     op, filler = getattr(r, base), -np.inf if base == "argmax" else np.inf
 
     def call(a: Any, axis: Any = None, out: Any = None, keepdims: bool | None = None) -> Any:
-        if out is None and not keepdims and not skip_nan:
-            found = at_once.arg_extremum(name, a, axis)
-            if found is not None:
-                return found
-        no_out(name, out)
-        check_arraylike(name, a)
-        x = as_node(a)
-        if is_complex(x):
-            raise TypeError(f"{name} does not accept dtype {x.dtype}")
-        at = None if axis is None else size_axis(axis, x.ndim)
-        if (x.aval.size if at is None else x.shape[at]) == 0:
-            raise ValueError(f"attempt to get {name} of an empty sequence")
-        dtype, nd, keep = int_dtype(), x.ndim, bool(keepdims)
+        try:
+            if out is None and not keepdims and not skip_nan:
+                found = at_once.arg_extremum(name, a, axis)
+                if found is not None:
+                    return found
+            no_out(name, out)
+            check_arraylike(name, a)
+            x = as_node(a)
+            if is_complex(x):
+                raise TypeError(f"{name} does not accept dtype {x.dtype}")
+            at = None if axis is None else size_axis(axis, x.ndim)
+            if (x.aval.size if at is None else x.shape[at]) == 0:
+                raise ValueError(f"attempt to get {name} of an empty sequence")
+            dtype, nd, keep = int_dtype(), x.ndim, bool(keepdims)
 
-        def impl(x: Node) -> Node:
-            x = convert(x, wide(x.dtype)) if x.dtype.kind != "b" else x
-            missing = e.isnan(x) if skip_nan and x.dtype.kind == "f" else None
-            if missing is not None:
-                x = where(missing, scalar(filler, x), x)
-            flat = x if at is not None else reshape(x, shape=(x.aval.size,))
-            out = convert(op(flat, axis=at or 0, keepdims=keep and at is not None), dtype)
-            if missing is not None:
-                axes = tuple(range(nd)) if at is None else (at,)
-                lost = r.logical_and_reduce(missing, axes=axes, keepdims=keep and at is not None, dtype=None)
-                out = where(lost, Node.of_scalar(dtype.type(-1)), out)
-            return reshape(out, shape=(1,) * nd) if keep and at is None else out
+            def impl(x: Node) -> Node:
+                x = convert(x, wide(x.dtype)) if x.dtype.kind != "b" else x
+                missing = e.isnan(x) if skip_nan and x.dtype.kind == "f" else None
+                if missing is not None:
+                    x = where(missing, scalar(filler, x), x)
+                flat = x if at is not None else reshape(x, shape=(x.aval.size,))
+                out = convert(op(flat, axis=at or 0, keepdims=keep and at is not None), dtype)
+                if missing is not None:
+                    axes = tuple(range(nd)) if at is None else (at,)
+                    lost = r.logical_and_reduce(missing, axes=axes, keepdims=keep and at is not None, dtype=None)
+                    out = where(lost, Node.of_scalar(dtype.type(-1)), out)
+                return reshape(out, shape=(1,) * nd) if keep and at is None else out
 
-        return apply(impl, x)
+            return apply(impl, x)
+        except BaseException as error:
+            leave(error)
+            raise
 
     return named(call, name)
 
@@ -375,29 +396,33 @@ def cumulative(name: str, ufunc: str, fill: float | None = None, promote: bool =
     host = getattr(np, ufunc)
 
     def call(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        if dtype is None and out is None and fill is None:
-            found = at_once.cumulated(host, a, axis)
-            if found is not None:
-                return found
-        no_out(name, out)
-        check_arraylike(name, a)
-        x = as_node(a)
-        at = None if axis is None else axis_of(axis, x.ndim)
-        result = sum_dtype(x.dtype, promote) if dtype is None else requested(dtype, name)
+        try:
+            if dtype is None and out is None and fill is None:
+                found = at_once.cumulated(host, a, axis)
+                if found is not None:
+                    return found
+            no_out(name, out)
+            check_arraylike(name, a)
+            x = as_node(a)
+            at = None if axis is None else axis_of(axis, x.ndim)
+            result = sum_dtype(x.dtype, promote) if dtype is None else requested(dtype, name)
 
-        def impl(x: Node) -> Node:
-            if fill is not None and KIND_OF[x.dtype] in "fc":
-                x = convert(x, wide(x.dtype))
-                x = where(e.isnan(x), scalar(fill, x), x)
-            x = astype_node(x, wide(result))
-            if at is None:
-                x = reshape(x, shape=(x.aval.size,))
-            out = scans[ufunc](x, axis=at or 0, dtype=x.dtype)
-            if result.kind == "b":
-                out = truth(out)
-            return convert(out, result)
+            def impl(x: Node) -> Node:
+                if fill is not None and KIND_OF[x.dtype] in "fc":
+                    x = convert(x, wide(x.dtype))
+                    x = where(e.isnan(x), scalar(fill, x), x)
+                x = astype_node(x, wide(result))
+                if at is None:
+                    x = reshape(x, shape=(x.aval.size,))
+                out = scans[ufunc](x, axis=at or 0, dtype=x.dtype)
+                if result.kind == "b":
+                    out = truth(out)
+                return convert(out, result)
 
-        return apply(impl, x)
+            return apply(impl, x)
+        except BaseException as error:
+            leave(error)
+            raise
 
     return named(call, name)
 
@@ -411,26 +436,32 @@ def cumulative_array_api(name: str, ufunc: str, unit: int) -> Callable[..., Any]
     run = cumulative(name, ufunc, promote=name == "cumulative_sum")
 
     def call(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
-        check_arraylike(name, x)
-        node = as_node(x)
-        if node.ndim == 0:
-            raise ValueError("The input must be non-scalar to take a cumulative sum, however a scalar value was given.")
-        if axis is None:
-            if node.ndim > 1:
+        try:
+            check_arraylike(name, x)
+            node = as_node(x)
+            if node.ndim == 0:
                 raise ValueError(
-                    f"The input array has rank {node.ndim}, however axis was not set to an explicit value."
+                    "The input must be non-scalar to take a cumulative sum, however a scalar value was given."
                 )
-            axis = 0
-        at = axis_of(axis, node.ndim)
-        out = run(x, axis=at, dtype=dtype)
-        if not include_initial:
-            return out
+            if axis is None:
+                if node.ndim > 1:
+                    raise ValueError(
+                        f"The input array has rank {node.ndim}, however axis was not set to an explicit value."
+                    )
+                axis = 0
+            at = axis_of(axis, node.ndim)
+            out = run(x, axis=at, dtype=dtype)
+            if not include_initial:
+                return out
 
-        def with_initial(y: Node) -> Node:
-            shape = tuple([1 if i == at else n for i, n in enumerate(y.shape)])
-            return concatenate(broadcast_to(scalar(unit, y), shape=shape), y, axis=at)
+            def with_initial(y: Node) -> Node:
+                shape = tuple([1 if i == at else n for i, n in enumerate(y.shape)])
+                return concatenate(broadcast_to(scalar(unit, y), shape=shape), y, axis=at)
 
-        return apply(with_initial, out.node)
+            return apply(with_initial, out.node)
+        except BaseException as error:
+            leave(error)
+            raise
 
     return named(call, name)
 
@@ -445,11 +476,15 @@ def nan_filled(name: str, run: Callable[..., Any], filler: Callable[[np.dtype[An
     """A reduction in which NaN counts as `filler(dtype)`."""
 
     def call(a: Any, *args: Any, **kwargs: Any) -> Any:
-        check_arraylike(name, a)
-        x = as_node(a)
-        if KIND_OF[x.dtype] not in "fc":
-            return run(a, *args, **kwargs)
-        return run(replaced(x, filler(x.dtype)), *args, **kwargs)
+        try:
+            check_arraylike(name, a)
+            x = as_node(a)
+            if KIND_OF[x.dtype] not in "fc":
+                return run(a, *args, **kwargs)
+            return run(replaced(x, filler(x.dtype)), *args, **kwargs)
+        except BaseException as error:
+            leave(error)
+            raise
 
     return named(call, name)
 
@@ -472,7 +507,11 @@ def nan_total(name: str, run: Callable[..., Any], neutral: int) -> Callable[...,
         initial: Any = None,
         where: Any = None,
     ) -> Any:
-        return filled(a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)
+        try:
+            return filled(a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)
+        except BaseException as error:
+            leave(error)
+            raise
 
     return named(call, name)
 
@@ -487,13 +526,17 @@ def nan_extremum(name: str, run: Callable[..., Any], worst: float) -> Callable[.
     def call(
         a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
     ) -> Any:
-        no_out(name, out)
-        found = filled(a, axis=axis, keepdims=keepdims, initial=initial, where=where)
-        x = as_node(a)
-        if KIND_OF[x.dtype] not in "fc" or initial is not None:
-            return found
-        lost = all(isnan(a), axis=axis, keepdims=keepdims)
-        return choose_nan(lost, found)
+        try:
+            no_out(name, out)
+            found = filled(a, axis=axis, keepdims=keepdims, initial=initial, where=where)
+            x = as_node(a)
+            if KIND_OF[x.dtype] not in "fc" or initial is not None:
+                return found
+            lost = all(isnan(a), axis=axis, keepdims=keepdims)
+            return choose_nan(lost, found)
+        except BaseException as error:
+            leave(error)
+            raise
 
     return named(call, name)
 
@@ -537,15 +580,19 @@ def nan_moment(name: str, root: bool) -> Callable[..., Any]:
         where: Any = None,
         mean: Any = None,
     ) -> Any:
-        no_out(name, out)
-        check_arraylike(name, a)
-        x, run = as_node(a), std if root else var
-        axes_of(axis, x.ndim)  # where var raises IndexError for an axis that is not there, this is a ValueError
-        if KIND_OF[x.dtype] not in "fc":
-            return run(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
-        good = ~isnan(a)
-        kept = good if where is None else good & where
-        return run(replaced(x, 0), axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=kept, mean=mean)
+        try:
+            no_out(name, out)
+            check_arraylike(name, a)
+            x, run = as_node(a), std if root else var
+            axes_of(axis, x.ndim)  # where var raises IndexError for an axis that is not there, this is a ValueError
+            if KIND_OF[x.dtype] not in "fc":
+                return run(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
+            good = ~isnan(a)
+            kept = good if where is None else good & where
+            return run(replaced(x, 0), axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=kept, mean=mean)
+        except BaseException as error:
+            leave(error)
+            raise
 
     return named(call, name)
 

@@ -21,7 +21,7 @@ from ...ops.indexing import put_along_axis as put_along_axis_node
 from ...ops.sorting import searchsorted
 from ..array import Array, apply, as_dtype, as_node, cast_node, check_arraylike, door, typed, wrap_value
 from ..at import update
-from ..dtypes import KIND_OF, int_dtype, promotion, x64_enabled
+from ..dtypes import KIND_OF, int_dtype, is_extended, promotion, x64_enabled
 from ..indexing import mode_of, take_index
 from . import at_once
 from .axes import axis_of, no_out, shape_of, static_int
@@ -56,7 +56,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
         check_arraylike("where", condition)
         return nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None:
-        raise ValueError("Either both or neither of the x and y arguments should be provided to jax.numpy.where")
+        check_arraylike("where", condition, x, y)
     if size is not None or fill_value is not None:
         raise ValueError("size and fill_value arguments cannot be used in three-term where function.")
     found = at_once.where(condition, x, y) if type(condition) is Array else None
@@ -179,6 +179,8 @@ def take(
         raise IndexError("Cannot do a non-empty jnp.take() from an empty axis.")
     if n == 0:
         return zeros((*x.shape[:at], *index.shape, *x.shape[at + 1 :]), x.dtype)
+    if is_extended(x.dtype):
+        return x[(*(slice(None),) * at, index)]
     if mode == "wrap":
         index = index % n
     key = (*(slice(None),) * at, index)
@@ -495,8 +497,9 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
                 raise ValueError("boolean array argument to delete must be one-dimensional and match the axis")
             keep[places] = False
         else:
-            inside = places[(places >= -n) & (places < n)] if places.ndim else places.clip(-n, n - 1)
-            keep[inside] = False
+            if places.ndim == 0:
+                places = axis_of(int(places), n)
+            keep[places] = False
     return take(x, np.nonzero(keep)[0], axis=at, mode="clip")
 
 

@@ -64,7 +64,7 @@ def new_shape(old: tuple[int, ...], given: Any) -> tuple[int, ...]:
     count = math.prod(old)
     unknown = [i for i, n in enumerate(wanted) if n == -1]
     if len(unknown) > 1:
-        raise ValueError("can only specify one unknown axis size with a `-1` value")
+        raise TypeError(f"can only specify one unknown axis size with a `-1` value, got {tuple(wanted)}")
     if any([n < -1 for n in wanted]):
         raise ValueError(f"shape entries must be non-negative or -1, got {wanted}")
     rest = math.prod([n for n in wanted if n != -1])
@@ -115,7 +115,10 @@ def transpose(a: Any, axes: Any = None) -> Any:
     nd = ndim(a)
     order = tuple(range(nd))[::-1] if axes is None else tuple([axis_of(i, nd) for i in axes])
     if sorted(order) != list(range(nd)):
-        raise ValueError(f"axes don't match array: {axes} for {nd} dimensions")
+        raise TypeError(
+            "transpose permutation isn't a permutation of operand dimensions, "
+            f"got permutation {order} for operand shape {shape(a)}."
+        )
     h = small(a)
     if h is not None:
         return own(h.transpose(order), a._weak)

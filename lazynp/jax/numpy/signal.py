@@ -20,6 +20,7 @@ from ...ops.joining import span
 from ...ops.shape import reshape as reshape_node
 from ..array import Array, apply, as_node, cast_node, check_arraylike
 from ..dtypes import requested
+from ..spreading import keeps_split, state
 from .call import INEXACT, NUMERIC, named, promoted
 from .creation import arange, asarray, astype, linspace, ones
 from .elementwise import scalar, table
@@ -123,7 +124,10 @@ def per_side(x: Any, ndim: int, what: str) -> list[tuple[Any, Any]]:
     try:
         wide_ = np.broadcast_to(given.reshape(-1, 1) if given.ndim == 2 and given.shape[-1] == 1 else given, (ndim, 2))
     except ValueError:
-        raise ValueError(f"jnp.pad: {what} with ndim={ndim} has unsupported shape {given.shape}") from None
+        raise ValueError(
+            f"jnp.pad: {what} with nd={ndim} has unsupported shape {given.shape}. Valid shapes are ({ndim}, 2), "
+            "(1, 2), (2,), (1,), or ()."
+        ) from None
     return [tuple(row) for row in wide_]
 
 
@@ -196,7 +200,10 @@ def pad_constant(x: Array, sides: list[tuple[int, int]], values: list[tuple[Any,
     flat = [v for pair in values for v in pair]
     if not any([isinstance(v, Array) for v in flat]) and len(set(flat)) == 1:
         value = astype(asarray(flat[0]), x.dtype)
-        return apply(lambda x, v: pad_node(x, sides, v), x.node, value.node)
+        out = apply(lambda x, v: pad_node(x, sides, v), x.node, value.node)
+        if state.on:
+            keeps_split(x.node, out.node, "padding")
+        return out
     for axis, (pair, (low, high)) in enumerate(zip(sides, values)):
         parts = [edge_of(x, axis, pair[0], low), x, edge_of(x, axis, pair[1], high)]
         x = concatenate(parts, axis)

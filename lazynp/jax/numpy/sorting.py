@@ -164,19 +164,19 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
 # Sets.
 
 
-class unique_all_result(NamedTuple):
+class _UniqueAllResult(NamedTuple):
     values: Any
     indices: Any
     inverse_indices: Any
     counts: Any
 
 
-class unique_counts_result(NamedTuple):
+class _UniqueCountsResult(NamedTuple):
     values: Any
     counts: Any
 
 
-class unique_inverse_result(NamedTuple):
+class _UniqueInverseResult(NamedTuple):
     values: Any
     inverse_indices: Any
 
@@ -266,19 +266,19 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
     """The different elements with first places, inverse and counts."""
     check_arraylike("unique_all", x)
     found = unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
-    return unique_all_result(*found)
+    return _UniqueAllResult(*found)
 
 
 def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The different elements, and how often each stands."""
     check_arraylike("unique_counts", x)
-    return unique_counts_result(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
+    return _UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The different elements, and which of them each element is."""
     check_arraylike("unique_inverse", x)
-    return unique_inverse_result(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
+    return _UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:

@@ -297,7 +297,7 @@ def bincount(
     if length is None:
         if is_traced(v):
             raise concretization_error(v.node, "Give jnp.bincount `length=` where x is traced.")
-        length = max(least, int(v._value().max(initial=-1)) + 1)
+        length = max(least, int(v._value().max()) + 1 if v.size else 0)
     else:
         length = static_int(length)
     w = ones(v.shape, int_dtype()) if weights is None else asarray(weights)
@@ -387,7 +387,7 @@ def histogramdd(
         flat = flat * (e.shape[0] - 1) + place
     sizes = [e.shape[0] - 1 for e in edges]
     total = math.prod(sizes)
-    w = ones(n, x.dtype) if weights is None else asarray(weights)
+    w = ones(n, int_dtype()) if weights is None else asarray(weights)
     counts = reshape(update(zeros(total, w.dtype), where(inside, flat, total), w, "add"), tuple(sizes))
     if density:
         counts = counts / sum_(counts)

@@ -15,6 +15,7 @@ from ...graph.node import Node
 from ...ops.elementwise import convert
 from ...ops.reductions import reductions
 from ...ops.scans import scans
+from ...tracebacks import leave
 from ..array import Array, apply, check_arraylike, door, is_arraylike
 from ..at import IndexUpdateRef, update
 from . import reductions as _reductions
@@ -68,11 +69,15 @@ class ufunc:
         return isinstance(other, ufunc) and (self._func, self.__name__) == (other._func, other.__name__)
 
     def __call__(self, *args: Any, out: Any = None, where: Any = None) -> Any:
-        if out is not None:
-            raise NotImplementedError(f"out argument of {self}")
-        if where is not None:
-            raise NotImplementedError(f"where argument of {self}")
-        return self._call(*args)
+        try:
+            if out is not None:
+                raise NotImplementedError(f"out argument of {self}")
+            if where is not None:
+                raise NotImplementedError(f"where argument of {self}")
+            return self._call(*args)
+        except BaseException as error:
+            leave(error)
+            raise
 
     def _binary(self, method: str) -> None:
         if self.nin != 2:
@@ -341,7 +346,7 @@ def vectorize(
                 )
             for name, n in zip(dims, x.shape[x.ndim - len(dims) :]):
                 if sizes.setdefault(name, int(name) if name.isdigit() else n) != n:
-                    raise ValueError(f"inconsistent size for core dimension {name}: {n} vs {sizes[name]} {error}")
+                    raise ValueError(f"inconsistent size for core dimension {name!r}: {n} vs {sizes[name]} {error}")
         return broadcast_map(checked(core, outs, sizes, error), given, [len(d) for d in ins])
 
     return wrapped
@@ -365,7 +370,7 @@ def checked(
                 raise ValueError(f"output shape {shape} does not match core dimensions {dims} {error}")
             for name, n in zip(dims, shape):
                 if sizes.setdefault(name, n) != n:
-                    raise ValueError(f"inconsistent size for core dimension {name}: {n} vs {sizes[name]} {error}")
+                    raise ValueError(f"inconsistent size for core dimension {name!r}: {n} vs {sizes[name]} {error}")
         return out
 
     return call

@@ -23,7 +23,7 @@ from ...ops.elementwise import (
     subtract,
     where,
 )
-from ...ops.random import between, erf, erf_inv, exp, exp_complex, power, random_sample
+from ...ops.random import between, erf, erf_inv, exp, exp_complex, power
 from ...ops.shape import add_reduce, broadcast_to
 from ...ops.tags import stop_gradient
 from ..array import Array
@@ -41,6 +41,7 @@ from .arguments import (
     sampled_dtype,
     shape_of,
 )
+from .draws import random_sample
 from .keys import draw, partitionable, parts
 
 

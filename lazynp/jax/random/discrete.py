@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...graph.node import Node
-from ...ops import random as ops
 from ...ops.elementwise import (
     add,
     clip,
@@ -41,6 +40,7 @@ from ..dtypes import (
     requested,
     x64_enabled,
 )
+from . import draws
 from .arguments import Shape, broadcast_shape, canonical_shape, check_shape, parameter, sampled_dtype, shape_of
 from .continuous import gumbel_mode, gumbel_node, sample, scalar, sign_node
 from .keys import draw, key_node, partitionable, parts
@@ -60,7 +60,7 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
 
 
 def bits_node(key: Node, *, dtype: DType, shape: Shape) -> Node:
-    return ops.random_bits(key, width=8 * dtype.itemsize, partitionable=partitionable(), shape=shape)
+    return draws.random_bits(key, width=8 * dtype.itemsize, partitionable=partitionable(), shape=shape)
 
 
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -93,7 +93,7 @@ def randint_node(key: Node, low: Node, high: Node, *, dtype: DType, shape: Shape
         least, most = int(iinfo(dtype).min), int(iinfo(dtype).max)
         low = clipped(convert(low, INT32), least, most)
         high = clipped(convert(high, INT32), least, most + 1)
-    out = ops.random_integers(key, low, high, dtype=wide, partitionable=partitionable(), shape=shape)
+    out = draws.random_integers(key, low, high, dtype=wide, partitionable=partitionable(), shape=shape)
     return convert(out, dtype)
 
 
@@ -177,7 +177,7 @@ def broadcast_parameter(shape: Shape, x: Any) -> None:
 
 
 def poisson_node(key: Node, rate: Node, *, dtype: DType, shape: Shape) -> Node:
-    return ops.random_poisson(key, rate, dtype=dtype, partitionable=partitionable(), shape=shape)
+    return draws.random_poisson(key, rate, dtype=dtype, partitionable=partitionable(), shape=shape)
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Array:
@@ -194,7 +194,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
 
 
 def binomial_node(key: Node, count: Node, p: Node, *, dtype: DType, shape: Shape) -> Node:
-    return ops.random_binomial(key, count, p, dtype=dtype, partitionable=partitionable(), shape=shape)
+    return draws.random_binomial(key, count, p, dtype=dtype, partitionable=partitionable(), shape=shape)
 
 
 def categorical(

@@ -23,13 +23,14 @@ from .arguments import (
     shape_of,
 )
 from .continuous import sample, scalar, sign_node
+from .draws import random_gamma
 from .keys import draw, partitionable, parts
 
 
 def gamma_node(key: Node, a: Node, *, shape: Shape, log_space: bool = False) -> Node:
     if a.shape != shape:
         a = broadcast_to(a, shape=shape)
-    return ops.random_gamma(key, a, log_space=log_space, partitionable=partitionable())
+    return random_gamma(key, a, log_space=log_space, partitionable=partitionable())
 
 
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from ...doors import doors
 from ...errors import type_name
 from ...graph.node import ABSTRACT, Node
 from ...ops.elementwise import add, convert
-from ...ops.random import KEY_DTYPES, key_wrap, random_clone, random_fold_in, random_seed, random_split
-from ...ops.random import key_data as data_op
+from ...ops.random import random_clone
 from ...ops.shape import slice_
 from ...runtime.reuse import born, share, use
 from .. import array as arrays
@@ -23,21 +22,17 @@ from ..array import Array, apply, as_node, door, is_arraylike
 from ..config import flags
 from ..dtypes import KIND_OF, prng_key
 from .arguments import canonical_shape
-
-
-class PRNGImpl(NamedTuple):
-    """A generator: its name, its short name, and the shape of a key's words."""
-
-    name: str
-    tag: str
-    key_shape: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return self.tag
-
-
-IMPLS = {"threefry2x32": PRNGImpl("threefry2x32", "fry", (2,))}
-BY_TAG = {impl.tag: impl for impl in IMPLS.values()}
+from .implementations import (
+    IMPLS,
+    PRNGImpl,
+    keys_of,
+    partitionable,
+    random_fold_in,
+    random_seed,
+    random_split,
+    record,
+    words_of,
+)
 
 
 class PRNGSpec:
@@ -79,7 +74,7 @@ class KeyTy:
     @property
     def words(self) -> np.dtype[Any]:
         """The record that a key is in the graph."""
-        return KEY_DTYPES[self._impl.tag]
+        return record(self._impl)
 
     def __repr__(self) -> str:
         return self.name
@@ -93,7 +88,16 @@ class KeyTy:
         return hash((KeyTy, self._impl))
 
 
-KEY_TYPES = {dtype: KeyTy(BY_TAG[tag]) for tag, dtype in KEY_DTYPES.items()}
+KEY_TYPES: dict[Any, KeyTy] = {}
+
+
+def key_record(impl: PRNGImpl) -> Any:
+    """The dtype of a generator's keys in the graph, whose arrays are arrays of keys from then on."""
+    dtype = record(impl)
+    if dtype not in KEY_TYPES:
+        KEY_TYPES[dtype] = KeyTy(impl)
+        arrays.records[dtype] = PRNGKeyArray
+    return dtype
 
 
 def forwarded(name: str) -> Callable[..., Any]:
@@ -127,7 +131,7 @@ class PRNGKeyArray(Array):
 
     @property
     def _base_array(self) -> Array:
-        out: Array = apply(data_op, self.node)
+        out: Array = apply(words_of, self.node)
         return out
 
     def __iter__(self) -> Iterator[Any]:
@@ -174,7 +178,7 @@ class PRNGKeyArray(Array):
         if not isinstance(other, PRNGKeyArray) or other.dtype != self.dtype:
             raise ValueError(f"random keys compare with random keys only, not with {type(other).__name__}")
         words: Any = getattr(self._base_array, operator)(other._base_array)
-        return getattr(words, combine)(-1)
+        return getattr(words, combine)(tuple(range(-len(self._impl.key_shape), 0)))
 
     __hash__ = None
 
@@ -214,7 +218,8 @@ for _name in ["neg", "pos", "abs", "invert", "lt", "le", "gt", "ge"]:
     setattr(PRNGKeyArray, f"__{_name}__", refuse(_name))
 
 doors[PRNGKeyArray] = door
-arrays.records.update(dict.fromkeys(KEY_TYPES, PRNGKeyArray))
+for _impl in IMPLS.values():
+    key_record(_impl)
 
 
 # --- What samplers take for a key -------------------------------------------------------------------------------------
@@ -246,9 +251,10 @@ def resolve(spec: Any) -> PRNGImpl:
 def check_words(node: Node, impl: PRNGImpl) -> None:
     """Raise JAX's TypeError for what cannot be the words of keys."""
     start = "JAX encountered invalid PRNG key data: expected "
-    if node.ndim < 1:
-        raise TypeError(f"{start}key_data.ndim >= 1; got ndim={node.ndim}")
-    if node.shape[-1:] != impl.key_shape:
+    n = len(impl.key_shape)
+    if node.ndim < n:
+        raise TypeError(f"{start}key_data.ndim >= {n}; got ndim={node.ndim}")
+    if node.shape[node.ndim - n :] != impl.key_shape:
         raise TypeError(f"{start}key_data.shape to end with {impl.key_shape}; got shape={node.shape} for impl={impl}")
     if node.dtype != np.uint32:
         raise TypeError(f"{start}key_data.dtype = uint32; got dtype={node.dtype}")
@@ -265,7 +271,7 @@ def key_node(name: str, key: Any, batched: bool = False) -> tuple[Node, bool]:
     elif is_arraylike(key):
         node, raw = as_node(key), True
         check_words(node, default_impl())
-        shape = node.shape[:-1]
+        shape = node.shape[: node.ndim - len(default_impl().key_shape)]
         warn_of_raw()
     else:
         raise TypeError(f"unexpected PRNG key type {type(key)}")
@@ -297,7 +303,7 @@ def warn_of_raw() -> None:
 
 def wrapped(node: Node) -> Node:
     """Keys of the default generator from raw ones."""
-    return key_wrap(node, dtype=KEY_DTYPES[default_impl().tag])
+    return keys_of(node, default_impl())
 
 
 def draw(name: str, f: Callable[..., Any], key: Any, *nodes: Node, **params: Any) -> Any:
@@ -316,12 +322,6 @@ def new_keys(f: Callable[..., Node], *nodes: Node, **params: Any) -> Any:
     if flags.debug_key_reuse:
         born(out.node)
     return out
-
-
-def partitionable() -> bool:
-    """Which form of threefry is meant, in this thread."""
-    form: bool = flags.threefry_partitionable
-    return form
 
 
 def parts(key: Node, count: int) -> list[Node]:
@@ -350,7 +350,7 @@ def seeded(name: str, seed: Any, spec: Any) -> PRNGKeyArray:
         raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
     if flags.random_seed_offset:
         node = add(node, Node.of_scalar(np.asarray(flags.random_seed_offset).astype(node.dtype)[()]))
-    return new_keys(random_seed, node, dtype=KEY_DTYPES[impl.tag])
+    return new_keys(random_seed, node, dtype=key_record(impl))
 
 
 def chosen(function: str, impl: Any, dtype: Any) -> Any:
@@ -376,7 +376,7 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Array:
 def like_given(raw: bool, f: Callable[..., Node], node: Node, *rest: Node, **params: Any) -> Any:
     """Keys made of keys by `f`, raw if the given ones are."""
     if raw and not flags.enable_custom_prng:
-        return apply(lambda k, *r, **p: data_op(f(wrapped(k), *r, **p)), node, *rest, **params)
+        return apply(lambda k, *r, **p: words_of(f(wrapped(k), *r, **p)), node, *rest, **params)
     if raw:
         return apply(lambda k, *r, **p: f(wrapped(k), *r, **p), node, *rest, **params)
     return new_keys(f, node, *rest, **params)
@@ -413,7 +413,7 @@ def fold_in(key: Any, data: Any) -> Any:
 def key_data(keys: Any) -> Array:
     """The words of keys: uint32, with one more axis."""
     node, raw = key_node("key_data", keys, batched=True)
-    return keys if raw and isinstance(keys, Array) else arrays.wrap(node) if raw else apply(data_op, node)
+    return keys if raw and isinstance(keys, Array) else arrays.wrap(node) if raw else apply(words_of, node)
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> PRNGKeyArray:
@@ -429,13 +429,15 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
         )
     node = as_node(key_bits_array)
     check_words(node, found)
-    return new_keys(key_wrap, node, dtype=KEY_DTYPES[found.tag])
+    key_record(found)
+    return new_keys(keys_of, node, impl=found)
 
 
-def key_impl(keys: Any) -> str:
-    """The name of the generator that keys are for."""
+def key_impl(keys: Any) -> Any:
+    """The name of the generator that keys are for; of one that has none a `PRNGSpec`."""
     _, raw = key_node("key_impl", keys, batched=True)
-    return default_impl().name if raw else keys._impl.name
+    impl = default_impl() if raw else keys._impl
+    return impl.name if impl.name in IMPLS else PRNGSpec(impl)
 
 
 def key_dtype(impl_spec: Any = None) -> KeyTy:

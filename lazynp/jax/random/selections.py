@@ -13,7 +13,7 @@ from ...backends.numpy.samplers import rounds_of_sorting
 from ...graph.node import Node
 from ...ops.elementwise import add, convert, multiply, subtract
 from ...ops.indexing import take, take_along_axis
-from ...ops.random import log, random_order
+from ...ops.random import log
 from ...ops.scans import add_accumulate
 from ...ops.shape import reshape, slice_
 from ...ops.sorting import argsort, searchsorted
@@ -23,6 +23,7 @@ from ..dtypes import KIND_OF, int_dtype
 from .arguments import Shape, canonical_shape, check_shape, parameter, sampled_dtype
 from .continuous import gumbel_mode, gumbel_node, normal_node, sample, scalar
 from .discrete import bits_node, inexact_dtype, largest, randint_node
+from .draws import random_order
 from .keys import draw, partitionable, parts
 
 UINT32 = np.dtype(np.uint32)

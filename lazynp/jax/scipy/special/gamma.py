@@ -207,7 +207,7 @@ def zeta_series(s: Any, a: Any) -> Any:
     terms: Any = 0.5
     product = s / end
     for m in range(n):
-        terms = terms + jnp.clip(product, max=float(np.finfo(s.dtype).max)) / BERNOULLI[m]
+        terms = terms + jnp.clip(product, max=float(jnp.finfo(s.dtype).max)) / BERNOULLI[m]
         product = product * ((s + (2 * m + 1)) / end) * ((s + (2 * m + 2)) / end)
     return total + rest + end ** (-s) * terms
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ....ops.hypergeometric import hyp2f1 as hyp2f1_op
 from ... import lax
 from ... import numpy as jnp
 from ...arguments import inexact, real_inexact
+from ...array import apply, as_node
 from ...derivatives import custom_jvp
 from .gamma import digamma, gamma
 
@@ -22,7 +24,7 @@ def series(term: Any, factor: Callable[[Any], Any], weight: Callable[[Any], Any]
 
     With `weight`, of the terms times `weight(k)`.
     """
-    eps = float(np.finfo(term.dtype).eps)
+    eps = float(jnp.finfo(term.dtype).eps)
 
     def body(state: Any) -> Any:
         total, k, term, live = state
@@ -61,6 +63,34 @@ hyp1f1_of.defjvps(
 def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     """Kummer's confluent hypergeometric function. Raises ValueError for complex numbers."""
     return hyp1f1_of(*jnp.broadcast_arrays(*real_inexact("hyp1f1", a, b, x)))
+
+
+@custom_jvp
+def hyp2f1_of(a: Any, b: Any, c: Any, x: Any) -> Any:
+    return apply(hyp2f1_op, *[as_node(v) for v in (a, b, c, x)])
+
+
+def along_parameter(weight: Callable[[Any, Any, Any, Any], Any]) -> Callable[..., Any]:
+    """The derivative of 2F1 along a parameter: its series, with the terms weighted."""
+    return lambda g, out, a, b, c, x: (
+        g * series(a * b / c * x, lambda k: (a + k) * (b + k) / (c + k) / (k + 1) * x, lambda k: weight(a, b, c, k))
+    )
+
+
+hyp2f1_of.defjvps(
+    along_parameter(lambda a, b, c, k: digamma(a + k) - digamma(a)),
+    along_parameter(lambda a, b, c, k: digamma(b + k) - digamma(b)),
+    along_parameter(lambda a, b, c, k: digamma(c) - digamma(c + k)),
+    lambda g, out, a, b, c, x: g * a * b / c * hyp2f1_of(a + 1, b + 1, c + 1, x),
+)
+
+
+def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
+    """Gauss's hypergeometric function 2F1(a, b; c; x). Derivatives along a, b and c are for |x| < 1.
+
+    Raises: ValueError for complex numbers.
+    """
+    return hyp2f1_of(*jnp.broadcast_arrays(*real_inexact("hyp2f1", a, b, c, x)))
 
 
 # Bessel functions.

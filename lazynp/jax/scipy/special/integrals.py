@@ -59,7 +59,7 @@ def expi(x: Any) -> Any:
 
 def expn_series(n: Any, x: Any) -> Any:
     """E_n for 0 < x <= 1, by its power series."""
-    eps = float(np.finfo(x.dtype).eps)
+    eps = float(jnp.finfo(x.dtype).eps)
     psi = -EULER - jnp.log(x)
     most = jnp.max(n) if n.size else 1.0
     _, psi = lax.while_loop(
@@ -83,7 +83,7 @@ def expn_series(n: Any, x: Any) -> Any:
 
 def expn_fraction(n: Any, x: Any) -> Any:
     """E_n for x > 1, by its continued fraction (Lentz)."""
-    eps = float(np.finfo(x.dtype).eps)
+    eps = float(jnp.finfo(x.dtype).eps)
     b = x + n
     d = 1 / b
 
@@ -96,7 +96,7 @@ def expn_fraction(n: Any, x: Any) -> Any:
         live = change > eps
         return i + 1, b, c, d, jnp.where(live, out * (c * d), out), jnp.where(live, jnp.abs(c * d - 1), change)
 
-    big = jnp.full_like(x, float(np.finfo(x.dtype).max) ** 0.5)
+    big = jnp.full_like(x, float(jnp.finfo(x.dtype).max) ** 0.5)
     state = (jnp.ones((), x.dtype), b, big, d, d, jnp.full_like(x, np.inf))
     out = lax.while_loop(lambda s: jnp.any(s[5] > eps) & (s[0] < 1000), body, state)[4]
     return out * jnp.exp(-x)

@@ -1,0 +1,6 @@
+# Written by `python -m compat stubs`.
+from collections.abc import Callable
+from typing import Any
+
+def jet(fun: Callable[..., Any], primals: Any, series: Any, factorial_scaled: bool = True, **_: Any) -> Any: ...
+def jet2(fun: Callable[..., Any], primals: Any, series: Any) -> Any: ...

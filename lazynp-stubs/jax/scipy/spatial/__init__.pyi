@@ -1,0 +1,3 @@
+# Written by `python -m compat stubs`.
+
+from . import transform as transform

@@ -1,0 +1,421 @@
+"""`jax.export`: functions traced for arguments of some types, which can be stored and loaded again."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import optree
+
+from ..api.differentiate import FLOAT0
+from ..api.trace import inline
+from ..graph.function import Function
+from ..graph.node import ABSTRACT, Node, leaf
+from ..graph.show import show
+from ..ops.promotion import is_inexact
+from ..ops.shape import zeros_of
+from ..signatures import name_of
+from ..transforms.transpose import vjp as vjp_graph
+from ..tree import NAMESPACE, flatten, unflatten
+from . import graph_bytes
+from .array import as_node, wrap
+from .aval import ShapedArray
+from .custom_derivatives import custom_vjp
+from .devices import default_backend
+from .jaxpr import ShapeDtypeStruct
+from .stages import PjitFunction
+from .tree_util import PyTreeDef
+
+__all__ = [
+    "DisabledSafetyCheck",
+    "Exported",
+    "SymbolicScope",
+    "default_export_platform",
+    "deserialize",
+    "export",
+    "is_symbolic_dim",
+    "maximum_supported_calling_convention_version",
+    "minimum_supported_calling_convention_version",
+    "register_namedtuple_serialization",
+    "register_pytree_node_serialization",
+    "symbolic_args_specs",
+    "symbolic_shape",
+]
+minimum_supported_calling_convention_version, maximum_supported_calling_convention_version = 9, 10
+NO_SYMBOLS = (
+    "shapes with dimension variables are not supported: a graph is traced for sizes. Export the function once for each."
+)
+
+
+class DisabledSafetyCheck:
+    """A check that `export` and `Exported.call` do not make."""
+
+    def __init__(self, _impl: str) -> None:
+        self._impl = _impl
+
+    @classmethod
+    def platform(cls) -> DisabledSafetyCheck:
+        """That a function is called on a platform that it was exported for."""
+        return DisabledSafetyCheck("platform")
+
+    @classmethod
+    def custom_call(cls, target_name: str) -> DisabledSafetyCheck:
+        """That a custom call of XLA's is known to be stable: there are none here."""
+        return DisabledSafetyCheck(f"custom_call:{target_name}")
+
+    def is_custom_call(self) -> str | None:
+        """The name of the custom call that it is about; None for another check."""
+        kind, _, name = self._impl.partition(":")
+        return name if kind == "custom_call" else None
+
+    def __str__(self) -> str:
+        return self._impl
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DisabledSafetyCheck) and self._impl == other._impl
+
+    def __hash__(self) -> int:
+        return hash(self._impl)
+
+
+@dataclasses.dataclass(frozen=True)
+class Exported:
+    """A function that was traced for arguments of some types.
+
+    Attributes:
+        fun_name: of the function. in_tree, out_tree: structure of `(args, kwargs)` and of the result.
+        in_avals, out_avals: types of the leaves. platforms: that it may be called on.
+        mlir_module_serialized: the graph as bytes.
+    """
+
+    fun_name: str
+    in_tree: Any
+    in_avals: tuple[Any, ...]
+    out_tree: Any
+    out_avals: tuple[Any, ...]
+    platforms: tuple[str, ...]
+    disabled_safety_checks: Sequence[DisabledSafetyCheck]
+    _function: Function = dataclasses.field(repr=False)
+    _get_vjp: Callable[[Exported], Exported] | None = dataclasses.field(repr=False)
+    _since: int = 1 << 62
+    nr_devices: int = 1
+    ordered_effects: tuple[Any, ...] = ()
+    unordered_effects: tuple[Any, ...] = ()
+    calling_convention_version: int = maximum_supported_calling_convention_version
+    uses_global_constants: bool = False
+
+    @property
+    def module_kept_var_idx(self) -> tuple[int, ...]:
+        """The arguments that the graph has: all."""
+        return tuple(range(len(self.in_avals)))
+
+    @property
+    def in_shardings_hlo(self) -> tuple[None, ...]:
+        return (None,) * len(self.in_avals)
+
+    @property
+    def out_shardings_hlo(self) -> tuple[None, ...]:
+        return (None,) * len(self.out_avals)
+
+    @property
+    def mlir_module_serialized(self) -> bytes:
+        blob = graph_bytes.Blob()
+        return bytes(blob.bytes(blob.function(self._function, self._since)))
+
+    def mlir_module(self, serialized: bool = True) -> str:
+        """The graph as text, a line an operation."""
+        return show(self._function.outputs)
+
+    def in_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
+        """How the arguments lie on the devices of a mesh: nothing is said."""
+        return self.in_shardings_hlo
+
+    def out_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
+        """How the results lie: nothing is said."""
+        return self.out_shardings_hlo
+
+    def __str__(self) -> str:
+        return f"Exported(fun_name={self.fun_name}, ...)"
+
+    def has_vjp(self) -> bool:
+        """Whether derivatives can be taken."""
+        return self._get_vjp is not None
+
+    def vjp(self) -> Exported:
+        """The function from the arguments and cotangents of the results, flat, to cotangents of the arguments. Raises
+        ValueError where it was not serialized."""
+        if self._get_vjp is None:
+            raise ValueError("No VJP is available")
+        return self._get_vjp(self)
+
+    def serialize(self, vjp_order: int = 0) -> bytearray:
+        """The function as bytes, for `deserialize`; `vjp_order` says how often derivatives may be taken of it then.
+
+        Raises: NotImplementedError for a function with callbacks, ValueError for trees of types not registered for it.
+        """
+        blob = graph_bytes.Blob()
+        return blob.bytes(described(self, blob, vjp_order))
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """The result. Raises ValueError for arguments of other types, and on another platform."""
+        here = default_backend()
+        if here not in self.platforms and DisabledSafetyCheck.platform() not in self.disabled_safety_checks:
+            raise ValueError(
+                f"Function '{self.fun_name}' was exported for platforms '{self.platforms}' but it is used on "
+                f"'{(here,)}'."
+            )
+        leaves, structure = flatten((args, kwargs))
+        if PyTreeDef(structure) != self.in_tree:
+            raise ValueError(
+                f"Exported function {self.fun_name} was called with arguments of the structure {PyTreeDef(structure)}, "
+                f"but it was exported for {self.in_tree}"
+            )
+        for i, (x, aval) in enumerate(zip(leaves, self.in_avals)):
+            check_type(self, i, as_node(x), aval)
+        found = differentiable(self)(*leaves) if leaves else run(self)
+        return unflatten(self.out_tree.spec, found)
+
+
+def check_type(exported: Exported, i: int, node: Node, aval: Any) -> None:
+    """Raise ValueError for an argument of another type."""
+    where = f"argument {i} of the exported function {exported.fun_name}"
+    if node.shape != aval.shape:
+        raise ValueError(f"Shape mismatch for {where}: expected {aval.shape}, got {node.shape}")
+    if node.dtype != aval.dtype:
+        raise ValueError(f"Dtype mismatch for {where}: expected {aval.dtype}, got {node.dtype}")
+
+
+def run(exported: Exported, *leaves: Any) -> list[Any]:
+    """The leaves of the result."""
+    nodes = inline(exported._function, [as_node(x) for x in leaves])
+    return [np.zeros(a.shape, FLOAT0) if a.dtype == FLOAT0 else wrap(n) for n, a in zip(nodes, exported.out_avals)]
+
+
+def differentiable(exported: Exported) -> Callable[..., Any]:
+    """The function on leaves, of which the derivative is the exported one."""
+    call = custom_vjp(functools.partial(run, exported))
+
+    def backward(args: Any, cts: Any) -> Any:
+        live = [ct for ct, a in zip(cts, exported.out_avals) if is_inexact(a.dtype)]
+        return tuple(differentiable(exported.vjp())(*args, *live))
+
+    call.defvjp(lambda *args: (run(exported, *args), args), backward)
+    return call
+
+
+def derivative(exported: Exported) -> Exported:
+    """The vector-Jacobian product of an exported function, exported."""
+    function = exported._function
+    inputs = [leaf(n.shape, n.dtype, weak=n.weak, trace=ABSTRACT) for n in function.inputs]
+    outs = function(*inputs)
+    cts = [leaf(n.shape, n.dtype, trace=ABSTRACT) if is_inexact(n.dtype) else None for n in outs]
+    found = vjp_graph(outs, inputs, cts)
+    whole = [zeros_of(n) if g is None else g for g, n in zip(found, inputs)]
+    given = [*inputs, *[c for c in cts if c is not None]]
+    avals = [a.to_tangent_aval() for a in exported.in_avals]
+    return make_exported(
+        f"{exported.fun_name}_vjp",
+        Function(given, whole),
+        tuple_tree(len(given), True),
+        tuple_tree(len(whole), False),
+        avals,
+        exported,
+        derivative,
+    )
+
+
+def tuple_tree(n: int, arguments: bool) -> PyTreeDef:
+    """The structure of n leaves in a tuple, or of that as positional arguments."""
+    return PyTreeDef(flatten(((0,) * n, {}) if arguments else (0,) * n)[1])
+
+
+def make_exported(
+    name: str,
+    function: Function,
+    in_tree: PyTreeDef,
+    out_tree: PyTreeDef,
+    out_avals: Sequence[Any] | None,
+    like: Any,
+    get_vjp: Any,
+    since: int = 1 << 62,
+) -> Exported:
+    outs = [ShapedArray(*n.aval) for n in function.outputs] if out_avals is None else out_avals
+    ins = tuple([ShapedArray(*n.aval) for n in function.inputs])
+    return Exported(
+        name, in_tree, ins, out_tree, tuple(outs), tuple(like.platforms),
+        tuple(like.disabled_safety_checks), function, get_vjp, since,
+    )  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class How:
+    """What a function is exported for."""
+
+    platforms: tuple[str, ...]
+    disabled_safety_checks: tuple[DisabledSafetyCheck, ...]
+
+
+def default_export_platform() -> str:
+    """The platform that functions run on here."""
+    return str(default_backend())
+
+
+def export(
+    fun_jit: Any,
+    *,
+    platforms: Sequence[str] | None = None,
+    disabled_checks: Sequence[DisabledSafetyCheck] = (),
+    _override_lowering_rules: Any = None,
+) -> Callable[..., Exported]:
+    """A function from arguments, arrays or `ShapeDtypeStruct`s, to what `fun_jit` is for such ones.
+
+    Raises: ValueError for a function that is not jitted.
+    """
+    if not isinstance(fun_jit, PjitFunction):
+        raise ValueError(f"Function to be exported must be the result of `jit` but is: {fun_jit}")
+    how = How((default_export_platform(),) if platforms is None else tuple(platforms), tuple(disabled_checks))
+
+    def do_export(*args_specs: Any, **kwargs_specs: Any) -> Exported:
+        traced = fun_jit.trace(*args_specs, **kwargs_specs)
+        entry, static = traced._entry, dict(traced._call.statics)
+        args = tuple([x for i, x in enumerate(args_specs) if i not in static and i - len(args_specs) not in static])
+        kwargs = {k: x for k, x in kwargs_specs.items() if k not in static}
+        in_tree = PyTreeDef(flatten((args, kwargs))[1])
+        name = name_of(fun_jit._fun)
+        return make_exported(name, entry.function, in_tree, traced.out_tree, None, how, derivative, entry.since)
+
+    return do_export
+
+
+# --- Bytes ------------------------------------------------------------------------------------------------------------
+
+
+def described(exported: Exported, blob: graph_bytes.Blob, vjp_order: int) -> Any:
+    checks = [str(c) for c in exported.disabled_safety_checks]
+    return {
+        "name": exported.fun_name,
+        "in_tree": graph_bytes.tree(exported.in_tree.spec),
+        "out_tree": graph_bytes.tree(exported.out_tree.spec),
+        "float0": [a.dtype == FLOAT0 for a in exported.out_avals],
+        "platforms": list(exported.platforms),
+        "checks": checks,
+        "function": blob.function(exported._function, exported._since),
+        "vjp": described(exported.vjp(), blob, vjp_order - 1) if vjp_order > 0 else None,
+    }
+
+
+def deserialize(blob: bytes | bytearray) -> Exported:
+    """The function that `Exported.serialize` has written. Raises ValueError for other bytes."""
+    return restored(*graph_bytes.read(blob))
+
+
+def restored(blob: graph_bytes.Blob, text: Any) -> Exported:
+    function = blob.read_function(text["function"])
+    avals = [ShapedArray(n.shape, FLOAT0) if zero else ShapedArray(*n.aval)
+             for n, zero in zip(function.outputs, text["float0"])]  # fmt: skip
+    trees = [PyTreeDef(graph_bytes.read_tree(text[k])) for k in ("in_tree", "out_tree")]
+    how = How(tuple(text["platforms"]), tuple([DisabledSafetyCheck(c) for c in text["checks"]]))
+    later = None if text["vjp"] is None else restored(blob, text["vjp"])
+    get_vjp = None if later is None else lambda _: later
+    return make_exported(text["name"], function, trees[0], trees[1], avals, how, get_vjp)
+
+
+def register_pytree_node_serialization(
+    nodetype: type,
+    *,
+    serialized_name: str,
+    serialize_auxdata: Callable[..., Any],
+    deserialize_auxdata: Callable[..., Any],
+    from_children: Callable[..., Any] | None = None,
+) -> type:
+    """Let trees with nodes of a type be serialized, under that name. `from_children(aux, children)` makes a node; by
+    default as the tree registry does.
+
+    Raises: ValueError for a type or a name that is registered already.
+    """
+    if nodetype in graph_bytes.kinds:
+        raise ValueError(f"Duplicate serialization registration for type `{nodetype}`.")
+    if serialized_name in graph_bytes.by_name:
+        raise ValueError(f"Duplicate serialization registration for serialized_name `{serialized_name}`.")
+
+    def build(aux: Any, children: Any) -> Any:
+        entry = optree.register_pytree_node.get(nodetype, namespace=NAMESPACE)
+        return entry.unflatten_func(aux, children)
+
+    kind = graph_bytes.Kind(serialized_name, serialize_auxdata, deserialize_auxdata, from_children or build)
+    graph_bytes.kinds[nodetype], graph_bytes.by_name[serialized_name] = kind, (nodetype, kind)
+    return nodetype
+
+
+def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -> type:
+    """Let trees with these named tuples be serialized, under that name. Raises ValueError for another type."""
+    if not (isinstance(nodetype, type) and issubclass(nodetype, tuple) and hasattr(nodetype, "_fields")):
+        raise ValueError(f"{nodetype} is no type of named tuples: use jax.export.register_pytree_node_serialization")
+    return register_pytree_node_serialization(
+        nodetype,
+        serialized_name=serialized_name,
+        serialize_auxdata=lambda aux: b"",
+        deserialize_auxdata=lambda data: None,
+        from_children=lambda aux, children: nodetype(*children),
+    )
+
+
+# --- Shapes with variables: sizes only --------------------------------------------------------------------------------
+
+
+class SymbolicScope:
+    """What is known of dimension variables. There are none here."""
+
+    def __init__(self, constraints_str: Sequence[str] = ()) -> None:
+        if constraints_str:
+            raise NotImplementedError(NO_SYMBOLS)
+
+
+def is_symbolic_dim(p: Any) -> bool:
+    """Whether a size is an expression with variables: never here."""
+    return False
+
+
+def symbolic_shape(
+    shape_spec: str | None, *, constraints: Sequence[str] = (), scope: Any = None, like: Sequence[Any] | None = None
+) -> tuple[int, ...]:
+    """The shape that a text says, such as "3, 4"; with `like`, "..." and "_" are its sizes.
+
+    Raises: NotImplementedError for variables.
+    """
+    if constraints:
+        raise NotImplementedError(NO_SYMBOLS)
+    text = (shape_spec or "...").strip().strip("()")
+    parts = [p.strip() for p in text.split(",") if p.strip()]
+    if "..." in parts:
+        if like is None:
+            raise ValueError("symbolic_shape: '...' needs `like`")
+        at = parts.index("...")
+        parts[at : at + 1] = ["_"] * (len(like) - len(parts) + 1)
+    found = []
+    for i, p in enumerate(parts):
+        if p == "_" and like is not None:
+            found.append(int(like[i]))
+        elif re.fullmatch(r"\d+", p):
+            found.append(int(p))
+        else:
+            raise NotImplementedError(f"{NO_SYMBOLS} (the size {p!r})")
+    return tuple(found)
+
+
+def symbolic_args_specs(args: Any, shapes_specs: Any, constraints: Sequence[str] = (), scope: Any = None) -> Any:
+    """`ShapeDtypeStruct`s for arguments, with the shapes that a text, or a tree of texts, says."""
+    leaves, structure = flatten(args)
+    if shapes_specs is None or isinstance(shapes_specs, str):
+        texts = [shapes_specs] * len(leaves)
+    else:
+        texts = optree.broadcast_prefix(shapes_specs, args, is_leaf=lambda x: x is None, namespace=NAMESPACE)
+    made = [ShapeDtypeStruct(symbolic_shape(t, constraints=constraints, like=np.shape(x)), as_node(x).dtype)
+            for x, t in zip(leaves, texts)]  # fmt: skip
+    return unflatten(structure, made)

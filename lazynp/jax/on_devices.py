@@ -1,0 +1,118 @@
+"""What an array says of the devices on which it lies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import concretization_error
+from ..graph.node import ABSTRACT, Node, leaf
+from ..ops.shape import slice_, whole
+from .devices import Device, own
+from .processes import Spread, spread_of
+from .sharding import Shard, Sharding, SingleDeviceSharding, default_sharding, shards_of
+from .spreading import known, unplaced
+from .spreading import state as spreading
+
+if TYPE_CHECKING:
+    Base = Any  # what `Array` has: `node`, `_graph`, `_value`, `shape`
+else:
+    Base = object
+
+
+class OnDevices(Base):
+    """The part of `Array` that is about devices."""
+
+    __slots__ = ()
+
+    @property
+    def sharding(self) -> Sharding:
+        """How it lies on devices. Raises AttributeError for a traced array: see `jax.typeof(x).sharding`."""
+        node = self._graph
+        if node is not None and node.trace == ABSTRACT:
+            raise AttributeError(f"The 'sharding' attribute is not available on traced array with shape {node.aval}.")
+        return self._placed() or self._unplaced()
+
+    def _unplaced(self) -> Sharding:
+        node = self._graph
+        found = unplaced.get(node) if node is not None and spreading.on else None
+        return default_sharding(self.ndim) if found is None else found
+
+    def _placed(self) -> Sharding | None:
+        """Its sharding, where it was placed or is made of what was."""
+        node = self._graph
+        if node is not None and node.trace == ABSTRACT:
+            raise concretization_error(node, "It is asked where it lies.")
+        if node is None:
+            return None
+        found = known.get(node)
+        return node.buffer.sharding if found is None and type(node.buffer) is Spread else found
+
+    def devices(self) -> set[Device]:
+        """The devices that have a part of it."""
+        return (self._placed() or self._unplaced()).device_set
+
+    @property
+    def device(self) -> Any:
+        """The device it lies on; its sharding, where it lies on several. Raises AttributeError for a traced array."""
+        sharding = self.sharding
+        return next(iter(sharding.device_set)) if isinstance(sharding, SingleDeviceSharding) else sharding
+
+    @property
+    def addressable_shards(self) -> list[Shard]:
+        """Its parts, one for each device of this process."""
+        sharding = self._placed() or self._unplaced()
+        here = set(own())
+        found = [s for s in shards_of(sharding, self.shape) if s[0] in here]
+        spread = spread_of(self.node)
+        if spread is not None:
+            return [Shard(*s, self._on(alike(spread.parts[s[0]]), s[0])) for s in found]
+        if len(found) == 1:
+            return [Shard(*found[0], self)]
+        value = self._value()
+        return [
+            Shard(device, index, replica, self._on(part(value[index], self.weak_type), device))
+            for device, index, replica in found
+        ]
+
+    @property
+    def global_shards(self) -> list[Shard]:
+        """Its parts, those of other processes too, of which there are no data here."""
+        mine = {s.device: s for s in self.addressable_shards}
+        everywhere = shards_of(self._placed() or self._unplaced(), self.shape)
+        return [mine.get(s[0]) or Shard(*s, None) for s in everywhere]
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all its devices are of this process."""
+        return spread_of(self.node) is None
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each of its devices has all of it."""
+        return (self._placed() or self._unplaced()).is_fully_replicated
+
+    @property
+    def committed(self) -> bool:
+        """Whether it was placed on its devices, or is made of what was."""
+        return self._placed() is not None
+
+    def addressable_data(self, index: int) -> Any:
+        """The part on a device. Raises IndexError where there are fewer devices."""
+        return self.addressable_shards[index].data
+
+    def _on(self, part: Node, device: Device) -> Any:
+        """An array for what a device of this process has of this one."""
+        known[part] = SingleDeviceSharding(device)
+        return self._of(part)
+
+
+def alike(node: Node) -> Node:
+    """Another node of the same value, which may lie elsewhere."""
+    return slice_(node, key=whole(node.shape))
+
+
+def part(value: np.ndarray, weak: bool) -> Node:
+    """A node of its own for a part of a value."""
+    return leaf(value.shape, value.dtype, np.array(value, order="C"), weak=weak)

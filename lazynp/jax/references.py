@@ -1,0 +1,456 @@
+"""Mutable references: boxes that hold an array, which programs read and write.
+
+Values are immutable, so a write puts another value into the box, and a function that makes a reference, uses it and
+reads it is an ordinary graph: derivatives, `vmap` and `jit` see nothing of it. What a traced function does to a
+reference from outside becomes an argument and a result of it: it is traced, is found to touch the reference
+(`Touched`), and is traced anew with the value as one more argument, and what it left in the box as one more result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import optree
+
+from ..api.trace import stack
+from ..errors import UnexpectedTracerError
+from ..graph.node import KEPT
+from ..ops.elementwise import weak_cast
+from ..runtime.tape import depth, live
+from ..signatures import Static, argument_axes, axis_in
+from ..transforms.jvp import differentiable
+from ..tree import NAMESPACE, flatten, unflatten
+from ..tree import map as tree_map
+from . import numpy as jnp
+from .array import Array, as_node, wrap
+from .aval import ShapedArray
+
+Fun = Callable[..., Any]
+ONCE = "only one reference to a mutable array may be passed as an argument to a function: pass each once"
+
+
+class AbstractRef:
+    """The type of a mutable reference: `inner_aval` is that of what it holds."""
+
+    def __init__(self, inner_aval: ShapedArray, memory_space: Any = None, kind: Any = None) -> None:
+        self.inner_aval, self.memory_space, self.kind = inner_aval, memory_space, kind
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "inner_aval":
+            raise AttributeError(name)
+        return getattr(self.inner_aval, name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AbstractRef) and self.inner_aval == other.inner_aval
+
+    def __hash__(self) -> int:
+        return hash((AbstractRef, self.inner_aval))
+
+    def __repr__(self) -> str:
+        return f"Ref{{{self.inner_aval}}}"
+
+
+class Touched(NotImplementedError):
+    """A traced function reads or writes a reference from outside of it."""
+
+    def __init__(self, ref: Ref) -> None:
+        super().__init__(
+            "a mutable array reference is used inside a function that it was not made in, under a transformation that "
+            "cannot pass it on. jit, vmap, scan, while_loop, fori_loop, cond and switch can."
+        )
+        self.ref = ref
+
+
+class Ref:
+    """A mutable reference to an array: `ref[...]` reads, `ref[i] = x` and `ref[i] += x` write, with NumPy's basic and
+    array indices. It is no array itself. `jax.new_ref` makes one."""
+
+    __slots__ = ("_value", "_scope", "_depth", "_kind", "__weakref__")
+    __array_ufunc__ = None
+
+    def __init__(self, value: Array, kind: Any = None) -> None:
+        self._value, self._kind = value, kind
+        self._scope, self._depth = current(), depth.n
+
+    @property
+    def aval(self) -> AbstractRef:
+        return AbstractRef(ShapedArray(*as_node(self._value).aval), kind=self._kind)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self._value.shape)
+
+    @property
+    def dtype(self) -> Any:
+        return self._value.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def sharding(self) -> Any:
+        return self._value.sharding
+
+    @property
+    def at(self) -> At:
+        """`ref.at[i]` is a reference to a part."""
+        return At(self)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"Ref{repr(self._value).removeprefix('Array')}"
+
+    def __getitem__(self, idx: Any) -> Array:
+        found = read(self)
+        return found if is_whole(idx) else found[idx]
+
+    def __setitem__(self, idx: Any, value: Any) -> None:
+        swap(self, idx, value)
+
+    def addupdate(self, value: Any, idx: Any = ...) -> None:
+        """Add to a part."""
+        addupdate(self, idx, value)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise ValueError("a mutable array reference is no array: ref[...] gives the value")
+
+
+class At:
+    """`ref.at`."""
+
+    def __init__(self, ref: Any) -> None:
+        self.ref = ref
+
+    def __getitem__(self, idx: Any) -> TransformedRef:
+        return TransformedRef(self.ref, idx)
+
+
+class TransformedRef:
+    """A reference to a part of what another one holds."""
+
+    def __init__(self, ref: Any, idx: Any) -> None:
+        self.ref, self.idx = ref, idx
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.ref[self.idx].shape)
+
+    @property
+    def dtype(self) -> Any:
+        return self.ref.dtype
+
+    @property
+    def at(self) -> At:
+        return At(self)
+
+    def __getitem__(self, idx: Any) -> Array:
+        found: Array = self.ref[self.idx]
+        return found if is_whole(idx) else found[idx]
+
+    def __setitem__(self, idx: Any, value: Any) -> None:
+        if is_whole(idx):
+            self.ref[self.idx] = value
+        else:
+            self.ref[self.idx] = self.ref[self.idx].at[idx].set(value)
+
+
+# --- Reading and writing ----------------------------------------------------------------------------------------------
+
+
+def current() -> Any:
+    """The trace that is under way; None outside of all."""
+    return stack.active[-1] if stack.active else None
+
+
+def is_whole(idx: Any) -> bool:
+    return idx is None or idx is ... or (type(idx) is tuple and not idx)
+
+
+def at_hand(ref: Any) -> Ref:
+    """The reference, which belongs to the function that is being traced. Raises Touched for one from outside, TypeError
+    for what is none, UnexpectedTracerError for one that a traced function has left behind."""
+    if not isinstance(ref, Ref):
+        raise TypeError(f"not a mutable array reference: {type(ref).__name__}")
+    if ref._scope is not current():
+        if ref._scope is not None and ref._scope.done:
+            raise UnexpectedTracerError(
+                f"a mutable array reference is used that was made in {ref._scope}, which has returned"
+            )
+        raise Touched(ref)
+    return ref
+
+
+def read(ref: Any) -> Array:
+    """What it holds."""
+    return at_hand(ref)._value
+
+
+def put(ref: Ref, value: Array) -> None:
+    """Let it hold another value, of its type. Raises ValueError for one that is differentiated along, where the
+    reference is not."""
+    node = as_node(value)
+    if node.trace == KEPT and at_hand(ref)._depth < depth.n and differentiable([node], list(live)):
+        raise ValueError(
+            "performing a set/swap operation with a differentiated value on a non-differentiated array reference of "
+            f"type {ref.aval}. Make the reference inside the differentiated function, or write stop_gradient of it."
+        )
+    if as_node(ref._value).weak and not node.weak:
+        value = wrap(weak_cast(node, dtype=node.dtype))
+    ref._value = value
+
+
+def swap(ref: Any, idx: Any, value: Any) -> Array:
+    """Write a part, and return what was there. Raises ValueError for a value of another shape or dtype."""
+    if isinstance(ref, TransformedRef):
+        before = ref[idx]
+        ref[idx] = value
+        return before
+    whole = read(ref)
+    before = whole if is_whole(idx) else whole[idx]
+    value = jnp.asarray(value)
+    if value.dtype != whole.dtype:
+        raise ValueError(f"Invalid dtype for `swap`. Ref dtype: {whole.dtype}. Value dtype: {value.dtype}.")
+    if value.shape != before.shape:
+        raise ValueError(
+            f"Invalid shape for `swap`. Ref shape: {whole.shape}. Expected shape: {before.shape}. Value shape: "
+            f"{value.shape}."
+        )
+    put(ref, value if is_whole(idx) else whole.at[idx].set(value))
+    return before
+
+
+def addupdate(ref: Any, idx: Any, x: Any) -> None:
+    """Add to a part. Raises ValueError for a value of another shape or dtype."""
+    swap(ref, idx, ref[idx] + jnp.asarray(x))
+
+
+def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None) -> Ref:
+    """A mutable reference that holds an array.
+
+    Raises: TypeError for what is no array, ValueError for a reference.
+    """
+    if isinstance(init_val, Ref):
+        raise ValueError("new_ref takes an array, not a reference: pass ref[...]")
+    return Ref(jnp.array(init_val) if isinstance(init_val, np.ndarray) else wrap(as_node(init_val)), kind)
+
+
+# --- Traced functions -------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def holding(refs: Sequence[Ref], values: Sequence[Any], results: list[Any]) -> Iterator[None]:
+    """The references hold these values, as those of the function that is being traced; what they hold at the end goes
+    to `results`."""
+    before = [(r._value, r._scope) for r in refs]
+    for r, v in zip(refs, values):
+        r._value, r._scope = v, current()
+    try:
+        yield
+        results[:] = [r._value for r in refs]
+    finally:
+        for r, (value, scope) in zip(refs, before):
+            r._value, r._scope = value, scope
+
+
+def threaded(f: Fun, refs: Sequence[Ref]) -> Fun:
+    """`f(*args)` as a function of (values of the references, *args), which gives also what they hold afterwards."""
+
+    @functools.wraps(f)
+    def call(values: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+        after: list[Any] = []
+        with holding(refs, values, after):
+            out = f(*args, **kwargs)
+        return out, after
+
+    return call
+
+
+def passing_on(run: Callable[[list[Ref], list[Any]], Any], refs: list[Ref]) -> Any:
+    """What `run(refs, values)` gives, a pair of the result and of what the references hold then: for these ones, and
+    for as many more as it is found to touch."""
+    while True:
+        if len(set(map(id, refs))) < len(refs):
+            raise ValueError(ONCE)
+        values = [read(r) for r in refs]
+        try:
+            out, after = run(refs, values)
+        except Touched as found:
+            if any([found.ref is r for r in refs]):
+                raise
+            refs.append(found.ref)
+            continue
+        for r, v in zip(refs, after):
+            put(r, v)
+        return out
+
+
+def with_references(plain: Fun, run: Callable[..., Fun]) -> Fun:
+    """A function of control flow that passes references on. `run(*args)` gives the call of `plain` for references and
+    their values."""
+
+    @functools.wraps(plain)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return plain(*args, **kwargs)
+        except Touched as found:
+            return passing_on(run(plain, *args, **kwargs), [found.ref])
+
+    return call
+
+
+def run_scan(plain: Fun, f: Fun, init: Any, xs: Any = None, *rest: Any, **kwargs: Any) -> Fun:
+    def run(refs: list[Ref], values: list[Any]) -> Any:
+        def body(state: Any, x: Any) -> Any:
+            (carry, y), after = threaded(f, refs)(state[0], state[1], x)
+            return (after, carry), y
+
+        (after, carry), ys = plain(body, (values, init), xs, *rest, **kwargs)
+        return (carry, ys), after
+
+    return run
+
+
+def run_while(plain: Fun, cond_fun: Fun, body_fun: Fun, init_val: Any) -> Fun:
+    def run(refs: list[Ref], values: list[Any]) -> Any:
+        def goes_on(state: Any) -> Any:
+            out, after = threaded(cond_fun, refs)(*state)
+            if any([a is not b for a, b in zip(after, state[0])]):
+                raise NotImplementedError("the condition of while_loop writes to a mutable array reference")
+            return out
+
+        after, out = plain(goes_on, lambda state: threaded(body_fun, refs)(*state)[::-1], (values, init_val))
+        return out, after
+
+    return run
+
+
+def run_fori(plain: Fun, lower: Any, upper: Any, body_fun: Fun, init_val: Any, **kwargs: Any) -> Fun:
+    def run(refs: list[Ref], values: list[Any]) -> Any:
+        body = threaded(body_fun, refs)
+        after, out = plain(lower, upper, lambda i, s: body(s[0], i, s[1])[::-1], (values, init_val), **kwargs)
+        return out, after
+
+    return run
+
+
+def run_cond(plain: Fun, pred: Any, true_fun: Fun, false_fun: Fun, *operands: Any, **kwargs: Any) -> Fun:
+    given = (*operands, kwargs["operand"]) if "operand" in kwargs else operands
+    return lambda refs, values: plain(pred, threaded(true_fun, refs), threaded(false_fun, refs), values, *given)
+
+
+def run_switch(plain: Fun, index: Any, branches: Sequence[Fun], *operands: Any, **kwargs: Any) -> Fun:
+    given = (*operands, kwargs["operand"]) if "operand" in kwargs else operands
+    return lambda refs, values: plain(index, [threaded(f, refs) for f in branches], values, *given)
+
+
+class Place:
+    """Stands among the arguments of a traced function for a reference, by its number: a tree without leaves."""
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+
+optree.register_pytree_node(Place, lambda p: ((), p.k), lambda k, _: Place(k), namespace=NAMESPACE)
+
+
+def among(tree: Any) -> bool:
+    """Whether there is a reference among the leaves."""
+    return any([isinstance(x, Ref) for x in flatten(tree)[0]])
+
+
+def placed(args: Any) -> tuple[list[Ref], Any]:
+    """The references in a tree, and the tree with places for them."""
+    leaves, structure = flatten(args)
+    refs = [x for x in leaves if isinstance(x, Ref)]
+    numbers = iter(range(len(refs)))
+    return refs, unflatten(structure, [Place(next(numbers)) if isinstance(x, Ref) else x for x in leaves])
+
+
+def filled(tree: Any, refs: Sequence[Ref]) -> Any:
+    """The tree with the references at their places."""
+    return tree_map(lambda x: refs[x.k] if isinstance(x, Place) else x, tree, is_leaf=lambda x: isinstance(x, Place))
+
+
+class Passing:
+    """A jitted function, for calls with references.
+
+    Attributes:
+        captured: those that it was found to touch. refs: those of the call that is under way.
+    """
+
+    def __init__(self, fun: Fun, make: Callable[[Fun, Static], Fun], static: Static) -> None:
+        self.captured: list[Ref] = []
+        self.refs: list[Ref] = []
+
+        @functools.wraps(fun)
+        def inner(values: list[Any], *args: Any, **kwargs: Any) -> Any:
+            given, named = filled((args, kwargs), self.refs)
+            return threaded(fun, self.refs)(values, *given, **named)
+
+        del inner.__wrapped__
+        later = [tuple([i + 1 if i >= 0 else i for i in nums]) for nums in (static.nums, static.donate_nums)]
+        self.jitted = make(inner, Static(later[0], static.names, later[1], static.donate_names))
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        own, (args, kwargs) = placed((args, kwargs))
+
+        def run(refs: list[Ref], values: list[Any]) -> Any:
+            self.captured = refs[len(own) :]
+            before, self.refs = self.refs, refs
+            try:
+                return self.jitted(values, *args, **kwargs)
+            finally:
+                self.refs = before
+
+        return passing_on(run, [*own, *self.captured])
+
+
+def vmapped(make: Fun) -> Fun:
+    """`vmap`, of functions that may use references: those among the arguments are mapped as the arrays they hold."""
+
+    @functools.wraps(make)
+    def vmap(fun: Fun, in_axes: Any = 0, out_axes: Any = 0, *rest: Any, **options: Any) -> Fun:
+        plain = make(fun, in_axes, out_axes, *rest, **options)
+
+        @functools.wraps(plain)
+        def batched(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return plain(*args, **kwargs)
+            except Touched as found:
+                first = [found.ref]
+            except TypeError:
+                if not among((args, kwargs)):
+                    raise
+                first = []
+            own, (given, named) = placed((args, kwargs))
+            leaves = flatten(args)[0]
+            checked = in_axes if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
+            at = [axis_in(a, x.shape) if a is not None else None
+                  for a, x in zip(argument_axes(in_axes, args), leaves) if isinstance(x, Ref)]  # fmt: skip
+
+            def run(refs: list[Ref], values: list[Any]) -> Any:
+                def inner(values: list[Any], *args: Any, **kwargs: Any) -> Any:
+                    given, named = filled((args, kwargs), refs)
+                    return threaded(fun, refs)(values, *given, **named)
+
+                axes = [*at, *[None] * (len(refs) - len(at))]
+                return make(inner, (axes, *checked), (out_axes, axes), *rest, **options)(values, *given, **named)
+
+            return passing_on(run, [*own, *first])
+
+        return batched
+
+    return vmap

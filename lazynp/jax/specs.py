@@ -1,0 +1,166 @@
+"""Along which axes of a mesh arrays are split, and along which they vary: what shardings and types consist of."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+
+class AxisType(enum.Enum):
+    """How an axis of a mesh is used: Auto axes are chosen for each result, Explicit ones follow the types of arrays,
+    Manual ones are those inside of `shard_map`."""
+
+    Auto = enum.auto()
+    Explicit = enum.auto()
+    Manual = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class PartitionSpec:
+    """For each axis of an array the mesh axis (or several, or None) along which it is split."""
+
+    UNCONSTRAINED = type("UNCONSTRAINED", (), {"__repr__": lambda self: "UNCONSTRAINED"})()
+    __slots__ = ("partitions", "unreduced", "reduced")
+
+    def __init__(self, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset()) -> None:
+        self.partitions = tuple([tidy(p) for p in partitions])
+        self.unreduced, self.reduced = frozenset(unreduced), frozenset(reduced)
+
+    def __repr__(self) -> str:
+        parts = ", ".join(map(repr, self.partitions))
+        parts += "," if len(self.partitions) == 1 and not (self.unreduced or self.reduced) else ""
+        for name in ("unreduced", "reduced"):
+            if getattr(self, name):
+                parts += f"{', ' if parts else ''}{name}={set(getattr(self, name))!r}"
+        return f"P({parts})"
+
+    def _key(self) -> Any:
+        return self.partitions, self.unreduced, self.reduced
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PartitionSpec) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.partitions)
+
+    def __len__(self) -> int:
+        return len(self.partitions)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.partitions[i]
+
+    def __add__(self, other: Iterable[Any]) -> PartitionSpec:
+        return PartitionSpec(*self, *other)
+
+    def __radd__(self, other: Iterable[Any]) -> PartitionSpec:
+        return PartitionSpec(*other, *self)
+
+    def __reduce__(self) -> Any:
+        return spec_of, self._key()
+
+    def index(self, value: Any) -> int:
+        """The first axis that is split so. Raises ValueError where none is."""
+        return self.partitions.index(tidy(value))
+
+    def count(self, value: Any) -> int:
+        """How many axes are split so."""
+        return self.partitions.count(tidy(value))
+
+    def update(self, **changed: Any) -> PartitionSpec:
+        """With other `partitions`, `unreduced` or `reduced`."""
+        now = dict(zip(self.__slots__, self._key())) | changed
+        return spec_of(*[now[k] for k in self.__slots__])
+
+
+P = PartitionSpec
+
+
+def tidy(part: Any) -> Any:
+    """An entry of a PartitionSpec: one axis in brackets is that axis, none are None."""
+    if not isinstance(part, (tuple, list)):
+        return part
+    return part[0] if len(part) == 1 else tuple(part) or None
+
+
+def spec_of(partitions: Iterable[Any], unreduced: Any, reduced: Any) -> PartitionSpec:
+    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)
+
+
+class DuplicateSpecError(Exception):
+    """A mesh axis splits two axes of an array."""
+
+
+def check_spec(mesh: Any, spec: PartitionSpec) -> None:
+    """Raise ValueError for a name that is no axis of the mesh, DuplicateSpecError for one that stands there twice."""
+    names = [name for part in spec for name in axes_of(part)]
+    for name in names:
+        if name not in mesh.axis_names:
+            raise ValueError(f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}.")
+        if names.count(name) > 1:
+            raise DuplicateSpecError(
+                f"A single NamedSharding spec specification can map every mesh axis to at most one positional "
+                f"dimension, but {spec} has duplicate entries for `{name}`"
+            )
+
+
+def axes_of(part: Any) -> tuple[Any, ...]:
+    """The mesh axes of one entry of a PartitionSpec."""
+    if part is None or part is PartitionSpec.UNCONSTRAINED:
+        return ()
+    return tuple(part) if isinstance(part, (tuple, list)) else (part,)
+
+
+Names = frozenset[Any]
+
+
+class ManualAxisFields(NamedTuple):
+    varying: Names
+    unreduced: Names
+    reduced: Names
+
+
+class ManualAxisType(ManualAxisFields):
+    """How a value inside of `shard_map` lies along the manual axes of a mesh: along some it may differ between devices
+    (`varying`), along some it is to be summed up (`unreduced`), or its cotangent is (`reduced`).
+
+    Raises: ValueError for an axis that stands in `varying` and in another one.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *, varying: Any = frozenset(), unreduced: Any = frozenset(), reduced: Any = frozenset()) -> Any:
+        for name, axes in (("unreduced", unreduced), ("reduced", reduced)):
+            if set(varying) & set(axes):
+                raise ValueError(
+                    f"varying and {name} cannot have common mesh axes. Got varying={varying} and {name}={axes}"
+                )
+        return super().__new__(cls, frozenset(varying), frozenset(unreduced), frozenset(reduced))
+
+    @property
+    def empty(self) -> bool:
+        return not self.vur
+
+    @property
+    def vur(self) -> Names:
+        """All axes that stand in it."""
+        return self.varying | self.unreduced | self.reduced
+
+    def invarying(self, mesh: Any) -> Names:
+        """The manual axes of a mesh that do not stand in it."""
+        return frozenset(mesh.manual_axes) - self.vur
+
+    def to_ct_mat(self) -> ManualAxisType:
+        """That of cotangents: what is reduced is unreduced there, and the other way round."""
+        made: ManualAxisType = ManualAxisType(varying=self.varying, unreduced=self.reduced, reduced=self.unreduced)
+        return made
+
+    def update(self, **changed: Any) -> ManualAxisType:
+        """With other axes."""
+        made: ManualAxisType = ManualAxisType(**(self._asdict() | changed))
+        return made

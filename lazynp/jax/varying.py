@@ -1,0 +1,356 @@
+"""Along which manual axes of a mesh values may differ between devices, inside of `shard_map` with `check_vma`.
+
+A value that varies and one that does not meet in an operation only after the latter was cast (`pvary`): the identity,
+whose transpose is a sum over the devices, as that of a sum is a cast. So derivatives inside of a `shard_map` are those
+of what the devices compute together. Casts are put into the graph where a handle for a new node is made (`varied`).
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import origins
+from ..graph.function import Function
+from ..graph.node import ABSTRACT, Node, leaf
+from ..graph.op import make, pick
+from ..ops.closure import interned, unrecorded
+from ..ops.collectives import collective, same_shape, total, unchanged
+from .dtypes import INT32
+
+Axes = frozenset[Any]
+NOTHING: Axes = frozenset()
+
+pvary = collective(
+    "pvary",
+    same_shape,
+    lambda x, axis, size: (x, axis),
+    unchanged,
+    lambda ct, x, index: (psum_invariant(ct, index), None),
+)
+psum_invariant = collective(
+    "psum_invariant", same_shape, total, unchanged, lambda ct, x, index: (pvary(ct, index), None)
+)
+"""The sum over devices, as a value that is the same on all of them."""
+
+COLLECTIVES = frozenset(
+    {"psum", "psum_invariant", "pvary", "pmax", "pmin", "all_gather", "psum_scatter", "ppermute", "all_to_all"}
+)
+SAME = frozenset({"psum", "psum_invariant", "pmax", "pmin"})  # the result is the same on all devices
+
+
+class Graph:
+    """A graph into which casts are put.
+
+    Attributes:
+        found: for nodes of the new graph along which axes they vary; None where that is not known.
+        new: by node of the old graph. index: for each axis the node of the index along it. axis_of: the other way.
+    """
+
+    def __init__(self, found: Mapping[Node, Any], index: Mapping[Any, Node]) -> None:
+        self.found: dict[Node, Any] = dict(found)
+        self.new: dict[Node, Node] = {}
+        self.index = dict(index)
+        self.axis_of = {n: a for a, n in index.items()}
+        self.found |= {n: frozenset((a,)) for n, a in self.axis_of.items()}
+        self.casts = 0
+
+    def outside(self, n: Node) -> Axes | None:
+        """Of a leaf that is not of this graph."""
+        return NOTHING if n.trace < ABSTRACT else None
+
+    def renewed(self, node: Node) -> Node:
+        """The node, with casts in what it depends on."""
+        todo = [node]
+        while todo:
+            n = todo[-1]
+            if n in self.found or n in self.new:
+                todo.pop()
+            elif n.trace < ABSTRACT or not n.inputs:
+                self.found[n] = self.outside(n)
+            else:
+                missing = [a for a in n.inputs if a not in self.found and a not in self.new]
+                if missing:
+                    todo += missing
+                    continue
+                made = self.cast_inputs(n)
+                self.found[made] = self.derive(made)
+                if made is not n:
+                    self.new[n] = made
+                todo.pop()
+        return self.new.get(node, node)
+
+    def of(self, node: Node) -> Axes | None:
+        return self.found.get(self.renewed(node))
+
+    def vary(self, x: Node, axes: Axes) -> Node:
+        """x, cast to vary along these axes too."""
+        lies = self.found[x]
+        for a in sorted(axes - (lies or NOTHING), key=list(self.index).index):
+            cast = pvary(x, self.index[a])
+            self.found[cast] = (self.found[x] or NOTHING) | {a}
+            self.casts += 1
+            x = cast
+        return x
+
+    def cast_inputs(self, n: Node) -> Node:
+        op = n.op
+        assert op is not None
+        inputs = [self.new.get(a, a) for a in n.inputs]
+        lies = [self.found[a] for a in inputs]
+        if None not in lies and not op.tag and op is not pick:
+            if op.name in BODIES:
+                inputs, static = BODIES[op.name](self, n, inputs)
+                return make(op, tuple(inputs), static, n.moving)
+            if op.name in COLLECTIVES:
+                axis = self.axis_of.get(inputs[1])
+                if axis is not None and op is not pvary:
+                    inputs[0] = self.vary(inputs[0], (self.found[inputs[0]] or NOTHING) | {axis})
+            else:
+                union = NOTHING.union(*[x for x in lies if x is not None])
+                inputs = [self.vary(x, union) for x in inputs]
+        if all([a is b for a, b in zip(inputs, n.inputs)]):
+            return n
+        made = make(op, tuple(inputs), n.static, n.moving)
+        made.site = n.site
+        return made
+
+    def derive(self, n: Node) -> Any:
+        """Along which axes a node varies; of several results a tuple."""
+        name, lies = n.op.name, [self.found[a] for a in n.inputs]  # type: ignore[union-attr]
+        if n.op is pick:
+            return lies[0][n.static[0]] if type(lies[0]) is tuple else lies[0]
+        if None in lies:
+            return None
+        if name in BODIES:
+            return results_of(self, n, lies)
+        union = NOTHING.union(*[x for x in lies if x is not None])
+        if n.op.tag and n.dtype is None:  # type: ignore[union-attr]
+            return tuple(lies[: len(n.outs)])
+        if name in SAME and n.inputs[1] in self.axis_of:
+            return (lies[0] or NOTHING) - {self.axis_of[n.inputs[1]]}
+        return union
+
+
+class Context(Graph):
+    """What a `shard_map` is traced in. `manual`: the axes along which it maps."""
+
+    def __init__(self, found: Mapping[Node, Axes], index: Mapping[Any, Node], traces: Sequence[Any]) -> None:
+        super().__init__(found, index)
+        self.manual = frozenset(index)
+        self.traces = list(traces)
+
+    def outside(self, n: Node) -> Axes | None:
+        if n.trace < ABSTRACT or any([n in c.found for c in contexts.active if c is not self]):
+            return NOTHING
+        made = origins.get(n)
+        return NOTHING if made is not None and made[0] in self.traces else None
+
+
+class Contexts(threading.local):
+    """The `shard_map`s that are being traced with `check_vma`, the innermost last; and how many loops and branches are
+    being made that the user wrote, whose carries and results have to have one type."""
+
+    def __init__(self) -> None:
+        self.active: list[Context] = []
+        self.written = 0
+
+
+contexts = Contexts()
+
+
+def one_type(f: Any) -> Any:
+    """A function that makes a loop or a branch, whose carries and results have to vary in one way."""
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not contexts.active:
+            return f(*args, **kwargs)
+        contexts.written += 1
+        try:
+            return f(*args, **kwargs)
+        finally:
+            contexts.written -= 1
+
+    return call
+
+
+ADVICE = (
+    "See https://docs.jax.dev/en/latest/notebooks/shard_map.html#scan-vma for more information.\n\nRevise the function "
+    "so that all output types match"
+)
+
+
+def typed(n: Node, axes: Axes | None) -> str:
+    names = sorted(map(str, axes or ()))
+    vary = f"{{V:{names[0] if len(names) == 1 else '(' + ','.join(names) + ')'}}}" if names else ""
+    return f"{n.dtype.name}[{','.join(map(str, n.shape))}]{vary}"
+
+
+def check_carries(what: str, function: Function, lies: Sequence[Axes | None], out: Sequence[Axes | None]) -> None:
+    """Raise TypeError where a carry comes out of a body otherwise than it went in."""
+    for node, a, b in zip(function.outputs, lies, out):
+        if contexts.written and a is not None and b is not None and a != b:
+            where = "initial carry value corresponding to the input carry" if b - a else "output carry value"
+            raise TypeError(
+                f"{what} function carry input and carry output must have equal types, but they differ:\n\nThe input "
+                f"carry has type {typed(node, a)} but the corresponding output carry component has type "
+                f"{typed(node, b)}, so the manual axis types do not match.\n\nThis might be fixed by applying "
+                f"`jax.lax.pcast(..., {tuple(sorted(b ^ a, key=str))}, to='varying')`, to the {where}.\n{ADVICE} the "
+                "corresponding input types."
+            )
+
+
+def check_branches(branches: Sequence[Function], found: Sequence[Sequence[Axes | None]]) -> None:
+    """Raise TypeError where branches give what varies in different ways."""
+    for i, column in enumerate(zip(*found)):
+        if contexts.written and None not in column and len(set(column)) > 1:
+            other = next(k for k, a in enumerate(column) if a != column[0])
+            raise TypeError(
+                "cond branches must have equal output types but they differ.\n\nThe output of branch 0 has type "
+                f"{typed(branches[0].outputs[i], column[0])} but the corresponding output of branch{other} has type "
+                f"{typed(branches[other].outputs[i], column[other])}, so the manual axis types do not match.\n\nThis "
+                f"might be fixed by `jax.lax.pcast`.\n{ADVICE}."
+            )
+
+
+def varied(node: Node) -> Node:
+    """A node that was just made, with casts where values meet that vary along different axes."""
+    return contexts.active[-1].renewed(node) if node.trace == ABSTRACT else node
+
+
+def axes_of_value(node: Node) -> Axes:
+    """Along which axes a value varies, as its type says."""
+    return (contexts.active[-1].of(node) or NOTHING) if contexts.active else NOTHING
+
+
+def checked(name: Any) -> bool:
+    """Whether an axis is one of the innermost `shard_map`, which checks what varies."""
+    return bool(contexts.active) and name in contexts.active[-1].manual
+
+
+# --- Bodies of loops and branches -------------------------------------------------------------------------------------
+
+
+def of_outputs(graph: Graph, function: Function, given: Sequence[Node], lies: Sequence[Axes | None]) -> list[Any]:
+    """Along which axes a body's results vary. `given`: what it is called with, among it indices."""
+    inner = Graph(dict(zip(function.inputs, lies)), {})
+    for own, x in zip(function.inputs, given):
+        if x in graph.axis_of:
+            inner.axis_of[own] = graph.axis_of[x]
+    inner.index = graph.index  # for casts that are thrown away
+    inner.found |= {n: frozenset((a,)) for a, n in graph.index.items()}
+    with unrecorded():
+        return [inner.of(n) for n in function.outputs]
+
+
+def fixed(graph: Graph, function: Function, given: Sequence[Node], lies: list[Any], first: int, n: int) -> list[Any]:
+    """How a body's inputs vary when a carry, n inputs from `first` on, varies as what becomes of it."""
+    while True:
+        out = of_outputs(graph, function, given, lies)
+        now = [a if b is None else (a or NOTHING) | b for a, b in zip(lies[first : first + n], out)]
+        if now == lies[first : first + n]:
+            return lies
+        lies = [*lies[:first], *now, *lies[first + n :]]
+
+
+def with_casts(
+    graph: Graph, function: Function, given: Sequence[Node], lies: Sequence[Axes | None], wanted: Sequence[Any] = ()
+) -> tuple[Function, bool]:
+    """A body with casts in it; its first inputs are then the indices along the axes. `wanted`: how results are to vary.
+
+    Returns: the body, and whether anything was changed.
+    """
+    indices = [leaf((), INT32, trace=ABSTRACT) for _ in graph.index]
+    inner = Graph(dict(zip(function.inputs, lies)), dict(zip(graph.index, indices)))
+    for own, x in zip(function.inputs, given):
+        if x in graph.axis_of:
+            inner.axis_of[own] = graph.axis_of[x]
+    with unrecorded():
+        outputs = [inner.renewed(n) for n in function.outputs]
+        for i, w in enumerate(wanted):
+            if w is not None and inner.found[outputs[i]] is not None:
+                outputs[i] = inner.vary(outputs[i], w)
+    if not inner.casts:
+        return function, False
+    return interned([*indices, *function.inputs], outputs), True
+
+
+def lies_of(graph: Graph, inputs: Sequence[Node]) -> list[Any]:
+    return [graph.found[x] for x in inputs]
+
+
+def scan_inputs(graph: Graph, n: Node, inputs: list[Node]) -> tuple[list[Node], tuple[Any, ...]]:
+    body, consts, carried, reverse = n.static
+    first = lies_of(graph, inputs)
+    check_carries("scan body", body, first[consts:][:carried], of_outputs(graph, body, inputs, first))
+    lies = fixed(graph, body, inputs, lies_of(graph, inputs), consts, carried)
+    now = lies[consts : consts + carried]
+    for i, w in enumerate(now):
+        inputs[consts + i] = graph.vary(inputs[consts + i], w or NOTHING)
+    if body.effects:
+        return inputs, n.static
+    body, changed = with_casts(graph, body, inputs, lies, now)
+    if not changed:
+        return inputs, n.static
+    indices = list(graph.index.values())
+    return [*indices, *inputs], (body, consts + len(indices), carried, reverse)
+
+
+def while_inputs(graph: Graph, n: Node, inputs: list[Node]) -> tuple[list[Node], tuple[Any, ...]]:
+    test, body, reads, captured = n.static
+    own = inputs[reads:]
+    first = lies_of(graph, own)
+    check_carries("while_loop body", body, first[captured:], of_outputs(graph, body, own, first))
+    lies = fixed(graph, body, own, lies_of(graph, own), captured, len(own) - captured)
+    now = lies[captured:]
+    for i, w in enumerate(now):
+        inputs[reads + captured + i] = graph.vary(inputs[reads + captured + i], w or NOTHING)
+    if body.effects:
+        return inputs, n.static
+    body, changed = with_casts(graph, body, own, lies, now)
+    if not changed:
+        return inputs, n.static
+    indices = list(graph.index.values())
+    return [*inputs[:reads], *indices, *inputs[reads:]], (test, body, reads, captured + len(indices))
+
+
+def cond_inputs(graph: Graph, n: Node, inputs: list[Node]) -> tuple[list[Node], tuple[Any, ...]]:
+    (branches,) = n.static
+    own = inputs[1:]
+    lies = lies_of(graph, own)
+    found = [of_outputs(graph, f, own, lies) for f in branches]
+    check_branches(branches, found)
+    chosen_by = graph.found[inputs[0]] or NOTHING
+    wanted = [None if None in column else chosen_by.union(*column) for column in zip(*found)]
+    if any([f.effects for f in branches]):
+        return inputs, n.static
+    made = [with_casts(graph, f, own, lies, wanted) for f in branches]
+    if not any([changed for _, changed in made]):
+        return inputs, n.static
+    out = []
+    for f, changed in made:
+        if not changed:
+            f = interned([*[leaf((), INT32, trace=ABSTRACT) for _ in graph.index], *f.inputs], f.outputs)
+        out.append(f)
+    return [inputs[0], *graph.index.values(), *own], (tuple(out),)
+
+
+def results_of(graph: Graph, n: Node, lies: list[Any]) -> Any:
+    """How the results of a loop or a branch vary, whose bodies have casts."""
+    name, inputs = n.op.name, list(n.inputs)  # type: ignore[union-attr]
+    if name == "scan":
+        return tuple(of_outputs(graph, n.static[0], inputs, lies))
+    if name == "while":
+        test, _, reads, captured = n.static
+        by = of_outputs(
+            graph, test, [*inputs[:reads], *inputs[reads + captured :]], [*lies[:reads], *lies[reads + captured :]]
+        )
+        return tuple([None if x is None or by[0] is None else x | by[0] for x in lies[reads + captured :]])
+    found = [of_outputs(graph, f, inputs[1:], lies[1:]) for f in n.static[0]]
+    return tuple([None if None in column else (lies[0] or NOTHING).union(*column) for column in zip(*found)])
+
+
+BODIES: dict[str, Any] = {"scan": scan_inputs, "while": while_inputs, "cond": cond_inputs}
