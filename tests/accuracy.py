@@ -83,6 +83,24 @@ def trapezoid(total: Total, x: Any, y: Any, axis: Any) -> Any:
     return total(x.dtype.type(0.5) * (x[..., 1:] + x[..., :-1]) / x.dtype.type(2), -1)
 
 
+def cumulated(x: Any, axis: Any) -> Any:
+    return x.astype(LONG["c" if x.dtype.kind == "c" else "f"]).cumsum(axis).astype(x.dtype)
+
+
+def product(x: Any, axis: Any) -> Any:
+    return x.astype(LONG["c" if x.dtype.kind == "c" else "f"]).prod(axis).astype(x.dtype)
+
+
+def covariance(total: Total, x: Any, y: Any, axis: Any) -> Any:
+    d = x - mean(total, x, -1)
+    return total(d[:, None] * d.conj(), -1) / real(x).type(x.shape[-1] - 1)
+
+
+def spread(total: Total, x: Any, y: Any, axis: Any) -> Any:
+    d = abs(x - mean(total, x, -1))
+    return total(d[:, None] * d, -1) / real(x).type(x.shape[-1] - 1)
+
+
 FUNCTIONS = {
     "sum": Function(lambda np, x, y, a: np.sum(x, axis=a), lambda t, x, y, a: t(x, a), absolute),
     "fused": Function(lambda np, x, y, a: ((x + y) * y).sum(axis=a), lambda t, x, y, a: t((x + y) * y, a), products),
@@ -115,6 +133,31 @@ FUNCTIONS = {
         None,
         "fc",
     ),
+    "norm3": Function(
+        lambda np, x, y, a: np.linalg.vector_norm(x, ord=3, axis=a),
+        lambda t, x, y, a: t(abs(x) ** 3, a) ** (x.dtype.type(1) / x.dtype.type(3)),
+        None,
+        "f",
+    ),
+    "frobenius": Function(
+        lambda np, x, y, a: np.linalg.matrix_norm(np.moveaxis(x, a, (-2, -1))),
+        lambda t, x, y, a: numpy.sqrt(t(squared(x), a)),
+        None,
+        "fc",
+    ),
+    "matrix norm1": Function(
+        lambda np, x, y, a: np.linalg.norm(x, 1, axis=a),
+        lambda t, x, y, a: t(abs(x), a[0], keepdims=True).max(axis=a),
+        None,
+        "fc",
+    ),
+    "cumsum": Function(
+        lambda np, x, y, a: np.cumsum(x, axis=a),
+        lambda t, x, y, a: cumulated(x, a),
+        lambda t, x, y, a: cumulated(abs(x), a),
+    ),
+    "prod": Function(lambda np, x, y, a: np.prod(x, axis=a), lambda t, x, y, a: product(x, a), None, "fc"),
+    "cov": Function(lambda np, x, y, a: np.cov(x), covariance, spread, "fc"),
     "dot": Function(
         lambda np, x, y, a: np.dot(x, y) if x.ndim == 1 else np.einsum("ij,ij->i" if a == 1 else "ij,ij->j", x, y),
         lambda t, x, y, a: t(x * y, a),
@@ -353,6 +396,16 @@ def fits(case: Case, tier: str) -> bool:
         return False
     if case.function == "dot" and case.layout not in (*LINES, "rows", "columns"):
         return False
+    if case.function in ("frobenius", "matrix norm1") and not isinstance(case.axis, tuple):
+        return False
+    if case.function == "cumsum" and isinstance(case.axis, tuple):
+        return False
+    if case.function == "prod" and (
+        case.kind != "uniform" or case.size > 500
+    ):  # which neither overflows nor underflows
+        return False
+    if case.function == "cov" and (case.layout != "rows" or case.size < 2):
+        return False
     if case.function == "trapezoid" and (not isinstance(case.axis, int) or case.size < 2):
         return False
     if case.dtype == "float16" and (TIERS[tier].compiled or case.size > 3000):
@@ -364,7 +417,7 @@ def fits(case: Case, tier: str) -> bool:
     if tier == "jit" and case.layout in ("transposed", "swapped"):
         return False  # its arguments come in C's order, and NumPy adds up otherwise there
     if tier in ("JAX door", "JAX door, compiled", "loop"):
-        if case.dtype not in ("float32", "complex64") or case.function in ("average", "nanmean"):
+        if case.dtype not in ("float32", "complex64") or case.function in ("average", "nanmean", "cov"):
             return False
         if tier == "loop" and case.layout not in ("vector", "rows", "columns", "middle", "last two"):
             return False

@@ -10,6 +10,7 @@ import pytest
 
 os.environ.setdefault("LAZYNP_COMPILE_AT_EXIT", "0")
 os.environ.setdefault("LAZYNP_COMPILE_NICE", "0")  # tests wait for the compiler: nobody is to starve it
+os.environ.setdefault("LAZYNP_FULL_TRACEBACKS", "1")  # for whoever has to find out why a test fails
 # JAX's compiler rounds as the processor's instructions do: in float16 it has fused multiply-adds where there is
 # arithmetic of that. The oracle is to say the same everywhere.
 if platform.machine() == "x86_64" and "xla_cpu_max_isa" not in os.environ.get("XLA_FLAGS", ""):

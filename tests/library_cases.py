@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from op_cases import E_, Arrays, Case, complexes, ints, mixed, reals
 
+from lazynp.graph.node import Node, leaf
 from lazynp.graph.op import results
-from lazynp.ops import contraction, fft, indexing, linalg, sorting
+from lazynp.ops import contraction, fft, indexing, linalg, signals, sorting
 from lazynp.ops.einsum import einsum
 
 # Indexing and order.
@@ -33,6 +34,10 @@ def scattered(mode: str, repeated: bool, twin: str | None = None) -> Case:
         twin
         and (lambda jax, jnp, x, v, i: getattr(x.at[:, i], twin)(v, **({} if repeated else {"unique_indices": True}))),
     )
+
+
+def starts() -> Node:
+    return leaf((3,), np.dtype(np.intp), np.array([1, 2, 5]))
 
 
 TAKEN = {"axes": (0, 2), "at": 0, "bounds": "raise"}
@@ -141,6 +146,44 @@ INDEXING_CASES = [
         "searchsorted",
         lambda a, v: sorting.searchsorted(a, v, side="right", stack=0),
         lambda rng: (np.sort(rng.random(5)), rng.random((2, 3))),
+        order=0,
+    ),
+    Case(
+        "interp",
+        signals.interp,
+        lambda rng: (rng.uniform(-0.2, 1.4, (2, 3)), np.sort(rng.random(5)) + np.arange(5) / 20, rng.random(5)),
+        lambda jax, jnp, x, grid, values: jnp.interp(x, grid, values),
+    ),
+    *[
+        Case(
+            f"correlate {mode}",
+            lambda a, v, mode=mode: signals.correlate(a, v, mode=mode),
+            reals((7,), (3,)),
+            lambda jax, jnp, a, v, mode=mode: jnp.correlate(a, v, mode),
+        )
+        for mode in ("valid", "same", "full")
+    ],
+    Case("correlate even", lambda a, v: signals.correlate(a, v, mode="same"), complexes((6,), (4,))),
+    Case(
+        "bincount",
+        lambda x, w: signals.bincount(x, w, n=6),
+        mixed(ints((8,), low=0), reals((8,))),
+        lambda jax, jnp, x, w: jnp.bincount(x, w, length=6),
+    ),
+    Case("counts", lambda x: signals.counts(x, n=7), ints((8,), low=0), order=0),
+    *[
+        Case(
+            f"reduceat {name}",
+            lambda x, name=name: signals.reduceat(x, starts(), name=name, axis=1),
+            reals((2, 7), low=0.5),
+        )
+        for name in ("add", "multiply", "maximum", "minimum")
+    ],
+    Case("packbits", lambda x: signals.packbits(x, axis=1, order="big"), ints((2, 11), low=0, high=2), order=0),
+    Case(
+        "unpackbits",
+        lambda x: signals.unpackbits(x, axis=0, order="little", n=13),
+        lambda rng: (rng.integers(0, 256, (2, 3)).astype(np.uint8),),
         order=0,
     ),
     Case("lexsort", lambda a, b: sorting.lexsort([a, b], 0), ints((6,), (6,), low=0, high=3), order=0),

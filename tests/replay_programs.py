@@ -37,6 +37,7 @@ class Loop:
         lines = ["def program(np, make, log, rounds):"]
         for seed, (name, shape) in enumerate(ARRAYS.items()):
             lines.append(f"    {name} = np.array(make({shape}, {self.dtype!r}, {seed}))")
+        lines += ["    i = np.arange(6)"]
         lines += ["    s = 0.5" if not self.whole else "    s = 2", "    known = [a[:], b[:], c[:], a[::-1], b[1:]]"]
         lines += ["    for k in range(rounds):", f"        v = known[k // {self.r.randint(5, 12)} % 5]"]
         for _ in range(self.r.randint(1, 7)):
@@ -44,7 +45,7 @@ class Loop:
         if self.r.random() < 0.3:
             lines.append(f"        if k % {self.r.randint(2, 9)} == 1:")
             lines += self.statement("            ")
-        lines.append(f"    log({', '.join(ARRAYS)}, s)")
+        lines.append(f"    log({', '.join(ARRAYS)}, s, i)")
         return "\n".join(lines)
 
     def nest(self, indent: str) -> list[str]:
@@ -81,7 +82,7 @@ class Loop:
         r = self.r
         name = r.choice(list(ARRAYS))
         shape = ARRAYS[name]
-        kind = r.randint(0, 12)
+        kind = r.randint(0, 15)
         if kind <= 2:
             out = [f"{name} = {self.expression(shape, 2)}"]
         elif kind <= 4:
@@ -110,13 +111,12 @@ class Loop:
                 out = [f"s = int({name}.max()) % 3", f"{name} = {name} * s"]
         elif kind == 11:
             out = [f"w = {name}[{r.choice(['1:', '::2', ':-1'])}]", f"w {r.choice(['+=', '*='])} {self.number()}"]
+        elif kind <= 14:
+            out = self.chosen(name, shape)
         else:
             out = [
                 r.choice(
                     [
-                        f"{name}[{name} > {self.number()}] = {self.number()}",
-                        f"{name} = np.where({name} > {self.number()}, {name}, {self.expression(shape, 0)})",
-                        f"{name} = np.maximum({name}, {self.expression(shape, 0)})",
                         "a = a.T.copy().T",
                         "b = b + c.sum(1)[:, None]" if not self.whole else "b = b + c",
                         "x = x + a[2]",
@@ -126,6 +126,58 @@ class Loop:
                 )
             ]
         return [indent + line for line in out]
+
+    def chosen(self, name: str, shape: tuple[int, ...]) -> list[str]:
+        """By truth values: `where`, writes by masks, the larger one of two, and shifts."""
+        r = self.r
+        mask = r.choice(
+            [
+                f"{name} > {self.number()}",
+                f"{self.expression(shape, 1)} < {name}",
+                f"({name} > 1) & ({name} != {self.expression(shape, 0)})",
+                f"~({name} <= {self.number()})",
+            ]
+        )
+        first, second = (r.choice([self.number(), self.expression(shape, r.randint(0, 1))]) for _ in range(2))
+        if self.whole and not {first, second} - {"0", "1", "2", "3", "s"}:
+            first = name
+        lines = [
+            [f"{name}[{mask}] = {self.number()}"],
+            [f"m = {mask}", f"{name} = np.where(m, {first}, {second})", f"{name}[m] = {self.number()}"],
+            [f"{name} = np.where({mask}, {first}, {second}) * {self.half()} + {name}"],
+            [f"{name}[:] = np.where({mask}, {first}, {second})"],
+            [f"{name} = {r.choice(['np.maximum', 'np.minimum'])}({name}, {second})"],
+            [f"{name} -= np.sign({name}) * {self.half()}" if self.dtype != "uint8" else f"{name} += np.sign({name})"],
+        ]
+        if len(shape) == 2:
+            lines += [
+                [f"{name}[1:, 1:] = np.where({name}[1:, 1:] > {name}[:-1, 1:], 1, {name}[1:, :-1])"],
+                [f"w = {name}[1:]", f"w[w > {self.number()}] = {self.number()}"],
+                [f"{name} = np.where(({mask})[0], {name}, {second})"],
+            ]
+        other = r.choice([n for n, like in ARRAYS.items() if like == shape])
+        lines += [
+            [f"np.{r.choice(['add', 'multiply', 'subtract'])}({name}, {second}, out={other})"],
+            [f"np.negative({name}, {other})" if self.dtype != "uint8" else f"np.square({name}, {other})"],
+            [f"{name} = np.clip({name}, {r.choice(['-1', '0', '0.5'][: 3 - self.whole])}, {r.choice(['1', '5'])})"],
+            [f"m = {mask}", f"{name} = {name} * m + {second}", f"{name} -= m" if self.dtype != "uint8" else "m = ~m"],
+            [f"{name} = {name} + ({mask}) * i[{':, None' if len(shape) == 2 else ':5'}] * 0.25"],
+            [f"i = (i * 3 + ({mask}).{'T[0]' if len(shape) == 2 else 'repeat(2)[:6]'}) % 11"],
+        ]
+        if not self.whole:
+            lines += [
+                [f"np.{r.choice(['sin', 'exp', 'tanh'])}({name} * -0.1, out={other})"],
+                [f"np.arctan2({name}, {second}, {name})"],
+                [f"{name} = np.where(i[{':, None' if len(shape) == 2 else ':5'}] > 3, {name}, i[0] * {self.number()})"],
+            ]
+        if len(shape) == 2:
+            lines += [[f"np.add({name}[1:], {name}[:-1], out={name}[{r.choice(['1:', ':-1'])}])"]]
+        if self.whole:
+            lines += [
+                [f"{name} {r.choice(['<<=', '>>=', '^='])} {r.choice(['1', '3', '9', '0'])}"],
+                [f"{name} = ({name} << 2) ^ ({name} >> {self.expression(shape, 0)})"],
+            ]
+        return r.choice(lines)
 
     def half(self) -> str:
         return "1" if self.whole else self.r.choice(["0.5", "0.25", "s", "1e-3"])

@@ -303,6 +303,21 @@ def test_draws_of_one_generator() -> None:
 # --- helpers that cannot start, forks ---
 
 
+LATE = """
+from lazynp import threads
+class Late:
+    def __del__(self, start=threads.start):
+        print(start(print, "ran", name="late"), flush=True)
+late = Late()
+"""
+
+
+def test_no_helper_is_waited_for_at_the_end_of_the_process() -> None:
+    """What dies with the interpreter may tell that memory was freed, which starts a thread."""
+    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "None\n", "")
+
+
 def test_a_helper_that_cannot_start_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(self: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")

@@ -25,12 +25,6 @@ NEEDS_VALUES: dict[str, str] = {
     "unique": "the length of the result",
     "piecewise": "the length of a selection, in NumPy's text",
     "nans": "whether there are any, in NumPy's text",
-    "ranks": "whether there are NaNs, in NumPy's text",
-    "median None": "whether there are NaNs, in NumPy's text",
-    "median 0": "whether there are NaNs, in NumPy's text",
-    "average": "whether weights add up to zero, in NumPy's text",
-    "linspace": "whether the step is zero, in NumPy's text",
-    "lstsq": "the rank",
 }
 """Cases in which Python has to know a value: they are for `grad` alone, and errors under `jit` and `vmap`."""
 pytestmark = pytest.mark.filterwarnings("ignore")

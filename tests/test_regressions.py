@@ -312,6 +312,33 @@ PROGRAMS: dict[str, Program] = {
         "f[0] = 9",
     ),
 }
+VIEWS_BY_NUMPY = (
+    "np.lib.stride_tricks.sliding_window_view(a, 1, 0)",
+    "np.lib.stride_tricks.as_strided(a, (3, 1), (16, 1))",
+    "np.lib.stride_tricks.as_strided(np.lib.stride_tricks.as_strided(a, (3, 1), (16, 1))[1:], (2,), (16,))",
+    "np.broadcast_to(a, (2, *a.shape))",
+    "np.broadcast_arrays(a, np.ones(4))[0]",
+    "np.diagonal(a, axis1=0, axis2=2)",
+    "np.array_split(a, 3)[1]",
+    "np.squeeze(a)",
+    "np.rot90(a)",
+    "np.matrix_transpose(a)",
+    "a.view('int8')",
+    "a[::-1, ..., None]",
+    "host(a)[1:]",
+    "np.asarray(memoryview(a))[2:]",
+    "np.from_dlpack(a)[2:]",
+)
+for text in VIEWS_BY_NUMPY:  # of a part of an array whose memory something else reads still, so that it is copied
+    PROGRAMS[f"NumPy's view of what is read still: {text}"] = (
+        "g = np.array(data(946, (8, 1, 8), 'uint8'))",
+        "h = g // 3",
+        "a = h[:, :, None, 1]",
+        "np.multiply(a, 1, out=g)",
+        f"f = {text}",
+        "h += 1",
+        "log(f)",
+    )
 SETTINGS = {
     "graph": {"mode": "graph"},
     "auto": {"mode": "auto", "small": 0},
@@ -424,3 +451,63 @@ def test_strings_of_variable_width(mode: str) -> None:
         x = lazynp.array(host)
         assert same(host == host[::-1], numpy.asarray(x == x[::-1]))
         assert same(numpy.unique(host), numpy.asarray(lazynp.unique(x)))
+
+
+def outcome(write: Any) -> Any:
+    """The values, or the type of the error."""
+    with numpy.errstate(all="ignore"):
+        try:
+            return numpy.asarray(write()).tobytes()
+        except Exception as error:
+            return type(error)
+
+
+RECORDED = [{"mode": "graph"}, {"mode": "auto", "small": 0}]
+AT_VALUES = [-1, 2, 0.1, 0.5, 300, True, 2**40, numpy.float32(0.1), numpy.int8(-3), [1, 2, 3], 1e300]
+
+
+@pytest.mark.parametrize("settings", RECORDED, ids=str)
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "minimum"])
+@pytest.mark.parametrize("dtype", ["u8", "u1", "i4", "f4", "f8"])
+def test_numbers_are_not_weak_in_at(dtype: str, name: str, settings: dict[str, Any]) -> None:
+    """`maximum.at(unsigned, i, -1)` made the largest numbers, and 0.1 was rounded to single precision first."""
+
+    def write(np: Any, value: Any) -> Any:
+        x = np.array(numpy.arange(12).astype(dtype))
+        getattr(np, name).at(x, [1, 1, 5], value)
+        return x
+
+    for value in AT_VALUES:
+        wanted = outcome(lambda v=value: write(numpy, v))
+        with lazynp.config(**settings):
+            assert outcome(lambda v=value: write(lazynp, v)) == wanted, value
+
+
+@pytest.mark.parametrize("settings", RECORDED, ids=str)
+@pytest.mark.parametrize("dtype", ["u8", "i1", "f4", "?"])
+def test_what_is_cast_into_an_array(dtype: str, settings: dict[str, Any]) -> None:
+    """`putmask` casts safely. By indices and `flat`, NumPy's own numbers are cast, which `x[1:] = number` refuses."""
+    keys = [numpy.array([-1]), [0], numpy.array([True, False, True]), numpy.array(1), slice(0, 0), slice(0, 2)]
+    given = [numpy.uint8(200), 200, numpy.float32(3.7), numpy.int64(-300), numpy.array([7], "u1"), numpy.array([0.5])]
+
+    def indexed(np: Any, key: Any, value: Any) -> Any:
+        x = np.array(numpy.zeros(3, dtype))
+        x[key] = value
+        return x
+
+    def flat(np: Any, key: Any, value: Any) -> Any:
+        x = np.array(numpy.zeros((1, 3), dtype))
+        x.flat[slice(-1, None, 2)] = value
+        return x
+
+    def masked(np: Any, key: Any, value: Any) -> Any:
+        x = np.array(numpy.zeros(3, dtype))
+        np.putmask(x, numpy.array([True, False, True]), np.array(value) if numpy.ndim(value) else value)
+        return x
+
+    for write in (indexed, flat, masked):
+        for key in keys if write is indexed else keys[:1]:
+            for value in given:
+                wanted = outcome(lambda w=write, k=key, v=value: w(numpy, k, v))
+                with lazynp.config(**settings):
+                    assert outcome(lambda w=write, k=key, v=value: w(lazynp, k, v)) == wanted, (write, key, value)

@@ -163,6 +163,12 @@ def test_sums_along_memory() -> None:
         found = {"nansum": lazynp.nansum(a, axis=0), "product": (a * 2).sum(axis=0) / 2}
         out = lazynp.empty(40, "f4")
         found["out"] = lazynp.sum(a * 1, axis=0, out=out)
+        inplace = abs(a)
+        inplace *= 4
+        found["in place"] = inplace.sum(axis=0) / 4
+        inplace /= lazynp.full(40, 4, "f4")
+        inplace **= lazynp.ones((3000, 1), "f4")
+        found["in place, with others"] = inplace.sum(axis=0)
     for name, value in found.items():
         assert (abs(np.asarray(value) - exact) <= 4 * np.finfo("f4").eps * exact).all(), name
 

@@ -85,9 +85,11 @@ def test_names_that_jedi_completes() -> None:
     pytest.importorskip("jedi", reason="jedi comes with lazynp[test]")
     modules = ["numpy", "numpy.linalg", "numpy.random", "jax", "jax.numpy", "jax.lax", "jax.nn"]
     ours = {m: f"lazynp.{m}" if m.startswith("jax") else m.replace("numpy", "lazynp", 1) for m in modules}
-    completed = check.completed(*ours.values())
+    completed = check.completed(*ours.values(), "numpy.linalg")
     for module, mine in ours.items():
         there = check.public(module) & check.public(mine)
+        there &= completed.get(module, there)  # NumPy 2.2's stubs have not all names of numpy.linalg
+        there -= {"linalg"} if module == "numpy.linalg" else set()  # a module under its name of before NumPy 2
         assert len(there) > 25
         assert len(completed[mine] & there) >= 0.95 * len(there), module
 

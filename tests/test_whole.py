@@ -7,6 +7,7 @@ import array
 import collections
 import gc
 import io
+import math
 import random
 import sys
 import warnings
@@ -489,3 +490,109 @@ def test_instances() -> None:
     assert not isinstance(masked, lazynp.matrix) and not isinstance(lazynp.zeros(1), lazynp.matrix)
     for value in (1, 1.0, 1j, True, "a", b"a", None, ..., (), [], {}, slice(1), numpy.float64(1), numpy.void(b"a")):
         assert not isinstance(value, lazynp.ndarray)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i1", "c16", "M8[s]", ">f8", "O"])
+@pytest.mark.parametrize("shape", [(5,), (1,), (3, 4), (2, 3, 4), (0, 3), ()], ids=str)
+def test_roll(shape: tuple[int, ...], dtype: str) -> None:
+    """By whatever NumPy takes, or refuses, of arrays however they lie."""
+    host = numpy.arange(math.prod(shape)).reshape(shape).astype(dtype)
+    ours = lazynp.array(host)
+    shifts: list[Any] = [0, 1, -1, 7, -100, 10**30, True, 2.0, (1, 2), numpy.int64(2)]
+    axes: list[Any] = [None, 0, -1, 1, -4, (0,), True]
+    calls = [((s,), {}) for s in shifts] + [((s, a), {}) for s in shifts for a in axes]
+    calls += [((s,), {"axis": a}) for s in shifts for a in axes]
+    for x, y in ((ours, host), (ours.T, host.T), (ours[::-1] if shape else ours, host[::-1] if shape else host)):
+        for args, named in calls:
+            results: list[Any] = []
+            for module, given in ((lazynp, x), (numpy, y)):
+                try:
+                    results.append(module.roll(given, *args, **named))
+                except Exception as error:
+                    results.append(type(error))
+            got, wanted = results
+            if isinstance(wanted, type):
+                assert got is wanted, (args, named)
+            else:
+                assert got.dtype == wanted.dtype and got.strides == wanted.strides and got.tolist() == wanted.tolist()
+                owns = [(z.flags.owndata, z.base is None) for z in results]
+                assert owns[0] == owns[1], (args, named)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u8", "f2", "f4", "f8", "c16", "g", "O", "M8[s]", "U3", ">f8"])
+@pytest.mark.filterwarnings("default")
+def test_astype(dtype: str) -> None:
+    """To whatever NumPy takes, or refuses, with its warnings."""
+    to: list[Any] = [
+        int,
+        float,
+        bool,
+        complex,
+        str,
+        object,
+        "f4",
+        "i1",
+        "c8",
+        "f2",
+        ">f8",
+        "S3",
+        "i4,i4",
+        "nonsense",
+        3,
+    ]
+    to += [None, numpy.float32, numpy.int8, numpy.longdouble, numpy.str_, numpy.dtype(">i4"), type("X", (float,), {})]
+    for shape in ((5,), (2, 3), (), (0,)):
+        host = numpy.arange(math.prod(shape)).reshape(shape).astype(dtype)
+        if host.dtype.kind in "fc" and host.size:
+            host.flat[1:3] = numpy.nan, 6e4
+        ours = lazynp.array(host)
+        for x, y in ((ours, host), (ours.T, host.T)):
+            for t in to:
+                results: list[Any] = []
+                for given in (x, y):
+                    with warnings.catch_warnings(record=True) as told:
+                        warnings.simplefilter("always")
+                        try:
+                            results.append(given.astype(t))
+                        except Exception as error:
+                            results.append(type(error))
+                    results.append([(w.category, str(w.message)) for w in told])
+                got, told_by_us, wanted, told_by_numpy = results
+                assert told_by_us == told_by_numpy, t
+                if isinstance(wanted, type):
+                    assert got is wanted, t
+                else:
+                    assert got.dtype == wanted.dtype and got.strides == wanted.strides, t
+                    values = [numpy.asarray(got), wanted]
+                    if wanted.dtype.char in "gG":  # whose padding is anything
+                        numpy.testing.assert_array_equal(*values)
+                    else:
+                        assert wanted.dtype.hasobject or values[0].tobytes() == values[1].tobytes(), t
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u8", "f2", "f4", "f8", "c16", "O", "M8[s]", "U3", ">f8"])
+@pytest.mark.filterwarnings("default")
+def test_diff(dtype: str) -> None:
+    for shape in ((5,), (1,), (2, 3), (3, 1), (), (0,), (2, 0), (2, 3, 4)):
+        host = numpy.arange(math.prod(shape))[::-1].reshape(shape).astype(dtype)
+        if host.dtype.kind in "fc" and host.size:
+            host.flat[1:3] = numpy.inf
+        ours = lazynp.array(host)
+        for x, y in ((ours, host), (ours.T, host.T), (host.tolist(), host.tolist())):
+            for named in ({}, {"n": 2}, {"axis": 0}, {"n": 0}, {"prepend": 1}):
+                results: list[Any] = []
+                for module, given in ((lazynp, x), (numpy, y)):
+                    with warnings.catch_warnings(record=True) as told:
+                        warnings.simplefilter("always")
+                        try:
+                            results.append(module.diff(given, **named))
+                        except Exception as error:
+                            results.append(type(error))
+                    results.append([(w.category, str(w.message)) for w in told])
+                got, told_by_us, wanted, told_by_numpy = results
+                assert told_by_us == told_by_numpy, named
+                if not isinstance(wanted, numpy.ndarray):
+                    assert got is wanted or got == wanted, named
+                else:
+                    assert got.dtype == wanted.dtype and got.strides == wanted.strides, named
+                    numpy.testing.assert_array_equal(numpy.asarray(got), wanted)

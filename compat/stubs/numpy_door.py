@@ -109,7 +109,10 @@ def stubs() -> dict[str, str]:
 
 def own_names() -> str:
     """What lazynp has beside NumPy's names."""
-    names = {"_own": defined("_own.pyi") - {"Timing"}, "_transformations": defined("_transformations.pyi") - {"Jit"}}
+    names = {
+        "_own": defined("_own.pyi") - {"Advice", "Explanation", "Item", "Timing"},
+        "_transformations": defined("_transformations.pyi") - {"Jit"},
+    }
     lines = [f"from .{module} import {n} as {n}\n" for module in names for n in sorted(names[module])]
     return (
         "from . import jax as jax\nfrom . import swap as swap\nfrom .config import config as config\n"

@@ -226,7 +226,71 @@ jax.jit(lambda v: v.devices())(a)
 jax.jit(lambda v: v.committed)(a)
 jax.jit(lambda v: v.is_fully_replicated)(a)
 jax.jit(lambda v: v.addressable_shards)(a)
+sm(lambda v: jax.grad(lambda q: lax.psum((q**2).sum(),'x'))(v), P('x'), P('x'), arange(8.0))
+sm(lambda v: jax.grad(lambda q: lax.psum((q**2).sum(),'x'))(v), P('x'), P('x'), arange(8.0), check_vma=False)
+sm(lambda w, v: jax.grad(lambda q: lax.psum((q*v).sum(),'x'))(w), (P(), P('x')), P(), 3.0, arange(8.0))
+sm(lambda w, v: jax.grad(lambda q: (q*v).sum())(w), (P(), P('x')), P(), 3.0, arange(8.0))
+sm(lambda w, v: jax.grad(lambda q: lax.pmean((q*v).sum(),'x'))(w), (P(), P('x')), P(), 3.0, arange(8.0))
+sm(lambda w, v: jax.grad(lambda q: (lax.pcast(q,'x',to='varying')*v).sum())(w), (P(), P('x')), P(), 3.0, arange(8.0))
+sm(lambda w, v: jax.grad(lambda q: (q*v).sum())(lax.pcast(w,'x',to='varying'))[None], wv, P('x'), 3.0, arange(8.0))
+sm(jax.grad(lambda v: lax.psum((lax.ppermute(v,'x',ring)**3).sum(),'x')), P('x'), P('x'), arange(8.0))
+sm(jax.grad(lambda v: (lax.all_gather(v,'x')**3).sum()), P('x'), P('x'), arange(8.0))
+sm(jax.grad(lambda v: (lax.psum(v,'x')**2*v).sum()), P('x'), P('x'), arange(8.0))
+sm(jax.grad(lambda v: (lax.axis_index('x')*v).sum()), P(), P(), 3.0)
+sm(jax.grad(lambda v: lax.cond(v.sum()>3,lambda q:(q**2).sum(),lambda q:q.sum(),v)), P('x'), P('x'), arange(8.0))
+sm(jax.hessian(lambda v: lax.psum((v**3).sum(),'x')), P(), P(), arange(2.0))
+sm(lambda w, v: jax.grad(lambda q: lax.psum(lax.scan(lambda c, r: (c+r*q,0), v[0], v)[0],'x'))(w), wv, P(), 3.0, v16)
+sm(lambda w, v: jax.grad(lambda q: lax.scan(lambda c, r: (c+lax.psum(r*q,'x'), None), 0.0, v)[0])(w), wv, P(), 3.0, v16)
+sm(lambda w, v: jax.jvp(lambda q: lax.psum((q*v).sum(),'x'), (w,), (w,)), (P(), P('x')), P(), 3.0, arange(8.0))
+float(jax.grad(jax.shard_map(lambda q: lax.psum((q*row**2).sum(),'x'), mesh=ma, in_specs=P(), out_specs=P()))(2.0))
+seen(lambda v: [jax.typeof(t) for t in (v, lax.psum(v,'x'), lax.pmax(v,'x'), lax.axis_index('x'), v*2, jnp.zeros(3))])
+seen(lambda v: [jax.typeof(t) for t in (lax.pcast(jnp.zeros(3),'x',to='varying'), lax.all_gather(v,'x'), v[0])])
+seen(lambda v: [jax.typeof(jax.jit(jnp.sin)(v)), jax.typeof(jax.vmap(jnp.sin)(v)), jax.typeof(v).manual_axis_type])
+seen(lambda v: [jax.sharding.get_abstract_mesh(), jax.typeof(v).sharding])
+sm(lambda v: lax.pcast(v,'x',to='varying'), P('x'), P('x'), arange(8.0))
+sm(lambda v: lax.pcast(v,'x',to='elsewhere'), P('x'), P('x'), arange(8.0))
+sm(lambda v: lax.pcast(v,'x'), P('x'), P('x'), arange(8.0))
+lax.pcast(jnp.ones(2),'x',to='varying')
+sm(lambda v: lax.scan(lambda c, r: (c+r, None), jnp.zeros(()), v)[0][None], P('x'), P('x'), arange(16.0))
+sm(lambda v: lax.fori_loop(0,2,lambda i, c: c+v.sum(),0.0)[None], P('x'), P('x'), arange(16.0))
+sm(lambda v: lax.while_loop(lambda c: c.sum()<3, lambda c: c+v, jnp.zeros(2)), P('x'), P('x'), arange(16.0))
+sm(lambda v: lax.cond(True,lambda: v,lambda: jnp.zeros(2)), P('x'), P('x'), arange(16.0))
+sm(lambda v: lax.map(lambda r: r*2, v), P('x'), P('x'), arange(16.0))
+sm(lambda v: jax.lax.switch(lax.axis_index('x')%2,[lambda q: q,lambda q: -q],v), P('x'), P('x'), arange(16.0))
+sm(lambda v: lax.while_loop(lambda c: (c<100).all(), lambda c: c*2, v+1), P('x'), P('x'), arange(16.0))
+jax.shard_map(lambda v: v[:1]*x, mesh=m, in_specs=P('x'), out_specs=P())(x)
+jnp.pad(x,((4,4),(0,0))).sharding
+jnp.pad(x,1)
+lax.pad(x,0.0,((0,0,0),(2,0,0))).sharding
+jax.sharding.ManualAxisType(varying={'x'})
+jax.sharding.ManualAxisType(varying={'x'}, reduced={'x'})
+jax.sharding.ManualAxisType(reduced={'x'}).to_ct_mat()
+jax.ShapeDtypeStruct((2,), jnp.float32, manual_axis_type=jax.sharding.ManualAxisType(varying={'x'}))
+[(jax.device_put(v, jax.NamedSharding(ma,P('x'))), v.sharding)[1] for v in [jnp.arange(8.0)]]
+[(lax.with_sharding_constraint(v, jax.NamedSharding(ma,P('x'))), v.sharding)[1] for v in [jnp.arange(8.0)]]
+[(jax.jit(lambda q: q, out_shardings=jax.NamedSharding(ma,P('x')))(v), v.sharding)[1] for v in [jnp.arange(8.0)]]
+jax.jit(lambda q: q*2, out_shardings=ns).lower(np.ones((8,2))).compile().output_shardings
+jax.jit(lambda q: q*2, out_shardings=ns).lower(np.ones((8,2))).compile()(np.ones((8,2))).sharding
+entered(lambda: lax.with_sharding_constraint(arange(8.0), P('x')).sharding)
+entered(lambda: jax.jit(lambda v: v, out_shardings=P('x'))(arange(8.0)))
+entered(lambda: jax.device_put(arange(8.0), P('x')))
+entered(lambda: jnp.ones(2).sharding)
+entered(jax.sharding.get_abstract_mesh)
+x @ x.T.reshape(2,8)
+x.T @ x
+x @ np.ones((2,2))
+x.T.reshape(16)
+jnp.cumsum(x, 0)
+jnp.cumsum(x, 1).sharding
+jax.make_array_from_callback((8,), ns, lambda i: np.arange(8)[i], dtype=np.float32)
+jax.pmap(lambda v: v)(np.ones(9))
 bool(jax.set_mesh(m))
+jnp.ones((8,2)).sharding
+jnp.arange(8).sharding
+(jnp.ones(8)*2).sharding
+jax.random.normal(jax.random.key(0),(4,)).sharding
+jax.jit(lambda: jnp.ones(8))().sharding
+lax.scan(lambda c, r: (c+r,c*2), jnp.zeros(2), x)
 jax.reshard(np.ones((8,2)),P('x')).sharding
 x @ jnp.ones((2,2))
 jnp.dot(x,x.T,out_sharding=P('x','y')).sharding
@@ -245,6 +309,25 @@ def results(jax: Any, jnp: Any) -> list[str]:
     m = names["m"] = jax.make_mesh((4, 2), ("x", "y"))
     ma = names["ma"] = jax.make_mesh((4, 2), ("x", "y"), axis_types=(sharding.AxisType.Auto,) * 2)
     names["ns"], names["sd"] = jax.NamedSharding(m, jax.P("x")), sharding.SingleDeviceSharding(jax.devices()[1])
+    line = jax.make_mesh((8,), ("x",), axis_types=(sharding.AxisType.Auto,))
+
+    def sm(f: Any, specs: Any, out: Any, *args: Any, **options: Any) -> Any:
+        """The result as numbers: how that of a gradient lies is a choice."""
+        found = jax.shard_map(f, mesh=line, in_specs=specs, out_specs=out, **options)(*args)
+        return jax.tree.map(lambda x: x.tolist(), found)
+
+    def seen(f: Any) -> list[Any]:
+        out = []
+        sm(lambda v: (out.extend(f(v)), v)[1], jax.P("x"), jax.P("x"), jnp.arange(8.0))
+        return out
+
+    names |= {
+        "sm": sm,
+        "seen": seen,
+        "lax": jax.lax,
+        "arange": jnp.arange,
+        "ring": [(i, (i + 1) % 8) for i in range(8)],
+    }
     names["groups"] = [[0, 2], [1, 3], [4, 5], [6, 7]]
     values = np.arange(16.0).reshape(8, 2)
     names["x"] = jax.device_put(values, names["ns"])

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+
+import numpy
+
 OTHER_MACHINES = {
     "jax.cloud_tpu_init": "Google's machines",
     "jax.collect_profile": "a program that talks to XLA's profiler",
@@ -32,28 +36,17 @@ NO_TRACES = "operations are recorded in one graph, and no trace is asked how"
 INSIDE = "a name that JAX's module imports for itself"
 ONE_PROCESS = "several hosts: there is one process"
 ABSENT = {
-    "jax.custom_batching": NOT_YET,
-    "jax.distributed": ONE_PROCESS,
-    "jax.experimental.compilation_cache": "XLA's cache; ours is LAZYNP_CACHE_DIR",
-    "jax.experimental.compilation_cache.compilation_cache": "XLA's cache; ours is LAZYNP_CACHE_DIR",
     "jax.experimental.compute_on": "host and device parts of one XLA program",
     "jax.experimental.control_deps": "the order of operations in an XLA program",
-    "jax.experimental.jet": NOT_YET,
-    "jax.experimental.multihost_utils": ONE_PROCESS,
-    "jax.experimental.ode": NOT_YET,
     "jax.experimental.profiler": "XLA's profiles",
     "jax.experimental.random": NOT_YET,
-    "jax.experimental.rnn": NOT_YET,
     "jax.experimental.scheduling_groups": "XLA's scheduler",
     "jax.experimental.shard_alike": "XLA's partitioner",
     "jax.experimental.xla_metadata": "XLA's texts",
-    "jax.export": NOT_YET,
     "jax.extend.lowering": "MLIR: there is none here",
     "jax.extend.sharding": "XLA's partitioner",
     "jax.extend.xla": "XLA's passes",
     "jax.ffi": "XLA's custom calls",
-    "jax.ref": NOT_YET,
-    "jax.scipy.spatial.transform": NOT_YET,
     **{
         f"jax.experimental.sparse{part}": NOT_YET
         for part in (".ad", ".api", ".bcsr", ".coo", ".csr", ".linalg", ".random", ".transform", ".util")
@@ -73,22 +66,48 @@ def primitives(text: str) -> set[str]:
 MISSING: dict[str, dict[str, set[str]]] = {
     "jax": {
         NOT_YET: words(
-            "Ref ad auto_pcast ds empty_ref free_ref freeze fwd_and_bwd live_arrays make_user_context memory new_ref "
-            "print_environment_info remove_size_one_mesh_axis_from_type"
+            "ad auto_pcast ds fwd_and_bwd live_arrays make_user_context memory remove_size_one_mesh_axis_from_type"
         ),
         "TensorFlow": words("jax2tf_associative_scan_reductions"),
     },
-    "jax.ad_checkpoint": {NOT_YET: words("Offloadable Recompute Saveable print_saved_residuals")},
-    "jax.core": {NO_TRACES: words("ParamDict eval_context"), NOT_YET: words("max_dim min_dim")},
-    "jax.custom_derivatives": {NOT_YET: words("linear_call"), NO_PRIMITIVES: primitives("remat_opt")},
+    "jax.core": {NO_TRACES: words("ParamDict eval_context")},
+    "jax.custom_derivatives": {NO_PRIMITIVES: primitives("remat_opt")},
     "jax.debug": {NO_TRACES: words("DebugEffect OrderedDebugEffect"), NOT_YET: words("visualize_sharding")},
     "jax.experimental": {
         NOT_YET: words("EArray cur_qdd primal_tangent_dtype"),
     },
     "jax.example_libraries.optimizers": {INSIDE: words("map namedtuple partial safe_map safe_zip unzip2 zip")},
     "jax.experimental.hijax": {NO_TRACES: words("AbstractRef HiPspec ShapedArray TransformedRef VJPHiPrimitive")},
+    "jax.experimental.jet": {
+        NO_TRACES: words(
+            "JetTrace JetTracer ZeroSeries ZeroTerm call_param_updaters def_comp def_deriv deflinear defzero "
+            "deriv_prop fact jet_fun jet_rules jet_subtrace linear_prop traceable zero_prop zero_series zero_term"
+        ),
+        INSIDE: words(
+            "partial register_pytree_node safe_zip tree_flatten tree_structure tree_unflatten treedef_is_leaf "
+            "unzip2 weakref_lru_cache"
+        ),
+    },
     "jax.experimental.layout": {"XLA's layouts": words("with_layout_constraint")},
     "jax.experimental.mesh_utils": {ONE_PROCESS: words("create_hybrid_device_mesh device_kind_handler_dict")},
+    "jax.experimental.ode": {
+        INSIDE: words(
+            "abs2 fit_4th_order_polynomial map partial promote_dtypes_inexact ravel_first_arg ravel_first_arg_ "
+            "safe_map safe_zip zip"
+        )
+    },
+    "jax.experimental.rnn": {
+        INSIDE: words("Shape custom_vjp partial"),
+        "cuDNN's": words("lstm_bwd lstm_fwd rnn_abstract_eval rnn_bwd_abstract_eval rnn_bwd_p rnn_fwd_p"),
+    },
+    "jax.experimental.multihost_utils": {
+        ONE_PROCESS: words(
+            "ProcessFailureError global_array_to_host_local_array_impl global_array_to_host_local_array_p "
+            "gtl_abstract_eval host_local_array_to_global_array_impl host_local_array_to_global_array_p "
+            "ltg_abstract_eval ltg_batcher"
+        ),
+        INSIDE: words("P lru_cache partial safe_zip tree_flatten tree_unflatten"),
+    },
     "jax.experimental.sparse": {
         NOT_YET: words(
             "BCSR COO CSC CSR CuSparseEfficiencyWarning SparseEfficiencyError SparseEfficiencyWarning "
@@ -140,13 +159,9 @@ MISSING: dict[str, dict[str, set[str]]] = {
         )
     },
     "jax.extend.linear_util": {INSIDE: words("Callable")},
-    "jax.extend.random": {NOT_YET: words("define_prng_impl rbg_prng_impl threefry_2x32 unsafe_rbg_prng_impl")},
     "jax.extend.source_info_util": {NO_TRACES: words("transform_name_stack")},
     "jax.lax": {
-        NOT_YET: words(
-            "RaggedDotDimensionNumbers precv psend ragged_all_to_all ragged_dot_general rng_bit_generator rng_uniform "
-            "scaled_dot stage"
-        ),
+        NOT_YET: words("precv psend ragged_all_to_all rng_uniform"),
         NO_PRIMITIVES: primitives(
             "approx_top_k create_token dce_sink device_put eq_to igamma_grad_a le_to lt_to mulhi optimization_barrier "
             "ragged_all_to_all reduce reduce_window_max reduce_window_min reduce_window_sum rng_bit_generator "
@@ -160,7 +175,7 @@ MISSING: dict[str, dict[str, set[str]]] = {
             "schur svd symmetric_product triangular_solve tridiagonal tridiagonal_solve"
         )
     },
-    "jax.nn": {NOT_YET: words("get_scaled_dot_general_config scaled_dot_general scaled_matmul")},
+    "jax.nn": {NOT_YET: words("get_scaled_dot_general_config scaled_dot_general")},
     "jax.profiler": {
         "XLA's profiles": words(
             "ProfileData ProfileEvent ProfileOptions ProfilePlane device_memory_profile register_subprocess "
@@ -168,8 +183,6 @@ MISSING: dict[str, dict[str, set[str]]] = {
         )
     },
     "jax.random": {NO_PRIMITIVES: primitives("random_gamma")},
-    "jax.scipy.special": {NOT_YET: words("hyp2f1")},
-    "jax.sharding": {NOT_YET: words("ManualAxisType")},
     "jax.stages": {"XLA's options": words("CompilerOptions")},
 }
 """Names that are not there, by namespace and reason."""
@@ -200,7 +213,6 @@ SIGNATURES: dict[str, dict[str, str]] = {
     "jax.lax": {
         "dot": MORE,
         "mulhi": MORE,
-        "pcast": MORE,
         "random_gamma_grad": "JAX's says *args",
     },
     "jax.numpy": {
@@ -208,6 +220,9 @@ SIGNATURES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("empty_like", "inner", "nanpercentile", "nanquantile", "quantile"), MORE),
         "set_printoptions": "NumPy's own function",
     },
+    "jax.ref": {"swap": "JAX's says a parameter that it has for itself"},
     "jax.profiler": dict.fromkeys(("annotate_function", "start_trace", "trace"), MORE),
 }
+if "fix_imports" in inspect.signature(numpy.save).parameters:  # of older NumPys; JAX passes NumPy's function on
+    SIGNATURES["jax.numpy"] |= {"save": "without fix_imports, which was for Python 2"}
 """Functions whose parameters differ in names, kinds or defaults."""

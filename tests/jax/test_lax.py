@@ -636,15 +636,10 @@ def test_errors(name: str) -> None:
 def test_names() -> None:
     """Every public function of jax.lax is there, but for those listed with their reasons."""
     missing = {
-        "RaggedDotDimensionNumbers": "for ragged_dot_general",
         "precv": "one device",
         "psend": "one device",
         "ragged_all_to_all": "one device",
-        "ragged_dot_general": "made by XLA's partitioner",
-        "rng_bit_generator": "its numbers are the backend's; jax.random has the keyed generators",
         "rng_uniform": "its numbers are the backend's; jax.random has the keyed generators",
-        "scaled_dot": "for the block formats of accelerators",
-        "stage": "steers XLA's pipelining",
     }
     names = [n for n in dir(real_jax.lax) if not n.startswith("_") and not n.endswith("_p")]
     assert set(names) - set(dir(jax.lax)) == set(missing)

@@ -441,6 +441,4 @@ def test_every_name_is_there() -> None:
     assert sorted(missing) == sorted(NOT_THERE), "the list of what is not there is not right"
 
 
-NOT_THERE = [
-    "special.hyp2f1",  # five cases, each with a transformation of its own
-]
+NOT_THERE = []

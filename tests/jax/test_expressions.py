@@ -1,0 +1,195 @@
+"""Expressions in JAX's names come to the same under JAX and under lazynp: a part of the campaign in `expressions.py`,
+and what it has found, each with the result or the error, and its message.
+
+LAZYNP_EXPRESSIONS says how many are drawn; `make fuzz-jax` prints what differs in a long run.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+
+import jax
+import pytest
+from expressions import Library, compared, difference, drawn
+
+import lazynp.jax
+
+jax.config.update("jax_platforms", "cpu")
+COUNT = int(os.environ.get("LAZYNP_EXPRESSIONS", "250"))
+MOST = 0.08  # of the drawn ones, which are made to fail more often than programs do; those whose messages differ aside
+FOUND = {
+    "jit of an object that has attributes of jit's names": [
+        "jit(jnp.negative)(0)",
+        "jit(jnp.add)(1, 2.)",
+        "jit(jnp.abs)(A((3,)))",
+    ],
+    "weak Jacobians": [
+        "jax.hessian(lambda x: jnp.nanmax(x))(1.)",
+        "jax.hessian(lambda x, y: jnp.sum(x**2), argnums=1)(A((3,)), 2.)",
+        "jax.jacrev(jax.jacrev(lambda x: jnp.floor(x)))(1.)",
+    ],
+    "key arrays": [
+        "jnp.full((2,), key())",
+        "jnp.full_like(random.split(key(), 4), key())",
+        "jnp.full((2,), 0, dtype=key().dtype)",
+        "jnp.full((2,), key(), dtype=jnp.int32)",
+        "jnp.zeros((2,), dtype=key().dtype)",
+        "random.key_data(jnp.ones((2,), dtype=key().dtype))",
+        "jnp.zeros_like(random.split(key(), 4))",
+        "jnp.take(random.split(key(), 4), jnp.array([0, 1]))",
+        "jax.grad(lambda k: 1.)(key())",
+    ],
+    "conversions": [
+        "jnp.array(1e10, dtype='uint16')",
+        "jnp.array(-1.5, dtype='uint32')",
+        "jnp.asarray([1.5, 300], dtype='uint8')",
+        "jnp.array(1j, dtype='int8')",
+        "jnp.float16(1j)",
+        "jnp.array(range(3))",
+        "jnp.array([1], order='C')",
+        "jnp.asarray([1], order='F')",
+        "lax.convert_element_type(A((3,)), None)",
+        "jnp.promote_types('int32', jax.dtypes.float0)",
+    ],
+    "transforms of nothing": [
+        "jnp.fft.fft(jnp.zeros(0))",
+        "jnp.fft.irfft(jnp.zeros(0))",
+        "jnp.fft.fftn(jnp.zeros((2, 0, 3)))",
+        "jnp.fft.hfft(jnp.zeros(0))",
+        "jnp.fft.rfft(A((4,), 'float16'))",
+        "lax.fft(A((4,), 'complex64'), 'foo', (4,))",
+    ],
+    "counts": [
+        "jnp.bincount(jnp.array([1, 2], 'uint8'), weights=jnp.ones(2))",
+        "jnp.bincount(jnp.zeros(0, 'uint8'))",
+        "jnp.histogram2d(A((5,)), A((5,), seed=1))",
+        "jnp.histogramdd(A((5, 2)), density=True)",
+        "jnp.delete(A((3,)), 5)",
+        "jnp.delete(A((3,)), jnp.array([0, 5]))",
+        "jnp.delete(A((3,)), -1)",
+    ],
+    "functions of halves": [
+        "jsp.special.expi(A((3,), 'bfloat16', 'p'))",
+        "jsp.special.exp1(A((3,), 'float16', 'p'))",
+        "lax.dot(A((2, 2), 'bool'), A((2, 2), 'bool'), preferred_element_type='int32')",
+    ],
+    "kinds of results": [
+        "type(lax.top_k(A((3,)), 2)).__name__",
+        "type(jnp.unique_all(A((3,)))).__name__",
+        "type(jnp.polyfit(A((6,)), A((6,), seed=1), 1, full=True)[4]).__name__ != 'float'",
+        "jnp.isscalar(np.zeros(()))",
+        "jax.vjp(lambda x: x.astype(int), A((3,), 'int32'))[1](jnp.ones(3, int))",
+    ],
+    "traced values": [
+        "jit(lambda x: bool(x))(1.)",
+        "jit(lambda x: float(x))(1.)",
+        "jit(lambda x: range(x))(1)",
+        "jit(lambda x: np.array(x))(A((3,)))",
+        "jit(lambda x: x[x > 0])(A((3,)))",
+        "jit(lambda x: bool(x))(A((3,)))",
+    ],
+    "what is no array": [
+        "jit(lambda x: x)('a')",
+        "jit(lambda x: x)(2**40)",
+        "jit(lambda x: 'a')(1)",
+        "jit(lambda x: {'b': 1, 'a': 'c'})(1)",
+        "jax.grad(lambda x: x)('a')",
+        "A((3,)) + [1]",
+        "(1, 2) * A((3,))",
+        "A((3,))[[0, None]]",
+        "A((3,))[[0, 1]]",
+    ],
+    "what has no derivative": [
+        "jax.grad(lambda x: x)(1)",
+        "jax.grad(lambda x: x * 1j)(1.)",
+        "jax.grad(lambda x: 1)(1.)",
+        "jax.jacfwd(lambda x: x)(1j)",
+        "jax.jacrev(lambda x: x)(1)",
+        "jax.jvp(jnp.sin, (1.,), (1,))",
+    ],
+    "cotangents": [
+        "jax.vjp(lambda x: (x, x), 1.)[1](1.)",
+        "jax.vjp(lambda x: x, 1.)[1](jnp.ones(3))",
+    ],
+    "trees": [
+        "jax.tree.map(lambda x, y: x, (1, 2), (1, 2, 3))",
+        "jax.tree.map(lambda x, y: x, [1, (2,)], [1, [2]])",
+    ],
+    "promotion": [
+        "A((3,), 'float8_e5m2') + A((3,), 'float8_e4m3fn')",
+        "A((3,), 'int4') + A((3,))",
+        "jnp.remainder(A((3,), 'complex64'), 2)",
+        "jnp.bitwise_and(A((3,)), A((3,)))",
+        "jnp.invert(A((3,)))",
+        "jnp.gcd(A((3,)), A((3,)))",
+        "jnp.isclose(A((2, 3)), A((4,)))",
+        "jnp.add(A((3,)), A((4,)))",
+    ],
+    "lax, shapes before dtypes": [
+        "lax.add(A((3, 4), 'bool'), A((4,)))",
+        "lax.add(A((3,), 'bool'), A((3,)))",
+        "lax.pad(A((3,)), 0, [(1, 1, 0), (0, 0, 0)])",
+        "lax.clamp(A((2,)), 1., 2)",
+        "lax.dynamic_slice(A((4, 5)), (0,), (2, 2))",
+        "lax.dynamic_update_slice(A((4, 5)), A((2, 2), 'int32'), (0,))",
+        "lax.conv_general_dilated(A((1, 2, 6, 6)), A((3, 1, 3, 3), 'int8'), (1, 1), 'SAME')",
+    ],
+    "lax": [
+        "lax.dot_general(A((3, 4)), A((3, 4)), (((5,), (0,)), ((), ())))",
+        "lax.dot_general(A((3, 4)), A((3, 4)), (((0,), (0,)), ((0,), (0,))))",
+        "lax.dot_general(A((3, 4)), A((3, 4)), (((1,), (0,)), ((), ())))",
+        "lax.slice(A((5,)), (0,), (6,))",
+        "lax.reduce(A((3,)), 0, lax.add, (0,))",
+        "lax.reduce(A((3,)), 1, lax.add, (0,))",
+        "lax.reduce(A((3,), 'int32'), -jnp.inf, lax.max, (0,))",
+        "lax.reduce_window(A((6,)), 0, lax.add, (2,), (1,), 'VALID')",
+        "lax.reduce_window(A((6,)), 2, lax.add, (2,), (1,), 'VALID')",
+        "lax.rev(A((3,)), (3,))",
+        "lax.concatenate([A((3,)), A((3,))], 2)",
+        "lax.bitcast_convert_type(A((3,), 'uint8'), 'int32')",
+        "lax.reduce_precision(A((3,), 'int32'), 0, 1)",
+        "lax.full_like(A((2,)), A((2,)))",
+        "lax.split(A((6,)), (2, 2))",
+        "lax.top_k(A(()), 2)",
+    ],
+    "jax.numpy": [
+        "jnp.stack([A((2,)), A((2, 2))])",
+        "jnp.concatenate([A((2,)), A((2, 2))])",
+        "jnp.transpose(A((2, 3)), (0, 0))",
+        "jnp.reshape(A((4,)), (-1, -1))",
+        "jnp.where(A((3,), 'bool'), 1)",
+        "jnp.tensordot(A((3,)), A((3,)), axes='a')",
+        "jnp.pad(A((3,)), ((1, 2), (3, 4)))",
+        "A((4,)).at[:2].set(A((3,)))",
+    ],
+}
+
+
+@functools.cache
+def libraries(values: bool) -> tuple[Library, Library]:
+    return Library(jax, not values), Library(lazynp.jax, False)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found(name: str) -> None:
+    theirs, ours = libraries(True)
+    wrong = [f"{text}: {found}" for text in FOUND[name] if (found := difference(text, theirs, ours)) is not None]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_drawn_expressions_agree() -> None:
+    theirs, ours = libraries(False)
+    texts = drawn(7, COUNT)
+    found = {text: d for text in texts if (d := difference(text, theirs, ours)) is not None and d.kind != "message"}
+    assert len(found) <= MOST * len(texts), "\n".join([f"{text}: {d}" for text, d in found.items()])
+
+
+def test_what_differs_is_told() -> None:
+    """The comparison tells dtypes, weak types, shapes, values, and errors apart."""
+    theirs, ours = libraries(True)
+    one = theirs.outcome("jnp.ones(3)")
+    others = ("jnp.ones(3, int)", "jnp.ones(2)", "jnp.zeros(3)", "(jnp.ones(3),)", "jnp.ones(3) + [1]")
+    assert all(compared(one, ours.outcome(text)) is not None for text in others)
+    assert compared(theirs.outcome("W(1)"), ours.outcome("jnp.int32(1)")) is not None
+    assert compared(one, ours.outcome("jnp.ones(3)")) is None

@@ -1,0 +1,237 @@
+"""Mutable references (`jax.new_ref`), against JAX: alone, in traced functions that use them from outside, under
+derivatives and `vmap`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from agreement import disagreement, outcome
+
+import lazynp.jax
+
+jax.config.update("jax_platforms", "cpu")
+Call = Callable[[Any], Any]
+ROW = np.arange(3, dtype="f4")
+
+
+def zeros(j: Any) -> Any:
+    return j.new_ref(j.numpy.zeros(3))
+
+
+def reads_and_writes(j: Any) -> Any:
+    r = j.new_ref(j.numpy.arange(3.0))
+    r[1] = 5.0
+    r[0] += 1
+    before = r[...]
+    r[:] = before * 2
+    r[np.array([0, 2])] = np.array([7.0, 8.0], "f4")
+    return before, r[...], r[1], r[-1], r[::2], j.freeze(r)
+
+
+def functions(j: Any) -> Any:
+    r, ref = j.new_ref(j.numpy.zeros((2, 3))), importlib.import_module(f"{j.__name__}.ref")
+    before = ref.swap(r, 0, j.numpy.ones(3))
+    ref.addupdate(r, (0, 1), 2.0)
+    ref.set(r, 1, ROW)
+    return before, ref.get(r, 0), ref.get(r)
+
+
+def wrong(value: Any, index: Any = ...) -> Call:
+    def call(j: Any) -> Any:
+        r = zeros(j)
+        r[index] = value
+        return r[...]
+
+    return call
+
+
+def jitted_argument(j: Any) -> Any:
+    @j.jit
+    def add(r: Any, x: Any) -> Any:
+        r[0] += x
+        return r[...].sum()
+
+    r, other = zeros(j), j.new_ref(j.numpy.ones(3))
+    return add(r, 2.0), add(r, 3.0), r[...], add(other, 1.0), other[...]
+
+
+def jitted_static(j: Any) -> Any:
+    f = j.jit(lambda n, r: r[n] + 1 if isinstance(n, int) else r[0], static_argnums=0)
+    r = j.new_ref(j.numpy.arange(3.0))
+    return f(0, r), f(2, r), f(n=1, r=r)
+
+
+def captured(j: Any) -> Any:
+    r = zeros(j)
+
+    @j.jit
+    def add(x: Any) -> Any:
+        r[0] += x
+        return r[...].sum()
+
+    first = add(2.0), add(3.0)
+    j.lax.scan(lambda c, x: (add(x), None), 0.0, ROW)
+    return first, r[...]
+
+
+def scanned(j: Any) -> Any:
+    r = zeros(j)
+
+    def body(c: Any, x: Any) -> Any:
+        r[0] += x
+        r[1] = c
+        return c + x, r[0]
+
+    return j.lax.scan(body, 0.0, ROW), r[...]
+
+
+def looped(j: Any) -> Any:
+    r, s = zeros(j), j.new_ref(0.0)
+
+    def write(i: Any, _: Any) -> None:
+        r[i] = i * 2.0
+        s[...] += r[i]
+
+    def more(c: Any) -> Any:
+        s[...] *= c
+        return c + 1
+
+    j.lax.fori_loop(0, 3, write, None)
+    return j.lax.while_loop(lambda c: c < 4, more, 1.0), r[...], s[...]
+
+
+def branches(j: Any, p: Any) -> Any:
+    r = j.new_ref(np.float32(1))
+
+    def yes(x: Any) -> Any:
+        r[...] = x
+        return x
+
+    found = j.lax.cond(p, yes, lambda x: x * r[...], np.float32(3))
+    j.lax.switch(p * 1, [yes, yes], np.float32(4))
+    return found, r[...]
+
+
+def polynomial(j: Any) -> Call:
+    def f(x: Any) -> Any:
+        r = zeros(j)
+        r[0] = j.numpy.sin(x)
+        r[1] = r[0] * x
+        r[0] *= 2.0
+        return (r[...] ** 2).sum()
+
+    return f
+
+
+def recurrence(j: Any) -> Call:
+    def f(x: Any) -> Any:
+        r = j.new_ref(x)
+
+        def body(c: Any, _: Any) -> Any:
+            r[...] = j.numpy.sin(r[...]) * x
+            return c + r[...], None
+
+        return j.lax.scan(body, 0.0, None, length=3)[0]
+
+    return f
+
+
+def stashed(j: Any, stop: bool) -> Any:
+    r = j.new_ref(0.0)
+
+    def f(x: Any) -> Any:
+        y = j.numpy.sin(x)
+        r[...] = j.lax.stop_gradient(y) if stop else y
+        return y * y
+
+    return j.grad(f)(0.5), r[...]
+
+
+def mapped(j: Any) -> Any:
+    r, s = zeros(j), j.new_ref(2.0)
+
+    def f(r: Any, x: Any) -> Any:
+        r[...] += x * s[...]
+        return r[...] * 2
+
+    return j.vmap(f)(r, ROW), r[...]
+
+
+CALLS: dict[str, Call] = {
+    "reads and writes": reads_and_writes,
+    "functions": functions,
+    "whole number": wrong(np.int32(2), 0),
+    "other shape": wrong(np.ones(2, "f4")),
+    "scalar": wrong(1.0),
+    "jitted argument": jitted_argument,
+    "jitted static": jitted_static,
+    "captured": captured,
+    "scanned": scanned,
+    "looped": looped,
+    "true": lambda j: branches(j, True),
+    "false": lambda j: j.jit(lambda p: branches(j, p))(False),
+    "grad": lambda j: j.grad(polynomial(j))(0.5),
+    "vmap": lambda j: j.vmap(polynomial(j))(ROW),
+    "vmap of grad of scan": lambda j: j.vmap(j.grad(recurrence(j)))(ROW),
+    "stashed": lambda j: stashed(j, True),
+    "mapped": mapped,
+    "arithmetic": lambda j: zeros(j) + 1,
+    "function of an array": lambda j: j.numpy.sin(zeros(j)),
+    "twice": lambda j: j.jit(lambda a, b: a[...])(*[zeros(j)] * 2),
+}
+
+
+def test_as_jax() -> None:
+    found = {}
+    for name, call in CALLS.items():
+        wanted, got = (outcome(lambda j=j, call=call: jax.tree.leaves(call(j))) for j in (jax, lazynp.jax))
+        text = disagreement(name, wanted, got, 4)
+        if text is not None:
+            found[name] = text
+    assert not found, found
+
+
+def test_what_is_refused() -> None:
+    """JAX raises a bare Exception for the first two."""
+    j = lazynp.jax
+    with pytest.raises(ValueError, match="differentiated value"):
+        stashed(j, False)
+    r = j.new_ref(0.0)
+    with pytest.raises(ValueError, match="batched"):
+        j.vmap(lambda x: r.__setitem__(..., x))(ROW)
+    with pytest.raises(NotImplementedError, match="cannot pass it on"):
+        j.make_jaxpr(lambda: r[...])()
+    left: list[Any] = []
+    j.jit(lambda: left.append(j.new_ref(1.0)))()
+    with pytest.raises(j.errors.UnexpectedTracerError):
+        left[0][...]
+    with pytest.raises(ValueError, match="not a reference"):
+        j.new_ref(r)
+
+
+def test_what_jax_has_not() -> None:
+    """References inside of checkpointed functions, and to parts outside of jit."""
+    j = lazynp.jax
+    np.testing.assert_allclose(j.grad(j.checkpoint(polynomial(j)))(0.5), j.grad(polynomial(j))(0.5))
+    r = j.new_ref(j.numpy.zeros((2, 3)))
+    r.at[1][0] = 2.0
+    r.at[0].at[1][...] = 3.0
+    assert np.asarray(r[...]).tolist() == [[0, 3, 0], [2, 0, 0]] and r.at[1].shape == (3,)
+
+
+def test_what_it_says_of_itself() -> None:
+    for j in (jax, lazynp.jax):
+        r = j.new_ref(j.numpy.arange(3.0))
+        assert (repr(r), str(j.typeof(r)), r.shape, r.ndim, len(r)) == (
+            "Ref([0., 1., 2.], dtype=float32)",
+            "Ref{float32[3]}",
+            (3,),
+            1,
+            3,
+        )
+        assert isinstance(r, j.Ref) and not isinstance(r, j.Array) and len(j.tree.leaves([r, r])) == 2

@@ -1,0 +1,282 @@
+"""What a user sees of an error: his own line and the error, wherever the traceback is printed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+import lazynp.jax as jax
+import lazynp.jax.numpy as jnp
+from lazynp.config import config
+from lazynp.tracebacks import leave, trimmed
+
+LARGE, SMALL = 400, 3
+PRINTED = 10  # lines of a traceback, at most
+
+
+@pytest.fixture(autouse=True)
+def _short() -> Iterator[None]:
+    with config(full_tracebacks=False):
+        yield
+
+
+def positive(x: Any) -> Any:
+    if x.sum() > 0:
+        return x
+    return -x
+
+
+def reads_too_far(x: Any) -> Any:
+    x[1:3] = np.ones((7, 5))
+
+
+Case = Callable[[int], Any]
+CASES: dict[str, Case] = {
+    "shape": lambda n: np.ones((n, n)) + np.ones(n + 1),
+    "shape_in_place": lambda n: np.ones((n, n)).__iadd__(np.ones(n + 1)),
+    "shape_ufunc": lambda n: np.hypot(np.ones((n, n)), np.ones(n + 1)),
+    "shape_out": lambda n: np.add(np.ones(n), 1, out=np.ones((n, n + 1))[:, :1]),
+    "dtype": lambda n: np.ones((n, n)) & 1.5,
+    "dtype_ufunc": lambda n: np.bitwise_and(np.ones((n, n)), 1),
+    "matmul": lambda n: np.ones((n, n)) @ np.ones(n + 1),
+    "reshape": lambda n: np.ones((n, n)).reshape(7),
+    "concatenate": lambda n: np.concatenate([np.ones((n, n)), np.ones(3)]),
+    "index": lambda n: np.ones((n, n))[n],
+    "assignment": lambda n: reads_too_far(np.ones((n, n))),
+    "take": lambda n: np.take(np.ones((n, n)), [n * n]),
+    "einsum": lambda n: np.einsum("ij,jk", np.ones((n, n)), np.ones((n + 1, n))),
+    "bool": lambda n: bool(np.ones((n, n)) > 0),
+    "axis": lambda n: np.ones((n, n)).sum(axis=5),
+    "keyword": lambda n: np.sum(np.ones((n, n)), axes=0),
+    "singular": lambda n: np.linalg.inv(np.zeros((n, n))),
+    "singular_solve": lambda n: np.linalg.solve(np.zeros((n, n)), np.ones(n)),
+    "not_definite": lambda n: np.linalg.cholesky(-np.eye(n)),
+    "traced_if": lambda n: np.jit(positive)(np.ones((n, n))),
+    "traced_vmap": lambda n: np.vmap(positive)(np.ones((n, n))),
+    "traced_grad": lambda n: np.grad(lambda x: (x + np.ones(n + 1)).sum())(np.ones(n)),
+    "grad_of_array": lambda n: np.grad(lambda x: x * 2)(np.ones(n)),
+    "jax_shape": lambda n: jnp.ones((n, n)) + jnp.ones(n + 1),
+    "jax_function": lambda n: jnp.arctan2(jnp.ones((n, n)), jnp.ones(n + 1)),
+    "jax_dtype": lambda n: jnp.bitwise_and(jnp.ones((n, n)), 1.5),
+    "jax_lax": lambda n: jax.lax.add(jnp.ones((n, n)), jnp.ones(n + 1)),
+    "jax_matmul": lambda n: jnp.ones((n, n)) @ jnp.ones(n + 1),
+    "jax_dot": lambda n: jnp.dot(jnp.ones((n, n)), jnp.ones(n + 1)),
+    "jax_axis": lambda n: jnp.sum(jnp.ones((n, n)), axis=5),
+    "jax_reshape": lambda n: jnp.ones((n, n)).reshape(7),
+    "jax_index": lambda n: jnp.ones((n, n))[0, 1, 2],
+    "jax_zeros": lambda n: jnp.zeros(n, dtype="none"),
+    "jax_if": lambda n: jax.jit(positive)(jnp.ones((n, n))),
+    "jax_grad": lambda n: jax.grad(lambda x: x * 2)(jnp.ones(n)),
+}
+
+
+def caught(f: Case, n: int) -> BaseException:
+    try:
+        f(n)
+    except Exception as error:
+        return error
+    raise AssertionError("no error")
+
+
+@pytest.mark.parametrize("n", [SMALL, LARGE])
+@pytest.mark.parametrize("name", CASES)
+def test_only_the_users_lines(name: str, n: int) -> None:
+    error = caught(CASES[name], n)
+    assert {f.filename for f in traceback.extract_tb(error.__traceback__)} == {__file__}
+    text = traceback.format_exception(error)
+    assert "During handling" not in "".join(text) and "direct cause" not in "".join(text)
+
+
+@pytest.mark.parametrize("name", ["shape", "singular", "traced_if", "jax_shape", "jax_if"])
+def test_everything_where_it_is_asked_for(name: str) -> None:
+    with config(full_tracebacks=True):
+        error = caught(CASES[name], LARGE)
+    files = [f.filename for f in traceback.extract_tb(error.__traceback__)]
+    assert len(files) > 4 and any(os.sep + "lazynp" + os.sep in f for f in files)
+
+
+def test_errors_of_the_users_own_functions_keep_their_lines() -> None:
+    def broken(x: Any) -> Any:
+        raise ValueError("mine")
+
+    for f in (lambda: np.jit(broken)(1.0), lambda: np.apply_along_axis(broken, 0, np.ones((LARGE, 9)))):
+        try:
+            f()
+        except ValueError as error:
+            assert [t.name for t in traceback.extract_tb(error.__traceback__)][-1] == "broken"
+
+
+def test_the_users_context_is_kept() -> None:
+    with pytest.raises(ValueError) as info:
+        try:
+            {}["key"]
+        except KeyError:
+            np.ones((LARGE, LARGE)) + np.ones(3)
+    assert type(info.value.__context__) is KeyError
+
+
+def test_a_users_context_without_a_traceback_is_kept() -> None:
+    with pytest.raises(ValueError) as info:
+        try:
+            {}["key"]
+        except KeyError as error:
+            error.__traceback__ = None
+            np.ones((LARGE, LARGE)) + np.ones(3)
+    assert type(info.value.__context__) is KeyError
+
+
+ALWAYS = RuntimeError("always")
+
+
+def raises_always(x: Any) -> Any:
+    raise ALWAYS
+
+
+def test_a_callback_that_raises_one_error_again_and_again_has_one_note() -> None:
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="always"):
+            str(jax.pure_callback(raises_always, jax.ShapeDtypeStruct((3,), "float32"), jnp.ones(3)) + 1)
+    assert len(getattr(ALWAYS, "__notes__", [])) <= 1
+
+
+def test_a_traceback_without_our_frames_is_left_as_it_is() -> None:
+    try:
+        int("x")
+    except ValueError as error:
+        before = error.__traceback__
+        assert trimmed(before) is before
+        leave(error)
+        assert error.__traceback__ is before
+
+
+def singular(x: Any) -> Any:
+    return np.linalg.inv(x).sum()
+
+
+def says_no(x: Any) -> Any:
+    raise RuntimeError("no")
+
+
+def called_back(x: Any) -> Any:
+    return jax.pure_callback(says_no, jax.ShapeDtypeStruct(x.shape, "float32"), x)
+
+
+LATER: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
+    "jit": (lambda: np.jit(singular)(np.zeros((LARGE, LARGE))), singular),
+    "jit_small": (lambda: np.jit(singular)(np.zeros((3, 3))), singular),
+    "grad": (lambda: str(np.grad(singular)(np.zeros((LARGE, LARGE)))), singular),
+    "vmap": (lambda: str(np.vmap(singular)(np.zeros((5, 90, 90)))), singular),
+    "scan": (lambda: str(np.scan(lambda c, x: (c, singular(x)), 1.0, np.zeros((5, 90, 90)))), singular),
+    "callback": (lambda: str(called_back(jnp.ones(3)) + 1), called_back),
+    "callback_jit": (lambda: jax.jit(called_back)(jnp.ones(3)), called_back),
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_a_value_that_is_computed_later_names_its_line(name: str) -> None:
+    run, recorded = LATER[name]
+    line = f"recorded at {__file__}:{recorded.__code__.co_firstlineno + 1}"
+    for _ in range(2):
+        with pytest.raises((numpy.linalg.LinAlgError, RuntimeError)) as info:
+            run()
+        assert info.value.__notes__ == [line]
+
+
+def test_an_error_that_is_raised_again_forgets_who_asked_before() -> None:
+    x = called_back(jnp.ones(3)) + 1
+
+    def first() -> None:
+        str(x)
+
+    for f in (first, lambda: str(x)):
+        with pytest.raises(RuntimeError) as info:
+            f()
+    assert "first" not in [t.name for t in traceback.extract_tb(info.value.__traceback__)]
+
+
+SCRIPT = """
+import sys
+import lazynp as np
+import lazynp.jax as jax, lazynp.jax.numpy as jnp
+
+def positive(x):
+    if x.sum() > 0:
+        return x
+    return -x
+
+def work(n):
+    {}
+
+work({})
+"""
+PROGRAMS = {
+    "shape": "np.ones((n, n)) + np.ones(n + 1)",
+    "dtype": "np.ones((n, n)) & 1.5",
+    "singular": "np.linalg.inv(np.zeros((n, n)))",
+    "traced_if": "np.jit(positive)(np.ones((n, n)))",
+    "axis": "np.ones((n, n)).sum(axis=5)",
+    "jax_if": "jax.jit(positive)(jnp.ones((n, n)))",
+    "jax_key": "jax.random.normal('key')",
+}
+
+
+def printed(*command: str, **more: str) -> list[str]:
+    env = {**os.environ, "LAZYNP_FULL_TRACEBACKS": "0", "LAZYNP_COMPILE": "0", **more}
+    done = subprocess.run([sys.executable, *command], env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1, done.stderr
+    return done.stderr.splitlines()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_script_prints_ten_lines(name: str, tmp_path: Any) -> None:
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT.format(PROGRAMS[name], LARGE if name != "axis" else SMALL))
+    lines = printed(str(path))
+    assert len(lines) <= PRINTED
+    entries = [line for line in lines if line.startswith("  File ")]
+    assert entries and all(str(path) in e for e in entries)
+
+
+PLAIN = """import threading
+import numpy as np
+import lazynp.jax.numpy as jnp
+
+def work():
+    jnp.concatenate([jnp.ones(3), jnp.ones((3, 3))])
+
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+np.load("nowhere.npy")
+"""
+
+
+@pytest.mark.parametrize("speed", ["0", "1"])
+def test_lazynp_as_a_program_hides_the_frames_of_plain_functions_too(speed: str, tmp_path: Any) -> None:
+    path = tmp_path / "script.py"
+    path.write_text(PLAIN)
+    lines = printed("-m", "lazynp", str(path), LAZYNP_SPEED=speed)
+    entries = [line for line in lines if line.startswith("  File ") and "threading.py" not in line]
+    assert [e.partition(", ")[2] for e in entries] == ["line 6, in work", "line 11, in <module>"]
+
+
+def test_a_cell_of_ipython_shows_the_users_lines() -> None:
+    pytest.importorskip("IPython", reason="IPython comes with lazynp[test]")
+    code = textwrap.dedent("""
+        from IPython.core.interactiveshell import InteractiveShell
+        shell = InteractiveShell.instance(colors="NoColor")
+        shell.run_cell("import lazynp.tracebacks as t; t.install(); import lazynp.jax.numpy as jnp")
+        shell.run_cell("jnp.concatenate([jnp.ones(3), jnp.ones((3, 3))])")
+        """)
+    env = {**os.environ, "LAZYNP_FULL_TRACEBACKS": "0"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
+    assert "Cell In" in done.stdout and "Error" in done.stdout and "joining.py" not in done.stdout
