@@ -16,6 +16,7 @@ BENCH ?= .
 CPU ?=
 PROGRAMS ?= 20000
 COMPILED ?= 20000
+EXPRESSIONS ?= 50000
 POINTS ?= 200
 KILLS ?= 200
 CALLS ?= 200000
@@ -32,7 +33,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test matrix fuzz faults accuracy kills threads lint format bench bench-programs bench-numpy compat compat-jax libraries types dist docs clean distclean
+.PHONY: help demo test matrix fuzz fuzz-jax faults spread accuracy kills threads lint format bench bench-check bench-programs bench-numpy compat compat-jax libraries types dist docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -57,11 +58,18 @@ fuzz: $(STAMP)-test ## CALLS=200000 random calls, PROGRAMS=20000 random programs
 	LAZYNP_PROGRAMS=$(PROGRAMS) LAZYNP_COMPILED=$(COMPILED) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -rP \
 		tests/test_property_views.py tests/test_property_indexing.py tests/test_property_compiled.py $(ARGS)
 
+fuzz-jax: $(STAMP)-test ## EXPRESSIONS=50000 expressions in JAX's names beside JAX, and what differs; ARGS="--values" with values
+	$(BIN)/python tests/jax/expressions.py --count $(EXPRESSIONS) $(ARGS)
+
 faults: $(STAMP)-test ## POINTS=200 faults in each of the programs of tests/fault_programs.py (0: at every line), compared with no fault
 	$(BIN)/python tests/faults.py --points $(POINTS) $(ARGS)
 
 accuracy: $(STAMP)-test ## sums, means, norms and products in every tier against exact ones, ARGS="--tiers compiled" for a part
 	$(BIN)/python -m tests.accuracy $(ARGS)
+
+spread: $(STAMP)-test ## several processes: PROGRAMS=5000 random programs on two and three, and KILLS=200 faults in one of them
+	LAZYNP_PROGRAMS=$(PROGRAMS) $(BIN)/python -m pytest -q -s tests/test_spread.py -k values
+	$(BIN)/python tests/spread_faults.py $(KILLS)
 
 kills: $(STAMP)-test ## KILLS=200 kills while kernels are compiled and the cache is written
 	LAZYNP_KILLS=$(KILLS) $(BIN)/python -m pytest -q -s tests/test_kills.py
@@ -81,6 +89,9 @@ format: $(STAMP)-lint ## put imports in order and lay the code out
 bench: $(STAMP)-bench ## the asv suite on .venv; BENCH=micro for a part; then `asv compare`, `asv publish` in asv_bench
 	cd asv_bench && ../$(BIN)/asv machine --yes > /dev/null
 	cd asv_bench && ../$(BIN)/asv run -E existing --set-commit-hash $$(git rev-parse HEAD) --show-stderr -b '$(BENCH)' $(ARGS)
+
+bench-check: $(STAMP)-bench ## some minutes: ratios to NumPy beside those of asv_bench/baseline.json; ARGS=--write writes them
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python asv_bench/bench_check.py $(ARGS)
 
 # `make bench-programs ARGS=--quick` for short rounds; asv_bench/program_table.py says what is timed, and what else ARGS may be.
 bench-programs: $(STAMP)-bench ## programs in plain NumPy text at three sizes: NumPy, lazynp, and JAX by hand, in one table
