@@ -352,12 +352,14 @@ static void run_tiled(Walk *w, int k, npy_intp size, PyUFuncGenericFunction func
 
 #define FLAGS_SEEN (FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
 
-static Py_NO_INLINE int tell_errors(PyUFuncObject *f, int raised)
+static Py_NO_INLINE int tell_errors_in(char const *name, int raised)
 {
     int told = (raised & FE_DIVBYZERO ? NPY_FPE_DIVIDEBYZERO : 0) | (raised & FE_OVERFLOW ? NPY_FPE_OVERFLOW : 0)
                | (raised & FE_UNDERFLOW ? NPY_FPE_UNDERFLOW : 0) | (raised & FE_INVALID ? NPY_FPE_INVALID : 0);
-    return PyUFunc_GiveFloatingpointErrors(f->name, told);
+    return PyUFunc_GiveFloatingpointErrors(name, told);
 }
+
+static int tell_errors(PyUFuncObject *f, int raised) { return tell_errors_in(f->name, raised); }
 
 /* One step through all elements, where all arrays have the same shape and no gaps. 0 where they have not. */
 static int lay_flat(Walk *w, PyArrayObject *const *arrays, int count, PyArrayObject *like, npy_intp const *size)
@@ -501,6 +503,12 @@ static PyObject *direct(PyUFuncObject *f, PyObject *const *in, int nin, PyObject
 /* Reductions of C-contiguous arrays: of all elements, along the last axis or along the first. */
 
 enum { SUM, PROD, MAX, MIN, ANY, ALL, MEAN, REDUCTIONS };
+
+/* What a call of one asks for. */
+typedef struct {
+    int which, whole, keep;
+    long axis;
+} Reduction;
 
 static int reductions_on; /* whether NumPy was found to add in the order that is taken here */
 

@@ -14,7 +14,7 @@
 
 enum { LENGTHS = 16 }; /* that move, in a program */
 enum { RING = 1024, CANDIDATES = 6, LONGEST = 256, PROGRAMS = 64, LAST_SEEN = 1024, PATIENCE = 64, SPARED = 4096 };
-enum { /* what a slot does. READ and DOT give a number at once: an element, a product of two vectors */
+enum { /* what a slot does. READ, DOT and TOTAL give a number at once: an element, a product of two vectors, a reduction */
     EXTERNAL,
     UFUNC,
     IN_PLACE,
@@ -25,7 +25,9 @@ enum { /* what a slot does. READ and DOT give a number at once: an element, a pr
     WHERE, /* where(condition, x, y) */
     MASKED, /* x[mask] = number: of x, the mask and the number */
     CLIP, /* clip(x, number, number) */
-    INTO /* a ufunc with `out`, which is the first operand */
+    INTO, /* a ufunc with `out`, which is the first operand */
+    TOTAL, /* a reduction of all elements */
+    ALONG  /* one along an axis, or of all elements where axes are kept */
 };
 enum { MOST_IN = 3 }; /* operands */
 enum { NO_OPERAND, FROM_SLOT, FROM_MEMORY, NUMBER };        /* where an operand is from */
@@ -37,7 +39,7 @@ typedef struct {
 } Layout;
 
 typedef struct { /* an operation that was done */
-    int kind, nin, type; /* type: of the ufunc's loop, and of numbers */
+    int kind, nin, type, how; /* type: of the ufunc's loop, and of numbers; how: of a reduction, see `how_of` */
     PyUFuncObject *f;
     long long in[MOST_IN]; /* who made the operand: a position in the stream, a negative number for anything else; 0: a number */
     PyTypeObject *number[MOST_IN];
@@ -60,7 +62,7 @@ typedef struct { /* an array in memory that a period uses */
 } Param;
 
 typedef struct { /* an operation that is expected */
-    int kind, nin, type, from[MOST_IN], source[MOST_IN], fixed, stored, part, fused;
+    int kind, nin, type, how, from[MOST_IN], source[MOST_IN], fixed, stored, part, fused;
     PyUFuncObject *f;
     PyTypeObject *number[MOST_IN];
     Layout of, out;              /* of the first operand, and of the result or part */
@@ -131,6 +133,7 @@ static unsigned long settling_thread;
 static PyThread_type_lock settling_lock;
 static Handle *views[LONGEST]; /* matched views that are still there */
 static int view_count, views_alive;
+static PyObject *called_with[2]; /* while the number is asked for that a slot gives at once */
 static long periods_run, times_left, programs_made, programs_asked, parts_refused;
 static long operations_run, programs_ready; /* since the beginning, for `replay_pace` */
 
@@ -143,7 +146,8 @@ static PyObject *derived(Handle *a, PyObject *b, PyObject *h, PyObject *part, Py
 static int cut(Layout const *of, PyObject *key, npy_intp *offset, Layout *out);
 static int settle(void);
 
-static inline int makes_value(int kind) { return kind == UFUNC || kind == WHERE || kind == CLIP; }
+static inline int makes_value(int kind) { return kind == UFUNC || kind == WHERE || kind == CLIP || kind == ALONG; }
+static inline int is_number_now(int kind) { return kind == DOT || kind == TOTAL; }
 static inline int writes(int kind) { return kind == SETITEM || kind == IN_PLACE || kind == MASKED || kind == INTO; }
 
 static void lay_out(Layout *to, PyArrayObject *a)
@@ -493,6 +497,27 @@ static void forget_handle(Handle *o) /* it dies */
     o->pending = REAL;
 }
 
+/* What a reduction is, of an array with nd axes; the axis is counted from the first, and -1 for all. -1: there is none such. */
+static int how_of(Reduction const *r, int nd)
+{
+    long axis = r->axis + (r->axis < 0 ? nd : 0);
+    if (!r->whole && (axis < 0 || axis >= nd))
+        return -1;
+    return r->which + REDUCTIONS * (r->whole || nd == 1 ? 0 : 1 + (int)axis);
+}
+
+/* The reduction of slot s by NumPy. */
+static PyObject *reduced_as(Slot const *s, PyObject *x)
+{
+    int axis = s->how / REDUCTIONS - 1;
+    PyObject *along = axis < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(axis), *names = PyTuple_Pack(2, name_axis, name_keepdims);
+    PyObject *args[3] = {x, along, s->out.nd == s->of.nd ? Py_True : Py_False};
+    PyObject *out = along && names ? PyObject_Vectorcall(reduction[s->how % REDUCTIONS], args, 1, names) : NULL;
+    Py_XDECREF(along);
+    Py_XDECREF(names);
+    return out;
+}
+
 /* Slot k by NumPy, from the values of the slots before. */
 static int do_slot(Program *q, int k)
 {
@@ -500,7 +525,7 @@ static int do_slot(Program *q, int k)
     PyObject *in[MOST_IN] = {NULL, NULL, NULL}, *out = NULL;
     int missing = 0, failed = 0, earlier = k < part_start;
     Layout room;
-    if (s->kind == EXTERNAL || s->kind == READ || s->kind == DOT)
+    if (s->kind == EXTERNAL || s->kind == READ || is_number_now(s->kind))
         return 0;
     if (earlier && s->kind != GETITEM) {
         q->value[k] = Py_XNewRef(q->kept[k]);
@@ -540,6 +565,7 @@ static int do_slot(Program *q, int k)
             args[3] = in[0];
         }
         out = s->kind == WHERE ? PyArray_Where(in[0], in[1], in[2])
+              : s->kind == ALONG ? reduced_as(s, in[0])
               : s->kind == CLIP ? PyObject_CallMethod(in[0], "clip", "OO", in[1], in[2])
                                : PyObject_Vectorcall((PyObject *)s->f, args + 1, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
         failed = !out || !PyArray_CheckExact(out);
@@ -672,18 +698,24 @@ static int place_params(Program *q)
     return 1;
 }
 
-/* Tell of floating-point errors: Python code may run. -1 with an error set: a filter makes errors of warnings. */
+/* Tell of floating-point errors, of a ufunc or under a name: Python code may run. -1 with an error set: a filter makes errors of warnings. */
 static int warn(PyObject *errors, int raised) /* takes the reference */
 {
     static const int flags[3] = {FE_DIVBYZERO, FE_OVERFLOW, FE_INVALID};
     int failed = 0;
     for (int i = 0; i < 3 && !failed; i++) {
         PyObject *f = raised & flags[i] ? PyTuple_GET_ITEM(errors, i) : Py_None;
-        failed = f != Py_None && tell_errors((PyUFuncObject *)f, flags[i]) < 0;
+        if (PyUnicode_Check(f)) /* a reduction */
+            failed = tell_errors_in(PyUnicode_AsUTF8(f), flags[i]) < 0;
+        else if (f != Py_None)
+            failed = tell_errors((PyUFuncObject *)f, flags[i]) < 0;
     }
     Py_DECREF(errors);
     return failed ? -1 : 0;
 }
+
+/* Whether an array is an operand of what is being called, and only the caller's stack has it. */
+static inline int dies_now(Handle *o) { return Py_REFCNT(o) == 1 && ((PyObject *)o == called_with[0] || (PyObject *)o == called_with[1]); }
 
 /* Run the part that ends at the cursor. `raised`: its floating-point errors, for `warn`. 0: it cannot be run so; nothing
  * was done. */
@@ -698,7 +730,7 @@ static int run_part(Program *q, int *raised)
             return SAY("  param %d changed\n", j), 0;
     }
     for (int k = part_start; k < cursor; k++)
-        if (q->made[k] && !q->slot[k].stored) { /* somebody holds what the program does not store */
+        if (q->made[k] && !q->slot[k].stored && !dies_now(q->made[k])) { /* somebody holds what the program does not store */
             SAY("  slot %d held, not stored\n", k);
             parts_refused++;
             q->bad++;
@@ -734,7 +766,7 @@ static int run_part(Program *q, int *raised)
     if (*raised)
         feclearexcept(FLAGS_SEEN);
     for (int k = part_start; k < cursor; k++)
-        if (q->made[k])
+        if (q->made[k] && q->slot[k].stored)
             give_value(q, k, q->kept[k]);
     part_start = cursor;
     return 1;

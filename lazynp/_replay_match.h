@@ -145,17 +145,18 @@ static int match_masked(PyObject *x, PyObject *mask, PyObject *number)
     return 1;
 }
 
-/* A product of matrices or vectors. */
-static PyObject *match_dot(PyUFuncObject *f, PyObject *x, PyObject *y)
+/* What the slot that was matched gives at once, and so all before it. NULL, without an error set, where it cannot be run so. */
+static PyObject *number_now(Slot *s, PyObject *x, PyObject *y)
 {
-    Slot *s = expect(DOT, f);
-    if (!s || !same_errors() || !matches(s, 0, x) || !matches(s, 1, y))
-        return NULL;
     Program *q = P;
     PyObject *errors;
     int raised, k = cursor;
     advance();
-    if (!run_rest(q, &errors, &raised)) {
+    called_with[0] = x;
+    called_with[1] = y;
+    int run = run_rest(q, &errors, &raised);
+    called_with[0] = called_with[1] = NULL;
+    if (!run) {
         cursor--;
         position--;
         settle();
@@ -167,6 +168,35 @@ static PyObject *match_dot(PyUFuncObject *f, PyObject *x, PyObject *y)
     return out;
 }
 
+/* A product of matrices or vectors. */
+static PyObject *match_dot(PyUFuncObject *f, PyObject *x, PyObject *y)
+{
+    Slot *s = expect(DOT, f);
+    return s && same_errors() && matches(s, 0, x) && matches(s, 1, y) ? number_now(s, x, y) : NULL;
+}
+
+static int has_elements(Program const *q, Layout const *as)
+{
+    Layout room;
+    as = actual(q, as, &room);
+    for (int d = 0; d < as->nd; d++)
+        if (!as->shape[d])
+            return 0;
+    return 1;
+}
+
+/* A reduction: a number, or an array. */
+static PyObject *match_reduction(Reduction const *r, PyObject *x)
+{
+    PyUFuncObject *f = (PyUFuncObject *)reduction_ufunc[r->which];
+    Slot *s = expect(TOTAL, f);
+    if (!s && P)
+        s = expect(ALONG, f);
+    if (!s || !same_errors() || s->how != how_of(r, s->of.nd) || (r->keep && s->of.nd) != (s->kind == ALONG && s->out.nd == s->of.nd)
+        || !matches(s, 0, x) || !has_elements(P, &s->of))
+        return NULL;
+    return s->kind == TOTAL ? number_now(s, x, NULL) : matched_value();
+}
 static PyObject *match_product(PyObject *x, PyObject *y)
 {
     PyObject *out = match_ufunc((PyUFuncObject *)matmul_ufunc, 2, x, y);

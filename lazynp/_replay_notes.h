@@ -12,7 +12,7 @@ static uint32_t sign(Note const *r)
     uint64_t h = mix((uint64_t)r->kind, (uint64_t)(uintptr_t)r->f);
     for (int i = 0; i < r->nin; i++)
         h = mix(h, r->number[i] ? (uint64_t)(uintptr_t)r->number[i] : (uint64_t)(r->of[i].nd * 64 + r->of[i].type));
-    h = mix(h, (uint64_t)(r->out.nd * 64 + r->out.type));
+    h = mix(h, (uint64_t)(r->out.nd * 64 + r->out.type + (r->how << 16)));
     for (int d = 0; d < r->out.nd && (r->kind == GETITEM || r->kind == SETITEM); d++)
         h = mix(h, (uint64_t)r->out.stride[d]);
     return (uint32_t)(h >> 32) | 1;
@@ -255,8 +255,8 @@ static long long maker(PyObject *o)
 }
 
 /* `before`: whether there was anything else since the last operation. `type`: of the ufunc's loop; -1: of the operands. */
-static void note(int before, int kind, PyUFuncObject *f, int nin, PyObject *const *in, Layout const *out, npy_intp offset,
-                 PyObject *made, int type)
+static void note_how(int before, int kind, PyUFuncObject *f, int nin, PyObject *const *in, Layout const *out, npy_intp offset,
+                     PyObject *made, int type, int how)
 {
     if (settling || (P && settle() < 0)) { /* in the middle of what is not matched, something that could be */
         PyErr_Clear();
@@ -275,6 +275,7 @@ static void note(int before, int kind, PyUFuncObject *f, int nin, PyObject *cons
     r->f = f;
     r->nin = nin;
     r->type = type;
+    r->how = how;
     r->died = 0;
     r->offset = offset;
     for (int i = 0; i < nin; i++) {
@@ -302,6 +303,12 @@ static void note(int before, int kind, PyUFuncObject *f, int nin, PyObject *cons
     push(r);
 }
 
+static void note(int before, int kind, PyUFuncObject *f, int nin, PyObject *const *in, Layout const *out, npy_intp offset,
+                 PyObject *made, int type)
+{
+    note_how(before, kind, f, nin, in, out, offset, made, type, 0);
+}
+
 /* Whether a period may have an operation: one of which C++ is made, or whose loop goes through all elements at once. y may
  * be x. */
 static int may_be_replayed(PyUFuncObject *f, PyObject *x, PyObject *y)
@@ -313,7 +320,7 @@ static int may_be_replayed(PyUFuncObject *f, PyObject *x, PyObject *y)
         return loop != NULL;
     for (int i = 0; i < 2; i++) {
         PyArrayObject *a = Py_TYPE(in[i]) == ndarray_type ? (PyArrayObject *)((Handle *)in[i])->h : first;
-        if (!PyArray_IS_C_CONTIGUOUS(a) || PyArray_NDIM(a) != PyArray_NDIM(first)
+        if (!PyArray_IS_C_CONTIGUOUS(a) || PyArray_NDIM(a) != PyArray_NDIM(first) || PyArray_TYPE(a) != PyArray_TYPE(first)
             || memcmp(PyArray_DIMS(a), PyArray_DIMS(first), (size_t)PyArray_NDIM(a) * sizeof(npy_intp)))
             return 0;
     }
@@ -428,7 +435,7 @@ static void note_in_place(int before, PyUFuncObject *f, PyObject *x, PyObject *y
 {
     Layout as;
     Loop *loop = notable(x) ? loop_of(f, PyArray_DESCR((PyArrayObject *)((Handle *)x)->h)->type_num) : NULL;
-    if (!loop || !loop->replayed || loop->result != loop->type || !notable(y)) {
+    if (!loop || loop->result != loop->type || !notable(y) || !may_be_replayed(f, x, y)) {
         touched = 1;
         return;
     }
@@ -518,6 +525,29 @@ static void note_setitem(int before, PyObject *x, PyArrayObject *h, PyObject *ke
         note(before, SETITEM, NULL, 2, (PyObject *[]){x, value}, &as, offset, NULL, -1);
     else
         touched = 1;
+}
+
+/* A reduction was done of elements that NumPy adds in the order in which they lie. */
+static void note_reduction(int before, Reduction const *r, PyObject *x, PyObject *out)
+{
+    PyUFuncObject *f = (PyUFuncObject *)reduction_ufunc[r->which];
+    PyArrayObject *a = Py_TYPE(x) == ndarray_type && is_there(x) && notable(x) ? (PyArrayObject *)((Handle *)x)->h : NULL;
+    int type = a ? PyArray_TYPE(a) : -1, nd = a ? PyArray_NDIM(a) : 0, how = a ? how_of(r, nd) : -1, axis = how / REDUCTIONS - 1;
+    Loop *loop = how >= 0 && PyArray_SIZE(a) && keeps_type(r->which, type) ? loop_of(f, type) : NULL;
+    int lies = loop && loop->result == type
+               && (PyArray_IS_C_CONTIGUOUS(a) ? axis <= 0 || axis == nd - 1 : nd == 1 && PyArray_STRIDE(a, 0) > 0);
+    Layout as = {.type = type};
+    if (lies && axis < 0 && !r->keep) {
+        note_how(before, TOTAL, f, 1, &x, &as, 0, NULL, -1, how);
+        return;
+    }
+    PyArrayObject *h = lies && Py_TYPE(out) == ndarray_type && is_there(out) && notable(out) ? (PyArrayObject *)((Handle *)out)->h : NULL;
+    if (!h || !PyArray_IS_C_CONTIGUOUS(h) || PyArray_TYPE(h) != type) {
+        touched = 1;
+        return;
+    }
+    lay_out(&as, h);
+    note_how(before, ALONG, f, 1, &x, &as, 0, out, -1, how);
 }
 
 /* Whether a choice of `where` has the type of its result, as it is. */

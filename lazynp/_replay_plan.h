@@ -167,14 +167,14 @@ static void find_roots(Program *q, Param const *before, Program const *old)
         q->is[q->is[j].root].shared |= q->is[j].root != j;
 }
 
-/* A part ends before something external, after a product that is asked for, and before an element is read of what was
+/* A part ends before something external, after a product or a reduction that is asked for, and before an element is read of what was
  * computed or written in it. */
 static void find_parts(Program *q)
 {
     int part = 0, begin = 0;
     for (int k = 0; k < q->n; k++) {
         Slot *s = &q->slot[k];
-        int ends = k > begin && (s->kind == EXTERNAL || q->slot[k - 1].kind == DOT);
+        int ends = k > begin && (s->kind == EXTERNAL || is_number_now(q->slot[k - 1].kind));
         if (s->kind == READ) {
             int root = root_of_slot(q, k);
             ends |= root - q->params >= begin;
@@ -342,6 +342,12 @@ static int lengths_agree(Program const *q)
         Slot const *s = &q->slot[k];
         int product = s->kind == DOT || (s->kind == UFUNC && (PyObject *)s->f == matmul_ufunc);
         Layout const *x = s->nin ? operand_layout(q, k, 0) : NULL, *y = s->nin > 1 ? operand_layout(q, k, 1) : NULL;
+        if (s->kind == ALONG) {
+            for (int d = 0; d < x->nd; d++)
+                if (x->shape[d] < 0)
+                    return 0;
+            continue;
+        }
         if (product) {
             if (x->shape[x->nd - 1] != y->shape[0] || (x->nd > 1 && s->out.shape[0] != x->shape[0])
                 || (y->nd > 1 && s->out.shape[s->out.nd - 1] != y->shape[1]))
@@ -407,6 +413,7 @@ static int fill(Program *q, Rounds *m)
             s->number[i] = r->number[i];
         }
         s->type = r->type;
+        s->how = r->how;
         if (s->kind == EXTERNAL)
             continue;
         Layout const *of = operand_layout(q, k, 0);
@@ -415,7 +422,7 @@ static int fill(Program *q, Rounds *m)
         if (!find_lengths(m, q, &s->out, &b->out, old ? &old->slot[k].out : NULL, of ? longest(q, of) : limit))
             return 0;
         Loop *loop = r->f ? loop_of(r->f, s->type) : NULL;
-        s->fused = s->kind == WHERE || s->kind == MASKED || s->kind == CLIP || (loop && loop->replayed);
+        s->fused = s->kind == WHERE || s->kind == MASKED || s->kind == CLIP || (loop && loop->replayed && s->kind != TOTAL && s->kind != ALONG);
         char **called = q->p + m->params + n + 1 + 2 * k;
         if (loop) {
             called[0] = (char *)r->f->functions[loop->at];
@@ -449,7 +456,7 @@ static void find_stored(Program *q, long long before)
         long long died = ring[(before + k) % RING].died;
         if (makes_value(s->kind))
             s->stored = !died || died > before + end;
-        s->stored |= s->kind == DOT;
+        s->stored |= is_number_now(s->kind);
         for (int i = 0; i < s->nin; i++)
             if (s->from[i] == FROM_SLOT) {
                 int root = s->source[i];
@@ -475,10 +482,10 @@ static PyObject *question_of(Program *q)
                 Py_CLEAR(ins);
             Py_XDECREF(in);
         }
-        t = ins ? Py_BuildValue("(iONNNniiii)", s->kind, s->f ? (PyObject *)s->f : Py_None, ins,
+        t = ins ? Py_BuildValue("(iONNNniiiii)", s->kind, s->f ? (PyObject *)s->f : Py_None, ins,
                                 s->kind == EXTERNAL ? Py_NewRef(Py_None) : layout_tuple(&s->out),
                                 Py_NewRef((PyObject *)plain_descr[s->type]), (Py_ssize_t)s->offset, s->fixed, s->stored,
-                                s->part, s->fused)
+                                s->part, s->fused, s->how)
                 : NULL;
         failed = !t || PyList_Append(slots, t) < 0;
         Py_XDECREF(t);

@@ -84,6 +84,9 @@ static const char *const reduction_names[REDUCTIONS] = {"sum", "prod", "max", "m
 static const char *const reduction_ufunc_names[REDUCTIONS] = {
     "add", "multiply", "maximum", "minimum", "logical_or", "logical_and", "add"};
 static PyObject *reduction[REDUCTIONS], *reduction_ufunc[REDUCTIONS], *name_axis, *name_keepdims;
+/* The functions of those names, and two more names of theirs. */
+static const char *const extreme_names[REDUCTIONS] = {[MAX] = "amax", [MIN] = "amin"};
+static PyObject *host_reduction[REDUCTIONS], *host_extreme[REDUCTIONS];
 static npy_intp limit = -1;
 
 /* Handles. */
@@ -1728,6 +1731,10 @@ static int take_ufuncs(void)
     PyObject *numpy = PyImport_ImportModule("numpy");
     for (int i = 0; i < REDUCTIONS && numpy; i++)
         if (!(reduction[i] = PyObject_GetAttrString((PyObject *)&PyArray_Type, reduction_names[i])))
+            return -1;
+    for (int i = 0; i < REDUCTIONS && numpy; i++)
+        if (!(host_reduction[i] = undispatched(numpy, reduction_names[i]))
+            || (extreme_names[i] && !(host_extreme[i] = undispatched(numpy, extreme_names[i]))))
             return -1;
     int failed = !numpy || find_own(numpy) < 0 || find_ufuncs(numpy, binary_ufunc_names, binary_ufunc, BINARIES) < 0
                  || find_ufuncs(numpy, unary_ufunc_names, unary_ufunc, UNARIES) < 0

@@ -620,6 +620,63 @@ static PyObject *clipped(PyObject *host, PyObject *const *args, int flags)
     return out;
 }
 
+/* Which of NumPy's reductions a function or a method is; REDUCTIONS: none. */
+static int reduction_of(PyObject *host)
+{
+    int which = 0;
+    while (which < REDUCTIONS && host != reduction[which] && host != host_reduction[which] && host != host_extreme[which])
+        which++;
+    return which;
+}
+
+/* What a call of a reduction asks for. 0 where it is not that simple. */
+static int reads_reduction(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, Reduction *r)
+{
+    PyObject *along = n == 2 ? args[1] : NULL;
+    r->which = reduction_of(host);
+    r->keep = r->axis = 0;
+    if (n < 1 || n > 2 || r->which == REDUCTIONS || !reductions_on || !reduction_ufunc[r->which])
+        return 0;
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
+        if (is_word(name, name_keepdims) && PyBool_Check(value))
+            r->keep = value == Py_True;
+        else if (is_word(name, name_axis) && !along)
+            along = value;
+        else
+            return 0;
+    }
+    r->whole = !along || along == Py_None;
+    if (!r->whole && !PyLong_CheckExact(along))
+        return 0;
+    if (!r->whole && (r->axis = PyLong_AsLong(along)) == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
+    return 1;
+}
+
+/* A reduction, the function or the method: matched or noted. NULL, without an error set, for Python to do. */
+static PyObject *reduced_whole(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
+{
+    Reduction r;
+    int simple = reads_reduction(host, args, n, names, &r), before = touched;
+    PyObject *out = simple && P ? match_reduction(&r, args[0]) : NULL, *x;
+    if (out || PyErr_Occurred())
+        return out;
+    if (simple && (x = few_bytes(args[0], BYTES_REDUCED)) && PyArray_CheckExact(x)) {
+        PyUFuncObject *f = (PyUFuncObject *)reduction_ufunc[r.which];
+        out = direct_reduce(f, r.which, (PyArrayObject *)x, r.whole, r.axis, r.keep);
+        if (out)
+            out = from_host(out);
+    }
+    if (!out && !PyErr_Occurred())
+        out = whole(host, NULL, args, n, names, flags);
+    if (out && simple && watches())
+        note_reduction(before, &r, args[0], out);
+    return out;
+}
+
 /* The elements of one axis, or of all of them in C's order, moved on by `shift`. */
 static PyArrayObject *rolled_array(PyArrayObject *a, npy_intp shift, int axis)
 {
@@ -858,7 +915,8 @@ static PyObject *call_function_vector(PyObject *self, PyObject *const *args, siz
             done = f->host == host_where && n == 3 && !names ? selected(args, f->flags)
                    : f->host == host_clip_function && n == 3 && !names ? clipped(host_clip_function, args, f->flags)
                    : f->host == host_dot && n == 2 && !names ? dotted(host_dot, args, f->flags)
-                                                           : whole(f->host, NULL, args, n, names, f->flags);
+                   : f->flags & REDUCES                      ? reduced_whole(f->host, args, n, names, f->flags)
+                                                             : whole(f->host, NULL, args, n, names, f->flags);
         if (done || PyErr_Occurred())
             return leaving(done);
     }
@@ -1100,10 +1158,8 @@ static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
         return clipped(host_clip, args, m->flags);
     if (m->host == host_dot_method && n == 2 && !names)
         return dotted(host_dot_method, args, m->flags);
-    PyObject *x = !names && n <= 2 && m->reduces ? few_bytes(args[0], BYTES_REDUCED) : NULL;
-    PyObject *quick = x ? reduced_along(m->host, x, n == 2 ? args[1] : NULL, 0) : NULL;
-    if (quick || PyErr_Occurred())
-        return from_host(quick);
+    if (m->reduces)
+        return reduced_whole(m->host, args, n, names, m->flags);
     return whole(m->host, NULL, args, n, names, m->flags);
 }
 

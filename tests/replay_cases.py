@@ -49,6 +49,68 @@ def reads_what_it_writes(np: Any, rounds: int) -> Any:
 
 
 @program
+def a_test_of_convergence(np: Any, rounds: int) -> Any:
+    u, steps = square(np), 0
+    for _ in range(rounds):
+        v = u.copy()
+        v[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+        change = np.abs(v - u).max()
+        u = v
+        steps += 1
+        if change < 1e-12 or not (u < 2).all():
+            break
+    return u, np.array([float(steps), change])
+
+
+@program
+def a_softmax(np: Any, rounds: int) -> Any:
+    x, w = square(np), square(np, seed=1)
+    for _ in range(rounds):
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        p = e / np.sum(e, axis=1, keepdims=True)
+        x = x * 0.9 + w * (p - 1 / 14) - p.mean(axis=0)
+    return x, p
+
+
+@program
+def norms_and_means(np: Any, rounds: int) -> Any:
+    x, y, shown = square(np, 9), np.zeros(9), []
+    for k in range(rounds):
+        r = x[:, 1] - x[:, 0]
+        y[k % 9 :] += (r * r).sum() * 0.01 + r[: k % 7 + 1].sum() - x[0, ::2].mean()
+        shown.append(np.sqrt(np.sum(y * y)))
+        x = x * (0.5 + 1 / (1 + np.amax(np.abs(y)))) - np.mean(x, 0) * x.min()
+    return x, y, np.array(shown)
+
+
+@program
+def complex_numbers(np: Any, rounds: int) -> Any:
+    z = np.exp(1j * np.linspace(0.0, 3.0, 48).reshape(6, 8))
+    c = z * 0.3 - 0.1j
+    kept = np.zeros((6, 8), "complex128")
+    for k in range(rounds):
+        z = z * z * (0.5 + 0.1j) + c
+        kept[k % 6] = z[k % 5 + 1] - c[0]
+        w = np.abs(z) * 0.25
+        z[:, 1] = kept[:, k % 8]
+        c *= 0.99
+        c += np.conj(z) * 1e-3
+    return z, c, kept, w
+
+
+@program
+def sums_in_single_precision(np: Any, rounds: int) -> Any:
+    x = square(np, 40).astype("float32")
+    i = np.arange(40)
+    half = np.float32(0.5)
+    for _ in range(rounds):
+        i = (i * 3 + i.max() - i.min(keepdims=True)) % 41 + i.sum() % 3
+        x = x * half + x.mean(1, keepdims=True) * (half - x.sum(axis=0) * np.float32(1e-3)) + (x[1] < half).any()
+        x[0] = x[0] * half + (x[:, 1] * half).prod() + (x[1, :9] * half).prod()
+    return x, i
+
+
+@program
 def moving_bounds(np: Any, rounds: int) -> Any:
     x, y = square(np, 40), square(np, 40, seed=1)
     for _ in range(3):

@@ -82,7 +82,7 @@ class Loop:
         r = self.r
         name = r.choice(list(ARRAYS))
         shape = ARRAYS[name]
-        kind = r.randint(0, 15)
+        kind = r.randint(0, 18)
         if kind <= 2:
             out = [f"{name} = {self.expression(shape, 2)}"]
         elif kind <= 4:
@@ -113,6 +113,8 @@ class Loop:
             out = [f"w = {name}[{r.choice(['1:', '::2', ':-1'])}]", f"w {r.choice(['+=', '*='])} {self.number()}"]
         elif kind <= 14:
             out = self.chosen(name, shape)
+        elif kind <= 17:
+            out = self.reduced(name, shape)
         else:
             out = [
                 r.choice(
@@ -176,6 +178,35 @@ class Loop:
             lines += [
                 [f"{name} {r.choice(['<<=', '>>=', '^='])} {r.choice(['1', '3', '9', '0'])}"],
                 [f"{name} = ({name} << 2) ^ ({name} >> {self.expression(shape, 0)})"],
+            ]
+        return r.choice(lines)
+
+    def reduced(self, name: str, shape: tuple[int, ...]) -> list[str]:
+        """By reductions to a number, or along an axis."""
+        r = self.r
+        of = r.choice([name, self.expression(shape, 1), f"abs({name} - {self.expression(shape, 0)})"])
+        which = r.choice(["sum", "max", "min", "max", "prod"] + ["mean"] * (not self.whole))
+        total = r.choice([f"np.{which}({of})", f"({of}).{which}()", f"({of}).{which}(None)"])
+        lines = [
+            [f"s = {total} % 3"],
+            [f"s = {total} % 3", f"{name} = {name} * {self.half()} + s"],
+            [f"if {total} > {self.number()}:", f"    {name} = {name} * {self.half()}"],
+            [f"if ({of} > {self.number()}).{r.choice(['any', 'all'])}():", f"    {name} -= {self.number()}"],
+            [f"t = {total}", "x[k % 5] = t % 7", "y = y + t % 2"],
+        ]
+        if self.dtype != "uint8":  # whose sums are wider
+            lines += [[f"x[{r.choice('01')}] = (y[{r.choice(['k % 4:', '::2', '::-1', ':k % 4 + 1'])}]).{which}() % 5"]]
+        if len(shape) == 2:
+            keep = r.choice(
+                ["axis=1, keepdims=True", "1, keepdims=True", "axis=0, keepdims=True", "keepdims=True", "axis=-2"]
+            )
+            cast = f".astype({self.dtype!r})" if self.dtype == "uint8" else ""
+            lines += [
+                [f"{name} = {name} - (({of}).{which}({keep}) % 4){cast}"],
+                [f"{name} = {name} * {self.half()} + (np.{which}({of}, {keep}) % 4){cast}"],
+                [f"x = (np.{which}({of}, axis=0) % 6){cast}"],
+                [f"{name}[:, k % 5] = ({of}).{which}(axis=1) % 5"],
+                [f"e = {of}", "e = e - e.max(axis=1, keepdims=True)", f"x = x + (e.{which}(axis=0) % 3){cast}"],
             ]
         return r.choice(lines)
 

@@ -137,6 +137,44 @@ def test_warnings_are_told() -> None:
     assert native.replay_counts()["periods"] > 20
 
 
+def test_warnings_of_reductions_have_numpys_words() -> None:
+    def messages(np: Any) -> list[tuple[str, int]]:
+        x = np.full(50, 1e300)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            for k in range(40):
+                y = x * 0.5
+                total = (y * (1e9 if k == 35 else 1.0)).sum()
+                y = y - np.mean(y, keepdims=True)
+        assert total > 1e300
+        return [(str(w.message), w.lineno) for w in seen]
+
+    assert messages(lazynp) == messages(numpy) != []
+    assert native.replay_counts()["periods"] > 10
+
+
+def test_what_is_reduced_may_be_held() -> None:
+    """An operand that only the call has is not stored, and is there if somebody else has it after all."""
+    kept: list[Any] = []
+
+    def program(np: Any, rounds: int) -> Any:
+        kept.clear()
+        x, shown = np.linspace(0.0, 1.0, 30), []
+        for k in range(rounds):
+            shown.append(np.abs(x * 1.5 - k).max())
+            t = x * 0.5
+            if k % 20 == 19:
+                kept.append(t)
+            shown.append((t + 1).sum())
+            x = x * 0.99 + (t.min() + np.sin(x).mean())
+            del t
+        return x, shown, [np.array(t) for t in kept]
+
+    for rounds in (60, 61):
+        assert values(program(lazynp, rounds)) == values(program(numpy, rounds))
+    assert native.replay_counts()["periods"] > 20
+
+
 @pytest.mark.parametrize("how", ["errstate", "seterr", "filter"])
 def test_errors_are_raised_where_they_are(how: str) -> None:
     """Whoever wants errors of floating-point operations gets them at their line, with all names as they were."""

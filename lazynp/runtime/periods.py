@@ -84,9 +84,9 @@ def described(slots: Sequence[Any], params: Sequence[Any], most: Sequence[int]) 
         )
 
     def slot(given: Any) -> Slot:
-        kind, ufunc, ins, out, loop, offset, fixed, stored, part, fused = given
+        kind, ufunc, ins, out, loop, offset, fixed, stored, part, fused, how = given
         made = None if out is None else layout(out)
-        return Slot(kind, ufunc, tuple(ins), made, loop, offset, bool(fixed), bool(stored), part, bool(fused))
+        return Slot(kind, ufunc, tuple(ins), made, loop, offset, bool(fixed), bool(stored), part, bool(fused), how)
 
     def param(given: Any) -> Param:
         of, root, apart, fixed = given

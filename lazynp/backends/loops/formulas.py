@@ -16,6 +16,8 @@ TYPES = "\n".join(
     [f"typedef __{t.upper()}_TYPE__ {t}_t;" for t in (f"{u}int{w}" for u in ("", "u") for w in (8, 16, 32, 64))]
 )
 TYPES += "\ntypedef void (*Loop)(char**, const int64_t*, const int64_t*, void*);"
+# Complex numbers are moved here; what is computed of them is for NumPy's loops.
+TYPES += "\nstruct cfloat { float real, imag; };\nstruct cdouble { double real, imag; };"
 # Of floats: functions that the compiler knows, of double and, with an f at the end, of float.
 BUILTIN = {
     "absolute": "fabs",

@@ -26,9 +26,9 @@ from .regions import Region, Shape, alike, apart, capacity, dense, has_gaps, off
 from .scalar import ctype
 from .writer import LARGEST_WORKSPACE, Place, Writer, product
 
-EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM, READ, DOT, WHERE, MASKED, CLIP, INTO = range(
-    11
-)  # kinds of slots, as in `_replay.h`
+# Kinds of slots, as in `_replay.h`.
+EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM, READ, DOT, WHERE, MASKED, CLIP, INTO, TOTAL, ALONG = range(13)
+SUM, PROD, MAX, MIN, ANY, ALL, MEAN, REDUCTIONS = range(8)  # as in `_direct.h`
 SLOT, MEMORY, NUMBER = 1, 2, 3  # where an operand is from
 TILED, TILE = frozenset({"maximum", "minimum"}), 256
 # Which operations may divide by zero, overflow, or find an operand invalid.
@@ -53,6 +53,7 @@ class Slot(NamedTuple):
         out: the layout of the result, or of the part that is indexed. loop: the dtype that numbers are given in.
         offset: of that part, in bytes; `fixed`: always. stored: whether the value is asked for after its part.
         fused: whether C++ is made of the operation, of which else the ufunc's loop is called.
+        how: which reduction it is, with REDUCTIONS more for each axis up to the one that it goes along.
     """
 
     kind: int
@@ -65,10 +66,15 @@ class Slot(NamedTuple):
     stored: bool
     part: int
     fused: bool
+    how: int = 0
 
     @property
     def is_product(self) -> bool:
         return self.kind == DOT or self.ufunc is np.matmul
+
+    @property
+    def reduces(self) -> bool:
+        return self.kind in (TOTAL, ALONG)
 
 
 class Param(NamedTuple):
@@ -107,7 +113,8 @@ class Statement(NamedTuple):
 
 
 class Call(NamedTuple):
-    """target = the loop of slot k's ufunc on regions without gaps, and numbers; or a product of two regions."""
+    """target = the loop of slot k's ufunc on regions without gaps, and numbers; or a product of two regions; or the
+    reduction of one."""
 
     target: Region
     k: int
@@ -120,7 +127,7 @@ class Again(Exception):
 
 class Period(NamedTuple):
     """What `generate` makes: the text, how many parts there are, the bytes of workspace, and for each part the ufuncs
-    that divide by zero, overflow, or have an invalid operand (None: none can)."""
+    that divide by zero, overflow, or have an invalid operand (None: none can; reductions by the name that NumPy gives them)."""
 
     text: str
     parts: int
@@ -168,7 +175,7 @@ class Generator:
         mine = [s for s in self.slots if s.part == part and s.ufunc is not None]
 
         def first(names: frozenset[str]) -> Any:
-            may = (s.ufunc for s in mine if not s.fused or s.ufunc.__name__ in names and s.loop.kind == "f")
+            may = ("reduce" if s.reduces else s.ufunc for s in mine if not s.fused or s.ufunc.__name__ in names and s.loop.kind == "f")
             return next(may, None)
 
         return first(DIVIDES), first(OVERFLOWS), first(INVALID)
@@ -186,7 +193,7 @@ class Generator:
             self.put(k, self.part(k, self.in_memory(args[0]), s), args[1])
         elif s.kind == IN_PLACE:
             target = self.in_memory(args[0])
-            self.put(k, target, self.value(k, s, [target, args[1]], target.shape, target.dtype))
+            self.put_into(k, s, target, [target, args[1]])
         elif s.kind == INTO:
             self.put_into(k, s, self.in_memory(args[0]), args[1:])
         elif s.kind == MASKED:
@@ -196,6 +203,12 @@ class Generator:
             own = Region(("v", k), s.out.shape, dense(s.out.shape), 0, (), s.out.dtype.name)
             if has_gaps(s.out.shape) and (s.stored or not (s.fused or s.is_product)):
                 raise Unsupported("a value whose rows have a length that moves")
+            if s.reduces:
+                of = self.in_memory(args[0])
+                if has_gaps(of.shape) or (len(of.shape) > 1 and of.strides != dense(of.shape)):
+                    raise Unsupported("gaps between elements")
+                self.call(k, own, [of], anywhere=True)
+                return
             if s.is_product:
                 if s.kind == DOT and s.ufunc is None:
                     args = [self.forwards(self.in_memory(a)) for a in args]
@@ -298,7 +311,8 @@ class Generator:
         while left:
             first = left.pop(0)
             if isinstance(first, Call):
-                (self.multiplied if self.slots[first.k].is_product else self.called)(first)
+                s = self.slots[first.k]
+                (self.multiplied if s.is_product else self.reduced if s.reduces else self.called)(first)
             elif clashes(first) is False:
                 group: list[Statement] = [first]
                 while left:
@@ -365,6 +379,36 @@ class Generator:
         w.put(f"char* args[] = {{{', '.join(args)}}};")
         w.put(f"const int64_t sizes[] = {{1, {m}, {n}, {p}}}, steps[] = {{{', '.join(map(str, steps))}}};")
         w.put(f"((Loop)p[{at}])(args, sizes, steps, p[{at + 1}]);")
+        w.put("}")
+
+    def reduced(self, c: Call) -> None:
+        """NumPy's loop for each result, or, along the first of several axes, for each row on all results: in its order."""
+        w, how = self.writer, self.slots[c.k].how
+        axis, which = divmod(how, REDUCTIONS)
+        axis -= 1
+        (a,) = c.args
+        names: dict[Region, str] = {}
+        at, t = self.n_params + len(self.slots) + 1 + 2 * c.k, ctype(a.dtype)
+        item, first = np.dtype(a.dtype).itemsize, int(which in (MAX, MIN))
+        step = a.strides[0] * item if len(a.shape) == 1 else item
+        w.put("{")
+        of, to = self.place(a, names).base, self.place(c.target, names).base
+        n = product(a.shape if axis < 0 else a.shape[axis : axis + 1])
+        left = "1" if axis < 0 else product([*a.shape[:axis], *a.shape[axis + 1 :]])
+        rows = axis == 0 and len(a.shape) > 1
+        w.put(f"const int64_t n = {n}, left = {left};")
+        w.put(f"const int64_t steps[] = {{{item if rows else 0}, {step}, {item if rows else 0}}};")
+        begin = f"{of}[i{'' if rows else ' * n'}]" if first else str(int(which in (PROD, ALL)))
+        w.put(f"for (int64_t i = 0; i < left; ++i) {to}[i] = ({t}){begin};")
+        last = f"{of} + i * left" if rows else f"{of} + i * n" + (f" + {step // item}" if first else "")
+        w.put(f"for (int64_t i = {first if rows else 0}; i < {'n' if rows else 'left'}; ++i) {{")
+        result = to if rows else f"{to} + i"
+        w.put(f"char* args[] = {{(char*)({result}), (char*)({last}), (char*)({result})}};")
+        w.put(f"const int64_t count = {'left' if rows else f'n - {first}'};")
+        w.put(f"if (count) ((Loop)p[{at}])(args, &count, steps, p[{at + 1}]);")
+        w.put("}")
+        if which == MEAN:  # as NumPy divides: by a double, whose quotient is rounded
+            w.put(f"for (int64_t i = 0; i < left; ++i) {to}[i] = ({t})((double){to}[i] / (double)n);")
         w.put("}")
 
     def place(self, r: Region, names: dict[Region, str]) -> Place:
@@ -473,8 +517,6 @@ class Generator:
 def region_of(j: int, param: Param, slots: int) -> Region:
     a = param.layout
     item = a.dtype.itemsize
-    if KIND[a.dtype.name] == "c":
-        raise Unsupported("complex numbers")
     if any([n % item for n in (*a.strides, param.apart)]):
         raise Unsupported("strides that are no multiples of the elements")
     strides = tuple([n // item for n in a.strides])
