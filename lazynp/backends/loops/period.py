@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..support import KIND
 from .formulas import TYPES, formula
 from .program import Unsupported
 from .regions import Region, Shape, alike, apart, capacity, dense, has_gaps, offset
@@ -127,7 +126,7 @@ class Again(Exception):
 
 class Period(NamedTuple):
     """What `generate` makes: the text, how many parts there are, the bytes of workspace, and for each part the ufuncs
-    that divide by zero, overflow, or have an invalid operand (None: none can; reductions by the name that NumPy gives them)."""
+    that divide by zero, overflow, or have an invalid operand (None: none can; a reduction has NumPy's name for all)."""
 
     text: str
     parts: int
@@ -175,8 +174,10 @@ class Generator:
         mine = [s for s in self.slots if s.part == part and s.ufunc is not None]
 
         def first(names: frozenset[str]) -> Any:
-            may = ("reduce" if s.reduces else s.ufunc for s in mine if not s.fused or s.ufunc.__name__ in names and s.loop.kind == "f")
-            return next(may, None)
+            for s in mine:
+                if not s.fused or (s.ufunc.__name__ in names and s.loop.kind == "f"):
+                    return "reduce" if s.reduces else s.ufunc
+            return None
 
         return first(DIVIDES), first(OVERFLOWS), first(INVALID)
 
@@ -382,7 +383,7 @@ class Generator:
         w.put("}")
 
     def reduced(self, c: Call) -> None:
-        """NumPy's loop for each result, or, along the first of several axes, for each row on all results: in its order."""
+        """NumPy's loop for each result, or, along the first of several axes, for each row on all results."""
         w, how = self.writer, self.slots[c.k].how
         axis, which = divmod(how, REDUCTIONS)
         axis -= 1
