@@ -7,6 +7,7 @@ with lazynp.config(mode="graph"):
 from __future__ import annotations
 
 import contextlib
+import operator
 import os
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -18,6 +19,15 @@ class Setting(NamedTuple):
     parse: Callable[[str], Any]
     check: Callable[[Any], bool]
     doc: str
+
+    def allows(self, value: Any) -> bool:
+        """Whether the setting can have this value, which may be of any type."""
+        try:
+            if type(self.default) is int:
+                operator.index(value)
+            return bool(self.check(value))
+        except TypeError:
+            return False
 
 
 def flag(text: str) -> bool:
@@ -221,13 +231,16 @@ class Config:
         object.__setattr__(self, "_limit", 0)
         for name, setting in SETTINGS.items():
             text = os.environ.get(setting.env)
-            setattr(self, name, setting.default if text is None else setting.parse(text))
+            try:
+                setattr(self, name, setting.default if text is None else setting.parse(text))
+            except ValueError:
+                raise ValueError(f"the environment has {setting.env}={text!r}: {setting.doc}") from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         setting = SETTINGS.get(name)
         if setting is None:
             raise AttributeError(f"no setting {name!r}; there are: {', '.join(SETTINGS)}")
-        if not setting.check(value):
+        if not setting.allows(value):
             raise ValueError(f"{name}={value!r}: {setting.doc}")
         if name in self._guards:
             self._guards[name](value)

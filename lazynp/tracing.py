@@ -336,6 +336,10 @@ def state_of(kernel: Any) -> tuple[str, str]:
             return "queued or compiling", ""
         if status in ("rejected", "failed"):
             return status, kernels.client().reason(f.spec, f.geometry)
+    if not config.compile:
+        return "interpreted", "compiling is switched off"
+    if missing := kernels.client().missing():
+        return "interpreted", f"nothing is compiled in this process: {missing}"
     spent = max([f.seconds for f in forms], default=0.0)
     after = config.compile_after
     return "interpreted", f"has cost {spent:.3g} s of the {after:g} s after which it is compiled"

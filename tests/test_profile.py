@@ -86,6 +86,14 @@ def test_kernels_have_a_state(profiled: Any) -> None:
     assert "refused: " in str(p)
 
 
+def test_a_kernel_that_is_never_compiled_says_why(profiled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = "of the 1e+09 s after which it is compiled"
+    with np.config(compile=False):
+        assert "interpreted: compiling is switched off" in str(profiled) and waits not in str(profiled)
+    monkeypatch.setattr("lazynp.backends.compiler._has_torch", lambda: False)
+    assert "torch is not installed (pip install 'lazynp[torch]')" in str(profiled) and waits not in str(profiled)
+
+
 def test_the_text_has_all_parts(profiled: Any) -> None:
     text = str(profiled)
     for heading in ("where ", "by line", "kernels", "values that were asked for", "counts"):

@@ -486,3 +486,24 @@ def test_profile_counts_the_seconds_of_library_calls() -> None:
         lazynp.sort(lazynp.ones((200, 200)) + 1.0, axis=0).sum().item()
     assert seen.library >= 1
     assert 0 < seen.library_seconds < 60
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("threads", "two"), ("threads", 1.5), ("small", None), ("mode", 3), ("compile_after", "soon")]
+)
+def test_a_setting_refuses_what_it_cannot_have(name: str, value: object) -> None:
+    before = getattr(config, name)
+    with pytest.raises(ValueError, match=name):
+        setattr(config, name, value)
+    assert getattr(config, name) == before
+
+
+def test_a_variable_that_cannot_be_read_is_named() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import lazynp"],
+        env={**os.environ, "LAZYNP_THREADS": "two"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1 and "LAZYNP_THREADS='two'" in done.stderr.splitlines()[-1]

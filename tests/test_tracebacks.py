@@ -75,6 +75,12 @@ CASES: dict[str, Case] = {
     "jax_index": lambda n: jnp.ones((n, n))[0, 1, 2],
     "jax_zeros": lambda n: jnp.zeros(n, dtype="none"),
     "jax_if": lambda n: jax.jit(positive)(jnp.ones((n, n))),
+    "name": lambda n: getattr(np, "arrange"),  # noqa: B009
+    "jax_name": lambda n: getattr(jnp, "arrange"),  # noqa: B009
+    "jax_scan": lambda n: jax.lax.scan(lambda c, x: (c > 0, x), 1.0, jnp.ones(n)),
+    "jax_while": lambda n: jax.lax.while_loop(lambda c: c, lambda c: c, 1.0),
+    "jax_cond": lambda n: jax.lax.cond(True, lambda: 1, lambda: 2.0),
+    "jax_vmap": lambda n: jax.vmap(jnp.add)(jnp.ones(n), jnp.ones(n + 1)),
     "jax_grad": lambda n: jax.grad(lambda x: x * 2)(jnp.ones(n)),
 }
 

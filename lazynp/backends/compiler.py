@@ -228,17 +228,17 @@ class CompilerClient:
                 self._jobs.pop(number, None)
                 raise
 
+    def missing(self) -> str:
+        """Why nothing is compiled in this process, as far as is known before it is tried; empty where all is there."""
+        if self._broken:
+            return self._broken
+        if artifacts.compiler_path() is None:
+            return "no C++ compiler was found (g++; $CXX names another)"
+        return "" if _has_torch() else "torch is not installed (pip install 'lazynp[torch]')"
+
     def _can_compile(self, key: str) -> bool:
-        if not self._broken:
-            missing = (
-                "no C++ compiler was found (g++; $CXX names another)"
-                if artifacts.compiler_path() is None
-                else "torch is not installed"
-                if not _has_torch()
-                else None
-            )
-            if missing is not None:
-                self._give_up(missing)
+        if not self._broken and (missing := self.missing()):
+            self._give_up(missing)
         if self._broken:
             return False
         failure, now = self._failures.get(key), time.monotonic()

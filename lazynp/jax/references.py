@@ -22,6 +22,7 @@ from ..graph.node import KEPT
 from ..ops.elementwise import weak_cast
 from ..runtime.tape import depth, live
 from ..signatures import Static, argument_axes, axis_in
+from ..tracebacks import leave
 from ..transforms.jvp import differentiable
 from ..tree import NAMESPACE, flatten, unflatten
 from ..tree import map as tree_map
@@ -431,8 +432,9 @@ def vmapped(make: Fun) -> Fun:
                 return plain(*args, **kwargs)
             except Touched as found:
                 first = [found.ref]
-            except TypeError:
-                if not among((args, kwargs)):
+            except BaseException as error:
+                if not isinstance(error, TypeError) or not among((args, kwargs)):
+                    leave(error)
                     raise
                 first = []
             own, (given, named) = placed((args, kwargs))

@@ -18,6 +18,7 @@ from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import make, pick
 from ..ops.closure import interned, unrecorded
 from ..ops.collectives import collective, same_shape, total, unchanged
+from ..tracebacks import leave
 from .dtypes import INT32
 
 Axes = frozenset[Any]
@@ -166,13 +167,15 @@ def one_type(f: Any) -> Any:
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not contexts.active:
-            return f(*args, **kwargs)
-        contexts.written += 1
+        varies = bool(contexts.active)
+        contexts.written += varies
         try:
             return f(*args, **kwargs)
+        except BaseException as error:
+            leave(error)  # the outermost of the functions that are wrapped around loops and branches
+            raise
         finally:
-            contexts.written -= 1
+            contexts.written -= varies
 
     return call
 

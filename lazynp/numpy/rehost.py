@@ -22,6 +22,7 @@ from typing import Any
 import numpy
 
 from ..threads import at_fork
+from ..tracebacks import leave
 from . import counterparts, dispatch, functions, native, standard, subclasses, ufunc
 from .host import home_module
 
@@ -385,14 +386,18 @@ def lazily(numpy_getattr: Callable[[str], Any], name: str) -> Callable[[str], An
     """The package's `__getattr__`: NumPy's (its rarely used submodules), and before it our own."""
 
     def getattr_(attribute: str) -> Any:
-        with imports:
-            if attribute in LATE:
-                if attribute == "jnp":
-                    return importlib.import_module(f"{name}.jax.numpy")
-                return importlib.import_module(f"{name}.{attribute}")
-            if attribute in TRANSFORMATIONS:
-                return importlib.import_module(f"{name}.numpy.transformations").TABLE[attribute]
-            return numpy_getattr(attribute)
+        try:
+            with imports:
+                if attribute in LATE:
+                    if attribute == "jnp":
+                        return importlib.import_module(f"{name}.jax.numpy")
+                    return importlib.import_module(f"{name}.{attribute}")
+                if attribute in TRANSFORMATIONS:
+                    return importlib.import_module(f"{name}.numpy.transformations").TABLE[attribute]
+                return numpy_getattr(attribute)
+        except AttributeError as error:
+            leave(error)
+            raise
 
     getattr_.__name__ = getattr_.__qualname__ = "__getattr__"
     return getattr_

@@ -23,8 +23,13 @@ INT32 = np.dtype(np.int32)
 
 @functools.cache
 def lapack() -> Any:
-    """The module of SciPy with LAPACK's functions."""
-    return importlib.import_module("scipy.linalg.lapack")
+    """The module of SciPy with LAPACK's functions. Raises ImportError where SciPy is not installed."""
+    try:
+        return importlib.import_module("scipy.linalg.lapack")
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "this function of LAPACK's is SciPy's here, which is not installed: pip install scipy"
+        ) from error
 
 
 def routine(name: str, *arrays: np.ndarray) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from agreement import disagreement, outcome
 
 import lazynp.jax
+from lazynp.ops import lapack
 
 jax.config.update("jax_platforms", "cpu")
 RNG = np.random.default_rng(0)
@@ -88,3 +90,13 @@ def test_lapack(name: str) -> None:
 
     theirs, ours = (outcome(lambda lib=lib: run(lib)) for lib in (jax, lazynp.jax))
     assert disagreement(name, theirs, ours, factor=1000) is None
+
+
+def test_without_scipy_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.linalg.lapack", None)
+    lapack.lapack.cache_clear()
+    try:
+        with pytest.raises(ImportError, match="pip install scipy"):
+            lazynp.jax.scipy.linalg.schur(A[0])[0].tolist()
+    finally:
+        lapack.lapack.cache_clear()
