@@ -1,4 +1,11 @@
-"""Sphinx settings: Markdown pages, nothing imported from lazynp."""
+"""Sphinx settings: Markdown pages, nothing imported from lazynp. The gallery's programs draw their figures first."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
 
 project = "lazynp"
 author = "lazynp developers"
@@ -8,3 +15,13 @@ exclude_patterns = ["_build"]
 html_theme = "alabaster"
 html_theme_options = {"description": "NumPy code on a lazy engine", "page_width": "68em"}
 myst_heading_anchors = 3
+
+
+def draw_gallery(_: Any) -> None:
+    """Each program runs under lazynp, in a process of its own; figures that are newer than their program are kept."""
+    run = HERE.parent / "examples" / "run_gallery.py"
+    subprocess.run([sys.executable, str(run), "--figures", str(HERE / "_build" / "gallery")], check=True)
+
+
+def setup(app: Any) -> None:
+    app.connect("builder-inited", draw_gallery)

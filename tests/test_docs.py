@@ -1,16 +1,25 @@
 """The pages say what is so: their code runs, and their tables name every setting."""
 
+import importlib
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from many import free_port
 
 from lazynp.config import SETTINGS
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "docs")]
+
+run_gallery = importlib.import_module("run_gallery")
+speed_plot = importlib.import_module("speed_plot")
 
 
 def test_how_to_add_an_op_runs() -> None:
@@ -24,32 +33,95 @@ def test_how_to_add_an_op_runs() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def blocks(page: Path) -> list[str]:
+def blocks(page: Path, language: str = "python") -> list[str]:
     """The code of a page: blocks that begin with ```python."""
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
 OF_ITS_OWN = "how-to-add-an-op"  # which quotes the source, and has the test above
-PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if blocks(page) and page.stem != OF_ITS_OWN)
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+WITH_CODE = [page for page in PAGES if blocks(page) and page.stem != OF_ITS_OWN]
+SMALLER = {"README": [("(2000, 2000)", "(300, 300)"), ("range(1000)", "range(50)")]}  # the same in less time
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_code_of_a_page_runs(page: Path, tmp_path) -> None:
-    """All blocks of a page, one after the other, in one process; `x.sum()  # gives 6.0` is checked."""
-    lines = []
-    for line in "\n".join(blocks(page)).splitlines():
-        code, mark, shown = line.partition("  # gives ")
-        lines.append(f"assert str({code}) == {shown!r}, str({code})" if mark else line)
+def run(code: str, folder: Path, *arguments: str, **env: str) -> str:
+    """Run an interpreter, without the compiler and with warnings as errors, and return what it printed."""
+    settings = {"PYTHONPATH": str(ROOT), "LAZYNP_COMPILE": "0", "LAZYNP_CACHE_DIR": str(folder / "cache"), **env}
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", "\n".join(lines)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "LAZYNP_COMPILE": "0"},
+        [sys.executable, *(arguments or ("-W", "error", "-c", code))],
+        cwd=folder,
+        env={**os.environ, **settings},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.stem)
+def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
+    """All blocks of a page, one after the other, in one process; `x.sum()  # gives 6.0` is checked."""
+    text = "\n".join(blocks(page))
+    for there, here in SMALLER.get(page.stem, []):
+        assert there in text
+        text = text.replace(there, here)
+    lines = []
+    for line in text.splitlines():
+        code, mark, shown = line.partition("  # gives ")
+        lines.append(f"assert str({code}) == {shown!r}, str({code})" if mark else line)
+    # As torchrun starts the first of one process, for the page of many.
+    alone = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    run("\n".join(lines), tmp_path, **(alone if "distributed.initialize" in text else {}))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "ipython")], ids=lambda page: page.stem)
+def test_the_cells_of_a_page_run(page: Path, tmp_path: Path) -> None:
+    pytest.importorskip("IPython", reason="IPython comes with lazynp[test]")
+    cells = blocks(page, "ipython")
+    code = f"""from IPython.core.interactiveshell import InteractiveShell
+for cell in {cells!r}:
+    InteractiveShell.instance().run_cell(cell).raise_error()"""
+    printed = run("", tmp_path, "-c", code, IPYTHONDIR=str(tmp_path))  # IPython has warnings of its own
+    assert re.search(r"^\d+\.\d+$", printed, re.MULTILINE)
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The commands in the shell blocks of a page, without their comments and what they set in the environment."""
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines() if not line.startswith("#")]
+    return [[w for w in shlex.split(line, comments=True) if not re.match(r"[A-Z_]+=", w)] for line in lines]
+
+
+SCRIPT = "import sys\nimport numpy as np\nprint(np.ones((400, 400)).sum(), len(sys.argv))\n"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.stem)
+def test_the_commands_of_a_page_are_there(page: Path, tmp_path: Path) -> None:
+    """Targets and files exist, and what starts lazynp on a script of the reader's, or asks it something, is run."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    for words in commands(page):
+        match words:
+            case ["make", target]:
+                assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+            case ["python", "-m", "lazynp", *rest]:
+                paths = [word for word in rest if "/" in word]
+                assert all((ROOT / path).is_file() for path in paths)
+                if not paths and rest != ["doctor"]:  # which has tests of its own, and an exit code
+                    run("", tmp_path, *words[1:])
+            case ["python", path]:
+                assert (ROOT / path).is_file()
+            case _:
+                assert words[:1] in ([], ["pip"], ["torchrun"], ["srun"], ["export"]), words
+
+
+def test_the_plot_of_the_readme_is_that_of_its_table() -> None:
+    drawn = speed_plot.drawing(speed_plot.rows(README.read_text()))
+    assert speed_plot.PLOT.read_text() == drawn
+    assert "(docs/speed.svg)" in README.read_text() and ET.fromstring(drawn).tag.endswith("svg")
+    dots = [float(x) for x in re.findall(r'cx="([\d.]+)" cy="[\d.]+" r="5"', drawn)]
+    assert len(dots) >= 30 and all(0 < x < speed_plot.WIDTH for x in dots)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/settings.md"])
@@ -59,3 +131,11 @@ def test_every_setting_is_described(page: str) -> None:
     assert described == {setting.env for setting in SETTINGS.values()}
     for name in SETTINGS:
         assert f"`{name}`" in text
+
+
+def test_the_gallery_shows_each_program_and_what_was_measured() -> None:
+    page, measured = run_gallery.PAGE.read_text(), json.loads(run_gallery.MEASURED.read_text())
+    assert run_gallery.written(page, measured) == page
+    for program in run_gallery.PROGRAMS:
+        assert measured["programs"][program.name]["beside"] == program.beside
+        assert f"../examples/gallery/{program.name}.py\n" in page and f"_build/gallery/{program.name}.png\n" in page

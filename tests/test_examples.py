@@ -18,6 +18,8 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
 run_demo = importlib.import_module("run_demo")
+run_gallery = importlib.import_module("run_gallery")
+gallery_child = importlib.import_module("gallery_child")
 
 
 @functools.cache
@@ -189,3 +191,36 @@ def test_the_jax_version_does_the_same_work(name: str) -> None:
         want = expected(name, "test")[key]
         # XLA reorders sums and contracts multiplications with additions.
         np.testing.assert_allclose(value, want, rtol=1e-6, atol=1e-9)
+
+
+GALLERY = {program.name: program for program in run_gallery.PROGRAMS}
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_a_program_of_the_gallery_agrees_and_draws(name: str, tmp_path: Path, cache: str) -> None:
+    """With few of its time steps; those of it that have none take a second."""
+    program, steps = GALLERY[name], ("--steps", "12")
+    with run_gallery.running(run_gallery.Child([], program.other_path, tmp_path / "other", *steps)) as other:
+        figure = ("--figure", str(tmp_path / "figure.png"))
+        with run_gallery.running(
+            run_gallery.Child(program.as_lazynp, program.path, tmp_path / "ours", *steps, *figure)
+        ) as ours:
+            assert run_gallery.distance(other.results, ours.results) <= program.apart
+            assert ours.ask("round") > 0
+    assert (tmp_path / "figure.png").stat().st_size > 5000
+
+
+def test_the_gallery_knows_when_results_differ() -> None:
+    x = np.arange(3.0)
+    assert run_gallery.distance({"x": x, "y": x}, {"x": x}) == 0
+    assert run_gallery.distance({"x": x}, {"x": x + 0.1}) == pytest.approx(0.05)
+    for got in ({}, {"x": x[1:]}, {"y": x}):
+        assert run_gallery.distance({"x": x}, got) == np.inf
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_a_program_of_the_gallery_is_short_and_plain(name: str) -> None:
+    text = GALLERY[name].path.read_text()
+    assert 20 <= len(text.splitlines()) <= 60
+    assert ("import lazynp" in text) == (GALLERY[name].beside == "NumPy, by hand")
+    assert sum(line == gallery_child.MARK for line in text.splitlines(keepends=True)) == 1
