@@ -27,6 +27,7 @@ class Flag(NamedTuple):
 
 PROMOTIONS = ("standard", "strict")
 CHECKS = ("ignore", "raise")
+GUARDS = (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit")
 FLAGS: dict[str, Flag] = {
     "enable_x64": Flag(False, traced=True),
     "numpy_dtype_promotion": Flag("standard", PROMOTIONS, traced=True),
@@ -52,14 +53,14 @@ FLAGS: dict[str, Flag] = {
     "no_tracing": Flag(False),
     "no_execution": Flag(False),
     "enable_checks": Flag(False),
-    "check_tracer_leaks": Flag(False),
+    "check_tracer_leaks": Flag(False, traced=True),
     "default_device": Flag(None, (None, Any)),
     "platforms": Flag("cpu", (None, Any)),
     "platform_name": Flag("", (None, Any)),
-    "transfer_guard": Flag(None, (None, Any)),
-    "transfer_guard_host_to_device": Flag(None, (None, Any)),
-    "transfer_guard_device_to_device": Flag(None, (None, Any)),
-    "transfer_guard_device_to_host": Flag(None, (None, Any)),
+    "transfer_guard": Flag(None, GUARDS),
+    "transfer_guard_host_to_device": Flag(None, GUARDS),
+    "transfer_guard_device_to_device": Flag(None, GUARDS),
+    "transfer_guard_device_to_host": Flag(None, GUARDS),
     "traceback_filtering": Flag("auto", (None, Any)),
     "compilation_cache_dir": Flag(None, (None, Any)),
     "enable_compilation_cache": Flag(True),
@@ -76,7 +77,10 @@ FLAGS: dict[str, Flag] = {
     "pprint_use_color": Flag(True),
 }
 """By name, without the `jax_` that users write before it. Those that steer only XLA are accepted and have no effect."""
-CAREFUL = ("disable_jit", "debug_nans", "debug_infs", "no_execution", "debug_key_reuse")
+CAREFUL = (
+    *("disable_jit", "debug_nans", "debug_infs", "no_execution", "debug_key_reuse"),
+    *("transfer_guard", "transfer_guard_host_to_device"),
+)
 states: dict[Any, int] = {}
 watchers: list[Callable[[Any], None]] = []
 """Called with what changed: the class `Flags` for the process, the thread's own `flags` for a thread."""

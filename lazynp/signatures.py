@@ -83,8 +83,10 @@ def tuple_of(x: Any) -> tuple[Any, ...]:
 def held(fun: Fun, args: Sequence[Any], kwargs: dict[str, Any], free: Sequence[int]) -> tuple[Fun, tuple[Any, ...]]:
     """fun as a function of the arguments at the free places, the others held fixed; and these arguments."""
 
+    fixed = [None if i in free else x for i, x in enumerate(args)]  # the others are not to live as long as the function
+
     def call(*new: Any, **named: Any) -> Any:
-        full = list(args)
+        full = list(fixed)
         for i, x in zip(free, new):
             full[i] = x
         return fun(*full, **{**kwargs, **named})

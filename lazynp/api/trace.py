@@ -11,6 +11,7 @@ from ..errors import leaked, origins, result_error
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import pick
+from ..leaks import checked
 from ..ops.callback import callback
 from ..runtime.recorder import recorder
 from ..runtime.reuse import Watch
@@ -86,6 +87,7 @@ def as_results(leaves: Sequence[Any], structure: Any, door: Door, trace: Trace) 
     return out
 
 
+@checked
 def run_traced(
     f: Callable[..., Any], inputs: Sequence[Node], structure: Any, door: Door, trace: Trace, given: Any = None
 ) -> tuple[Function, Any, list[Any]]:
@@ -100,16 +102,14 @@ def run_traced(
         leaves, out = flatten(f(*args, **kwargs))
         function = Function(inputs, as_results(leaves, out, door, trace), trace.effects, trace.first)
         watch.note(function)
-    for n in function.captured():
-        if n.trace == ABSTRACT:
-            check_leak(n)
+    for n in [n for n in function.captured() if n.trace == ABSTRACT]:
+        check_leak(n)
     return function, out, handles
 
 
 def check_leak(node: Node) -> None:
     """Raise UnexpectedTracerError for a value without a value whose function has returned."""
-    lost = leaked(node)
-    if lost is not None:
+    if (lost := leaked(node)) is not None:
         raise lost
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy._core import umath
@@ -19,7 +19,15 @@ from ..away import on_host
 from ..backends.numpy.namespace import xp
 from ..config import config
 from ..doors import Door, doors, register
-from ..errors import array_error, bool_error, concretization_error, integer_error, type_name
+from ..errors import (
+    JaxRuntimeError,
+    array_error,
+    bool_error,
+    concretization_error,
+    integer_error,
+    type_name,
+)
+from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..graph.op import current
 from ..graph.walk import toposort
@@ -43,6 +51,8 @@ from .on_devices import OnDevices
 from .processes import Spread, wait_for
 from .spreading import known, note
 from .spreading import state as spreading
+from .transfers import State as guarded
+from .transfers import to_device
 from .varying import axes_of_value, contexts, varied
 
 new = object.__new__
@@ -58,6 +68,13 @@ else:
     Base = object
 
 
+class Deleted(NamedTuple):
+    """What is known of an array without a value: its type, and how it lay on devices."""
+
+    aval: Aval
+    sharding: Any
+
+
 class Array(OnDevices, Base):
     """JAX's array: immutable, evaluated when its value is needed.
 
@@ -67,7 +84,7 @@ class Array(OnDevices, Base):
 
     __slots__ = ("_host", "_weak", "_graph", "__weakref__")
     _host: Any  # the value, where it is known and not under differentiation; C-contiguous, nobody else's
-    _weak: bool  # of _host
+    _weak: bool  # of _host; `Deleted` where there is no value any more
     _graph: Node | None  # the value in the graph; None while nothing was made of it there
 
     __array_priority__ = 100
@@ -90,12 +107,20 @@ class Array(OnDevices, Base):
             if node is None:
                 h = self._host
                 if h is None:
-                    raise RuntimeError("Array has been deleted.")
+                    raise RuntimeError(f"Array has been deleted with shape={self._type()}.")
                 node = self._graph = leaf(h.shape, h.dtype, h, weak=self._weak)
             return node
 
     def _node(self) -> Node:
         return self.node
+
+    def _type(self) -> Node | Aval:
+        """What has its shape, dtype and weakness, where no value is at hand: its node; of a deleted one its type."""
+        node = self._graph
+        if node is not None:
+            return node
+        gone: Any = self._weak
+        return gone.aval if type(gone) is Deleted and self._host is None else self.node
 
     def _value(self) -> np.ndarray:
         """The value as a NumPy array, to read only: computes what is pending. Raises where there is no value."""
@@ -126,12 +151,12 @@ class Array(OnDevices, Base):
     @property
     def shape(self) -> tuple[int, ...]:
         h = self._host
-        return h.shape if h is not None else self.node.shape
+        return h.shape if h is not None else self._type().shape
 
     @property
     def dtype(self) -> Any:
         h = self._host
-        return h.dtype if h is not None else self.node.dtype
+        return h.dtype if h is not None else self._type().dtype
 
     @property
     def ndim(self) -> int:
@@ -156,11 +181,13 @@ class Array(OnDevices, Base):
     @property
     def weak_type(self) -> bool:
         """Whether the dtype came from a Python scalar, and yields to that of other arrays."""
-        return self._weak if self._host is not None else self.node.weak
+        return self._weak if self._host is not None else self._type().weak
 
     @property
     def aval(self) -> Any:
         """The abstract value: shape, dtype, weak_type; the sharding on explicit axes."""
+        if self.is_deleted():
+            return shaped(*self._weak)  # type: ignore[misc]
         node = self.node
         if contexts.active and node.trace == ABSTRACT:
             return shaped(node.aval, known.get(node), axes_of_value(node))
@@ -345,6 +372,8 @@ class Array(OnDevices, Base):
     def block_until_ready(self) -> Array:
         """The array, with its value computed."""
         node = self._graph
+        if self.is_deleted():
+            raise JaxRuntimeError("INVALID_ARGUMENT: BlockHostUntilReady() called on deleted or donated buffer")
         if node is not None and type(node.buffer) is Spread:
             wait_for(node.buffer)
         elif node is None or node.trace != ABSTRACT:
@@ -363,9 +392,13 @@ class Array(OnDevices, Base):
         return self._host is None and self._graph is None
 
     def delete(self) -> None:
-        """Give the value up: using the array is an error from now on."""
+        """Give the value up: using the array is an error from now on. Of one that was deleted nothing."""
+        if self.is_deleted():
+            return
         self.block_until_ready()
-        self._host = self._graph = None
+        gone = Deleted(self.node.aval, self.sharding)
+        with lock:
+            self._weak, self._host, self._graph = gone, None, None  # type: ignore[assignment]
 
     def on_device_size_in_bytes(self) -> int:
         """Bytes of its value."""
@@ -435,6 +468,8 @@ def as_node(x: Any) -> Node:
     if type(x) is Array:
         return x.node
     kind = type(x)
+    if guarded.on and (kind in PYTHON_SCALARS or isinstance(x, (np.ndarray, np.generic))):
+        to_device(x)
     if kind in PYTHON_SCALARS:
         dtype = canonical(SCALARS[kind])
         return leaf((), dtype, scalar_buffer(x, dtype), weak=kind is not bool)
@@ -509,6 +544,8 @@ def as_dtype(x: Any, dtype: DType, weak: bool = False) -> Node:
     Raises: OverflowError for a Python int that does not fit.
     """
     if type(x) in PYTHON_SCALARS and not weak:
+        if guarded.on:
+            to_device(x)
         own = canonical(SCALARS[type(x)])
         return Node.of_scalar(np.array(x, own).astype(dtype)[()])
     return cast_node(x if type(x) is Node else as_node(x), dtype, weak)

@@ -67,10 +67,11 @@ def split(args: Any, kwargs: Any) -> tuple[list[Any], Callable[[Sequence[Any]], 
     """The arrays among the arguments; and from others in their places the whole arguments."""
     leaves, structure = flatten((args, kwargs))
     dynamic = [is_arraylike(x) for x in leaves]
+    others = [None if d else x for x, d in zip(leaves, dynamic)]  # arrays are not to live as long as the callback
 
     def join(arrays: Sequence[Any]) -> Any:
         given = iter(arrays)
-        return unflatten(structure, [next(given) if d else x for x, d in zip(leaves, dynamic)])
+        return unflatten(structure, [next(given) if d else x for x, d in zip(others, dynamic)])
 
     return [x for x, d in zip(leaves, dynamic) if d], join
 

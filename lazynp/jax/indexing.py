@@ -25,6 +25,8 @@ from ..ops.shape import broadcast_to, key_shape, reshape, slice_, whole
 from ..tracebacks import leave
 from .array import Array, apply, as_node, cast_node, is_arraylike, typed, wrap_value
 from .dtypes import KIND_OF, iinfo
+from .transfers import State as guarded
+from .transfers import to_device
 
 MODES = {
     None: None,
@@ -305,6 +307,8 @@ def take_index(x: Array, index: Any, mode: Any = None, fill_value: Any = None, w
 def getitem(self: Array, index: Any) -> Array:
     """x[index]."""
     try:
+        if guarded.on and any([type(k) is int for k in (index if type(index) is tuple else (index,))]):
+            to_device(index)
         h = self._host
         if h is not None and h.size <= config.limit:
             kind = type(index)

@@ -24,7 +24,7 @@ from ..ops.elementwise import cast, weak_cast
 from ..runtime.execute import boundary
 from ..signatures import Static
 from ..tree import unflatten
-from .array import door, wrap
+from .array import Array, door, wrap
 from .aval import ShapedArray
 from .bind import Primitive, bound
 from .dtypes import canonical, is_extended
@@ -445,8 +445,13 @@ class ShapeDtypeStruct:
 
 
 def node_of(x: Any) -> Node:
-    """A leaf without a value for what has a shape and a dtype; the node of an array."""
-    if isinstance(x, ShapeDtypeStruct) or (hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "__array__")):
+    """A leaf without a value for what has a shape and a dtype, and for a deleted array; the node of an array."""
+    gone = isinstance(x, Array) and x.is_deleted()
+    if (
+        gone
+        or isinstance(x, ShapeDtypeStruct)
+        or (hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "__array__"))
+    ):
         return leaf(tuple(x.shape), canonical(x.dtype), weak=getattr(x, "weak_type", False), trace=ABSTRACT)
     return door.as_node(x)
 

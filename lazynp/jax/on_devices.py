@@ -32,6 +32,9 @@ class OnDevices(Base):
         node = self._graph
         if node is not None and node.trace == ABSTRACT:
             raise AttributeError(f"The 'sharding' attribute is not available on traced array with shape {node.aval}.")
+        if self.is_deleted():
+            found: Sharding = self._weak.sharding
+            return found
         return self._placed() or self._unplaced()
 
     def _unplaced(self) -> Sharding:

@@ -21,6 +21,7 @@ from .dtypes import canonical
 from .processes import Spread, agreed, boxes_of, extent, holding, laid, spanning, spread_of
 from .sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding, axes_of, current, get_mesh
 from .spreading import constrain, known, sharding_at, state
+from .transfers import explicitly
 
 
 def placed(x: Node, sharding: Sharding, owned: bool = False) -> Array:
@@ -92,7 +93,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     wanted = [device] * len(leaves) if one else spread_axes(device, x, "device_put device")
     out = []
     for v, where in zip(leaves, wanted):
-        node = as_node(v)
+        with explicitly():
+            node = as_node(v)
         if where is None:
             out.append(wrap(node))
             continue
@@ -137,7 +139,8 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
     wanted = [out_shardings] * len(leaves) if one else spread_axes(out_shardings, xs, "reshard out_shardings")
     out = []
     for v, where in zip(leaves, wanted):
-        node = as_node(v)
+        with explicitly():
+            node = as_node(v)
         to = in_full(where, node.ndim, "reshard")
         if isinstance(to, NamedSharding):
             for name in [a for part in to.spec for a in axes_of(part)]:
@@ -262,7 +265,8 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     wanted = [shardings] * len(leaves) if one else spread_axes(shardings, x, "with_sharding_constraint shardings")
     out = []
     for v, where in zip(leaves, wanted):
-        node = as_node(v)
+        with explicitly():
+            node = as_node(v)
         if where is None or where is PartitionSpec.UNCONSTRAINED:
             out.append(v if isinstance(v, Array) else wrap(node))
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from typing import Any
@@ -13,6 +14,7 @@ from ..api.jit import jit as make_jit
 from ..api.trace import inline
 from ..config import config
 from ..doors import through, wrap_all
+from ..errors import JaxRuntimeError
 from ..graph.node import ABSTRACT
 from ..graph.show import show
 from ..graph.walk import toposort
@@ -21,6 +23,7 @@ from ..runtime.kernels import compile_wait
 from ..signatures import HOLE, leaf_names, name_of, spread_axes
 from ..tree import flatten, unflatten
 from .array import Array, door, wrap
+from .aval import ShapedArray
 from .config import flags
 from .devices import Device, everything, several
 from .jaxpr import ClosedJaxpr, closed, node_of, structs
@@ -33,14 +36,22 @@ from .spreading import state as spreading
 from .tree_util import PyTreeDef
 
 
+@dataclasses.dataclass(frozen=True)
 class ArgInfo:
-    """An argument of a traced function."""
+    """An argument of a traced function. Attributes: _aval: its type. donated: whether its buffer is given away."""
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, donated: bool) -> None:
-        self.shape, self.dtype, self.donated = shape, dtype, donated
+    _aval: ShapedArray
+    donated: bool
 
-    def __repr__(self) -> str:
-        return f"ArgInfo(shape={self.shape}, dtype={self.dtype.name}, donated={self.donated})"
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the argument."""
+        return self._aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        """Of the argument."""
+        return self._aval.dtype
 
 
 class Stage:
@@ -76,7 +87,7 @@ class Stage:
     def args_info(self) -> Any:
         """Types of the arguments, and which are donated."""
         donated = self._call.donated or (False,) * len(self._call.nodes)
-        infos = [ArgInfo(n.shape, n.dtype, d) for n, d in zip(self._call.nodes, donated)]
+        infos = [ArgInfo(ShapedArray(*n.aval), d) for n, d in zip(self._call.nodes, donated)]
         return unflatten(self._call.structure, infos)
 
     @property
@@ -265,6 +276,17 @@ class PjitFunction(Jit):
         self._passing = Passing(self._fun, lambda fun, static: make(fun, static=static), self._static)
         return self._passing(args, kwargs)
 
+    def _give(self, call: Call, entry: Entry) -> tuple[bool, ...]:
+        """Raises JaxRuntimeError where an array is donated and used by another argument of the same call."""
+        for i, (x, donated) in enumerate(zip(call.leaves, call.donated)):
+            others = [j for j, y in enumerate(call.leaves) if y is x and j != i]
+            if donated and others and isinstance(x, Array):
+                raise JaxRuntimeError(
+                    "INVALID_ARGUMENT: Attempt to use a buffer that was previously donated in the same call to "
+                    f"Execute() (flattened argument {others[0]}, which is argument {i} too)."
+                )
+        return super()._give(call, entry)
+
     def _call_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call without mutable references."""
         if not several():
@@ -397,6 +419,20 @@ def check_places(where: Any, parameter: str) -> Any:
     return where
 
 
+def check_apart(static: Any) -> None:
+    """Raise ValueError where an argument is static and donated."""
+    for name, fixed, given in (
+        ("argnums", static.nums, static.donate_nums),
+        ("argnames", static.names, static.donate_names),
+    ):
+        both = set(fixed) & set(given)
+        if both:
+            raise ValueError(
+                f"static_{name} and donate_{name} cannot intersect. {both} appear in both static_{name} and "
+                f"donate_{name}."
+            )
+
+
 def jit_on_devices(fun: Any = None, /, *, in_shardings: Any = None, out_shardings: Any = None, **options: Any) -> Any:
     """`api.jit.jit`, of functions whose arguments and results lie on devices as the shardings say.
 
@@ -405,6 +441,7 @@ def jit_on_devices(fun: Any = None, /, *, in_shardings: Any = None, out_sharding
     if fun is None:
         return functools.partial(jit_on_devices, in_shardings=in_shardings, out_shardings=out_shardings, **options)
     made = make_jit(fun, make=PjitFunction, **options)
+    check_apart(made._static)
     made._in, made._out = check_places(in_shardings, "in_shardings"), check_places(out_shardings, "out_shardings")
     return made
 

@@ -33,6 +33,7 @@ OTHER_MACHINES = {
 NOT_YET = "not built yet"
 NO_PRIMITIVES = "no operation of ours stands for it yet"
 NO_TRACES = "operations are recorded in one graph, and no trace is asked how"
+HELPERS = "the steps that JAX's functions are made of"
 INSIDE = "a name that JAX's module imports for itself"
 ONE_PROCESS = "several hosts: there is one process"
 ABSENT = {
@@ -47,10 +48,6 @@ ABSENT = {
     "jax.extend.sharding": "XLA's partitioner",
     "jax.extend.xla": "XLA's passes",
     "jax.ffi": "XLA's custom calls",
-    **{
-        f"jax.experimental.sparse{part}": NOT_YET
-        for part in (".ad", ".api", ".bcsr", ".coo", ".csr", ".linalg", ".random", ".transform", ".util")
-    },
 }
 """Namespaces that are not there."""
 
@@ -109,38 +106,68 @@ MISSING: dict[str, dict[str, set[str]]] = {
         INSIDE: words("P lru_cache partial safe_zip tree_flatten tree_unflatten"),
     },
     "jax.experimental.sparse": {
-        NOT_YET: words(
-            "BCSR COO CSC CSR CuSparseEfficiencyWarning SparseEfficiencyError SparseEfficiencyWarning "
-            "SparseTracer bcoo_broadcast_in_dim bcoo_concatenate bcoo_conv_general_dilated "
-            "bcoo_dot_general_sampled bcoo_dynamic_slice bcoo_extract bcoo_gather bcoo_multiply_sparse "
-            "bcoo_reshape bcoo_rev bcoo_slice bcoo_squeeze bcoo_update_layout bcsr_broadcast_in_dim "
-            "bcsr_concatenate bcsr_dot_general bcsr_extract bcsr_fromdense bcsr_sum_duplicates "
-            "bcsr_todense coo_fromdense coo_matmat coo_matvec coo_todense csr_fromdense csr_matmat "
-            "csr_matvec csr_todense grad jacfwd jacobian jacrev random_bcoo sparsify value_and_grad"
-        ),
         NO_PRIMITIVES: primitives(
             "bcoo_dot_general bcoo_dot_general_sampled bcoo_extract bcoo_fromdense bcoo_sort_indices "
             "bcoo_spdot_general bcoo_sum_duplicates bcoo_todense bcoo_transpose bcsr_dot_general "
             "bcsr_extract bcsr_fromdense bcsr_todense coo_fromdense coo_matmat coo_matvec coo_todense "
-            "csr_fromdense csr_matmat csr_matvec csr_todense todense"
+            "csr_fromdense csr_matmat csr_matvec csr_todense"
         ),
     },
+    "jax.experimental.sparse.ad": {
+        HELPERS: words("flatten_fun_for_sparse_ad"),
+        INSIDE: words("JAXSparse api_boundary safe_zip split_list wraps"),
+    },
+    "jax.experimental.sparse.api": {
+        INSIDE: words("Sequence partial"),
+    },
     "jax.experimental.sparse.bcoo": {
-        NOT_YET: words(
-            "CuSparseEfficiencyWarning SparseEfficiencyError SparseEfficiencyWarning "
-            "bcoo_broadcast_in_dim bcoo_concatenate bcoo_conv_general_dilated bcoo_dot_general_sampled "
-            "bcoo_dynamic_slice bcoo_eliminate_zeros bcoo_extract bcoo_gather bcoo_multiply_sparse "
-            "bcoo_reshape bcoo_rev bcoo_slice bcoo_squeeze bcoo_update_layout"
-        ),
         NO_PRIMITIVES: primitives(
             "bcoo_dot_general bcoo_dot_general_sampled bcoo_extract bcoo_fromdense bcoo_sort_indices "
             "bcoo_spdot_general bcoo_sum_duplicates bcoo_todense bcoo_transpose coo_spmm coo_spmv"
         ),
+        HELPERS: words("BCOOProperties Buffer"),
         INSIDE: words(
-            "BCOOProperties Buffer CUSPARSE_DATA_DTYPES CUSPARSE_INDEX_DTYPES DotDimensionNumbers "
-            "GatherDimensionNumbers GatherScatterMode SparseInfo canonicalize_axis nfold_vmap partial "
-            "ranges_like remaining safe_zip split_list unzip2"
+            "Array CUSPARSE_DATA_DTYPES CUSPARSE_INDEX_DTYPES DotDimensionNumbers GatherDimensionNumbers "
+            "GatherScatterMode JAXSparse Sequence canonicalize_axis nfold_vmap partial ranges_like remaining "
+            "safe_zip split_list unzip2 vmap"
         ),
+    },
+    "jax.experimental.sparse.bcsr": {
+        NO_PRIMITIVES: primitives("bcsr_dot_general bcsr_extract bcsr_fromdense bcsr_todense"),
+        HELPERS: words("BCSRProperties"),
+        INSIDE: words(
+            "CuSparseEfficiencyWarning DotDimensionNumbers SparseEfficiencyWarning partial safe_zip split_list"
+        ),
+    },
+    "jax.experimental.sparse.coo": {
+        NO_PRIMITIVES: primitives("coo_fromdense coo_matmat coo_matvec coo_todense"),
+        INSIDE: words("CuSparseEfficiencyWarning Sequence partial promote_dtypes"),
+    },
+    "jax.experimental.sparse.csr": {
+        NO_PRIMITIVES: primitives("csr_fromdense csr_matmat csr_matvec csr_todense"),
+        INSIDE: words("COOInfo CuSparseEfficiencyWarning partial promote_dtypes"),
+    },
+    "jax.experimental.sparse.linalg": {
+        NO_PRIMITIVES: primitives("spsolve"),
+        NOT_YET: words("lobpcg_standard"),
+        INSIDE: words("Callable"),
+    },
+    "jax.experimental.sparse.random": {
+        INSIDE: words("Array split_list"),
+    },
+    "jax.experimental.sparse.transform": {
+        NO_TRACES: words(
+            "SparseTrace SparsifyEnv SparsifyValue arrays_to_spvalues bcsr_impl eval_sparse impl "
+            "sparse_rules_bcoo sparse_rules_bcsr sparsify_fun sparsify_raw spvalues_to_arrays "
+            "spvalues_to_avals"
+        ),
+        INSIDE: words(
+            "bcoo_impl flatten_fun_nokwargs lift_jvp method prim safe_map safe_zip sparsify_subtrace "
+            "split_list tree_map"
+        ),
+    },
+    "jax.experimental.sparse.util": {
+        INSIDE: words("DotDimensionNumbers flatten_axes safe_zip"),
     },
     "jax.extend.backend": {
         "XLA's backends": words(
@@ -187,6 +214,7 @@ MISSING: dict[str, dict[str, set[str]]] = {
 }
 """Names that are not there, by namespace and reason."""
 NAMES: dict[str, set[str]] = {
+    "jax.experimental.sparse.ad": words("is_sparse"),
     "jax": words("host_count host_id host_ids jacobian jit remat smap"),
     "jax.example_libraries.stax": words("AvgPool MaxPool SumPool"),
     "jax.extend.core": words(
@@ -208,8 +236,8 @@ SIGNATURES: dict[str, dict[str, str]] = {
     "jax.debug": dict.fromkeys(("breakpoint", "print"), LESS),
     "jax.dlpack": {"from_dlpack": "positional and by keyword alone, as NumPy's"},
     "jax.experimental.mesh_utils": {"create_device_mesh": MORE},
-    "jax.experimental.sparse": {"empty": "says the options that JAX's passes on", "eye": LESS},
-    "jax.experimental.sparse.bcoo": {"vmap": LESS},
+    "jax.experimental.sparse.random": {"vmap": LESS},
+    "jax.experimental.sparse.util": {"vmap": LESS},
     "jax.lax": {
         "dot": MORE,
         "mulhi": MORE,

@@ -35,6 +35,8 @@ from ..dtypes import (
     result_type,
     x64_enabled,
 )
+from ..transfers import State as guarded
+from ..transfers import to_device
 from . import at_once
 from .axes import axis_of, check_broadcast, shape_of, static_int
 
@@ -112,6 +114,8 @@ def from_object(x: Any, dtype: Any) -> Array:
     kind = type(x)
     if kind is Array:
         return x if dtype is None else retyped(x, dtype)
+    if guarded.on and not isinstance(x, Array):
+        to_device(x)
     if kind in SCALARS:
         own = canonical(SCALARS[kind])
         if dtype is None:
@@ -265,6 +269,8 @@ def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype[Any], weak: bool 
         raise ValueError(f"Shapes must be non-negative, got {shape}")
     if is_extended(dtype):
         return keys(shape, value, dtype)
+    if guarded.on:
+        to_device(value)
     if small_shape(shape):
         return wrap_value(np.full(shape, value, dtype), weak)
     scalar = Node.of_scalar(np.asarray(value).astype(dtype)[()])

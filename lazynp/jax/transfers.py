@@ -1,0 +1,78 @@
+"""`jax.transfer_guard`: values of the host that become arrays, where that is forbidden or to be logged.
+
+Values lie in the host's memory in any case; the guard shows what would be copied to an accelerator. What goes to a
+device because the program says so (`device_put`) is explicit, all else is implicit. Reading an array on the CPU is no
+transfer, as in JAX.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from ..api.trace import stack
+from ..config import config
+from ..errors import JaxRuntimeError
+from ..flags import flags, watchers
+
+log = logging.getLogger(__name__)
+
+
+class State:
+    """Whether a guard may be on in any thread, and the mode of evaluation to go back to."""
+
+    on = False
+    mode: str | None = None
+
+
+class Here(threading.local):
+    """Whether what happens in this thread is explicit."""
+
+    explicit = False
+
+
+here = Here()
+
+
+def level() -> str:
+    """What holds in this thread for values that become arrays."""
+    found: str | None = flags.transfer_guard_host_to_device or flags.transfer_guard
+    return found or "allow"
+
+
+def watch(_: Any) -> None:
+    """While something is guarded no operation may take a shortcut past the graph."""
+    State.on = level() != "allow"
+    if State.on and State.mode is None:
+        State.mode, config.mode = config.mode, "graph"
+    elif not State.on and State.mode is not None:
+        config.mode, State.mode = State.mode, None
+
+
+watchers.append(watch)
+
+
+def to_device(what: Any) -> None:
+    """Note that a value of the host becomes an array. Raises JaxRuntimeError where the guard forbids it."""
+    found = level()
+    if here.explicit:
+        found = {"log_explicit": "log", "disallow_explicit": "disallow"}.get(found, "allow")
+    if found == "allow" or stack.active:
+        return
+    text = f"host-to-device transfer: {type(what).__name__} of shape {getattr(what, 'shape', ())}"
+    if found.startswith("disallow"):
+        raise JaxRuntimeError(f"INVALID_ARGUMENT: Disallowed {text}")
+    log.warning("%s", text)
+
+
+@contextlib.contextmanager
+def explicitly() -> Iterator[None]:
+    """What is transferred in the block is so because the program says it."""
+    before, here.explicit = here.explicit, True
+    try:
+        yield
+    finally:
+        here.explicit = before

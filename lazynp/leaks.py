@@ -1,0 +1,62 @@
+"""Traced arrays that outlive the function in which they were traced, for `jax.checking_leaks`."""
+
+from __future__ import annotations
+
+import functools
+import gc
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, TypeVar
+
+from .errors import origins, placeholders
+from .flags import flags
+from .graph.node import ABSTRACT
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def checked(run: F) -> F:
+    """`api.trace.run_traced`, which under `jax_check_tracer_leaks` raises an error where somebody keeps an array of the
+    function's after it has returned. Looks at all objects that there are, which takes some time."""
+
+    @functools.wraps(run)
+    def checking(f: Any, inputs: Any, structure: Any, door: Any, trace: Any, given: Any = None) -> Any:
+        out = run(f, inputs, structure, door, trace, given)
+        if flags.check_tracer_leaks:
+            check(out[2], door, trace, given)
+        return out
+
+    return checking  # type: ignore[return-value]
+
+
+def check(handles: list[Any], door: Any, trace: Any, given: Any) -> None:
+    """Raise an error for the arrays of a trace that somebody has besides us."""
+    gc.collect()
+    everything = gc.get_objects()
+    found = [x for x in everything if isinstance(x, door.array) and belongs(x, trace)]
+    ours = list(map(id, (handles, given, everything, found)))
+    kept = []
+    for x in found:
+        others = [r for r in gc.get_referrers(x) if id(r) not in ours and not isinstance(r, FrameType)]
+        if others:
+            kept.append((x, others))
+    del everything, found
+    if kept:
+        texts = [f"{type(x).__name__} of {x.dtype.name}{list(x.shape)}, kept by {names(others)}" for x, others in kept]
+        raise Exception(
+            f"Leaked trace {trace}. Leaked tracer(s): {'; '.join(texts)}. A traced array has no meaning after the "
+            "function has returned."
+        )
+
+
+def belongs(x: Any, trace: Any) -> bool:
+    """Whether an array is one of a trace's."""
+    node = getattr(x, "_graph", None)
+    if node is None or node.trace != ABSTRACT:
+        return False
+    return any([origins.get(n, (None, 0))[0] is trace for n in placeholders(node)])
+
+
+def names(others: list[Any]) -> str:
+    """The types of what keeps an array."""
+    return ", ".join(sorted({type(r).__name__ for r in others}))

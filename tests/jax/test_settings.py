@@ -1,0 +1,187 @@
+"""Settings that forbid something, and arrays that were given away: `jax.checking_leaks`, `jax.transfer_guard`,
+donated arguments; beside JAX where it answers in the same words."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import lazynp.jax
+
+jax.config.update("jax_platforms", "cpu")
+KEPT: list[Any] = []
+
+
+def keep(x: Any) -> Any:
+    KEPT.append(x)
+    return x
+
+
+def error_of(call: Callable[[], Any]) -> str:
+    """The class of the error of a call; "" where there is none."""
+    try:
+        call()
+    except Exception as error:
+        return type(error).__name__
+    return ""
+
+
+# --- Leaks ------------------------------------------------------------------------------------------------------------
+
+
+def held(j: Any, x: Any) -> Any:
+    f = j.custom_vjp(lambda x: x)
+    f.defvjp(lambda x: (x, x), lambda r, g: (r * g,))
+    return j.grad(f)(x)
+
+
+TRACED: dict[str, Callable[[Any, Callable[[Any], Any]], Any]] = {
+    "jit": lambda j, f: j.jit(f)(1.0),
+    "vmap": lambda j, f: j.vmap(f)(np.ones(3)),
+    "grad": lambda j, f: j.grad(f)(1.0),
+    "grad in jit": lambda j, f: j.jit(j.grad(f))(1.0),
+    "scan": lambda j, f: j.lax.scan(lambda c, x: (f(c), x), 0.0, np.ones(3)),
+    "while_loop": lambda j, f: j.lax.while_loop(lambda x: x < 3, lambda x: f(x) + 1, 0.0),
+    "cond": lambda j, f: j.jit(lambda x: j.lax.cond(x > 0, f, lambda y: -y, x))(1.0),
+    "jit in jit": lambda j, f: j.jit(lambda x: j.jit(f)(x))(1.0),
+    "make_jaxpr": lambda j, f: j.make_jaxpr(f)(1.0),
+    "a derivative of the user's": lambda j, f: j.jit(lambda x: held(j, f(x)))(1.0),
+    "a callback": lambda j, f: j.jit(lambda x: j.pure_callback(np.sin, j.typeof(np.float32(0)), f(x)))(1.0),
+}
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_a_kept_tracer_is_an_error_where_it_is_in_jax(name: str) -> None:
+    def tried(j: Any) -> str:
+        KEPT.clear()
+        with j.checking_leaks():
+            return error_of(lambda: TRACED[name](j, keep))
+
+    assert tried(lazynp.jax) == tried(jax)
+    KEPT.clear()
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_what_nobody_keeps_is_no_leak(name: str) -> None:
+    with lazynp.jax.checking_leaks():
+        TRACED[name](lazynp.jax, lambda x: x * 2)
+
+
+def test_the_error_says_who_keeps_it() -> None:
+    KEPT.clear()
+    with (
+        lazynp.jax.check_tracer_leaks(True),
+        pytest.raises(Exception, match=r"Leaked trace.*float32\[\], kept by list"),
+    ):
+        lazynp.jax.jit(keep)(1.0)
+    KEPT.clear()
+
+
+# --- Transfers --------------------------------------------------------------------------------------------------------
+
+LEVELS = ["allow", "disallow", "disallow_explicit", "unknown", None]
+TRANSFERS: dict[str, Callable[[Any, Any], Any]] = {
+    "numpy": lambda j, x: j.numpy.sin(np.ones(3)),
+    "scalar": lambda j, x: x + 1,
+    "put": lambda j, x: j.device_put(np.ones(3)),
+    "read": lambda j, x: np.asarray(x),
+    "get": lambda j, x: j.device_get(x),
+    "jit": lambda j, x: j.jit(lambda x: x)(np.ones(3)),
+    "jit of arrays": lambda j, x: j.jit(lambda x: x + 1)(x),
+    "list": lambda j, x: j.numpy.array([1, 2.0]),
+    "ones": lambda j, x: j.numpy.ones(3),
+    "index": lambda j, x: x[1],
+    "repr": lambda j, x: repr(x),
+    "arange": lambda j, x: j.numpy.arange(4),
+    "key": lambda j, x: j.random.key(0),
+    "arrays": lambda j, x: x * x,
+}
+
+
+@pytest.mark.parametrize("guard", ["transfer_guard", "transfer_guard_host_to_device", "transfer_guard_device_to_host"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_transfers(guard: str, level: str) -> None:
+    def tried(j: Any, call: Callable[[Any, Any], Any]) -> str:
+        x = j.numpy.arange(5.0)
+
+        def guarded() -> None:
+            with getattr(j, guard)(level):
+                call(j, x)
+
+        return error_of(guarded)
+
+    assert {n: tried(lazynp.jax, c) for n, c in TRANSFERS.items()} == {n: tried(jax, c) for n, c in TRANSFERS.items()}
+
+
+def test_a_guard_ends_with_its_block() -> None:
+    with lazynp.jax.transfer_guard("disallow"), pytest.raises(RuntimeError, match="Disallowed host-to-device"):
+        lazynp.jax.numpy.array(1.0)
+    with lazynp.jax.transfer_guard("log"):
+        lazynp.jax.numpy.array(1.0)
+    assert lazynp.jax.numpy.array(1.0) + 1 == 2
+
+
+# --- Donated arrays ---------------------------------------------------------------------------------------------------
+
+
+def after(j: Any, use: Callable[[Any, Any], Any]) -> Any:
+    """What comes of using an array that was given away."""
+    x = j.numpy.ones((2, 3))
+    j.jit(lambda x: x + 1, donate_argnums=0)(x)
+    try:
+        return use(j, x)
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+
+USES: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda j, x: x + 1,
+    "read": lambda j, x: np.asarray(x),
+    "repr": lambda j, x: repr(x),
+    "item": lambda j, x: x[0],
+    "list": lambda j, x: x.tolist(),
+    "wait": lambda j, x: x.block_until_ready(),
+    "again": lambda j, x: j.jit(lambda x: x)(x),
+    "twice": lambda j, x: x.delete(),
+    "type": lambda j, x: (x.shape, str(x.dtype), x.ndim, x.size, len(x), x.nbytes, x.weak_type, str(x.aval)),
+    "deleted": lambda j, x: x.is_deleted(),
+    "sharding": lambda j, x: len(x.sharding.device_set),
+    "lower": lambda j, x: str(j.jit(lambda x: x, donate_argnums=0).lower(x).args_info),
+}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_a_donated_array(name: str) -> None:
+    assert after(lazynp.jax, USES[name]) == after(jax, USES[name])
+
+
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "same array twice": lambda j, x: j.jit(lambda x, y: x + y, donate_argnums=0)(x, x),
+    "static, too": lambda j, x: j.jit(lambda x: x, donate_argnums=0, static_argnums=0),
+    "static by name, too": lambda j, x: j.jit(lambda x: x, donate_argnames="x", static_argnums=0),
+    "no such place": lambda j, x: j.jit(lambda x: x, donate_argnums=5),
+    "no such name": lambda j, x: j.jit(lambda x: x, donate_argnames="y"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_cannot_be_donated(name: str) -> None:
+    found = [error_of(lambda j=j: CALLS[name](j, j.numpy.ones(3))) for j in (lazynp.jax, jax)]
+    assert found[0] == found[1] != ""
+
+
+def test_which_arrays_are_gone() -> None:
+    def gone(j: Any) -> list[bool]:
+        x = {"a": j.numpy.ones(8), "b": j.numpy.ones((3, 4), int)}
+        y, z = j.numpy.ones(3), j.numpy.ones(4)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            j.jit(lambda x, y, z: (x["a"] + 1, x["b"] * 2, z.sum()), donate_argnums=(0, 2))(x, y, z)
+        return [a.is_deleted() for a in (x["a"], x["b"], y, z)]
+
+    assert gone(lazynp.jax) == gone(jax) == [True, True, False, False]
