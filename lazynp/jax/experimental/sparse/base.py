@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,16 +15,21 @@ class JAXSparse(abc.ABC):
     """A sparse array: its elements, where they are, and the shape of the whole.
 
     Attributes:
-        data: the elements that are kept. shape: of the dense array.
+        data: the elements that are kept. whole: the shape that it was made with.
     """
 
     data: Any
-    shape: tuple[int, ...]
+    whole: tuple[int, ...]
     __hash__: Any = None
     __array_priority__ = 100
 
     def __init__(self, args: tuple[Any, ...], *, shape: Sequence[int]) -> None:
-        self.shape = tuple(shape)
+        self.whole = tuple(map(operator.index, shape))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the dense array."""
+        return self.whole
 
     @property
     @abc.abstractmethod

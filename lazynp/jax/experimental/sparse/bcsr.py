@@ -65,7 +65,7 @@ class BCSR(JAXSparse):
         return new
 
     @property
-    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+    def shape(self) -> tuple[int, ...]:
         """Of the dense array: in a mapped function without the mapped axes, behind it with them."""
         behind, n = len(self.whole) - 2 - self.n_dense, self.n_batch
         if behind == n:

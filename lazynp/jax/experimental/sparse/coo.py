@@ -51,7 +51,7 @@ class COO(JAXSparse):
     def tree_unflatten(cls, aux_data: Any, children: Any) -> COO:
         new: COO = object.__new__(cls)
         new.data, new.row, new.col = children
-        new.shape, new._rows_sorted, new._cols_sorted = aux_data
+        new.whole, new._rows_sorted, new._cols_sorted = aux_data
         return new
 
     @property

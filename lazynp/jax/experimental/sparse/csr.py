@@ -31,7 +31,7 @@ class Compressed(JAXSparse):
     def tree_unflatten(cls, aux_data: Any, children: Any) -> Any:
         new = object.__new__(cls)
         new.data, new.indices, new.indptr = children
-        new.shape = aux_data
+        new.whole = aux_data
         return new
 
     @property

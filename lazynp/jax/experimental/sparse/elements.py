@@ -93,7 +93,7 @@ class BCOO(JAXSparse):
         return new
 
     @property
-    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+    def shape(self) -> tuple[int, ...]:
         """Of the dense array: in a mapped function without the mapped axes, behind it with them."""
         behind = len(self.whole) - self.n_sparse - self.n_dense
         if behind == self.n_batch:
