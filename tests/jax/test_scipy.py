@@ -418,6 +418,38 @@ def test_iterative_solvers(solver: str) -> None:
     np.testing.assert_allclose(np.asarray(tree["y"]), B[:2, 0] / 2, atol=1e-3)
 
 
+@pytest.mark.parametrize("solver", ["cg", "bicgstab", "gmres"])
+def test_iterative_solvers_have_the_derivatives_of_the_solution(solver: str) -> None:
+    side, jnp = lazynp.jax, lazynp.jax.numpy
+    solve = getattr(side.scipy.sparse.linalg, solver)
+    a, b = jnp.asarray(SPD), jnp.asarray(B[:, 0])
+
+    def found(a: Any, b: Any) -> Any:
+        return solve(lambda x: a @ x, b, tol=1e-7)[0]
+
+    ours = side.jit(side.jacrev(found, (0, 1)))(a, b)
+    for got, expected in zip(ours, side.jacrev(jnp.linalg.solve, (0, 1))(a, b)):
+        np.testing.assert_allclose(got, expected, atol=2e-3)
+    inverse = side.vmap(side.grad(lambda b, i: found(a, b)[i]), (None, 0))(b, jnp.arange(len(b)))
+    np.testing.assert_allclose(inverse @ a, np.eye(len(b)), atol=2e-3)
+
+    def twice(b: Any) -> Any:
+        return side.lax.scan(lambda c, _: (found(a, c), None), b, None, length=2)[0].sum()
+
+    np.testing.assert_allclose(
+        side.grad(twice)(b), np.linalg.solve(SPD.T, np.linalg.solve(SPD.T, np.ones(len(b)))), atol=2e-3
+    )
+
+
+def test_iterative_solvers_take_sparse_matrices() -> None:
+    sparse = importlib.import_module("lazynp.jax.experimental.sparse").BCOO.fromdense(SPD)
+    x, info = lazynp.jax.scipy.sparse.linalg.gmres(sparse, B[:, 0], tol=1e-6)
+    np.testing.assert_allclose(SPD @ np.asarray(x), B[:, 0], atol=1e-3)
+    assert int(info) == 0
+    with pytest.raises(TypeError, match="must be either a function or ndarray"):
+        lazynp.jax.scipy.sparse.linalg.cg(2.0, B[:, 0])
+
+
 def test_every_name_is_there() -> None:
     missing = []
     for module in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ... import lax, tree
@@ -12,12 +13,14 @@ Operator = Callable[[Any], Any]
 
 
 def operator_of(a: Any) -> Operator:
-    """A function as it is; a matrix as the function that multiplies with it."""
+    """A function as it is; a matrix, dense or sparse, as the function that multiplies with it."""
     if callable(a):
         return a
-    if jnp.ndim(a) != 2 or a.shape[0] != a.shape[1]:
-        raise ValueError(f"linear operator must be a square matrix, but has shape: {jnp.shape(a)}")
-    return lambda x: jnp.matmul(a, x)
+    if not hasattr(a, "__matmul__"):
+        raise TypeError(f"linear operator must be either a function or ndarray: {a}")
+    if a.ndim != 2 or a.shape[0] != a.shape[1]:
+        raise ValueError(f"linear operator must be a square matrix, but has shape: {a.shape}")
+    return lambda x: a @ x
 
 
 def dot(x: Any, y: Any) -> Any:
@@ -50,6 +53,12 @@ def bound(b: Any, tol: Any, atol: Any) -> Any:
     return jnp.maximum(tol**2 * dot(b, b).real, atol**2)
 
 
+def solution(solve: Callable[[Operator, Any], Any], a: Operator, b: Any, *, symmetric: bool = False) -> Any:
+    """What `solve(a, b)` finds, as an op whose derivatives are those of the solution: they solve a system each, and the
+    iteration itself is never differentiated."""
+    return lax.custom_linear_solve(a, b, solve, solve, symmetric=symmetric)
+
+
 def cg(
     A: Any, b: Any, x0: Any = None, *, tol: Any = 1e-5, atol: Any = 0.0, maxiter: int | None = None, M: Any = None
 ) -> tuple[Any, None]:
@@ -67,6 +76,12 @@ def cg(
     Raises: ValueError where shapes do not fit.
     """
     a, b, x0, m, most = prepared(A, b, x0, M, maxiter)
+    real = not any(jnp.iscomplexobj(x) for x in tree.leaves(b))
+    solve = partial(conjugate_gradients, x0=x0, m=m, most=most, tol=tol, atol=atol)
+    return solution(solve, a, b, symmetric=real), None
+
+
+def conjugate_gradients(a: Operator, b: Any, *, x0: Any, m: Operator, most: int, tol: Any, atol: Any) -> Any:
     enough = bound(b, tol, atol)
 
     def body(state: Any) -> Any:
@@ -83,7 +98,7 @@ def cg(
 
     r0 = tree.map(lambda u, v: u - v, b, a(x0))
     p0 = m(r0)
-    return lax.while_loop(unfinished, body, (x0, r0, dot(r0, p0), p0, 0))[0], None
+    return lax.while_loop(unfinished, body, (x0, r0, dot(r0, p0), p0, 0))[0]
 
 
 def bicgstab(
@@ -91,6 +106,10 @@ def bicgstab(
 ) -> tuple[Any, None]:
     """x with A x = b, by stabilized bi-conjugate gradients (van der Vorst 1992). Arguments as for `cg`."""
     a, b, x0, m, most = prepared(A, b, x0, M, maxiter)
+    return solution(partial(stabilized, x0=x0, m=m, most=most, tol=tol, atol=atol), a, b), None
+
+
+def stabilized(a: Operator, b: Any, *, x0: Any, m: Operator, most: int, tol: Any, atol: Any) -> Any:
     enough = bound(b, tol, atol)
     r0 = tree.map(lambda u, v: u - v, b, a(x0))
 
@@ -110,7 +129,7 @@ def bicgstab(
         x = tree.map(lambda u, v, w: jnp.where(small, u + alpha * v, u + alpha * v + omega * w), x, p_hat, s_hat)
         r = tree.map(lambda u, v: jnp.where(small, u, u - omega * v), s, t)
         failed = (omega == 0) | (alpha == 0)
-        return x, r, alpha, omega, new, p, q, jnp.where(failed, -11, k + 1)
+        return x, r, alpha, omega, new, p, q, jnp.where(new == 0, -10, jnp.where(failed, -11, k + 1))
 
     def unfinished(state: Any) -> Any:
         return (dot(state[1], state[1]).real > enough) & (state[7] < most) & (state[7] >= 0)
@@ -118,7 +137,7 @@ def bicgstab(
     one = jnp.ones((), dot(b, b).dtype)
     zero = tree.map(jnp.zeros_like, r0)
     state = (x0, r0, one, one, one, zero, zero, jnp.zeros((), int))
-    return lax.while_loop(unfinished, body, state)[0], None
+    return lax.while_loop(unfinished, body, state)[0]
 
 
 def gmres(
@@ -132,18 +151,26 @@ def gmres(
     maxiter: int | None = None,
     M: Any = None,
     solve_method: str = "batched",
-) -> tuple[Any, None]:
+) -> tuple[Any, Any]:
     """x with A x = b, by restarted minimal residuals (Saad and Schultz 1986). Arguments as for `cg`, and:
 
     Args:
         restart: the dimension of the Krylov space before a restart.
         solve_method: "batched" or "incremental": the same here.
 
+    Returns: x; and 0, or -1 where x is not a number.
+
     Raises: ValueError for another method.
     """
     if solve_method not in ("batched", "incremental"):
         raise ValueError(f"invalid solve_method {solve_method}, must be either 'incremental' or 'batched'")
     a, b, x0, m, most = prepared(A, b, x0, M, maxiter)
+    solve = partial(restarted, x0=x0, m=m, most=most, tol=tol, atol=atol, restart=restart)
+    x = solution(solve, a, b)
+    return x, jnp.where(jnp.isnan(dot(x, x).real), -1, 0)
+
+
+def restarted(a: Operator, b: Any, *, x0: Any, m: Operator, most: int, tol: Any, atol: Any, restart: int) -> Any:
     enough = jnp.sqrt(bound(b, tol, atol))
     leaves, structure = tree.flatten(b)
     shapes, sizes = [x.shape for x in leaves], [x.size for x in leaves]
@@ -193,4 +220,4 @@ def gmres(
     out = lax.while_loop(
         lambda s: (jnp.linalg.norm(s[1]) > enough * scale) & (s[2] < most), body, state
     )[0]  # fmt: skip
-    return full(out), None
+    return full(out)
