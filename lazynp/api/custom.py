@@ -398,7 +398,7 @@ def closure_convert(fun: Fun, *example_args: Any, door: Door | None = None) -> t
                 "The inputs to the closure produced by closure_convert must have the same Pytree structure as the "
                 f"example arguments passed when closure_convert was called. Expected {structure}, but got {other}"
             )
-        nodes = [convert(own.as_node(x), n.dtype) for x, n in zip(given, inputs)]
+        nodes = [x if x.dtype == n.dtype else convert(x, n.dtype) for x, n in zip(map(own.as_node, given), inputs)]
         new = [own.as_node(x) for x in arguments[len(example_args) :]]
         outputs = replay(function.outputs, [*inputs, *extra], [*nodes, *new])
         return unflatten(out_structure, [own.wrap(n) for n in outputs])

@@ -58,7 +58,7 @@ def vmap(
         axes = argument_axes(in_axes, args)
         axes += [0] * (len(leaves) - len(axes))
         own = door_of(leaves, door)
-        nodes = [own.as_node(x) for x in leaves]
+        nodes = [own.as_node(x if a is not None or isinstance(x, own.array) else 0) for x, a in zip(leaves, axes)]
         where = [None if a is None else axis_in(a, n.shape) for a, n in zip(axes, nodes)]
         names = functools.partial(leaf_names, fun, args, kwargs)
         axis = Axis(mapped_size([n.shape for n in nodes], where, axis_size, names), axis_name)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..api.differentiate import FLOAT0
 from ..graph.aval import Aval
 from ..ops.promotion import is_inexact
+from .dtypes import record_of, shown
 from .sharding import AbstractMesh, ManualAxisType, NamedSharding, PartitionSpec, current
 
 
@@ -18,8 +17,12 @@ class ShapedArray(Aval):
     __slots__ = ()
 
     def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False, **_: Any) -> ShapedArray:
-        known = dtype if isinstance(dtype, np.dtype) else np.dtype(dtype)
-        return Aval.__new__(cls, tuple(shape), known, weak_type)
+        return Aval.__new__(cls, tuple(shape), record_of(dtype), weak_type)
+
+    @property
+    def dtype(self) -> Any:  # type: ignore[override]
+        """That of the array: of keys the extended one, where the graph has a record."""
+        return shown(self[1])
 
     @property
     def weak_type(self) -> bool:
@@ -30,7 +33,7 @@ class ShapedArray(Aval):
         """With some of it replaced."""
         return ShapedArray(
             self.shape if shape is None else tuple(shape),
-            self.dtype if dtype is None else np.dtype(dtype),
+            self.dtype if dtype is None else dtype,
             self.weak if weak_type is None else weak_type,
         )
 
@@ -54,12 +57,12 @@ class ShapedArray(Aval):
 
     def to_tangent_aval(self) -> ShapedArray:
         """The type of its tangents: float0 for whole numbers."""
-        return self if is_inexact(self.dtype) else ShapedArray(self.shape, FLOAT0)
+        return self if is_inexact(self[1]) else ShapedArray(self.shape, FLOAT0)
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """`float32[3,4]`."""
-        name = "float0" if self.dtype == FLOAT0 else ""
-        return f"{name}[{','.join(map(str, self.shape))}]" if name else Aval.__str__(self)
+        name = "float0" if self.dtype == FLOAT0 else self.dtype.name
+        return f"{name}[{','.join(map(str, self.shape))}]"
 
     def __str__(self) -> str:
         return f"{'~' * self.weak}{self.str_short()}"

@@ -249,7 +249,7 @@ def complex_dtype() -> DType:
 def canonical(dtype: Any) -> DType:
     """The dtype that an array of this one has: of 32 bits unless 64 are enabled. Raises TypeError for no dtype."""
     try:
-        found = np.dtype(dtype)
+        found = record_of(dtype)
     except TypeError:
         raise TypeError(f"dtype {dtype!r} not understood") from None
     return found if x64_enabled() else SHORT.get(found, found)
@@ -260,6 +260,20 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
     if allow_extended_dtype and is_extended(dtype):
         return dtype
     return canonical(dtype)
+
+
+KEY_TYPES: dict[DType, Any] = {}
+"""The extended dtypes by what their arrays have in the graph: records."""
+
+
+def record_of(dtype: Any) -> DType:
+    """The dtype in the graph of an array of this one. Raises TypeError for no dtype."""
+    return np.dtype(dtype.words if is_extended(dtype) and hasattr(dtype, "words") else dtype)
+
+
+def shown(dtype: DType) -> Any:
+    """The dtype that users see of an array that has this one in the graph."""
+    return KEY_TYPES.get(dtype, dtype)
 
 
 def is_extended(dtype: Any) -> bool:

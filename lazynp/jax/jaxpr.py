@@ -27,7 +27,7 @@ from ..tree import unflatten
 from .array import Array, door, wrap
 from .aval import ShapedArray
 from .bind import Primitive, bound
-from .dtypes import canonical, is_extended
+from .dtypes import canonical, is_extended, shown
 from .primitives import operands_of, primitive_of, steps_of
 from .source_info import SourceInfo
 
@@ -305,7 +305,7 @@ class Writer:
 
 def typed_alike(operands: list[Any]) -> list[Any]:
     """Python scalars among an elementwise operation's operands in the dtype of the arrays beside them."""
-    dtype = next((v.aval.dtype for v in operands if isinstance(v, Var) and v.aval.dtype.kind != "b"), None)
+    dtype = next((v.aval[1] for v in operands if isinstance(v, Var) and v.aval[1].kind != "b"), None)
     return [
         Literal(v.val, Aval((), dtype, v.aval.weak))
         if dtype is not None and isinstance(v, Literal) and type(v.val) in PYTHON_NUMBERS
@@ -458,7 +458,7 @@ def node_of(x: Any) -> Node:
 
 def structs(structure: Any, nodes: Sequence[Node]) -> Any:
     """The tree of that structure with the types of these nodes."""
-    return unflatten(structure, [ShapeDtypeStruct(n.shape, n.dtype, weak_type=n.weak) for n in nodes])
+    return unflatten(structure, [ShapeDtypeStruct(n.shape, shown(n.dtype), weak_type=n.weak) for n in nodes])
 
 
 def make_jaxpr(

@@ -28,8 +28,6 @@ UNSPECIFIED = object()
 with_keys: dict[type, WithKeys] = {}
 """Registered classes whose children have keys."""
 node_types: set[type] = {type(None), tuple, list, dict, OrderedDict, defaultdict}
-default_registry = optree.PyTreeSpec
-"""There is one registry; the name is for code that passes it on."""
 
 
 class PyTreeDef:
@@ -525,3 +523,41 @@ class Partial(functools.partial):
 register_pytree_node(
     Partial, lambda p: ((p.args, p.keywords), p.func), lambda func, children: Partial(func, *children[0], **children[1])
 )
+
+
+class PyTreeRegistry:
+    """The methods that libraries call on `default_registry`. There is one registry, and the functions above use it."""
+
+    def flatten(self, tree: Any, leaf_predicate: IsLeaf = None) -> tuple[list[Any], PyTreeDef]:
+        return tree_flatten(tree, leaf_predicate)
+
+    def flatten_with_path(
+        self, tree: Any, leaf_predicate: Callable[[KeyPath, Any], bool] | None = None
+    ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+        return tree_flatten_with_path(tree, leaf_predicate, is_leaf_takes_path=True)
+
+    def flatten_one_level(self, tree: Any) -> tuple[Iterable[Any], Any] | None:
+        """As the function of that name, and None for a leaf."""
+        return None if is_leaf_type(tree) else flatten_one_level(tree)
+
+    def flatten_one_level_with_keys(self, tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any] | None:
+        """As the function of that name, and None for a leaf."""
+        return None if is_leaf_type(tree) else flatten_one_level_with_keys(tree)
+
+    def is_node(self, type: type) -> bool:
+        return is_tree_node(type)
+
+    def register_node(
+        self,
+        type: type[T],
+        to_iterable: Callable[[T], tuple[Iterable[Any], Any]],
+        from_iterable: Callable[[Any, Any], T],
+        to_iterable_with_keys: WithKeys | None = None,
+    ) -> None:
+        register_pytree_node(type, to_iterable, from_iterable, to_iterable_with_keys)
+
+    def register_dataclass_node(self, type: type, data_fields: Sequence[str], meta_fields: Sequence[str]) -> None:
+        register_dataclass(type, data_fields, meta_fields)
+
+
+default_registry = PyTreeRegistry()

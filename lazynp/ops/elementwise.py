@@ -69,7 +69,7 @@ def convert(x: Node, dtype: np.dtype[Any]) -> Node:
 
 def where_abstract(condition: Aval, a: Aval, b: Aval) -> Aval:
     """a and b have the same dtype, or one is weak."""
-    return Aval(broadcast(condition.shape, a.shape, b.shape), b.dtype if a.weak else a.dtype)
+    return Aval(broadcast(condition.shape, a.shape, b.shape), b.dtype if a.weak else a.dtype, a.weak and b.weak)
 
 
 def where_jvp(tangents: Sequence[Node | None], out: Node, c: Node, a: Node, b: Node) -> Node:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -50,6 +51,74 @@ def subtree(j: Any, symbolic: bool) -> Any:
     return [float(x) for x in j.tree.leaves(j.grad(lambda p, x: f(p, x), (0, 1))(p, ONE * 2))]
 
 
+def keys_types(j: Any) -> list[str]:
+    """The dtype of keys is the extended one wherever a type is seen, and is taken wherever a type is given."""
+    key = j.random.key(0)
+    made = j.eval_shape(j.random.split, key)
+    again = j.eval_shape(lambda k: {"k": k[0], "x": j.random.normal(k[1], (3,))}, made)
+    assert made.dtype == again["k"].dtype == j.typeof(key).dtype == key.dtype
+    assert j.core.ShapedArray((2,), key.dtype) == j.typeof(j.random.split(key))
+    assert j.numpy.issubdtype(made.dtype, j.dtypes.prng_key)
+    given = j.typeof(key)
+    return [str(x) for x in (made, again, given, given.update(shape=(2,)), j.jit(lambda k: k).lower(key).out_info)]
+
+
+def not_mapped(j: Any) -> Any:
+    """What is not mapped is given to the function as it is, whatever it is."""
+    seen: list[Any] = []
+
+    def f(x: Any, how: Any, *rest: Any) -> Any:
+        seen.extend(rest)
+        return how(x)
+
+    out = j.vmap(f, (0, None, None, None))(np.ones((2, 3), np.float32), lambda x: x.sum(), "text", object)
+    wrong = []
+    for axes in (0, (None, 0)):
+        with pytest.raises(TypeError, match="not a valid JAX type"):
+            wrong.append(j.vmap(lambda x, s: x, axes)(np.ones(2), "text"))
+    return out.tolist(), seen, wrong
+
+
+class Point(NamedTuple):
+    x: Any
+    y: Any
+
+
+def registry(j: Any) -> list[Any]:
+    known = j.tree_util.default_registry
+    trees = [(1, 2), [1], {"b": 1, "a": 2}, None, 3, Point(1, 2), OrderedDict(b=1, a=2)]
+    levels = [known.flatten_one_level(t) for t in trees]
+    keyed = [known.flatten_one_level_with_keys(t) for t in ({"b": 1, "a": 2}, 3)]
+    kinds = [known.is_node(t) for t in (list, Point, int, type(None))]
+    one_level = [found and ([*found[0]], found[1]) for found in levels]
+    return [*one_level, str([found and [*found[0]] for found in keyed]), kinds, str(known.flatten({"a": (1, None)}))]
+
+
+def weak_types(j: Any) -> dict[str, Any]:
+    """Which results of loops and branches over a batch, and of solutions, yield to other dtypes."""
+    lax, x = j.lax, j.numpy.arange(3.0)
+
+    def loop(x: Any) -> Any:
+        return lax.while_loop(lambda c: c[1] < x, lambda c: (c[0] + 1, c[1] * 2), (0, j.numpy.float32(1)))
+
+    def root(a: Any) -> Any:
+        def solve(f: Any, x: Any) -> Any:
+            return lax.fori_loop(0, 20, lambda i, x: x - f(x) / j.grad(f)(x), x)
+
+        return lax.custom_root(lambda x: x**2 - a, 1.5, solve, lambda g, y: y / g(1.0))
+
+    found = {
+        "while": j.vmap(loop)(x),
+        "jit": j.jit(j.vmap(loop))(x),
+        "fori": j.vmap(lambda n: lax.fori_loop(0, n, lambda i, c: c + i, 0))(j.numpy.arange(3)),
+        "cond": j.vmap(lambda x: lax.cond(x > 1, lambda: 1, lambda: 2))(x),
+        "switch": j.vmap(lambda i: lax.switch(i, [lambda: 1.0, lambda: 2.0, lambda: 3.0]))(j.numpy.arange(3)),
+        "strong": j.vmap(lambda x: lax.cond(x > 1, lambda: x, lambda: 2.0))(x),
+        "root": (root(2.0), j.jit(root)(2.0), j.jvp(root, (2.0,), (1.0,))),
+    }
+    return {k: [(str(a.dtype), a.weak_type) for a in j.tree.leaves(v)] for k, v in found.items()}
+
+
 CASES: dict[str, Callable[[Any], Any]] = {
     **{
         f"{kind} {i}": lambda j, kind=kind, i=i: in_a_branch(j, kind, i)
@@ -58,6 +127,10 @@ CASES: dict[str, Callable[[Any], Any]] = {
     },
     "no cotangent for a tree": lambda j: subtree(j, False),
     "no cotangent for a tree, symbolic": lambda j: subtree(j, True),
+    "types of keys": keys_types,
+    "what vmap does not map": not_mapped,
+    "the registry of pytrees": registry,
+    "weak types": weak_types,
     "axes in a range": lambda j: j.numpy.expand_dims(np.ones(2), range(1, 3)).shape,
     "abstract value": lambda j: (str(j.numpy.ones(2).aval), j.numpy.ones(2).aval.weak_type),
     "tangent types": lambda j: [str(j.core.ShapedArray((2,), d).to_tangent_aval()) for d in (np.float32, np.int32)],

@@ -20,7 +20,7 @@ from ...runtime.reuse import born, share, use
 from .. import array as arrays
 from ..array import Array, apply, as_node, door, is_arraylike
 from ..config import flags
-from ..dtypes import KIND_OF, prng_key
+from ..dtypes import KEY_TYPES, KIND_OF, prng_key
 from .arguments import canonical_shape
 from .implementations import (
     IMPLS,
@@ -86,9 +86,6 @@ class KeyTy:
 
     def __hash__(self) -> int:
         return hash((KeyTy, self._impl))
-
-
-KEY_TYPES: dict[Any, KeyTy] = {}
 
 
 def key_record(impl: PRNGImpl) -> Any:
