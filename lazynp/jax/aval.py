@@ -20,7 +20,7 @@ class ShapedArray(Aval):
         return Aval.__new__(cls, tuple(shape), record_of(dtype), weak_type)
 
     @property
-    def dtype(self) -> Any:  # type: ignore[override]
+    def dtype(self) -> Any:
         """That of the array: of keys the extended one, where the graph has a record."""
         return shown(self[1])
 
