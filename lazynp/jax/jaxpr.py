@@ -7,6 +7,7 @@ that JAX jits inside (`sort`, `where`) stand as what they are.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ from ..ops.callback import callback
 from ..ops.elementwise import cast, weak_cast
 from ..runtime.execute import boundary
 from ..signatures import Static
-from ..tree import unflatten
+from ..tree import flatten, unflatten
 from .array import Array, door, wrap
 from .aval import ShapedArray
 from .bind import Primitive, bound
@@ -461,6 +462,17 @@ def structs(structure: Any, nodes: Sequence[Node]) -> Any:
     return unflatten(structure, [ShapeDtypeStruct(n.shape, shown(n.dtype), weak_type=n.weak) for n in nodes])
 
 
+def typed(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with an abstract array for each `ShapeDtypeStruct` that it returns."""
+
+    @functools.wraps(fun)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten(fun(*args, **kwargs))
+        return unflatten(structure, [wrap(node_of(x)) if isinstance(x, ShapeDtypeStruct) else x for x in leaves])
+
+    return call
+
+
 def make_jaxpr(
     fun: Callable[..., Any],
     static_argnums: int | Sequence[int] = (),
@@ -473,7 +485,7 @@ def make_jaxpr(
     With `return_shape` also the types of the result.
     """
     nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    traced = Jit(getattr(fun, "_fun", fun), door, Static(nums))
+    traced = Jit(typed(getattr(fun, "_fun", fun)), door, Static(nums))
 
     def make(*args: Any, **kwargs: Any) -> Any:
         before = stack.axes
@@ -492,7 +504,7 @@ def make_jaxpr(
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The types of `fun(*args, **kwargs)` as `ShapeDtypeStruct`s. Nothing is computed."""
-    traced = Jit(getattr(fun, "_fun", fun), door, Static())
+    traced = Jit(typed(getattr(fun, "_fun", fun)), door, Static())
     entry = traced._trace(traced._take_apart(args, kwargs, node_of))
     return structs(entry.out, entry.function.outputs)
 

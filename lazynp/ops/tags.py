@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..graph.aval import Aval
+from ..graph.errors import MissingRuleError
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import LIBRARY, VIEW, Op, results
 from .rewrites import rewrites
@@ -98,6 +99,13 @@ def custom_vjp(
     return [*[None] * hidden, *rule.vjp(inputs[:n], inputs[n:hidden], inputs[hidden:], cts, live[hidden:])]
 
 
+def custom_transpose(cts: Tangents, *inputs: Any, rule: Any, hidden: int, n: int) -> list[Node | None]:
+    """Of a function of tangents, which a rule has applied to them: what it computed from them is transposed."""
+    if rule.reverse:
+        raise MissingRuleError("custom_vjp_call", "transpose")
+    return [*cts, *[None] * (len(inputs) - n)]
+
+
 def custom_batch(inputs: Sequence[Node], axes: Axes, *, rule: Any, hidden: int, n: int) -> tuple[Node, int]:
     size = batch_size(inputs, axes)
     rest, at = moved(inputs[n:], axes[n:])
@@ -175,6 +183,7 @@ custom = Op(
     static=("rule", "hidden", "n"),
     jvp=custom_jvp,
     vjp=custom_vjp,
+    transpose=custom_transpose,
     batch=custom_batch,
     hidden=1,
     tag=True,

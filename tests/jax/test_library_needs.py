@@ -79,6 +79,51 @@ def not_mapped(j: Any) -> Any:
     return out.tolist(), seen, wrong
 
 
+def rules_of_rules(j: Any) -> dict[str, Any]:
+    """A rule may call functions with rules on tangents: reverse mode transposes what these compute."""
+    jvp, vjp = j.custom_jvp, j.custom_vjp
+    inner, outer, pair, other = (
+        jvp(f) for f in (lambda x: 2 * x, lambda x: x * x, lambda x, y: (x * y, x), lambda x: 3 * x)
+    )
+    inner.defjvp(lambda p, t: (inner(*p), inner(*t)))
+    outer.defjvp(lambda p, t: (outer(*p), inner(2 * p[0] * t[0])))
+    pair.defjvp(lambda p, t: (pair(*p), (inner(t[0]) * p[1] + t[1] * p[0], inner(t[0]))))
+    reverse = vjp(lambda x: 2 * x)
+    reverse.defvjp(lambda x: (reverse(x), None), lambda kept, g: (2 * g,))
+    other.defjvp(lambda p, t: (other(*p), reverse(t[0])))
+    with pytest.raises(NotImplementedError):
+        j.grad(other)(3.0)
+
+    def loop(x: Any) -> Any:
+        return j.lax.scan(lambda c, _: (outer(c), None), x, None, length=2)[0]
+
+    line = j.linearize(outer, 3.0)[1]
+    found = {
+        "grad": j.grad(outer)(3.0),
+        "jit": j.jit(j.grad(outer))(3.0),
+        "twice": j.grad(j.grad(outer))(3.0),
+        "vmap": j.vmap(j.grad(lambda x: pair(x, 2 * x)[0] + pair(x, x)[1]))(j.numpy.arange(3.0)),
+        "mixed": (j.jacfwd(j.jacrev(outer))(3.0), j.jacrev(j.jacfwd(outer))(3.0)),
+        "scan": j.grad(loop)(1.5),
+        "cond": j.grad(lambda x: j.lax.cond(x > 0, outer, lambda x: x, x))(1.5),
+        "linear": (line(1.0), j.linear_transpose(line, 3.0)(1.0), j.linear_transpose(inner, 3.0)(1.0)),
+    }
+    return {k: [np.asarray(a).tolist() for a in j.tree.leaves(v)] for k, v in found.items()}
+
+
+def types_as_results(j: Any) -> list[str]:
+    """A function whose types are asked for may return types."""
+    given = {"a": j.ShapeDtypeStruct((2,), np.float32), "k": j.ShapeDtypeStruct((), j.random.key(0).dtype)}
+    weak = j.ShapeDtypeStruct((2,), np.float32, weak_type=True)
+    with pytest.raises(TypeError):
+        j.jit(lambda: given)()
+    return [
+        str(j.eval_shape(lambda: given)),
+        str(j.eval_shape(lambda x: (x, 1.0, j.eval_shape(lambda: weak)), given["a"])),
+        str(j.make_jaxpr(lambda x: (x, weak))(1.0).out_avals),
+    ]
+
+
 class Point(NamedTuple):
     x: Any
     y: Any
@@ -130,6 +175,8 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "types of keys": keys_types,
     "what vmap does not map": not_mapped,
     "the registry of pytrees": registry,
+    "rules of rules": rules_of_rules,
+    "types as results": types_as_results,
     "weak types": weak_types,
     "axes in a range": lambda j: j.numpy.expand_dims(np.ones(2), range(1, 3)).shape,
     "abstract value": lambda j: (str(j.numpy.ones(2).aval), j.numpy.ones(2).aval.weak_type),
