@@ -78,11 +78,13 @@ typedef struct {
 /* A bool may be any byte, in memory that was viewed as one: all but 0 are true. */
 #define VALUE(FROM, V) ((FROM) == NPY_BOOL ? (V) != 0 : (V))
 
-/* Where both have no gaps the compiler knows the steps. */
+/* Where both have no gaps the compiler knows the steps. A bool is an int on its way, which goes to all types in vector
+ * registers; no element depends on another one, though bytes may be anybody's memory for C. */
 #define EACH(FROM, S, T, EXPRESSION) \
     if (sp == sizeof(S) && sq == sizeof(T)) \
-        for (npy_intp i = 0; i < n; i++) { \
-            S v = (S)VALUE(FROM, ((S const *)p)[i]); \
+        _Pragma("GCC ivdep") for (npy_intp i = 0; i < n; i++) \
+        { \
+            __typeof__(VALUE(FROM, *(S const *)p)) v = VALUE(FROM, ((S const *)p)[i]); \
             ((T *)q)[i] = (T)(EXPRESSION); \
         } \
     else \
@@ -130,6 +132,10 @@ static void cast(int from, int to, char const *p, npy_intp sp, char *q, npy_intp
 {
     if (from == NPY_BOOL && to == NPY_BOOL) /* keeps its byte */
         from = to = NPY_UBYTE;
+    if (to == NPY_BOOL && from == NPY_DOUBLE && sp == sizeof(double) && sq == 1) { /* some bit but the sign's */
+        _Pragma("GCC ivdep") for (npy_intp i = 0; i < n; i++) q[i] = ((uint64_t const *)p)[i] << 1 != 0;
+        return;
+    }
     switch (from) {
 #define CASE(NAME, S) case NAME: from_##NAME(to, p, sp, q, sq, n); break;
         TYPES(CASE)

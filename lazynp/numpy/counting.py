@@ -138,6 +138,7 @@ def bits_of(a: Any, axis: Any, order: Any) -> tuple[Node | None, int]:
         or not is_native(a.dtype)
         or not lies_straight(a)
         or order not in ("big", "little")
+        or settled(a)
     ):
         return None, 0
     at = 0 if axis is None else one_axis(axis, a.ndim)

@@ -124,16 +124,18 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     m, n = a.shape
     made = linalg.lstsq(x, y, rcond if rcond is None else float(rcond))
     found, rank, sizes = results(made)
+    solution = array_of(found if numpy.ndim(b) == 2 else reshape(found, shape=(n,)))
+    values = array_of(sizes)  # both have handles before the rank is asked for: what none has is not kept
     hidden = made.trace == ABSTRACT
     count = shown(rank) if hidden else value_of_scalar(rank)
     if m <= n or not hidden and count != n:
         residuals: Any = array_of(leaf((0,), sizes.dtype, numpy.empty(0, sizes.dtype)))
     else:
-        off = absolute(subtract(y, matmul(x, found)))
+        fitted = solution._node() if solution.ndim == 2 else reshape(solution._node(), shape=found.shape)
+        off = absolute(subtract(y, matmul(x, fitted)))
         total = reductions["add"](multiply(off, off), axes=(0,), keepdims=False, dtype=None)
         residuals = array_of(where(equal(rank, n), total, numpy.nan) if hidden else total)
-    solution = found if numpy.ndim(b) == 2 else reshape(found, shape=(n,))
-    return array_of(solution), residuals, count, array_of(sizes)
+    return solution, residuals, count, values
 
 
 def value_of_scalar(node: Any) -> Any:

@@ -108,6 +108,15 @@ def gathered(x: Any, key: Any) -> Any:
     return turned
 
 
+def takes_few(x: Any, key: Any) -> bool:
+    """Whether a key takes single elements, by small arrays of whole numbers, of an array that is at hand: the work is
+    less than that of recording it."""
+    keys = key if type(key) is tuple else (key,)
+    if type(x) is not ndarray or len(keys) != x.ndim or config.limit < 0 or config.strict or not known(x):
+        return False
+    return all([type(k) is ndarray and at_hand(k) and k.dtype.kind in "iu" for k in keys])
+
+
 def simple(k: Any) -> bool:
     """Whether a part of a key is no new axis, and no slice with steps."""
     return k is not None and not (type(k) is slice and k.step not in (None, 1))
@@ -155,11 +164,13 @@ def scattered(x: Any, key: Any, value: Any, fill: Callable[[Any, tuple[int, ...]
     mask = isinstance(key, (Handle, numpy.ndarray)) and key.dtype == bool
     if not recorded(x) or mask and key.ndim == x.ndim and numpy.ndim(value) > 1:  # which NumPy takes in a row
         return False
+    if config.limit >= 0 and known(x) and not config.strict:  # at hand: NumPy writes without a copy
+        return False
     if divisible(key):
         view, key = split(key)
         return scattered(x[view], key, value, fill)
     places = places_of(x, key, False)
-    if places is None or config.limit >= 0 and known(x) and not config.strict:  # at hand: NumPy writes without a copy
+    if places is None:
         return False
     base = x._node()
     region = slice_(base, key=places.view) if places.view != whole(base.shape) else base

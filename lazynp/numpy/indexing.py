@@ -33,7 +33,7 @@ from .array import (
     root,
     writeable,
 )
-from .gathers import gathered, scattered
+from .gathers import gathered, scattered, takes_few
 from .host import (
     Theirs,
     fresh,
@@ -179,9 +179,11 @@ def advanced_getitem(self: ndarray, key: Any) -> Any:
             return self[key]
     if is_traced(self) or has_traced(key):
         return traced.getitem(self, key)
+    if type(key) is tuple and len(key) == 1 and type(key[0]) is ndarray:
+        (key,) = key
     if is_own_mask(self, key) and is_native(self._s.dtype) and (self._s.rare is None or not self._s.rare.pin):
         return select(self, key)
-    found = gathered(self, key)
+    found = NotImplemented if takes_few(self, key) else gathered(self, key)
     if found is not NotImplemented:
         return found
     part = self._host()[host_key(key)]

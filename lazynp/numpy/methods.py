@@ -357,11 +357,12 @@ def host_method(name: str) -> Callable[..., Any]:
 
 
 def native_first(name: str, native: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that is recorded for what is pending or large."""
+    """A method that is recorded where the array, or the first argument, is pending or large."""
     fallback = writer(name) if name in WRITERS else host_method(name)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if type(self) is ndarray and not at_hand(self) and is_native(self.dtype):
+        waits = not at_hand(self) or args and type(args[0]) is ndarray and not at_hand(args[0])
+        if waits and type(self) is ndarray and is_native(self.dtype):
             value = native(self, *args, **kwargs)
             if value is not NotImplemented:
                 return value

@@ -5,6 +5,7 @@ Each function takes the method's arguments and gives NotImplemented where it lea
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -18,9 +19,9 @@ from ..ops.shape import broadcast_to, reshape, slice_, transpose, whole
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign, common_order, in_memory_order
 from .array import Handle, is_native, is_traced, known, ndarray, of_node
-from .host import to_host
+from .host import like, to_host
 from .indexing import has_traced
-from .layout import array_of, settled
+from .layout import array_of, order_of_copies, settled
 from .library import shown
 from .methods import give, native_first
 from .native import dot as native_dot
@@ -53,6 +54,9 @@ def take(self: ndarray, indices: Any, axis: Any = None, out: Any = None, mode: s
     at = 0 if axis is None else one_axis(axis, self.ndim)
     if at is None:
         return NotImplemented
+    if out is None and settled(self, index):
+        value: Any = self._host()
+        return like(self, value.take(value_of(index), axis, None, mode), [self])
     source = flat(self) if axis is None else self._node()
     n = source.shape[at]
     if mode == "raise":
@@ -89,12 +93,14 @@ def compress(self: ndarray, condition: Any, axis: Any = None, out: Any = None) -
         or not self.ndim
     ):
         return NotImplemented
-    chosen = value_of(condition)
-    n = self.size if axis is None else self.shape[one_axis(axis, self.ndim) or 0]
-    places = numpy.flatnonzero(chosen) if chosen.ndim == 1 and chosen.dtype.kind in "biuf" else None
-    if places is None or places.size and places[-1] >= n:
+    chosen, at = value_of(condition), 0 if axis is None else one_axis(axis, self.ndim)
+    if settled(self, condition) or at is None or out is not None and type(out) is not ndarray:
         return NotImplemented
-    return take(self, places, axis, out)
+    source = flat(self) if axis is None else self._node()
+    places = numpy.flatnonzero(chosen) if chosen.ndim == 1 and chosen.dtype.kind in "biuf" else None
+    if places is None or places.size and places[-1] >= source.shape[at]:
+        return NotImplemented
+    return into(out, indexing.take(source, leaf(places.shape, places.dtype, places), at))
 
 
 MOST_CHOICES = 32  # each is a select over the whole result
@@ -280,6 +286,8 @@ def trace(self: ndarray, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype:
     n = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
     node = transpose(self._node(), axes=(*rest, i, j))
     row = reshape(node, shape=(*[self.shape[k] for k in rest], rows * columns))
+    if out is None and n * math.prod([self.shape[k] for k in rest]) <= config.limit and settled(self):
+        return like(self, self._host().trace(offset, axis1, axis2, dtype), [self])  # few elements are added up
     first = max(-offset, 0) * columns + max(offset, 0)
     diagonal = slice_(row, key=(*whole(row.shape[:-1]), (first if n else 0, n, columns + 1)))
     total = reductions.reductions["add"](diagonal, axes=(len(rest),), keepdims=False, dtype=target)
@@ -313,12 +321,22 @@ def argsort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, 
     return array_of(sorting.argsort(flat(self) if axis is None else self._node(), axis=at, kind=how))
 
 
+def by_lines(self: ndarray, axis: int, op: Callable[[Node, int], Node]) -> Node:
+    """`op(node, axis)` of an array, with its axes as they lie in memory: lines that lie in one piece are not spread out
+    for it (`percentile`, which has its axis in front)."""
+    order = order_of_copies(self)
+    if order is None:
+        return op(self._node(), axis)
+    (turned,) = in_memory_order((self,), order)
+    return transpose(op(turned._node(), order[axis]), axes=order)
+
+
 def sort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """In place: the sorted array becomes the value."""
     at, how = one_axis(axis, self.ndim), sorting_kind(kind, order, stable)
     if at is None or how is NotImplemented or not recordable(self):
         return NotImplemented
-    assign(self, sorting.sort(self._node(), axis=at, kind=how))
+    assign(self, by_lines(self, at, lambda node, axis: sorting.sort(node, axis=axis, kind=how)))
     return None
 
 
@@ -338,7 +356,7 @@ def partition(self: ndarray, kth: Any, axis: Any = -1, kind: Any = "introselect"
     where = None if at is None else places(self.shape[at], kth)
     if at is None or not where or kind != "introselect" or order is not None or not recordable(self):
         return NotImplemented
-    assign(self, sorting.partition(self._node(), axis=at, kth=where))
+    assign(self, by_lines(self, at, lambda node, axis: sorting.partition(node, axis=axis, kth=where)))
     return None
 
 

@@ -34,7 +34,10 @@ def fft_op(name: str, length: Rule, transpose: Rule) -> Op:
         return Aval((*x.shape[:axis], length(n), *x.shape[axis + 1 :]), fft_dtype(name, x.dtype, n % 2))
 
     def lower(xp: Any, x: Any, *, axis: int, norm: str, n: int) -> Any:
-        return getattr(xp.fft, name)(x, n, axis, norm)
+        x = np.asarray(x)
+        shape = (*x.shape[:axis], length(n), *x.shape[axis + 1 :])
+        function, dtype = getattr(xp.fft, name), fft_dtype(name, x.dtype, n % 2)
+        return xp.along(lambda lines, out: function(lines, n, axis, norm, out=out), x, axis, shape, dtype)
 
     op = Op(name, LIBRARY, abstract, lower, static=("axis", "norm"), moving=("n",), transpose=transpose)
     op.jvp = linear_jvp(op)

@@ -68,8 +68,11 @@ def matrix_op(
         return tuple(out) if n_out > 1 else out[0]
 
     def lower(xp: Any, a: Any, **params: Any) -> Any:
-        out = getattr(xp.linalg, name)(a, **params)
-        return tuple(out) if n_out > 1 else out
+        def call(stack: Any) -> Any:
+            out = getattr(xp.linalg, name)(stack, **params)
+            return tuple(out) if n_out > 1 else out
+
+        return xp.stacked(call, a)
 
     op = Failing(name, LIBRARY, abstract, lower, static=static, n_out=n_out, jvp=jvp)
     op.batch = front_batch(op)
@@ -150,7 +153,7 @@ solve_op = Failing(
     "solve",
     LIBRARY,
     solve_abstract,
-    lambda xp, a, b: xp.linalg.solve(a, b),
+    lambda xp, a, b: xp.stacked(xp.linalg.solve, a, b),
     jvp=solve_jvp,
     transpose=solve_transpose,
 )

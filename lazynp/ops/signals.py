@@ -36,7 +36,7 @@ FLOAT = np.dtype(float)
 
 
 def interp_lower(xp: Any, x: Any, grid: Any, values: Any) -> Any:
-    return xp.interp(x, grid, values)
+    return xp.each(lambda wanted: xp.interp(wanted, grid, values), x, FLOAT)
 
 
 def neighbours(x: Node, grid: Node, *rows: Node) -> list[tuple[Node, Node]]:

@@ -27,7 +27,7 @@ sort = Op(
     "sort",
     LIBRARY,
     lambda x, *, axis, kind: Aval(x.shape, x.dtype),
-    lambda xp, x, *, axis, kind: xp.sort(x, axis=axis, kind=kind),
+    lambda xp, x, *, axis, kind: xp.sorted_lines(x, axis, kind),
     static=("axis", "kind"),
     jvp=sort_jvp,
 )
@@ -36,7 +36,7 @@ argsort = Op(
     "argsort",
     LIBRARY,
     lambda x, *, axis, kind: Aval(x.shape, INTP),
-    lambda xp, x, *, axis, kind: xp.argsort(x, axis=axis, kind=kind),
+    lambda xp, x, *, axis, kind: xp.order_of_lines(x, axis, kind),
     static=("axis", "kind"),
 )
 argsort.batch = axis_batch(argsort)
@@ -69,7 +69,7 @@ partition = Op(
     "partition",
     LIBRARY,
     partition_abstract,
-    lambda xp, x, *, axis, kth: xp.partition(x, kth, axis=axis),
+    lambda xp, x, *, axis, kth: xp.partitioned_lines(x, kth, axis),
     static=("axis",),
     moving=("kth",),
     jvp=partition_jvp,
@@ -79,7 +79,7 @@ argpartition = Op(
     "argpartition",
     LIBRARY,
     argpartition_abstract,
-    lambda xp, x, *, axis, kth: xp.argpartition(x, kth, axis=axis),
+    lambda xp, x, *, axis, kth: xp.partition_of_lines(x, kth, axis),
     static=("axis",),
     moving=("kth",),
 )

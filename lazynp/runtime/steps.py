@@ -3,6 +3,7 @@ arrays."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import starmap
 from time import perf_counter
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..backends.numpy import parts
 from ..backends.numpy.namespace import xp
 from ..graph.op import Op
 from ..ops.shape import as_index, key_shape
@@ -20,6 +22,7 @@ from .pool import pool
 from .profile import profile
 
 SCALARS = 1 << 40
+parts.memory.empty = pool.empty
 region_shape = key_shape
 
 
@@ -85,6 +88,21 @@ def failed_before(step: Step, env: Environment) -> bool:
 
 
 COPIES = frozenset({"reshape", "bitcast"})  # views that are copies of what does not lie in one piece
+NARROW, AT_ONCE = 4, 1 << 13  # elements of the rows that are copied by columns, and rows of which this is done in turn
+
+
+def copy_all(out: np.ndarray, x: Any) -> None:
+    """`out` becomes x, of its shape. NumPy would begin anew with each row of two to four elements (of `repeat`, or of a
+    matrix of few rows that is transposed)."""
+    narrow = x.ndim > 1 and 1 < x.shape[-1] <= NARROW and x.strides[-1] != x.itemsize and x.shape[0] > 1
+    if not narrow:
+        np.copyto(out, x)
+        return
+    rows = max(1, AT_ONCE // max(1, math.prod(x.shape[1:-1])))
+    for start in range(0, x.shape[0], rows):
+        to, block = out[start : start + rows], x[start : start + rows]
+        for k in range(x.shape[-1]):
+            np.copyto(to[..., k], block[..., k])
 
 
 class ViewStep(Step):
@@ -101,6 +119,8 @@ class ViewStep(Step):
         x = env.scalars[self.ref - SCALARS] if self.source is None else values[self.source]
         if self.op.name == "slice":
             view = x[(*as_index(env.moving[self.i][0]), ...)]
+        elif self.wanted and self.op.name == "reshape" and type(x) is np.ndarray:
+            view = x  # which may have to be copied: below, and not twice
         else:
             if env.chain is not None and self.op.name in COPIES and type(x) is np.ndarray and not x.flags.c_contiguous:
                 env.chain.settle()  # it may have to copy
@@ -108,8 +128,8 @@ class ViewStep(Step):
         if self.wanted:
             if env.chain is not None:
                 env.chain.settle()
-            fresh = pool.empty(view.shape, view.dtype)
-            np.copyto(fresh, view)
+            fresh = pool.empty(env.shapes[self.i], view.dtype)
+            copy_all(fresh if fresh.shape == view.shape else fresh.reshape(view.shape), view)
             view = fresh
         values[self.at] = view
         for s in self.drop:

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .parts import along, each, stacked
+
 Array = Any
+INTP = np.dtype(np.intp)
 AT = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
@@ -119,10 +122,48 @@ def scatter_into(
     return out
 
 
+def sorted_lines(x: Array, axis: int, kind: Any) -> Array:
+    """numpy.sort."""
+
+    def call(lines: Array, out: Array) -> None:
+        out[...] = lines
+        out.sort(axis=axis, kind=kind)
+
+    return along(call, x, axis, np.shape(x), x.dtype)
+
+
+def partitioned_lines(x: Array, kth: Any, axis: int) -> Array:
+    """numpy.partition."""
+
+    def call(lines: Array, out: Array) -> None:
+        out[...] = lines
+        out.partition(kth, axis=axis)
+
+    return along(call, x, axis, np.shape(x), x.dtype)
+
+
+def order_of_lines(x: Array, axis: int, kind: Any) -> Array:
+    """numpy.argsort."""
+
+    def call(lines: Array, out: Array) -> None:
+        out[...] = np.argsort(lines, axis=axis, kind=kind)
+
+    return along(call, x, axis, np.shape(x), INTP)
+
+
+def partition_of_lines(x: Array, kth: Any, axis: int) -> Array:
+    """numpy.argpartition."""
+
+    def call(lines: Array, out: Array) -> None:
+        out[...] = np.argpartition(lines, kth, axis=axis)
+
+    return along(call, x, axis, np.shape(x), INTP)
+
+
 def searchsorted_stack(a: Array, v: Array, side: Any, stack: int) -> Array:
     """numpy.searchsorted for each member of the leading `stack` axes of both."""
     if stack == 0:
-        return np.searchsorted(a, v, side=side)
+        return each(lambda wanted: np.searchsorted(a, wanted, side=side), v, INTP)
     out = np.empty(v.shape, np.intp)
     for i in np.ndindex(*v.shape[:stack]):
         out[i] = np.searchsorted(a[i], v[i], side=side)
@@ -164,15 +205,22 @@ OWN = (
     lstsq_stack,
     scatter_into,
     accumulate,
+    along,
     arange_n,
     as_complex,
     astype,
+    each,
     gather,
     make_complex,
+    order_of_lines,
+    partition_of_lines,
+    partitioned_lines,
     reduce,
     scatter,
     plain_correlate,
     searchsorted_stack,
+    sorted_lines,
+    stacked,
     triangular_solve,
 )
 xp = types.SimpleNamespace(**{k: v for k, v in vars(np).items() if not k.startswith("_")})

@@ -1,0 +1,113 @@
+"""Library calls of NumPy's that work on one line, or one matrix, after the other: in parts, on all cores.
+
+Each part is the call that NumPy would have made, on some of the lines. What a line gives depends on that line alone, so
+the results are NumPy's bit for bit, however they are divided. NumPy lets go of the GIL in all of these.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...config import config
+from ..support import CORES
+from .crew import Task
+
+FEWEST = 1 << 16  # elements below which another thread is not worth waking
+PARTS = 8  # for each thread, so that one which comes late does less
+MANY = 64  # lines along an axis: enough to be divided
+LARGEST = 1 << 14  # elements of a matrix: of larger ones BLAS and LAPACK use all cores themselves
+
+
+class Memory:
+    """Where results get theirs: `(shape, dtype)` to an array; the runtime puts its pool here."""
+
+    empty: Callable[[tuple[int, ...], Any], np.ndarray] = staticmethod(np.empty)  # type: ignore[assignment]
+
+
+memory = Memory()
+
+
+def in_parts(do: Callable[[tuple[slice, ...]], Any], n: int, axis: int) -> None:
+    """Call `do` with parts of an axis of n elements, on all cores."""
+    threads = config.threads or CORES
+    count = max(1, min(n, threads * PARTS if threads > 1 else 1))
+    edges = [n * k // count for k in range(count + 1)]
+    parts = deque([(*(slice(None),) * axis, slice(a, b)) for a, b in itertools.pairwise(edges)])
+
+    def work() -> int:
+        done = 0
+        with np.errstate(all="ignore"):  # which each thread has for itself
+            while True:
+                try:
+                    part = parts.popleft()
+                except IndexError:
+                    return done
+                try:
+                    do(part)
+                except BaseException:
+                    parts.clear()
+                    raise
+                done += 1
+
+    Task(work, min(threads, count), count).run()
+
+
+def along(call: Callable[[Any, Any], None], x: Any, axis: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """What `call(x, out)` makes of lines along an axis, each by itself: an array of this shape, which differs from x's
+    on that axis only, and dtype."""
+    x, out = np.asarray(x), memory.empty(shape, dtype)
+    if x.size < FEWEST or x.ndim < 2:
+        call(x, out)
+        return out
+    others = [a for a in range(x.ndim) if a != axis % x.ndim]
+    other = max(others, key=lambda a: min(x.shape[a], MANY))  # the first of those that have many
+    in_parts(lambda part: call(x[part], out[part]), x.shape[other], other)
+    return out
+
+
+def each(call: Callable[[Any], Any], x: Any, dtype: Any) -> Any:
+    """`call(x)`, which does the same with each element of an array, into an array of its shape and this dtype."""
+    if type(x) is not np.ndarray or x.size < FEWEST or not x.flags.c_contiguous:
+        return call(x)
+    flat, out = x.reshape(-1), memory.empty((x.size,), dtype)
+
+    def do(part: tuple[slice, ...]) -> None:
+        out[part] = call(flat[part])
+
+    in_parts(do, x.size, 0)
+    return out.reshape(x.shape)
+
+
+def stacked(call: Callable[..., Any], *arrays: Any) -> Any:
+    """`call(*arrays)`, which does the same with each matrix, or pair of matrices, of stacks of equal shape."""
+    stack = arrays[0].shape[:-2]
+    alike = all([type(x) is np.ndarray and x.ndim > 2 and x.shape[:-2] == stack for x in arrays])
+    if not alike or arrays[0].size < FEWEST or any([math.prod(x.shape[-2:]) > LARGEST for x in arrays]):
+        return call(*arrays)
+    results = Results(stack[0])
+    in_parts(lambda part: results.put(part, call(*[x[part] for x in arrays])), stack[0], 0)
+    return tuple(results.arrays) if results.several else results.arrays[0]
+
+
+class Results:
+    """Arrays with n rows that are made when the first part is there, which says what they are like."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.lock, self.several = n, threading.Lock(), False
+        self.arrays: list[np.ndarray] = []
+
+    def put(self, part: tuple[slice, ...], given: Any) -> None:
+        values = given if type(given) is tuple else (given,)
+        with self.lock:
+            if not self.arrays:
+                self.several = type(given) is tuple
+                self.arrays = [memory.empty((self.n, *v.shape[1:]), v.dtype) for v in values]
+        for out, value in zip(self.arrays, values):
+            out[part] = value
