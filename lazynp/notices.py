@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pathlib
 import sys
 import warnings
 
 import numpy
 
+OURS = str(pathlib.Path(__file__).parent) + os.sep
 INTERNAL = (str(pathlib.Path(__file__).parent), str(pathlib.Path(numpy.__file__).parent), "<frozen")
 IMPORTS = "<frozen importlib._bootstrap"
 
@@ -20,6 +22,17 @@ def outside() -> int:
         frame = frame.f_back
         level += not frame.f_code.co_filename.startswith(IMPORTS)  # which `warnings` does not count
     return level
+
+
+def level_without_ours(stacklevel: int) -> int:
+    """The `stacklevel`, seen from the caller of this function's caller, that skips the frames of lazynp."""
+    level, frame, left = 1, sys._getframe(2), stacklevel
+    while left > 1 and frame.f_back is not None:
+        frame = frame.f_back
+        counted = not frame.f_code.co_filename.startswith(IMPORTS)  # which `warnings` does not count
+        level += counted
+        left -= counted and not frame.f_code.co_filename.startswith(OURS)
+    return level + left - 1  # beyond the first frame `warnings` names `sys`, as it does for NumPy
 
 
 def notify(message: str, category: type[Warning] = RuntimeWarning) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy
 import pytest
+from numpy.random.bit_generator import ISpawnableSeedSequence
 
 import lazynp as np
 from lazynp.backends.support import CORES
@@ -121,6 +122,45 @@ def test_children_are_numpy_s() -> None:
     r.random(N), s.random(N)
     for a, b in zip(r.spawn(2), s.spawn(2)):
         assert numpy.array_equal(numpy.asarray(a.random(N)), b.random(N))
+
+
+class Counted(ISpawnableSeedSequence):
+    """A sequence of seeds of a user's own, whose states are arrays of the door that it is used with."""
+
+    def __init__(self, m: Any, first: int = 1) -> None:
+        self.m, self.first = m, first
+
+    def generate_state(self, n_words: int, dtype: Any = numpy.uint32) -> Any:
+        return self.m.arange(n_words, dtype=dtype) + self.m.asarray(self.first, dtype)
+
+    def spawn(self, n_children: int) -> Any:
+        return [Counted(self.m, self.first + 1 + i) for i in range(n_children)]
+
+
+@pytest.mark.parametrize("kind", ["MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"])
+@pytest.mark.parametrize("seeds", [lambda m: m.random.SeedSequence([5, 6]), Counted], ids=["ours", "a user's"])
+def test_bit_generators_take_sequences_of_seeds(kind: str, seeds: Any) -> None:
+    ours, theirs = [], []
+    for m, out in ((np, ours), (numpy, theirs)):
+        given = seeds(m)
+        bits = getattr(m.random, kind)(given)
+        assert bits.seed_seq is given
+        made = [bits, *bits.spawn(2), *[getattr(m.random, kind)(seed=s) for s in given.spawn(2)]]
+        out += [m.random.Generator(b).random() for b in made] + [m.random.Generator(bits).spawn(1)[0].random()]
+    assert ours == theirs
+
+
+def test_sequences_of_seeds_are_kept_by_copies() -> None:
+    ours, theirs = [], []
+    for m, out in ((np, ours), (numpy, theirs)):
+        given = m.random.SeedSequence(5)
+        r = m.random.default_rng(given)
+        assert r.bit_generator.seed_seq is given
+        out += [m.random.default_rng(s).random() for s in given.spawn(2)]
+        for other in (pickle.loads(pickle.dumps(r)), copy.deepcopy(r)):
+            out += [other.random(), other.spawn(1)[0].random(), other.bit_generator.seed_seq.entropy]
+        out += given.generate_state(3).tolist()
+    assert ours == theirs
 
 
 WRONG = {

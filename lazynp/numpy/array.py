@@ -371,12 +371,17 @@ def traced_write(x: ndarray) -> Exception:
     return NotConcreteError(f"{x._s.node} is traced, and NumPy cannot write into it: a[key] = value can")
 
 
+def flag_of_writes(array: Any) -> bool:
+    """`array.flags.writeable` without NumPy's warning of arrays that `broadcast_arrays` gave, which is for users."""
+    return bool(array.flags._writeable_no_warn)
+
+
 def writeable(x: ndarray) -> bool:
     """Whether x may be written to. A value that is pending is nobody's but the storage's; one that is there may be
     memory that NumPy gave read only, which a fresh view of it cannot tell by its own flags."""
     s = x._s
     if x._b is s.buf:
-        return x._h.flags.writeable
+        return flag_of_writes(x._h)
     return s.buf is None or s.buf.flags.writeable
 
 

@@ -33,7 +33,7 @@ from .dispatch import Dispatcher
 from .host import PLAIN, at_hand, home, part_of, to_host
 from .layout import array_of, order_of_copies
 from .library import shown, wanted
-from .record import cast_node, nodes_of
+from .record import cast_node, nodes_of, tells_errors
 from .recorded_ufuncs import recordable, spreads, stack_order
 
 Function = Callable[..., Any]
@@ -56,7 +56,7 @@ def raw_fft(a: Any, n: Any, axis: Any, is_real: bool, is_forward: bool, norm: An
     op = (fft.rfft if is_forward else fft.irfft) if is_real else (fft.fft if is_forward else fft.ifft)
     order = order_of_copies(a)  # in which NumPy makes room for the result
     nodes = nodes_of((a,) if order is None else in_memory_order((a,), order))
-    if nodes is None or is_real and is_forward and nodes[0].dtype.kind == "c":
+    if nodes is None or is_real and is_forward and nodes[0].dtype.kind == "c" or tells_errors(a):
         return NotImplemented
     at %= a.ndim
     node = op(nodes[0], axis=at if order is None else order[at], norm=NORMS[norm], n=n)

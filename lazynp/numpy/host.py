@@ -23,7 +23,7 @@ from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, axes_in_memory, inverse_of, view_to
 from ..speed import HandleBase, native, tell
 from . import subclasses
-from .array import HOST_VIEW, Handle, Writes, borrow, is_traced, known, ndarray, new_handle, root, wrap
+from .array import HOST_VIEW, Handle, Writes, borrow, flag_of_writes, is_traced, known, ndarray, new_handle, root, wrap
 
 SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *numpy._core.numerictypes.sctypeDict.values()})
 PLAIN = SCALARS | {type(None), type(numpy.dtype(float)), type(numpy._globals._NoValue), type(Ellipsis)}
@@ -285,7 +285,7 @@ def laid_out(array: numpy.ndarray, wholes: dict[int, ndarray] | None = None) -> 
             wholes[id(owner)] = whole
     if owner is array:
         return read_only(whole) if locked else whole
-    view = view_to(array, whole._s.buf) if array.flags.writeable else None
+    view = view_to(array, whole._s.buf) if flag_of_writes(array) else None
     if view is None:
         whole._host()
         return part_of(whole, array)
@@ -344,7 +344,7 @@ def rebased(part: numpy.ndarray, old: numpy.ndarray, new: numpy.ndarray) -> nump
     if part.dtype.hasobject or not 0 <= offset <= new.nbytes:
         return part
     moved: numpy.ndarray = numpy.ndarray(part.shape, part.dtype, new, offset, part.strides)
-    moved.flags.writeable = part.flags.writeable
+    moved.flags.writeable = flag_of_writes(part)
     return moved
 
 

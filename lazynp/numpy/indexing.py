@@ -22,6 +22,7 @@ from .array import (
     HOST_VIEW,
     Handle,
     Writes,
+    flag_of_writes,
     is_native,
     is_traced,
     known,
@@ -52,7 +53,7 @@ from .host import (
 )
 from .index import is_plain, normalize
 from .masked import select, selection_of, write_selection
-from .record import as_node, cast_node, known_small
+from .record import as_node, cast_node, known_small, tells_errors
 
 FULL_INT = (int, numpy.integer)
 
@@ -262,6 +263,8 @@ def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
     pinned = s.rare is not None and (s.rare.pin or s.rare.mask is not None)
     if pinned or not is_native(s.dtype) or not writeable(self):
         return (key,)
+    if isinstance(value, Handle) and value.dtype != s.dtype and tells_errors(self, value) and not has_traced(key):
+        return (key,)
     if is_plain(key):
         normal = normalize(key, self.shape)
         if (s.buf is not None or known(self)) and eager_write(self, normal, value):
@@ -325,7 +328,7 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
 def note_write(self: ndarray, key: Any) -> None:
     """Count a write that NumPy does, by the size of its region."""
     h = self._host()
-    if h.size > max(config.limit, 1) and h.flags.writeable:  # else NumPy says so, before it looks at the key
+    if h.size > max(config.limit, 1) and flag_of_writes(h):  # else NumPy says so, before it looks at the key
         part = h[key] if is_plain(key) else h
         if isinstance(part, numpy.ndarray):
             note_work("ndarray.__setitem__", (Theirs(part),))

@@ -22,7 +22,7 @@ from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
 from ..speed import native
 from . import reduce, renew, subclasses
 from .arithmetic import defers
-from .array import HOST_VIEW, Handle, Writes, borrow, is_native, is_traced, ndarray, root, wrap
+from .array import HOST_VIEW, Handle, Writes, borrow, flag_of_writes, is_native, is_traced, ndarray, root, wrap
 from .host import (
     PLAIN,
     TracedArgumentError,
@@ -42,6 +42,7 @@ from .host import (
     to_host,
 )
 from .layout import array_of, c_contiguous, laid, lies, settled, turned_to
+from .record import tells_errors
 from .reduce import by_host, plain
 
 NoValue = numpy._globals._NoValue
@@ -316,7 +317,7 @@ def astype(
         if is_native(target) and numpy.can_cast(self.dtype, target, casting):
             if target == self.dtype and not copy and lies(self, order):
                 return self
-            if self.dtype.kind != "c" or target.kind == "c":
+            if (self.dtype.kind != "c" or target.kind == "c") and (target == self.dtype or not tells_errors(self)):
                 return laid(self, order, target)
     if is_traced(self):
         return on_traced("astype", numpy.ndarray.astype, (self, dtype, order, casting, subok, copy), {})
@@ -436,11 +437,11 @@ def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
     out = wrap(new)
     if type(self) is ndarray:
         bind(self, out._s, new, new, None)
-        if not h.flags.writeable:
+        if not flag_of_writes(h):
             read_only(self)
     else:
         out._pin()
-        new.flags.writeable = h.flags.writeable
+        new.flags.writeable = flag_of_writes(h)
         bind(self, out._s, self._b, new, HOST_VIEW)
 
 

@@ -35,7 +35,7 @@ from .host import (
     to_host,
 )
 from .layout import array_of
-from .record import as_node, as_nodes, cast_node
+from .record import as_node, as_nodes, cast_node, tells_errors
 
 Host = Callable[..., Any]
 
@@ -287,6 +287,8 @@ def recorded_copy(dst: Any, src: Any, casting: Any, where: Any) -> bool:
         loose = casting not in ("no", "equiv") or type(src) is ndarray
         node = strong(as_node(src), dst.dtype, casting == "unsafe") if loose else None
         if node is None or not numpy.can_cast(node.dtype, dst.dtype, casting):
+            return False
+        if node.dtype != dst.dtype and tells_errors(*operands):
             return False
         shape, node = dst.shape, cast_node(node, dst.dtype)
         if node.shape != shape and not fits(node.shape, shape):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy
 import numpy.random as source
 from numpy.random import mtrand
+from numpy.random.bit_generator import ISeedSequence, ISpawnableSeedSequence
 
 from .. import speed
 from ..runtime.profile import profile
@@ -24,7 +25,7 @@ from .array import Handle, Writes, ndarray
 from .dispatch import Function
 from .draws import BITS as BIT_GENERATOR
 from .draws import SHARED, ahead, in_turn
-from .host import PLAIN, element, home, home_module, host_function, to_host
+from .host import PLAIN, element, home, home_module, host_function, strip, to_host
 
 INPLACE = frozenset({"shuffle"})
 OUT_PLACE = {"random": 2, "standard_normal": 2, "standard_exponential": 3, "standard_gamma": 3}
@@ -175,11 +176,45 @@ def made_class(base: Any, table: dict[str, Any]) -> Any:
     return cls
 
 
+class Seeds(ISeedSequence):
+    """What a bit generator, in C, is given for a sequence of seeds whose states are arrays of ours: NumPy's arrays."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    def generate_state(self, n_words: int, dtype: Any = numpy.uint32) -> Any:
+        return to_host(self.given.generate_state(n_words, dtype), [])
+
+    def __reduce__(self) -> Any:
+        return (type(self), (self.given,))
+
+
+class SpawningSeeds(Seeds, ISpawnableSeedSequence):
+    """The same, of a sequence that has children: bit generators that are made of these get Seeds of their own."""
+
+    def spawn(self, n_children: int) -> Any:
+        return self.given.spawn(n_children)
+
+
+def for_bits(seed: Any) -> Any:
+    """A bit generator's seed, as its C code takes it."""
+    if not isinstance(seed, ISeedSequence) or type(seed) is source.SeedSequence:
+        return to_host(seed, [])
+    return (SpawningSeeds if isinstance(seed, ISpawnableSeedSequence) else Seeds)(seed)
+
+
+def given_seeds(self: Any) -> Any:
+    """See `numpy.random.BitGenerator.seed_seq`."""
+    seeds = source.BitGenerator.seed_seq.__get__(self)
+    return seeds.given if isinstance(seeds, Seeds) else seeds
+
+
 def seeded(base: Any) -> Any:
     """A bit generator, or SeedSequence, that takes arrays of ours and gives them."""
+    convert = for_bits if issubclass(base, source.BitGenerator) else strip
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        base.__init__(self, *to_host(args, []), **to_host(kwargs, []))
+        base.__init__(self, *map(convert, args), **{k: convert(v) for k, v in kwargs.items()})
 
     def get_state(self: Any) -> Any:
         return shown(base.state.__get__(self))
@@ -190,6 +225,8 @@ def seeded(base: Any) -> Any:
     table: dict[str, Any] = {"__module__": home_module(base.__module__), "__doc__": base.__doc__, "__init__": init}
     if isinstance(getattr(base, "state", None), types.GetSetDescriptorType):
         table["state"] = property(get_state, set_state, doc=base.state.__doc__)
+    if convert is for_bits:
+        table["seed_seq"] = property(given_seeds, doc=source.BitGenerator.seed_seq.__doc__)
     for name in ("random_raw", "generate_state"):
         if hasattr(base, name):
             table[name] = method_of(name, getattr(base, name))

@@ -97,6 +97,11 @@ def errors_wanted() -> bool:
     return False
 
 
+def tells_errors(*operands: Any) -> bool:
+    """Whether NumPy is to work on these values at once, as `as_nodes` asks it of nodes."""
+    return errors_wanted() and not any(map(is_traced, operands))
+
+
 def apply(op: Op, *inputs: Any, **params: Any) -> Any:
     """The array that an op gives on handles and scalars, which the engine must know how to compute with."""
     nodes = as_nodes(inputs)

@@ -25,7 +25,7 @@ from .layout import array_of, order_of_copies, settled
 from .library import shown
 from .methods import give, native_first
 from .native import dot as native_dot
-from .record import as_node, cast_node, nodes_of
+from .record import as_node, cast_node, nodes_of, tells_errors
 from .recorded_ufuncs import recordable
 from .reduce import into, native_dtype, normal_axes
 
@@ -249,6 +249,8 @@ def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
         if places < 0 or not self.ndim:
             return NotImplemented
         return self if ROUND_IS_SELF else self.copy("K")
+    if tells_errors(self):
+        return NotImplemented
     order = common_order((self,))
     if order is not None and places != 0:  # then NumPy has two orders only
         fortran = self._meta().flags.f_contiguous

@@ -16,11 +16,13 @@ import pathlib
 import sys
 import threading
 import types
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
 
+from .. import notices
 from ..threads import at_fork
 from ..tracebacks import leave
 from . import counterparts, dispatch, functions, native, standard, subclasses, ufunc
@@ -112,6 +114,8 @@ def redirected(
             return sys.modules[NAME]
     if name == "copyreg":
         return CopyReg
+    if name == "warnings" and not fromlist:
+        return WARNINGS
     return original(name, globals, locals, fromlist, level)
 
 
@@ -124,6 +128,23 @@ class CopyReg:
         """Register nothing."""
 
 
+class Warnings:
+    """What re-hosted code gets for `warnings`. By `stacklevel` it says how many frames lie between it and the user's
+    line where NumPy calls it from C: those of lazynp, which lie there too, are not counted."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(warnings, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(warnings, name, value)
+
+    @staticmethod
+    def warn(message: Any, category: Any = None, stacklevel: int = 1, *args: Any, **kwargs: Any) -> None:
+        """See `warnings.warn`."""
+        warnings.warn(message, category, 1 + notices.level_without_ours(stacklevel), *args, **kwargs)
+
+
+WARNINGS = Warnings()
 BUILTINS = {**vars(builtins), "__import__": redirected}
 
 

@@ -1,0 +1,152 @@
+"""Warnings and floating-point errors are NumPy's: which there are, their texts, and the lines that they are of."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp
+
+N = 200_000  # more than what is small
+MODES = ("auto", "graph")
+
+
+def said(m: Any, call: Callable[[Any], Any]) -> list[tuple[Any, ...]]:
+    """The warnings of a call: category, text, file and line."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(m)
+    return [(w.category.__name__, str(w.message), w.filename, w.lineno) for w in caught]
+
+
+# What NumPy's Python code warns of, by a `stacklevel` that names the line of the user.
+OF_THE_LINE: dict[str, Callable[[Any], Any]] = {
+    "nanmean": lambda m: m.nanmean([m.nan]),
+    "nanmax": lambda m: m.nanmax(m.full((2, 3), m.nan), axis=1),
+    "nanvar": lambda m: m.nanvar(m.full(2, m.nan)),
+    "nanmedian": lambda m: m.nanmedian(m.full(2, m.nan)),
+    "nanmin": lambda m: m.nanmin(m.full(2, m.nan)),
+    "mean": lambda m: m.mean([]),
+    "a.mean": lambda m: m.zeros(0).mean(),
+    "var": lambda m: m.var([]),
+    "cov": lambda m: m.cov([1.0]),
+    "polyfit": lambda m: m.polyfit([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], 2),
+    "Polynomial.fit": lambda m: m.polynomial.Polynomial.fit([1.0, 1.0], [1.0, 2.0], 3),
+    "loadtxt": lambda m: m.loadtxt([]),
+    "genfromtxt": lambda m: m.genfromtxt(["1 2", "3 4 5"], invalid_raise=False),
+    "matrix": lambda m: m.matrix([[1]]),
+    "asmatrix": lambda m: m.asmatrix([[1]]),
+    "histogram": lambda m: m.histogram([True, False], bins=2),
+    "ma.polyfit": lambda m: m.ma.polyfit(m.ma.array([1.0, 1, 1]), m.ma.array([1.0, 2, 3]), 2),
+    "a function in between": lambda m: [m.nanmean(x) for x in ([m.nan], [m.nan])],
+}
+
+
+@pytest.mark.parametrize("name", OF_THE_LINE)
+def test_warnings_are_of_the_line(name: str) -> None:
+    assert said(lazynp, OF_THE_LINE[name]) == said(numpy, OF_THE_LINE[name])
+
+
+def test_most_of_these_warn() -> None:
+    assert sum(bool(said(numpy, call)) for call in OF_THE_LINE.values()) > len(OF_THE_LINE) // 2
+
+
+def test_a_line_is_warned_of_once_and_each_line_is() -> None:
+    code = "m.nanmean([m.nan])\n" * 2 + "for _ in range(2): m.nanmean([m.nan])\n"
+    lines = []
+    for m in (numpy, lazynp):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            exec(compile(code, "program.py", "exec"), {"m": m, "__name__": "program"})
+        lines.append([(w.filename, w.lineno) for w in caught])
+    assert lines[0] == lines[1] == [("program.py", k) for k in (1, 2, 3)]
+
+
+def test_state_of_warnings_is_everybody_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = lazynp.testing._private.utils.warnings  # what NumPy's code, executed a second time, has for the module
+    monkeypatch.setattr(warnings, "showwarning", print)
+    assert theirs.showwarning is print
+    theirs.showwarning = repr
+    assert warnings.showwarning is repr
+
+
+# NumPy warns of neither: its own code never asks such an array for the flag that warns.
+WITHOUT: dict[str, Callable[[Any, int], Any]] = {
+    "select": lambda m, n: m.select([m.arange(n) < 2, m.arange(n) > 3], [m.arange(n), -m.arange(n)], 9),
+    "broadcast_arrays": lambda m, n: m.broadcast_arrays(m.arange(n), m.ones((2, 1)))[1],
+    "part": lambda m, n: m.broadcast_arrays(m.arange(n), 1)[1][2:].sum(),
+    "transposed": lambda m, n: m.broadcast_arrays(m.arange(n), m.ones((2, 1)))[1].T[1:] * 2,
+    "resize": lambda m, n: m.resize(m.broadcast_arrays(m.arange(n), m.ones((2, 1)))[1], (2, 2)),
+    "copy": lambda m, n: m.broadcast_arrays(m.arange(n), m.ones((2, 1)))[1].copy().__iadd__(3),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("n", [5, N])
+@pytest.mark.parametrize("name", WITHOUT)
+def test_broadcast_arrays_are_read_without_a_warning(name: str, n: int, mode: str) -> None:
+    with lazynp.config(mode=mode):
+        assert said(numpy, lambda m: WITHOUT[name](m, n)) == said(lazynp, lambda m: WITHOUT[name](m, n)) == []
+        assert numpy.array_equal(WITHOUT[name](lazynp, n), WITHOUT[name](numpy, n))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("n", [5, N])
+def test_broadcast_arrays_are_written_with_one_warning(n: int, mode: str) -> None:
+    def write(m: Any) -> None:
+        m.broadcast_arrays(m.arange(n), 1)[1][0] = 3
+
+    with lazynp.config(mode=mode):
+        kinds = [w[0] for w in said(lazynp, write)]
+    assert kinds == [w[0] for w in said(numpy, write)] == ["DeprecationWarning"]
+
+
+class Values:
+    """Arrays that errors come of, made where none are asked for."""
+
+    def __init__(self, m: Any) -> None:
+        with m.errstate(all="ignore"):
+            self.nan, self.inf, self.big = m.full(N, m.nan), m.full(N, m.inf), m.full(N, 1e300)
+            self.f4, self.int = m.ones(N, "f4"), m.zeros(N, int)
+
+
+# That a value does not fit a dtype, and what the engine does without NumPy's loops.
+RAISING: dict[str, Callable[[Any, Any], Any]] = {
+    "astype int": lambda m, v: v.nan.astype(int),
+    "astype float32": lambda m, v: v.big.astype("f4"),
+    "astype complex64": lambda m, v: (v.f4 * 1e300j).astype("c8"),
+    "astype float16": lambda m, v: m.arange(N).astype("f2"),
+    "astype of a kernel": lambda m, v: m.where(v.f4 > 0, v.big, 0.0).astype("f4"),
+    "array": lambda m, v: m.array(v.nan, dtype=int),
+    "asarray": lambda m, v: m.asarray(v.big, dtype="f4"),
+    "set": lambda m, v: v.int.__setitem__(slice(None), v.nan),
+    "set a part": lambda m, v: v.f4.__setitem__(slice(3, None), v.big[3:]),
+    "set by a mask": lambda m, v: v.int.__setitem__(v.f4 > 0, v.nan),
+    "copyto": lambda m, v: m.copyto(v.int, v.nan, casting="unsafe"),
+    "in place": lambda m, v: v.f4.__iadd__(v.big),
+    "round": lambda m, v: m.round(v.big, 10),
+    "fft": lambda m, v: m.fft.fft(v.inf),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", RAISING)
+def test_errors_that_are_asked_for_are_raised(name: str, mode: str) -> None:
+    texts = []
+    for m in (numpy, lazynp):
+        with lazynp.config(mode=mode):
+            values = Values(m)
+            with m.errstate(all="raise"), pytest.raises(FloatingPointError) as raised:
+                RAISING[name](m, values)
+            texts.append(str(raised.value))
+    assert texts[0] == texts[1]
+
+
+def test_traced_casts_are_recorded_where_errors_are_asked_for() -> None:
+    with numpy.errstate(all="raise"):
+        got = lazynp.jit(lambda x: x.astype("f4").astype(int))(lazynp.full(N, 1.5))
+    assert numpy.array_equal(got, numpy.ones(N, int))
