@@ -221,3 +221,31 @@ def test_transformations_of_trees() -> None:
     stacked = lj.tree.map(lambda *xs: ljnp.stack(xs), params["layers"][0], Point(ljnp.zeros((2, 3)), ljnp.ones(3)))
     out = lj.vmap(lambda p: p.x.sum() + p.y.sum())(stacked)
     assert np.array_equal(out, [6, 3])
+
+
+def keys_of(j: Any) -> Any:
+    """The order of the keys in dicts that functions make, whose keys were put in in another order."""
+    d, k = {"b": 1.0, "a": 2.0}, j.numpy.ones(2)
+    made = [
+        j.tree.map(lambda x: x, d),
+        j.tree.map(lambda x, y: x, d, {"a": 3.0, "b": 4.0}),
+        j.tree.map(lambda x: x, collections.defaultdict(int, d)),
+        j.tree.map(lambda x: x, collections.OrderedDict(d)),
+        j.tree.unflatten(j.tree.structure(d), [1, 2]),
+        j.jit(lambda x: x)(d),
+        j.jit(lambda x: {"z": x, "a": x})(1.0),
+        j.vmap(lambda x: {"z": x, "a": x})(k),
+        j.grad(lambda x: x["a"] * x["b"])(d),
+        j.lax.scan(lambda c, x: (c, {"z": x, "b": c}), 0.0, k)[1],
+        j.lax.cond(True, lambda: d, lambda: d),
+        j.device_put(d),
+        j.eval_shape(lambda x: x, d),
+        j.jvp(lambda x: x, (d,), (d,))[0],
+        j.tree.map(lambda x: x, {"c": [d], "b": (d, {})})["c"][0],
+        j.tree_util.tree_map_with_path(lambda p, x: x, d),
+    ]
+    return [list(m) for m in made], j.tree.leaves(d)
+
+
+def test_keys_are_in_order() -> None:
+    assert keys_of(lj) == keys_of(jax)

@@ -95,6 +95,7 @@ from . import experimental as experimental
 def explain_cache_misses(new_val: Any = True) -> AbstractContextManager[Any]: ...
 from . import export as export
 from . import extend as extend
+from . import ffi as ffi
 from . import flatten_util as flatten_util
 float0: np.dtype[Any]
 def free_ref(ref: Ref) -> None: ...

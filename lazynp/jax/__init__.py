@@ -14,6 +14,7 @@ from . import (
     errors,
     experimental,
     export,
+    ffi,
     image,
     interpreters,
     lax,

@@ -142,9 +142,12 @@ class profile:
 
         Raises: RuntimeError before the block has ended, OSError.
         """
-        text = rendering().as_trace(self._times, self._figures)
         with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+            file.write(self.trace_text())
+
+    def trace_text(self) -> str:
+        """What `save` writes: JSON of the trace event format. Raises RuntimeError before the block has ended."""
+        return str(rendering().as_trace(self._times, self._figures))
 
 
 def rendering() -> Any:

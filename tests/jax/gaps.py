@@ -47,7 +47,6 @@ ABSENT = {
     "jax.extend.lowering": "MLIR: there is none here",
     "jax.extend.sharding": "XLA's partitioner",
     "jax.extend.xla": "XLA's passes",
-    "jax.ffi": "XLA's custom calls",
 }
 """Namespaces that are not there."""
 
@@ -187,6 +186,12 @@ MISSING: dict[str, dict[str, set[str]]] = {
     },
     "jax.extend.linear_util": {INSIDE: words("Callable")},
     "jax.extend.source_info_util": {NO_TRACES: words("transform_name_stack")},
+    "jax.ffi": {
+        "XLA's custom calls": words(
+            "build_ffi_lowering_function ffi_lowering include_dir pycapsule register_ffi_target_as_batch_partitionable "
+            "register_ffi_type register_ffi_type_id"
+        )
+    },
     "jax.lax": {
         NOT_YET: words("precv psend ragged_all_to_all rng_uniform"),
         NO_PRIMITIVES: primitives(
@@ -195,12 +200,6 @@ MISSING: dict[str, dict[str, set[str]]] = {
             "rng_uniform scatter_sub select_and_gather_add select_and_scatter_add select_and_scatter "
             "sharding_constraint stack stage tile unstack"
         ),
-    },
-    "jax.lax.linalg": {
-        NO_PRIMITIVES: primitives(
-            "cholesky cholesky_update eig eigh hessenberg householder_product lu lu_pivots_to_permutation ormqr qr "
-            "schur svd symmetric_product triangular_solve tridiagonal tridiagonal_solve"
-        )
     },
     "jax.nn": {NOT_YET: words("get_scaled_dot_general_config scaled_dot_general")},
     "jax.profiler": {
@@ -249,7 +248,6 @@ SIGNATURES: dict[str, dict[str, str]] = {
         "set_printoptions": "NumPy's own function",
     },
     "jax.ref": {"swap": "JAX's says a parameter that it has for itself"},
-    "jax.profiler": dict.fromkeys(("annotate_function", "start_trace", "trace"), MORE),
 }
 if "fix_imports" in inspect.signature(numpy.save).parameters:  # of older NumPys; JAX passes NumPy's function on
     SIGNATURES["jax.numpy"] |= {"save": "without fix_imports, which was for Python 2"}

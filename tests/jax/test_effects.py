@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import importlib
+import json
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -265,6 +267,35 @@ def test_profiler_writes_what_ran(tmp_path: Any) -> None:
         j.profiler.stop_trace()
 
 
+def test_profiler_writes_a_trace_with_annotations(tmp_path: Any) -> None:
+    j = lazynp.jax
+    with j.profiler.trace(tmp_path, create_perfetto_trace=True):
+        with j.profiler.StepTraceAnnotation("step", step_num=7):
+            found = j.profiler.annotate_function(lambda x: j.numpy.sin(x) @ x, name="work")(j.numpy.ones((300, 300)))
+            found.block_until_ready()
+        with pytest.raises(ZeroDivisionError), j.profiler.TraceAnnotation("failing"):
+            raise ZeroDivisionError
+    paths = sorted(p.relative_to(tmp_path).parts for p in tmp_path.rglob("*.json.gz"))
+    assert [p[:2] for p in paths] == [("plugins", "profile")] * 2
+    assert sorted(p[3].endswith("perfetto_trace.json.gz") for p in paths) == [False, True]
+    for path in paths:
+        events = json.loads(gzip.decompress(tmp_path.joinpath(*path).read_bytes()))["traceEvents"]
+        named = {e["name"]: e for e in events if e.get("cat") == "annotation"}
+        assert named.keys() == {"step", "work", "failing"} and named["step"]["args"] == {"step_num": "7"}
+        step, work, failing = (named[n] for n in ("step", "work", "failing"))
+        assert 0 <= step["ts"] <= work["ts"] and work["ts"] + work["dur"] <= step["ts"] + step["dur"] + 0.01
+        assert failing["ts"] >= step["ts"] + step["dur"] - 0.01
+        assert any(e["ph"] == "X" and e.get("cat") != "annotation" for e in events)
+
+
+def test_annotations_outside_of_a_trace_do_nothing() -> None:
+    profiler = lazynp.jax.profiler
+    with profiler.TraceAnnotation("nothing"):
+        assert profiler.annotate_function(abs)(-3) == 3
+    with pytest.raises(NotImplementedError, match="perfetto"):
+        profiler.start_trace("nowhere", create_perfetto_link=True)
+
+
 def test_what_failed_while_a_function_was_traced_says_so_when_the_function_runs() -> None:
     """A jitted function that captures such a value, whatever it is called with, and each time."""
 
@@ -283,3 +314,18 @@ def test_what_failed_while_a_function_was_traced_says_so_when_the_function_runs(
     for _ in range(2):
         with pytest.raises(ValueError, match="no value today"):
             np.asarray(f(large))
+
+
+def test_ffi_calls_python_functions() -> None:
+    j = lazynp.jax
+    name = "lazynp_test_scaled"
+    j.ffi.register_ffi_target(name, lambda x, *, factor: (x * factor).astype(x.dtype))
+    call = j.ffi.ffi_call(name, j.ShapeDtypeStruct((3,), np.float32), vmap_method="sequential")
+    assert j.jit(lambda x: call(x, factor=3.0))(ONES).tolist() == [3.0] * 3
+    assert j.vmap(lambda x: call(x, factor=2.0))(np.stack([ONES, ONES])).tolist() == [[2.0] * 3] * 2
+    with pytest.raises(ValueError, match="registered already"):
+        j.ffi.register_ffi_target(name, lambda x: x)
+    with pytest.raises(NotImplementedError, match="no XLA"):
+        j.ffi.register_ffi_target("lazynp_test_capsule", object())
+    with pytest.raises(RuntimeError, match="No FFI handler registered for nobody"):
+        j.ffi.ffi_call("nobody", j.ShapeDtypeStruct((3,), np.float32))(ONES)

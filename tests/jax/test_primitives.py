@@ -245,3 +245,43 @@ def test_wrapped_functions() -> None:
     given = [pe.PartialVal.unknown(lazynp.jax.core.ShapedArray((), np.float32)), pe.PartialVal.known(3.0)]
     jaxpr, outs, _ = pe.trace_to_jaxpr_nounits(lu.wrap_init(lambda x, y: [x * y, y + 1]), given)
     assert [v.is_known() for v in outs] == [False, True] and outs[1].get_known() == 4.0 and len(jaxpr.eqns) == 1
+
+
+A = np.array([[4, 1, 2], [1, 3, 0], [2, 0, 5]], np.float32)
+B = np.ones((3, 2), np.float32)
+SVD = {"full_matrices": True, "subset_by_index": None, "algorithm": None}
+SOLVE = {"left_side": True, "lower": True, "transpose_a": False, "conjugate_a": False, "unit_diagonal": False}
+EIGH = {"lower": True, "sort_eigenvalues": True, "subset_by_index": None, "algorithm": None}
+MATRICES: dict[str, Callable[[Any, Any], Any]] = {
+    "cholesky": lambda j, p: j.numpy.tril(p("cholesky")(A)),
+    "cholesky under jit": lambda j, p: j.numpy.tril(j.jit(p("cholesky"))(A)),
+    "cholesky under vmap": lambda j, p: j.numpy.tril(j.vmap(p("cholesky"))(np.stack([A, 2 * A]))),
+    "svd": lambda j, p: [abs(x) for x in p("svd", compute_uv=True, **SVD)(A)],
+    "singular values": lambda j, p: p("svd", compute_uv=False, **SVD)(A),
+    "eigh": lambda j, p: [abs(x) for x in p("eigh", **EIGH)(A)],
+    "lu": lambda j, p: p("lu")(A),
+    "lu_pivots_to_permutation": lambda j, p: p("lu_pivots_to_permutation", permutation_size=3)(np.int32([1, 2, 2])),
+    "qr": lambda j, p: [abs(x) for x in p("qr", pivoting=False, full_matrices=True, use_magma=None)(A)],
+    "triangular_solve": lambda j, p: p("triangular_solve", **SOLVE)(A, B),
+    "hessenberg": lambda j, p: p("hessenberg")(A),
+    "tridiagonal": lambda j, p: p("tridiagonal", lower=True)(A),
+    "householder_product": lambda j, p: p("householder_product")(A, np.float32([0.5, 0.2])),
+    "symmetric_product": lambda j, p: p("symmetric_product", alpha=1.0, beta=2.0)(A, A),
+    "which have several results": lambda j, p: [
+        getattr(j.lax.linalg, f"{n}_p").multiple_results
+        for n in ("cholesky", "svd", "eigh", "eig", "lu", "qr", "schur")
+    ],
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_primitives_of_linear_algebra(name: str) -> None:
+    def found(j: Any) -> Any:
+        def bound(primitive: str, **params: Any) -> Callable[..., Any]:
+            p = getattr(j.lax.linalg, f"{primitive}_p")
+            return lambda *args: p.bind(*[j.numpy.asarray(x) for x in args], **params)
+
+        out = MATRICES[name](j, bound)
+        return [np.asarray(x) for x in out] if isinstance(out, (list, tuple)) else np.asarray(out)
+
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, 1e-4, 1e-5), found(lazynp.jax), found(jax))

@@ -3,6 +3,7 @@ stands for it, or by our operation of that name, with the parameters that jaxprs
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,7 @@ from ..array import as_node, wrap
 from ..derivatives import stop_gradient
 from ..jaxpr import ClosedJaxpr, Jaxpr, function_of
 from ..primitives import NAMES, Known, primitive_of
-from . import contraction, elementwise, indexing, others, reductions, shapes
+from . import contraction, elementwise, indexing, linalg, others, reductions, shapes
 
 Fun = Callable[..., Any]
 
@@ -29,7 +30,7 @@ IGNORED = frozenset({"accuracy", "sharding", "out_sharding"})
 """Parameters that steer only XLA."""
 MANY = frozenset(
     words(
-        "call closed_call cond custom_jvp_call custom_vjp_call eig eigh jit linear_solve lu qr remat scan "
+        "call closed_call cond custom_jvp_call custom_vjp_call eig eigh hessenberg jit linear_solve lu qr remat scan "
         "schur sort split svd top_k tridiagonal unstack while"
     )
 )
@@ -158,7 +159,37 @@ def shape_rule(name: str, *given: str) -> Fun:
     return lambda x, **params: function(x, *[params[k] for k in given])
 
 
+def factorization(name: str, order: tuple[int, ...] = (), **at_first: Any) -> Fun:
+    """A function of `lax.linalg`, with those of the parameters that it has; how matrices are factored on a machine is
+    not ours to say.
+
+    Args:
+        order: of the primitive's results among the function's.
+        at_first: defaults that are the primitive's, where the function has others.
+    """
+    function = getattr(linalg, name)
+    own = set(inspect.signature(function).parameters)
+
+    def rule(*args: Any, **params: Any) -> Any:
+        given = {k: v for k, v in {**at_first, **params}.items() if k in own and v is not None}
+        out = function(*args, **given)
+        if not isinstance(out, (tuple, list)):
+            return [out] if name in MANY else out
+        return [out[i] for i in order] if len(order) == len(out) else list(out)
+
+    return rule
+
+
+MATRIX_WORDS = words(
+    "cholesky cholesky_update eig eigh hessenberg householder_product lu lu_pivots_to_permutation ormqr qr schur svd "
+    "symmetric_product triangular_solve tridiagonal tridiagonal_solve"
+)
+"""The primitives that have a name of their own in `lax.linalg`."""
 RULES: dict[str, Fun] = {
+    **{name: factorization(name) for name in MATRIX_WORDS},
+    "cholesky": factorization("cholesky", symmetrize_input=False),
+    "eigh": factorization("eigh", symmetrize_input=False),
+    "svd": factorization("svd", (1, 0, 2)),
     "argmax": best("argmax"),
     "argmin": best("argmin"),
     "bitcast_convert_type": shape_rule("bitcast_convert_type", "new_dtype"),
@@ -223,9 +254,11 @@ WORDS = words(
 )
 """The primitives that have a name of their own in `lax`."""
 Known.maker = impl_of
-for word in (*WORDS, "custom_jvp_call", "custom_vjp_call", "call", "closed_call", "jit", "remat"):
+for word in (*WORDS, *MATRIX_WORDS, "custom_jvp_call", "custom_vjp_call", "call", "closed_call", "jit", "remat"):
     primitive = primitive_of(word)
     primitive.multiple_results = word in MANY
+    if word in MATRIX_WORDS:
+        setattr(linalg, f"{word}_p", primitive)
     if word in WORDS:
         globals()[f"{word}_p"] = primitive
 __all__ = [f"{word}_p" for word in WORDS]

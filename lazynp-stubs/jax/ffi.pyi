@@ -1,0 +1,6 @@
+# Written by `python -m compat stubs`.
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: bool = False, vmap_method: str | None = None, input_layouts: Sequence[Any] | None = None, output_layouts: Any = None, input_output_aliases: Mapping[int, int] | None = None, custom_call_api_version: int = 4, legacy_backend_config: str | None = None) -> Callable[..., Any]: ...
+def register_ffi_target(name: str, fn: Any, platform: str = 'cpu', api_version: int = 1, **kwargs: Any) -> None: ...
