@@ -500,7 +500,7 @@ static PyObject *direct(PyUFuncObject *f, PyObject *const *in, int nin, PyObject
     return (PyObject *)out;
 }
 
-/* Reductions of C-contiguous arrays: of all elements, along the last axis or along the first. */
+/* Reductions of arrays in C's order: of all elements, along the last axis or along the first. */
 
 enum { SUM, PROD, MAX, MIN, ANY, ALL, MEAN, REDUCTIONS };
 
@@ -555,6 +555,22 @@ static void divide(char *sums, npy_intp count, npy_intp by, int type)
             ((float *)sums)[i] = (float)((double)((float *)sums)[i] / (double)by);
 }
 
+enum { BUFFERED = 8192 }; /* elements that NumPy copies to add what does not lie in one line */
+
+/* Whether elements lie in C's order with gaps between them, and NumPy adds them like a copy without. */
+static int lies_apart(PyArrayObject *a)
+{
+    npy_intp next = 0, total = 1;
+    for (int d = PyArray_NDIM(a) - 1; d >= 0; d--) {
+        npy_intp n = PyArray_DIM(a, d), stride = PyArray_STRIDE(a, d);
+        total *= n;
+        if (stride <= 0 || stride < next || total > BUFFERED)
+            return 0;
+        next = stride * n;
+    }
+    return PyArray_ISALIGNED(a) && PyArray_ISNOTSWAPPED(a);
+}
+
 /* The reduction of `a` along an axis, or all of them where it is `whole`: an array or NumPy's scalar. NULL with no
  * error set where it is for NumPy, as all is of which it would warn. */
 static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, int whole, long axis, int keepdims)
@@ -562,9 +578,14 @@ static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, in
     PyArray_Descr *descr = PyArray_DESCR(a);
     int nd = PyArray_NDIM(a), type = descr->type_num;
     npy_intp const *dims = PyArray_DIMS(a);
-    if (!nd || nd > AXES || !PyArray_ISCARRAY_RO(a) || type >= NPY_CLONGDOUBLE || plain_descr[type] != descr
-        || !keeps_type(which, type))
+    if (!nd || nd > AXES || type >= NPY_CLONGDOUBLE || plain_descr[type] != descr || !keeps_type(which, type))
         return NULL;
+    if (!PyArray_ISCARRAY_RO(a)) {
+        PyArrayObject *copy = lies_apart(a) ? (PyArrayObject *)PyArray_NewCopy(a, NPY_CORDER) : NULL;
+        PyObject *of_copy = copy ? direct_reduce(f, which, copy, whole, axis, keepdims) : NULL;
+        Py_XDECREF(copy);
+        return of_copy;
+    }
     axis += axis < 0 ? nd : 0;
     if (!whole && (axis < 0 || axis >= nd || (axis && axis != nd - 1)))
         return NULL;
@@ -634,13 +655,14 @@ static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, in
     return out ? out : PyArray_Scalar(to, descr, NULL);
 }
 
-/* Whether NumPy adds rows of that shape in the order that `direct_reduce` does: values whose sums are rounded tell. */
-static int adds_alike(PyUFuncObject *add, int type, npy_intp rows, npy_intp columns)
+/* Whether NumPy adds rows of that shape, with a gap between them, in the order that `direct_reduce` does: values whose sums
+ * are rounded tell. */
+static int adds_alike(PyUFuncObject *add, int type, npy_intp rows, npy_intp columns, npy_intp gap)
 {
-    npy_intp dims[2] = {rows, columns};
+    npy_intp dims[2] = {rows, columns + gap};
     PyArrayObject *a = (PyArrayObject *)PyArray_SimpleNew(2, dims, type);
     unsigned seed = 17;
-    for (npy_intp i = 0; a && i < rows * columns; i++) {
+    for (npy_intp i = 0; a && i < rows * (columns + gap); i++) {
         seed = seed * 1664525u + 1013904223u;
         double v = ((double)(seed >> 8) - 8e6) / (1 << (seed >> 28));
         if (type == NPY_DOUBLE)
@@ -648,6 +670,16 @@ static int adds_alike(PyUFuncObject *add, int type, npy_intp rows, npy_intp colu
         else
             ((float *)PyArray_DATA(a))[i] = (float)v;
     }
+    dims[1] = columns;
+    PyObject *part = a ? PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(a)), 2, dims, PyArray_STRIDES(a),
+                                              PyArray_BYTES(a), NPY_ARRAY_ALIGNED, NULL) : NULL;
+    if (part && PyArray_SetBaseObject((PyArrayObject *)part, (PyObject *)a) < 0)
+        Py_CLEAR(part);
+    else if (!part)
+        Py_XDECREF(a);
+    a = (PyArrayObject *)part;
+    if (a)
+        PyArray_UpdateFlags(a, NPY_ARRAY_UPDATE_ALL);
     int alike = a != NULL;
     for (int axis = -1; axis < 2 && alike; axis++) {
         PyObject *given = axis < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(axis);
@@ -671,9 +703,9 @@ static int adds_alike(PyUFuncObject *add, int type, npy_intp rows, npy_intp colu
 /* The order is no promise of NumPy's, so another version is asked before sums are taken from it. */
 static void check_order(PyUFuncObject *add)
 {
-    static const npy_intp shapes[][2] = {{1, 1003}, {17, 59}, {59, 17}, {300, 3}};
+    static const npy_intp shapes[][3] = {{1, 1003, 0}, {17, 59, 0}, {59, 17, 0}, {300, 3, 0}, {8, 8, 3}, {20, 390, 1}};
     reductions_on = add != NULL;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes && reductions_on; i++)
-        reductions_on = adds_alike(add, NPY_DOUBLE, shapes[i][0], shapes[i][1])
-                        && adds_alike(add, NPY_FLOAT, shapes[i][0], shapes[i][1]);
+        reductions_on = adds_alike(add, NPY_DOUBLE, shapes[i][0], shapes[i][1], shapes[i][2])
+                        && adds_alike(add, NPY_FLOAT, shapes[i][0], shapes[i][1], shapes[i][2]);
 }

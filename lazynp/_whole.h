@@ -700,29 +700,55 @@ static PyArrayObject *rolled_array(PyArrayObject *a, npy_intp shift, int axis)
     return out;
 }
 
-/* `roll(a, shift, axis=None)` by a number, which takes NumPy ten slices. NULL, without an error set, where the call is not
- * that simple. */
+/* Numbers: one, or a tuple of them. How many; 0 for anything else. */
+static int read_numbers(PyObject *o, long long *to)
+{
+    int tuple = PyTuple_CheckExact(o), n = tuple ? (int)PyTuple_GET_SIZE(o) : 1;
+    if (n > AXES)
+        return 0;
+    for (int i = 0; i < n; i++) {
+        PyObject *number = tuple ? PyTuple_GET_ITEM(o, i) : o;
+        if (!PyLong_CheckExact(number))
+            return 0;
+        to[i] = PyLong_AsLongLong(number);
+        if (to[i] == -1 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return 0;
+        }
+    }
+    return n;
+}
+
+/* `roll(a, shift, axis=None)` by numbers, which takes NumPy ten slices for one axis. NULL, without an error set, where the
+ * call is not that simple. */
 static PyObject *rolled(PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
 {
     PyObject *along = n + !!names == 3 ? args[2] : Py_None, *out = NULL, *h;
+    long long shift[AXES], axis[AXES];
     if ((names && (n != 2 || PyTuple_GET_SIZE(names) != 1 || !is_word(PyTuple_GET_ITEM(names, 0), name_axis))) || n < 2
-        || n > 3 || limit < 0 || Py_TYPE(args[0]) != ndarray_type || !PyLong_CheckExact(args[1])
-        || !(along == Py_None || PyLong_CheckExact(along)))
+        || n > 3 || limit < 0 || Py_TYPE(args[0]) != ndarray_type)
+        return NULL;
+    int given = along != Py_None, count = read_numbers(args[1], shift);
+    if (!count || (given ? read_numbers(along, axis) != count : count != 1))
         return NULL;
     Gift gift;
     begin_gift(&gift, flags);
     if ((h = given_value(args[0], &gift, 0)) && PyArray_CheckExact(h)) {
         PyArrayObject *a = (PyArrayObject *)h;
-        long long shift = PyLong_AsLongLong(args[1]), axis = along == Py_None ? -1 : PyLong_AsLongLong(along);
-        if (PyErr_Occurred())
-            PyErr_Clear();
-        else {
-            int given = along != Py_None, nd = PyArray_NDIM(a);
-            axis += given && axis < 0 ? nd : 0;
-            if (nd && PyArray_SIZE(a) && PyArray_IS_C_CONTIGUOUS(a) && !PyDataType_REFCHK(PyArray_DESCR(a))
-                && (!given || (axis >= 0 && axis < nd)))
-                out = home_of((PyObject *)rolled_array(a, (npy_intp)shift, given ? (int)axis : -1), &gift);
+        int nd = PyArray_NDIM(a), simple = nd && PyArray_SIZE(a) && PyArray_IS_C_CONTIGUOUS(a) && !PyDataType_REFCHK(PyArray_DESCR(a));
+        for (int i = 0; i < count && given; i++) {
+            axis[i] += axis[i] < 0 ? nd : 0;
+            simple &= axis[i] >= 0 && axis[i] < nd;
         }
+        PyArrayObject *last = simple ? a : NULL;
+        for (int i = 0; i < count && last; i++) {
+            PyArrayObject *next = rolled_array(last, (npy_intp)shift[i], given ? (int)axis[i] : -1);
+            if (last != a)
+                Py_DECREF(last);
+            last = next;
+        }
+        if (last)
+            out = home_of((PyObject *)last, &gift);
     }
     Py_XDECREF(h);
     let_go(&gift);

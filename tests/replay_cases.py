@@ -84,6 +84,18 @@ def norms_and_means(np: Any, rounds: int) -> Any:
 
 
 @program
+def sums_of_parts(np: Any, rounds: int) -> Any:
+    u, shown = square(np, 30), np.zeros((3, 3))
+    for k in range(rounds):
+        for i in range(3):
+            block = u[8 * i : 8 * i + 8, k % 20 : k % 20 + 8]
+            shown[i, k % 3] = block.mean() + block.max() - block[::2, 1:].min()
+        u = u * 0.99 + u[1:-1, 1:-1].sum() * 1e-5 + np.sum(u[:, :-3], axis=0, keepdims=True)[:, :1] * 1e-4
+        u[1:-1, 1] += u[1:-1, 2:].sum(axis=1) * 1e-4
+    return u, shown
+
+
+@program
 def complex_numbers(np: Any, rounds: int) -> Any:
     z = np.exp(1j * np.linspace(0.0, 3.0, 48).reshape(6, 8))
     c = z * 0.3 - 0.1j

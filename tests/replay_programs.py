@@ -186,7 +186,8 @@ class Loop:
         r = self.r
         of = r.choice([name, self.expression(shape, 1), f"abs({name} - {self.expression(shape, 0)})"])
         which = r.choice(["sum", "max", "min", "max", "prod"] + ["mean"] * (not self.whole))
-        total = r.choice([f"np.{which}({of})", f"({of}).{which}()", f"({of}).{which}(None)"])
+        part = f"{r.choice('abc')}[{r.choice(ROWS)}, {r.choice([':-1', '1:', '::2', 'k % 3:k % 3 + 2'])}]"
+        total = r.choice([f"np.{which}({of})", f"({of}).{which}()", f"({of}).{which}(None)", f"{part}.{which}()"])
         lines = [
             [f"s = {total} % 3"],
             [f"s = {total} % 3", f"{name} = {name} * {self.half()} + s"],

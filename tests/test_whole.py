@@ -498,8 +498,8 @@ def test_roll(shape: tuple[int, ...], dtype: str) -> None:
     """By whatever NumPy takes, or refuses, of arrays however they lie."""
     host = numpy.arange(math.prod(shape)).reshape(shape).astype(dtype)
     ours = lazynp.array(host)
-    shifts: list[Any] = [0, 1, -1, 7, -100, 10**30, True, 2.0, (1, 2), numpy.int64(2)]
-    axes: list[Any] = [None, 0, -1, 1, -4, (0,), True]
+    shifts: list[Any] = [0, 1, -1, 7, -100, 10**30, True, 2.0, (1, 2), (-1, 0, 2), (3,), (), numpy.int64(2)]
+    axes: list[Any] = [None, 0, -1, 1, -4, (0,), (0, 1), (-1, 0), (0, 0), (1, 0, -1), (0, 5), (), True]
     calls = [((s,), {}) for s in shifts] + [((s, a), {}) for s in shifts for a in axes]
     calls += [((s,), {"axis": a}) for s in shifts for a in axes]
     for x, y in ((ours, host), (ours.T, host.T), (ours[::-1] if shape else ours, host[::-1] if shape else host)):

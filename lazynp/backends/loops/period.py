@@ -205,10 +205,7 @@ class Generator:
             if has_gaps(s.out.shape) and (s.stored or not (s.fused or s.is_product)):
                 raise Unsupported("a value whose rows have a length that moves")
             if s.reduces:
-                of = self.in_memory(args[0])
-                if has_gaps(of.shape) or (len(of.shape) > 1 and of.strides != dense(of.shape)):
-                    raise Unsupported("gaps between elements")
-                self.call(k, own, [of], anywhere=True)
+                self.call(k, own, [self.without_gaps(self.in_memory(args[0]))], anywhere=True)
                 return
             if s.is_product:
                 if s.kind == DOT and s.ufunc is None:
@@ -247,12 +244,21 @@ class Generator:
 
     def forwards(self, a: Region) -> Region:
         """A vector, or the copy of it that NumPy's `dot` makes of one that runs backwards."""
-        if a.strides[0] > 0:
-            return a
+        return a if a.strides[0] > 0 else self.copied(a)
+
+    def copied(self, a: Region) -> Region:
         size = np.dtype(a.dtype).itemsize * capacity(a.shape)
         between = Region(("w", self.room(size)), a.shape, dense(a.shape), 0, (), a.dtype)
         self.statements.append(Statement(between, a, (a,)))
         return between
+
+    def without_gaps(self, a: Region) -> Region:
+        """A region whose elements one line goes through, or the copy that NumPy reduces then."""
+        if has_gaps(a.shape):
+            raise Unsupported("the sum of a part whose rows have a length that moves")
+        if len(a.shape) == 1 or a.strides == dense(a.shape):
+            return a
+        return self.copied(a)
 
     def operand(self, kind: int, number: int, s: Slot) -> Any:
         if kind == NUMBER:
