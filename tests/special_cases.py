@@ -216,7 +216,7 @@ SOLVE_CASES = [
     Case("lu wide", many(factorizations.lu, 0), lambda rng: (np.hstack([*well(2)(rng), rng.random((2, 1))]),)),
     *[
         Case(name, many(op, 0), well(3, (2,)), order=0)
-        for name, op in (("schur", lapack.schur), ("hessenberg", lapack.hessenberg))
+        for name, op in (("schur", lapack.schur), ("hessenberg", lapack.hessenberg), ("reflectors", lapack.reflectors))
     ],
     Case("tridiagonal", many(lambda a: lapack.tridiagonal(linalg.hermitian(a), lower=True), 1), well(3, (2,)), order=0),
     Case("column_pivots", lapack.column_pivots, well(3, (2,)), order=0),

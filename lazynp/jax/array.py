@@ -37,6 +37,7 @@ from ..runtime.recorder import recorder
 from ..runtime.storage import lock
 from ..tracebacks import boundary
 from .aval import shaped
+from .dependence import asked, innermost
 from .dtypes import (
     KIND_OF,
     SCALARS,
@@ -182,6 +183,14 @@ class Array(OnDevices, Base):
     def weak_type(self) -> bool:
         """Whether the dtype came from a Python scalar, and yields to that of other arrays."""
         return self._weak if self._host is not None else self._type().weak
+
+    @property
+    def _trace(self) -> Any:
+        """Of an array that depends on arguments of a derivative which somebody has asked about: see `dependence`."""
+        found = innermost(self.node) if asked.about else None
+        if found is None:
+            raise AttributeError("'Array' object has no attribute '_trace'")
+        return found
 
     @property
     def aval(self) -> Any:

@@ -188,8 +188,8 @@ def bound_jvp(
     if all(t is None for t in along):
         return None
     f = rule_of(jvps, rule.primitive, "Differentiation rule for")
-    given = [tangent_of(t, n.aval) for t, n in zip(along, args)]
-    _, found = f([wrap(n) for n in args], given, **rule.params)
+    given = tuple([tangent_of(t, n.aval) for t, n in zip(along, args)])
+    _, found = f(tuple([wrap(n) for n in args]), given, **rule.params)
     return [node_or_none(t) for t in sequence(rule.primitive, found)]
 
 

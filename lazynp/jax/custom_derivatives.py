@@ -73,9 +73,9 @@ class SymbolicZero:
 
 
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
-    """The zero tangent of a value."""
-    zero = SymbolicZero.from_primal_value(val)
-    return zero if symbolic_zeros else np.zeros(zero.aval.shape, zero.aval.dtype)
+    """The zero tangents of a tree of values."""
+    zeros = tree_map(SymbolicZero.from_primal_value, val)
+    return zeros if symbolic_zeros else tree_map(lambda z: np.zeros(z.aval.shape, z.aval.dtype), zeros)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -72,6 +72,12 @@ def hessenberg_one(a: np.ndarray) -> Results:
     return packed, taus
 
 
+def reflectors_one(a: np.ndarray) -> Results:
+    """What LAPACK leaves of a QR decomposition, transposed: the triangle with the reflectors, and their scales."""
+    packed, taus = np.linalg.qr(a, mode="raw")
+    return packed, taus
+
+
 def tridiagonal_one(a: np.ndarray, lower: bool) -> Results:
     n = a.shape[-1]
     if n < 2:
@@ -201,6 +207,11 @@ def real(a: Aval) -> Any:
 
 schur = lapack_op("schur", lambda a: (a, a), schur_one)
 hessenberg = lapack_op("hessenberg", lambda a: (a, vector(a, less(a))), hessenberg_one)
+reflectors = lapack_op(
+    "reflectors",
+    lambda a: (Aval((*a.shape[:-2], *a.shape[:-3:-1]), a.dtype), vector(a, min(a.shape[-2:]))),
+    reflectors_one,
+)
 tridiagonal = lapack_op(
     "tridiagonal",
     lambda a, lower: (a, vector(a, a.shape[-1], real(a)), vector(a, less(a), real(a)), vector(a, less(a))),

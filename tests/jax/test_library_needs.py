@@ -124,6 +124,63 @@ def types_as_results(j: Any) -> list[str]:
     ]
 
 
+def traces(j: Any) -> list[list[bool]]:
+    """Which results of a function `jvp` gives a tangent: libraries ask for the trace of the arguments, and compare."""
+    ad = importlib.import_module(f"{j.__name__}.interpreters.ad")
+    core = importlib.import_module(f"{j.__name__}.extend.core")
+    found: list[list[bool]] = []
+
+    def asking(f: Callable[..., Any], *args: Any) -> None:
+        def inner(*xs: Any) -> Any:
+            main = core.find_top_trace(xs).main
+            out = f(*xs)
+            found.append([isinstance(x, ad.JVPTracer) and x._trace.main is main for x in out])
+            return [x for x in out if isinstance(x, j.Array)]
+
+        j.jvp(inner, args, args)
+
+    def nested(x: Any) -> Any:
+        asking(lambda z: (z * x, x * 2, z, x), x)
+        return x * 3, x.shape
+
+    one = j.numpy.arange(3.0)
+    asking(lambda x: (x * 2, x.sum(), j.lax.stop_gradient(x), j.numpy.ones(2), "text", x > 0, 3, one), one)
+    asking(nested, one)
+    j.jit(lambda x: asking(lambda y: (y + x, x * 2), x))(one)
+    core.find_top_trace(()).main  # noqa: B018  (there is one without arguments, too)
+    return found
+
+
+def primitive_rules(j: Any) -> list[str]:
+    """What rules of primitives are given are tuples."""
+    seen: list[str] = []
+    p = j.extend.core.Primitive("twice")
+    p.def_impl(lambda x: 2 * x)
+    p.def_abstract_eval(lambda x: x)
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        seen.append(f"{type(primals).__name__} {type(tangents).__name__}")
+        return p.bind(*primals), 2 * tangents[0]
+
+    importlib.import_module(f"{j.__name__}.interpreters.ad").primitive_jvps[p] = rule
+    seen.append(str(j.jvp(p.bind, (ONE,), (ONE,))[1]))
+    return seen
+
+
+def raw_qr(j: Any, *shape: int) -> Any:
+    a = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    found = j.numpy.linalg.qr(a, mode="raw")
+    assert [x.shape for x in j.jit(lambda a: j.numpy.linalg.qr(a, mode="raw"))(a)] == [x.shape for x in found]
+    assert all(x.dtype == np.float32 for x in found)
+    return [[round(float(v), 3) for v in np.ravel(x)] for x in found], [x.shape for x in found], type(found).__name__
+
+
+def zeros_of_trees(j: Any) -> list[Any]:
+    given = {"a": ONE, "b": (np.int32(3), ONE)}
+    found = j.tree.leaves(j.custom_derivatives.zero_from_primal(given))
+    return [[x.dtype == j.dtypes.float0, x.shape] for x in found]
+
+
 class Point(NamedTuple):
     x: Any
     y: Any
@@ -176,6 +233,10 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "what vmap does not map": not_mapped,
     "the registry of pytrees": registry,
     "rules of rules": rules_of_rules,
+    "traces of derivatives": traces,
+    "what rules of primitives are given": primitive_rules,
+    **{f"raw qr {s}": lambda j, s=s: raw_qr(j, *s) for s in ((4, 4), (5, 3), (3, 5), (2, 4, 3))},
+    "zeros of trees": zeros_of_trees,
     "types as results": types_as_results,
     "weak types": weak_types,
     "axes in a range": lambda j: j.numpy.expand_dims(np.ones(2), range(1, 3)).shape,

@@ -3,6 +3,7 @@ from typing import Any
 from ..extend.core import Primitive
 from ..core import ShapedArray
 
+class JVPTracer: ...
 class UndefinedPrimal:
     def __init__(self, aval: Any) -> None: ...
     aval: Any

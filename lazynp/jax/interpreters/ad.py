@@ -6,12 +6,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ..array import Array
 from ..aval import ShapedArray
 from ..bind import Primitive, UndefinedPrimal, Zero, instantiate_zeros, jvps, transposes
 from ..derivatives import jvp, linearize
 from ..numpy import add, zeros
 
 __all__ = [
+    "JVPTracer",
     "UndefinedPrimal",
     "Zero",
     "add_jaxvals",
@@ -30,6 +32,19 @@ __all__ = [
     "primitive_transposes",
     "zeros_like_aval",
 ]
+
+
+class OfDerivatives(type):
+    """Whose instances are arrays, of which the graph says whether they are one."""
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, Array) and hasattr(x, "_trace")
+
+
+class JVPTracer(metaclass=OfDerivatives):
+    """An array that depends on arguments which `find_top_trace` was asked about. It is none that could be made."""
+
+
 primitive_jvps = jvps
 primitive_transposes = transposes
 Rule = Callable[..., Any]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ....graph.node import Node
 from ....graph.op import results
 from ....ops import elementwise as e
-from ....ops import factorizations, linalg, or_nan
+from ....ops import factorizations, lapack, linalg, or_nan
 from ....ops.creation import tril
 from ....ops.elementwise import convert
 from ....ops.indexing import take_along_axis
@@ -87,10 +87,11 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """Orthogonal and upper triangular factors; with mode "r" the second alone."""
+    """Orthogonal and upper triangular factors; with mode "r" the second alone. Mode "raw" gives what LAPACK leaves,
+    transposed: the second factor with the reflectors that make the first, and their scales."""
     (node,) = matrices("qr", a)
     if mode == "raw":
-        raise NotImplementedError("qr of mode 'raw' is not supported")
+        return QRResult(*apply(single(lambda a: results(lapack.reflectors(a))), node))
     if mode not in ("reduced", "r", "full", "complete"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
     full = "complete" if mode in ("complete", "full") else "reduced"
