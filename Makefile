@@ -33,7 +33,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test matrix fuzz fuzz-jax faults spread accuracy kills threads lint format bench bench-check bench-programs bench-numpy compat compat-jax libraries types dist docs clean distclean
+.PHONY: help demo test matrix fuzz fuzz-jax faults spread accuracy kills threads lint format bench bench-history bench-check bench-programs bench-numpy compat compat-jax libraries types dist docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -89,6 +89,9 @@ format: $(STAMP)-lint ## put imports in order and lay the code out
 bench: $(STAMP)-bench ## the asv suite on .venv; BENCH=micro for a part; then `asv compare`, `asv publish` in asv_bench
 	cd asv_bench && ../$(BIN)/asv machine --yes > /dev/null
 	cd asv_bench && ../$(BIN)/asv run -E existing --set-commit-hash $$(git rev-parse HEAD) --show-stderr -b '$(BENCH)' $(ARGS)
+
+bench-history: $(STAMP)-bench ## what was measured at some commits (asv_bench/history), as pages of asv: asv_bench/.asv/history/index.html
+	cd asv_bench && ../$(BIN)/asv publish --config history.conf.json
 
 bench-check: $(STAMP)-bench ## some minutes: ratios to NumPy beside those of asv_bench/baseline.json; ARGS=--write writes them
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python asv_bench/bench_check.py $(ARGS)

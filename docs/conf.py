@@ -13,7 +13,12 @@ copyright = author
 extensions = ["myst_parser"]
 exclude_patterns = ["_build"]
 html_theme = "alabaster"
-html_theme_options = {"description": "NumPy code on a lazy engine", "page_width": "68em"}
+html_theme_options = {
+    "description": "NumPy code on a lazy engine",
+    "page_width": "1140px",
+    "code_font_size": "0.76em",
+    "body_max_width": "none",
+}
 myst_heading_anchors = 3
 
 

@@ -1,7 +1,7 @@
 """A landscape: noise whose spectrum falls off, slopes that slide, and the light of a low sun.
 
-Most of the time goes into Fourier transforms and a random generator, which are NumPy's own code under lazynp, too:
-little can be gained here.
+The slopes are worked on along one axis and then along the other, by way of a transposed view: what slides in
+`height.T` slides in `height`.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ noise = np.random.default_rng(11).standard_normal((n, n))
 height = np.fft.ifft2(np.fft.fft2(noise) * size**-1.9).real
 height = (height - height.min()) / (height.max() - height.min())
 
-for _ in range(20):  # what is steeper than the limit slides down, along one axis and then along the other
+for _ in range(20):  # what is steeper than the limit slides down
     for ground in (height, height.T):
         sliding = 0.25 * np.maximum(np.abs(ground[1:] - ground[:-1]) - 0.004, 0.0)
         sliding *= np.sign(ground[1:] - ground[:-1])
