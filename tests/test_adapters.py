@@ -22,7 +22,7 @@ from patience import PATIENCE
 
 import lazynp as np
 from lazynp import adapters
-from lazynp.adapters.patches import Patches, adapted, native, numpy_of
+from lazynp.adapters.patches import Called, Patches, adapted, native, numpy_of
 from lazynp.config import config
 from lazynp.speed import HandleBase as Handle
 
@@ -338,6 +338,137 @@ def test_an_array_of_somebody_is_an_index(mode: str, key: Any) -> None:
         assert ours[key].tolist() == theirs[key].tolist()
         ours[key], theirs[key] = -1, -1
         assert ours.tolist() == theirs.tolist()
+
+
+# --- functions that a library calls ---
+
+
+class Distance:
+    """An object that is called, and has a method that is."""
+
+    def __init__(self, m: Any, to: Any = 1.0) -> None:
+        self.m, self.to = m, to
+
+    def __call__(self, x: Any) -> Any:
+        return ((self.m.asarray(x) - self.to) ** 2).sum()
+
+    def slope(self, x: Any) -> Any:
+        return 2 * (self.m.asarray(x) - self.to)
+
+    def both(self, x: Any) -> Any:
+        return self(x), self.slope(x)
+
+
+CALLED: dict[str, Any] = {
+    **{
+        f"minimize, {method}": lambda m, o, method=method: (
+            o.minimize(Distance(m), m.zeros(3), jac=Distance(m).slope, method=method).x
+        )
+        for method in ("L-BFGS-B", "SLSQP", "BFGS", "TNC", "trust-constr")
+    },
+    "minimize, value and gradient": lambda m, o: o.minimize(Distance(m).both, m.zeros(3), jac=True, method="SLSQP").x,
+    "minimize, by position": lambda m, o: (
+        o.minimize(Distance(m), m.array([0.2, 0.3]), (), "L-BFGS-B", Distance(m).slope).x
+    ),
+    "minimize, constraints": lambda m, o: (
+        o.minimize(
+            Distance(m),
+            m.zeros(2),
+            method="SLSQP",
+            constraints=({"type": "eq", "fun": lambda x: m.array([x[0] - 2.0]), "jac": lambda x: m.array([1.0, 0])},),
+        ).x
+    ),
+    "minimize, a function among the arguments": lambda m, o: (
+        o.minimize(lambda x, f: f(x).sum(), m.zeros(2), args=(lambda x: (m.asarray(x) - 3) ** 2,)).x
+    ),
+    "fmin_l_bfgs_b": lambda m, o: o.fmin_l_bfgs_b(Distance(m), m.zeros(2), fprime=Distance(m).slope)[0],
+    "fmin_slsqp": lambda m, o: o.fmin_slsqp(
+        Distance(m), m.zeros(2), f_eqcons=lambda x: m.array([x.sum() - 1.0]), iprint=0
+    ),
+    "basinhopping": lambda m, o: (
+        o.basinhopping(Distance(m), m.zeros(2), 2, minimizer_kwargs={"jac": Distance(m).slope, "method": "L-BFGS-B"}).x
+    ),
+    **{
+        f"least_squares, {method}": lambda m, o, method=method: (
+            o.least_squares(Distance(m).slope, m.zeros(2), jac=lambda x: 2 * m.eye(2), method=method).x
+        )
+        for method in ("trf", "dogbox", "lm")
+    },
+    "curve_fit": lambda m, o: o.curve_fit(lambda x, a, b: a * x + b, m.arange(5.0), m.arange(5.0) * 2 + 1)[0],
+    "root_scalar": lambda m, o: o.root_scalar(lambda x: m.asarray(x) ** 2 - 2, bracket=m.array([0.0, 2.0])).root,
+    "a polynomial": lambda m, o: o.brentq(m.poly1d([1, 0, -2]), 0, 2),
+}
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+@pytest.mark.parametrize("name", CALLED)
+def test_functions_that_scipy_calls_may_give_our_arrays(name: str, mode: str) -> None:
+    optimize = importlib.import_module("scipy.optimize")
+    theirs = CALLED[name](numpy, optimize)
+    with config(mode=mode):
+        ours = CALLED[name](np, optimize)
+    assert numpy.allclose(numpy.asarray(ours), theirs, rtol=0, atol=1e-6)
+
+
+def test_what_scipy_asks_of_functions() -> None:
+    """Their parameters, an exception that ends the search, and that they can be sent to another process."""
+    optimize = importlib.import_module("scipy.optimize")
+    seen: list[Any] = []
+    optimize.minimize(Distance(np), np.zeros(2), callback=lambda intermediate_result: seen.append(intermediate_result))
+    assert all(isinstance(x, optimize.OptimizeResult) for x in seen) and seen
+
+    def stop(xk: Any) -> None:
+        raise StopIteration
+
+    assert optimize.minimize(Distance(np, np.arange(2.0)), np.ones(2), callback=stop).nit == 1
+    assert pickle.loads(pickle.dumps(Called(numpy_of)))([np.ones(2)])[0].tolist() == [1, 1]
+    assert Called(numpy_of).__name__ == "numpy_of" and Called(numpy_of).__wrapped__ is numpy_of
+    with config(adapters=False):
+        assert not hasattr(optimize.minimize, "__wrapped__")
+
+
+def test_what_stands_for_a_dense_matrix() -> None:
+    linalg = importlib.import_module("scipy.sparse.linalg")
+    a, b = np.diag(np.arange(1.0, 9)), np.ones(8)
+    for solve in (lambda a, b: linalg.gmres(a, b)[0], lambda a, b: linalg.cg(a, b, M=a)[0]):
+        assert numpy.allclose(solve(a, b), solve(numpy.asarray(a), numpy.asarray(b)))
+    assert numpy.allclose(linalg.svds(a, 2, v0=b)[1], [7, 8])
+    assert linalg.aslinearoperator(a).matvec(b).tolist() == list(range(1, 9))
+
+
+def test_grids_of_parameters() -> None:
+    search = pytest.importorskip("sklearn.model_selection")
+    model = pytest.importorskip("sklearn.linear_model")
+    found = list(search.ParameterGrid([{"a": np.array([1.0, 2.0]), "b": ["x"]}, {"a": np.arange(1)}]))
+    assert found == [{"a": 1.0, "b": "x"}, {"a": 2.0, "b": "x"}, {"a": 0}]
+    given = {"alpha": np.logspace(-1, 1, 3)}
+    for kind in (search.GridSearchCV, functools.partial(search.RandomizedSearchCV, n_iter=2, random_state=0)):
+        best = kind(model.Ridge(), given, cv=2).fit(np.eye(6), np.arange(6.0)).best_params_["alpha"]
+        assert type(best) is numpy.float64 and best in given["alpha"]
+
+
+def test_parameters_of_estimators_and_functions() -> None:
+    """For which scikit-learn asks NumPy's own type."""
+    x = np.random.RandomState(0).randn(30, 4)
+    y = (x[:, 0] > 0).astype(int)
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    neighbors, base = importlib.import_module("sklearn.neighbors"), importlib.import_module("sklearn.base")
+    weights = importlib.import_module("sklearn.utils.class_weight")
+    process = importlib.import_module("sklearn.gaussian_process")
+
+    def found(m: Any, x: Any, y: Any) -> list[Any]:
+        model = neighbors.NeighborhoodComponentsAnalysis(2, init=m.eye(2, 4), max_iter=2)
+        copied = base.clone(base.clone(model).fit(x, y)).fit(x, y)
+        return [
+            copied.components_,
+            process.GaussianProcessRegressor(alpha=m.full(30, 0.1)).fit(x, y).predict(x[:2]),
+            linear_model.Lasso(0.01, precompute=x.T @ x, fit_intercept=False).fit(x, y).coef_,
+            linear_model.orthogonal_mp(x, x[:, 0], n_nonzero_coefs=1),
+            weights.compute_class_weight("balanced", classes=m.unique(y), y=y),
+        ]
+
+    for ours, theirs in zip(found(np, x, y), found(numpy, numpy.asarray(x), numpy.asarray(y))):
+        assert numpy.allclose(ours, theirs)
 
 
 def test_documented() -> None:

@@ -71,6 +71,39 @@ def adapted(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+class Called:
+    """A user's function that a library calls: what it returns arrives there as NumPy's array."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return numpy_of(self.function(*args, **kwargs))
+
+
+def called_of(x: Any, inside: tuple[type, ...]) -> Any:
+    """An argument with the functions in it made `Called`: itself, or what is in containers of these types."""
+    if type(x) in inside:
+        if isinstance(x, dict):
+            return {k: called_of(v, (dict, list, tuple)) for k, v in x.items()}
+        return type(x)([called_of(v, inside) for v in x])
+    theirs = isinstance(x, (type, Called)) or type(x).__module__.split(".")[0] in ("numpy", "scipy")
+    return Called(x) if callable(x) and not theirs else x
+
+
+def calling(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a library that calls functions it is given, by themselves or in lists and dicts. What it passes on
+    to them (`args`, `kwargs`) is theirs."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        kwargs = {k: v if k in ("args", "kwargs") else called_of(v, (dict, list, tuple)) for k, v in kwargs.items()}
+        return function(*[called_of(x, (dict, list)) for x in args], **kwargs)
+
+    return call
+
+
 if native is not None:
     native.bind(HandleBase, numpy_of, LEAVES)
 
@@ -110,14 +143,14 @@ class Patches:
 
         self.undoing.append(back)
 
-    def wrap(self, owner: Any, *names: str) -> None:
-        """Make functions of a module, or methods of a class, take our arrays. Raises AttributeError for one that is not
-        there."""
+    def wrap(self, owner: Any, *names: str, called: bool = False) -> None:
+        """Make functions of a module, or methods of a class, take our arrays, and, with `called`, functions that give
+        them. Raises AttributeError for one that is not there."""
         for name in names:
             found = inspect.getattr_static(owner, name)
             inner = found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
             if not is_adapted(inner):
-                made: Any = adapted(inner)
+                made: Any = adapted(calling(inner) if called else inner)
                 made.lazynp_adapted = True
                 if isinstance(found, (staticmethod, classmethod)):
                     made = type(found)(made)
@@ -125,11 +158,11 @@ class Patches:
                     made = staticmethod(made)
                 self.put(owner, name, made)
 
-    def functions(self, module: Any, skip: Iterable[str] = ()) -> None:
-        """All public functions of a module."""
+    def functions(self, module: Any, skip: Iterable[str] = (), called: bool = False) -> None:
+        """All public functions of a module; with `called`, those that they are given may give our arrays."""
         for name, value in list(vars(module).items()):
             if not name.startswith("_") and name not in skip and type(value).__name__ in FUNCTIONS:
-                self.wrap(module, name)
+                self.wrap(module, name, called=called)
 
     def methods(self, cls: type, skip: Iterable[str] = ()) -> None:
         """All public methods of a class that take arguments, its operators, and those that it has from other classes of
