@@ -27,12 +27,18 @@ class Flag(NamedTuple):
 
 PROMOTIONS = ("standard", "strict")
 CHECKS = ("ignore", "raise")
+PRECISIONS = (
+    *(None, "default", "high", "highest", "bfloat16", "tensorfloat32", "float32"),
+    *("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM"),
+    *("F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16", "BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6"),
+    *("BF16_BF16_F32_X9", "TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64"),
+)
 GUARDS = (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit")
 FLAGS: dict[str, Flag] = {
     "enable_x64": Flag(False, traced=True),
     "numpy_dtype_promotion": Flag("standard", PROMOTIONS, traced=True),
     "numpy_rank_promotion": Flag("allow", ("allow", "warn", "raise"), traced=True),
-    "default_matmul_precision": Flag(None, (None, Any), traced=True),
+    "default_matmul_precision": Flag(None, PRECISIONS, traced=True),
     "threefry_partitionable": Flag(True, traced=True),
     "default_prng_impl": Flag("threefry2x32", ("threefry2x32", "rbg", "unsafe_rbg"), traced=True),
     "random_seed_offset": Flag(0, traced=True),

@@ -185,3 +185,28 @@ def test_which_arrays_are_gone() -> None:
         return [a.is_deleted() for a in (x["a"], x["b"], y, z)]
 
     assert gone(lazynp.jax) == gone(jax) == [True, True, False, False]
+
+
+# --- Values of settings, and types that they change -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", ["default", "highest", "F32_F32_F32", "foo", 3, None])
+def test_precisions_of_products(value: Any) -> None:
+    def tried(j: Any) -> str:
+        def under() -> None:
+            with j.default_matmul_precision(value):
+                pass
+
+        return error_of(under)
+
+    assert tried(lazynp.jax) == tried(jax)
+
+
+@pytest.mark.parametrize("decimals", [0, 2, -1])
+def test_a_weak_array_stays_weak_when_it_is_rounded(decimals: int) -> None:
+    def found(j: Any) -> Any:
+        x = j.numpy.asarray(25.678)
+        out = [j.numpy.round(x, decimals), j.jit(lambda y: y.round(decimals))(x), j.numpy.round(x * x, decimals)]
+        return [(float(y), y.weak_type) for y in out]
+
+    assert found(lazynp.jax) == found(jax)

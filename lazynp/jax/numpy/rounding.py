@@ -47,8 +47,8 @@ def rounded(x: Node, places: int) -> Node:
         return rint(x)
     factor = scalar(10.0 ** abs(places), x)
     if places > 0:
-        return e.divide(rint(e.multiply(x, factor)), factor)
-    return e.multiply(rint(e.divide(x, factor)), factor)
+        return kept(e.divide(rint(e.multiply(x, factor)), factor), x)
+    return kept(e.multiply(rint(e.divide(x, factor)), factor), x)
 
 
 round_, around = rounder("round"), rounder("around")
