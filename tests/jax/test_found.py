@@ -181,3 +181,29 @@ def test_python_ints_beyond_a_dtype(name: str, dtype: str) -> None:
                 for j in (jax, lazynp.jax)
             )
             assert disagreement(f"operator.{name}", wanted, got) is None, (scalar, disagreement(name, wanted, got))
+
+
+REFUSED: dict[str, Call] = {
+    "zeros": lambda j: j.numpy.zeros(-1),
+    "empty": lambda j: j.numpy.empty((2, -1)),
+    "full": lambda j: j.numpy.full((-1,), 2.0),
+    "zeros_like": lambda j: j.numpy.zeros_like(j.numpy.ones(2), shape=(-1,)),
+    "lax.full": lambda j: j.lax.full((-1,), 2.0),
+    "fill_diagonal": lambda j: j.numpy.fill_diagonal(j.numpy.ones((2, 2)), 0),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_sizes_below_zero_and_writes_in_place(name: str) -> None:
+    for j in (jax, lazynp.jax):
+        with pytest.raises(NotImplementedError if name == "fill_diagonal" else TypeError):
+            REFUSED[name](j)
+
+
+def test_a_path_of_einsum_is_a_list_of_places() -> None:
+    def found(j: Any) -> Any:
+        a, b, c = (j.numpy.ones(n, dtype=np.float32) for n in ((2, 3), (3, 2), (2, 4)))
+        path = j.numpy.einsum_path("ij,jk,kl->il", a, b, c)[0]
+        return path, np.asarray(j.numpy.einsum("ij,jk,kl->il", a, b, c, optimize=path)).tolist()
+
+    assert found(lazynp.jax) == found(jax)

@@ -266,7 +266,7 @@ def keys(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
 def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     """An array of one value, without memory where it is large."""
     if any([n < 0 for n in shape]):
-        raise ValueError(f"Shapes must be non-negative, got {shape}")
+        raise TypeError(f"broadcast_in_dim shape must have every element be nonnegative, got {shape}.")
     if is_extended(dtype):
         return keys(shape, value, dtype)
     if guarded.on:

@@ -21,7 +21,7 @@ from .axes import axis_of, static_int
 from .creation import arange, asarray, astype, linspace, ones, zeros
 from .joining import concatenate
 from .reductions import sum
-from .select import nonzero, not_inplace
+from .select import nonzero
 from .shape import broadcast_to, expand_dims, ravel, reshape, shape, transpose
 
 
@@ -162,8 +162,9 @@ def diag_indices_from(arr: Any) -> tuple[Array, ...]:
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
-    """A copy of a with values on its diagonal. Raises ValueError unless `inplace=False`."""
-    not_inplace("fill_diagonal", inplace)
+    """A copy of a with values on its diagonal. Raises NotImplementedError unless `inplace=False`."""
+    if inplace:
+        raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
     check_arraylike("fill_diagonal", a, val)
     x, v = asarray(a), ravel(val)
     if wrap:

@@ -215,12 +215,13 @@ def einsum_arguments(subscripts: Any, operands: Sequence[Any]) -> tuple[str, lis
 
 
 def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> Any:
-    """In which order einsum joins its operands, and a description; numpy.einsum_path."""
+    """In which order einsum joins its operands, a list of places, and a description."""
     text, arrays = einsum_arguments(subscripts, operands)
     shapes = [np.broadcast_to(np.zeros((), np.float32), shape(a)) for a in arrays]
     if optimize in ("auto", True):
         optimize = "optimal" if len(arrays) < 5 else "greedy"
-    return np.einsum_path(text, *shapes, optimize=optimize)
+    path, description = np.einsum_path(text, *shapes, optimize=optimize)
+    return list(path[1:]), description  # NumPy's list begins with a word, JAX's does not
 
 
 def kron(a: Any, b: Any) -> Any:
