@@ -572,7 +572,7 @@ static int lies_apart(PyArrayObject *a)
 }
 
 /* The reduction of `a` along an axis, or all of them where it is `whole`: an array or NumPy's scalar. NULL with no
- * error set where it is for NumPy, as all is of which it would warn. */
+ * error set where it is for NumPy, as nearly all is of which it would warn. */
 static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, int whole, long axis, int keepdims)
 {
     PyArray_Descr *descr = PyArray_DESCR(a);
@@ -648,7 +648,10 @@ static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, in
         PyEval_RestoreThread(save);
         Py_DECREF(a);
     }
-    if (fetestexcept(FLAGS_SEEN)) {
+    int raised = fetestexcept(FLAGS_SEEN);
+    /* A product that becomes too small is told of as NumPy's loop does, which is mostly not at all: no second run. */
+    if (raised && (raised != FE_UNDERFLOW || which != PROD
+                   || PyUFunc_GiveFloatingpointErrors("reduce", NPY_FPE_UNDERFLOW) < 0)) {
         Py_XDECREF(out);
         return NULL;
     }

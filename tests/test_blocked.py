@@ -251,3 +251,18 @@ def test_integer_powers_are_numpys() -> None:
     """Their loop raises an error, for which it takes the GIL."""
     power = Instr("power", (0, 1), ("int64", "int64"), "int64")
     assert blocked.Program(KernelSpec(("int64", "int64"), (), (power,), (2,), 1)).plan is None
+
+
+@pytest.mark.parametrize("step", (1, 2))
+@pytest.mark.parametrize("char", "bBhHiIlLqQfd")
+def test_casts_to_and_from_truth_values(char: str, step: int) -> None:
+    """Any byte but 0 is true, and so is NaN; a negative zero is not. They have loops of their own."""
+    truth = np.arange(1000).astype(np.uint8).view(bool)[::step]
+    numbers = (np.arange(1000) % 3).astype(char)[::step]
+    if char in "fd":
+        numbers[:6] = -0.0, np.nan, -np.inf, np.finfo(char).smallest_subnormal, -np.finfo(char).smallest_subnormal, 0.0
+    for x, dtype in ((truth, np.dtype(char)), (numbers, np.dtype(bool))):
+        out = np.empty(x.size, dtype)
+        spec = KernelSpec((x.dtype.name,), (), (Instr("cast", (0,), (x.dtype.name,), dtype.name),), (1,), 1)
+        blocked.Program(spec).run((x,), (), (out,), x.shape, 1)
+        assert out.tobytes() == x.astype(dtype).tobytes()

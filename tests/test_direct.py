@@ -772,3 +772,32 @@ def test_takes_about_as_long_as_numpy(make: Callable[[Any], Callable[[], object]
         for library, call in calls.items():
             seconds[library].append(timeit.timeit(call, number=30))
     assert min(seconds["lazynp"]) < 4 * min(seconds["numpy"])
+
+
+@pytest.mark.skipif(speed.native is None, reason="without the C module NumPy's method is what there is")
+@pytest.mark.parametrize("under", ["ignore", "warn", "raise"])
+def test_a_product_that_becomes_too_small_is_computed_once(under: Any) -> None:
+    """The processor's flag had NumPy compute it again, where it hardly ever says anything."""
+    host = numpy.full(3000, 0.5)
+    lazy, again = np.array(host), []
+
+    def called(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_name == "_prod":
+            again.append(frame)
+
+    def told(x: Any) -> Any:
+        with warnings.catch_warnings(record=True) as seen, numpy.errstate(under=under):
+            warnings.simplefilter("always")
+            try:
+                return x.prod(), [str(w.message) for w in seen]
+            except FloatingPointError as error:
+                return str(error)
+
+    wanted = told(host)
+    sys.setprofile(called)
+    try:
+        found = told(lazy)
+    finally:
+        sys.setprofile(None)
+    assert found == wanted
+    assert not again
