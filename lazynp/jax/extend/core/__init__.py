@@ -134,9 +134,9 @@ def no_traces(*_: Any, **__: Any) -> Any:
 take_current_trace = set_current_trace = no_traces
 
 
-def find_top_trace(xs: Any) -> Any:
+def find_top_trace(_: Any) -> Any:
     """What stands for the trace of these arrays: results that depend on them have the same, as tracers of `jvp`."""
-    return ask([x.node for x in xs if isinstance(x, Array)])
+    return ask([x.node for x in _ if isinstance(x, Array)])
 
 
 def valid_jaxtype(x: Any) -> bool:
