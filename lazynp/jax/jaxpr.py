@@ -364,8 +364,8 @@ def in_order(results: Sequence[Node], stop: Collection[Node]) -> list[Node]:
 
 
 def is_literal(n: Node) -> bool:
-    """Whether a constant stands where it is used: a Python scalar."""
-    return n.weak and not n.shape and n.buffer is not None
+    """Whether a constant stands where it is used: a Python scalar, and none that a derivative is taken along."""
+    return n.weak and not n.shape and n.buffer is not None and not n.trace
 
 
 def jaxpr_of(function: Function, since: int = 1 << 62) -> tuple[Jaxpr, list[Node]]:

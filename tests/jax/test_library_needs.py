@@ -181,6 +181,19 @@ def zeros_of_trees(j: Any) -> list[Any]:
     return [[x.dtype == j.dtypes.float0, x.shape] for x in found]
 
 
+def constants_of_jaxprs(j: Any) -> list[Any]:
+    """A number along which a derivative is taken is a constant of a jaxpr, and no literal of it: it is to be seen."""
+    found: list[Any] = []
+
+    def f(a: Any) -> Any:
+        made = j.make_jaxpr(lambda x: x * a * 2.0)(1.0)
+        found.append((len(made.consts), len(made.jaxpr.constvars)))
+        return a * j.core.eval_jaxpr(made.jaxpr, [3 * c for c in made.consts], 5.0)[0]
+
+    found += [float(j.grad(f)(1.5)), float(j.jvp(f, (1.5,), (1.0,))[1])]
+    return found
+
+
 class Point(NamedTuple):
     x: Any
     y: Any
@@ -237,6 +250,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "what rules of primitives are given": primitive_rules,
     **{f"raw qr {s}": lambda j, s=s: raw_qr(j, *s) for s in ((4, 4), (5, 3), (3, 5), (2, 4, 3))},
     "zeros of trees": zeros_of_trees,
+    "constants of jaxprs": constants_of_jaxprs,
     "types as results": types_as_results,
     "weak types": weak_types,
     "axes in a range": lambda j: j.numpy.expand_dims(np.ones(2), range(1, 3)).shape,
