@@ -26,6 +26,7 @@ from .convolution import *
 from .elementwise import *
 from .indexing import *
 from .others import *
+from .pieces import *
 from .primitives import *
 from .ragged import *
 from .reductions import *

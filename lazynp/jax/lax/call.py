@@ -198,3 +198,7 @@ def lead(x: Node, n: int) -> Node:
 
 def spread(x: Node, shape: Shape) -> Node:
     return x if x.shape == shape else broadcast_to(x, shape=shape)
+
+
+def shapes_of(nodes: Sequence[Node]) -> str:
+    return ", ".join([str(n.shape) for n in nodes])

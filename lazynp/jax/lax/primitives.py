@@ -17,7 +17,7 @@ from ..array import as_node, wrap
 from ..derivatives import stop_gradient
 from ..jaxpr import ClosedJaxpr, Jaxpr, function_of
 from ..primitives import NAMES, Known, primitive_of
-from . import contraction, elementwise, indexing, linalg, others, reductions, shapes
+from . import contraction, elementwise, indexing, linalg, others, pieces, reductions, shapes
 
 Fun = Callable[..., Any]
 
@@ -153,9 +153,8 @@ def integer_pow(x: Any, *, y: int) -> Any:
     return elementwise.integer_pow(x, y)
 
 
-def shape_rule(name: str, *given: str) -> Fun:
+def rule(function: Fun, *given: str) -> Fun:
     """A function of one array whose parameters stand in this order."""
-    function = getattr(shapes, name)
     return lambda x, **params: function(x, *[params[k] for k in given])
 
 
@@ -192,12 +191,12 @@ RULES: dict[str, Fun] = {
     "svd": factorization("svd", (1, 0, 2)),
     "argmax": best("argmax"),
     "argmin": best("argmin"),
-    "bitcast_convert_type": shape_rule("bitcast_convert_type", "new_dtype"),
+    "bitcast_convert_type": rule(shapes.bitcast_convert_type, "new_dtype"),
     "broadcast_in_dim": broadcast_in_dim,
     "call": inlined,
     "clamp": elementwise.clamp,
     "closed_call": inlined,
-    "concatenate": lambda *xs, dimension: shapes.concatenate(xs, dimension),
+    "concatenate": lambda *xs, dimension: pieces.concatenate(xs, dimension),
     "cond": cond,
     "convert_element_type": convert,
     "copy": lambda x: wrap(as_node(x)),
@@ -207,22 +206,22 @@ RULES: dict[str, Fun] = {
     "fft": lambda x, *, fft_type, fft_lengths: others.fft(x, fft_type, fft_lengths),
     "integer_pow": integer_pow,
     "jit": inlined,
-    "pad": lambda x, value, *, padding_config: shapes.pad(x, value, padding_config),
+    "pad": lambda x, value, *, padding_config: pieces.pad(x, value, padding_config),
     "reduce_precision": lambda x, *, exponent_bits, mantissa_bits: elementwise.reduce_precision(
         x, exponent_bits, mantissa_bits
     ),
     "remat": inlined,
     "reshape": lambda x, *, new_sizes, dimensions=None: shapes.reshape(x, new_sizes, dimensions),
-    "rev": shape_rule("rev", "dimensions"),
+    "rev": rule(shapes.rev, "dimensions"),
     "scan": scan,
     "select_n": lambda which, *cases: select(which, *cases),
-    "slice": shape_rule("slice", "start_indices", "limit_indices", "strides"),
+    "slice": rule(pieces.slice, "start_indices", "limit_indices", "strides"),
     "sort": sort,
-    "split": lambda x, *, sizes, axis: list(shapes.split(x, sizes, axis)),
+    "split": lambda x, *, sizes, axis: list(pieces.split(x, sizes, axis)),
     "stop_gradient": stop_gradient,
-    "squeeze": shape_rule("squeeze", "dimensions"),
+    "squeeze": rule(shapes.squeeze, "dimensions"),
     "top_k": lambda x, *, k, axis=-1: list(reductions.top_k(x, k, axis=axis)),
-    "transpose": shape_rule("transpose", "permutation"),
+    "transpose": rule(shapes.transpose, "permutation"),
     "while": while_,
     **{f"reduce_{k}": reduced(f"reduce_{k}") for k in ("sum", "prod", "max", "min", "and", "or", "xor")},
     **{

@@ -25,7 +25,7 @@ from ...transforms.batch import batch
 from ...tree import flatten, structure, unflatten
 from ..array import Array, apply, door, wrap
 from .call import argument, arguments, axis_of, check_kinds, dtype_of, filled, public, sizes_of, spread, widened
-from .shapes import padded
+from .pieces import padded
 
 Combine = Callable[[list[Node], list[Node]], list[Node]]
 
