@@ -377,7 +377,10 @@ def searchsorted(self: ndarray, v: Any, side: Any = "left", sorter: Any = None) 
     if side not in ("left", "right") or self.ndim != 1:
         return NotImplemented
     if sorter is not None:
-        self = take(self, sorter)
+        try:
+            self = take(self, sorter)
+        except IndexError:  # NumPy says ValueError here
+            return NotImplemented
         if self is NotImplemented or self.ndim != 1:
             return NotImplemented
     wanted = v if type(v) in (ndarray, numpy.ndarray) else numpy.asarray(v) if type(v) in (int, float, list) else None
