@@ -22,6 +22,11 @@
 static PyTypeObject *array_type;
 static Py_ssize_t host_at, weak_at, graph_at;
 static PyObject *flags, *name_fast, *name_slow;
+/* Those of the NumPy door, by functions of `_speed`: its class, whether all that was matched has its value now, the array of
+ * one that is at hand (borrowed; NULL: it is not), and a new one for a fresh array (takes the reference). */
+static PyTypeObject *handle_type;
+static int (*settled)(void);
+static PyObject *(*lent)(PyObject *), *(*handle_of)(PyObject *);
 
 #define FIELD(o, at) (*(PyObject **)((char *)(o) + (at)))
 
@@ -30,7 +35,7 @@ static PyObject *flags, *name_fast, *name_slow;
 
 static int is_leaf(PyObject *x)
 {
-    return Py_TYPE(x) == array_type || PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x)
+    return Py_TYPE(x) == array_type || Py_TYPE(x) == handle_type || PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x)
            || PyComplex_CheckExact(x) || PyArray_CheckExact(x);
 }
 
@@ -65,6 +70,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     PyObject *state, *run, *constants;
+    int handles; /* whether results are the NumPy door's */
     Tree in, out;
     Expected *expected;
     Result *results;
@@ -132,6 +138,13 @@ static int expected_leaf(const Expected *e, PyObject **leaf)
     if (e->kind == array_type) {
         PyObject *host = FIELD(x, host_at);
         if (!host || !PyArray_CheckExact(host) || FIELD(x, weak_at) != e->weak)
+            return 0;
+        *leaf = host;
+        return same_shape((PyArrayObject *)host, e->ndim, e->shape, e->dtype);
+    }
+    if (e->kind == handle_type) {
+        PyObject *host = lent(x);
+        if (!host || !PyArray_CheckExact(host))
             return 0;
         *leaf = host;
         return same_shape((PyArrayObject *)host, e->ndim, e->shape, e->dtype);
@@ -312,7 +325,7 @@ static PyObject *signature_run(Signature *s, PyObject **leaves)
     Py_ssize_t n = s->out.leaves, at = 0, used = 0;
     int failed = (s->n_steps ? run_steps : run_function)(s, leaves, results) < 0;
     for (Py_ssize_t i = 0; i < n && !failed; i++) {
-        results[i] = wrapped(results[i], s->results[i].weak);
+        results[i] = s->handles ? handle_of(results[i]) : wrapped(results[i], s->results[i].weak);
         failed = !results[i];
         if (!failed && s->results[i].first < i) { /* one buffer has one node */
             PyObject *node = PyObject_GetAttrString(results[s->results[i].first], "node");
@@ -347,6 +360,8 @@ static PyObject *callable_call(Callable *f, PyObject *args, PyObject *kwargs)
             if (Py_TYPE(s) != &SignatureType || (s->state != state && !PyLong_CheckExact(state)))
                 continue;
             int same = s->state == state ? 1 : PyObject_RichCompareBool(s->state, state, Py_EQ);
+            if (same == 1 && s->handles)
+                same = settled(); /* Python code may run; the leaves, which are borrowed, are looked for after it */
             if (same == 1)
                 same = tree_match(&s->in, &at, args, leaves, &found);
             for (Py_ssize_t i = 0; same == 1 && i < found; i++)
@@ -553,17 +568,23 @@ static int take_steps(Signature *s, PyObject *steps, PyObject *sizes, PyObject *
     return 1;
 }
 
-/* signature(state, args, expected, out, results, run, steps, sizes, constants) -> Signature or None */
+/* signature(state, args, expected, out, results, run, steps, sizes, constants, handles) -> Signature or None */
 static PyObject *make_signature(PyObject *module, PyObject *given)
 {
     PyObject *state, *args, *expected, *out, *results, *run, *steps, *sizes, *constants;
-    if (!PyArg_ParseTuple(given, "OOOOOOO!O!O!", &state, &args, &expected, &out, &results, &run, &PyTuple_Type, &steps,
-                          &PyTuple_Type, &sizes, &PyTuple_Type, &constants))
+    int handles;
+    if (!PyArg_ParseTuple(given, "OOOOOOO!O!O!p", &state, &args, &expected, &out, &results, &run, &PyTuple_Type, &steps,
+                          &PyTuple_Type, &sizes, &PyTuple_Type, &constants, &handles))
         return NULL;
+    if (handles && !handle_type) {
+        PyErr_SetString(PyExc_ValueError, "bind_handles was not called");
+        return NULL;
+    }
     Signature *s = PyObject_GC_New(Signature, &SignatureType);
     if (!s)
         return NULL;
     memset((char *)s + offsetof(Signature, state), 0, sizeof *s - offsetof(Signature, state));
+    s->handles = handles;
     s->state = Py_NewRef(state);
     s->run = Py_NewRef(run);
     s->constants = Py_NewRef(constants);
@@ -615,10 +636,28 @@ static PyObject *bind(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+static PyObject *bind_handles(PyObject *module, PyObject *args)
+{
+    PyObject *type, *where, *capsule;
+    if (!PyArg_ParseTuple(args, "O!OO", &PyType_Type, &type, &where, &capsule))
+        return NULL;
+    void **shared = PyCapsule_GetPointer(capsule, "lazynp._speed.shared");
+    if (!shared)
+        return NULL;
+    settled = (int (*)(void))shared[0];
+    lent = (PyObject *(*)(PyObject *))shared[1];
+    handle_of = (PyObject *(*)(PyObject *))shared[2];
+    Py_XSETREF(flags, Py_NewRef(where));
+    Py_XSETREF(handle_type, (PyTypeObject *)Py_NewRef(type));
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"bind_handles", bind_handles, METH_VARARGS,
+     "bind_handles(ndarray, flags, shared): the class of the NumPy door's arrays, that object, and `_speed.shared`."},
     {"bind", bind, METH_VARARGS, "bind(Array, flags): the class of arrays, and the object with the attribute `fast`."},
     {"signature", make_signature, METH_VARARGS,
-     "signature(state, args, expected, out, results, run, steps, sizes, constants): see `runtime/dispatch.py`. None where "
+     "signature(state, args, expected, out, results, run, steps, sizes, constants, handles): see `runtime/dispatch.py`. None where "
      "these are not simple."},
     {NULL}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_calls", .m_size = -1, .m_methods = functions,

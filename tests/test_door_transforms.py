@@ -15,6 +15,7 @@ from door_cases import cases
 import lazynp
 from lazynp.errors import JAXIndexError
 from lazynp.graph.errors import NotConcreteError
+from lazynp.tree import leaves
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 THEIRS, OURS = cases(np), cases(lazynp)
@@ -195,3 +196,102 @@ def test_what_cannot_be_traced_says_so() -> None:
 
 
 notes: list[str] = []
+
+
+SMALL: dict[str, Callable[..., Any]] = {
+    "arithmetic": lambda x, y: x * 2 + y,
+    "two results": lambda x, y: (x + y, {"product": x * y}),
+    "one result twice": lambda x, y: [x - y] * 2,
+    "an argument": lambda x, y: (x, x + y),
+    "an argument alone": lambda x, y: y,
+    "a view": lambda x, y: ((x + y).T, y[::-1]),
+    "a constant": lambda x, y: (x + y, lazynp.arange(3.0)),
+    "reductions": lambda x, y: (lazynp.sum(x), lazynp.max(x + y, axis=0)),
+    "a product": lambda x, y: x @ y.T,
+    "a choice": lambda x, y: lazynp.where(x > y, x, 0),
+    "zero divided": lambda x, y: (x - x) / (y - y),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_calls_of_jitted_functions(name: str) -> None:
+    """Whatever runs them: results are the function's, nobody else's, and of the arguments as they are at the call."""
+    f = SMALL[name]
+    jitted = lazynp.jit(f)
+    whole = lazynp.arange(24.0).reshape(4, 6)
+    arguments: list[tuple[Any, Any]] = [
+        (lazynp.ones((4, 6)), whole),
+        (whole, lazynp.ones((4, 6)) * 2),
+        (whole[1:3], whole[2:]),
+        (whole[:, ::2], whole[:, 1::2]),
+        (whole.T, whole.T + 1),
+        (lazynp.arange(6), lazynp.arange(6)[::-1]),
+        (lazynp.ones((4, 6), "float32"), np.full((4, 6), 3.0)),
+        (whole, 2.0),
+        (3, whole),
+    ]
+    for _ in range(3):
+        for x, y in arguments:
+            if np.ndim(x) * np.ndim(y) == 0 and name in ("a product", "a view", "an argument alone"):
+                continue
+            before = [np.array(z) for z in (x, y)]
+            with np.errstate(all="ignore"):
+                wanted = [np.array(z) for z in leaves(f(x, y))]
+            got = leaves(jitted(x, y))
+            for w, g in zip(wanted, got, strict=True):
+                assert type(g) is lazynp.ndarray and g.dtype == w.dtype
+                np.testing.assert_array_equal(np.array(g), w)
+            for k, g in enumerate(got):  # each is its own
+                g[...] = 7 + k
+            assert [np.array(g).ravel()[0] for g in got if g.size] == [7 + k for k, g in enumerate(got) if g.size]
+            for z, b in zip((x, y), before):
+                np.testing.assert_array_equal(np.array(z), b)
+        whole += 1
+
+
+def test_a_small_jitted_call_sees_what_is_pending() -> None:
+    """Operations that were recorded, or matched in a replayed loop, come before it."""
+    f = lazynp.jit(lambda x: x * 0.5 + 1)
+    for n in (10, 150_000):
+        x, want = lazynp.ones(n), np.ones(n)
+        for k in range(200 if n == 10 else 5):
+            x[1:] += x[:-1] * 0.25
+            want[1:] += want[:-1] * 0.25
+            x, want = f(x), want * 0.5 + 1
+            x -= k * 0.01
+            want -= k * 0.01
+        np.testing.assert_array_equal(np.array(x), want)
+    for mode in ("graph", "eager"):
+        with lazynp.config(mode=mode):
+            assert f(lazynp.ones(3)).tolist() == [1.5] * 3
+
+
+NUMBERS: dict[str, Callable[..., Any]] = {
+    "choose": lambda np, x: np.choose(np.array([0, 1, 0]), [x, 0]),
+    "where": lambda np, x: np.where(np.array([True, False]), x, 0),
+    "where int32": lambda np, x: np.where(np.array([True, False]), np.arange(2, dtype="i4"), x),
+    "concatenate": lambda np, x: np.concatenate([np.arange(3), np.atleast_1d(x)]),
+    "concatenate many": lambda np, x: np.concatenate([np.arange(200_000), np.atleast_1d(x)])[-3:],
+    "stack": lambda np, x: np.stack([np.array(x), np.array(2)]),
+    "append": lambda np, x: np.append(np.arange(3), x),
+    "pad": lambda np, x: np.pad(np.arange(3), 1, constant_values=x),
+    "outer": lambda np, x: np.outer(x, np.arange(3)),
+    "sum": lambda np, x: np.sum([x, x]) + np.sum(x),
+    "tile": lambda np, x: np.tile(x, 3),
+    "sort": lambda np, x: np.sort(np.array([x, 1, 2])),
+    "matrix": lambda np, x: np.array([[x, 0], [0, x]]) @ np.arange(2),
+    "transform": lambda np, x: np.fft.fft(np.array([x, 1.0])),
+    "reshape": lambda np, x: np.reshape(x, (1, 1)),
+    "int32": lambda np, x: np.ones(3, "i4") + x,
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("number", [3, 2.5, True])
+def test_numbers_as_arguments_of_jitted_functions(name: str, number: Any) -> None:
+    f = NUMBERS[name]
+    jitted = lazynp.jit(lambda x: f(lazynp, x))
+    for _ in range(2):
+        want, got = np.asarray(f(np, number)), np.asarray(jitted(number))
+        assert got.dtype == want.dtype and got.shape == want.shape
+        np.testing.assert_allclose(got, want)

@@ -298,17 +298,15 @@ class Jit(CallBase):
         flat = not kwargs and len(args) == len(call.leaves) and all([a is x for a, x in zip(args, call.leaves)])
         key: list[Any] = [flags.fast, None if flat else call.structure]
         host = known.key_of_nodes(call.leaves, call.nodes, key, found[1].kinds, doors, self._known)
-        if host is None:
-            return
-        if flags.fast is not None:
-            self._fast.keep(tuple(key), (*found, host))
-            if not kwargs and self._known is self._door:
+        if flags.fast is not None and (host is not None or self._known is Miss):
+            if host is not None:
+                self._fast.keep(tuple(key), (*found, host))
+            if not kwargs:
                 entry, program, _ = found
                 out = unflatten(entry.out, [0.0] * len(entry.function.outputs))
                 dispatch.remember(
-                    self._signatures, self._array, flags.fast, args, call.leaves, call.nodes, out,
-                    entry.function.outputs, program,
-                )  # fmt: skip
+                    self._signatures, self._door, flags, args, call.leaves, call.nodes, out, entry.function, program
+                )
 
     def clear_cache(self) -> None:
         """Forget all that was traced."""

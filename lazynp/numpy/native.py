@@ -35,7 +35,7 @@ from .host import (
     to_host,
 )
 from .layout import array_of
-from .record import as_node, as_nodes, cast_node, tells_errors
+from .record import as_node, as_nodes, cast_node, common_dtype, tells_errors
 
 Host = Callable[..., Any]
 
@@ -81,11 +81,10 @@ def where(condition: Any, *choices: Any) -> Any:
         nodes = as_nodes(given)
         if nodes is not None:
             c, a, b = nodes
-            strong = [n.value if n.weak else n.dtype for n in (a, b)]
             if c.dtype != bool:
                 c = elementwise.not_equal(c, Node.of_scalar(numpy.zeros((), c.dtype)[()]))
             try:
-                dtype = numpy.result_type(*strong)
+                dtype = common_dtype((a, b))
             except (TypeError, OverflowError):
                 return host_where(condition, *choices)
             try:

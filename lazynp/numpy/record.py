@@ -59,6 +59,14 @@ def as_equal(x: Any) -> Node | None:
     return as_node(x.astype(equal)) if is_native(equal) else None
 
 
+def common_dtype(nodes: Sequence[Node]) -> numpy.dtype[Any]:
+    """To which arrays and numbers promote; numbers of Python's that are traced, and so not known, as any of their kind.
+    Raises TypeError or OverflowError where there is none."""
+    return numpy.result_type(
+        *[n.dtype if not n.weak else n.dtype.type(0).item() if n.value is None else n.value for n in nodes]
+    )
+
+
 def nodes_of(arrays: Sequence[Any]) -> list[Node] | None:
     """Their nodes; None where the engine does not compute with one of them."""
     nodes = []

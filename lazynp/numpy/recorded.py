@@ -25,7 +25,7 @@ from .layout import array_of, order_of_copies, settled
 from .library import shown
 from .methods import give, native_first
 from .native import dot as native_dot
-from .record import as_node, cast_node, nodes_of, tells_errors
+from .record import as_node, cast_node, common_dtype, nodes_of, tells_errors
 from .recorded_ufuncs import recordable
 from .reduce import into, native_dtype, normal_axes
 
@@ -123,7 +123,7 @@ def choose(self: ndarray, *several: Any, out: Any = None, mode: str = "raise") -
             return NotImplemented
     elif mode == "wrap":
         number = elementwise.remainder(number, count)
-    dtype = numpy.result_type(*[n.value if n.weak else n.dtype for n in nodes])
+    dtype = common_dtype(nodes)
     try:
         shape = numpy.broadcast_shapes(number.shape, *[n.shape for n in nodes])
     except ValueError:

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..away import on_host
+from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.op import MAP
 from ..ops.elementwise import CLIP
 from ..ops.promotion import loop_dtypes, operand_keys
-from ..speed import calls
+from ..speed import calls, native
 from .execute import Direct, Program
 
 MOST = 8  # signatures of a function: a call is compared with one after the other
@@ -30,21 +31,34 @@ def bind(array: type, flags: Any) -> None:
         calls.bind(array, flags)
 
 
+def handles_are_known(array: type, flags: Any) -> bool:
+    """Tell the C module the same of the NumPy door's class; whether there are the modules for it."""
+    if native is not None:
+        calls.bind_handles(array, flags, native.shared)
+    return native is not None
+
+
 def remember(
     known: list[Any],
-    array: type,
-    state: Any,
+    door: Any,
+    flags: Any,
     args: Any,
     leaves: Sequence[Any],
     inputs: Sequence[Node],
     out: Any,
-    outputs: Sequence[Node],
+    function: Function,
     program: Program,
 ) -> None:
     """Add the signature of a call to `known`, if it is simple: `args` whose leaves have the types of `inputs`, results
-    in the form of the tree `out`."""
+    in the form of the tree `out`, which are the door's (`lazynp.doors.Door`)."""
+    array, handles, outputs = door.array, door.of_value is None, function.outputs
+    kinds = tuple(map(type, leaves))
     if calls is None or len(known) >= MOST or any(kind is not None for kind in program.kinds):
         return
+    if handles:  # what is not so simple comes here at each call
+        if kinds in program.told or function.effects or not handles_are_known(array, flags):
+            return
+        program.told.add(kinds)
     sources = program.sources[: program.n_out]
     if any(where not in (0, 3) for where, _ in sources):
         return
@@ -65,6 +79,8 @@ def remember(
     there: list[int] = []
     for where, at in sources:
         there.append(at if where == 0 else there[at])
+    if handles and (type(run) is not Direct or len(set(there)) < len(there)):
+        return  # results that are large, or one array twice
     places = there
     if type(run) is Direct:
         found = Loops(run).made(len(inputs))
@@ -74,10 +90,10 @@ def remember(
             if len(set(places)) < len(set(there)):
                 places, steps = there, ()
     results = tuple([(at, n.shape, n.dtype, n.weak) for at, n in zip(places, outputs)])
-    made = calls.signature(state, args, tuple(expected), out, results, run, steps, sizes, constants)
+    made = calls.signature(flags.fast, args, tuple(expected), out, results, run, steps, sizes, constants, handles)
     if made is None and steps:
         results = tuple([(at, n.shape, n.dtype, n.weak) for at, n in zip(there, outputs)])
-        made = calls.signature(state, args, tuple(expected), out, results, run, (), (), ())
+        made = calls.signature(flags.fast, args, tuple(expected), out, results, run, (), (), (), handles)
     if made is not None:
         known.append(made)
 

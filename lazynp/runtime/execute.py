@@ -76,9 +76,10 @@ class Program:
             earlier result): one buffer has one node, with which it lives.
         n_out: how many results are outputs; effects follow.
         run: from the inputs' values to the environment. Raises what an operation raises.
+        told: the types of arguments for which the C module knows of this: see `dispatch.remember`.
     """
 
-    __slots__ = ("kinds", "sources", "n_out", "run")
+    __slots__ = ("kinds", "sources", "n_out", "run", "told")
 
     def __init__(self, function: Function, values: Sequence[Any], since: int, donated: Sequence[bool] = ()) -> None:
         inputs = function.inputs
@@ -93,6 +94,7 @@ class Program:
             results = rewrites.simplify(results, list(keep))
         nodes = [n for n in toposort(results, stop=keep) if n not in keep and n.value is None]
         self.n_out = len(function.outputs)
+        self.told: set[tuple[type, ...]] = set()
         inside = set(nodes)
         wanted = list(dict.fromkeys([n for n in results if n in inside]))
         make: Any = Direct if is_small(nodes) else Planned
@@ -132,6 +134,15 @@ def is_small(nodes: Sequence[Node]) -> bool:
     return all([a.size <= limit for n in nodes for a in (n.outs or (n.aval,))])
 
 
+def call_with(n: Node, numbers: set[Node]) -> Any:
+    """`call_of` where some nodes are numbers: ufuncs take them as they are, all else wants arrays."""
+    call = call_of(n)
+    if numbers.isdisjoint(n.inputs) or (n.op is not None and n.op.kind == MAP):
+        return call
+    dtypes = [i.dtype if i in numbers else None for i in n.inputs]
+    return lambda *args: call(*[a if d is None else np.asarray(a, d) for a, d in zip(args, dtypes)])
+
+
 class Direct:
     """Nodes as NumPy calls on the arrays in an environment: inputs, constants, then results in order.
 
@@ -142,13 +153,16 @@ class Direct:
 
     __slots__ = ("inputs", "nodes", "wanted", "constants", "steps", "out", "owned")
 
-    def __init__(self, nodes: Sequence[Node], wanted: Sequence[Node], inputs: Sequence[Node], *_: Any) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], wanted: Sequence[Node], inputs: Sequence[Node], values: Sequence[Any], *_: Any
+    ) -> None:
         self.inputs, self.nodes, self.wanted = inputs, nodes, wanted
         inside = {*nodes, *inputs}
         constants = list(dict.fromkeys([i for n in nodes for i in n.inputs if i not in inside]))
         place = {n: k for k, n in enumerate([*inputs, *constants, *nodes])}
         self.constants = [n.value if n.value is not None else value_of(n) for n in constants]
-        self.steps = [(call_of(n), tuple([place[i] for i in n.inputs])) for n in nodes]
+        numbers = {n for n, v in zip(inputs, values) if not isinstance(v, np.ndarray)}
+        self.steps = [(call_with(n, numbers), tuple([place[i] for i in n.inputs])) for n in nodes]
         self.out = tuple([place[n] for n in wanted])
         self.owned = [(place[n], n.dtype) for n in wanted if n.dtype is not None]
 
