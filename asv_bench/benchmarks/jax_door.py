@@ -41,6 +41,15 @@ def small_call(j: Any) -> Call:
     return lambda: f(x).block_until_ready()
 
 
+def numpy_call(j: Any) -> Call:
+    """The same of the NumPy door's arrays, beside `jax.jit`."""
+    np_ = importlib.import_module("lazynp") if j.__name__ == "lazynp.jax" else None
+    if np_ is None:
+        return small_call(j)
+    f, x = np_.jit(lambda x: x + 1), np_.zeros(3)
+    return lambda: f(x).block_until_ready()
+
+
 def tree_call(j: Any) -> Call:
     f = j.jit(lambda p, x: j.tree.map(lambda w: w * x, p))
     p = {"a": j.numpy.ones(4), "b": [j.numpy.ones((2, 2)), j.numpy.ones(())]}
@@ -61,6 +70,7 @@ def integers(j: Any, jitted: bool) -> Call:
 
 CALLS: dict[str, Maker] = {
     "jit of x + 1": small_call,
+    "jit of x + 1, the NumPy door's": numpy_call,
     "jit on a pytree": tree_call,
     "minimum(x*y, 0)+y": lambda j: integers(j, False),
     "jit of minimum(x*y, 0)+y": lambda j: integers(j, True),
