@@ -20,7 +20,8 @@ from ..ops.indexing import scatter
 from ..ops.promotion import broadcast
 from ..ops.shape import broadcast_to, reshape, set_, slice_, whole
 from ..tracebacks import leave
-from .array import Array, apply, as_node, cast_node, is_arraylike, typed, wrap_value
+from .array import Array, as_node, cast_node, is_arraylike, typed, wrap_value
+from .at_once import apply
 from .dtypes import KIND_OF, iinfo, promotion, x64_enabled
 from .indexing import (
     BASIC,

@@ -23,7 +23,8 @@ from ..ops.indexing import gather, indexed_shape, result_axis
 from ..ops.promotion import broadcast
 from ..ops.shape import broadcast_to, key_shape, reshape, slice_, whole
 from ..tracebacks import leave
-from .array import Array, apply, as_node, cast_node, is_arraylike, typed, wrap_value
+from .array import Array, as_node, cast_node, is_arraylike, typed, wrap_value
+from .at_once import apply
 from .dtypes import KIND_OF, iinfo
 from .transfers import State as guarded
 from .transfers import to_device

@@ -13,7 +13,8 @@ from ...ops.elementwise import convert, weak_cast
 from ...ops.promotion import Shape
 from ...ops.shape import broadcast_to, expand_dims
 from ...tracebacks import leave
-from ..array import Array, apply, as_node
+from ..array import Array, as_node
+from ..at_once import apply
 from ..dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF, requested
 
 KINDS = {"i": "integer", "f": "floating", "c": "complexfloating", "b": "bool", "s": "signedinteger"}

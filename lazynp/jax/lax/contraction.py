@@ -16,7 +16,8 @@ from ...ops.creation import iota
 from ...ops.elementwise import convert, where
 from ...ops.promotion import Shape
 from ...ops.shape import add_reduce
-from ..array import Array, apply, wrap
+from ..array import Array, wrap
+from ..at_once import apply
 from ..dtypes import EXTENSIONS, FLOAT32, KIND_OF, result_type
 from .call import arguments, dtype_of, public
 from .reductions import padtype_to_pads

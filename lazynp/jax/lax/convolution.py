@@ -13,7 +13,8 @@ from ...ops import shape as s
 from ...ops.creation import eye
 from ...ops.elementwise import convert
 from ...ops.promotion import Shape
-from ..array import Array, apply
+from ..array import Array
+from ..at_once import apply
 from .call import argument, arguments, check_kinds, check_same_dtypes, public, sizes_of, spread
 from .contraction import dot_general, in_common
 from .reductions import dilated, padtype_to_pads

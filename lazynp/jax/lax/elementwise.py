@@ -12,7 +12,8 @@ from ...ops import bits, special
 from ...ops import elementwise as e
 from ...ops.elementwise import where
 from ...ops.tags import stop_gradient
-from ..array import Array, apply
+from ..array import Array
+from ..at_once import apply
 from .call import argument, arguments, check_kinds, dtype_of, filled, nary, public, spread, weak_if_all, widened
 
 NUMBER, INEXACT, BITS, ANY, REAL = "ifc", "fc", "ib", "ifcb", "ifb"

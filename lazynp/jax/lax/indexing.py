@@ -16,7 +16,8 @@ from ...ops import shape as s
 from ...ops.creation import iota
 from ...ops.elementwise import convert, where
 from ...ops.promotion import Shape
-from ..array import Array, apply, wrap
+from ..array import Array, wrap
+from ..at_once import apply
 from .call import argument, arguments, axis_of, check_same_dtypes, filled, public, sizes_of, spread
 
 INT64 = np.dtype(np.int64)

@@ -14,7 +14,7 @@ from ...ops.contraction import matmul
 from ...ops.creation import tril
 from ...ops.elementwise import convert
 from ...ops.shape import expand_dims, swap_last
-from ..array import apply
+from ..at_once import apply
 from .call import argument, check_same_dtypes, filled
 
 

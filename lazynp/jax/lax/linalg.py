@@ -12,7 +12,8 @@ from ...ops import factorizations, lapack, linalg, or_nan
 from ...ops.contraction import matmul
 from ...ops.indexing import take_along_axis
 from ...ops.shape import add_reduce, broadcast_to, reshape, swap_last
-from ..array import apply, as_node, wrap
+from ..array import as_node, wrap
+from ..at_once import apply
 from .lapack import (
     EighImplementation,
     EigImplementation,

@@ -14,7 +14,8 @@ from ...ops import fft as ops
 from ...ops.bits import bitcast
 from ...ops.generators import philox
 from ...ops.shape import reshape
-from ..array import Array, apply, wrap
+from ..array import Array, wrap
+from ..at_once import apply
 from .call import argument, public, sizes_of
 
 U32 = np.dtype(np.uint32)

@@ -13,7 +13,8 @@ from ...ops import joining
 from ...ops import shape as s
 from ...ops.elementwise import convert
 from ...ops.promotion import Shape
-from ..array import Array, apply
+from ..array import Array
+from ..at_once import apply
 from ..spreading import keeps_split, state
 from .call import argument, arguments, axis_of, check_same_dtypes, public, shapes_of, sizes_of, spread
 from .shapes import expand_dims

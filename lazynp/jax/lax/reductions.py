@@ -23,7 +23,8 @@ from ...ops.joining import concatenate, flip, span
 from ...ops.promotion import Shape
 from ...transforms.batch import batch
 from ...tree import flatten, structure, unflatten
-from ..array import Array, apply, door, wrap
+from ..array import Array, door, wrap
+from ..at_once import apply
 from .call import argument, arguments, axis_of, check_kinds, dtype_of, filled, public, sizes_of, spread, widened
 from .pieces import padded
 

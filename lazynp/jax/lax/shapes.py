@@ -19,7 +19,8 @@ from ...ops.bits import bitcast
 from ...ops.elementwise import convert, equal, weak_cast, where
 from ...ops.promotion import Shape
 from ...tree import map as tree_map
-from ..array import Array, apply, as_node, converted, door
+from ..array import Array, as_node, converted, door
+from ..at_once import apply
 from ..dtypes import KIND_OF, SCALARS, canonical, dtype_and_weak
 from .call import (
     argument,

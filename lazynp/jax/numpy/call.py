@@ -18,7 +18,8 @@ from ...flags import Flags, flags, watchers
 from ...graph.node import Node
 from ...ops.elementwise import convert
 from ...tracebacks import leave
-from ..array import ERRORS, NDARRAY, SILENT, Array, apply, as_dtype, cast_node, check_arraylike, new, typed
+from ..array import ERRORS, NDARRAY, SILENT, Array, as_dtype, cast_node, check_arraylike, new, typed
+from ..at_once import apply
 from ..callers import written_by_user
 from ..dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF, DType, float_dtype, inexact, promotion, x64_enabled
 

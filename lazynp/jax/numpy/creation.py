@@ -18,7 +18,8 @@ from ...ops import elementwise as e
 from ...ops.elementwise import convert, where
 from ...ops.joining import concatenate
 from ...ops.shape import broadcast_to, expand_dims, move_axis, reshape
-from ..array import Array, apply, as_node, cast_node, check_arraylike, converted, is_arraylike, typed, wrap, wrap_value
+from ..array import Array, as_node, cast_node, check_arraylike, converted, is_arraylike, typed, wrap, wrap_value
+from ..at_once import apply
 from ..dtypes import (
     FLOAT32,
     KIND_OF,

@@ -15,7 +15,8 @@ from ...ops.elementwise import convert, is_complex
 from ...ops.promotion import real_dtype
 from ...ops.shape import zeros_of
 from ...signatures import renamed
-from ..array import Array, apply, as_node, cast_node, check_arraylike, typed
+from ..array import Array, as_node, cast_node, check_arraylike, typed
+from ..at_once import apply
 from ..dtypes import FLOAT32, INT32, KIND_OF, promotion, x64_enabled
 from . import at_once
 from .call import (

@@ -12,7 +12,8 @@ from ...graph.node import Node
 from ...ops import elementwise as e
 from ...ops import fft as f
 from ...ops.elementwise import convert
-from ..array import Array, apply, as_node, check_arraylike, wrap_value
+from ..array import Array, as_node, check_arraylike, wrap_value
+from ..at_once import apply
 from ..dtypes import FLOAT32, KIND_OF, complex_of, float_dtype, inexact, requested
 from .axes import axis_of
 from .call import named

@@ -13,7 +13,8 @@ from ...graph.node import Node
 from ...ops import joining as j
 from ...ops import shape as s
 from ...ops.elementwise import convert
-from ..array import Array, apply, as_node, cast_node, check_arraylike, typed, wrap_value
+from ..array import Array, as_node, cast_node, check_arraylike, typed, wrap_value
+from ..at_once import apply
 from ..dtypes import promotion, requested, x64_enabled
 from . import at_once
 from .axes import axis_of, static_int

@@ -14,8 +14,9 @@ from ...graph.node import Node
 from ...ops import creation as c
 from ...ops import shape as s
 from ...ops.elementwise import convert
-from ..array import Array, apply, as_node, cast_node, check_arraylike, door, wrap_value
+from ..array import Array, as_node, cast_node, check_arraylike, door, wrap_value
 from ..at import update
+from ..at_once import apply
 from ..dtypes import int_dtype, requested
 from .axes import axis_of, static_int
 from .creation import arange, asarray, astype, linspace, ones, zeros

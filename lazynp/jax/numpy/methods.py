@@ -12,7 +12,8 @@ import numpy as np
 from ...ops.bits import bitcast
 from ...ops.elementwise import convert
 from ...tracebacks import leave
-from ..array import Array, apply, is_arraylike
+from ..array import Array, is_arraylike
+from ..at_once import apply
 from ..dtypes import requested
 from ..placement import device_put, placing
 from . import matrices, products, reductions, select, shape, sorting

@@ -11,7 +11,8 @@ import numpy as np
 from ...graph.node import Node
 from ...ops import elementwise as e
 from ...ops.shape import zeros_of
-from ..array import Array, apply, as_node, check_arraylike, is_arraylike
+from ..array import Array, as_node, check_arraylike, is_arraylike
+from ..at_once import apply
 from ..dtypes import KIND_OF, canonical, inexact, requested, result_type
 from . import at_once
 from .axes import axis_of, static_int

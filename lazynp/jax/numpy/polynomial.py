@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array, apply, cast_node, check_arraylike, typed
+from ..array import Array, cast_node, check_arraylike, typed
 from ..at import update
+from ..at_once import apply
 from ..dtypes import promotion, x64_enabled
 from .creation import asarray, astype, ones, zeros, zeros_like
 from .joining import concatenate

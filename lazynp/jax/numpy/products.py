@@ -15,7 +15,8 @@ from ...ops.einsum import einsum as einsum_nodes
 from ...ops.elementwise import convert
 from ...ops.shape import transpose
 from ...tracebacks import leave
-from ..array import apply, as_dtype, cast_node, check_arraylike, typed
+from ..array import as_dtype, cast_node, check_arraylike, typed
+from ..at_once import apply
 from ..dtypes import INT32, KIND_OF, promotion, requested, x64_enabled
 from . import at_once
 from .axes import axis_of, no_out

@@ -19,7 +19,8 @@ from ...ops.promotion import real_dtype
 from ...ops.scans import scans
 from ...ops.shape import add_reduce, broadcast_to, reshape
 from ...tracebacks import leave
-from ..array import ERRORS, NDARRAY, SILENT, Array, apply, as_node, check_arraylike, new
+from ..array import ERRORS, NDARRAY, SILENT, Array, as_node, check_arraylike, new
+from ..at_once import apply
 from ..dtypes import FLOAT32, KIND_OF, default, inexact, int_dtype, requested, x64_enabled
 from . import at_once
 from .axes import axes_of, axis_of, no_out

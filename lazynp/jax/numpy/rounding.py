@@ -10,7 +10,8 @@ from ...graph.node import Node
 from ...ops import elementwise as e
 from ...ops.elementwise import convert, is_complex, where
 from ...ops.shape import zeros_of
-from ..array import apply, as_node, check_arraylike
+from ..array import as_node, check_arraylike
+from ..at_once import apply
 from ..dtypes import FLOAT32, KIND_OF, finfo, float_dtype
 from .axes import no_out, static_int
 from .call import named, widened

@@ -19,8 +19,9 @@ from ...graph.node import ABSTRACT
 from ...ops import elementwise as e
 from ...ops.indexing import put_along_axis as put_along_axis_node
 from ...ops.sorting import searchsorted
-from ..array import Array, apply, as_dtype, as_node, cast_node, check_arraylike, door, typed, wrap_value
+from ..array import Array, as_dtype, as_node, cast_node, check_arraylike, door, typed, wrap_value
 from ..at import update
+from ..at_once import apply
 from ..dtypes import KIND_OF, int_dtype, is_extended, promotion, x64_enabled
 from ..indexing import mode_of, take_index
 from . import at_once

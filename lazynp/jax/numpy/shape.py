@@ -16,7 +16,8 @@ from ...ops import shape as s
 from ...ops.creation import iota
 from ...ops.elementwise import convert, subtract
 from ...ops.indexing import take
-from ..array import Array, apply, as_node, check_arraylike, is_arraylike, wrap_value
+from ..array import Array, as_node, check_arraylike, is_arraylike, wrap_value
+from ..at_once import apply
 from . import at_once
 from .axes import axes_of, axis_of, check_broadcast, shape_of, static_int
 from .call import IncompatibleShapesError

@@ -18,7 +18,8 @@ from ...ops.joining import flip as flip_node
 from ...ops.joining import pad as pad_node
 from ...ops.joining import span
 from ...ops.shape import reshape as reshape_node
-from ..array import Array, apply, as_node, cast_node, check_arraylike
+from ..array import Array, as_node, cast_node, check_arraylike
+from ..at_once import apply
 from ..dtypes import requested
 from ..spreading import keeps_split, state
 from .call import INEXACT, NUMERIC, named, promoted

@@ -13,8 +13,9 @@ from ...graph.node import Node
 from ...ops import joining as j
 from ...ops import sorting as s
 from ...ops.elementwise import convert, subtract
-from ..array import Array, apply, as_node, cast_node, check_arraylike, typed
+from ..array import Array, as_node, cast_node, check_arraylike, typed
 from ..at import update
+from ..at_once import apply
 from ..dtypes import FLOAT32, INT32, KIND_OF, complex_of, int_dtype, requested
 from ..indexing import take_index
 from . import at_once

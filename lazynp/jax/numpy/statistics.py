@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import concretization_error
-from ..array import Array, apply, cast_node, check_arraylike, typed
+from ..array import Array, cast_node, check_arraylike, typed
 from ..at import update
+from ..at_once import apply
 from ..dtypes import FLOAT32, KIND_OF, inexact, int_dtype, promotion, x64_enabled
 from . import at_once
 from .axes import axes_of, axis_of, static_int

@@ -16,8 +16,9 @@ from ...ops.elementwise import convert
 from ...ops.reductions import reductions
 from ...ops.scans import scans
 from ...tracebacks import leave
-from ..array import Array, apply, check_arraylike, door, is_arraylike
+from ..array import Array, check_arraylike, door, is_arraylike
 from ..at import IndexUpdateRef, update
+from ..at_once import apply
 from . import reductions as _reductions
 from .axes import axes_of, axis_of, no_out
 from .call import summary

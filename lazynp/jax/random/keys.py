@@ -18,7 +18,8 @@ from ...ops.random import random_clone
 from ...ops.shape import slice_
 from ...runtime.reuse import born, share, use
 from .. import array as arrays
-from ..array import Array, apply, as_node, door, is_arraylike
+from ..array import Array, as_node, door, is_arraylike
+from ..at_once import apply
 from ..config import flags
 from ..dtypes import KEY_TYPES, KIND_OF, prng_key
 from .arguments import canonical_shape

@@ -14,7 +14,8 @@ from ....ops.elementwise import convert
 from ....ops.indexing import take_along_axis
 from ....ops.shape import broadcast_to
 from ....ops.sorting import argsort
-from ...array import apply, check_arraylike
+from ...array import check_arraylike
+from ...at_once import apply
 from ...dtypes import FLOAT32
 from ..call import INEXACT, promoted
 

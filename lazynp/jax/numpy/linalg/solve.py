@@ -14,7 +14,8 @@ from ....ops import factorizations, linalg, or_nan
 from ....ops.creation import eye
 from ....ops.shape import broadcast_to, slice_, whole
 from ....ops.shape import reshape as reshape_node
-from ...array import apply, check_arraylike
+from ...array import check_arraylike
+from ...at_once import apply
 from ...dtypes import FLOAT32
 from ..creation import asarray
 from ..products import dot

@@ -11,7 +11,7 @@ from ....graph.op import results
 from ....ops import lapack
 from ... import numpy as jnp
 from ...arguments import matrices
-from ...array import apply
+from ...at_once import apply
 from ...dtypes import complex_of
 from ...lax import linalg
 from .solve import adjoint

@@ -12,7 +12,8 @@ from ....ops.hypergeometric import hyp2f1 as hyp2f1_op
 from ... import lax
 from ... import numpy as jnp
 from ...arguments import inexact, real_inexact
-from ...array import apply, as_node
+from ...array import as_node
+from ...at_once import apply
 from ...derivatives import custom_jvp
 from .gamma import digamma, gamma
 
