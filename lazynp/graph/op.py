@@ -127,13 +127,13 @@ class Op:
 
 
 class Current(threading.local):
-    """Who is told of new nodes: the runtime's recorder, or nobody."""
+    """Who is told of new nodes: the runtime's recorder, or nobody. Those without a value get the number of a trace."""
 
     sink: Callable[[Node], None] | None = None
+    trace = 0
 
 
 current = Current()
-constant: Callable[[Any], Node]  # set by `node_of` below
 AVALS_KEPT = 8192
 _avals: Bounded[Any, Any] = Bounded(AVALS_KEPT)
 
@@ -149,13 +149,13 @@ def make(op: Op, inputs: tuple[Node, ...], static: tuple[Any, ...] = (), moving:
         known = work_out(op, inputs, static, moving, key)
     shape, dtype, weak, number, sort, outs = known
     node = Node(op, inputs, static, moving, shape, dtype, weak, number, sort)
-    if dtype is None:
-        node.outs = outs
+    node.outs = outs
     for n in inputs:
         if n.trace > node.trace:
             node.trace = n.trace
-    sink = current.sink
-    if sink is not None and node.trace < 2:
+    if node.trace == 2:
+        node.index = current.trace
+    elif (sink := current.sink) is not None:
         sink(node)
     return node
 

@@ -22,11 +22,13 @@ from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import MAP, pick
 from ..ops.callback import callback
 from ..ops.elementwise import cast, weak_cast
+from ..ops.promotion import is_inexact
 from ..runtime.execute import boundary
 from ..signatures import Static
 from ..tree import flatten, unflatten
 from .array import Array, door, wrap
 from .aval import ShapedArray
+from .beginning import Beginning
 from .bind import Primitive, bound
 from .dtypes import canonical, is_extended, shown
 from .primitives import operands_of, primitive_of, steps_of
@@ -368,13 +370,13 @@ def is_literal(n: Node) -> bool:
     return n.weak and not n.shape and n.buffer is not None and not n.trace
 
 
-def jaxpr_of(function: Function, since: int = 1 << 62) -> tuple[Jaxpr, list[Node]]:
-    """The graph of a function, and its constants."""
-    found = boundary(function, since)
+def jaxpr_of(function: Function, since: int | Beginning = 1 << 62) -> tuple[Jaxpr, list[Node]]:
+    """The graph of a function, and its constants. Of these the rule of a user's derivative may be all that reads one."""
+    found = since.constants(function) if isinstance(since, Beginning) else boundary(function, since)
     stop = {*found, *function.inputs}
     order = in_order([*function.outputs, *function.effects], stop)
     reached = set(order)
-    constants = list(dict.fromkeys([n for n in found if not is_literal(n) and n in reached]))
+    constants = [n for n in found if not is_literal(n) and (n in reached or n.trace and is_inexact(n.dtype))]
     writer = Writer({n: Literal(on_host(n.buffer), n.aval) for n in found if is_literal(n)})
     for n in (*constants, *function.inputs):
         writer.known.setdefault(n, Var(n.aval))
@@ -386,7 +388,7 @@ def jaxpr_of(function: Function, since: int = 1 << 62) -> tuple[Jaxpr, list[Node
     return Jaxpr(variables, arguments, outputs, writer.eqns, source=(function, constants)), constants
 
 
-def closed(function: Function, since: int) -> ClosedJaxpr:
+def closed(function: Function, since: int | Beginning) -> ClosedJaxpr:
     """The graph with its constants' values."""
     jaxpr, constants = jaxpr_of(function, since)
     return ClosedJaxpr(jaxpr, [wrap(n) for n in constants])
@@ -491,11 +493,12 @@ def make_jaxpr(
         before = stack.axes
         if axis_env:
             stack.axes = {**before, **{k: (n, leaf((), np.dtype(np.int32), trace=ABSTRACT)) for k, n in axis_env}}
+        beginning = Beginning()
         try:
             entry = traced._trace(traced._take_apart(args, kwargs, node_of))
         finally:
             stack.axes = before
-        found = closed(entry.function, entry.since)
+        found = closed(entry.function, beginning)
         return (found, structs(entry.out, entry.function.outputs)) if return_shape else found
 
     make.__name__ = f"make_jaxpr({getattr(fun, '__name__', fun)})"

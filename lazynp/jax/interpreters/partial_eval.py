@@ -10,9 +10,9 @@ from ...graph.aval import Aval
 from ...graph.function import Function
 from ...graph.node import ABSTRACT, Node
 from ...graph.walk import dependents
-from ...runtime.recorder import recorder
 from ..array import Array, as_node, wrap
 from ..aval import ShapedArray
+from ..beginning import Beginning
 from ..core import Tracer
 from ..jaxpr import ClosedJaxpr, Jaxpr, closed, dce_jaxpr
 
@@ -68,7 +68,7 @@ class PartialVal(tuple[Any, Any]):
 
 def traced(fun: Callable[..., Any], avals: Sequence[Any], given: Callable[[list[Node]], Sequence[Any]]) -> Any:
     """The placeholders, what a function of arrays returns for them, and since when its nodes were recorded."""
-    since = recorder.count
+    since = Beginning()
     with Trace(fun, "jit") as trace:
         inputs = [
             placeholder(Aval(tuple(a.shape), a.dtype, getattr(a, "weak_type", False)), trace, i)

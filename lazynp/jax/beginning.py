@@ -1,0 +1,46 @@
+"""What a traced function reads of what was there before it: the constants of its jaxpr."""
+
+from __future__ import annotations
+
+import itertools
+
+from ..graph.function import Function
+from ..graph.node import ABSTRACT, CONCRETE, Node
+from ..graph.op import current
+from ..runtime.execute import boundary
+from ..runtime.recorder import recorder
+
+numbers = itertools.count(1)
+
+
+class Beginning:
+    """When a function began to be traced: what its run recorded, and what it made of values that are not there, is its
+    own, though it may not depend on its arguments.
+
+    Attributes:
+        recorded, made: the first numbers of such nodes (see `Node.index`).
+    """
+
+    def __init__(self) -> None:
+        self.recorded, self.made = recorder.count, next(numbers)
+        current.trace = self.made
+
+    def own(self, n: Node) -> bool:
+        """Whether a node that derivatives know is one of the function's."""
+        since = self.made if n.trace == ABSTRACT else self.recorded
+        return n.trace != CONCRETE and n.op is not None and bool(n.inputs) and n.index >= since
+
+    def constants(self, function: Function) -> list[Node]:
+        """What a function reads of what was there before it."""
+        found: dict[Node, None] = {}
+        stack = boundary(function, self.recorded)
+        done = set(stack)
+        while stack:
+            node = stack.pop(0)
+            if self.own(node):
+                new = [n for n in boundary(Function((), node.inputs), self.recorded) if n not in done]
+                done.update(new)
+                stack[:0] = new
+            else:
+                found[node] = None
+        return list(found)
