@@ -57,7 +57,7 @@ class Node:
         value: for a scalar constant, the Python or NumPy scalar.
         trace: CONCRETE; KEPT (depends on a leaf under differentiation: the inputs stay); ABSTRACT (no value can
             be had).
-        index: place in the recorder's stream, without a value the number of a trace (see `op.Current`); -1 for others.
+        index: place in the recorder's stream, without a value a trace's number (see `op.Current`); -1 for others.
         signature: hash of what the node is and how far back its inputs are, by the recorder.
         holder: weak reference to the storage that the value was made for, by the runtime.
         error: the exception that computing it raised.

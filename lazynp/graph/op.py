@@ -127,10 +127,10 @@ class Op:
 
 
 class Current(threading.local):
-    """Who is told of new nodes: the runtime's recorder, or nobody. Those without a value get the number of a trace."""
+    """Who is told of new nodes: the runtime's recorder, or nobody. Those without a value get a trace's number."""
 
     sink: Callable[[Node], None] | None = None
-    trace = 0
+    trace = -1  # falls from trace to trace
 
 
 current = Current()

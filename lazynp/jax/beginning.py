@@ -10,7 +10,7 @@ from ..graph.op import current
 from ..runtime.execute import boundary
 from ..runtime.recorder import recorder
 
-numbers = itertools.count(1)
+numbers = itertools.count(-16, -1)  # what was recorded has numbers from 0 on, and few below have a meaning
 
 
 class Beginning:
@@ -27,8 +27,9 @@ class Beginning:
 
     def own(self, n: Node) -> bool:
         """Whether a node that derivatives know is one of the function's."""
-        since = self.made if n.trace == ABSTRACT else self.recorded
-        return n.trace != CONCRETE and n.op is not None and bool(n.inputs) and n.index >= since
+        if n.trace == CONCRETE or n.op is None or not n.inputs:
+            return False
+        return n.index <= self.made if n.trace == ABSTRACT else n.index >= self.recorded
 
     def constants(self, function: Function) -> list[Node]:
         """What a function reads of what was there before it."""

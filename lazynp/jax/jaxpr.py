@@ -371,7 +371,7 @@ def is_literal(n: Node) -> bool:
 
 
 def jaxpr_of(function: Function, since: int | Beginning = 1 << 62) -> tuple[Jaxpr, list[Node]]:
-    """The graph of a function, and its constants. Of these the rule of a user's derivative may be all that reads one."""
+    """The graph of a function, and its constants, also those that only the rules of users' derivatives read."""
     found = since.constants(function) if isinstance(since, Beginning) else boundary(function, since)
     stop = {*found, *function.inputs}
     order = in_order([*function.outputs, *function.effects], stop)

@@ -213,3 +213,132 @@ def test_check_grads() -> None:
     for modes in ("fwd", "rev"):
         with pytest.raises(AssertionError):
             check(wrong, (np.float32(5),), 1, (modes,))
+
+
+# --- Constants along which derivatives are taken ----------------------------------------------------------------------
+
+POINT, OTHER = np.array([1.5, -0.5], np.float32), np.array([0.7, 0.3], np.float32)
+
+
+def with_rules(j: Any) -> dict[str, Callable[..., Any]]:
+    """Functions with derivatives that are not theirs, so that it shows whether the rule was used; `blind_` ones do not
+    read their second argument, and have a derivative along it."""
+    jnp = j.numpy
+    both = j.custom_vjp(lambda x, s: jnp.sin(x) * s)
+    both.defvjp(
+        lambda x, s: (jnp.sin(x) * s, (x, s)), lambda r, ct: (ct * jnp.cos(r[0]) * r[1] * 2, ct * jnp.sin(r[0]) * 3)
+    )
+    blind = j.custom_vjp(lambda x, s: x * 1.0)
+    blind.defvjp(lambda x, s: (x * 1.0, s), lambda s, ct: (ct * s, ct * 5))
+    forward, blind_forward = j.custom_jvp(lambda x, s: jnp.exp(x) * s), j.custom_jvp(lambda x, s: x * 1.0)
+    for f in (forward, blind_forward):
+        f.defjvp(lambda p, t, f=f: (f(*p), 2 * t[0] * p[1] + 3 * t[1] * p[0]))
+    return {"reverse": both, "blind_reverse": blind, "forward": forward, "blind_forward": blind_forward}
+
+
+CAPTURING: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "product": lambda j, a, r: lambda y: y * 0.1 * a,
+    "made inside": lambda j, a, r: lambda y: y * (0.1 * a + a * a),
+    "stop_gradient": lambda j, a, r: lambda y: y * j.lax.stop_gradient(a) * a,
+    "derivative inside": lambda j, a, r: lambda y: j.grad(lambda c: j.numpy.sin(c * a).sum())(y),
+    "made before and a": lambda j, a, r: (lambda z: lambda y: y * z * a)(a * a),
+    "all of it made before": lambda j, a, r: (lambda z: lambda y: r["reverse"](y, z) + z)(j.numpy.sin(a)),
+    "made before, and in a rule": lambda j, a, r: (lambda z: lambda y: r["reverse"](y, z) * a + z)(j.numpy.sin(a)),
+    "reduced": lambda j, a, r: lambda y: y / j.numpy.linalg.norm(a) + j.numpy.cumsum(a),
+    "where": lambda j, a, r: lambda y: j.numpy.where(a > 0, y * a, j.numpy.sin(a) * y),
+    "relu": lambda j, a, r: lambda y: j.nn.relu(y * a) + j.nn.silu(a),
+    "written": lambda j, a, r: lambda y: y.at[0].set(a[0]) * j.numpy.max(a),
+    **{k: lambda j, a, r, k=k: lambda y: r[k](y, a) for k in ("reverse", "blind_reverse", "forward", "blind_forward")},
+    "first argument of a rule": lambda j, a, r: lambda y: r["reverse"](0.1 * a, y),
+    "second argument of a rule": lambda j, a, r: lambda y: r["reverse"](y, 0.1 * a),
+    "unread argument of a rule": lambda j, a, r: lambda y: r["blind_reverse"](y, 0.1 * a),
+    "scan": lambda j, a, r: lambda y: j.lax.scan(lambda c, _: (r["reverse"](c, 0.1 * a), None), y, None, length=3)[0],
+    "loop": lambda j, a, r: lambda y: j.lax.fori_loop(0, 3, lambda i, c: r["reverse"](c, 0.1 * a), y),
+    "cond": lambda j, a, r: lambda y: j.lax.cond(y[0] > 0, lambda c: r["reverse"](c, 0.1 * a), lambda c: c, y),
+    "jit": lambda j, a, r: lambda y: j.jit(lambda c: r["reverse"](c, 0.1 * a))(y),
+    "vmap": lambda j, a, r: lambda y: j.vmap(r["reverse"])(y, 0.1 * a),
+    "checkpoint": lambda j, a, r: lambda y: j.checkpoint(lambda c: j.numpy.sin(c) * j.numpy.cos(0.1 * a))(y),
+    "argument of a checkpoint": lambda j, a, r: lambda y: j.checkpoint(lambda c, b: j.numpy.sin(c) * b)(y, 0.1 * a),
+    "converted": lambda j, a, r: lambda y: converted(j, lambda c: j.numpy.sin(c) * 0.1 * a, y),
+    "another jaxpr": lambda j, a, r: lambda y: doubled(j, lambda c: r["reverse"](c, 0.1 * a), y),
+}
+
+
+def doubled(j: Any, fun: Any, y: Any) -> Any:
+    """A jaxpr, run with twice the constants that it was made with."""
+    made = j.make_jaxpr(fun)(y)
+    consts = [2.0 * c if j.numpy.issubdtype(c.dtype, np.floating) else c for c in made.consts]
+    return j.core.eval_jaxpr(made.jaxpr, consts, y)[0]
+
+
+def converted(j: Any, fun: Any, y: Any) -> Any:
+    """A function that `closure_convert` took apart, called by one with rules of its own."""
+    call, consts = j.closure_convert(fun, y)
+    outer = j.custom_vjp(lambda y, *cs: call(y, *cs))
+    outer.defvjp(lambda y, *cs: (call(y, *cs), (y, cs)), lambda r, ct: j.vjp(call, r[0], *r[1])[1](ct))
+    return outer(y, *consts)
+
+
+def in_a_rule(j: Any, fun: Any, y: Any) -> Any:
+    """A jaxpr whose constants are arguments of a function, with a rule that runs the jaxpr and takes its derivative."""
+    made = j.make_jaxpr(fun)(y)
+    moving = [j.numpy.issubdtype(c.dtype, np.floating) for c in made.consts]
+
+    def call(some: Any, rest: Any, y: Any) -> Any:
+        left, right = iter(some), iter(rest)
+        return j.core.eval_jaxpr(made.jaxpr, [next(left) if m else next(right) for m in moving], y)[0]
+
+    outer = j.custom_vjp(call)
+
+    def back(kept: Any, ct: Any) -> Any:
+        some, rest, y = kept
+        found, along = j.vjp(lambda some, y: call(some, rest, y), some, y)[1](ct)
+        return [2.0 * c for c in found], None, along
+
+    outer.defvjp(lambda *args: (call(*args), args), back)
+    parts: list[list[Any]] = [[], []]
+    for c, m in zip(made.consts, moving):
+        parts[not m].append(c)
+    return outer(*parts, y)
+
+
+def jitted(j: Any, fun: Any, y: Any) -> Any:
+    return j.jit(lambda y: doubled(j, fun, y))(y)
+
+
+def repeated(j: Any, fun: Any, y: Any) -> Any:
+    return j.lax.scan(lambda c, _: (doubled(j, fun, c), None), y, None, length=2)[0]
+
+
+def recomputed(j: Any, fun: Any, y: Any) -> Any:
+    return j.checkpoint(lambda y: doubled(j, fun, y))(y)
+
+
+RUNNERS = (doubled, converted, in_a_rule, jitted, repeated, recomputed)
+
+
+@pytest.mark.parametrize("name", CAPTURING)
+@pytest.mark.parametrize("run", RUNNERS)
+def test_derivatives_along_constants(run: Callable[..., Any], name: str) -> None:
+    """Who takes a graph and its constants apart finds the dependence on what is differentiated in the constants."""
+
+    def found(j: Any) -> Any:
+        rules = with_rules(j)
+        weights = np.array([1, 2], np.float32)
+        return j.value_and_grad(lambda a: (run(j, CAPTURING[name](j, a, rules), OTHER) * weights).sum())(POINT)
+
+    for ours, theirs in zip(found(lazynp.jax), found(jax)):
+        np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=1e-6)
+
+
+def test_constants_are_what_was_there_before() -> None:
+    """A constant that is differentiated is what the function captures, not what it makes of that."""
+    for capture in (lambda y, a: y * (0.1 * a + a * a), lambda y, a: y * lazynp.jax.lax.stop_gradient(2 * a) * a):
+        for around in (lambda j, f: j.grad(f), lambda j, f: j.jit(f), lambda j, f: j.grad(j.jit(f))):
+
+            def f(a: Any, capture: Any = capture) -> Any:
+                made = lazynp.jax.make_jaxpr(lambda y: capture(y, a))(OTHER)
+                assert len(made.consts) == len(made.jaxpr.constvars) == 1
+                return lazynp.jax.core.eval_jaxpr(made.jaxpr, [a], OTHER)[0].sum()
+
+            around(lazynp.jax, f)(lazynp.jax.numpy.asarray(POINT))
