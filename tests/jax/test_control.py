@@ -383,6 +383,26 @@ def test_custom_root() -> None:
     pair(lambda j: j.vmap(j.grad(total(j, implicit)))(a), 1e-5, False)
 
 
+@pytest.mark.parametrize("has_aux", [False, True])
+def test_custom_root_whose_solver_reads_what_moves(has_aux: bool) -> None:
+    """The equation alone says how a solution moves: derivatives do not look into the solver."""
+
+    def root(j: Any, a: Any) -> Any:
+        def solve(f: Any, guess: Any) -> Any:
+            out = j.lax.fori_loop(0, 20, lambda i, x: 0.5 * (x + a / x), guess)
+            return (out, a) if has_aux else out
+
+        found = j.lax.custom_root(lambda x: x * x - a, 1.0, solve, lambda g, y: y / g(1.0), has_aux)
+        return found[0] if has_aux else found
+
+    four = np.float32(4)
+    pair(lambda j: j.grad(lambda a: root(j, a))(four), 1e-5)
+    pair(lambda j: j.jit(j.grad(lambda a: root(j, a)))(four), 1e-5)
+    pair(lambda j: j.grad(j.jit(lambda a: root(j, a)))(four), 1e-5)
+    pair(lambda j: j.grad(j.grad(lambda a: root(j, a)))(four), 1e-5)
+    pair(lambda j: j.vmap(j.grad(lambda a: root(j, a)))(np.stack([four, 9 * four])), 1e-5)
+
+
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_custom_linear_solve(symmetric: bool) -> None:
     def program(j: Any, a: Any, b: Any) -> Any:

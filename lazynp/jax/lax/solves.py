@@ -7,7 +7,8 @@ from typing import Any
 
 from ...api import differentiate
 from ...api.control import pair, traced
-from ...api.custom import closure_convert, custom_jvp
+from ...api.custom import Rule, closure_convert, ruled, traced_level
+from ...api.differentiate import tangent_node
 from ...doors import wrap_all
 from ...graph.function import Function
 from ...graph.node import Node
@@ -18,10 +19,27 @@ from ...ops.elementwise import negative
 from ...ops.rewrites import rewrites
 from ...ops.shape import instantiate
 from ...ops.solves import linear_solve
+from ...ops.tags import Nodes, Tangents, custom
 from ...tree import flatten, unflatten
 from ...tree import map as tree_map
 from ..array import as_node, door, wrap
 from .call import public
+
+
+class Implicit(Rule):
+    """The rule of a solution: the equation alone says how it moves, whatever the solver reads besides, which is not run
+    again. `change` gives the tangent for the result, the equation's constants and their tangents."""
+
+    def __init__(self, name: str, change: Callable[[Any, Any, Any], Any]) -> None:
+        super().__init__(name)
+        self.change = change
+
+    def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+        n, wrap = len(inputs) - self.closed, self.door.wrap
+        again = results(custom(*outs, *inputs, rule=self, hidden=len(outs), n=len(outs)))
+        consts, moved = self.arguments(inputs)[1], self.along(tangents[:n], inputs[:n], self.structure)[0][1]
+        found = flatten(self.change(unflatten(self.out_structure, [wrap(x) for x in again]), consts, moved))[0]
+        return [*[tangent_node(self.door, t) for t in found], *[None] * (len(outs) - len(found))]
 
 
 @public
@@ -39,25 +57,20 @@ def custom_root(
     """
     general, captured = closure_convert(f, initial_guess, door=door)
 
-    @custom_jvp
     def root(guess: Any, consts: Any) -> Any:
         return solve(lambda x: general(x, *consts), guess)
 
-    @root.defjvp
-    def rule(primals: Any, tangents: Any) -> Any:
-        (guess, consts), (_, moved) = primals, tangents
-        out = root(guess, consts)
+    def change(out: Any, consts: Any, moved: Any) -> Any:
         x = out[0] if has_aux else out
         along = differentiate.jvp(lambda *c: general(x, *c), tuple(consts), tuple(moved), door=door)[1]
-        change = tangent_solve(
+        found = tangent_solve(
             lambda v: differentiate.jvp(lambda y: general(y, *consts), (x,), (v,), door=door)[1], along
         )
-        back = tree_map(lambda t: wrap(negative(as_node(t))), change)
-        if not has_aux:
-            return out, back
-        return out, (back, tree_map(lambda v: wrap(instantiate(None, as_node(v))), out[1]))
+        return tree_map(lambda t: wrap(negative(as_node(t))), found)
 
-    return root(initial_guess, list(captured))
+    args = initial_guess, list(captured)
+    level = traced_level(args)
+    return ruled(Implicit("custom_root", change), root, args, {}, level) if level else root(*args)
 
 
 @public
