@@ -4,6 +4,7 @@ donated arguments; beside JAX where it answers in the same words."""
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -70,6 +71,21 @@ def test_a_kept_tracer_is_an_error_where_it_is_in_jax(name: str) -> None:
 def test_what_nobody_keeps_is_no_leak(name: str) -> None:
     with lazynp.jax.checking_leaks():
         TRACED[name](lazynp.jax, lambda x: x * 2)
+
+
+def test_leaks_are_looked_for_among_all_objects() -> None:
+    """One of which may stand for another one that is dead, or say what it likes of its class."""
+
+    class Odd:
+        @property
+        def __class__(self) -> Any:
+            raise RuntimeError("nobody is to ask")
+
+    odd = Odd()
+    dead = weakref.proxy(Odd())
+    with lazynp.jax.checking_leaks():
+        assert lazynp.jax.jit(lambda x: x * 2)(2.0) == 4
+    del odd, dead
 
 
 def test_the_error_says_who_keeps_it() -> None:
