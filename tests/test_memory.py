@@ -250,7 +250,7 @@ def test_a_function_jitted_for_many_shapes() -> None:
         return x + 1  # type: ignore[operator]
 
     f._fast.size = f._entries.size = 8
-    for n in (*range(1, 40), 1, 39):
+    for n in (*range(1, 40), 20, 39):
         assert f(lazynp.zeros(n)).tolist() == [1.0] * n
         assert f._cache_size() <= 16
-    assert len(traced) == 40  # 1 was traced twice, 39 once
+    assert len(traced) == 40  # 20 was traced twice, 39 once; the first few the C module knows for good
