@@ -437,8 +437,8 @@ def test_what_stands_for_a_dense_matrix() -> None:
 
 
 def test_grids_of_parameters() -> None:
-    search = pytest.importorskip("sklearn.model_selection")
-    model = pytest.importorskip("sklearn.linear_model")
+    search = pytest.importorskip("sklearn.model_selection", reason="it comes with lazynp[test]")
+    model = pytest.importorskip("sklearn.linear_model", reason="it comes with lazynp[test]")
     found = list(search.ParameterGrid([{"a": np.array([1.0, 2.0]), "b": ["x"]}, {"a": np.arange(1)}]))
     assert found == [{"a": 1.0, "b": "x"}, {"a": 2.0, "b": "x"}, {"a": 0}]
     given = {"alpha": np.logspace(-1, 1, 3)}
@@ -451,7 +451,7 @@ def test_parameters_of_estimators_and_functions() -> None:
     """For which scikit-learn asks NumPy's own type."""
     x = np.random.RandomState(0).randn(30, 4)
     y = (x[:, 0] > 0).astype(int)
-    linear_model = pytest.importorskip("sklearn.linear_model")
+    linear_model = pytest.importorskip("sklearn.linear_model", reason="it comes with lazynp[test]")
     neighbors, base = importlib.import_module("sklearn.neighbors"), importlib.import_module("sklearn.base")
     weights = importlib.import_module("sklearn.utils.class_weight")
     process = importlib.import_module("sklearn.gaussian_process")

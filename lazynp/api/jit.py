@@ -301,7 +301,7 @@ class Jit(CallBase):
         if flags.fast is not None and (host is not None or self._known is Miss):
             if host is not None:
                 self._fast.keep(tuple(key), (*found, host))
-            if not kwargs:
+            if not kwargs and (host is not None or found[1].is_news(flags.fast, call.leaves)):
                 entry, program, _ = found
                 out = unflatten(entry.out, [0.0] * len(entry.function.outputs))
                 dispatch.remember(

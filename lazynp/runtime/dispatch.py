@@ -52,13 +52,10 @@ def remember(
     """Add the signature of a call to `known`, if it is simple: `args` whose leaves have the types of `inputs`, results
     in the form of the tree `out`, which are the door's (`lazynp.doors.Door`)."""
     array, handles, outputs = door.array, door.of_value is None, function.outputs
-    kinds = tuple(map(type, leaves))
     if calls is None or len(known) >= MOST or any(kind is not None for kind in program.kinds):
         return
-    if handles:  # what is not so simple comes here at each call
-        if kinds in program.told or function.effects or not handles_are_known(array, flags):
-            return
-        program.told.add(kinds)
+    if handles and (function.effects or not handles_are_known(array, flags)):
+        return
     sources = program.sources[: program.n_out]
     if any(where not in (0, 3) for where, _ in sources):
         return

@@ -76,7 +76,7 @@ class Program:
             earlier result): one buffer has one node, with which it lives.
         n_out: how many results are outputs; effects follow.
         run: from the inputs' values to the environment. Raises what an operation raises.
-        told: the types of arguments for which the C module knows of this: see `dispatch.remember`.
+        told: what `is_news` was asked.
     """
 
     __slots__ = ("kinds", "sources", "n_out", "run", "told")
@@ -94,7 +94,7 @@ class Program:
             results = rewrites.simplify(results, list(keep))
         nodes = [n for n in toposort(results, stop=keep) if n not in keep and n.value is None]
         self.n_out = len(function.outputs)
-        self.told: set[tuple[type, ...]] = set()
+        self.told: set[Any] = set()
         inside = set(nodes)
         wanted = list(dict.fromkeys([n for n in results if n in inside]))
         make: Any = Direct if is_small(nodes) else Planned
@@ -108,6 +108,13 @@ class Program:
                 self.sources.append((0, place[n]) if first == k else (3, first))
             else:
                 self.sources.append((1, number[n]) if n in number else (2, n))
+
+    def is_news(self, state: Any, leaves: Sequence[Any]) -> bool:
+        """Whether the C module is to be told of this for such arguments: the first time that they come."""
+        key = (state, *map(type, leaves))
+        news = key not in self.told
+        self.told.add(key)
+        return news
 
     def warm(self, values: Sequence[Any]) -> None:
         """Run it where an error of its does not matter."""

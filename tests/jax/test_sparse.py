@@ -293,6 +293,29 @@ def test_errors_of_layouts() -> None:
         mat.update_layout(n_batch=1, on_inefficient="warn")
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"window_strides": (2,)},
+        {"lhs_dilation": (2,)},
+        {"feature_group_count": 2},
+        {"batch_group_count": 2},
+        {"dimension_numbers": ("NHC", "HIO", "NHC")},
+        {"preferred_element_type": "float64"},
+        {"out_sharding": 1},
+    ],
+    ids=str,
+)
+def test_what_convolutions_do_not_do_is_refused(given: dict[str, Any]) -> None:
+    sparse = importlib.import_module("lazynp.jax.experimental.sparse")
+    x = sparse.BCOO.fromdense(lazynp.jax.numpy.ones((1, 1, 3)))
+    with pytest.raises(NotImplementedError, match="bcoo convolution with"):
+        sparse.bcoo_conv_general_dilated(x, x, **{"window_strides": (1,), "padding": "VALID"} | given)
+    numbers = ("NCH", "OIH", "NCH")
+    out = sparse.bcoo_conv_general_dilated(x, x, window_strides=(1,), padding="VALID", dimension_numbers=numbers)
+    assert out.todense().tolist() == [[[3.0]]]
+
+
 def test_a_loop_forgets_what_its_body_does_not_keep() -> None:
     """Transposed indices are not in order: a loop whose body transposes must not say that they are."""
     sparse = importlib.import_module("lazynp.jax.experimental.sparse")

@@ -244,7 +244,11 @@ def bcoo_conv_general_dilated(
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> BCOO:
-    """`lax.conv_general_dilated` along one axis, of one example with one feature, without dilation and strides."""
+    """`lax.conv_general_dilated` along one axis, of one example with one feature, without dilation and strides.
+
+    `precision` has nothing to choose: products of two elements are not added. Raises: NotImplementedError for all else
+    than its default, where JAX takes no notice of some.
+    """
     n = lhs.ndim - 2
     for name, given in (("lhs_dilation", lhs_dilation), ("rhs_dilation", rhs_dilation)):
         if given is not None and tuple(given) != (1,) * n:
@@ -253,6 +257,13 @@ def bcoo_conv_general_dilated(
         raise NotImplementedError("bcoo convolution with non-unit window_strides.")
     if batch_group_count != 1 or feature_group_count != 1:
         raise NotImplementedError("bcoo convolution with non-unit group counts.")
+    if out_sharding is not None:
+        raise NotImplementedError("bcoo convolution with out_sharding.")
+    numbers = lax.conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
+    if any([tuple(spec) != tuple(range(n + 2)) for spec in (numbers.lhs_spec, numbers.rhs_spec, numbers.out_spec)]):
+        raise NotImplementedError("bcoo convolution with dimension_numbers.")
+    if preferred_element_type is not None and np.dtype(preferred_element_type) != jnp.result_type(lhs.dtype, rhs.dtype):
+        raise NotImplementedError("bcoo convolution with preferred_element_type.")
     if n != 1 or tuple(lhs.shape[:2]) != (1, 1) or tuple(rhs.shape[:2]) != (1, 1):
         raise NotImplementedError("bcoo convolution with leading dimensions other than (1, 1)")
     if isinstance(padding, str):
