@@ -271,7 +271,7 @@ def test_profiler_writes_a_trace_with_annotations(tmp_path: Any) -> None:
     j = lazynp.jax
     with j.profiler.trace(tmp_path, create_perfetto_trace=True):
         with j.profiler.StepTraceAnnotation("step", step_num=7):
-            found = j.profiler.annotate_function(lambda x: j.numpy.sin(x) @ x, name="work")(j.numpy.ones((300, 300)))
+            found = j.profiler.annotate_function(lambda x: j.numpy.sin(x) @ x, name="work")(j.numpy.ones((500, 500)))
             found.block_until_ready()
         with pytest.raises(ZeroDivisionError), j.profiler.TraceAnnotation("failing"):
             raise ZeroDivisionError
