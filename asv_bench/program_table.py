@@ -31,6 +31,7 @@ import processes
 HERE = Path(__file__).resolve().parent
 LIBRARIES = ("numpy", "lazynp", "jax")
 SLOW = 0.9  # of NumPy's speed
+REST = 0.2  # seconds before a turn: OpenBLAS's threads look for work for some 30 ms, on cores that the next one wants
 
 
 class Child(processes.Process):
@@ -72,6 +73,7 @@ def measure(children: dict[str, Child], size: int, seconds: float, rounds: int, 
     row["seconds"] = {library: [] for library in turns}
     for _ in range(rounds):
         for library in turns:
+            time.sleep(REST)
             row["seconds"][library].append(children[library].ask("time", size=size, repeats=repeats) / repeats)
         turns.append(turns.pop(0))
     ours = row["seconds"]
