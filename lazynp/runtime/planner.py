@@ -4,6 +4,7 @@ in place.
 Levels. Every value gets the level at which it exists in memory. An elementwise operation may join the kernel of an
 elementwise input over the same index space; for any other input it comes one level later. Operations of a level over
 one space form one kernel, related or not: they share the passes over what they read. Steps run by level, then by place.
+A value that only a kernel of a later level reads is computed in that kernel, unless what it reads is overwritten before.
 
 Writes. A write into a region of a base makes a new value. It happens in the base's own buffer when the base dies with
 it: nothing that comes later reads the old value, and what read it before has run. Where only the kernel that computes
@@ -23,6 +24,7 @@ from .spec import KERNEL_REDUCTIONS, spec_of
 from .steps import SCALARS
 
 MOST_INSTRUCTIONS, MOST_OPERANDS = 96, 20
+FETCHED = 2  # arrays that a kernel may read once more, for a value that need not be stored then
 DIRECT_SHARE = 4  # a region of a quarter of its base or more is worth a spare buffer
 
 
@@ -139,6 +141,7 @@ class Planner:
                     self.seg.shapes[i],
                     inputs,
                 )
+                self.fetch(i)
             elif kind == REDUCE and self.fusable(i):
                 key = self.part[inputs[0] - self.n_leaves]
                 self.part[i] = key
@@ -189,6 +192,78 @@ class Planner:
         self.members.setdefault(key, []).append(i)
         self.operands.setdefault(key, set()).update(outside)
         self.level[self.n_leaves + i] = level
+
+    # --- values that wait for the kernel that reads them --------------------------------------------------------------
+
+    def fetch(self, i: int) -> None:
+        """Take into node i's kernel the maps of lower levels that nothing but this kernel reads: `b - c` in
+        `a[1:] - (b - c)`, where `a` was written to before. Else each has a kernel of its own, whose result goes through
+        memory, and ends a chain."""
+        key = self.part[i]
+        for s in self.slots(i):
+            if self.kind(s) != MAP or self.level[s] == key[0] or not self.same_space(s, i):
+                continue
+            group = self.private(s - self.n_leaves, key)
+            if group and self.may_wait(group, i) and self.worth_fetching(group, key):
+                self.move(group, key)
+
+    def private(self, node: int, key: tuple[int, Any, int]) -> set[int]:
+        """A map and those of its kernel that it reads, if nothing but they and the kernel `key` reads them, and else
+        nothing: what is computed anyhow is read where it is."""
+        old, target = self.part[node], set(self.members[key])
+        group: set[int] = set()
+        stack = [node]
+        while stack:
+            t = stack.pop()
+            if t in group:
+                continue
+            group.add(t)
+            stack += [s - self.n_leaves for s in self.slots(t) if self.part.get(s - self.n_leaves) == old]
+        inside = group | target
+        alone = all(
+            self.seg.ops[t].kind == MAP
+            and self.n_leaves + t not in self.outputs
+            and all(u in inside for u in self.users[self.n_leaves + t])
+            for t in group
+        )
+        return group if alone else set()
+
+    def outer(self, group: set[int]) -> set[int]:
+        """What a group of nodes reads beside one another's values."""
+        return {s for t in group for s in self.slots(t)} - {self.n_leaves + t for t in group}
+
+    def may_wait(self, group: set[int], i: int) -> bool:
+        """Whether nothing that the group reads has been written to between the first of its nodes and node i."""
+        first = min(group)
+        for root in {self.root(s) for s in self.outer(group)}:
+            stack = [root]
+            while stack:
+                for u in self.users[stack.pop()]:
+                    if self.seg.ops[u].kind == VIEW:
+                        stack.append(self.n_leaves + u)
+                    elif self.seg.ops[u].kind == SET and first < u < i and self.root(self.slots(u)[0]) == root:
+                        return False
+        return True
+
+    def worth_fetching(self, group: set[int], key: tuple[int, Any, int]) -> bool:
+        """Whether a kernel has room for the group, and it costs less to read the group's operands there than to store its
+        value and read it: that is about three passes. Nothing is read twice where the group's kernel goes with it."""
+        outer, operands = self.outer(group), self.operands[key]
+        if len(self.members[key]) + len(group) > MOST_INSTRUCTIONS or len(operands | outer) > MOST_OPERANDS:
+            return False
+        if len(self.members[self.part[min(group)]]) == len(group):
+            return True
+        return len({self.root(s) for s in outer} - {self.root(s) for s in operands}) <= FETCHED
+
+    def move(self, group: set[int], key: tuple[int, Any, int]) -> None:
+        outer, old = self.outer(group), self.part[min(group)]
+        self.members[old] = [t for t in self.members[old] if t not in group]
+        if not self.members[old]:
+            del self.members[old], self.operands[old]
+        for t in group:
+            self.part[t], self.level[self.n_leaves + t] = key, key[0]
+        self.members[key] = sorted([*self.members[key], *group])
+        self.operands[key] = (self.operands[key] | outer) - {self.n_leaves + t for t in group}
 
     def fusable(self, i: int) -> bool:
         """Whether a reduction can end the kernel that computes its input."""
