@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -160,6 +160,24 @@ def partition_of_lines(x: Array, kth: Any, axis: int) -> Array:
     return along(call, x, axis, np.shape(x), INTP)
 
 
+LONG_LINE = 128  # elements
+
+
+def extreme_of_lines(function: Callable[..., Any]) -> Callable[..., Any]:
+    """numpy.argmax, numpy.argmin. What NumPy does in vectors, on long lines without gaps, memory bounds on one core."""
+
+    def found(x: Array, axis: int, keepdims: bool) -> Any:
+        x = np.asarray(x)
+        if x.ndim < 2 or x.strides[axis] == x.itemsize and x.shape[axis] >= LONG_LINE:
+            return function(x, axis=axis, keepdims=keepdims)
+        at = axis % x.ndim
+        kept = (*x.shape[:at], 1, *x.shape[at + 1 :])
+        out = along(lambda lines, out: function(lines, axis=at, out=out, keepdims=True), x, at, kept, INTP)
+        return out if keepdims else out.reshape(kept[:at] + kept[at + 1 :])
+
+    return found
+
+
 def searchsorted_stack(a: Array, v: Array, side: Any, stack: int) -> Array:
     """numpy.searchsorted for each member of the leading `stack` axes of both."""
     if stack == 0:
@@ -224,4 +242,5 @@ OWN = (
     triangular_solve,
 )
 xp = types.SimpleNamespace(**{k: v for k, v in vars(np).items() if not k.startswith("_")})
+vars(xp).update({f.__name__: extreme_of_lines(f) for f in (np.argmax, np.argmin)})
 vars(xp).update({"linalg": np.linalg, "fft": np.fft, **{f.__name__: f for f in OWN}})
