@@ -4,7 +4,8 @@ in place.
 Levels. Every value gets the level at which it exists in memory. An elementwise operation may join the kernel of an
 elementwise input over the same index space; for any other input it comes one level later. Operations of a level over
 one space form one kernel, related or not: they share the passes over what they read. Steps run by level, then by place.
-A value that only a kernel of a later level reads is computed in that kernel, unless what it reads is overwritten before.
+A value that only a kernel of a later level reads is computed in that kernel, unless what it reads is overwritten
+before.
 
 Writes. A write into a region of a base makes a new value. It happens in the base's own buffer when the base dies with
 it: nothing that comes later reads the old value, and what read it before has run. Where only the kernel that computes
@@ -246,8 +247,8 @@ class Planner:
         return True
 
     def worth_fetching(self, group: set[int], key: tuple[int, Any, int]) -> bool:
-        """Whether a kernel has room for the group, and it costs less to read the group's operands there than to store its
-        value and read it: that is about three passes. Nothing is read twice where the group's kernel goes with it."""
+        """Whether a kernel has room for the group, and it costs less to read the group's operands there than to store
+        its value and read it: about three passes. Nothing is read twice where the group's kernel goes with it."""
         outer, operands = self.outer(group), self.operands[key]
         if len(self.members[key]) + len(group) > MOST_INSTRUCTIONS or len(operands | outer) > MOST_OPERANDS:
             return False
