@@ -138,6 +138,15 @@ concretization_error = factory(
     "Keep to operations that work on arrays, or mark the argument as static: jit(f, static_argnums=...) or "
     "static_argnames=....",
 )
+
+
+def shape_error(node: Node, shape: Any) -> Exception:
+    """For a traced value that stands in a shape."""
+    advice = "If using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions."
+    text = f"Shapes must be 1D sequences of concrete values of integer type, got {shape}."
+    return leaked(node) or TypeError(f"{text} {describe(node)} {advice}")
+
+
 bool_error = factory(
     TracerBoolConversionError,
     "Attempted boolean conversion of",
@@ -235,6 +244,14 @@ def tangent_text(what: str, primal: Any, given: Any, expected: Any = None) -> st
 def named(structure: Any) -> str:
     """A tree's structure, by JAX's name of it."""
     return str(structure).replace("PyTreeSpec", "PyTreeDef", 1)
+
+
+def tree_text(what: str, structure: Any, given: Any) -> str:
+    """For tangents that have not got the structure of the primals."""
+    return (
+        f"{what} must have the same tree structure; primals have tree structure {named(structure)} whereas tangents "
+        f"have tree structure {named(given)}."
+    )
 
 
 def cotangent_tree_error(structure: Any, given: Any) -> ValueError:

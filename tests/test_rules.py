@@ -273,7 +273,7 @@ NOT_IN_CASES = {
 def test_missing_rules_name_op_and_transformation() -> None:
     x = constant(np.array([3.0, 2.0]), KEPT)
     y = scans.scans["arctan2"](x, axis=0, dtype=None)
-    with pytest.raises(MissingRuleError, match=r"'arctan2.accumulate' has no rule for 'jvp'"):
+    with pytest.raises(MissingRuleError, match=r"jvp for 'arctan2.accumulate' not implemented"):
         jvp([y], [x], [x])
     a = constant(np.eye(3)[:, :2], KEPT)
     from_full = linalg.svd(a, full_matrices=True)
@@ -285,7 +285,7 @@ def test_what_is_not_linear_is_not_transposed() -> None:
     x = constant(np.array([3.0, 2.0]))
     with pytest.raises(TypeError, match="cannot transpose"):
         transpose([multiply(x, x)], [x], [x])
-    with pytest.raises(MissingRuleError, match=r"'sin' has no rule for 'transpose'"):
+    with pytest.raises(MissingRuleError, match=r"Transpose rule .* for 'sin' not implemented"):
         transpose([elementwise.sin(x)], [x], [x])
 
 

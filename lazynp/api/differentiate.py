@@ -7,19 +7,20 @@ rewritten by `transforms`. Arguments, results and errors are JAX's. Jacobians ar
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..doors import Door, door_of, doors, first_door, wrap_all
-from ..errors import cotangent_error, cotangent_tree_error, derivative_error, tangent_text, transposed_error
+from ..errors import cotangent_error, cotangent_tree_error, derivative_error, tangent_text, transposed_error, tree_text
 from ..graph.aval import Aval
 from ..graph.function import replay
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.walk import dependents
 from ..ops.elementwise import weak_cast
-from ..ops.promotion import is_inexact
+from ..ops.promotion import is_inexact, is_weak
 from ..ops.shape import zeros_of
 from ..ops.tags import stop_gradient as stop_node
 from ..runtime.tape import Holder, Tape, cut
@@ -91,7 +92,7 @@ def pick_arguments(fun: Fun, argnums: Argnums, args: Any, kwargs: Any) -> tuple[
 
 def argnums_of(argnums: Any) -> Argnums:
     """Ints, from anything that is an index. Raises TypeError."""
-    return argnums.__index__() if hasattr(argnums, "__index__") else tuple([i.__index__() for i in argnums])
+    return operator.index(argnums) if hasattr(argnums, "__index__") else tuple([operator.index(i) for i in argnums])
 
 
 # --- Checks, with JAX's messages --------------------------------------------------------------------------------------
@@ -142,7 +143,7 @@ def tangent_nodes(
     wrong_tree, wrong_dtype, wrong_shape = errors
     leaves, given = flatten(tree)
     if given != structure:
-        raise wrong_tree(f"{what} must have the same tree structure: expected {structure}, but got {given}")
+        raise wrong_tree(tree_text(what, structure, given))
     found = []
     for x, n in zip(leaves, like):
         node, expected = tangent_node(door, x), n.dtype if is_inexact(n.dtype) else FLOAT0
@@ -172,9 +173,9 @@ def cotangent_nodes(door: Door, tree: Any, structure: Any, like: Sequence[Node])
     return found
 
 
-def instantiated(found: Node | None, like: Node) -> Node | None:
-    """A derivative of this node's type: zeros where there is none; None for whole numbers, whose are of float0."""
-    if not is_inexact(like.dtype):
+def instantiated(found: Node | None, like: Node, whole: bool = False) -> Node | None:
+    """A derivative of this node's type: zeros where there is none; None (float0) for whole numbers, unless `whole`."""
+    if not whole and not is_inexact(like.dtype):
         return None
     found = zeros_of(like) if found is None else found
     return weak_cast(found, dtype=found.dtype) if like.weak and not found.weak else found
@@ -342,10 +343,10 @@ def jvp(fun: Fun, primals: Any, tangents: Any, has_aux: bool = False, *, door: D
         raise TypeError(
             f"primal and tangent arguments to jax.jvp must be tuples or lists; found {' and '.join(kinds)}."
         )
-    leaves, structure = flatten(tuple(primals))
-    chosen = door_of([*leaves, *flatten(tuple(tangents))[0]], door or first_door())
+    leaves, structure = flatten(primals)
+    chosen = door_of([*leaves, *flatten(tangents)[0]], door or first_door())
     nodes = [chosen.as_node(x) for x in leaves]
-    ts = tangent_nodes("primal and tangent arguments to jax.jvp", chosen, tuple(tangents), structure, nodes,
+    ts = tangent_nodes("primal and tangent arguments to jax.jvp", chosen, tangents, structure, nodes,
                        TypeError, TypeError, ValueError)  # fmt: skip
     with Tape() as tape:
         run = record(tape, fun, tuple(primals), chosen, has_aux)
@@ -370,7 +371,7 @@ def linear_transpose(fun: Fun, *primals: Any, reduce_axes: Sequence[Any] = (), d
     leaves, structure = flatten(primals)
     chosen = door_of(leaves, door or first_door())
     like = [x if hasattr(x, "shape") and hasattr(x, "dtype") else chosen.as_node(x) for x in leaves]
-    inputs = [leaf(tuple(x.shape), np.dtype(x.dtype), trace=ABSTRACT) for x in like]
+    inputs = [leaf(tuple(x.shape), np.dtype(x.dtype), weak=is_weak(x), trace=ABSTRACT) for x in like]
     results, out_structure = flatten(callable_(fun)(*unflatten(structure, [chosen.wrap(n) for n in inputs])))
     outs = [chosen.as_node(x) for x in results]
     if len({is_inexact(n.dtype) for n in (*inputs, *outs)}) > 1:
@@ -386,7 +387,7 @@ def linear_transpose(fun: Fun, *primals: Any, reduce_axes: Sequence[Any] = (), d
         if given != out_structure or types[0] != types[1]:
             raise transposed_error((out_structure, given), (outs, nodes))
         found = transpose_graph(outs, inputs, nodes)
-        return unflatten(structure, wrap_all(chosen, [zeros_of(n) if g is None else g for g, n in zip(found, inputs)]))
+        return unflatten(structure, arrays(chosen, [instantiated(g, n, True) for g, n in zip(found, inputs)], inputs))
 
     return transposed
 

@@ -9,7 +9,8 @@ class MissingRuleError(NotImplementedError):
     """An op has no rule for a transformation."""
 
     def __init__(self, op: str, transformation: str) -> None:
-        super().__init__(f"op '{op}' has no rule for '{transformation}'")
+        rule = {"transpose": "Transpose rule (for reverse-mode differentiation)"}.get(transformation, transformation)
+        super().__init__(f"{rule} for '{op}' not implemented")
         self.op, self.transformation = op, transformation
 
 

@@ -72,6 +72,7 @@ from .derivatives import (
     custom_gradient,
     custom_jvp,
     custom_vjp,
+    fwd_and_bwd,
     grad,
     hessian,
     jacfwd,

@@ -8,13 +8,11 @@ from ..doors import through
 from .ad_checkpoint import checkpoint, checkpoint_policies, remat
 from .array import door
 from .custom_derivatives import closure_convert, custom_gradient, custom_jvp, custom_vjp
+from .linear_maps import fwd_and_bwd, linear_transpose, linearize, vjp
 
 grad = through(differentiate.grad, door)
 value_and_grad = through(differentiate.value_and_grad, door)
-vjp = through(differentiate.vjp, door)
 jvp = through(differentiate.jvp, door)
-linearize = through(differentiate.linearize, door)
-linear_transpose = through(differentiate.linear_transpose, door)
 jacfwd = through(jacobians.jacfwd, door)
 jacrev = through(jacobians.jacrev, door)
 jacobian = through(jacobians.jacobian, door)
@@ -27,6 +25,7 @@ __all__ = [
     "custom_gradient",
     "custom_jvp",
     "custom_vjp",
+    "fwd_and_bwd",
     "grad",
     "hessian",
     "jacfwd",

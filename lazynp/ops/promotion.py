@@ -76,6 +76,11 @@ def reduced_dtype(ufunc: np.ufunc, method: str, dtype: np.dtype[Any], out: np.dt
     return result
 
 
+def is_weak(x: Any) -> bool:
+    """Whether a node, an array or the description of one says that its type is weak."""
+    return bool(getattr(x, "weak_type", getattr(x, "weak", False)))
+
+
 def is_inexact(dtype: np.dtype[Any]) -> bool:
     """Floating point or complex: what can have a tangent."""
     return dtype.kind in "fc" or dtype.name in EXTENSION_FLOATS

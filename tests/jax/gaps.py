@@ -61,9 +61,7 @@ def primitives(text: str) -> set[str]:
 
 MISSING: dict[str, dict[str, set[str]]] = {
     "jax": {
-        NOT_YET: words(
-            "ad auto_pcast ds fwd_and_bwd live_arrays make_user_context memory remove_size_one_mesh_axis_from_type"
-        ),
+        NOT_YET: words("ad auto_pcast ds live_arrays make_user_context memory remove_size_one_mesh_axis_from_type"),
         "TensorFlow": words("jax2tf_associative_scan_reductions"),
     },
     "jax.core": {NO_TRACES: words("ParamDict eval_context")},

@@ -188,7 +188,7 @@ def sizes_of(shape: Any) -> Shape:
     except (AttributeError, TypeError):
         raise TypeError(f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.") from None
     if any(n < 0 for n in out):
-        raise TypeError(f"shape must have non-negative entries, got {out}")
+        raise TypeError(f"shape must have every element be nonnegative, got {out}.")
     return out
 
 

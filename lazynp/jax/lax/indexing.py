@@ -70,7 +70,8 @@ class ScatterDimensionNumbers(NamedTuple):
 
 
 def starts_of(name: str, x: Node, start_indices: Any, negative: Any) -> list[Node]:
-    """A start for each axis, counted from the front. Raises TypeError where there are too few or too many."""
+    """A start for each axis, counted from the front. Raises ValueError where there are too few or too many, TypeError
+    for what is no integer and for dtypes that differ."""
     if hasattr(start_indices, "ndim") and start_indices.ndim == 1:
         node = argument(name, start_indices, 1)
         found = [s.slice_(node, key=(i,)) for i in range(node.shape[0])]
@@ -81,6 +82,9 @@ def starts_of(name: str, x: Node, start_indices: Any, negative: Any) -> list[Nod
     for i in found:
         if i.dtype.kind not in "iu" or i.ndim:
             raise TypeError(f"index arguments to {name} must be integers of the same type and scalars, got: {i.aval}")
+    if len({i.dtype for i in found}) > 1:
+        types = ", ".join([i.dtype.name for i in found])
+        raise TypeError(f"index arguments to {name} must be integers of the same type, got: {types}")
     allowed = [negative] * x.ndim if isinstance(negative, bool) else list(negative)
     return [
         where(e.less(i, filled(0, i)), e.add(i, filled(n, i)), i) if a and i.dtype.kind == "i" else i

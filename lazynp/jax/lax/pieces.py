@@ -109,7 +109,7 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Array:
     x, value = arguments("pad", operand, padding_value)
     config = tuple([tuple([operator.index(p) for p in triple]) for triple in padding_config])
     if value.ndim:
-        raise ValueError(f"padding_value must be a scalar; got shape {value.shape}")
+        raise ValueError(f"padding_value must be a scalar; got np.shape(padding_value)={value.shape}")
     if len(config) != x.ndim or any(len(t) != 3 for t in config):
         raise ValueError(
             f"length of padding_config must equal the number of axes of operand, got padding_config {padding_config} "
@@ -118,9 +118,11 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Array:
     if any(t[2] < 0 for t in config):
         raise ValueError(f"interior padding in padding_config must be nonnegative, got padding_config {config}")
     if any(low + high + n + max(n - 1, 0) * mid < 0 for n, (low, high, mid) in zip(x.shape, config)):
-        raise ValueError(f"Dimension size after padding is not at least 0, got padding_config {config} for {x.shape}")
+        raise ValueError(
+            f"Dimension size after padding is not at least 0, for padding_config {config} and operand shape {x.shape}"
+        )
     if x.dtype != value.dtype:
-        raise TypeError(f"lax.pad requires arguments to have the same dtypes, got {x.dtype.name}, {value.dtype.name}.")
+        raise TypeError(f"pad operand and padding_value must be same dtype: got {x.dtype.name} and {value.dtype.name}.")
     out = apply(lambda x, v: padded(x, v, config), x, value)
     if state.on:
         keeps_split(x, out.node, "padding")

@@ -114,9 +114,11 @@ def arg_reducer(name: str) -> Callable[..., Array]:
     def arg(operand: Any, axis: int, index_dtype: Any) -> Array:
         node = argument(name, operand)
         check_kinds(name, [node], ["ifb"])
-        at, dtype = axis_of(axis, node.ndim), dtype_of(index_dtype)
+        at, dtype = operator.index(axis), dtype_of(index_dtype)
+        if not 0 <= at < node.ndim:
+            raise ValueError(f"Invalid axis {at} for operand shape {node.shape}")
         if dtype.kind not in "iu":
-            raise TypeError(f"{name} index_dtype must be an integer dtype, got {dtype}")
+            raise TypeError(f"index_dtype must be an integer type, but got {dtype}")
         if node.shape[at] == 0:
             raise ValueError(f"{name} require non-empty reduced dimension. operand.shape={node.shape} axis={at}")
         return apply(lambda x: convert(op(x, axis=at, keepdims=False), dtype), node)
@@ -284,12 +286,16 @@ class Window:
                     f"{name} got the wrong number of window_{what} for operand: got operand shape {shape} with "
                     f"window_{what} {v}."
                 )
-        if any(v < 1 for group in (self.sizes, self.strides, self.base, self.inner) for v in group):
-            raise ValueError(f"{name} window dimensions, strides and dilations must be positive")
+        names = ("window_dimensions", "window_strides", "base_dilation", "window_dilation")
+        for what, v in zip(names, (self.sizes, self.strides, self.base, self.inner)):
+            if any(n < 1 for n in v):
+                raise TypeError(f"{name} {what} must have every element be strictly positive, got {v}.")
         wide = dilated(self.sizes, self.inner)
         if isinstance(padding, str):
             padding = padtype_to_pads(dilated(shape, self.base), wide, self.strides, padding)
         self.padding = tuple([(operator.index(a), operator.index(b)) for a, b in padding])
+        if len(self.padding) != len(shape):
+            raise ValueError(f"{name} padding must have a pair for each axis of shape {shape}, got {self.padding}")
         full = [n + a + b for n, (a, b) in zip(dilated(shape, self.base), self.padding)]
         self.shape = tuple([max((n - k) // t + 1, 0) if n >= k else 0 for n, k, t in zip(full, wide, self.strides)])
 
@@ -472,9 +478,11 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Array]:
     """The k largest elements along an axis, the largest first, and where they stand; of equals the first ones first.
 
-    Raises: ValueError for a k that is negative or larger than the axis.
+    Raises: ValueError for a k that is negative or larger than the axis, and for complex numbers.
     """
     node, count = argument("top_k", operand), operator.index(k)
+    if node.dtype.kind == "c":
+        raise ValueError("top_k is not compatible with complex inputs.")
     if count < 0:
         raise ValueError(f"k argument to top_k must be nonnegative, got {count}")
     at = axis_of(axis, node.ndim)

@@ -21,6 +21,7 @@ from ...ops.promotion import Shape
 from ...tree import map as tree_map
 from ..array import Array, as_node, converted, door
 from ..at_once import apply
+from ..casts import astype_node
 from ..dtypes import KIND_OF, SCALARS, canonical, dtype_and_weak
 from .call import (
     argument,
@@ -57,12 +58,15 @@ def scalar_argument(name: str, x: Any, dtype: Any) -> Node:
 
 @public
 def convert_element_type(operand: Any, new_dtype: Any) -> Array:
-    """A cast; of a complex number the real part, where the result is real."""
+    """A cast; of a complex number the real part, where the result is real.
+
+    Floats become integers as in XLA: the nearest limit where they do not fit, 0 for NaN.
+    """
     if new_dtype is None:
         raise ValueError("dtype must be specified.")
     python = isinstance(new_dtype, type) and new_dtype in SCALARS
     new = canonical(SCALARS[new_dtype]) if python else dtype_of(new_dtype)
-    return apply(lambda x: convert(x, new), scalar_argument("convert_element_type", operand, new))
+    return apply(lambda x: astype_node(x, new), scalar_argument("convert_element_type", operand, new))
 
 
 @public
@@ -70,7 +74,10 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Array:
     """The same bytes as another dtype. Of another size: a last axis of the parts comes, or goes."""
     node, new = argument("bitcast_convert_type", operand), dtype_of(new_dtype)
     if (node.dtype.kind == "b") != (new.kind == "b") or (node.dtype.kind == "c") != (new.kind == "c"):
-        raise TypeError(f"lax.bitcast_convert_type does not support bool or complex values, got {node.dtype} to {new}")
+        raise TypeError(
+            "lax.bitcast_convert_type does not support bool or complex values unless the operand and destination types "
+            f"match. Got operand dtype={node.dtype}, {new_dtype=}"
+        )
     a, b = node.dtype.itemsize, new.itemsize
     if a < b and (node.shape or (1,))[-1] * a != b:
         last = (node.shape or (1,))[-1]
@@ -262,9 +269,12 @@ def transpose(operand: Any, permutation: Any) -> Array:
 
 @public
 def squeeze(array: Any, dimensions: Any) -> Array:
-    """Axes of length 1 left out. Raises ValueError where one is longer."""
+    """Axes of length 1 left out. Raises ValueError where one is longer, or is named twice."""
     node = argument("squeeze", array)
-    axes = {axis_of(a, node.ndim) for a in np.atleast_1d(np.asarray(dimensions, int)).tolist()}
+    places = [axis_of(a, node.ndim) for a in np.atleast_1d(np.asarray(dimensions, int)).tolist()]
+    axes = set(places)
+    if len(axes) != len(places):
+        raise ValueError(f"dimensions are not unique: {tuple(places)}")
     if any(node.shape[a] != 1 for a in axes):
         raise ValueError(
             f"cannot select an axis to squeeze out which has size not equal to one, got shape={node.shape} and "
@@ -302,16 +312,17 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
 @public
 def rev(operand: Any, dimensions: Any) -> Array:
-    """These axes from the end."""
+    """These axes from the end. Raises TypeError for one that is not there, or is named twice or from the end."""
     node = argument("rev", operand)
     axes = tuple([operator.index(a) for a in dimensions])
     if len(set(axes)) != len(axes):
         raise TypeError(f"rev dimensions must be unique, got {axes}")
+    if any(a < 0 for a in axes):
+        raise TypeError(f"rev dimensions must have every element be nonnegative, got {axes}.")
     if any(a >= node.ndim for a in axes):
         raise TypeError(
             f"rev dimensions must all be less than operand ndim, got dimensions {axes} for operand ndim {node.ndim}."
         )
-    axes = tuple([axis_of(a, node.ndim) for a in axes])
     return apply(lambda x: joining.flip(x, axes) if axes else x, node)
 
 
@@ -346,7 +357,9 @@ def select_n(which: Any, *cases: Any) -> Array:
         if len(nodes) > 2:
             raise TypeError(f"select with boolean `which` cannot have > 2 cases, but got {len(nodes)}.")
     elif number.dtype != np.int32:
-        raise TypeError(f"select `which` must be boolean or int32, but got {number.dtype.name}.")
+        raise TypeError(
+            f"select `which` must be boolean or integer type, but only int32 is supported, got {number.dtype.name}."
+        )
     if number.shape not in ((), nodes[0].shape):
         raise TypeError(
             "select `which` must be scalar or have the same shape as cases, got `which` shape "

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import concretization_error
+from ...errors import concretization_error, shape_error
 from ...graph.node import ABSTRACT
 from ..array import Array
 
@@ -51,6 +51,8 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
 def shape_of(shape: Any, what: str = "shape") -> tuple[int, ...]:
     """A shape from an int or a sequence of ints. Raises TypeError for what is none or traced."""
     if isinstance(shape, (int, np.integer)) or isinstance(shape, Array) and shape.ndim == 0:
+        if isinstance(shape, Array) and shape.node.trace == ABSTRACT:
+            raise shape_error(shape.node, (shape,))
         return (static_int(shape, f"It stands in a {what}."),)
     try:
         entries = list(shape)
@@ -62,7 +64,7 @@ def shape_of(shape: Any, what: str = "shape") -> tuple[int, ...]:
             out.append(static_int(n, f"It stands in a {what}."))
         except TypeError as error:
             if isinstance(n, Array):
-                raise
+                raise (shape_error(n.node, tuple(entries)) if n.node.trace == ABSTRACT else error) from None
             raise TypeError(
                 f"Shapes must be 1D sequences of concrete values of integer type, got {tuple(entries)}."
             ) from error

@@ -15,11 +15,12 @@ from ...errors import concretization_error
 from ...graph.node import ABSTRACT, Node, leaf
 from ...ops import creation as c
 from ...ops import elementwise as e
-from ...ops.elementwise import convert, where
+from ...ops.elementwise import convert
 from ...ops.joining import concatenate
 from ...ops.shape import broadcast_to, expand_dims, move_axis, reshape
 from ..array import Array, as_node, cast_node, check_arraylike, converted, is_arraylike, typed, wrap, wrap_value
 from ..at_once import apply
+from ..casts import astype_node
 from ..dtypes import (
     FLOAT32,
     KIND_OF,
@@ -28,7 +29,6 @@ from ..dtypes import (
     check_dtype,
     dtype_and_weak,
     float_dtype,
-    iinfo,
     inexact,
     is_extended,
     promotion,
@@ -42,27 +42,6 @@ from . import at_once
 from .axes import axis_of, check_broadcast, shape_of, static_int
 
 DTypeLike = Any
-
-
-def astype_node(x: Node, dtype: np.dtype[Any]) -> Node:
-    """A cast as XLA does it: floats to integers by truncation, to the nearest limit where they do not fit, NaN to 0."""
-    kind = KIND_OF.get(x.dtype, "?")
-    if dtype.kind == "b":
-        return x if x.dtype.kind == "b" else e.not_equal(x, Node.of_scalar(np.zeros((), x.dtype)[()]))
-    if KIND_OF.get(dtype) not in ("i", "u") or kind not in "fc":
-        return convert(x, dtype)
-    x = e.real(x) if kind == "c" else x
-    x = convert(x, FLOAT32) if x.dtype.itemsize < 4 else x
-    info = iinfo(dtype)
-    low, high = x.dtype.type(info.min), x.dtype.type(info.max)
-    inside = e.logical_and(e.greater_equal(x, Node.of_scalar(low)), e.less(x, Node.of_scalar(high)))
-    whole = cast_node(where(inside, x, Node.of_scalar(x.dtype.type(0))), dtype)
-    limit = where(
-        e.greater_equal(x, Node.of_scalar(high)),
-        Node.of_scalar(dtype.type(info.max)),
-        where(e.less(x, Node.of_scalar(low)), Node.of_scalar(dtype.type(info.min)), Node.of_scalar(dtype.type(0))),
-    )
-    return where(inside, whole, limit)
 
 
 def astype(x: Any, dtype: DTypeLike, /, *, copy: bool = False, device: Any = None) -> Any:

@@ -21,11 +21,11 @@ from ...ops.shape import add_reduce, broadcast_to, reshape
 from ...tracebacks import leave
 from ..array import ERRORS, NDARRAY, SILENT, Array, as_node, check_arraylike, new
 from ..at_once import apply
+from ..casts import astype_node
 from ..dtypes import FLOAT32, KIND_OF, default, inexact, int_dtype, requested, x64_enabled
 from . import at_once
 from .axes import axes_of, axis_of, no_out
 from .call import named
-from .creation import astype_node
 from .elementwise import scalar, truth
 
 BOOL = np.dtype(bool)

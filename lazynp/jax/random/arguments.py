@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import concretization_error
+from ...errors import shape_error
 from ...graph.node import ABSTRACT, Node
 from ..array import Array, as_dtype, typed
 from ..dtypes import KIND_OF, DType, TypePromotionError, promotion, requested, x64_enabled
@@ -27,7 +27,7 @@ def canonical_shape(shape: Any) -> Shape:
     except TypeError as error:
         for n in shape if isinstance(shape, Sequence) else (shape,):
             if isinstance(n, Array) and n.node.trace == ABSTRACT:
-                raise concretization_error(n.node, "It stands in a shape.") from None
+                raise shape_error(n.node, shape) from None
         raise TypeError(f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.") from error
     if any(n < 0 for n in out):
         raise ValueError(f"Shapes must have no negative lengths, got {shape}.")

@@ -1,0 +1,34 @@
+"""Casts with XLA's rules for what does not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..graph.node import Node
+from ..ops import elementwise as e
+from ..ops.elementwise import convert, where
+from .array import cast_node
+from .dtypes import FLOAT32, KIND_OF, iinfo
+
+
+def astype_node(x: Node, dtype: np.dtype[Any]) -> Node:
+    """A cast as XLA does it: floats to integers by truncation, to the nearest limit where they do not fit, NaN to 0."""
+    kind = KIND_OF.get(x.dtype, "?")
+    if dtype.kind == "b":
+        return x if x.dtype.kind == "b" else e.not_equal(x, Node.of_scalar(np.zeros((), x.dtype)[()]))
+    if KIND_OF.get(dtype) not in ("i", "u") or kind not in "fc":
+        return convert(x, dtype)
+    x = e.real(x) if kind == "c" else x
+    x = convert(x, FLOAT32) if x.dtype.itemsize < 4 else x
+    info = iinfo(dtype)
+    low, high = x.dtype.type(info.min), x.dtype.type(info.max)
+    inside = e.logical_and(e.greater_equal(x, Node.of_scalar(low)), e.less(x, Node.of_scalar(high)))
+    whole = cast_node(where(inside, x, Node.of_scalar(x.dtype.type(0))), dtype)
+    limit = where(
+        e.greater_equal(x, Node.of_scalar(high)),
+        Node.of_scalar(dtype.type(info.max)),
+        where(e.less(x, Node.of_scalar(low)), Node.of_scalar(dtype.type(info.min)), Node.of_scalar(dtype.type(0))),
+    )
+    return where(inside, whole, limit)
