@@ -9,6 +9,7 @@
 typedef struct {
     PyObject_HEAD
     PyObject *inner, *dict, *weak;
+    PyObject *convert; /* (args, kwargs) -> (args, kwargs) as the library is given them; NULL: only arrays are converted */
     vectorcallfunc call;
 } Adapted;
 
@@ -68,10 +69,33 @@ static PyObject *call_converted(PyObject *inner, PyObject *const *args, Py_ssize
     return out;
 }
 
+/* The call with what `convert` makes of the arguments. It is made from here, so that no Python frame stands between the
+ * user's and the library's: by `stacklevel` a library's warning counts frames. */
+static PyObject *call_with(Adapted *self, PyObject *const *args, Py_ssize_t n, Py_ssize_t all, PyObject *names)
+{
+    PyObject *plain = PyTuple_New(n), *named = PyDict_New(), *made = NULL, *out = NULL;
+    int failed = !plain || !named;
+    for (Py_ssize_t i = 0; i < all && !failed; i++)
+        if (i < n)
+            PyTuple_SET_ITEM(plain, i, Py_NewRef(args[i]));
+        else
+            failed = PyDict_SetItem(named, PyTuple_GET_ITEM(names, i - n), args[i]) < 0;
+    if (!failed)
+        made = PyObject_CallFunctionObjArgs(self->convert, plain, named, NULL);
+    Py_XDECREF(plain);
+    Py_XDECREF(named);
+    if (made && PyArg_ParseTuple(made, "O!O!", &PyTuple_Type, &plain, &PyDict_Type, &named))
+        out = PyObject_Call(self->inner, plain, named);
+    Py_XDECREF(made);
+    return out;
+}
+
 static PyObject *call_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     Py_ssize_t n = PyVectorcall_NARGS(count), all = n + (names ? PyTuple_GET_SIZE(names) : 0);
     PyObject *inner = ((Adapted *)self)->inner;
+    if (((Adapted *)self)->convert)
+        return call_with((Adapted *)self, args, n, all, names);
     int found = any_ours(args, all);
     if (found)
         return found < 0 ? NULL : call_converted(inner, args, n, all, names);
@@ -80,14 +104,15 @@ static PyObject *call_vector(PyObject *self, PyObject *const *args, size_t count
 
 static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *inner, *dict;
-    if (!PyArg_ParseTuple(args, "OO!", &inner, &PyDict_Type, &dict))
+    PyObject *inner, *dict, *convert = Py_None;
+    if (!PyArg_ParseTuple(args, "OO!|O", &inner, &PyDict_Type, &dict, &convert))
         return NULL;
     Adapted *self = (Adapted *)type->tp_alloc(type, 0);
     if (!self)
         return NULL;
     self->inner = Py_NewRef(inner);
     self->dict = Py_NewRef(dict);
+    self->convert = convert == Py_None ? NULL : Py_NewRef(convert);
     self->call = call_vector;
     return (PyObject *)self;
 }
@@ -96,6 +121,7 @@ static int traverse(Adapted *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->inner);
     Py_VISIT(self->dict);
+    Py_VISIT(self->convert);
     return 0;
 }
 
@@ -103,6 +129,7 @@ static int clear(Adapted *self)
 {
     Py_CLEAR(self->inner);
     Py_CLEAR(self->dict);
+    Py_CLEAR(self->convert);
     return 0;
 }
 
@@ -163,7 +190,8 @@ static PyMethodDef methods[] = {{"__reduce__", (PyCFunction)reduce, METH_NOARGS,
 static PyTypeObject Function = ADAPTED("Function", 0, NULL);
 static PyTypeObject Method = ADAPTED("Method", Py_TPFLAGS_METHOD_DESCRIPTOR, bind_method);
 
-/* adapted(function, attributes): the function for our arrays too, bound to objects where the function itself is. */
+/* adapted(function, attributes, convert=None): the function for our arrays too, bound to objects where the function itself
+ * is. convert: makes of a tuple and a dict of arguments those that the function is given. */
 static PyObject *adapted(PyObject *module, PyObject *args)
 {
     if (!handle) {

@@ -13,6 +13,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import traceback
 import weakref
 from typing import Any
 
@@ -26,6 +27,7 @@ from lazynp.adapters.patches import Called, Patches, adapted, native, numpy_of
 from lazynp.config import config
 from lazynp.speed import HandleBase as Handle
 
+needs_c = pytest.mark.skipif(native is None, reason="in Python every wrapper is a frame")
 ROOT = pathlib.Path(__file__).parents[1]
 # Of the scripts in compat/libraries/uses those whose libraries are installed with the tests; `make libraries` runs all.
 SCRIPTS = ("cv2", "dask", "files", "jax", "numba", "pandas", "polars", "science", "torch")
@@ -408,6 +410,31 @@ def test_functions_that_scipy_calls_may_give_our_arrays(name: str, mode: str) ->
     with config(mode=mode):
         ours = CALLED[name](np, optimize)
     assert numpy.allclose(numpy.asarray(ours), theirs, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+@pytest.mark.parametrize("function", [lambda x: np.exp(np.asarray(x)), lambda x: np.array(x) ** 2])
+def test_a_function_of_a_matrix(function: Any, mode: str) -> None:
+    linalg = importlib.import_module("scipy.linalg")
+    a = numpy.array([[2.0, 1, 0], [1, 3, 1], [0, 1, 4]])
+    wanted = linalg.funm(a, lambda x: numpy.asarray(function(x)))
+    with config(mode=mode):
+        for given in (a, np.array(a)):
+            found = linalg.funm(given, function)
+            assert type(found) is numpy.ndarray and numpy.allclose(found, wanted)
+
+
+@needs_c
+def test_warnings_of_an_adapted_library_name_the_users_line() -> None:
+    """They count frames, and the call goes through none of ours: whether functions are given or not."""
+    optimize, linalg = importlib.import_module("scipy.optimize"), importlib.import_module("scipy.linalg")
+    line = sys._getframe().f_lineno + 2
+    with pytest.warns(RuntimeWarning, match="good progress") as found:
+        optimize.fsolve(lambda x: np.array([x[0] * 0 + 1]), np.ones(1))
+    assert (found[0].filename, found[0].lineno) == (__file__, line)
+    with pytest.raises(ValueError, match="square") as raised:
+        linalg.funm(np.ones((2, 3)), func=np.exp)
+    assert not [t for t in traceback.extract_tb(raised.tb) if t.filename == inspect.getsourcefile(Patches)]
 
 
 def test_what_scipy_asks_of_functions() -> None:

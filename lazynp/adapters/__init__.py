@@ -36,6 +36,7 @@ ADAPTERS = {
     "pandas": "pandas",
     "polars": "polars",
     "pyarrow": "pyarrow",
+    "scipy.linalg": "scipy_matrices",
     "scipy.optimize": "scipy_optimize",
     "scipy.sparse.linalg": "scipy_linear",
     "sklearn.base": "sklearn_estimators",

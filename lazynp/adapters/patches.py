@@ -50,22 +50,35 @@ def numpy_of(x: Any) -> Any:
     return x
 
 
-def adapted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a library, given NumPy's arrays for ours."""
+Converting = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+
+
+def arrays_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call, with NumPy's arrays for ours."""
+    for x in args:
+        if type(x) not in LEAVES:
+            args = tuple([numpy_of(v) for v in args])
+            break
+    for x in kwargs.values():
+        if type(x) not in LEAVES:
+            kwargs = {k: numpy_of(v) for k, v in kwargs.items()}
+            break
+    return args, kwargs
+
+
+def adapted(function: Callable[..., Any], convert: Converting = arrays_of) -> Callable[..., Any]:
+    """A function of a library, given what `convert` makes of its arguments: NumPy's arrays for ours.
+
+    Made in C it adds no frame, so that a library's warning with a `stacklevel` is one of the user's line; without the
+    C module that is the line below.
+    """
     if native is not None:
-        made: Any = native.adapted(function, {})
+        made: Any = native.adapted(function, {}, None if convert is arrays_of else convert)
         return functools.update_wrapper(made, function, updated=("__dict__",))
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        for x in args:
-            if type(x) not in LEAVES:
-                args = tuple([numpy_of(v) for v in args])
-                break
-        for x in kwargs.values():
-            if type(x) not in LEAVES:
-                kwargs = {k: numpy_of(v) for k, v in kwargs.items()}
-                break
+        args, kwargs = convert(args, kwargs)
         return function(*args, **kwargs)
 
     return call
@@ -92,16 +105,12 @@ def called_of(x: Any, inside: tuple[type, ...]) -> Any:
     return Called(x) if callable(x) and not theirs else x
 
 
-def calling(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a library that calls functions it is given, by themselves or in lists and dicts. What it passes on
-    to them (`args`, `kwargs`) is theirs."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        kwargs = {k: v if k in ("args", "kwargs") else called_of(v, (dict, list, tuple)) for k, v in kwargs.items()}
-        return function(*[called_of(x, (dict, list)) for x in args], **kwargs)
-
-    return call
+def functions_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """As `arrays_of`, for a function that calls functions it is given, by themselves or in lists and dicts: these are
+    `Called`. What it passes on to them (`args`, `kwargs`) is theirs."""
+    args, kwargs = arrays_of(args, kwargs)
+    named = {k: v if k in ("args", "kwargs") else called_of(v, (dict, list, tuple)) for k, v in kwargs.items()}
+    return tuple([called_of(x, (dict, list)) for x in args]), named
 
 
 if native is not None:
@@ -150,7 +159,7 @@ class Patches:
             found = inspect.getattr_static(owner, name)
             inner = found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
             if not is_adapted(inner):
-                made: Any = adapted(calling(inner) if called else inner)
+                made: Any = adapted(inner, functions_of if called else arrays_of)
                 made.lazynp_adapted = True
                 if isinstance(found, (staticmethod, classmethod)):
                     made = type(found)(made)
