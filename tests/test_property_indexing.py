@@ -1,7 +1,8 @@
 """Indexing in NumPy's full grammar, reading and writing, against NumPy: values, dtypes, shapes, exceptions.
 
 Each case is one random array, one random key and one random value, in modes auto and graph; the array is a view of
-another, which is compared too. `LAZYNP_PROGRAMS=20000` gives the full run, `LAZYNP_SEED=17` the one case of that seed.
+another, which is compared too. `LAZYNP_PROGRAMS=20000` gives the full run, `LAZYNP_PROGRAMS_FROM=20000` the cases after
+those, `LAZYNP_SEED=17` the one case of that seed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from runs import describe, same, snapshot
 import lazynp
 
 CASES = int(os.environ.get("LAZYNP_PROGRAMS", "3000"))
+FIRST = int(os.environ.get("LAZYNP_PROGRAMS_FROM", "0"))  # the first case's seed
 SEED = os.environ.get("LAZYNP_SEED")
 BLOCKS = 20
 DTYPES = ("float64", "int64", "bool", "complex128", "uint8", "float32", "int16")
@@ -203,7 +205,8 @@ def difference(case: Case, settings: dict[str, Any]) -> str:
 @pytest.mark.parametrize("block", range(1 if SEED else BLOCKS))
 def test_indexing(block: int) -> None:
     each = -(-CASES // BLOCKS)
-    seeds = range(int(SEED), int(SEED) + 1) if SEED else range(block * each, (block + 1) * each)
+    first = FIRST + block * each
+    seeds = range(int(SEED), int(SEED) + 1) if SEED else range(first, first + each)
     differ = []
     for seed in seeds:
         case = Case(seed)

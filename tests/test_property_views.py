@@ -1,7 +1,7 @@
 """Random programs of views, writes and reads give what NumPy gives: values, dtypes, errors, and who shares memory.
 
 `LAZYNP_PROGRAMS=20000 pytest tests/test_property_views.py -s` is the full run; with `-n` it is shared among processes.
-`LAZYNP_SEED=17 pytest …` runs the one program of that seed.
+`LAZYNP_PROGRAMS_FROM=20000` gives those after these, `LAZYNP_SEED=17 pytest …` the one program of that seed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from lazynp.backends.numpy import blocked
 from lazynp.runtime import kernels, pool, segment
 
 PROGRAMS = int(os.environ.get("LAZYNP_PROGRAMS", "600"))
+FIRST = int(os.environ.get("LAZYNP_PROGRAMS_FROM", "0"))  # the first program's seed
 SEED = os.environ.get("LAZYNP_SEED")
 BLOCKS = 20
 
@@ -49,7 +50,8 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def seeds_of(block: int) -> range:
     each = -(-PROGRAMS // BLOCKS)
-    return range(int(SEED), int(SEED) + 1) if SEED else range(block * each, (block + 1) * each)
+    first = FIRST + block * each
+    return range(int(SEED), int(SEED) + 1) if SEED else range(first, first + each)
 
 
 @pytest.mark.parametrize("block", range(0, 1 if SEED else BLOCKS, 2))
