@@ -72,6 +72,7 @@ class Hook(NamedTuple):
 
 
 hooks: list[Hook] = []
+locks: list[Any] = []  # that Python itself lets go of after a fork, in parent and child
 
 
 def at_fork(
@@ -79,10 +80,19 @@ def at_fork(
     before: Callable[[], object] | None = None,
     parent: Callable[[], object] | None = None,
     child: Callable[[], object] | None = None,
+    lock: Any = None,
 ) -> None:
-    """Have functions called around each fork: `before` it by rising rank, afterwards by falling rank."""
+    """Have functions called around each fork: `before` it by rising rank, afterwards by falling rank.
+
+    lock: an RLock that `before` takes. Its own method, in C, is what lets go of it, after `parent` and
+    `child`: an error or a signal's handler that ends a function of ours would leave it held, and all other threads
+    would wait for it for ever.
+    """
     hooks.append(Hook(rank, before, parent, child))
     hooks.sort(key=lambda hook: hook.rank)
+    if lock is not None and hasattr(os, "register_at_fork"):
+        locks.append(lock)
+        os.register_at_fork(after_in_parent=lock.release, after_in_child=lock.release)
 
 
 def before_fork() -> None:
@@ -102,18 +112,26 @@ def before_fork() -> None:
 
 
 def after_in_parent() -> None:
-    for hook in reversed(hooks):
-        if hook.parent is not None:
-            hook.parent()
+    call_all([hook.parent for hook in reversed(hooks) if hook.parent is not None])
 
 
 def after_in_child() -> None:
     global gone
     gone = _thread._count()
     helpers.clear()
-    for hook in reversed(hooks):
-        if hook.child is not None:
-            hook.child()
+    call_all([hook.child for hook in reversed(hooks) if hook.child is not None])
+
+
+def call_all(functions: list[Callable[[], object]]) -> None:
+    """Call each, whatever the others raise. Raises the last such error, which Python shows."""
+    failed: BaseException | None = None
+    for function in functions:
+        try:
+            function()
+        except BaseException as error:
+            failed = error
+    if failed is not None:
+        raise failed
 
 
 if hasattr(os, "register_at_fork"):

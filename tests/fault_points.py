@@ -24,6 +24,7 @@ from lazynp.backends import compiler, folders
 
 FOLDER = os.path.dirname(os.path.abspath(lazynp.__file__)) + os.sep
 NOTHING = dis.opmap["NOP"]
+HOOKS = (threads.before_fork.__code__, threads.after_in_parent.__code__, threads.after_in_child.__code__)
 LIMIT = 20.0  # seconds until a run counts as one that hangs
 
 
@@ -77,7 +78,8 @@ class Trace:
     points, and raises in the child.
 
     Attributes:
-        points: those that were passed. raised: where it raised, and what.
+        points: those that were passed. raised: where it raised, and what. around_fork: whether that was in what Python
+            calls before or after a fork, whose errors it shows and drops.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class Trace:
         self.seen: dict[tuple[int, bool], int] = {}
         self.points: list[Point] = []
         self.raised: tuple[str, type[BaseException]] | None = None
+        self.around_fork = False
 
     def call(self, frame: Any, event: str, arg: Any) -> Any:
         code = frame.f_code
@@ -136,6 +139,10 @@ class Trace:
         threading.settrace(None)  # type: ignore[arg-type]
         self.point = Point("", 0, 0, False)
         self.raised = point.place, fault
+        frame = sys._getframe()
+        while frame.f_back is not None:
+            frame = frame.f_back
+            self.around_fork |= frame.f_code in HOOKS
         raiser(fault)("injected")
 
     def fork(self, fault: type[BaseException], point: Point) -> None:
@@ -165,6 +172,8 @@ class Trace:
 @contextlib.contextmanager
 def quiet_fork() -> Iterator[int]:
     """Fork without lazynp's knowing: the child is to be what the process was, but for its helpers."""
+    for lock in threads.locks:  # which Python lets go of
+        lock.acquire()
     hooks, clients, scratches = threads.hooks, compiler._clients, folders._scratches
     threads.hooks, compiler._clients, folders._scratches = [], (), ()  # type: ignore[assignment]
     counted, helpers = threads.gone, threads.helpers

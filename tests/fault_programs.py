@@ -169,14 +169,17 @@ PROGRAMS = {
         s = m.sum()
         t = jnp.sort(k) + s
         """),
-    "fork": Program("""
+    "fork": Program(
+        """
         a = np.arange(1000.0)
         b = a * 3
         b[5:] += a[5:]
         p = __import__("os").fork() or __import__("os")._exit(0)
         __import__("os").waitpid(p, 0)
         c = b - a
-        """),
+        """,
+        anew=True,  # where the process forked in the middle of a fork, the program's child would be another's
+    ),
     "small arrays at once": Program(
         """
         a = np.arange(10.0)

@@ -98,7 +98,7 @@ class Run:
             allowed = self.wanted[done : done + 2] if raised is not None else self.wanted[-1:]
             problem = look(names, allowed) or go_on() or scene.look(names)
         if problem is None:
-            dropped = "dropped" if issubclass(fault, KeyboardInterrupt) else "swallowed"
+            dropped = "dropped" if issubclass(fault, KeyboardInterrupt) and not trace.around_fork else "swallowed"
             return Outcome("raised" if raised is not None else dropped, place)
         return Outcome(problem[0], f"{place}: {problem[1]}")
 

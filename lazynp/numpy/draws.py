@@ -176,6 +176,10 @@ class Line:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin without a thread: at first, and in a forked child."""
         self.thread: threading.Thread | None = None
         self.tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.bytes = 0  # asked for since the thread was last waited for
@@ -264,5 +268,5 @@ def in_turn(self: Any) -> None:
                 self._drawn = None
 
 
-at_fork(15, line.before_fork, lambda: line.lock.release(), line.__init__)  # type: ignore[misc]
+at_fork(15, line.before_fork, child=line.reset, lock=line.lock)
 atexit.register(line.settle)

@@ -361,7 +361,8 @@ class Imports:
         self.lock.release()
 
     def before_fork(self) -> None:
-        self.held.append(self.lock.acquire(timeout=PATIENCE))  # what is loaded may wait for what this thread has
+        # What is loaded may wait for what this thread has. `map`: no signal's handler runs between the two.
+        self.held.extend(map(self.lock.acquire, [True], [PATIENCE]))
 
     def after_fork(self) -> None:
         if self.held.pop():

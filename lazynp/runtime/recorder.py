@@ -464,7 +464,7 @@ def unrecorded(*wanted: Node) -> list[Node]:
 
 
 recorder = Recorder()
-at_fork(10, recorder.before_fork, recorder.lock.release, recorder.lock.release)
+at_fork(10, recorder.before_fork, lock=recorder.lock)
 current.__class__.sink = recorder
 
 

@@ -106,11 +106,12 @@ class Crew:
 
     def __init__(self) -> None:
         self.running: list[Task] = []
+        self.gate = threading.RLock()
         self.reset()
 
     def reset(self) -> None:
         """Start without helpers: at the beginning, and in a forked child, which has none."""
-        self.lock, self.gate = threading.RLock(), threading.RLock()
+        self.lock = threading.RLock()
         self.tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
         self.balance = Balance()
         self.helpers = 0
@@ -153,4 +154,4 @@ class Crew:
 
 
 crew = Crew()
-at_fork(20, crew.before_fork, lambda: crew.gate.release(), crew.reset)
+at_fork(20, crew.before_fork, child=crew.reset, lock=crew.gate)
