@@ -175,7 +175,8 @@ static PyObject *given_items(PyObject *o, Gift *gift, int depth)
 }
 
 /* Whether an array is at hand after its handle, which nobody has asked since its storage has its value, was brought up to
- * date. Functions that read no elements would find it as it is for ever. */
+ * date. Functions that read no elements would find it as it is for ever. With an error set where a signal's handler raised
+ * one meanwhile, which nobody would come upon again. */
 static int is_brought_up(PyObject *o)
 {
     Handle *a = (Handle *)o;
@@ -184,12 +185,12 @@ static int is_brought_up(PyObject *o)
         return 0;
     PyObject *done = PyObject_CallMethodNoArgs(o, name_host);
     if (!done)
-        PyErr_Clear();
-    Py_XDECREF(done);
+        return 0;
+    Py_DECREF(done);
     return is_current(o);
 }
 
-/* What NumPy gets for an argument: a new reference. NULL, without an error set, where it is not plain. */
+/* What NumPy gets for an argument: a new reference. NULL where it is not plain; with an error set as in `is_brought_up`. */
 static PyObject *given_value(PyObject *o, Gift *gift, int depth)
 {
     PyTypeObject *type = Py_TYPE(o);
@@ -574,6 +575,8 @@ static int assign_whole(PyObject *self, PyObject *key, PyObject *value)
     PyObject *k = NULL, *v = NULL, *h = given_value(self, &gift, 0);
     if (h && (k = given_value(key, &gift, 0)) && (v = given_value(value, &gift, 0)))
         done = put(self, h, k, v) < 0 ? -1 : 1;
+    else if (PyErr_Occurred())
+        done = -1;
     Py_XDECREF(v);
     Py_XDECREF(k);
     Py_XDECREF(h);

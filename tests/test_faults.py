@@ -185,6 +185,78 @@ def test_interrupts_before_a_fork_are_not_dropped() -> None:
     assert (done.stdout, done.stderr) == ("interrupted 7\n", "")
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.parametrize("when", ["before", "parent", "child"])
+def test_an_error_around_a_fork_leaves_no_lock_held(when: str) -> None:
+    """Of what is called before a fork, in the middle of which it comes, or after it; in the parent and in the child."""
+    code = f"""
+        import os, threading
+        import lazynp
+        from lazynp import threads
+        from lazynp.backends.numpy.crew import crew
+        from lazynp.numpy.draws import line
+        from lazynp.runtime.recorder import recorder
+
+        def fail():
+            raise MemoryError
+
+        def is_free():
+            def work():
+                for lock in (recorder.lock, line.lock, crew.gate):
+                    if not lock.acquire(timeout=5):
+                        left.append(lock)
+                    else:
+                        lock.release()
+            left = []
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+            return not left
+
+        if {when!r} == "before":
+            threads.hooks[:] = [hook._replace(before=fail) if hook.rank == 20 else hook for hook in threads.hooks]
+        else:
+            threads.at_fork(16, {when}=fail)
+        for _ in range(2):
+            pid = os.fork()
+            if pid == 0:
+                os._exit(is_free())
+            print(is_free(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True, text=True, timeout=PATIENCE, env=ENVIRONMENT, check=False,
+    )  # fmt: skip
+    assert done.stdout == "True 1\n" * 2, done.stderr
+    assert "MemoryError" in done.stderr
+
+
+@pytest.mark.parametrize("read", [lambda y: y.all(), lambda y: lazynp.sum(y), lambda y: y[[1, 2]], lambda y: y.T])
+def test_an_interrupt_while_a_view_is_brought_up_to_date(read: Any) -> None:
+    """The call that NumPy does as a whole asks a handle for the value that its storage got through another one."""
+    with lazynp.config(mode="graph", compile=False):
+        x = lazynp.arange(10.0) + 1
+        y = x[1:]
+        x._host()
+
+    def trace(frame: Any, event: str, arg: Any) -> Any:
+        if frame.f_code is type(y)._host.__code__:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return None
+
+    before = sys.gettrace()
+    with lazynp.config(mode="auto"):
+        sys.settrace(trace)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                read(y)
+                y._host()  # what asked for no value has seen no interrupt
+        finally:
+            sys.settrace(before)
+        assert numpy.array_equal(numpy.asarray(y), numpy.arange(10.0)[1:] + 1)
+
+
 def test_deep_in_the_stack() -> None:
     wanted = heat(numpy, 12)
     with lazynp.config(mode="graph", compile=False):
