@@ -430,6 +430,13 @@ with it:
     for x, y in it:
         y[...] = x + 1
     log(it.operands[1])
+rows = np.nditer([np.ones((2, 3)), None], flags=["reduce_ok"], op_axes=[[0, 1], [0, -1]],
+    op_flags=[["readonly"], ["readwrite", "allocate"]])
+with rows:  # an operand that NumPy has allocated is written through a handle that nobody keeps
+    rows.operands[1][...] = 5
+    for x, y in rows:
+        y[...] += x
+    log(rows.operands[1])
 with np.nditer(a.astype(int), op_flags=["readwrite"], op_dtypes=["f8"], flags=["buffered"],
     casting="same_kind") as it:
     pass

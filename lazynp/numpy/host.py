@@ -351,7 +351,8 @@ def rebased(part: numpy.ndarray, old: numpy.ndarray, new: numpy.ndarray) -> nump
 def shows(part: numpy.ndarray, whole: numpy.ndarray) -> bool:
     """Whether a view is one of an array's memory; by its base, too, since without elements they share none. A view of
     a view has that one's base, unless it is no array (`as_strided` has an object of NumPy's there)."""
-    return part.base is whole or part.base is whole.base or numpy.may_share_memory(part, whole)
+    base = part.base
+    return base is not None and (base is whole or base is whole.base or numpy.may_share_memory(part, whole))
 
 
 def owned(value: numpy.ndarray) -> bool:
@@ -473,7 +474,7 @@ def of_type(cls: Any, host: numpy.ndarray, parent: Any, owner: Any = None) -> An
 def owner_of(value: numpy.ndarray, ours: list[Any]) -> Any:
     """The array of ours whose memory a NumPy array shows, if any."""
     for x in ours:
-        if x._h is value or (value.base is not None and shows(value, x._h)):
+        if x._h is value or shows(value, x._h):
             return x
     return None
 

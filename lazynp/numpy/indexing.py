@@ -190,7 +190,7 @@ def advanced_getitem(self: ndarray, key: Any) -> Any:
     part = self._host()[host_key(key)]
     if type(part) is not numpy.ndarray:
         return part
-    if part.base is not None and shows(part, self._h):
+    if shows(part, self._h):
         return part_of(self, part)
     note_work("ndarray.__getitem__", (self,))
     return fresh(part)

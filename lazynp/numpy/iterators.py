@@ -10,7 +10,7 @@ import numpy
 from ..speed import FlatBase, attach, native, tell
 from .arithmetic import dummy
 from .array import HOST_VIEW, Handle, Writes, borrow, is_native, is_traced, ndarray
-from .host import Theirs, at_hand, fresh, home, like, note_work, shows, strip, to_host
+from .host import Theirs, at_hand, fresh, home, like, note_work, owner_of, strip, to_host
 from .methods import own
 from .renew import become
 
@@ -247,7 +247,7 @@ def inside(value: Any, ours: list[Any]) -> Any:
     """What an iterator shows: an operand's memory, or its own, which it may write back to an operand."""
     if type(value) is tuple:
         return tuple([inside(v, ours) for v in value])
-    if type(value) is numpy.ndarray and not any([x._h is value or shows(value, x._h) for x in ours]):
+    if type(value) is numpy.ndarray and owner_of(value, ours) is None:
         return borrow(value)
     return home(value, ours)
 

@@ -84,7 +84,7 @@ def view_by_host(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         return of_type(type(self), value, self, self if value is h or value.base is not None else None)
     if value is h:
         return self
-    if value.base is not None and shows(value, h):
+    if shows(value, h):
         return part_of(self, value)
     note_work(f"ndarray.{name}", [self])  # a copy
     return fresh(value)
