@@ -1545,6 +1545,23 @@ static PyObject *concatenated(PyObject *self, PyObject *other)
     return out;
 }
 
+/* set_type_name(type, name): the name in Python's messages of errors ("'numpy.ndarray' object is not callable"), where a class
+ * that Python made has no module. `__name__` stays. */
+static PyObject *set_type_name(PyObject *module, PyObject *args)
+{
+    PyObject *type, *name;
+    if (!PyArg_ParseTuple(args, "O!U:set_type_name", &PyType_Type, &type, &name))
+        return NULL;
+    const char *text = PyUnicode_AsUTF8(name);
+    if (text == NULL)
+        return NULL;
+    if (((PyTypeObject *)type)->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+        Py_INCREF(name); /* for good: the text is its */
+        ((PyTypeObject *)type)->tp_name = text;
+    }
+    Py_RETURN_NONE;
+}
+
 /* count(): how often this module made a handle, or had NumPy do a whole call. */
 static PyObject *count_made(PyObject *module, PyObject *nothing) { return PyLong_FromLongLong(made); }
 
@@ -1667,6 +1684,7 @@ static PyMethodDef functions[] = {
     {"bind", bind, METH_O, "bind(table): {kind: {name: object}}, the classes and the Python functions to fall back on."},
     {"passing", passing_array, METH_NOARGS,
      "passing(): the array that dies with the call of a public function which runs, and its storage with it; or None."},
+    {"set_type_name", set_type_name, METH_VARARGS, "set_type_name(type, name): what Python's messages of errors call a class."},
     {"set_limit", set_limit, METH_O, "set_limit(n): arrays of up to n elements are small; -1: none is."},
     {"transpose", transpose, METH_O, "transpose(a): the handle of a.T where a is at hand, else None."},
     {"reshape", (PyCFunction)(void (*)(void))reshape, METH_FASTCALL,

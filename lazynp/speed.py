@@ -135,6 +135,13 @@ def tell(**objects: Any) -> None:
         native.bind({"other": objects})
 
 
+def in_messages(cls: type, name: str) -> None:
+    """Have Python's messages of errors call a class as NumPy's is called: those of a class made in C have its module,
+    and programs show and match them ("unhashable type: 'numpy.ndarray'")."""
+    if native is not None:
+        native.set_type_name(cls, name)
+
+
 def not_simple(host: Any, self: Any, *given: Any) -> Any:
     """What the C module says where a method call is not simple: without it, none is."""
     return NotImplemented

@@ -51,6 +51,28 @@ def test_snippets(source: str, mode: str) -> None:
         assert logged(source, lazynp) == wanted
 
 
+@pytest.mark.skipif(native is None, reason="a class that Python makes is called by its name alone")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{a: 1}", "a.append(3)", "a()", "a.f.g", "setattr(a, 'f', 1)", "open(a)", "np.add.f", "a.flat.f",
+        "hash(a.flat)", "np.nditer(a).f", "np.broadcast(a, a).f", "format(a, '.2f')", "a.view(sub).f", "{a.view(sub)}",
+    ],
+)  # fmt: skip
+def test_what_messages_call_classes(source: str) -> None:
+    """Python's errors name a class made in C with its module: `unhashable type: 'numpy.ndarray'`."""
+
+    def message(np: Any) -> str:
+        sub = type("sub", (np.ndarray,), {})
+        names = {"np": np, "a": np.arange(3), "sub": sub}
+        with pytest.raises((TypeError, AttributeError)) as raised:
+            eval(source, names)
+        return str(raised.value)
+
+    assert message(lazynp) == message(numpy)
+    assert lazynp.ndarray.__name__ == "ndarray" and lazynp.ufunc.__name__ == "ufunc"
+
+
 def written(call: str, m: Any) -> list[str]:
     """What a call gives, which of its arguments that is, and what arrays, copies, views and results from before it are
     afterwards."""

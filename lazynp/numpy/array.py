@@ -22,7 +22,7 @@ from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..runtime.recorder import recorder
 from ..runtime.storage import SEEN, Rare, Storage, lock
 from ..runtime.views import INDEX, PART, RESHAPE, TRANSPOSE, View, derive, layout, part_of_view
-from ..speed import HandleBase, attach, native, tell
+from ..speed import HandleBase, attach, in_messages, native, tell
 from .index import normalize
 
 new_handle = object.__new__
@@ -324,6 +324,7 @@ KINDS = {"index": INDEX, "transpose": TRANSPOSE, "reshape": RESHAPE, "part": PAR
 tell(
     ndarray=ndarray, storage=Storage, rare=Rare, host_view=HOST_VIEW, pinned=pin, no_value=type(numpy._NoValue), **KINDS
 )
+in_messages(ndarray, "numpy.ndarray")
 
 
 def demand(storage: Storage) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from ..speed import FlatBase, attach, native, tell
+from ..speed import FlatBase, attach, in_messages, native, tell
 from .arithmetic import dummy
 from .array import HOST_VIEW, Handle, Writes, borrow, is_native, is_traced, ndarray
 from .host import Theirs, at_hand, fresh, home, like, note_work, owner_of, strip, to_host
@@ -401,6 +401,8 @@ class broadcast(metaclass=BroadcastType):
 
 
 broadcast.__module__ = "lazynp"
+for _name, _cls in {"flatiter": flatiter, "nditer": nditer, "broadcast": broadcast}.items():
+    in_messages(_cls, f"numpy.{_name}")
 if native is not None:
     native.bind({"flat": {"get": get_flat}})
 ndarray.flat = property(get_flat if native is None else native.flat, set_flat, doc=numpy.ndarray.flat.__doc__)  # type: ignore[attr-defined]

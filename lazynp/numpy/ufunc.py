@@ -15,7 +15,7 @@ from .. import speed
 from ..config import config
 from ..graph.node import Node, leaf
 from ..runtime.storage import lock
-from ..speed import UfuncBase, tell
+from ..speed import UfuncBase, in_messages, tell
 from . import arithmetic, library, subclasses
 from .arithmetic import array_of_list
 from .array import Handle, Writes, ndarray
@@ -327,6 +327,7 @@ ufunc.__module__ = "lazynp"
 
 
 tell(returned=returned, ufunc=ufunc)
+in_messages(ufunc, "numpy.ufunc")
 for _name, _most in {"reduce": 3, "accumulate": 3, "reduceat": 4, "outer": 2}.items():
     setattr(ufunc, _name, speed.method(_name, vars(ufunc)[_name], _most, speed.GROWS if _name == "outer" else 0))
 ufunc.at = speed.method("at", ufunc.at, flags=speed.WRITES)  # type: ignore[method-assign]
