@@ -396,6 +396,27 @@ def test_scratch(cache):
     assert os.listdir(work) == []
 
 
+def test_scratch_at_the_end_of_the_process(tmp_path):
+    """One that is made when finalizers have been called already: `close` removes it, and leaves no lock open."""
+    code = f"""
+import atexit
+def last():
+    path = scratch.path()
+    scratch.close()
+    print(os.path.exists(path))
+atexit.register(last)
+import os, weakref
+from lazynp.backends.folders import Scratch
+scratch = Scratch({str(tmp_path)!r})
+scratch.path()
+scratch.close()
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "always::ResourceWarning", "-c", code], capture_output=True, text=True, cwd=ROOT
+    )
+    assert (done.stdout, done.stderr) == ("False\n", "") and os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize(
     ("said", "lasting"),
     [

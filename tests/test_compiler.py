@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import signal
 import subprocess
@@ -788,6 +789,18 @@ def test_process_that_fails(scripted, monkeypatch, act):
     assert client.wait(PATIENCE)
     assert [client.status(*add_constant(n)) for n in range(24, 28)] == ["rejected"] * 4, list(client.events)
     assert told == []
+
+
+def test_process_of_the_end_leaves_no_file_open(scripted):
+    client, _ = scripted("refused")
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        client._ending = True
+        client.submit(*add_constant(31))
+        assert client._process is not None
+        client.shutdown()
+        gc.collect()
+    assert [str(w.message) for w in seen if "unclosed" in str(w.message)] == []
 
 
 def test_process_that_is_tired(scripted):

@@ -299,6 +299,8 @@ class CompilerClient:
         self._heard = time.monotonic()
         if self._ending:  # too late for threads; what fits into the pipe is all that there is to say
             self._process, self._outbox = process, _Pipe(process)
+            assert process.stdout is not None
+            process.stdout.close()  # nobody reads the answers
             return
         outbox: queue.SimpleQueue = queue.SimpleQueue()
         writer = Helper(_write, process, outbox, name="lazynp-compiler-out")

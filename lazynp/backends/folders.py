@@ -198,8 +198,10 @@ class Scratch:
         raise OSError("no scratch folder")
 
     def close(self) -> None:
-        if self._end is not None:
-            self._end()
+        found = None if self._end is None else self._end.detach()
+        if found is not None:  # called here: at the end of the process, finalizers that are called do nothing
+            _, remove, args, _ = found
+            remove(*args)
         self._path = self._held = self._end = None
 
 
