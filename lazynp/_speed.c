@@ -567,6 +567,12 @@ static PyObject *op_compare(PyObject *a, PyObject *b, int i)
             note_host_ufunc(before, (PyUFuncObject *)compare_ufunc[i], a, b, out);
         return out;
     }
+    if (x && (PyUnicode_CheckExact(b) || PyBytes_CheckExact(b))) { /* `names == "x"`: NumPy's, in one call */
+        Py_INCREF(x);
+        PyObject *out = PyObject_RichCompare(x, b, i);
+        Py_DECREF(x);
+        return from_host(out);
+    }
     PyObject *out = direct_narrow(compare_ufunc[i], 2, a, b, NULL);
     if (out || PyErr_Occurred())
         return out ? noted(before, compare_ufunc[i], 2, a, b, wrap(out)) : NULL;

@@ -64,6 +64,17 @@ c = np.ones((2, 3), "f4").T
 e(c.view, "f8")
 log(c.view("i4").strides)
 
+# arrays beside Python's texts
+s = np.zeros(2, [("a", "i4"), ("b", "U2")])
+for x in (np.array(["a", "b", ""]), np.array([b"a", b"b"]), np.arange(3), np.array(["a", None], "O"), np.array("a"),
+    np.array(["2020", "2021"], "M8[Y]"), np.array(["ab", "a"]).T[::-1], np.ones((2, 0)), np.zeros(3, "?"), s):
+    for t in ("a", b"a", "", "2020", "\0"):
+        e(lambda: (x == t, x != t, t == x))
+        e(lambda: x < t)
+        e(lambda: t >= x)
+e(np.array(["a"]).__eq__, "a")
+e(np.arange(2).__lt__, "a")
+
 # repeated indices in writes
 a = np.zeros(4)
 a[[0, 0, 1]] += 1

@@ -34,7 +34,10 @@ SLOTTED = frozenset({"__getitem__", "__setitem__", "__len__"})  # what the C mod
 
 def is_native(dtype: numpy.dtype[Any]) -> bool:
     """Whether the engine computes with this dtype; others are NumPy's."""
-    return (dtype.char in NATIVE and dtype.isnative) or dtype.name == "bfloat16"
+    if dtype.char in NATIVE:
+        return dtype.isnative
+    # NumPy puts `name` together in Python: it is not asked of texts, objects, dates and structures
+    return dtype.kind not in "OSUTMm" and dtype.names is None and dtype.name == "bfloat16"
 
 
 added: dict[tuple[str, str], dict[str, Any]] = {}

@@ -190,9 +190,14 @@ def can_reshape(base: tuple[int, ...], view: View | None, dtype: Any, shape: tup
     return True
 
 
-def axes_in_memory(array: np.ndarray) -> list[int]:
+def axes_in_memory(array: np.ndarray) -> tuple[int, ...]:
     """The axes from the slowest to the fastest; C's order where strides do not say it."""
-    return sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]) if array.shape[axis] != 1 else -np.inf)
+    return slowest_first(array.shape, array.strides)
+
+
+@functools.lru_cache(4096)
+def slowest_first(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(shape)), key=lambda axis: -abs(strides[axis]) if shape[axis] != 1 else -np.inf))
 
 
 def view_to(part: np.ndarray, whole: np.ndarray) -> View | None:
@@ -267,7 +272,7 @@ def part_of_view(view: View | None, base: tuple[int, ...], whole: np.ndarray, pa
     axes = sorted([a for a, n in enumerate(part.shape) if n > 1], key=lambda axis: -abs(part.strides[axis]))
     lengths = [(part.shape[a], part.strides[a]) for a in axes]
     key = found_key(lengths, address(part) - address(whole), whole.transpose(order))
-    steps = ((TRANSPOSE, tuple(order)), (INDEX, key), (TRANSPOSE, inverse_of(axes)), (RESHAPE, part.shape))
+    steps = ((TRANSPOSE, order), (INDEX, key), (TRANSPOSE, inverse_of(axes)), (RESHAPE, part.shape))
     for kind, param in steps:
         view = derive(view, base, kind, param)
     return view
