@@ -32,6 +32,7 @@ static PyObject *(*lent)(PyObject *), *(*handle_of)(PyObject *);
 
 #include "_calls_tree.h"
 #include "_leaving.h"
+#include "_boundary.h"
 
 static int is_leaf(PyObject *x)
 {
@@ -672,6 +673,8 @@ PyMODINIT_FUNC PyInit__calls(void)
         return NULL;
     CallableType.tp_new = PyBaseObject_Type.tp_new;
     if (PyType_Ready(&CallableType) < 0 || PyModule_AddObjectRef(module, "CallBase", (PyObject *)&CallableType) < 0)
+        return NULL;
+    if (PyType_Ready(&BoundaryType) < 0 || PyModule_AddObjectRef(module, "Boundary", (PyObject *)&BoundaryType) < 0)
         return NULL;
     name_fast = PyUnicode_InternFromString("fast");
     name_slow = PyUnicode_InternFromString("_slow");

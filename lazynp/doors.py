@@ -14,7 +14,7 @@ import numpy as np
 from .graph.node import Node
 from .graph.op import untagged
 from .runtime.tape import Holder
-from .tracebacks import boundary, leave
+from .tracebacks import boundary, is_own, leave
 
 
 class Door(NamedTuple):
@@ -60,6 +60,11 @@ def door_of(leaves: list[Any], default: Door) -> Door:
     return default
 
 
+def outermost(x: Any) -> Any:
+    """A function of ours that one of ours has returned, with its errors leaving this package; else what it is."""
+    return boundary(x) if is_own(x.__func__ if type(x) is types.MethodType else x) else x
+
+
 def through(f: Callable[..., Any], door: Door) -> Callable[..., Any]:
     """A function of `api` with this door as the default: what a door shows to users."""
 
@@ -70,7 +75,8 @@ def through(f: Callable[..., Any], door: Door) -> Callable[..., Any]:
         except BaseException as error:
             leave(error)
             raise
-        return boundary(out) if type(out) is types.FunctionType else out  # what `grad` gives, say
+        # What `grad` gives, say, and beside its result `vjp`.
+        return tuple([outermost(x) for x in out]) if type(out) is tuple else outermost(out)
 
     signature = inspect.signature(f)
     vars(call).pop("__wrapped__")

@@ -5,9 +5,10 @@ exception gets an entry for each frame that it passes, so entries of ours can go
 `leave` takes them away. It stands where errors leave: where C calls Python functions of ours, in the outermost frames
 of what is called through a function of ours anyway, and in `boundary`. Nothing of it runs without an error.
 
-What leaves through a plain function of Python keeps that function's entries, as a wrapper around each would cost every
-call. `install` has them taken away where tracebacks are printed, by Python, by threads and by IPython: it changes hooks
-of the whole process, so it is for `python -m lazynp` and `%load_ext lazynp`, whose process it is.
+Plain functions that users call are `bounded`: an object of C stands around each. Without the C module they keep their
+entries, as a wrapper in Python would cost every call. `install` has these taken away where tracebacks are printed, by
+Python, by threads and by IPython: it changes hooks of the whole process, so it is for `python -m lazynp` and
+`%load_ext lazynp`, whose process it is.
 
 `config.full_tracebacks` keeps everything.
 """
@@ -15,26 +16,27 @@ of the whole process, so it is for `python -m lazynp` and `%load_ext lazynp`, wh
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import sys
 import threading
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import FrameType, FunctionType, TracebackType
 from typing import Any, TypeVar
 
 import numpy
 
 from .config import config
+from .speed import calls
 
 F = TypeVar("F", bound=Callable[..., Any])
 PACKAGE = __name__.partition(".")[0]
 FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 QUIET = (FOLDER, os.path.dirname(numpy.__file__) + os.sep)  # whose lines are not the user's
+SHOWN = tuple([f"{PACKAGE}.{part}" for part in ("api.", "doors", "jax.")])
 OURS = (PACKAGE, "numpy")
 # What our functions call in turn. Their frames are hidden below ours; called by the user, they are the user's.
-HELPERS = frozenset(
-    "concurrent contextlib functools importlib ml_dtypes optree runpy scipy threading torch".split()  # noqa: SIM905
-)
+HELPERS = sys.stdlib_module_names | {"ml_dtypes", "opt_einsum", "optree", "scipy", "torch"}
 
 
 def package_of(frame: FrameType) -> str:
@@ -131,6 +133,57 @@ def boundary(function: F) -> F:
             raise  # which adds no entry: this frame's was added, and taken away, when the error came here
 
     return call  # type: ignore[return-value]
+
+
+bounds: dict[Callable[..., Any], Any] = {}
+"""What users call, for each public function that has been given to `bounded`."""
+places: dict[Callable[..., Any], tuple[str, str]] = {}
+"""The public module that has it, and its name there."""
+
+
+def found(module: str, name: str) -> Any:
+    """What a public module has of that name."""
+    return getattr(importlib.import_module(module), name)
+
+
+def reduced(function: Callable[..., Any]) -> tuple[Any, tuple[Any, ...]]:
+    """What `pickle` and `copy` keep of a bounded function: where it is."""
+    return (found, places[function]) if function in places else (bounded, (function,))
+
+
+def bounded(function: F) -> F:
+    """A public function as users call it: its errors leave this package. What calls it is C, and costs a tenth of what
+    `boundary` does; without the C module it is the function itself, which keeps its frames."""
+    if calls is None:
+        return function
+    return bounds.setdefault(function, calls.Boundary(function))
+
+
+def is_own(value: Any) -> bool:
+    """Whether it is a plain function of ours that users may call: of a door, or of what doors show."""
+    return isinstance(value, FunctionType) and str(value.__globals__.get("__name__")).startswith(SHOWN)
+
+
+def bound_all(names: dict[str, Any], but: tuple[str, ...] = ()) -> None:
+    """Have the errors of a public module's functions leave this package, and those of its classes' methods. It is to be
+    called at its end, with its globals. `but`: the modules whose methods stay as they are."""
+    for name, value in list(names.items()):
+        if name.startswith("_"):
+            continue
+        if is_own(value):
+            names[name] = bounded(value)
+            places.setdefault(value, (names["__name__"], name))
+            continue
+        for cls in (*(value.__mro__ if isinstance(value, type) else ()), *type(value).__mro__):
+            bound_methods(cls, but)
+
+
+def bound_methods(cls: type, but: tuple[str, ...] = ()) -> None:
+    """The same of a class's own public methods, those of some modules aside."""
+    for name, value in list(vars(cls).items()):
+        public = not name.startswith("_") or name.startswith("__")
+        if public and is_own(value) and value.__globals__["__name__"] not in but:
+            setattr(cls, name, bounded(value))
 
 
 def show(error: BaseException | None) -> None:

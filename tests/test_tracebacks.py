@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+import inspect
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
 import traceback
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,7 +22,11 @@ import lazynp as np
 import lazynp.jax as jax
 import lazynp.jax.numpy as jnp
 from lazynp.config import config
-from lazynp.tracebacks import leave, trimmed
+from lazynp.jax import flatten_util
+from lazynp.jax.boundaries import PUBLIC
+from lazynp.jax.experimental import sparse
+from lazynp.speed import calls
+from lazynp.tracebacks import bounds, is_own, leave, trimmed
 
 LARGE, SMALL = 400, 3
 PRINTED = 10  # lines of a traceback, at most
@@ -85,6 +94,38 @@ CASES: dict[str, Case] = {
 }
 
 
+# Plain functions of Python, methods, and functions that were returned: their outermost frame is C's.
+BOUNDED: dict[str, Case] = {
+    "concatenate": lambda n: jnp.concatenate([jnp.ones(n), jnp.ones((n, n))]),
+    "linspace": lambda n: jnp.linspace(0, 1, "n"),  # type: ignore[arg-type]
+    "linalg": lambda n: jnp.linalg.norm(jnp.ones(n), ord="none"),
+    "fft": lambda n: jnp.fft.fft(jnp.ones(n), axis=5),
+    "lax": lambda n: jax.lax.dynamic_slice(jnp.ones(n), (0,), (n + 1,)),
+    "lax_arguments": lambda n: jax.lax.add(jnp.ones(n)),  # which `inspect` is asked about
+    "random": lambda n: jax.random.choice(jax.random.key(0), n, (n + 1,), replace=False),
+    "nn": lambda n: jax.nn.softmax(jnp.ones(n), axis=4),
+    "initializer": lambda n: jax.nn.initializers.he_normal()(jax.random.key(0), (n,)),
+    "scipy": lambda n: jax.scipy.linalg.expm(jnp.ones(n)),
+    "stats": lambda n: jax.scipy.stats.beta.pdf(jnp.ones(n)),
+    "image": lambda n: jax.image.resize(jnp.ones(n), (n,), "none"),
+    "tree": lambda n: jax.tree.map(lambda a, b: a, {"a": n}, [n]),
+    "scalar_type": lambda n: jnp.float32([jnp.ones(n), jnp.ones(n + 1)]),
+    "rule": lambda n: jax.custom_jvp("none", nondiff_argnames=("x",)),  # type: ignore[arg-type]
+    "spec": lambda n: jax.ShapeDtypeStruct((n,), "none"),
+    "float": lambda n: float(jnp.ones((n, n))),
+    "iteration": lambda n: list(jnp.ones(n).sum()),
+    "attribute": lambda n: jnp.ones(n).nothing,
+    "item_assignment": lambda n: jnp.ones(n).__setitem__(0, 1),
+    "at": lambda n: jnp.ones(n).at[0].set(jnp.ones(n)),
+    "key": lambda n: bool(jax.random.key(n)),
+    "pullback": lambda n: jax.vjp(jnp.sin, jnp.ones(n))[1](jnp.ones(n + 1)),
+    "linear_map": lambda n: jax.linearize(jnp.sin, jnp.ones(n))[1](jnp.ones(n + 1)),
+    "sparse": lambda n: sparse.BCOO.fromdense(jnp.ones(n)) @ jnp.ones((n + 1, n)),
+    "ravel": lambda n: flatten_util.ravel_pytree({"a": "text"}),
+    "sharding": lambda n: jax.sharding.reshard(jnp.ones(n), n),
+}
+
+
 def caught(f: Case, n: int) -> BaseException:
     try:
         f(n)
@@ -100,6 +141,58 @@ def test_only_the_users_lines(name: str, n: int) -> None:
     assert {f.filename for f in traceback.extract_tb(error.__traceback__)} == {__file__}
     text = traceback.format_exception(error)
     assert "During handling" not in "".join(text) and "direct cause" not in "".join(text)
+
+
+@pytest.mark.skipif(calls is None, reason="without the C module plain functions keep their frames")
+@pytest.mark.parametrize("name", BOUNDED)
+def test_plain_functions_keep_no_frame(name: str) -> None:
+    for f in (BOUNDED[name], jax.jit(BOUNDED[name], static_argnums=0)):
+        error = caught(f, 4)
+        assert {t.filename for t in traceback.extract_tb(error.__traceback__)} == {__file__}
+
+
+@pytest.mark.skipif(calls is None, reason="without the C module plain functions keep their frames")
+def test_every_public_function_has_a_boundary() -> None:
+    left = [
+        f"{path}.{name}"
+        for path in PUBLIC
+        for name, f in vars(sys.modules[f"lazynp.jax.{path}"]).items()
+        if not name.startswith("_") and is_own(f)
+    ]
+    assert not left and len(bounds) > 900
+
+
+def test_a_bounded_function_is_as_the_function() -> None:
+    f, plain = jnp.concatenate, inspect.unwrap(jnp.concatenate)
+    assert (f.__name__, f.__doc__, f.__module__) == (plain.__name__, plain.__doc__, plain.__module__)
+    assert inspect.signature(f) == inspect.signature(plain) and inspect.isroutine(f)
+    assert inspect.getsource(f).startswith("def concatenate(")
+    assert repr(f) == repr(plain) and weakref.ref(f)() is f
+    for g in (f, jax.lax.scan, jnp.linalg.norm, jax.tree.map):
+        assert pickle.loads(pickle.dumps(g)) is g and copy.deepcopy(g) is g
+
+    class Layer:
+        turned = jnp.flip
+
+    assert functools.wraps(f)(lambda x: x).__name__ == "concatenate"
+    with pytest.raises(TypeError, match=r"flip requires ndarray or scalar arguments, got .*Layer"):
+        Layer().turned()
+
+
+def test_frames_of_callbacks_are_kept() -> None:
+    def broken(*args: Any) -> Any:
+        raise ValueError("mine")
+
+    for f in (
+        lambda: jax.tree.map(broken, {"a": 1}),
+        lambda: jnp.vectorize(broken)(jnp.ones(3)),
+        lambda: jax.lax.scan(broken, 0.0, jnp.ones(3)),
+        lambda: jnp.apply_along_axis(broken, 0, jnp.ones(3)),
+        lambda: jax.scipy.optimize.minimize(broken, jnp.ones(3), method="BFGS"),
+    ):
+        with pytest.raises(ValueError, match="mine") as info:
+            f()
+        assert [t.name for t in traceback.extract_tb(info.value.__traceback__)][-1] == "broken"
 
 
 @pytest.mark.parametrize("name", ["shape", "singular", "traced_if", "jax_shape", "jax_if"])

@@ -89,6 +89,11 @@ def names_of(path: str, ours: Any, theirs: Any) -> list[str]:
     return sorted(public | set(OWN.get(path, ())))
 
 
+def plain(value: Any) -> Any:
+    """The function that is behind what users call."""
+    return value.__wrapped__ if type(value).__name__ == "Boundary" else value
+
+
 class Stub:
     """The stub of one module: its lines, and what they need to be imported."""
 
@@ -243,6 +248,7 @@ class Stub:
             return "    def __eq__(self, other: object) -> bool: ...\n" if "bool" not in self.names else ""
         if name == "__hash__":
             return ""
+        value = plain(value)
         if isinstance(value, types.FunctionType):
             return self.function(name, value, name if name == "__init__" else "", "    ", "self")
         if name.startswith("__"):
@@ -385,7 +391,7 @@ def array_stub(homes: dict[type, str]) -> str:
     stub = Stub("array", homes, [])
     lines = []
     for name in sorted(n for n in dir(Array) if not n.startswith("_")):
-        value = inspect.getattr_static(Array, name)
+        value = plain(inspect.getattr_static(Array, name))
         if name in ("node", "capture", "at"):
             continue
         if isinstance(value, property):

@@ -33,6 +33,7 @@ from . import (
     typing,
 )
 from .array import Array
+from .boundaries import close_doors as _close_doors
 from .callback import effects_barrier, io_callback, pure_callback
 from .config import (
     allow_f16_reductions,
@@ -120,3 +121,5 @@ from .sharding import NamedSharding, Shard, make_mesh, set_mesh
 from .sharding import PartitionSpec as P
 from .stages import jit
 from .version import __version__, __version_info__
+
+_close_doors(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+from ..tracebacks import bound_all as _bound_all
 from ..tree import flatten, unflatten
 from . import numpy as jnp
 from .array import Array
@@ -40,3 +41,6 @@ def ravel_pytree(pytree: Any) -> tuple[Array, Callable[[Any], Any]]:
         return unflatten(structure, [p.reshape(s).astype(d) for p, s, d in zip(parts, shapes, dtypes)])
 
     return flat, unravel
+
+
+_bound_all(globals())

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..tracebacks import bounded
 from .devices import Device, default_device, everything, own
 from .specs import AxisType, DuplicateSpecError, ManualAxisType, P, PartitionSpec, axes_of, check_spec  # noqa: F401
 
@@ -573,7 +574,7 @@ def shards_of(sharding: Sharding, shape: tuple[int, ...]) -> list[tuple[Device, 
 
 def __getattr__(name: str) -> Any:
     if name in FUNCTIONS:  # of arrays, which are made with what is here
-        return getattr(importlib.import_module("lazynp.jax.placement"), name)
+        return bounded(getattr(importlib.import_module("lazynp.jax.placement"), name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

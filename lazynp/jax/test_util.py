@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..tracebacks import bound_all as _bound_all
 from ..tree import flatten, map
 from .derivatives import jvp, linearize, vjp
 
@@ -159,3 +160,6 @@ def check_grads(
                 check(pulled, args, order - 1, message)
 
     check(f, tuple(args), order)
+
+
+_bound_all(globals())

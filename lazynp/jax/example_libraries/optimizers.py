@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from ...tracebacks import bound_all as _bound_all
 from .. import numpy as jnp
 from ..tree_util import register_pytree_node, tree_flatten, tree_leaves, tree_map, tree_structure, tree_unflatten
 
@@ -331,3 +332,6 @@ def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
     assert all([isinstance(p, JoinPoint) for p in points])
     parts = [tuple(tree_leaves(p.subtree)) for p in points]
     return OptimizerState(tuple(parts), tree, tuple([tree_structure(p.subtree) for p in points]))
+
+
+_bound_all(globals())

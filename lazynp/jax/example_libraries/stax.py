@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...tracebacks import bound_all as _bound_all
 from .. import lax, random
 from .. import numpy as jnp
 from ..nn import elu, gelu, leaky_relu, log_softmax, relu, selu, sigmoid, softmax, softplus, standardize
@@ -315,3 +316,6 @@ def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
         lambda rng, input_shape: make_layer(input_shape)[0](rng, input_shape),
         lambda params, inputs, **kwargs: make_layer(inputs.shape)[1](params, inputs, **kwargs),
     )
+
+
+_bound_all(globals())

@@ -23,6 +23,7 @@ from ...ops.elementwise import add, cast, convert, divide, multiply, negative, s
 from ...ops.promotion import is_inexact
 from ...ops.shape import broadcast_to, zeros_of
 from ...ops.tags import alias, custom, hidden_inputs
+from ...tracebacks import bound_all as _bound_all
 from ...transforms.jvp import node_jvp
 from ...tree import flatten, unflatten
 from ..array import as_node, door, wrap
@@ -225,3 +226,6 @@ def of_dtype(t: Node, like: Node) -> Node:
 def jet2(fun: Callable[..., Any], primals: Any, series: Any) -> Any:
     """`jet` with the coefficients of the powers themselves."""
     return jet(fun, primals, series, factorial_scaled=False)
+
+
+_bound_all(globals())

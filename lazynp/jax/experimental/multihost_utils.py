@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...spread import group
+from ...tracebacks import bound_all as _bound_all
 from ..array import Array
 from ..distributed import is_initialized
 from ..dtypes import canonical
@@ -155,3 +156,6 @@ def live_devices(devices: Sequence[Any]) -> Iterator[list[Any]]:
         raise NotImplementedError("live_devices: a program ends when one of its processes does")
     raise RuntimeError("Distributed JAX not initialized.")
     yield []
+
+
+_bound_all(globals())

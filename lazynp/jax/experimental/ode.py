@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...tracebacks import bound_all as _bound_all
 from .. import numpy as jnp
 from ..array import Array, as_node
 from ..config import default_matmul_precision
@@ -226,3 +227,6 @@ def solve_backward(func: Fun, rtol: float, atol: float, mxstep: float, hmax: flo
 
 
 solve.defvjp(solve_forward, solve_backward)
+
+
+_bound_all(globals())

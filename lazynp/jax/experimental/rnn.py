@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...tracebacks import bound_all as _bound_all
 from .. import numpy as jnp
 from .. import random
 from ..array import Array
@@ -179,3 +180,6 @@ def lstm(
     sizes = input_size, hidden_size, num_layers
     found: tuple[Array, Array, Array] = lstm_ref(x, h_0, c_0, *unpacked, seq_lengths, *sizes, dropout, bidirectional)
     return found
+
+
+_bound_all(globals())

@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ...tracebacks import boundary
 from .. import dtypes, random
 from .. import numpy as jnp
 
@@ -44,6 +45,7 @@ def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = 
 def constant(value: Any, dtype: Any = None) -> Initializer:
     """An array full of `value`."""
 
+    @boundary
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         return jnp.full(shape, value, dtype=of(dtype))
 
@@ -53,6 +55,7 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
 def drawn(sample: Callable[..., Any], scale: Any, dtype: Any) -> Initializer:
     """`sample(key, shape, dtype)`, times a scale."""
 
+    @boundary
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         kind = of(dtype)
         return sample(key, shape, kind) * jnp.array(scale, kind)
@@ -160,6 +163,7 @@ def variance_scaling(
     Raises: ValueError at the call, for an unknown mode or distribution.
     """
 
+    @boundary
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         shape = tuple(shape)
         kind = of(dtype)
@@ -201,6 +205,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
     Raises: ValueError at the call, for fewer than two axes.
     """
 
+    @boundary
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         kind = of(dtype)
         if len(shape) < 2:
@@ -221,6 +226,7 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     Raises: ValueError at the call, for other than three to five axes, or more inputs than outputs.
     """
 
+    @boundary
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
         kind = of(dtype)
         if len(shape) not in (3, 4, 5):

@@ -1,5 +1,6 @@
 """`jax.experimental.sparse`: arrays of which only some elements are kept, with their indices, and `sparsify`."""
 
+from ....tracebacks import bound_all as _bound_all
 from .ad import grad, jacfwd, jacobian, jacrev, value_and_grad
 from .api import empty, eye, todense, todense_p
 from .base import JAXSparse
@@ -102,3 +103,4 @@ __all__ = [
     "todense_p",
     "value_and_grad",
 ]
+_bound_all(globals())

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....tracebacks import bound_all as _bound_all
 from ... import numpy as jnp
 from ...array import Array
 
@@ -302,3 +303,6 @@ class Slerp(NamedTuple):
         found: Any = self.rotations[i] * Rotation.from_rotvec(self.rotvecs[i] * passed[:, None])
         between: Rotation = found[0] if single else found
         return between
+
+
+_bound_all(globals())

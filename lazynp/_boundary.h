@@ -1,0 +1,100 @@
+/* A public function as users call it: what it raises leaves our frames behind (`_leaving.h`). All else about it is the
+ * function's own, which is its `__wrapped__`. See `tracebacks.py: bounded`.
+ */
+typedef struct {
+    PyObject_HEAD
+    PyObject *function, *weak;
+    vectorcallfunc call;
+} Boundary;
+
+static PyObject *boundary_call(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
+{
+    PyObject *out = PyObject_Vectorcall(((Boundary *)self)->function, args, n, names);
+    return out ? out : leaving(NULL);
+}
+
+static PyObject *boundary_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *function;
+    if (!PyArg_ParseTuple(args, "O", &function))
+        return NULL;
+    Boundary *f = (Boundary *)type->tp_alloc(type, 0);
+    if (f) {
+        f->function = Py_NewRef(function);
+        f->call = boundary_call;
+    }
+    return (PyObject *)f;
+}
+
+/* As a function of Python it is bound where it is found in a class. */
+static PyObject *boundary_get(PyObject *self, PyObject *of, PyObject *type)
+{
+    return of && of != Py_None ? PyMethod_New(self, of) : Py_NewRef(self);
+}
+
+static PyObject *boundary_getattr(PyObject *self, PyObject *name)
+{
+    PyObject *out = PyObject_GenericGetAttr(self, name);
+    if (out || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return out;
+    PyErr_Clear();
+    return PyObject_GetAttr(((Boundary *)self)->function, name);
+}
+
+static int boundary_setattr(PyObject *self, PyObject *name, PyObject *value)
+{
+    PyObject *function = ((Boundary *)self)->function;
+    return value ? PyObject_SetAttr(function, name, value) : PyObject_DelAttr(function, name);
+}
+
+static PyObject *boundary_repr(PyObject *self)
+{
+    return PyObject_Repr(((Boundary *)self)->function);
+}
+
+static PyObject *boundary_own(PyObject *self, void *name)
+{
+    return PyObject_GetAttrString(((Boundary *)self)->function, name);
+}
+
+static PyObject *boundary_reduce(PyObject *self, PyObject *unused)
+{
+    PyObject *module = PyImport_ImportModule("lazynp.tracebacks");
+    PyObject *out = module ? PyObject_CallMethod(module, "reduced", "O", ((Boundary *)self)->function) : NULL;
+    Py_XDECREF(module);
+    return out;
+}
+
+static int boundary_traverse(Boundary *f, visitproc visit, void *arg)
+{
+    Py_VISIT(f->function);
+    return 0;
+}
+
+static void boundary_dealloc(Boundary *f)
+{
+    PyObject_GC_UnTrack(f);
+    if (f->weak)
+        PyObject_ClearWeakRefs((PyObject *)f);
+    Py_XDECREF(f->function);
+    Py_TYPE(f)->tp_free((PyObject *)f);
+}
+
+/* What every type has, and so is not looked for at the function. */
+static PyGetSetDef boundary_own_fields[] = {
+    {"__doc__", boundary_own, NULL, NULL, "__doc__"},
+    {"__module__", boundary_own, NULL, NULL, "__module__"},
+    {"__dict__", boundary_own, NULL, NULL, "__dict__"},
+    {NULL}};
+static PyMemberDef boundary_members[] = {
+    {"__wrapped__", T_OBJECT, offsetof(Boundary, function), READONLY, "The function."}, {NULL}};
+static PyMethodDef boundary_methods[] = {{"__reduce__", boundary_reduce, METH_NOARGS, "By its place."}, {NULL}};
+
+static PyTypeObject BoundaryType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._calls.Boundary", .tp_basicsize = sizeof(Boundary),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_vectorcall_offset = offsetof(Boundary, call), .tp_call = PyVectorcall_Call, .tp_new = boundary_new,
+    .tp_dealloc = (destructor)boundary_dealloc, .tp_traverse = (traverseproc)boundary_traverse,
+    .tp_weaklistoffset = offsetof(Boundary, weak), .tp_descr_get = boundary_get, .tp_repr = boundary_repr,
+    .tp_getattro = boundary_getattr, .tp_setattro = boundary_setattr, .tp_getset = boundary_own_fields,
+    .tp_members = boundary_members, .tp_methods = boundary_methods};
