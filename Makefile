@@ -135,7 +135,7 @@ docs: $(STAMP)-docs ## the documentation, into docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 clean: ## remove what was built and cached, but for .venv
-	rm -rf build dist *.egg-info docs/_build .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf build dist *.egg-info docs/_build docs/api .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -path ./$(VENV) -prune -o -path ./.matrix -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## remove .venv and .matrix, too

@@ -1,4 +1,5 @@
-"""Sphinx settings: Markdown pages, nothing imported from lazynp. The gallery's programs draw their figures first."""
+"""Sphinx settings: Markdown pages, nothing imported from lazynp. First the gallery's programs draw their
+figures and `api_pages.py` writes the reference, each in a process of its own."""
 
 import subprocess
 import sys
@@ -13,6 +14,8 @@ copyright = author
 extensions = ["myst_parser"]
 exclude_patterns = ["_build"]
 html_theme = "alabaster"
+html_static_path = ["static"]
+html_css_files = ["narrow.css"]
 html_theme_options = {
     "description": "NumPy code on a lazy engine",
     "page_width": "1140px",
@@ -28,5 +31,11 @@ def draw_gallery(_: Any) -> None:
     subprocess.run([sys.executable, str(run), "--figures", str(HERE / "_build" / "gallery")], check=True)
 
 
+def write_reference(_: Any) -> None:
+    """A page for each module of both doors, in `docs/api`."""
+    subprocess.run([sys.executable, str(HERE / "api_pages.py")], check=True)
+
+
 def setup(app: Any) -> None:
     app.connect("builder-inited", draw_gallery)
+    app.connect("builder-inited", write_reference)

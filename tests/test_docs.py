@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -20,6 +21,7 @@ sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "docs")]
 
 run_gallery = importlib.import_module("run_gallery")
 speed_plot = importlib.import_module("speed_plot")
+api_pages = importlib.import_module("api_pages")
 
 
 def test_how_to_add_an_op_runs() -> None:
@@ -114,6 +116,29 @@ def test_the_commands_of_a_page_are_there(page: Path, tmp_path: Path) -> None:
                 assert (ROOT / path).is_file()
             case _:
                 assert words[:1] in ([], ["pip"], ["torchrun"], ["srun"], ["export"]), words
+
+
+def test_the_reference_has_each_name_once() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pages = [*api_pages.numpy_pages(), *api_pages.jax_pages()]
+    head = re.compile(r"`{5}\{py:(\w+)\} ([\w.]+)(.*)\n:module: ([\w.]+)\n\n[^`]*(.*\n)+?`{5}\n")
+    found = {}
+    for _, entries in pages:
+        for text in entries:
+            match = head.fullmatch(text)
+            assert match, text
+            kind, name, signature, module = match.groups()[:4]
+            assert found.setdefault(f"{module}.{name}", (kind, signature)) == (kind, signature)
+    assert len(found) == sum(len(entries) for _, entries in pages) > 1500
+    assert found["lazynp.sum"][1].startswith("(a, axis=None, dtype=None, out=None, keepdims=...")
+    assert found["lazynp.jax.numpy.concatenate"] == ("function", "(arrays, axis=0, dtype=None)")
+    assert found["lazynp.pi"][0] == "data" and found["lazynp.ndarray.reshape"] == ("method", "()")
+
+
+def test_docstrings_are_escaped_for_markdown() -> None:
+    assert api_pages.escaped("*args of ``f(x)`` and :func:`g`_") == r"\*args of `f(x)` and `g`\_"
+    assert api_pages.escaped("an odd ` mark") == "an odd ' mark"
 
 
 def test_the_plot_of_the_readme_is_that_of_its_table() -> None:
