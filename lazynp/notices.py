@@ -7,9 +7,11 @@ import os
 import pathlib
 import sys
 import warnings
+from types import FrameType
 
 import numpy
 
+OWN_NAME = __name__.partition(".")[0]
 OURS = str(pathlib.Path(__file__).parent) + os.sep
 INTERNAL = (str(pathlib.Path(__file__).parent), str(pathlib.Path(numpy.__file__).parent), "<frozen")
 IMPORTS = "<frozen importlib._bootstrap"
@@ -35,10 +37,21 @@ def level_without_ours(stacklevel: int) -> int:
     return level + left - 1  # beyond the first frame `warnings` names `sys`, as it does for NumPy
 
 
+def at_end() -> bool:
+    """Whether nobody's code is running but ours: the program has ended."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(INTERNAL):
+        frame = frame.f_back
+    return frame is None
+
+
 def notify(message: str, category: type[Warning] = RuntimeWarning) -> None:
     """Warn of something that changes no result. Where a filter makes the warning an error, stderr gets the text."""
     try:
-        warnings.warn(message, category, stacklevel=outside())
+        if at_end():  # and no line to point to
+            warnings.warn_explicit(message, category, OWN_NAME, 0)
+        else:
+            warnings.warn(message, category, stacklevel=outside())
     except Exception:  # the filter's, or that of a user's `showwarning`
         with contextlib.suppress(Exception):
             print(f"lazynp: {message}", file=sys.stderr)

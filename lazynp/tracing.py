@@ -342,6 +342,8 @@ def state_of(kernel: Any) -> tuple[str, str]:
         return "interpreted", f"nothing is compiled in this process: {missing}"
     spent = max([f.seconds for f in forms], default=0.0)
     after = config.compile_after
+    if spent >= after and asked:  # and nobody knows of it any more: the compiler has been stopped
+        return "queued or compiling", "the program ended first"
     return "interpreted", f"has cost {spent:.3g} s of the {after:g} s after which it is compiled"
 
 

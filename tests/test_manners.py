@@ -84,6 +84,12 @@ def test_notify(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     notices.notify("to nobody")
 
 
+def test_a_notice_at_the_end_of_a_program_points_to_no_line_of_ours() -> None:
+    code = "import atexit, lazynp.notices as n; atexit.register(n.notify, 'told')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "lazynp:0: RuntimeWarning: told\n"
+
+
 def test_all_messages_are_notices() -> None:
     """Below the doors, where a message comes in the middle of a computation, all go through `notify`."""
     for path in (ROOT / "lazynp").rglob("*.py"):

@@ -6,6 +6,7 @@ import inspect
 import itertools
 import json
 import threading
+import types
 import xml.etree.ElementTree as ET
 from typing import Any
 
@@ -196,3 +197,16 @@ def test_frames_of_a_thread_that_goes_on() -> None:
     assert "work" in names and "deep" in names and names.isdisjoint({"test_frames_of_a_thread_that_goes_on"})
     assert all(type(place[2]) is int and (place[1] is None or place[1] > 0) for frames in seen for place in frames)
     assert tracing.frames_of(0) == []
+
+
+@pytest.mark.parametrize("asked, state", [(True, "queued or compiling"), (False, "interpreted")])
+def test_a_kernel_whose_compiler_was_stopped_is_not_said_to_be_cold(
+    asked: bool, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As at the end of a program, when the report is printed."""
+    form = types.SimpleNamespace(spec=None, geometry=None, asked=asked, compiled=None, seconds=100.0 if asked else 0.0)
+    stopped = types.SimpleNamespace(status=lambda *_: "unknown", missing=lambda: "")
+    monkeypatch.setattr(kernels, "client", lambda: stopped)
+    with np.config(compile=True, compile_after=0.3):
+        found, why = tracing.state_of(types.SimpleNamespace(compilable=True, forms={0: form}, exact={}))
+    assert found == state and ("the program ended first" in why) == asked
