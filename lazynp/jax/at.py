@@ -22,6 +22,7 @@ from ..ops.shape import broadcast_to, reshape, set_, slice_, whole
 from ..tracebacks import leave
 from .array import Array, as_node, cast_node, is_arraylike, typed, wrap_value
 from .at_once import apply
+from .casts import astype_node
 from .dtypes import KIND_OF, iinfo, promotion, x64_enabled
 from .indexing import (
     BASIC,
@@ -101,7 +102,7 @@ def update(
 
     def impl(a: Node, y: Node, *arrays: Any) -> Node:
         a = convert(a, out_dtype)
-        out = written(a, convert(y, out_dtype), plan, arrays, how, choice, wrap)
+        out = written(a, astype_node(y, out_dtype), plan, arrays, how, choice, wrap)
         return cast_node(out, dtype, weak)
 
     return apply(impl, x.node, y, *plan.arrays)
@@ -153,7 +154,7 @@ def masked_update(x: Array, mask: Node, value: Any, how: str) -> Array:
 
     def impl(a: Node, y: Node, mask: Node) -> Node:
         mask = reshape(mask, shape=(*mask.shape, *(1,) * (a.ndim - mask.ndim)))
-        a, y = convert(a, common), convert(y, common)
+        a, y = convert(a, common), astype_node(y, common)
         new = broadcast_to(COMBINE[how](a, y) if how != "set" else y, shape=a.shape)
         return cast_node(where(mask, new, a), dtype, weak)
 

@@ -112,6 +112,14 @@ def casts_that_do_not_fit(j: Any) -> Any:
     return [j.lax.convert_element_type(x, dtype) for dtype in ("int8", "uint8", "int16", "int32", "uint32", "bool")]
 
 
+@case
+def values_that_do_not_fit(j: Any) -> Any:
+    zeros, high = j.numpy.zeros(2, "int8"), np.float32(300)
+    written = [zeros.at[0].set(300.0), zeros.at[:].set(high), zeros.at[np.array([1])].set(-high)]
+    jitted = j.jit(lambda z, v: (z.at[0].set(v), z.at[z == 0].set(v)))(zeros, high)
+    return *written, jitted, j.lax.full((2,), high, np.int8), j.lax.full_like(zeros, high)
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda f: f.__name__)
 def test_agrees(case: Case) -> None:
     wrong = disagreement(case.__name__, outcome(lambda: case(jax)), outcome(lambda: case(lazynp.jax)))

@@ -99,7 +99,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     node = scalar_argument("full", fill_value, new)
     if node.ndim:
         raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {node.shape}.")
-    return apply(lambda x: spread(x if new is None else convert(x, new), sizes), node)
+    return apply(lambda x: spread(x if new is None else astype_node(x, new), sizes), node)
 
 
 @public
@@ -113,7 +113,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sha
         raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {node.shape}.")
 
     def fill(v: Node) -> Node:
-        out = spread(convert(v, new), sizes)
+        out = spread(astype_node(v, new), sizes)
         return weak_cast(out, dtype=new) if weak and dtype is None else out
 
     return apply(fill, node)
