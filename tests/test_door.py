@@ -14,6 +14,7 @@ import numpy
 import pytest
 
 import lazynp as np
+from lazynp.graph.errors import NotConcreteError
 from lazynp.numpy.array import NATIVE
 
 MODES = ("auto", "graph", "eager")
@@ -372,6 +373,31 @@ def test_import_is_light() -> None:
 
 def test_version_is_numpys() -> None:
     assert np.__version__ == numpy.__version__ and np.lazynp_version
+
+
+@pytest.mark.parametrize("fill", [3.0, 3.5])
+@pytest.mark.parametrize("size", [(), 10, 100_000])
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+def test_casts_that_must_keep_values(mode: str, size: Any, fill: float) -> None:
+    """NumPy knows `same_value` from 2.4 on, and in `astype` alone; the values decide."""
+    with np.config(mode=mode):
+        want = outcome(lambda: numpy.full(size, fill).astype("i4", casting="same_value"))
+        assert outcome(lambda: np.full(size, fill).astype("i4", casting="same_value")) == want
+        assert outcome(lambda: (np.full(size, fill) * 1).astype("i4", casting="same_value")) == want
+
+
+@pytest.mark.skipif(numpy.lib.NumpyVersion(numpy.__version__) < "2.4.0", reason="NumPy has no such casting")
+def test_a_cast_that_must_keep_values_has_to_know_them() -> None:
+    with pytest.raises(NotConcreteError, match="cast to int32"):
+        np.jit(lambda x: x.astype("i4", casting="same_value"))(np.ones(3))
+
+
+def outcome(f: Callable[[], Any]) -> Any:
+    """The values that a call gives, or its error."""
+    try:
+        return numpy.asarray(f()).tolist()
+    except ValueError as error:
+        return str(error)
 
 
 @pytest.mark.parametrize("dtype", sorted(NATIVE))

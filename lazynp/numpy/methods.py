@@ -21,7 +21,7 @@ from ..runtime.storage import lock
 from ..runtime.views import RESHAPE, TRANSPOSE, can_reshape
 from ..speed import native
 from . import reduce, renew, subclasses
-from .arithmetic import defers
+from .arithmetic import defers, from_operator
 from .array import HOST_VIEW, Handle, Writes, borrow, flag_of_writes, is_native, is_traced, ndarray, root, wrap
 from .host import (
     PLAIN,
@@ -314,7 +314,8 @@ def astype(
     plainly = type(self) is ndarray and not at_hand(self) and order in ("K", "C", "A", "F") and type(copy) is bool
     if plainly and is_native(self.dtype) and not (isinstance(dtype, CLASS) and issubclass(dtype, numpy.dtype)):
         target = dtype_of(dtype)
-        if is_native(target) and numpy.can_cast(self.dtype, target, casting):
+        # "same_value" is a question to the values, which NumPy answers.
+        if is_native(target) and casting != "same_value" and numpy.can_cast(self.dtype, target, casting):
             if target == self.dtype and not copy and lies(self, order):
                 return self
             if (self.dtype.kind != "c" or target.kind == "c") and (target == self.dtype or not tells_errors(self)):
@@ -497,12 +498,8 @@ def matmul(self: Any, other: Any) -> Any:
         x, y = self._h, other._h
         if x.size <= config.limit and y.size <= config.limit:
             value = operator.matmul(x, y)
-            return from_matmul(value)
+            return from_operator(value)
     return ufunc_or_defer("matmul", self, other)
-
-
-def from_matmul(value: Any) -> Any:
-    return fresh(value) if type(value) is numpy.ndarray else value
 
 
 def rmatmul(self: Any, other: Any) -> Any:

@@ -39,7 +39,8 @@ from .traced import (
 
 def astype(x: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True) -> Any:
     target = numpy.dtype(dtype)
-    if not numpy.can_cast(x.dtype, target, casting) or as_node(numpy.zeros(1, target)) is None:
+    possible = casting != "same_value" and numpy.can_cast(x.dtype, target, casting)
+    if not possible or as_node(numpy.zeros(1, target)) is None:
         dummy(x).astype(target, order, casting)
         raise TracedArgumentError(f"a cast to {target}")
     return handle(convert(x._node(), target))
