@@ -77,10 +77,11 @@ kills: $(STAMP)-test ## KILLS=200 kills while kernels are compiled and the cache
 threads: $(STAMP)-test ## RUNS=20000 runs of eight threads on rows of one array in each mode, FORKS=500 forks while threads compute
 	LAZYNP_THREAD_RUNS=$(RUNS) LAZYNP_FORKS=$(FORKS) $(BIN)/python -m pytest tests/test_concurrency.py $(ARGS)
 
-lint: $(STAMP)-lint ## ruff, its formatter, and mypy
+lint: $(STAMP)-lint ## ruff, its formatter, mypy, and what nothing uses
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/mypy
+	$(BIN)/python tests/unused.py
 
 format: $(STAMP)-lint ## put imports in order and lay the code out
 	$(BIN)/ruff check --fix $(CHECKED)

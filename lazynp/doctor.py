@@ -24,6 +24,7 @@ import lazynp
 
 from .backends import artifacts, gcc
 from .backends.compiled import threads
+from .backends.support import CORES
 from .config import SETTINGS, config, memory
 from .numpy.supported import NEWEST, OLDEST, VERSION
 from .timing import benchmark
@@ -114,7 +115,7 @@ def versions(report: Report) -> None:
 def processor(report: Report) -> None:
     report.section("Processor")
     report.say("model", processor_name())
-    report.say("cores", f"{cores()} of {os.cpu_count()} may be used")
+    report.say("cores", f"{CORES} of {os.cpu_count()} may be used")
     report.say("memory", size(memory()))
     allowed = quota()
     if allowed is not None:
@@ -124,9 +125,9 @@ def processor(report: Report) -> None:
                 f"{threads()} threads share {allowed:g} cores, since the container has no more",
                 f"set LAZYNP_THREADS={max(1, int(allowed))}",
             )
-    if busy() > cores():
+    if busy() > CORES:
         report.advise(
-            f"other programs are busy: {busy():.1f} of them want one of {cores()} cores",
+            f"other programs are busy: {busy():.1f} of them want one of {CORES} cores",
             "compilers wait behind them: set LAZYNP_COMPILE_NICE=0",
         )
 
@@ -137,10 +138,6 @@ def processor_name() -> str:
             if line.startswith("model name"):
                 return line.split(":", 1)[1].strip()
     return platform.processor() or platform.machine()
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def busy() -> float:
@@ -324,8 +321,8 @@ def in_use(report: Report) -> None:
     for library in threadpoolctl.threadpool_info():
         name = library.get("internal_api", "?")
         report.say(library["user_api"], f"{name} {library.get('version') or ''}, {library['num_threads']} threads")
-    if threads() == 1 < cores():
-        report.advise(f"kernels use one of {cores()} cores", "unset LAZYNP_THREADS")
+    if threads() == 1 < CORES:
+        report.advise(f"kernels use one of {CORES} cores", "unset LAZYNP_THREADS")
     now = {name: getattr(config, name) for name in SETTINGS}
     changed = {name: value for name, value in now.items() if value != SETTINGS[name].default}
     for name, value in changed.items():
@@ -358,7 +355,7 @@ def speed(report: Report) -> None:
             assert ratio is not None
             what = "x + y" if f is add else "(x * y + x) * 0.5 - y, interpreted"
             report.say(name, f"{what}: {ratio:.2f} × NumPy's speed")
-            if ratio < 1 / SLOW and busy() <= cores():  # on a busy machine it says nothing
+            if ratio < 1 / SLOW and busy() <= CORES:  # on a busy machine it says nothing
                 report.advise(
                     f"{what} on {name} takes {1 / ratio:.1f} times as long as in NumPy", "see the other points"
                 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import struct
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lazynp.backends.kernel import KernelSpec
+from lazynp.backends.support import CORES
 from lazynp.config import config
 
 SLOT = {
@@ -44,12 +44,7 @@ class _Threads:
         self.forked = True
 
     def __call__(self) -> int:
-        return 1 if self.forked else config.threads or _cores()
-
-
-@functools.cache
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return 1 if self.forked else config.threads or CORES
 
 
 threads = _Threads()

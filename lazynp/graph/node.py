@@ -126,11 +126,6 @@ class Node:
         return node
 
     @property
-    def scalar_type(self) -> type:
-        """The Python type of a weak scalar."""
-        return type(self.value)
-
-    @property
     def aval(self) -> Any:
         return self.outs if self.dtype is None else Aval(self.shape, self.dtype, self.weak)
 

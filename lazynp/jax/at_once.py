@@ -14,7 +14,9 @@ from ..config import config
 from ..graph.node import ABSTRACT, Node
 from ..graph.op import current
 from ..graph.walk import toposort
+from ..ops.elementwise import convert
 from .array import ERRORS, NDARRAY, SILENT, wrap
+from .dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF
 from .spreading import note
 from .spreading import state as spreading
 
@@ -129,3 +131,20 @@ def owned(value: Any, dtype: Any, args: Sequence[Any]) -> Any:
     if value.base is not None or not value.flags.c_contiguous or value.dtype != dtype:
         return np.array(value, dtype, order="C")
     return value.copy() if any([value is a for a in args]) else value
+
+
+def widened(impl: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function of nodes, and of the small types of ml_dtypes: computed in float32 (integers in int32), then
+    rounded."""
+
+    def call(*nodes: Node, **params: Any) -> Any:
+        if not any([n.dtype in EXTENSIONS for n in nodes]):
+            return impl(*nodes, **params)
+        dtype = next(n.dtype for n in nodes if n.dtype in EXTENSIONS)
+        wide = FLOAT32 if KIND_OF[dtype] == "f" else INT32
+        out = impl(*[convert(n, wide) if n.dtype == dtype else n for n in nodes], **params)
+        if isinstance(out, tuple):
+            return tuple([convert(x, dtype) if x.dtype == wide else x for x in out])
+        return convert(out, dtype) if out.dtype == wide else out
+
+    return call

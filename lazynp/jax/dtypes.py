@@ -455,11 +455,3 @@ def itemsize_bits(dtype: Any) -> int:
     if kind == "b":
         return 8
     return int(iinfo(found).bits if kind in "iu" else found.itemsize * 8 if kind == "c" else finfo(found).bits)
-
-
-def short_name(dtype: DType) -> str:
-    """As in a printed type: `f32`, `i8`, `bool`, `bf16`."""
-    name = dtype.name
-    for long, short in (("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")):
-        name = name.replace(long, short)
-    return name

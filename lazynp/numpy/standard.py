@@ -81,14 +81,14 @@ def extend(name: str, module: types.ModuleType) -> None:
     for function, (made, doc) in EXTENDED.get(name, {}).items():
         public = vars(module)[function]
         if isinstance(public, Dispatcher):
-            public._implementation = named(made(public._implementation), public._implementation)
+            public._implementation = like_original(made(public._implementation), public._implementation)
             public._relevant = accepting(public._relevant)
         else:
-            public = vars(module)[function] = named(made(public), public)
+            public = vars(module)[function] = like_original(made(public), public)
         public.__doc__ = f"{public.__doc__}\n\nBeyond NumPy, as the array API standard has it:\n\n{doc}\n"
 
 
-def named(function: Function, original: Function) -> Function:
+def like_original(function: Function, original: Function) -> Function:
     """With the original's name and documentation, but its own signature."""
     functools.update_wrapper(function, original, updated=())
     del function.__wrapped__  # type: ignore[attr-defined]

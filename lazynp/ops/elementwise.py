@@ -264,6 +264,11 @@ power = ufunc_op("power", power_base, power_exponent)
 float_power = ufunc_op("float_power", power_base, power_exponent)
 
 
+def scalar(value: Any, like: Node) -> Node:
+    """A constant of a node's dtype."""
+    return Node.of_scalar(np.asarray(value).astype(like.dtype)[()])
+
+
 def ones_like(x: Node) -> Node:
     return Node.of_scalar(np.ones((), x.dtype)[()])
 
@@ -319,7 +324,7 @@ ldexp = ufunc_op("ldexp", lambda g, out, x, n: ldexp(g, n), None, transpose=lamb
 
 def shares(x: Node, out: Node, y: Node, g: Node) -> Node:
     """1 where x alone is the extremum `out`, 1/2 where y is too, else 0."""
-    one, zero, half = (Node.of_scalar(np.asarray(v).astype(g.dtype)[()]) for v in (1.0, 0.0, 0.5))
+    one, zero, half = (scalar(v, g) for v in (1.0, 0.0, 0.5))
     return where(equal(x, out), where(equal(y, out), half, one), zero)
 
 

@@ -13,7 +13,7 @@ from ..graph.op import LIBRARY, Op, results
 from .contraction import matmul
 from .creation import eye, tril, triu
 from .elementwise import add, negative, subtract
-from .family import front_batch
+from .family import front_batch, map_batch
 from .indexing import take_along_axis
 from .joining import pad
 from .linalg import (
@@ -22,7 +22,6 @@ from .linalg import (
     cholesky_jvp,
     result_dtypes,
     solve_abstract,
-    stacks_batch,
     triangle,
 )
 from .shape import broadcast_to, expand_dims, slice_, sum_to, swap_last, whole
@@ -150,7 +149,7 @@ solve_or_nan = Op(
     jvp=solve_jvp,
     transpose=lambda ct, a, b: (None, sum_to(solve_or_nan(swap_last(a), ct), b.shape)),
 )
-solve_or_nan.batch = stacks_batch(solve_or_nan)
+solve_or_nan.batch = map_batch(solve_or_nan)
 
 
 def triangular_jvp(tangents: Tangents, out: Node, a: Node, b: Node, *, lower: bool, unit: bool) -> Node | None:
@@ -173,7 +172,7 @@ triangular_or_nan = Op(
         sum_to(triangular_or_nan(swap_last(a), ct, lower=not lower, unit=unit), b.shape),
     ),
 )
-triangular_or_nan.batch = stacks_batch(triangular_or_nan)
+triangular_or_nan.batch = map_batch(triangular_or_nan)
 
 
 def lu_abstract(a: Aval) -> tuple[Aval, Aval, Aval]:

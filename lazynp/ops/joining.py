@@ -10,7 +10,7 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import LIBRARY, Op
-from .elementwise import convert
+from .elementwise import convert, scalar
 from .family import axis_batch, linear_jvp
 from .promotion import Shape, numpy_error
 from .shape import Axes, broadcast_to, expand_dims, instantiate, reshape, set_, slice_, to_front, whole
@@ -103,7 +103,7 @@ def pad(x: Node, widths: Sequence[tuple[int, int]], value: Any = 0) -> Node:
         x = slice_(x, key=key)
     low = [max(pair[0], 0) for pair in widths]
     shape = tuple([n + a + max(pair[1], 0) for n, a, pair in zip(x.shape, low, widths)])
-    fill = value if isinstance(value, Node) else Node.of_scalar(np.asarray(value).astype(x.dtype)[()])
+    fill = value if isinstance(value, Node) else scalar(value, x)
     base = broadcast_to(convert(fill, x.dtype), shape=shape)
     return set_(base, x, key=tuple([(a, n, 1) for a, n in zip(low, x.shape)]))
 

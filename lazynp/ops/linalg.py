@@ -33,10 +33,10 @@ from .elementwise import (
     subtract,
 )
 from .failing import Failing
-from .family import front_batch
+from .family import front_batch, map_batch
 from .joining import concatenate
 from .promotion import Shape, broadcast, complex_dtype, numpy_error
-from .shape import Axes, add_reduce, all_front, expand_dims, move_front, reshape, slice_, sum_to, swap_last, whole
+from .shape import Axes, add_reduce, all_front, expand_dims, reshape, slice_, sum_to, swap_last, whole
 
 Tangents = Sequence[Node | None]
 
@@ -140,15 +140,6 @@ def solve_transpose(ct: Node, a: Node, b: Aval) -> tuple[None, Node]:
     return None, sum_to(solve_op(swap_last(a), ct), b.shape)
 
 
-def stacks_batch(op: Op) -> Rule:
-    """Of an op on two stacks that broadcast."""
-
-    def batch(inputs: Sequence[Node], axes: Axes, **params: Any) -> tuple[Node, int]:
-        return op(*move_front(inputs, axes), **params), 0
-
-    return batch
-
-
 solve_op = Failing(
     "solve",
     LIBRARY,
@@ -157,7 +148,7 @@ solve_op = Failing(
     jvp=solve_jvp,
     transpose=solve_transpose,
 )
-solve_op.batch = stacks_batch(solve_op)
+solve_op.batch = map_batch(solve_op)
 
 
 def solve(a: Node, b: Node) -> Node:
@@ -200,7 +191,7 @@ triangular_solve = Failing(
     transpose=triangular_transpose,
 )
 """x with a x = b, of which a the one triangle is read; `unit`: its diagonal is taken for ones."""
-triangular_solve.batch = stacks_batch(triangular_solve)
+triangular_solve.batch = map_batch(triangular_solve)
 
 
 def inv_jvp(tangents: Tangents, out: Node, a: Node) -> Node | None:

@@ -16,7 +16,19 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import LIBRARY, Op, Rule
-from .elementwise import add, divide, equal, multiply, negative, power_base, power_exponent, subtract, where
+from .elementwise import (
+    add,
+    divide,
+    equal,
+    multiply,
+    negative,
+    ones_like,
+    power_base,
+    power_exponent,
+    scalar,
+    subtract,
+    where,
+)
 from .family import front_batch, map_batch
 from .promotion import Shape, broadcast
 from .shape import Axes, aligned, batch_size, broadcast_to, to_front, zeros_of
@@ -224,15 +236,17 @@ def rounded(name: str, partial: Rule) -> Op:
     return op
 
 
-def scaled(x: Node, factor: float) -> Node:
-    return multiply(x, Node.of_scalar(np.asarray(factor).astype(x.dtype)[()]))
-
-
 exp = rounded("exp", lambda g, out, x: multiply(g, out))
-erf = rounded("erf", lambda g, out, x: multiply(g, scaled(exp(negative(multiply(x, x))), 2 / math.sqrt(math.pi))))
-erf_inv = rounded("erf_inv", lambda g, out, x: multiply(g, scaled(exp(multiply(out, out)), math.sqrt(math.pi) / 2)))
+erf = rounded(
+    "erf",
+    lambda g, out, x: multiply(g, multiply(exp(negative(multiply(x, x))), scalar(2 / math.sqrt(math.pi), x))),
+)
+erf_inv = rounded(
+    "erf_inv",
+    lambda g, out, x: multiply(g, multiply(exp(multiply(out, out)), scalar(math.sqrt(math.pi) / 2, x))),
+)
 log = rounded("log", lambda g, out, x: divide(g, x))
-log1p = rounded("log1p", lambda g, out, x: divide(g, add(one_of(x), x)))
+log1p = rounded("log1p", lambda g, out, x: divide(g, add(ones_like(x), x)))
 exp_complex = rounded("exp_complex", lambda g, out, x: multiply(g, out))
 power = Op(
     "random_power",
@@ -250,13 +264,9 @@ between = Op(
     lambda xp, u, low, high: xp.random_between(u, low, high),
     partials=(
         None,
-        lambda g, out, u, low, high: multiply(g, subtract(one_of(u), u)),
+        lambda g, out, u, low, high: multiply(g, subtract(ones_like(u), u)),
         lambda g, out, u, low, high: multiply(g, u),
     ),
     doc="low + u * (high - low), rounded once and at least low; all of one dtype, u in [0, 1).",
 )
 between.batch = map_batch(between)
-
-
-def one_of(x: Node) -> Node:
-    return Node.of_scalar(np.ones((), x.dtype)[()])

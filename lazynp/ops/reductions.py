@@ -26,6 +26,7 @@ from .elementwise import (
     imag,
     multiply,
     real,
+    scalar,
     sqrt,
     square,
     subtract,
@@ -139,11 +140,11 @@ def reduce(
             if name in ("add", "multiply")
             else x
         )
-        identity = fill if isinstance(fill, Node) else Node.of_scalar(np.asarray(fill).astype(x.dtype)[()])
+        identity = fill if isinstance(fill, Node) else scalar(fill, x)
         x = where(where_, x, convert(identity, x.dtype))
     if initial is not None and any(x.shape[a] == 0 for a in axes) and ufunc.identity is None:
         shape = reduced_shape(x.shape, axes, keepdims)
-        start = initial if isinstance(initial, Node) else Node.of_scalar(np.asarray(initial).astype(x.dtype)[()])
+        start = initial if isinstance(initial, Node) else scalar(initial, x)
         return broadcast_to(convert(start, x.dtype), shape=shape)
     out = op(x, axes=axes, keepdims=keepdims, dtype=dtype)
     return out if initial is None else convert(ufuncs[name](initial, out), out.dtype)

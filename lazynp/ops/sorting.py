@@ -12,7 +12,7 @@ from ..graph.op import LIBRARY, Op
 from .family import axis_batch
 from .indexing import take_along_axis
 from .promotion import numpy_error
-from .shape import Axes, all_front, reshape, to_front
+from .shape import Axes, all_front, to_front
 
 INTP = np.dtype(np.intp)
 
@@ -116,8 +116,3 @@ def lexsort(keys: Sequence[Node], axis: int) -> Node:
     for key in keys[1:]:
         order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis=axis, kind="stable"), axis)
     return order
-
-
-def sort_all(x: Node, kind: str | None = None) -> Node:
-    """Sorted as one flat array: numpy.sort with axis None."""
-    return sort(reshape(x, shape=(x.aval.size,)), axis=0, kind=kind)

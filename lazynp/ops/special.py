@@ -26,6 +26,7 @@ from .elementwise import (
     negative,
     reciprocal,
     refused,
+    scalar,
     sign,
     square,
     subtract,
@@ -53,11 +54,6 @@ def special(value: Callable[..., Any], *partials: Rule | None) -> Op:
     return op
 
 
-def typed(value: float, like: Node) -> Node:
-    """A scalar of like's dtype."""
-    return Node.of_scalar(np.asarray(value).astype(like.dtype)[()])
-
-
 def missing(what: str) -> Rule:
     """Of a derivative that JAX has not either: its ValueError."""
 
@@ -68,32 +64,32 @@ def missing(what: str) -> Rule:
 
 
 def gaussian(g: Node, x: Node, factor: float) -> Node:
-    return multiply(typed(factor, x), multiply(g, exp(negative(square(x)))))
+    return multiply(scalar(factor, x), multiply(g, exp(negative(square(x)))))
 
 
 erf = special(values.erf, lambda g, out, x: gaussian(g, x, 2 / math.sqrt(math.pi)))
 erfc = special(values.erfc, lambda g, out, x: gaussian(g, x, -2 / math.sqrt(math.pi)))
 erf_inv = special(
     values.erf_inv,
-    lambda g, out, x: multiply(typed(math.sqrt(math.pi) / 2, x), multiply(g, exp(square(out)))),
+    lambda g, out, x: multiply(scalar(math.sqrt(math.pi) / 2, x), multiply(g, exp(square(out)))),
 )
 lgamma = special(values.lgamma, lambda g, out, x: multiply(g, digamma(x)))
-digamma = special(values.digamma, lambda g, out, x: multiply(g, polygamma(typed(1.0, x), x)))
+digamma = special(values.digamma, lambda g, out, x: multiply(g, polygamma(scalar(1.0, x), x)))
 polygamma = special(
     values.polygamma,
     missing("polygamma gradient with respect to m is not supported"),
-    lambda g, out, m, x: multiply(g, polygamma(add(m, typed(1.0, m)), x)),
+    lambda g, out, m, x: multiply(g, polygamma(add(m, scalar(1.0, m)), x)),
 )
 zeta = special(
     values.zeta,
     refused("zeta"),
-    lambda g, out, x, q: multiply(multiply(g, negative(x)), zeta(add(x, typed(1.0, x)), q)),
+    lambda g, out, x, q: multiply(multiply(g, negative(x)), zeta(add(x, scalar(1.0, x)), q)),
 )
 
 
 def gamma_density(g: Node, out: Node, a: Node, x: Node) -> Node:
     """The density of the gamma distribution: the derivative of igamma along x."""
-    exponent = subtract(multiply(subtract(a, typed(1.0, a)), log(x)), add(x, lgamma(a)))
+    exponent = subtract(multiply(subtract(a, scalar(1.0, a)), log(x)), add(x, lgamma(a)))
     return multiply(g, exp(exponent))
 
 
@@ -117,7 +113,7 @@ random_gamma_grad = special(
 
 def beta_density(g: Node, out: Node, a: Node, b: Node, x: Node) -> Node:
     log_beta = subtract(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
-    one = typed(1.0, x)
+    one = scalar(1.0, x)
     powers = add(multiply(subtract(b, one), log1p(negative(x))), multiply(subtract(a, one), log(x)))
     return multiply(g, exp(subtract(powers, log_beta)))
 
@@ -129,11 +125,11 @@ bessel_i0e = special(values.bessel_i0e, lambda g, out, x: multiply(g, subtract(b
 
 def bessel_i1e_x(g: Node, out: Node, x: Node) -> Node:
     """1/2 at the origin."""
-    eps = typed(float(np.finfo(x.dtype).eps), x)
+    eps = scalar(float(np.finfo(x.dtype).eps), x)
     large = greater(absolute(x), eps)
     safe = where(large, x, eps)
     slope = subtract(bessel_i0e(safe), multiply(out, add(sign(safe), reciprocal(safe))))
-    return multiply(g, where(large, slope, typed(0.5, x)))
+    return multiply(g, where(large, slope, scalar(0.5, x)))
 
 
 bessel_i1e = special(values.bessel_i1e, bessel_i1e_x)

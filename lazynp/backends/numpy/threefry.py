@@ -12,7 +12,6 @@ Keys are uint32 arrays whose last axis has length 2. The work is done in place, 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 
 from ...config import config
 from ...keyed import native
+from ..support import CORES
 from .crew import crew
 
 Array = Any
@@ -31,7 +31,6 @@ ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 MASK = 0xFFFFFFFF
 BLOCK = 1 << 15  # words hashed at a time: three arrays of 128 KB
 ALONE = 8  # up to so many words are hashed one by one
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def hash_one(k0: int, k1: int, x0: int, x1: int) -> tuple[int, int]:

@@ -12,15 +12,10 @@ import torch
 from torch import Tensor
 
 from lazynp.backends.kernel import KernelSpec
-from lazynp.backends.support import KIND, compilable, split_complex
+from lazynp.backends.support import KIND, split_complex
 from lazynp.backends.torch import namespace as xp
 from lazynp.backends.torch.namespace import Pair, Value
 from lazynp.backends.torch.program import run
-
-
-def unsupported(spec: KernelSpec) -> str | None:
-    """None, or why `evaluate` cannot run `spec`."""
-    return compilable(spec, eager=True)
 
 
 def carry(x: Tensor, dtype: str) -> Value:

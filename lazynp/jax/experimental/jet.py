@@ -19,7 +19,7 @@ from ...api.trace import trace_function
 from ...graph.node import ABSTRACT, Node, leaf
 from ...graph.op import make, pick, untagged
 from ...graph.walk import dependents
-from ...ops.elementwise import add, cast, convert, divide, multiply, negative, subtract, weak_cast
+from ...ops.elementwise import add, cast, convert, divide, multiply, negative, scalar, subtract, weak_cast
 from ...ops.promotion import is_inexact
 from ...ops.shape import broadcast_to, zeros_of
 from ...ops.tags import alias, custom, hidden_inputs
@@ -34,7 +34,7 @@ Series = Callable[[int], Term]
 
 
 def scaled(x: Node, factor: float) -> Node:
-    return multiply(x, Node.of_scalar(np.asarray(factor).astype(x.dtype)[()]))
+    return multiply(x, scalar(factor, x))
 
 
 def total(terms: Sequence[Term]) -> Term:

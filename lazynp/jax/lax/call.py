@@ -14,8 +14,8 @@ from ...ops.promotion import Shape
 from ...ops.shape import broadcast_to, expand_dims
 from ...tracebacks import leave
 from ..array import Array, as_node
-from ..at_once import apply
-from ..dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF, requested
+from ..at_once import apply, widened
+from ..dtypes import KIND_OF, requested
 
 KINDS = {"i": "integer", "f": "floating", "c": "complexfloating", "b": "bool", "s": "signedinteger"}
 Impl = Callable[..., Any]
@@ -74,22 +74,6 @@ def check_shapes(name: str, nodes: Sequence[Node]) -> None:
             raise TypeError(
                 f"{name} got incompatible shapes for broadcasting: {', '.join(str(n.shape) for n in nodes)}."
             )
-
-
-def widened(impl: Impl) -> Impl:
-    """The same for the small types of ml_dtypes: computed in float32 (integers in int32), and rounded after that."""
-
-    def call(*nodes: Node, **params: Any) -> Any:
-        if not any([n.dtype in EXTENSIONS for n in nodes]):
-            return impl(*nodes, **params)
-        dtype = next(n.dtype for n in nodes if n.dtype in EXTENSIONS)
-        wide = FLOAT32 if KIND_OF[dtype] == "f" else INT32
-        out = impl(*[convert(n, wide) if n.dtype == dtype else n for n in nodes], **params)
-        if isinstance(out, tuple):
-            return tuple([convert(x, dtype) if x.dtype == wide else x for x in out])
-        return convert(out, dtype) if out.dtype == wide else out
-
-    return call
 
 
 def weak_if_all(impl: Impl) -> Impl:
@@ -159,11 +143,6 @@ def public(f: Any) -> Any:
     """Mark a function as one of jax.lax: `__all__` of its module lists it."""
     f.__module__ = "jax.lax"
     return f
-
-
-def filled(value: Any, like: Node) -> Node:
-    """A constant of a node's dtype."""
-    return Node.of_scalar(np.asarray(value).astype(like.dtype)[()])
 
 
 def dtype_of(dtype: Any) -> np.dtype[Any]:

@@ -10,11 +10,11 @@ import numpy as np
 from ...graph.node import Node
 from ...ops import bits, special
 from ...ops import elementwise as e
-from ...ops.elementwise import where
+from ...ops.elementwise import scalar, where
 from ...ops.tags import stop_gradient
 from ..array import Array
 from ..at_once import apply
-from .call import argument, arguments, check_kinds, dtype_of, filled, nary, public, spread, weak_if_all, widened
+from .call import argument, arguments, check_kinds, dtype_of, nary, public, spread, weak_if_all, widened
 
 NUMBER, INEXACT, BITS, ANY, REAL = "ifc", "fc", "ib", "ifcb", "ifb"
 
@@ -32,12 +32,12 @@ def is_int(x: Node) -> bool:
 
 def safe_divisor(x: Node, y: Node) -> tuple[Node, Node]:
     """Where y is zero, and y with 1 there; 1 as well where the quotient of signed integers would not fit."""
-    zero = e.equal(y, filled(0, y))
+    zero = e.equal(y, scalar(0, y))
     wrong = zero
     if x.dtype.kind == "i":
-        least = e.equal(x, filled(np.iinfo(x.dtype).min, x))
-        wrong = e.logical_or(zero, e.logical_and(least, e.equal(y, filled(-1, y))))
-    return zero, where(wrong, filled(1, y), y)
+        least = e.equal(x, scalar(np.iinfo(x.dtype).min, x))
+        wrong = e.logical_or(zero, e.logical_and(least, e.equal(y, scalar(-1, y))))
+    return zero, where(wrong, scalar(1, y), y)
 
 
 def div(x: Node, y: Node) -> Node:
@@ -46,7 +46,7 @@ def div(x: Node, y: Node) -> Node:
         return e.divide(x, y)
     zero, safe = safe_divisor(x, y)
     out = e.floor_divide(e.subtract(x, e.fmod(x, safe)), safe)
-    return where(zero, filled(-1 if x.dtype.kind == "i" else np.iinfo(x.dtype).max, x), out)
+    return where(zero, scalar(-1 if x.dtype.kind == "i" else np.iinfo(x.dtype).max, x), out)
 
 
 def rem(x: Node, y: Node) -> Node:
@@ -55,7 +55,7 @@ def rem(x: Node, y: Node) -> Node:
         return e.fmod(x, y)
     zero, safe = safe_divisor(x, y)
     out = e.fmod(x, safe)
-    return where(zero, x, where(e.equal(safe, filled(1, y)), filled(0, x), out))
+    return where(zero, x, where(e.equal(safe, scalar(1, y)), scalar(0, x), out))
 
 
 def power(x: Node, y: Node) -> Node:
@@ -67,30 +67,30 @@ def sign(x: Node) -> Node:
     """A zero keeps its sign."""
     out = e.sign(x)
     if x.dtype.kind == "f":
-        zero = e.equal(x, filled(0, x))
-        return where(zero, e.copysign(filled(0, x), x), out)
+        zero = e.equal(x, scalar(0, x))
+        return where(zero, e.copysign(scalar(0, x), x), out)
     return out
 
 
 def away(x: Node) -> Node:
     """To the nearest integer, halves away from zero."""
     whole = e.trunc(x)
-    half = e.greater_equal(e.absolute(e.subtract(x, whole)), filled(0.5, x))
-    return where(half, e.add(whole, e.copysign(filled(1, x), x)), whole)
+    half = e.greater_equal(e.absolute(e.subtract(x, whole)), scalar(0.5, x))
+    return where(half, e.add(whole, e.copysign(scalar(1, x), x)), whole)
 
 
 def logistic(x: Node) -> Node:
     """1 / (1 + exp(-x)), from exp(-|x|), which does not overflow."""
-    one = filled(1, x)
+    one = scalar(1, x)
     if x.dtype.kind == "c":
         return e.divide(one, e.add(one, e.exp(e.negative(x))))
     small = e.exp(e.negative(e.absolute(x)))
     total = e.add(one, small)
-    return where(e.greater_equal(x, filled(0, x)), e.divide(one, total), e.divide(small, total))
+    return where(e.greater_equal(x, scalar(0, x)), e.divide(one, total), e.divide(small, total))
 
 
 def rsqrt(x: Node) -> Node:
-    return e.divide(filled(1, x), e.sqrt(x))
+    return e.divide(scalar(1, x), e.sqrt(x))
 
 
 def bitwise_not(x: Node) -> Node:
@@ -99,7 +99,7 @@ def bitwise_not(x: Node) -> Node:
 
 def conjugated(x: Node) -> Node:
     """Complex, also of a real number."""
-    return e.conjugate(x) if x.dtype.kind == "c" else e.make_complex(x, filled(0, x))
+    return e.conjugate(x) if x.dtype.kind == "c" else e.make_complex(x, scalar(0, x))
 
 
 abs = nary("abs", e.absolute, "fcs")
@@ -158,7 +158,7 @@ polygamma = nary("polygamma", special.polygamma, "f", "f", names="m x")
 population_count = nary("population_count", bits.population_count, "i")
 random_gamma_grad = nary("random_gamma_grad", special.random_gamma_grad, "f", "f", names="a x")
 real = nary("real", e.real, "c")
-reciprocal = nary("reciprocal", lambda x: e.divide(filled(1, x), x), INEXACT)
+reciprocal = nary("reciprocal", lambda x: e.divide(scalar(1, x), x), INEXACT)
 rem = nary("rem", rem, "if", "if", hint="remainder")
 rsqrt = nary("rsqrt", rsqrt, INEXACT, accuracy=True)
 shift_left = nary("shift_left", e.left_shift, "i", "i", hint="left_shift")
@@ -242,7 +242,7 @@ def integer_pow(x: Any, y: int) -> Array:
 
 def squarings(x: Node, n: int) -> Node:
     if n <= 0:
-        one = spread(filled(1, x), x.shape)
+        one = spread(scalar(1, x), x.shape)
         return one if n == 0 else e.divide(one, squarings(x, -n))
     out = None
     while n:
@@ -283,7 +283,7 @@ def clamped(low: Node, x: Node, high: Node) -> Node:
     out = where(e.greater(out, high), high, out)
     if x.dtype.kind != "f":
         return out
-    return where(e.logical_or(e.isnan(low), e.isnan(high)), filled(np.nan, x), out)
+    return where(e.logical_or(e.isnan(low), e.isnan(high)), scalar(np.nan, x), out)
 
 
 @public

@@ -14,11 +14,11 @@ from ...ops import dynamic, indexing
 from ...ops import elementwise as e
 from ...ops import shape as s
 from ...ops.creation import iota
-from ...ops.elementwise import convert, where
+from ...ops.elementwise import convert, scalar, where
 from ...ops.promotion import Shape
 from ..array import Array, wrap
 from ..at_once import apply
-from .call import argument, arguments, axis_of, check_same_dtypes, filled, public, sizes_of, spread
+from .call import argument, arguments, axis_of, check_same_dtypes, public, sizes_of, spread
 
 INT64 = np.dtype(np.int64)
 
@@ -87,7 +87,7 @@ def starts_of(name: str, x: Node, start_indices: Any, negative: Any) -> list[Nod
         raise TypeError(f"index arguments to {name} must be integers of the same type, got: {types}")
     allowed = [negative] * x.ndim if isinstance(negative, bool) else list(negative)
     return [
-        where(e.less(i, filled(0, i)), e.add(i, filled(n, i)), i) if a and i.dtype.kind == "i" else i
+        where(e.less(i, scalar(0, i)), e.add(i, scalar(n, i)), i) if a and i.dtype.kind == "i" else i
         for i, n, a in zip(found, x.shape, allowed)
     ]
 
@@ -306,7 +306,7 @@ def gather(
         if where_.inside is not None:
             n = where_.inside.ndim
             test = s.reshape(where_.inside, shape=(*where_.inside.shape, *[1] * (out.ndim - n)))
-            out = where(test, out, filled(fill_for(x.dtype, fill_value), x))
+            out = where(test, out, scalar(fill_for(x.dtype, fill_value), x))
         return out if where_.order == tuple(range(out.ndim)) else s.transpose(out, axes=where_.order)
 
     return apply(run, x, starts)
@@ -422,7 +422,7 @@ def scatter_apply(
     x, starts = arguments("scatter_apply", operand, scatter_indices)
     sizes = sizes_of(update_shape)
     dims = ScatterDimensionNumbers(*[tuple(d) for d in dimension_numbers])
-    zero = apply(lambda: s.broadcast_to(filled(0, x), shape=sizes))
+    zero = apply(lambda: s.broadcast_to(scalar(0, x), shape=sizes))
     numbers, slice_sizes = as_gather(x, argument("scatter_apply", zero), dims)
     there = gather(operand, scatter_indices, numbers, slice_sizes, mode="clip")
     return scatter(operand, wrap(starts), func(there), dims, mode=mode)

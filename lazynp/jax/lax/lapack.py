@@ -12,10 +12,10 @@ from ...ops import elementwise as e
 from ...ops import lapack
 from ...ops.contraction import matmul
 from ...ops.creation import tril
-from ...ops.elementwise import convert
+from ...ops.elementwise import convert, scalar
 from ...ops.shape import expand_dims, swap_last
 from ..at_once import apply
-from .call import argument, check_same_dtypes, filled
+from .call import argument, check_same_dtypes
 
 
 class EigImplementation(enum.Enum):
@@ -164,8 +164,8 @@ def symmetric_product(
         )
 
     def impl(a: Node, c: Node) -> Node:
-        product = e.multiply(filled(alpha, a), matmul(a, swap_last(a)))
-        out = e.add(product, e.multiply(filled(beta, a), c)) if beta else product
+        product = e.multiply(scalar(alpha, a), matmul(a, swap_last(a)))
+        out = e.add(product, e.multiply(scalar(beta, a), c)) if beta else product
         return e.add(tril(out), swap_last(tril(out, -1))) if symmetrize_output else out
 
     return apply(impl, *nodes)

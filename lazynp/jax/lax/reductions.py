@@ -17,7 +17,7 @@ from ...graph.node import ABSTRACT, Node
 from ...ops import elementwise as e
 from ...ops import reductions, scans, sorting
 from ...ops import shape as s
-from ...ops.elementwise import convert, where
+from ...ops.elementwise import convert, scalar, where
 from ...ops.indexing import take_along_axis
 from ...ops.joining import concatenate, flip, span
 from ...ops.promotion import Shape
@@ -25,7 +25,7 @@ from ...transforms.batch import batch
 from ...tree import flatten, structure, unflatten
 from ..array import Array, door, wrap
 from ..at_once import apply
-from .call import argument, arguments, axis_of, check_kinds, dtype_of, filled, public, sizes_of, spread, widened
+from .call import argument, arguments, axis_of, check_kinds, dtype_of, public, sizes_of, spread, widened
 from .pieces import padded
 
 Combine = Callable[[list[Node], list[Node]], list[Node]]
@@ -79,7 +79,7 @@ def least(ufunc: str, dtype: np.dtype[Any]) -> Any:
 def extremum(ufunc: str, x: Node, axes: Shape) -> Node:
     if any(x.shape[a] == 0 for a in axes):
         shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
-        return spread(filled(least(ufunc, x.dtype), x), shape)
+        return spread(scalar(least(ufunc, x.dtype), x), shape)
     return reductions.reductions[ufunc](x, axes=axes, keepdims=False, dtype=None)
 
 
@@ -424,7 +424,7 @@ def without_effect(nodes: Sequence[Node], firsts: Sequence[Node], name: str | No
 def identity(name: str, like: Node) -> Node:
     """What changes nothing, in the dtype of a node."""
     wanted = {"add": 0, "multiply": 1}.get(name)
-    return filled(least(name, like.dtype) if wanted is None else wanted, like)
+    return scalar(least(name, like.dtype) if wanted is None else wanted, like)
 
 
 def is_identity(fill: Node, name: str | None) -> bool:

@@ -16,7 +16,7 @@ from ...ops import creation, joining, tags
 from ...ops import elementwise as e
 from ...ops import shape as s
 from ...ops.bits import bitcast
-from ...ops.elementwise import convert, equal, weak_cast, where
+from ...ops.elementwise import convert, equal, scalar, weak_cast, where
 from ...ops.promotion import Shape
 from ...tree import map as tree_map
 from ..array import Array, as_node, converted, door
@@ -29,7 +29,6 @@ from .call import (
     axis_of,
     check_same_dtypes,
     dtype_of,
-    filled,
     lead,
     public,
     shapes_of,
@@ -375,7 +374,7 @@ def choose(number: Node, *cases: Node) -> Node:
         out = where(number, cases[-1], cases[0]) if len(cases) > 1 else spread(out, out.shape)
     else:
         for k in reversed(range(len(cases) - 1)):
-            test = equal(number, filled(k, number)) if k else e.less_equal(number, filled(0, number))
+            test = equal(number, scalar(k, number)) if k else e.less_equal(number, scalar(0, number))
             out = where(test, cases[k], out)
     return weak_cast(out, dtype=out.dtype) if weak and not out.weak and out.dtype.kind != "b" else out
 

@@ -19,9 +19,9 @@ from ...graph.node import Node
 from ...ops.elementwise import convert
 from ...tracebacks import leave
 from ..array import ERRORS, NDARRAY, SILENT, Array, as_dtype, cast_node, check_arraylike, new, typed
-from ..at_once import apply
+from ..at_once import apply, widened
 from ..callers import written_by_user
-from ..dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF, DType, float_dtype, inexact, promotion, x64_enabled
+from ..dtypes import INT32, KIND_OF, DType, float_dtype, inexact, promotion, x64_enabled
 
 Host = Callable[..., Any]
 Impl = Callable[..., Any]
@@ -86,22 +86,6 @@ def promoted(mode: str, *args: Any) -> list[Node]:
     return [as_dtype(x, dtype, weak) for x in args]
 
 
-def widened(impl: Impl) -> Impl:
-    """The same for the small types of ml_dtypes: computed in float32 (integers in int32), and rounded after that."""
-
-    def call(*nodes: Node, **params: Any) -> Any:
-        dtype = nodes[0].dtype
-        if dtype not in EXTENSIONS:
-            return impl(*nodes, **params)
-        wide = FLOAT32 if KIND_OF[dtype] == "f" else INT32
-        out = impl(*[convert(n, wide) for n in nodes], **params)
-        if isinstance(out, tuple):
-            return tuple([convert(x, dtype) if x.dtype == wide else x for x in out])
-        return convert(out, dtype) if out.dtype == wide else out
-
-    return call
-
-
 Keeps = Callable[..., bool]
 
 
@@ -144,7 +128,7 @@ def elementwise(name: str, impl: Impl, mode: str, accepts: str, keeps: Keeps | N
         try:
             return apply(impl if not weak else weakened if keeps is None or keeps(*args) else strengthened, *nodes)
         except ValueError:
-            check_shapes(name, nodes)
+            check_broadcast(name, nodes)
             raise
 
     return call
@@ -169,7 +153,7 @@ class IncompatibleShapesError(TypeError, ValueError):
     """Shapes that do not broadcast: JAX raises now a TypeError, now a ValueError, depending on the function."""
 
 
-def check_shapes(name: str, nodes: list[Node]) -> None:
+def check_broadcast(name: str, nodes: list[Node]) -> None:
     """Raise IncompatibleShapesError where shapes do not broadcast."""
     shapes = [n.shape for n in nodes]
     try:

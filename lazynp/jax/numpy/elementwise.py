@@ -29,7 +29,7 @@ from .call import (
     NUMERIC,
     IncompatibleShapesError,
     binary,
-    check_shapes,
+    check_broadcast,
     elementwise,
     named,
     never,
@@ -429,7 +429,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
         out = e.logical_or(near, same)
         return e.logical_or(out, e.logical_and(e.isnan(x), e.isnan(y))) if equal_nan else out
 
-    check_shapes("isclose", [x, y])
+    check_broadcast("isclose", [x, y])
     return apply(impl, x, y, *tolerances)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...graph.node import Node
 from ...ops import elementwise as e
-from ...ops.elementwise import convert, is_complex, where
+from ...ops.elementwise import convert, is_complex, scalar, where
 from ...ops.promotion import real_dtype
 from ...ops.shape import broadcast_to
 from ...ops.tags import stop_gradient
@@ -17,11 +17,6 @@ from ..dtypes import INT32, KIND_OF, float_dtype
 
 BOOL = np.dtype(bool)
 LN2 = float(np.log(2.0))
-
-
-def scalar(value: Any, like: Node) -> Node:
-    """A constant of a node's dtype."""
-    return Node.of_scalar(np.asarray(value).astype(like.dtype)[()])
 
 
 def is_int(x: Node) -> bool:
@@ -250,12 +245,6 @@ def modf(x: Node) -> tuple[Node, Node]:
 def frexp(x: Node) -> tuple[Node, Node]:
     mantissa, exponent = e.frexp(x, i=0), e.frexp(x, i=1)
     return mantissa, where(e.isfinite(x), convert(exponent, INT32), Node.of_scalar(np.int32(0)))
-
-
-def clip_nodes(x: Node, low: Node | None, high: Node | None) -> Node:
-    if low is not None:
-        x = e.maximum(low, x)
-    return x if high is None else e.minimum(high, x)
 
 
 def spacing(x: Node) -> Node:

@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..dtypes import ALL, DType, float_dtype, is_extended, requested
+from ..dtypes import ALL, DType
 from .creation import asarray
 
 
@@ -72,8 +72,3 @@ scalar_types.update(
         "bool": scalar_types["bool_"],
     }
 )
-
-
-def jnp_dtype(dtype: Any) -> Any:
-    """numpy.dtype, which knows the names of ml_dtypes' types; Python's types are JAX's defaults."""
-    return dtype if is_extended(dtype) else float_dtype() if dtype is None else requested(dtype)

@@ -18,6 +18,7 @@ from ...ops.elementwise import (
     make_complex,
     multiply,
     nextafter,
+    scalar,
     sqrt,
     square,
     subtract,
@@ -48,11 +49,6 @@ from .keys import draw, partitionable, parts
 def sample(key: Node, sampler: str, dtype: DType, shape: Shape) -> Node:
     """Samples of a distribution without parameters, on nodes."""
     return random_sample(key, sampler=sampler, dtype=dtype, partitionable=partitionable(), shape=shape)
-
-
-def scalar(value: float, like: Node) -> Node:
-    """A constant of like's dtype."""
-    return Node.of_scalar(np.asarray(value).astype(like.dtype)[()])
 
 
 def simple(name: str, what: str) -> Callable[..., Array]:
