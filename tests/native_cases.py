@@ -139,6 +139,7 @@ UFUNCS: dict[str, Case] = {
     "modf whole": (lambda xp, a: xp.modf(3 * a)[1], ((4, 5),)),
     "frexp": (lambda xp, a: xp.frexp(3 * a)[0], ((4, 5),)),
     "frexp exponent": (lambda xp, a: xp.frexp(3 * a)[1], ((4, 5),)),
+    "i0": (lambda xp, a: xp.i0(9 * a), ((4, 5),)),
 }  # fmt: skip
 
 

@@ -112,10 +112,22 @@ def average(
     return (found, total if total.shape == found.shape else total + 0 * found) if returned else found
 
 
+def i0(x: Any) -> Any:
+    """Both of NumPy's series everywhere, each inside of its bounds, where NumPy takes the elements apart by a mask."""
+    module, np = sys.modules["lazynp.lib._function_base_impl"], names()
+    if concrete(x) or x.dtype.kind == "c":
+        return NotImplemented
+    x = np.abs(x if x.dtype.kind == "f" else x.astype(float))
+    small = x <= 8.0
+    near, far = module._i0_1(np.where(small, x, 8.0)), module._i0_2(np.where(small, 8.0, x))
+    return np.where(small, near, far).astype(x.dtype)
+
+
 RULES: tuple[tuple[str, str, Rule], ...] = (
     ("lazynp.lib._function_base_impl", "_quantile", quantile),
     ("lazynp.lib._utils_impl", "_median_nancheck", median_nancheck),
     ("lazynp._core.function_base", "linspace", linspace),
+    ("lazynp.lib._function_base_impl", "i0", i0),
 )
 if hasattr(theirs, "_weights_are_valid"):
     RULES += (("lazynp.lib._function_base_impl", "average", average),)
