@@ -289,6 +289,8 @@ np.nanprod(f, axis=0)
 np.nan_to_num(f)
 np.nanmean(np.where(k, a, np.nan), axis=0)
 np.nanmedian(np.where(k, a, np.nan), axis=1)
+np.nanvar(np.where(k, a, np.nan), axis=0, ddof=0.5)
+np.nanmax(np.where(k, a, np.nan), axis=1, keepdims=True)
 np.nanpercentile(np.where(k, a, np.nan), 40, axis=0)
 np.sum(a, where=k)
 np.sum(a, axis=0, keepdims=True)
@@ -554,9 +556,6 @@ np.pad(v, 3, mode='linear_ramp', end_values=1.0)
 a[a > 0]
 np.piecewise(v, [v < 0, v >= 0], [lambda x: -x, lambda x: x ** 2])
 (x := v * 1, np.negative.at(x, [0, 2]), x)[2]
-np.nanmean(np.where(k, a, np.nan), axis=0)
-np.nanmedian(np.where(k, a, np.nan), axis=1)
-np.nanpercentile(np.where(k, a, np.nan), 40, axis=0)
 np.trim_zeros(np.where(v > 0, v, 0))
 np.real_if_close(z)
 np.ma.masked_array(a, k).sum()
@@ -574,7 +573,6 @@ np.array_equal(a, b)
 NO_SLOPE: dict[str, str] = {
     "np.polymul(v, w[:3])": "zeros are trimmed off: values",
     "(x := v * 1, np.negative.at(x, [0, 2]), x)[2]": "a ufunc of one operand",
-    "np.nanmedian(np.where(k, a, np.nan), axis=1)": "masked arrays",
     "np.sum(a, dtype=np.float32)": "too coarse for the difference of two values",
     "a.astype(np.float32)": "the same",
     "np.std(a, axis=0, where=k)": "the deviation of one number is 0, where the root has no derivative",

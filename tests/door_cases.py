@@ -148,6 +148,7 @@ def elementary(np: Any) -> Cases:
         "ufunc methods": lambda x: np.maximum.accumulate(x).sum() + np.multiply.outer(x, x).sum(),
         "log-sum-exp": lambda x: np.log(np.sum(np.exp(x - np.max(x)))) + np.logaddexp.reduce(x),
         "nans": lambda x: np.nansum(x) + np.nanmean(x) + np.nanmax(x) + np.nanstd(x) + np.nan_to_num(x).sum(),
+        "nan ranks": lambda x: np.nanmedian(x) + np.nanpercentile(x, [10, 45]).sum() + np.nanmin(x) * np.nanvar(x),
         "ranks": lambda x: np.quantile(x, 0.3) + np.percentile(x, [10, 50]).sum() + np.median(x),
         "parts": lambda x: np.modf(x * 3)[0].sum() + divmod(x, 0.3)[1].sum() + np.remainder(x, 0.7).sum(),
         "angles": lambda x: np.hypot(x, 2).sum() + np.arctan2(x, 1 + x * x).sum() + np.sinc(x).sum(),

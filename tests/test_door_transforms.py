@@ -25,7 +25,6 @@ NEEDS_VALUES: dict[str, str] = {
     "mask": "the length of a selection",
     "unique": "the length of the result",
     "piecewise": "the length of a selection, in NumPy's text",
-    "nans": "whether there are any, in NumPy's text",
 }
 """Cases in which Python has to know a value: they are for `grad` alone, and errors under `jit` and `vmap`."""
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -179,6 +178,20 @@ def test_jit_writes_into_its_arguments_as_the_program_does() -> None:
     module.compute(3, u)
     lazynp.jit(lambda u: module.compute(3, u)["u"].sum())(v)
     np.testing.assert_allclose(np.asarray(u), np.asarray(v), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", ["nanmin", "nanmax", "nanmean", "nanvar", "nanstd", "nanmedian", "nanpercentile"])
+def test_lines_with_and_without_numbers(name: str, dtype: str) -> None:
+    """Without a value, under `jit`: NumPy's dtypes and values, NaN where a line has nothing else."""
+    x = np.random.default_rng(0).standard_normal((4, 5)).astype(dtype)
+    x[x > 0.7] = x[2] = np.nan
+    more: tuple[Any, ...] = (40,) if name == "nanpercentile" else ()
+    for options in ({}, {"axis": 0}, {"axis": 1, "keepdims": True}, {"axis": (0, 1)}):
+        want = getattr(np, name)(x, *more, **options)
+        got = lazynp.jit(lambda v, options=options: getattr(lazynp, name)(v, *more, **options))(lazynp.array(x))
+        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        np.testing.assert_allclose(np.asarray(got), want, rtol=1e-5 if dtype == "f4" else 1e-12)
 
 
 def test_what_cannot_be_traced_says_so() -> None:

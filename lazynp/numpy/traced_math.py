@@ -12,6 +12,7 @@ from ..ops import contraction, elementwise, indexing, reductions, scans, sorting
 from ..ops.elementwise import add, convert, divide, less, multiply, subtract, ufuncs
 from ..ops.elementwise import where as select
 from ..ops.shape import reshape, zeros_of
+from . import traced_nan
 from .creation import array as make_array
 from .host import TracedArgumentError
 from .indexing import has_traced
@@ -246,6 +247,7 @@ PYTHON: tuple[tuple[str, str, Rule], ...] = (
     ("lazynp.lib._function_base_impl", "_vectorize_call", lambda self, func, args: vectorized(self, func, args)),
     ("lazynp.lib._stride_tricks_impl", "_broadcast_to", lambda x, shape, subok, readonly: broadcast(x, shape)),
     *RULES,
+    *traced_nan.RULES,
 )
 
 
