@@ -1,6 +1,7 @@
 """Ufunc objects: calls with every keyword, methods, protocols."""
 
 import pickle
+from typing import Any
 
 import numpy
 import pytest
@@ -210,3 +211,25 @@ def test_frompyfunc() -> None:
     f = np.frompyfunc(lambda x, y: x * 10 + y, 2, 1)
     assert f(np.array([1, 2]), 3).tolist() == [13, 23]
     assert f.reduce(np.array([1, 2, 3])) == 123
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda xp, x: xp.add(x, 300, dtype="b"),
+        lambda xp, x: xp.floor_divide(255, x, dtype="b"),
+        lambda xp, x: xp.power(x, 300, dtype="b"),
+        lambda xp, x: xp.maximum(-1, x, dtype="H"),
+        lambda xp, x: xp.add(x, 300, dtype="b", where=x > 4, out=xp.zeros(3, "b")),
+    ],
+)
+def test_python_numbers_that_do_not_fit_the_dtype_asked_for(call: Any, mode: str) -> None:
+    x = numpy.array([9, 6, 3], "I")
+    with pytest.raises(OverflowError) as theirs:
+        call(numpy, x)
+    with np.config(mode=mode), pytest.raises(OverflowError) as ours:
+        call(np, np.array(x))
+    assert str(ours.value) == str(theirs.value)
+    with np.config(mode=mode):
+        assert np.add.outer(np.array(x), 300, dtype="b").tolist() == numpy.add.outer(x, 300, dtype="b").tolist()

@@ -197,6 +197,10 @@ def loop_operands(u: Any, nodes: list[Node], dtype: Any, casting: Any) -> list[N
     loop = u.host.resolve_dtypes((*operands, None), signature=(None,) * u.nin + (target,), casting=casting)
     if loop[-1] != target or not all(is_native(d) for d in loop):
         return None
+    if not all([n.weak for n in nodes]):  # Python's numbers have to fit beside arrays
+        for n, d in zip(nodes, loop):
+            if n.weak and type(n.value) is int and d.kind in "iu":
+                d.type(n.value)
     return [cast_node(n, d) for n, d in zip(nodes, loop)]
 
 
