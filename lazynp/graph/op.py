@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..bounded import Bounded
 from .aval import Aval
 from .errors import MissingRuleError
@@ -51,27 +53,12 @@ class Op:
         tag: whether its results are just its first inputs, with something said to the transformations: what runs does
             without it.
         n_out: number of results; `pick` nodes select one. 0: as many as the node says.
-        raises: whether values can make it fail (a singular matrix).
+        ufunc: NumPy's, which an elementwise op applies and a reduction or a scan goes by; None where there is none.
     """
 
     __slots__ = (
-        "name",
-        "kind",
-        "static",
-        "moving",
-        "abstract",
-        "lower",
-        "partials",
-        "jvp",
-        "transpose",
-        "batch",
-        "vjp",
-        "linear",
-        "hidden",
-        "shorter",
-        "tag",
-        "n_out",
-        "doc",
+        *("name", "kind", "static", "moving", "abstract", "lower", "partials", "jvp", "transpose", "batch", "vjp"),
+        *("linear", "hidden", "shorter", "tag", "n_out", "doc", "ufunc"),
     )
 
     def __init__(
@@ -94,6 +81,7 @@ class Op:
         tag: bool = False,
         n_out: int = 1,
         doc: str = "",
+        ufunc: np.ufunc | None = None,
     ) -> None:
         if name in registry:
             raise ValueError(f"op {name!r} exists already")
@@ -101,6 +89,7 @@ class Op:
         self.static, self.moving, self.n_out, self.doc = tuple(static), tuple(moving), n_out, doc
         self.partials, self.jvp, self.transpose, self.batch = partials, jvp, transpose, batch
         self.vjp, self.linear, self.hidden, self.shorter, self.tag = vjp, linear, hidden, shorter, tag
+        self.ufunc = ufunc
         registry[name] = self
 
     def __repr__(self) -> str:

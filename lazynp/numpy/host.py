@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy
+from numpy._core.numerictypes import sctypeDict
 from numpy.lib.array_utils import byte_bounds
 
 from ..config import config
@@ -25,7 +26,7 @@ from ..speed import HandleBase, native, tell
 from . import subclasses
 from .array import HOST_VIEW, Handle, Writes, borrow, flag_of_writes, is_traced, known, ndarray, new_handle, root, wrap
 
-SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *numpy._core.numerictypes.sctypeDict.values()})
+SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *sctypeDict.values()})
 PLAIN = SCALARS | {type(None), type(numpy.dtype(float)), type(numpy._globals._NoValue), type(Ellipsis)}
 SUBCLASS: Any = (
     object()

@@ -115,7 +115,12 @@ def clip_high(g: Node, out: Node, x: Node, low: Node, high: Node) -> Node:
 
 
 clip = Op(
-    "clip", MAP, clip_abstract, lambda xp, x, low, high: xp.clip(x, low, high), partials=(clip_x, clip_low, clip_high)
+    "clip",
+    MAP,
+    clip_abstract,
+    lambda xp, x, low, high: xp.clip(x, low, high),
+    partials=(clip_x, clip_low, clip_high),
+    ufunc=CLIP,
 )
 clip.batch = map_batch(clip)
 

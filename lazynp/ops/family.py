@@ -58,10 +58,13 @@ def map_batch(op: Op) -> Rule:
 def ufunc_op(name: str, *partials: Rule | None, transpose: Rule | None = None) -> Op:
     """The op of a ufunc of one result. Partials and transpose need not undo broadcasts or casts: the walks do."""
 
+    ufunc = getattr(np, name)
+
     def lower(xp: Any, *args: Any) -> Any:
         return getattr(xp, name)(*args)
 
-    op = Op(name, MAP, ufunc_abstract(getattr(np, name)), lower, partials=partials or None, transpose=transpose)
+    abstract = ufunc_abstract(ufunc)
+    op = Op(name, MAP, abstract, lower, partials=partials or None, transpose=transpose, ufunc=ufunc)
     op.batch = map_batch(op)
     return op
 
@@ -77,7 +80,7 @@ def multi_ufunc_op(name: str, *partials: Rule | None) -> Op:
     def lower(xp: Any, *args: Any, i: int) -> Any:
         return getattr(xp, name)(*args)[i]
 
-    op = Op(name, MAP, abstract, lower, static=("i",), partials=partials)
+    op = Op(name, MAP, abstract, lower, static=("i",), partials=partials, ufunc=ufunc)
     op.batch = map_batch(op)
     return op
 
@@ -91,6 +94,7 @@ def reduce_op(name: str, jvp: Rule | None = None) -> Op:
         reduce_lower(name),
         static=("axes", "keepdims", "dtype"),
         jvp=jvp,
+        ufunc=getattr(np, name),
     )
     op.batch = reduce_batch(op)
     return op
@@ -135,6 +139,7 @@ def scan_op(name: str, jvp: Rule | None = None, transpose: Rule | None = None) -
     def lower(xp: Any, x: Any, *, axis: int, dtype: Any) -> Any:
         return xp.accumulate(name, x, axis, dtype)
 
-    op = Op(f"{name}.accumulate", LIBRARY, abstract, lower, static=("axis", "dtype"), jvp=jvp, transpose=transpose)
+    static = ("axis", "dtype")
+    op = Op(f"{name}.accumulate", LIBRARY, abstract, lower, static=static, jvp=jvp, transpose=transpose, ufunc=ufunc)
     op.batch = axis_batch(op)
     return op

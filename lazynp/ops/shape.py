@@ -284,6 +284,7 @@ add_reduce = Op(
     reduce_lower("add"),
     static=("axes", "keepdims", "dtype"),
     transpose=sum_transpose,
+    ufunc=np.add,
 )
 add_reduce.jvp = linear_jvp(add_reduce)
 add_reduce.batch = reduce_batch(add_reduce)

@@ -12,7 +12,6 @@ from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.op import MAP, REDUCE
 from ..graph.walk import toposort
-from ..ops.elementwise import CLIP
 from ..ops.promotion import loop_dtypes, operand_keys
 from ..ops.rewrites import rewrites
 from ..ops.shape import as_index
@@ -63,14 +62,14 @@ def call_of(n: Node) -> Call:
     op = n.op
     assert op is not None
     params = op.params_of(n)
-    ufunc = CLIP if op.name == "clip" else getattr(np, op.name, None)
-    if op.kind == MAP and isinstance(ufunc, np.ufunc) and ufunc.nout == 1:
+    ufunc = op.ufunc
+    if op.kind == MAP and ufunc is not None and ufunc.nout == 1:
         return ufunc_call(n, ufunc)
     special = SPECIAL.get(op.name)
     if special is not None:
         return special(**params)
-    if op.kind == REDUCE:
-        return reduce_call(getattr(np, op.name.removesuffix(".reduce")), **params)
+    if op.kind == REDUCE and ufunc is not None:
+        return reduce_call(ufunc, **params)
     lower, dtype = op.lower, n.dtype
     if op.kind == MAP:
         return lambda *xs: np.asarray(lower(xp, *xs, **params)).astype(dtype, copy=False)

@@ -15,7 +15,6 @@ from ..away import on_host
 from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.op import MAP
-from ..ops.elementwise import CLIP
 from ..ops.promotion import loop_dtypes, operand_keys
 from ..speed import calls, native
 from .execute import Direct, Program
@@ -162,7 +161,7 @@ class Loops:
         if op.name in ALIASES and (n.inputs[0].aval.size == n.aval.size or self.place.get(n.inputs[0]) in self.single):
             self.place[n] = self.operand(n.inputs[0], n.dtype)
             return
-        ufunc: Any = CLIP if op.name == "clip" else getattr(np, op.name, None)
+        ufunc = op.ufunc
         dtypes: tuple[Any, ...]
         if op.name in ("cast", "weak_cast"):
             dtypes = (n.inputs[0].dtype, n.dtype)
@@ -173,7 +172,7 @@ class Loops:
             dtypes, ufunc = (np.dtype(bool), n.dtype, n.dtype, n.dtype), None
             if n.inputs[0].dtype != bool:
                 raise NotSimple
-        elif op.kind == MAP and isinstance(ufunc, np.ufunc) and ufunc.nout == 1:
+        elif op.kind == MAP and ufunc is not None and ufunc.nout == 1:
             dtypes = loop_dtypes(ufunc, operand_keys([i.aval for i in n.inputs]))
         else:
             raise NotSimple

@@ -13,7 +13,6 @@ from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.op import MAP, REDUCE, SET, VIEW
 from ..graph.walk import toposort
-from ..ops.elementwise import CLIP
 from ..ops.promotion import loop_dtypes, operand_keys
 from ..ops.rewrites import rewrites
 from .calls import Call, call_of
@@ -138,10 +137,9 @@ def loop_of(n: Node) -> tuple[str, ...]:
     """The dtypes in which a map reads its operands."""
     op = n.op
     assert op is not None
-    ufunc = CLIP if op.name == "clip" else getattr(np, op.name, None)
-    if isinstance(ufunc, np.ufunc) and ufunc.nin == len(n.inputs):
-        loop = loop_dtypes(ufunc, operand_keys([i.aval for i in n.inputs]))
-        return tuple([d.name for d in loop[: ufunc.nin]])
+    if op.ufunc is not None:
+        loop = loop_dtypes(op.ufunc, operand_keys([i.aval for i in n.inputs]))
+        return tuple([d.name for d in loop[: op.ufunc.nin]])
     if op.name in ("cast", "weak_cast", "real", "imag"):
         return (n.inputs[0].dtype.name,)
     if op.name == "complex":

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..backends.kernel import Instr, KernelSpec
 from ..graph.aval import Aval
-from ..ops.elementwise import CLIP
 from ..ops.promotion import loop_dtypes, operand_keys
 from .steps import SCALARS
 
@@ -72,9 +71,8 @@ def instruction(seg: Any, i: int, avals: list[Aval], args: list[int], members: l
         params = dict(zip(op.static, static))
         axes = params["axes"]
         return Instr("reduce", tuple(args), (dtype.name,), dtype.name, (op.name.removesuffix(".reduce"), axes))
-    ufunc = CLIP if op.name == "clip" else getattr(np, op.name, None)
-    if isinstance(ufunc, np.ufunc) and ufunc.nin == len(args):
-        loop = loop_dtypes(ufunc, operand_keys(avals))
+    if op.ufunc is not None:
+        loop = loop_dtypes(op.ufunc, operand_keys(avals))
         return Instr(op.name, tuple(args), tuple([d.name for d in loop[: len(args)]]), dtype.name, tuple(static))
     if op.name in ("cast", "weak_cast"):
         return Instr("cast", tuple(args), (avals[0].dtype.name,), dtype.name, ())

@@ -29,7 +29,6 @@ from . import native
 from .crew import Task
 from .namespace import xp
 
-CLIP = np._core.umath.clip  # type: ignore[attr-defined]
 BLOCK_BYTES = 1 << 19  # of the widest value
 CACHE_BYTES = 1 << 20  # of all that is alive in a block of the C module's
 MIN_BLOCK = 512  # elements of one
@@ -48,8 +47,8 @@ def named(name: str) -> np.dtype[Any]:
 
 def ufunc_of(op: str) -> Any:
     """The ufunc of one result that an instruction is; None where it is none."""
-    ufunc = CLIP if op == "clip" else getattr(np, op, None)
-    return ufunc if isinstance(ufunc, np.ufunc) and ufunc.nout == 1 else None
+    ufunc = registry[op].ufunc if op in registry else None
+    return ufunc if ufunc is not None and ufunc.nout == 1 else None
 
 
 def runner(instr: Instr) -> Run:
@@ -143,7 +142,7 @@ class Program:
         live = self.n_scratch + len(spec.inputs) + len(spec.outputs)
         self.native_elements = max(MIN_BLOCK, CACHE_BYTES // (self.widest * live) // WHOLE * WHOLE)
         # One call of a ufunc has no values between: small blocks would only stop the processor's prefetching.
-        self.one_pass = len(spec.body) == 1 and type(getattr(np, spec.body[0].op, None)) is np.ufunc
+        self.one_pass = len(spec.body) == 1 and ufunc_of(spec.body[0].op) is not None
         self.instructions = [
             (run, len(i.args), (*i.args, 0, 0)[:3], i.args, self.first + k)
             for k, (i, run) in enumerate(zip(spec.body, self.runners))
