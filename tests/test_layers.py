@@ -15,8 +15,8 @@ from patience import least
 import lazynp
 
 ROOT = Path(lazynp.__file__).parent
-# What each layer may import of lazynp, beside itself and BARE. `runtime` names the ops that its plans treat in a
-# special way, so it imports `ops`; `backends` knows ops by name only.
+# What each layer may import of lazynp, beside itself and BARE. `backends` reads what an op is in machine code from its
+# `Op.code`; `runtime` names the ops that its plans treat in a special way.
 BELOW = {
     "graph": (),
     "tree": (),
@@ -24,7 +24,7 @@ BELOW = {
     "leaks": ("graph", "errors"),
     "ops": ("graph",),
     "transforms": ("ops", "graph", "tree"),
-    "backends": ("graph",),
+    "backends": ("graph", "ops"),
     "runtime": ("graph", "errors", "backends", "ops"),
     "doors": ("graph", "runtime"),
     "spread": ("graph", "errors", "backends", "runtime", "ops"),

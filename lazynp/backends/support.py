@@ -1,6 +1,6 @@
-"""What the compiled tier can do, as plain data: read by the main process (which has no torch) and by the compiler.
+"""What the compiled tier can do: read by the main process (which has no torch) and by the compiler.
 
-Kept beside `torch/namespace.py`, whose tables it must name exactly: a test compares the two.
+What it knows of an operation is `Op.code.compiled`; `torch/namespace.py` has the functions.
 """
 
 from __future__ import annotations
@@ -8,6 +8,9 @@ from __future__ import annotations
 import os
 
 from lazynp.backends.kernel import Instr, KernelSpec
+from lazynp.graph.op import registry
+from lazynp.ops import elementwise as elementwise  # which fills the registry
+from lazynp.ops.code import Code
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -34,135 +37,20 @@ ITEMSIZE = {
     **{name: bits // 8 for name, bits in WIDTH.items()},
 }
 
-ANY = frozenset("biuf")
-NUMBER = frozenset("iuf")
-INTEGER = frozenset("iu")
-BITS = frozenset("biu")
-FLOAT = frozenset("f")
-
-# For each op, the kinds of loop that the real-valued table has.
-REAL: dict[str, frozenset[str]] = {
-    **dict.fromkeys(
-        (
-            "add",
-            "multiply",
-            "maximum",
-            "minimum",
-            "fmax",
-            "fmin",
-            "less",
-            "less_equal",
-            "greater",
-            "greater_equal",
-            "equal",
-            "not_equal",
-            "logical_and",
-            "logical_or",
-            "logical_xor",
-            "logical_not",
-            "isnan",
-            "isinf",
-            "isfinite",
-            "absolute",
-            "conjugate",
-            "floor",
-            "ceil",
-            "trunc",
-        ),
-        ANY,
-    ),
-    **dict.fromkeys(
-        (
-            "subtract",
-            "negative",
-            "positive",
-            "sign",
-            "square",
-            "reciprocal",
-            "floor_divide",
-            "remainder",
-            "mod",
-            "fmod",
-        ),
-        NUMBER,
-    ),
-    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "invert", "bitwise_not", "bitwise_count"), BITS),
-    **dict.fromkeys(("left_shift", "right_shift"), INTEGER),
-    **dict.fromkeys(
-        (
-            "divide",
-            "true_divide",
-            "power",
-            "float_power",
-            "fabs",
-            "signbit",
-            "copysign",
-            "rint",
-            "sqrt",
-            "exp",
-            "exp2",
-            "expm1",
-            "log",
-            "log2",
-            "log10",
-            "log1p",
-            "sin",
-            "cos",
-            "tan",
-            "sinh",
-            "cosh",
-            "tanh",
-            "arcsin",
-            "arccos",
-            "arctan",
-            "arcsinh",
-            "arccosh",
-            "arctanh",
-            "arctan2",
-            "hypot",
-            "nextafter",
-            "deg2rad",
-            "radians",
-            "rad2deg",
-            "degrees",
-            "cbrt",
-            "logaddexp",
-            "logaddexp2",
-            "heaviside",
-        ),
-        FLOAT,
-    ),
-}
-COMPLEX = frozenset(
-    (
-        "add",
-        "subtract",
-        "multiply",
-        "divide",
-        "true_divide",
-        "negative",
-        "positive",
-        "conjugate",
-        "absolute",
-        "square",
-        "reciprocal",
-        "equal",
-        "not_equal",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "logical_not",
-        "real",
-        "imag",
-    )
-)
-REDUCTIONS = frozenset(("add", "multiply", "maximum", "minimum", "logical_and", "logical_or"))
-# uint64 is carried in int64: what depends on the sign beyond order is missing.
-_NO_UINT64 = frozenset(("floor_divide", "remainder", "mod", "fmod", "divmod"))
+NOTHING = Code()
 _LOW_PRECISION = ("float16", "bfloat16")
+
+
+def code_of(name: str) -> Code:
+    """What is known of the op of that name; of one that there is not, nothing."""
+    op = registry.get(name)
+    return NOTHING if op is None or op.code is None else op.code
+
+
+def is_compiled(name: str, loop: str) -> bool:
+    """Whether kernels are compiled of that op on that dtype."""
+    compiled = code_of(name).compiled
+    return KIND[loop] in compiled and f"-{loop}" not in compiled
 
 
 def split_complex(dtype: str) -> str:
@@ -207,29 +95,13 @@ def _instr(instr: Instr, sources: list[str]) -> str | None:
     for source, target in zip(sources, instr.loop):
         if reason := _cast(source, target):
             return reason
-    kind = KIND[loop]
-    if op == "where":
-        return None
-    if op == "clip":
-        return "clip of complex values" if kind == "c" else None
     if op == "power_int":
-        exponent = instr.params[0]
-        if kind == "c" and exponent not in (1, 2) or kind in "iu" and exponent < 0:
-            return f"power_int of {loop}"
-        return None
-    if op == "reduce":
-        if instr.params[0] not in REDUCTIONS or kind == "c" and instr.params[0] != "add":
-            return f"{instr.params[0]}.reduce of {loop}"
-        return None
-    if op == "divmod":
-        return "divmod of uint64" if loop == "uint64" else None if kind in NUMBER else f"divmod of {loop}"
-    if op == "modf":
-        return None if kind == "f" else f"modf of {loop}"
-    if kind == "c":
-        return None if op in COMPLEX else f"{op} of {loop}"
-    if kind not in REAL.get(op, ()):
-        return f"{op} of {loop}"
-    return f"{op} of uint64" if loop == "uint64" and op in _NO_UINT64 else None
+        kind, exponent = KIND[loop], instr.params[0]
+        return (
+            f"power_int of {loop}" if kind == "c" and exponent not in (1, 2) or kind in "iu" and exponent < 0 else None
+        )
+    name = f"{instr.params[0]}.reduce" if op == "reduce" else op
+    return None if is_compiled(name, loop) else f"{name} of {loop}"
 
 
 def _cast(source: str, target: str) -> str | None:

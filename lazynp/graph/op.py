@@ -54,11 +54,13 @@ class Op:
             without it.
         n_out: number of results; `pick` nodes select one. 0: as many as the node says.
         ufunc: NumPy's, which an elementwise op applies and a reduction or a scan goes by; None where there is none.
+        associative: whether parts of a reduction by it may be done apart, and joined by it.
+        code: of an elementwise op, what code generators and C modules know: `lazynp.ops.code.Code`.
     """
 
     __slots__ = (
         *("name", "kind", "static", "moving", "abstract", "lower", "partials", "jvp", "transpose", "batch", "vjp"),
-        *("linear", "hidden", "shorter", "tag", "n_out", "doc", "ufunc"),
+        *("linear", "hidden", "shorter", "tag", "n_out", "doc", "ufunc", "associative", "code"),
     )
 
     def __init__(
@@ -82,6 +84,8 @@ class Op:
         n_out: int = 1,
         doc: str = "",
         ufunc: np.ufunc | None = None,
+        associative: bool = False,
+        code: Any = None,
     ) -> None:
         if name in registry:
             raise ValueError(f"op {name!r} exists already")
@@ -89,7 +93,7 @@ class Op:
         self.static, self.moving, self.n_out, self.doc = tuple(static), tuple(moving), n_out, doc
         self.partials, self.jvp, self.transpose, self.batch = partials, jvp, transpose, batch
         self.vjp, self.linear, self.hidden, self.shorter, self.tag = vjp, linear, hidden, shorter, tag
-        self.ufunc = ufunc
+        self.ufunc, self.associative, self.code = ufunc, associative, code
         registry[name] = self
 
     def __repr__(self) -> str:

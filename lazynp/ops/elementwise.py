@@ -7,6 +7,7 @@ ties, complex numbers), derivatives are JAX's.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,12 +17,14 @@ from numpy._core import umath
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import MAP, VIEW, Op
+from .code import ALL, BITS, HEAVY, NUMBER, REAL, Code, arithmetic, comparison, mathematics, rounding
 from .family import bilinear, broadcast, loop_dtypes, map_batch, multi_ufunc_op, resolution_key, ufunc_op
 from .promotion import complex_dtype, real_dtype
 from .shape import instantiate, zeros_of
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 DEGREE = math.pi / 180
+DIVISION = "iuf -uint64"  # which is carried in int64: what depends on the sign beyond order is missing
 
 # Casts, select, complex numbers.
 
@@ -42,6 +45,7 @@ cast = Op(
     static=("dtype",),
     partials=(lambda g, out, x, *, dtype: convert(g, dtype),),
     transpose=cast_transpose,
+    code=Code(biufc="cast<{D}, {T}>({0})"),
 )
 cast.batch = map_batch(cast)
 cast.shorter = lambda node, x, *, dtype: x
@@ -53,6 +57,7 @@ weak_cast = Op(
     static=("dtype",),
     partials=(lambda g, out, x, *, dtype: convert(g, dtype),),
     transpose=cast_transpose,
+    code=Code(biufc="cast<{D}, {T}>({0})"),
     doc="A cast whose result is weak: its dtype yields to that of what it is combined with.",
 )
 weak_cast.batch = map_batch(weak_cast)
@@ -89,6 +94,7 @@ where = Op(
     jvp=where_jvp,
     transpose=where_transpose,
     linear=True,
+    code=Code(ALL, biufc="({0} ? {1} : {2})", quiet="pick({0}, {1}, {2})"),
 )
 where.batch = map_batch(where)
 
@@ -121,6 +127,13 @@ clip = Op(
     lambda xp, x, low, high: xp.clip(x, low, high),
     partials=(clip_x, clip_low, clip_high),
     ufunc=CLIP,
+    code=Code(
+        REAL,
+        b="(({0} | {1}) & {2})",
+        iu="(({0} < {1} ? {1} : {0}) > {2} ? {2} : ({0} < {1} ? {1} : {0}))",
+        f="minimum<{T}>(maximum<{T}>({0}, {1}), {2})",
+        quiet="clip({0}, {1}, {2})",
+    ),
 )
 clip.batch = map_batch(clip)
 
@@ -131,6 +144,7 @@ real = Op(
     lambda xp, x: xp.real(x),
     partials=(lambda g, out, x: real(g) if g.dtype.kind == "c" else g,),
     transpose=lambda ct, x: (make_complex(ct, 0.0) if x.dtype.kind == "c" else ct,),
+    code=Code("c", biuf="{0}", c="std::real({0})"),
 )
 real.batch = map_batch(real)
 imag = Op(
@@ -140,6 +154,7 @@ imag = Op(
     lambda xp, x: xp.imag(x),
     partials=(lambda g, out, x: imag(g),),
     transpose=lambda ct, x: (make_complex(0.0, negative(ct)) if x.dtype.kind == "c" else zeros_of(x),),
+    code=Code("c", c="std::imag({0})"),
 )
 imag.batch = map_batch(imag)
 
@@ -163,6 +178,7 @@ make_complex = Op(
         real(ct) if type(re) is Aval else None,
         imag(negative(ct)) if type(im) is Aval else None,
     ),
+    code=Code(f="std::complex<{T}>({0}, {1})"),
 )
 make_complex.batch = map_batch(make_complex)
 
@@ -191,8 +207,21 @@ def product_pair(ct: Node, x: Any, y: Any) -> tuple[Node | None, ...]:
     return (multiply(ct, y), None) if type(x) is Aval else (None, multiply(x, ct))
 
 
-add = ufunc_op("add", lambda g, out, x, y: g, lambda g, out, x, y: g, transpose=sum_pair)
-subtract = ufunc_op("subtract", lambda g, out, x, y: g, lambda g, out, x, y: negative(g), transpose=difference_pair)
+add = ufunc_op(
+    "add",
+    lambda g, out, x, y: g,
+    lambda g, out, x, y: g,
+    transpose=sum_pair,
+    associative=True,
+    code=arithmetic(ALL, b="({0} | {1})", iufc="{T}({0} + {1})", errors="oi", tiled="b"),
+)
+subtract = ufunc_op(
+    "subtract",
+    lambda g, out, x, y: g,
+    lambda g, out, x, y: negative(g),
+    transpose=difference_pair,
+    code=arithmetic("iufc", iufc="{T}({0} - {1})", errors="oi"),
+)
 
 
 def is_one(x: Node) -> bool:
@@ -213,6 +242,8 @@ multiply = ufunc_op(
     lambda g, out, x, y: multiply(g, y),
     lambda g, out, x, y: multiply(x, g),
     transpose=bilinear(product_pair),
+    associative=True,
+    code=arithmetic(ALL, b="({0} & {1})", iuf="{T}({0} * {1})", c="times({0}, {1})", errors="oi", tiled="b"),
 )
 multiply.shorter = shorter_product
 divide = ufunc_op(
@@ -220,18 +251,38 @@ divide = ufunc_op(
     lambda g, out, x, y: divide(g, y),
     lambda g, out, x, y: multiply(negative(g), divide(out, y)),
     transpose=lambda ct, x, y: (divide(ct, y), None),
+    code=Code("fc", fc="({0} / {1})", errors="doi", replayed="f", exact=True),
 )
 divide.shorter = lambda node, x, y: x if node.dtype.kind != "c" and is_one(y) else None
-negative = ufunc_op("negative", lambda g, out, x: negative(g), transpose=lambda ct, x: (negative(ct),))
+negative = ufunc_op(
+    "negative",
+    lambda g, out, x: negative(g),
+    transpose=lambda ct, x: (negative(ct),),
+    code=arithmetic("iufc", iufc="{T}(-{0})"),
+)
 negative.shorter = lambda node, x: x.inputs[0] if x.op is negative and x.inputs else None
-positive = ufunc_op("positive", lambda g, out, x: g, transpose=lambda ct, x: (ct,))
+positive = ufunc_op(
+    "positive",
+    lambda g, out, x: g,
+    transpose=lambda ct, x: (ct,),
+    code=arithmetic("iufc", biufc="{0}"),
+)
 positive.shorter = lambda node, x: x
-square = ufunc_op("square", lambda g, out, x: multiply(g, multiply(x, 2)))
-reciprocal = ufunc_op("reciprocal", lambda g, out, x: multiply(negative(g), multiply(out, out)))
+square = ufunc_op(
+    "square",
+    lambda g, out, x: multiply(g, multiply(x, 2)),
+    code=arithmetic("iufc", iuf="{T}({0} * {0})", c="times({0}, {0})", errors="oi"),
+)
+reciprocal = ufunc_op(
+    "reciprocal",
+    lambda g, out, x: multiply(negative(g), multiply(out, out)),
+    code=Code("iufc", f="({T}(1) / {0})", errors="doi", replayed="f", exact=True),
+)
 conjugate = ufunc_op(
     "conjugate",
     lambda g, out, x: conjugate(g) if is_complex(g) else g,
     transpose=lambda ct, x: (conjugate(ct) if is_complex(ct) else ct,),
+    code=Code(ALL, biuf="{0}", c="std::conj({0})"),
 )
 conjugate.shorter = lambda node, x: x.inputs[0] if x.op is conjugate and x.inputs else None
 
@@ -240,13 +291,26 @@ def remainder_y(g: Node, out: Node, x: Node, y: Node, **_: Any) -> Node:
     return multiply(negative(g), floor_divide(x, y))
 
 
-floor_divide = ufunc_op("floor_divide", None, None)
-remainder = ufunc_op("remainder", lambda g, out, x, y: g, remainder_y)
-fmod = ufunc_op("fmod", lambda g, out, x, y: g, lambda g, out, x, y: multiply(negative(g), trunc(divide(x, y))))
+floor_divide = ufunc_op(
+    "floor_divide", None, None, code=Code(DIVISION, HEAVY, iuf="floor_divide<{T}>({0}, {1})", exact=True)
+)
+remainder = ufunc_op(
+    "remainder",
+    lambda g, out, x, y: g,
+    remainder_y,
+    code=Code(DIVISION, HEAVY, iuf="remainder_<{T}>({0}, {1})", exact=True),
+)
+fmod = ufunc_op(
+    "fmod",
+    lambda g, out, x, y: g,
+    lambda g, out, x, y: multiply(negative(g), trunc(divide(x, y))),
+    code=Code(DIVISION, HEAVY, iuf="fmod_<{T}>({0}, {1})"),
+)
 divmod_ = multi_ufunc_op(
     "divmod",
     lambda g, out, x, y, *, i: g if i else None,
     lambda g, out, x, y, *, i: remainder_y(g, out, x, y) if i else None,
+    code=Code(DIVISION, HEAVY),
 )
 
 
@@ -265,8 +329,8 @@ def power_exponent(g: Node, out: Node, x: Node, y: Node) -> Node:
     return multiply(g, multiply(log(where(equal(x, 0), ones_like(x), x)), out))
 
 
-power = ufunc_op("power", power_base, power_exponent)
-float_power = ufunc_op("float_power", power_base, power_exponent)
+power = ufunc_op("power", power_base, power_exponent, code=mathematics("pow", iu="ipow<{T}>({0}, {1})"))
+float_power = ufunc_op("float_power", power_base, power_exponent, code=mathematics("pow"))
 
 
 def scalar(value: Any, like: Node) -> Node:
@@ -289,8 +353,19 @@ def fabs_x(g: Node, out: Node, x: Node) -> Node:
     return where(greater_equal(x, 0), g, negative(g))
 
 
-absolute = ufunc_op("absolute", absolute_x)
-fabs = ufunc_op("fabs", fabs_x)
+absolute = ufunc_op(
+    "absolute",
+    absolute_x,
+    code=arithmetic(
+        ALL,
+        b="{0}",
+        iu="{T}({0} < 0 ? -{0} : {0})",
+        f="std::fabs({0})",
+        c="std::abs({0})",
+        quiet="__builtin_fabs{F}({0})",
+    ),
+)
+fabs = ufunc_op("fabs", fabs_x, code=rounding("fabs", "f"))
 
 
 def sign_x(g: Node, out: Node, x: Node) -> Node | None:
@@ -302,12 +377,26 @@ def sign_x(g: Node, out: Node, x: Node) -> Node | None:
     return divide(along, where(equal(size, 0), ones_like(size), size))
 
 
-sign = ufunc_op("sign", sign_x)
-floor = ufunc_op("floor", None)
-ceil = ufunc_op("ceil", None)
-trunc = ufunc_op("trunc", None)
-rint = ufunc_op("rint", None)
-heaviside = ufunc_op("heaviside", None, lambda g, out, x, y: where(equal(x, 0), g, zeros_of(Aval((), g.dtype))))
+sign = ufunc_op(
+    "sign",
+    sign_x,
+    code=Code(
+        NUMBER,
+        b="{0}",
+        iu="{T}(({0} > 0) - ({0} < 0))",
+        f="sign<{T}>({0})",
+        quiet="sign({0})",
+        replayed=REAL,
+        exact=True,
+    ),
+)
+floor = ufunc_op("floor", None, code=rounding("floor", REAL, biu="{0}"))
+ceil = ufunc_op("ceil", None, code=rounding("ceil", REAL, biu="{0}"))
+trunc = ufunc_op("trunc", None, code=rounding("trunc", REAL, biu="{0}"))
+rint = ufunc_op("rint", None, code=rounding("nearbyint", "f"))
+heaviside = ufunc_op(
+    "heaviside", None, lambda g, out, x, y: where(equal(x, 0), g, zeros_of(Aval((), g.dtype))), code=Code("f")
+)
 
 
 def refused(name: str) -> Callable[..., Node]:
@@ -319,10 +408,15 @@ def refused(name: str) -> Callable[..., Node]:
     return rule
 
 
-nextafter = ufunc_op("nextafter", refused("nextafter"), refused("nextafter"))
+nextafter = ufunc_op("nextafter", refused("nextafter"), refused("nextafter"), code=Code("f", libm="nextafter"))
 spacing = ufunc_op("spacing", refused("spacing"))
-copysign = ufunc_op("copysign", lambda g, out, x, y: where(equal(signbit(x), signbit(y)), g, negative(g)), None)
-modf = multi_ufunc_op("modf", lambda g, out, x, *, i: None if i else g)
+copysign = ufunc_op(
+    "copysign",
+    lambda g, out, x, y: where(equal(signbit(x), signbit(y)), g, negative(g)),
+    None,
+    code=Code("f", libm="copysign"),
+)
+modf = multi_ufunc_op("modf", lambda g, out, x, *, i: None if i else g, code=Code("f"))
 frexp = multi_ufunc_op("frexp", lambda g, out, x, *, i: ldexp(g, negative(frexp(x, i=1))))
 ldexp = ufunc_op("ldexp", lambda g, out, x, n: ldexp(g, n), None, transpose=lambda ct, x, n: (ldexp(ct, n), None))
 
@@ -333,12 +427,23 @@ def shares(x: Node, out: Node, y: Node, g: Node) -> Node:
     return where(equal(x, out), where(equal(y, out), half, one), zero)
 
 
-def extremum(name: str) -> Op:
-    """maximum, minimum: a tie is shared evenly."""
+def extremum(name: str, sign: str, logical: str, first: str) -> Op:
+    """maximum, minimum: a tie is shared evenly. `first` is C++ for whether the first of two floats is the result."""
     return ufunc_op(
         name,
         lambda g, out, x, y: multiply(g, shares(x, out, y, g)),
         lambda g, out, x, y: multiply(g, shares(y, out, x, g)),
+        associative=True,
+        code=Code(
+            REAL,
+            b=f"({{0}} {logical} {{1}})",
+            iu=f"({{0}} {sign} {{1}} ? {{0}} : {{1}})",
+            f=f"{name}<{{T}}>({{0}}, {{1}})",
+            quiet=f"pick({first} | ({{0}} != {{0}}), {{0}}, {{1}})",
+            replayed=REAL if os.uname().machine == "x86_64" else "biu",  # of two equal zeros, there, the second one
+            exact=True,
+            tiled=ALL,
+        ),
     )
 
 
@@ -352,37 +457,62 @@ def nan_extremum(name: str, better: str) -> Op:
         name,
         lambda g, out, x, y: where(first(x, y), g, zeros_of(Aval((), g.dtype))),
         lambda g, out, x, y: where(first(x, y), zeros_of(Aval((), g.dtype)), g),
+        associative=True,
+        code=Code(REAL, iuf=f"{name}imum<{{T}}>({{0}}, {{1}})", tiled="biu"),
     )
 
 
-maximum, minimum = extremum("maximum"), extremum("minimum")
+maximum = extremum("maximum", ">", "|", "less({1}, {0})")
+minimum = extremum("minimum", "<", "&", "less({0}, {1})")
 fmax, fmin = nan_extremum("fmax", "greater"), nan_extremum("fmin", "less")
 
 # Exponentials, powers, trigonometry.
 
-exp = ufunc_op("exp", lambda g, out, x: multiply(g, out))
-exp2 = ufunc_op("exp2", lambda g, out, x: multiply(g, multiply(out, LN2)))
-expm1 = ufunc_op("expm1", lambda g, out, x: multiply(g, add(out, 1)))
-log = ufunc_op("log", lambda g, out, x: divide(g, x))
-log2 = ufunc_op("log2", lambda g, out, x: divide(g, multiply(x, LN2)))
-log10 = ufunc_op("log10", lambda g, out, x: divide(g, multiply(x, LN10)))
-log1p = ufunc_op("log1p", lambda g, out, x: divide(g, add(x, 1)))
-sqrt = ufunc_op("sqrt", lambda g, out, x: divide(g, multiply(out, 2)))
-cbrt = ufunc_op("cbrt", lambda g, out, x: divide(g, multiply(multiply(out, out), 3)))
-sin = ufunc_op("sin", lambda g, out, x: multiply(g, cos(x)))
-cos = ufunc_op("cos", lambda g, out, x: multiply(g, negative(sin(x))))
-tan = ufunc_op("tan", lambda g, out, x: multiply(g, add(multiply(out, out), 1)))
-arcsin = ufunc_op("arcsin", lambda g, out, x: divide(g, sqrt(subtract(1, multiply(x, x)))))
-arccos = ufunc_op("arccos", lambda g, out, x: divide(negative(g), sqrt(subtract(1, multiply(x, x)))))
-arctan = ufunc_op("arctan", lambda g, out, x: divide(g, add(multiply(x, x), 1)))
-sinh = ufunc_op("sinh", lambda g, out, x: multiply(g, cosh(x)))
-cosh = ufunc_op("cosh", lambda g, out, x: multiply(g, sinh(x)))
-tanh = ufunc_op("tanh", lambda g, out, x: multiply(g, subtract(1, multiply(out, out))))
-arcsinh = ufunc_op("arcsinh", lambda g, out, x: divide(g, sqrt(add(multiply(x, x), 1))))
-arccosh = ufunc_op("arccosh", lambda g, out, x: divide(g, multiply(sqrt(subtract(x, 1)), sqrt(add(x, 1)))))
-arctanh = ufunc_op("arctanh", lambda g, out, x: divide(g, subtract(1, multiply(x, x))))
-deg2rad, radians = (ufunc_op(n, lambda g, out, x: multiply(g, DEGREE)) for n in ("deg2rad", "radians"))
-rad2deg, degrees = (ufunc_op(n, lambda g, out, x: divide(g, DEGREE)) for n in ("rad2deg", "degrees"))
+exp = ufunc_op("exp", lambda g, out, x: multiply(g, out), code=mathematics("exp", c="std::exp({0})"))
+exp2 = ufunc_op(
+    "exp2", lambda g, out, x: multiply(g, multiply(out, LN2)), code=mathematics("exp2", float32="exp2_f({0})")
+)
+expm1 = ufunc_op("expm1", lambda g, out, x: multiply(g, add(out, 1)), code=mathematics("expm1", float32="expm1_f({0})"))
+log = ufunc_op("log", lambda g, out, x: divide(g, x), code=mathematics("log", c="std::log({0})"))
+log2 = ufunc_op("log2", lambda g, out, x: divide(g, multiply(x, LN2)), code=mathematics("log2"))
+log10 = ufunc_op("log10", lambda g, out, x: divide(g, multiply(x, LN10)), code=mathematics("log10"))
+log1p = ufunc_op("log1p", lambda g, out, x: divide(g, add(x, 1)), code=mathematics("log1p", float32="log1p_f({0})"))
+sqrt = ufunc_op(
+    "sqrt",
+    lambda g, out, x: divide(g, multiply(out, 2)),
+    code=Code(
+        "f", libm="sqrt", quiet="__builtin_sqrt{F}({0})", c="std::sqrt({0})", errors="i", replayed="f", exact=True
+    ),
+)
+cbrt = ufunc_op("cbrt", lambda g, out, x: divide(g, multiply(multiply(out, out), 3)), code=mathematics("cbrt"))
+sin = ufunc_op("sin", lambda g, out, x: multiply(g, cos(x)), code=mathematics("sin", c="std::sin({0})"))
+cos = ufunc_op("cos", lambda g, out, x: multiply(g, negative(sin(x))), code=mathematics("cos", c="std::cos({0})"))
+tan = ufunc_op("tan", lambda g, out, x: multiply(g, add(multiply(out, out), 1)), code=mathematics("tan"))
+arcsin = ufunc_op("arcsin", lambda g, out, x: divide(g, sqrt(subtract(1, multiply(x, x)))), code=mathematics("asin"))
+arccos = ufunc_op(
+    "arccos", lambda g, out, x: divide(negative(g), sqrt(subtract(1, multiply(x, x)))), code=mathematics("acos")
+)
+arctan = ufunc_op("arctan", lambda g, out, x: divide(g, add(multiply(x, x), 1)), code=mathematics("atan"))
+sinh = ufunc_op(
+    "sinh", lambda g, out, x: multiply(g, cosh(x)), code=mathematics("sinh", c="std::sinh({0})", float32="sinh_f({0})")
+)
+cosh = ufunc_op(
+    "cosh", lambda g, out, x: multiply(g, sinh(x)), code=mathematics("cosh", c="std::cosh({0})", float32="cosh_f({0})")
+)
+tanh = ufunc_op(
+    "tanh",
+    lambda g, out, x: multiply(g, subtract(1, multiply(out, out))),
+    code=mathematics("tanh", c="std::tanh({0})", float32="tanh_f({0})"),
+)
+arcsinh = ufunc_op("arcsinh", lambda g, out, x: divide(g, sqrt(add(multiply(x, x), 1))), code=mathematics("asinh"))
+arccosh = ufunc_op(
+    "arccosh", lambda g, out, x: divide(g, multiply(sqrt(subtract(x, 1)), sqrt(add(x, 1)))), code=mathematics("acosh")
+)
+arctanh = ufunc_op("arctanh", lambda g, out, x: divide(g, subtract(1, multiply(x, x))), code=mathematics("atanh"))
+TO_RADIANS = Code("f", f="({0} * {T}(0.017453292519943295))")
+TO_DEGREES = Code("f", f="({0} * {T}(57.29577951308232))")
+deg2rad, radians = (ufunc_op(n, lambda g, out, x: multiply(g, DEGREE), code=TO_RADIANS) for n in ("deg2rad", "radians"))
+rad2deg, degrees = (ufunc_op(n, lambda g, out, x: divide(g, DEGREE), code=TO_DEGREES) for n in ("rad2deg", "degrees"))
 
 
 def norm2(x: Node, y: Node) -> Node:
@@ -393,6 +523,7 @@ arctan2 = ufunc_op(
     "arctan2",
     lambda g, out, y, x: multiply(g, divide(x, norm2(x, y))),
     lambda g, out, y, x: multiply(negative(g), divide(y, norm2(x, y))),
+    code=mathematics("atan2"),
 )
 
 
@@ -401,7 +532,13 @@ def hypot_share(g: Node, out: Node, x: Node) -> Node:
     return multiply(g, divide(x, where(equal(out, 0), ones_like(out), out)))
 
 
-hypot = ufunc_op("hypot", lambda g, out, x, y: hypot_share(g, out, x), lambda g, out, x, y: hypot_share(g, out, y))
+hypot = ufunc_op(
+    "hypot",
+    lambda g, out, x, y: hypot_share(g, out, x),
+    lambda g, out, x, y: hypot_share(g, out, y),
+    associative=True,
+    code=mathematics("hypot"),
+)
 
 
 def finite_difference(x: Node, out: Node) -> Node:
@@ -413,46 +550,59 @@ logaddexp = ufunc_op(
     "logaddexp",
     lambda g, out, x, y: multiply(g, exp(finite_difference(x, out))),
     lambda g, out, x, y: multiply(g, exp(finite_difference(y, out))),
+    associative=True,
+    code=Code("f", HEAVY, f="logaddexp<{T}>({0}, {1})"),
 )
 logaddexp2 = ufunc_op(
     "logaddexp2",
     lambda g, out, x, y: multiply(g, exp2(finite_difference(x, out))),
     lambda g, out, x, y: multiply(g, exp2(finite_difference(y, out))),
+    associative=True,
+    code=Code("f", HEAVY),
 )
 
 # What has whole numbers or truth values for results has no derivative.
 
-equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or, logical_xor = (
-    ufunc_op(n)
-    for n in (
-        "equal",
-        "not_equal",
-        "less",
-        "less_equal",
-        "greater",
-        "greater_equal",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-    )
+less = ufunc_op("less", code=comparison("<", "less({0}, {1})", "less({0}, {1})"))
+less_equal = ufunc_op("less_equal", code=comparison("<=", "!less({1}, {0})", "(less({0}, {1}) | ({0} == {1}))"))
+greater = ufunc_op("greater", code=comparison(">", "less({1}, {0})", "less({1}, {0})"))
+greater_equal = ufunc_op("greater_equal", code=comparison(">=", "!less({0}, {1})", "(less({1}, {0}) | ({0} == {1}))"))
+equal = ufunc_op("equal", code=comparison("==", "same({0}, {1})", compiled=ALL, c="({0} == {1})"))
+not_equal = ufunc_op("not_equal", code=comparison("!=", "!same({0}, {1})", compiled=ALL, c="({0} != {1})"))
+
+AND, OR, XOR = "(({0} != 0) & ({1} != 0))", "(({0} != 0) | ({1} != 0))", "(({0} != 0) != ({1} != 0))"
+logical_and = ufunc_op("logical_and", associative=True, code=arithmetic(ALL, biuf=AND, tiled="b"))
+logical_or = ufunc_op("logical_or", associative=True, code=arithmetic(ALL, biuf=OR, tiled="b"))
+logical_xor = ufunc_op("logical_xor", associative=True, code=arithmetic(ALL, biuf=XOR))
+logical_not = ufunc_op("logical_not", code=arithmetic(ALL, biuf="({0} == 0)"))
+
+INFINITE = "(std::fabs({0}) == std::numeric_limits<{T}>::infinity())"
+FINITE = "(std::fabs({0}) < std::numeric_limits<{T}>::infinity())"
+QUIETLY = "(__builtin_fabs{F}({0}) == __builtin_inf{F}())"
+isnan = ufunc_op("isnan", code=Code(ALL, biu="false", f="({0} != {0})", replayed="f", exact=True))
+isinf = ufunc_op("isinf", code=Code(ALL, biu="false", f=INFINITE, quiet=QUIETLY, replayed="f", exact=True))
+isfinite = ufunc_op("isfinite", code=Code(ALL, biu="true", f=FINITE, quiet="finite({0})", replayed="f", exact=True))
+signbit = ufunc_op("signbit", code=Code("f", f="std::signbit({0})", exact=True))
+
+bitwise_and = ufunc_op(
+    "bitwise_and", associative=True, code=Code(BITS, b="({0} & {1})", iu="{T}({0} & {1})", replayed=BITS, tiled="b")
 )
-logical_not, isnan, isinf, isfinite, signbit = (
-    ufunc_op(n) for n in ("logical_not", "isnan", "isinf", "isfinite", "signbit")
+bitwise_or = ufunc_op(
+    "bitwise_or", associative=True, code=Code(BITS, b="({0} | {1})", iu="{T}({0} | {1})", replayed=BITS, tiled="b")
 )
-bitwise_and, bitwise_or, bitwise_xor, left_shift, right_shift, invert, bitwise_count, gcd, lcm = (
-    ufunc_op(n)
-    for n in (
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "left_shift",
-        "right_shift",
-        "invert",
-        "bitwise_count",
-        "gcd",
-        "lcm",
-    )
+bitwise_xor = ufunc_op(
+    "bitwise_xor", associative=True, code=Code(BITS, b="({0} != {1})", iu="{T}({0} ^ {1})", replayed=BITS)
 )
+invert = ufunc_op("invert", code=Code(BITS, b="(!{0})", iu="{T}(~{0})", replayed=BITS))
+bitwise_count = ufunc_op("bitwise_count", code=Code(BITS, iu="popcount<{T}>({0})"))
+gcd, lcm = ufunc_op("gcd", associative=True), ufunc_op("lcm", associative=True)
+
+# By any number: the bits that come in are zeros, or those of the sign.
+LEFT = "{T}({U}({U}({0}) << ({U}({1}) & {W})) & {U}(-({U}({1}) <= {W})))"
+RIGHT = "{T}({U}({0} >> ({U}({1}) & {W})) & {U}(-({U}({1}) <= {W})))"
+SIGNED = "{T}({0} >> ({U}({1}) < {W} ? {U}({1}) : {U}({W})))"
+left_shift = ufunc_op("left_shift", code=Code("iu", iu=LEFT, replayed="iu"))
+right_shift = ufunc_op("right_shift", code=Code("iu", i=SIGNED, u=RIGHT, replayed="iu"))
 
 UFUNCS = tuple(
     sorted(

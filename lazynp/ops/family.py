@@ -9,7 +9,8 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import LIBRARY, MAP, REDUCE, Op, Rule
+from ..graph.op import LIBRARY, MAP, REDUCE, Op, Rule, registry
+from .code import Code
 from .promotion import broadcast, loop_dtypes, operand_keys, reduced_dtype, resolution_key
 from .shape import (
     Axes,
@@ -55,21 +56,23 @@ def map_batch(op: Op) -> Rule:
     return batch
 
 
-def ufunc_op(name: str, *partials: Rule | None, transpose: Rule | None = None) -> Op:
-    """The op of a ufunc of one result. Partials and transpose need not undo broadcasts or casts: the walks do."""
+def ufunc_op(name: str, *partials: Rule | None, **fields: Any) -> Op:
+    """The op of a ufunc of one result. Partials and transpose need not undo broadcasts or casts: the walks do.
+
+    `fields` are others of `Op`.
+    """
 
     ufunc = getattr(np, name)
 
     def lower(xp: Any, *args: Any) -> Any:
         return getattr(xp, name)(*args)
 
-    abstract = ufunc_abstract(ufunc)
-    op = Op(name, MAP, abstract, lower, partials=partials or None, transpose=transpose, ufunc=ufunc)
+    op = Op(name, MAP, ufunc_abstract(ufunc), lower, partials=partials or None, ufunc=ufunc, **fields)
     op.batch = map_batch(op)
     return op
 
 
-def multi_ufunc_op(name: str, *partials: Rule | None) -> Op:
+def multi_ufunc_op(name: str, *partials: Rule | None, **fields: Any) -> Op:
     """The op of one result of a ufunc that has several; `i` says which."""
     ufunc = getattr(np, name)
     rules = [ufunc_abstract(ufunc, i) for i in range(ufunc.nout)]
@@ -80,12 +83,12 @@ def multi_ufunc_op(name: str, *partials: Rule | None) -> Op:
     def lower(xp: Any, *args: Any, i: int) -> Any:
         return getattr(xp, name)(*args)[i]
 
-    op = Op(name, MAP, abstract, lower, static=("i",), partials=partials, ufunc=ufunc)
+    op = Op(name, MAP, abstract, lower, static=("i",), partials=partials, ufunc=ufunc, **fields)
     op.batch = map_batch(op)
     return op
 
 
-def reduce_op(name: str, jvp: Rule | None = None) -> Op:
+def reduce_op(name: str, jvp: Rule | None = None, code: Code | None = None) -> Op:
     """`ufunc.reduce` over sorted non-negative `axes`; dtype None is NumPy's default."""
     op = Op(
         f"{name}.reduce",
@@ -95,6 +98,8 @@ def reduce_op(name: str, jvp: Rule | None = None) -> Op:
         static=("axes", "keepdims", "dtype"),
         jvp=jvp,
         ufunc=getattr(np, name),
+        associative=registry[name].associative,
+        code=code,
     )
     op.batch = reduce_batch(op)
     return op
@@ -139,7 +144,16 @@ def scan_op(name: str, jvp: Rule | None = None, transpose: Rule | None = None) -
     def lower(xp: Any, x: Any, *, axis: int, dtype: Any) -> Any:
         return xp.accumulate(name, x, axis, dtype)
 
-    static = ("axis", "dtype")
-    op = Op(f"{name}.accumulate", LIBRARY, abstract, lower, static=static, jvp=jvp, transpose=transpose, ufunc=ufunc)
+    op = Op(
+        f"{name}.accumulate",
+        LIBRARY,
+        abstract,
+        lower,
+        static=("axis", "dtype"),
+        jvp=jvp,
+        transpose=transpose,
+        ufunc=ufunc,
+        associative=registry[name].associative,
+    )
     op.batch = axis_batch(op)
     return op

@@ -14,6 +14,7 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import LIBRARY, Op, Rule
+from .code import REAL, Code
 from .elementwise import (
     add,
     convert,
@@ -107,10 +108,11 @@ JVPS: dict[str, Rule] = {
     "logaddexp2": weighted_jvp(lambda g, out, x: multiply(g, exp2(finite_difference(x, out)))),
     "hypot": weighted_jvp(hypot_share),
 }
+COMPILED = ("multiply", "maximum", "minimum", "logical_and", "logical_or")  # at the end of a kernel
 reductions: dict[str, Op] = {"add": add_reduce}
 for _name in ufuncs:
     if getattr(np, _name).nin == 2 and _name not in reductions:
-        reductions[_name] = reduce_op(_name, JVPS.get(_name))
+        reductions[_name] = reduce_op(_name, JVPS.get(_name), Code(REAL) if _name in COMPILED else None)
 multiply_reduce, maximum_reduce, minimum_reduce = (reductions[n] for n in ("multiply", "maximum", "minimum"))
 logical_and_reduce, logical_or_reduce = reductions["logical_and"], reductions["logical_or"]
 

@@ -70,11 +70,10 @@ def divide_jvp(tangents: Sequence[Node | None], out: Node, x: Node, *, axis: int
 
 
 OTHERS = {"subtract": subtract_jvp, "divide": divide_jvp}
-ASSOCIATIVE = ("multiply", "maximum", "minimum", "fmax", "fmin", "logaddexp", "logaddexp2", "hypot")
 scans: dict[str, Op] = {"add": add_accumulate}
 for _name, _op in ufuncs.items():
     if getattr(np, _name).nin == 2 and _name not in scans:
-        scans[_name] = scan_op(_name, doubling_jvp(_op) if _name in ASSOCIATIVE else OTHERS.get(_name))
+        scans[_name] = scan_op(_name, doubling_jvp(_op) if _op.associative and _op.partials else OTHERS.get(_name))
 multiply_accumulate = scans["multiply"]
 maximum_accumulate, minimum_accumulate = scans["maximum"], scans["minimum"]
 

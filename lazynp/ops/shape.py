@@ -15,6 +15,7 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import REDUCE, SET, VIEW, Op, Rule
+from .code import ALL, Code
 from .promotion import Shape, numpy_error, reduced_dtype
 
 Key = tuple[Any, ...]
@@ -285,6 +286,8 @@ add_reduce = Op(
     static=("axes", "keepdims", "dtype"),
     transpose=sum_transpose,
     ufunc=np.add,
+    associative=True,
+    code=Code(ALL),
 )
 add_reduce.jvp = linear_jvp(add_reduce)
 add_reduce.batch = reduce_batch(add_reduce)

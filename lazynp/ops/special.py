@@ -15,6 +15,7 @@ from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import LIBRARY, Op, Rule
 from . import special_values as values
+from .code import Code
 from .elementwise import (
     absolute,
     add,
@@ -46,10 +47,10 @@ def special_abstract(name: str) -> Rule:
     return abstract
 
 
-def special(value: Callable[..., Any], *partials: Rule | None) -> Op:
-    """The op of an elementwise function on NumPy arrays; `partials` as in `Op`."""
+def special(value: Callable[..., Any], *partials: Rule | None, code: Code | None = None) -> Op:
+    """The op of an elementwise function on NumPy arrays; `partials` and `code` as in `Op`."""
     name = value.__name__
-    op = Op(name, LIBRARY, special_abstract(name), lambda xp, *xs: value(*xs), partials=partials)
+    op = Op(name, LIBRARY, special_abstract(name), lambda xp, *xs: value(*xs), partials=partials, code=code)
     op.batch = map_batch(op)
     return op
 
@@ -67,8 +68,8 @@ def gaussian(g: Node, x: Node, factor: float) -> Node:
     return multiply(scalar(factor, x), multiply(g, exp(negative(square(x)))))
 
 
-erf = special(values.erf, lambda g, out, x: gaussian(g, x, 2 / math.sqrt(math.pi)))
-erfc = special(values.erfc, lambda g, out, x: gaussian(g, x, -2 / math.sqrt(math.pi)))
+erf = special(values.erf, lambda g, out, x: gaussian(g, x, 2 / math.sqrt(math.pi)), code=Code(libm="erf"))
+erfc = special(values.erfc, lambda g, out, x: gaussian(g, x, -2 / math.sqrt(math.pi)), code=Code(libm="erfc"))
 erf_inv = special(
     values.erf_inv,
     lambda g, out, x: multiply(scalar(math.sqrt(math.pi) / 2, x), multiply(g, exp(square(out)))),

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..backends.loops.program import Body, Loop, Step, Unsupported, Value
-from ..backends.loops.scalar import ELEMENTWISE
 from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.op import MAP, REDUCE, SET, VIEW
@@ -86,7 +85,7 @@ class Numbering:
         avals = n.outs if n.dtype is None else (n.aval,)
         outs = tuple([self.number(a) for a in avals])
         self.place[n] = outs if n.dtype is None else outs[0]
-        kind, name = "map" if op.name in ELEMENTWISE else KINDS.get(op.kind, "other"), op.name
+        kind, name = "map" if op.code is not None and op.code.libm else KINDS.get(op.kind, "other"), op.name
         if is_outer(n):
             kind, name = "map", "multiply"
         params = {k: bodies_of(v) for k, v in op.params_of(n).items()}

@@ -21,7 +21,7 @@ from ..graph.op import LIBRARY, MAP, REDUCE, SET, VIEW, pick
 from . import steps as S
 from .faults import of_values
 from .kernels import kernel_of
-from .spec import KERNEL_REDUCTIONS, spec_of
+from .spec import spec_of
 from .steps import SCALARS
 
 MOST_INSTRUCTIONS, MOST_OPERANDS = 96, 20
@@ -270,7 +270,8 @@ class Planner:
         """Whether a reduction can end the kernel that computes its input."""
         source = self.slots(i)
         return (
-            self.seg.ops[i].name in KERNEL_REDUCTIONS
+            self.seg.ops[i].kind == REDUCE
+            and self.seg.ops[i].code is not None
             and len(source) == 1
             and self.kind(source[0]) == MAP
             and len(self.seg.shapes[i]) <= len(self.shape(source[0]))

@@ -11,9 +11,6 @@ from ..graph.aval import Aval
 from ..ops.promotion import loop_dtypes, operand_keys
 from .steps import SCALARS
 
-KERNEL_REDUCTIONS = frozenset(
-    {"add.reduce", "multiply.reduce", "minimum.reduce", "maximum.reduce", "logical_and.reduce", "logical_or.reduce"}
-)
 SCALAR_DTYPES = {
     bool: np.dtype(bool),
     int: np.dtype(np.int64),

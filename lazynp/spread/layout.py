@@ -16,24 +16,6 @@ from ..ops.shape import key_shape
 
 Shape = tuple[int, ...]
 Interval = tuple[int, int]
-JOINS = frozenset(
-    [
-        "add",
-        "multiply",
-        "maximum",
-        "minimum",
-        "fmax",
-        "fmin",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "gcd",
-        "lcm",
-    ]
-)
 ALONG = frozenset({"sort", "argsort", "partition", "argpartition", "fft", "ifft", "rfft", "irfft", "argmin", "argmax"})
 
 
@@ -164,7 +146,7 @@ def reduce_way(o: Operation) -> Way | None:
     if a not in axes:
         return Way("reduce", a if keepdims else a - sum([b < a for b in axes]), (a,))
     name = o.op.name.removesuffix(".reduce")
-    return Way("reduce", None, (a,), name) if name in JOINS else None
+    return Way("reduce", None, (a,), name) if o.op.associative else None
 
 
 def set_way(o: Operation) -> Way | None:
@@ -236,7 +218,7 @@ def along_way(o: Operation) -> Way | None:
 def across_way(o: Operation, a: int) -> Way | None:
     """What goes along the axis that is split: each process does its part, and `joining.py` what lies between them."""
     name, _, what = o.op.name.partition(".")
-    if what == "accumulate" and name in JOINS:
+    if what == "accumulate" and o.op.associative:
         return Way("scan", a, (a,), name)
     return Way("sort", a, (a,), "sort") if name == "sort" and len(o.shape) == 1 else None
 

@@ -19,21 +19,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .formulas import TYPES, formula
+from ..support import KIND, code_of
+from .formulas import TYPES
 from .program import Unsupported
 from .regions import Region, Shape, alike, apart, capacity, dense, has_gaps, offset
-from .scalar import ctype
+from .scalar import ctype, expression
 from .writer import LARGEST_WORKSPACE, Place, Writer, product
 
 # Kinds of slots, as in `_replay.h`.
 EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM, READ, DOT, WHERE, MASKED, CLIP, INTO, TOTAL, ALONG = range(13)
 SUM, PROD, MAX, MIN, ANY, ALL, MEAN, REDUCTIONS = range(8)  # as in `_direct.h`
 SLOT, MEMORY, NUMBER = 1, 2, 3  # where an operand is from
-TILED, TILE = frozenset({"maximum", "minimum"}), 256
-# Which operations may divide by zero, overflow, or find an operand invalid.
-DIVIDES = frozenset({"divide", "reciprocal"})
-OVERFLOWS = frozenset({"add", "subtract", "multiply", "square"}) | DIVIDES
-INVALID = frozenset({"sqrt"}) | OVERFLOWS
+TILE = 256  # elements of a number that is repeated in memory
 
 
 class Layout(NamedTuple):
@@ -173,13 +170,13 @@ class Generator:
     def errors(self, part: int) -> tuple[Any, Any, Any]:
         mine = [s for s in self.slots if s.part == part and s.ufunc is not None]
 
-        def first(names: frozenset[str]) -> Any:
+        def first(error: str) -> Any:
             for s in mine:
-                if not s.fused or (s.ufunc.__name__ in names and s.loop.kind == "f"):
+                if not s.fused or (s.loop.kind == "f" and error in code_of(s.ufunc.__name__).errors):
                     return "reduce" if s.reduces else s.ufunc
             return None
 
-        return first(DIVIDES), first(OVERFLOWS), first(INVALID)
+        return first("d"), first("o"), first("i")
 
     # --- slots --------------------------------------------------------------------------------------------------------
 
@@ -283,7 +280,7 @@ class Generator:
         loop = s.loop.name
         op = "where" if s.kind in (WHERE, MASKED) else "clip" if s.kind == CLIP else s.ufunc.__name__
         out = Value(k, op, args, loop, shape, dtype)
-        formula(out.op, ["0"] * len(args), loop, dtype)  # raises Unsupported now, if at all
+        expression(out.op, ["0"] * len(args), loop, dtype, quiet=True)  # raises Unsupported now, if at all
         out.reads = [(a.root, self.versions[a.root]) for a in args if isinstance(a, Region)]
         return out
 
@@ -340,7 +337,7 @@ class Generator:
         n, at = product(c.target.shape), self.n_params + len(self.slots) + 1 + 2 * c.k
         w.put("{")
         data, steps = [], []
-        repeated = TILED.issuperset({self.slots[c.k].ufunc.__name__}) and n != 1
+        repeated = KIND[c.args[0].dtype] in code_of(self.slots[c.k].ufunc.__name__).tiled and n != 1
         for a in c.args:
             item = np.dtype(a.dtype).itemsize
             if isinstance(a, Region):
@@ -492,7 +489,8 @@ class Generator:
                 for i, (a, t) in enumerate(zip(x.args, args))
             ]
             text[x] = self.writer.name("x")
-            self.writer.put(f"const {ctype(x.dtype)} {text[x]} = {formula(x.op, args, x.loop, x.dtype)};")
+            value = expression(x.op, args, x.loop, x.dtype, quiet=True)
+            self.writer.put(f"const {ctype(x.dtype)} {text[x]} = {value};")
         return text[x]
 
     def through_scratch(self, s: Statement) -> None:

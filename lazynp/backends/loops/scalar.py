@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..support import KIND
+from ..support import ITEMSIZE, KIND, code_of
 from .libraries import vectorized
 from .program import Unsupported
 
@@ -81,11 +81,6 @@ template <class T> INLINE T minimum(T a, T b) {
 template <class T> INLINE T fmaximum(T a, T b) { return (a >= b || b != b) ? a : b; }
 template <class T> INLINE T fminimum(T a, T b) { return (a <= b || b != b) ? a : b; }
 template <class T> INLINE T sign(T a) { return a > 0 ? T(1) : a < 0 ? T(-1) : a == 0 ? T(0) : a; }
-template <class T> INLINE T absolute(T a) {
-    if constexpr (std::is_floating_point_v<T>) return std::fabs(a);
-    else if constexpr (std::is_unsigned_v<T>) return a;
-    else return a < 0 ? T(-a) : a;
-}
 template <class T> INLINE T remainder_(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
         T m = std::fmod(a, b);
@@ -122,14 +117,6 @@ template <class T> INLINE T ipow(T a, T b) {
     while (b > 0) { if (b & 1) r *= a; b >>= 1; a *= a; }
     return r;
 }
-template <class T> INLINE T left_shift(T a, T b) {
-    using U = std::make_unsigned_t<T>;
-    return U(b) < 8 * sizeof(T) ? T(U(a) << b) : T(0);
-}
-template <class T> INLINE T right_shift(T a, T b) {
-    using U = std::make_unsigned_t<T>;
-    return U(b) < 8 * sizeof(T) ? T(a >> b) : (a < 0 ? T(-1) : T(0));
-}
 template <class T> INLINE T logaddexp(T a, T b) {
     if (a == b) return a + T(0.693147180559945309417232121458176568);
     T d = a - b;
@@ -161,136 +148,6 @@ template <class To, class From> INLINE To cast(From x) {
     } else return (To)x;
 }
 """
-COMPARE = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
-MATH = {
-    "exp": "exp",
-    "exp2": "exp2",
-    "expm1": "expm1",
-    "log": "log",
-    "log2": "log2",
-    "log10": "log10",
-    "log1p": "log1p",
-    "sqrt": "sqrt",
-    "cbrt": "cbrt",
-    "sin": "sin",
-    "cos": "cos",
-    "tan": "tan",
-    "sinh": "sinh",
-    "cosh": "cosh",
-    "tanh": "tanh",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
-    "arctan2": "atan2",
-    "hypot": "hypot",
-    "copysign": "copysign",
-    "nextafter": "nextafter",
-    "floor": "floor",
-    "ceil": "ceil",
-    "trunc": "trunc",
-    "rint": "nearbyint",
-    "fabs": "fabs",
-    "power": "pow",
-    "float_power": "pow",
-    "erf": "erf",
-    "erfc": "erfc",
-}
-PLAIN = {  # of numbers; {0} and {1} are operands, {T} the loop's type
-    "add": "{T}({0} + {1})",
-    "subtract": "{T}({0} - {1})",
-    "multiply": "{T}({0} * {1})",
-    "negative": "{T}(-{0})",
-    "positive": "{0}",
-    "conjugate": "{0}",
-    "real": "{0}",
-    "absolute": "absolute<{T}>({0})",
-    "sign": "sign<{T}>({0})",
-    "square": "{T}({0} * {0})",
-    "maximum": "maximum<{T}>({0}, {1})",
-    "minimum": "minimum<{T}>({0}, {1})",
-    "fmax": "fmaximum<{T}>({0}, {1})",
-    "fmin": "fminimum<{T}>({0}, {1})",
-    "remainder": "remainder_<{T}>({0}, {1})",
-    "floor_divide": "floor_divide<{T}>({0}, {1})",
-    "fmod": "fmod_<{T}>({0}, {1})",
-    "logical_and": "(({0} != 0) & ({1} != 0))",
-    "logical_or": "(({0} != 0) | ({1} != 0))",
-    "logical_xor": "(({0} != 0) != ({1} != 0))",
-    "logical_not": "({0} == 0)",
-}
-MIXED = {  # of int64 and uint64, for which NumPy has loops
-    "less": "less({0}, {1})",
-    "less_equal": "!less({1}, {0})",
-    "greater": "less({1}, {0})",
-    "greater_equal": "!less({0}, {1})",
-    "equal": "same({0}, {1})",
-    "not_equal": "!same({0}, {1})",
-}
-FLOAT = {
-    "divide": "({0} / {1})",
-    "reciprocal": "({T}(1) / {0})",
-    "isnan": "({0} != {0})",
-    "isinf": "(std::fabs({0}) == std::numeric_limits<{T}>::infinity())",
-    "isfinite": "(std::fabs({0}) < std::numeric_limits<{T}>::infinity())",
-    "signbit": "std::signbit({0})",
-    "logaddexp": "logaddexp<{T}>({0}, {1})",
-    "deg2rad": "({0} * {T}(0.017453292519943295))",
-    "radians": "({0} * {T}(0.017453292519943295))",
-    "rad2deg": "({0} * {T}(57.29577951308232))",
-    "degrees": "({0} * {T}(57.29577951308232))",
-}
-INTEGER = {
-    "bitwise_and": "{T}({0} & {1})",
-    "bitwise_or": "{T}({0} | {1})",
-    "bitwise_xor": "{T}({0} ^ {1})",
-    "invert": "{T}(~{0})",
-    "left_shift": "left_shift<{T}>({0}, {1})",
-    "right_shift": "right_shift<{T}>({0}, {1})",
-    "bitwise_count": "popcount<{T}>({0})",
-    "power": "ipow<{T}>({0}, {1})",
-    "isfinite": "true",
-    "isnan": "false",
-    "isinf": "false",
-    "floor": "{0}",
-    "ceil": "{0}",
-    "trunc": "{0}",
-    "rint": "{0}",
-}
-BOOL = {
-    "add": "({0} | {1})",
-    "multiply": "({0} & {1})",
-    "maximum": "({0} | {1})",
-    "minimum": "({0} & {1})",
-    "bitwise_and": "({0} & {1})",
-    "bitwise_or": "({0} | {1})",
-    "bitwise_xor": "({0} != {1})",
-    "invert": "(!{0})",
-    "absolute": "{0}",
-    "positive": "{0}",
-    "sign": "{0}",
-}
-COMPLEX = {
-    "add": "{T}({0} + {1})",
-    "subtract": "{T}({0} - {1})",
-    "multiply": "times({0}, {1})",
-    "divide": "({0} / {1})",
-    "negative": "{T}(-{0})",
-    "positive": "{0}",
-    "square": "times({0}, {0})",
-    "conjugate": "std::conj({0})",
-    "real": "std::real({0})",
-    "imag": "std::imag({0})",
-    "absolute": "std::abs({0})",
-    "equal": "({0} == {1})",
-    "not_equal": "({0} != {1})",
-    **{n: f"std::{n}({{0}})" for n in ("exp", "log", "sqrt", "sin", "cos", "sinh", "cosh", "tanh")},
-}
-FLOAT32 = {n: f"{n}_f({{0}})" for n in ("expm1", "exp2", "tanh", "sinh", "cosh", "log1p")}
-ELEMENTWISE = frozenset({"erf", "erfc"})
-"""Of no ufunc, and computed element by element all the same."""
 
 
 def ctype(dtype: str) -> str:
@@ -326,27 +183,18 @@ def literal(value: Any, dtype: str) -> str:
     return f"({number_f.hex()}{'f' if dtype == 'float32' else ''})"
 
 
-def expression(op: str, args: list[str], loop: str, dtype: str) -> str:
-    """The C++ of one operation on operands of dtype `loop` with a result of `dtype`. Raises Unsupported."""
-    kind = KIND.get(loop, "?")
-    t = ctype(loop)
-    if op == "complex":
-        return f"std::complex<{t}>({', '.join(args)})"
-    if kind == "c":
-        if op not in COMPLEX:
-            raise Unsupported(f"{op} of {loop}")
-        return COMPLEX[op].format(*args, T=t)
-    if op in COMPARE:
-        return f"({args[0]} {COMPARE[op]} {args[1]})"
-    if loop == "float32" and op in FLOAT32:
-        return FLOAT32[op].format(*args)
-    tables = {"b": (BOOL,), "i": (INTEGER,), "u": (INTEGER,), "f": (FLOAT,)}.get(kind, ())
-    for table in (*tables, PLAIN):
-        if op in table and not (kind == "b" and table is PLAIN and not op.startswith("logical")):
-            return table[op].format(*args, T=t)
-    if kind == "f" and op in MATH:
-        name = MATH[op]
-        if name in vectorized():
-            return f"::{name}{'f' if loop == 'float32' else ''}({', '.join(args)})"
-        return f"std::{name}({', '.join(args)})"
-    raise Unsupported(f"{op} of {loop}")
+def expression(op: str, args: list[str], loop: str, dtype: str, quiet: bool = False) -> str:
+    """The C++ of one operation on operands of dtype `loop` with a result of `dtype`: what `Op.code` has.
+
+    `quiet`: with NumPy's floating-point errors, in a program without headers. Raises Unsupported.
+    """
+    kind, t, code = KIND.get(loop, "?"), ctype(loop), code_of(op)
+    text = code.c.get(loop) or quiet and kind == "f" and code.c.get("quiet") or code.c.get(kind)
+    end, bits = "f" if loop == "float32" else "", 8 * ITEMSIZE[loop]
+    if text:
+        return text.format(*args, T=t, D=ctype(dtype), U=f"uint{bits}_t", W=bits - 1, F=end)
+    if not code.libm or kind != "f":
+        raise Unsupported(f"{op} of {loop}")
+    if code.libm in vectorized():
+        return f"::{code.libm}{end}({', '.join(args)})"
+    return f"std::{code.libm}({', '.join(args)})"

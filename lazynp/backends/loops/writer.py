@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..support import code_of
 from .program import Body, Site, Step, Unsupported, Value
-from .scalar import MIXED, converted, ctype, expression, literal
+from .scalar import converted, ctype, expression, literal
 
 LARGEST_WORKSPACE = 1 << 25  # bytes
 MOST_STEPS = 1500
@@ -307,16 +308,8 @@ class Writer:
 
     @staticmethod
     def formula(s: Step, args: list[str], dtype: str) -> str:
-        if s.op == "where":
-            return f"({args[0]} ? {args[1]} : {args[2]})"
-        if s.op in ("cast", "weak_cast"):
-            return converted(args[0], s.loop[0], dtype)
-        if s.op == "clip":
-            low = expression("maximum", args[:2], s.loop[0], dtype)
-            return expression("minimum", [low, args[2]], s.loop[0], dtype)
-        if s.op in MIXED and s.loop[0] != s.loop[1]:
-            return MIXED[s.op].format(*args)
-        return expression(s.op, args, s.loop[0], dtype)
+        mixed = set(s.loop) == {"int64", "uint64"} and code_of(s.op).c.get("mixed")
+        return mixed.format(*args) if mixed else expression(s.op, args, s.loop[-1], dtype)
 
     def single(self, state: State, s: Step) -> None:
         """A step that is no map. What cannot be written is left to Python."""

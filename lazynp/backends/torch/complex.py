@@ -11,7 +11,8 @@ import math
 import torch
 from torch import Tensor
 
-from lazynp.backends.torch.namespace import COMPLEX, TABLE, Pair, Value, power_int, ufunc
+from lazynp.backends.torch import namespace as xp
+from lazynp.backends.torch.namespace import Pair, Value, logical_and, logical_not, logical_or, logical_xor
 
 
 @torch.library.custom_op("lazynp::fma", mutates_args=())
@@ -32,27 +33,22 @@ def _fma(x: Tensor, y: Tensor, z: Tensor) -> Tensor:
     return torch.ops.lazynp.fma(x, y, z) if FMA["wanted"] else x * y + z
 
 
-@ufunc("add", table=COMPLEX)
 def add(d: str, a: Pair, b: Pair) -> Pair:
     return Pair(a.re + b.re, a.im + b.im)
 
 
-@ufunc("subtract", table=COMPLEX)
 def subtract(d: str, a: Pair, b: Pair) -> Pair:
     return Pair(a.re - b.re, a.im - b.im)
 
 
-@ufunc("multiply", table=COMPLEX)
 def multiply(d: str, a: Pair, b: Pair) -> Pair:
     return Pair(_fma(a.re, b.re, -(a.im * b.im)), _fma(a.re, b.im, a.im * b.re))
 
 
-@ufunc("square", table=COMPLEX)
 def square(d: str, a: Pair) -> Pair:
     return multiply(d, a, a)
 
 
-@ufunc("divide", "true_divide", table=COMPLEX)
 def divide(d: str, a: Pair, b: Pair) -> Pair:
     """Smith's method; a zero divisor gives a.re / |b.re|, a.im / |b.re|, as in NumPy."""
     wide = torch.abs(b.re) >= torch.abs(b.im)
@@ -66,7 +62,6 @@ def divide(d: str, a: Pair, b: Pair) -> Pair:
     return Pair(torch.where(zero, a.re / size, re), torch.where(zero, a.im / size, im))
 
 
-@ufunc("reciprocal", table=COMPLEX)
 def reciprocal(d: str, a: Pair) -> Pair:
     wide = torch.abs(a.im) <= torch.abs(a.re)
     big, small = torch.where(wide, a.re, a.im), torch.where(wide, a.im, a.re)
@@ -76,69 +71,54 @@ def reciprocal(d: str, a: Pair) -> Pair:
     return Pair(torch.where(wide, one, ratio) / size, torch.where(wide, -ratio, -one) / size)
 
 
-@ufunc("negative", table=COMPLEX)
 def negative(d: str, a: Pair) -> Pair:
     return Pair(-a.re, -a.im)
 
 
-@ufunc("positive", table=COMPLEX)
 def positive(d: str, a: Pair) -> Pair:
     return a
 
 
-@ufunc("conjugate", table=COMPLEX)
 def conjugate(d: str, a: Pair) -> Pair:
     return Pair(a.re, -a.im)
 
 
-@ufunc("absolute", table=COMPLEX)
 def absolute(d: str, a: Pair) -> Tensor:
     return torch.hypot(a.re, a.im)
 
 
-@ufunc("real", table=COMPLEX)
 def real(d: str, a: Pair) -> Tensor:
     return a.re
 
 
-@ufunc("imag", table=COMPLEX)
 def imag(d: str, a: Pair) -> Tensor:
     return a.im
 
 
-@ufunc("equal", table=COMPLEX)
 def equal(d: str, a: Pair, b: Pair) -> Tensor:
     return (a.re == b.re) & (a.im == b.im)
 
 
-@ufunc("not_equal", table=COMPLEX)
 def not_equal(d: str, a: Pair, b: Pair) -> Tensor:
     return (a.re != b.re) | (a.im != b.im)
 
 
-@ufunc("isnan", table=COMPLEX)
 def isnan(d: str, a: Pair) -> Tensor:
     return (a.re != a.re) | (a.im != a.im)
 
 
-@ufunc("isinf", table=COMPLEX)
 def isinf(d: str, a: Pair) -> Tensor:
     return (torch.abs(a.re) == math.inf) | (torch.abs(a.im) == math.inf)
 
 
-@ufunc("isfinite", table=COMPLEX)
 def isfinite(d: str, a: Pair) -> Tensor:
     return (torch.abs(a.re) < math.inf) & (torch.abs(a.im) < math.inf)
 
 
-for _name in ("logical_and", "logical_or", "logical_xor", "logical_not"):
-    COMPLEX[_name] = TABLE[_name]
-
-
-def power(d: str, a: Value, exponent: int) -> Value:
+def power_int(d: str, a: Value, exponent: int) -> Value:
     if isinstance(a, Pair):
         return multiply(d, a, a) if exponent == 2 else a
-    return power_int(d, a, exponent)
+    return xp.power_int(d, a, exponent)
 
 
-__all__ = ["FMA", "fma", "power"]
+__all__ = ["FMA", "fma", "logical_and", "logical_not", "logical_or", "logical_xor", "power_int"]

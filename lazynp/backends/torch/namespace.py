@@ -1,4 +1,6 @@
-"""NumPy's ufuncs on torch tensors: one table, from name to function, with NumPy's exact semantics.
+"""NumPy's ufuncs on torch tensors, with NumPy's exact semantics: for each op that is compiled its function, by name.
+
+What has none here is torch's own function of floats, by the name that C has for it (`Op.code.libm`).
 
 The same bodies serve FX tracing (fake tensors, see `trace`) and the eager interpreter on any device (see `eager`).
 
@@ -58,18 +60,6 @@ STORAGE = CARRIER | {
     "complex128": torch.float64,
 }
 TOP = -(1 << 63)  # flips the order of int64 into that of uint64
-
-TABLE: dict[str, Function] = {}
-COMPLEX: dict[str, Function] = {}
-
-
-def ufunc(*names: str, table: dict[str, Function] = TABLE) -> Callable[[Function], Function]:
-    def register(function: Function) -> Function:
-        for name in names:
-            table[name] = function
-        return function
-
-    return register
 
 
 def reduced(x: Tensor, dtype: str) -> Tensor:
@@ -139,22 +129,18 @@ def narrow(x: Tensor, target: str) -> Tensor:
 # Arithmetic --------------------------------------------------------------------------------------------------------
 
 
-@ufunc("add")
 def add(d: str, a: Tensor, b: Tensor) -> Tensor:
     return a | b if d == "bool" else a + b
 
 
-@ufunc("subtract")
 def subtract(d: str, a: Tensor, b: Tensor) -> Tensor:
     return a - b
 
 
-@ufunc("multiply")
 def multiply(d: str, a: Tensor, b: Tensor) -> Tensor:
     return a & b if d == "bool" else a * b
 
 
-@ufunc("divide", "true_divide")
 def divide(d: str, a: Tensor, b: Tensor) -> Tensor:
     return a / b
 
@@ -187,12 +173,10 @@ def _float_divmod(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return torch.where(b == 0, a / b, whole), torch.where(b == 0, mod, rest)
 
 
-@ufunc("floor_divide")
 def floor_divide(d: str, a: Tensor, b: Tensor) -> Tensor:
     return _float_divmod(a, b)[0] if KIND[d] == "f" else _quotient(d, a, b, "floor")[0]
 
 
-@ufunc("remainder", "mod")
 def remainder(d: str, a: Tensor, b: Tensor) -> Tensor:
     if KIND[d] == "f":
         return _float_divmod(a, b)[1]
@@ -204,7 +188,6 @@ def remainder(d: str, a: Tensor, b: Tensor) -> Tensor:
     )
 
 
-@ufunc("fmod")
 def fmod(d: str, a: Tensor, b: Tensor) -> Tensor:
     if KIND[d] == "f":
         return torch.fmod(a, b)
@@ -216,22 +199,24 @@ def fmod(d: str, a: Tensor, b: Tensor) -> Tensor:
     )
 
 
-@ufunc("negative")
 def negative(d: str, a: Tensor) -> Tensor:
     return -a
 
 
-@ufunc("positive", "conjugate")
 def positive(d: str, a: Tensor) -> Tensor:
     return a
 
 
-@ufunc("absolute", "fabs")
+conjugate = positive
+
+
 def absolute(d: str, a: Tensor) -> Tensor:
     return a if KIND[d] in "bu" else torch.abs(a)
 
 
-@ufunc("sign")
+fabs = absolute
+
+
 def sign(d: str, a: Tensor) -> Tensor:
     one = torch.ones_like(a)
     if KIND[d] == "u":
@@ -240,12 +225,10 @@ def sign(d: str, a: Tensor) -> Tensor:
     return torch.where((a != a), a, out) if KIND[d] == "f" else out
 
 
-@ufunc("square")
 def square(d: str, a: Tensor) -> Tensor:
     return a * a
 
 
-@ufunc("reciprocal")
 def reciprocal(d: str, a: Tensor) -> Tensor:
     if KIND[d] == "f":
         return torch.ones_like(a) / a
@@ -273,11 +256,6 @@ def power_int(d: str, a: Tensor, exponent: int) -> Tensor:
     return torch.ones_like(a) if out is None else out
 
 
-@ufunc("power", "float_power")
-def power(d: str, a: Tensor, b: Tensor) -> Tensor:
-    return torch.pow(a, b)
-
-
 # Order -------------------------------------------------------------------------------------------------------------
 
 
@@ -289,55 +267,44 @@ def _comparison(function: Function) -> Function:
     return lambda d, a, b: function(_ordered(d, a), _ordered(d, b))
 
 
-for _name, _function in (
-    ("less", torch.lt),
-    ("less_equal", torch.le),
-    ("greater", torch.gt),
-    ("greater_equal", torch.ge),
-    ("equal", torch.eq),
-    ("not_equal", torch.ne),
-):
-    TABLE[_name] = _comparison(_function)
+less, less_equal = _comparison(torch.lt), _comparison(torch.le)
+greater, greater_equal = _comparison(torch.gt), _comparison(torch.ge)
+equal, not_equal = _comparison(torch.eq), _comparison(torch.ne)
 
 
 def compare_signs(name: str, loop: tuple[str, ...], a: Tensor, b: Tensor) -> Tensor:
     """int64 with uint64, as numbers: a negative one is less than all of the other's."""
     first = loop[0] == "int64"
     known = {"equal": False, "not_equal": True, "less": first, "less_equal": first}.get(name, not first)
-    return torch.where((a if first else b) < 0, known, TABLE[name]("uint64", a, b))
+    return torch.where((a if first else b) < 0, known, globals()[name]("uint64", a, b))
 
 
-def _larger(d: str, a: Tensor, b: Tensor) -> Tensor:
+def maximum(d: str, a: Tensor, b: Tensor) -> Tensor:
     if d == "bool":
         return a | b
-    return torch.where(TABLE["greater_equal"](d, a, b), a, b) if d == "uint64" else torch.maximum(a, b)
+    return torch.where(greater_equal(d, a, b), a, b) if d == "uint64" else torch.maximum(a, b)
 
 
-def _smaller(d: str, a: Tensor, b: Tensor) -> Tensor:
+def minimum(d: str, a: Tensor, b: Tensor) -> Tensor:
     if d == "bool":
         return a & b
-    return torch.where(TABLE["less_equal"](d, a, b), a, b) if d == "uint64" else torch.minimum(a, b)
+    return torch.where(less_equal(d, a, b), a, b) if d == "uint64" else torch.minimum(a, b)
 
 
-TABLE["maximum"], TABLE["minimum"] = _larger, _smaller
-
-
-@ufunc("fmax")
 def fmax(d: str, a: Tensor, b: Tensor) -> Tensor:
     if KIND[d] != "f":
-        return _larger(d, a, b)
+        return maximum(d, a, b)
     return torch.where((a >= b) | (b != b), a, b)
 
 
-@ufunc("fmin")
 def fmin(d: str, a: Tensor, b: Tensor) -> Tensor:
     if KIND[d] != "f":
-        return _smaller(d, a, b)
+        return minimum(d, a, b)
     return torch.where((a <= b) | (b != b), a, b)
 
 
 def clip(d: str, a: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    return _smaller(d, _larger(d, a, low), high)
+    return minimum(d, maximum(d, a, low), high)
 
 
 def where(condition: Tensor, a: Value, b: Value) -> Value:
@@ -349,33 +316,27 @@ def where(condition: Tensor, a: Value, b: Value) -> Value:
 # Bits and logic ----------------------------------------------------------------------------------------------------
 
 
-@ufunc("bitwise_and")
 def bitwise_and(d: str, a: Tensor, b: Tensor) -> Tensor:
     return a & b
 
 
-@ufunc("bitwise_or")
 def bitwise_or(d: str, a: Tensor, b: Tensor) -> Tensor:
     return a | b
 
 
-@ufunc("bitwise_xor")
 def bitwise_xor(d: str, a: Tensor, b: Tensor) -> Tensor:
     return a ^ b
 
 
-@ufunc("invert", "bitwise_not")
 def invert(d: str, a: Tensor) -> Tensor:
     return torch.logical_not(a) if d == "bool" else ~a
 
 
-@ufunc("left_shift")
 def left_shift(d: str, a: Tensor, b: Tensor) -> Tensor:
     inside = (b >= 0) & (b < WIDTH[d])
     return torch.where(inside, a << torch.where(inside, b, 0), 0)
 
 
-@ufunc("right_shift")
 def right_shift(d: str, a: Tensor, b: Tensor) -> Tensor:
     inside = (b >= 0) & (b < WIDTH[d])
     shift = torch.where(inside, b, 0)
@@ -386,7 +347,6 @@ def right_shift(d: str, a: Tensor, b: Tensor) -> Tensor:
     return torch.where(inside, out, torch.where(a < 0, -1, 0) if KIND[d] == "i" else 0).to(a.dtype)
 
 
-@ufunc("bitwise_count")
 def bitwise_count(d: str, a: Tensor) -> Tensor:
     """Bits set in |a|, as uint8."""
     if d == "bool":
@@ -406,22 +366,18 @@ def truth(a: Value) -> Tensor:
     return a if a.dtype == torch.bool else a != 0
 
 
-@ufunc("logical_and")
 def logical_and(d: str, a: Value, b: Value) -> Tensor:
     return truth(a) & truth(b)
 
 
-@ufunc("logical_or")
 def logical_or(d: str, a: Value, b: Value) -> Tensor:
     return truth(a) | truth(b)
 
 
-@ufunc("logical_xor")
 def logical_xor(d: str, a: Value, b: Value) -> Tensor:
     return truth(a) ^ truth(b)
 
 
-@ufunc("logical_not")
 def logical_not(d: str, a: Value) -> Tensor:
     return torch.logical_not(truth(a))
 
@@ -433,75 +389,38 @@ def _false(a: Tensor) -> Tensor:
     return torch.zeros_like(a, dtype=torch.bool)
 
 
-@ufunc("isnan")
 def isnan(d: str, a: Tensor) -> Tensor:
     return a != a if KIND[d] == "f" else _false(a)
 
 
-@ufunc("isinf")
 def isinf(d: str, a: Tensor) -> Tensor:
     return torch.abs(a) == math.inf if KIND[d] == "f" else _false(a)
 
 
-@ufunc("isfinite")
 def isfinite(d: str, a: Tensor) -> Tensor:
     return torch.abs(a) < math.inf if KIND[d] == "f" else torch.logical_not(_false(a))
 
 
-@ufunc("signbit")
 def signbit(d: str, a: Tensor) -> Tensor:
     return torch.copysign(torch.ones_like(a), a) < 0  # Inductor has no vector code for torch.signbit
 
 
-@ufunc("copysign")
-def copysign(d: str, a: Tensor, b: Tensor) -> Tensor:
-    return torch.copysign(a, b)
+def rint(d: str, a: Tensor) -> Tensor:
+    return torch.round(a)
 
 
-def _rounding(function: Function) -> Function:
-    return lambda d, a: function(a) if KIND[d] == "f" else a
-
-
-for _name, _function in (("floor", torch.floor), ("ceil", torch.ceil), ("trunc", torch.trunc), ("rint", torch.round)):
-    TABLE[_name] = _rounding(_function)
-
-
-def _plain(function: Function) -> Function:
-    return lambda d, *a: function(*a)
-
-
-for _name in (
-    "sqrt",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sin",
-    "cos",
-    "tan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "hypot",
-    "nextafter",
-):
-    TABLE[_name] = _plain(getattr(torch, _name))
-for _name in ("sin", "cos", "tan", "sinh", "cosh", "tanh"):
-    TABLE["arc" + _name] = _plain(getattr(torch, "a" + _name))
-TABLE["arctan2"] = _plain(torch.atan2)
-
-
-@ufunc("deg2rad", "radians")
 def deg2rad(d: str, a: Tensor) -> Tensor:
     return a * _quotient_of(d, math.pi, 180.0)
 
 
-@ufunc("rad2deg", "degrees")
+radians = deg2rad
+
+
 def rad2deg(d: str, a: Tensor) -> Tensor:
     return a * _quotient_of(d, 180.0, math.pi)
+
+
+degrees = rad2deg
 
 
 def _quotient_of(d: str, a: float, b: float) -> float:
@@ -509,7 +428,6 @@ def _quotient_of(d: str, a: float, b: float) -> float:
     return float(np.float32(a) / np.float32(b)) if d == "float32" else a / b
 
 
-@ufunc("cbrt")
 def cbrt(d: str, a: Tensor) -> Tensor:
     """pow, then one step of Newton's method, which also repairs the rounding of 1/3. Subnormals are scaled."""
     wide = a.to(torch.float64)
@@ -530,17 +448,14 @@ def _logaddexp(a: Tensor, b: Tensor, log1p: Function, exp: Function, offset: flo
     return torch.where(a == b, a + offset, torch.where(gap != gap, gap, far))
 
 
-@ufunc("logaddexp")
 def logaddexp(d: str, a: Tensor, b: Tensor) -> Tensor:
     return _logaddexp(a, b, torch.log1p, torch.exp, math.log(2.0))
 
 
-@ufunc("logaddexp2")
 def logaddexp2(d: str, a: Tensor, b: Tensor) -> Tensor:
     return _logaddexp(a, b, lambda x: torch.log1p(x) * math.log2(math.e), torch.exp2, 1.0)
 
 
-@ufunc("heaviside")
 def heaviside(d: str, a: Tensor, b: Tensor) -> Tensor:
     step = torch.where(a < 0, torch.zeros_like(a), torch.ones_like(a))
     return torch.where(a != a, a, torch.where(a == 0, b, step))
@@ -549,8 +464,8 @@ def heaviside(d: str, a: Tensor, b: Tensor) -> Tensor:
 # Several results: params = (which,) ----------------------------------------------------------------------------------
 
 
-def divmod_(d: str, which: int, a: Tensor, b: Tensor) -> Tensor:
-    return TABLE["remainder" if which else "floor_divide"](d, a, b)
+def divmod(d: str, which: int, a: Tensor, b: Tensor) -> Tensor:
+    return remainder(d, a, b) if which else floor_divide(d, a, b)
 
 
 def modf(d: str, which: int, a: Tensor) -> Tensor:

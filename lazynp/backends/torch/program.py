@@ -4,32 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from lazynp.backends.kernel import Instr, KernelSpec
-from lazynp.backends.support import KIND, split_complex
+from lazynp.backends.support import KIND, code_of, split_complex
 from lazynp.backends.torch import complex as complex_
 from lazynp.backends.torch import namespace as xp
 from lazynp.backends.torch.namespace import Value
-
-NATURAL_BOOL = frozenset(
-    (
-        "less",
-        "less_equal",
-        "greater",
-        "greater_equal",
-        "equal",
-        "not_equal",
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "logical_not",
-        "isnan",
-        "isinf",
-        "isfinite",
-        "signbit",
-    )
-)
+from lazynp.graph.op import registry
+from lazynp.ops.promotion import loop_dtypes
 
 
 def run(spec: KernelSpec, operands: Sequence[Value]) -> list[Value]:
@@ -55,33 +40,31 @@ def apply(instr: Instr, args: Sequence[Value], sources: Sequence[str]) -> Value:
         return xp.where(xp.truth(args[0]), args[1], args[2])
     if instr.loop in (("int64", "uint64"), ("uint64", "int64")):  # NumPy has such loops for comparisons only
         return xp.cast(xp.compare_signs(op, instr.loop, *args), "bool", instr.dtype)
-    natural = _natural(op, loop, instr)
-    return xp.cast(_call(op, loop, instr.params, args), natural, instr.dtype)
+    natural = _natural(instr, loop)
+    out = _call(op, loop, instr.params, args)
+    if natural == loop and isinstance(out, Tensor):
+        out = xp.reduced(out, loop)
+    return xp.cast(out, natural, instr.dtype)
 
 
 def _call(op: str, loop: str, params: tuple, args: Sequence[Value]) -> Value:
     if op == "reduce":
-        out = xp.reduce(params[0], loop, args[0], params[1])
-    elif op == "clip":
-        out = xp.clip(loop, *args)
-    elif op == "power_int":
-        out = complex_.power(loop, args[0], params[0])
-    elif op == "divmod":
-        out = xp.divmod_(loop, params[0], *args)
-    elif op == "modf":
-        out = xp.modf(loop, params[0], *args)
-    else:
-        table = xp.COMPLEX if KIND[loop] == "c" else xp.TABLE
-        out = table[op](loop, *args)
-    return xp.reduced(out, loop) if isinstance(out, Tensor) and op not in NATURAL_BOOL else out
+        return xp.reduce(params[0], loop, args[0], params[1])
+    if op == "power_int":
+        return complex_.power_int(loop, args[0], params[0])
+    function = vars(complex_ if KIND[loop] == "c" else xp).get(op)
+    if function is not None:
+        return function(loop, *params, *args)
+    if KIND[loop] != "f":  # whole numbers are rounded already
+        return args[0]
+    return getattr(torch, code_of(op).libm)(*args)
 
 
-def _natural(op: str, loop: str, instr: Instr) -> str:
+def _natural(instr: Instr, loop: str) -> str:
     """The dtype that the operation's function gives, before it is cast to the instruction's."""
-    if op in NATURAL_BOOL or op == "reduce" and instr.params[0] in ("logical_and", "logical_or"):
-        return "bool"
-    if op == "bitwise_count":
-        return "uint8"
-    if KIND[loop] == "c" and op in ("absolute", "real", "imag"):
-        return split_complex(loop)
-    return loop
+    if instr.op == "reduce":
+        return "bool" if instr.params[0].startswith("logical") else loop
+    op = registry.get(instr.op)
+    if op is not None and op.ufunc is not None:
+        return loop_dtypes(op.ufunc, tuple([np.dtype(d) for d in instr.loop or (loop,)]))[-1].name
+    return split_complex(loop) if KIND[loop] == "c" and instr.op != "power_int" else loop

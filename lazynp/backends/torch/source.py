@@ -18,7 +18,7 @@ from typing import NamedTuple
 from torch._inductor.codegen.cpp_utils import cexpr
 
 from lazynp.backends.kernel import Geometry, KernelSpec
-from lazynp.backends.support import ITEMSIZE
+from lazynp.backends.support import ITEMSIZE, code_of
 from lazynp.backends.torch import planar
 from lazynp.backends.torch.masks import masked
 from lazynp.backends.torch.sums import exact
@@ -26,40 +26,6 @@ from lazynp.backends.torch.threads import pooled
 from lazynp.backends.torch.trace import Traced
 from lazynp.backends.torch.wrapper import DTYPES, Buffer, Call, Kernel, Program, Unexpected
 
-HEAVY = frozenset(
-    (
-        "exp",
-        "exp2",
-        "expm1",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "sin",
-        "cos",
-        "tan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "arcsin",
-        "arccos",
-        "arctan",
-        "arcsinh",
-        "arccosh",
-        "arctanh",
-        "arctan2",
-        "hypot",
-        "power",
-        "float_power",
-        "cbrt",
-        "logaddexp",
-        "logaddexp2",
-        "fmod",
-        "remainder",
-        "floor_divide",
-        "divmod",
-    )
-)
 PARALLEL_NS = 150_000  # work, estimated in nanoseconds, that is worth one more thread
 SLOT = 16  # bytes of a scalar
 _DIVISION_FLAG = re.compile(r"^.*inductor_cpu_integer_div_error.*\n", re.MULTILINE)
@@ -166,7 +132,7 @@ def _loads_first(source: str) -> bool:
 def _weight(spec: KernelSpec) -> float:
     """Estimated nanoseconds an element."""
     bytes_moved = sum(ITEMSIZE[d] for d in spec.inputs) + 2 * len(spec.outputs) * 8
-    return bytes_moved / 12 + sum(3.0 if i.op in HEAVY else 0.1 for i in spec.body)
+    return bytes_moved / 12 + sum(code_of(i.op).cost for i in spec.body)
 
 
 def _by_rows(source: str, geometry: Geometry) -> bool:

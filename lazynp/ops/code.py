@@ -1,0 +1,75 @@
+"""What generated code and the C modules have to know of an elementwise operation: the fields of `Op.code`.
+
+Kinds of loops are NumPy's letters for kinds of dtypes, one after the other: "b", "i", "u", "f", "c".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+BITS = "biu"
+REAL, NUMBER, ALL = "biuf", "iuf", "biufc"
+ALL_KINDS = frozenset(ALL)
+LIGHT, HEAVY = 0.1, 3.0  # nanoseconds an element, about, of what is one instruction and of what is a function
+
+
+class Code:
+    """How an operation is computed by machine code.
+
+    Attributes:
+        compiled: the kinds of loops of which kernels are compiled; "-uint64" after them takes out that dtype.
+        cost: nanoseconds an element, about, when compiled.
+        c: C++ of the result by kind of loop, where {0}, {1}, {2} are the operands, {T} the loop's type, {D} that of
+            the result, {U} the unsigned integer of the loop's width, {W} that width in bits, less one, and {F} the
+            letter at the end of C's functions of floats. By a dtype's name: of that dtype. "mixed": of int64 with
+            uint64, for which NumPy has loops. "quiet": of floats, with no floating-point error that NumPy has not.
+        libm: C's function of floats that computes it, where one does, by the name of that for doubles.
+        errors: of floats, the floating-point errors that there may be: "d" for division by zero, "o" for overflow,
+            "i" for invalid operands.
+        replayed: the kinds of loops of which replay writes C++. It calls NumPy's loop for all others.
+        exact: whether NumPy's loops of floats give the same bits whatever the strides they are called with. (A
+            vectorized loop for contiguous memory may round otherwise, or take the other one of two zeros. Which NaN
+            comes out where two go in is left open.) Of integers all do.
+        tiled: the kinds whose loops in NumPy are vectorized for arrays only, so that a number is best repeated in
+            memory.
+    """
+
+    __slots__ = ("compiled", "cost", "c", "libm", "errors", "replayed", "exact", "tiled")
+
+    def __init__(
+        self,
+        compiled: str = "",
+        cost: float = LIGHT,
+        *,
+        libm: str = "",
+        errors: str = "",
+        replayed: str = "",
+        exact: bool = False,
+        tiled: str = "",
+        **c: str,
+    ) -> None:
+        """`c`: C++ by several kinds at once, as in `Code("biuf", biuf="({0} < {1})")`."""
+        self.compiled, self.cost, self.libm, self.errors = compiled, cost, libm, errors
+        self.replayed, self.exact, self.tiled = replayed, exact, tiled
+        self.c = {k: text for kinds, text in c.items() for k in (kinds if ALL_KINDS.issuperset(kinds) else [kinds])}
+
+
+def arithmetic(compiled: str, **fields: Any) -> Code:
+    """Of what is an instruction or a few, and exact."""
+    return Code(compiled, replayed=REAL, exact=True, **fields)
+
+
+def mathematics(libm: str, **c: Any) -> Code:
+    """Of a function of C's library that takes a while, and rounds as it likes."""
+    return Code("f", HEAVY, libm=libm, **c)
+
+
+def rounding(libm: str, compiled: str, **c: Any) -> Code:
+    """Of a function of C's library that is exact."""
+    return Code(compiled, libm=libm, quiet=f"__builtin_{libm}{{F}}({{0}})", exact=True, replayed="f", **c)
+
+
+def comparison(sign: str, mixed: str, quiet: str = "", compiled: str = REAL, **c: Any) -> Code:
+    """Of a comparison. NumPy's say nothing of NaN; C's of what is less or greater do."""
+    text = f"({{0}} {sign} {{1}})"
+    return arithmetic(compiled, biuf=text, mixed=mixed, quiet=quiet, **c)
