@@ -193,8 +193,8 @@ static int find_loop(Step *s, PyUFuncObject *f, Value const *value)
     int integer = 1;
     for (int k = 0; k < s->count; k++)
         integer = integer && value[s->at[k]].type < NPY_FLOAT;
-    if (f->core_enabled || f->nout != 1 || f->nargs != s->count || !f->functions || !f->types || f->iter_flags || !f->name
-        || (integer && is_left_out(f->name)))
+    if (f->core_enabled || f->nout != 1 || f->nargs != s->count || !f->functions || !f->types || f->iter_flags
+        || (integer && loop_is(f, RAISES, value[s->at[0]].type)))
         return 0;
     for (int i = 0; i < f->ntypes; i++) {
         const char *t = f->types + (Py_ssize_t)i * f->nargs;
@@ -205,8 +205,8 @@ static int find_loop(Step *s, PyUFuncObject *f, Value const *value)
             continue;
         s->loop = f->functions[i];
         s->data = f->data ? f->data[i] : NULL;
-        s->exact = is_exact(f->name, t[0]);
-        s->tiled = is_tiled(f->name, t[0]);
+        s->exact = t[0] < NPY_FLOAT || loop_is(f, EXACT, t[0]);
+        s->tiled = loop_is(f, TILED, t[0]);
         return s->loop != NULL;
     }
     return 0;
@@ -688,7 +688,14 @@ static PyTypeObject JobType = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp.
                                .tp_basicsize = sizeof(Job), .tp_flags = Py_TPFLAGS_DEFAULT,
                                .tp_dealloc = (destructor)job_dealloc, .tp_methods = job_methods,
                                .tp_getset = job_attributes};
+static PyObject *bind(PyObject *module, PyObject *loops)
+{
+    Py_XSETREF(known_loops, Py_NewRef(loops));
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"bind", bind, METH_O, "bind(loops): what is known of the loops of NumPy's ufuncs, as `_loops.h` has it."},
     {"plan", make_plan, METH_VARARGS,
      "plan(dtypes, scratch, inputs, scalars, steps): a kernel. For each value its dtype and the number of its scratch "
      "buffer, or -1; a step is (ufunc or None for a cast or a select, operands, result). None where a step cannot be done "

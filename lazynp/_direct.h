@@ -9,41 +9,12 @@
 #include "_loops.h"
 #include "_memory.h"
 
-/* What replay makes C++ of: operations with one result, whatever compiles them. Of any other it calls NumPy's loop. */
-static int is_replayed(const char *name, int type)
-{
-    static const char *const names[] = {
-        "add", "subtract", "multiply", "negative", "absolute", "square", "less", "less_equal", "equal", "not_equal",
-        "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "positive", "sign"};
-    static const char *const of_floats[] = {
-        "divide", "sqrt", "reciprocal", "floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "fabs"};
-    static const char *const of_integers[] = {
-        "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"};
-#if defined(__x86_64__) || defined(_M_X64) /* of two equal zeros, the second one: elsewhere not */
-    static int const picks = NPY_DOUBLE;
-#else
-    static int const picks = NPY_ULONGLONG;
-#endif
-    if (!strcmp(name, "maximum") || !strcmp(name, "minimum"))
-        return type <= picks;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(name, names[i]))
-            return type <= NPY_DOUBLE;
-    for (size_t i = 0; i < sizeof of_floats / sizeof *of_floats; i++)
-        if (!strcmp(name, of_floats[i]))
-            return type == NPY_FLOAT || type == NPY_DOUBLE;
-    for (size_t i = 0; i < sizeof of_integers / sizeof *of_integers; i++)
-        if (!strcmp(name, of_integers[i]))
-            return type < NPY_FLOAT;
-    return 0;
-}
-
 /* UNLOCKED: above so many elements other threads may run, as in NumPy. */
 enum { AXES = 4, OPERANDS = 3, TABLE = 512, UNLOCKED = 500 };
 
 /* The loop of a ufunc for operands of one type. `at` is -1 where there is none that is taken; `exact`: the results are
  * the same with whatever strides and lengths it is called; `tiled`: with a number it is best called on copies of it;
- * `replayed`: see `is_replayed`. */
+ * `replayed`: replay makes C++ of it, and calls NumPy's loop of any other. */
 typedef struct {
     PyUFuncObject *f;
     int type, at, result, exact, tiled, replayed;
@@ -92,7 +63,7 @@ static void find_loop(Loop *loop, PyUFuncObject *f, int type)
     loop->type = type;
     loop->at = -1;
     if (f->core_enabled || f->nout != 1 || f->nin < 1 || f->nin > 2 || !f->functions || !f->types || f->iter_flags
-        || is_left_out(f->name))
+        || loop_is(f, RAISES, type))
         return;
     for (int k = 0; k < f->ntypes; k++) {
         const char *t = f->types + (Py_ssize_t)k * f->nargs;
@@ -101,9 +72,9 @@ static void find_loop(Loop *loop, PyUFuncObject *f, int type)
         if (t[f->nin] >= 0 && t[f->nin] < NPY_CLONGDOUBLE && plain_descr[(int)t[f->nin]] && f->functions[k]) {
             loop->at = k;
             loop->result = t[f->nin];
-            loop->exact = is_exact(f->name, type);
-            loop->tiled = is_tiled(f->name, type);
-            loop->replayed = is_replayed(f->name, type);
+            loop->exact = type < NPY_FLOAT || loop_is(f, EXACT, type);
+            loop->tiled = loop_is(f, TILED, type);
+            loop->replayed = loop_is(f, REPLAYED, type);
         }
         return;
     }

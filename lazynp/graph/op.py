@@ -56,11 +56,13 @@ class Op:
         ufunc: NumPy's, which an elementwise op applies and a reduction or a scan goes by; None where there is none.
         associative: whether parts of a reduction by it may be done apart, and joined by it.
         code: of an elementwise op, what code generators and C modules know: `lazynp.ops.code.Code`.
+        loop: `(out, *avals)` -> the dtypes in which an elementwise op reads its operands, where no ufunc says it.
+        call: `(xp, **params)` -> `lower` for these parameters, where a look at them each time would cost.
     """
 
     __slots__ = (
         *("name", "kind", "static", "moving", "abstract", "lower", "partials", "jvp", "transpose", "batch", "vjp"),
-        *("linear", "hidden", "shorter", "tag", "n_out", "doc", "ufunc", "associative", "code"),
+        *("linear", "hidden", "shorter", "tag", "n_out", "doc", "ufunc", "associative", "code", "loop", "call"),
     )
 
     def __init__(
@@ -94,6 +96,8 @@ class Op:
         self.partials, self.jvp, self.transpose, self.batch = partials, jvp, transpose, batch
         self.vjp, self.linear, self.hidden, self.shorter, self.tag = vjp, linear, hidden, shorter, tag
         self.ufunc, self.associative, self.code = ufunc, associative, code
+        self.loop: Rule | None = None
+        self.call: Rule | None = None
         registry[name] = self
 
     def __repr__(self) -> str:
@@ -203,6 +207,7 @@ pick = Op(
     linear=True,
     doc="One of several results.",
 )
+pick.call = lambda xp, *, i: lambda x: x[i]
 
 
 def results(node: Node) -> tuple[Node, ...]:

@@ -14,6 +14,7 @@ import numpy
 from .. import speed
 from ..config import config
 from ..graph.node import Node, leaf
+from ..ops.elementwise import LOOPS
 from ..runtime.storage import lock
 from ..speed import UfuncBase, in_messages, tell
 from . import arithmetic, library, subclasses
@@ -326,7 +327,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
 ufunc.__module__ = "lazynp"
 
 
-tell(returned=returned, ufunc=ufunc)
+tell(returned=returned, ufunc=ufunc, loops=LOOPS)
 in_messages(ufunc, "numpy.ufunc")
 for _name, _most in {"reduce": 3, "accumulate": 3, "reduceat": 4, "outer": 2}.items():
     setattr(ufunc, _name, speed.method(_name, vars(ufunc)[_name], _most, speed.GROWS if _name == "outer" else 0))

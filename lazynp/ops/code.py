@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 BITS = "biu"
 REAL, NUMBER, ALL = "biuf", "iuf", "biufc"
 ALL_KINDS = frozenset(ALL)
+TYPES = {"b": "?", "i": "bhilq", "u": "BHILQ", "f": "fd", "c": "FD"}
 LIGHT, HEAVY = 0.1, 3.0  # nanoseconds an element, about, of what is one instruction and of what is a function
 
 
@@ -32,9 +35,12 @@ class Code:
             comes out where two go in is left open.) Of integers all do.
         tiled: the kinds whose loops in NumPy are vectorized for arrays only, so that a number is best repeated in
             memory.
+        raises: whether NumPy's loop may raise an error.
+        moves: whether it takes elements as they are, but for a cast: of one operand, or as the first one says of one of
+            the two others. The C modules do that themselves, without a loop of NumPy's.
     """
 
-    __slots__ = ("compiled", "cost", "c", "libm", "errors", "replayed", "exact", "tiled")
+    __slots__ = ("compiled", "cost", "c", "libm", "errors", "replayed", "exact", "tiled", "raises", "moves")
 
     def __init__(
         self,
@@ -46,12 +52,25 @@ class Code:
         replayed: str = "",
         exact: bool = False,
         tiled: str = "",
+        raises: bool = False,
+        moves: bool = False,
         **c: str,
     ) -> None:
         """`c`: C++ by several kinds at once, as in `Code("biuf", biuf="({0} < {1})")`."""
         self.compiled, self.cost, self.libm, self.errors = compiled, cost, libm, errors
         self.replayed, self.exact, self.tiled = replayed, exact, tiled
+        self.raises, self.moves = raises, moves
         self.c = {k: text for kinds, text in c.items() for k in (kinds if ALL_KINDS.issuperset(kinds) else [kinds])}
+
+    def loops(self) -> tuple[int, int, int, int]:
+        """What C modules have to know of NumPy's loops: bits by the numbers of types, as `_loops.h` has them."""
+        exact = "f" if self.exact else ""
+        return mask(ALL if self.raises else ""), mask(self.replayed), mask(exact), mask(self.tiled)
+
+
+def mask(kinds: str) -> int:
+    """A bit for each of the types of these kinds, but for those of floats that C has not, or not everywhere."""
+    return sum([1 << np.dtype(c).num for kind in kinds for c in TYPES[kind]])
 
 
 def arithmetic(compiled: str, **fields: Any) -> Code:

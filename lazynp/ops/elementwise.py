@@ -16,7 +16,7 @@ from numpy._core import umath
 
 from ..graph.aval import Aval
 from ..graph.node import Node
-from ..graph.op import MAP, VIEW, Op
+from ..graph.op import MAP, VIEW, Op, Rule
 from .code import ALL, BITS, HEAVY, NUMBER, REAL, Code, arithmetic, comparison, mathematics, rounding
 from .family import bilinear, broadcast, loop_dtypes, map_batch, multi_ufunc_op, resolution_key, ufunc_op
 from .promotion import complex_dtype, real_dtype
@@ -37,6 +37,10 @@ def cast_transpose(ct: Node, x: Aval, *, dtype: np.dtype[Any]) -> tuple[Node]:
     return (convert(ct, x.dtype),)
 
 
+def own_dtypes(out: np.dtype[Any], *xs: Aval) -> tuple[np.dtype[Any], ...]:
+    return tuple([x.dtype for x in xs])
+
+
 cast = Op(
     "cast",
     MAP,
@@ -45,9 +49,10 @@ cast = Op(
     static=("dtype",),
     partials=(lambda g, out, x, *, dtype: convert(g, dtype),),
     transpose=cast_transpose,
-    code=Code(biufc="cast<{D}, {T}>({0})"),
+    code=Code(moves=True, biufc="cast<{D}, {T}>({0})"),
 )
 cast.batch = map_batch(cast)
+cast.loop = own_dtypes
 cast.shorter = lambda node, x, *, dtype: x
 weak_cast = Op(
     "weak_cast",
@@ -57,10 +62,20 @@ weak_cast = Op(
     static=("dtype",),
     partials=(lambda g, out, x, *, dtype: convert(g, dtype),),
     transpose=cast_transpose,
-    code=Code(biufc="cast<{D}, {T}>({0})"),
+    code=Code(moves=True, biufc="cast<{D}, {T}>({0})"),
     doc="A cast whose result is weak: its dtype yields to that of what it is combined with.",
 )
 weak_cast.batch = map_batch(weak_cast)
+weak_cast.loop = own_dtypes
+
+
+def cast_call(xp: Any, *, dtype: np.dtype[Any]) -> Rule:
+    if dtype.kind in "cb":
+        return lambda x: np.asarray(x).astype(dtype, copy=False)
+    return lambda x: xp.astype(x, dtype)
+
+
+cast.call = weak_cast.call = cast_call
 
 
 def convert(x: Node, dtype: np.dtype[Any]) -> Node:
@@ -94,9 +109,10 @@ where = Op(
     jvp=where_jvp,
     transpose=where_transpose,
     linear=True,
-    code=Code(ALL, biufc="({0} ? {1} : {2})", quiet="pick({0}, {1}, {2})"),
+    code=Code(ALL, moves=True, biufc="({0} ? {1} : {2})", quiet="pick({0}, {1}, {2})"),
 )
 where.batch = map_batch(where)
+where.loop = lambda out, c, a, b: (np.dtype(bool), out, out)
 
 CLIP = vars(umath)["clip"]
 
@@ -147,6 +163,7 @@ real = Op(
     code=Code("c", biuf="{0}", c="std::real({0})"),
 )
 real.batch = map_batch(real)
+real.loop = own_dtypes
 imag = Op(
     "imag",
     MAP,
@@ -157,6 +174,7 @@ imag = Op(
     code=Code("c", c="std::imag({0})"),
 )
 imag.batch = map_batch(imag)
+imag.loop = own_dtypes
 
 
 def complex_abstract(re: Aval, im: Aval) -> Aval:
@@ -181,6 +199,7 @@ make_complex = Op(
     code=Code(f="std::complex<{T}>({0}, {1})"),
 )
 make_complex.batch = map_batch(make_complex)
+make_complex.loop = lambda out, re, im: (real_dtype(out),) * 2
 
 
 def is_complex(x: Node) -> bool:
@@ -329,8 +348,8 @@ def power_exponent(g: Node, out: Node, x: Node, y: Node) -> Node:
     return multiply(g, multiply(log(where(equal(x, 0), ones_like(x), x)), out))
 
 
-power = ufunc_op("power", power_base, power_exponent, code=mathematics("pow", iu="ipow<{T}>({0}, {1})"))
-float_power = ufunc_op("float_power", power_base, power_exponent, code=mathematics("pow"))
+power = ufunc_op("power", power_base, power_exponent, code=mathematics("pow", raises=True, iu="ipow<{T}>({0}, {1})"))
+float_power = ufunc_op("float_power", power_base, power_exponent, code=mathematics("pow", raises=True))
 
 
 def scalar(value: Any, like: Node) -> Node:
@@ -615,3 +634,5 @@ UFUNCS = tuple(
 )
 ufuncs: dict[str, Op] = {op.name: op for op in list(globals().values()) if isinstance(op, Op) and op.name in UFUNCS}
 """The ufuncs of one result, by NumPy's name. `isnat` is for dates only, which the engine does not hold."""
+LOOPS = {op.ufunc: op.code.loops() for op in ufuncs.values() if op.code is not None}
+"""What the C modules have to know of NumPy's inner loops."""

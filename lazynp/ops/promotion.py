@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..graph.aval import Aval
+from ..graph.op import Op
 
 Shape = tuple[int, ...]
 PYTHON_SCALARS = {"b": bool, "i": int, "f": float, "c": complex}
@@ -62,6 +63,15 @@ def operand_keys(avals: Sequence[Aval]) -> tuple[Any, ...]:
 def loop_dtypes(ufunc: np.ufunc, operands: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
     """The dtypes of NumPy's inner loop for these operands, inputs then outputs. Raises NumPy's TypeError."""
     return resolved_dtypes(ufunc, *operands)
+
+
+def loop_of(op: Op, avals: Sequence[Aval], out: np.dtype[Any]) -> tuple[np.dtype[Any], ...]:
+    """The dtypes in which an elementwise op reads these operands, where its result has dtype `out`."""
+    if op.ufunc is not None:
+        return loop_dtypes(op.ufunc, operand_keys(avals))[: op.ufunc.nin]
+    if op.loop is not None:
+        return op.loop(out, *avals)
+    return tuple([out if a.weak else a.dtype for a in avals])
 
 
 @functools.lru_cache(16384, typed=True)  # C's long and long long are equal dtypes, of two types

@@ -112,7 +112,8 @@ COMPILED = ("multiply", "maximum", "minimum", "logical_and", "logical_or")  # at
 reductions: dict[str, Op] = {"add": add_reduce}
 for _name in ufuncs:
     if getattr(np, _name).nin == 2 and _name not in reductions:
-        reductions[_name] = reduce_op(_name, JVPS.get(_name), Code(REAL) if _name in COMPILED else None)
+        _code = Code(REAL) if _name in COMPILED else Code() if _name.startswith("bitwise") else None
+        reductions[_name] = reduce_op(_name, JVPS.get(_name), _code)
 multiply_reduce, maximum_reduce, minimum_reduce = (reductions[n] for n in ("multiply", "maximum", "minimum"))
 logical_and_reduce, logical_or_reduce = reductions["logical_and"], reductions["logical_or"]
 

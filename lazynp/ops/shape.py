@@ -79,6 +79,14 @@ slice_ = Op(
     batch=slice_batch,
 )
 slice_.jvp = linear_jvp(slice_)
+
+
+def slice_call(xp: Any, *, key: Key) -> Rule:
+    index = (*as_index(key), ...)
+    return lambda x: x[index]
+
+
+slice_.call = slice_call
 slice_.shorter = lambda node, x, *, key: x if key == whole(x.shape) else None
 
 
@@ -105,6 +113,7 @@ transpose = Op(
     batch=transpose_batch,
 )
 transpose.jvp = linear_jvp(transpose)
+transpose.call = lambda xp, *, axes: lambda x: x.transpose(axes)
 
 
 def shorter_transpose(node: Node, x: Node, *, axes: Shape) -> Node | None:
@@ -138,6 +147,7 @@ reshape = Op(
     transpose=lambda ct, x, *, shape: (reshape(ct, shape=x.shape),),
     batch=reshape_batch,
 )
+reshape.call = lambda xp, *, shape: lambda x: x.reshape(shape)
 reshape.jvp = linear_jvp(reshape)
 
 
@@ -228,6 +238,20 @@ set_ = Op(
     linear=True,
 )
 """base with the region replaced: functional; a plan writes in place where nobody can tell."""
+
+
+def set_call(xp: Any, *, key: Key) -> Rule:
+    index = (*as_index(key), ...)
+
+    def write(base: Any, value: Any) -> Any:
+        out = np.array(base)  # what a ufunc gave may be a scalar
+        out[index] = value
+        return out
+
+    return write
+
+
+set_.call = set_call
 
 
 def reduced_shape(shape: Shape, axes: Shape, keepdims: bool) -> Shape:

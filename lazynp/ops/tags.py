@@ -38,6 +38,7 @@ alias = Op(
     tag=True,
     doc="The same value, another node.",
 )
+alias.call = lambda xp: lambda x: x
 
 
 def renamed(x: Node) -> Node:

@@ -14,7 +14,6 @@ from ..graph.op import MAP, REDUCE
 from ..graph.walk import toposort
 from ..ops.promotion import loop_dtypes, operand_keys
 from ..ops.rewrites import rewrites
-from ..ops.shape import as_index
 from ..tracebacks import name_line
 
 Call = Callable[..., Any]
@@ -65,9 +64,8 @@ def call_of(n: Node) -> Call:
     ufunc = op.ufunc
     if op.kind == MAP and ufunc is not None and ufunc.nout == 1:
         return ufunc_call(n, ufunc)
-    special = SPECIAL.get(op.name)
-    if special is not None:
-        return special(**params)
+    if op.call is not None:
+        return op.call(xp, **params)
     if op.kind == REDUCE and ufunc is not None:
         return reduce_call(ufunc, **params)
     lower, dtype = op.lower, n.dtype
@@ -101,43 +99,7 @@ def ufunc_call(n: Node, ufunc: np.ufunc) -> Call:
     return lambda *xs: ufunc(*[np.asarray(x).astype(d, copy=False) for x, d in zip(xs, dtypes)])
 
 
-def slice_call(*, key: Any) -> Call:
-    index = (*as_index(key), ...)
-    return lambda x: x[index]
-
-
-def set_call(*, key: Any) -> Call:
-    index = (*as_index(key), ...)
-
-    def write(base: Any, value: Any) -> Any:
-        out = np.array(base)  # what a ufunc gave may be a scalar
-        out[index] = value
-        return out
-
-    return write
-
-
-def cast_call(*, dtype: Any) -> Call:
-    if dtype.kind in "cb":
-        return lambda x: np.asarray(x).astype(dtype, copy=False)
-    return lambda x: xp.astype(x, dtype)
-
-
 def reduce_call(ufunc: np.ufunc, *, axes: tuple[int, ...], keepdims: bool, dtype: Any) -> Call:
     axis = axes[0] if len(axes) == 1 else axes
     reduce: Any = ufunc.reduce
     return lambda x: reduce(x, axis, dtype, None, keepdims)
-
-
-SPECIAL: dict[str, Callable[..., Call]] = {
-    "slice": slice_call,
-    "set": set_call,
-    "cast": cast_call,
-    "weak_cast": cast_call,
-    "transpose": lambda *, axes: lambda x: x.transpose(axes),
-    "reshape": lambda *, shape: lambda x: x.reshape(shape),
-    "pick": lambda *, i: lambda x: x[i],
-    "matmul": lambda: np.matmul,
-    "alias": lambda: lambda x: x,
-}
-"""What goes without the lowering's detour."""

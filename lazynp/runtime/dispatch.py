@@ -15,7 +15,7 @@ from ..away import on_host
 from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.op import MAP
-from ..ops.promotion import loop_dtypes, operand_keys
+from ..ops.promotion import loop_of
 from ..speed import calls, native
 from .execute import Direct, Program
 
@@ -162,21 +162,13 @@ class Loops:
             self.place[n] = self.operand(n.inputs[0], n.dtype)
             return
         ufunc = op.ufunc
-        dtypes: tuple[Any, ...]
-        if op.name in ("cast", "weak_cast"):
-            dtypes = (n.inputs[0].dtype, n.dtype)
-            if not np.can_cast(*dtypes, "same_kind") or dtypes[0] == dtypes[1]:
-                raise NotSimple
-            ufunc = None
-        elif op.name == "where":
-            dtypes, ufunc = (np.dtype(bool), n.dtype, n.dtype, n.dtype), None
-            if n.inputs[0].dtype != bool:
-                raise NotSimple
-        elif op.kind == MAP and ufunc is not None and ufunc.nout == 1:
-            dtypes = loop_dtypes(ufunc, operand_keys([i.aval for i in n.inputs]))
-        else:
+        moves = op.code is not None and op.code.moves
+        if op.kind != MAP or (ufunc is None or ufunc.nout > 1) and not moves:
             raise NotSimple
-        if dtypes[-1] != n.dtype:
+        dtypes, first = loop_of(op, [i.aval for i in n.inputs], n.dtype), n.inputs[0].dtype
+        if moves and dtypes[0] != first:
+            raise NotSimple
+        if moves and len(dtypes) == 1 and (first == n.dtype or not np.can_cast(first, n.dtype, "same_kind")):
             raise NotSimple
         sources = [(self.operand(i, d), d) for i, d in zip(n.inputs, dtypes)]
         size = n.aval.size

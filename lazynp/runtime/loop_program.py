@@ -12,7 +12,7 @@ from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.op import MAP, REDUCE, SET, VIEW
 from ..graph.walk import toposort
-from ..ops.promotion import loop_dtypes, operand_keys
+from ..ops.promotion import loop_of
 from ..ops.rewrites import rewrites
 from .calls import Call, call_of
 
@@ -89,7 +89,8 @@ class Numbering:
         if is_outer(n):
             kind, name = "map", "multiply"
         params = {k: bodies_of(v) for k, v in op.params_of(n).items()}
-        loop = loop_of(n) if kind == "map" else ()
+        dtypes = loop_of(op, [i.aval for i in n.inputs], n.dtype) if kind == "map" else ()
+        loop = tuple([dtype_name(d) for d in dtypes])
         self.steps.append(Step(kind, name, args, outs, loop, params, functools.partial(python_call, n)))
 
 
@@ -130,21 +131,6 @@ def bodies_of(value: Any) -> Any:
     if isinstance(value, tuple) and value and isinstance(value[0], Function):
         return tuple([Numbering(f).body for f in value])
     return value
-
-
-def loop_of(n: Node) -> tuple[str, ...]:
-    """The dtypes in which a map reads its operands."""
-    op = n.op
-    assert op is not None
-    if op.ufunc is not None:
-        loop = loop_dtypes(op.ufunc, operand_keys([i.aval for i in n.inputs]))
-        return tuple([d.name for d in loop[: op.ufunc.nin]])
-    if op.name in ("cast", "weak_cast", "real", "imag"):
-        return (n.inputs[0].dtype.name,)
-    if op.name == "complex":
-        return (np.empty(0, n.dtype).real.dtype.name,) * 2
-    name = dtype_name(n.dtype)
-    return ("bool", name, name) if op.name == "where" else (name,) * len(n.inputs)
 
 
 def scan_program(body: Function, n_consts: int, n_carry: int, reverse: bool) -> Loop:

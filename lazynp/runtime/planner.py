@@ -272,6 +272,7 @@ class Planner:
         return (
             self.seg.ops[i].kind == REDUCE
             and self.seg.ops[i].code is not None
+            and bool(self.seg.ops[i].code.compiled)
             and len(source) == 1
             and self.kind(source[0]) == MAP
             and len(self.seg.shapes[i]) <= len(self.shape(source[0]))

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..backends.kernel import Instr, KernelSpec
 from ..graph.aval import Aval
-from ..ops.promotion import loop_dtypes, operand_keys
+from ..ops.elementwise import cast, weak_cast
+from ..ops.promotion import loop_of
 from .steps import SCALARS
 
 SCALAR_DTYPES = {
@@ -68,12 +69,7 @@ def instruction(seg: Any, i: int, avals: list[Aval], args: list[int], members: l
         params = dict(zip(op.static, static))
         axes = params["axes"]
         return Instr("reduce", tuple(args), (dtype.name,), dtype.name, (op.name.removesuffix(".reduce"), axes))
-    if op.ufunc is not None:
-        loop = loop_dtypes(op.ufunc, operand_keys(avals))
-        return Instr(op.name, tuple(args), tuple([d.name for d in loop[: len(args)]]), dtype.name, tuple(static))
-    if op.name in ("cast", "weak_cast"):
-        return Instr("cast", tuple(args), (avals[0].dtype.name,), dtype.name, ())
-    if op.name == "where":
-        return Instr("where", tuple(args), ("bool", dtype.name, dtype.name), dtype.name, ())
-    loop_names = tuple([dtype.name if a.weak else a.dtype.name for a in avals])
-    return Instr(op.name, tuple(args), loop_names, dtype.name, tuple(static))
+    loop = tuple([d.name for d in loop_of(op, avals, dtype)])
+    if op is cast or op is weak_cast:
+        return Instr("cast", tuple(args), loop, dtype.name, ())
+    return Instr(op.name, tuple(args), loop, dtype.name, tuple(static))

@@ -11,11 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-MATHEMATICS = (
-    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2"),
-    *("expm1", "hypot", "log", "log10", "log1p", "log2", "pow", "sin", "sinh", "tan", "tanh"),
-)
-BINARY = ("atan2", "hypot", "pow")
+from ...graph.op import registry
+
+
+@functools.cache
+def operands() -> dict[str, int]:
+    """C's functions of floats that operations are, and how many operands they have."""
+    codes = [(op.code, 1 if op.ufunc is None else op.ufunc.nin) for op in registry.values() if op.code is not None]
+    return {code.libm: n for code, n in codes if code.libm}
 
 
 @functools.cache
@@ -28,7 +31,7 @@ def vectorized() -> tuple[str, ...]:
     except OSError:
         return ()
     return tuple(
-        [n for n in MATHEMATICS if hasattr(library, f"_ZGVbN2{'vv' if n in BINARY else 'v'}_{n}")]
+        [name for name, n in operands().items() if hasattr(library, f"_ZGVbN2{'v' * n}_{name}")]
     )  # of the float versions it has the same
 
 
@@ -37,7 +40,7 @@ def declarations() -> str:
     lines = []
     for name in vectorized():
         for t, suffix in (("double", ""), ("float", "f")):
-            arguments = ", ".join([t] * (2 if name in BINARY else 1))
+            arguments = ", ".join([t] * operands()[name])
             lines.append(f'{t} {name}{suffix}({arguments}) noexcept __attribute__((simd("notinbranch")));')
     return "\n".join(['extern "C" {', *lines, "}\n"])
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from ...graph.op import Op, registry
 from .libraries import Blas, blas
 from .program import Step, Unsupported, Value
 from .scalar import converted, ctype, expression, literal
@@ -23,11 +24,10 @@ LANES = 8  # partial sums side by side
 @emits("reduce")
 def reduce(w: Writer, state: State, s: Step) -> Place:
     """Over some axes, each result by itself."""
-    name = s.op.removesuffix(".reduce")
-    start = IDENTITY.get(name)
+    name, op = s.op.removesuffix(".reduce"), registry[s.op]
     p, value = w.place(state, s.args[0]), state.body.values[s.outs[0]]
     axes = s.params["axes"]
-    if start is None or size_of(p.shape) == 0:
+    if op.code is None or size_of(p.shape) == 0:
         raise Unsupported(f"{s.op} of shape {p.shape}")
     out = w.fresh(value, state.wanted.get(s.outs[0]))
     kept = [i for i in range(len(p.shape)) if i not in axes]
@@ -47,7 +47,7 @@ def reduce(w: Writer, state: State, s: Step) -> Place:
             full = list(inner_index(index, inner, kept, axes, len(p.shape)))
             return converted(p.at(full), p.dtype, value.dtype)
 
-        total = accumulate(w, name, inner_shape, element, start(value.dtype), value.dtype)
+        total = accumulate(w, name, inner_shape, element, start_of(op, value.dtype), value.dtype)
         w.put(f"{result.at(index)} = {total};")
 
     over = p._replace(shape=outer, strides=tuple([p.strides[i] for i in kept]))
@@ -275,33 +275,15 @@ def inner_index(
     return (next(b) if i in axes else next(a) for i in range(ndim))
 
 
-def lowest(dtype: str) -> str:
-    t = ctype(dtype)
-    if dtype == "bool":
-        return "false"
-    return f"-std::numeric_limits<{t}>::infinity()" if dtype[0] == "f" else f"std::numeric_limits<{t}>::min()"
-
-
-def highest(dtype: str) -> str:
-    t = ctype(dtype)
-    if dtype == "bool":
-        return "true"
-    return f"std::numeric_limits<{t}>::infinity()" if dtype[0] == "f" else f"std::numeric_limits<{t}>::max()"
-
-
-IDENTITY: dict[str, Callable[[str], str]] = {
-    "add": lambda d: literal(0, d),
-    "multiply": lambda d: literal(1, d),
-    "maximum": lowest,
-    "minimum": highest,
-    "logical_and": lambda d: "true",
-    "logical_or": lambda d: "false",
-    "bitwise_and": lambda d: (
-        "true" if d == "bool" else literal(-1, d) if d[0] == "i" else f"std::numeric_limits<{ctype(d)}>::max()"
-    ),
-    "bitwise_or": lambda d: literal(0, d),
-    "bitwise_xor": lambda d: literal(0, d),
-}
+def start_of(op: Op, dtype: str) -> str:
+    """What a reduction begins with: the ufunc's identity, or of two extremes the one that yields to the other."""
+    identity = op.ufunc.identity if op.ufunc is not None else None
+    if identity is None and op.ufunc is not None:
+        kind = np.dtype(dtype).kind
+        info = np.iinfo(dtype) if kind in "iu" else None
+        low, high = (info.min, info.max) if info is not None else (False, True) if kind == "b" else (-np.inf, np.inf)
+        identity = low if op.ufunc(low, high) == high else high
+    return literal(identity, dtype)
 
 
 def extreme(better: str) -> Emit:
@@ -335,9 +317,12 @@ emits("argmax")(extreme(">"))
 emits("argmin")(extreme("<"))
 
 
+@emits("accumulate")
 def running(w: Writer, state: State, s: Step) -> Place:
     """`ufunc.accumulate` along an axis."""
     name = s.op.removesuffix(".accumulate")
+    if not registry[s.op].associative:
+        raise Unsupported(s.op)
     p, value = w.place(state, s.args[0]), state.body.values[s.outs[0]]
     axis = s.params["axis"]
     out = w.fresh(value, state.wanted.get(s.outs[0]) or w.buffer(value.dtype, value.size))
@@ -352,6 +337,3 @@ def running(w: Writer, state: State, s: Step) -> Place:
 
     unrolled(w, value.shape, one)
     return out
-
-
-emits(*[f"{n}.accumulate" for n in ("add", "multiply", "maximum", "minimum", "logaddexp")])(running)

@@ -313,7 +313,8 @@ class Writer:
 
     def single(self, state: State, s: Step) -> None:
         """A step that is no map. What cannot be written is left to Python."""
-        emit = STEPS.get("reduce" if s.kind == "reduce" else s.op)
+        family = s.op.rpartition(".")[2]  # `add.reduce`, `add.accumulate`
+        emit = STEPS.get(family)
         before = len(self.lines), len(self.arrays), len(self.sites), self.workspace, self.steps
         try:
             if emit is None:

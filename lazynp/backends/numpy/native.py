@@ -12,10 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from ...ops.elementwise import LOOPS
 from ...speed import built
 from ..kernel import KernelSpec
+from ..support import code_of
 
 blocks: Any = built("_blocks")
+if blocks is not None:
+    blocks.bind(LOOPS)
 EXTREMES = (0.0, 0.5, 1.0, 127.5, 200.0, 3e4, 6e4, 1e5, 3e9, 9e9, 1e15, 9.2e18, 1e19, 1e25, np.inf, np.nan)
 
 
@@ -65,9 +69,9 @@ def plan_of(spec: KernelSpec, assign: Callable[..., Any], ufunc_of: Callable[[st
         if instr.op == "reduce":
             continue
         ufunc = ufunc_of(instr.op)
-        if ufunc is None and instr.op not in ("cast", "where"):
+        if ufunc is None and not code_of(instr.op).moves:
             return None
-        args = instr.args if instr.op == "cast" else tuple(map(operand, instr.args, map(np.dtype, instr.loop)))
+        args = tuple(map(operand, instr.args, map(np.dtype, instr.loop)))
         steps.append((ufunc, args, first + k))
     if not all(casts_alike(dtypes[args[0]], dtypes[v]) for ufunc, args, v in steps if ufunc is None and len(args) == 1):
         return None
