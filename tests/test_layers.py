@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ import pytest
 from patience import least
 
 import lazynp
+from lazynp.graph.op import registry
 
 ROOT = Path(lazynp.__file__).parent
 # What each layer may import of lazynp, beside itself and BARE. `backends` reads what an op is in machine code from its
@@ -52,6 +55,36 @@ LINES = 3000  # of the engine, so that it can be read
 LIMIT = 0.050  # seconds that `import lazynp` may cost beyond `import numpy`
 NUMPY = 0.060  # seconds that `import numpy` takes on an idle machine
 FILES = sorted(ROOT.rglob("*.py"))
+
+
+# How many names of operations stand in lists (tuples, sets, keys of dicts, arguments of one call, of a decorator) of
+# files that are neither `ops/` nor a door: what code must know of an operation is a field of `Op`. A list that is new
+# is to become one, and a list that is gone is to be taken out here.
+GENERATORS = "the functions that write C++ of a step which is no map, each for the operations that it is given"
+NOT_OPS = "no names of operations, though some are spelt like them: "
+LISTS = {
+    "backends/loops/control.py": (4, GENERATORS),
+    "backends/loops/keyed.py": (11, GENERATORS),
+    "backends/loops/shapes.py": (18, GENERATORS + "; modes of a scatter"),
+    "backends/loops/sums.py": (3, GENERATORS + "; sums and products have several accumulators"),
+    "backends/loops/writer.py": (10, "which of those steps write into a carried value, or may read it before"),
+    "backends/numpy/blocked.py": (2, "reductions to which NumPy's method gives a dtype"),
+    "backends/numpy/namespace.py": (2, NOT_OPS + "modes of a scatter"),
+    "backends/numpy/xla.py": (6, NOT_OPS + "functions of the C module"),
+    "backends/torch/complex.py": (4, NOT_OPS + "what the module exports"),
+    "backends/torch/library.py": (44, "torch's functions for what is one call"),
+    "backends/torch/namespace.py": (8, "torch's functions of the reductions, and what comparisons of two signs give"),
+    "backends/torch/shims.py": (27, NOT_OPS + "C's and Sleef's functions"),
+    "backends/torch/trace.py": (4, NOT_OPS + "methods of torch's vectors"),
+    "graph/op.py": (2, NOT_OPS + "fields"),
+    "runtime/device_steps.py": (2, "views as torch has them"),
+    "runtime/dispatch.py": (2, "views of all elements in their order"),
+    "runtime/steps.py": (2, "views that may have to be copies"),
+    "speed.py": (2, NOT_OPS + "NumPy's functions"),
+    "spread/joining.py": (2, NOT_OPS + "ways to join"),
+    "spread/layout.py": (26, "a rule for each operation of how it is split"),
+}
+C_LISTS = {"_speed.c": (29, "the ufuncs of Python's operators and of NumPy's methods that reduce")}
 
 
 def name_of(path: Path) -> str:
@@ -114,6 +147,55 @@ def test_torch_stays_under_its_backend(path: Path) -> None:
 def test_the_engine_can_be_read() -> None:
     lines = {p: len(p.read_text().splitlines()) for p in FILES if name_of(p) in ENGINE}
     assert sum(lines.values()) <= LINES, lines
+
+
+def op_names() -> set[str]:
+    for path in (ROOT / "ops").glob("*.py"):
+        importlib.import_module(f"lazynp.ops.{path.stem}" if path.stem != "__init__" else "lazynp.ops")
+    return {part for name in registry for part in (name, name.rpartition(".")[0]) if part}
+
+
+def listed(tree: ast.AST, names: set[str]) -> int:
+    """How many names of operations stand in lists of two or more, or are given to decorators."""
+    count = 0
+    for node in ast.walk(tree):
+        given: list[ast.expr | None] = []
+        if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+            given = [*node.elts]
+        elif isinstance(node, ast.Dict):
+            given = [*node.keys]
+        elif isinstance(node, ast.Call):
+            given = [*node.args]
+        elif isinstance(node, ast.FunctionDef):
+            given = [a for d in node.decorator_list if isinstance(d, ast.Call) for a in d.args]
+        found = sum(isinstance(x, ast.Constant) and x.value in names for x in given)
+        count += found if found > 1 or isinstance(node, ast.FunctionDef) else 0
+    return count
+
+
+def test_no_lists_of_names_of_operations() -> None:
+    names = op_names()
+    outside = [p for p in FILES if name_of(p) not in ("ops", "numpy", "jax", "adapters")]
+    found = {str(p.relative_to(ROOT)): listed(ast.parse(p.read_text()), names) for p in outside}
+    assert {p: n for p, n in found.items() if n} == {p: n for p, (n, _) in LISTS.items()}
+
+
+def test_no_lists_of_names_of_operations_in_c() -> None:
+    names, found = op_names(), {}
+    for path in (*ROOT.glob("*.c"), *ROOT.glob("*.h")):
+        lists = re.findall(r"= *\{([^{};]*)\}", path.read_text())
+        counts = [sum(x in names for x in re.findall(r'"(\w+)"', text)) for text in lists]
+        found[path.name] = sum(n for n in counts if n > 1)
+    assert {p: n for p, n in found.items() if n} == {p: n for p, (n, _) in C_LISTS.items()}
+
+
+def test_lists_of_names_are_found() -> None:
+    """The check above sees what it is to see."""
+    names = {"add", "sin"}
+    for text in ('X = {"add", "sin"}', 'X = {"add": 1, "sin": 2}', 'f("add", "sin")', 'X = ("add", y, "sin")'):
+        assert listed(ast.parse(text), names) == 2, text
+    assert listed(ast.parse('@on("add")\ndef f(): ...'), names) == 1
+    assert listed(ast.parse('op.name == "add" and f("sin", "cos")'), names) == 0
 
 
 def test_every_folder_says_what_lives_there() -> None:
