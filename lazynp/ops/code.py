@@ -5,6 +5,7 @@ Kinds of loops are NumPy's letters for kinds of dtypes, one after the other: "b"
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,7 @@ class Code:
         return mask(ALL if self.raises else ""), mask(self.replayed), mask(exact), mask(self.tiled)
 
 
+@functools.cache
 def mask(kinds: str) -> int:
     """A bit for each of the types of these kinds, but for those of floats that C has not, or not everywhere."""
     return sum([1 << np.dtype(c).num for kind in kinds for c in TYPES[kind]])
