@@ -1,7 +1,7 @@
 /* Calls of compiled functions, in C: finds the signature of a call's arguments and runs what was compiled for it.
  *
  * Optional: `speed.py` has the base class in Python, and everything here gives up by calling the Python method `_slow`.
- * A signature is made in Python (`runtime/dispatch.py`) after a call that went the long way. It matches where the
+ * A signature is made in Python (`runtime/jit_calls.py`) after a call that went the long way. It matches where the
  * arguments are the same tree of tuples, lists, dicts, arrays at hand and Python numbers. Small elementwise functions run
  * here as well: NumPy's own inner loops, one after the other, without its calls around them.
  */
@@ -658,7 +658,7 @@ static PyMethodDef functions[] = {
      "bind_handles(ndarray, flags, shared): the class of the NumPy door's arrays, that object, and `_speed.shared`."},
     {"bind", bind, METH_VARARGS, "bind(Array, flags): the class of arrays, and the object with the attribute `fast`."},
     {"signature", make_signature, METH_VARARGS,
-     "signature(state, args, expected, out, results, run, steps, sizes, constants, handles): see `runtime/dispatch.py`. None where "
+     "signature(state, args, expected, out, results, run, steps, sizes, constants, handles): see `runtime/jit_calls.py`. None where "
      "these are not simple."},
     {NULL}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_calls", .m_size = -1, .m_methods = functions,

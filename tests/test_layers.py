@@ -78,7 +78,7 @@ LISTS = {
     "backends/torch/trace.py": (4, NOT_OPS + "methods of torch's vectors"),
     "graph/op.py": (2, NOT_OPS + "fields"),
     "runtime/device_steps.py": (2, "views as torch has them"),
-    "runtime/dispatch.py": (2, "views of all elements in their order"),
+    "runtime/jit_calls.py": (2, "views of all elements in their order"),
     "runtime/steps.py": (2, "views that may have to be copies"),
     "speed.py": (2, NOT_OPS + "NumPy's functions"),
     "spread/joining.py": (2, NOT_OPS + "ways to join"),

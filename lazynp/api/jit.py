@@ -19,7 +19,7 @@ from ..errors import argument_error
 from ..flags import Override, flags
 from ..graph.function import Function
 from ..graph.node import BORROWED, Node, leaf
-from ..runtime import dispatch, known
+from ..runtime import jit_calls, known
 from ..runtime.checks import check_values
 from ..runtime.execute import Program, value_of
 from ..runtime.recorder import recorder
@@ -304,7 +304,7 @@ class Jit(CallBase):
             if not kwargs and (host is not None or found[1].is_news(flags.fast, call.leaves)):
                 entry, program, _ = found
                 out = unflatten(entry.out, [0.0] * len(entry.function.outputs))
-                dispatch.remember(
+                jit_calls.remember(
                     self._signatures, self._door, flags, args, call.leaves, call.nodes, out, entry.function, program
                 )
 

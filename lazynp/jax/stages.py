@@ -18,7 +18,7 @@ from ..errors import JaxRuntimeError
 from ..graph.node import ABSTRACT
 from ..graph.show import show
 from ..graph.walk import toposort
-from ..runtime import dispatch
+from ..runtime import jit_calls
 from ..runtime.kernels import compile_wait
 from ..signatures import HOLE, leaf_names, name_of, spread_axes
 from ..tree import flatten, unflatten
@@ -447,6 +447,6 @@ def jit_on_devices(fun: Any = None, /, *, in_shardings: Any = None, out_sharding
 
 
 jit_on_devices.__signature__ = inspect.signature(make_jit)  # type: ignore[attr-defined]
-dispatch.bind(Array, flags)
+jit_calls.bind(Array, flags)
 jit = through(jit_on_devices, door)
 Wrapped = PjitFunction

@@ -22,7 +22,7 @@ from ..graph.op import MAP
 from ..graph.walk import toposort
 from ..ops.closure import unrecorded
 from ..ops.rewrites import rewrites
-from .calls import call_of
+from .numpy_calls import call_of
 from .planner import make_plan
 from .recorder import recorder
 from .segment import Segment

@@ -14,7 +14,7 @@ from ..graph.op import MAP, REDUCE, SET, VIEW
 from ..graph.walk import toposort
 from ..ops.promotion import loop_of
 from ..ops.rewrites import rewrites
-from .calls import Call, call_of
+from .numpy_calls import Call, call_of
 
 LARGEST = 1 << 19  # bytes of one value from which the kernels of a plan are better: they run on all cores
 KEYS = "uint64"  # what a key, a record of two words, is in machine code

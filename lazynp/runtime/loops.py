@@ -1,6 +1,6 @@
 """Running loops and branches. A body is made ready once; after that an iteration does nothing but compute.
 
-Small bodies begin as lists of NumPy calls (`calls`). A loop that has cost `BUILD_AFTER` seconds is written as
+Small bodies begin as lists of NumPy calls (`numpy_calls`). A loop that has cost `BUILD_AFTER` seconds is written as
 C++ and built in the background (`backends.loops`); it goes over to the machine code at the next iteration, even in the
 middle of a run. Bodies on large arrays are plans like any other graph's, whose kernels are compiled by themselves.
 """
@@ -22,9 +22,9 @@ from ..config import config
 from ..graph.function import Function
 from ..graph.walk import toposort
 from ..ops import control
-from .calls import Calls
 from .kernels import waits
 from .loop_program import scan_program, while_program
+from .numpy_calls import Calls
 from .profile import profile
 
 LARGE = 1 << 16  # bytes of one value from which a plan's kernels are worth their overhead

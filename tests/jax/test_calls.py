@@ -16,7 +16,7 @@ import pytest
 import lazynp.jax as jax
 import lazynp.jax.numpy as jnp
 from lazynp import speed
-from lazynp.runtime import dispatch
+from lazynp.runtime import jit_calls
 
 pytestmark = pytest.mark.skipif(speed.calls is None, reason="the C module was not built here")
 VALUES = np.array([-2.5, -1.0, -0.0, 0.0, 0.5, 1.0, 3.0, np.inf, -np.inf, np.nan], np.float32)
@@ -193,7 +193,7 @@ def test_what_is_not_known_goes_the_long_way() -> None:
     gone.delete()
     with pytest.raises(RuntimeError, match="deleted"):
         f(gone)
-    assert len(f._signatures) <= dispatch.MOST
+    assert len(f._signatures) <= jit_calls.MOST
 
 
 def test_trees_are_compared() -> None:

@@ -79,7 +79,7 @@ def remember(
         return  # results that are large, or one array twice
     places = there
     if type(run) is Direct:
-        found = Loops(run).made(len(inputs))
+        found = InnerLoops(run).made(len(inputs))
         if found is not None:
             steps, sizes, constants, number = found
             places = [number[run.node_at(at)] for at in there]
@@ -98,7 +98,7 @@ class NotSimple(Exception):
     """A node is no loop over its operands."""
 
 
-class Loops:
+class InnerLoops:
     """A list of NumPy calls as inner loops on places in memory: inputs, constants, then what is computed."""
 
     def __init__(self, direct: Direct) -> None:
