@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ import lazynp.jax as jax
 from lazynp import config
 from lazynp.backends import artifacts
 from lazynp.jax import lax
+from lazynp.ops.elementwise import ufuncs
 from lazynp.runtime import loops
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -148,6 +150,44 @@ def test_reductions() -> None:
     both_tiers(rows(f, X, I))
     long = RNG.uniform(-1, 1, (3, 200)).astype(np.float32)
     both_tiers(lambda: lax.scan(lambda c, v: (lax.add(c, lax.reduce_sum(v, (0,))), lax.reduce_max(v, (0,))), 0.0, long))
+
+
+DTYPES = ("bool", "int8", "int64", "uint16", "uint64", "float32", "float64", "complex128")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_each_ufunc_is_in_c(dtype: str) -> None:
+    """Of all that have C++ for that kind of dtype: elements, reductions and scans, behind the NumPy door."""
+    kind, found = np.dtype(dtype).kind, []
+    for name, op in sorted(ufuncs.items()):
+        ufunc = op.ufunc
+        if (
+            op.code is None
+            or not (kind in op.code.c or kind == "f" and op.code.libm)
+            or name == "power"
+            and kind == "i"
+        ):
+            continue
+        with contextlib.suppress(TypeError):
+            if ufunc.resolve_dtypes((np.dtype(dtype),) * ufunc.nin + (None,))[0] == dtype:
+                found.append(getattr(lazynp, name))
+    assert len(found) > (8 if kind == "b" else 15)
+    values = RNG.integers(-100, 100, (2, 4, 12)) if kind in "iu" else RNG.normal(size=(2, 4, 12)) * 2
+    a, b = (values + 1j * values[::-1] if kind == "c" else values > 0 if kind == "b" else values).astype(dtype)
+    if kind in "iu":
+        a[:, 0], b[:, 1], b[:, 2], b[:, 3] = 0, 0, 1, 63  # a divisor, and shifts
+    if kind == "f":
+        a[:, 0], a[0, 1], b[0, 2], a[1, 1], b[1, 2], b[2, 1] = b[:, 0], np.nan, np.nan, np.inf, -np.inf, 0.0
+    joined = [f for f in found if ufuncs[f.__name__].associative]
+
+    def computed() -> Any:
+        def body(c: Any, rows: Any) -> Any:
+            elements = [f(*rows[: ufuncs[f.__name__].ufunc.nin]) for f in found]
+            return c + 1, (elements, [f.reduce(rows[0]) for f in joined], [f.accumulate(rows[0]) for f in joined])
+
+        return lazynp.scan(body, 0, (lazynp.array(a), lazynp.array(b)))[1]
+
+    both_tiers(computed)
 
 
 def test_products() -> None:

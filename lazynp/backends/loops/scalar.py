@@ -169,8 +169,9 @@ def literal(value: Any, dtype: str) -> str:
         return "true" if value else "false"
     if kind in "iu":
         number = int(np.asarray(value).astype(dtype))
-        text = f"{number}" if number != -(1 << 63) else "(-9223372036854775807LL - 1)"
-        return f"{ctype(dtype)}({text}{'ULL' if number >= 1 << 31 else 'LL' if abs(number) >= 1 << 31 else ''})"
+        if number == -(1 << 63):  # C has no such literal
+            return f"{ctype(dtype)}(-9223372036854775807LL - 1)"
+        return f"{ctype(dtype)}({number}{'ULL' if number >= 1 << 31 else 'LL' if abs(number) >= 1 << 31 else ''})"
     if kind == "c":
         number_c = complex(np.asarray(value).astype(dtype))
         part = "float32" if dtype == "complex64" else "float64"

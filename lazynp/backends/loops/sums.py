@@ -281,7 +281,8 @@ def start_of(op: Op, dtype: str) -> str:
     if identity is None and op.ufunc is not None:
         kind = np.dtype(dtype).kind
         info = np.iinfo(dtype) if kind in "iu" else None
-        low, high = (info.min, info.max) if info is not None else (False, True) if kind == "b" else (-np.inf, np.inf)
+        extremes = (info.min, info.max) if info is not None else (False, True) if kind == "b" else (-np.inf, np.inf)
+        low, high = np.array(extremes, dtype)
         identity = low if op.ufunc(low, high) == high else high
     return literal(identity, dtype)
 
