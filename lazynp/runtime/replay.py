@@ -8,8 +8,6 @@ import threading
 import time
 from typing import Any, ClassVar
 
-import numpy
-
 from ..config import config
 from ..speed import native
 from ..threads import Helper, at_fork
@@ -99,7 +97,7 @@ def install() -> None:
 
 state: tuple[Any, Any, Any] | None
 try:  # NumPy's error state: the context variable, what reads it, and a value under which nothing is said
-    umath: Any = numpy._core.umath  # type: ignore[attr-defined]
+    umath: Any = importlib.import_module("numpy._core.umath")
     state = umath._extobj_contextvar, umath._get_extobj_dict, umath._make_extobj(all="ignore")
-except AttributeError:
+except (AttributeError, ImportError):
     state = None
