@@ -26,6 +26,7 @@ from ..tracebacks import inner
 from . import kernels
 from .device import allowed
 from .faults import failures, of_a_step
+from .postponed import POSTPONED, postponed
 from .processes import processes
 from .profile import profile
 from .segment import Segment, remains, run_segment
@@ -35,6 +36,7 @@ LEAF = -2
 CODES_KEPT = 1 << 14
 EVIDENCE = 32  # operations that must repeat: a sum of shifted slices repeats itself too, and is no loop
 UNROLLED = 96  # operations of short periods that run together
+MOST_ASIDE = 64
 FEW = 32  # small operations in a row that are recorded before what they wait for is computed
 CHAINED = 4  # periods whose kernels run in one chain: what one writes is in the cache when the next reads it
 
@@ -47,7 +49,8 @@ class Recorder:
             latter what is pending, again.
         passing: see `demand`.
         aside: weak references to nodes that were taken from the stream, since computing one of its nodes failed at that
-            moment (short memory): they are computed when they are asked for, or at a flush, if they can be.
+            moment (short memory), or since they need not be stored (`postponed.py`): they are computed when they are
+            asked for, or at a flush, if they can be.
     """
 
     def __init__(self) -> None:
@@ -55,6 +58,7 @@ class Recorder:
         self.nodes: list[Node] = []
         self.unfinished: list[Segment] = []
         self.aside: list[weakref.ref[Node]] = []
+        self.most_aside = MOST_ASIDE  # where those that nobody holds any more are looked for
         self.count = 0  # nodes recorded so far
         self.first = 0  # index of the first pending one
         self.due = 0  # so many pending nodes run at the next settling: a loop was left
@@ -340,6 +344,8 @@ class Recorder:
         if not outputs:
             self.take(n)
             return
+        if wanted is not None and n == len(self.nodes) and n and processes.run is None:
+            self.postpone(postponed(todo, outputs, wanted), outputs)
         profile.segments += 1
         profile.operations += len(todo)
         if processes.run is not None:
@@ -355,6 +361,18 @@ class Recorder:
             self.take(n)
             run_segment(segment)
             self.unfinished.remove(segment)
+
+    def postpone(self, left: list[Node], outputs: list[Node]) -> None:
+        """Take nodes out of a segment's outputs: they keep their inputs, and are computed when somebody asks for them,
+        or has all that is pending computed."""
+        if left:
+            for node in left:
+                node.index = POSTPONED
+            outputs[:] = [node for node in outputs if node.index != POSTPONED or node not in left]
+            self.aside += [weakref.ref(node) for node in left]
+            if len(self.aside) > self.most_aside:
+                self.aside = [weakref.ref(node) for node in alive(self.aside) if is_wanted(node)]
+                self.most_aside = max(MOST_ASIDE, 2 * len(self.aside))
 
     def take(self, n: int) -> None:
         """Take the first n nodes from the stream."""

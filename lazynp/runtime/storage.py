@@ -94,7 +94,7 @@ class Storage(StorageBase):
                 Storage.captured += buf.nbytes
                 node = leaf(buf.shape, buf.dtype, buf)
                 node.index = BORROWED if self.rare is not None and self.rare.pin else SEEN
-                self.node = node
+                self.node, node.holder = node, weakref.ref(self)
             return node
 
     def close(self) -> bool:
