@@ -148,7 +148,26 @@ static inline PyObject *operand(PyObject *o)
 /* What an operation costs NumPy goes by bytes, and of narrow elements there may be as many bytes as a small array of float64
  * has: of these, what `direct` does with a result that is no wider is done at once, too. A reduction writes nothing, and
  * may have four times as many. */
-enum { BYTES = 8, BYTES_REDUCED = 32 };
+enum { BYTES = 8, BYTES_GROWN = 12, BYTES_REDUCED = 32 };
+
+/* Whether two small operands, the outer product of two vectors say, make a result that is not: it is better recorded, so
+ * that what is done with it is one pass with what makes it. */
+static int grows(PyObject *x, PyObject *y)
+{
+    if (!PyArray_Check(x) || !PyArray_Check(y))
+        return 0;
+    PyArrayObject *a = (PyArrayObject *)x, *b = (PyArrayObject *)y;
+    if (PyArray_SIZE(a) * PyArray_SIZE(b) <= limit)
+        return 0;
+    int m = PyArray_NDIM(a), n = PyArray_NDIM(b);
+    npy_intp size = 1;
+    for (int i = 1; i <= m || i <= n; i++) {
+        npy_intp d = i <= m ? PyArray_DIM(a, m - i) : 1;
+        size *= d == 1 && i <= n ? PyArray_DIM(b, n - i) : d;
+    }
+    npy_intp wide = Py_MAX(PyArray_ITEMSIZE(a), PyArray_ITEMSIZE(b));
+    return size > limit && size * wide > BYTES_GROWN * limit;
+}
 
 static PyObject *few_bytes(PyObject *o, int most)
 {
@@ -436,6 +455,8 @@ static PyObject *binary_op(PyObject *a, PyObject *b, int i)
             return out;
     }
     PyObject *x = at_hand(a), *y = x ? operand(b) : NULL;
+    if (y && i != MATMUL && grows(x, y))
+        return PyObject_TypeCheck(a, ndarray_type) ? call_two(forward[i], a, b) : call_two(reflected[i], b, a);
     if (y && i == MATMUL) {
         PyObject *out = from_host(by_host(host_binary[i], x, y));
         if (out && matmul_ufunc && watches())
@@ -553,6 +574,8 @@ static PyObject *op_compare(PyObject *a, PyObject *b, int i)
             return out;
     }
     PyObject *x = at_hand(a), *y = x ? operand(b) : NULL;
+    if (y && grows(x, y))
+        return call_two(compare[i], a, b);
     if (y) {
         PyObject *out = direct_two(compare_ufunc[i], x, y, NULL);
         if (out || PyErr_Occurred())
@@ -1044,6 +1067,8 @@ static PyObject *simple_call(PyObject *host, PyObject *const *args, Py_ssize_t n
     }
     for (Py_ssize_t i = 0; i < n && (!i || given[0]); i++)
         given[i] = operand(args[i]);
+    if (given[1] && grows(given[0], given[1]))
+        return NULL;
     done = given[n - 1] ? direct((PyUFuncObject *)host, given, (int)n, NULL)
                         : direct_narrow(host, (int)n, args[0], args[n - 1], NULL);
     return done ? noted(before, host, (int)n, args[0], args[n - 1], wrap(done)) : NULL;
@@ -1078,6 +1103,8 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
     }
     size_t count = (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET;
     if (!out) {
+        if (n == 2 && ((PyUFuncObject *)host)->nout == 1 && !((PyUFuncObject *)host)->core_enabled && grows(given[1], given[2]))
+            return NULL;
         done = from_host(call_held(host, given + 1, n, count, NULL));
         if (done && plain && watches())
             note_host_ufunc(before, (PyUFuncObject *)host, args[0], n > 1 ? args[1] : NULL, done);
@@ -1118,7 +1145,8 @@ static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t
         if (done || PyErr_Occurred())
             return done;
     }
-    if (known && (n == nin || by_place)) {
+    PyObject *x = known && n == 2 && nin == 2 && !named ? operand(args[0]) : NULL, *y = x ? operand(args[1]) : NULL;
+    if (known && (n == nin || by_place) && !(y && grows(x, y))) {
         PyObject *done = whole(host, NULL, args, n, names, by_place ? LAST : 0);
         if (!done && !PyErr_Occurred() && !named && !by_place)
             done = class_ufunc(self, args, n);

@@ -12,6 +12,7 @@ import pytest
 import lazynp
 from lazynp import speed
 from lazynp.backends.numpy.crew import LONGEST, SHORTEST, Balance
+from lazynp.config import config
 from lazynp.runtime.profile import profile
 from lazynp.runtime.recorder import FEW, recorder
 from lazynp.runtime.steps import KernelStep
@@ -244,3 +245,37 @@ def test_copies_with_a_least_number_of_axes(ndmin: int) -> None:
 
     same(copied, grid())
     same(lambda np, a: copied(np, a * 2.0), grid())
+
+
+# --- Small operands, large results ------------------------------------------------------------------------------------
+
+OUTER: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "operator": lambda np, x, y: x[:, None] - y,
+    "reflected": lambda np, x, y: y * x[:, None],
+    "comparison": lambda np, x, y: x[:, None] < y[None, :],
+    "function": lambda np, x, y: np.maximum(x[:, None], y),
+    "power": lambda np, x, y: (x[:, None] + 2) ** y,
+    "distances": lambda np, x, y: ((x.reshape(-1, 1, 2) - y.reshape(1, -1, 2)) ** 2).sum(axis=2),
+    "columns": lambda np, x, y: x.reshape(-1, 2)[:, :1].T - y.reshape(-1, 2)[:, 1:],
+}
+
+
+@pytest.mark.parametrize("name", OUTER)
+def test_small_operands_that_make_a_large_result_are_recorded(name: str) -> None:
+    """Of distances between a thousand points each difference would go through memory before it is squared."""
+    draw = numpy.random.default_rng(3)
+    x, y = draw.random(600), draw.random(500)
+    expected = OUTER[name](numpy, x, y)
+    assert expected.size > config.limit > x.size
+    found = OUTER[name](lazynp, lazynp.array(x), lazynp.array(y))
+    assert found._s.buf is None
+    assert found.shape == expected.shape and found.dtype == expected.dtype
+    with lazynp.config(deterministic=True):
+        assert numpy.asarray(found).tobytes() == expected.tobytes()
+
+
+def test_small_operands_that_do_not_fit_say_so() -> None:
+    with pytest.raises(ValueError, match="could not be broadcast together"):
+        lazynp.ones(1000) + lazynp.ones(999)
+    with pytest.raises(ValueError, match="could not be broadcast together"):
+        lazynp.add(lazynp.ones((1000, 2)), lazynp.ones((999, 1, 3)))

@@ -5,6 +5,7 @@ What operators and ufunc calls have in common, once their operands are arrays of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -98,6 +99,19 @@ def at_once(x: Any) -> bool:
     return not isinstance(x, numpy.ndarray) or x.size <= config.limit
 
 
+def grows(operands: Any) -> bool:
+    """Whether small operands, two vectors in an outer product say, make a result that is not: it is better recorded, so
+    that what is done with it is one pass with what makes it."""
+    arrays = [x for x in operands if isinstance(x, (Handle, numpy.ndarray)) and x.ndim]
+    if len(arrays) < 2 or math.prod([x.size for x in arrays]) <= config.limit:
+        return False
+    try:
+        size = math.prod(numpy.broadcast_shapes(*[x.shape for x in arrays]))
+        return size > config.limit and size * max([x.itemsize for x in arrays]) > BYTES * config.limit
+    except ValueError:  # which NumPy says in its own words
+        return False
+
+
 def all_at_once(name: str, operands: Any) -> bool:
     """Whether an operation is NumPy's to do at once: all operands are at hand and small, or all are of single bytes and
     so is the result. What an operation costs NumPy goes by bytes, and it goes through bytes faster than kernels do."""
@@ -105,7 +119,7 @@ def all_at_once(name: str, operands: Any) -> bool:
         if not at_once(x):
             break
     else:
-        return True
+        return not grows(operands)
     if name not in OF_BYTES or config.limit < 0:
         return False
     for x in operands:

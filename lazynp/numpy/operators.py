@@ -12,7 +12,7 @@ from ..config import config
 from ..runtime.storage import Storage, lock
 from ..speed import attach, native
 from . import subclasses
-from .arithmetic import BINARY, COMPARE, NDARRAY, UNARY, Host, array_of_list, defers
+from .arithmetic import BINARY, COMPARE, NDARRAY, UNARY, Host, array_of_list, defers, grows
 from .array import ndarray, new_handle
 from .host import PLAIN, fresh
 from .record import PYTHON_SCALARS
@@ -45,7 +45,7 @@ def binary(name: str, short: str) -> None:
                 if kind is ndarray:
                     if other._b is other._s.buf:
                         y = other._h
-                        if y.size <= limit:
+                        if y.size <= limit and (x.shape == y.shape or not grows((x, y))):
                             value = host(x, y)
                             if type(value) is not NDARRAY:
                                 return value

@@ -213,7 +213,7 @@ def to_node_operand(x: Any) -> Any:
 
 
 def config_allows(args: Any, kwargs: Any) -> bool:
-    """Whether some array is pending or large, and no subclass takes part."""
+    """Whether some array is pending or large, or the result will be, and no subclass takes part."""
     limit = config.limit
     found = False
     for x in (*args, *(kwargs.get("out") or ())):
@@ -226,7 +226,7 @@ def config_allows(args: Any, kwargs: Any) -> bool:
             found = found or x.size > limit
         else:
             return False
-    return found
+    return found or arithmetic.grows(args)
 
 
 def recordable(out: Any) -> bool:

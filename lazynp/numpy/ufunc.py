@@ -18,7 +18,7 @@ from ..ops.elementwise import LOOPS
 from ..runtime.storage import lock
 from ..speed import UfuncBase, in_messages, tell
 from . import arithmetic, library, subclasses
-from .arithmetic import array_of_list
+from .arithmetic import array_of_list, grows
 from .array import Handle, Writes, ndarray
 from .calls import check_call, check_outs, with_out
 from .host import (
@@ -103,7 +103,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
                 kind, other = type(x), type(y)
                 if kind is ndarray and x._b is x._s.buf and x._h.size <= limit:
                     if other is ndarray:
-                        if y._b is y._s.buf and y._h.size <= limit:
+                        if y._b is y._s.buf and y._h.size <= limit and not grows((x._h, y._h)):
                             value = self.host(x._h, y._h)
                             return value if type(value) in SCALARS else returned(value)
                     elif other in SCALARS:

@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..backends.kernel import KernelSpec
 from ..backends.numpy.blocked import Program
 from ..backends.support import CORES, ITEMSIZE, compilable
@@ -26,6 +28,7 @@ from .pool import pool
 from .profile import profile
 
 FORMS_KEPT = 512
+REPEATED = 16  # times that an operand is read: a column of a matrix is better copied than read with gaps each time
 LARGE = 1 << 18  # elements of a kernel that is worth a place in a chain
 HASTE = 1e-6  # of `compile_after`, for a kernel of a jitted function
 LONG = 0.5  # seconds of CPU time of a process whose next run is worth preparing
@@ -155,6 +158,8 @@ class Kernel:
             chain = None
         profile.elements += n
         profile.bytes += n * self.weight
+        if chain is None or not chain.kept:  # whose calls may be to write what would be copied
+            ins = [x if x.flags.c_contiguous or x.size * REPEATED > n else np.ascontiguousarray(x) for x in ins]
         form = None
         if self.compilable and n and config.compile and not config.deterministic:
             key = (shape, *[x.strides for x in ins], *[x.shape for x in ins], *[x.strides for x in outs])
