@@ -172,8 +172,8 @@ class Trace:
 @contextlib.contextmanager
 def quiet_fork() -> Iterator[int]:
     """Fork without lazynp's knowing: the child is to be what the process was, but for its helpers."""
-    for lock in threads.locks:  # which Python lets go of
-        lock.acquire()
+    for lock in threads.locks:  # which Python lets go of; one that another thread has stays that one's
+        lock.acquire(blocking=False)
     hooks, clients, scratches = threads.hooks, compiler._clients, folders._scratches
     threads.hooks, compiler._clients, folders._scratches = [], (), ()  # type: ignore[assignment]
     counted, helpers = threads.gone, threads.helpers
