@@ -16,8 +16,8 @@ from .dtypes import FLOAT32, KIND_OF, iinfo
 def astype_node(x: Node, dtype: np.dtype[Any]) -> Node:
     """A cast as XLA does it: floats to integers by truncation, to the nearest limit where they do not fit, NaN to 0."""
     kind = KIND_OF.get(x.dtype, "?")
-    if dtype.kind == "b":
-        return x if x.dtype.kind == "b" else e.not_equal(x, Node.of_scalar(np.zeros((), x.dtype)[()]))
+    if KIND_OF.get(dtype) == "b":  # a dtype of keys has no kind
+        return x if kind == "b" else e.not_equal(x, Node.of_scalar(np.zeros((), x.dtype)[()]))
     if KIND_OF.get(dtype) not in ("i", "u") or kind not in "fc":
         return convert(x, dtype)
     x = e.real(x) if kind == "c" else x
