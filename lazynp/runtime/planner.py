@@ -281,9 +281,9 @@ class Planner:
     # --- writes -------------------------------------------------------------------------------------------------------
 
     def root(self, slot: int) -> int:
-        """The value whose memory a view shows."""
-        while self.is_alias(slot):
-            slot = self.slots(slot - self.n_leaves)[0]
+        """The value whose memory a view shows; the view itself where it is one of a number."""
+        while self.is_alias(slot) and (inputs := self.slots(slot - self.n_leaves)):
+            slot = inputs[0]
         return slot
 
     def is_alias(self, slot: int) -> bool:
