@@ -51,7 +51,7 @@ class Op:
         shorter: `(node, *inputs, **params)` -> an equal node that is less, or None. No bit of the result may change:
             x + 0 stays, since it makes -0 into 0, and so does a complex x * 1, which makes NaN of infinities.
         tag: whether its results are just its first inputs, with something said to the transformations: what runs does
-            without it.
+            without it. "lasting": it is said of the value itself, and stays where transformations are done.
         n_out: number of results; `pick` nodes select one. 0: as many as the node says.
         ufunc: NumPy's, which an elementwise op applies and a reduction or a scan goes by; None where there is none.
         associative: whether parts of a reduction by it may be done apart, and joined by it.
@@ -82,7 +82,7 @@ class Op:
         linear: bool = False,
         hidden: int = -1,
         shorter: Rule | None = None,
-        tag: bool = False,
+        tag: bool | str = False,
         n_out: int = 1,
         doc: str = "",
         ufunc: np.ufunc | None = None,
@@ -219,7 +219,7 @@ def untagged(node: Node) -> Node:
     """The node that a tag stands for, where no transformation is to see it any more."""
     while node.trace == 0 and node.op is not None and node.inputs:
         source = node.inputs[0]
-        if node.op.tag and node.dtype is not None:
+        if node.op.tag is True and node.dtype is not None:
             node = source
         elif node.op is pick and source.op is not None and source.op.tag and source.inputs:
             node = source.inputs[node.static[0]]

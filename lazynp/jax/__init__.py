@@ -104,8 +104,9 @@ from .dtypes import float0
 from .environment import print_environment_info
 from .installed import install
 from .jaxpr import ShapeDtypeStruct, eval_shape, make_jaxpr
-from .mapping import pmap, shard_map, smap
+from .mapping import shard_map, smap
 from .names import clear_caches, ensure_compile_time_eval, named_call, named_scope, typeof, vmap
+from .per_device import pmap
 from .placement import (
     block_until_ready,
     copy_to_host_async,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..api.trace import after, effect
+from ..api.trace import after, effect, stack
 from ..errors import JaxRuntimeError
 from ..graph.aval import Aval
 from ..graph.op import results
@@ -81,6 +81,12 @@ def without_last(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *values: function(*values[:-1])
 
 
+def over_devices() -> bool:
+    """Whether what maps the function that is being traced is a `shard_map` or a `pmap`, which call for each device."""
+    mapping = next((t for t in reversed(stack.active) if t.kind == "vmap"), None)
+    return mapping is not None and getattr(mapping.function, "over_devices", False)
+
+
 def call_back(name: str, callback: Callable[..., Any], shapes: Any, args: Any, kwargs: Any, **how: Any) -> Any:
     """Record the call of a function with results of these types."""
     outs, structure = avals_of(shapes)
@@ -91,6 +97,8 @@ def call_back(name: str, callback: Callable[..., Any], shapes: Any, args: Any, k
         a, k = join([array_of(x) for x in values])
         return checked(name, callback(*a, **k), structure, outs, strict)
 
+    if how["method"] is None and not how["ordered"] and over_devices():
+        how["method"] = "sequential"
     nodes = [as_node(x) for x in arrays]
     token = None if how["ordered"] else token_of_branch()
     if token is not None:

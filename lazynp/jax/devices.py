@@ -7,6 +7,7 @@ has devices of its own, and an array may lie on those of several processes (`pro
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import re
@@ -19,6 +20,21 @@ from ..spread import group
 
 COUNT_IN_FLAGS = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
 STRIDE = 2048  # between the numbers of the first devices of two processes, as in JAX
+
+
+MEMORIES = ("device", "pinned_host", "unpinned_host")
+"""The memories that devices say they have. They are all the host's."""
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Memory:
+    """A memory of a device. Attributes: kind: its name, among `MEMORIES`."""
+
+    device: Any
+    kind: str
+
+    def __repr__(self) -> str:
+        return f"{'cpu_' if self.kind == 'device' else ''}{self.kind}_{self.device.id}".upper()
 
 
 class Client:
@@ -53,6 +69,23 @@ class Device:
 
     def __str__(self) -> str:
         return f"cpu:{self.id}"
+
+    def memory(self, kind: str) -> Memory:
+        """A memory of that kind. Raises ValueError where there is none."""
+        if kind not in MEMORIES:
+            raise ValueError(
+                f"INVALID_ARGUMENT: Could not find memory addressable by device cpu. Device cpu can address the "
+                f"following memory kinds: {', '.join(MEMORIES)}. Got memory kind: {kind}"
+            )
+        return Memory(self, kind)
+
+    def default_memory(self) -> Memory:
+        """The memory in which arrays are made."""
+        return self.memory("device")
+
+    def addressable_memories(self) -> list[Memory]:
+        """The memories that it has."""
+        return [Memory(self, kind) for kind in MEMORIES]
 
     def memory_stats(self) -> None:
         """Nothing is known."""

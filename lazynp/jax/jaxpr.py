@@ -341,7 +341,7 @@ def behind(n: Node, stop: Collection[Node]) -> Node:
 
 def is_tag(n: Node) -> bool:
     """Whether a jaxpr does without it."""
-    return n.op is not None and n.op.tag and n.op is not bound
+    return n.op is not None and bool(n.op.tag) and n.op is not bound
 
 
 def in_order(results: Sequence[Node], stop: Collection[Node]) -> list[Node]:

@@ -1,4 +1,4 @@
-"""`pmap` and `shard_map`: functions of what each device of a mesh has. Each is a `vmap` over the names of its axes."""
+"""`shard_map`: functions of what each device of a mesh has, as nested `vmap`s over the names of its axes."""
 
 from __future__ import annotations
 
@@ -13,164 +13,54 @@ from ..api.trace import stack
 from ..api.vmap import vmap
 from ..graph.node import ABSTRACT, Node
 from ..ops.shape import move_axis, reshape, slice_, whole
-from ..signatures import Static, leaf_names, name_of, spread_axes
+from ..signatures import leaf_names, name_of
 from ..tree import NAMESPACE, flatten, map, unflatten
-from .array import Array, as_node, door, wrap
-from .devices import everything, process_index, several
-from .placement import from_local, labelled, local_part
+from .array import as_node, door, wrap
+from .devices import several
+from .placement import labelled
 from .sharding import (
     AxisType,
-    IndivisibleError,
+    BaseMesh,
     Mesh,
     NamedSharding,
     PartitionSpec,
     axes_of,
     check_spec,
     current,
-    get_mesh,
+    default_mesh,
+    get_abstract_mesh,
 )
-from .spreading import constrain, sharding_at, split_of, state
-from .stages import PjitFunction
+from .spreading import constrain, named_sharding, note, sharding_at, split_of, state, tidy
 from .varying import Context, contexts
-
-PMAP_AXIS = "_internal_pmap_axis_name"
-
-
-def pmap(
-    fun: Callable[..., Any],
-    axis_name: Any = None,
-    *,
-    in_axes: Any = 0,
-    out_axes: Any = 0,
-    static_broadcasted_argnums: int | Sequence[int] = (),
-    devices: Sequence[Any] | None = None,
-    backend: str | None = None,
-    axis_size: int | None = None,
-    donate_argnums: int | Sequence[int] = (),
-) -> Callable[..., Any]:
-    """The function on each device's part of the arguments, jitted. The mapped axis is as long as there are devices.
-
-    Raises: ValueError where it is longer, or no argument has one.
-    """
-    there = list(everything()) if devices is None else list(devices)
-    nums = static_broadcasted_argnums
-    static = (nums,) if isinstance(nums, int) else tuple(nums)
-    name = axis_name if axis_name is not None else PMAP_AXIS
-    several_processes = {d.process_index for d in there} != {process_index()}
-
-    def axes_given(args: tuple[Any, ...]) -> tuple[list[int], tuple[Any, ...]]:
-        axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else (in_axes,) * len(args)
-        given = [i for i in range(len(args)) if i not in static]
-        return given, tuple([axes[i] for i in given])
-
-    @functools.wraps(fun)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        given, over = axes_given(args)
-
-        def dynamic(*parts: Any, **named: Any) -> Any:
-            full = list(args)
-            for i, x in zip(given, parts):
-                full[i] = x
-            return fun(*full, **named)
-
-        n = mapped_length([args[i] for i in given], over, kwargs, name, there)
-        mesh = Mesh(np.array(there[:n], dtype=object), (name,))
-        all_axes = map(lambda a: 0 if a is None else a, out_axes, is_leaf=lambda a: a is None)
-        out = vmap(dynamic, over, all_axes, name, n, door=door)(*[plain(args[i]) for i in given], **plain(kwargs))
-        leaves, structure = flatten(out)
-        where = spread_axes(out_axes, out, "pmap out_axes")
-        leaves = [x[0] if a is None else x for x, a in zip(leaves, where)]  # None: the same on all devices
-        if not state.on and len(there) < 2:
-            return unflatten(structure, leaves)
-        return unflatten(structure, [labelled(fresh(x), along(mesh, name, a)) for x, a in zip(leaves, where)])
-
-    jitted = PjitFunction(mapped, door, Static(static))
-    if not several_processes:
-        return jitted
-
-    @functools.wraps(fun)
-    def among_processes(*args: Any, **kwargs: Any) -> Any:
-        """Each process gives and gets what its own devices have."""
-        given, over = axes_given(args)
-        full = list(args)
-        for i, x in zip(given, to_all([args[i] for i in given], over, name, there)):
-            full[i] = x
-        out = jitted(*full, **to_all([kwargs], (0,), name, there)[0])
-        leaves, structure = flatten(out)
-        own = Mesh(np.array([d for d in there if d.process_index == process_index()], dtype=object), (name,))
-        where = spread_axes(out_axes, out, "pmap out_axes")
-        return unflatten(structure, [local_part(x, along(own, name, a)) for x, a in zip(leaves, where)])
-
-    return among_processes
-
-
-def to_all(args: list[Any], axes: tuple[Any, ...], name: Any, there: Sequence[Any]) -> list[Any]:
-    """The arguments of a process as its part of what all processes map over.
-
-    Raises: ValueError where the mapped axis is not as long as this process has devices among them.
-    """
-    n = len([d for d in there if d.process_index == process_index()])
-    mesh = Mesh(np.array(there, dtype=object), (name,))
-
-    def one(x: Any, axis: int | None) -> Any:
-        if axis is not None and np.shape(x)[axis : axis + 1] != (n,):
-            raise ValueError(
-                f"pmap over {len(there)} devices of several processes: the mapped axis is to be as long as this "
-                f"process has devices, {n}; got shape {np.shape(x)}"
-            )
-        shape = tuple([len(there) if d == axis else size for d, size in enumerate(np.shape(x))])
-        return from_local(along(mesh, name, axis), x, shape)
-
-    leaves, structure = flatten(tuple(args))
-    where = spread_axes(axes, tuple(args), "pmap in_axes")
-    return list(unflatten(structure, [one(x, a) for x, a in zip(leaves, where)]))
-
-
-def along(mesh: Any, name: Any, axis: int | None) -> NamedSharding:
-    return NamedSharding(mesh, PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, name))
-
-
-def mapped_length(args: list[Any], axes: tuple[Any, ...], kwargs: Any, name: Any, there: Sequence[Any]) -> int:
-    """The length of the mapped axis. Raises ValueError where arguments differ in it, or there are too few devices."""
-    leaves, where = flatten(tuple(args))[0], spread_axes(axes, tuple(args), "pmap in_axes")
-    more = flatten(kwargs)[0]
-    pairs = [(x, a) for x, a in zip([*leaves, *more], [*where, *[0] * len(more)]) if a is not None]
-    if not pairs or any([not np.ndim(x) for x, _ in pairs]):
-        raise ValueError("pmap requires at least one argument with a mapped axis.")
-    n = int(np.shape(pairs[0][0])[pairs[0][1]])
-    mesh = Mesh(np.array(there[:n], dtype=object), (name,))
-    n = min(n, len(there))
-    for x, a in pairs:
-        if np.shape(x)[a] != n:
-            raise IndivisibleError(
-                f"Sharding {along(mesh, name, a)} implies that array axis {a} is partitioned {n} times, but the "
-                f"dimension size is {np.shape(x)[a]} (full shape: {np.shape(x)})"
-            )
-    return n
-
-
-def plain(tree: Any) -> Any:
-    """The arrays of a tree without their shardings: inside of what is mapped they are each device's own."""
-    return map(lambda x: wrap(fresh(x)) if isinstance(x, Array) else x, tree) if state.on else tree
 
 
 def fresh(x: Any) -> Node:
     """A node of its own for an array."""
-    node = as_node(x)
+    node = x if isinstance(x, Node) else as_node(x)
     return constrain(node, sharding=None) if state.on else node
 
 
-def split_by(x: Any, spec: PartitionSpec, mesh: Any) -> Any:
+def split_by(x: Any, spec: PartitionSpec, mesh: Any, manual: Sequence[Any]) -> Any:
     """An argument under a transformation, said to lie as its spec says, so that its cotangent will."""
     node = as_node(x)
     if not state.on or not node.trace or not isinstance(mesh, Mesh) or len(spec) > node.ndim:
         return x
     check_spec(mesh, spec)
-    return wrap(constrain(node, sharding=NamedSharding(mesh, spec)))
+    return wrap(constrain(node, sharding=with_others(spec, node, mesh, manual)))
 
 
 class Infer:
     """In the place of `in_specs`: as the arguments lie."""
+
+
+def check_inferred(mesh: Any, manual: Sequence[Any]) -> None:
+    """Raise TypeError where `in_specs` is not given and types do not say how arguments lie."""
+    auto = frozenset(manual) & set(mesh.auto_axes)
+    if auto:
+        raise TypeError(
+            "shard_map in_specs argument must be a pytree of `jax.sharding.PartitionSpec` instances, but it was `None` "
+            f"when axis_names={auto} are of type AxisType.Auto"
+        )
 
 
 def spread_specs(specs: Any, tree: Any, what: str) -> list[PartitionSpec]:
@@ -193,6 +83,50 @@ def spread_specs(specs: Any, tree: Any, what: str) -> list[PartitionSpec]:
             f"shard_map {what} specification must be a tree prefix of the corresponding value: {error}"
         ) from None
     return list(found)
+
+
+def with_devices(mesh: Any, leaves: list[Any]) -> Any:
+    """For an AbstractMesh the mesh of devices on which arguments lie; without one where they are traced.
+
+    Raises: ValueError where there are no such arguments.
+    """
+    if isinstance(mesh, Mesh) or current.manual:
+        return mesh
+    nodes = [as_node(x) for x in leaves]
+    for lies in [sharding_at(n) for n in nodes]:
+        if isinstance(lies, NamedSharding) and isinstance(lies.mesh, Mesh) and lies.mesh.axis_sizes == mesh.axis_sizes:
+            return lies.mesh
+    if all([n.trace != ABSTRACT for n in nodes]):
+        raise ValueError(
+            "Please pass `jax.Array`s with a `NamedSharding` as input to `shard_map` when passing `AbstractMesh` to "
+            "the mesh argument."
+        )
+    return mesh
+
+
+def apart(x: Any, mesh: Any, manual: Sequence[Any]) -> Node:
+    """A node of its own for an argument, which lies along the axes that are not mapped as it did."""
+    node = as_node(x)
+    lies = sharding_at(node)
+    if not state.on or len(manual) == len(mesh.axis_names) or not isinstance(lies, NamedSharding) or lies.mesh != mesh:
+        return fresh(node)
+    split = tuple([tuple([a for a in axes if a not in manual]) for axes in split_of(lies, node.ndim)])
+    return constrain(node, sharding=named_sharding(mesh, split, node.ndim))
+
+
+def with_others(spec: PartitionSpec, x: Node, mesh: Mesh, manual: Sequence[Any]) -> NamedSharding:
+    """How a result lies: as its spec says, and along the axes that are not mapped as it was found to."""
+    if len(manual) == len(mesh.axis_names) or not state.on:
+        return NamedSharding(mesh, spec)
+    note(x)
+    lies = sharding_at(x)
+    if not isinstance(lies, NamedSharding):
+        return NamedSharding(mesh, spec)
+    others = [tuple([a for a in axes if a in mesh.auto_axes and a not in manual]) for axes in split_of(lies, x.ndim)]
+    if not any(others):
+        return NamedSharding(mesh, spec)
+    pairs = zip(split_of(NamedSharding(mesh, spec), x.ndim), others)
+    return named_sharding(mesh, tidy(tuple([(*a, *b) for a, b in pairs]), x.shape, mesh), x.ndim)
 
 
 def cut(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], name: str) -> tuple[Node, list[Any]]:
@@ -259,11 +193,11 @@ def joined(x: Node, spec: PartitionSpec, names: list[Any]) -> Node:
 def check_manual(specs: list[PartitionSpec], manual: Sequence[Any], what: str) -> None:
     """Raise ValueError for a spec that names an axis which is not mapped."""
     for spec in specs:
-        for a in [a for part in spec for a in axes_of(part)]:
+        for a in [a for part in spec for a in ((part,) if part is PartitionSpec.UNCONSTRAINED else axes_of(part))]:
             if a not in manual:
                 raise ValueError(
                     f"shard_map {what} argument must refer to an axis marked as manual ({frozenset(manual)}), but:\n\n"
-                    f"  {what} refers to {a!r}\n\nCheck the {what} values passed to shard_map."
+                    f"  {what} refers to {a}\n\nCheck the {what} values passed to shard_map."
                 )
 
 
@@ -282,6 +216,18 @@ def check_lies(x: Node, spec: PartitionSpec, mesh: Any) -> None:
             "pass "
             "those args to shard_map."
         )
+
+
+def check_devices(x: Node, mesh: Any) -> None:
+    """Raise ValueError for an argument that was placed on other devices than the mesh's."""
+    lies = sharding_at(x)
+    if lies is None or not isinstance(mesh, Mesh) or lies.device_set == set(mesh.devices.flat):
+        return
+    here, there = [sorted([d.id for d in devices]) for devices in (lies.device_set, mesh.devices.flat)]
+    raise ValueError(
+        f"Received incompatible devices for jitted computation. Got argument with shape {x.aval} and with device ids "
+        f"{here} on platform CPU and shard_map inside jit with device ids {there} on platform CPU"
+    )
 
 
 def check_results(
@@ -346,15 +292,22 @@ def shard_map(
     """
     if options:
         raise TypeError(f"shard_map() got an unexpected keyword argument {next(iter(options))!r}")
+    if mesh is not None and not isinstance(mesh, BaseMesh):
+        raise TypeError(
+            "shard_map requires a `jax.sharding.Mesh` or a `jax.sharding.AbstractMesh` instance for its second "
+            f"argument, but got {mesh} of type {type(mesh)}."
+        )
     if f is None:
         return functools.partial(
             shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh, axis_names=axis_names, check_vma=check_vma
         )
+    if not callable(f):
+        raise TypeError(f"shard_map requires a callable for its first argument, but got {f} of type {type(f)}.")
     function, name = f, name_of(f)
 
     @functools.wraps(f)
     def mapped(*args: Any) -> Any:
-        over = mesh if mesh is not None else get_mesh()
+        over = mesh if mesh is not None else default_mesh()
         if over.empty:
             raise ValueError(
                 "The context mesh cannot be empty. Either use `jax.set_mesh(mesh)` to enter into a mesh context or "
@@ -364,11 +317,13 @@ def shard_map(
         manual = [a for a in over.axis_names if not axis_names or a in axis_names]
         if set(axis_names) - set(manual):
             raise ValueError(
-                f"jax.shard_map requires axis_names={set(axis_names)} to be a subset of "
+                f"jax.shard_map requires axis_names={frozenset(axis_names)} to be a subset of "
                 f"mesh.axis_names={over.axis_names}"
             )
         leaves, structure = flatten(args)
+        over = with_devices(over, leaves)
         if in_specs is Infer:
+            check_inferred(over, manual)
             found = [sharding_at(as_node(x)) for x in leaves]
             specs = [s.spec if isinstance(s, NamedSharding) else PartitionSpec() for s in found]
         else:
@@ -379,17 +334,21 @@ def shard_map(
         if several():
             for x, spec in zip(leaves, specs):
                 check_lies(as_node(x), spec, over)
-        parts = [cut(fresh(split_by(x, s, over)), s, over, manual, what) for x, s, what in zip(leaves, specs, names)]
+                check_devices(as_node(x), over)
+        split = [apart(split_by(x, s, over, manual), over, manual) for x, s in zip(leaves, specs)]
+        parts = [cut(x, s, over, manual, what) for x, s, what in zip(split, specs, names)]
 
         outer = list(stack.active)
         inside = over.abstract_mesh.update_axis_types(dict.fromkeys(manual, AxisType.Manual))
 
         def local(*xs: Any) -> Any:
             current.manual.append(inside)
+            current.mapped.append(over)
             try:
                 return checked(*xs)
             finally:
                 current.manual.pop()
+                current.mapped.pop()
 
         def checked(*xs: Any) -> Any:
             if not check_vma:
@@ -408,6 +367,7 @@ def shard_map(
                 contexts.active.pop()
             return out
 
+        local.over_devices = True  # type: ignore[attr-defined]
         inner: Callable[..., Any] = local
         for axis, size in reversed([(a, over.shape[a]) for a in manual]):
             axes = tuple([0 if axis in used else None for _, used in parts])
@@ -415,12 +375,60 @@ def shard_map(
         out = inner(*[wrap(x) for x, _ in parts])
         results, tree = flatten(out)
         found_specs = spread_specs(out_specs, out, "out_specs")
-        whole_results = [joined(fresh(x), s, list(manual)) for x, s in zip(results, found_specs)]
+        whole_results = [joined(as_node(x), s, list(manual)) for x, s in zip(results, found_specs)]
         if not state.on and (isinstance(over, Mesh) and over.size < 2 or not isinstance(over, Mesh)):
             return unflatten(tree, [wrap(x) for x in whole_results])
-        return unflatten(tree, [labelled(x, NamedSharding(over, s)) for x, s in zip(whole_results, found_specs)])
+        if not isinstance(over, Mesh):
+            return unflatten(tree, [wrap(x) for x in whole_results])
+        lies = [with_others(s, x, over, manual) for x, s in zip(whole_results, found_specs)]
+        return unflatten(tree, [labelled(fresh(x), s) for x, s in zip(whole_results, lies)])
 
     return mapped
 
 
-smap = shard_map
+def smap(
+    f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_axes: Any, axis_name: Any
+) -> Callable[..., Any]:
+    """`shard_map` along one axis of the default mesh, which `in_axes` and `out_axes` put in axes of arrays, as `vmap`'s
+    do; None: nowhere.
+
+    Raises: TypeError for an axis that is none, ValueError where no mesh is set.
+    """
+    if f is None:
+        return functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
+    if isinstance(axis_name, (tuple, list)):
+        raise TypeError(f"smap axis_name should be a `str` or a `Hashable`, but got {axis_name}")
+    if not (in_axes is None or in_axes is Infer or isinstance(in_axes, (int, tuple))):
+        raise TypeError(
+            "smap in_axes must be an int, None, jax.sharding.Infer, or a tuple of entries corresponding to the "
+            f"positional arguments passed to the function, but got {in_axes}."
+        )
+    kinds = {"in_axes": "int, None, jax.sharding.Infer,", "out_axes": "int, None,"}
+    function = f
+
+    def specs_of(axes: Any, what: str) -> Any:
+        def spec(a: Any) -> PartitionSpec:
+            if a is None:
+                return PartitionSpec()
+            if not isinstance(a, int):
+                raise TypeError(
+                    f"smap {what} must be an {kinds[what]} or (nested) container with those types as leaves, but got "
+                    f"{axes}."
+                )
+            return PartitionSpec(*[None] * a, axis_name)  # -1 is the first axis, as in JAX
+
+        return axes if axes is Infer else map(spec, axes, is_leaf=lambda a: a is None)
+
+    @functools.wraps(f)
+    def mapped(*args: Any) -> Any:
+        mesh = get_abstract_mesh() if current.manual else default_mesh()
+        if mesh.empty:
+            raise ValueError("The context mesh cannot be empty. Use `jax.set_mesh(mesh)` to enter into a mesh context")
+        if in_axes is Infer and axis_name in mesh.auto_axes:
+            raise TypeError(
+                f"in_axes was not specified when axis_name={frozenset((axis_name,))} was of type AxisType.Auto"
+            )
+        specs = {"in_specs": specs_of(in_axes, "in_axes"), "out_specs": specs_of(out_axes, "out_axes")}
+        return shard_map(function, axis_names={axis_name}, **specs)(*args)
+
+    return mapped

@@ -13,7 +13,8 @@ import numpy as np
 from ..api.trace import stack
 from ..graph.node import Node
 from ..ops import collectives as ops
-from ..ops.elementwise import add, convert, divide, multiply
+from ..ops.creation import iota
+from ..ops.elementwise import add, convert, divide, equal, multiply, where
 from ..ops.joining import span
 from ..ops.shape import move_axis, reshape
 from ..tree import flatten, map, unflatten
@@ -57,10 +58,8 @@ def among(what: str, x: Any, axis_name: Any, groups: Any, apply: Callable[[Any, 
 
     Raises: ValueError for groups that do not have each index once, or are of different lengths.
     """
-    name = one_name(axis_name, what)
-    size, index = bound(name, what)
-    if sorted([i for g in groups for i in g]) != list(range(size)):
-        raise ValueError("axis_index_groups must cover all indices exactly once")
+    size, index = bound(one_name(axis_name, what), what)
+    check_groups(groups, size)
     lengths = {len(g) for g in groups}
     if len(lengths) > 1:
         raise ValueError(f"axis_index_groups must all be the same size for {what}. Got {groups}")
@@ -70,7 +69,40 @@ def among(what: str, x: Any, axis_name: Any, groups: Any, apply: Callable[[Any, 
             members[i], places[i] = group, place
     me = wrap(index)
     mine, place = wrap(as_node(members))[me], wrap(as_node(places))[me]
-    return map(lambda v: apply(all_gather(v, name)[mine], len(mine), place), x)
+    return map(lambda v: apply(all_gather(v, axis_name)[mine], len(mine), place), x)
+
+
+def check_groups(groups: Any, size: int) -> None:
+    """Raise ValueError for groups that do not have each index once."""
+    if sorted([i for g in groups for i in g]) != list(range(size)):
+        raise ValueError("axis_index_groups must cover all indices exactly once")
+
+
+def reduced(what: str, x: Any, axis_name: Any, groups: Any, apply: Callable[[Any, Any], Any]) -> Any:
+    """Each leaf of a tree with `apply(parts, there)`: what the members of one's group have, along a first axis that is
+    as long as the longest group, and a mask of the members along it. What is beyond them is what the first one has.
+
+    Raises: ValueError for groups that do not have each index once; NotImplementedError in a `shard_map` that checks
+        what varies.
+    """
+    name = one_name(axis_name, what)
+    size, index = bound(name, what)
+    check_groups(groups, size)
+    if checked(name):
+        raise NotImplementedError(f"{what} with axis_index_groups, where check_vma says what varies")
+    longest = max([len(g) for g in groups])
+    members, there = np.empty((size, longest), np.int32), np.zeros((size, longest), bool)
+    for group in groups:
+        members[list(group)] = [*group, *group[:1] * (longest - len(group))]
+        there[list(group), : len(group)] = True
+    me = wrap(index)
+    mine, mask = wrap(as_node(members))[me], wrap(as_node(there))[me]
+
+    def one(v: Any) -> Any:
+        parts = all_gather(v, name)[mine]
+        return apply(parts, mask.reshape(longest, *(1,) * (parts.ndim - 1)))
+
+    return map(one, x)
 
 
 def axis_size(axis_name: Any) -> int:
@@ -91,9 +123,13 @@ def axis_index(axis_name: Any) -> Any:
 
 
 def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
-    """The sum along named axes of each leaf. A Python number is multiplied by the size at once."""
+    """The sum along named axes of each leaf. A Python number is multiplied by the size at once. Axes that are numbers
+    are those of the array."""
+    if not isinstance(axis_name, str) and any([isinstance(a, int) for a in names_of(axis_name)]):
+        x = map(lambda v: wrap(as_node(v)).sum(tuple([a for a in names_of(axis_name) if isinstance(a, int)])), x)
+        axis_name = tuple([a for a in names_of(axis_name) if not isinstance(a, int)])
     if axis_index_groups is not None:
-        return among("psum", x, axis_name, axis_index_groups, lambda parts, n, place: parts.sum(0))
+        return reduced("psum", x, axis_name, axis_index_groups, lambda parts, there: parts.sum(0, where=there))
     leaves, structure = flatten(x)
     if leaves and all([type(v) in (bool, int, float, complex) for v in leaves]):
         return unflatten(structure, [v * axis_size(axis_name) for v in leaves])
@@ -113,7 +149,8 @@ def summed(n: Node, size: int, index: Node) -> Node:
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The mean along named axes of each leaf."""
     if axis_index_groups is not None:
-        return among("pmean", x, axis_name, axis_index_groups, lambda parts, n, place: parts.mean(0))
+        n = len(axis_index_groups[0])  # of all groups, as in JAX
+        return map(lambda v: v / n, psum(x, axis_name, axis_index_groups=axis_index_groups))
     n = axis_size(axis_name)
 
     def mean(v: Any) -> Any:
@@ -128,14 +165,14 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The maximum along named axes of each leaf."""
     if axis_index_groups is not None:
-        return among("pmax", x, axis_name, axis_index_groups, lambda parts, n, place: parts.max(0))
+        return reduced("pmax", x, axis_name, axis_index_groups, lambda parts, _: parts.max(0))
     return along("pmax", x, axis_name, lambda v, _, index: ops.pmax(v, index))
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The minimum along named axes of each leaf."""
     if axis_index_groups is not None:
-        return among("pmin", x, axis_name, axis_index_groups, lambda parts, n, place: parts.min(0))
+        return reduced("pmin", x, axis_name, axis_index_groups, lambda parts, _: parts.min(0))
     return along("pmin", x, axis_name, lambda v, _, index: ops.pmin(v, index))
 
 
@@ -154,9 +191,21 @@ def inside(axis: int, ndim: int) -> int:
 
 
 def all_gather(
-    x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False, to: Any = None
+    x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False, to: str = "varying"
 ) -> Any:
-    """What all have, along a new axis (`tiled`: joined along an axis that is there). Several names: as one axis."""
+    """What all have, along a new axis (`tiled`: joined along an axis that is there). Several names: as one axis.
+
+    Args:
+        to: "invarying": the type says that it is the same on all devices.
+
+    Raises: ValueError for another `to`, NotImplementedError for "reduced".
+    """
+    if to not in ("varying", "invarying", "reduced"):
+        raise ValueError(f"all_gather's `to` is one of 'varying', 'invarying' and 'reduced', got {to!r}")
+    if to == "reduced":
+        raise NotImplementedError("values that are `reduced` along an axis of a mesh are not followed")
+    if to == "invarying" and axis_index_groups is None:
+        return map(lambda v: gathered_alike(v, axis_name, axis, tiled), x)
 
     def apply(v: Node, size: int, index: Node) -> Node:
         at = inside(axis, v.ndim + (not tiled))
@@ -170,6 +219,15 @@ def all_gather(
     if len(names) > 1 and not tiled:
         x = map(lambda v: merged(v, axis, len(names)), x)
     return x
+
+
+def gathered_alike(x: Any, axis_name: Any, axis: int, tiled: bool) -> Any:
+    """`all_gather` as a sum of what each has in its own place, whose type says that it is the same on all devices."""
+    node, n = as_node(x), axis_size(axis_name)
+    place = as_node(axis_index(axis_name))
+    here = reshape(equal(iota(n, INT32), place), shape=(n, *(1,) * node.ndim))
+    own = where(here, reshape(node, shape=(1, *node.shape)), np.zeros((), node.dtype)[()])
+    return laid(psum(wrap(own), axis_name), axis, tiled)
 
 
 def laid(parts: Any, axis: int, tiled: bool) -> Any:

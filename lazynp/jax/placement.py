@@ -19,8 +19,17 @@ from .array import Array, as_node, wrap
 from .devices import Device, own, several
 from .dtypes import canonical
 from .processes import Spread, agreed, boxes_of, extent, holding, laid, spanning, spread_of
-from .sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding, axes_of, current, get_mesh
-from .spreading import constrain, known, sharding_at, state
+from .sharding import (
+    NamedSharding,
+    PartitionSpec,
+    Sharding,
+    SingleDeviceSharding,
+    axes_of,
+    current,
+    default_mesh,
+    get_abstract_mesh,
+)
+from .spreading import Split, constrain, known, named_sharding, sharding_at, split_of, state
 from .transfers import explicitly
 
 
@@ -60,7 +69,7 @@ def resolved(where: Any, what: str, mesh: Any = None) -> Sharding:
     if isinstance(where, Device):
         return SingleDeviceSharding(where)
     if isinstance(where, PartitionSpec):
-        mesh = get_mesh() if mesh is None else mesh
+        mesh = default_mesh() if mesh is None else mesh
         if mesh.empty:
             raise ValueError(f"Please set a mesh via `jax.set_mesh` if a PartitionSpec is passed to {what}")
         return NamedSharding(mesh, where)
@@ -118,7 +127,7 @@ def check_same(x: Any, value: np.ndarray) -> None:
 
 def in_full(where: Any, ndim: int, what: str) -> Sharding:
     """The sharding of a type: a spec is over the default mesh, and has an entry for each axis."""
-    if isinstance(where, PartitionSpec) and get_mesh().empty:
+    if isinstance(where, PartitionSpec) and default_mesh().empty:
         raise ValueError(
             "Using PartitionSpec when you are not under a mesh context is not allowed. Please pass a NamedSharding "
             f"instance or enter into a mesh context via `jax.set_mesh`. Got {where}"
@@ -255,13 +264,19 @@ def place_results(names: dict[str, Any]) -> None:
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """The arrays of a tree, to lie as the shardings say, on axes of a mesh that are Auto.
+    """The arrays of a tree, to lie as the shardings say on the axes of a mesh that are Auto; where all axes are
+    Explicit, an assertion that they lie so.
 
-    Raises: RuntimeError for a spec where there is no default mesh, ValueError for explicit axes and for arrays that
-    cannot lie so.
+    Raises: RuntimeError for a spec where there is no default mesh, ValueError for explicit or manual axes of a mixed
+    mesh and for arrays that cannot lie so, AssertionError, TypeError for what is no sharding.
     """
     leaves, structure = flatten(x)
     one = shardings is None or isinstance(shardings, (Sharding, PartitionSpec)) or hasattr(shardings, "layout")
+    for where in [shardings] if one else flatten(shardings, is_leaf=is_where)[0]:
+        if not (is_where(where) or hasattr(where, "layout")) or isinstance(where, Device):
+            raise TypeError(
+                f"shardings leaf specifications are expected to be PartitionSpec instances or None, but got {where}"
+            )
     wanted = [shardings] * len(leaves) if one else spread_axes(shardings, x, "with_sharding_constraint shardings")
     out = []
     for v, where in zip(leaves, wanted):
@@ -269,22 +284,56 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
             node = as_node(v)
         if where is None or where is PartitionSpec.UNCONSTRAINED:
             out.append(v if isinstance(v, Array) else wrap(node))
-            continue
-        mesh = current.entered[-1] if current.entered and not current.meshes else get_mesh()
-        if isinstance(where, PartitionSpec) and mesh.empty:
-            raise RuntimeError(no_mesh("with_sharding_constraint", "shardings"))
-        to = resolved(where, "with_sharding_constraint", mesh)
-        if isinstance(to, NamedSharding) and {a for part in to.spec for a in axes_of(part)} & set(
-            to.mesh.explicit_axes
-        ):
-            raise ValueError(
-                f"The spec of NamedSharding passed to with_sharding_constraint can only refer to Auto axes of the "
-                f"mesh. "
-                f"Got spec={to.spec} and mesh={to.mesh.abstract_mesh}. You probably meant to use `reshard` API?"
-            )
-        check_fits(to, node.shape, "with_sharding_constraint arguments")
-        out.append(placed(node, to))
+        else:
+            out.append(constrained(node, where))
     return unflatten(structure, out)
+
+
+def is_where(x: Any) -> bool:
+    """Whether it is a leaf of a tree of shardings."""
+    return x is None or isinstance(x, (Sharding, PartitionSpec, Device))
+
+
+def constrained(node: Node, where: Any) -> Array:
+    """`with_sharding_constraint` of one array."""
+    mesh = current.entered[-1] if current.entered and not current.meshes else default_mesh()
+    if current.manual:
+        mesh = current.manual[-1]
+    if isinstance(where, PartitionSpec) and mesh.empty:
+        raise RuntimeError(no_mesh("with_sharding_constraint", "shardings"))
+    to = resolved(where, "with_sharding_constraint", mesh)
+    if current.mapped and isinstance(to, NamedSharding) and to.mesh == current.manual[-1]:
+        to = to.update(mesh=current.mapped[-1])
+    if not isinstance(to, NamedSharding):
+        return placed(node, to)
+    around = get_abstract_mesh()
+    if not around.empty and around.are_all_axes_explicit and to.mesh.are_all_axes_explicit:
+        split, lies = [split_of(s, node.ndim) for s in (to, sharding_at(node))]
+        if split != lies:
+            raise AssertionError(
+                "`with_sharding_constraint` acts as an assert when all axes of mesh are of type `Explicit`. The array "
+                f"sharding: {named_sharding(to.mesh, lies, node.ndim).spec} did not match the sharding provided: "
+                f"{to.spec}. Please use `jax.sharding.reshard` to shard your input to the sharding you want."
+            )
+        return wrap(node)
+    named = {a for part in to.spec for a in axes_of(part)}
+    manual = set(current.manual[-1].manual_axes) if current.manual else set()
+    if named & (set(to.mesh.explicit_axes) | manual):
+        raise ValueError(
+            f"The spec of NamedSharding passed to with_sharding_constraint can only refer to Auto axes of the mesh. "
+            f"Got spec={to.spec} and mesh={to.mesh.abstract_mesh}. You probably meant to use `reshard` API?"
+        )
+    if to.mesh.explicit_axes:  # what lies along those stays
+        to = named_sharding(to.mesh, merged(to, sharding_at(node), node.ndim), node.ndim)
+    check_fits(to, node.shape, "with_sharding_constraint arguments")
+    return placed(node, to)
+
+
+def merged(to: NamedSharding, lies: Sharding | None, ndim: int) -> Split:
+    """The split that a constraint on Auto axes and an array that lies on explicit ones give together."""
+    explicit = set(to.mesh.explicit_axes)
+    pairs = zip(split_of(to, ndim), split_of(lies, ndim))
+    return tuple([(*[a for a in b if a in explicit], *a_) for a_, b in pairs])
 
 
 def no_mesh(what: str, parameter: str) -> str:

@@ -6,329 +6,30 @@ would have, and changes no value.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import importlib
 import math
-import threading
-from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from ..tracebacks import bounded
-from .devices import Device, default_device, everything, own
+from .devices import MEMORIES, Device, default_device, everything, own
+from .mesh import (  # noqa: F401
+    AbstractDevice,
+    AbstractMesh,
+    BaseMesh,
+    Mesh,
+    current,
+    default_mesh,
+    get_abstract_mesh,
+    get_mesh,
+    make_mesh,
+    set_mesh,
+    use_abstract_mesh,
+)
 from .specs import AxisType, DuplicateSpecError, ManualAxisType, P, PartitionSpec, axes_of, check_spec  # noqa: F401
-
-
-class AbstractDevice:
-    """What is known of the devices of a mesh that has none yet."""
-
-    def __init__(self, device_kind: str, num_cores: int | None, platform: str | None = None) -> None:
-        self.device_kind, self.num_cores, self.platform = device_kind, num_cores, platform
-
-    def _key(self) -> Any:
-        return self.device_kind, self.num_cores, self.platform
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AbstractDevice) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def __repr__(self) -> str:
-        return f"AbstractDevice({self})"
-
-    def __str__(self) -> str:
-        return f"device_kind={self.device_kind}, num_cores={self.num_cores}, platform={self.platform}"
-
-
-def types_of(axis_types: Any, n: int) -> tuple[AxisType, ...]:
-    """The types of n axes. Raises ValueError for another number of them, TypeError for what is no AxisType."""
-    if axis_types is None:
-        return (AxisType.Auto,) * n
-    found = (axis_types,) if isinstance(axis_types, AxisType) else tuple(axis_types)
-    if any([not isinstance(t, AxisType) for t in found]):
-        raise TypeError(f"axis_types must be of type `jax.sharding.AxisType`. Got {axis_types}")
-    if len(found) != n:
-        raise ValueError(
-            f"Number of axis names should match the number of axis_types. Got axis_types={found} for {n} axes"
-        )
-    return found
-
-
-class BaseMesh:
-    """Names, sizes and types of axes.
-
-    Attributes:
-        axis_names, axis_sizes, axis_types: of the axes, in order.
-    """
-
-    axis_names: tuple[Any, ...]
-    axis_sizes: tuple[int, ...]
-    axis_types: tuple[AxisType, ...]
-
-    @property
-    def shape(self) -> OrderedDict[Any, int]:
-        """Sizes by name."""
-        return OrderedDict(zip(self.axis_names, self.axis_sizes))
-
-    @property
-    def shape_tuple(self) -> tuple[tuple[Any, int], ...]:
-        return tuple(zip(self.axis_names, self.axis_sizes))
-
-    @property
-    def size(self) -> int:
-        """How many places it has."""
-        return math.prod(self.axis_sizes) if self.axis_names else 0
-
-    @property
-    def empty(self) -> bool:
-        return not self.axis_names
-
-    def _of_type(self, kind: AxisType) -> tuple[Any, ...]:
-        return tuple([n for n, t in zip(self.axis_names, self.axis_types) if t is kind])
-
-    @property
-    def auto_axes(self) -> tuple[Any, ...]:
-        return self._of_type(AxisType.Auto)
-
-    @property
-    def explicit_axes(self) -> tuple[Any, ...]:
-        return self._of_type(AxisType.Explicit)
-
-    @property
-    def manual_axes(self) -> tuple[Any, ...]:
-        return self._of_type(AxisType.Manual)
-
-    @property
-    def are_all_axes_auto(self) -> bool:
-        return all([t is AxisType.Auto for t in self.axis_types])
-
-    @property
-    def are_all_axes_explicit(self) -> bool:
-        return all([t is AxisType.Explicit for t in self.axis_types])
-
-    @property
-    def are_all_axes_manual(self) -> bool:
-        return all([t is AxisType.Manual for t in self.axis_types])
-
-    def _key(self) -> Any:
-        return type(self), self.axis_names, self.axis_sizes, self.axis_types
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or isinstance(other, BaseMesh) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def __str__(self) -> str:
-        sizes = ", ".join([f"{k!r}: {n}" for k, n in self.shape_tuple]) or "()"
-        return f"{type(self).__name__}({sizes}, axis_types={self.axis_types})"
-
-
-class AbstractMesh(BaseMesh):
-    """Names, sizes and types of a mesh's axes, without its devices."""
-
-    def __init__(
-        self,
-        axis_sizes: Sequence[int],
-        axis_names: Any,
-        axis_types: Any = None,
-        *,
-        abstract_device: AbstractDevice | None = None,
-    ) -> None:
-        self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
-        self.axis_sizes = tuple(axis_sizes)
-        if len(self.axis_names) != len(self.axis_sizes):
-            raise ValueError(
-                f"Number of axis names should match the number of axis sizes. Got axis_sizes={self.axis_sizes} and "
-                f"axis_names={self.axis_names}"
-            )
-        self.axis_types = types_of(axis_types, len(self.axis_names))
-        self.abstract_device = abstract_device
-
-    @property
-    def abstract_mesh(self) -> AbstractMesh:
-        return self
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("devices", "device_ids", "is_multi_process", "local_devices", "local_mesh"):
-            raise ValueError(f"AbstractMesh does not implement {name}")
-        raise AttributeError(f"'AbstractMesh' object has no attribute {name!r}")
-
-    def update(self, axis_sizes: Any = None, axis_names: Any = None, axis_types: Any = None, **more: Any) -> Any:
-        """With other axes, types of axes, or an `abstract_device`."""
-        return AbstractMesh(
-            self.axis_sizes if axis_sizes is None else axis_sizes,
-            self.axis_names if axis_names is None else axis_names,
-            self.axis_types if axis_types is None else axis_types,
-            **({"abstract_device": self.abstract_device} | more),
-        )
-
-    def update_axis_types(self, name_to_type: Mapping[Any, AxisType]) -> AbstractMesh:
-        """With other types for the axes of these names."""
-        changed = [name_to_type.get(n, t) for n, t in zip(self.axis_names, self.axis_types)]
-        return self.update(axis_types=tuple(changed))
-
-    def _key(self) -> Any:
-        return (*super()._key(), self.abstract_device)
-
-    def __repr__(self) -> str:
-        sizes = ", ".join([f"{k!r}: {n}" for k, n in self.shape_tuple]) or "()"
-        device = f", {self.abstract_device}" if self.abstract_device is not None else ""
-        return f"AbstractMesh({sizes}, axis_types={self.axis_types}{device})"
-
-    __str__ = __repr__
-
-
-class Mesh(BaseMesh):
-    """An array of devices whose axes have names. As a context manager, the mesh of specs in
-    `with_sharding_constraint`.
-
-    Raises: ValueError where there is not a name for each axis.
-    """
-
-    is_scalar = False
-
-    def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
-        self.devices = np.asarray(devices, dtype=object)
-        self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
-        if len(self.axis_names) != self.devices.ndim:
-            raise ValueError(
-                f"Mesh requires the ndim of its first argument (`devices`) to equal the length of its second argument "
-                f"(`axis_names`), but got devices.ndim == {self.devices.ndim} and len(axis_names) == "
-                f"{len(self.axis_names)}."
-            )
-        self.devices.flags.writeable = False
-        self.axis_sizes = self.devices.shape
-        self.axis_types = types_of(axis_types, len(self.axis_names))
-
-    @property
-    def abstract_mesh(self) -> AbstractMesh:
-        kind = AbstractDevice("cpu", None, "cpu") if self.devices.size else None
-        return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types, abstract_device=kind)
-
-    @property
-    def device_ids(self) -> np.ndarray:
-        """The numbers of the devices, in the mesh's shape."""
-        return np.array([d.id for d in self.devices.flat], int).reshape(self.devices.shape)
-
-    @property
-    def local_mesh(self) -> Mesh:
-        """What of it is this process's. Raises ValueError where that is no mesh."""
-        here = np.isin(self.device_ids, [d.id for d in own()])
-        if here.all():
-            return self
-        places = np.argwhere(here)
-        index = tuple([slice(at.min(), at.max() + 1) for at in places.T]) if len(places) else ()
-        if not len(places) or not here[index].all():
-            raise ValueError(f"the devices of this process are no part of {self!r} that is a mesh")
-        return Mesh(self.devices[index], self.axis_names, self.axis_types)
-
-    @property
-    def is_multi_process(self) -> bool:
-        """Whether it has devices of several processes."""
-        return len({d.process_index for d in self.devices.flat}) > 1
-
-    @property
-    def local_devices(self) -> list[Device]:
-        """Those of this process."""
-        here = set(own())
-        return [d for d in self.devices.flat if d in here]
-
-    def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
-        """With other devices, names or types."""
-        return Mesh(
-            self.devices if devices is None else devices,
-            self.axis_names if axis_names is None else axis_names,
-            self.axis_types if axis_types is None else axis_types,
-        )
-
-    def _key(self) -> Any:
-        return (*super()._key(), tuple(self.devices.flat))
-
-    def __repr__(self) -> str:
-        types = f", axis_types={self.axis_types}" if self.axis_names else ""
-        return f"Mesh(axis_sizes={self.axis_sizes}, axis_names={self.axis_names}{types})"
-
-    def __reduce__(self) -> Any:
-        return Mesh, (self.devices, self.axis_names, self.axis_types)
-
-    def __enter__(self) -> Mesh:
-        current.entered.append(self)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        current.entered.pop()
-
-
-class Current(threading.local):
-    """The meshes that are set in this thread, the innermost last."""
-
-    def __init__(self) -> None:
-        self.meshes: list[Any] = []
-        self.entered: list[Mesh] = []  # by `with mesh:`, which only `with_sharding_constraint` asks
-        self.manual: list[AbstractMesh] = []  # those of `shard_map`s that are being traced
-
-
-current = Current()
-
-
-def make_mesh(
-    axis_shapes: Sequence[int],
-    axis_names: Sequence[Any],
-    axis_types: tuple[AxisType, ...] | None = None,
-    *,
-    devices: Sequence[Device] | None = None,
-) -> Mesh:
-    """A mesh of that shape. Raises ValueError where there are too few devices."""
-    n = math.prod(axis_shapes)
-    there = list(everything()) if devices is None else list(devices)
-    if n > len(there):
-        raise ValueError(f"Number of devices {len(there)} must be >= the product of mesh_shape {tuple(axis_shapes)}")
-    array = np.empty(n, dtype=object)
-    array[:] = there[:n]
-    array = array.reshape(tuple(axis_shapes))
-    return Mesh(array, axis_names, axis_types or (AxisType.Explicit,) * array.ndim)
-
-
-class set_mesh(contextlib.AbstractContextManager[Any]):
-    """Make a mesh the default: from now on, or in a `with` block."""
-
-    def __init__(self, mesh: Any) -> None:
-        if not isinstance(mesh, BaseMesh):
-            raise ValueError(f"Expected mesh of type `jax.sharding.Mesh`. Got {type(mesh)}")
-        self.mesh = mesh
-        current.meshes.append(mesh)
-
-    def __enter__(self) -> Any:
-        return self.mesh
-
-    def __exit__(self, *error: object) -> None:
-        current.meshes.remove(self.mesh)
-
-
-class use_abstract_mesh(set_mesh):
-    """Make an AbstractMesh the default in a `with` block."""
-
-
-use_mesh = set_mesh
-
-
-def get_mesh() -> Any:
-    """The default mesh; an empty one where none is set."""
-    return current.meshes[-1] if current.meshes else Mesh(np.empty((), dtype=object), ())
-
-
-def get_abstract_mesh() -> AbstractMesh:
-    """Names, sizes and types of the default mesh; inside of `shard_map`, of its mesh."""
-    if current.manual:
-        return current.manual[-1]
-    found = get_mesh()
-    return found.abstract_mesh if found.axis_names else AbstractMesh((), ())
-
 
 # --- Shardings --------------------------------------------------------------------------------------------------------
 
@@ -352,7 +53,7 @@ class Sharding:
     @property
     def device_set(self) -> set[Device]:
         """The devices that have a part."""
-        raise NotImplementedError(f"{type(self).__name__} does not say on which devices it puts an array")
+        raise NotImplementedError("Subclasses should implement this method.")
 
     @property
     def addressable_devices(self) -> set[Device]:
@@ -363,14 +64,17 @@ class Sharding:
     def num_devices(self) -> int:
         return len(self.device_set)
 
+    _memory: str = "device"
+
     @property
     def memory_kind(self) -> str | None:
-        return "device"
+        """In which memory of the devices: they are all the host's, so this is kept and changes nothing."""
+        return self._memory
 
     @property
     def is_fully_replicated(self) -> bool:
         """Whether each device has all of the array."""
-        raise NotImplementedError(f"{type(self).__name__} does not say which parts devices have")
+        raise NotImplementedError("Subclasses should implement this method.")
 
     def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of one device's part. Raises ValueError where an axis does not divide."""
@@ -379,7 +83,7 @@ class Sharding:
 
     def devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, tuple[slice, ...]]:
         """Which part of an array each device has."""
-        raise NotImplementedError(f"{type(self).__name__} does not say which parts devices have")
+        raise NotImplementedError("Subclasses should implement this method.")
 
     def addressable_devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, tuple[slice, ...]]:
         """Which part of an array each device of this process has."""
@@ -393,13 +97,23 @@ class Sharding:
             mine, theirs = self.devices_indices_map(shape), other.devices_indices_map(shape)
         except ValueError:
             return False
+        if self.memory_kind != other.memory_kind:
+            return False
         return {d: spans(i, shape) for d, i in mine.items()} == {d: spans(i, shape) for d, i in theirs.items()}
 
     def with_memory_kind(self, kind: str) -> Sharding:
         """The same in a memory of the devices. Raises ValueError for one that they have not."""
-        if kind not in ("device", "unpinned_host", "pinned_host", None):
-            raise ValueError(f"Could not find memory addressable by device cpu. Got memory kind: {kind}")
-        return self
+        raise NotImplementedError(f"{type(self).__name__} does not say in which memory it puts an array")
+
+
+def memory_of(kind: Any) -> str:
+    """The name of a memory, by default the devices' own. Raises ValueError for one that they have not."""
+    if kind is not None and kind not in MEMORIES:
+        raise ValueError(
+            f"Could not find memory addressable by device cpu. Device cpu can address the following memory kinds: "
+            f"{', '.join(MEMORIES)}. Got memory kind: {kind}"
+        )
+    return "device" if kind is None else kind
 
 
 def spans(index: tuple[slice, ...], shape: tuple[int, ...]) -> tuple[tuple[int, int, int], ...]:
@@ -412,7 +126,7 @@ class SingleDeviceSharding(Sharding):
     is_fully_replicated = True
 
     def __init__(self, device: Device, *, memory_kind: str | None = None) -> None:
-        self._device = device
+        self._device, self._memory = device, memory_of(memory_kind)
 
     @property
     def device_set(self) -> set[Device]:
@@ -422,13 +136,21 @@ class SingleDeviceSharding(Sharding):
         return {self._device: (slice(None),) * len(global_shape)}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SingleDeviceSharding) and self._device is other._device
+        if not isinstance(other, SingleDeviceSharding):
+            return False
+        return self._device is other._device and self._memory == other._memory
 
     def __hash__(self) -> int:
-        return hash((SingleDeviceSharding, self._device.id))
+        return hash((SingleDeviceSharding, self._device.id, self._memory))
 
     def __repr__(self) -> str:
-        return f"SingleDeviceSharding(device={self._device!r}, memory_kind=device)"
+        return f"SingleDeviceSharding(device={self._device!r}, memory_kind={self._memory})"
+
+    def __reduce__(self) -> Any:
+        return restored, (SingleDeviceSharding, (self._device,), self._memory)
+
+    def with_memory_kind(self, kind: str) -> SingleDeviceSharding:
+        return SingleDeviceSharding(self._device, memory_kind=kind)
 
 
 class NamedSharding(Sharding):
@@ -444,12 +166,30 @@ class NamedSharding(Sharding):
             raise TypeError(
                 f"Unexpected type {type(spec)} for NamedSharding. Expected a `jax.sharding.PartitionSpec`, got {spec!r}"
             )
-        self.mesh, self.spec = mesh, spec
+        self.mesh, self.spec, self._memory = mesh, spec, memory_of(memory_kind)
         check_spec(mesh, spec)
 
     @property
+    def memory_kind(self) -> str | None:
+        return self._memory if isinstance(self.mesh, Mesh) or self._memory != "device" else None
+
+    def _with_devices(self, what: str) -> Mesh:
+        """The mesh. Raises ValueError where it has no devices."""
+        if not isinstance(self.mesh, Mesh):
+            raise ValueError(f"{what} is not implemented for `jax.sharding.AbstractMesh`.")
+        return self.mesh
+
+    @property
     def device_set(self) -> set[Device]:
-        return set(self.mesh.devices.flat)
+        return set(self._with_devices("device_set").devices.flat)
+
+    @property
+    def addressable_devices(self) -> set[Device]:
+        return set(self._with_devices("addressable_devices").local_devices)
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        return set(self._with_devices("is_fully_addressable").devices.flat) <= set(own())
 
     @property
     def num_devices(self) -> int:
@@ -466,11 +206,16 @@ class NamedSharding(Sharding):
         return all([sizes[a] == 1 for part in self.spec for a in axes_of(part)])
 
     def update(self, *, mesh: Any = None, spec: Any = None, memory_kind: Any = None) -> NamedSharding:
-        """With another mesh or spec."""
+        """With another mesh, spec or memory."""
         spec = self.spec if spec is None else spec
         return NamedSharding(
-            self.mesh if mesh is None else mesh, spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec)
+            self.mesh if mesh is None else mesh,
+            spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec),
+            memory_kind=self._memory if memory_kind is None else memory_kind,
         )
+
+    def with_memory_kind(self, kind: str) -> NamedSharding:
+        return self.update(memory_kind=memory_of(kind))
 
     def check_compatible_aval(self, shape: tuple[int, ...]) -> None:
         """Raise ValueError where arrays of that shape have too few axes."""
@@ -504,6 +249,7 @@ class NamedSharding(Sharding):
         return tuple([n // k for n, k in zip(global_shape, factors)])
 
     def devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, tuple[slice, ...]]:
+        self._with_devices("_device_assignment")
         shape = self.shard_shape(global_shape)
         names, sizes = self.mesh.axis_names, self.mesh.shape
         split = [axes_of(p) for p in self.spec] + [()] * (len(shape) - len(self.spec))
@@ -520,17 +266,25 @@ class NamedSharding(Sharding):
         return out
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, NamedSharding) and self.spec == other.spec and self.mesh == other.mesh
+        if not isinstance(other, NamedSharding):
+            return False
+        return self.spec == other.spec and self._memory == other._memory and self.mesh == other.mesh
 
     def __hash__(self) -> int:
-        return hash((self.mesh, self.spec))
+        return hash((self.mesh, self.spec, self._memory))
 
     def __repr__(self) -> str:
-        memory = ", memory_kind=device" if isinstance(self.mesh, Mesh) else ""
+        memory = "" if self.memory_kind is None else f", memory_kind={self.memory_kind}"
         return f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}{memory})"
 
     def __reduce__(self) -> Any:
-        return NamedSharding, (self.mesh, self.spec)
+        return restored, (NamedSharding, (self.mesh, self.spec), self._memory)
+
+
+def restored(kind: Any, args: tuple[Any, ...], memory: str) -> Sharding:
+    """A sharding that was pickled."""
+    made: Sharding = kind(*args, memory_kind=memory)
+    return made
 
 
 make_single_device_sharding = SingleDeviceSharding

@@ -28,6 +28,29 @@ class PartitionSpec:
     def __init__(self, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset()) -> None:
         self.partitions = tuple([tidy(p) for p in partitions])
         self.unreduced, self.reduced = frozenset(unreduced), frozenset(reduced)
+        if unreduced or reduced:
+            self._check(unreduced, reduced)
+
+    def _check(self, unreduced: Any, reduced: Any) -> None:
+        """Raise TypeError for what is no set of axes, ValueError for an axis that stands in two places."""
+        used = {a for p in self.partitions for a in axes_of(p)}
+        for name, axes in (("unreduced", unreduced), ("reduced", reduced)):
+            if not isinstance(axes, (set, frozenset)):
+                raise TypeError(
+                    f"{name} argument of PartitionSpec should of type `frozenset` or `set`. Got type {axes}"
+                )
+            if None in axes:
+                raise ValueError(f"{name} cannot contain None. All elements in {name} should refer to the mesh axes.")
+            if used & axes:
+                raise ValueError(
+                    f"partitions cannot overlap with {name} axes passed to PartitionSpec. Got partitions: "
+                    f"{self.partitions} and {name} axes: {frozenset(axes)}"
+                )
+        if self.unreduced & self.reduced:
+            raise ValueError(
+                "`unreduced` and `reduced` argument to PartitionSpec cannot overlap. Got unreduced: "
+                f"{self.unreduced} and reduced: {self.reduced}"
+            )
 
     def __repr__(self) -> str:
         parts = ", ".join(map(repr, self.partitions))
@@ -55,11 +78,23 @@ class PartitionSpec:
     def __getitem__(self, i: Any) -> Any:
         return self.partitions[i]
 
-    def __add__(self, other: Iterable[Any]) -> PartitionSpec:
-        return PartitionSpec(*self, *other)
+    def __add__(self, other: Any) -> PartitionSpec:
+        self._check_joined(other, "__add__")
+        axes = (other.unreduced, other.reduced) if isinstance(other, PartitionSpec) else (frozenset(), frozenset())
+        return spec_of((*self, *other), self.unreduced | axes[0], self.reduced | axes[1])
 
-    def __radd__(self, other: Iterable[Any]) -> PartitionSpec:
+    def __radd__(self, other: Any) -> PartitionSpec:
+        self._check_joined(other, "__radd__")
         return PartitionSpec(*other, *self)
+
+    def _check_joined(self, other: Any, what: str) -> None:
+        if not isinstance(other, (tuple, PartitionSpec)):
+            raise NotImplementedError(f"a PartitionSpec is joined with another one or a tuple, not with {other!r}")
+        if isinstance(other, tuple) and (self.unreduced or self.reduced):
+            name = "unreduced" if self.unreduced else "reduced"
+            raise TypeError(
+                f"other {other} cannot be of instance `tuple` when self {self} has {name} in `{what}` of PartitionSpec."
+            )
 
     def __reduce__(self) -> Any:
         return spec_of, self._key()
@@ -98,6 +133,17 @@ class DuplicateSpecError(Exception):
 
 def check_spec(mesh: Any, spec: PartitionSpec) -> None:
     """Raise ValueError for a name that is no axis of the mesh, DuplicateSpecError for one that stands there twice."""
+    if PartitionSpec.UNCONSTRAINED in spec.partitions and not mesh.auto_axes and not mesh.empty:
+        raise ValueError(
+            f"{spec} cannot contain `P.UNCONSTRAINED` when no mesh axis_types are `Auto`. Got mesh axis_types: "
+            f"{mesh.axis_types}"
+        )
+    for kind, axes in (("Unreduced", spec.unreduced), ("Reduced", spec.reduced)):
+        for name in axes:
+            if name not in mesh.axis_names:
+                raise ValueError(
+                    f"{kind} axes {name} is not found in mesh.axis_names={mesh.axis_names}. Got pspec={spec}"
+                )
     names = [name for part in spec for name in axes_of(part)]
     for name in names:
         if name not in mesh.axis_names:

@@ -53,7 +53,7 @@ constrain = Op(
     transpose=lambda ct, x, *, sharding: (constrain(ct, sharding=sharding),),
     batch=lambda inputs, axes, *, sharding: (constrain(*inputs, sharding=with_axis(sharding, axes[0])), axes[0]),
     linear=True,
-    tag=True,
+    tag="lasting",
     doc="The same value, with a sharding of its own; None: without one.",
 )
 

@@ -27,10 +27,10 @@ from .aval import ShapedArray
 from .config import flags
 from .devices import Device, everything, several
 from .jaxpr import ClosedJaxpr, closed, node_of, structs
-from .placement import check_fits, no_mesh, placed, resolved
+from .placement import check_fits, is_where, no_mesh, placed, resolved
 from .processes import check_closed_over, spanning, spread_of
 from .references import Passing, Touched, among
-from .sharding import PartitionSpec, Sharding, default_sharding, get_mesh
+from .sharding import PartitionSpec, default_mesh, default_sharding
 from .spreading import constrain, known, sharding_at
 from .spreading import state as spreading
 from .tree_util import PyTreeDef
@@ -303,9 +303,13 @@ class PjitFunction(Jit):
             args = tuple(unflatten(call.structure, leaves)[0])
             args = full(args)
         found = self._variant(tuple(shardings))
+        originals = call.leaves
         call = found._take_apart(args, kwargs)
         entry = found._entry(call)
         out = found._run(call, entry, args, kwargs)
+        for x, moved in zip(originals, call.leaves):  # what is donated, and was placed before, is gone too
+            if x is not moved and isinstance(x, Array) and moved.is_deleted():
+                x.delete()
         results, tree = flatten(out)
         spread = [sharding_at(n) for n in entry.function.outputs[: len(results)]]
         pinned = [None] * len(results) if self._out is None else spread_axes(self._out, out, "jit out_shardings")
@@ -365,7 +369,7 @@ def with_holes(args: tuple[Any, ...], call: Call) -> Any:
 
 def where_to(where: Any, parameter: str) -> Any:
     """A sharding for what stands in `in_shardings` or `out_shardings`; None where it says nothing."""
-    if isinstance(where, PartitionSpec) and get_mesh().empty:
+    if isinstance(where, PartitionSpec) and default_mesh().empty:
         raise RuntimeError(no_mesh("jit", parameter))
     return None if where is None else resolved(where, f"jit {parameter}")
 
@@ -405,14 +409,10 @@ def result(x: Any, lies: Any, where: Any, owned: bool) -> Any:
     return x
 
 
-def is_where(x: Any) -> bool:
-    return x is None or isinstance(x, (Sharding, PartitionSpec, Device))
-
-
 def check_places(where: Any, parameter: str) -> Any:
     """Raise TypeError for what is neither a sharding nor a spec."""
     for x in flatten(where, is_leaf=is_where)[0]:
-        if not is_where(x) and not hasattr(x, "sharding"):
+        if isinstance(x, Device) or not is_where(x) and not hasattr(x, "sharding"):
             raise TypeError(
                 f"{parameter} leaf specifications are expected to be PartitionSpec instances or None, but got {x}"
             )

@@ -284,6 +284,86 @@ jnp.cumsum(x, 0)
 jnp.cumsum(x, 1).sharding
 jax.make_array_from_callback((8,), ns, lambda i: np.arange(8)[i], dtype=np.float32)
 jax.pmap(lambda v: v)(np.ones(9))
+Mesh(np.array(jax.devices()).reshape(4,2),('x','y')) is Mesh(np.array(jax.devices()).reshape(4,2),('x','y'))
+Mesh(jax.devices(),('x',),axis_types=(ma.axis_types[0],)*2)
+P('x', unreduced={'x'})
+P('x', unreduced='y')
+P('x', unreduced={'y'}, reduced={'y'})
+P(unreduced={None})
+P('x') + P('y', unreduced={'z'})
+P('x', unreduced={'y'}) + ('z',)
+P('x') + 'y'
+NamedSharding(m, P('x', unreduced={'q'}))
+NamedSharding(m, P(P.UNCONSTRAINED))
+NamedSharding(ma, P('x'), memory_kind='weird')
+NamedSharding(ma, P('x')).with_memory_kind('pinned_host')
+NamedSharding(ma, P('x'), memory_kind='device') == NamedSharding(ma, P('x'))
+NamedSharding(ma, P('x')).update(spec=P('y'), memory_kind='pinned_host')
+NamedSharding(ma, P('x')).is_equivalent_to(NamedSharding(ma, P('x'), memory_kind='pinned_host'), 1)
+SingleDeviceSharding(jax.devices()[0], memory_kind='pinned_host')
+jax.device_put(np.ones(8), NamedSharding(ma, P('x'), memory_kind='pinned_host')).sharding
+jax.jit(lambda v: v, out_shardings=NamedSharding(ma, P('x'), memory_kind='pinned_host'))(np.ones(8)).sharding
+[v.kind for v in jax.devices()[0].addressable_memories()]
+jax.devices()[0].memory('weird')
+NamedSharding(ma.abstract_mesh, P('x')).device_set
+NamedSharding(ma.abstract_mesh, P('x')).memory_kind
+NamedSharding(ma.abstract_mesh, P('x')).is_fully_addressable
+jax.jit(lambda v: (jax.set_mesh(ma), v)[1])(1.0)
+jax.jit(lambda v: (S.get_mesh(), v)[1])(1.0)
+jax.set_mesh(ma.abstract_mesh)
+S.use_abstract_mesh(ma)
+S.use_mesh
+within(ma, lambda: jax.smap(lambda v: v*2, in_axes=0, out_axes=0, axis_name='x')(arange(8.0)))
+within(ma, lambda: jax.smap(lambda v: lax.psum(v,'x'), in_axes=0, out_axes=None, axis_name='x')(arange(8.0)))
+within(ma, lambda: jax.smap(lambda v, w: v*w, in_axes=(0,None), out_axes=0, axis_name='y')(arange(8.0), 2.0))
+within(ma, lambda: jax.smap(lambda v: v, in_axes=0, out_axes=None, axis_name='x')(arange(8.0)))
+within(ma, lambda: jax.smap(lambda v: v, in_axes='a', out_axes=0, axis_name='x')(arange(8.0)))
+within(ma, lambda: jax.smap(lambda v: v, out_axes=0, axis_name='x')(arange(8.0)))
+within(ma, lambda: jax.smap(lambda v: v, in_axes=0, out_axes=0, axis_name='q')(arange(8.0)))
+within(m, lambda: jax.smap(lambda v: v, out_axes=0, axis_name='x')(x[:,0]).sharding)
+jax.smap(lambda v: v, in_axes=0, out_axes=0, axis_name='x')(arange(8.0))
+sm(lambda v: jax.pure_callback(np.sin, jax.ShapeDtypeStruct((1,), np.float32), v), P('x'), P('x'), arange(8.0))
+jax.pmap(lambda v: jax.pure_callback(np.sin, jax.ShapeDtypeStruct((), np.float32), v))(np.arange(8.0))
+sm(jax.vmap(lambda v: jax.pure_callback(np.sin, jax.typeof(v), v)), P('x'), P('x'), arange(8.0))
+sm(lambda v: lax.all_gather(v, 'x', to='invarying', tiled=True), P('x'), P(), arange(8.0))
+sm(lambda v: lax.all_gather(v, 'x', to='elsewhere'), P('x'), P('x'), arange(8.0))
+sm(lambda v: lax.psum(v, 'x', axis_index_groups=[[0,1,2,3],[4,5,6,7]]), P('x'), P('x'), arange(8.0))
+[t.sharding for t in jax.jvp(jax.shard_map(jnp.sin, mesh=ma, in_specs=P('x'), out_specs=P('x')), *[(np.ones(8),)]*2)]
+jax.grad(lambda v: jax.shard_map(jnp.sin, mesh=ma, in_specs=P('x'), out_specs=P('x'))(v).sum())(np.ones(8)).sharding
+jax.grad(lambda v: jax.pmap(jnp.sin, 'i')(v).sum())(np.ones(8)).sharding
+jax.vmap(jax.pmap(lambda v: lax.psum(v,'i'), 'i'))(np.ones((2,8))).sharding
+jax.grad(lambda v: (jax.device_put(v, NamedSharding(ma,P('x')))**2).sum())(np.ones(8)).sharding
+jax.jit(jax.shard_map(lambda v: v*2, mesh=ma, in_specs=P('x'), out_specs=P('x'), axis_names={'x'}))(a).sharding
+jax.jit(jax.shard_map(lambda v: lax.psum(v,'x'), mesh=ma, in_specs=P('x'), out_specs=P(), axis_names={'x'}))(a).sharding
+jax.jit(jax.shard_map(lax_y, mesh=ma, in_specs=P('x'), out_specs=P('x'), axis_names={'x'}))(np.ones((8,2))).sharding
+jax.shard_map(lambda v: v*2, mesh=ma.abstract_mesh, in_specs=P('x'), out_specs=P('x'))(a[:,0]).sharding
+jax.shard_map(lambda v: v*2, mesh=ma.abstract_mesh, in_specs=P('x'), out_specs=P('x'))(np.ones(8))
+jax.shard_map(lambda v: v, mesh=3, in_specs=P('x'), out_specs=P('x'))
+jax.shard_map(3, mesh=ma, in_specs=P('x'), out_specs=P('x'))
+jax.shard_map(lambda v: v, mesh=ma, in_specs=P(P.UNCONSTRAINED), out_specs=P('x'))(arange(8.0))
+jax.shard_map(lambda v: v, mesh=ma, in_specs=P('x'), out_specs=P('x'))(jax.device_put(np.ones(8), jax.devices()[5]))
+within(m, lambda: lax.with_sharding_constraint(x, P('x', None)).sharding)
+within(m, lambda: lax.with_sharding_constraint(x, P('y')))
+lax.with_sharding_constraint(np.ones(8), jax.devices()[0])
+lax.with_sharding_constraint(np.ones(8), 'x')
+jax.jit(lambda v: v, in_shardings=jax.devices()[0])
+[jax.jit(lambda q: q*2, donate_argnums=0, in_shardings=v.sharding)(v) is v or v.is_deleted() for v in [a*2]]
+[(jax.pmap(lambda q: q*2, donate_argnums=0)(v), v.is_deleted())[1] for v in [jax.pmap(lambda q: q)(np.ones(8))]]
+jax.pmap(lambda v: lax.psum(v,'i',axis_index_groups=[[0],[1,2,3]]),'i')(np.arange(4.))
+jax.pmap(lambda v: lax.pmin(v,'i',axis_index_groups=[[0,1,2],[3]]),'i')(np.arange(4.))
+jax.pmap(lambda v: lax.pmean(v,'i',axis_index_groups=[[0,1,2],[3]]),'i')(np.arange(4.))
+jax.pmap(lambda v: v, in_axes=(0,0))(np.ones(8))
+jax.pmap(lambda v: v, in_axes=[0])(np.ones(8))
+jax.pmap(lambda v: v, in_axes=(1,))(np.ones(8))
+jax.pmap(lambda v: v, 'i', in_axes=-1, out_axes=-1)(np.ones((2, 8))).sharding
+jax.pmap(lambda v: v, axis_size=4)(np.ones(8))
+jax.pmap(lambda v: v, backend='tpu')(np.ones(2))
+jax.pmap(lambda v: v, static_broadcasted_argnums=3)(np.ones(8))
+jax.pmap(lambda n, v: v*n, static_broadcasted_argnums=0, donate_argnums=0)
+jax.pmap(lambda v: v*2, 'i').__wrapped__(3)
+jax.pmap(lambda v: v)(jax.device_put(np.ones(8), NamedSharding(ma, P('y'))))
+jax.pmap(3)
+lax.psum(arange(4.0), 0)
 bool(jax.set_mesh(m))
 jnp.ones((8,2)).sharding
 jnp.arange(8).sharding
@@ -321,8 +401,22 @@ def results(jax: Any, jnp: Any) -> list[str]:
         sm(lambda v: (out.extend(f(v)), v)[1], jax.P("x"), jax.P("x"), jnp.arange(8.0))
         return out
 
+    def within(mesh: Any, f: Any) -> Any:
+        with jax.set_mesh(mesh):
+            return f()
+
+    def within_entered(mesh: Any, f: Any) -> Any:
+        with mesh:
+            return f()
+
     names |= {
         "sm": sm,
+        "entered": lambda f: within_entered(ma, f),
+        "wv": (jax.P(), jax.P("x")),
+        "v16": jnp.arange(16.0),
+        "row": jnp.arange(8.0),
+        "within": within,
+        "lax_y": lambda v: jax.lax.with_sharding_constraint(v, jax.P(None, "y")),
         "seen": seen,
         "lax": jax.lax,
         "arange": jnp.arange,
@@ -339,6 +433,8 @@ def results(jax: Any, jnp: Any) -> list[str]:
             shown = sorted(map(repr, found)) if isinstance(found, (set, frozenset)) else repr(found)
             out.append(re.sub(r"0x[0-9a-f]+", "0x", str(shown)))
         except Exception as error:
+            if isinstance(error, NameError) and error.name is not None:
+                raise  # a name of this file
             kind = next(c for c in type(error).__mro__ if c.__module__ == "builtins")
             out.append(f"raises {kind.__name__}")
     return out

@@ -212,7 +212,7 @@ MISSING: dict[str, dict[str, set[str]]] = {
 """Names that are not there, by namespace and reason."""
 NAMES: dict[str, set[str]] = {
     "jax.experimental.sparse.ad": words("is_sparse"),
-    "jax": words("host_count host_id host_ids jacobian jit remat smap"),
+    "jax": words("host_count host_id host_ids jacobian jit remat"),
     "jax.example_libraries.stax": words("AvgPool MaxPool SumPool"),
     "jax.extend.core": words(
         "gensym nonempty_axis_env_DO_NOT_USE unsafe_am_i_under_a_jit_DO_NOT_USE unsafe_am_i_under_a_vmap_DO_NOT_USE "

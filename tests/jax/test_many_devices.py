@@ -45,7 +45,7 @@ def test_as_jax(found: dict[str, tuple[str, str]], case: str) -> None:
 
 def test_most_expressions_have_values(found: dict[str, tuple[str, str]]) -> None:
     """The comparison is of results, not of errors."""
-    assert sum(theirs.startswith("raises") for theirs, _ in found.values()) < len(found) / 3
+    assert sum(theirs.startswith("raises") for theirs, _ in found.values()) < len(found) / 2
 
 
 COUNT = """
