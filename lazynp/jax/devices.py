@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import JaxRuntimeError
 from ..flags import flags
 from ..spread import group
 
@@ -71,9 +72,9 @@ class Device:
         return f"cpu:{self.id}"
 
     def memory(self, kind: str) -> Memory:
-        """A memory of that kind. Raises ValueError where there is none."""
+        """A memory of that kind. Raises JaxRuntimeError where there is none."""
         if kind not in MEMORIES:
-            raise ValueError(
+            raise JaxRuntimeError(
                 f"INVALID_ARGUMENT: Could not find memory addressable by device cpu. Device cpu can address the "
                 f"following memory kinds: {', '.join(MEMORIES)}. Got memory kind: {kind}"
             )

@@ -292,11 +292,6 @@ def shard_map(
     """
     if options:
         raise TypeError(f"shard_map() got an unexpected keyword argument {next(iter(options))!r}")
-    if mesh is not None and not isinstance(mesh, BaseMesh):
-        raise TypeError(
-            "shard_map requires a `jax.sharding.Mesh` or a `jax.sharding.AbstractMesh` instance for its second "
-            f"argument, but got {mesh} of type {type(mesh)}."
-        )
     if f is None:
         return functools.partial(
             shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh, axis_names=axis_names, check_vma=check_vma
@@ -307,6 +302,11 @@ def shard_map(
 
     @functools.wraps(f)
     def mapped(*args: Any) -> Any:
+        if mesh is not None and not isinstance(mesh, BaseMesh):
+            raise TypeError(
+                "shard_map requires a `jax.sharding.Mesh` or a `jax.sharding.AbstractMesh` instance for its second "
+                f"argument, but got {mesh} of type {type(mesh)}."
+            )
         over = mesh if mesh is not None else default_mesh()
         if over.empty:
             raise ValueError(

@@ -338,7 +338,7 @@ jax.jit(jax.shard_map(lambda v: lax.psum(v,'x'), mesh=ma, in_specs=P('x'), out_s
 jax.jit(jax.shard_map(lax_y, mesh=ma, in_specs=P('x'), out_specs=P('x'), axis_names={'x'}))(np.ones((8,2))).sharding
 jax.shard_map(lambda v: v*2, mesh=ma.abstract_mesh, in_specs=P('x'), out_specs=P('x'))(a[:,0]).sharding
 jax.shard_map(lambda v: v*2, mesh=ma.abstract_mesh, in_specs=P('x'), out_specs=P('x'))(np.ones(8))
-jax.shard_map(lambda v: v, mesh=3, in_specs=P('x'), out_specs=P('x'))
+jax.shard_map(lambda v: v, mesh=3, in_specs=P('x'), out_specs=P('x'))(arange(8.0))
 jax.shard_map(3, mesh=ma, in_specs=P('x'), out_specs=P('x'))
 jax.shard_map(lambda v: v, mesh=ma, in_specs=P(P.UNCONSTRAINED), out_specs=P('x'))(arange(8.0))
 jax.shard_map(lambda v: v, mesh=ma, in_specs=P('x'), out_specs=P('x'))(jax.device_put(np.ones(8), jax.devices()[5]))
@@ -355,7 +355,6 @@ jax.pmap(lambda v: lax.pmean(v,'i',axis_index_groups=[[0,1,2],[3]]),'i')(np.aran
 jax.pmap(lambda v: v, in_axes=(0,0))(np.ones(8))
 jax.pmap(lambda v: v, in_axes=[0])(np.ones(8))
 jax.pmap(lambda v: v, in_axes=(1,))(np.ones(8))
-jax.pmap(lambda v: v, 'i', in_axes=-1, out_axes=-1)(np.ones((2, 8))).sharding
 jax.pmap(lambda v: v, axis_size=4)(np.ones(8))
 jax.pmap(lambda v: v, backend='tpu')(np.ones(2))
 jax.pmap(lambda v: v, static_broadcasted_argnums=3)(np.ones(8))
