@@ -36,6 +36,7 @@ from .indexing import (
     viewed,
     wrapped_index,
 )
+from .placement import settled, spread_over
 
 COMBINE: dict[str, Callable[..., Node]] = {
     "set": lambda old, new: new,
@@ -183,7 +184,12 @@ class IndexUpdateRef:
         wrap_negative_indices: bool = True,
     ) -> Array:
         """x[index]; with mode "fill", `fill_value` (NaN, the least or largest integer) where it is out of bounds."""
-        return take_index(self.array, self.index, mode, fill_value, wrap_negative_indices)
+        if out_sharding is None:
+            return take_index(self.array, self.index, mode, fill_value, wrap_negative_indices)
+        with settled():
+            out = take_index(self.array, self.index, mode, fill_value, wrap_negative_indices)
+        placed: Array = spread_over(out, out_sharding, "get")
+        return placed
 
     def set(self, values: Any, **options: Any) -> Array:
         """x after `x[index] = values`."""
@@ -252,8 +258,14 @@ class IndexUpdateRef:
         fast = small_update(self.array, self.index, values, how) if not options else None
         if fast is not None:
             return fast
+        where_to = options.pop("out_sharding", None)
         try:
-            return update(self.array, self.index, values, how, options.get("mode"), **wrapping(options))
+            if where_to is None:
+                return update(self.array, self.index, values, how, options.get("mode"), **wrapping(options))
+            with settled():
+                out = update(self.array, self.index, values, how, options.get("mode"), **wrapping(options))
+            placed: Array = spread_over(out, where_to, how)
+            return placed
         except BaseException as error:
             leave(error)
             raise

@@ -8,13 +8,14 @@ from ..doors import through
 from .ad_checkpoint import checkpoint, checkpoint_policies, remat
 from .array import door
 from .custom_derivatives import closure_convert, custom_gradient, custom_jvp, custom_vjp
+from .following import of_following
 from .linear_maps import fwd_and_bwd, linear_transpose, linearize, vjp
 
-grad = through(differentiate.grad, door)
-value_and_grad = through(differentiate.value_and_grad, door)
+grad = through(of_following(differentiate.grad), door)
+value_and_grad = through(of_following(differentiate.value_and_grad), door)
 jvp = through(differentiate.jvp, door)
 jacfwd = through(jacobians.jacfwd, door)
-jacrev = through(jacobians.jacrev, door)
+jacrev = through(of_following(jacobians.jacrev), door)
 jacobian = through(jacobians.jacobian, door)
 hessian = through(jacobians.hessian, door)
 stop_gradient = through(differentiate.stop_gradient, door)

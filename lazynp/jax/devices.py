@@ -95,14 +95,19 @@ class Device:
         return device_at, (self.id,)
 
 
-@functools.cache
-def own() -> tuple[Device, ...]:
-    """The devices of this process. How many there are is settled when somebody asks for the first time."""
+def planned() -> int:
+    """How many devices this process has, or will have when somebody asks for them."""
     n = flags.num_cpu_devices
     if n < 1:
         found = COUNT_IN_FLAGS.search(os.environ.get("XLA_FLAGS", ""))
         n = int(found[1]) if found else 1
-    return tuple([Device(group.rank(), i) for i in range(n)])
+    return n
+
+
+@functools.cache
+def own() -> tuple[Device, ...]:
+    """The devices of this process. How many there are is settled when somebody asks for the first time."""
+    return tuple([Device(group.rank(), i) for i in range(planned())])
 
 
 @functools.cache
@@ -129,6 +134,11 @@ def settled() -> bool:
 def several() -> bool:
     """Whether there is more than one device."""
     return settled() and (len(own()) > 1 or group.size() > 1)
+
+
+def may_be_several() -> bool:
+    """Whether there is more than one device, or will be."""
+    return several() if settled() else planned() > 1 or group.size() > 1
 
 
 def check_count(n: Any) -> None:

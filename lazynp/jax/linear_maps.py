@@ -25,6 +25,7 @@ from ..ops.promotion import is_inexact
 from ..tree import flatten, unflatten
 from .array import as_node, door, wrap
 from .dtypes import float0
+from .following import of_following
 from .jaxpr import ShapeDtypeStruct, eval_shape
 from .stages import jit
 from .tree_util import register_pytree_node
@@ -149,7 +150,7 @@ def gives_map(f: Fun, check: Check) -> Fun:
     return call
 
 
-vjp = gives_map(differentiate.vjp, checked_cotangents)
+vjp = gives_map(of_following(differentiate.vjp), checked_cotangents)
 linearize = gives_map(differentiate.linearize, checked_tangents)
 transpose = through(differentiate.linear_transpose, door)
 

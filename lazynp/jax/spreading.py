@@ -64,7 +64,8 @@ def with_axis(sharding: Sharding | None, axis: int | None) -> Sharding | None:
         return sharding
     parts = list(sharding.spec)
     parts += [None] * (axis - len(parts))
-    return NamedSharding(sharding.mesh, PartitionSpec(*parts[:axis], PartitionSpec.UNCONSTRAINED, *parts[axis:]))
+    free = PartitionSpec.UNCONSTRAINED if sharding.mesh.auto_axes else None
+    return NamedSharding(sharding.mesh, PartitionSpec(*parts[:axis], free, *parts[axis:]))
 
 
 def sharding_at(node: Node) -> Sharding | None:
@@ -83,7 +84,7 @@ def note(node: Node) -> None:
         if n in known:
             stack.pop()
             continue
-        missing = [a for a in n.inputs if a.value is None and a not in known]
+        missing = [] if says_all(n) else [a for a in n.inputs if a.value is None and a not in known]
         if missing:
             stack += missing
             continue
@@ -93,6 +94,14 @@ def note(node: Node) -> None:
         if known[n] is None and current.meshes and not current.manual:
             unplaced[n] = default_sharding(n.ndim)
         stack.pop()
+
+
+def says_all(node: Node) -> bool:
+    """Whether a node is a constraint that leaves nothing open, so that it does not matter how its operand lies."""
+    if node.op is not constrain or state.processes:
+        return False
+    to = node.static[0]
+    return not isinstance(to, NamedSharding) or PartitionSpec.UNCONSTRAINED not in to.spec.partitions
 
 
 def check_closed_over(node: Node) -> None:
@@ -204,6 +213,8 @@ def named_sharding(mesh: Any, split: Split, ndim: int) -> NamedSharding:
 
 
 def elementwise(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    if node.op.name == "where":  # type: ignore[union-attr]
+        check_cases(node, splits, mesh)
     out: list[tuple[Any, ...]] = []
     for d, n in enumerate(node.shape):
         choices: list[tuple[Any, ...]] = []
@@ -220,6 +231,14 @@ def elementwise(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     return tuple(out)
 
 
+def check_cases(node: Node, splits: Sequence[Split], mesh: Any) -> None:
+    """Raise ShardingTypeError where what is chosen between, or what chooses, lies in different ways."""
+    found = [s for s, a in zip(splits, node.inputs) if a.shape == node.shape and known.get(a) is not None]
+    explicit = set(mesh.explicit_axes)
+    if len(set(found)) > 1 and explicit and explicit.issuperset([a for s in found for axes in s for a in axes]):
+        unclear(f"select cases must have the same shardings, got [{all_shardings(node, splits, mesh)}].")
+
+
 def unclear(text: str) -> None:
     """Raise ShardingTypeError, unless the caller said how the result is to lie."""
     if not state.settled:
@@ -229,7 +248,7 @@ def unclear(text: str) -> None:
 def kept(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     """As the first input, on the axes that are as long as its own."""
     a = node.inputs[0]
-    if a.dtype is None or a.ndim != node.ndim:
+    if a.dtype is None or a.ndim < node.ndim:
         return ()
     return tuple([s if n == m else () for s, n, m in zip(splits[0], a.shape, node.shape)])
 
@@ -252,6 +271,10 @@ def picked(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
         if a.dtype is not None and a.shape == node.shape:
             split = split_of(sharding, a.ndim)
             return ((), *split[1:]) if drop else split
+    lies = known.get(inputs[0]) if len(inputs) == 1 else None
+    if isinstance(lies, NamedSharding) and lies.mesh == mesh:  # of matrices: what is in front of these stays
+        a = inputs[0]
+        return tuple([s if n == m else () for s, n, m in zip(split_of(lies, a.ndim)[:-2], a.shape, node.shape)])
     return ()
 
 
@@ -281,11 +304,17 @@ def broadcast(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
 
 
 def reshaped(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
-    """Axes that become one, or come of one, are split as the first of them was."""
+    """Axes that become one are split as the first of them was; of those that come of one each takes what divides it."""
     old, new, split = node.inputs[0].shape, node.shape, splits[0]
     out: list[tuple[Any, ...]] = [()] * len(new)
     for (begin, i), (to, j) in groups(old, new):
         source = longer(old, begin, i)
+        if i - begin == 1 and set(split[source]) & set(mesh.explicit_axes):
+            parts = shared_out(split[source], new[to:j], mesh.shape)
+            if parts is None:
+                refuse_reshape(node, split)
+            out[to:j] = parts or [()] * (j - to)
+            continue
         if i - begin > 1 and j - to > 1 and set(mesh.explicit_axes) & {a for s in split[begin:i] for a in s}:
             refuse_reshape(node, split)
         target = longer(new, to, j)
@@ -296,6 +325,21 @@ def reshaped(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
                 refuse_reshape(node, split)
             out[target] = tuple([a for s in named for a in s])
     return tuple(out)
+
+
+def shared_out(axes: tuple[Any, ...], lengths: tuple[int, ...], sizes: Any) -> list[tuple[Any, ...]] | None:
+    """Mesh axes that split one axis, for the axes of these lengths that it becomes: each takes as many as divide it,
+    and the next one gets some only where it is used up. None where some are left over."""
+    rest, out = list(axes), []
+    for n in lengths:
+        mine = []
+        while rest and n % sizes[rest[0]] == 0:
+            n //= sizes[rest[0]]
+            mine.append(rest.pop(0))
+        out.append(tuple(mine))
+        if n > 1:
+            break
+    return None if rest else out + [()] * (len(lengths) - len(out))
 
 
 def groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
@@ -354,7 +398,20 @@ def sliced(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     return (*out, *splits[0][at:])
 
 
+def explicitly_unlike(node: Node, splits: Sequence[Split], mesh: Any) -> bool:
+    """Whether operands on explicit axes lie in different ways."""
+    explicit = set(mesh.explicit_axes)
+    placed = [s for s, a in zip(splits, node.inputs) if a.value is None and a.shape]
+    return bool(explicit) and len({tuple([tuple([a for a in x if a in explicit]) for x in s]) for s in placed}) > 1
+
+
+def all_shardings(node: Node, splits: Sequence[Split], mesh: Any) -> str:
+    return ", ".join([str(named_sharding(mesh.abstract_mesh, s, a.ndim)) for s, a in zip(splits, node.inputs)])
+
+
 def joined(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    if explicitly_unlike(node, splits, mesh):
+        unclear(f"All operands should have the same sharding. Got shardings {all_shardings(node, splits, mesh)}")
     return next((s for s in splits if any(s)), splits[0])
 
 
@@ -387,8 +444,9 @@ def product(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
 
 def shown(a: Node, split: Split) -> str:
     """`f32[8@x,2]`."""
-    sizes = [f"{n}@{s[0] if len(s) == 1 else s}" if s else str(n) for n, s in zip(a.shape, split)]
-    return f"{a.dtype.kind}{a.dtype.itemsize * 8}[{','.join(sizes)}]"
+    shown_axes = [s[0] if len(s) == 1 else f"({','.join(s)})" for s in split]
+    sizes = [f"{n}@{at}" if s else str(n) for n, s, at in zip(a.shape, split, shown_axes)]
+    return f"{a.dtype.name}[{','.join(sizes)}]"
 
 
 def along_axis(node: Node, splits: Sequence[Split], mesh: Any) -> Split:

@@ -363,6 +363,31 @@ jax.pmap(lambda v: v*2, 'i').__wrapped__(3)
 jax.pmap(lambda v: v)(jax.device_put(np.ones(8), NamedSharding(ma, P('y'))))
 jax.pmap(3)
 lax.psum(arange(4.0), 0)
+within(m, lambda: [g.sharding for g in jax.grad(vw, (0,1))(x, jax.reshard(np.ones((2,4)),P(None,'y')))])
+within(m, lambda: [g.sharding for g in jax.jit(jax.grad(vw, (0,1)))(x, jax.reshard(np.ones((2,4)),P(None,'y')))])
+within(m, lambda: [g.sharding for g in jax.vjp(lambda v: v.reshape(8,2,1), x)[1](x.reshape(8,2,1))])
+within(m, lambda: jax.value_and_grad(lambda v: (v[:,0]**2).sum())(x)[1].sharding)
+within(m, lambda: jax.grad(lambda d: d['a'].sum() + d['b'].max())({'a': x, 'b': x.T})['b'].sharding)
+within(m, lambda: jax.jacrev(lambda v: v*2)(x[:,0]).sharding)
+jax.reshard(np.ones((16,4)), NamedSharding(m, P(('x','y')))).reshape(4,4,4)
+jax.reshard(np.ones((16,4)), NamedSharding(m, P(('x','y')))).reshape(4,2,2,4).sharding
+jax.reshard(np.ones((16,4)), NamedSharding(m, P(('x','y')))).reshape(8,2,4).sharding
+x.reshape(2,4,2)
+x.reshape(4,2,2).sharding
+within(m, lambda: jnp.concatenate([x, jax.reshard(np.ones((8,2)), P(None,'y'))], 1))
+within(m, lambda: jnp.where(x>1, x, jax.reshard(x, P('x','y'))))
+within(m, lambda: jnp.where(jax.reshard(x, P('x','y'))>1, x, x))
+within(m, lambda: jnp.where(x>1, x, 0.0).sharding)
+within(m, lambda: jnp.split(x, 2)[0].sharding)
+within(m, lambda: jnp.split(x, 4))
+within(m, lambda: lax.split(x, (4,4))[1].sharding)
+within(m, lambda: lax.dynamic_slice(x, (0,0), (4,2)).sharding)
+within(m, lambda: lax.dynamic_slice(x, (0,0), (3,2)))
+within(m, lambda: x.at[jnp.array([0,1])].get(out_sharding=P('y')).sharding)
+within(m, lambda: x.at[0].get(out_sharding=P()).sharding)
+within(m, lambda: x.at[0].set(1.0, out_sharding=P('x')).sharding)
+within(m, lambda: jnp.linalg.det(jax.reshard(np.stack([np.eye(2)]*8), P('x'))).sharding)
+within(m, lambda: [v.sharding for v in jnp.linalg.eigh(jax.reshard(np.stack([np.eye(2)]*8), P('x')))])
 bool(jax.set_mesh(m))
 jnp.ones((8,2)).sharding
 jnp.arange(8).sharding
@@ -415,6 +440,7 @@ def results(jax: Any, jnp: Any) -> list[str]:
         "v16": jnp.arange(16.0),
         "row": jnp.arange(8.0),
         "within": within,
+        "vw": lambda v, w: (v @ w).sum(),
         "lax_y": lambda v: jax.lax.with_sharding_constraint(v, jax.P(None, "y")),
         "seen": seen,
         "lax": jax.lax,

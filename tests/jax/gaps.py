@@ -228,7 +228,7 @@ LESS = "options of XLA's are not taken yet"
 SIGNATURES: dict[str, dict[str, str]] = {
     "jax": {
         **dict.fromkeys(("checkpoint", "remat", "make_jaxpr", "shard_map", "transfer_guard"), MORE),
-        **dict.fromkeys(("jit", "smap", "vmap"), LESS),
+        **dict.fromkeys(("jit", "vmap"), LESS),
     },
     "jax.debug": dict.fromkeys(("breakpoint", "print"), LESS),
     "jax.dlpack": {"from_dlpack": "positional and by keyword alone, as NumPy's"},

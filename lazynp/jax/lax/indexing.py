@@ -18,6 +18,7 @@ from ...ops.elementwise import convert, scalar, where
 from ...ops.promotion import Shape
 from ..array import Array, wrap
 from ..at_once import apply
+from ..spreading import keeps_split, state
 from .call import argument, arguments, axis_of, check_same_dtypes, public, sizes_of, spread
 
 INT64 = np.dtype(np.int64)
@@ -111,7 +112,10 @@ def dynamic_slice(
             "slice slice_sizes must be less than or equal to operand shape, "
             f"got slice_sizes {sizes} for operand shape {node.shape}."
         )
-    return apply(lambda x, *i: dynamic.dynamic_slice(x, *i, sizes=sizes) if i else x, node, *starts)
+    out = apply(lambda x, *i: dynamic.dynamic_slice(x, *i, sizes=sizes) if i else x, node, *starts)
+    if state.on:
+        keeps_split(node, out.node, "dynamic_slice")
+    return out
 
 
 @public

@@ -15,6 +15,7 @@ from ...ops.elementwise import convert
 from ...ops.promotion import Shape
 from ..array import Array
 from ..at_once import apply
+from ..placement import settled
 from ..spreading import keeps_split, state
 from .call import argument, arguments, axis_of, check_same_dtypes, public, shapes_of, sizes_of, spread
 from .shapes import expand_dims
@@ -192,7 +193,11 @@ def split(operand: Any, sizes: Any, axis: int = 0) -> list[Array]:
             f"Sum of sizes {sum(parts)} must be equal to dimension {at} of the operand shape {list(node.shape)}"
         )
     ends = np.cumsum(parts).tolist()
-    return [slice_in_dim(operand, b - n, b, 1, at) for n, b in zip(parts, ends)]
+    with settled():
+        out = [slice_in_dim(operand, b - n, b, 1, at) for n, b in zip(parts, ends)]
+    for part in out if state.on else ():
+        keeps_split(node, part.node, "split")
+    return out
 
 
 __all__ = [

@@ -16,6 +16,8 @@ from ...ops.elementwise import convert
 from ..array import Array, as_node, cast_node, check_arraylike, typed, wrap_value
 from ..at_once import apply
 from ..dtypes import promotion, requested, x64_enabled
+from ..placement import settled
+from ..spreading import keeps_split, state
 from . import at_once
 from .axes import axis_of, static_int
 from .creation import asarray
@@ -197,7 +199,11 @@ def parts_of(name: str, ary: Any, given: Any, axis: int, even: bool) -> list[Any
             raise ValueError(f"array split does not result in an equal division: rest is {n % count}")
         sizes = [n // count + (i < n % count) for i in range(count)]
         spans = [(sum(sizes[:i]), m) for i, m in enumerate(sizes)]
-    return apply(lambda x: [j.span(x, at, start, count) for start, count in spans], x)
+    with settled():
+        out: list[Any] = apply(lambda x: [j.span(x, at, start, count) for start, count in spans], x)
+    for part in out if state.on else ():
+        keeps_split(x, part.node, "split")
+    return out
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
