@@ -197,7 +197,7 @@ def check_manual(specs: list[PartitionSpec], manual: Sequence[Any], what: str) -
             if a not in manual:
                 raise ValueError(
                     f"shard_map {what} argument must refer to an axis marked as manual ({frozenset(manual)}), but:\n\n"
-                    f"  {what} refers to {a}\n\nCheck the {what} values passed to shard_map."
+                    f"  {what} refers to {a!r}\n\nCheck the {what} values passed to shard_map."
                 )
 
 
