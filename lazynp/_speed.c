@@ -1655,7 +1655,11 @@ static PyObject *bind(PyObject *module, PyObject *table)
         take(table, "forward", compare_names[i], &compare[i]);
     for (int i = 0; i < ASKED; i++)
         take(table, "asked", asked_names[i], &asked_slow[i]);
-    take(table, "other", "loops", &known_loops);
+    if (!known_loops) { /* what was looked up while lazynp was imported knew nothing of them */
+        take(table, "other", "loops", &known_loops);
+        if (known_loops)
+            memset(loops, 0, sizeof loops);
+    }
     take(table, "other", "instance", &instance_slow);
     take(table, "other", "subclass_mark", &subclass_mark);
     take(table, "other", "finalize_nothing", &finalize_nothing);
