@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, NamedTuple
 
-from .api.jit import Jit
+from .api.jit import Entry, Jit
 from .backends.support import compilable
 from .config import config
 from .numpy import host
@@ -63,12 +63,13 @@ class KernelUse(NamedTuple):
 
 
 class Wrapped(NamedTuple):
-    """A function of the runtime, by where it stands."""
+    """A function of the runtime, by where it stands. `counted`: whether its calls are how often the category is entered."""
 
     owner: Any
     attribute: str
     category: str
     name: Callable[..., str] | None
+    counted: bool = True
 
 
 def op_name(step: Any, *_: Any) -> str:
@@ -86,6 +87,8 @@ TIMED = (
     Wrapped(execute.Planned, "__call__", RUNNING, None),
     Wrapped(execute.Direct, "__call__", SMALL, None),
     Wrapped(Jit, "_trace", TRACING, lambda f, *_: getattr(f, "__name__", "a function")),
+    Wrapped(Entry, "program", TRACING, lambda *_: "a program of what was traced", counted=False),
+    Wrapped(Jit, "_remember", TRACING, lambda f, *_: f"the signature of {getattr(f, '__name__', 'a function')}", False),
 )
 
 
@@ -128,8 +131,8 @@ class Trace:
         if Trace.on is not None:
             return False
         Trace.on = self
-        for owner, attribute, category, name in TIMED:
-            self.replace(owner, attribute, self.timed(getattr(owner, attribute), category, name))
+        for owner, attribute, category, name, counted in TIMED:
+            self.replace(owner, attribute, self.timed(getattr(owner, attribute), category, name, counted))
         self.replace(kernels.Kernel, "run", self.kernel_run(kernels.Kernel.run))
         self.replace(kernels.Form, "note", self.compile_noted(kernels.Form.note))
         self.replace(recorder.Recorder, "demand", self.demanded(recorder.Recorder.demand))
@@ -162,7 +165,7 @@ class Trace:
 
     # --- timing -------------------------------------------------------------------------------------------------------
 
-    def timed(self, function: Any, category: str, name: Any) -> Any:
+    def timed(self, function: Any, category: str, name: Any, counted: bool) -> Any:
         """The function, timed."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -172,7 +175,7 @@ class Trace:
             try:
                 return function(*args, **kwargs)
             finally:
-                self.leave(category, name(*args) if name is not None else category, began)
+                self.leave(category, name(*args) if name is not None else category, began, counted)
 
         return call
 
@@ -181,7 +184,7 @@ class Trace:
         self._inside.append(0.0)
         return time.perf_counter()
 
-    def leave(self, category: str, name: str, began: float) -> float:
+    def leave(self, category: str, name: str, began: float, counted: bool = True) -> float:
         """Count what ended, without what it contained; seconds in all."""
         seconds = time.perf_counter() - began
         self._open.pop()
@@ -189,7 +192,7 @@ class Trace:
         if self._inside:
             self._inside[-1] += seconds
         self.seconds[category] += own
-        self.times[category] += 1
+        self.times[category] += counted
         self.keep(Event(category, name, began, seconds, self._thread, None))
         return own
 
