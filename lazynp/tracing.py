@@ -63,7 +63,7 @@ class KernelUse(NamedTuple):
 
 
 class Wrapped(NamedTuple):
-    """A function of the runtime, by where it stands. `counted`: whether its calls are how often the category is entered."""
+    """A function of the runtime, by where it stands; `counted`: its calls are how often the category is entered."""
 
     owner: Any
     attribute: str
