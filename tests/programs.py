@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import random
 import re
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy
@@ -77,8 +79,19 @@ def memory(x: Any) -> numpy.ndarray:
     return numpy.frombuffer(view.cast("B"), numpy.uint8)
 
 
+@functools.lru_cache(4096)
+def code(text: str, mode: str = "exec") -> CodeType:
+    """A statement's code: each is run several times, in the generator, on NumPy, and in each mode."""
+    return compile(text, "<string>", mode)
+
+
 def data(seed: int, shape: tuple[int, ...], dtype: str) -> numpy.ndarray:
     """The values that a program starts with: small, some irregular, some with NaN, infinities and negative zero."""
+    return drawn(seed, shape, dtype).copy()
+
+
+@functools.lru_cache(64)
+def drawn(seed: int, shape: tuple[int, ...], dtype: str) -> numpy.ndarray:
     rng = numpy.random.default_rng(seed)
     whole = rng.integers(-5, 10, shape)
     kind = numpy.dtype(dtype).kind
@@ -189,8 +202,10 @@ class Generator(Statements):
         return self.one(names) if names else "a"
 
     def value(self, text: str) -> Any:
+        if text in self.space:
+            return self.space[text]
         try:
-            return eval(text, self.space)
+            return eval(code(text, "eval"), self.space)
         except Exception:
             return None
 
@@ -501,7 +516,7 @@ class Generator(Statements):
             with warnings.catch_warnings(), numpy.errstate(all="ignore", invalid="warn"):
                 warnings.simplefilter("ignore")
                 warnings.filterwarnings("error", message=".*encountered in cast")
-                exec(text, self.space)
+                exec(code(text), self.space)
         except RuntimeWarning:
             raise Unfit from None
         except (Exception, SystemError) as error:
@@ -557,7 +572,7 @@ class Generator(Statements):
             self.space.pop(n, None)
         for text in self.done:
             with contextlib.suppress(Exception):
-                exec(text, self.space)
+                exec(code(text), self.space)
 
     def statement(self) -> str | None:
         """A statement that has been run; None if what was tried does not fit."""
@@ -600,7 +615,7 @@ class Generator(Statements):
             warnings.simplefilter("ignore")
             for _ in range(self.rng.randint(2, 4)):
                 text = self.start()
-                exec(text, self.space)
+                exec(code(text), self.space)
                 program.append(text)
                 self.done.append(text)
             while len(program) < self.length:

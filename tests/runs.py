@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy
-from programs import NAMES, Generator, Loop, Program, data, lines, memory, statements
+from programs import NAMES, Generator, Loop, Program, code, data, lines, memory, statements
 
 from lazynp.config import config
 
@@ -37,7 +37,7 @@ def run(program: Program, module: Any, probe: bool = True) -> list[Entry]:
         for number, (text, variables) in enumerate(statements(program)):
             space.update(variables)
             try:
-                exec(text, space)
+                exec(code(text), space)
             except Exception as error:
                 entries.append((f"{number}: {text}", type(error)))
         show(space, entries, "end")
