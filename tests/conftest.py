@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Iterator
 
 import pytest
@@ -11,11 +10,8 @@ import pytest
 os.environ.setdefault("LAZYNP_COMPILE_AT_EXIT", "0")
 os.environ.setdefault("LAZYNP_COMPILE_NICE", "0")  # tests wait for the compiler: nobody is to starve it
 os.environ.setdefault("LAZYNP_FULL_TRACEBACKS", "1")  # for whoever has to find out why a test fails
-# JAX's compiler rounds as the processor's instructions do: in float16 it has fused multiply-adds where there is
-# arithmetic of that. The oracle is to say the same everywhere.
-if platform.machine() == "x86_64" and "xla_cpu_max_isa" not in os.environ.get("XLA_FLAGS", ""):
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_max_isa=AVX2".strip()
 
+import oracle
 from leftovers import Leftovers
 
 from lazynp.config import config
@@ -25,6 +21,8 @@ COMPILING = {"test_compiler", "test_artifacts", "test_runtime", "test_examples",
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Leftovers(config))
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        oracle.shrink()
 
 
 @pytest.fixture(autouse=True)
