@@ -1,8 +1,9 @@
 """How JAX, which the tests compare with, is set up. It has to be imported before JAX is.
 
 Its compiler rounds as the processor's instructions do (in float16 it has fused multiply-adds where there is arithmetic
-of that), and the oracle is to say the same everywhere. It compiles for half of the suite's time, mostly what it compiled
-in the run before: that is kept, for all environments and checkouts of this user. JAX's version and flags are in the keys.
+of that), and the oracle is to say the same everywhere. It compiles for half of the suite's time, mostly what it
+compiled in the run before: that is kept, for all environments and checkouts of this user. Keys have JAX's version and
+flags in them.
 """
 
 from __future__ import annotations
