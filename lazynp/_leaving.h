@@ -7,6 +7,10 @@ static PyObject *leaving(PyObject *out)
         return out;
     PyObject *type, *error, *trace, *done = NULL;
     PyErr_Fetch(&type, &error, &trace);
+    if (!trace && !(error && PyExceptionInstance_Check(error) && ((PyBaseExceptionObject *)error)->context)) {
+        PyErr_Restore(type, error, trace); /* no frame of Python's has seen it yet */
+        return NULL;
+    }
     PyErr_NormalizeException(&type, &error, &trace);
     if (trace)
         PyException_SetTraceback(error, trace);

@@ -13,10 +13,11 @@ enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4
  * its first argument. NO_COPY: into it, with `copy=False`. DRAWS: a method of a generator. PROTOCOL: `__array_ufunc__`.
  * LOOKS: it reads no elements and makes no arrays but views, so that arrays may be of any size. VALUES: what it gives
  * is no array, nor has any. READS: from a file, which may be any object. REDUCES: the result is smaller than the
- * arguments. SHARES: it says whether two arrays share memory. `speed.py` has the same. */
+ * arguments. SHARES: it says whether two arrays share memory. MAKES: it makes an array, mostly of what
+ * is none. `speed.py` has the same. */
 enum {
     GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128, VALUES = 512, READS = 1024,
-    REDUCES = 2048, SHARES = 4096
+    REDUCES = 2048, SHARES = 4096, MAKES = 8192
 };
 enum { MOST_DRAWN = 1 << 14 }; /* `draws.py: LARGE` */
 
@@ -125,6 +126,13 @@ static int is_number(PyObject *o)
     return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyComplex_CheckExact(o);
 }
 
+/* What has no parts, and says nothing of how large a result may be. */
+static inline int is_atom(PyObject *o, PyTypeObject *type)
+{
+    return type == &PyFloat_Type || o == Py_None || type == &PyBool_Type || type == &PyUnicode_Type || type == &PyComplex_Type
+           || type == &PyBytes_Type || o == Py_Ellipsis;
+}
+
 static PyObject *given_value(PyObject *o, Gift *gift, int depth);
 
 /* A tuple or a list with what NumPy gets for its items: itself, where that is no other. */
@@ -136,9 +144,11 @@ static PyObject *given_items(PyObject *o, Gift *gift, int depth)
     if (depth == MOST_DEPTH)
         return NULL;
     double before = gift->product;
+    int counts = gift->flags & (GROWS | DRAWS);
     for (; at < n && at < Py_SIZE(o); at++) {
         PyObject *item = list ? PyList_GET_ITEM(o, at) : PyTuple_GET_ITEM(o, at);
-        if (PyFloat_CheckExact(item) && !out)
+        PyTypeObject *type = Py_TYPE(item);
+        if (!out && (is_atom(item, type) || (!counts && type == &PyLong_Type)))
             continue;
         PyObject *value = given_value(item, gift, depth + 1);
         if (!value)
@@ -198,26 +208,21 @@ static PyObject *given_value(PyObject *o, Gift *gift, int depth)
         Handle *a = (Handle *)o;
         return is_current(o) || is_brought_up(o) ? given_array(o, a->s, a->b, a->h, gift) : NULL;
     }
-    if (PyLong_CheckExact(o)) {
-        int over;
-        long long v = PyLong_AsLongLongAndOverflow(o, &over);
-        gift->product *= over ? 1e30 : v > 1 ? (double)v : 1.0;
+    if (type == &PyLong_Type) {
+        if (gift->flags & (GROWS | DRAWS)) {
+            int over;
+            long long v = PyLong_AsLongLongAndOverflow(o, &over);
+            gift->product *= over ? 1e30 : v > 1 ? (double)v : 1.0;
+        }
         return Py_NewRef(o);
     }
-    if (is_number(o) || o == Py_None || o == Py_Ellipsis || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o)
-        || PyMemoryView_Check(o))
+    if (is_atom(o, type))
         return Py_NewRef(o);
-    if (PyRange_Check(o)) { /* a shape, it may be: how large is not looked at, but of one that is too long for that */
-        Py_ssize_t n = PyObject_Size(o);
-        PyErr_Clear();
-        gift->product = n > NPY_MAXDIMS ? gift->product * (double)n : 1e30;
-        return Py_NewRef(o);
-    }
     if (type == &PyTuple_Type || type == &PyList_Type)
         return given_items(o, gift, depth);
     if (type == &PyArray_Type)
         return given_array(o, NULL, NULL, o, gift);
-    if (PySlice_Check(o)) {
+    if (type == &PySlice_Type) {
         PySliceObject *s = (PySliceObject *)o;
         PyObject *parts[3] = {s->start, s->stop, s->step};
         for (int i = 0; i < 3; i++)
@@ -225,14 +230,20 @@ static PyObject *given_value(PyObject *o, Gift *gift, int depth)
                 return NULL;
         return Py_NewRef(o);
     }
+    if (PyType_Check(o))
+        return PyType_IsSubtype((PyTypeObject *)o, ndarray_type) && !(gift->flags & READS) ? NULL : Py_NewRef(o);
+    if (type == &PyRange_Type) { /* a shape, it may be: how large is not looked at, but of one that is too long for that */
+        Py_ssize_t n = PyObject_Size(o);
+        PyErr_Clear();
+        gift->product = n > NPY_MAXDIMS ? gift->product * (double)n : 1e30;
+        return Py_NewRef(o);
+    }
     if (PyArray_IsScalar(o, Generic) && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyArray_IsScalar(o, Void))
+        return Py_NewRef(o);
+    if (PyArray_DescrCheck(o) || (PyObject *)type == no_value_type || PyMemoryView_Check(o))
         return Py_NewRef(o);
     if (PyCFunction_Check(o) && PyCFunction_GET_SELF(o) && PyModule_Check(PyCFunction_GET_SELF(o)))
         return Py_NewRef(o); /* `len`, say */
-    if (PyArray_DescrCheck(o) || (PyObject *)type == no_value_type)
-        return Py_NewRef(o);
-    if (PyType_Check(o) && !PyType_IsSubtype((PyTypeObject *)o, ndarray_type))
-        return Py_NewRef(o);
     if (gift->flags & READS && !PyArray_Check(o) && !PyType_IsSubtype(type, ndarray_type))
         return Py_NewRef(o);
     return NULL;
@@ -479,13 +490,67 @@ static PyObject *home_of(PyObject *value, Gift *gift)
 
 static int is_word(PyObject *name, PyObject *word) /* which is interned, as names of arguments mostly are */
 {
-    return name == word || (PyUnicode_GET_LENGTH(name) == PyUnicode_GET_LENGTH(word) && PyUnicode_Compare(name, word) == 0);
+    return name == word || (!PyUnicode_CHECK_INTERNED(name) && PyUnicode_GET_LENGTH(name) == PyUnicode_GET_LENGTH(word)
+                            && PyUnicode_Compare(name, word) == 0);
+}
+
+/* Whether an argument is plain, and there is no array in it. */
+static int has_no_array(PyObject *o)
+{
+    PyTypeObject *type = Py_TYPE(o);
+    if (type == &PyLong_Type || is_atom(o, type))
+        return 1;
+    if (type == &PyList_Type || type == &PyTuple_Type) {
+        int list = type == &PyList_Type;
+        for (Py_ssize_t i = 0; i < Py_SIZE(o); i++) {
+            PyObject *item = list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i);
+            if (Py_TYPE(item) != &PyFloat_Type && Py_TYPE(item) != &PyLong_Type && !is_atom(item, Py_TYPE(item)))
+                return 0;
+        }
+        return 1;
+    }
+    if (PyType_Check(o))
+        return Py_TYPE(o) == &PyType_Type; /* not a class of arrays of ours */
+    return type == &PyRange_Type || PyArray_DescrCheck(o)
+           || (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && PyArray_IsScalar(o, Generic) && !PyArray_IsScalar(o, Void));
+}
+
+/* A function that makes an array of what is no array (`array([1, 2])`, `zeros(3, int)`): NumPy's, called with the same
+ * arguments. NULL, without an error set, where it is not that simple. */
+static PyObject *made_of_none(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
+{
+    Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+    if (limit < 0)
+        return NULL;
+    for (Py_ssize_t i = 0; i < n + named; i++)
+        if (!has_no_array(args[i]) || (i >= n && is_word(PyTuple_GET_ITEM(names, i - n), left_names[0])))
+            return NULL;
+    made++;
+    PyObject *value = PyObject_Vectorcall(host, args, (size_t)n, names);
+    if (!value)
+        return NULL;
+    if (flags & BLANK && PyArray_CheckExact(value) && PyArray_SIZE((PyArrayObject *)value) > limit) {
+        Py_DECREF(value);
+        return NULL;
+    }
+    if (is_fresh(value) && PyArray_CHKFLAGS((PyArrayObject *)value, NPY_ARRAY_OWNDATA))
+        return wrap(value);
+    Gift gift;
+    begin_gift(&gift, flags);
+    PyObject *out = home_of(value, &gift);
+    let_go(&gift);
+    return out;
 }
 
 /* Call NumPy's function, a method of `self` if there is one. NULL, without an error set, where the call is not that
  * simple. */
 static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
 {
+    if (flags & MAKES) {
+        PyObject *out = made_of_none(host, args, n, names, flags);
+        if (out || PyErr_Occurred())
+            return out;
+    }
     Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0, done = 0;
     PyObject *vector[MOST_ARGUMENTS + 2], **to = vector + 1 + !!self, *out = NULL, *target = NULL;
     Storage *written = NULL;

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import numpy._core._multiarray_umath as compiled  # type: ignore[import-not-found]
 
-from ..speed import BLANK, MOST, FunctionBase, Method, tell
+from ..speed import BLANK, MAKES, MOST, FunctionBase, Method, tell
 from . import (  # noqa: F401
     attributes,
     counting,
@@ -150,7 +150,7 @@ OURS["_get_castingimpl"] = casting_implementation
 for _name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "zeros", "empty", "arange"):
     OURS[_name] = creation.PUBLIC[_name] = Builtin(OURS[_name])
     OURS[_name].whole, OURS[_name].most = getattr(numpy, _name), MOST
-    OURS[_name].flags = BLANK if _name in ("zeros", "empty") else 0
+    OURS[_name].flags = MAKES | (BLANK if _name in ("zeros", "empty") else 0)
     dispatch.array_functions.add(OURS[_name])
 RECORDED = {**products.TABLE, **counting.TABLE, **recorded.FUNCTIONS}
 made: dict[int, tuple[Any, Any]] = {}
