@@ -162,6 +162,7 @@ def test_every_public_function_has_a_boundary() -> None:
     assert not left and len(bounds) > 900
 
 
+@pytest.mark.skipif(calls is None, reason="without the C module plain functions stand for themselves")
 def test_a_bounded_function_is_as_the_function() -> None:
     f, plain = jnp.concatenate, inspect.unwrap(jnp.concatenate)
     assert (f.__name__, f.__doc__, f.__module__) == (plain.__name__, plain.__doc__, plain.__module__)

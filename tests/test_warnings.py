@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -72,6 +73,83 @@ def test_state_of_warnings_is_everybody_s(monkeypatch: pytest.MonkeyPatch) -> No
     assert theirs.showwarning is print
     theirs.showwarning = repr
     assert warnings.showwarning is repr
+
+
+# Casts that take the real part. A warning of a cast in NumPy's own Python code is of that code in NumPy.
+CASTS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "astype": lambda m, c, f: c.astype(float),
+    "astype of less": lambda m, c, f: c[::3].astype("f4", order="F"),
+    "astype int": lambda m, c, f: c.astype(int),
+    "astype bool": lambda m, c, f: c.astype(bool),
+    "astype of a matrix": lambda m, c, f: m.asfortranarray(c.reshape(2, -1)).astype("i8"),
+    "astype of what is pending": lambda m, c, f: (c * 2 + 1).astype(float),
+    "astype of masked": lambda m, c, f: m.ma.array(c).astype(float),
+    "array": lambda m, c, f: m.array(c, dtype=float),
+    "asarray": lambda m, c, f: m.asarray(c, dtype="i4"),
+    "ascontiguousarray": lambda m, c, f: m.ascontiguousarray(c, dtype=float),
+    "set": lambda m, c, f: f.__setitem__(Ellipsis, c),
+    "set a part": lambda m, c, f: f.__setitem__(slice(3, None), c[3:]),
+    "set a part of every second": lambda m, c, f: f[::2].__setitem__(Ellipsis, c[::2]),
+    "set by a mask": lambda m, c, f: f.__setitem__(f > -1, c),
+    "set a number by a mask": lambda m, c, f: f.__setitem__(f > -1, c[0]),
+    "set by indices": lambda m, c, f: f.__setitem__([0, 1], c[:2]),
+    "set an element": lambda m, c, f: f.__setitem__(0, c[0]),
+    "copyto": lambda m, c, f: m.copyto(f, c, casting="unsafe"),
+    "copyto where": lambda m, c, f: m.copyto(f, c, casting="unsafe", where=f > -1),
+    "fill": lambda m, c, f: f.fill(m.complex128(1)),
+    "flat": lambda m, c, f: f.flat.__setitem__(slice(None), c),
+    "real": lambda m, c, f: setattr(f, "real", c),
+    "put": lambda m, c, f: f.put([0, 1], c[:2]),
+    "full": lambda m, c, f: f.__iadd__(m.full(f.shape, m.complex128(1 + 1j), dtype=float)),
+    "sum": lambda m, c, f: f.__iadd__(c.sum(dtype=float)),
+    "mean of each row": lambda m, c, f: f.__iadd__(m.mean(c.reshape(2, -1), axis=1, dtype=float)[0]),
+    "cumsum": lambda m, c, f: f.__iadd__(m.cumsum(c, dtype=float)),
+}
+OF_LARGE = {  # small arrays are NumPy's, which names the line that calls it
+    "add": lambda m, c, f: m.add(c, 1, out=f, casting="unsafe"),
+    "in place": lambda m, c, f: m.add(f, c, out=f, casting="unsafe"),
+    "einsum": lambda m, c, f: f.__iadd__(m.einsum("i->", c, dtype=float, casting="unsafe")),
+}
+
+
+CORE = os.path.dirname(numpy._core.__file__) + os.sep
+
+
+def of_cast(m: Any, n: int, call: Callable[[Any, Any, Any], Any]) -> tuple[list[tuple[Any, ...]], Any]:
+    """The warnings of a cast, and what was made or written; lines of NumPy's own files as that of the call."""
+    c, f = m.arange(n) * (1 + 1j) - 3, m.zeros(n)
+    made: list[Any] = []
+    warned = said(m, lambda m: made.append(call(m, c, f)))
+    line = call.__code__.co_filename, call.__code__.co_firstlineno
+    there = [(*w[:2], *(line if CORE in w[2] else w[2:])) for w in warned]
+    return there, [f, made[0] if isinstance(made[0], m.ndarray) else None]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("n", [20, N])
+@pytest.mark.parametrize("name", [*CASTS, *OF_LARGE])
+def test_casts_to_the_real_part_are_warned_of_at_the_line(name: str, n: int, mode: str) -> None:
+    if name in OF_LARGE and (n, mode) == (20, "auto"):
+        pytest.skip("NumPy does the whole of it, and names the innermost line")
+    call = (CASTS | OF_LARGE)[name]
+    with lazynp.config(mode=mode):
+        (wanted, values), (got, ours) = of_cast(numpy, n, call), of_cast(lazynp, n, call)
+        assert got == wanted
+        for x, y in zip(values, ours):
+            assert x is y is None or numpy.allclose(x, numpy.asarray(y), rtol=1e-13, atol=0) and x.dtype == y.dtype
+            assert x is None or x.strides == y.strides
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("n", [20, N])
+def test_a_warning_that_is_an_error_leaves_what_was_to_be_written(n: int, mode: str) -> None:
+    with lazynp.config(mode=mode), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f, c = lazynp.zeros(n), lazynp.ones(n, complex)
+        for write in (lambda: f.__setitem__(Ellipsis, c), lambda: lazynp.copyto(f, c, "unsafe"), lambda: c.astype(int)):
+            with pytest.raises(numpy.exceptions.ComplexWarning):
+                write()
+        assert not f.any()
 
 
 # NumPy warns of neither: its own code never asks such an array for the flag that warns.

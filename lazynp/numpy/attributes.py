@@ -24,6 +24,7 @@ from ..speed import method as whole_method
 from ..tracebacks import boundary
 from . import renew, subclasses
 from .array import HOST_VIEW, Writes, borrow, is_traced, ndarray, new_handle, root
+from .casts import real_of
 from .host import SUBCLASS, bind, fresh, like, note_work, of_type, on_traced, part_of, strip
 from .methods import derived, own, reshape
 
@@ -109,7 +110,8 @@ def set_real(self: Any, value: Any) -> None:
     self._host()
     note_work("ndarray.real", (self,))
     with Writes() as to:
-        to(self).real = strip(value)
+        h = to(self)
+        h.real = real_of(strip(value), h.real.dtype)
 
 
 def get_imag(self: Any) -> Any:

@@ -16,6 +16,7 @@ from ..ops.joining import stack
 from ..ops.shape import reshape
 from . import subclasses
 from .array import Handle, borrow, is_native, is_traced, ndarray, of_node
+from .casts import discards, real_of
 from .host import (
     PLAIN,
     SCALARS,
@@ -114,6 +115,8 @@ def array(
     except TracedArgumentError:
         return on_traced("array", numpy.array, (object, dtype), {"copy": copy, "ndmin": ndmin})
     more = {} if ndmax is None else {"ndmax": ndmax}
+    if dtype is not None and copy is not False and isinstance(host, numpy.ndarray) and host.dtype.kind == "c":
+        host = real_of(host, dtype_of(dtype))
     made = numpy.array(host, dtype, copy=copy, order=order, ndmin=ndmin, **more)
     if ours and made is not host and made.base is None:
         note_work("array", [x for x in ours if isinstance(x, Handle)])  # a copy; what comes from outside is no work
@@ -276,9 +279,9 @@ def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:
         return NotImplemented if copy is False or copy is COPY_MODES.NEVER else x.copy(given)
     if copy is False or copy is COPY_MODES.NEVER:
         return NotImplemented
-    return (
-        x.astype(target, order) if is_native(x.dtype) and is_native(target) and x.dtype.kind != "c" else NotImplemented
-    )
+    if at_hand(x) and discards(x.dtype, target):
+        return NotImplemented
+    return x.astype(target, order) if is_native(x.dtype) and is_native(target) else NotImplemented
 
 
 def asarray(

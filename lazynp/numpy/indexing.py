@@ -34,6 +34,7 @@ from .array import (
     root,
     writeable,
 )
+from .casts import real_of
 from .gathers import gathered, scattered, takes_few
 from .host import (
     Theirs,
@@ -321,6 +322,7 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
         value = (float if kind == "f" else int)(value) if own else value._host()
     elif type(value) in (list, tuple):
         value = strip(value) if kind != "O" else objects(value, self._host()[key])
+    value = real_of(value, self._s.dtype)
     with Writes() as to:
         to(self)[key] = value
 
@@ -373,7 +375,7 @@ def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) ->
         node = leaf(array.shape, array.dtype, numpy.array(array))
     if node.value is not None:  # checked as NumPy does: an int that does not fit, a NaN for an integer
         scalar = numpy.empty((), dtype)
-        scalar[()] = node.value
+        scalar[()] = real_of(node.value, dtype)
         return Node.of_scalar(scalar[()])
     if node.shape != shape:
         given = node.shape
@@ -387,8 +389,6 @@ def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) ->
             raise ValueError(f"could not broadcast input array from shape {text(node.shape)} into shape {text(shape)}")
         if given != node.shape:
             node = reshape(node, shape=given)
-    if node.dtype.kind == "c" and dtype.kind != "c":
-        return None
     return cast_node(node, dtype)
 
 

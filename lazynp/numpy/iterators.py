@@ -10,6 +10,7 @@ import numpy
 from ..speed import FlatBase, attach, in_messages, native, tell
 from .arithmetic import dummy
 from .array import HOST_VIEW, Handle, Writes, borrow, is_native, is_traced, ndarray
+from .casts import real_of
 from .host import Theirs, at_hand, fresh, home, like, note_work, owner_of, strip, to_host
 from .methods import own
 from .renew import become
@@ -131,7 +132,7 @@ def set_flat_item(self: Any, key: Any, value: Any) -> None:
         note_work("flatiter.__setitem__", (self._owner,))
     with Writes() as to:
         h = to(self._owner)
-        (self._made or h.flat)[strip(key)] = strip(value)
+        (self._made or h.flat)[strip(key)] = real_of(strip(value), h.dtype)
 
 
 def compared(name: str) -> Any:

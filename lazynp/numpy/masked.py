@@ -22,6 +22,7 @@ from ..runtime.recorder import recorder
 from ..runtime.storage import Rare, Storage
 from . import array
 from .array import ndarray, new_handle
+from .casts import real_of
 from .record import PYTHON_SCALARS, as_node, cast_node, out_of_range
 
 no_mask: Callable[[Node], Exception] = errors.no_value  # a better error, where the transformations are loaded
@@ -144,10 +145,8 @@ def write_selection(a: ndarray, mask: ndarray, value: Any) -> bool:
             scalar = numpy.empty((), s.dtype)
             scalar[()] = value  # an int that does not fit is an error, as in NumPy
         else:
-            scalar = numpy.asarray(value).astype(s.dtype)
+            scalar = numpy.asarray(real_of(value, s.dtype)).astype(s.dtype)
         new = Node.of_scalar(scalar[()])
-    if new.dtype.kind == "c" and s.dtype.kind != "c":
-        return False
     new = cast_node(new, s.dtype)
     view, taken = a._view(), mask._node()
     base = s.graph()

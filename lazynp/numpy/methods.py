@@ -23,6 +23,7 @@ from ..speed import native
 from . import reduce, renew, subclasses
 from .arithmetic import defers, from_operator
 from .array import HOST_VIEW, Handle, Writes, borrow, flag_of_writes, is_native, is_traced, ndarray, root, wrap
+from .casts import cast_to_real, discards, real_of
 from .host import (
     PLAIN,
     TracedArgumentError,
@@ -318,11 +319,14 @@ def astype(
         if is_native(target) and casting != "same_value" and numpy.can_cast(self.dtype, target, casting):
             if target == self.dtype and not copy and lies(self, order):
                 return self
-            if (self.dtype.kind != "c" or target.kind == "c") and (target == self.dtype or not tells_errors(self)):
+            if target == self.dtype or not tells_errors(self):
                 return laid(self, order, target)
     if is_traced(self):
         return on_traced("astype", numpy.ndarray.astype, (self, dtype, order, casting, subok, copy), {})
-    value = self._host().astype(strip(dtype), order, casting, False, copy)
+    if self.dtype.kind == "c" and discards(self.dtype, numpy.dtype(strip(dtype))) and casting == "unsafe":
+        value = cast_to_real(self._host(), strip(dtype), order)
+    else:
+        value = self._host().astype(strip(dtype), order, casting, False, copy)
     if value is self._h and (type(self) is ndarray or subok):
         return self
     if value is not self._h:
@@ -389,6 +393,8 @@ def writer(name: str) -> Callable[..., Any]:
         except TracedArgumentError:
             return on_traced(name, host, (self, *args), kwargs)
         note_work(f"ndarray.{name}", [self])
+        if name == "put" and len(values) > 1:
+            values[1] = real_of(values[1], self.dtype)
         with Writes() as to:
             host(to(self), *values, **named)
 
@@ -404,7 +410,7 @@ def fill(self: Any, value: Any) -> None:
         return
     worked(self, "fill")
     with Writes() as to:
-        to(self).fill(value.__array__() if isinstance(value, Handle) else value)
+        to(self).fill(real_of(value.__array__() if isinstance(value, Handle) else value, self.dtype))
 
 
 def byteswap(self: Any, inplace: bool = False) -> Any:

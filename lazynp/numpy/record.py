@@ -10,9 +10,10 @@ import numpy
 from ..config import config
 from ..graph.node import Node, leaf
 from ..graph.op import Op
-from ..ops.elementwise import cast
+from ..ops.elementwise import cast, real
 from . import array
 from .array import Handle, is_native, is_traced, known, ndarray, of_node
+from .casts import discards, warn_of_it
 from .host import of_traced
 
 PYTHON_SCALARS = frozenset({bool, int, float, complex})
@@ -119,9 +120,12 @@ def apply(op: Op, *inputs: Any, **params: Any) -> Any:
 
 
 def cast_node(node: Node, dtype: numpy.dtype[Any]) -> Node:
-    """The node in that dtype: as C casts."""
+    """The node in that dtype: as C casts, with NumPy's warning where imaginary parts are lost."""
     if node.dtype == dtype and not node.weak:
         return node
+    if discards(node.dtype, dtype) and not node.trace:
+        warn_of_it()
+        node = real(node)
     if node.value is not None:
         return Node.of_scalar(numpy.asarray(node.value).astype(dtype)[()])
     return cast(node, dtype=dtype)

@@ -17,13 +17,14 @@ from ..config import config
 from ..graph.node import Node
 from ..graph.op import Op
 from ..ops import reductions, scans
-from ..ops.elementwise import ufuncs
+from ..ops.elementwise import real, ufuncs
 from ..ops.elementwise import where as select
 from ..ops.shape import reshape, transpose
 from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import at_once
 from .arithmetic import assign, common_order, in_memory_order, straightened
 from .array import Handle, Writes, is_native, is_traced, known, ndarray, of_node
+from .casts import discards, real_of, warn_of_it
 from .host import PLAIN, TracedArgumentError, at_hand, dtype_of, fresh, home, like, note_work, on_traced, to_host
 from .layout import array_of
 from .record import as_nodes, cast_node, errors_wanted
@@ -115,10 +116,13 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
         for a in axes:
             size //= max(x._h.shape[a], 1)
         if size <= config.limit:  # what is at hand, made small
-            value = getattr(numpy, name).reduce(x._h, axis=axes, dtype=dtype, keepdims=bool(keepdims))
+            value = getattr(numpy, name).reduce(
+                x._h if dtype is None else real_of(x._h, dtype), axis=axes, dtype=dtype, keepdims=bool(keepdims)
+            )
             return fresh(value) if type(value) is numpy.ndarray else value
 
     def rule(node: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
+        node = read_as(node, dtype)
         made = reductions.reductions[name](node, axes=axes, keepdims=keepdims, dtype=dtype)
         if plainly or first is None:
             return made
@@ -128,6 +132,14 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
         return reduced(rule, x, axes, bool(keepdims), out)
     except (TypeError, ValueError):
         return NotImplemented
+
+
+def read_as(node: Node, dtype: Any) -> Node:
+    """What a reduction reads that works in a dtype: of complex numbers the real part, where it is to be real."""
+    if dtype is None or not discards(node.dtype, dtype):
+        return node
+    warn_of_it()
+    return real(node)
 
 
 def begun(name: str, x: ndarray, initial: Any, where: Any) -> tuple[ndarray, Any] | None:
@@ -338,10 +350,15 @@ def moment(name: str) -> Callable[[ndarray, dict[str, Any]], Any]:
             and type(out) is not ndarray
             or self.dtype == numpy.float16
             and name != "mean"
+            or dtype is not None
+            and name != "mean"
+            and discards(self.dtype, dtype)
         ):
             return NotImplemented
         more = {} if name == "mean" else {"ddof": ddof}
-        return reduced(lambda *given: rule(*given, dtype, **more), self, axes, keepdims, out)
+        return reduced(
+            lambda node, *given: rule(read_as(node, dtype), *given, dtype, **more), self, axes, keepdims, out
+        )
 
     return native
 
@@ -382,10 +399,13 @@ def scanned(op: Op, x: ndarray, given: dict[str, Any]) -> Any:
         return NotImplemented
     if out is not None and type(out) is not ndarray:
         return NotImplemented
-    node = x._node()
     axes = normal_axes(axis, x.ndim)
     if axes is None:
         return NotImplemented
+    node = x._node()
+    if dtype is not None and discards(node.dtype, dtype):
+        x = array_of(read_as(node, dtype))
+        node = x._node()
     try:
         if axis is None:
             return into(out, op(reshape(node, shape=(x.size,)) if x.ndim != 1 else node, axis=0, dtype=dtype))

@@ -225,7 +225,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     if not recordable(x):
         raise TracedArgumentError("a write into an array whose memory NumPy has a view of")
     base, new = x._node(), node_of(value)
-    new = cast_node(new, x.dtype) if new.dtype.kind != "c" or x.dtype.kind == "c" else convert(new, x.dtype)
+    new = cast_node(new, x.dtype)
     if type(key) is ndarray and key.dtype == bool and key.shape == x.shape and new.aval.size == 1:
         new = new if new.ndim == 0 else reshape(new, shape=())
         assign(x, select(node_of(key), new, base))

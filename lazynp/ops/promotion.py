@@ -82,6 +82,8 @@ def resolved_dtypes(ufunc: np.ufunc, *operands: Any) -> tuple[np.dtype[Any], ...
 @functools.lru_cache(4096, typed=True)
 def reduced_dtype(ufunc: np.ufunc, method: str, dtype: np.dtype[Any], out: np.dtype[Any] | None) -> np.dtype[Any]:
     """The result dtype of `ufunc.reduce` or `ufunc.accumulate`. Raises NumPy's TypeError."""
+    if dtype.kind == "c" and out is not None and out.kind in "fiu":
+        dtype = out  # what NumPy casts to, with a warning, before it begins
     result: np.dtype[Any] = getattr(ufunc, method)(np.ones(1, dtype), dtype=out).dtype
     return result
 
