@@ -15,7 +15,7 @@ setup(
             "lazynp._speed",
             ["lazynp/_speed.c"],
             depends=[
-                *[f"lazynp/_{name}.h" for name in ("direct", "leaving", "loops", "memory", "objects", "scalars", "whole")],
+                *[f"lazynp/_{name}.h" for name in ("direct", "leaving", "loops", "makers", "memory", "objects", "scalars", "whole")],
                 *[f"lazynp/_replay{part}.h" for part in ("", "_match", "_notes", "_plan")],
             ],
             include_dirs=[numpy.get_include()],

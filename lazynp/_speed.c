@@ -78,12 +78,12 @@ static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
 static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc;
 static PyObject *host_copy; /* numpy.ndarray.copy */
-static PyObject *host_dot, *host_dot_method, *host_roll, *host_diff, *host_where, *host_clip, *host_clip_function, *host_astype;
+static PyObject *host_ones, *host_full, *host_einsum, *host_dot, *host_dot_method, *host_roll, *host_diff, *host_where, *host_clip, *host_clip_function, *host_astype;
 /* NumPy's methods that reduce, and the ufuncs that they reduce by. */
 static const char *const reduction_names[REDUCTIONS] = {"sum", "prod", "max", "min", "any", "all", "mean"};
 static const char *const reduction_ufunc_names[REDUCTIONS] = {
     "add", "multiply", "maximum", "minimum", "logical_or", "logical_and", "add"};
-static PyObject *reduction[REDUCTIONS], *reduction_ufunc[REDUCTIONS], *name_axis, *name_keepdims;
+static PyObject *reduction[REDUCTIONS], *reduction_ufunc[REDUCTIONS], *name_axis, *name_keepdims, *name_dtype;
 /* The functions of those names, and two more names of theirs. */
 static const char *const extreme_names[REDUCTIONS] = {[MAX] = "amax", [MIN] = "amin"};
 static PyObject *host_reduction[REDUCTIONS], *host_extreme[REDUCTIONS];
@@ -718,9 +718,36 @@ static PyObject *subscript(PyObject *self, PyObject *key)
     return call_two(getitem, self, key);
 }
 
-/* `h[key] = value` by NumPy, h being the view of an array at hand that is free. */
+/* Where the element is that a key of whole numbers names; NULL where it names none. */
+static char *element_at(PyArrayObject *h, PyObject *key)
+{
+    int tuple = PyTuple_CheckExact(key), nd = PyArray_NDIM(h);
+    char *at = PyArray_BYTES(h);
+    if (nd != (tuple ? PyTuple_GET_SIZE(key) : 1))
+        return NULL;
+    for (int i = 0; i < nd; i++) {
+        PyObject *number = tuple ? PyTuple_GET_ITEM(key, i) : key;
+        int over;
+        long k = PyLong_CheckExact(number) ? PyLong_AsLongAndOverflow(number, &over) : LONG_MIN;
+        npy_intp n = PyArray_DIM(h, i);
+        if (k < -n || k >= n)
+            return NULL;
+        at += (k < 0 ? k + n : k) * PyArray_STRIDE(h, i);
+    }
+    return at;
+}
+
+/* `h[key] = value` by NumPy, h being the view of an array at hand that is free, or its flat iterator; an element by its key and a number that
+ * needs no cast are written here. */
 static int put(PyObject *self, PyObject *h, PyObject *key, PyObject *value)
 {
+    PyArrayObject *a = (PyArrayObject *)h;
+    int type = PyArray_CheckExact(h) ? PyArray_TYPE(a) : NPY_OBJECT; /* or an array's flat iterator */
+    if (type < NPY_CLONGDOUBLE && plain_descr[type] == PyArray_DESCR(a) && PyArray_ISBEHAVED(a) && PyArray_FLAGS(a) >= 0) {
+        char *at = element_at(a, key);
+        if (at && from_number(value, type, at))
+            return 0;
+    }
     Storage *s = (Storage *)Py_NewRef(((Handle *)self)->s);
     Py_INCREF(h);
     Py_INCREF(key);
@@ -1130,11 +1157,21 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 static PyObject *class_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n);
 
+static inline int is_bare_number(PyObject *o)
+{
+    return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyComplex_CheckExact(o)
+           || (!PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE) && PyArray_IsScalar(o, Number));
+}
+
 static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     Py_ssize_t n = PyVectorcall_NARGS(count), named = names ? PyTuple_GET_SIZE(names) : 0;
     PyObject *host = ((Ufunc *)self)->host;
-    int known = host && Py_TYPE(host) == &PyUFunc_Type && is_own((PyUFuncObject *)host);
+    int plain = host && Py_TYPE(host) == &PyUFunc_Type;
+    if (plain && !named && limit >= 0 && n == ((PyUFuncObject *)host)->nin && n <= 2 && is_bare_number(args[0])
+        && is_bare_number(args[n - 1])) /* NumPy's numbers come of it */
+        return from_host(PyObject_Vectorcall(host, args, (size_t)n, NULL));
+    int known = plain && is_own((PyUFuncObject *)host);
     Py_ssize_t nin = known ? ((PyUFuncObject *)host)->nin : n;
     int by_place = n == nin + 1 && ((PyUFuncObject *)host)->nout == 1; /* `out` */
     if (!named || (named == 1 && n == nin && PyTuple_GET_ITEM(names, 0) == PyTuple_GET_ITEM(name_out, 0))) {
@@ -1685,8 +1722,8 @@ static PyObject *bind(PyObject *module, PyObject *table)
     take(table, "other", "rare", &rare_type);
     take(table, "other", "shared_drawn", &shared_drawn);
     take(table, "other", "no_value", &no_value_type);
-    static const char *const called[] = {"ufunc", "dispatcher", "function", "builtin"};
-    for (int i = 0; i < 4; i++) { /* classes that inherit the offset, and before Python 3.12 not the flag */
+    static const char *const called[] = {"ufunc", "dispatcher", "function", "builtin", "creator"};
+    for (int i = 0; i < 5; i++) { /* classes that inherit the offset, and before Python 3.12 not the flag */
         PyTypeObject *type = NULL;
         take(table, "other", called[i], (PyObject **)&type);
         if (type) {
@@ -1800,6 +1837,8 @@ static int take_ufuncs(void)
                  || find_ufuncs(numpy, &positive_name, &positive_ufunc, 1) < 0
                  || find_ufuncs(numpy, &matmul_name, &matmul_ufunc, 1) < 0
                  || !(host_dot = undispatched(numpy, "dot")) || !(host_roll = undispatched(numpy, "roll"))
+                 || !(host_ones = undispatched(numpy, "ones")) || !(host_full = undispatched(numpy, "full"))
+                 || !(host_einsum = undispatched(numpy, "einsum"))
                  || !(host_diff = undispatched(numpy, "diff")) || !(host_where = undispatched(numpy, "where"))
                  || !(host_clip_function = undispatched(numpy, "clip"))
                  || !(host_clip = PyObject_GetAttrString((PyObject *)&PyArray_Type, "clip"))
@@ -1893,6 +1932,8 @@ PyMODINIT_FUNC PyInit__speed(void)
         if (!(left_names[i] = PyUnicode_InternFromString(left_words[i])))
             return NULL;
     name_axis = PyUnicode_InternFromString("axis");
+    if (!(name_dtype = PyUnicode_InternFromString("dtype")))
+        return NULL;
     name_keepdims = PyUnicode_InternFromString("keepdims");
     check_order((PyUFuncObject *)reduction_ufunc[SUM]);
     PyObject *out = PyUnicode_InternFromString("out"); /* as in calls: names of arguments are compared by identity */

@@ -14,10 +14,10 @@ enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4
  * LOOKS: it reads no elements and makes no arrays but views, so that arrays may be of any size. VALUES: what it gives
  * is no array, nor has any. READS: from a file, which may be any object. REDUCES: the result is smaller than the
  * arguments. SHARES: it says whether two arrays share memory. MAKES: it makes an array, mostly of what
- * is none. `speed.py` has the same. */
+ * is none. CREATES: the `__new__` of a class, which is to be asked first whether an argument is NumPy's array. `speed.py` has the same. */
 enum {
     GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128, VALUES = 512, READS = 1024,
-    REDUCES = 2048, SHARES = 4096, MAKES = 8192
+    REDUCES = 2048, SHARES = 4096, MAKES = 8192, CREATES = 16384
 };
 enum { MOST_DRAWN = 1 << 14 }; /* `draws.py: LARGE` */
 
@@ -494,53 +494,7 @@ static int is_word(PyObject *name, PyObject *word) /* which is interned, as name
                             && PyUnicode_Compare(name, word) == 0);
 }
 
-/* Whether an argument is plain, and there is no array in it. */
-static int has_no_array(PyObject *o)
-{
-    PyTypeObject *type = Py_TYPE(o);
-    if (type == &PyLong_Type || is_atom(o, type))
-        return 1;
-    if (type == &PyList_Type || type == &PyTuple_Type) {
-        int list = type == &PyList_Type;
-        for (Py_ssize_t i = 0; i < Py_SIZE(o); i++) {
-            PyObject *item = list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i);
-            if (Py_TYPE(item) != &PyFloat_Type && Py_TYPE(item) != &PyLong_Type && !is_atom(item, Py_TYPE(item)))
-                return 0;
-        }
-        return 1;
-    }
-    if (PyType_Check(o))
-        return Py_TYPE(o) == &PyType_Type; /* not a class of arrays of ours */
-    return type == &PyRange_Type || PyArray_DescrCheck(o)
-           || (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && PyArray_IsScalar(o, Generic) && !PyArray_IsScalar(o, Void));
-}
-
-/* A function that makes an array of what is no array (`array([1, 2])`, `zeros(3, int)`): NumPy's, called with the same
- * arguments. NULL, without an error set, where it is not that simple. */
-static PyObject *made_of_none(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
-{
-    Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
-    if (limit < 0)
-        return NULL;
-    for (Py_ssize_t i = 0; i < n + named; i++)
-        if (!has_no_array(args[i]) || (i >= n && is_word(PyTuple_GET_ITEM(names, i - n), left_names[0])))
-            return NULL;
-    made++;
-    PyObject *value = PyObject_Vectorcall(host, args, (size_t)n, names);
-    if (!value)
-        return NULL;
-    if (flags & BLANK && PyArray_CheckExact(value) && PyArray_SIZE((PyArrayObject *)value) > limit) {
-        Py_DECREF(value);
-        return NULL;
-    }
-    if (is_fresh(value) && PyArray_CHKFLAGS((PyArrayObject *)value, NPY_ARRAY_OWNDATA))
-        return wrap(value);
-    Gift gift;
-    begin_gift(&gift, flags);
-    PyObject *out = home_of(value, &gift);
-    let_go(&gift);
-    return out;
-}
+#include "_makers.h"
 
 /* Call NumPy's function, a method of `self` if there is one. NULL, without an error set, where the call is not that
  * simple. */
@@ -994,6 +948,13 @@ static PyObject *call_function_vector(PyObject *self, PyObject *const *args, siz
     Py_ssize_t n = PyVectorcall_NARGS(count);
     if (f->host == host_asarray && n == 1 && !names && Py_TYPE(args[0]) == ndarray_type)
         return Py_NewRef(args[0]); /* whether it has its value or not */
+    if (f->flags & CREATES) {
+        Py_ssize_t i = 0;
+        while (i < n && !PyArray_Check(args[i]))
+            i++;
+        if (i == n)
+            return PyObject_Vectorcall(f->implementation, args, count, names);
+    }
     if (f->host && f->host != Py_None && f->flags & SHARES) {
         PyObject *done = shares_memory(f->host, args, n, names);
         if (done || PyErr_Occurred())
@@ -1003,12 +964,16 @@ static PyObject *call_function_vector(PyObject *self, PyObject *const *args, siz
         PyObject *done = NULL;
         if (f->host == host_roll)
             done = rolled(args, n, names, f->flags);
+        else if (f->host == host_ones || f->host == host_full)
+            done = filled(args, n, names, f->host == host_full);
         else if (f->host == host_diff)
             done = differences(args, n, names, f->flags);
         if (!done && !PyErr_Occurred())
             done = f->host == host_where && n == 3 && !names ? selected(args, f->flags)
                    : f->host == host_clip_function && n == 3 && !names ? clipped(host_clip_function, args, f->flags)
                    : f->host == host_dot && n == 2 && !names ? dotted(host_dot, args, f->flags)
+                   : f->host == host_where && n == 1 && !names ? whole(host_where, NULL, args, n, NULL, REDUCES) /* `nonzero` */
+                   : f->host == host_einsum                  ? whole(host_einsum, NULL, args, n, names, is_one_pass(args, n) ? REDUCES : 0)
                    : f->flags & REDUCES                      ? reduced_whole(f->host, args, n, names, f->flags)
                                                              : whole(f->host, NULL, args, n, names, f->flags);
         if (done || PyErr_Occurred())

@@ -29,11 +29,15 @@ calls: Any = built("_calls")
 # with `copy=False`; it is a method of a generator; it is `__array_ufunc__`; it makes no arrays but views of any size;
 # what it gives is no array, nor has any; it reads a file, which may be any object; its result is smaller than its
 # arguments, as that of the functions and methods named below is; it says whether two arrays share memory; it makes an
-# array, mostly of what is none.
+# array, mostly of what is none; it is the `__new__` of a class.
 GROWS, BLANK, BARE, WRITES, NO_COPY, DRAWS, PROTOCOL, LOOKS, VALUES, READS = 1, 2, 4, 8, 16, 32, 64, 128, 512, 1024
-REDUCES, SHARES, MAKES = 2048, 4096, 8192
+REDUCES, SHARES, MAKES, CREATES = 2048, 4096, 8192, 16384
 REDUCING = frozenset(
-    {"all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "ptp", "sum"}
+    {
+        *("all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "ptp", "sum"),
+        *("nanmax", "nanmin", "nanargmax", "nanargmin", "nanmedian", "nanpercentile", "nanquantile"),
+        *("histogram2d", "histogramdd", "argwhere", "flatnonzero", "nonzero", "trim_zeros"),
+    }
 )
 MOST = 100  # arguments by place, where none is written to
 

@@ -596,3 +596,139 @@ def test_diff(dtype: str) -> None:
                 else:
                     assert got.dtype == wanted.dtype and got.strides == wanted.strides, named
                     numpy.testing.assert_array_equal(numpy.asarray(got), wanted)
+
+
+FILLED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    ("ones", (3,), {}),
+    ("ones", ((2, 3), int), {}),
+    ("ones", ((2, 3),), {"dtype": "complex64"}),
+    ("ones", (4,), {"dtype": ">f8"}),
+    ("ones", (4, bool), {}),
+    ("ones", (0,), {}),
+    ("ones", ((),), {}),
+    ("ones", (-1,), {}),
+    ("ones", (2.5,), {}),
+    ("ones", ((2, 2), float, "F"), {}),
+    ("ones", (3,), {"dtype": "no dtype"}),
+    ("full", (3, 5), {}),
+    ("full", (3, 2.5), {}),
+    ("full", ((2, 2), numpy.float32(1.5)), {}),
+    ("full", ((2, 2), numpy.int16(7), "int16"), {}),
+    ("full", (2, 3), {"dtype": float}),
+    ("full", (2, 300), {"dtype": numpy.uint8}),
+    ("full", (2, -1), {"dtype": numpy.uint8}),
+    ("full", (2, 2.5), {"dtype": int}),
+    ("full", (2, 10**30), {}),
+    ("full", (2, 10**30), {"dtype": float}),
+    ("full", (2, True), {}),
+    ("full", (2, numpy.nan), {}),
+    ("full", (2, numpy.nan), {"dtype": numpy.float32}),
+    ("full", ((2, 2), [1, 2]), {}),
+    ("full", (3,), {}),
+    ("full", (2, 1j), {}),
+    ("full", (2, "text"), {}),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "more"), FILLED)
+def test_ones_and_full(name: str, args: tuple[Any, ...], more: dict[str, Any]) -> None:
+    try:
+        want: Any = getattr(numpy, name)(*args, **more)
+    except Exception as error:
+        with pytest.raises(type(error)) as caught:
+            getattr(lazynp, name)(*args, **more)
+        assert str(caught.value) == str(error)
+        return
+    got = getattr(lazynp, name)(*args, **more)
+    assert type(got) is lazynp.ndarray and got.dtype == want.dtype and got.shape == want.shape
+    assert got.flags.writeable and got.strides == want.strides and got.tolist() == want.tolist() or want.dtype.kind == "f"
+    assert numpy.array_equal(got, want, equal_nan=want.dtype.kind == "f")
+
+
+KEYS = [0, -1, 4, -6, True, (2,), (0, 1), (-2, -3), (1, 9), (), numpy.int64(1), (numpy.int64(1), 0), None, ...]
+PUT = [7, 2.5, True, -1, 2**70, 1e300, 1j, "3", numpy.float32(1.5), numpy.int16(3), numpy.float64(0.1), None]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "uint8", "bool", "complex64", ">f8", "O", "S3"])
+def test_elements_are_written_as_by_numpy(dtype: str) -> None:
+    for shape in ((5,), (3, 4), ()):
+        for key in KEYS:
+            for value in PUT:
+                arrays = [m.zeros(shape, dtype) for m in (numpy, lazynp)]
+                said = []
+                for a in arrays:
+                    with warnings.catch_warnings(record=True) as warned:
+                        warnings.simplefilter("always")
+                        try:
+                            a[key] = value
+                            said.append([str(w.message) for w in warned])
+                        except Exception as error:
+                            said.append([type(error).__name__, str(error)])
+                assert said[0] == said[1], (shape, key, value)
+                assert arrays[0].tobytes() == numpy.asarray(arrays[1]).tobytes() or dtype == "O", (shape, key, value)
+
+
+def test_an_element_of_what_is_read_only() -> None:
+    a = lazynp.zeros(3)
+    a.setflags(write=False)
+    with pytest.raises(ValueError, match="read-only"):
+        a[1] = 2.0
+    b = lazynp.zeros((3, 4))[:, ::-2]
+    b[2, 1] = 5.0
+    assert b.base[2, 1] == 5.0
+    a = lazynp.zeros((2, 3))
+    a.flat[4] = 6.0
+    assert a[1, 1] == 6.0
+
+
+EINSUMS = [
+    ("ij->", [(40, 30)]),
+    ("ij,j", [(40, 30), (30,)]),
+    ("ij,ij->i", [(40, 30), (40, 30)]),
+    ("i...,->...", [(20, 3, 2), ()]),
+    ("..., ...", [(3, 4), (2, 3, 4)]),
+    ("ij,jk", [(6, 7), (7, 8)]),
+    ("i,j", [(6,), (7,)]),
+    ("ii->i", [(6, 6)]),
+    ("ij,k", [(6, 6)]),
+    ("ijk", [(6, 6)]),
+    ("i,", [(6,), ()]),
+    ("i,i", [(6,), (5,)]),
+]
+
+
+@pytest.mark.parametrize("small", [False, True])
+@pytest.mark.parametrize(("text", "shapes"), EINSUMS)
+def test_einsum_that_goes_through_its_operands_once(text: str, shapes: list[tuple[int, ...]], small: bool) -> None:
+    given = [numpy.arange(float(math.prod(s))).reshape(s) for s in shapes]
+    with lazynp.config(small=2**17 if small else 512, compile=False):
+        try:
+            want = numpy.einsum(text, *given)
+        except ValueError:
+            with pytest.raises(ValueError):
+                lazynp.einsum(text, *[lazynp.array(x) for x in given])
+            return
+        got = lazynp.einsum(text, *[lazynp.array(x) for x in given])
+        assert got.shape == want.shape and numpy.allclose(got, want, rtol=1e-12)
+
+
+@pytest.mark.skipif(native is None, reason="without the C module the Python functions do it")
+def test_einsum_of_a_mid_size_array_is_numpys() -> None:
+    with lazynp.config(mode="auto", small=512):
+        a, b = lazynp.ones((40, 30)), lazynp.ones(30)
+        numpy.asarray(a)
+        assert lazynp.einsum("ij,j", a, b)._s.buf is not None
+        assert lazynp.einsum("ij,kj", a, a)._s.buf is None
+
+
+def test_classes_take_numpys_masked_arrays() -> None:
+    theirs = numpy.ma.array([1, 2, 3], mask=[0, 1, 0])
+    for made in (lazynp.ma.MaskedArray(theirs), lazynp.ma.MaskedArray([4, 5, 6], theirs.mask)):
+        assert made.mask.tolist() == [False, True, False] and type(made) is lazynp.ma.MaskedArray
+    assert lazynp.ma.MaskedArray([1, 2], mask=numpy.array([True, False])).tolist() == [None, 2]
+
+    class Mine(lazynp.ma.MaskedArray):  # type: ignore[misc, name-defined]
+        def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+            return super().__new__(cls, *args, **kwargs)
+
+    assert type(Mine([1, 2], mask=[1, 0])) is Mine

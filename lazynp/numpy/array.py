@@ -22,7 +22,7 @@ from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..runtime.recorder import recorder
 from ..runtime.storage import SEEN, Rare, Storage, lock
 from ..runtime.views import INDEX, PART, RESHAPE, TRANSPOSE, View, derive, layout, part_of_view
-from ..speed import HandleBase, attach, in_messages, native, tell
+from ..speed import CREATES, FunctionBase, HandleBase, attach, in_messages, native, tell
 from .index import normalize
 
 new_handle = object.__new__
@@ -44,17 +44,23 @@ added: dict[tuple[str, str], dict[str, Any]] = {}
 """By module and name of a class that derives from `ndarray`: what it has besides its body; filled by `subclasses`."""
 
 
-def taking_theirs(make: Callable[..., Any]) -> Callable[..., Any]:
-    """The `__new__` of a class of ours that NumPy has too: what it makes of NumPy's masked array, it makes of ours."""
+class Creator(FunctionBase):
+    """The `__new__` of a class of ours that NumPy has too: what it makes of NumPy's masked array, it makes of ours.
 
-    @functools.wraps(make)
-    def new(cls: type, *args: Any, **kwargs: Any) -> Any:
-        for x in args:
-            if isinstance(x, numpy.ndarray):
-                return make(cls, *map(home_of, args), **kwargs)
-        return make(cls, *args, **kwargs)
+    No method: a class calls its `__new__` with itself as the first argument.
+    """
 
-    return new
+    def __init__(self, make: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, make)
+        self._implementation, self.flags = make, CREATES
+
+    def _call(self, cls: type, *args: Any, **kwargs: Any) -> Any:
+        if any([isinstance(x, numpy.ndarray) for x in args]):
+            args = tuple(map(home_of, args))
+        return self._implementation(cls, *args, **kwargs)
+
+
+tell(creator=Creator)
 
 
 class ArrayType(abc.ABCMeta):
@@ -65,7 +71,7 @@ class ArrayType(abc.ABCMeta):
         module, make = namespace.get("__module__", ""), namespace.get("__new__")
         more = added.get((module, name), {})
         if make is not None and module.startswith("lazynp."):
-            more = {**more, "__new__": taking_theirs(make)}
+            more = {**more, "__new__": Creator(make)}
         return super().__new__(meta, name, bases, {**namespace, **more}, **kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:

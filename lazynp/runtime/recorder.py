@@ -23,8 +23,8 @@ from ..graph.op import LIBRARY, MAP, SET, VIEW, current
 from ..ops.shape import key_shape
 from ..threads import at_fork
 from ..tracebacks import inner
-from . import kernels
-from .device import allowed
+from . import alone, kernels
+from .device import allowed, devices
 from .faults import failures, of_a_step
 from .postponed import POSTPONED, postponed
 from .processes import processes
@@ -295,7 +295,9 @@ class Recorder:
                     self.recover()
                 self.passing = passing
                 try:
-                    if node.index >= self.first and self.nodes:
+                    if self.is_alone(node):
+                        self.compute_alone(node)
+                    elif node.index >= self.first and self.nodes:
                         self.run_all(node)
                 finally:
                     self.passing = None
@@ -305,6 +307,26 @@ class Recorder:
                 raise node.error.with_traceback(inner(node.error.__traceback__))
             if node.buffer is None:
                 raise NotConcreteError(f"{node} depends on a placeholder, which has no value")
+
+    def is_alone(self, node: Node) -> bool:
+        """Whether nothing is pending but an operation whose value is asked for, and the views that it reads."""
+        nodes = self.nodes
+        plain = processes.run is None and not devices.used and not failures.seen and not self.due and not self.period
+        return plain and 0 < len(nodes) <= alone.FEW and nodes[-1] is node
+
+    def compute_alone(self, node: Node) -> None:
+        """Compute the node that `is_alone`, at once where that is best."""
+        try:
+            value = alone.value_of(self.nodes)
+        except Exception:  # which comes again, and is dealt with there
+            value = None
+        if value is None:
+            self.run_all(node)
+            return
+        node.buffer, node.inputs = value, ()
+        self.few = 0
+        self.take(len(self.nodes))
+        self.search()
 
     def run(self, n: int, wanted: Node | None = None) -> None:
         """Run the first n pending operations. What cannot be computed at this moment is set aside; after another

@@ -1,0 +1,158 @@
+/* Functions that make arrays of what is none: numbers, lists, shapes. And how much `einsum` has to do. */
+#include <ctype.h>
+
+/* Whether an argument is plain, and there is no array in it. */
+static int has_no_array(PyObject *o)
+{
+    PyTypeObject *type = Py_TYPE(o);
+    if (type == &PyLong_Type || is_atom(o, type))
+        return 1;
+    if (type == &PyList_Type || type == &PyTuple_Type) {
+        int list = type == &PyList_Type;
+        for (Py_ssize_t i = 0; i < Py_SIZE(o); i++) {
+            PyObject *item = list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i);
+            if (Py_TYPE(item) != &PyFloat_Type && Py_TYPE(item) != &PyLong_Type && !is_atom(item, Py_TYPE(item)))
+                return 0;
+        }
+        return 1;
+    }
+    if (PyType_Check(o))
+        return Py_TYPE(o) == &PyType_Type; /* not a class of arrays of ours */
+    return type == &PyRange_Type || PyArray_DescrCheck(o)
+           || (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && PyArray_IsScalar(o, Generic) && !PyArray_IsScalar(o, Void));
+}
+
+/* A function that makes an array of what is no array (`array([1, 2])`, `zeros(3, int)`): NumPy's, called with the same
+ * arguments. NULL, without an error set, where it is not that simple. */
+static PyObject *made_of_none(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
+{
+    Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+    if (limit < 0)
+        return NULL;
+    for (Py_ssize_t i = 0; i < n + named; i++)
+        if (!has_no_array(args[i]) || (i >= n && is_word(PyTuple_GET_ITEM(names, i - n), left_names[0])))
+            return NULL;
+    made++;
+    PyObject *value = PyObject_Vectorcall(host, args, (size_t)n, names);
+    if (!value)
+        return NULL;
+    if (flags & BLANK && PyArray_CheckExact(value) && PyArray_SIZE((PyArrayObject *)value) > limit) {
+        Py_DECREF(value);
+        return NULL;
+    }
+    if (is_fresh(value) && PyArray_CHKFLAGS((PyArrayObject *)value, NPY_ARRAY_OWNDATA))
+        return wrap(value);
+    Gift gift;
+    begin_gift(&gift, flags);
+    PyObject *out = home_of(value, &gift);
+    let_go(&gift);
+    return out;
+}
+
+/* The dtype of what `full` is filled with, where nothing is cast but a whole number to floats. NULL where it is not that
+ * simple. Borrowed. */
+static PyArray_Descr *dtype_to_fill(PyObject *value, PyArray_Descr *given)
+{
+    for (int type = 0; PyArray_IsScalar(value, Number) && type < NPY_CLONGDOUBLE; type++) /* NumPy's numbers */
+        if (plain_descr[type] && Py_TYPE(value) == plain_descr[type]->typeobj)
+            return !given || given == plain_descr[type] ? plain_descr[type] : NULL;
+    int type = PyFloat_CheckExact(value) ? NPY_DOUBLE : PyLong_CheckExact(value) ? NPY_INTP : -1;
+    npy_intp whole;
+    if (type < 0 || (type == NPY_INTP && !from_long(value, type, (char *)&whole)) || (given && given->type_num != NPY_DOUBLE && given->type_num != type))
+        return NULL;
+    return given ? given : plain_descr[type];
+}
+
+/* `ones(shape, dtype)`, or `full(shape, value, dtype)`: small ones, of numbers. NULL, without an error set, where it is not
+ * that simple. */
+static PyObject *filled(PyObject *const *args, Py_ssize_t n, PyObject *names, int full)
+{
+    static PyObject *one;
+    Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+    PyObject *as = n == 2 + full ? args[1 + full] : NULL, *value, *shape = n ? args[0] : NULL;
+    if (limit < 0 || n < 1 + full || n > 2 + full || named > 1 || (named && (as || !is_word(PyTuple_GET_ITEM(names, 0), name_dtype))))
+        return NULL;
+    as = named ? args[n] : as;
+    if ((!one && !(one = PyLong_FromLong(1))) || !(PyLong_CheckExact(shape) || (PyTuple_CheckExact(shape) && is_plain(shape))))
+        return NULL;
+    npy_intp dims[AXES], size = 1;
+    int nd = PyLong_CheckExact(shape) ? 1 : (int)PyTuple_GET_SIZE(shape);
+    if (nd < 1 || nd > AXES)
+        return NULL;
+    for (int i = 0; i < nd; i++) {
+        PyObject *length = PyLong_CheckExact(shape) ? shape : PyTuple_GET_ITEM(shape, i);
+        dims[i] = PyLong_CheckExact(length) ? PyLong_AsSsize_t(length) : -1;
+        if (dims[i] <= 0 || dims[i] > limit || (size *= dims[i]) > limit) {
+            PyErr_Clear(); /* NumPy tells of it */
+            return NULL;
+        }
+    }
+    PyArray_Descr *given = NULL, *descr;
+    if (as && as != Py_None && (!has_no_array(as) || !PyArray_DescrConverter(as, &given))) {
+        PyErr_Clear();
+        return NULL;
+    }
+    value = full ? args[1] : one;
+    if (full)
+        descr = dtype_to_fill(value, given);
+    else
+        descr = !given ? plain_descr[NPY_DOUBLE]
+                : given->type_num < NPY_CLONGDOUBLE && plain_descr[given->type_num] == given ? given : NULL;
+    PyArrayObject *out = descr ? new_array(descr, nd, dims) : NULL;
+    if (out && PyArray_FillWithScalar(out, value) < 0)
+        Py_CLEAR(out);
+    Py_XDECREF(given);
+    made++;
+    return out ? wrap((PyObject *)out) : NULL;
+}
+
+/* How many elements an operand of `einsum` has by its labels: those of axes without one; -1 where the two do not go
+ * together. Notes the lengths of the labels. */
+static double labelled(PyObject *operand, Py_UCS1 const **text, npy_intp *length)
+{
+    PyObject *h = PyArray_CheckExact(operand) ? operand : is_current(operand) ? ((Handle *)operand)->h : NULL;
+    int nd = h ? PyArray_NDIM((PyArrayObject *)h) : 0, at = 0, letters = 0;
+    double others = 1;
+    if (!h && !is_number(operand))
+        return -1;
+    for (Py_UCS1 const *c = *text; *c && *c != ',' && *c != '-'; c++)
+        letters += isalpha(*c) != 0;
+    if (letters > nd)
+        return -1;
+    for (; **text && **text != ',' && **text != '-'; (*text)++) {
+        if (isalpha(**text))
+            length[**text] = PyArray_DIM((PyArrayObject *)h, at++);
+        else if (**text == '.' && (*text)[1] == '.' && (*text)[2] == '.') {
+            for (int i = nd - letters; i > 0; i--)
+                others *= (double)PyArray_DIM((PyArrayObject *)h, at++);
+            *text += 2;
+        }
+        else if (**text != ' ')
+            return -1;
+    }
+    return at == nd ? others : -1;
+}
+
+/* Whether `einsum(text, ...)` goes once through its largest operand, and no more: NumPy is through with that in less time
+ * than recording it takes. */
+static int is_one_pass(PyObject *const *args, Py_ssize_t n)
+{
+    npy_intp length[128] = {0};
+    double others = 1, most = 1, all = 1;
+    if (limit < 0 || n < 2 || !PyUnicode_CheckExact(args[0]) || !PyUnicode_IS_ASCII(args[0]))
+        return 0;
+    Py_UCS1 const *text = PyUnicode_1BYTE_DATA(args[0]);
+    for (Py_ssize_t i = 1; i < n; i++) {
+        double apart = labelled(args[i], &text, length);
+        if (apart < 0 || (i + 1 < n && *text++ != ','))
+            return 0;
+        others = Py_MAX(others, apart);
+        PyObject *h = Py_TYPE(args[i]) == ndarray_type ? ((Handle *)args[i])->h : PyArray_CheckExact(args[i]) ? args[i] : NULL;
+        if (h)
+            most = Py_MAX(most, (double)PyArray_SIZE((PyArrayObject *)h));
+    }
+    for (int c = 0; c < 128; c++)
+        all *= length[c] ? (double)length[c] : 1;
+    return all * others <= most;
+}
+

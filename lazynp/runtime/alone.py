@@ -1,0 +1,88 @@
+"""One operation whose value is asked for as soon as it has been recorded: NumPy's call, without a segment and a plan.
+
+Planning and running a segment costs some 50 µs, and waking a second core with it more; NumPy is through with a light
+operation on a few hundred thousand elements in less. Nothing is lost by it: a kernel has nothing to fuse here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..backends.numpy.namespace import xp
+from ..bounded import Bounded
+from ..config import config
+from ..graph.node import Node
+from ..graph.op import LIBRARY, MAP, REDUCE, VIEW
+from ..ops.code import LIGHT
+from ..ops.shape import as_index
+from .numpy_calls import call_of
+from .profile import profile
+from .steps import own
+
+FEW = 4  # nodes: the operation, and the views that it reads
+MOST = 1 << 18  # elements that a light operation, or a reduction, reads or makes; more are worth a second core
+KEPT = 1024
+calls: Bounded[Any, Callable[..., Any]] = Bounded(KEPT)
+
+
+def value_of(nodes: list[Node]) -> Any:
+    """The value of the last of the pending nodes, where the others are the views that it reads; None where that is not
+    so, or where a plan is worth its cost. Nothing is changed, whatever it raises."""
+    node = nodes[-1]
+    op = node.op
+    if op is None or node.trace or node.dtype is None or config.limit < 0 or config.deterministic or not is_light(node):
+        return None
+    made: dict[Node, Any] = {}
+    for view in nodes[:-1]:
+        source = view.inputs[0]
+        x = made.get(source, source.buffer)
+        if view.op.kind != VIEW or type(x) is not np.ndarray:  # type: ignore[union-attr]
+            return None
+        made[view] = shown(view, x)
+    args = [made[a] if a in made else a.buffer if a.value is None else a.value for a in node.inputs]
+    if not all([a.value is not None or type(x) is np.ndarray for a, x in zip(node.inputs, args)]):
+        return None
+    with np.errstate(all="ignore"):
+        value = own(call_for(node)(*args), args)
+    if value.dtype != node.dtype or value.shape != node.shape:
+        return None
+    profile.segments += 1
+    profile.operations += len(nodes)
+    if op.kind == LIBRARY:
+        profile.library += 1
+    return value
+
+
+def is_light(node: Node) -> bool:
+    """Whether NumPy is through with it before a plan would have begun; of a library call, whether nothing can come in
+    between that a plan takes care of."""
+    op: Any = node.op
+    if op.kind == LIBRARY:
+        return op.n_out == 1 and node.site is None and op.name != "callback"
+    if op.kind == MAP:
+        light = op.code is not None and op.code.cost <= LIGHT
+        return light and math.prod(node.shape) <= MOST
+    return op.kind == REDUCE and math.prod(node.inputs[0].shape) <= MOST
+
+
+def shown(view: Node, x: np.ndarray) -> Any:
+    """NumPy's view for a node that is one."""
+    op: Any = view.op
+    if op.name == "slice":
+        return x[(*as_index(view.moving[0]), ...)]
+    return op.lower(xp, x, **op.params_of(view))
+
+
+def call_for(node: Node) -> Callable[..., Any]:
+    """The operation as a call on arrays; that of an elementwise one or of a reduction is kept, since choosing NumPy's
+    loop takes longer than many a call."""
+    op: Any = node.op
+    if op.kind == LIBRARY:
+        params = op.params_of(node)
+        return lambda *args: op.lower(xp, *args, **params)
+    what = (op, node.static, node.moving, node.dtype, *[(a.dtype, a.weak and type(a.value)) for a in node.inputs])
+    return calls.get(what) or calls.recall(what) or calls.keep(what, call_of(node))

@@ -1,0 +1,87 @@
+"""One operation whose value is asked for as soon as it is recorded is NumPy's call, with NumPy's bits, and makes no plan;
+what there is to fuse, and what a plan is worth its cost for, gets one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp
+from lazynp.runtime.profile import profile
+from lazynp.runtime.recorder import recorder
+
+SIZE = 150_000
+CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "add": lambda m, x, i: x + x,
+    "scalar": lambda m, x, i: 2.5 * x,
+    "two dtypes": lambda m, x, i: x + i,
+    "compare": lambda m, x, i: x > 0.25,
+    "clip": lambda m, x, i: m.clip(i, 5, 9000),
+    "where": lambda m, x, i: m.where(i, x, -1.0),
+    "slice": lambda m, x, i: x[1:] - x[:-1],
+    "turned": lambda m, x, i: x.reshape(300, 500).T * 2.0,
+    "row": lambda m, x, i: x.reshape(3, 50_000)[1:] + 1.0,
+    "sum": lambda m, x, i: x.reshape(300, 500).sum(axis=0),
+    "sort": lambda m, x, i: m.sort(x),
+    "division by zero": lambda m, x, i: x / m.zeros(SIZE),
+}
+
+
+@pytest.fixture(autouse=True)
+def settings() -> Iterator[None]:
+    with lazynp.config(mode="auto", compile=False, small=20_000):
+        recorder.flush()
+        yield
+
+
+def arrays(m: Any) -> tuple[Any, Any]:
+    x = numpy.random.default_rng(1).random(SIZE)
+    return m.array(x), m.array((x * 10_000).astype(int))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_values_are_numpys(name: str) -> None:
+    with numpy.errstate(all="ignore"):
+        want = CALLS[name](numpy, *arrays(numpy))
+    got = CALLS[name](lazynp, *arrays(lazynp))
+    assert got.dtype == want.dtype and got.shape == want.shape and got.strides == want.strides
+    assert numpy.asarray(got).tobytes() == want.tobytes()
+
+
+def test_no_plan_is_made() -> None:
+    x, _ = arrays(lazynp)
+    before = profile.plans, profile.kernels, profile.operations
+    y = x[7:] * 3.25
+    assert y._s.buf is None
+    numpy.asarray(y)
+    assert (profile.plans, profile.kernels) == before[:2] and profile.operations > before[2]
+    assert not recorder.nodes
+
+
+def test_several_operations_are_a_kernel() -> None:
+    x, _ = arrays(lazynp)
+    before = profile.segments, profile.plans + profile.kernels + profile.interpreted
+    y = (x * 3.5 + 1.25) * x - 7.75
+    numpy.asarray(y)
+    assert profile.segments == before[0] + 1 and profile.plans + profile.kernels + profile.interpreted > before[1]
+    assert numpy.array_equal(y, (numpy.asarray(x) * 3.5 + 1.25) * numpy.asarray(x) - 7.75)
+
+
+def test_a_result_shares_no_memory() -> None:
+    x, _ = arrays(lazynp)
+    y = +x
+    z = x.reshape(300, 500).T.copy()
+    for made in (y, z):
+        assert not numpy.shares_memory(numpy.asarray(made), numpy.asarray(x))
+    x[0] = 99.0
+    assert y[0] != 99.0 and z[0, 0] != 99.0
+
+
+def test_an_error_is_that_of_the_value() -> None:
+    a = lazynp.zeros((400, 400))
+    with pytest.raises(numpy.linalg.LinAlgError, match="Singular"):
+        numpy.asarray(lazynp.linalg.inv(a))
+    assert lazynp.ones(3).sum() == 3.0
