@@ -34,8 +34,8 @@ GROWS, BLANK, BARE, WRITES, NO_COPY, DRAWS, PROTOCOL, LOOKS, VALUES, READS = 1, 
 REDUCES, SHARES, MAKES, CREATES = 2048, 4096, 8192, 16384
 REDUCING = frozenset(
     {
-        *("all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "ptp", "sum"),
-        *("nanmax", "nanmin", "nanargmax", "nanargmin", "nanmedian", "nanpercentile", "nanquantile"),
+        *("all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "ptp"),
+        *("sum", "nanmax", "nanmin", "nanargmax", "nanargmin", "nanmedian", "nanpercentile", "nanquantile"),
         *("histogram2d", "histogramdd", "argwhere", "flatnonzero", "nonzero", "trim_zeros"),
     }
 )

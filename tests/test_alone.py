@@ -1,5 +1,5 @@
-"""One operation whose value is asked for as soon as it is recorded is NumPy's call, with NumPy's bits, and makes no plan;
-what there is to fuse, and what a plan is worth its cost for, gets one."""
+"""One operation whose value is asked for as soon as it is recorded is NumPy's call, with NumPy's bits, and makes no
+plan; what there is to fuse, and what a plan is worth its cost for, gets one."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def value_of(nodes: list[Node]) -> Any:
         if view.op.kind != VIEW or type(x) is not np.ndarray:  # type: ignore[union-attr]
             return None
         made[view] = shown(view, x)
-    args = [made[a] if a in made else a.buffer if a.value is None else a.value for a in node.inputs]
+    args = [made.get(a, a.buffer if a.value is None else a.value) for a in node.inputs]
     if not all([a.value is not None or type(x) is np.ndarray for a, x in zip(node.inputs, args)]):
         return None
     with np.errstate(all="ignore"):
