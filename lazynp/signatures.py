@@ -72,6 +72,16 @@ def labelled(new: Any, fun: Fun, what: str) -> Fun:
     return new
 
 
+def pair_of(kind: str, rule: Any, name: str, what: str) -> Any:
+    """What a user's rule gave, which has to be a pair. Raises TypeError."""
+    if not isinstance(rule, (list, tuple)) or len(rule) != 2:
+        raise TypeError(
+            f"Custom {kind} rule for function {name} must produce a pair (list or tuple of length two) representing "
+            f"{what}, but got {rule}."
+        )
+    return rule
+
+
 # --- Arguments by place -----------------------------------------------------------------------------------------------
 
 

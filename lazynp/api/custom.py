@@ -21,10 +21,11 @@ from ..ops.elementwise import convert
 from ..ops.promotion import is_inexact
 from ..ops.shape import zeros_of
 from ..ops.tags import Nodes, Tangents, custom, renamed
-from ..signatures import Fun, held, name_of, others, places_of, positional, tuple_of
+from ..signatures import Fun, held, name_of, others, pair_of, places_of, positional, tuple_of
 from ..transforms.jvp import jvp
 from ..tree import flatten, leaves, unflatten
 from .differentiate import FLOAT0, tangent_node
+from .trace import stack
 
 
 def traced_level(args: Any) -> int:
@@ -42,6 +43,7 @@ class Rule:
         name: of the user's function. reverse: whether the rule works in reverse only.
         door, structure: of the arguments; out_structure: of the result.
         closed: how many of the node's last inputs are no arguments, but traced values that the function captures.
+        axes: names and sizes of the named axes around the call; the last inputs are the places along them.
     """
 
     reverse = False
@@ -51,6 +53,16 @@ class Rule:
         self.door: Door = first_door()
         self.structure = self.out_structure = None
         self.closed = 0
+        self.axes: list[tuple[Any, int]] = []
+
+    def named(self, inputs: Nodes, call: Fun) -> Any:
+        """`call()`, for which the names of axes stand for what the call's inputs say."""
+        before, places = stack.axes, inputs[len(inputs) - len(self.axes) :]
+        stack.axes = {**before, **{name: (n, at) for (name, n), at in zip(self.axes, places)}}
+        try:
+            return call()
+        finally:
+            stack.axes = before
 
     def run(self, fun: Fun, args: Any, kwargs: Any, level: int) -> tuple[Any, list[Node]]:
         """The function's result, and what is kept for the derivative."""
@@ -97,7 +109,10 @@ def ruled(rule: Rule, fun: Fun, args: Any, kwargs: Any, level: int) -> Any:
     if not outs:
         return out
     function = Function(inner, outs)
-    closed = [n for n in function.captured() if n.trace and is_inexact(n.dtype)]
+    rule.axes = [(name, n) for name, (n, at) in stack.axes.items() if at.trace]
+    places = [stack.axes[name][1] for name, _ in rule.axes]
+    captured = [n for n in function.captured() if n.trace and n not in places]
+    closed = [*[n for n in captured if isinstance(rule, Recompute) or is_inexact(n.dtype)], *places]
     rule.closed = len(closed)
     if isinstance(rule, Recompute):
         rule.function = Function([*inner, *closed], outs)
@@ -115,16 +130,6 @@ class Recompute(Rule):
         return jvp(replay(self.function.outputs, self.function.inputs, fresh), fresh, tangents)
 
 
-def pair_of(kind: str, rule: Any, name: str, what: str) -> Any:
-    """What a user's rule gave, which has to be a pair. Raises TypeError."""
-    if not isinstance(rule, (list, tuple)) or len(rule) != 2:
-        raise TypeError(
-            f"Custom {kind} rule for function {name} must produce a pair (list or tuple of length two) representing "
-            f"{what}, but got {rule}."
-        )
-    return rule
-
-
 class Forward(Rule):
     """The rule of a `custom_jvp`: `rule(primals, tangents)`, on trees."""
 
@@ -136,7 +141,8 @@ class Forward(Rule):
         self.check_closed([t is not None for t in tangents])
         primals, n = self.arguments(inputs), len(inputs) - self.closed
         given = self.along(tangents[:n], inputs[:n], self.structure)[0]
-        pair = pair_of("JVP", self.rule(primals, given), self.name, "primal and tangent outputs")
+        found = self.named(inputs, lambda: self.rule(primals, given))
+        pair = pair_of("JVP", found, self.name, "primal and tangent outputs")
         (values, first), (found, second) = flatten(pair[0]), flatten(pair[1])
         if first != second:
             raise TypeError(
@@ -205,11 +211,12 @@ class Reverse(Rule):
         self.check_closed(live)
         residuals = self.residuals
         if residuals is None:
-            _, kept, residuals = self.forward(self.arguments(inputs))
+            _, kept, residuals = self.named(inputs, lambda: self.forward(self.arguments(inputs)))
         structure, values, places = residuals[0], list(residuals[1]), residuals[2]
         for i, n in zip(places, kept):
             values[i] = self.door.wrap(n)
-        found = self.bwd(unflatten(structure, values), self.along(cts, outs, self.out_structure))
+        given = unflatten(structure, values), self.along(cts, outs, self.out_structure)
+        found = self.named(inputs, lambda: self.bwd(*given))
         return [*self.checked(found, inputs[: len(inputs) - self.closed]), *[None] * self.closed]
 
     def checked(self, found: Any, inputs: Nodes) -> list[Node | None]:

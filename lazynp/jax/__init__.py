@@ -33,6 +33,11 @@ from . import (
     typing,
 )
 from .array import Array
+from .assembling import (
+    make_array_from_callback,
+    make_array_from_process_local_data,
+    make_array_from_single_device_arrays,
+)
 from .boundaries import close_doors as _close_doors
 from .callback import effects_barrier, io_callback, pure_callback
 from .config import (
@@ -112,9 +117,6 @@ from .placement import (
     copy_to_host_async,
     device_get,
     device_put,
-    make_array_from_callback,
-    make_array_from_process_local_data,
-    make_array_from_single_device_arrays,
     reshard,
 )
 from .ref import Ref, empty_ref, free_ref, freeze, new_ref

@@ -297,10 +297,10 @@ class Array(OnDevices, Base):
         return view
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, **kwargs: Any) -> Any:
-        if type(self.node.buffer) is Spread:
+        if self._on_several():
             raise BufferError(
                 "to_dlpack can only pack a dlpack tensor from an array on a singular device, but an array with a "
-                f"Sharding over {self.node.buffer.sharding.num_devices} devices was provided."
+                f"Sharding over {self.sharding.num_devices} devices was provided."
             )
         self._lent()
         return self._value().__dlpack__(stream=None, max_version=max_version, **kwargs)
@@ -410,7 +410,7 @@ class Array(OnDevices, Base):
 
     def unsafe_buffer_pointer(self) -> int:
         """Address of the value. Raises RuntimeError where it lies in several processes."""
-        if type(self.node.buffer) is Spread:
+        if self._on_several():
             raise RuntimeError("INVALID_ARGUMENT: UnsafeBufferPointer() is supported only for unsharded arrays.")
         self._lent()
         return int(self._value().ctypes.data)

@@ -7,8 +7,8 @@ from typing import Any
 from ..api.differentiate import FLOAT0
 from ..graph.aval import Aval
 from ..ops.promotion import is_inexact
-from .dtypes import record_of, shown
-from .sharding import AbstractMesh, ManualAxisType, NamedSharding, PartitionSpec, current
+from .dtypes import record_of, short_name, shown
+from .sharding import ManualAxisType, NamedSharding, PartitionSpec, axes_of, current, get_abstract_mesh
 
 
 class ShapedArray(Aval):
@@ -52,17 +52,19 @@ class ShapedArray(Aval):
     @property
     def sharding(self) -> NamedSharding:
         """How it lies on devices: whole, on each of them."""
-        mesh = current.manual[-1] if current.manual else AbstractMesh((), ())
-        return NamedSharding(mesh, PartitionSpec(*[None] * len(self.shape)))
+        return NamedSharding(get_abstract_mesh(), PartitionSpec(*[None] * len(self.shape)))
 
     def to_tangent_aval(self) -> ShapedArray:
         """The type of its tangents: float0 for whole numbers."""
         return self if is_inexact(self[1]) else ShapedArray(self.shape, FLOAT0)
 
     def str_short(self, short_dtypes: bool = False) -> str:
-        """`float32[3,4]`."""
-        name = "float0" if self.dtype == FLOAT0 else self.dtype.name
-        return f"{name}[{','.join(map(str, self.shape))}]"
+        """`float32[3,4]`; `short_dtypes`: `f32[3,4]`."""
+        name = "float0" if self.dtype == FLOAT0 else short_name(self.dtype) if short_dtypes else self.dtype.name
+        return f"{name}[{','.join(self._sizes())}]"
+
+    def _sizes(self) -> list[str]:
+        return [str(n) for n in self.shape]
 
     def __str__(self) -> str:
         return f"{'~' * self.weak}{self.str_short()}"
@@ -71,9 +73,11 @@ class ShapedArray(Aval):
         return f"ShapedArray({self.str_short()}{', weak_type=True' * self.weak})"
 
 
-class VaryingArray(ShapedArray):
-    """Of an array inside of `shard_map`, which may differ between devices: prints as `float32[3]{V:x}`."""
+class PlacedArray(ShapedArray):
+    """Of an array that lies on a mesh: prints as `float32[8@x,2]`, where explicit axes split it; inside of `shard_map`,
+    where it may differ between devices, as `float32[3]{V:x}`."""
 
+    _lies: NamedSharding | None
     _varying: tuple[Any, ...]
 
     @property
@@ -83,41 +87,36 @@ class VaryingArray(ShapedArray):
 
     mat = manual_axis_type
 
-    def str_short(self, short_dtypes: bool = False) -> str:
-        names = ",".join(map(str, self._varying))
-        return f"{ShapedArray.str_short(self)}{{V:{names if len(self._varying) == 1 else f'({names})'}}}"
-
-
-class SpreadArray(ShapedArray):
-    """Of an array on explicit axes of a mesh, by which it is split: prints as `float32[8@x,2]`."""
-
-    _lies: NamedSharding
-
     @property
     def sharding(self) -> NamedSharding:
-        """How it lies on the devices of the mesh, an entry for each axis."""
-        return self._lies
+        """How it lies on the explicit axes of the mesh, an entry for each axis."""
+        return super().sharding if self._lies is None else self._lies
 
-    def __str__(self) -> str:
-        parts = (*self.sharding.spec, *[None] * (self.ndim - len(self.sharding.spec)))
-        names = ["(" + ",".join(p) + ")" if isinstance(p, tuple) else p for p in parts]
-        sizes = ",".join([f"{n}@{p}" if p else str(n) for n, p in zip(self.shape, names)])
-        return f"{'~' * self.weak}{self.dtype.name}[{sizes}]"
+    def _sizes(self) -> list[str]:
+        parts = [None] * self.ndim if self._lies is None else self._lies.spec
+        names = ["(" + ",".join(map(str, p)) + ")" if isinstance(p, tuple) else p for p in parts]
+        return [f"{n}@{p}" if p else str(n) for n, p in zip(self.shape, names)]
 
-    def __repr__(self) -> str:
-        return f"ShapedArray({self}{', weak_type=True' * self.weak})"
+    def str_short(self, short_dtypes: bool = False) -> str:
+        names = ",".join(map(str, self._varying))
+        varies = f"{{V:{names if len(self._varying) == 1 else f'({names})'}}}" if names else ""
+        return super().str_short(short_dtypes) + varies
 
 
 def shaped(aval: Aval, sharding: Any = None, varies: Any = ()) -> ShapedArray:
     """What users see of an abstract value, with the sharding of its array where that is part of the type, and the axes
     along which it varies."""
-    if varies:
-        varying = VaryingArray(*aval)
-        varying._varying = tuple([a for a in current.manual[-1].axis_names if a in varies])
-        return varying
-    if not isinstance(sharding, NamedSharding) or not sharding.mesh.explicit_axes:
+    on_mesh = isinstance(sharding, NamedSharding)
+    if not on_mesh and not varies:
         return ShapedArray(*aval)
-    out = SpreadArray(*aval)
-    mesh = sharding.mesh.abstract_mesh
-    out._lies = NamedSharding(mesh, PartitionSpec(*sharding.spec, *[None] * (aval.ndim - len(sharding.spec))))
+    out = PlacedArray(*aval)
+    out._varying = tuple([a for a in current.manual[-1].axis_names if a in varies]) if varies else ()
+    out._lies = on_explicit(sharding, aval.ndim) if on_mesh else None
     return out
+
+
+def on_explicit(sharding: NamedSharding, ndim: int) -> NamedSharding:
+    """What a sharding says of the explicit axes of its mesh, an entry for each axis of the array."""
+    mesh = sharding.mesh.abstract_mesh
+    kept = [tuple([a for a in axes_of(p) if a in mesh.explicit_axes]) for p in sharding.spec]
+    return NamedSharding(mesh, PartitionSpec(*kept, *[None] * (ndim - len(kept))))

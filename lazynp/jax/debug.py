@@ -7,8 +7,11 @@ import pdb
 from collections.abc import Callable
 from typing import Any
 
+from .array import as_node
 from .callback import debug_callback as callback
 from .callback import debug_print as print
+from .sharding import default_sharding
+from .spreading import sharding_at
 
 __all__ = ["breakpoint", "callback", "inspect_array_sharding", "log", "print", "visualize_array_sharding"]
 
@@ -22,8 +25,9 @@ def breakpoint(**kwargs: Any) -> None:
 
 
 def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> None:
-    """Call back with the array's sharding."""
-    callback(value.sharding)
+    """Call back with the array's sharding; of a traced one with that which was found for it, when it is traced."""
+    node = as_node(value)
+    callback(sharding_at(node) or default_sharding(node.ndim) if node.trace else value.sharding)
 
 
 def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:

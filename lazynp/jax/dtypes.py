@@ -455,3 +455,20 @@ def itemsize_bits(dtype: Any) -> int:
     if kind == "b":
         return 8
     return int(iinfo(found).bits if kind in "iu" else found.itemsize * 8 if kind == "c" else finfo(found).bits)
+
+
+SHORT_NAMES = {
+    "float16": "f16",
+    "float32": "f32",
+    "float64": "f64",
+    "bfloat16": "bf16",
+    "complex64": "c64",
+    "complex128": "c128",
+    **{f"int{n}": f"i{n}" for n in (2, 4, 8, 16, 32, 64)},
+    **{f"uint{n}": f"u{n}" for n in (2, 4, 8, 16, 32, 64)},
+}
+
+
+def short_name(dtype: Any) -> str:
+    """`f32` for float32, as types are written in jaxprs."""
+    return SHORT_NAMES.get(dtype.name, dtype.name)

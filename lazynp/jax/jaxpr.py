@@ -27,34 +27,30 @@ from ..runtime.execute import boundary
 from ..signatures import Static
 from ..tree import flatten, unflatten
 from .array import Array, door, wrap
-from .aval import ShapedArray
+from .aval import ShapedArray, on_explicit, shaped
 from .beginning import Beginning
 from .bind import Primitive, bound
-from .dtypes import canonical, is_extended, shown
+from .devices import several
+from .dtypes import canonical, shown
 from .primitives import operands_of, primitive_of, steps_of
+from .shape_struct import ShapeDtypeStruct
+from .sharding import NamedSharding, Sharding
 from .source_info import SourceInfo
+from .spreading import known
+from .spreading import state as spreading
 
 WIDTH = 80
 PYTHON_NUMBERS = (int, float, complex)
-SHORT = {
-    "float16": "f16",
-    "float32": "f32",
-    "float64": "f64",
-    "bfloat16": "bf16",
-    "complex64": "c64",
-    "complex128": "c128",
-    **{f"int{n}": f"i{n}" for n in (2, 4, 8, 16, 32, 64)},
-    **{f"uint{n}": f"u{n}" for n in (2, 4, 8, 16, 32, 64)},
-}
-
-
-def dtype_text(dtype: Any) -> str:
-    return SHORT.get(dtype.name, dtype.name)
 
 
 def aval_text(aval: Any) -> str:
     """`f32[2,3]`."""
-    return f"{dtype_text(aval.dtype)}[{','.join(map(str, aval.shape))}]"
+    return str(aval.str_short(short_dtypes=True))
+
+
+def type_of(n: Node) -> Aval:
+    """The type of a node, with how it lies where that is known."""
+    return shaped(n.aval, known.get(n)) if spreading.on else n.aval
 
 
 class Names:
@@ -88,7 +84,7 @@ class Var:
     __slots__ = ("aval", "unused")
 
     def __init__(self, aval: Aval) -> None:
-        self.aval, self.unused = ShapedArray(*aval), False
+        self.aval, self.unused = aval if isinstance(aval, ShapedArray) else ShapedArray(*aval), False
 
     def __repr__(self) -> str:
         return f"Var(id={id(self)}):{self.aval}"
@@ -296,7 +292,7 @@ class Writer:
         last = steps[-1]
         params = {k: inner(v) for k, v in last.params.items()}
         ordered = n.op is callback and n.static[0].ordered
-        avals = (n.aval,) if n.dtype is not None else n.outs[: len(n.static[0].outs)] if ordered else n.outs
+        avals = (type_of(n),) if n.dtype is not None else n.outs[: len(n.static[0].outs)] if ordered else n.outs
         results = [Var(a) for a in avals]
         if n.dtype is None:
             self.parts[n] = [*results, *[None] * (len(n.outs) - len(results))]
@@ -379,7 +375,7 @@ def jaxpr_of(function: Function, since: int | Beginning = 1 << 62) -> tuple[Jaxp
     constants = [n for n in found if not is_literal(n) and (n in reached or n.trace and is_inexact(n.dtype))]
     writer = Writer({n: Literal(on_host(n.buffer), n.aval) for n in found if is_literal(n)})
     for n in (*constants, *function.inputs):
-        writer.known.setdefault(n, Var(n.aval))
+        writer.known.setdefault(n, Var(type_of(n)))
     for n in order:
         if n not in stop and n.op is not None and n.op is not pick and not is_tag(n):
             writer.write(n)
@@ -394,59 +390,6 @@ def closed(function: Function, since: int | Beginning) -> ClosedJaxpr:
     return ClosedJaxpr(jaxpr, [wrap(n) for n in constants])
 
 
-class ShapeDtypeStruct:
-    """Shape and dtype of an array, without a value. `eval_shape` returns them, `lower` and `make_jaxpr` take them."""
-
-    __slots__ = ("shape", "dtype", "sharding", "weak_type", "manual_axis_type")
-
-    def __init__(
-        self,
-        shape: Any,
-        dtype: Any,
-        *,
-        sharding: Any = None,
-        weak_type: bool = False,
-        manual_axis_type: Any = None,
-        is_ref: bool = False,
-    ) -> None:
-        if dtype is None:
-            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
-        self.shape = tuple([int(n) for n in shape])
-        self.dtype = dtype if is_extended(dtype) else np.dtype(dtype)
-        self.sharding, self.weak_type, self.manual_axis_type = sharding, weak_type, manual_axis_type
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
-
-    def update(self, **changes: Any) -> ShapeDtypeStruct:
-        """With some attributes replaced."""
-        return ShapeDtypeStruct(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
-
-    def __repr__(self) -> str:
-        weak = ", weak_type=True" if self.weak_type else ""
-        where = f", sharding={self.sharding}" if self.sharding is not None else ""
-        axes = f", manual_axis_type={self.manual_axis_type}" if self.manual_axis_type is not None else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{where}{weak}{axes})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShapeDtypeStruct) and all(
-            [getattr(self, k) == getattr(other, k) for k in self.__slots__]
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype, self.weak_type))
-
-
 def node_of(x: Any) -> Node:
     """A leaf without a value for what has a shape and a dtype, and for a deleted array; the node of an array."""
     gone = isinstance(x, Array) and x.is_deleted()
@@ -455,13 +398,50 @@ def node_of(x: Any) -> Node:
         or isinstance(x, ShapeDtypeStruct)
         or (hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "__array__"))
     ):
-        return leaf(tuple(x.shape), canonical(x.dtype), weak=getattr(x, "weak_type", False), trace=ABSTRACT)
+        node = leaf(tuple(x.shape), canonical(x.dtype), weak=getattr(x, "weak_type", False), trace=ABSTRACT)
+        lies = getattr(x, "sharding", None)
+        if several() and isinstance(lies, Sharding):
+            spreading.on = True
+            known[node] = lies
+        return node
     return door.as_node(x)
 
 
-def structs(structure: Any, nodes: Sequence[Node]) -> Any:
-    """The tree of that structure with the types of these nodes."""
-    return unflatten(structure, [ShapeDtypeStruct(n.shape, shown(n.dtype), weak_type=n.weak) for n in nodes])
+def structs(structure: Any, nodes: Sequence[Node], shardings: Sequence[Any] = ()) -> Any:
+    """The tree of that structure with the types of these nodes, and with shardings: those on explicit axes, or others
+    that are given."""
+    found = shardings or [sharding_of_type(known.get(n), n.ndim) for n in nodes]
+    infos = [ShapeDtypeStruct(n.shape, shown(n.dtype), weak_type=n.weak, sharding=s) for n, s in zip(nodes, found)]
+    return unflatten(structure, infos)
+
+
+def sharding_of_type(lies: Any, ndim: int) -> NamedSharding | None:
+    """What a type says of how its array lies, on explicit axes of a mesh."""
+    if not isinstance(lies, NamedSharding) or not lies.mesh.explicit_axes:
+        return None
+    return on_explicit(lies, ndim)
+
+
+def lying_as(fun: Callable[..., Any], shardings: Sequence[Any]) -> Callable[..., Any]:
+    """The function, whose traced arguments are said to lie so."""
+
+    @functools.wraps(fun)
+    def placed_arguments(*args: Any, **kwargs: Any) -> Any:
+        traced = [x for x in flatten((args, kwargs))[0] if isinstance(x, Array)]
+        for x, sharding in zip(traced, shardings):
+            known[x.node] = sharding
+        return fun(*args, **kwargs)
+
+    return placed_arguments
+
+
+def entry_for(fun: Callable[..., Any], static: Static, args: Any, kwargs: Any) -> Any:
+    """What is known of a function that was traced for these arguments, arrays or `ShapeDtypeStruct`s."""
+    fun = getattr(fun, "_fun", fun)
+    call = Jit(fun, door, static)._take_apart(args, kwargs, node_of)
+    if several():
+        fun = lying_as(fun, [known.get(n) for n in call.nodes])
+    return Jit(typed(fun), door, static)._trace(call)
 
 
 def typed(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -487,7 +467,6 @@ def make_jaxpr(
     With `return_shape` also the types of the result.
     """
     nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    traced = Jit(typed(getattr(fun, "_fun", fun)), door, Static(nums))
 
     def make(*args: Any, **kwargs: Any) -> Any:
         before = stack.axes
@@ -495,7 +474,7 @@ def make_jaxpr(
             stack.axes = {**before, **{k: (n, leaf((), np.dtype(np.int32), trace=ABSTRACT)) for k, n in axis_env}}
         beginning = Beginning()
         try:
-            entry = traced._trace(traced._take_apart(args, kwargs, node_of))
+            entry = entry_for(fun, Static(nums), args, kwargs)
         finally:
             stack.axes = before
         found = closed(entry.function, beginning)
@@ -507,8 +486,9 @@ def make_jaxpr(
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The types of `fun(*args, **kwargs)` as `ShapeDtypeStruct`s. Nothing is computed."""
-    traced = Jit(typed(getattr(fun, "_fun", fun)), door, Static())
-    entry = traced._trace(traced._take_apart(args, kwargs, node_of))
+    if getattr(fun, "_out", None) is not None:
+        return fun.eval_shape(*args, **kwargs)  # type: ignore[attr-defined]
+    entry = entry_for(fun, Static(), args, kwargs)
     return structs(entry.out, entry.function.outputs)
 
 

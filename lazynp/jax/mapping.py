@@ -16,8 +16,10 @@ from ..ops.shape import move_axis, reshape, slice_, whole
 from ..signatures import leaf_names, name_of
 from ..tree import NAMESPACE, flatten, map, unflatten
 from .array import as_node, door, wrap
+from .aval import shaped
 from .devices import several
-from .placement import labelled
+from .mesh import Setting
+from .placement import labelled, of_places
 from .sharding import (
     AxisType,
     BaseMesh,
@@ -30,7 +32,8 @@ from .sharding import (
     default_mesh,
     get_abstract_mesh,
 )
-from .spreading import constrain, named_sharding, note, sharding_at, split_of, state, tidy
+from .spreading import Split, constrain, known, named_sharding, note, sharding_at, split_of, state, tidy
+from .tree_util import prefix_errors
 from .varying import Context, contexts
 
 
@@ -46,11 +49,18 @@ def split_by(x: Any, spec: PartitionSpec, mesh: Any, manual: Sequence[Any]) -> A
     if not state.on or not node.trace or not isinstance(mesh, Mesh) or len(spec) > node.ndim:
         return x
     check_spec(mesh, spec)
-    return wrap(constrain(node, sharding=with_others(spec, node, mesh, manual)))
+    return wrap(constrain(node, sharding=with_others(spec, others_of(node, mesh, manual), node.shape, mesh)))
 
 
 class Infer:
     """In the place of `in_specs`: as the arguments lie."""
+
+
+def along_manual(lies: Any, manual: Sequence[Any]) -> PartitionSpec:
+    """What a sharding says of the axes that are mapped."""
+    if not isinstance(lies, NamedSharding):
+        return PartitionSpec()
+    return PartitionSpec(*[tuple([a for a in axes_of(p) if a in manual]) for p in lies.spec])
 
 
 def check_inferred(mesh: Any, manual: Sequence[Any]) -> None:
@@ -59,7 +69,7 @@ def check_inferred(mesh: Any, manual: Sequence[Any]) -> None:
     if auto:
         raise TypeError(
             "shard_map in_specs argument must be a pytree of `jax.sharding.PartitionSpec` instances, but it was `None` "
-            f"when axis_names={auto} are of type AxisType.Auto"
+            f"when axis_names={auto} are of type {', '.join(['AxisType.Auto'] * len(auto))}"
         )
 
 
@@ -73,15 +83,15 @@ def spread_specs(specs: Any, tree: Any, what: str) -> list[PartitionSpec]:
     for spec in flatten(marked, is_leaf=is_spec)[0]:
         if not isinstance(spec, PartitionSpec):
             raise TypeError(
-                f"shard_map {what} argument must be a pytree of `jax.sharding.PartitionSpec` instances, but got "
-                f"{spec!r}"
+                f"shard_map {what} argument must be a pytree of `jax.sharding.PartitionSpec` instances, but:\n\n  "
+                f"{what} is {spec} of type {type(spec).__name__}, \n\nCheck the {what} values passed to shard_map."
             )
     try:
         found = optree.broadcast_prefix(marked, tree, is_leaf=is_spec, namespace=NAMESPACE)
-    except ValueError as error:
-        raise ValueError(
-            f"shard_map {what} specification must be a tree prefix of the corresponding value: {error}"
-        ) from None
+    except ValueError:
+        for error in prefix_errors(specs, tree, is_spec):
+            raise error(f"shard_map {what}") from None
+        raise
     return list(found)
 
 
@@ -104,32 +114,34 @@ def with_devices(mesh: Any, leaves: list[Any]) -> Any:
     return mesh
 
 
-def apart(x: Any, mesh: Any, manual: Sequence[Any]) -> Node:
-    """A node of its own for an argument, which lies along the axes that are not mapped as it did."""
-    node = as_node(x)
-    lies = sharding_at(node)
-    if not state.on or len(manual) == len(mesh.axis_names) or not isinstance(lies, NamedSharding) or lies.mesh != mesh:
-        return fresh(node)
-    split = tuple([tuple([a for a in axes if a not in manual]) for axes in split_of(lies, node.ndim)])
-    return constrain(node, sharding=named_sharding(mesh, split, node.ndim))
-
-
-def with_others(spec: PartitionSpec, x: Node, mesh: Mesh, manual: Sequence[Any]) -> NamedSharding:
-    """How a result lies: as its spec says, and along the axes that are not mapped as it was found to."""
-    if len(manual) == len(mesh.axis_names) or not state.on:
-        return NamedSharding(mesh, spec)
+def others_of(x: Node, mesh: Any, manual: Sequence[Any]) -> Split:
+    """Along which axes of a mesh that are not mapped an array lies."""
+    if not state.on or len(manual) == len(mesh.axis_names):
+        return ((),) * x.ndim
     note(x)
     lies = sharding_at(x)
-    if not isinstance(lies, NamedSharding):
-        return NamedSharding(mesh, spec)
-    others = [tuple([a for a in axes if a in mesh.auto_axes and a not in manual]) for axes in split_of(lies, x.ndim)]
+    if not isinstance(lies, NamedSharding) or not of_places(lies.mesh, mesh):
+        return ((),) * x.ndim
+    return tuple([tuple([a for a in axes if a not in manual]) for axes in split_of(lies, x.ndim)])
+
+
+def lying(x: Node, others: Split, mesh: Any) -> Node:
+    """The same, said to lie along these axes of a mesh in its last dimensions."""
+    if not any(others):
+        return x
+    split = tidy((*[()] * (x.ndim - len(others)), *others), x.shape, mesh)
+    return constrain(x, sharding=named_sharding(mesh, split, x.ndim))
+
+
+def with_others(spec: PartitionSpec, others: Split, shape: tuple[int, ...], mesh: Mesh) -> NamedSharding:
+    """How a result lies: as its spec says, and along the axes that are not mapped as it was found to."""
     if not any(others):
         return NamedSharding(mesh, spec)
-    pairs = zip(split_of(NamedSharding(mesh, spec), x.ndim), others)
-    return named_sharding(mesh, tidy(tuple([(*a, *b) for a, b in pairs]), x.shape, mesh), x.ndim)
+    pairs = zip(split_of(NamedSharding(mesh, spec), len(shape)), others)
+    return named_sharding(mesh, tidy(tuple([(*a, *b) for a, b in pairs]), shape, mesh), len(shape))
 
 
-def cut(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], name: str) -> tuple[Node, list[Any]]:
+def cut(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], name: str, fun: str) -> tuple[Node, list[Any]]:
     """An array with the mesh axes it is split along in front, in the mesh's order; and which these are.
 
     Raises: ValueError where an axis does not divide.
@@ -137,9 +149,10 @@ def cut(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], name: st
     sizes = mesh.shape
     if len(spec) > x.ndim:
         raise ValueError(
-            "shard_map applied to a function was given an in_specs entry which is too long to be compatible with the "
-            f"corresponding input value from the function:\n\nin_specs is {spec} which has length {len(spec)}, but the "
-            f"passed {name} has shape {x.aval}, which has rank {x.ndim} (and {x.ndim} < {len(spec)})\n\nEntries in "
+            f"shard_map applied to the function '{fun}' was given an in_specs entry which is too long to be compatible "
+            f"with the corresponding input value from the function:\n\nin_specs is {spec} which has length "
+            f"{len(spec)}, but the passed {name} has shape {x.aval}, which has rank {x.ndim} (and {x.ndim} < "
+            f"{len(spec)})\n\nEntries in "
             "in_specs must be of length no greater than the number of axes in the corresponding input value."
         )
     check_spec(mesh, spec)
@@ -150,9 +163,9 @@ def cut(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], name: st
         for a in names:
             if n % sizes[a]:
                 raise ValueError(
-                    "shard_map applied to a function was given argument arrays with axis sizes that are not evenly "
-                    f"divisible by the corresponding mesh axis sizes:\n\nThe mesh given has shape {mesh.axis_sizes} "
-                    f"with "
+                    f"shard_map applied to the function '{fun}' was given argument arrays with axis sizes that are not "
+                    f"evenly divisible by the corresponding mesh axis sizes:\n\nThe mesh given has shape "
+                    f"{mesh.axis_sizes} with "
                     f"corresponding axis names {mesh.axis_names}.\n\nthe passed {name} of shape {x.aval} corresponds "
                     f"to "
                     f"in_specs of value {spec}, which maps array axis {d} (of size {x.shape[d]}) to mesh axes "
@@ -201,15 +214,16 @@ def check_manual(specs: list[PartitionSpec], manual: Sequence[Any], what: str) -
                 )
 
 
-def check_lies(x: Node, spec: PartitionSpec, mesh: Any) -> None:
-    """Raise ValueError for an argument that lies otherwise on explicit axes than its spec says."""
-    explicit = set(mesh.explicit_axes)
+def check_lies(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any]) -> None:
+    """Raise ValueError for an argument that lies otherwise on explicit axes that are mapped than its spec says."""
+    explicit = set(mesh.explicit_axes) & set(manual)
     wanted = split_of(NamedSharding(mesh, spec), x.ndim)
     lies = split_of(sharding_at(x), x.ndim)
     if [set(s) & explicit for s in wanted] != [set(s) & explicit for s in lies]:
         now, to = [PartitionSpec(*[s or None for s in split]) for split in (lies, wanted)]
         raise ValueError(
-            f"in_specs passed to shard_map: {to} does not match the specs of the input: {now} for arg: {x.aval}. "
+            f"in_specs passed to shard_map: {to} does not match the specs of the input: {now} for arg: "
+            f"{shaped(x.aval, sharding_at(x))}. "
             "`in_specs` is an optional argument so you can omit specifying it and shard_map will infer the in_specs "
             "from "
             "the arguments. If you want to reshard your inputs, you can use `jax.reshard` on the arguments and then "
@@ -314,18 +328,26 @@ def shard_map(
                 "pass "
                 "a mesh to `shard_map` via the `mesh` keyword argument."
             )
+        if not isinstance(axis_names, (frozenset, set)):
+            raise TypeError(
+                "`axis_names` argument of shard_map should be of type `frozenset` or `set`. Got type: "
+                f"{type(axis_names)}"
+            )
+        around = get_abstract_mesh()
+        if not around.empty and over.abstract_mesh.update(abstract_device=None) != around.update(abstract_device=None):
+            raise ValueError(f"The context mesh {around} should match the mesh passed to shard_map {over}")
         manual = [a for a in over.axis_names if not axis_names or a in axis_names]
         if set(axis_names) - set(manual):
             raise ValueError(
                 f"jax.shard_map requires axis_names={frozenset(axis_names)} to be a subset of "
-                f"mesh.axis_names={over.axis_names}"
+                f"mesh.axis_names={frozenset(over.axis_names)}"
             )
         leaves, structure = flatten(args)
         over = with_devices(over, leaves)
         if in_specs is Infer:
             check_inferred(over, manual)
             found = [sharding_at(as_node(x)) for x in leaves]
-            specs = [s.spec if isinstance(s, NamedSharding) else PartitionSpec() for s in found]
+            specs = [along_manual(s, manual) for s in found]
         else:
             specs = spread_specs(in_specs, args, "in_specs")
         check_manual(specs, manual, "in_specs")
@@ -333,22 +355,26 @@ def shard_map(
         names = leaf_names(function, args, {})
         if several():
             for x, spec in zip(leaves, specs):
-                check_lies(as_node(x), spec, over)
+                check_lies(as_node(x), spec, over, manual)
                 check_devices(as_node(x), over)
-        split = [apart(split_by(x, s, over, manual), over, manual) for x, s in zip(leaves, specs)]
-        parts = [cut(x, s, over, manual, what) for x, s, what in zip(split, specs, names)]
+        others = [others_of(as_node(x), over, manual) for x in leaves]
+        inside = over.with_types(manual, AxisType.Manual)
+        split = [fresh(split_by(x, s, over, manual)) for x, s in zip(leaves, specs)]
+        parts = [cut(x, s, over, manual, what, name) for x, s, what in zip(split, specs, names)]
+        parts = [(lying(x, lies, inside), used) for (x, used), lies in zip(parts, others)]
 
         outer = list(stack.active)
-        inside = over.abstract_mesh.update_axis_types(dict.fromkeys(manual, AxisType.Manual))
 
         def local(*xs: Any) -> Any:
             current.manual.append(inside)
-            current.mapped.append(over)
+            for x, lies in zip(xs, others):
+                if any(lies):
+                    known[as_node(x)] = named_sharding(inside, tidy(lies, x.shape, inside), x.ndim)
             try:
-                return checked(*xs)
+                with Setting(inside):
+                    return checked(*xs)
             finally:
                 current.manual.pop()
-                current.mapped.pop()
 
         def checked(*xs: Any) -> Any:
             if not check_vma:
@@ -375,12 +401,13 @@ def shard_map(
         out = inner(*[wrap(x) for x, _ in parts])
         results, tree = flatten(out)
         found_specs = spread_specs(out_specs, out, "out_specs")
-        whole_results = [joined(as_node(x), s, list(manual)) for x, s in zip(results, found_specs)]
+        found_others = [others_of(as_node(x), inside, manual)[len(manual) :] for x in results]
+        whole_results = [joined(fresh(x), s, list(manual)) for x, s in zip(results, found_specs)]
         if not state.on and (isinstance(over, Mesh) and over.size < 2 or not isinstance(over, Mesh)):
             return unflatten(tree, [wrap(x) for x in whole_results])
         if not isinstance(over, Mesh):
             return unflatten(tree, [wrap(x) for x in whole_results])
-        lies = [with_others(s, x, over, manual) for x, s in zip(whole_results, found_specs)]
+        lies = [with_others(s, o, x.shape, over) for x, s, o in zip(whole_results, found_specs, found_others)]
         return unflatten(tree, [labelled(fresh(x), s) for x, s in zip(whole_results, lies)])
 
     return mapped
@@ -421,7 +448,7 @@ def smap(
 
     @functools.wraps(f)
     def mapped(*args: Any) -> Any:
-        mesh = get_abstract_mesh() if current.manual else default_mesh()
+        mesh = default_mesh()
         if mesh.empty:
             raise ValueError("The context mesh cannot be empty. Use `jax.set_mesh(mesh)` to enter into a mesh context")
         if in_axes is Infer and axis_name in mesh.auto_axes:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,16 +40,16 @@ class AbstractDevice:
         return f"device_kind={self.device_kind}, num_cores={self.num_cores}, platform={self.platform}"
 
 
-def types_of(axis_types: Any, n: int) -> tuple[AxisType, ...]:
-    """The types of n axes. Raises ValueError for another number of them, TypeError for what is no AxisType."""
+def types_of(axis_types: Any, names: tuple[Any, ...]) -> tuple[AxisType, ...]:
+    """The types of axes with these names. Raises ValueError for another number of them, TypeError for what is none."""
     if axis_types is None:
-        return (AxisType.Auto,) * n
+        return (AxisType.Auto,) * len(names)
     found = (axis_types,) if isinstance(axis_types, AxisType) else tuple(axis_types)
     if any([not isinstance(t, AxisType) for t in found]):
         raise TypeError(f"axis_types must be of type `jax.sharding.AxisType`. Got {axis_types}")
-    if len(found) != n:
+    if len(found) != len(names):
         raise ValueError(
-            f"Number of axis names should match the number of axis_types. Got {n} axes and axis_types={found}"
+            f"Number of axis names should match the number of axis_types. Got axis_names={names} and axis_types={found}"
         )
     return found
 
@@ -63,6 +64,11 @@ class BaseMesh:
     axis_names: tuple[Any, ...]
     axis_sizes: tuple[int, ...]
     axis_types: tuple[AxisType, ...]
+
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        """The mesh without its devices."""
+        raise NotImplementedError("Subclasses should implement this method.")
 
     @property
     def shape(self) -> OrderedDict[Any, int]:
@@ -141,8 +147,10 @@ class AbstractMesh(BaseMesh):
                 f"Number of axis names should match the number of axis sizes. Got axis_sizes={self.axis_sizes} and "
                 f"axis_names={self.axis_names}"
             )
-        self.axis_types = types_of(axis_types, len(self.axis_names))
+        self.axis_types = types_of(axis_types, self.axis_names)
         self.abstract_device = abstract_device
+
+    device_numbers = ()
 
     @property
     def abstract_mesh(self) -> AbstractMesh:
@@ -152,6 +160,10 @@ class AbstractMesh(BaseMesh):
         if name in ("devices", "device_ids", "is_multi_process", "local_devices", "local_mesh"):
             raise ValueError(f"AbstractMesh does not implement {name}")
         raise AttributeError(f"'AbstractMesh' object has no attribute {name!r}")
+
+    def with_types(self, axes: Iterable[Any], kind: AxisType) -> AbstractMesh:
+        """With another type for some axes."""
+        return self.update_axis_types(dict.fromkeys(axes, kind))
 
     def update(self, axis_sizes: Any = None, axis_names: Any = None, axis_types: Any = None, **more: Any) -> Any:
         """With other axes, types of axes, or an `abstract_device`."""
@@ -210,7 +222,7 @@ class Mesh(BaseMesh):
             )
         self.devices.flags.writeable = False
         self.axis_sizes = self.devices.shape
-        self.axis_types = types_of(axis_types, len(self.axis_names))
+        self.axis_types = types_of(axis_types, self.axis_names)
 
     @property
     def abstract_mesh(self) -> AbstractMesh:
@@ -224,6 +236,11 @@ class Mesh(BaseMesh):
     @property
     def empty(self) -> bool:
         return not self.size
+
+    @functools.cached_property
+    def device_numbers(self) -> tuple[int, ...]:
+        """The numbers of the devices in order."""
+        return tuple([d.id for d in self.devices.flat])
 
     @property
     def device_ids(self) -> np.ndarray:
@@ -252,6 +269,11 @@ class Mesh(BaseMesh):
         """Those of this process."""
         here = set(own())
         return [d for d in self.devices.flat if d in here]
+
+    def with_types(self, axes: Iterable[Any], kind: AxisType) -> Mesh:
+        """With another type for some axes."""
+        types = self.abstract_mesh.with_types(axes, kind).axis_types
+        return self if types == self.axis_types else self.update(axis_types=types)
 
     def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
         """With other devices, names or types."""
@@ -287,8 +309,7 @@ class Current(threading.local):
     def __init__(self) -> None:
         self.meshes: list[Any] = []
         self.entered: list[Mesh] = []  # by `with mesh:`, which only `with_sharding_constraint` asks
-        self.manual: list[AbstractMesh] = []  # those of `shard_map`s that are being traced
-        self.mapped: list[BaseMesh] = []  # the meshes of these
+        self.manual: list[BaseMesh] = []  # those among them of `shard_map`s that are being traced
 
 
 current = Current()
@@ -324,7 +345,8 @@ class Setting(contextlib.AbstractContextManager[None]):
         pass
 
     def __exit__(self, *error: object) -> None:
-        current.meshes.remove(self._mesh)
+        last = next(i for i in reversed(range(len(current.meshes))) if current.meshes[i] == self._mesh)
+        del current.meshes[last]
 
 
 class set_mesh(Setting):
@@ -370,7 +392,5 @@ def get_mesh() -> Mesh:
 
 def get_abstract_mesh() -> AbstractMesh:
     """Names, sizes and types of the default mesh; inside of `shard_map`, of its mesh."""
-    if current.manual:
-        return current.manual[-1]
     found = default_mesh()
     return found.abstract_mesh if found.axis_names else AbstractMesh((), ())

@@ -8,17 +8,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..api.jit import clear_caches
-from ..api.vmap import vmap as make_vmap
-from ..doors import through
-from .array import as_node, door
+from .array import as_node
 from .aval import ShapedArray, shaped
-from .references import AbstractRef, Ref, vmapped
+from .references import AbstractRef, Ref
 from .spreading import sharding_at
 from .varying import axes_of_value
+from .vmap import vmap
 
 __all__ = ["clear_caches", "ensure_compile_time_eval", "named_call", "named_scope", "typeof", "vmap"]
-
-vmap = vmapped(through(make_vmap, door))
 
 
 @contextlib.contextmanager

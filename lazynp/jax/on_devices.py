@@ -52,6 +52,11 @@ class OnDevices(Base):
         found = known.get(node)
         return node.buffer.sharding if found is None and type(node.buffer) is Spread else found
 
+    def _on_several(self) -> bool:
+        """Whether it was placed on several devices."""
+        lies = self._placed()
+        return lies is not None and lies.num_devices > 1
+
     def devices(self) -> set[Device]:
         """The devices that have a part of it."""
         return (self._placed() or self._unplaced()).device_set

@@ -54,11 +54,15 @@ def along(what: str, x: Any, axis_name: Any, apply: Apply) -> Any:
 
 def among(what: str, x: Any, axis_name: Any, groups: Any, apply: Callable[[Any, int, Any], Any]) -> Any:
     """Each leaf of a tree with `apply(parts, n, place)`: what the n members of one's group have, along a first axis,
-    and one's own place among them.
+    and one's own place among them. Several names are as one axis; without groups all are in one.
 
     Raises: ValueError for groups that do not have each index once, or are of different lengths.
     """
-    size, index = bound(one_name(axis_name, what), what)
+    names = names_of(axis_name)
+    for name in names:
+        bound(name, what)
+    size = axis_size(names)
+    groups = [range(size)] if groups is None else groups
     check_groups(groups, size)
     lengths = {len(g) for g in groups}
     if len(lengths) > 1:
@@ -67,7 +71,7 @@ def among(what: str, x: Any, axis_name: Any, groups: Any, apply: Callable[[Any, 
     for group in groups:
         for place, i in enumerate(group):
             members[i], places[i] = group, place
-    me = wrap(index)
+    me = axis_index(names)
     mine, place = wrap(as_node(members))[me], wrap(as_node(places))[me]
     return map(lambda v: apply(all_gather(v, axis_name)[mine], len(mine), place), x)
 
@@ -134,10 +138,27 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     if leaves and all([type(v) in (bool, int, float, complex) for v in leaves]):
         return unflatten(structure, [v * axis_size(axis_name) for v in leaves])
 
+    check_alike("psum", leaves, axis_name)
+
     def apply(n: Node, size: int, index: Node) -> Node:
         return summed(convert(n, INT32) if n.dtype.kind == "b" else n, size, index)
 
     return along("psum", x, axis_name, apply)
+
+
+def check_alike(what: str, leaves: Sequence[Any], axis_name: Any) -> None:
+    """Raise ValueError in a `shard_map` that checks it, where a value varies along some of the axes."""
+    names = names_of(axis_name)
+    if len(names) < 2 or not all([checked(n) for n in names]):
+        return
+    for x in leaves:
+        varies = {n in axes_of_value(as_node(x)) for n in names}
+        if len(varies) > 1:
+            raise ValueError(
+                f"jax.lax.{what} can only accept axis_name which corresponds to one of varying, unreduced, reduced or "
+                f"invarying state of the input. Got input type: {x.aval}, axes: {names} and input state: "
+                "{'varying', 'invarying'}"
+            )
 
 
 def summed(n: Node, size: int, index: Node) -> Node:
@@ -152,6 +173,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
         n = len(axis_index_groups[0])  # of all groups, as in JAX
         return map(lambda v: v / n, psum(x, axis_name, axis_index_groups=axis_index_groups))
     n = axis_size(axis_name)
+    check_alike("psum", flatten(x)[0], axis_name)
 
     def mean(v: Any) -> Any:
         node = as_node(v)
@@ -266,13 +288,13 @@ def psum_scatter(
     def apply(v: Node, size: int, index: Node) -> Node:
         return ops.psum_scatter(v, index, axis=inside(scatter_dimension, v.ndim), tiled=tiled, size=size)
 
-    if axis_index_groups is not None:
+    if axis_index_groups is not None or len(names_of(axis_name)) > 1:
 
         def scattered(parts: Any, n: int, place: Any) -> Any:
             return own_part(parts.sum(0), scatter_dimension, n, place, tiled)
 
         return among("psum_scatter", x, axis_name, axis_index_groups, scattered)
-    return along("psum_scatter", x, one_name(axis_name, "psum_scatter"), apply)
+    return along("psum_scatter", x, axis_name, apply)
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
@@ -282,12 +304,25 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """
     pairs = tuple([(int(a), int(b)) for a, b in perm])
     if len({a for a, _ in pairs}) < len(pairs) or len({b for _, b in pairs}) < len(pairs):
-        raise ValueError(f"ppermute sources and destinations must be unique, got {perm}")
-    name = one_name(axis_name, "ppermute")
-    size = axis_size(name)
+        raise ValueError(f"ppermute sources and destinations must be unique, got {pairs}.")
+    names = names_of(axis_name)
+    for name in names:
+        bound(name, "ppermute")
+    size = axis_size(names)
     if any(not 0 <= i < size for pair in pairs for i in pair):
-        raise ValueError(f"ppermute: {perm} leaves the axis {name!r} of size {size}")
-    return along("ppermute", x, name, lambda v, _, index: ops.ppermute(v, index, perm=pairs))
+        raise ValueError(f"ppermute: {perm} leaves the axis {axis_name!r} of size {size}")
+    if len(names) > 1:
+        sources = np.full(size, -1, np.int32)
+        for source, destination in pairs:
+            sources[destination] = source
+        mine = wrap(as_node(sources))[axis_index(names)]
+
+        def received(parts: Any, n: int, place: Any) -> Any:
+            part = as_node(parts[mine])
+            return wrap(where(as_node(mine >= 0), part, np.zeros((), part.dtype)[()]))
+
+        return among("ppermute", x, names, None, received)
+    return along("ppermute", x, names, lambda v, _, index: ops.ppermute(v, index, perm=pairs))
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
@@ -317,13 +352,13 @@ def all_to_all(
         split, join = inside(split_axis, v.ndim), inside(concat_axis, v.ndim)
         return ops.all_to_all(v, index, split_axis=split, concat_axis=join, tiled=tiled, size=size)
 
-    if axis_index_groups is not None:
+    if axis_index_groups is not None or len(names_of(axis_name)) > 1:
 
         def exchanged(parts: Any, n: int, place: Any) -> Any:
             return laid(own_part(parts, inside(split_axis, parts.ndim - 1) + 1, n, place, tiled), concat_axis, tiled)
 
         return among("all_to_all", x, axis_name, axis_index_groups, exchanged)
-    return along("all_to_all", x, one_name(axis_name, "all_to_all"), apply)
+    return along("all_to_all", x, axis_name, apply)
 
 
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:

@@ -27,21 +27,9 @@ from . import processes
 from .devices import Device, own
 from .processes import Box, Parts, Spread, boxes_of, extent, overlap, plain, regions, spread_of
 from .sharding import Mesh, NamedSharding, PartitionSpec
-from .spreading import (
-    KINDS,
-    RULES,
-    Split,
-    constrain,
-    groups,
-    kept,
-    known,
-    longer,
-    named_sharding,
-    note,
-    split_of,
-    state,
-    tidy,
-)
+from .split_rules import KINDS, RULES, groups, kept, longer
+from .splits import Split, known, named_sharding, split_of, state, tidy
+from .spreading import constrain, note
 
 log = logging.getLogger("lazynp.jax")
 gathered: Counter[str] = Counter()

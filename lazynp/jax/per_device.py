@@ -12,9 +12,10 @@ from ..api.vmap import vmap
 from ..signatures import Static, callable_, spread_axes
 from ..tree import flatten, map, unflatten
 from .array import Array, as_node, door, wrap
+from .assembling import from_local, local_part
 from .devices import check_backend, everything, process_index
 from .mapping import fresh
-from .placement import from_local, labelled, local_part
+from .placement import labelled
 from .sharding import IndivisibleError, Mesh, NamedSharding, PartitionSpec
 from .spreading import constrain, sharding_at, state
 from .stages import PjitFunction, check_apart
@@ -36,9 +37,15 @@ def pmap(
 ) -> Callable[..., Any]:
     """The function on each device's part of the arguments, jitted. The mapped axis is as long as there are devices.
 
-    Raises: ValueError where it is longer, or no argument has one.
+    Raises: ValueError where it is longer, or no argument has one; TypeError for axes that are no numbers.
     """
     callable_(fun)
+    for what, axes_of_what in (("in_axes", in_axes), ("out_axes", out_axes)):
+        if not all([type(a) is int or hasattr(a, "__index__") for a in flatten(axes_of_what)[0]]):
+            raise TypeError(
+                f"pmap {what} must be an int, None, or (nested) container with those types as leaves, but got "
+                f"{axes_of_what}."
+            )
     there = devices_of(devices, backend)
     static, given_away = [
         (n,) if isinstance(n, int) else tuple(n) for n in (static_broadcasted_argnums, donate_argnums)
@@ -126,7 +133,7 @@ def spread_along(args: tuple[Any, ...], given: list[int], axes: tuple[Any, ...],
     for x, axis in zip(leaves, where):
         node = as_node(x)
         to, lies = along(mesh, name, axis if axis is None else axis % node.ndim), sharding_at(node)
-        if isinstance(lies, NamedSharding) and not lies.is_equivalent_to(to, node.ndim):
+        if lies is not None and not lies.is_equivalent_to(to, node.ndim):
             raise ValueError(
                 "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
                 f"{to},\narg sharding: {lies} for arg type: {node.aval}"
@@ -142,6 +149,8 @@ def devices_of(devices: Sequence[Any] | None, backend: Any) -> list[Any]:
     """Those that are given, else all of a platform. Raises RuntimeError for one that is not there."""
     if backend is not None:
         check_backend(backend)
+    if devices is not None and not len(devices):
+        raise ValueError("'devices' argument to pmap must be non-empty, or None.")
     return list(everything()) if devices is None else list(devices)
 
 
@@ -188,7 +197,8 @@ def mapped_length(args: list[Any], axes: tuple[Any, ...], kwargs: Any, name: Any
         if np.shape(x)[a] != n:
             raise IndivisibleError(
                 f"Sharding {along(mesh, name, a)} implies that array axis {a} is partitioned {n} times, but the "
-                f"dimension size is {np.shape(x)[a]} (full shape: {np.shape(x)})"
+                f"dimension size is {np.shape(x)[a]} (full shape: {np.shape(x)}, per-dimension tiling factors: "
+                f"{[n if d == a % np.ndim(x) else 1 for d in range(np.ndim(x))]} should evenly divide the shape)"
             )
     return n
 

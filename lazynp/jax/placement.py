@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,11 @@ from ..signatures import spread_axes
 from ..tracebacks import leave
 from ..tree import flatten, map, unflatten
 from .array import Array, as_node, wrap
-from .devices import Device, own, several
-from .dtypes import canonical
-from .processes import Spread, agreed, boxes_of, extent, holding, laid, spanning, spread_of
+from .devices import Device, several
+from .mesh import Setting
+from .processes import agreed, laid, spanning, spread_of
 from .sharding import (
+    AxisType,
     NamedSharding,
     PartitionSpec,
     Sharding,
@@ -31,6 +32,8 @@ from .sharding import (
 )
 from .spreading import Split, constrain, known, named_sharding, sharding_at, split_of, state
 from .transfers import explicitly
+from .tree_util import prefix_errors
+from .varying import axes_of_value, contexts, pvary
 
 
 def placed(x: Node, sharding: Sharding, owned: bool = False) -> Array:
@@ -75,20 +78,42 @@ def resolved(where: Any, what: str, mesh: Any = None) -> Sharding:
         return NamedSharding(mesh, where)
     where = getattr(where, "sharding", where)
     if not isinstance(where, Sharding):
-        raise ValueError(f"{what}: {where!r} is neither a device nor a sharding")
+        raise ValueError(
+            f"`jax.{what}` only accepts `None`, `jax.sharding.Sharding`, `jax.Device`, `Format`, `jax.memory.Space` or "
+            f"a pytree of these values. Received invalid value: {where}"
+        )
     return where
 
 
-def check_fits(sharding: Sharding, shape: tuple[int, ...], what: str) -> None:
-    """Raise ValueError where arrays of that shape cannot lie so."""
+def prefix(where: Any, tree: Any, what: str) -> list[Any]:
+    """For each leaf of a tree what a tree of devices, shardings and specs says, which is a prefix of it.
+
+    Raises: ValueError where it is none, with the place.
+    """
+    try:
+        return list(spread_axes(where, tree, what))
+    except ValueError:
+        for error in prefix_errors(where, tree, is_where):
+            text = str(error(what)).replace("\n", "\n  ")
+            raise ValueError(
+                f"{what} specification must be a tree prefix of the corresponding value; \n  Mismatch details "
+                f"(1 found):\n  {text}"
+            ) from None
+        raise
+
+
+def check_fits(sharding: Sharding, shape: tuple[int, ...], what: str, name: str = "", divides: bool = True) -> None:
+    """Raise ValueError where arrays of that shape cannot lie so. `name`: of the array in its tree."""
     if isinstance(sharding, NamedSharding):
         try:
             sharding.check_compatible_aval(shape)
         except ValueError as error:
+            where = f" with pytree key path {name}" if name else ""
             raise ValueError(
-                f"One of {what} is incompatible with its sharding annotation {sharding}: {error}"
+                f"One of {what}{where} is incompatible with its sharding annotation {sharding}: {error}"
             ) from None
-    sharding.shard_shape(shape)
+    if divides:
+        sharding.shard_shape(shape)
 
 
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
@@ -99,7 +124,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     """
     leaves, structure = flatten(x)
     one = device is None or isinstance(device, (Device, Sharding, PartitionSpec)) or hasattr(device, "layout")
-    wanted = [device] * len(leaves) if one else spread_axes(device, x, "device_put device")
+    wanted = [device] * len(leaves) if one else prefix(device, x, "device_put device")
     out = []
     for v, where in zip(leaves, wanted):
         with explicitly():
@@ -125,17 +150,32 @@ def check_same(x: Any, value: np.ndarray) -> None:
     )
 
 
-def in_full(where: Any, ndim: int, what: str) -> Sharding:
-    """The sharding of a type: a spec is over the default mesh, and has an entry for each axis."""
-    if isinstance(where, PartitionSpec) and default_mesh().empty:
+def in_full(where: Any, ndim: int, what: str, mesh: Any = None) -> Sharding:
+    """The sharding of a type: a spec is over a mesh, by default the default one, and has an entry for each axis."""
+    mesh = default_mesh() if mesh is None else mesh
+    if isinstance(where, PartitionSpec) and mesh.empty:
         raise ValueError(
             "Using PartitionSpec when you are not under a mesh context is not allowed. Please pass a NamedSharding "
             f"instance or enter into a mesh context via `jax.set_mesh`. Got {where}"
         )
-    to = resolved(where, what)
+    to = resolved(where, what, mesh)
     if isinstance(to, NamedSharding) and to.mesh.explicit_axes:
         to = to.update(spec=(*to.spec, *[None] * (ndim - len(to.spec))))
     return to
+
+
+def check_explicit(to: Sharding, what: str) -> None:
+    """Raise ValueError for a sharding along an axis that is not explicit."""
+    if not isinstance(to, NamedSharding):
+        return
+    for name in [a for part in to.spec for a in axes_of(part)]:
+        if name not in to.mesh.explicit_axes:
+            kind = to.mesh.axis_types[to.mesh.axis_names.index(name)]
+            raise ValueError(
+                f"PartitionSpec passed to {what} cannot contain axis names that are of type Auto or Manual. Got "
+                f"PartitionSpec: {PartitionSpec(*[p for p in to.spec])} with axis name: {name} of type: "
+                f"AxisType.{kind!r}."
+            )
 
 
 def reshard(xs: Any, out_shardings: Any) -> Any:
@@ -150,16 +190,18 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
     for v, where in zip(leaves, wanted):
         with explicitly():
             node = as_node(v)
+        if where is None:
+            raise ValueError(
+                "Reshard should only be used with out_shardings which are non-None and have a non-empty mesh. Got "
+                "sharding None."
+            )
+        if not isinstance(where, (NamedSharding, PartitionSpec)):
+            raise TypeError(
+                "`out_sharding` argument of reshard only supports instances of `NamedSharding` or `PartitionSpec`. "
+                f"Got {where} of type: {type(where)}"
+            )
         to = in_full(where, node.ndim, "reshard")
-        if isinstance(to, NamedSharding):
-            for name in [a for part in to.spec for a in axes_of(part)]:
-                if name not in to.mesh.explicit_axes:
-                    kind = to.mesh.axis_types[to.mesh.axis_names.index(name)]
-                    raise ValueError(
-                        "PartitionSpec passed to reshard cannot contain axis names that are of type Auto or Manual. "
-                        "Got "
-                        f"PartitionSpec: {to.spec} with axis name: {name} of type: AxisType.{kind!r}."
-                    )
+        check_explicit(to, "reshard")
         check_fits(to, node.shape, "reshard args")
         out.append(placed(node, to))
     return unflatten(structure, out)
@@ -175,8 +217,29 @@ def settled() -> Iterator[None]:
         state.settled -= 1
 
 
+def mesh_of(where: Any) -> Any:
+    """The mesh of the first sharding of a tree that has one, else the default one."""
+    named = [s for s in flatten(where, is_leaf=is_where)[0] if isinstance(s, NamedSharding)]
+    return named[0].mesh if named else default_mesh()
+
+
+def relabelled(tree: Any, mesh: Any) -> Any:
+    """The arrays of a tree that lie on a mesh, said to lie on the same one with axes of other types."""
+    if not state.on:
+        return tree
+
+    def one(x: Any) -> Any:
+        lies = sharding_at(x.node) if isinstance(x, Array) else None
+        if not isinstance(lies, NamedSharding) or lies.mesh == mesh or not of_places(lies.mesh, mesh):
+            return x
+        return wrap(constrain(x.node, sharding=named_sharding(mesh, split_of(lies, x.ndim), x.ndim)))
+
+    return map(one, tree)
+
+
 def auto_axes(f: Any = None, /, *, axes: Any = None, out_sharding: Any = None) -> Any:
-    """A function in which explicit axes of the mesh are as Auto ones; its results lie as `out_sharding` says.
+    """A function in which explicit axes of the mesh (all, or those in `axes`) are Auto ones; its results lie as
+    `out_sharding` says.
 
     Raises: TypeError where that is missing.
     """
@@ -187,15 +250,27 @@ def auto_axes(f: Any = None, /, *, axes: Any = None, out_sharding: Any = None) -
     def call(*args: Any, out_sharding: Any = out_sharding, **kwargs: Any) -> Any:
         if out_sharding is None:
             raise TypeError("Missing required keyword argument: 'out_sharding'")
-        with settled():
-            out = f(*args, **kwargs)
-        return spread_over(out, out_sharding, "auto_axes")
+        mesh = mesh_of(out_sharding)
+        if mesh.empty:
+            return f(*args, **kwargs)
+        inside = mesh.with_types(names_of(axes, mesh), AxisType.Auto)
+        with Setting(inside), settled():
+            out = f(*relabelled(args, inside), **relabelled(kwargs, inside))
+        return spread_over(relabelled(out, mesh), out_sharding, "auto_axes", mesh)
 
     return call
 
 
+def names_of(axes: Any, mesh: Any) -> tuple[Any, ...]:
+    """Names of axes, one or several; None: all that are not manual."""
+    if axes is None:
+        return tuple([a for a in mesh.axis_names if a not in mesh.manual_axes])
+    return tuple(axes) if isinstance(axes, (tuple, list, set, frozenset)) else (axes,)
+
+
 def explicit_axes(f: Any = None, /, *, axes: Any = None, in_sharding: Any = None) -> Any:
-    """A function whose arguments lie as `in_sharding` says, on axes of the mesh that are explicit in it.
+    """A function in which axes of the mesh (all, or those in `axes`) are explicit ones, and whose arguments lie as
+    `in_sharding` says.
 
     Raises: TypeError where that is missing.
     """
@@ -206,30 +281,48 @@ def explicit_axes(f: Any = None, /, *, axes: Any = None, in_sharding: Any = None
     def call(*args: Any, in_sharding: Any = in_sharding, **kwargs: Any) -> Any:
         if in_sharding is None:
             raise TypeError("Missing required keyword argument: 'in_sharding'")
-        return f(*spread_over(args, in_sharding, "explicit_axes"), **kwargs)
+        mesh = mesh_of(in_sharding)
+        inside = mesh.with_types(names_of(axes, mesh), AxisType.Explicit)
+        with Setting(inside):
+            where = map(on_mesh_of(inside), in_sharding, is_leaf=is_where)
+            out = f(*spread_over(args, where, "explicit_axes", inside), **kwargs)
+        return relabelled(out, mesh)
 
     return call
 
 
-def spread_over(tree: Any, where: Any, what: str) -> Any:
-    """The arrays of a tree, placed; `where` is a sharding, a spec or a prefix of the tree."""
+def on_mesh_of(mesh: Any) -> Any:
+    """From a sharding to the same over a mesh whose axes have other types; specs stay."""
+    return lambda s: s.update(mesh=mesh) if isinstance(s, NamedSharding) else s
+
+
+def spread_over(tree: Any, where: Any, what: str, mesh: Any = None) -> Any:
+    """The arrays of a tree, placed; `where` is a sharding, a spec (over the mesh) or a prefix of the tree."""
     leaves, structure = flatten(tree)
     one = isinstance(where, (Sharding, PartitionSpec, Device))
     wanted = [where] * len(leaves) if one else spread_axes(where, tree, what)
     out = []
     for v, to in zip(leaves, wanted):
         node = as_node(v)
-        sharding = in_full(to, node.ndim, what)
+        sharding = in_full(to, node.ndim, what, mesh)
         check_fits(sharding, node.shape, f"{what} results")
         out.append(placed(node, sharding))
     return unflatten(structure, out)
+
+
+def varying_as(x: Array, out: Array) -> Array:
+    """An array inside of `shard_map`, said to vary as another one does."""
+    node = out.node
+    for axis in sorted(axes_of_value(x.node) - axes_of_value(node), key=str):
+        node = pvary(node, contexts.active[-1].index[axis])
+    return wrap(node)
 
 
 def placing(f: Any) -> Any:
     """A function of arrays whose parameter `device` or `out_sharding` says how the result lies. Where it is not given,
     what is made `like` an array lies as that."""
     code = f.__code__
-    has = {"device", "out_sharding"} & set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    has = {"device", "out_sharding", "sharding"} & set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
     if not has:
         return f
     like = f.__name__.endswith("_like")
@@ -243,10 +336,17 @@ def placing(f: Any) -> Any:
                     rest = {k: v for k, v in kwargs.items() if k not in has}
                     with settled():
                         out = f(*args, **rest)
-                    return device_put(out, where) if name == "device" else spread_over(out, where, f.__name__)
+                    if name != "out_sharding":
+                        return device_put(out, where)
+                    check_explicit(in_full(where, 0, f.__name__), f.__name__)
+                    return spread_over(out, where, f.__name__)
             out = f(*args, **kwargs)
+            if like and contexts.active and isinstance(args[0], Array):
+                return varying_as(args[0], out)
             if like and state.on and isinstance(args[0], Array) and args[0].shape == out.shape:
                 sharding = sharding_at(args[0].node)
+                if sharding is not None and args[0].node.trace:
+                    sharding = in_full(sharding, out.ndim, f.__name__)
                 return out if sharding is None else placed(out.node, sharding)
             return out
         except BaseException as error:
@@ -277,7 +377,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
             raise TypeError(
                 f"shardings leaf specifications are expected to be PartitionSpec instances or None, but got {where}"
             )
-    wanted = [shardings] * len(leaves) if one else spread_axes(shardings, x, "with_sharding_constraint shardings")
+    wanted = [shardings] * len(leaves) if one else prefix(shardings, x, "with_sharding_constraint shardings")
     out = []
     for v, where in zip(leaves, wanted):
         with explicitly():
@@ -297,13 +397,11 @@ def is_where(x: Any) -> bool:
 def constrained(node: Node, where: Any) -> Array:
     """`with_sharding_constraint` of one array."""
     mesh = current.entered[-1] if current.entered and not current.meshes else default_mesh()
-    if current.manual:
-        mesh = current.manual[-1]
     if isinstance(where, PartitionSpec) and mesh.empty:
         raise RuntimeError(no_mesh("with_sharding_constraint", "shardings"))
     to = resolved(where, "with_sharding_constraint", mesh)
-    if current.mapped and isinstance(to, NamedSharding) and to.mesh == current.manual[-1]:
-        to = to.update(mesh=current.mapped[-1])
+    if isinstance(to, NamedSharding) and current.manual and of_places(to.mesh, current.manual[-1]):
+        to = to.update(mesh=current.manual[-1])
     if not isinstance(to, NamedSharding):
         return placed(node, to)
     around = get_abstract_mesh()
@@ -325,8 +423,17 @@ def constrained(node: Node, where: Any) -> Array:
         )
     if to.mesh.explicit_axes:  # what lies along those stays
         to = named_sharding(to.mesh, merged(to, sharding_at(node), node.ndim), node.ndim)
-    check_fits(to, node.shape, "with_sharding_constraint arguments")
+    check_fits(to, node.shape, "with_sharding_constraint arguments", divides=not node.trace)
+    if not node.trace and PartitionSpec.UNCONSTRAINED in to.spec.partitions:
+        lies, says = split_of(sharding_at(node), node.ndim), split_of(to, node.ndim)
+        free = [p is PartitionSpec.UNCONSTRAINED for p in (*to.spec, *[None] * (node.ndim - len(to.spec)))]
+        to = named_sharding(to.mesh, tuple([a if f else b for a, b, f in zip(lies, says, free)]), node.ndim)
     return placed(node, to)
+
+
+def of_places(a: Any, b: Any) -> bool:
+    """Whether two meshes have the same axes, of whatever types."""
+    return bool(a.shape_tuple == b.shape_tuple)
 
 
 def merged(to: NamedSharding, lies: Sharding | None, ndim: int) -> Split:
@@ -361,168 +468,3 @@ def block_until_ready(x: Any) -> Any:
 def copy_to_host_async(x: Any) -> Any:
     """Nothing: values are on the host."""
     return x
-
-
-def assembled(shape: tuple[int, ...], sharding: Sharding, parts: dict[Device, Any], dtype: Any) -> Array:
-    """The array of the parts of this process's devices. Raises ValueError for one of another shape."""
-    boxes = {d: box for d, box in boxes_of(sharding, shape).items() if d in parts}
-    values = {d: np.asarray(parts[d]) for d in boxes}
-    for d, part in values.items():
-        if part.shape != extent(boxes[d]):
-            raise ValueError(
-                f"Expected shard shape {extent(boxes[d])} doesn't match the single device array shape {part.shape}. "
-                f"Shape of Array is {dtype}{list(shape)} with sharding {sharding}"
-            )
-    if spanning(sharding):
-        nodes = {d: as_node(np.asarray(v, dtype)) for d, v in values.items()}
-        kind = next((n.dtype for n in nodes.values()), dtype)
-        return wrap(holding(Spread(shape, kind, sharding, nodes)))
-    out = np.empty(shape, dtype)
-    for d, part in values.items():
-        out[tuple([slice(a, b) for a, b in boxes[d]])] = part
-    return placed(as_node(out), sharding, True)
-
-
-def make_array_from_callback(shape: tuple[int, ...], sharding: Sharding, data_callback: Any, dtype: Any = None) -> Any:
-    """The array whose part at an index (a tuple of slices) `data_callback(index)` gives; it is asked for the parts of
-    this process's devices.
-
-    Raises: ValueError where an axis does not divide, or a part has another shape, or this process has no device of the
-    sharding and there is no dtype.
-    """
-    shape = tuple(shape)
-    parts = {d: data_callback(i) for d, i in sharding.addressable_devices_indices_map(shape).items()}
-    kinds = [canonical(np.asarray(p).dtype) for p in parts.values()] or ([] if dtype is None else [np.dtype(dtype)])
-    if dtype is not None and kinds[0] != np.dtype(dtype):
-        raise ValueError(
-            "If `dtype` is provided to `jax.make_array_from_callback`, it must match the dtype of the addressable "
-            f"shards. Got dtype={np.dtype(dtype)} and shard dtype={kinds[0]}`."
-        )
-    if not kinds:
-        raise ValueError(
-            "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument to "
-            "`jax.make_array_from_callback`."
-        )
-    return assembled(shape, sharding, parts, kinds[0])
-
-
-def make_array_from_process_local_data(sharding: Sharding, local_data: Any, global_shape: Any = None) -> Any:
-    """The arrays of which each process has its own data: along an axis that is split over processes its part, else all.
-
-    Args:
-        global_shape: of the arrays; by default what the data of all processes are together. Along an axis that is as
-            long as in the global shape, the data are those of all.
-
-    Raises: ValueError where an axis does not divide, or is neither as long as the whole nor as this process's part.
-    """
-    wanted: list[Any]
-    shapes = global_shape
-    leaves, structure = flatten(local_data)
-    if shapes is None or isinstance(shapes, tuple) and all([d is None or isinstance(d, int) for d in shapes]):
-        wanted = [shapes] * len(leaves)
-    else:
-        wanted = spread_axes(shapes, local_data, "global_shape")
-    return unflatten(structure, [from_local(sharding, x, s) for x, s in zip(leaves, wanted)])
-
-
-def from_local(sharding: Sharding, data: Any, global_shape: Any) -> Array:
-    value = np.asarray(data)
-    if global_shape is None:
-        shape = tuple([n * k for n, k in zip(value.shape, counts(sharding, value.ndim))])
-    else:
-        shape = tuple(global_shape)
-        if None in shape:
-            raise ValueError(f"global_shape={shape} has Nones. This is not supported.")
-        if len(shape) != value.ndim:
-            raise ValueError(f"global_shape={shape} and the data of this process, {value.shape}, have other ranks")
-    sharding.shard_shape(shape)
-    boxes = {d: box for d, box in boxes_of(sharding, shape).items() if d in own()}
-    begins, own_shape = [], []
-    for axis, n in enumerate(shape):
-        spans_ = sorted({box[axis] for box in boxes.values()})
-        own_size = sum([b - a for a, b in spans_])
-        if value.shape[axis] not in (n, own_size):
-            raise ValueError(
-                f"Invalid host data, each dimension should match either global or process shape. In dimension {axis}, "
-                f"the process data has {value.shape[axis]} elements. Process addresses {own_size} elements and "
-                f"global_shape={shape}."
-            )
-        begins.append({span: sum([b - a for a, b in spans_[:i]]) for i, span in enumerate(spans_)})
-        own_shape.append(own_size)
-    parts = {}
-    for d, box in boxes.items():
-        index = [
-            slice(a, b) if value.shape[axis] == n else slice(begins[axis][a, b], begins[axis][a, b] + b - a)
-            for axis, ((a, b), n) in enumerate(zip(box, shape))
-        ]
-        parts[d] = value[tuple(index)]
-    dtype = data.dtype if isinstance(data, Array) else canonical(value.dtype)
-    return assembled(shape, sharding, parts, dtype)
-
-
-def local_part(x: Array, local: Sharding) -> Array:
-    """What this process's devices have of an array on those of several, as an array that lies as `local` says."""
-    spread = spread_of(x.node)
-    if spread is None:
-        return placed(x.node, local)
-    boxes = boxes_of(spread.sharding, x.shape)
-    shape = tuple([sum([b - a for a, b in {boxes[d][axis] for d in spread.parts}]) for axis in range(x.ndim)])
-    return assembled(shape, local, {d: value_of(n) for d, n in spread.parts.items()}, x.dtype)
-
-
-def counts(sharding: Sharding, ndim: int) -> list[int]:
-    """Along each axis how many times a process's part the whole is. Raises ValueError where processes differ in it."""
-    if not spanning(sharding):
-        return [1] * ndim
-    shape = tuple(sharding._factors(ndim)) if isinstance(sharding, NamedSharding) else (1,) * ndim
-    found = []
-    for axis, n in enumerate(shape):
-        by_process: dict[int, set[Any]] = {}
-        for d, box in boxes_of(sharding, shape).items():
-            by_process.setdefault(d.process_index, set()).add(box[axis])
-        sizes = {len(spans_) for spans_ in by_process.values()}
-        if len(sizes) > 1 or len(set().union(*by_process.values())) % (size := sizes.pop()):
-            raise ValueError(f"processes have parts of different sizes along axis {axis}: say global_shape")
-        found.append(n // size)
-    return found
-
-
-def make_array_from_single_device_arrays(
-    shape: tuple[int, ...], sharding: Sharding, arrays: Sequence[Any], *, dtype: Any = None
-) -> Any:
-    """The array made of the devices' parts, each an array on its device.
-
-    Raises: TypeError where the parts are no sequence of arrays, ValueError where there is not one for each device, or
-    one of another shape.
-    """
-    if isinstance(arrays, Array):
-        raise TypeError("jax.make_array_from_single_device_arrays `arrays` argument should be a list or tuple.")
-    shape, devices = tuple(shape), sharding.addressable_devices
-    if len(arrays) != len(devices):
-        raise ValueError(
-            f"Expected {len(devices)} per-device arrays (this is how many devices are addressable by the sharding), "
-            f"but "
-            f"got {len(arrays)}"
-        )
-    dtypes = {a.dtype for a in arrays}
-    if len(dtypes) > 1:
-        raise ValueError(
-            f"Input buffers to `Array` must have matching dtypes. Got {', '.join([a.dtype.name for a in arrays])}"
-        )
-    if not arrays:
-        if dtype is None:
-            raise ValueError(
-                "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument to "
-                "`jax.make_array_from_single_device_arrays`."
-            )
-        return assembled(shape, sharding, {}, np.dtype(dtype))
-    if len(devices) == 1:
-        return assembled(shape, sharding, dict(zip(devices, arrays)), arrays[0].dtype)
-    parts = {next(iter(a.devices())): a for a in arrays}
-    if set(parts) != devices:
-        raise ValueError(
-            f"Addressable devices and per-device arrays devices do not match. Sharding contains devices "
-            f"{devices - set(parts)} that are not present in per-device arrays. Per-device arrays contain devices "
-            f"{set(parts) - devices} that are not present in the sharding."
-        )
-    return assembled(shape, sharding, parts, arrays[0].dtype)

@@ -222,7 +222,7 @@ class NamedSharding(Sharding):
         if len(self.spec) > len(shape):
             raise ValueError(
                 f"Sharding {self} is only valid for values of rank at least {len(self.spec)}, but was applied to a "
-                f"value of rank {len(shape)}."
+                f"value of rank {len(shape)}." + " For scalars the PartitionSpec should be P()" * (not shape)
             )
 
     def _factors(self, ndim: int) -> list[int]:
@@ -292,7 +292,7 @@ make_single_device_sharding = SingleDeviceSharding
 
 def default_sharding(ndim: int = 0) -> Sharding:
     """Of an array of so many axes that nobody has placed: over the default mesh, where one is set."""
-    mesh = current.meshes[-1] if current.meshes else None
+    mesh = next((m for m in reversed(current.meshes) if not m.manual_axes), None)
     if not isinstance(mesh, Mesh) or not mesh.axis_names:
         return SingleDeviceSharding(default_device())
     return NamedSharding(mesh, PartitionSpec(*[None] * ndim) if mesh.explicit_axes else PartitionSpec())

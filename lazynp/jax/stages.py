@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,17 +24,17 @@ from ..runtime.kernels import compile_wait
 from ..signatures import HOLE, leaf_names, name_of, spread_axes
 from ..tree import flatten, unflatten
 from .array import Array, door, wrap
-from .aval import ShapedArray
+from .aval import ShapedArray, shaped
 from .config import flags
 from .devices import Device, everything, several
-from .jaxpr import ClosedJaxpr, closed, node_of, structs
+from .jaxpr import ClosedJaxpr, closed, lying_as, node_of, sharding_of_type, structs
 from .placement import check_fits, is_where, no_mesh, placed, resolved
 from .processes import check_closed_over, spanning, spread_of
 from .references import Passing, Touched, among
-from .sharding import PartitionSpec, default_mesh, default_sharding
-from .spreading import constrain, known, sharding_at
+from .sharding import NamedSharding, PartitionSpec, default_mesh, default_sharding
+from .spreading import assignment, constrain, known, refuse_devices, sharding_at
 from .spreading import state as spreading
-from .tree_util import PyTreeDef
+from .tree_util import PyTreeDef, keystr, prefix_errors, tree_leaves_with_path
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,8 +79,15 @@ class Stage:
 
     @property
     def out_info(self) -> Any:
-        """Types of the result."""
-        return structs(self._entry.out, self._entry.function.outputs)
+        """Types of the result, with the shardings that are asked for."""
+        outputs, tree = self._entry.function.outputs, self._entry.out
+        if self._owner._out is None:
+            return structs(tree, outputs)
+        places = spread_places(self._owner._out, unflatten(tree, outputs[: tree.num_leaves]), "out_shardings")
+        found = [
+            where_to(p, "out_shardings") or sharding_of_type(known.get(n), n.ndim) for p, n in zip(places, outputs)
+        ]
+        return structs(tree, outputs, found)
 
     out_avals = out_info
 
@@ -93,20 +101,19 @@ class Stage:
     @property
     def input_shardings(self) -> Any:
         """How the arguments lie: for the positional ones and for those with names."""
-        found: list[Any] = [sharding_at(n) or default_sharding() for n in self._call.nodes]
-        if self._owner._in is not None:
-            args = unflatten(self._call.structure, self._call.nodes)[0]
-            found = in_place_of(found, spread_axes(self._owner._in, args, "jit in_shardings"), "in_shardings")
-        return unflatten(self._call.structure, found)
+        found = self._owner._pinned_inputs(self._call)
+        return unflatten(self._call.structure, [s or default_sharding() for s in found])
 
     @property
     def output_shardings(self) -> Any:
         """How the results lie."""
         n = self._entry.out.num_leaves
-        found: list[Any] = [sharding_at(x) or default_sharding() for x in self._entry.function.outputs[:n]]
+        outputs = self._entry.function.outputs[:n]
+        around = replicated(self._owner._pinned_inputs(self._call))
+        found: list[Any] = [sharding_at(x) or around or default_sharding() for x in outputs]
         if self._owner._out is not None:
-            out = unflatten(self._entry.out, self._entry.function.outputs[:n])
-            found = in_place_of(found, spread_axes(self._owner._out, out, "jit out_shardings"), "out_shardings")
+            out = unflatten(self._entry.out, outputs)
+            found = in_place_of(found, spread_places(self._owner._out, out, "out_shardings"), "out_shardings")
         return unflatten(self._entry.out, found)
 
     @property
@@ -189,11 +196,59 @@ class Compiled(Stage):
                     f"The mismatches are:\nArgument {names[i]!r} compiled with {want.aval} and called with {got.aval}"
                 )
         if several():
+            self._check_lies(nodes, leaf_names(self._jitted._fun, tuple(filled), kwargs))
             return self._owner._call(args, kwargs)
         call = self._call._replace(leaves=leaves, nodes=nodes)
         return self._jitted._run(call, self._entry, args, kwargs)
 
     call = __call__
+
+    def _check_lies(self, nodes: list[Any], names: list[str]) -> None:
+        """Raise ValueError for arrays that were placed otherwise than those it was compiled for."""
+        wanted = flatten(self.input_shardings)[0]
+        wrong = []
+        for n, name, to in zip(nodes, names, wanted):
+            lies = sharding_at(n)
+            if lies is not None and not lies.is_equivalent_to(to, n.ndim):
+                wrong.append(
+                    f"Argument {name} with shape {ShapedArray(*n.aval).str_short()}:\n  Passed sharding: {lies}\n  "
+                    f"Required sharding: {to}"
+                )
+        if wrong:
+            raise ValueError(
+                "Computation was compiled for input shardings that disagree with the shardings of arguments passed to "
+                f"it. Here are the {len(wrong)} mismatches:\n" + "\n".join(wrong)
+            )
+
+
+def replicated(shardings: Sequence[Any]) -> Any:
+    """Where a result lies that depends on no argument, of a function whose arguments lie so: on all of their devices.
+    None where none of them was placed."""
+    placed_ = [s for s in shardings if s is not None]
+    named = [s for s in placed_ if isinstance(s, NamedSharding)]
+    if named:
+        return NamedSharding(named[0].mesh, PartitionSpec())
+    return placed_[0] if placed_ else None
+
+
+def spread_places(where: Any, tree: Any, parameter: str) -> list[Any]:
+    """For each leaf of a tree what `in_shardings` or `out_shardings` says, which is a prefix of it.
+
+    Raises: ValueError where it is none, with the place.
+    """
+    try:
+        return list(spread_axes(where, tree, parameter))
+    except ValueError:
+        if parameter == "in_shardings" and isinstance(where, (tuple, list)) and len(where) != len(tree):
+            raise ValueError(
+                "pjit in_shardings specification must be a tree prefix of the positional arguments tuple. In "
+                "particular, pjit in_shardings must either be a Sharding, a PartitionSpec, or a tuple of length equal "
+                "to the number of positional arguments. But pjit in_shardings is the wrong length: got a tuple or list "
+                f"of length {len(where)} for an args tuple of length {len(tree)}."
+            ) from None
+        for error in prefix_errors(where, tree, is_where):
+            raise ValueError(f"Mismatch details (1 found):\n{error(f'pjit {parameter}')}") from None
+        raise
 
 
 def in_place_of(found: list[Any], pinned: list[Any], parameter: str) -> list[Any]:
@@ -210,14 +265,7 @@ class Placed(Jit):
     """A jitted function for arguments that lie on devices in one way: what it traces knows how they lie."""
 
     def __init__(self, fun: Any, door: Any, static: Any, shardings: tuple[Any, ...]) -> None:
-        @functools.wraps(fun)
-        def placed_arguments(*args: Any, **kwargs: Any) -> Any:
-            traced = [x for x in flatten((args, kwargs))[0] if isinstance(x, Array)]
-            for x, sharding in zip(traced, shardings):
-                known[x.node] = sharding
-            return fun(*args, **kwargs)
-
-        super().__init__(placed_arguments, door, static)
+        super().__init__(lying_as(fun, shardings), door, static)
 
     def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Over arrays of several processes, operation by operation: each device computes its part."""
@@ -296,12 +344,14 @@ class PjitFunction(Jit):
         if self._in is not None:
             if kwargs:
                 raise ValueError("pjit does not support kwargs when in_shardings is specified.")
-            wanted = spread_axes(self._in, unflatten(call.structure, leaves)[0], "jit in_shardings")
+            wanted = spread_places(self._in, unflatten(call.structure, leaves)[0], "in_shardings")
+            names = leaf_names(self._fun, *unflatten(call.structure, leaves))
             for i, where in enumerate(wanted):
-                leaves[i], shardings[i] = given(call.nodes[i], shardings[i], where, not isinstance(leaves[i], Array))
+                leaves[i], shardings[i] = given(call.nodes[i], shardings[i], where, leaves[i], names[i])
             full = with_holes(args, call)
             args = tuple(unflatten(call.structure, leaves)[0])
             args = full(args)
+        self._check_devices(args, kwargs, call, shardings)
         found = self._variant(tuple(shardings))
         originals = call.leaves
         call = found._take_apart(args, kwargs)
@@ -312,9 +362,29 @@ class PjitFunction(Jit):
                 x.delete()
         results, tree = flatten(out)
         spread = [sharding_at(n) for n in entry.function.outputs[: len(results)]]
-        pinned = [None] * len(results) if self._out is None else spread_axes(self._out, out, "jit out_shardings")
+        pinned = [None] * len(results) if self._out is None else spread_places(self._out, out, "out_shardings")
         made = [x not in entry.function.inputs for x in entry.function.outputs]  # not an argument itself
-        return unflatten(tree, [result(*x) for x in zip(results, spread, pinned, made)])
+        around = replicated(shardings)
+        spread = [around if s is None and m else s for s, m in zip(spread, made)]
+        names = [""] * len(results) if self._out is None else result_names(out)
+        return unflatten(tree, [result(*x) for x in zip(results, spread, pinned, made, names)])
+
+    def _check_devices(self, args: Any, kwargs: Any, call: Call, shardings: Sequence[Any]) -> None:
+        """Raise ValueError where arguments were placed on other devices."""
+        if len({assignment(s) for s in shardings if s is not None}) > 1:
+            names = leaf_names(self._fun, args, kwargs)
+            if len(names) != len(call.nodes):  # some are static
+                names = [f"{i}" for i in range(len(call.nodes))]
+            named = [f"argument {n} of {name_of(self._fun)}" for n in names]
+            refuse_devices(list(zip(named, call.nodes, shardings)))
+
+    def _pinned_inputs(self, call: Call) -> list[Any]:
+        """How the arguments of a call lie, as `in_shardings` says, else as they were placed; None: they were not."""
+        found = [sharding_at(n) for n in call.nodes]
+        if self._in is None:
+            return found
+        args = unflatten(call.structure, call.nodes)[0]
+        return in_place_of(found, spread_places(self._in, args, "in_shardings"), "in_shardings")
 
     def _variant(self, shardings: tuple[Any, ...]) -> Placed:
         """The function for arguments that lie so."""
@@ -333,7 +403,7 @@ class PjitFunction(Jit):
         """Trace it for these arguments, arrays or `ShapeDtypeStruct`s."""
         call = self._take_apart(args, kwargs, node_of)
         if several():
-            placed = self._variant(tuple([sharding_at(n) for n in call.nodes]))
+            placed = self._variant(tuple(self._pinned_inputs(call)))
             return Traced(placed, call, placed._entry(call), self)
         return Traced(self, call, self._entry(call), self)
 
@@ -371,15 +441,23 @@ def where_to(where: Any, parameter: str) -> Any:
     """A sharding for what stands in `in_shardings` or `out_shardings`; None where it says nothing."""
     if isinstance(where, PartitionSpec) and default_mesh().empty:
         raise RuntimeError(no_mesh("jit", parameter))
-    return None if where is None else resolved(where, f"jit {parameter}")
+    to = None if where is None else resolved(where, f"jit {parameter}")
+    if isinstance(to, NamedSharding) and PartitionSpec.UNCONSTRAINED in to.spec.partitions:
+        raise ValueError(f"Unconstrained dims are not allowed when passed to {parameter}: {to}")
+    return to
 
 
-def given(node: Any, lies: Any, where: Any, from_numpy: bool) -> tuple[Any, Any]:
-    """An argument, placed as `in_shardings` says. Raises ValueError for one that was placed otherwise."""
+def result_names(out: Any) -> list[str]:
+    """`result['a']`: for each leaf of what a function returns."""
+    return [f"result{keystr(path)}" for path, _ in tree_leaves_with_path(out)]
+
+
+def given(node: Any, lies: Any, where: Any, leaf: Any, name: str) -> tuple[Any, Any]:
+    """An argument of that name, placed as `in_shardings` says. Raises ValueError for one that was placed otherwise."""
     to = where_to(where, "in_shardings")
     if to is None:
         return wrap(node), lies
-    if from_numpy and spanning(to) and not to.is_fully_replicated:
+    if not isinstance(leaf, Array) and spanning(to) and not to.is_fully_replicated:
         raise ValueError(
             "Passing non-trivial shardings for numpy inputs is not allowed. To fix this error, either specify a "
             "replicated sharding explicitly or use `jax.make_array_from_process_local_data(...)` to convert your host "
@@ -390,19 +468,19 @@ def given(node: Any, lies: Any, where: Any, from_numpy: bool) -> tuple[Any, Any]
     if lies is not None and not lies.is_equivalent_to(to, node.ndim):
         raise ValueError(
             "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
-            f"{to},\narg sharding: {lies} for arg type: {node.aval}"
+            f"{to},\narg sharding: {lies} for arg type: {shaped(node.aval, lies)}"
         )
-    check_fits(to, node.shape, "pjit arguments")
+    check_fits(to, node.shape, "pjit arguments", name)
     return placed(node, to), to
 
 
-def result(x: Any, lies: Any, where: Any, owned: bool) -> Any:
-    """A result, as `out_shardings` says, else as it was found to lie when the function was traced."""
+def result(x: Any, lies: Any, where: Any, owned: bool, name: str) -> Any:
+    """A result of that name, as `out_shardings` says, else as it was found to lie when the function was traced."""
     if not isinstance(x, Array):
         return x
     to = where_to(where, "out_shardings")
     if to is not None:
-        check_fits(to, x.shape, "pjit outputs")
+        check_fits(to, x.shape, "pjit outputs", name)
         return placed(x.node, to, owned)
     if lies is not None and x.node.trace != ABSTRACT and sharding_at(x.node) != lies:
         return placed(x.node, lies, owned)

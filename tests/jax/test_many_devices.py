@@ -13,6 +13,7 @@ import sys
 
 import device_cases
 import pytest
+import sharding_blocks
 
 EIGHT = "--xla_force_host_platform_device_count=8"
 
@@ -41,6 +42,20 @@ def found() -> dict[str, tuple[str, str]]:
 def test_as_jax(found: dict[str, tuple[str, str]], case: str) -> None:
     theirs, ours = found[case]
     assert ours == theirs
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> list[list[str]]:
+    """JAX's outcome and lazynp's for each program of `sharding_blocks.txt`."""
+    text = run(str(pathlib.Path(sharding_blocks.__file__)), XLA_FLAGS=EIGHT, JAX_PLATFORMS="cpu")
+    found: list[list[str]] = json.loads(text)
+    return found
+
+
+@pytest.mark.parametrize("i", range(len(sharding_blocks.BLOCKS)))
+def test_programs_as_jax(outcomes: list[list[str]], i: int) -> None:
+    theirs, ours = outcomes[i]
+    assert ours == theirs, sharding_blocks.BLOCKS[i]
 
 
 def test_most_expressions_have_values(found: dict[str, tuple[str, str]]) -> None:

@@ -11,9 +11,10 @@ import numpy as np
 from ...spread import group
 from ...tracebacks import bound_all as _bound_all
 from ..array import Array
+from ..assembling import from_local, local_part
 from ..distributed import is_initialized
 from ..dtypes import canonical
-from ..placement import device_put, from_local, local_part, placed
+from ..placement import device_put, placed
 from ..processes import agreed, laid, of_all, same_everywhere, spread_of
 from ..sharding import NamedSharding, PartitionSpec
 from ..tree_util import tree_leaves, tree_map

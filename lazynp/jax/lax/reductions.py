@@ -25,6 +25,7 @@ from ...transforms.batch import batch
 from ...tree import flatten, structure, unflatten
 from ..array import Array, door, wrap
 from ..at_once import apply
+from ..spreading import check_unsplit, dropping, keeping, state
 from .call import argument, arguments, axis_of, check_kinds, dtype_of, public, sizes_of, spread, widened
 from .pieces import padded
 
@@ -231,7 +232,7 @@ def reduce(
         rows = halved(combine, rows)
         return tuple([s.reshape(x, shape=shape) for x in rows])
 
-    out = apply(run, *nodes, *firsts)
+    out = dropping(nodes[0], axes, lambda: apply(run, *nodes, *firsts))
     return unflatten(tree, list(out))
 
 
@@ -412,7 +413,7 @@ def reduce_window(
             return tuple(out)
         return tuple(combine([spread(v, w.shape) for v in starts], out))
 
-    out = apply(run, *nodes, *fills)
+    out = keeping(nodes[0], "reduce_window", lambda: apply(run, *nodes, *fills))
     return unflatten(tree, list(out))
 
 
@@ -488,7 +489,9 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Array]:
     at = axis_of(axis, node.ndim)
     if node.shape[at] < count:
         raise ValueError(f"k argument to top_k must be no larger than size along axis; got {count=} with {node.shape=}")
-    return list(apply(lambda x: largest(x, count, at), node))
+    if state.on:
+        check_unsplit(node, at, "The input should be unsharded over the axis along which to compute the top_k values.")
+    return list(keeping(node, "top_k", lambda: apply(lambda x: largest(x, count, at), node)))
 
 
 def largest(x: Node, k: int, axis: int) -> tuple[Node, Node]:

@@ -24,6 +24,7 @@ from ..at import update
 from ..at_once import apply
 from ..dtypes import KIND_OF, int_dtype, is_extended, promotion, x64_enabled
 from ..indexing import mode_of, take_index
+from ..spreading import check_unsplit, keeping, state
 from . import at_once
 from .axes import axis_of, no_out, shape_of, static_int
 from .call import check_ranks
@@ -220,7 +221,10 @@ def take_along_axis(
     mode_of(mode, "fill")
     x, index = broadcast_to(x, wide), broadcast_to(index, narrow)
     grid = tuple([index if i == at else reshape(arange(n), row(i, x.ndim, n)) for i, n in enumerate(narrow)])
-    return take_index(x, grid, "fill" if mode is None else mode, fill_value, wrap_negative_indices is not False)
+    how = ("fill" if mode is None else mode, fill_value, wrap_negative_indices is not False)
+    if state.on:
+        check_unsplit(x.node, at, "take_along_axis needs an axis that is not split.")
+    return keeping(x.node, "take_along_axis", lambda: take_index(x, grid, *how))
 
 
 def row(axis: int, ndim: int, n: int) -> tuple[int, ...]:

@@ -1,0 +1,75 @@
+"""`ShapeDtypeStruct`: the type of an array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .dtypes import is_extended
+from .sharding import NamedSharding, PartitionSpec, Sharding, default_mesh
+
+
+class ShapeDtypeStruct:
+    """Shape and dtype of an array, without a value. `eval_shape` returns them, `lower` and `make_jaxpr` take them."""
+
+    __slots__ = ("shape", "dtype", "sharding", "weak_type", "manual_axis_type")
+
+    def __init__(
+        self,
+        shape: Any,
+        dtype: Any,
+        *,
+        sharding: Any = None,
+        weak_type: bool = False,
+        manual_axis_type: Any = None,
+        is_ref: bool = False,
+    ) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+        if isinstance(sharding, PartitionSpec):
+            if default_mesh().empty:
+                raise TypeError(
+                    "When specifying PartitionSpec to `ShapeDtypeStruct`, the context mesh cannot be empty. Please use "
+                    "`jax.set_mesh` to set the mesh context."
+                )
+            sharding = NamedSharding(default_mesh(), sharding)
+        if not (sharding is None or isinstance(sharding, Sharding) or hasattr(sharding, "layout")):
+            raise ValueError(
+                "sharding should be an instance of `jax.sharding.Sharding`, `jax.sharding.PartitionSpec` or "
+                f"`jax.experimental.layout.Format`. Got {sharding} of type {type(sharding)}."
+            )
+        self.shape = tuple([int(n) for n in shape])
+        self.dtype = dtype if is_extended(dtype) else np.dtype(dtype)
+        self.sharding, self.weak_type, self.manual_axis_type = sharding, weak_type, manual_axis_type
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def update(self, **changes: Any) -> ShapeDtypeStruct:
+        """With some attributes replaced."""
+        return ShapeDtypeStruct(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        where = f", sharding={self.sharding}" if self.sharding is not None else ""
+        axes = f", manual_axis_type={self.manual_axis_type}" if self.manual_axis_type is not None else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{where}{weak}{axes})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and all(
+            [getattr(self, k) == getattr(other, k) for k in self.__slots__]
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype, self.weak_type))

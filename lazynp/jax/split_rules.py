@@ -1,0 +1,352 @@
+"""How results are split: for each kind of operation a rule, (node, how each input is split, mesh) -> how the result is.
+
+What has no rule is split as its first operand, on axes of one length (`kept`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..graph.node import Node
+from ..graph.op import MAP, REDUCE, VIEW
+from .sharding import NamedSharding
+from .splits import Rule, Split, entry_text, known, named_sharding, shown, spec_text, split_of, state, unclear
+
+
+def elementwise(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    if node.op.name == "where":  # type: ignore[union-attr]
+        check_cases(node, splits, mesh)
+    out: list[tuple[Any, ...]] = []
+    for d, n in enumerate(node.shape):
+        choices: list[tuple[Any, ...]] = []
+        for a, split in zip(node.inputs, splits):
+            at = d - (node.ndim - a.ndim)
+            if a.value is None and at >= 0 and a.shape[at] == n and split[at] and split[at] not in choices:
+                choices.append(split[at])
+        if len(choices) > 1 and set(mesh.explicit_axes).issuperset([x for c in choices for x in c]):
+            shown = ", ".join(
+                [str(tuple([s[0] if len(s) == 1 else s or None for s in split])) for split in splits if split]
+            )
+            unclear(f"{node.op.name} got incompatible shardings for broadcasting: {shown}.")  # type: ignore[union-attr]
+        out.append(choices[0] if choices else ())
+    return tuple(out)
+
+
+def check_cases(node: Node, splits: Sequence[Split], mesh: Any) -> None:
+    """Raise ShardingTypeError where what is chosen between, or what chooses, lies in different ways."""
+    found = [s for s, a in zip(splits, node.inputs) if a.shape == node.shape and known.get(a) is not None]
+    explicit = set(mesh.explicit_axes)
+    if len(set(found)) > 1 and explicit and explicit.issuperset([a for s in found for axes in s for a in axes]):
+        unclear(f"select cases must have the same shardings, got [{all_shardings(node, splits, mesh)}].")
+
+
+def kept(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """As the first input, on the axes that are as long as its own."""
+    a = node.inputs[0]
+    if a.dtype is None or a.ndim < node.ndim:
+        return ()
+    return tuple([s if n == m else () for s, n, m in zip(splits[0], a.shape, node.shape)])
+
+
+def picked(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """One of several results: of a loop as what it began with, else as an operand of the same shape."""
+    source, i = node.inputs[0], node.static[0]
+    inputs, name = source.inputs, source.op.name  # type: ignore[union-attr]
+    drop = False
+    if name == "while":
+        inputs = inputs[source.static[2] + source.static[3] + i :][:1]
+    elif name == "scan":
+        _, constants, carried, _ = source.static
+        drop = i >= carried
+        inputs = inputs[constants + carried :] if drop else inputs[constants + i :][:1]
+    for a in inputs:
+        sharding = known.get(a)
+        if not isinstance(sharding, NamedSharding) or sharding.mesh != mesh:
+            continue
+        if a.dtype is not None and a.shape == node.shape:
+            split = split_of(sharding, a.ndim)
+            return ((), *split[1:]) if drop else split
+    lies = known.get(inputs[0]) if len(inputs) == 1 else None
+    if isinstance(lies, NamedSharding) and lies.mesh == mesh:  # of matrices: what is in front of these stays
+        a = inputs[0]
+        return tuple([s if n == m else () for s, n, m in zip(split_of(lies, a.ndim)[:-2], a.shape, node.shape)])
+    return ()
+
+
+def first(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """As the first input, whose shape the result has."""
+    return splits[0] if node.inputs[0].ndim == node.ndim else ()
+
+
+def reduced(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    axes, keep = node.static[0], node.static[1]
+    ndim = node.inputs[0].ndim
+    listed = range(ndim) if axes is None else axes if isinstance(axes, tuple) else (axes,)
+    gone = {a % ndim for a in listed}
+    return tuple([() if d in gone else s for d, s in enumerate(splits[0]) if keep or d not in gone])
+
+
+def transposed(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    return tuple([splits[0][a] for a in node.static[0]])
+
+
+def broadcast(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    a = node.inputs[0]
+    more = node.ndim - a.ndim
+    return ((),) * more + tuple(
+        [s if n == node.shape[more + d] else () for d, (s, n) in enumerate(zip(splits[0], a.shape))]
+    )
+
+
+def reshaped(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """Axes that become one are split as the first of them was; of those that come of one each takes what divides it."""
+    old, new, split = node.inputs[0].shape, node.shape, splits[0]
+    out: list[tuple[Any, ...]] = [()] * len(new)
+    for (begin, i), (to, j) in groups(old, new):
+        source = longer(old, begin, i)
+        if i - begin == 1 and set(split[source]) & set(mesh.explicit_axes):
+            parts = shared_out(split[source], new[to:j], mesh.shape)
+            if parts is None:
+                refuse_reshape(node, split)
+            out[to:j] = parts or [()] * (j - to)
+            continue
+        if i - begin > 1 and j - to > 1 and set(mesh.explicit_axes) & {a for s in split[begin:i] for a in s}:
+            refuse_reshape(node, split)
+        target = longer(new, to, j)
+        out[target] = split[source]
+        named = [s for d, s in zip(range(begin, i), split[begin:i]) if old[d] > 1]
+        if j - to == 1 and len(named) > 1 and set(mesh.explicit_axes).issuperset([a for s in named for a in s]):
+            if any(named) and not named[0] or not all(named) and any(named[1:]):
+                refuse_reshape(node, split)
+            out[target] = tuple([a for s in named for a in s])
+    return tuple(out)
+
+
+def shared_out(axes: tuple[Any, ...], lengths: tuple[int, ...], sizes: Any) -> list[tuple[Any, ...]] | None:
+    """Mesh axes that split one axis, for the axes of these lengths that it becomes: each takes as many as divide it,
+    and the next one gets some only where it is used up. None where some are left over."""
+    rest, out = list(axes), []
+    for n in lengths:
+        mine = []
+        while rest and n % sizes[rest[0]] == 0:
+            n //= sizes[rest[0]]
+            mine.append(rest.pop(0))
+        out.append(tuple(mine))
+        if n > 1:
+            break
+    return None if rest else out + [()] * (len(lengths) - len(out))
+
+
+def groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """The fewest axes at a time that a reshape makes others of, as bounds in both; none where there are no elements."""
+    found: list[tuple[tuple[int, int], tuple[int, int]]] = []
+    i = j = 0
+    while 0 not in old and i < len(old) and j < len(new):
+        begin, to = i, j
+        m, n = old[i], new[j]
+        i, j = i + 1, j + 1
+        while m != n:
+            if m < n:
+                m, i = m * old[i], i + 1
+            else:
+                n, j = n * new[j], j + 1
+        found.append(((begin, i), (to, j)))
+    return found
+
+
+def longer(shape: tuple[int, ...], begin: int, end: int) -> int:
+    """The first of some axes that is longer than 1, else the first."""
+    return next((d for d in range(begin, end) if shape[d] > 1), begin)
+
+
+def refuse_reshape(node: Node, split: Split) -> None:
+    unclear(
+        "This reshape is not supported. Please specify the sharding of the output via the `out_sharding` argument of "
+        f"jax.lax.reshape. Got operand type: {shown(node.inputs[0], split)}, new sizes: {node.shape}"
+    )
+
+
+NO_SLICE = (
+    "Use `.at[...].get(out_sharding=)` to provide output PartitionSpec for the gather indexing as out sharding could "
+    "not "
+    "be resolved unambiguously (or would require collectives on inputs). Got "
+)
+
+
+def sliced(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """An axis keeps its split where all of it is taken."""
+    key, out, at = node.moving[0], [], 0
+    shape, explicit = node.inputs[0].shape, set(mesh.explicit_axes)
+    parts, cut = 0, False  # how many axes are not taken whole; whether one of them is split
+    for k in key if isinstance(key, tuple) else (key,):
+        if k is None:
+            out.append(())
+            continue
+        whole = not isinstance(k, int) and len(out) < node.ndim and node.shape[len(out)] == shape[at]
+        parts += not whole
+        cut |= not whole and bool(set(splits[0][at]) & explicit)
+        if not isinstance(k, int):
+            out.append(splits[0][at] if whole else ())
+        at += 1
+    if cut:
+        refuse_gather(node, splits, ((parts, ()),))
+    return (*out, *splits[0][at:])
+
+
+def row_of(index: Node, n: int, rank: int) -> int | None:
+    """Along which axis of the indices one of them counts 0, ..., n - 1; None where it does not. n = 0: any number."""
+    lengths = [(d, k) for d, k in enumerate(index.shape, rank - index.ndim) if k > 1]
+    while index.op is not None and index.op.kind == VIEW and index.inputs:
+        index = index.inputs[0]
+    counts = index.op is not None and index.op.name == "arange"
+    return lengths[0][0] if counts and len(lengths) == 1 and lengths[0][1] in (n, n or lengths[0][1]) else None
+
+
+def refuse_gather(node: Node, splits: Sequence[Split], indices: tuple[Any, ...]) -> None:
+    """`indices`: for each axis of theirs its length and what splits it."""
+    text = ",".join([f"{n}@{entry_text(at)}" if at else str(n) for n, at in indices])
+    unclear(f"{NO_SLICE}operand=ShapedArray({shown(node.inputs[0], splits[0])}), indices=ShapedArray(int32[{text}])")
+
+
+def gathered(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """Axes that are not indexed keep their split. Where indices stand, it is that of the indices."""
+    axes, at = node.static[0], node.static[1]
+    split, indices = splits[0], node.inputs[1:]
+    rank = node.ndim - (len(split) - len(axes))
+    explicit = set(mesh.explicit_axes)
+    shape = np.broadcast_shapes(*[i.shape for i in indices])
+    of_indices = list(next((s for s, i in zip(splits[1:], indices) if i.ndim == rank and any(s)), ((),) * rank))
+    cut = False
+    for d, i in zip(axes, indices):
+        place = row_of(i, node.inputs[0].shape[d], rank)
+        if place is None:
+            cut |= bool(set(split[d]) & explicit)
+        else:  # each place takes its own row, as `vmap` has it
+            of_indices[place] = split[d] or of_indices[place]
+    given = {a for d in range(rank) for a in of_indices[d]} & explicit
+    if cut or given and not state.settled and all([row_of(i, 0, rank) is None for i in indices]):
+        refuse_gather(node, splits, tuple([*zip(shape, of_indices), (len(axes), ())]))
+    rest = [s for d, s in enumerate(split) if d not in axes]
+    return (*rest[:at], *of_indices, *rest[at:])
+
+
+def updated(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """As what is written into; on explicit axes what is written has to lie like that."""
+    a, b = node.inputs[:2]
+    explicit = set(mesh.explicit_axes)
+    kinds = [[tuple([x for x in axes if x in explicit]) for axes in s] for s in splits[:2]]
+    if explicit and a.ndim == b.ndim and a.shape != b.shape and kinds[0] != kinds[1]:
+        on = [f"{{Explicit: {mesh.explicit_axes}}}" if known.get(x) is not None else "{}" for x in (a, b)]
+        unclear(
+            "dynamic_update_slice operand sharding must be equal to update sharding, got operand sharding "
+            f"{shown(a, splits[0])}({on[0]}) and update sharding {shown(b, splits[1])}({on[1]})."
+        )
+    return splits[0]
+
+
+def as_bits(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """Of shorter or longer elements: an axis more or less, the last."""
+    return (*splits[0], ()) if node.ndim > len(splits[0]) else splits[0][: node.ndim]
+
+
+def explicitly_unlike(node: Node, splits: Sequence[Split], mesh: Any) -> bool:
+    """Whether operands on explicit axes lie in different ways."""
+    explicit = set(mesh.explicit_axes)
+    placed = [s for s, a in zip(splits, node.inputs) if a.value is None and a.shape]
+    return bool(explicit) and len({tuple([tuple([a for a in x if a in explicit]) for x in s]) for s in placed}) > 1
+
+
+def all_shardings(node: Node, splits: Sequence[Split], mesh: Any) -> str:
+    return ", ".join([str(named_sharding(mesh.abstract_mesh, s, a.ndim)) for s, a in zip(splits, node.inputs)])
+
+
+def joined(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    if explicitly_unlike(node, splits, mesh):
+        unclear(f"All operands should have the same sharding. Got shardings {all_shardings(node, splits, mesh)}")
+    return next((s for s in splits if any(s)), splits[0])
+
+
+def product(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """Rows as the first operand's, columns as the second's, stacks as either's."""
+    (a, b), (sa, sb) = node.inputs, splits
+    inner = sa[-1], sb[-2] if b.ndim > 1 and node.op.name != "matvec" else sb[-1]  # type: ignore[union-attr]
+    explicit = set(mesh.explicit_axes)
+    if inner[0] and inner[1] and explicit.issuperset((*inner[0], *inner[1])):
+        if inner[0] != inner[1]:
+            unclear(
+                f"dot_general requires contracting dimensions to have consistent sharding, got {inner[0]} and "
+                f"{inner[1]}."
+            )
+        unclear(
+            "Contracting dimensions are sharded and it is ambiguous how the output should be sharded. Please specify "
+            f"the output sharding via the `out_sharding` parameter. Got lhs_contracting_spec={inner[0]} and "
+            f"rhs_contracting_spec={inner[1]}"
+        )
+    rows, columns = sa[-2:-1] if a.ndim > 1 else (), sb[-1:] if b.ndim > 1 else ()
+    stack = max(sa[:-2], sb[:-2], key=lambda s: (len(s), sum(map(bool, s))))
+    for x, y in zip(reversed(sa[:-2]), reversed(sb[:-2])):
+        if x and y and x != y and explicit.issuperset((*x, *y)):
+            unclear(
+                "dot_general requires lhs batch dimensions and rhs batch dimensions to have the consistent sharding, "
+                f"got {spec_text(sa[:-2])} and {spec_text(sb[:-2])}."
+            )
+    return (*stack, *rows, *columns)
+
+
+def along_axis(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """Of what runs along an axis, which is the first of its parameters."""
+    axis = node.static[0] % node.ndim if node.ndim else 0
+    if splits[0][axis : axis + 1] != ((),) and set(splits[0][axis]) & set(mesh.explicit_axes):
+        name = node.op.name  # type: ignore[union-attr]
+        at = named_sharding(mesh.abstract_mesh, splits[0], node.ndim)
+        unclear(
+            f"Arguments to {name} must be unsharded over the sorting dimension. Got arg sharding={at} and sorting "
+            f"dimension={axis}"
+        )
+    return splits[0]
+
+
+def accumulated(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    axis = node.static[0] % node.ndim
+    if set(splits[0][axis]) & set(mesh.explicit_axes):
+        unclear(
+            f"Input should be unsharded over the axis being reduced. Got input type={shown(node.inputs[0], splits[0])} "
+            f"and axis={axis}"
+        )
+    return splits[0]
+
+
+def key_words(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """Of random keys and their words, which are the last axis."""
+    return (*splits[0][: node.ndim], ()) if node.ndim > node.inputs[0].ndim else splits[0][: node.ndim]
+
+
+KINDS: dict[str, Rule] = {MAP: elementwise, REDUCE: reduced, "set": first}
+
+
+RULES: dict[str, Rule] = {
+    "transpose": transposed,
+    **dict.fromkeys(("key_data", "key_wrap"), key_words),
+    "broadcast_to": broadcast,
+    "reshape": reshaped,
+    "slice": sliced,
+    "alias": first,
+    "bitcast": as_bits,
+    "gather": gathered,
+    "stop_gradient": first,
+    "concatenate": joined,
+    "matmul": product,
+    "pick": picked,
+    "argmax": reduced,
+    "argmin": reduced,
+    "sort": along_axis,
+    "argsort": along_axis,
+    "scatter": first,
+    "dynamic_update_slice": updated,
+    **dict.fromkeys(("erf", "erfc", "erf_inv", "lgamma", "digamma", "roll"), first),
+    **dict.fromkeys([f"{f}.accumulate" for f in ("add", "multiply", "maximum", "minimum", "logaddexp")], accumulated),
+    **dict.fromkeys(("psum", "pmax", "pmin", "ppermute"), first),
+}
