@@ -104,8 +104,8 @@ def describe(node: Node) -> str:
         shown = [*arguments[:4], *(["others"] if len(arguments) > 4 else [])]
         several = "s" if len(shown) > 1 else ""
         lines.append(
-            f"The error occurred while tracing the function {trace}. The value is known only when the function runs, "
-            f"since it depends on the value{several} of the argument{several} {listed(shown)}."
+            f"The error occurred while tracing the function {trace}. This concrete value was not available in Python "
+            f"because it depends on the value{several} of the argument{several} {listed(shown)}."
         )
     return " ".join(lines)
 
@@ -188,8 +188,9 @@ def argument_error(fun: Any, x: Any, path: str, overflow: bool) -> Exception:
         )
     return TypeError(
         f"Error interpreting argument to {fun} as an abstract array. The problematic value is of type {type(x)} and "
-        f"was passed to the function at path {path}. This argument is no array: mark it as static with the "
-        "static_argnums or static_argnames parameters of jit."
+        f"was passed to the function at path {path}.\nThis typically means that a jit-wrapped function was called with "
+        "a non-array argument, and this argument was not marked as static using the static_argnums or static_argnames "
+        "parameters of jax.jit."
     )
 
 
@@ -239,6 +240,11 @@ def tangent_text(what: str, primal: Any, given: Any, expected: Any = None) -> st
         f"float0. Got primal dtype {primal} and so expected tangent dtype {expected}, but got tangent dtype {given} "
         "instead (unexpected JAX type)."
     )
+
+
+def shaped_text(n: Any) -> str:
+    """The type of a node as `ShapedArray(float32[2])`."""
+    return f"ShapedArray({n.aval}{', weak_type=True' * n.weak})"
 
 
 def named(structure: Any) -> str:

@@ -3,8 +3,8 @@ JAX, and dicts that are made have their keys in order, as there."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import optree
@@ -62,3 +62,57 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], b
     found, spec = flatten(tree, is_leaf)
     columns = [found, *[spec.flatten_up_to(r) for r in rest]]
     return spec.unflatten([f(*xs) for xs in zip(*columns)])
+
+
+# --- What tells structures apart --------------------------------------------------------------------------------------
+
+
+def key_text(spec: Any, entry: Any) -> str:
+    """How a child of a structure's root is reached: `[0]`, `['w']`, `.name`."""
+    if isinstance(entry, int) and hasattr(spec.type, "_fields"):
+        return f".{spec.type._fields[entry]}"
+    return f".{entry.name}" if hasattr(entry, "name") else f"[{entry!r}]"
+
+
+def paths_of(spec: Any, path: str = "") -> Iterator[str]:
+    """How each leaf of a structure is reached."""
+    if spec.is_leaf():
+        yield path
+    for entry, child in zip(spec.entries(), spec.children()):
+        yield from paths_of(child, path + key_text(spec, entry))
+
+
+def metadata(spec: Any) -> Any:
+    """What the root of a structure keeps beside its children."""
+    if spec.type in (dict, OrderedDict):
+        return tuple(spec.entries())
+    one = spec.one_level()
+    return one.walk([None] * one.num_leaves, lambda kind, data, children: data, lambda x: x)
+
+
+def differences(a: Any, b: Any, path: str = "") -> Iterator[tuple[str, str, str, str]]:
+    """Where two structures differ: the path to it, what is there in one and in the other, and what that means."""
+    if a.is_leaf() and b.is_leaf():
+        return
+    if a.is_leaf() or b.is_leaf() or a.type is not b.type:
+        kinds = ["pytree leaf" if s.is_leaf() else str(s.type) for s in (a, b)]
+        yield path, kinds[0], kinds[1], "their Python types differ"
+        return
+    counts = [len(s.children()) for s in (a, b)]
+    if counts[0] != counts[1]:
+        if a.type in (tuple, list):
+            of = f"{a.type.__name__} of length"
+            yield path, f"{of} {counts[0]}", f"{of} {counts[1]}", "the lengths do not match"
+            return
+        keys = [set(s.entries()) for s in (a, b)] if a.type in (dict, OrderedDict, defaultdict) else [set(), set()]
+        one, other = (f"{a.type} with {n} {'child' if n < 2 else 'children'}" for n in counts)
+        only = f", with the symmetric difference of key sets: {keys[0] ^ keys[1]}" if keys[0] ^ keys[1] else ""
+        yield path, one, other, f"the numbers of children do not match{only}"
+        return
+    kept = [metadata(s) for s in (a, b)]
+    if kept[0] != kept[1]:
+        one, other = (f"{a.type} with pytree metadata {k}" for k in kept)
+        yield path, one, other, "the pytree node metadata does not match"
+        return
+    for entry, x, y in zip(a.entries(), a.children(), b.children()):
+        yield from differences(x, y, path + key_text(a, entry))

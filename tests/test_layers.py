@@ -25,7 +25,7 @@ BELOW = {
     "tree": (),
     "errors": ("graph",),
     "leaks": ("graph", "errors"),
-    "ops": ("graph",),
+    "ops": ("graph", "tree"),
     "transforms": ("ops", "graph", "tree"),
     "backends": ("graph", "ops"),
     "runtime": ("graph", "errors", "backends", "ops"),

@@ -13,6 +13,7 @@ import numpy as np
 import optree
 
 from ..doors import Door, door_of, wrap_all
+from ..errors import named, shaped_text
 from ..flags import flags
 from ..graph.aval import Aval
 from ..graph.function import Function
@@ -123,7 +124,7 @@ def scan(
 def scan_parts(out: Any, function: Function) -> list[Any]:
     """The structures of carry and y. Raises TypeError for a body that returns no pair."""
     if out.is_leaf() or out.num_children != 2 or out.type not in (tuple, list):
-        shown = unflatten(out, [str(n.aval) for n in function.outputs])
+        shown = str(unflatten(out, [shaped_text(n) for n in function.outputs])).replace("'", "")
         raise TypeError(f"scan body output must be a pair, got {shown}.")
     return out.children()
 
@@ -161,11 +162,13 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 
     def trace(first: Sequence[Node]) -> tuple[Function, Function, Any]:
         avals = [n.aval for n in first]
-        test, out = traced(cond_fun, avals, pair(tree), door, "while_loop")
-        types = ", ".join(map(short, test.outputs)) if out.is_leaf() else f"a pytree {out}"
-        if types != "bool[]":
+        test, out = traced(cond_fun, avals, pair(tree), door, "while_cond")
+        if not out.is_leaf():
+            raise TypeError(f"cond_fun must return a boolean scalar, but got pytree {named(out)}.")
+        if short(test.outputs[0]) != "bool[]":
+            types = shaped_text(test.outputs[0])
             raise TypeError(f"cond_fun must return a boolean scalar, but got output type(s) [{types}].")
-        return test, *traced(body_fun, avals, pair(tree), door, "while_loop")
+        return test, *traced(body_fun, avals, pair(tree), door, "while_body")
 
     first, (test, body, out) = with_carry(trace, first)
     check_carry("while_loop body", body_fun, tree, first, out, body.outputs)
@@ -203,8 +206,8 @@ def fori_loop(
         if flags.disable_jit and stop <= start:
             return init_val
 
-        def step(carry: Any, _: Any) -> Any:
-            return (after(carry[0], door), body_fun(*carry)), None
+        def step(loop_carry: Any, _: Any) -> Any:
+            return (after(loop_carry[0], door), body_fun(*loop_carry)), None
 
         step.__name__ = name_of(body_fun)
         (_, out), _ = scan(step, (start, init_val), None, max(stop - start, 0), unroll=unroll or False, door=door)
@@ -214,7 +217,7 @@ def fori_loop(
     bounds = [door.wrap(n if n.dtype == dtype else convert(n, dtype)) for n in (low, high)]
     return while_loop(
         lambda c: door.wrap(less(door.as_node(c[0]), door.as_node(c[1]))),
-        lambda c: (after(c[0], door), c[1], body_fun(c[0], c[2])),
+        lambda loop_carry: (after(loop_carry[0], door), loop_carry[1], body_fun(loop_carry[0], loop_carry[2])),
         (*bounds, init_val),
         door=door,
     )[2]
@@ -235,7 +238,8 @@ def branch(what: str, index: Node, fs: Sequence[Any], names: Sequence[str], oper
     door, nodes = arrays(leaves, door)
     found = [traced(f, [n.aval for n in nodes], tree, door, what) for f in fs]
     functions, outs = [f for f, _ in found], [out for _, out in found]
-    check_branches(what, names, functions, outs)
+    order = slice(None, None, -1 if what == "cond" else 1)  # the first name is that of what users write first
+    check_branches(what, names[order], fs[order], functions[order], outs[order])
     use_one_of(functions, nodes, what)
     return arrays_of(cond_node(functions, index, nodes), functions, outs[0], door)
 
@@ -315,7 +319,7 @@ def switch(
     if flags.disable_jit and node.trace < ABSTRACT:
         return branches[min(max(int(value_of(node)), 0), last)](*operands)
     number = clip(cast(node, dtype=INT32), np.int32(0), np.int32(last))
-    return branch("switch", number, branches, [f"branch {i}" for i in range(last + 1)], operands, door)
+    return branch("switch", number, branches, ["branch 0", *[f"branch{i}" for i in range(1, last + 1)]], operands, door)
 
 
 def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0, *, door: Door) -> Any:

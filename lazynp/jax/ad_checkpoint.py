@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from ..api import custom
 from ..api.custom import ruled, traced_level
-from ..api.trace import trace_function
+from ..api.trace import Trace, inline, placeholder, run_traced, trace_function
+from ..doors import door_of
 from ..graph.node import Node
 from ..graph.op import make, pick, untagged
 from ..graph.walk import dependents, toposort
@@ -18,7 +19,7 @@ from ..ops.tags import Nodes, Tangents, renamed
 from ..signatures import Fun, held, leaf_names, name_of, others, tuple_of
 from ..transforms.jvp import jvp
 from ..transforms.transpose import linearize
-from ..tree import flatten
+from ..tree import flatten, unflatten
 from ..tree import map as tree_map
 from .array import as_node, door, wrap
 from .aval import ShapedArray
@@ -200,6 +201,36 @@ class RecomputeRest(custom.Recompute):
         return jvp([found.get(n, n) for n in self.function.outputs], fresh, tangents)
 
 
+def static_places(static_argnums: int | Sequence[int], count: int) -> tuple[int, ...]:
+    """Which of `count` arguments are static. Raises ValueError for one that is not there."""
+    nums: tuple[int, ...] = tuple_of(static_argnums)
+    if any([not -count <= i < count for i in nums]):
+        raise ValueError(
+            "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take integer values greater than "
+            f"or equal to `-len(args)` and less than `len(args)`, but got {nums}, while `len(args)` = {count}"
+        )
+    return nums
+
+
+def traced_first(fun: Fun, names: Fun) -> Fun:
+    """The function, run on values without a value; its graph then takes the place of its text.
+
+    Args:
+        names: gives the names of the leaves of the arguments, for errors.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten((args, kwargs))
+        own = door_of(leaves, door)
+        nodes = [own.as_node(x) for x in leaves]
+        trace = Trace(fun, "checkpoint / remat", names)
+        inputs = [placeholder(n.aval, trace, i) for i, n in enumerate(nodes)]
+        function, out, _ = run_traced(fun, inputs, structure, own, trace)
+        return unflatten(out, [own.wrap(n) for n in inline(function, nodes)])
+
+    return call
+
+
 def checkpoint(
     fun: Fun | None = None,
     *,
@@ -222,17 +253,21 @@ def checkpoint(
         return functools.partial(
             checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums, concrete=concrete
         )
-    if policy is None or policy in (everything_saveable, nothing_saveable) or concrete:
-        return custom.checkpoint(
-            fun, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums, concrete=concrete
-        )
+    if concrete:
+        raise NotImplementedError("The 'concrete' option to jax.checkpoint is deprecated: use static_argnums instead.")
 
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        level = traced_level((args, kwargs))
-        if not level:
-            return fun(*args, **kwargs)
-        inner, dynamic = held(fun, args, {}, others(tuple_of(static_argnums), len(args)))
+        free = others(static_places(static_argnums, len(args)), len(args))
+        whole, dynamic = held(fun, args, {}, free)
+        whole.__wrapped__ = fun  # type: ignore[attr-defined]
+        given = tuple([x if i in free else None for i, x in enumerate(args)])
+        inner = traced_first(whole, lambda: leaf_names(fun, given, kwargs))
+        level = traced_level((dynamic, kwargs))
+        if not level or policy is everything_saveable:
+            return inner(*dynamic, **kwargs)
+        if policy is None or policy is nothing_saveable:
+            return ruled(custom.Recompute(name_of(fun)), inner, dynamic, kwargs, level)
         rule = RecomputeRest(name_of(fun))
 
         def with_kept(*args: Any, **kwargs: Any) -> Any:

@@ -11,30 +11,64 @@ from .dtypes import record_of, short_name, shown
 from .sharding import ManualAxisType, NamedSharding, PartitionSpec, axes_of, current, get_abstract_mesh
 
 
-class ShapedArray(Aval):
-    """Shape, dtype, weak type. Prints as `float32[3,4]`, a weak one as `~float32[]`."""
+class ShapedArray:
+    """Shape, dtype, weak type. Prints as `float32[3,4]`, a weak one as `~float32[]`. In trees it is a leaf.
 
-    __slots__ = ()
+    Attributes:
+        plain: what the graph knows of it, where keys have a record for a dtype.
+    """
 
-    def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False, **_: Any) -> ShapedArray:
-        return Aval.__new__(cls, tuple(shape), record_of(dtype), weak_type)
+    __slots__ = ("plain",)
+
+    def __init__(self, shape: Any, dtype: Any, weak_type: bool = False, **_: Any) -> None:
+        self.plain = Aval(tuple(shape), record_of(dtype), weak_type)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the array."""
+        return self.plain.shape
 
     @property
     def dtype(self) -> Any:
         """That of the array: of keys the extended one, where the graph has a record."""
-        return shown(self[1])
+        return shown(self.plain.dtype)
 
     @property
     def weak_type(self) -> bool:
         """Whether the dtype came from a Python scalar."""
-        return self.weak
+        return self.plain.weak
+
+    @property
+    def ndim(self) -> int:
+        """How many axes there are."""
+        return self.plain.ndim
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return self.plain.size
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapedArray) and self._compared() == other._compared()
+
+    def __hash__(self) -> int:
+        return hash(self._compared())
+
+    def _compared(self) -> tuple[Any, ...]:
+        """What tells it from others: what is known of the array, how it lies, and along which axes it varies."""
+        return self.plain, None, ()
 
     def update(self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None) -> ShapedArray:
         """With some of it replaced."""
         return ShapedArray(
             self.shape if shape is None else tuple(shape),
             self.dtype if dtype is None else dtype,
-            self.weak if weak_type is None else weak_type,
+            self.weak_type if weak_type is None else weak_type,
         )
 
     def strip_weak_type(self) -> ShapedArray:
@@ -56,7 +90,7 @@ class ShapedArray(Aval):
 
     def to_tangent_aval(self) -> ShapedArray:
         """The type of its tangents: float0 for whole numbers."""
-        return self if is_inexact(self[1]) else ShapedArray(self.shape, FLOAT0)
+        return self if is_inexact(self.plain.dtype) else ShapedArray(self.shape, FLOAT0)
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """`float32[3,4]`; `short_dtypes`: `f32[3,4]`."""
@@ -67,18 +101,23 @@ class ShapedArray(Aval):
         return [str(n) for n in self.shape]
 
     def __str__(self) -> str:
-        return f"{'~' * self.weak}{self.str_short()}"
+        return f"{'~' * self.weak_type}{self.str_short()}"
 
     def __repr__(self) -> str:
-        return f"ShapedArray({self.str_short()}{', weak_type=True' * self.weak})"
+        return f"ShapedArray({self.str_short()}{', weak_type=True' * self.weak_type})"
 
 
 class PlacedArray(ShapedArray):
     """Of an array that lies on a mesh: prints as `float32[8@x,2]`, where explicit axes split it; inside of `shard_map`,
     where it may differ between devices, as `float32[3]{V:x}`."""
 
+    __slots__ = ("_lies", "_varying")
     _lies: NamedSharding | None
     _varying: tuple[Any, ...]
+
+    def _compared(self) -> tuple[Any, ...]:
+        split = self._lies is not None and any(self._lies.spec)
+        return self.plain, self._lies if split else None, self._varying
 
     @property
     def manual_axis_type(self) -> ManualAxisType:

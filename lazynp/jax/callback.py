@@ -7,6 +7,7 @@ Those with effects run in the order of the program at every run of the function 
 from __future__ import annotations
 
 import string
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,11 +16,14 @@ import numpy as np
 from ..api.trace import after, effect, stack
 from ..errors import JaxRuntimeError
 from ..graph.aval import Aval
+from ..graph.node import ABSTRACT
 from ..graph.op import results
 from ..ops.callback import Call
 from ..ops.callback import callback as op
+from ..runtime.recorder import recorder
 from ..tree import flatten, unflatten
 from .array import Array, as_node, is_arraylike, wrap, wrap_value
+from .aval import ShapedArray
 from .branches import token_of_branch
 from .dtypes import canonical, is_extended
 
@@ -52,7 +56,7 @@ def avals_of(shapes: Any) -> tuple[list[Aval], Any]:
 
     Raises: AttributeError for what has no shape and dtype, ValueError for 64 bits that are not to be had.
     """
-    leaves, structure = flatten(shapes, lambda x: isinstance(x, Aval))
+    leaves, structure = flatten(shapes, lambda x: isinstance(x, ShapedArray))
     for x in leaves:
         if not hasattr(x, "shape") or not hasattr(x, "dtype"):
             raise AttributeError(
@@ -95,11 +99,18 @@ def call_back(name: str, callback: Callable[..., Any], shapes: Any, args: Any, k
 
     def function(*values: np.ndarray) -> Sequence[np.ndarray]:
         a, k = join([array_of(x) for x in values])
-        return checked(name, callback(*a, **k), structure, outs, strict)
+        try:
+            found = callback(*a, **k)
+        except Exception as error:
+            if at_once:
+                raise
+            raise JaxRuntimeError(f"INTERNAL: error calling callback: {traceback.format_exc()}") from error
+        return checked(name, found, structure, outs, strict)
 
     if how["method"] is None and not how["ordered"] and over_devices():
         how["method"] = "sequential"
     nodes = [as_node(x) for x in arrays]
+    at_once = how["differentiable"] and not stack.active and all([n.trace < ABSTRACT for n in nodes])
     token = None if how["ordered"] else token_of_branch()
     if token is not None:
         nodes.append(as_node(token))
@@ -108,6 +119,8 @@ def call_back(name: str, callback: Callable[..., Any], shapes: Any, args: Any, k
     node = op(*tokens, *nodes, call=call)
     if call.ordered:
         effect(node)
+    elif node.trace < ABSTRACT and not stack.active:
+        recorder.demand(node)  # so that what the callback raises is raised here, as in JAX
     return unflatten(structure, [wrap(n) for n in results(node)[: len(outs)]])
 
 
@@ -119,12 +132,14 @@ def pure_callback(
     vmap_method: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """What `callback(*args, **kwargs)` returns, called when the value is needed: never, once or more often.
+    """What `callback(*args, **kwargs)` returns, of the shapes and dtypes of `result_shape_dtypes`.
 
-    Its results have the shapes and dtypes of `result_shape_dtypes`.
+    It is called at once outside of transformations, and in a traced function when the value is needed: never, once or
+    more often.
 
-    Raises: JaxRuntimeError, a RuntimeError, where they have not; AttributeError and ValueError for what says no type;
-    NotImplementedError under vmap without a `vmap_method`; ValueError under differentiation.
+    Raises: JaxRuntimeError, a RuntimeError, where they have not, and where the callback raises; AttributeError and
+    ValueError for what says no type; NotImplementedError under vmap without a `vmap_method`; ValueError under
+    differentiation.
     """
     if vmap_method is not None and vmap_method not in METHODS:
         raise ValueError(f"vmap_method must be one of {', '.join(map(repr, METHODS))}, got {vmap_method!r}")
@@ -156,6 +171,10 @@ def debug_callback(
     """Call `callback(*args, **kwargs)` at every run, for its effect; its result is dropped."""
     if callback is None:
         return lambda f: lambda *a, **k: debug_callback(f, *a, ordered=ordered, partitioned=partitioned, **k)
+    if not callable(callback):
+        raise TypeError(
+            f"first argument to jax.debug.callback must be callable, but got an object of type {type(callback)}"
+        )
     function = callback
 
     def quiet(*a: Any, **k: Any) -> tuple[()]:

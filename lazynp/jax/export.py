@@ -187,7 +187,7 @@ def check_type(exported: Exported, i: int, node: Node, aval: Any) -> None:
     where = f"argument {i} of the exported function {exported.fun_name}"
     if node.shape != aval.shape:
         raise ValueError(f"Shape mismatch for {where}: expected {aval.shape}, got {node.shape}")
-    if node.dtype != aval[1]:
+    if node.dtype != aval.plain.dtype:
         raise ValueError(f"Dtype mismatch for {where}: expected {aval.dtype}, got {node.dtype}")
 
 

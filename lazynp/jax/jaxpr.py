@@ -48,9 +48,14 @@ def aval_text(aval: Any) -> str:
     return str(aval.str_short(short_dtypes=True))
 
 
-def type_of(n: Node) -> Aval:
+def type_of(n: Node) -> Aval | ShapedArray:
     """The type of a node, with how it lies where that is known."""
     return shaped(n.aval, known.get(n)) if spreading.on else n.aval
+
+
+def shaped_of(aval: Aval | ShapedArray) -> ShapedArray:
+    """What users see of an abstract value."""
+    return aval if isinstance(aval, ShapedArray) else ShapedArray(*aval)
 
 
 class Names:
@@ -83,8 +88,8 @@ class Var:
 
     __slots__ = ("aval", "unused")
 
-    def __init__(self, aval: Aval) -> None:
-        self.aval, self.unused = aval if isinstance(aval, ShapedArray) else ShapedArray(*aval), False
+    def __init__(self, aval: Aval | ShapedArray) -> None:
+        self.aval, self.unused = shaped_of(aval), False
 
     def __repr__(self) -> str:
         return f"Var(id={id(self)}):{self.aval}"
@@ -100,7 +105,7 @@ class DropVarMeta(type):
 class DropVar(Var, metaclass=DropVarMeta):
     """What variables that nothing reads are instances of."""
 
-    def __init__(self, aval: Aval) -> None:
+    def __init__(self, aval: Aval | ShapedArray) -> None:
         super().__init__(aval)
         self.unused = True
 
@@ -110,8 +115,8 @@ class Literal:
 
     __slots__ = ("val", "aval")
 
-    def __init__(self, val: Any, aval: Aval) -> None:
-        self.val, self.aval = val, ShapedArray(*aval)
+    def __init__(self, val: Any, aval: Aval | ShapedArray) -> None:
+        self.val, self.aval = val, shaped_of(aval)
 
     def __str__(self) -> str:
         return f"{np.asarray(self.val).astype(self.aval.dtype).item()}:{aval_text(self.aval)}"
@@ -304,9 +309,10 @@ class Writer:
 
 def typed_alike(operands: list[Any]) -> list[Any]:
     """Python scalars among an elementwise operation's operands in the dtype of the arrays beside them."""
-    dtype = next((v.aval[1] for v in operands if isinstance(v, Var) and v.aval[1].kind != "b"), None)
+    found = [v.aval.plain.dtype for v in operands if isinstance(v, Var)]
+    dtype = next((d for d in found if d.kind != "b"), None)
     return [
-        Literal(v.val, Aval((), dtype, v.aval.weak))
+        Literal(v.val, Aval((), dtype, v.aval.weak_type))
         if dtype is not None and isinstance(v, Literal) and type(v.val) in PYTHON_NUMBERS
         else v
         for v in operands
@@ -537,7 +543,7 @@ def function_of(jaxpr: ClosedJaxpr | Jaxpr) -> Function:
     if source is not None and all([door.as_node(x) is n for x, n in zip(given.consts, source[1])]):
         return source[0]
     with Trace(given, "jaxpr") as trace:
-        inputs = [placeholder(a, trace, i) for i, a in enumerate(given.in_avals)]
+        inputs = [placeholder(a.plain, trace, i) for i, a in enumerate(given.in_avals)]
         outs = eval_jaxpr(given.jaxpr, given.consts, *[wrap(n) for n in inputs])
         return Function(inputs, [door.as_node(x) for x in outs], trace.effects, trace.first)
 

@@ -22,7 +22,7 @@ from ..graph.walk import toposort
 from ..runtime import jit_calls
 from ..runtime.kernels import compile_wait
 from ..signatures import HOLE, leaf_names, name_of, spread_axes
-from ..tree import flatten, unflatten
+from ..tree import differences, flatten, unflatten
 from .array import Array, door, wrap
 from .aval import ShapedArray, shaped
 from .config import flags
@@ -75,7 +75,7 @@ class Stage:
 
     @property
     def in_avals(self) -> Any:
-        return unflatten(self._call.structure, list(self._entry.function.in_avals))
+        return unflatten(self._call.structure, [ShapedArray(*a) for a in self._entry.function.in_avals])
 
     @property
     def out_info(self) -> Any:
@@ -88,8 +88,6 @@ class Stage:
             where_to(p, "out_shardings") or sharding_of_type(known.get(n), n.ndim) for p, n in zip(places, outputs)
         ]
         return structs(tree, outputs, found)
-
-    out_avals = out_info
 
     @property
     def args_info(self) -> Any:
@@ -129,6 +127,12 @@ class Traced(Stage):
         """Its graph."""
         return closed(self._entry.function, self._entry.since)
 
+    @property
+    def out_avals(self) -> Any:
+        """Types of the results."""
+        count = self._entry.out.num_leaves
+        return unflatten(self._entry.out, [ShapedArray(*n.aval) for n in self._entry.function.outputs[:count]])
+
     def lower(self, **options: Any) -> Lowered:
         """The next stage."""
         return Lowered(self._jitted, self._call, self._entry, self._owner)
@@ -138,11 +142,13 @@ class Lowered(Stage):
     """A function that is ready to be compiled."""
 
     def as_text(self, dialect: str | None = None, **options: Any) -> str:
-        """The graph, a line a node."""
+        """The graph, a line a node, in whatever dialect. Raises ValueError for one that JAX has not."""
+        if dialect not in (None, "stablehlo", "hlo"):
+            raise ValueError(f"unknown dialect: {dialect}")
         return show(self._entry.function.outputs)
 
     def compiler_ir(self, dialect: str | None = None) -> str:
-        return self.as_text()
+        return self.as_text(dialect)
 
     def cost_analysis(self) -> dict[str, float]:
         """Bytes read and written, and elements computed, if every operation went through memory."""
@@ -182,11 +188,14 @@ class Compiled(Stage):
                 filled.insert(at, HOLE)
         leaves, structure = flatten((tuple(filled), kwargs))
         if structure != self._call.structure:
-            raise TypeError(
-                f"Function compiled with input pytree does not match the input pytree it was called with: it was "
-                f"compiled with {PyTreeDef(self._call.structure)} and called with {PyTreeDef(structure)}"
-            )
+            raise TypeError(mismatch(self._call.structure, structure))
         nodes = [door.as_node(x) for x in leaves]
+        traced = next((x for x, n in zip(leaves, nodes) if n.trace), None)
+        if traced is not None:
+            raise TypeError(
+                "Cannot apply JAX transformations to a function lowered and compiled for a particular signature. "
+                f"Detected argument of Tracer type {type(traced)}."
+            )
         for i, (got, want) in enumerate(zip(nodes, self._entry.function.inputs)):
             if (got.shape, got.dtype) != (want.shape, want.dtype):
                 names = leaf_names(self._jitted._fun, tuple(filled), kwargs)
@@ -249,6 +258,18 @@ def spread_places(where: Any, tree: Any, parameter: str) -> list[Any]:
         for error in prefix_errors(where, tree, is_where):
             raise ValueError(f"Mismatch details (1 found):\n{error(f'pjit {parameter}')}") from None
         raise
+
+
+def mismatch(compiled: Any, called: Any) -> str:
+    """Where the arguments of a call have another structure than those that a function was compiled for."""
+    found = []
+    for path, a, b, why in differences(compiled, called):
+        root, rest = {"[0]": "args", "[1]": "kwargs"}[path[:3]], path[3:]
+        found.append(f"    * at {root}{rest}, seen {a} but now given {b}, so {why}")
+    return (
+        "Function compiled with input pytree does not match the input pytree it was called with. There are "
+        f"{len(found)} mismatches, including:\n" + "\n".join(found)
+    )
 
 
 def in_place_of(found: list[Any], pinned: list[Any], parameter: str) -> list[Any]:

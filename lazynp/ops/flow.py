@@ -14,6 +14,7 @@ from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import Node
 from ..signatures import name_of, place_of
+from ..tree import differences, paths_of
 from . import control
 from .closure import close
 from .elementwise import cast, convert
@@ -30,12 +31,17 @@ def short(a: Any) -> str:
     return str(Aval(a.shape, a.dtype))
 
 
-def keys(path: Sequence[Any]) -> str:
-    return "".join([f"[{k!r}]" for k in path])
+def unlike(a: Any, b: Any) -> str:
+    """In what two types differ."""
+    return "shapes" if a.shape != b.shape else "dtypes"
 
 
-def capitalized(text: str) -> str:
-    return text[0].upper() + text[1:]
+def points(texts: Sequence[str], capital: bool = True) -> str:
+    """One sentence (with a capital letter), or a list of points."""
+    if len(texts) != 1:
+        return ";\n".join([f"  * {text}" for text in texts]) + ".\n"
+    text = texts[0]
+    return (text[0].upper() + text[1:] if capital else text) + ".\n"
 
 
 # --- Carries ----------------------------------------------------------------------------------------------------------
@@ -58,27 +64,29 @@ def check_carry(what: str, f: Callable[..., Any], tree: Any, inputs: Sequence[An
         name = next(iter(inspect.signature(f).parameters), "")
     except (TypeError, ValueError):
         name = ""
-    where = f"{name_of(f)}{place_of(f)}"
     if tree != out_tree:
+        diffs = [
+            f"the input carry {'component ' * bool(path)}{name}{path} is a {a} but the corresponding component of the "
+            f"carry output is a {b}, so {why}"
+            for path, a, b, why in differences(tree, out_tree)
+        ]
         raise TypeError(
             f"{what} function carry input and carry output must have the same pytree structure, but they differ:\n\n"
-            f"The input carry {name} is a {tree} but the carry output is a {out_tree}.\n\n"
-            f"Revise the function {where} so that the carry output has the same pytree structure as the carry input."
+            f"{points(diffs)}\n"
+            "Revise the function so that the carry output has the same pytree structure as the carry input."
         )
     diffs = []
-    for path, a, b in zip(tree.paths(), inputs, outs):
+    for path, a, b in zip(paths_of(tree), inputs, outs):
         if not same_type(a, b):
-            part = f"the input carry{' component' * bool(path)} {name}".rstrip() + keys(path)
-            which = "shapes" if a.shape != b.shape else "dtypes"
+            part = f"the input carry{' component' * bool(path)} {name}".rstrip() + path
             diffs.append(
                 f"{part} has type {short(a)} but the corresponding output carry component has type {short(b)}, so the "
-                f"{which} do not match"
+                f"{unlike(a, b)} do not match"
             )
     if diffs:
-        text = capitalized(diffs[0]) + ".\n" if len(diffs) == 1 else "".join(f"  * {d};\n" for d in diffs)
         raise TypeError(
-            f"{what} function carry input and carry output must have equal types, but they differ:\n\n{text}\n"
-            f"Revise the function {where} so that all output types match the corresponding input types."
+            f"{what} function carry input and carry output must have equal types, but they differ:\n\n"
+            f"{points(diffs)}\nRevise the function so that all output types match the corresponding input types."
         )
 
 
@@ -103,25 +111,32 @@ def scan_length(xs: Sequence[Any], nodes: Sequence[Node], length: Any) -> int:
 # --- Branches ---------------------------------------------------------------------------------------------------------
 
 
-def check_branches(what: str, names: Sequence[str], functions: Sequence[Function], outs: Sequence[Any]) -> None:
-    """Raises TypeError where branches return results of different structures or types."""
-    for name, f, out in zip(names[1:], functions[1:], outs[1:]):
-        advice = f"\n\nRevise {names[0]} and/or {name} so that"
-        if out != outs[0]:
-            raise TypeError(
-                f"{what} branch outputs must have the same pytree structure, but they differ:\n\n"
-                f"{names[0]} output is a {outs[0]} but {name} output is a {out}.{advice} they have the same pytree "
-                f"structure."
-            )
+def check_branches(
+    what: str, names: Sequence[str], fs: Sequence[Any], functions: Sequence[Function], outs: Sequence[Any]
+) -> None:
+    """Raises TypeError where branches (of these names, by the user's functions `fs`) return results of different
+    structures or types."""
+    first, tree = names[0], outs[0]
+    for name, f, function, out in zip(names[1:], fs[1:], functions[1:], outs[1:]):
+        who = f"{first} is {name_of(fs[0])}{place_of(fs[0])}\n{name} is {name_of(f)}{place_of(f)}\n"
+        advice = f"\nRevise {first} and/or {name} so that"
+        if out != tree:
+            diffs = [
+                f"{first} output{' at path ' * bool(path)}{path} is a {a} but {name} output{' at path ' * bool(path)}"
+                f"{path} is a {b}, so {why}"
+                for path, a, b, why in differences(tree, out)
+            ]
+            text = f"{what} branch outputs must have the same pytree structure, but they differ:\n\n{who}\n"
+            raise TypeError(f"{text}{points(diffs, capital=False)}{advice} they have the same pytree structure.")
         diffs = [
-            f"The output of {names[0]}{' at path ' * bool(path)}{keys(path)} has type {short(a)} but the corresponding "
-            f"output of {name} has type {short(b)}."
-            for path, a, b in zip(out.paths(), functions[0].outputs, f.outputs)
+            f"the output of {first}{' at path ' * bool(path)}{path} has type {short(a)} but the corresponding output "
+            f"of {name} has type {short(b)}, so the {unlike(a, b)} do not match"
+            for path, a, b in zip(paths_of(out), functions[0].outputs, function.outputs)
             if not same_type(a, b)
         ]
         if diffs:
-            text = f"{what} branches must have equal output types but they differ.\n\n"
-            raise TypeError(text + "\n".join(diffs) + f"{advice} all output types match.")
+            text = f"{what} branches must have equal output types but they differ.\n\n{who}\n{points(diffs)}"
+            raise TypeError(f"{text}{advice} all output types match.")
 
 
 def agreed(functions: Sequence[Function]) -> list[Function]:

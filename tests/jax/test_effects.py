@@ -244,10 +244,24 @@ def test_a_block_s_switch_is_its_thread_s() -> None:
     assert found == ["float32", "float64"]
 
 
-def test_a_callback_s_own_error_comes_through() -> None:
-    """JAX raises a RuntimeError that holds its text."""
-    with pytest.raises(ZeroDivisionError):
-        lazynp.jax.jit(lambda x: lazynp.jax.pure_callback(lambda v: 1 / 0, x, x))(1.0)
+@pytest.mark.parametrize("name", ["pure_callback", "io_callback", "debug"])
+@pytest.mark.parametrize("jitted", [True, False])
+def test_a_callback_s_error_is_a_runtime_error_with_its_text(name: str, jitted: bool) -> None:
+    """As in JAX; what `debug.callback` calls at once raises what it raises."""
+
+    def call(j: Any) -> Any:
+        def function(x: Any) -> Any:
+            if name == "debug":
+                return j.debug.callback(lambda v: 1 / 0, x)
+            return getattr(j, name, None)(lambda v: 1 / 0, j.ShapeDtypeStruct((), "f4"), x)
+
+        return (j.jit(function) if jitted else function)(1.0)
+
+    with pytest.raises((lazynp.jax.errors.JaxRuntimeError, ZeroDivisionError), match="division by zero") as error:
+        call(lazynp.jax)
+    direct = name == "debug" and not jitted
+    assert (error.type is ZeroDivisionError) == direct
+    assert direct or "ZeroDivisionError" in str(error.value)
 
 
 def test_debug_nans_names_the_operation() -> None:
@@ -307,12 +321,12 @@ def test_what_failed_while_a_function_was_traced_says_so_when_the_function_runs(
     @lazynp.jax.jit
     def f(x: Any) -> Any:
         value = lazynp.jax.pure_callback(fails, lazynp.jax.ShapeDtypeStruct(large.shape, large.dtype), large) + 1
-        with pytest.raises(ValueError, match="no value today"):
+        with pytest.raises(lazynp.jax.errors.JaxRuntimeError, match="no value today"):
             np.asarray(value)
         return x + value
 
     for _ in range(2):
-        with pytest.raises(ValueError, match="no value today"):
+        with pytest.raises(lazynp.jax.errors.JaxRuntimeError, match="no value today"):
             np.asarray(f(large))
 
 
