@@ -10,10 +10,9 @@ import collections
 import re
 import sys
 import warnings
-from typing import Any
 
 import numpy
-from programs import NAMES, Generator, Loop, Program, data, memory, statements
+from programs import NAMES, Generator, Loop, Program, namespace, statements
 
 INDICES = r"(?:np\.array\()?(\[[-\d, ]+\])"
 TEXTS = {
@@ -36,7 +35,7 @@ def kinds_of(program: Program) -> set[str]:
     """The kinds that are in a program, by its texts and by the arrays that it makes in NumPy. Statements that raise do
     not count."""
     found = {"loop"} if any(isinstance(part, Loop) for part in program) else set()
-    space: dict[str, Any] = {"np": numpy, "data": data, "host": numpy.asarray, "memory": memory, "log": lambda x: x}
+    space = namespace(numpy)
     for text, variables in statements(program):
         space.update(variables)
         before = {n: x.dtype for n, x in space.items() if n in NAMES and isinstance(x, numpy.ndarray)}

@@ -171,6 +171,43 @@ OUTSIDE_WRITES = (
     "np.copyto(z, {y}, casting='unsafe')",
     "z[z > {v}] = {v}",
 )
+# What programs do with arrays beside computing: copies by way of other modules, unpacking, loops over views, errors
+# that are caught, several targets.
+EVENTS = (
+    "{n} = pickle.loads(pickle.dumps({x})).copy()",  # NumPy's without a copy has the pickle's own memory, or not
+    "{n} = copy.deepcopy([{x}, {x}])[1]",
+    "{n} = copy.copy({x})",
+    "{n} = np.frombuffer({x}.tobytes(), {x}.dtype)",
+    "{n} = list({x})[-1]",
+    "{n}, *_ = {x}",
+    "{n} = np.array([{x}, {x}[::-1]])[1]",
+    "{n} = np.lib.stride_tricks.sliding_window_view({x}, 2, -1)",
+    "{n} = np.take_along_axis({x}, np.argsort({x}, {axis}, kind='stable'), {axis})",
+    "{n} = np.ma.array({x}, mask={m}).filled({v})",
+    "{n} = (np.ma.array({x}) + 1).data",
+    "with np.errstate(all='raise'):\n    {n} = {x} / {y}",
+    "with np.errstate(all='raise'):\n    np.multiply({x}, 1.5, out={x})",
+    "try:\n    {x}[0] = {y}\nexcept ValueError:\n    {x}[-1] = {v}",
+    "try:\n    {x}[{k}] = {v}\n    {x} += {y}\nfinally:\n    {x}[...] *= 2",
+    "for v in {x}[::-1]: v += 1",
+    "for v in np.array_split({x}, 2): v[...] = {v}",
+    "for v, w in zip({x}, {y}): v[...] = w + 0",  # NumPy forgets to copy what overlaps with another stride
+    "{x}.flat[0], {x}.flat[-1] = {x}.flat[-1], {x}.flat[0]",
+    "{x}[1:], {x}[:-1] = {x}[:-1].copy(), {x}[1:].copy()",
+    "{x} += {x}[..., ::-1]",
+    "{x}[...] = [{v}] * len({x})",
+    "{x}[()] = {v}",
+    "del {x}[0]",
+    "np.lib.stride_tricks.as_strided({x}, {x}.shape, {x}.strides)[...] = {v}",
+    "np.put_along_axis({x}, np.argsort({x}, {axis}, kind='stable'), {v}, {axis})",
+    "np.maximum.accumulate({x}, axis={axis}, out={x})",
+    "np.add.at({x}.T, ({rows},), {v})",
+    "{x}[np.argsort({x}, axis=None, kind='stable')] = {v}",
+    "{x}.ravel('K')[::2] = {v}",
+    "{x}.T.reshape(-1)[...] = {v}",
+    "np.random.default_rng(5).permuted({x}, axis={axis}, out={x})",
+    "memory({x})[:1] = 0",
+)
 TESTS = (
     "{x}.sum() > 0",
     "{x}.any()",
@@ -218,6 +255,7 @@ class Statements:
         n = shape[0] if shape else 1
         rows = self.rows(n)
         places = {
+            "n": self.new_name(),
             "x": x,
             "y": self.fitting(shape) or self.array(),
             "m": self.fitting_mask(shape),
@@ -270,6 +308,49 @@ class Statements:
                 f"{self.new_name()} = {x}[{lead}]",
             ]
         )
+
+    def several(self) -> str | None:
+        """An index of arrays, repeats, new axes, an ellipsis, masks of an axis, numbers and slices in any order."""
+        x = self.array()
+        shape = self.shape(x)
+        if not shape or 0 in shape:
+            return None
+        count, parts = self.rng.randint(1, 3), []
+        for n in shape[: self.rng.randint(1, len(shape))]:
+            rows = [self.rng.randrange(-n, n) for _ in range(count)]
+            mask = [self.chance(0.5) for _ in range(n)]
+            parts.append(
+                self.one(
+                    [
+                        f"{rows}",
+                        f"{rows}",
+                        f"{rows[:1]}",
+                        f"{[[r] for r in rows]}",
+                        f"{mask}",
+                        str(rows[0]),
+                        self.slice(n),
+                        ":",
+                    ]
+                )
+            )
+        for extra in ("None", "..."):
+            if self.chance(0.4):
+                parts.insert(self.rng.randint(0, len(parts)), extra)
+        at = ", ".join(parts)
+        value = self.one([self.literal(), self.expression(self.shape(f"{x}[{at}]"), 1)])
+        return self.one(
+            [
+                f"{self.new_name()} = {x}[{at}]",
+                f"{x}[{at}] = {value}",
+                f"{x}[{at}] {self.one(['+=', '*=', '-='])} {value}",
+                f"{x}[{at}] = {x}[{at}][::-1]",
+                f"np.add.at({x}, np.s_[{at}], {self.one(SCALARS)})",
+                f"{x}[{at}][...] = {value}",
+            ]
+        )
+
+    def event(self) -> str:
+        return self.filled(self.one(EVENTS), self.array() if self.chance(0.7) else f"({self.view_of(self.array())})")
 
     def source(self) -> str:
         """An array, or a view of one."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import copy
 import functools
+import pickle
 import random
 import re
 import textwrap
@@ -108,6 +110,18 @@ def drawn(seed: int, shape: tuple[int, ...], dtype: str) -> numpy.ndarray:
     return (x + 0.5j * rng.integers(-3, 4, shape) if kind == "c" else x).astype(dtype)
 
 
+def host(x: Any) -> numpy.ndarray:
+    """NumPy's array of the same memory, an object of its own: NumPy's own array would be itself, and so would get
+    another shape where the array that it was made of gets one."""
+    return numpy.asarray(x)[...]
+
+
+def namespace(module: Any, log: Callable[[Any], Any] = lambda x: x) -> dict[str, Any]:
+    """The names that a program begins with."""
+    given = {"data": data, "host": host, "memory": memory, "log": log, "copy": copy, "pickle": pickle}
+    return {"np": module, **given}
+
+
 def statements(program: Program) -> Iterator[tuple[str, dict[str, int]]]:
     """Each statement as it is run, with the loop variables that are to be set before."""
     for part in program:
@@ -148,13 +162,7 @@ class Generator(Statements):
         self.rng = random.Random(seed)
         self.exact = exact
         self.length = length or self.rng.randint(4, 24)
-        self.space: dict[str, Any] = {
-            "np": numpy,
-            "data": data,
-            "host": numpy.asarray,
-            "memory": memory,
-            "log": lambda x: x,
-        }
+        self.space = namespace(numpy)
         self.vars: list[str] = []
         self.done: list[str] = []  # statements run so far, for a new start after an unfit one
         kinds: list[tuple[int, Callable[[], str | None]]] = [
@@ -178,6 +186,8 @@ class Generator(Statements):
             (5, self.other_view),
             (8, self.writer),
             (3, self.cast),
+            (4, self.several),
+            (4, self.event),
             (2, self.branch),
             (1, self.log_scalar),
         ]

@@ -101,3 +101,21 @@ def test_beside_anything_else() -> None:
     assert masked.mask.tolist() == [True, False] and masked[1] == 4
     assert (two * lazynp.asmatrix([[1.0]])).tolist() == [[2.0]]
     assert (numpy.float64.__mul__(two, lazynp.arange(3.0))).tolist() == [0, 2, 4]
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, x: m.cumsum(x), lambda m, x: m.cumprod(x, axis=0), lambda m, x: m.argsort(x, kind="stable"),
+        lambda m, x: m.repeat(x, 2), lambda m, x: m.reshape(x, (1, 1)), lambda m, x: m.argpartition(x, 0),
+        lambda m, x: m.cumsum(x, out=m.zeros(1)), lambda m, x: m.ravel(x), lambda m, x: m.round(x),
+    ],
+)  # fmt: skip
+def test_arrays_that_functions_make_of_scalars_are_ours(call: Any, mode: str) -> None:
+    """The functions call the method of that name, and a scalar's methods give NumPy's arrays."""
+    with config(mode=mode):
+        for x in (numpy.float64(2.5), numpy.int32(3), lazynp.arange(3.0)[1]):
+            wanted, got = call(numpy, x), call(lazynp, x)
+            assert type(got) is (lazynp.ndarray if isinstance(wanted, numpy.ndarray) else type(wanted))
+            assert got.dtype == wanted.dtype and got.shape == wanted.shape and (got == wanted).all()

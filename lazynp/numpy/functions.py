@@ -30,7 +30,7 @@ from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign, in_memory_order
 from .array import is_traced, ndarray
 from .dispatch import Dispatcher
-from .host import PLAIN, at_hand, home, part_of, to_host
+from .host import PLAIN, at_hand, fresh, home, part_of, to_host
 from .layout import array_of, order_of_copies
 from .library import shown, wanted
 from .record import cast_node, nodes_of, tells_errors
@@ -226,7 +226,20 @@ def variance(
     return arr.var(axis, ddof=ddof, keepdims=keepdims) if plainly and arr.dtype.kind == "c" else NotImplemented
 
 
+def method_of_number(obj: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+    """A method of one of NumPy's scalars, as functions call it. Its arrays are NumPy's, and so become ours."""
+    bound = getattr(obj, method, None) if isinstance(obj, numpy.generic) else None
+    if bound is None:
+        return NotImplemented
+    try:
+        value = bound(*args, **kwargs)
+    except TypeError:  # an `out` of ours, say
+        return NotImplemented
+    return fresh(value) if type(value) is numpy.ndarray else value
+
+
 TABLE: dict[str, dict[str, Function]] = {
+    "_core.fromnumeric": {"_wrapfunc": method_of_number},
     "fft._pocketfft": {"_raw_fft": raw_fft},
     "linalg._linalg": {"qr": qr, "lstsq": lstsq},
     "lib._stride_tricks_impl": {"_broadcast_to": spread},
