@@ -19,7 +19,7 @@ setup(
                 *[f"lazynp/_replay{part}.h" for part in ("", "_match", "_notes", "_plan")],
             ],
             include_dirs=[numpy.get_include()],
-            extra_compile_args=["-O2", *FLAGS],
+            extra_compile_args=["-O3", "-fno-plt", *FLAGS],
             optional=True,
         ),
         Extension(

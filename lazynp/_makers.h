@@ -9,10 +9,14 @@ static int has_no_array(PyObject *o)
         return 1;
     if (type == &PyList_Type || type == &PyTuple_Type) {
         int list = type == &PyList_Type;
+        PyTypeObject *known = &PyLong_Type; /* to be plain */
         for (Py_ssize_t i = 0; i < Py_SIZE(o); i++) {
             PyObject *item = list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i);
-            if (Py_TYPE(item) != &PyFloat_Type && Py_TYPE(item) != &PyLong_Type && !is_atom(item, Py_TYPE(item)))
+            if (Py_TYPE(item) == known)
+                continue;
+            if (!is_atom(item, Py_TYPE(item)) && !is_bare_number(item))
                 return 0;
+            known = Py_TYPE(item);
         }
         return 1;
     }

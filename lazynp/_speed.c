@@ -78,7 +78,7 @@ static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
 static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc;
 static PyObject *host_copy; /* numpy.ndarray.copy */
-static PyObject *host_ones, *host_full, *host_einsum, *host_dot, *host_dot_method, *host_roll, *host_diff, *host_where, *host_clip, *host_clip_function, *host_astype;
+static PyObject *host_array, *host_ones, *host_full, *host_einsum, *host_dot, *host_dot_method, *host_roll, *host_diff, *host_where, *host_clip, *host_clip_function, *host_astype;
 /* NumPy's methods that reduce, and the ufuncs that they reduce by. */
 static const char *const reduction_names[REDUCTIONS] = {"sum", "prod", "max", "min", "any", "all", "mean"};
 static const char *const reduction_ufunc_names[REDUCTIONS] = {
@@ -718,6 +718,12 @@ static PyObject *subscript(PyObject *self, PyObject *key)
     return call_two(getitem, self, key);
 }
 
+static inline int is_bare_number(PyObject *o)
+{
+    return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyComplex_CheckExact(o)
+           || (!PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE) && PyArray_IsScalar(o, Number));
+}
+
 /* Where the element is that a key of whole numbers names; NULL where it names none. */
 static char *element_at(PyArrayObject *h, PyObject *key)
 {
@@ -743,8 +749,9 @@ static int put(PyObject *self, PyObject *h, PyObject *key, PyObject *value)
 {
     PyArrayObject *a = (PyArrayObject *)h;
     int type = PyArray_CheckExact(h) ? PyArray_TYPE(a) : NPY_OBJECT; /* or an array's flat iterator */
+    char *at = NULL;
     if (type < NPY_CLONGDOUBLE && plain_descr[type] == PyArray_DESCR(a) && PyArray_ISBEHAVED(a) && PyArray_FLAGS(a) >= 0) {
-        char *at = element_at(a, key);
+        at = element_at(a, key);
         if (at && from_number(value, type, at))
             return 0;
     }
@@ -753,7 +760,7 @@ static int put(PyObject *self, PyObject *h, PyObject *key, PyObject *value)
     Py_INCREF(key);
     Py_INCREF(value);
     s->busy++;
-    int failed = PyObject_SetItem(h, key, value);
+    int failed = at && is_bare_number(value) ? PyArray_Pack(PyArray_DESCR(a), at, value) : PyObject_SetItem(h, key, value);
     s->busy--;
     Py_DECREF(value);
     Py_DECREF(key);
@@ -1157,12 +1164,6 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 static PyObject *class_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n);
 
-static inline int is_bare_number(PyObject *o)
-{
-    return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyComplex_CheckExact(o)
-           || (!PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE) && PyArray_IsScalar(o, Number));
-}
-
 static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     Py_ssize_t n = PyVectorcall_NARGS(count), named = names ? PyTuple_GET_SIZE(names) : 0;
@@ -1285,8 +1286,8 @@ static PyObject *freed_bytes(PyObject *module, PyObject *nothing)
 
 static inline void count_freed(Storage *s)
 {
-    if (s->buf && PyArray_CheckExact(s->buf) && PyArray_NBYTES((PyArrayObject *)s->buf) >= NOTED
-        && PyArray_CHKFLAGS((PyArrayObject *)s->buf, NPY_ARRAY_OWNDATA)) {
+    if (s->buf && PyArray_CheckExact(s->buf) && PyArray_NDIM((PyArrayObject *)s->buf)
+        && PyArray_NBYTES((PyArrayObject *)s->buf) >= NOTED && PyArray_CHKFLAGS((PyArrayObject *)s->buf, NPY_ARRAY_OWNDATA)) {
         freed += PyArray_NBYTES((PyArrayObject *)s->buf);
         if (freed - freed_told > MUCH && !telling && much_freed)
             telling = Py_AddPendingCall(tell_freed, NULL) == 0;
@@ -1321,7 +1322,12 @@ static void door_handle_dealloc(Handle *self)
         Py_CLEAR(s->buf);
         Py_CLEAR(s->reads);
     }
-    handle_clear(self);
+    if (!pair || self->v || self->base || self->from) /* else the two are all that it has */
+        handle_clear(self);
+    else {
+        Py_CLEAR(self->b);
+        Py_CLEAR(self->h);
+    }
     if (pair && pairs_kept < KEPT) {
         self->s = (PyObject *)s;
         kept_pairs[pairs_kept++] = (PyObject *)self;
@@ -1594,6 +1600,24 @@ static PyObject *item_at(PyObject *self, Py_ssize_t i)
         return out;
     }
     PyObject *key = PyLong_FromSsize_t(i);
+    if (key && !P && is_current(self)) { /* a row: as in `subscript` */
+        int before = touched;
+        Handle *a = (Handle *)self;
+        PyObject *b = Py_NewRef(a->b), *h = Py_NewRef(a->h), *part = PyArray_Type.tp_as_sequence->sq_item(h, i), *out = NULL;
+        if (part && PyArray_CheckExact(part))
+            out = derived(a, b, h, part, kind_index, key);
+        else {
+            out = part;
+            Py_DECREF(b);
+            Py_DECREF(h);
+        }
+        if (out && out != part && watches() && !only_looks()) {
+            note_getitem(before, self, out);
+            looked();
+        }
+        Py_DECREF(key);
+        return out;
+    }
     PyObject *out = !key ? NULL : Py_TYPE(self) == ndarray_type ? subscript(self, key) : PyObject_GetItem(self, key);
     Py_XDECREF(key);
     return out;
@@ -1837,7 +1861,7 @@ static int take_ufuncs(void)
                  || find_ufuncs(numpy, &positive_name, &positive_ufunc, 1) < 0
                  || find_ufuncs(numpy, &matmul_name, &matmul_ufunc, 1) < 0
                  || !(host_dot = undispatched(numpy, "dot")) || !(host_roll = undispatched(numpy, "roll"))
-                 || !(host_ones = undispatched(numpy, "ones")) || !(host_full = undispatched(numpy, "full"))
+                 || !(host_array = PyObject_GetAttrString(numpy, "array")) || !(host_ones = undispatched(numpy, "ones")) || !(host_full = undispatched(numpy, "full"))
                  || !(host_einsum = undispatched(numpy, "einsum"))
                  || !(host_diff = undispatched(numpy, "diff")) || !(host_where = undispatched(numpy, "where"))
                  || !(host_clip_function = undispatched(numpy, "clip"))

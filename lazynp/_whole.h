@@ -500,11 +500,6 @@ static int is_word(PyObject *name, PyObject *word) /* which is interned, as name
  * simple. */
 static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
 {
-    if (flags & MAKES) {
-        PyObject *out = made_of_none(host, args, n, names, flags);
-        if (out || PyErr_Occurred())
-            return out;
-    }
     Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0, done = 0;
     PyObject *vector[MOST_ARGUMENTS + 2], **to = vector + 1 + !!self, *out = NULL, *target = NULL;
     Storage *written = NULL;
@@ -942,12 +937,31 @@ static PyObject *dispatched(Function *f, PyObject *const *args, Py_ssize_t n, Py
     return count ? out : call_slow(f->implementation, args, n, names);
 }
 
+/* `array(a)`: as it lies. NULL, without an error set, where it is not that simple. */
+static PyObject *plain_copy(PyObject *o)
+{
+    PyObject *h = limit >= 0 && is_current(o) ? at_hand(o) : NULL;
+    if (!h || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)h)))
+        return NULL;
+    Py_INCREF(h);
+    PyObject *out = PyArray_NewCopy((PyArrayObject *)h, NPY_KEEPORDER);
+    Py_DECREF(h);
+    return from_host(out);
+}
+
 static PyObject *call_function_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     Function *f = (Function *)self;
     Py_ssize_t n = PyVectorcall_NARGS(count);
-    if (f->host == host_asarray && n == 1 && !names && Py_TYPE(args[0]) == ndarray_type)
-        return Py_NewRef(args[0]); /* whether it has its value or not */
+    if (f->flags & MAKES) {
+        if (f->host == host_asarray && n == 1 && !names && Py_TYPE(args[0]) == ndarray_type)
+            return Py_NewRef(args[0]); /* whether it has its value or not */
+        PyObject *done = f->host == host_array && n == 1 && !names && Py_TYPE(args[0]) == ndarray_type
+                             ? plain_copy(args[0])
+                             : made_of_none(f->host, args, n, names, f->flags);
+        if (done || PyErr_Occurred())
+            return leaving(done);
+    }
     if (f->flags & CREATES) {
         Py_ssize_t i = 0;
         while (i < n && !PyArray_Check(args[i]))
@@ -1216,7 +1230,7 @@ static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
     if (m->host == host_clip && n == 3 && !names)
         return clipped(host_clip, args, m->flags);
     if (m->host == host_dot_method && n == 2 && !names)
-        return dotted(host_dot_method, args, m->flags);
+        return dotted(host_dot, args, m->flags); /* which NumPy's method calls, through its look for `__array_function__` */
     if (m->reduces)
         return reduced_whole(m->host, args, n, names, m->flags);
     return whole(m->host, NULL, args, n, names, m->flags);

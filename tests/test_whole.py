@@ -732,3 +732,25 @@ def test_classes_take_numpys_masked_arrays() -> None:
             return super().__new__(cls, *args, **kwargs)
 
     assert type(Mine([1, 2], mask=[1, 0])) is Mine
+
+
+def test_rows_in_turn_are_views() -> None:
+    a = lazynp.arange(12).reshape(3, 4)
+    rows = list(a)
+    assert [r.tolist() for r in rows] == a.tolist() and all(r.base is a.base for r in rows)
+    rows[1][2] = 99
+    assert a[1, 2] == 99
+    assert [type(x) for x in lazynp.arange(3.0)] == [numpy.float64] * 3
+    assert a.dot(rows[0]).tolist() == numpy.asarray(a).dot(numpy.asarray(rows[0])).tolist()
+    with pytest.raises(ValueError, match="not aligned"):
+        a.dot(lazynp.ones(5))
+
+
+@pytest.mark.parametrize(
+    "given", ["a", "a.T", "a[:, ::2]", "a[::-1]", "a[1]", "a[:, None]", "a[0, 0, ...]", "a.astype(object)"]
+)
+def test_a_copy_lies_as_what_it_is_of(given: str) -> None:
+    mine, theirs = [eval(given, {"a": m.arange(12.0).reshape(3, 4)}) for m in (lazynp, numpy)]
+    got, want = lazynp.array(mine), numpy.array(theirs)
+    assert got.strides == want.strides and got.tolist() == want.tolist() and got.base is None and got.flags.writeable
+    assert not numpy.shares_memory(numpy.asarray(got), numpy.asarray(mine))
