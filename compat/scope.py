@@ -97,9 +97,15 @@ NUMERIC = (
 )
 
 
+# Among parameters, which stand without quotes, the codes too: `O`, `U10`, `M8[s]`.
+OTHER_PARAMETERS = re.compile(r"(?<!\w)([OSUV]\d*|[mM]8(\[\w+\])?)(?!\w)")
+
+
 def is_numeric(source: str, name: str) -> bool:
     """Whether a test, of which this is the source and the name with its parameters, is of numeric dtypes alone."""
-    return OTHER_DTYPES.search(source) is None and OTHER_DTYPES.search(name.partition("[")[2].replace("-", " ")) is None
+    parameters = name.partition("[")[2].replace("-", " ")
+    found = OTHER_DTYPES.search(source) or OTHER_DTYPES.search(parameters) or OTHER_PARAMETERS.search(parameters)
+    return found is None
 
 
 def modules() -> list[str]:

@@ -56,6 +56,37 @@ def writing(np: Any) -> Cases:
         y[y < 0] *= 0.1
         return (y**3).sum()
 
+    def rows(a: Any) -> Any:
+        b = a * 1
+        b[a[:, 0] > 0] *= a[0]
+        b[a[:, 1] < 0] = a[1] * 2
+        b[a[:, 2] > 0] = 0.5
+        b[b > 1] -= a[0, 0]
+        return (b**3).sum()
+
+    def complex_parts(x: Any) -> Any:
+        z = x + 1j * x[::-1] ** 2
+        z.imag[0] = x[2]
+        z.real *= 2
+        z.imag += z.real
+        part = z.real
+        z[1] = x[3]
+        part[2] += x[0]
+        return (abs(z) ** 2).sum() + (part**2 * np.arange(4)).sum()
+
+    def diagonal_view(a: Any) -> Any:
+        b = a * 1
+        d = np.einsum("ii->i", b)
+        d *= a[0]
+        b[0, 0] += 1
+        return (b**2).sum() + (d**3).sum()
+
+    def strided_view(x: Any) -> Any:
+        y = x * 1
+        every = np.lib.stride_tricks.as_strided(y, (2,), (16,))
+        every[0] = x[1]
+        return (y**2 * np.arange(4)).sum() + every[1]
+
     def selected(x: Any) -> Any:
         y = np.zeros(4)
         y[x > 0] = x[x > 0] * 2
@@ -121,7 +152,8 @@ def writing(np: Any) -> Cases:
             )
         }
         | {f.__name__: (f, (V,)) for f in (added_at, put, out, filled)}
-        | {"swapped": (swapped, (A,))}
+        | {f.__name__: (f, (V,)) for f in (complex_parts, strided_view)}
+        | {f.__name__: (f, (A,)) for f in (swapped, rows, diagonal_view)}
     )
 
 
@@ -162,6 +194,9 @@ def elementary(np: Any) -> Cases:
         "cast": lambda x: (x.astype(np.float32).astype(float) ** 2).sum() * 0 + x.astype(complex).real.sum(),
         "searched": lambda x: (np.digitize(x, [0.0]) * x).sum() + (np.searchsorted([0.0, 1.0], x) * x).sum(),
         "unique": lambda x: (np.unique(x) ** 2).sum(),
+        "counted": lambda x: np.count_nonzero(x > 0) * (x**2).sum(),
+        "place": lambda x: (np.unravel_index(np.argmax(x), (2, 2))[1] * x).sum(),
+        "small numbers": lambda x: np.where(np.arange(4, dtype="u1") < 300, x, 0).sum() + x[0],
     }
     moments = {
         f"{name} {axis}": (lambda x, n=name, a=axis: (getattr(np, n)(x, axis=a) ** 2).sum(), (M,))
@@ -214,6 +249,8 @@ def shapes(np: Any) -> Cases:
             + np.interp([0.1, -0.3], [-2.0, 0.0, 2.0], x[:3]).sum()
         ),
         "bincount": lambda x: (np.bincount([0, 1, 1, 2], weights=x) ** 2).sum(),
+        "fit": lambda x: (np.polyfit(np.arange(4), x, 2) ** 2).sum() + (np.polyfit([0, 1, 2], x[:3], 1) ** 2).sum(),
+        "product of polynomials": lambda x: (np.polymul(x[:3], x[1:]) ** 2).sum(),
         "polynomial": lambda x: np.polyval(x, 2.0) + np.polyval([1.0, 2.0, 3.0], x).sum(),
         "piecewise": lambda x: np.piecewise(x, [x < 0, x >= 0], [lambda z: -z, lambda z: z**2]).sum(),
         "vectorize": lambda x: np.vectorize(lambda a: a * a)(x).sum(),
@@ -247,6 +284,7 @@ def algebra(np: Any) -> Cases:
         "cholesky": (lambda a: (la.cholesky((a + a.T) / 2) ** 2)[1].sum(), (S,)),
         "eigh": (lambda a: (la.eigh(a + a.T)[0] ** 3).sum() + (la.eigvalsh(a + a.T) ** 3).sum(), (S,)),
         "svd": (lambda a: (la.svd(a, compute_uv=False) ** 3).sum(), (S,)),
+        "cond": (lambda a: la.cond(a) + la.cond(a, 1) + la.cond(a, "fro"), (S,)),
         "norm": (lambda a: la.norm(a) + la.norm(a[0]) + la.norm(a, 2) + la.norm(a, axis=1).sum(), (S,)),
         "pinv": (lambda a: (la.pinv(a) ** 2).sum(), (M,)),
         "qr": (lambda a: (la.qr(a)[1] ** 3).sum() + (la.qr(a)[0] ** 3).sum(), (M,)),

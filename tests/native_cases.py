@@ -171,7 +171,4 @@ ROUGH = {"any where", "all where", "modf whole", "frexp exponent", "count_nonzer
 NEEDS_VALUES = {
     "eig": "whether all eigenvalues are real",
     "eigvals": "whether all values are finite",
-    "cond": "whether there are NaNs",
-    "cond 1": "whether there are NaNs",
-    "count_nonzero": "the number",
 }

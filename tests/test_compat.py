@@ -244,7 +244,8 @@ def test_page(verdict: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         ("x = np.dtype('<M8[s]')", False), ("np.zeros(2, dtype=[('a', int)])", False), ("dtype='d'", True),
     ):  # fmt: skip
         assert scope.is_numeric(source, "test[f-d]") == numeric, source
-    assert not scope.is_numeric("", "test[datetime64]")
+    for name in ("datetime64", "m8[Y]-0", "f-M8[s]", "O", "0-U10"):
+        assert not scope.is_numeric("", f"test[{name}]"), name
 
 
 def test_a_quick_run_has_a_report_of_its_own(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

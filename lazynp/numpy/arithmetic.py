@@ -17,6 +17,7 @@ from ..backends.order import memory_order
 from ..config import config
 from ..graph.node import ABSTRACT, Node
 from ..ops.elementwise import ufuncs, where
+from ..ops.shape import broadcast_to
 from ..runtime.recorder import recorder
 from ..runtime.storage import Storage, lock
 from ..runtime.views import INDEX, TRANSPOSE, View, inverse_of
@@ -168,12 +169,15 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
         note_work(name, filter(is_handle, given))
         return from_operator(host(*values))
     if out_of_range(nodes):
-        if name in COMPARISONS:
-            values = [host_value(x) for x in given]
-            note_work(name, filter(is_handle, given))
-            return from_operator(host(*values))
-        host(*[dummy(x) for x in operands])
-    out = of_node(checked(ufunc_node(name, host, nodes, operands)))
+        if name not in COMPARISONS:
+            host(*[dummy(x) for x in operands])
+        # a number that the dtype does not have compares alike with all that it has
+        truth = host(*[n.value if n.weak and n.value is not None else numpy.zeros(1, n.dtype) for n in nodes])
+        shape = numpy.broadcast_shapes(*[n.shape for n in nodes])
+        node = broadcast_to(Node.of_scalar(truth[0]), shape=shape)
+    else:
+        node = checked(ufunc_node(name, host, nodes, operands))
+    out = of_node(node)
     return out if order is None else out._derived(TRANSPOSE, order)
 
 

@@ -27,6 +27,7 @@ from .array import HOST_VIEW, Writes, borrow, is_traced, ndarray, new_handle, ro
 from .casts import real_of
 from .host import SUBCLASS, bind, fresh, like, note_work, of_type, on_traced, part_of, strip
 from .methods import derived, own, reshape
+from .recorded_ufuncs import write_part
 
 
 def get_shape(self: Any) -> tuple[int, ...]:
@@ -105,7 +106,9 @@ def viewed(self: Any, value: numpy.ndarray) -> Any:
 
 def set_real(self: Any, value: Any) -> None:
     if is_traced(self) or is_traced(value):
-        self[...] = value + (self.imag * 1j if self.dtype.kind == "c" else 0.0)
+        (on_traced("real", numpy.real, (self,), {}) if self.dtype.kind == "c" else self)[...] = value
+        return
+    if write_part(self, "real", value):
         return
     self._host()
     note_work("ndarray.real", (self,))
@@ -124,7 +127,9 @@ def get_imag(self: Any) -> Any:
 
 def set_imag(self: Any, value: Any) -> None:
     if is_traced(self) or is_traced(value):
-        self[...] = self.real + value * 1j
+        on_traced("imag", numpy.imag, (self,), {})[...] = value
+        return
+    if write_part(self, "imag", value):
         return
     self._host()
     note_work("ndarray.imag", (self,))

@@ -6,6 +6,7 @@ Each gives NotImplemented where it leaves the call to NumPy, with its errors.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +26,7 @@ from .array import Handle, is_native, is_traced, ndarray
 from .gathers import places_of
 from .host import at_hand
 from .layout import array_of, settled
-from .library import wanted
+from .library import shown, wanted
 from .record import as_node, as_nodes, cast_node, errors_wanted
 from .recorded import concrete, flat, in_place, one_axis, value_of
 from .recorded_ufuncs import spreads, to_node_operand
@@ -177,7 +178,8 @@ def monotonicity(x: Any) -> Any:
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: Any = "C") -> Any:
-    if type(multi_index) not in (list, tuple) or mode != "raise" or order not in ("C", "F"):
+    modes = ("raise", "clip", "wrap")
+    if type(multi_index) not in (list, tuple) or mode not in modes or order not in ("C", "F"):
         return NotImplemented
     nodes = rows_of(*multi_index) if all(map(concrete, multi_index)) else None
     dims = dims.tolist() if type(dims) is ndarray and dims.ndim == 1 else dims
@@ -185,16 +187,46 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: A
     sizes = tuple([operator.index(n) if hasattr(n, "__index__") else -1 for n in sizes])
     if nodes is None or len(sizes) != len(nodes) or min(sizes) < 0 or any(n.dtype.kind not in "iu" for n in nodes):
         return NotImplemented
-    for x, n in zip(multi_index, sizes):
+    for x, n in zip(multi_index, sizes) if mode == "raise" else ():
         places = value_of(x)
         if places.size and not 0 <= places.min() <= places.max() < n:
             return NotImplemented
-    pairs = list(zip([cast_node(n, INTP) for n in nodes], sizes))
+    if mode != "raise" and (0 in sizes or not all([numpy.can_cast(n.dtype, INTP) for n in nodes])):
+        return NotImplemented
+    pairs = [(within(cast_node(n, INTP), size, mode), size) for n, size in zip(nodes, sizes)]
     out, step = None, 1
     for node, n in pairs[::-1] if order == "C" else pairs:
         part = elementwise.multiply(node, numpy.intp(step)) if step != 1 else node
         out, step = part if out is None else elementwise.add(part, out), step * n
     return array_of(out) if step < 1 << 62 and out is not None and out.shape else NotImplemented
+
+
+def within(node: Node, n: int, mode: str) -> Node:
+    """Indices as the mode says that they come between 0 and n."""
+    if mode == "raise":
+        return node
+    if mode == "wrap":
+        return elementwise.remainder(node, numpy.intp(n))
+    return elementwise.minimum(elementwise.maximum(node, numpy.intp(0)), numpy.intp(n - 1))
+
+
+def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
+    given = to_node_operand(indices)
+    sizes = (shape,) if type(shape) is int else tuple(shape) if type(shape) in (tuple, list) else ()
+    if type(given) is not ndarray or not wanted((given,)) or given.dtype.kind not in "iu" or order not in ("C", "F"):
+        return NotImplemented
+    if not sizes or not all([type(n) is int and n > 0 for n in sizes]) or not numpy.can_cast(given.dtype, INTP):
+        return NotImplemented
+    if concrete(given):
+        places = value_of(given)
+        if places.size and not 0 <= places.min() <= places.max() < math.prod(sizes):
+            return NotImplemented
+    rest, found = cast_node(given._node(), INTP), list[Node]()
+    for n in sizes[:0:-1] if order == "C" else sizes[:-1]:
+        found.append(elementwise.remainder(rest, numpy.intp(n)))
+        rest = elementwise.floor_divide(rest, numpy.intp(n))
+    found.append(rest)
+    return tuple([shown(node) for node in (found[::-1] if order == "C" else found)])
 
 
 TABLE: dict[str, Rule] = {
@@ -207,6 +239,7 @@ TABLE: dict[str, Rule] = {
     "lexsort": lexsort,
     "_monotonicity": monotonicity,
     "ravel_multi_index": ravel_multi_index,
+    "unravel_index": unravel_index,
 }
 
 # --- Methods of ufuncs ------------------------------------------------------------------------------------------------

@@ -117,7 +117,10 @@ def array(
     more = {} if ndmax is None else {"ndmax": ndmax}
     if dtype is not None and copy is not False and isinstance(host, numpy.ndarray) and host.dtype.kind == "c":
         host = real_of(host, dtype_of(dtype))
-    made = numpy.array(host, dtype, copy=copy, order=order, ndmin=ndmin, **more)
+    try:
+        made = numpy.array(host, dtype, copy=copy, order=order, ndmin=ndmin, **more)
+    except TracedArgumentError:  # an object's `__array__` gave an array that a transformation follows (`poly1d`)
+        return on_traced("array", numpy.array, (object.__array__(), dtype), {"copy": copy, "ndmin": ndmin})
     if ours and made is not host and made.base is None:
         note_work("array", [x for x in ours if isinstance(x, Handle)])  # a copy; what comes from outside is no work
     if made.dtype.kind == "O" and ours and kind in (list, tuple):

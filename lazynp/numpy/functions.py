@@ -10,6 +10,7 @@ import functools
 import operator
 import sys
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -19,19 +20,20 @@ from ..away import on_host
 from ..backends.order import memory_order
 from ..graph.node import ABSTRACT, leaf
 from ..graph.op import results
+from ..notices import outside
 from ..ops import fft, linalg
 from ..ops.contraction import matmul
 from ..ops.elementwise import absolute, convert, equal, multiply, subtract, where
 from ..ops.promotion import is_inexact
 from ..ops.reductions import reductions
-from ..ops.shape import broadcast_to, reshape, transpose
+from ..ops.shape import broadcast_to, reshape, transpose, zeros_of
 from ..runtime.recorder import recorder
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign, in_memory_order
 from .array import is_traced, ndarray
 from .dispatch import Dispatcher
 from .host import PLAIN, at_hand, fresh, home, part_of, to_host
-from .layout import array_of, order_of_copies
+from .layout import array_of, order_of_copies, settled
 from .library import shown, wanted
 from .record import cast_node, nodes_of, tells_errors
 from .recorded_ufuncs import recordable, spreads, stack_order
@@ -109,8 +111,8 @@ def order_of_factor(a: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
-    """`numpy.linalg.lstsq`. Whether there are residuals depends on the rank, which is computed here; where it is not
-    known, under `jit` and `vmap`, they are NaN for a matrix of a smaller rank, as JAX has them."""
+    """`numpy.linalg.lstsq`. Whether there are residuals depends on the rank, which is computed here; where the matrix
+    is not known, under `jit` and `vmap`, they are NaN for one of a smaller rank, as JAX has them."""
     if not wanted((a, b)) or type(rcond) not in (float, int, type(None), numpy.float64):
         return NotImplemented
     if numpy.ndim(a) != 2 or numpy.ndim(b) not in (1, 2) or a.shape[0] != b.shape[0] or not a.size or not b.size:
@@ -126,7 +128,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     found, rank, sizes = results(made)
     solution = array_of(found if numpy.ndim(b) == 2 else reshape(found, shape=(n,)))
     values = array_of(sizes)  # both have handles before the rank is asked for: what none has is not kept
-    hidden = made.trace == ABSTRACT
+    if made.trace == ABSTRACT != x.trace:  # of right-hand sides alone: `polyfit` looks at the rank
+        rank = results(linalg.lstsq(x, zeros_of(y.aval), rcond if rcond is None else float(rcond)))[1]
+    hidden = rank.trace == ABSTRACT
     count = shown(rank) if hidden else value_of_scalar(rank)
     if m <= n or not hidden and count != n:
         residuals: Any = array_of(leaf((0,), sizes.dtype, numpy.empty(0, sizes.dtype)))
@@ -238,12 +242,45 @@ def method_of_number(obj: Any, method: str, *args: Any, **kwargs: Any) -> Any:
     return fresh(value) if type(value) is numpy.ndarray else value
 
 
+def corrcoef(x: Any, y: Any = None, rowvar: Any = True, **kwargs: Any) -> Any:
+    """NumPy's text reads the variances as a view of the matrix that it then writes into; here they are copied."""
+    given = [v for v in (x, y) if v is not None]
+    if kwargs.keys() - {"dtype"} or not wanted(given) or any(v.dtype.kind not in "biuf" for v in given):
+        return NotImplemented
+    np = sys.modules["lazynp"]
+    c = np.cov(x, y, rowvar, **kwargs)
+    if c.ndim != 2:
+        return c / c
+    along = numpy.arange(c.shape[0])
+    deviations = np.sqrt(c[along, along])
+    c = c / deviations[:, None]
+    c /= deviations[None, :]
+    return np.clip(c, -1, 1)
+
+
+def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False) -> Any:
+    """By sorted lines, NaN at their ends, where NumPy's text goes through them in Python or masks them."""
+    if type(a) is not ndarray or at_hand(a) or is_traced(a) or a.dtype.char not in "fd" or out is not None:
+        return NotImplemented
+    if not a.size or axis is None and settled(a):  # of one line NumPy finds the middle without sorting
+        return NotImplemented
+    np = sys.modules["lazynp"]
+    lines = a.ravel() if axis is None else np.moveaxis(a, axis, 0)
+    count = np.sum(~np.isnan(lines), axis=0, keepdims=True)
+    lines = np.sort(lines, axis=0)
+    low, high = [np.take_along_axis(lines, p, 0)[0] for p in (np.maximum((count - 1) // 2, 0), count // 2)]
+    for _ in range(int(np.count_nonzero(count == 0))):
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=outside())
+    return np.where((count % 2 == 1)[0], low, (low + high) / 2)
+
+
 TABLE: dict[str, dict[str, Function]] = {
     "_core.fromnumeric": {"_wrapfunc": method_of_number},
     "fft._pocketfft": {"_raw_fft": raw_fft},
     "linalg._linalg": {"qr": qr, "lstsq": lstsq},
     "lib._stride_tricks_impl": {"_broadcast_to": spread},
-    "lib._function_base_impl": {"meshgrid": meshgrid},
+    "lib._function_base_impl": {"meshgrid": meshgrid, "corrcoef": corrcoef},
+    "lib._nanfunctions_impl": {"_nanmedian": nanmedian},
     "lib._twodim_base_impl": {name: made_of_numbers(name) for name in ("triu_indices", "tril_indices")},
     "_core._methods": {"_count_reduce_items": count_items, "_mean": mean, "_var": variance},
 }

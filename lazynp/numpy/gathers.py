@@ -18,7 +18,7 @@ from ..ops.shape import set_, slice_, whole
 from ..runtime.views import TRANSPOSE
 from .arithmetic import assign
 from .array import Handle, is_native, known, ndarray, of_node, root
-from .host import at_hand
+from .host import TracedArgumentError, at_hand, to_host
 from .layout import array_of
 from .record import MOST_AXES
 from .recorded_ufuncs import spreads
@@ -154,6 +154,15 @@ def straight(x: Any, places: Places) -> bool:
     return min(steps, default=0) >= 0 and all([s >= t for s, t in itertools.pairwise(steps)])
 
 
+def shape_of_numbers(value: Any) -> tuple[int, ...] | None:
+    """The shape of a nested list of numbers; None for a list of anything else."""
+    try:
+        made = numpy.asarray(to_host(value, []))
+    except (TracedArgumentError, ValueError, OverflowError):
+        return None
+    return made.shape if made.dtype.kind in "biufc" else None
+
+
 NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdFD"]})
 
 
@@ -175,7 +184,11 @@ def scattered(x: Any, key: Any, value: Any, fill: Callable[[Any, tuple[int, ...]
     base = x._node()
     region = slice_(base, key=places.view) if places.view != whole(base.shape) else base
     shape = indexing.indexed_shape(region.shape, [i.aval for i in places.arrays], places.axes, places.at)
-    if type(value) not in NUMBERS and not (isinstance(value, (ndarray, numpy.ndarray)) and spreads(value.shape, shape)):
+    if type(value) in (list, tuple):
+        given: Any = shape_of_numbers(value)
+    else:
+        given = () if type(value) in NUMBERS else getattr(value, "shape", None)
+    if given is None or not spreads(given, shape):
         return False
     if isinstance(value, numpy.generic) and any([i.shape for i in places.arrays]):
         value = value.astype(x.dtype)  # which NumPy casts here, and refuses in `x[1:] = value` where it is too large

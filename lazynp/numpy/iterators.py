@@ -253,6 +253,18 @@ def inside(value: Any, ours: list[Any]) -> Any:
     return home(value, ours)
 
 
+def only_reads(
+    op: Any, flags: Any = None, op_flags: Any = None, op_dtypes: Any = None, *rest: Any, **more: Any
+) -> bool:
+    """Whether an iterator hands out its operands' elements as they are, which the program asks for; one that makes
+    operands, writes into them or casts them has NumPy work."""
+    several = isinstance(op, (list, tuple))
+    if op_dtypes is not None or several and any([x is None for x in op]):
+        return False
+    given = [op_flags] if op_flags and isinstance(op_flags[0], str) else op_flags or []
+    return not any([flag in ("readwrite", "writeonly") for each in given for flag in each])
+
+
 class nditer:
     """See `numpy.nditer`. Its operands are pinned, since it keeps views of them."""
 
@@ -264,7 +276,8 @@ class nditer:
             if isinstance(x, Handle):
                 x._pin()
         host = to_host(op, ours)
-        note_work("nditer", ours)
+        if not only_reads(op, *args, **kwargs):
+            note_work("nditer", ours)
         made = numpy.nditer(host, *strip(args), **strip(kwargs))
         object.__setattr__(self, "_iter", made)
         object.__setattr__(self, "_ours", ours)

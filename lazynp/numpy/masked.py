@@ -18,6 +18,7 @@ from ..away import on_host
 from ..graph import errors
 from ..graph.node import ABSTRACT, Node
 from ..ops.elementwise import where
+from ..ops.shape import reshape
 from ..runtime.recorder import recorder
 from ..runtime.storage import Rare, Storage
 from . import array
@@ -30,7 +31,8 @@ DEEPEST = 64  # operations on a selection that is still deferred
 
 
 class Selection:
-    """How a deferred selection can be made: of an array's value, or by an operation on others (`host`, `operands`)."""
+    """How a deferred selection can be made: of an array's value, or by an operation on others (`host`, `operands`). The
+    mask may have fewer axes than the array, whose last axes are then whole."""
 
     __slots__ = ("mask", "source", "host", "operands", "depth")
 
@@ -44,7 +46,7 @@ class Selection:
         if self.source is not None:
             return value_of(self.source)[value_of(self.mask)]
         assert self.host is not None
-        return self.host(*[x.packed() if type(x) is Selection else x for x in self.operands])
+        return self.host(*[x.packed() if type(x) is Selection else plain(x) for x in self.operands])
 
 
 def alike(a: Node, b: Node, depth: int = 8) -> bool:
@@ -73,6 +75,16 @@ def selection_of(x: Any) -> Selection | None:
     return None
 
 
+def plain(x: Any) -> Any:
+    """A scalar, or the value of an array that is an operand for each row."""
+    return value_of(x) if type(x) is Node else x
+
+
+def spread(mask: Node, ndim: int) -> Node:
+    """A mask with axes of length 1 behind its own, so that it broadcasts over the array's."""
+    return mask if mask.ndim == ndim else reshape(mask, shape=mask.shape + (1,) * (ndim - mask.ndim))
+
+
 def handle(node: Node, selection: Selection) -> ndarray:
     """A handle on a deferred selection of node's value."""
     s = Storage()
@@ -84,7 +96,7 @@ def handle(node: Node, selection: Selection) -> ndarray:
 
 
 def select(a: ndarray, mask: ndarray) -> ndarray:
-    """`a[mask]`, deferred; mask has a's shape."""
+    """`a[mask]`, deferred; mask has the shape of a, or of its first axes."""
     node, mask_node = a._node(), mask._node()
     out = handle(node, Selection(mask_node, node, None, (), 0))
     recorder.settle()
@@ -94,20 +106,23 @@ def select(a: ndarray, mask: ndarray) -> ndarray:
 def settle_selection(s: Storage) -> None:
     """Make a deferred selection an ordinary array."""
     assert s.rare is not None and s.rare.mask is not None and s.node is not None
-    if s.node.trace == ABSTRACT:
+    if ABSTRACT in (s.node.trace, s.rare.mask.mask.trace):
         raise no_mask(s.rare.mask.mask)
     packed = numpy.asarray(s.rare.mask.packed())
     s.buf, s.node, s.reads, s.free, s.rare = packed, None, None, True, None
 
 
 def elementwise_selection(op: Any, host: Callable[..., Any], operands: tuple[Any, ...]) -> ndarray | None:
-    """An elementwise operation on selections of one mask and scalars; None if they are not that."""
+    """An elementwise operation on selections of one mask, scalars, and arrays that broadcast with each selected row;
+    None if they are not that."""
     mask = None
-    depth = 0
+    depth = axes = 0
     for x in operands:
         selection = selection_of(x)
         if selection is None:
-            if type(x) not in PYTHON_SCALARS and not isinstance(x, numpy.generic):
+            if type(x) is ndarray:
+                axes = max(axes, x.ndim)
+            elif type(x) not in PYTHON_SCALARS and not isinstance(x, numpy.generic):
                 return None
         elif mask is None or alike(selection.mask, mask):
             mask, depth = selection.mask, max(depth, selection.depth)
@@ -117,20 +132,25 @@ def elementwise_selection(op: Any, host: Callable[..., Any], operands: tuple[Any
         return None
     nodes = []
     for x in operands:
-        node = x._s.node if type(x) is ndarray else as_node(x)
+        chosen = selection_of(x)
+        node = x._s.node if chosen is not None else as_node(x)
+        if chosen is not None and node is not None and axes > node.ndim - mask.ndim:
+            return None
         if node is None:
             return None
         nodes.append(node)
     if out_of_range(nodes):
         return None  # an error, which ordinary arrays raise
     node = op(nodes)
-    out = handle(node, Selection(mask, None, host, tuple([selection_of(x) or x for x in operands]), depth + 1))
+    kept = [selection_of(x) or (n if type(x) is ndarray else x) for x, n in zip(operands, nodes)]
+    out = handle(node, Selection(mask, None, host, tuple(kept), depth + 1))
     recorder.settle()
     return out
 
 
 def write_selection(a: ndarray, mask: ndarray, value: Any) -> bool:
-    """`a[mask] = value` as a select, if value is a scalar or a deferred selection of the same mask."""
+    """`a[mask] = value` as a select, if value is a scalar or a deferred selection of the same mask, which has the shape
+    of a, or of its first axes."""
     s = a._s
     selection = selection_of(value)
     if selection is not None:
@@ -152,7 +172,7 @@ def write_selection(a: ndarray, mask: ndarray, value: Any) -> bool:
     base = s.graph()
     if s.node is not base:  # another thread is writing into the rest
         return False
-    new = where(taken, new, base if view is None else view.read(base))
+    new = where(spread(taken, a.ndim), new, base if view is None else view.read(base))
     if view is not None:
         new = view.write(base, new)
     s.hold(new)

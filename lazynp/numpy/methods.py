@@ -520,6 +520,9 @@ def imatmul(self: Any, other: Any) -> Any:
     if is_traced(self) or is_traced(other):
         self[...] = UFUNCS["matmul"](self, other)
         return self
+    two = type(other) in (ndarray, numpy.ndarray) and self.ndim > 1 and other.ndim > 1
+    if two and type(self) is ndarray and not at_hand(self):
+        return UFUNCS["matmul"](self, other, out=(self,))
     worked(self, "__imatmul__")
     with Writes() as to:
         a, b = to(self), strip(other)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from ..backends.order import memory_order
-from ..graph.node import Node
+from ..graph.node import Node, leaf
 from ..ops import contraction
 from ..ops.elementwise import not_equal
 from ..ops.shape import add_reduce
@@ -25,6 +25,7 @@ from .library import shown, wanted
 from .methods import own
 from .record import cast_node, nodes_of
 from .recorded_ufuncs import recordable
+from .traced_views import at_places
 
 Rule = Callable[..., Any]
 
@@ -118,6 +119,10 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
             return NotImplemented  # a number, which is no view
         return operands[0].transpose([labels[0][0].index(c) for c in labels[1]])
     repeated = len(operands) == 1 and set(labels[0][0]) == set(labels[1])
+    if repeated and out is None and target == common and is_traced(operands[0]):
+        (x,) = operands
+        places = numpy.einsum(f"{labels[0][0]}->{labels[1]}", numpy.arange(x.size).reshape(x.shape))
+        return at_places(x, leaf(places.shape, places.dtype, places.copy()))
     if repeated and not is_traced(operands[0]):
         return diagonal(operands[0], labels[0][0], labels[1]) if out is None and target == common else NotImplemented
     sums = len(set(map(frozenset, labels[0]))) == 1 < len(operands)

@@ -237,7 +237,8 @@ def repeat(self: ndarray, repeats: Any, axis: Any = None) -> Any:
 def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
     """As NumPy does it: scale, rint, scale back."""
     if out is not None:
-        made = round_(self, decimals) if type(out) is ndarray and self.dtype.kind == "f" else NotImplemented
+        whole = self.dtype.kind != "f" and (type(decimals) is not int or decimals < 0)
+        made = round_(self, decimals) if type(out) is ndarray and not whole else NotImplemented
         return into(out, made._node()) if type(made) is ndarray else NotImplemented
     if self.dtype.kind not in "fiu":
         return NotImplemented
@@ -246,8 +247,10 @@ def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
     except TypeError:
         return NotImplemented
     if self.dtype.kind != "f":
-        if places < 0 or not self.ndim:
+        if not self.ndim:
             return NotImplemented
+        if places < 0:  # by way of floats, as NumPy does it
+            return round_(self.astype(float), places).astype(self.dtype)
         return self if ROUND_IS_SELF else self.copy("K")
     if tells_errors(self):
         return NotImplemented

@@ -12,14 +12,14 @@ from ..backends.order import memory_order
 from ..config import config
 from ..graph.node import Node
 from ..ops.contraction import matmul
-from ..ops.elementwise import frexp, modf, ufuncs
+from ..ops.elementwise import frexp, imag, make_complex, modf, real, ufuncs
 from ..ops.shape import broadcast_to
 from ..runtime.processes import processes
 from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, inverse_of
 from . import arithmetic
 from .arithmetic import assign, assign_where, dummy
-from .array import Handle, is_native, is_traced, ndarray, of_node, writeable
+from .array import Handle, is_native, is_traced, known, ndarray, of_node, writeable
 from .host import PLAIN, at_hand, dtype_of, returned, to_host
 from .record import MOST_AXES, as_node, as_nodes, cast_node, out_of_range
 
@@ -83,8 +83,13 @@ PAIRS: dict[str, tuple[Callable[..., Node], Callable[..., Node]]] = {
 }
 
 
-def native_pair(u: Any, args: Any) -> Any:
+def native_pair(u: Any, args: Any, outs: Any = None) -> Any:
     """Both results of a ufunc that gives two, recorded; NotImplemented where NumPy does it."""
+    if outs is not None:
+        made = native_pair(u, args) if all(map(recordable, outs)) and outs[0] is not outs[1] else NotImplemented
+        if made is NotImplemented or not all([fits(x._node(), o, "same_kind") for x, o in zip(made, outs)]):
+            return NotImplemented
+        return outs if all([written_to(o, x) for x, o in zip(made, outs)]) else NotImplemented
     rules = PAIRS.get(u.host.__name__)
     if rules is None or not config_allows(args, {}) or getattr(numpy, u.host.__name__) is not u.host:
         return NotImplemented
@@ -237,3 +242,16 @@ def recordable(out: Any) -> bool:
     if s.rare is not None and (s.rare.pin or s.rare.mask is not None):
         return False
     return writeable(out)
+
+
+def write_part(z: Any, name: str, value: Any) -> bool:
+    """Record `z.real = value` or `z.imag = value`; whether that was done. What is at hand NumPy writes into."""
+    if z.dtype.kind != "c" or not recordable(z) or config.limit >= 0 and known(z) and not config.strict:
+        return False
+    node = as_node(value) if type(value) in (ndarray, numpy.ndarray, float, int, bool) else None
+    if node is None or node.dtype.kind == "c" or not spreads(node.shape, z.shape):
+        return False
+    whole = z._node()
+    new = cast_node(node, numpy.empty(0, z.dtype).real.dtype)
+    assign(z, make_complex(new, imag(whole)) if name == "real" else make_complex(real(whole), new))
+    return True

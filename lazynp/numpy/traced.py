@@ -31,6 +31,7 @@ from .host import traced as hooks
 from .indexing import has_traced
 from .layout import array_of
 from .masked import select as deferred
+from .masked import spread, write_selection
 from .record import as_node, cast_node
 from .recorded_ufuncs import recordable
 
@@ -204,13 +205,18 @@ def taken_apart(x: Any, key: Any) -> tuple[Any, tuple[int, ...], int, list[Node]
 def getitem(x: Any, key: Any) -> Any:
     if not is_traced(x) and all(concrete(k) for k in (key if type(key) is tuple else (key,))):
         return x[tuple([settled(k) for k in key]) if type(key) is tuple else settled(key)]
-    if type(key) is ndarray and not concrete(key) and key.dtype == bool and key.shape == x.shape and key.ndim:
+    if is_mask(x, key) and not concrete(key):
         return deferred(x, key)
     view, axes, at, arrays = taken_apart(x, key)
     node = x._node()
     if view != whole(node.shape):
         node = slice_(node, key=view)
     return handle(indexing.gather(node, *arrays, axes=axes, at=at, bounds="raise") if axes else node)
+
+
+def is_mask(x: Any, key: Any) -> bool:
+    """Whether a key is a mask of x, or of its first axes."""
+    return type(key) is ndarray and key.dtype == bool and key.ndim > 0 and key.shape == x.shape[: key.ndim]
 
 
 def settled(k: Any) -> Any:
@@ -224,11 +230,13 @@ def settled(k: Any) -> Any:
 def setitem(x: Any, key: Any, value: Any) -> None:
     if not recordable(x):
         raise TracedArgumentError("a write into an array whose memory NumPy has a view of")
+    if is_mask(x, key) and not concrete(key) and write_selection(x, key, value):
+        return
     base, new = x._node(), node_of(value)
     new = cast_node(new, x.dtype)
-    if type(key) is ndarray and key.dtype == bool and key.shape == x.shape and new.aval.size == 1:
-        new = new if new.ndim == 0 else reshape(new, shape=())
-        assign(x, select(node_of(key), new, base))
+    if is_mask(x, key) and (new.aval.size == 1 or not concrete(key) and new.ndim <= x.ndim - key.ndim):
+        new = reshape(new, shape=()) if new.aval.size == 1 and new.ndim else new
+        assign(x, select(spread(node_of(key), x.ndim), new, base))
         return
     view, axes, at, arrays = taken_apart(x, key)
     region = slice_(base, key=view) if view != whole(base.shape) else base

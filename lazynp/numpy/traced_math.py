@@ -11,7 +11,7 @@ import numpy
 from ..ops import contraction, elementwise, indexing, reductions, scans, sorting
 from ..ops.elementwise import add, convert, divide, less, multiply, subtract, ufuncs
 from ..ops.elementwise import where as select
-from ..ops.shape import reshape, zeros_of
+from ..ops.shape import add_reduce, reshape, zeros_of
 from . import traced_nan
 from .creation import array as make_array
 from .host import TracedArgumentError
@@ -113,6 +113,14 @@ def product(rule: Rule) -> Rule:
         return written(out, rule(cast_node(x, dtype), cast_node(y, dtype)))
 
     return made
+
+
+def count_nonzero(x: Any) -> Any:
+    """A number of the engine's, where the values are not known: NumPy gives one of Python's."""
+    if concrete(x) or x.dtype.kind not in "biufc":
+        return NotImplemented
+    mask = x._node() if x.dtype == bool else ufuncs["not_equal"](x._node(), x.dtype.type(0))
+    return handle(add_reduce(mask, axes=tuple(range(mask.ndim)), keepdims=False, dtype=numpy.dtype(numpy.intp)))
 
 
 def c_einsum(subscripts: Any, *operands: Any, out: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
@@ -229,6 +237,7 @@ TABLE.update(
         "vecmat": product(contraction.vecmat),
         "matmul": product(contraction.matmul),
         "c_einsum": c_einsum,
+        "count_nonzero": count_nonzero,
         "correlate": correlate,
         "correlate2": correlate,
         "interp": interp,
@@ -246,6 +255,7 @@ UFUNC_METHODS.update({"": elementwise_call, "reduce": ufunc_reduce, "accumulate"
 PYTHON: tuple[tuple[str, str, Rule], ...] = (
     ("lazynp.lib._function_base_impl", "_vectorize_call", lambda self, func, args: vectorized(self, func, args)),
     ("lazynp.lib._stride_tricks_impl", "_broadcast_to", lambda x, shape, subok, readonly: broadcast(x, shape)),
+    ("lazynp.linalg._linalg", "cond", lambda x, p=None: condition(x, p)),
     *RULES,
     *traced_nan.RULES,
 )
@@ -264,6 +274,21 @@ def vectorized(self: Any, func: Any, args: Any) -> Any:
     if type(found[0]) is not tuple:
         return make_array(found).reshape(spread[0].shape)
     return tuple([make_array(list(column)).reshape(spread[0].shape) for column in zip(*found)])
+
+
+def condition(x: Any, p: Any) -> Any:
+    """`numpy.linalg.cond` without its question whether there is NaN, which only values answer."""
+    if concrete(x):
+        return NotImplemented
+    np, module = sys.modules["lazynp"], sys.modules["lazynp.linalg._linalg"]
+    if p is None or p in (2, -2):
+        s = module.svd(x, compute_uv=False)
+        found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    else:
+        module._assert_stacked_square(x)
+        inverse = module._umath_linalg.inv(x, signature="D->D" if x.dtype.kind == "c" else "d->d")
+        found = module.norm(x, p, axis=(-2, -1)) * module.norm(inverse, p, axis=(-2, -1))
+    return np.where(np.isnan(found) & ~np.isnan(x).any(axis=(-2, -1)), numpy.inf, found).astype(found.dtype)
 
 
 def instead(rule: Rule, theirs: Rule) -> Rule:

@@ -11,7 +11,7 @@ from ..ops import elementwise, indexing
 from ..ops.elementwise import convert, divide
 from ..ops.elementwise import where as select
 from ..ops.shape import broadcast_to, reshape, transpose, whole
-from . import native, recorded
+from . import native, recorded, traced_views
 from .arithmetic import dummy
 from .array import ndarray
 from .creation import array as make_array
@@ -47,11 +47,18 @@ def astype(x: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok:
 
 
 def real(x: Any) -> Any:
-    return handle(elementwise.real(x._node())) if x.dtype.kind == "c" else x
+    return traced_views.real(x) if x.dtype.kind == "c" and x.ndim else part(elementwise.real, x)
 
 
 def imag(x: Any) -> Any:
-    return handle(elementwise.imag(x._node())) if x.dtype.kind == "c" else make_array(numpy.zeros(x.shape, x.dtype))
+    if x.dtype.kind != "c":
+        return make_array(numpy.zeros(x.shape, x.dtype))
+    return traced_views.imag(x) if x.ndim else part(elementwise.imag, x)
+
+
+def part(op: Rule, x: Any) -> Any:
+    """The part of a number; a real one is its own."""
+    return handle(op(x._node())) if x.dtype.kind == "c" else x
 
 
 def ordered_reshape(x: Any, *shape: Any, order: str = "C", **kwargs: Any) -> Any:
@@ -103,8 +110,7 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
     places = numpy.zeros((), numpy.intp)
     for n, s in zip(shape, strides):
         places = places[..., None] + numpy.arange(n) * (s // x.dtype.itemsize)
-    flat = reshape(x._node(), shape=(x.size,))
-    return array_of(indexing.take(flat, constant(places), 0))
+    return traced_views.at_places(x, constant(places))
 
 
 def broadcast(x: Any, shape: Any) -> Any:

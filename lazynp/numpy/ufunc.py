@@ -143,7 +143,9 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         """The recorded results of a generalized ufunc, or of one that gives two; else NotImplemented."""
         if self.library is not None:
             return library.recorded(self.library, args, kwargs)
-        return native_pair(self, args) if self.nout == 2 and not kwargs else NotImplemented
+        if self.nout != 2 or kwargs.keys() - {"out"}:
+            return NotImplemented
+        return native_pair(self, args, kwargs.get("out"))
 
     def general(self, method: str | None, args: Any, kwargs: Any) -> Any:
         """Any operands: foreign types first, then ours."""
