@@ -153,6 +153,8 @@ INDEXING: dict[str, Case] = {
     "rows": (lambda xp, a: a[[2, 0, 2]], ((4, 5),)),
     "columns": (lambda xp, a: a[:, xp.array([4, -1, 0])], ((4, 5),)),
     "a matrix of indices": (lambda xp, a: a[xp.array([[0, 1], [3, -2]])], ((4, 5),)),
+    "turned rows": (lambda xp, a: xp.take_along_axis(a, xp.argsort(a, axis=1)[:, ::-1], axis=1), ((4, 5),)),
+    "every other index": (lambda xp, a: a[xp.arange(8).reshape(2, 4)[::-1, ::2] % 4], ((4, 5),)),
     "a grid": (lambda xp, a: a[xp.ix_([0, 2], [1, 1, 4])], ((4, 5),)),
     "pairs": (lambda xp, a: a[[0, 1, 3], [4, 0, -1]], ((4, 5),)),
     "rows of a mask": (lambda xp, a: a[xp.array([True, False, True, True])], ((4, 5),)),

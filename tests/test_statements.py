@@ -66,6 +66,29 @@ def test_what_only_numpy_does(text: str) -> None:
             left(text, lazynp)
 
 
+REFUSED = """
+np.linalg.solve(a, np.array(1.0))
+np.add.reduce(a, axis=5)
+a.sum(axis=3)
+a + v
+np.sin(a, bad=3)
+np.percentile(a, 300)
+np.take(a, [99])
+a[[7]]
+np.bincount(a)
+np.linalg.norm(a, "x")
+"""
+
+
+@pytest.mark.parametrize("text", REFUSED.strip().splitlines())
+def test_what_numpy_refuses_is_its_error(text: str) -> None:
+    """In strict mode too: nothing has been done."""
+    with pytest.raises(Exception) as theirs:
+        left(f"r = {text}", numpy)
+    with lazynp.config(mode="graph", strict=True), pytest.raises(theirs.type):
+        left(f"r = {text}", lazynp)
+
+
 @pytest.mark.parametrize("axis", [0, 1, None])
 @pytest.mark.parametrize("shape", [(5, 7), (700, 3), (4, 1)])
 def test_medians_without_nan(shape: tuple[int, ...], axis: int | None) -> None:

@@ -166,8 +166,9 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
             values = [host_value(x) for x in given]
         except TracedArgumentError:
             return on_traced(name, host, given, {})
+        value = host(*values)
         note_work(name, filter(is_handle, given))
-        return from_operator(host(*values))
+        return from_operator(value)
     if out_of_range(nodes):
         if name not in COMPARISONS:
             host(*[dummy(x) for x in operands])

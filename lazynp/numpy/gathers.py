@@ -50,8 +50,7 @@ def places_of(x: Any, key: Any, straight: bool) -> Places | None:
                 index += [numpy.ascontiguousarray(i) for i in numpy.nonzero(k)]
                 axis += k.ndim
                 continue
-            rows = sum([n != 1 for n in k.shape])
-            if k.dtype.kind not in "iu" or straight and rows > 1 and not k.flags.c_contiguous:
+            if k.dtype.kind not in "iu" or straight and not in_order(k):
                 return None
             if type(given) is ndarray and is_native(given.dtype) and k.flags.c_contiguous:
                 ours[id(k)] = given._node()
@@ -76,6 +75,12 @@ def places_of(x: Any, key: Any, straight: bool) -> Places | None:
     nodes = [ours[id(i)] if id(i) in ours else leaf(i.shape, i.dtype, i.copy("C")) for i in arrays]
     fits = axes and len(common) + x.ndim <= MOST_AXES
     return Places(view, axes, at, nodes, common, size) if fits else None
+
+
+def in_order(k: numpy.ndarray) -> bool:
+    """Whether indices stand in memory in C's order, forwards or backwards, with or without gaps."""
+    steps = [abs(s) for n, s in zip(k.shape, k.strides) if n != 1]
+    return all([s >= t for s, t in itertools.pairwise(steps)])
 
 
 def recorded(x: Any) -> bool:

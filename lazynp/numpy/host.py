@@ -127,7 +127,8 @@ def note_work(name: str, arrays: Iterable[Any]) -> None:
 
     Host work is what NumPy computes, writes or copies on values because the engine has no operation for it. Not counted
     are single elements; arrays that are small in mode auto, which NumPy computes at once by design; views; and values
-    that the program asks for (printing, `tolist`, `tobytes`, `numpy.asarray`). Points are counted apart.
+    that the program asks for (printing, `tolist`, `tobytes`, `numpy.asarray`); nor calls that NumPy refuses: what makes
+    a new array is counted when it is there. Points are counted apart.
 
     Args:
         name: of the function or method.
@@ -422,10 +423,13 @@ def host_function(
             named = {k: v if type(v) in PLAIN else to_host(v, ours) for k, v in kwargs.items()} if kwargs else kwargs
         except TracedArgumentError:
             return on_traced(name, function, args, kwargs)
-        if counted and ours:
-            note_work(name, ours)
         if not writes and "out" not in kwargs:
-            return home(function(*host, **named), ours)
+            value = function(*host, **named)
+            if counted:
+                note_work(name, ours)
+            return home(value, ours)
+        if counted:
+            note_work(name, ours)
         with Writes() as to:
             for i in places:
                 if i < len(args):

@@ -219,16 +219,19 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
         named = {k: to_host(v, ours) for k, v in kwargs.items()}
     except TracedArgumentError:
         return on_traced(name, host, (self, *args), kwargs)
-    if name not in HANDED_OUT:
-        note_work(f"ndarray.{name}", ours)
     place = OUT_PLACE.get(name, len(args))
     out = args[place] if len(args) > place else kwargs.get("out")
+    counted = name not in HANDED_OUT
+    if counted and out is not None:
+        note_work(f"ndarray.{name}", ours)
     with Writes() as to:
         if len(args) > place:
             values[place] = to(out)
         elif out is not None:
             named["out"] = to(out)
         value = host(h, *values, **named)
+    if counted and out is None:
+        note_work(f"ndarray.{name}", ours)
     scalar = isinstance(value, numpy.generic)
     if out is None and type(self) is not ndarray and name in WRAPPED and (scalar or isinstance(value, numpy.ndarray)):
         return self.__array_wrap__(fresh(numpy.asarray(value)), None, scalar)  # a subclass decides what it gives

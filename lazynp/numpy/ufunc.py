@@ -205,10 +205,10 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             host = [to_host(x, ours) for x in args]
         except TracedArgumentError:
             return on_traced(self.__name__, self.host, args, {**others, "out": ...})
-        note_work(self.__name__ if method == "__call__" else f"{self.__name__}.{method}", ours)
         value = (self.host if method == "__call__" else getattr(self.host, method))(
             *host, **{k: to_host(v, ours) for k, v in others.items()}, out=...
         )
+        note_work(self.__name__ if method == "__call__" else f"{self.__name__}.{method}", ours)
         leader = wrapper_of(args, None) if kwargs.get("subok", True) else None
         if leader is None:
             return home(value, ours)
@@ -223,13 +223,14 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         except TracedArgumentError:
             name = self.__name__ if method == "__call__" else f"{self.__name__}.{method}"
             return on_traced(name, self.host if method == "__call__" else getattr(self.host, method), args, kwargs)
-        if ours:
-            note_work(f"{self.__name__}{'' if method == '__call__' else '.' + method}", ours)
+        name = f"{self.__name__}{'' if method == '__call__' else '.' + method}"
         outs = kwargs.get("out")
         function = self.host if method == "__call__" else getattr(self.host, method)
         if outs is None and method != "at" and not self.host.__name__.startswith(INTO_FIRST):
             value = function(*host, **named)
+            note_work(name, ours)
         else:
+            note_work(name, ours)
             with Writes() as to:
                 if outs is not None:
                     named["out"] = to(outs)
@@ -436,8 +437,8 @@ def with_protocol(name: str, host: Any, operands: Any) -> Any:
         return ask(u, "__call__", foreign, operands, {})
     ours: list[Any] = []
     values = [to_host(x, ours) for x in operands]
-    note_work(name, ours)
     value = host(*values)
+    note_work(name, ours)
     leader = wrapper_of(operands, None)
     return home(value, ours) if leader is None else wrapped(leader, value, None, (u, operands, 0))
 
