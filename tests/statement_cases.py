@@ -93,6 +93,7 @@ r = np.zeros((5, 5)); np.add.at(r, (i % 5, i % 4), v)
 r = a.copy(); np.multiply.at(r, ([0, 1], [2, 2]), 3.0)
 r = z.copy(); r.real = v
 r = z.copy(); r.imag = 0
+r = z[:3].copy(); r.real = [1, 2, 3]; r.imag = (0.5, 1.5, 2.5)
 r = np.empty(9, complex); r.real = v; r.imag = w
 r = np.empty((4, 5)); np.add(a, b, out=r)
 r = a.copy(); np.multiply(r, b, out=r)

@@ -248,7 +248,8 @@ def write_part(z: Any, name: str, value: Any) -> bool:
     """Record `z.real = value` or `z.imag = value`; whether that was done. What is at hand NumPy writes into."""
     if z.dtype.kind != "c" or not recordable(z) or config.limit >= 0 and known(z) and not config.strict:
         return False
-    node = as_node(value) if type(value) in (ndarray, numpy.ndarray, float, int, bool) else None
+    plain = type(value) in (ndarray, numpy.ndarray, float, int, bool, list, tuple)
+    node = as_node(to_node_operand(value)) if plain else None
     if node is None or node.dtype.kind == "c" or not spreads(node.shape, z.shape):
         return False
     whole = z._node()
