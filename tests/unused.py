@@ -24,6 +24,8 @@ SHORT = 22
 BY_NAME = {
     "__dir__": "Python asks a module for it",
     "__signature__": "inspect asks for it",
+    "_missing_": "enumerations ask for it",
+    "lpmn": "a function of JAX's that is there until it is removed",
     "load_ipython_extension": "IPython's %load_ext",
     "manage_cache": "`lazynp.__main__.COMMANDS`",
     "enable_external_loop": "nditer has it in NumPy",

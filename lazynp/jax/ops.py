@@ -6,12 +6,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import integer_error
+from ..errors import concretization_error
 from ..graph.node import ABSTRACT
 from .array import Array, check_arraylike
 from .at import update
 from .dtypes import KIND_OF, DType, iinfo
 from .numpy import arange, asarray, full, reductions
+from .numpy.axes import static_int
 
 __all__ = [
     "index_add",
@@ -39,13 +40,13 @@ def identity(how: str, dtype: DType) -> Any:
 
 
 def segments(segment_ids: Array, num_segments: Any) -> int:
-    """How many there are. Raises TracerIntegerConversionError where that is not known, ValueError for less than 0."""
+    """How many there are. Raises ConcretizationTypeError where that is not known, ValueError for less than 0."""
     if num_segments is None:
-        node = segment_ids.node
-        if node.trace == ABSTRACT:
-            raise integer_error(node)
+        if segment_ids.node.trace == ABSTRACT:
+            most = reductions.max(segment_ids).node
+            raise concretization_error(most, "Without num_segments it says how many segments there are.")
         num_segments = int(segment_ids._value().max()) + 1
-    count = int(num_segments.__index__())
+    count = static_int(num_segments, "It stands for num_segments.")
     if count < 0:
         raise ValueError("num_segments must be non-negative.")
     return count

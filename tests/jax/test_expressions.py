@@ -162,8 +162,90 @@ FOUND = {
         "jnp.tensordot(A((3,)), A((3,)), axes='a')",
         "jnp.pad(A((3,)), ((1, 2), (3, 4)))",
         "A((4,)).at[:2].set(A((3,)))",
+        "jnp.isin(A((3,)), A((3,)), method='foo')",
+        "jnp.unique(A((6,), 'int32'), size=2, return_counts=True)",
+        "jnp.unique(A((6,), 'float32', 'n'), size=3, equal_nan=False, return_counts=True)",
+        "jit(lambda x: jnp.tri(3, 4, k=x))(-1)",
+        "jit(lambda x: jnp.insert(A((3,)), x, [1., 2.]))(-1)",
+        "jit(lambda x: jnp.insert(A((5,)), x, [1., 2., 3.]))(jnp.array([3, 0, -1]))",
+        "jnp.insert(A((5,)), jnp.array([3, 0, 0]), [1., 2., 3.])",
+    ],
+    "methods of ufuncs": [
+        "jnp.logaddexp.at(A((5, 2)), (jnp.array([0, 0, 1]), jnp.array([1, 1, 1])), A((3,)), inplace=False)",
+        "jit(lambda x, i: jnp.logaddexp.at(x, i, 2., inplace=False))(A((5,)), jnp.array([0, 0, 1]))",
+        "jnp.add.at(A((5,), 'bool'), jnp.array([0, 0, 1]), True, inplace=False)",
+        "jnp.negative.at(A((5,)), jnp.array([0, 0, 1]), inplace=False)",
+        "jnp.subtract.reduce(A((3, 4)), axis=(0, 1))",
+        "jnp.subtract.reduce(A((3, 4)), where=A((3, 4)), initial=1)",
+        "jnp.divide.accumulate(A((3, 4), 'int32'))",
+        "jnp.add.accumulate(A((3, 4), 'int8'), axis=None)",
+        "jnp.subtract.accumulate(A((3, 4)), axis=None)",
+        "jnp.add.reduceat(A((8,)), jnp.array([0, 9]))",
+        "jnp.add.reduceat(A((8,)), jnp.array([[0, 4]]))",
+        "jnp.add.reduceat(A((3, 8)), jnp.array([0, 4]), axis=None)",
+        "jnp.frompyfunc(lambda x, y: x * y, 2, 1, identity=1).reduce(A((3, 0), 'int8'), axis=1)",
+        "jnp.frompyfunc(1, 1, 1)",
+        "jnp.vectorize(lambda x: x, signature='(3)->(3)')(A((2, 4)))",
+        "jnp.vectorize(lambda x: [x, x], signature='(n)->(n),(n)')(A((3,)))",
+        "jnp.vectorize(lambda x, y: x, signature='(n),()->(n)')(A((3,)), None)",
+        "jnp.vectorize(lambda x, y: x, signature='(n),(m)->(n)')(A((3,)), None)",
+    ],
+    "precision of products": [
+        "lax.Precision('float32').name",
+        "lax.Precision('foo')",
+        "lax.dot(A((2, 3)), A((3, 4)), precision=(lax.Precision.HIGH, 'default'))",
+        "lax.dot(A((2, 3)), A((3, 4)), precision='F32_F32_F32')",
+        "lax.dot(A((2, 3)), A((3, 4)), precision=lax.DotAlgorithmPreset.TF32_TF32_F32)",
+        "lax.dot(A((2, 3)), A((3, 4)), precision=lax.DotAlgorithmPreset.F16_F16_F16, preferred_element_type='float16')",
+        "lax.ragged_dot(A((6, 3)), A((2, 3, 4)), jnp.array([2, 4]), precision='foo')",
+        "lax.conv(A((1, 2, 6, 6)), A((3, 2, 3, 3)), (1, 1), 'SAME', precision='foo')",
+        *[f"jnp.{f}(A((3,)), A((3,)), precision='foo')" for f in ("dot", "vdot", "inner", "vecdot", "convolve")],
+        "jnp.einsum('i,i', A((3,)), A((3,)), precision='foo')",
+        "jnp.tensordot(A((2, 3)), A((3, 4)), 1, precision='foo')",
+        "jnp.linalg.multi_dot([A((2, 3)), A((3, 4))], precision='foo')",
+    ],
+    "shapes and dtypes of matrices": [
+        *[f"jnp.linalg.{f}(A((3,)))" for f in ("svd", "eig", "qr", "inv", "det", "solve")],
+        *[f"jnp.linalg.{f}(A((3, 2)))" for f in ("eig", "eigh", "cholesky", "inv", "slogdet")],
+        "jnp.linalg.norm(A((2, 3, 4)), ord=2)",
+        "jnp.linalg.solve(A((3, 3)), A((2, 3)))",
+        "jnp.linalg.lstsq(A((3, 2)), A((3, 2, 2)))",
+        "jnp.linalg.svd(A((4, 3)), subset_by_index=(0, 1))",
+        *[f"lax.linalg.{f}(A((3,)))" for f in ("svd", "eig", "lu", "qr")],
+        *[f"lax.linalg.{f}(A((3, 3), 'int8'))" for f in ("svd", "qr")],
+        "lax.linalg.eigh(A((3, 3), 'int32'))",
+        "lax.linalg.cholesky(A((3, 2)))",
+        "lax.linalg.triangular_solve(A((3, 2)), A((3, 2)))",
+        "lax.linalg.triangular_solve(A((3, 3)), A((2, 2)))",
+        "lax.complex(A((3,), 'float16'), A((3,), 'float16'))",
+    ],
+    "samples in all dtypes": [
+        "random.rademacher(key(), (3,), 'bool')",
+        "random.truncated_normal(key(), -2, 2, (3,), 'bfloat16')",
+        "random.binomial(key(), 5., jnp.array([.2, .5, .9], 'bfloat16'), dtype='bfloat16')",
+        "random.multinomial(key(), 5, jnp.array([.2, .3, .5], 'bfloat16'), shape=(3, 3))",
+    ],
+    "counts that have to be known": [
+        "jit(lambda x, s: jax.ops.segment_sum(x, s))(A((5,)), jnp.array([0, 0, 1, 3, 2]))",
+        "jit(nn.one_hot)(1, 3)",
+    ],
+    "associated Legendre functions": [
+        "jsp.special.lpmn(3, 3, jnp.array([0.3, -.2]))",
+        "jsp.special.lpmn_values(3, 3, jnp.array([0.3, .9]), True)",
+        "jsp.special.lpmn_values(3, 2, jnp.array([0.3, .9]), False)",
+        "jsp.special.lpmn_values(2, 2, jnp.array([1]), False)",
     ],
 }
+
+
+IN_OTHER_WORDS = [
+    "jnp.add.at(A((3, 5)), (0, slice(None)), 1., inplace=False)",
+    *[f"jnp.linalg.{f}(A((3,)))" for f in ("eigh", "cholesky")],
+    "jnp.linalg.solve(A((2, 3, 3)), A((2, 3)))",
+    "lax.linalg.svd(A((3, 3), 'float16'))",
+    "nn.dot_product_attention(*[A((2, 5, 2, 4))] * 3, implementation='cudnn')",
+]
+"""What is refused with JAX's class of error, and a text of its own."""
 
 
 @functools.cache
@@ -176,6 +258,12 @@ def test_what_was_found(name: str) -> None:
     theirs, ours = libraries(True)
     wrong = [f"{text}: {found}" for text in FOUND[name] if (found := difference(text, theirs, ours)) is not None]
     assert not wrong, "\n".join(wrong)
+
+
+def test_classes_of_errors() -> None:
+    theirs, ours = libraries(True)
+    found = {text: difference(text, theirs, ours) for text in IN_OTHER_WORDS}
+    assert not {text: d for text, d in found.items() if d is not None and d.kind != "message"}
 
 
 def test_drawn_expressions_agree() -> None:

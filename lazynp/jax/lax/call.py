@@ -17,7 +17,10 @@ from ..array import Array, as_node
 from ..at_once import apply, widened
 from ..dtypes import KIND_OF, requested
 
-KINDS = {"i": "integer", "f": "floating", "c": "complexfloating", "b": "bool", "s": "signedinteger"}
+KINDS = {
+    **{"i": "integer", "f": "floating", "c": "complexfloating", "b": "bool"},
+    **{"s": "signedinteger", "w": "float32, float64"},
+}
 Impl = Callable[..., Any]
 
 
@@ -44,11 +47,13 @@ def kind_of(x: Node) -> str:
     return "i" if kind == "u" else kind
 
 
-def check_kinds(name: str, nodes: Sequence[Node], accepts: Sequence[str]) -> None:
-    """Raises JAX's TypeError for a dtype that a function does not take."""
+def check_kinds(name: str, nodes: Sequence[Node], accepts: Sequence[str], position: bool = False) -> None:
+    """Raises JAX's TypeError for a dtype that a function does not take. `position`: says which argument it is, even
+    of one."""
     for i, (n, kinds) in enumerate(zip(nodes, accepts)):
-        if kind_of(n) not in kinds and not ("s" in kinds and KIND_OF.get(n.dtype) == "i"):
-            at = f" at position {i}" if len(nodes) > 1 else ""
+        signed, wide = "s" in kinds and KIND_OF.get(n.dtype) == "i", "w" in kinds and n.dtype.str[1:] in ("f4", "f8")
+        if kind_of(n) not in kinds and not signed and not wide:
+            at = f" at position {i}" if len(nodes) > 1 or position else ""
             names = ", ".join([KINDS[k] for k in kinds])
             raise TypeError(
                 f"{name} does not accept dtype {n.dtype.name}{at}. Accepted dtypes{at} are subtypes of {names}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import operator
 from typing import Any
 
@@ -19,35 +18,12 @@ from ...ops.shape import add_reduce
 from ..array import Array, wrap
 from ..at_once import apply
 from ..dtypes import EXTENSIONS, FLOAT32, KIND_OF, result_type
+from ..precision import DotAlgorithmPreset, Precision, check_precision
 from .call import arguments, dtype_of, public
 from .reductions import padtype_to_pads
 
-
-@public
-class Precision(enum.Enum):
-    """How precise a product is to be: accepted everywhere; products are in full precision anyway."""
-
-    DEFAULT = 0
-    HIGH = 1
-    HIGHEST = 2
-
-
-@public
-class DotAlgorithmPreset(enum.Enum):
-    """Algorithms of products: accepted; products are in full precision anyway."""
-
-    DEFAULT = 0
-    ANY_F8_ANY_F8_F32 = 1
-    F16_F16_F16 = 2
-    F16_F16_F32 = 3
-    BF16_BF16_BF16 = 4
-    BF16_BF16_F32 = 5
-    BF16_BF16_F32_X3 = 6
-    BF16_BF16_F32_X6 = 7
-    TF32_TF32_F32 = 8
-    TF32_TF32_F32_X3 = 9
-    F32_F32_F32 = 10
-    F64_F64_F64 = 11
+for _names in (Precision, DotAlgorithmPreset):
+    public(_names)
 
 
 # dot.
@@ -73,10 +49,11 @@ def preferred_dtype(own: np.dtype[Any], preferred: Any) -> np.dtype[Any]:
     return new
 
 
-def in_common(a: Node, b: Node, preferred: Any) -> tuple[Node, Node, np.dtype[Any]]:
-    """Both operands in the dtype in which a product is computed, and the dtype of the result."""
+def in_common(a: Node, b: Node, preferred: Any, algorithm: bool = False) -> tuple[Node, Node, np.dtype[Any]]:
+    """Both operands in the dtype in which a product is computed, and the dtype of the result. An algorithm may have a
+    narrower one than its operands."""
     own = result_type(wrap(a), wrap(b)) if a.dtype != b.dtype else a.dtype
-    out = preferred_dtype(own, preferred)
+    out = dtype_of(preferred) if algorithm and preferred is not None else preferred_dtype(own, preferred)
     compute = FLOAT32 if out in EXTENSIONS and KIND_OF[out] == "f" or out == np.float16 else out
     return convert(a, compute), convert(b, compute), out
 
@@ -98,11 +75,12 @@ def dot_general(
     Raises: TypeError or ValueError where axes do not pair up.
     """
     a, b = arguments("dot_general", lhs, rhs)
+    check_precision(precision)
     contract, stack = [pair_of(pair) for pair in dimension_numbers]
     check_dot(a, b, contract, stack)
 
     def run(a: Node, b: Node) -> Node:
-        x, y, out = in_common(a, b, preferred_element_type)
+        x, y, out = in_common(a, b, preferred_element_type, isinstance(precision, DotAlgorithmPreset))
         made = convert(contraction.dot_general(x, y, contract, stack), out)
         return e.weak_cast(made, dtype=out) if a.weak and b.weak else made
 
@@ -198,6 +176,7 @@ def ragged_dot(
     out_sharding: Any = None,
 ) -> Array:
     """Rows of lhs (m, k), in consecutive groups of these sizes, times each group's matrix of rhs (g, k, n)."""
+    check_precision(precision)
     a, b, sizes = arguments("ragged_dot", lhs, rhs, group_sizes)
     if a.ndim != 2 or b.ndim != 3 or sizes.ndim != 1:
         raise TypeError(f"ragged_dot takes operands of shapes (m, k), (g, k, n) and (g,), got {a.shape}, {b.shape}")

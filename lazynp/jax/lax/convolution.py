@@ -15,6 +15,7 @@ from ...ops.elementwise import convert
 from ...ops.promotion import Shape
 from ..array import Array
 from ..at_once import apply
+from ..precision import check_precision
 from .call import argument, arguments, check_kinds, check_same_dtypes, public, sizes_of, spread
 from .contraction import dot_general, in_common
 from .reductions import dilated, padtype_to_pads
@@ -156,6 +157,7 @@ def conv_general_dilated(
     Raises: TypeError for operands of two dtypes or bad dimension numbers, ValueError for sizes that do not fit.
     """
     x, w = arguments("conv_general_dilated", lhs, rhs)
+    check_precision(precision)
     numbers = conv_dimension_numbers(x.shape, w.shape, dimension_numbers)
     steps = sizes_of(window_strides)
     checked_conv(x, w, numbers, steps, feature_group_count, batch_group_count)

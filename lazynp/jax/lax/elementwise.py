@@ -121,7 +121,7 @@ bitwise_xor = nary("xor", e.bitwise_xor, BITS, BITS, hint="bitwise_xor", public_
 cbrt = nary("cbrt", e.cbrt, "f", accuracy=True)
 ceil = nary("ceil", e.ceil, "f")
 clz = nary("clz", bits.count_leading_zeros, "i")
-complex = nary("complex", e.make_complex, "f", "f")
+complex = nary("complex", e.make_complex, "w", "w")
 cos = nary("cos", e.cos, INEXACT, accuracy=True)
 cosh = nary("cosh", e.cosh, INEXACT)
 digamma = nary("digamma", special.digamma, "f")

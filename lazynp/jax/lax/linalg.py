@@ -14,6 +14,8 @@ from ...ops.indexing import take_along_axis
 from ...ops.shape import add_reduce, broadcast_to, reshape, swap_last
 from ..array import as_node, wrap
 from ..at_once import apply
+from ..dtypes import float_dtype
+from .call import argument, check_kinds
 from .lapack import (
     EighImplementation,
     EigImplementation,
@@ -51,22 +53,38 @@ __all__ = [
     "tridiagonal_solve",
 ]
 
-RANKS = "{} requires ndims >= 2, got {}"
 
+def matrix(name: str, x: Any, square: str = "") -> Node:
+    """The node of a stack of matrices; `square`: what square ones are called.
 
-def matrix(name: str, x: Any, square: bool = False) -> Node:
-    """The node of a stack of (square) matrices. Raises TypeError for other shapes."""
-    node = as_node(x)
+    Raises: TypeError for another rank or dtype, ValueError for others than square ones, NotImplementedError for half
+    precision, which LAPACK does not know.
+    """
+    node = argument(name, x)
+    check_kinds(name, [node], ["fc"], position=True)
     if node.ndim < 2:
-        raise TypeError(RANKS.format(name, node.ndim))
+        raise TypeError(f"Input 0 to {name} must have rank at least 2, but got shape={node.shape}")
     if square and node.shape[-1] != node.shape[-2]:
-        raise TypeError(f"{name} requires square matrices, got shape {node.shape}")
+        raise ValueError(f"{square} must be a square matrix. Got shape {node.shape}.")
+    if node.dtype.itemsize < 4:
+        raise NotImplementedError(f"Unsupported dtype {node.dtype}.")
     return node
+
+
+def symmetric(name: str, x: Any, symmetrize: bool) -> Node:
+    """The node of a stack of square matrices; TypeError for others where they are added to their transposes."""
+    shape = as_node(x).shape
+    if symmetrize and len(shape) > 1 and shape[-1] != shape[-2]:
+        turned = (*shape[:-2], shape[-1], shape[-2])
+        raise TypeError(f"add got incompatible shapes for broadcasting: {shape}, {turned}.")
+    if symmetrize and as_node(x).dtype.kind in "iu":  # a sum that is halved
+        x = wrap(e.convert(as_node(x), float_dtype()))
+    return matrix(name, x, f"The input to {name}")
 
 
 def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     """The lower factor of positive matrices; of the lower triangle, or of the mean with the conjugate transpose."""
-    node = matrix("cholesky", x, square=True)
+    node = symmetric("cholesky", x, symmetrize_input)
 
     def factor(a: Node) -> Node:
         if symmetrize_input:
@@ -91,14 +109,14 @@ def triangular_solve(
     Args:
         transpose_a, conjugate_a: whether a's transpose, or its conjugate, stands in a's place.
 
-    Raises: TypeError for shapes that do not fit.
+    Raises: ValueError for shapes that do not fit, TypeError for two dtypes.
     """
-    left = matrix("triangular_solve", a, square=True)
+    left = matrix("triangular_solve", a, "The first input to triangular_solve")
     right = as_node(b)
     vector = right.ndim == left.ndim - 1
     side = -2 if left_side else -1
     if right.ndim < 1 or right.shape[-1 if vector else side] != left.shape[-1]:
-        raise TypeError(f"incompatible shapes for triangular_solve: {left.shape} and {right.shape}")
+        raise ValueError(f"Incompatible shapes for arguments to triangular_solve: {left.shape} and {right.shape}.")
     if left.dtype != right.dtype:
         raise TypeError(f"triangular_solve requires arguments of one dtype, got {left.dtype} and {right.dtype}")
 
@@ -182,7 +200,7 @@ def eigh(
 
     Raises: NotImplementedError for a selection, and for JAX's implementations that are of other machines.
     """
-    node = matrix("eigh", x, square=True)
+    node = symmetric("eigh", x, symmetrize_input)
     whole_only(subset_by_index, "subset_by_index not supported on CPU and GPU", node.shape[-1])
     if implementation not in (None, EighImplementation.QR):
         raise NotImplementedError(f"Only the QR algorithm is supported for CPU, got {implementation}")
@@ -215,7 +233,7 @@ def eig(
         )
     if implementation not in (None, EigImplementation.LAPACK):
         raise NotImplementedError(f"{implementation} is not an implementation for CPU")
-    node = matrix("eig", x, square=True)
+    node = matrix("eig", x, "The input to eig")
     out = [apply(or_nan.eigvals, node)]
     if compute_left_eigenvectors:
         # The right ones of the adjoint, in the order of the eigenvalues: columns of the inverse's adjoint, normalized.

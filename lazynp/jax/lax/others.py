@@ -16,6 +16,7 @@ from ...ops.generators import philox
 from ...ops.shape import reshape
 from ..array import Array, wrap
 from ..at_once import apply
+from ..precision import DotAlgorithm
 from .call import argument, public, sizes_of
 
 U32 = np.dtype(np.uint32)
@@ -57,17 +58,7 @@ class Tolerance(NamedTuple):
     ulps: int = 0
 
 
-@public
-class DotAlgorithm(NamedTuple):
-    """How a product is to be computed: accepted; products are in full precision anyway."""
-
-    lhs_precision_type: Any
-    rhs_precision_type: Any
-    accumulation_type: Any
-    lhs_component_count: int = 1
-    rhs_component_count: int = 1
-    num_primitive_operations: int = 1
-    allow_imprecise_accumulation: bool = False
+public(DotAlgorithm)
 
 
 @public

@@ -86,8 +86,10 @@ def dot_product_attention(
 
     Returns: an array of the query's shape.
 
-    Raises: ValueError for shapes, dtypes, or an implementation that do not fit.
+    Raises: ValueError for shapes, dtypes, or an implementation that do not fit, RuntimeError for cuDNN's.
     """
+    if implementation == "cudnn":
+        raise RuntimeError("cuDNN is not detected.")
     if implementation not in (None, "xla"):
         raise ValueError(f"Unsupported implementation option: {implementation}")
     shape = jnp.asarray(query).shape

@@ -15,6 +15,7 @@ import numpy as np
 from .. import dtypes, lax
 from .. import numpy as jnp
 from ..arguments import arraylike, inexact
+from ..numpy.axes import static_int
 
 Axis = int | tuple[int, ...] | None
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -284,7 +285,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
 
     Raises: ValueError where the named axis has another size.
     """
-    classes = operator.index(num_classes)
+    classes = static_int(num_classes, "It stands for num_classes.")
     x = jnp.asarray(x)
     if x.dtype.kind not in "iu":
         warnings.warn(

@@ -519,6 +519,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None) -> An
     """Ones at and below the k-th diagonal."""
     n, m = operator.index(N), operator.index(N if M is None else M)
     to = float_dtype() if dtype is None else requested(dtype, "tri")
+    if isinstance(k, Array) and k.node.trace == ABSTRACT:
+        return (arange(n)[:, None] + k >= arange(m)[None, :]).astype(to)
     if small_shape((n, m)):
         return wrap_value(np.tri(n, m, k, dtype=to))
     return wrap(c.tri(n, m, k, to))

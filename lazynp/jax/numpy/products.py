@@ -18,6 +18,7 @@ from ...tracebacks import leave
 from ..array import as_dtype, cast_node, check_arraylike, typed
 from ..at_once import apply
 from ..dtypes import INT32, KIND_OF, promotion, requested, x64_enabled
+from ..precision import check_precision
 from . import at_once
 from .axes import axis_of, no_out
 from .call import named
@@ -55,6 +56,7 @@ def simple(name: str, impl: Callable[..., Node], simple_case: bool) -> Callable[
         a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
     ) -> Any:
         try:
+            check_precision(precision)
             if simple_case and preferred_element_type is None:
                 found = at_once.product(a, b)
                 if found is not None:
@@ -81,6 +83,7 @@ def matmul(
     a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
     """The matrix product. Raises ValueError for a scalar, TypeError for shapes that do not fit."""
+    check_precision(precision)
     found = at_once.product(a, b) if preferred_element_type is None else None
     if found is not None:
         return found
@@ -97,7 +100,7 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
     x = ravel(a)
     if KIND_OF[x.dtype] == "c":
         x = x.conj()
-    return dot(x, ravel(b), preferred_element_type=preferred_element_type)
+    return dot(x, ravel(b), precision=precision, preferred_element_type=preferred_element_type)
 
 
 def along(x: Node, axis: int) -> Node:
@@ -108,6 +111,7 @@ def along(x: Node, axis: int) -> Node:
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The inner products of vectors along an axis, the first conjugated."""
+    check_precision(precision)
     check_arraylike("vecdot", x1, x2)
     if ndim(x1) < 1 or ndim(x2) < 1:
         raise IndexError("vecdot requires arrays of at least one dimension")
@@ -151,6 +155,7 @@ def tensordot(
 
     Raises: TypeError where the axes do not fit.
     """
+    check_precision(precision)
     check_arraylike("tensordot", a, b)
     m, n = ndim(a), ndim(b)
     if isinstance(axes, (int, np.integer)):
@@ -185,6 +190,7 @@ def einsum(
 ) -> Any:
     """The sum over products of elements that the subscripts say; operands and lists of axes may stand in turns."""
     no_out("einsum", out)
+    check_precision(precision)
     text, arrays = einsum_arguments(subscripts, operands)
     check_arraylike("einsum", *arrays)
     dtype, weak = promotion(x64_enabled(), *[typed(a) for a in arrays])

@@ -454,31 +454,43 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         x, axis = ravel(x), 0
     at = axis_of(axis, x.ndim)
     n = x.shape[at]
+    traced = not isinstance(obj, slice) and is_traced(obj) and asarray(obj).dtype != np.bool_
     if isinstance(obj, slice):
         places = np.arange(n)[obj]
     else:
-        places = value_of(obj, "jnp.insert needs to know where.")
+        places = asarray(obj) if traced else value_of(obj, "jnp.insert needs to know where.")
     single = places.ndim == 0
-    if places.dtype.kind == "b":
+    if not traced and places.dtype.kind == "b":
         places = np.nonzero(places)[0]
-    places = np.ravel(np.where(places < 0, places + n, places)).clip(0, n)
+    places = where(places < 0, places + n, places) if traced else np.where(places < 0, places + n, places)
+    places = places.ravel().clip(0, n)
     v = v.reshape((1,) * (x.ndim - v.ndim) + v.shape) if v.ndim < x.ndim else v
     if single and values is not None and np.ndim(values) > 0:
         v = moveaxis(v, 0, at)
     count = v.shape[at] if len(places) == 1 else len(places)
     region = tuple([count if i == at else m for i, m in enumerate(x.shape)])
     v = broadcast_to(astype(v, x.dtype), region)
-    places = np.repeat(places, count) if len(places) == 1 else places
-    order = np.argsort(places, kind="stable")
-    targets = np.empty(count, np.int64)
-    targets[order] = places[order] + np.arange(count)
-    total = n + count
-    source = np.empty(total, np.int64)
-    kept = np.setdiff1d(np.arange(total), targets, assume_unique=True)
-    source[kept], source[targets] = np.arange(n), n + np.arange(count)
-    joined = concatenate([x, v], axis=at)
-    out = take(joined, source, axis=at, mode="clip")
+    places = broadcast_to(places, (count,)) if traced else np.repeat(places, count) if len(places) == 1 else places
+    out = take(concatenate([x, v], axis=at), sources(places, n), axis=at, mode="clip")
     return apply(lambda y: cast_node(y, x.dtype, x.weak_type), out.node) if x.weak_type else out
+
+
+def sources(places: Any, n: int) -> Any:
+    """Where each element of n old ones and new ones put in before `places` comes from, if the new follow the old."""
+    total = n + len(places)
+    if isinstance(places, np.ndarray):
+        order = np.argsort(places, kind="stable")
+        targets = places[order] + np.arange(len(places))
+        source = np.cumsum(~np.isin(np.arange(total), targets)) - 1
+        source[targets] = n + order
+        return source
+    number = arange(len(places))
+    before = (places[None, :] < places[:, None]) | (
+        (places[None, :] == places[:, None]) & (number[None, :] < number[:, None])
+    )
+    targets = places + before.sum(axis=1)
+    old = (arange(total)[:, None] != targets[None, :]).all(axis=1)
+    return update(old.astype(targets.dtype).cumsum() - 1, targets, n + number, "set")
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:

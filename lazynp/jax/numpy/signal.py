@@ -21,6 +21,7 @@ from ...ops.shape import reshape as reshape_node
 from ..array import Array, as_node, cast_node, check_arraylike
 from ..at_once import apply
 from ..dtypes import requested
+from ..precision import check_precision
 from ..spreading import keeps_split, state
 from .call import INEXACT, NUMERIC, named, promoted
 from .creation import arange, asarray, astype, linspace, ones
@@ -91,11 +92,13 @@ def sliding(name: str, a: Any, v: Any, mode: str, preferred: Any) -> Any:
 
 def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The convolution of two vectors."""
+    check_precision(precision)
     return sliding("convolve", a, v, mode, preferred_element_type)
 
 
 def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The cross-correlation of two vectors, the second conjugated."""
+    check_precision(precision)
     return sliding("correlate", a, v, mode, preferred_element_type)
 
 

@@ -249,10 +249,12 @@ def unique_rows(rows: Array, equal_nan: bool, size: int | None, fill_value: Any)
     first = concatenate([ones_like(differs, shape=(1,)), differs])
     group = first.astype(dtype).cumsum() - 1
     inverse = update(zeros(n, dtype), order, group, "set")
-    starts = nonzero(first, size=size, fill_value=n)[0]
+    # With one more than is asked for, the last one kept has an end as well.
+    bounds = nonzero(first, size=None if size is None else size + 1, fill_value=n)[0]
+    starts = bounds if size is None else bounds[:-1]
     found = first.sum()
     count = starts.shape[0]
-    ends = concatenate([starts[1:], full((1,), n, dtype)])
+    ends = concatenate([starts[1:], full((1,), n, dtype)]) if size is None else bounds[1:]
     counts = where(arange(count) < found, ends - starts, 0).astype(dtype)
     places = where(starts < n, starts, starts[0])
     index = order[places].astype(dtype)
@@ -302,10 +304,17 @@ def static_size(name: str, size: int | None, *arrays: Array) -> None:
         raise concretization_error(traced.node, size_needed(name))
 
 
+ISIN_METHODS = ("compare_all", "binary_search", "sort", "auto")
+
+
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
 ) -> Any:
     """Whether each element is one of the others."""
+    if method not in ISIN_METHODS:
+        raise ValueError(
+            f"method={method!r} is not implemented; options are {', '.join(map(repr, ISIN_METHODS[:-1]))}, and 'auto'"
+        )
     check_arraylike("isin", element, test_elements)
     shape = np.shape(element)
     a, b = pair("isin", element, test_elements)

@@ -10,26 +10,29 @@ from typing import Any
 
 import numpy as np
 
+from ...api import control
 from ...api.vmap import vmap
+from ...doors import through
 from ...graph.node import Node
 from ...ops.elementwise import convert
 from ...ops.reductions import reductions
 from ...ops.scans import scans
 from ...tracebacks import leave
-from ..array import Array, check_arraylike, door, is_arraylike
-from ..at import IndexUpdateRef, update
+from ..array import Array, check_arraylike, door
+from ..at import update
 from ..at_once import apply
 from . import reductions as _reductions
-from .axes import axes_of, axis_of, no_out
+from .axes import axes_of, axis_of
 from .call import summary
 from .creation import asarray, astype, full
 from .elementwise import table, truth
 from .joining import concatenate
 from .reductions import sum_dtype, wide
 from .select import take, where
-from .shape import broadcast_to, expand_dims, moveaxis, ravel, reshape, squeeze
+from .shape import broadcast_to, moveaxis, ravel, reshape, squeeze
 
-SEGMENTS = {"add": "add", "multiply": "multiply", "minimum": "min", "maximum": "max"}
+SEGMENTS = {"add": "add", "subtract": "add", "multiply": "multiply"}
+scan = through(control.scan, door)
 
 
 class ufunc:
@@ -55,7 +58,7 @@ class ufunc:
     ) -> None:
         self._func, self.nin, self.nout, self.identity = func, operator.index(nin), operator.index(nout), identity
         self.nargs = self.nin if nargs is None else nargs
-        self.__name__ = self.__qualname__ = name or getattr(func, "__name__", "ufunc")
+        self.__name__ = self.__qualname__ = name or func.__name__
         self.__doc__ = summary(self.__name__) if numpy_name else getattr(func, "__doc__", None)
         self._call = call or vectorize(func)
         self._numpy = numpy_name
@@ -80,11 +83,20 @@ class ufunc:
             leave(error)
             raise
 
-    def _binary(self, method: str) -> None:
+    def _binary(self, method: str, out: Any) -> None:
         if self.nin != 2:
             raise ValueError(f"{method} only supported for binary ufuncs")
         if self.nout != 1:
             raise ValueError(f"{method} only supported for functions returning a single value")
+        if out is not None:
+            raise NotImplementedError(f"out argument of {self.__name__}.{method}()")
+
+    def _to(self, dtype: Any, *operands: Array) -> np.dtype[Any]:
+        """The dtype that a method works in: the one asked for, or that of the function's results."""
+        if dtype is not None:
+            return np.dtype(dtype)
+        found: np.dtype[Any] = asarray(self._call(*[full((), 1, x.dtype) for x in operands])).dtype
+        return found
 
     def reduce(
         self,
@@ -97,22 +109,23 @@ class ufunc:
         where: Any = None,
     ) -> Any:
         """The function of all elements along axes, one after another. Raises ValueError where there are none."""
-        self._binary("reduce")
-        no_out(f"{self.__name__}.reduce", out)
-        check_arraylike(f"{self.__name__}.reduce", a)
+        self._binary("reduce", out)
+        check_arraylike(f"{self.__name__}.reduce", a, *[x for x in (initial,) if x is not None])
         x = asarray(a)
-        if where is not None and self.identity is None and initial is None:
-            raise ValueError(
-                f"reduction operation {self.__name__!r} does not have an identity, so to use a where mask one "
-                "has to specify 'initial'."
-            )
+        if where is not None:
+            if self.identity is None and initial is None:
+                raise ValueError(
+                    f"reduction operation {self.__name__!r} does not have an identity, so to use a where mask one "
+                    "has to specify 'initial'."
+                )
+            where = asarray(where)
+            if where.dtype != np.bool_:
+                raise ValueError(f"where argument must have dtype=bool; got dtype={where.dtype}")
         axes = axes_of(axis, x.ndim)
+        if isinstance(axis, tuple) and self._numpy in (None, "subtract"):
+            raise NotImplementedError("tuple of axes")
         if self._numpy in reductions and (dtype is None or self._numpy in ("add", "multiply")):
             return self._native_reduce(x, axes, dtype, keepdims, initial, where)
-        if len(axes) > 1 and axis is not None:
-            raise ValueError(
-                f"reduction operation {self.__name__!r} is not reorderable, so at most one axis may be specified"
-            )
         return self._general_reduce(x, axes, dtype, keepdims, initial, where)
 
     def _native_reduce(self, x: Array, axes: Any, dtype: Any, keepdims: bool, initial: Any, mask: Any) -> Any:
@@ -135,36 +148,36 @@ class ufunc:
         return self._general_reduce(x, axes, dtype, keepdims, initial, mask)
 
     def _general_reduce(self, x: Array, axes: Any, dtype: Any, keepdims: bool, initial: Any, mask: Any) -> Any:
-        if dtype is not None:
-            x = astype(x, dtype)
+        to = self._to(dtype, x, x)
         rest = [i for i in range(x.ndim) if i not in axes]
         kept = tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
         rows = reshape(x.transpose((*axes, *rest)), (-1 if x.size else 0, *[x.shape[i] for i in rest]))
-        masks = None
-        if mask is not None:
-            m = broadcast_to(mask, x.shape)
-            masks = reshape(m.transpose((*axes, *rest)), rows.shape)
+        masks = None if mask is None else reshape(broadcast_to(mask, x.shape).transpose((*axes, *rest)), rows.shape)
         start = self.identity if initial is None else initial
-        if rows.shape[0] == 0 and start is None:
-            raise ValueError(f"zero-size array to reduction operation {self.__name__!r} which has no identity")
-        out: Any = None if start is None else full(rows.shape[1:], start, x.dtype if initial is None else None)
-        for k in range(rows.shape[0]):
-            step = rows[k] if out is None else self._call(out, rows[k])
-            out = step if masks is None or out is None else where(masks[k], step, out)
+        if start is None:
+            if rows.shape[0] == 0:
+                raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
+            first, rows = astype(rows[0], to), rows[1:]
+        else:
+            first = broadcast_to(astype(asarray(start), to), rows.shape[1:])
+
+        def step(y: Array, row: tuple[Array, Array | None]) -> tuple[Array, None]:
+            value, chosen = row
+            new = astype(self._call(y, astype(value, to)), to)
+            return (new if chosen is None else where(chosen, new, y)), None
+
+        out = scan(step, first, (rows, masks))[0]
         return reshape(out, kept) if keepdims else out
 
-    def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-        """The results after each element along an axis."""
-        self._binary("accumulate")
-        no_out(f"{self.__name__}.accumulate", out)
+    def accumulate(self, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+        """The results after each element along an axis. Sums and products take all elements where axis is None."""
+        self._binary("accumulate", out)
         check_arraylike(f"{self.__name__}.accumulate", a)
         x = asarray(a)
-        if x.ndim == 0:
-            raise ValueError("cannot accumulate on a scalar")
-        if axis is None:
-            if x.ndim > 1:
-                raise ValueError("accumulate does not allow multiple axes")
-            axis = 0
+        if axis is None and self._numpy in ("add", "multiply"):
+            x, axis = ravel(x), 0
+        if axis is None or isinstance(axis, tuple):
+            raise ValueError("accumulate does not allow multiple axes")
         at = axis_of(axis, x.ndim)
         if self._numpy in scans:
             to = (
@@ -173,53 +186,88 @@ class ufunc:
                 else np.dtype(dtype)
             )
             return apply(lambda n: scanned(n, self._numpy or "", at, to), x.node)
-        x = x if dtype is None else astype(x, dtype)
-        rows = moveaxis(x, at, 0)
-        parts = [rows[0]] if rows.shape[0] else []
-        for k in range(1, rows.shape[0]):
-            parts.append(self._call(parts[-1], rows[k]))
-        return moveaxis(concatenate([expand_dims(p, 0) for p in parts], 0), 0, at) if parts else x
+        kind = self._to(dtype, x, x)
+        rows = moveaxis(astype(x, kind), at, 0)
+        if x.size == 0:
+            return astype(x, kind)
+
+        def step(y: Array, row: Array) -> tuple[Array, Array]:
+            new = astype(self._call(y, row), kind)
+            return new, new
+
+        later = scan(step, rows[0], rows[1:])[1]
+        return moveaxis(concatenate([rows[:1], later], 0), 0, at)
 
     def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
         """A copy of a with the function applied at indices, also at repeated ones. Raises NotImplementedError unless
         `inplace=False`."""
         if inplace:
-            raise NotImplementedError("JAX ufunc.at does not support inplace=True. Use inplace=False.")
-        x = asarray(a)
-        if self.nin == 1:
-            return IndexUpdateRef(x, indices).apply(self._call)
-        if b is None:
-            raise ValueError("ufunc.at: second operand is needed for a function of two arguments")
+            raise NotImplementedError(
+                "Because JAX arrays are immutable, jnp.ufunc.at() cannot operate inplace like NumPy's: pass "
+                "inplace=False, and use the result."
+            )
+        given: list[Any] = [] if b is None else [b]
+        check_arraylike(f"{self.__name__}.at", a, *given)
+        if len(given) + 1 != self.nin:
+            raise TypeError(f"{self.__name__}.at takes {self.nin} operands, got {len(given) + 1}")
+        x, places = asarray(a), indices if isinstance(indices, tuple) else (indices,)
+        if any([isinstance(i, slice) for i in places]):
+            raise TypeError(f"{self.__name__}.at takes whole numbers and arrays of them as indices, and no slices")
         how = SEGMENTS.get(self._numpy or "")
-        if how is not None:
-            return update(x, indices, b, how)
-        if self._numpy == "subtract":
-            return update(x, indices, -asarray(b), "add")
-        return at_one_by_one(self._call, x, indices, asarray(b))
+        if how is None:
+            return self._at_each(x, places, [asarray(v) for v in given])
+        value = given[0]
+        if x.dtype == np.bool_:  # sums and products of truth values
+            return astype(update(astype(x, np.int32), indices, astype(astype(value, bool), np.int32), how), bool)
+        return update(x, indices, -asarray(value) if self._numpy == "subtract" else value, how)
 
-    def reduceat(self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    def _at_each(self, x: Array, places: Any, given: list[Array]) -> Array:
+        """x with the function applied at one place after another: repeated places see one another's results."""
+        to = self._to(None, x, *given)
+        x, given = astype(x, to), [astype(v, to) for v in given]
+        places = [asarray(i) for i in places]
+        shape = np.broadcast_shapes(*[i.shape for i in places])
+        if not shape:
+            return update(x, tuple(places), self._call(x[tuple(places)], *given), "set")
+        places = [ravel(broadcast_to(i, shape)) for i in places]
+        values = [broadcast_to(v, (*shape, *v.shape[len(shape) :])) for v in given]
+        values = [reshape(v, (places[0].size, *v.shape[len(shape) :])) for v in values]
+
+        def step(y: Array, row: Any) -> tuple[Array, None]:
+            at, operands = row
+            return update(y, tuple(at), astype(self._call(y[tuple(at)], *operands), to), "set"), None
+
+        out: Array = scan(step, x, (places, values))[0]
+        return out
+
+    def reduceat(self, a: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
         """The reductions of the spans that indices begin."""
-        self._binary("reduceat")
-        no_out(f"{self.__name__}.reduceat", out)
+        self._binary("reduceat", out)
         check_arraylike(f"{self.__name__}.reduceat", a, indices)
         x, index = asarray(a), asarray(indices)
+        if x.ndim == 0:
+            raise ValueError(f"reduceat: a must have 1 or more dimension, got a.shape={x.shape}")
         if index.ndim != 1:
-            raise NotImplementedError("reduceat for indices.ndim != 1")
+            raise ValueError(f"reduceat: indices must be one-dimensional, got indices.shape={index.shape}")
+        if axis is None or isinstance(axis, (tuple, list)):
+            raise ValueError("reduceat requires a single integer axis.")
         at = axis_of(axis, x.ndim)
         rows = moveaxis(x if dtype is None else astype(x, dtype), at, 0)
         n = rows.shape[0]
-        running: Any = take(rows, index, axis=0, mode="clip")
         ends = concatenate([index[1:], full((1,), n, index.dtype)])
         shape = (-1,) + (1,) * (rows.ndim - 1)
-        for k in range(n):
+
+        def step(y: Array, row: tuple[Array, Array]) -> tuple[Array, None]:
+            k, value = row
             inside = reshape((k > index) & (k < ends), shape)
-            running = where(inside, self._call(running, rows[k]), running)
-        return moveaxis(running, 0, at)
+            return where(inside, self._call(y, value), y), None
+
+        out = scan(step, take(rows, index, axis=0), (asarray(np.arange(n, dtype=index.dtype)), rows))[0]
+        return moveaxis(out, 0, at)
 
     def outer(self, A: Any, B: Any, /) -> Any:
         """The function of all pairs."""
-        if self.nin != 2:
-            raise ValueError("outer only supported for binary ufuncs")
+        self._binary("outer", None)
         check_arraylike(f"{self.__name__}.outer", A, B)
         a, b = asarray(A), asarray(B)
         return self._call(reshape(a, (*a.shape, *(1,) * b.ndim)), b)
@@ -231,29 +279,6 @@ def scanned(x: Node, name: str, axis: int, dtype: Any) -> Node:
         return scans[name](truth(x), axis=axis, dtype=None)
     out = scans[name](convert(x, wide(x.dtype)), axis=axis, dtype=None if dtype is None else wide(dtype))
     return convert(out, x.dtype) if out.dtype != x.dtype and out.dtype.kind != "b" else out
-
-
-def at_one_by_one(f: Callable[..., Any], x: Array, indices: Any, b: Array) -> Any:
-    """Repeated indices see one another's results: the k-th repetition of all indices at a time."""
-    picked = x[indices]
-    b = broadcast_to(b, picked.shape)
-    places = np.asarray(
-        np.arange(x.size).reshape(x.shape)[
-            tuple(np.asarray(i) if is_arraylike(i) else i for i in indices)
-            if isinstance(indices, tuple)
-            else (np.asarray(indices) if is_arraylike(indices) else indices)
-        ]
-    ).reshape(-1)
-    flat, values = ravel(x), ravel(b)
-    rank = np.zeros(len(places), np.int64)
-    seen: dict[int, int] = {}
-    for i, p in enumerate(places):
-        rank[i] = seen[p] = seen.get(p, -1) + 1
-    for k in range(rank.max(initial=-1) + 1):
-        now = np.nonzero(rank == k)[0]
-        at = places[now]
-        flat = update(flat, at, astype(f(flat[at], values[now]), x.dtype), "set")
-    return reshape(flat, x.shape)
 
 
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
@@ -337,6 +362,10 @@ def vectorize(
             outs: list[tuple[str, ...]] | None = None
         else:
             ins, outs = parse_signature(signature)
+            empty = [i for i, a in enumerate([a for i, a in enumerate(args) if i not in excluded]) if a is None]
+            if any([i < len(ins) and ins[i] for i in empty]):
+                raise ValueError(f"Cannot pass None at locations {set(empty)} with signature={signature!r}")
+            ins = [dims for i, dims in enumerate(ins) if i not in empty]
             if len(ins) != count:
                 raise TypeError(f"wrong number of positional arguments: expected {len(ins)}, got {count} {error}")
         sizes: dict[str, int] = {}
@@ -346,7 +375,7 @@ def vectorize(
                     f"input with shape {x.shape} does not have enough dimensions for all core dimensions {dims} {error}"
                 )
             for name, n in zip(dims, x.shape[x.ndim - len(dims) :]):
-                if sizes.setdefault(name, int(name) if name.isdigit() else n) != n:
+                if sizes.setdefault(name, n) != n:
                     raise ValueError(f"inconsistent size for core dimension {name!r}: {n} vs {sizes[name]} {error}")
         return broadcast_map(checked(core, outs, sizes, error), given, [len(d) for d in ins])
 
@@ -362,7 +391,9 @@ def checked(
         out = f(*xs)
         if outs is None:
             return out
-        results = [out] if len(outs) == 1 and not isinstance(out, tuple) else list(out)
+        if len(outs) > 1 and not isinstance(out, tuple):
+            raise TypeError(f"output must be a tuple when multiple outputs are expected, got: {out!r} {error}")
+        results = [out] if not isinstance(out, tuple) else list(out)
         if len(results) != len(outs):
             raise TypeError(f"wrong number of output arguments: expected {len(outs)}, got {len(results)} {error}")
         for r, dims in zip(results, outs):

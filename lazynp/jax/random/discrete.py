@@ -16,6 +16,8 @@ from ...ops.elementwise import (
     equal,
     floor,
     less,
+    maximum,
+    minimum,
     multiply,
     negative,
     subtract,
@@ -29,6 +31,8 @@ from ...ops.shape import broadcast_to, expand_dims, move_axis, reshape, slice_, 
 from ...ops.sorting import argsort
 from ..array import Array, as_node, check_arraylike, typed
 from ..dtypes import (
+    EXTENSIONS,
+    FLOAT32,
     KIND_OF,
     DType,
     finfo,
@@ -130,7 +134,12 @@ def bernoulli_node(key: Node, p: Node, *, shape: Shape, mode: str) -> Node:
 def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
     """-1 or 1, each with probability 1/2."""
     found = requested(int if dtype is None else dtype)
-    return draw("rademacher", sign_node, key, dtype=found, shape=canonical_shape(shape))
+    return draw("rademacher", signs, key, dtype=found, shape=canonical_shape(shape))
+
+
+def signs(key: Node, *, dtype: DType, shape: Shape) -> Node:
+    """-1 or 1 in any dtype: as truth values both are true."""
+    return convert(sign_node(key, dtype=INT32 if dtype.kind == "b" else dtype, shape=shape), dtype)
 
 
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -194,7 +203,9 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
 
 
 def binomial_node(key: Node, count: Node, p: Node, *, dtype: DType, shape: Shape) -> Node:
-    return draws.random_binomial(key, count, p, dtype=dtype, partitionable=partitionable(), shape=shape)
+    wide = FLOAT32 if dtype in EXTENSIONS else dtype  # NumPy counts in no bfloat16
+    out = draws.random_binomial(key, count, p, dtype=wide, partitionable=partitionable(), shape=shape)
+    return convert(out, dtype)
 
 
 def categorical(
@@ -271,7 +282,8 @@ def multinomial_node(key: Node, count: Node, p: Node, *, dtype: DType) -> Node:
     """Category by category a binomial of what is left, with that category's share of the rest."""
     last = p.ndim - 1
     rest = flip(add_accumulate(flip(p, (last,)), axis=last, dtype=None), (last,))
-    ratios = clip(divide(p, where(equal(rest, zeros_of(rest)), scalar(1, p), rest)), scalar(0, p), scalar(1, p))
+    share = divide(p, where(equal(rest, zeros_of(rest)), scalar(1, p), rest))
+    ratios = minimum(maximum(share, scalar(0, p)), scalar(1, p))  # NumPy has no clip of bfloat16
     counts = []
     for i, k in enumerate(parts(key, p.shape[last])):
         ratio = slice_(ratios, key=(*whole(count.shape), i))

@@ -41,16 +41,34 @@ class SVDResult(NamedTuple):
     Vh: Any
 
 
+FACTORED = {"eig": "eig", "eigvals": "eig", "eigh": "eigh", "cholesky": "cholesky", "qr": "qr", "svd": "svd"}
+"""What factors the argument of a function, as its errors say it."""
+
+
 def matrices(name: str, *args: Any, square: bool = False) -> list[Node]:
     """The arguments as stacks of matrices in a floating dtype. Raises TypeError, ValueError."""
     check_arraylike(f"jnp.linalg.{name}", *args)
     nodes = promoted(INEXACT, *args)
     nodes = [convert(n, n.dtype) for n in nodes]
-    if square and (nodes[0].ndim < 2 or nodes[0].shape[-1] != nodes[0].shape[-2]):
-        raise ValueError(f"Argument to {name} must have shape [..., n, n], got {nodes[0].shape}.")
-    if nodes[0].ndim < 2:
-        raise ValueError(f"{name} requires ndims >= 2, got {nodes[0].ndim}")
+    shape = nodes[0].shape
+    factored = FACTORED.get(name)
+    if factored is not None and len(shape) < 2:
+        raise TypeError(f"Input 0 to {factored} must have rank at least 2, but got shape={shape}")
+    if square and (len(shape) < 2 or shape[-1] != shape[-2]):
+        if factored is not None:
+            raise ValueError(f"The input to {factored} must be a square matrix. Got shape {shape}.")
+        raise ValueError(f"Argument to {name} must have shape [..., n, n], got {shape}.")
+    if len(shape) < 2:
+        raise ValueError(f"{name} requires ndims >= 2, got {len(shape)}")
     return nodes
+
+
+def check_symmetric(node: Node, symmetrize: bool) -> None:
+    """Raises JAX's TypeError for matrices that are no squares and are to be added to their transposes."""
+    shape = node.shape
+    if symmetrize and shape[-1] != shape[-2]:
+        turned = (*shape[:-2], shape[-1], shape[-2])
+        raise TypeError(f"add got incompatible shapes for broadcasting: {shape}, {turned}.")
 
 
 def single(impl: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,7 +92,8 @@ def symmetrized(a: Node) -> Node:
 
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
     """The triangular factor of positive matrices, NaN for others."""
-    (node,) = matrices("cholesky", a, square=True)
+    (node,) = matrices("cholesky", a, square=not symmetrize_input)
+    check_symmetric(node, symmetrize_input)
 
     def impl(a: Node) -> Node:
         if symmetrize_input:
@@ -102,7 +121,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
     """Eigenvalues in ascending order, and eigenvectors, of Hermitian matrices."""
-    (node,) = matrices("eigh", a, square=True)
+    (node,) = matrices("eigh", a, square=not symmetrize_input)
+    check_symmetric(node, symmetrize_input)
     if UPLO not in (None, "L", "U"):
         raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {UPLO}")
 
@@ -144,8 +164,11 @@ def svd(
 ) -> Any:
     """Left singular vectors, singular values in descending order, right singular vectors."""
     (node,) = matrices("svd", a, square=hermitian)
-    if subset_by_index is not None and (hermitian or full_matrices and compute_uv):
-        raise NotImplementedError("subset_by_index takes full_matrices=False, and no hermitian=True")
+    if subset_by_index is not None:
+        if full_matrices:
+            raise ValueError("full_matrices and subset_by_index cannot both be set")
+        if hermitian:
+            raise NotImplementedError("subset_by_index takes no hermitian=True")
     if not compute_uv:
         values = apply(single(lambda a: or_nan.svdvals(a)), node)
         return values if subset_by_index is None else values[..., slice(*subset_by_index)]

@@ -33,9 +33,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if axis is None:
         if ord is None:
             return root_of_squares(a, None, keepdims)
-        if a.ndim not in (1, 2):
-            raise ValueError("Improper number of dimensions to norm.")
-        axes = tuple(range(a.ndim))
+        axes = axis = tuple(range(a.ndim))
     else:
         given = axis if isinstance(axis, (tuple, list)) else (axis,)
         axes = tuple([axis_of(i, a.ndim) for i in given])

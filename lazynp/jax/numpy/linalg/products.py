@@ -9,6 +9,7 @@ from typing import Any
 import opt_einsum
 
 from ...array import check_arraylike
+from ...precision import check_precision
 from .. import matrices, products
 from ..axes import static_int
 from ..creation import asarray, eye
@@ -95,6 +96,7 @@ def matrix_power(a: Any, n: int) -> Any:
 def multi_dot(arrays: Any, *, precision: Any = None) -> Any:
     """The product of several matrices in the order that costs least."""
     given = list(arrays)
+    check_precision(precision)
     check_arraylike("jnp.linalg.multi_dot", *given)
     xs = [asarray(a) for a in given]
     if len(xs) < 2:

@@ -20,7 +20,7 @@ from ...dtypes import FLOAT32
 from ..creation import asarray
 from ..products import dot
 from ..select import where
-from ..shape import moveaxis, reshape, shape
+from ..shape import moveaxis, ndim, reshape, shape
 from .factor import matrices, single, svd
 
 
@@ -31,12 +31,25 @@ class SlogdetResult(NamedTuple):
 
 def solve(a: Any, b: Any) -> Any:
     """x with a x = b; a vector b is one right-hand side. Raises ValueError for shapes that do not fit."""
+    if ndim(a) < 2:
+        raise ValueError(f"left hand array must be at least two dimensional; got a.shape={shape(a)}")
     left, right = matrices("solve", a, b, square=True)
     vector = right.ndim == 1
-    if right.ndim == 0 or right.shape[0 if vector else -2] != left.shape[-1]:
+    if right.ndim == 0:
         raise ValueError(
             f"The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or b=[..., m]; got "
             f"a={left.shape} and b={right.shape}"
+        )
+    m, rows = left.shape[-1], right.shape[0 if vector else -2]
+    if rows != m and left.ndim == right.ndim + 1 and right.ndim > 1:
+        raise ValueError(
+            f"Invalid shapes for solve: {left.shape}, {right.shape}. A stack of vectors is solved as "
+            "solve(a, b[..., None]).squeeze(-1)."
+        )
+    if rows != m:
+        raise ValueError(
+            f"inconsistent size for core dimension 'm': {rows} vs {m} on vectorized function with excluded=frozenset() "
+            f"and signature='(m,m),{'(m)->(m)' if vector else '(m,n)->(m,n)'}'"
         )
 
     def impl(a: Node, b: Node) -> Node:
@@ -109,6 +122,9 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
 def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False) -> Any:
     """x that comes closest to a x = b, the squared distances, the rank, the singular values."""
     left, right = matrices("lstsq", a, b)
+    for x in (left, right):
+        if x.ndim not in (1, 2):
+            raise TypeError(f"{x.ndim}-dimensional array given. Array must be one or two-dimensional")
     if left.ndim != 2:
         raise TypeError(f"{left.ndim}-dimensional array given. Array must be two-dimensional")
     if left.shape[0] != right.shape[0]:

@@ -35,5 +35,5 @@ from .gamma import (
     polygamma,
     zeta,
 )
-from .hypergeometric import bessel_jn, hyp1f1, hyp2f1, i0, i0e, i1, i1e, sph_harm_y
+from .hypergeometric import bessel_jn, hyp1f1, hyp2f1, i0, i0e, i1, i1e, lpmn, lpmn_values, sph_harm_y
 from .integrals import exp1, expi, expn, fresnel, sici

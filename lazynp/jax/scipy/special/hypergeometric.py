@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -186,3 +187,41 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, diff_n: Any = None, n_max: 
     angle = order * phi
     out = lax.complex(values * jnp.cos(angle), values * jnp.sin(angle))
     return jnp.where(m < 0, (-1.0) ** order * jnp.conjugate(out), out)
+
+
+def lpmn_values(m: int, n: int, z: Any, is_normalized: bool) -> Any:
+    """The associated Legendre functions of the first kind, with the Condon-Shortley phase.
+
+    Args:
+        m, n: the largest order and degree: the same.
+        z: a vector of floats. is_normalized: as for spherical harmonics.
+
+    Returns: floats, of shape (n + 1, n + 1, len(z)): for each order the degrees, zeros where they are less.
+
+    Raises: TypeError for another dtype, ValueError for other than a vector, NotImplementedError for m != n.
+    """
+    z = jnp.asarray(z)
+    if z.dtype not in (np.float32, np.float64):
+        raise TypeError(f"z.dtype={z.dtype} is not supported, see docstring for supported types.")
+    if z.ndim != 1:
+        raise ValueError("z must be a 1D array.")
+    if operator.index(m) != operator.index(n):
+        raise NotImplementedError("Computations for m!=n are not yet supported.")
+    rows = []
+    for order, row in enumerate(legendre(operator.index(n), z)):
+        scales = [
+            1.0 if is_normalized else np.sqrt(4 * np.pi / (2 * l + 1) * math.perm(l + order, 2 * order))
+            for l in range(order, n + 1)
+        ]
+        rows.append(jnp.stack([jnp.zeros_like(z)] * order + [value * s for value, s in zip(row, scales)]))
+    return jnp.stack(rows)
+
+
+def lpmn(m: int, n: int, z: Any) -> tuple[Any, Any]:
+    """The associated Legendre functions and their derivatives: arguments and errors as of `lpmn_values`."""
+    values = lpmn_values(m, n, z, False)
+    order, degree = jnp.arange(n + 1.0)[:, None, None], jnp.arange(n + 1.0)[None, :, None]
+    less = jnp.concatenate([jnp.zeros_like(values[:, :1]), values[:, :-1]], axis=1)
+    z = jnp.asarray(z)
+    slopes = (degree * z * values - (degree + order) * less) / (z * z - 1.0)
+    return values, slopes.astype(values.dtype)
