@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,36 +14,19 @@ from ...ops.joining import concatenate, span
 from ...ops.shape import reshape
 from ...tree import flatten, unflatten
 from ...tree import map as tree_map
-from ..array import Array, door
+from ..array import door
 from ..branches import calling_back
 from ..references import run_cond, run_fori, run_scan, run_switch, run_while, with_references
-from ..sharding import NamedSharding
-from ..spreading import sharding_at, split_of, state
 from ..varying import one_type
 from .call import public
-
-
-def rows_whole(scan: Any) -> Any:
-    """`scan`, which refuses rows that lie on several devices, by explicit axes."""
-
-    @functools.wraps(scan)
-    def call(f: Any, init: Any, xs: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if state.on:
-            for x in flatten(xs)[0]:
-                lies = sharding_at(x.node) if isinstance(x, Array) else None
-                if isinstance(lies, NamedSharding) and split_of(lies, x.ndim)[:1] != ((),) and lies.mesh.explicit_axes:
-                    raise ValueError(f"0th dimension of all xs should be replicated. Got {lies.spec}")
-        return scan(f, init, xs, *args, **kwargs)
-
-    return call
-
+from .typed_bodies import cond_over, fori_over, scan_over, while_over
 
 associative_scan = public(through(control.associative_scan, door))
-cond = public(one_type(with_references(calling_back(through(control.cond, door), slice(1, 3)), run_cond)))
-fori_loop = public(one_type(with_references(through(control.fori_loop, door), run_fori)))
-scan = public(one_type(rows_whole(with_references(through(control.scan, door), run_scan))))
+cond = public(one_type(cond_over(with_references(calling_back(through(control.cond, door), slice(1, 3)), run_cond))))
+fori_loop = public(one_type(fori_over(with_references(through(control.fori_loop, door), run_fori))))
+scan = public(one_type(scan_over(with_references(through(control.scan, door), run_scan))))
 switch = public(one_type(with_references(calling_back(through(control.switch, door), slice(1, 2)), run_switch)))
-while_loop = public(one_type(with_references(through(control.while_loop, door), run_while)))
+while_loop = public(one_type(while_over(with_references(through(control.while_loop, door), run_while))))
 
 
 @public

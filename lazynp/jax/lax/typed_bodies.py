@@ -1,0 +1,172 @@
+"""Loops and branches over arrays on explicit axes of a mesh: bodies know how their arguments lie, and a carry has to
+come out of a body as it went in, as have the results of branches."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...tree import flatten
+from ..array import Array, as_node
+from ..sharding import NamedSharding
+from ..splits import Split, shown
+from ..spreading import known, named_sharding, note, sharding_at, split_of, state
+
+Body = Callable[..., Any]
+ADVICE = "\n\nRevise the function so that all output types match the corresponding input types."
+
+
+def lies_of(tree: Any, rows: bool = False) -> list[Any]:
+    """For each leaf of a tree how it lies on a mesh; `rows`: how a row of it does. None where that is not known."""
+    found = []
+    for x in flatten(tree)[0]:
+        lies = sharding_at(x.node) if isinstance(x, Array) else None
+        if not isinstance(lies, NamedSharding):
+            found.append(None)
+        else:
+            split = split_of(lies, x.ndim)[rows:]
+            found.append(named_sharding(lies.mesh, split, x.ndim - rows))
+    return found
+
+
+def typed(body: Body, lies: Sequence[Any], skip: int = 0) -> Body:
+    """A function whose arguments are said to lie so, but for the first `skip`."""
+
+    @functools.wraps(body)
+    def call(*args: Any) -> Any:
+        for x, where in zip(flatten(args[skip:])[0], lies):
+            if where is not None and isinstance(x, Array) and x.node.trace:
+                known[x.node] = where
+        return body(*args)
+
+    return call
+
+
+def explicit_split(x: Any) -> Split | None:
+    """Which explicit axes split an array; None where it lies on no mesh that has some."""
+    node = as_node(x)
+    note(node)
+    lies = sharding_at(node)
+    if not isinstance(lies, NamedSharding) or not lies.mesh.explicit_axes:
+        return None
+    return tuple([tuple([a for a in axes if a in lies.mesh.explicit_axes]) for axes in split_of(lies, node.ndim)])
+
+
+def type_text(x: Any) -> str:
+    return shown(as_node(x), explicit_split(x) or ((),) * as_node(x).ndim)
+
+
+def apart(x: Any, y: Any) -> bool:
+    """Whether two arrays of one shape lie along explicit axes in different ways."""
+    a, b = explicit_split(x), explicit_split(y)
+    empty: Split = ((),) * as_node(x).ndim
+    return (a or b) is not None and (a or empty) != (b or empty)
+
+
+def check_carry(what: str, given: Any, out: Any) -> None:
+    """Raise TypeError where a carry comes out of a body otherwise than it went in."""
+    for x, y in zip(flatten(given)[0], flatten(out)[0]):
+        if apart(x, y):
+            raise TypeError(
+                f"{what} body function carry input and carry output must have equal types, but they differ:\n\nThe "
+                f"input carry has type {type_text(x)} but the corresponding output carry component has type "
+                f"{type_text(y)}.{ADVICE}"
+            )
+
+
+def scan_over(scan: Any) -> Any:
+    """`scan`, whose rows must not lie along explicit axes."""
+
+    @functools.wraps(scan)
+    def call(f: Any, init: Any, xs: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if not state.on or not callable(f):
+            return scan(f, init, xs, *args, **kwargs)
+        for x in flatten(xs)[0]:
+            split = explicit_split(x) if isinstance(x, Array) else None
+            if split and split[0]:
+                raise ValueError(f"0th dimension of all xs should be replicated. Got {lies_of([x])[0].spec}")
+        body = typed(f, [*lies_of(init), *lies_of(xs, rows=True)])
+
+        def checked(carry: Any, x: Any) -> Any:
+            out = body(carry, x)
+            if isinstance(out, (tuple, list)) and len(out) == 2:
+                check_carry("scan", carry, out[0])
+            return out
+
+        return scan(functools.wraps(f)(checked), init, xs, *args, **kwargs)
+
+    return call
+
+
+def while_over(loop: Any) -> Any:
+    """`while_loop`, whose functions know how the carry lies."""
+
+    @functools.wraps(loop)
+    def call(cond_fun: Any, body_fun: Any, init_val: Any) -> Any:
+        if not state.on or not callable(cond_fun) or not callable(body_fun):
+            return loop(cond_fun, body_fun, init_val)
+        lies = lies_of(init_val)
+        return loop(typed(cond_fun, lies), carrying("while_loop", typed(body_fun, lies)), init_val)
+
+    return call
+
+
+def fori_over(loop: Any) -> Any:
+    """`fori_loop`, whose body knows how the carry lies."""
+
+    @functools.wraps(loop)
+    def call(lower: Any, upper: Any, body_fun: Any, init_val: Any, **options: Any) -> Any:
+        if not state.on or not callable(body_fun):
+            return loop(lower, upper, body_fun, init_val, **options)
+        body = typed(body_fun, lies_of(init_val), 1)
+        return loop(lower, upper, carrying("scan", body), init_val, **options)
+
+    return call
+
+
+def carrying(what: str, body: Body) -> Body:
+    """A function from a carry, its last argument, to a carry, which has to lie as that."""
+
+    @functools.wraps(body)
+    def call(*args: Any) -> Any:
+        out = body(*args)
+        check_carry(what, args[-1], out)
+        return out
+
+    return call
+
+
+def check_branches(x: Any, y: Any) -> None:
+    """Raise TypeError where the results of two branches lie in different ways."""
+    for one, other in zip(flatten(x)[0], flatten(y)[0]):
+        if apart(one, other):
+            raise TypeError(
+                "cond branches must have equal output types but they differ.\n\nThe output of true_fun has type "
+                f"{type_text(one)} but the corresponding output of false_fun has type {type_text(other)}.\n\nRevise "
+                "true_fun and/or false_fun so that all output types match."
+            )
+
+
+def cond_over(cond: Any) -> Any:
+    """`cond`, whose functions know how the operands lie, and whose results have to lie in one way."""
+
+    @functools.wraps(cond)
+    def call(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **options: Any) -> Any:
+        if not state.on or not callable(true_fun) or not callable(false_fun):
+            return cond(pred, true_fun, false_fun, *operands, **options)
+        lies, outs = lies_of(operands), {}
+
+        def alike(name: str, fun: Body) -> Body:
+            @functools.wraps(fun)
+            def checked(*args: Any) -> Any:
+                outs[name] = out = typed(fun, lies)(*args)
+                if len(outs) == 2:
+                    check_branches(outs["true"], outs["false"])
+                return out
+
+            return checked
+
+        return cond(pred, alike("true", true_fun), alike("false", false_fun), *operands, **options)
+
+    return call
