@@ -19,7 +19,7 @@ ADVICE = "\n\nRevise the function so that all output types match the correspondi
 
 def lies_of(tree: Any, rows: bool = False) -> list[Any]:
     """For each leaf of a tree how it lies on a mesh; `rows`: how a row of it does. None where that is not known."""
-    found = []
+    found: list[Any] = []
     for x in flatten(tree)[0]:
         lies = sharding_at(x.node) if isinstance(x, Array) else None
         if not isinstance(lies, NamedSharding):
