@@ -163,11 +163,9 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     def trace(first: Sequence[Node]) -> tuple[Function, Function, Any]:
         avals = [n.aval for n in first]
         test, out = traced(cond_fun, avals, pair(tree), door, "while_cond")
-        if not out.is_leaf():
-            raise TypeError(f"cond_fun must return a boolean scalar, but got pytree {named(out)}.")
-        if short(test.outputs[0]) != "bool[]":
-            types = shaped_text(test.outputs[0])
-            raise TypeError(f"cond_fun must return a boolean scalar, but got output type(s) [{types}].")
+        if not out.is_leaf() or short(test.outputs[0]) != "bool[]":
+            got = f"output type(s) [{shaped_text(test.outputs[0])}]" if out.is_leaf() else f"pytree {named(out)}"
+            raise TypeError(f"cond_fun must return a boolean scalar, but got {got}.")
         return test, *traced(body_fun, avals, pair(tree), door, "while_body")
 
     first, (test, body, out) = with_carry(trace, first)

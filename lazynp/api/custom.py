@@ -21,6 +21,7 @@ from ..ops.elementwise import convert
 from ..ops.promotion import is_inexact
 from ..ops.shape import zeros_of
 from ..ops.tags import Nodes, Tangents, custom, renamed
+from ..runtime.tape import concrete
 from ..signatures import Fun, held, name_of, others, pair_of, places_of, positional, tuple_of
 from ..transforms.jvp import jvp
 from ..tree import flatten, leaves, unflatten
@@ -55,6 +56,7 @@ class Rule:
         self.closed = 0
         self.axes: list[tuple[Any, int]] = []
 
+    @concrete()
     def named(self, inputs: Nodes, call: Fun) -> Any:
         """`call()`, for which the names of axes stand for what the call's inputs say."""
         before, places = stack.axes, inputs[len(inputs) - len(self.axes) :]
@@ -103,7 +105,7 @@ def ruled(rule: Rule, fun: Fun, args: Any, kwargs: Any, level: int) -> Any:
     nodes = [door.as_node(x) for x in found]
     inner = [renamed(n) for n in nodes]
     given, named = unflatten(rule.structure, [door.wrap(n) for n in inner])
-    out, kept = rule.run(fun, given, named, level)
+    out, kept = concrete()(rule.run)(fun, given, named, level)
     found, rule.out_structure = flatten(out)
     outs = [door.as_node(x) for x in found]
     if not outs:
@@ -357,25 +359,21 @@ def checkpoint(
     """A function whose derivative keeps its arguments only, and computes what else it needs once more.
 
     Args:
-        policy: `everything_saveable` of JAX's `checkpoint_policies`, which keeps all, None or `nothing_saveable`. Those
-            that choose are for `lazynp.jax.checkpoint`.
+        policy: None, or one of JAX's that keep all or nothing; others are for `lazynp.jax.checkpoint`.
         static_argnums: arguments that are no arrays.
         prevent_cse: without effect: nothing is merged outside `jit`, and inside it what is needed twice is kept.
     """
-    if fun is None:
-        return functools.partial(
-            checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums, concrete=concrete
-        )
+    if policy is not None and getattr(policy, "__name__", "") not in ("everything_saveable", "nothing_saveable"):
+        raise NotImplementedError(f"policies that choose are for lazynp.jax.checkpoint, not {policy!r}")
     if concrete:
         raise NotImplementedError("The 'concrete' option to jax.checkpoint is deprecated: use static_argnums instead.")
-    kept = getattr(policy, "__name__", "") if policy is not None else "nothing_saveable"
-    if kept not in ("everything_saveable", "nothing_saveable"):
-        raise NotImplementedError(f"policies that choose are for lazynp.jax.checkpoint, not {policy!r}")
+    if fun is None:
+        return functools.partial(checkpoint, policy=policy, static_argnums=static_argnums)
 
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         level = traced_level((args, kwargs))
-        if kept == "everything_saveable" or not level:
+        if not level or policy is not None and policy.__name__ == "everything_saveable":
             return fun(*args, **kwargs)
         inner, dynamic = held(fun, args, {}, others(tuple_of(static_argnums), len(args)))
         return ruled(Recompute(name_of(fun)), inner, dynamic, kwargs, level)

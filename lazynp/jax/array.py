@@ -32,7 +32,7 @@ from ..runtime.recorder import recorder
 from ..runtime.storage import lock
 from ..tracebacks import boundary
 from .aval import shaped
-from .dependence import asked, innermost
+from .dependence import asked, differentiated, innermost
 from .dtypes import (
     KIND_OF,
     SCALARS,
@@ -224,7 +224,7 @@ class Array(OnDevices, Base):
         if self.shape:
             raise TypeError(f"Only scalar arrays can be converted to Python scalars; got arr.ndim={self.ndim}")
         node = self._graph
-        if node is not None and node.trace == ABSTRACT:
+        if node is not None and (node.trace == ABSTRACT or what != "int" and differentiated(node)):
             raise concretization_error(
                 node,
                 f"The problem arose with the `{what}` function. To convert the dtype, try using `x.astype({what})` or "
@@ -279,7 +279,7 @@ class Array(OnDevices, Base):
 
     def __array__(self, dtype: Any = None, context: Any = None, copy: bool | None = None) -> np.ndarray:
         node = self._graph
-        if node is not None and node.trace == ABSTRACT:
+        if node is not None and (node.trace == ABSTRACT or differentiated(node)):
             raise array_error(node)
         value = self._value()
         if copy or dtype is not None and np.dtype(dtype) != value.dtype:
@@ -365,7 +365,7 @@ class Array(OnDevices, Base):
     def tolist(self) -> Any:
         """Nested lists of Python scalars."""
         node = self._graph
-        if node is not None and node.trace == ABSTRACT:
+        if node is not None and (node.trace == ABSTRACT or differentiated(node)):
             raise concretization_error(node, "It is used by tolist().")
         return self._value().tolist()
 

@@ -14,7 +14,17 @@ from typing import Any
 
 from ..graph.node import Node
 from ..ops.promotion import is_inexact
+from ..runtime.tape import depth, live
 from ..transforms.jvp import differentiable
+
+
+def differentiated(node: Node) -> bool:
+    """Whether a derivative that is under way goes through a node: its value as a Python number would be taken for a
+    constant."""
+    if not depth.n or not node.trace or not is_inexact(node.dtype):
+        return False
+    sources = [n for n in tuple(live) if n not in depth.concrete and n.trace]
+    return node in sources or bool(differentiable([node], sources))
 
 
 class Dependence:

@@ -6,9 +6,10 @@ KEPT (see `graph.node`); when the last differentiation ends, nodes are made ordi
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -19,14 +20,26 @@ from .recorder import recorder
 
 
 class Depth(threading.local):
-    """How many differentiations are under way in this thread, and since which node."""
+    """How many differentiations are under way in this thread, and since which node; `concrete`: the leaves whose values
+    may be asked for, those that were there when a user's rule began."""
 
     n = since = 0
+    concrete: frozenset[Node] = frozenset()
 
 
 depth = Depth()
 live: set[Node] = set()
 """The leaves of differentiations that are under way, in all threads."""
+
+
+@contextlib.contextmanager
+def concrete() -> Iterator[None]:
+    """For what a user's rule for derivatives runs: its arguments are values, since nothing looks behind the rule."""
+    before, depth.concrete = depth.concrete, frozenset(live)
+    try:
+        yield
+    finally:
+        depth.concrete = before
 
 
 class Tape:

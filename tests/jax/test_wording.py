@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -106,3 +107,49 @@ def test_abstract_values_are_leaves_of_trees() -> None:
         assert [str(a) for a in j.tree.leaves(found)] == ["~float32[]", "float32[3]"]
         assert j.typeof(1.0) == j.typeof(2.0) != j.typeof(np.float32(1))
         assert len({j.typeof(1.0), j.typeof(2.0)}) == 1
+
+
+LOST: dict[str, Call] = {
+    "float": lambda j: j.grad(lambda x: float(j.numpy.sin(x)) * 1.0)(2.0),
+    "complex": lambda j: j.jvp(lambda x: complex(x), (2.0,), (1.0,)),
+    "math": lambda j: j.grad(lambda x: math.sin(x))(2.0),
+    "numpy": lambda j: j.grad(lambda x: np.sin(x))(2.0),
+    "list": lambda j: j.vjp(lambda x: x.tolist(), np.ones(2, np.float32)),
+    "nested": lambda j: j.grad(lambda x: j.grad(lambda y: float(x * y))(x))(2.0),
+    "linearize": lambda j: j.linearize(lambda x: np.asarray(x * 2), np.ones(2, np.float32)),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_values_that_a_derivative_goes_through_do_not_become_numbers(name: str) -> None:
+    """What is made of a Python number has the derivative zero."""
+    found = []
+    for j in (jax, lazynp.jax):
+        with pytest.raises(j.errors.JAXTypeError if hasattr(j.errors, "JAXTypeError") else TypeError) as error:
+            LOST[name](j)
+        found.append(type(error.value).__name__)
+    assert found[0] == found[1]
+
+
+def ruled(j: Any) -> Any:
+    """A function whose rule computes with NumPy."""
+    f = j.custom_vjp(lambda x: np.float32(np.sin(x)))
+    f.defvjp(lambda x: (np.float32(np.sin(x)), x), lambda kept, ct: (ct * np.float32(np.cos(kept)),))
+    return f
+
+
+KEPT: dict[str, Call] = {
+    "whole numbers": lambda j: j.grad(lambda x: x * int(x) * float(x.astype(int)))(2.0),
+    "branches": lambda j: j.grad(lambda x: x if x > 0 and bool(x) else -x)(2.0),
+    "stopped": lambda j: j.grad(lambda x: x * float(j.lax.stop_gradient(x)))(2.0),
+    "others": lambda j: j.grad(lambda x, y: x * float(y))(2.0, j.numpy.float32(3)),
+    "rules": lambda j: j.grad(ruled(j))(j.numpy.float32(2)),
+    "rules in loops of Python": lambda j: j.grad(lambda x: sum(ruled(j)(x * k) for k in (1.0, 2.0)))(
+        j.numpy.float32(2)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_values_are_there_where_nothing_is_lost(name: str) -> None:
+    np.testing.assert_allclose(np.asarray(KEPT[name](lazynp.jax)), np.asarray(KEPT[name](jax)), rtol=1e-6)
