@@ -242,6 +242,39 @@ def test_every_ufunc(client, dtype, symbolic):
     assert not problems, "\n".join(map(str, problems))
 
 
+def near_multiples(dtype, n=200_000):
+    """Dividends and divisors of all magnitudes, every other dividend a multiple of its divisor, or next to one."""
+    rng, kind = np.random.default_rng(5), np.dtype(dtype).kind
+    if kind == "f":
+        a, b = np.exp2(rng.uniform(-30.0, 60.0, (2, n))).astype(dtype) * rng.choice([-1.0, 1.0], (2, n)).astype(dtype)
+        a[::2] = np.round(rng.uniform(-1e6, 1e6, n // 2)).astype(dtype) * b[::2]
+        a[1::4] = np.nextafter(a[1::4], np.array(0, dtype))
+        a[5::97] = np.resize(np.array([0.0, -0.0, np.inf, np.nan, np.finfo(dtype).max], dtype), a[5::97].shape)
+        b[7::89] = np.resize(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0], dtype), b[7::89].shape)
+        return a, b
+    bounds = np.iinfo(dtype)
+    a, b = rng.integers(bounds.min, bounds.max, (2, n), dtype, endpoint=True)
+    a, b = a >> rng.integers(0, bounds.bits, n).astype(dtype), b >> rng.integers(0, bounds.bits, n).astype(dtype)
+    with np.errstate(all="ignore"):
+        a[::2] = b[::2] * rng.integers(0, 99, n // 2).astype(dtype) + rng.integers(0, 3, n // 2).astype(dtype) - 1
+    a[5::97], b[7::89] = bounds.min, rng.choice([0, 1, bounds.max, bounds.min], len(b[7::89]))
+    b[5::388] = bounds.max if bounds.min == 0 else -1
+    return a, b
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", *FLOATS])
+def test_quotients_are_exact(client, dtype):
+    names = ("floor_divide", "remainder", "fmod")
+    spec = KernelSpec((dtype, dtype), (), tuple([Instr(n, (0, 1), (dtype, dtype), dtype) for n in names]), (2, 3, 4), 1)
+    a, b = near_multiples(dtype)
+    outs = [np.zeros(a.shape, dtype) for _ in names]
+    assert compiled_for(client, spec, geometry_of(a.shape, [a, b, *outs]))([a, b], (), outs)
+    for name, out in zip(names, outs):
+        bad, want = wrong(name, out, (a, b))
+        i = np.flatnonzero(bad)[:4]
+        assert not bad.any(), (name, bad.sum(), a[i], b[i], out[i], want[i])
+
+
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_every_complex_ufunc(client, dtype):
     spec, names = all_ops(dtype)

@@ -7,11 +7,11 @@ The same bodies serve FX tracing (fake tensors, see `trace`) and the eager inter
 How values of a dtype are represented ("carried"):
 
 - bool, int8..int64, uint8, float32, float64 (eager also float16 and bfloat16): a tensor of that dtype;
-- uint16 in int32 and uint32 in int64, always reduced to the type's range; uint64 in int64, the same bits;
+- uint16 in int32, always reduced to the type's range; uint32 and uint64 in int32 and int64, the same bits;
 - complex: a `Pair` of real tensors, since Inductor has no complex code.
 
 Each function takes the name of the loop's dtype, then the carried arguments, and returns the carried result. Only the
-results of arithmetic on uint16 and uint32 have to be reduced, which `apply` does.
+results of arithmetic on uint16 have to be reduced, which `apply` does.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CARRIER = {
     "int64": torch.int64,
     "uint8": torch.uint8,
     "uint16": torch.int32,
-    "uint32": torch.int64,
+    "uint32": torch.int32,
     "uint64": torch.int64,
     "float16": torch.float16,
     "bfloat16": torch.bfloat16,
@@ -55,31 +55,30 @@ CARRIER = {
 # What an operand in memory is read as: torch has no arithmetic on wide unsigned types.
 STORAGE = CARRIER | {
     "uint16": torch.int16,
-    "uint32": torch.int32,
     "complex64": torch.float32,
     "complex128": torch.float64,
 }
 TOP = -(1 << 63)  # flips the order of int64 into that of uint64
+TOPS = {"uint32": -(1 << 31), "uint64": TOP}
 
 
 def reduced(x: Tensor, dtype: str) -> Tensor:
-    """Bring a uint16 or uint32 that was computed in a wider signed type back into its range."""
-    if dtype == "uint16":
-        return x & 0xFFFF
-    if dtype == "uint32":
-        return x & 0xFFFFFFFF
-    return x
+    """Bring a uint16 that was computed in a wider signed type back into its range."""
+    return x & 0xFFFF if dtype == "uint16" else x
 
 
 def load(x: Tensor, dtype: str) -> Tensor:
     """The carried value of an operand read with `STORAGE`'s dtype."""
-    if dtype in ("uint16", "uint32"):
-        return reduced(x.to(CARRIER[dtype]), dtype)
-    return x
+    return reduced(x.to(CARRIER[dtype]), dtype) if dtype == "uint16" else x
 
 
 def store(x: Tensor, dtype: str) -> Tensor:
-    return x.to(STORAGE[dtype]) if dtype in ("uint16", "uint32") else x
+    return x.to(STORAGE[dtype]) if dtype == "uint16" else x
+
+
+def number(x: Tensor, dtype: str) -> Tensor:
+    """A value in a type that has the number which it stands for: of uint32 int64."""
+    return x.to(torch.int64) & 0xFFFFFFFF if dtype == "uint32" else x
 
 
 def cast(x: Value, source: str, target: str) -> Value:
@@ -99,11 +98,13 @@ def cast(x: Value, source: str, target: str) -> Value:
     if target == "bool":
         return x != 0
     from_, to = KIND[source], KIND[target]
+    if to not in "iu" or WIDTH[target] > 32:
+        x = number(x, source)
     if from_ == "f" and to in "iu":
         if WIDTH[target] < 32:  # C converts to int, then cuts off
             return cast(truncated(x, torch.int32), "int32", target)
         if target == "uint32":
-            return truncated(x, torch.int64) & 0xFFFFFFFF
+            return truncated(x, torch.int64).to(torch.int32)
         return truncated(x, CARRIER[target])
     if to in "iu":
         return narrow(x, target)
@@ -121,9 +122,7 @@ def truncated(x: Tensor, dtype: torch.dtype) -> Tensor:
 
 def narrow(x: Tensor, target: str) -> Tensor:
     """Integer to integer: the low bits."""
-    if target in ("uint16", "uint32"):
-        return reduced(x.to(CARRIER[target]), target)
-    return x.to(CARRIER[target])
+    return reduced(x.to(CARRIER[target]), target)
 
 
 # Arithmetic --------------------------------------------------------------------------------------------------------
@@ -148,23 +147,46 @@ def divide(d: str, a: Tensor, b: Tensor) -> Tensor:
 def _quotient(d: str, a: Tensor, b: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     """Integer quotient (0 for a zero divisor; wraps for MIN // -1) and the divisor that was used.
 
-    The machine traps on both cases, so neither reaches the division.
+    By floating-point division, which is made in vectors, unlike that of integers. Of numbers of at most 32 bits it is
+    exact once it is rounded: no quotient is nearer to a whole number than one over the dividend.
     """
-    safe = torch.where(b == 0, 1, b)
-    if KIND[d] == "i":
-        minus = safe == -1
-        safe = torch.where(minus, 1, safe)
-        quotient = torch.where(minus, -a, torch.div(a, safe, rounding_mode=mode))
+    width = WIDTH[d]
+    wide_a, wide_b = number(a, d), number(b, d)
+    safe = torch.where(wide_b == 0, 1, wide_b)
+    if width > 32:
+        quotient = _long_quotient(wide_a, safe, mode)
     else:
-        quotient = torch.div(a, safe, rounding_mode="trunc")
-    return torch.where(b == 0, 0, quotient), safe
+        real = torch.float32 if width < 32 else torch.float64
+        ratio = wide_a.to(real) / safe.to(real)
+        rounded = torch.floor(ratio) if mode == "floor" else torch.trunc(ratio)
+        quotient = rounded.to(torch.int64 if d == "uint32" else torch.int32).to(CARRIER[d])
+        if KIND[d] == "i":
+            quotient = torch.where(b == -1, -a, quotient)
+    return torch.where(wide_b == 0, 0, quotient), safe.to(CARRIER[d])
+
+
+def _long_quotient(a: Tensor, b: Tensor, mode: str) -> Tensor:
+    """Quotient of int64, in two steps: what the first one leaves is some 2**11 plus the divisor at most, of which the
+    second one's quotient is off by one at most. Multiplications wrap around, and so do errors of the first step."""
+    divisor = b.to(torch.float64)
+    quotient = (a.to(torch.float64) / divisor).to(torch.int64)
+    rest = a - quotient * b
+    step = torch.floor(rest.to(torch.float64) / divisor).to(torch.int64)
+    quotient, rest = quotient + step, rest - step * b
+    signed = torch.where(b < 0, -rest, rest)  # the rest has the divisor's sign, and is nearer to zero
+    quotient, rest = torch.where(signed < 0, quotient - 1, quotient), torch.where(signed < 0, rest + b, rest)
+    signed = torch.where(b < 0, -rest, rest)
+    quotient = torch.where(signed > torch.abs(b) - 1, quotient + 1, quotient)
+    if mode == "floor":
+        return quotient
+    return torch.where((a != quotient * b) & ((a < 0) != (b < 0)), quotient + 1, quotient)
 
 
 def _float_divmod(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """npy_divmod."""
     mod = torch.fmod(a, b)
     div = (a - mod) / b
-    differ = (mod != 0) & ((b < 0) != (mod < 0))
+    differ = torch.where(b < 0, -mod, mod) < 0
     div = torch.where(differ, div - 1.0, div)
     whole = torch.floor(div)
     whole = torch.where(div - whole > 0.5, whole + 1.0, whole)
@@ -181,22 +203,14 @@ def remainder(d: str, a: Tensor, b: Tensor) -> Tensor:
     if KIND[d] == "f":
         return _float_divmod(a, b)[1]
     quotient, safe = _quotient(d, a, b, "floor")
-    return (
-        torch.where((b == 0) | (b == -1), 0, a - quotient * safe)
-        if KIND[d] == "i"
-        else torch.where(b == 0, 0, a - quotient * safe)
-    )
+    return torch.where(b == 0, 0, a - quotient * safe)
 
 
 def fmod(d: str, a: Tensor, b: Tensor) -> Tensor:
     if KIND[d] == "f":
         return torch.fmod(a, b)
     quotient, safe = _quotient(d, a, b, "trunc")
-    return (
-        torch.where((b == 0) | (b == -1), 0, a - quotient * safe)
-        if KIND[d] == "i"
-        else torch.where(b == 0, 0, a - quotient * safe)
-    )
+    return torch.where(b == 0, 0, a - quotient * safe)
 
 
 def negative(d: str, a: Tensor) -> Tensor:
@@ -260,7 +274,7 @@ def power_int(d: str, a: Tensor, exponent: int) -> Tensor:
 
 
 def _ordered(d: str, a: Tensor) -> Tensor:
-    return a ^ TOP if d == "uint64" else a
+    return a ^ TOPS[d] if d in TOPS else a
 
 
 def _comparison(function: Function) -> Function:
@@ -269,7 +283,14 @@ def _comparison(function: Function) -> Function:
 
 less, less_equal = _comparison(torch.lt), _comparison(torch.le)
 greater, greater_equal = _comparison(torch.gt), _comparison(torch.ge)
-equal, not_equal = _comparison(torch.eq), _comparison(torch.ne)
+
+
+def equal(d: str, a: Tensor, b: Tensor) -> Tensor:
+    return torch.eq(a, b)
+
+
+def not_equal(d: str, a: Tensor, b: Tensor) -> Tensor:
+    return torch.ne(a, b)
 
 
 def compare_signs(name: str, loop: tuple[str, ...], a: Tensor, b: Tensor) -> Tensor:
@@ -282,13 +303,13 @@ def compare_signs(name: str, loop: tuple[str, ...], a: Tensor, b: Tensor) -> Ten
 def maximum(d: str, a: Tensor, b: Tensor) -> Tensor:
     if d == "bool":
         return a | b
-    return torch.where(greater_equal(d, a, b), a, b) if d == "uint64" else torch.maximum(a, b)
+    return torch.where(greater_equal(d, a, b), a, b) if d in TOPS else torch.maximum(a, b)
 
 
 def minimum(d: str, a: Tensor, b: Tensor) -> Tensor:
     if d == "bool":
         return a & b
-    return torch.where(less_equal(d, a, b), a, b) if d == "uint64" else torch.minimum(a, b)
+    return torch.where(less_equal(d, a, b), a, b) if d in TOPS else torch.minimum(a, b)
 
 
 def fmax(d: str, a: Tensor, b: Tensor) -> Tensor:
@@ -340,8 +361,8 @@ def left_shift(d: str, a: Tensor, b: Tensor) -> Tensor:
 def right_shift(d: str, a: Tensor, b: Tensor) -> Tensor:
     inside = (b >= 0) & (b < WIDTH[d])
     shift = torch.where(inside, b, 0)
-    if d == "uint64":  # arithmetic shift, then the copies of the sign bit are masked away
-        mask = torch.where(shift == 0, -1, (1 << torch.where(shift == 0, 1, 64 - shift)) - 1)
+    if d in TOPS:  # arithmetic shift, then the copies of the sign bit are masked away
+        mask = torch.where(shift == 0, -1, (1 << torch.where(shift == 0, 1, WIDTH[d] - shift)) - 1)
         return torch.where(inside, (a >> shift) & mask, 0)
     out = a >> shift
     return torch.where(inside, out, torch.where(a < 0, -1, 0) if KIND[d] == "i" else 0).to(a.dtype)
@@ -351,7 +372,7 @@ def bitwise_count(d: str, a: Tensor) -> Tensor:
     """Bits set in |a|, as uint8."""
     if d == "bool":
         return a.to(torch.uint8)
-    x = a.to(torch.int64)
+    x = number(a, d).to(torch.int64)
     if KIND[d] == "i":
         x = torch.abs(x)
     x = x - ((x >> 1) & 0x5555555555555555)
@@ -495,11 +516,10 @@ def reduce(name: str, d: str, a: Value, axes: Sequence[int]) -> Value:
             a = torch.prod(a, dim, keepdim=True, dtype=a.dtype)
         return a
     if name in ("maximum", "minimum"):
-        flip = d == "uint64"
         extreme = torch.amax if name == "maximum" else torch.amin
         if d == "bool":
             return _all_any(a, dims, name == "minimum")
-        return _ordered(d, extreme(_ordered(d, a), dims, keepdim=True)) if flip else extreme(a, dims, keepdim=True)
+        return _ordered(d, extreme(_ordered(d, a), dims, keepdim=True))
     if name in ("logical_and", "logical_or"):
         return _all_any(truth(a), dims, name == "logical_and")
     raise NotImplementedError(f"{name}.reduce")

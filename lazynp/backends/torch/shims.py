@@ -89,6 +89,22 @@ static inline T lazynp_hypot(T a, T b) {
 }
 """
 
+FMOD = r"""
+// fmod: exact, from the quotient, where that has few enough digits; else libm's, which takes ten times as long. A
+// quotient is at most one too large, since division rounds, and what is left is then negative.
+template <class T>
+static inline T lazynp_fmod(T a, T b) {
+#ifdef __FMA__
+    const T x = std::fabs(a), y = std::fabs(b), q = std::trunc(x / y);
+    if (__builtin_expect(q < T(1) / std::numeric_limits<T>::epsilon() && y < std::numeric_limits<T>::infinity(), 1)) {
+        const T r = std::fma(-q, y, x);
+        return std::copysign(r < T(0) ? r + y : r, a);
+    }
+#endif
+    return std::fmod(a, b);
+}
+"""
+
 CHECKS = r"""
 // The head of NumPy's PyArrayObject_fields, part of its ABI.
 struct LazynpArray {
@@ -143,6 +159,9 @@ def sleef(capability: str) -> str:
                     own = f"Sleef_{name}{letter}{lanes}" + (f"_{accuracy}" if accuracy else "")
                     symbol = f"{prefix}{'v' * arguments}_{libm}{suffix}"
                     vectorized = name not in SCALAR_ONLY and library is not None and hasattr(library, symbol)
+                    if name == "fmod":
+                        lines.append(_fmod(own, vector, scalar, lanes))
+                        continue
                     if name == "hypot" and vectorized:
                         lines.append(_hypot(own, symbol, vector, lanes))
                         continue
@@ -187,6 +206,63 @@ def _hypot(own: str, symbol: str, vector: str, lanes: int) -> str:
     )
 
 
+# Of (vector, letter): absolute value, the quotient cut off, what is left, with a divisor more where that is negative,
+# the sign of a, and which lanes have no such quotient.
+FMOD_PARTS = {
+    "__m512d": (
+        "_mm512_abs_pd({0})",
+        "_mm512_roundscale_pd({0}, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)",
+        "_mm512_fnmadd_pd(q, y, x)",
+        "_mm512_mask_add_pd(r, _mm512_cmp_pd_mask(r, _mm512_setzero_pd(), _CMP_LT_OQ), r, y)",
+        "_mm512_or_pd({0}, _mm512_and_pd(a, _mm512_set1_pd(-0.0)))",
+        "_mm512_cmp_pd_mask(q, _mm512_set1_pd(0x1p52), _CMP_NLT_UQ) | "
+        "_mm512_cmp_pd_mask(y, _mm512_set1_pd(INFINITY), _CMP_NLT_UQ)",
+    ),
+    "__m512": (
+        "_mm512_abs_ps({0})",
+        "_mm512_roundscale_ps({0}, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)",
+        "_mm512_fnmadd_ps(q, y, x)",
+        "_mm512_mask_add_ps(r, _mm512_cmp_ps_mask(r, _mm512_setzero_ps(), _CMP_LT_OQ), r, y)",
+        "_mm512_or_ps({0}, _mm512_and_ps(a, _mm512_set1_ps(-0.0f)))",
+        "_mm512_cmp_ps_mask(q, _mm512_set1_ps(0x1p23f), _CMP_NLT_UQ) | "
+        "_mm512_cmp_ps_mask(y, _mm512_set1_ps(INFINITY), _CMP_NLT_UQ)",
+    ),
+    "__m256d": (
+        "_mm256_andnot_pd(_mm256_set1_pd(-0.0), {0})",
+        "_mm256_round_pd({0}, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)",
+        "_mm256_fnmadd_pd(q, y, x)",
+        "_mm256_add_pd(r, _mm256_and_pd(_mm256_cmp_pd(r, _mm256_setzero_pd(), _CMP_LT_OQ), y))",
+        "_mm256_or_pd({0}, _mm256_and_pd(a, _mm256_set1_pd(-0.0)))",
+        "_mm256_movemask_pd(_mm256_or_pd(_mm256_cmp_pd(q, _mm256_set1_pd(0x1p52), _CMP_NLT_UQ), "
+        "_mm256_cmp_pd(y, _mm256_set1_pd(INFINITY), _CMP_NLT_UQ)))",
+    ),
+    "__m256": (
+        "_mm256_andnot_ps(_mm256_set1_ps(-0.0f), {0})",
+        "_mm256_round_ps({0}, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)",
+        "_mm256_fnmadd_ps(q, y, x)",
+        "_mm256_add_ps(r, _mm256_and_ps(_mm256_cmp_ps(r, _mm256_setzero_ps(), _CMP_LT_OQ), y))",
+        "_mm256_or_ps({0}, _mm256_and_ps(a, _mm256_set1_ps(-0.0f)))",
+        "_mm256_movemask_ps(_mm256_or_ps(_mm256_cmp_ps(q, _mm256_set1_ps(0x1p23f), _CMP_NLT_UQ), "
+        "_mm256_cmp_ps(y, _mm256_set1_ps(INFINITY), _CMP_NLT_UQ)))",
+    ),
+}
+
+
+def _fmod(own: str, vector: str, scalar: str, lanes: int) -> str:
+    """`lazynp_fmod` of all lanes; lane by lane where one needs libm's."""
+    size, cut, rest, mended, signed, outside = FMOD_PARTS[vector]
+    return (
+        f'extern "C" inline {vector} {own}({vector} a, {vector} b) {{\n'
+        "#ifdef __FMA__\n"
+        f"    const {vector} x = {size.format('a')}, y = {size.format('b')}, q = {cut.format('x / y')};\n"
+        f"    if (__builtin_expect(({outside}) == 0, 1)) {{\n"
+        f"        const {vector} r = {rest};\n        return {signed.format(mended)};\n    }}\n"
+        "#endif\n"
+        f"    {scalar} *x_ = ({scalar}*)&a, *y_ = ({scalar}*)&b;\n"
+        f"    for (int i = 0; i < {lanes}; ++i) x_[i] = std::fmod(x_[i], y_[i]);\n    return a;\n}}\n"
+    )
+
+
 def _shim(own: str, symbol: str | None, vector: str, scalar: str, libm: str, lanes: int, arguments: int) -> str:
     names = ("x", "y")[:arguments]
     parameters = ", ".join(f"{vector} {n}" for n in names)
@@ -203,4 +279,4 @@ def _shim(own: str, symbol: str | None, vector: str, scalar: str, libm: str, lan
 
 
 def prelude(capability: str) -> str:
-    return "#pragma once\n" + HEADER + POOL + CHECKS + CHAIN + MASKS + SUMS + HYPOT + sleef(capability)
+    return "#pragma once\n" + HEADER + POOL + CHECKS + CHAIN + MASKS + SUMS + HYPOT + FMOD + sleef(capability)

@@ -74,6 +74,10 @@ def _fma(x: str, y: str, z: str) -> str:
     return f"std::fma({x}, {y}, {z})"
 
 
+def _fmod(x: str, y: str) -> str:
+    return f"lazynp_fmod({x}, {y})"
+
+
 def _vector_fma(x: str, y: str, z: str) -> str:
     return f"at::vec::fmadd({x}, {y}, {z})"
 
@@ -107,6 +111,8 @@ def install() -> None:
     CppOverrides.fma = staticmethod(_fma)
     _fma.__name__ = _vector_fma.__name__ = "fma"
     CppVecOverrides.fma = staticmethod(_vector_fma)
+    CppOverrides.fmod = staticmethod(_fmod)
+    _fmod.__name__ = "fmod"
     for name in METHODS:
         setattr(CppVecOverrides, name, _method(name))
     CppVecKernel.reduction_combine_vec = _combine_vec
