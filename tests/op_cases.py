@@ -243,6 +243,12 @@ SHAPE_CASES = [
         lambda jax, jnp, x: jnp.roll(x, (1, -2), (0, 2)),
     ),
     Case(
+        "wrap around",
+        lambda x: joining.wrap_around(x, widths=(2, 0, 3)),
+        reals((2, 3, 4)),
+        lambda jax, jnp, x: jnp.pad(x, ((2, 2), (0, 0), (3, 3)), mode="wrap"),
+    ),
+    Case(
         "pad",
         lambda x: joining.pad(x, [(1, 0), (-1, 2)], 5.0),
         reals((2, 3)),

@@ -11,6 +11,8 @@ import pytest
 import lazynp
 from lazynp.backends.numpy import namespace, parts
 from lazynp.backends.numpy.crew import Task
+from lazynp.numpy.layout import array_of
+from lazynp.ops.joining import wrap_around
 from lazynp.runtime.profile import profile
 from lazynp.runtime.recorder import recorder
 
@@ -145,6 +147,85 @@ def test_elements_that_are_looked_up_in_parts(divided: list[int]) -> None:
         found = numpy.asarray(call(lazynp, lazynp.array(x), lazynp.array(grid)))
         assert found.tobytes() == call(numpy, x, grid).tobytes()
         assert max(divided) > 1
+
+
+GATHERED: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "two axes": lambda x, i, j: x[i, j],
+    "rows by columns": lambda x, i, j: x[i[0, :, None], j[0]],
+    "columns": lambda x, i, j: x.take(j[0].repeat(4), 1),
+    "many rows": lambda x, i, j: x[i[0].repeat(4)],
+    "narrow indices": lambda x, i, j: x[i.astype("i2"), j.astype("u1")],
+}
+
+
+@pytest.mark.parametrize("name", GATHERED)
+def test_elements_by_indices_in_parts(name: str, divided: list[int]) -> None:
+    draw, call = numpy.random.default_rng(3), GATHERED[name]
+    x, i, j = lines(), draw.integers(-SIDE, SIDE, (SIDE, SIDE)), draw.integers(0, 256, (SIDE, SIDE))
+    found = numpy.asarray(call(lazynp.array(x) + 0.0, lazynp.array(i), lazynp.array(j)))
+    assert found.tobytes() == call(x + 0.0, i, j).tobytes()
+    assert max(divided) > 1
+
+
+def test_indices_out_of_bounds_are_numpy_s_error_in_parts(divided: list[int]) -> None:
+    i = numpy.zeros(parts.FEWEST, int)
+    i[-1] = SIDE
+    with pytest.raises(IndexError, match=f"index {SIDE} is out of bounds for axis 1 with size {SIDE}"):
+        namespace.gather(lines(), (i * 0, i), (0, 1), 0, "raise")
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i4", "i8"])
+def test_numbers_are_counted_in_parts(dtype: str, divided: list[int]) -> None:
+    x = numpy.random.default_rng(3).integers(0, 100, 1 << 18).astype(dtype)
+    assert numpy.array_equal(lazynp.bincount(lazynp.array(x), minlength=120), numpy.bincount(x, minlength=120))
+    assert max(divided) > 1
+
+
+STENCILS: dict[str, Callable[[Any, Any], Any]] = {
+    "four neighbours": lambda np, x: np.roll(x, 1, 0) + np.roll(x, -1, 0) + np.roll(x, 1, 1) + np.roll(x, -1, 1),
+    "diagonals": lambda np, x: np.roll(x, (1, -1), (0, 1)) - np.roll(x, (-1, 1), axis=(0, 1)),
+    "further each time": lambda np, x: sum([k * np.roll(x, k, 0) for k in range(-3, 9)]),
+    "all the way round": lambda np, x: np.roll(x, x.shape[0] - 1, 0) + np.roll(x, x.shape[1], 1),
+    "one row": lambda np, x: np.roll(x.ravel(), 2) - np.roll(x.ravel(), -2),
+    "columns first": lambda np, x: np.roll(x.T, 1, 0) + np.roll(x.T, 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", STENCILS)
+@pytest.mark.parametrize("shape", [(SIDE, SIDE), (3, 40_000), (40, 41, 42)])
+def test_shifts_of_periodic_arrays(name: str, shape: tuple[int, ...]) -> None:
+    x, call = numpy.random.default_rng(3).standard_normal(shape), STENCILS[name]
+    found, wanted = call(lazynp, lazynp.array(x) * 2.0), call(numpy, x * 2.0)
+    assert numpy.asarray(found).tobytes() == numpy.asarray(wanted).tobytes()
+    assert found.flags.c_contiguous == wanted.flags.c_contiguous
+
+
+def test_shifts_of_a_periodic_array_are_views_of_one_copy() -> None:
+    u = lazynp.array(numpy.random.default_rng(3).standard_normal((SIDE, SIDE))) * 2.0
+    before = profile.library
+    lap = STENCILS["four neighbours"](lazynp, u) - 4.0 * u
+    lap.block_until_ready()
+    assert profile.library == before + 1
+    shifted = lazynp.roll(u, 1, 0)
+    shifted[0] = 0.0  # which the array itself does not see
+    wanted = numpy.roll(numpy.asarray(u), 1, 0)
+    assert numpy.array_equal(lazynp.roll(u, 1, 0), wanted) and not shifted[0].any()
+
+
+def test_derivatives_of_arrays_with_their_ends() -> None:
+    x, widths = numpy.arange(12.0).reshape(3, 4), (2, 1)
+    weights = numpy.random.default_rng(3).standard_normal((7, 6))
+
+    def total(a: Any) -> Any:
+        node = wrap_around(a._node(), widths=widths)
+        return (array_of(node) * weights).sum()
+
+    wanted = numpy.zeros_like(x)
+    places = numpy.pad(numpy.arange(12).reshape(3, 4), ((2, 2), (1, 1)), mode="wrap")
+    numpy.add.at(wanted.reshape(-1), places, weights)
+    numpy.testing.assert_allclose(lazynp.grad(total)(lazynp.array(x)), wanted)
+    stack = lazynp.vmap(lambda a: array_of(wrap_around(a._node(), widths=widths)))(lazynp.array(numpy.stack([x, -x])))
+    assert numpy.array_equal(stack, [numpy.pad(y, ((2, 2), (1, 1)), mode="wrap") for y in (x, -x)])
 
 
 def test_one_thread_makes_one_part(divided: list[int]) -> None:

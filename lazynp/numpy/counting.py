@@ -91,25 +91,30 @@ def correlate2(a: Any, v: Any, mode: Any = 0) -> Any:
     return correlate(a, v, mode, True)
 
 
+COUNTED_IN_PARTS = 1 << 18  # numbers that are counted on all cores although they are there
+
+
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     """How long the result is depends on the numbers, which are computed here."""
     given = to_node_operand(x)
     if type(given) not in (ndarray, numpy.ndarray) or not concrete(given) or given.dtype.kind not in "iu":
         return NotImplemented
     arrays = [given] if weights is None else [given, to_node_operand(weights)]
-    if settled(*arrays):
+    if settled(*arrays) and (weights is not None or given.size < COUNTED_IN_PARTS):
         return NotImplemented
     fits = isinstance(minlength, (int, numpy.integer)) and minlength >= 0
     nodes = as_nodes(arrays) if wanted(arrays) and fits else None
     if nodes is None or any(n.ndim != 1 for n in nodes) or not numpy.can_cast(given.dtype, INTP):
         return NotImplemented
     numbers = value_of(given)
-    if numbers.size and numbers.min() < 0 or weights is not None and nodes[1].shape != nodes[0].shape:
+    if given.dtype.kind == "i" and numbers.size and numbers.min() < 0:
+        return NotImplemented
+    if weights is not None and nodes[1].shape != nodes[0].shape:
         return NotImplemented
     n = max(int(numbers.max()) + 1 if numbers.size else 0, int(minlength))
-    places = cast_node(nodes[0], INTP)
     if weights is None:
-        return array_of(signals.counts(places, n=n))
+        return array_of(signals.counts(nodes[0], n=n))
+    places = cast_node(nodes[0], INTP)
     if nodes[1].dtype.kind not in REAL:
         return NotImplemented
     return array_of(signals.bincount(places, convert(nodes[1], FLOAT), n=n))

@@ -6,11 +6,13 @@ the errors of wrong arguments too.
 
 from __future__ import annotations
 
+import collections
 import functools
 import operator
 import sys
 import types
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -18,15 +20,19 @@ import numpy
 
 from ..away import on_host
 from ..backends.order import memory_order
-from ..graph.node import ABSTRACT, leaf
+from ..config import config
+from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import results
 from ..notices import outside
 from ..ops import fft, linalg
 from ..ops.contraction import matmul
 from ..ops.elementwise import absolute, convert, equal, multiply, subtract, where
+from ..ops.joining import wrap_around
 from ..ops.promotion import is_inexact
 from ..ops.reductions import reductions
-from ..ops.shape import broadcast_to, reshape, transpose, zeros_of
+from ..ops.shape import broadcast_to, reshape, slice_, transpose, zeros_of
+from ..runtime.device import devices
+from ..runtime.processes import processes
 from ..runtime.recorder import recorder
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign, in_memory_order
@@ -274,8 +280,55 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     return np.where((count % 2 == 1)[0], low, (low + high) / 2)
 
 
+# --- Periodic arrays --------------------------------------------------------------------------------------------------
+
+WIDEST = 8  # places by which an array is shifted as a view
+wrapped_last: collections.deque[weakref.ref[Node]] = collections.deque(maxlen=8)  # periodic arrays with their ends
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """`numpy.roll` by a few places, as a view of a copy that goes on beyond its ends: the shifts of a stencil are read
+    by one kernel, of one copy, where each was written and read by itself."""
+    if type(a) is not ndarray or not wanted((a,)) or is_traced(a) or not a.ndim or order_of_copies(a) is not None:
+        return NotImplemented
+    if processes.run is not None or devices.used or a.size <= max(config.limit, 0):
+        return NotImplemented
+    axes = (0,) if axis is None and a.ndim == 1 else axis if type(axis) is tuple else (axis,)
+    shifts = shift if type(shift) is tuple else (shift,) * len(axes)
+    if len(shifts) != len(axes) or not all([type(k) is int for k in (*axes, *shifts)]):
+        return NotImplemented
+    if not all([-a.ndim <= k < a.ndim for k in axes]):
+        return NotImplemented
+    by = [0] * a.ndim
+    for k, s in zip(axes, shifts):
+        by[k] += s
+    by = [(s + n // 2) % n - n // 2 for s, n in zip(by, a.shape)]
+    widest = max(map(abs, by))
+    if not 0 < widest <= WIDEST or any([s and n < 4 * WIDEST for s, n in zip(by, a.shape)]):
+        return NotImplemented
+    nodes = nodes_of((a,))
+    if nodes is None or nodes[0].trace:
+        return NotImplemented
+    node, widths = with_ends(nodes[0], tuple([widest if n >= 4 * WIDEST else 0 for n in a.shape]))
+    return array_of(slice_(node, key=tuple([(w - s, n, 1) for w, s, n in zip(widths, by, a.shape)])))
+
+
+def with_ends(x: Node, widths: tuple[int, ...]) -> tuple[Node, tuple[int, ...]]:
+    """The node of x as a periodic array with at least so many more elements at the ends of each axis, and how many."""
+    for ref in wrapped_last:
+        known = ref()
+        if known is None or not known.inputs or known.inputs[0] is not x:
+            continue
+        if all([there >= w for there, w in zip(known.moving[0], widths)]):
+            return known, known.moving[0]
+    made = wrap_around(x, widths=widths)
+    wrapped_last.append(weakref.ref(made))
+    return made, widths
+
+
 TABLE: dict[str, dict[str, Function]] = {
     "_core.fromnumeric": {"_wrapfunc": method_of_number},
+    "_core.numeric": {"roll": roll},
     "fft._pocketfft": {"_raw_fft": raw_fft},
     "linalg._linalg": {"qr": qr, "lstsq": lstsq},
     "lib._stride_tricks_impl": {"_broadcast_to": spread},

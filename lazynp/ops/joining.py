@@ -10,7 +10,7 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import LIBRARY, Op
-from .elementwise import convert, scalar
+from .elementwise import add, convert, scalar
 from .family import axis_batch, linear_jvp
 from .promotion import Shape, numpy_error
 from .shape import Axes, broadcast_to, expand_dims, instantiate, reshape, set_, slice_, to_front, whole
@@ -76,6 +76,37 @@ roll = Op(
     transpose=lambda ct, x, *, axes, shifts: (roll(ct, axes=axes, shifts=tuple([-s for s in shifts])),),
 )
 roll.jvp = linear_jvp(roll)
+
+
+def wrap_around_batch(inputs: Sequence[Node], mapped: Axes, *, widths: Shape) -> tuple[Node, int]:
+    return wrap_around(to_front(inputs[0], mapped[0]), widths=(0, *widths)), 0
+
+
+def wrap_around_transpose(ct: Node, x: Any, *, widths: Shape) -> tuple[Node]:
+    """What stands at the ends of each axis is added where it was copied from."""
+    for axis, (n, w) in enumerate(zip(x.shape, widths)):
+        if w:
+            low, inside, high = span(ct, axis, 0, w), span(ct, axis, w, n), span(ct, axis, w + n, w)
+            rest = [(0, 0)] * len(x.shape)
+            for part, before in ((low, n - w), (high, 0)):
+                rest[axis] = (before, n - w - before)
+                inside = add(inside, pad(part, rest))
+            ct = inside
+    return (ct,)
+
+
+wrap_around = Op(
+    "wrap_around",
+    LIBRARY,
+    lambda x, *, widths: Aval(tuple([n + 2 * w for n, w in zip(x.shape, widths)]), x.dtype, x.weak),
+    lambda xp, x, *, widths: xp.wrapped(x, widths),
+    moving=("widths",),
+    batch=wrap_around_batch,
+    transpose=wrap_around_transpose,
+    linear=True,
+    doc="A periodic array with so many more elements at both ends of each axis, no more than the axis has.",
+)
+wrap_around.jvp = linear_jvp(wrap_around)
 
 # Compositions of views and writes.
 

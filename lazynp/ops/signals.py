@@ -186,7 +186,7 @@ bincount = Op(
 
 
 def counts_batch(inputs: Sequence[Node], axes: Axes, *, n: int) -> tuple[Node, int]:
-    x = to_front(inputs[0], axes[0])
+    x = convert(to_front(inputs[0], axes[0]), np.dtype(np.intp))
     own = add(x, multiply(expand_dims(iota(x.shape[0]), 1), n))
     return reshape(counts(reshape(own, shape=(x.aval.size,)), n=x.shape[0] * n), shape=(x.shape[0], n)), 0
 

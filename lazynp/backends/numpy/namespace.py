@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy._core import multiarray
 
-from .parts import along, each, stacked
+from .parts import FEWEST, along, counted, each, stacked, taken, wrapped
 
 Array = Any
 INTP = np.dtype(np.intp)
@@ -77,8 +79,25 @@ def moved(x: Array, source: int, to: int, count: int) -> Array:
     return np.moveaxis(x, range(source, source + count), range(to, to + count))
 
 
+MANY_PLACES = 1 << 18  # elements found by one array: NumPy is through with fewer before another thread begins
+
+
+def in_one(x: Array, indices: Sequence[Array], axes: tuple[int, ...]) -> bool:
+    """Whether arrays index neighbouring axes of an array without gaps, and find enough to be found in parts."""
+    if type(x) is not np.ndarray or not x.flags.c_contiguous or not all([type(k) is np.ndarray for k in indices]):
+        return False
+    common = np.broadcast_shapes(*[k.shape for k in indices])
+    kept = [n for i, n in enumerate(x.shape) if i not in axes]
+    neighbours = axes == tuple(range(axes[0], axes[0] + len(axes)))
+    least = MANY_PLACES if len(indices) == 1 else FEWEST
+    return neighbours and len(common) > 0 and x.size > 0 and math.prod((*kept, *common)) >= least
+
+
 def gather(x: Array, indices: Sequence[Array], axes: tuple[int, ...], at: int, bounds: Any) -> Array:
     """x[indices] on these axes, the index dimensions at `at`."""
+    if bounds == "raise" and at == axes[0] and in_one(x, indices, axes):
+        with contextlib.suppress(IndexError):  # which NumPy raises below, in its words
+            return taken(x, indices, at)
     if len(axes) == 1 and at == axes[0] and bounds != "zero" and x.shape[at]:
         return np.take(x, indices[0], axis=at, mode=bounds)
     if bounds == "zero" and any(x.shape[a] == 0 for a in axes):
@@ -179,6 +198,11 @@ def extreme_of_lines(function: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
+def bincount(x: Array, weights: Any, n: int) -> Array:
+    """numpy.bincount of n numbers."""
+    return counted(x, n) if weights is None else np.bincount(x, weights, n)
+
+
 def searchsorted_stack(a: Array, v: Array, side: Any, stack: int) -> Array:
     """numpy.searchsorted for each member of the leading `stack` axes of both."""
     if stack == 0:
@@ -228,6 +252,7 @@ OWN = (
     arange_n,
     as_complex,
     astype,
+    bincount,
     each,
     gather,
     make_complex,
@@ -241,6 +266,7 @@ OWN = (
     sorted_lines,
     stacked,
     triangular_solve,
+    wrapped,
 )
 xp = types.SimpleNamespace(**{k: v for k, v in vars(np).items() if not k.startswith("_")})
 vars(xp).update({f.__name__: extreme_of_lines(f) for f in (np.argmax, np.argmin)})
