@@ -20,6 +20,7 @@ import pytest
 from numpy.random.bit_generator import ISpawnableSeedSequence
 
 import lazynp as np
+from lazynp.backends.numpy.parts import in_parts
 from lazynp.backends.support import CORES
 from lazynp.numpy import draws
 
@@ -57,6 +58,21 @@ DRAWS = {
     "permutation": lambda r: r.permutation(20),
     "choice": lambda r: r.choice(9, 4),
 }
+
+
+def test_numbers_that_several_threads_draw_are_numpy_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number of `random` takes one step of the generator: what half of a word has left for later stays."""
+    parts: list[Any] = []
+    monkeypatch.setattr(draws, "DIVIDED", 1 << 17)
+    monkeypatch.setattr(draws, "in_parts", lambda *given: parts.append(given) or in_parts(*given))
+    ours, theirs = np.random.default_rng(4), numpy.random.default_rng(4)
+    for r in (ours, theirs):
+        r.integers(0, 9, dtype="i4")
+    for draw in (lambda r: r.random((3, N // 3 + 1)), lambda r: r.uniform(-1.3, 2.6, N), lambda r: r.normal(size=N)):
+        assert numpy.array_equal(numpy.asarray(draw(ours)), draw(theirs))
+    assert ours.integers(0, 9, 5, dtype="i4").tolist() == theirs.integers(0, 9, 5, dtype="i4").tolist()
+    assert ours.bit_generator.state == theirs.bit_generator.state
+    assert len(parts) == (2 if CORES > 1 else 0)
 
 
 @pytest.mark.parametrize("name", DRAWS)

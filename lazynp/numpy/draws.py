@@ -21,6 +21,7 @@ from typing import Any
 import numpy
 import numpy.random as source
 
+from ..backends.numpy.parts import in_parts
 from ..backends.support import CORES
 from ..config import config
 from ..graph.node import Node
@@ -31,6 +32,8 @@ from ..threads import at_fork, start
 from .array import of_node
 
 FLOAT, INT, OBJECT = numpy.dtype(numpy.float64), numpy.dtype(numpy.int64), numpy.dtype(object)
+DIVIDED, PARTS = 1 << 18, 4  # numbers that several threads draw, and in how many parts
+SEED = source.SeedSequence(0)  # of generators whose state is set
 LARGE = 1 << 14  # numbers; in a shorter time than they take, no thread is woken
 AHEAD = 256 << 20  # bytes that may be on their way before the program waits
 LOOK = 0.5  # seconds between looks at the thread by one who waits for it
@@ -47,7 +50,8 @@ class Distribution:
     Attributes:
         names: of its arguments, the last of them the size. defaults: of those before.
         right: whether the arguments before the size are such that NumPy will not complain.
-        dtype: of the numbers. fills: whether the method writes into an array that it is given.
+        dtype: of the numbers. fills: whether the method writes into an array that it is given. even: whether each
+            number takes one step of the generator, so that others can be drawn before it is.
     """
 
     def __init__(
@@ -56,7 +60,9 @@ class Distribution:
         defaults: tuple[Any, ...] = (),
         right: Callable[..., bool] | None = None,
         dtype: numpy.dtype[Any] = FLOAT,
+        even: bool = False,
     ) -> None:
+        self.even = even
         self.names, self.defaults, self.right, self.dtype = (*names.split(), "size"), defaults, right, dtype
         self.fills = right is None
 
@@ -94,11 +100,11 @@ def of_ints(low: Any, high: Any) -> bool:
 
 
 DISTRIBUTIONS = {
-    "random": Distribution(""),
+    "random": Distribution("", even=True),
     "standard_normal": Distribution(""),
     "standard_exponential": Distribution(""),
     "normal": Distribution("loc scale", (0.0, 1.0), of_place),
-    "uniform": Distribution("low high", (0.0, 1.0), of_bounds),
+    "uniform": Distribution("low high", (0.0, 1.0), of_bounds, even=True),
     "exponential": Distribution("scale", (1.0,), of_scale),
     "integers": Distribution("low high", (None, None), of_ints, INT),
 }
@@ -113,12 +119,18 @@ class Draw:
         lock: of all draws of the generator that are under way.
     """
 
-    __slots__ = ("host", "generator", "given", "fills", "out", "state", "before", "lock")
+    __slots__ = ("host", "generator", "given", "fills", "even", "out", "state", "before", "lock")
 
     def __init__(
-        self, host: Callable[..., Any], generator: Any, given: tuple[Any, ...], fills: bool, before: Draw | None
+        self,
+        host: Callable[..., Any],
+        generator: Any,
+        given: tuple[Any, ...],
+        distribution: Distribution,
+        before: Draw | None,
     ) -> None:
-        self.host, self.generator, self.given, self.fills = host, generator, given, fills
+        self.host, self.generator, self.given = host, generator, given
+        self.fills, self.even = distribution.fills, distribution.even
         self.out = self.room()
         self.state: Any = None
         self.before = before if before is not None and before.generator is not None else None
@@ -158,7 +170,31 @@ class Draw:
             self.generator = None
 
     def drawn(self, generator: Any, out: Any) -> Any:
+        if self.even and math.prod(self.given[-1]) >= DIVIDED and isinstance(BITS.__get__(generator), source.PCG64):
+            return self.drawn_in_parts(generator, pool.empty(self.given[-1], FLOAT) if out is None else out)
         return self.host(generator, out=out) if self.fills else self.host(generator, *self.given)
+
+    def drawn_in_parts(self, generator: Any, out: numpy.ndarray) -> numpy.ndarray:
+        """The same on all cores: each part by a generator that is as many steps ahead as there are numbers before."""
+        bits, flat = BITS.__get__(generator), out.reshape(-1)
+        state, share = STATE.__get__(bits), -(-flat.size // PARTS)
+
+        def ahead_by(steps: int) -> Any:
+            other = source.PCG64(SEED)
+            other.state = state
+            return other.advance(steps)
+
+        def draw(part: tuple[slice, ...]) -> None:
+            for begin in range(part[0].start * share, min(part[0].stop * share, flat.size), share):
+                row, other = flat[begin : begin + share], source.Generator(ahead_by(begin))
+                if self.fills:
+                    self.host(other, out=row)
+                else:
+                    row[...] = self.host(other, *self.given[:-1], row.shape)
+
+        in_parts(draw, PARTS, 0)
+        STATE.__set__(bits, {**state, "state": ahead_by(flat.size).state["state"]})
+        return out
 
     def take(self) -> numpy.ndarray:
         """The numbers, as an array that is the caller's. Raises what drawing them raises."""
@@ -245,7 +281,7 @@ def ahead(self: Any, name: str, host: Callable[..., Any], args: tuple[Any, ...],
         before = self._drawn
         if before is SHARED:
             return None
-        self._drawn = draw = Draw(host, self, given, distribution.fills, before)
+        self._drawn = draw = Draw(host, self, given, distribution, before)
         try:
             line.put(draw, nbytes)
         except BaseException:  # as if it had not been asked for
