@@ -91,16 +91,13 @@ def correlate2(a: Any, v: Any, mode: Any = 0) -> Any:
     return correlate(a, v, mode, True)
 
 
-COUNTED_IN_PARTS = 1 << 18  # numbers that are counted on all cores although they are there
-
-
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     """How long the result is depends on the numbers, which are computed here."""
     given = to_node_operand(x)
     if type(given) not in (ndarray, numpy.ndarray) or not concrete(given) or given.dtype.kind not in "iu":
         return NotImplemented
     arrays = [given] if weights is None else [given, to_node_operand(weights)]
-    if settled(*arrays) and (weights is not None or given.size < COUNTED_IN_PARTS):
+    if settled(*arrays):
         return NotImplemented
     fits = isinstance(minlength, (int, numpy.integer)) and minlength >= 0
     nodes = as_nodes(arrays) if wanted(arrays) and fits else None
