@@ -34,6 +34,6 @@ def real_of(value: Any, dtype: numpy.dtype[Any]) -> Any:
 def cast_to_real(x: numpy.ndarray, dtype: Any, order: str) -> numpy.ndarray:
     """`x.astype(dtype, order)` of a complex array."""
     warn_of_it()
-    out = numpy.empty_like(x, dtype, order, subok=False)  # type: ignore[call-overload]
+    out = numpy.empty_like(x, numpy.dtype(dtype), order, subok=False)  # type: ignore[call-overload]  # None: float64
     numpy.copyto(out, x.real, casting="unsafe")
     return out
