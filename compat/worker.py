@@ -79,7 +79,7 @@ def watch() -> None:
         if name.startswith("lazynp.numpy."):
             if getattr(module, "new_handle", None) is object.__new__:
                 module.new_handle = made  # type: ignore[attr-defined]
-            for called in ("to_host", "home"):
+            for called in ("to_host", "wrap_result"):
                 if hasattr(module, called):
                     setattr(module, called, counted("calls", getattr(module, called)))
     dispatch, ufunc, array = [sys.modules[f"lazynp.numpy.{n}"] for n in ("dispatch", "ufunc", "array")]

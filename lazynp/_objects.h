@@ -385,7 +385,7 @@ static PyObject *class_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n
 typedef struct {
     PyObject_HEAD
     PyObject *name, *slow; /* the name is None for `__class__` */
-} Asked;
+} CallerDependent;
 
 static int asked_by_ours(PyObject *of)
 {
@@ -397,7 +397,7 @@ static int asked_by_ours(PyObject *of)
 
 static PyObject *get_asked(PyObject *self, PyObject *of, PyObject *type)
 {
-    Asked *a = (Asked *)self;
+    CallerDependent *a = (CallerDependent *)self;
     if (!of || of == Py_None)
         return Py_NewRef(self);
     if (asked_by_ours(of)) {
@@ -417,7 +417,7 @@ static PyObject *get_asked(PyObject *self, PyObject *of, PyObject *type)
 
 static int set_asked(PyObject *self, PyObject *of, PyObject *value)
 {
-    PyObject *slow = ((Asked *)self)->slow, *name = ((Asked *)self)->name;
+    PyObject *slow = ((CallerDependent *)self)->slow, *name = ((CallerDependent *)self)->name;
     PyObject *dict = value && name != Py_None ? PyObject_GenericGetDict(of, NULL) : NULL;
     if (dict) {
         int failed = PyDict_SetItem(dict, name, value);
@@ -434,7 +434,7 @@ static PyObject *new_asked(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     PyObject *name, *slow;
     if (!PyArg_ParseTuple(args, "OO!", &name, &PyProperty_Type, &slow))
         return NULL;
-    Asked *a = (Asked *)type->tp_alloc(type, 0);
+    CallerDependent *a = (CallerDependent *)type->tp_alloc(type, 0);
     if (a) {
         a->name = Py_NewRef(name);
         a->slow = Py_NewRef(slow);
@@ -442,29 +442,29 @@ static PyObject *new_asked(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)a;
 }
 
-static int asked_traverse(Asked *self, visitproc visit, void *arg)
+static int caller_dependent_traverse(CallerDependent *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->name);
     Py_VISIT(self->slow);
     return 0;
 }
 
-static int asked_clear(Asked *self)
+static int caller_dependent_clear(CallerDependent *self)
 {
     Py_CLEAR(self->name);
     Py_CLEAR(self->slow);
     return 0;
 }
 
-static void asked_dealloc(Asked *self)
+static void caller_dependent_dealloc(CallerDependent *self)
 {
     PyObject_GC_UnTrack(self);
-    asked_clear(self);
+    caller_dependent_clear(self);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-static PyTypeObject AskedType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.Asked", .tp_basicsize = sizeof(Asked),
-    .tp_flags = OBJECT_FLAGS, .tp_dealloc = (destructor)asked_dealloc, .tp_traverse = (traverseproc)asked_traverse,
-    .tp_clear = (inquiry)asked_clear, .tp_new = new_asked, .tp_descr_get = get_asked, .tp_descr_set = set_asked,
-    .tp_doc = "Asked(name, property): what an instance's dict has, for our code; what the property says, for others'."};
+static PyTypeObject CallerDependentType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.CallerDependent", .tp_basicsize = sizeof(CallerDependent),
+    .tp_flags = OBJECT_FLAGS, .tp_dealloc = (destructor)caller_dependent_dealloc, .tp_traverse = (traverseproc)caller_dependent_traverse,
+    .tp_clear = (inquiry)caller_dependent_clear, .tp_new = new_asked, .tp_descr_get = get_asked, .tp_descr_set = set_asked,
+    .tp_doc = "CallerDependent(name, property): what an instance's dict has, for our code; what the property says, for others'."};

@@ -34,7 +34,7 @@
 
 typedef struct {
     PyObject_HEAD
-    PyObject *buf, *node, *reads, *rare, *weak;
+    PyObject *buf, *node, *reads, *details, *weak;
     int busy;
     char free, unseen; /* unseen: by the collector of garbage, as it holds nothing but NumPy's arrays, and C's handles */
 } Storage;
@@ -1219,7 +1219,7 @@ static PyObject *call_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
 
 /* Types. */
 
-#define OBJECTS_STORAGE(V) V(buf) V(node) V(reads) V(rare)
+#define OBJECTS_STORAGE(V) V(buf) V(node) V(reads) V(details)
 #define OBJECTS_HANDLE(V) V(s) V(b) V(h) V(v) V(base) V(from) V(param)
 #define VISIT(F) Py_VISIT(self->F);
 #define CLEAR(F) Py_CLEAR(self->F);
@@ -1314,7 +1314,7 @@ static void door_handle_dealloc(Handle *self)
         PyObject_ClearWeakRefs((PyObject *)self);
     forget_handle(self);
     Storage *s = (Storage *)self->s;
-    int pair = self->unseen && s && Py_REFCNT(s) == 1 && s->unseen && !s->weak && !s->node && !s->rare && !s->busy;
+    int pair = self->unseen && s && Py_REFCNT(s) == 1 && s->unseen && !s->weak && !s->node && !s->details && !s->busy;
     if (pair) {
         count_freed(s);
         self->s = NULL; /* which code that runs now does not see */
@@ -1403,7 +1403,7 @@ static int set_free(PyObject *self, PyObject *value, void *nothing)
 #define OBJECT(NAME, TYPE, FIELD) {NAME, get_object, set_object, NULL, (void *)offsetof(TYPE, FIELD)}
 static PyGetSetDef storage_attributes[] = {
     OBJECT("buf", Storage, buf), OBJECT("node", Storage, node), OBJECT("reads", Storage, reads),
-    OBJECT("rare", Storage, rare), {"free", get_free, set_free}, {NULL}};
+    OBJECT("details", Storage, details), {"free", get_free, set_free}, {NULL}};
 static PyMemberDef storage_members[] = {{"busy", T_INT, offsetof(Storage, busy)}, {NULL}};
 static PyGetSetDef handle_attributes[] = {
     OBJECT("_s", Handle, s), OBJECT("_b", Handle, b), OBJECT("_h", Handle, h),
@@ -1490,9 +1490,9 @@ static PyObject *forget_refused(PyObject *module, PyObject *nothing)
 static int is_shared(PyObject *storage)
 {
     Storage *s = (Storage *)storage;
-    if (!s->free || !s->rare || s->rare == Py_None)
+    if (!s->free || !s->details || s->details == Py_None)
         return 0;
-    PyObject *pin = PyObject_GetAttr(s->rare, name_pin), *shared = PyObject_GetAttr(s->rare, name_shared);
+    PyObject *pin = PyObject_GetAttr(s->details, name_pin), *shared = PyObject_GetAttr(s->details, name_shared);
     int out = pin == Py_True && shared == Py_True;
     Py_XDECREF(pin);
     Py_XDECREF(shared);
@@ -1743,7 +1743,7 @@ static PyObject *bind(PyObject *module, PyObject *table)
     take(table, "other", "part", &kind_part);
     take(table, "other", "returned_of", &returned_of);
     take(table, "other", "pinned", &pinned);
-    take(table, "other", "rare", &rare_type);
+    take(table, "other", "details", &details_type);
     take(table, "other", "shared_drawn", &shared_drawn);
     take(table, "other", "no_value", &no_value_type);
     static const char *const called[] = {"ufunc", "dispatcher", "function", "builtin", "creator"};
@@ -1912,9 +1912,9 @@ PyMODINIT_FUNC PyInit__speed(void)
     }
 #endif
     PyTypeObject *types[] = {
-        &StorageBase, &HandleBase, &UfuncBase, &FunctionBase, &FlatBase, &MethodType, &AttributeType, &AskedType};
+        &StorageBase, &HandleBase, &UfuncBase, &FunctionBase, &FlatBase, &MethodType, &AttributeType, &CallerDependentType};
     const char *names[] = {
-        "StorageBase", "HandleBase", "UfuncBase", "FunctionBase", "FlatBase", "Method", "Attribute", "Asked"};
+        "StorageBase", "HandleBase", "UfuncBase", "FunctionBase", "FlatBase", "Method", "Attribute", "CallerDependent"};
     enum { BASES = 5, TYPES = 8 };
     PyObject *module = PyModule_Create(&definition);
     if (!module)

@@ -64,7 +64,7 @@ static PyObject *returned_of, *pinned, *no_value_type, *kind_part;
 enum { LEFT = 4, LEFT_COPY = 3 };
 static PyObject *subclass_mark, *finalize_nothing, *host_view_method, *host_conjugate, *host_dlpack, *host_transpose, *host_reshape,
     *host_ravel, *name_type, *name_finalize, *name_name, *name_host,
-    *name_wrap, *name_priority, *name_ufunc, *name_fields, *name_array_function, *rare_type, *host_getfield, *host_asarray, *host_squeeze, *host_swapaxes;
+    *name_wrap, *name_priority, *name_ufunc, *name_fields, *name_array_function, *details_type, *host_getfield, *host_asarray, *host_squeeze, *host_swapaxes;
 static PyObject *left_names[LEFT], *name_pin, *name_dunder_call, *name_drawn, *name_shared, *shared_drawn;
 static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
 
@@ -320,19 +320,19 @@ static PyObject *pin(Given *g)
     Storage *s = (Storage *)g->s;
     if (g->b != s->buf || !s->free)
         return NULL;
-    int none = !s->rare || s->rare == Py_None;
-    PyObject *known = none ? NULL : PyObject_GetAttr(s->rare, name_pin);
+    int none = !s->details || s->details == Py_None;
+    PyObject *known = none ? NULL : PyObject_GetAttr(s->details, name_pin);
     PyErr_Clear();
-    if (none && rare_type) {
-        PyObject *rare = PyObject_CallOneArg(rare_type, Py_True);
-        if (!rare)
+    if (none && details_type) {
+        PyObject *details = PyObject_CallOneArg(details_type, Py_True);
+        if (!details)
             return NULL;
-        if (g->b != s->buf || !s->free || (s->rare && s->rare != Py_None)) { /* another thread was here */
-            Py_DECREF(rare);
+        if (g->b != s->buf || !s->free || (s->details && s->details != Py_None)) { /* another thread was here */
+            Py_DECREF(details);
             return NULL;
         }
         be_seen((PyObject *)s, &s->unseen);
-        Py_XSETREF(s->rare, rare);
+        Py_XSETREF(s->details, details);
     }
     else if (known != Py_True) {
         PyObject *done = PyObject_CallOneArg(pinned, g->s);

@@ -46,13 +46,13 @@ if TYPE_CHECKING or native is None:
     class StorageBase:
         """What `runtime.storage.Storage` holds."""
 
-        __slots__ = ("buf", "busy", "free", "node", "reads", "rare", "__weakref__")
+        __slots__ = ("buf", "busy", "free", "node", "reads", "details", "__weakref__")
         buf: Any
         busy: int
         free: bool
         node: Any
         reads: Any
-        rare: Any
+        details: Any
 
     class HandleBase:
         """What `ndarray` holds."""
@@ -174,7 +174,7 @@ def attribute(name: str, descriptor: Any) -> Any:
 def asked(name: str | None, descriptor: property) -> Any:
     """An attribute of a subclass that depends on who asks, as the C module reads it for our code: from the instance's
     dict; no name: the class."""
-    return descriptor if native is None else native.Asked(name, descriptor)
+    return descriptor if native is None else native.CallerDependent(name, descriptor)
 
 
 at_once: Any = not_simple if native is None else native.method

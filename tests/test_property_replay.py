@@ -45,7 +45,7 @@ def longer(program: Program) -> Program:
 
 
 def check(seed: int) -> str:
-    replay.switch(True, 0, 0, replay.AskedAtOnce)  # forgets the programs of before
+    replay.switch(True, 0, 0, replay.DirectPlanner)  # forgets the programs of before
     program = longer(Generator(seed)())
     wanted = runs.run(program, numpy)
     return runs.report(seed, program, lazynp, SETTINGS) if runs.difference(program, lazynp, SETTINGS, wanted) else ""
@@ -70,7 +70,7 @@ def test_loops(block: int, replayed: None) -> None:
     native.replay_counts()
     differ = []
     for seed in seeds:
-        replay.switch(True, 0, 0, replay.AskedAtOnce)
+        replay.switch(True, 0, 0, replay.DirectPlanner)
         if text := replay_programs.difference(seed, lazynp):
             differ.append(text)
     counts = native.replay_counts()

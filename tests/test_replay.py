@@ -43,7 +43,7 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def _replayed() -> Iterator[None]:
     with config(mode="auto"):
-        replay.switch(True, 0, 0, replay.AskedAtOnce)
+        replay.switch(True, 0, 0, replay.DirectPlanner)
         native.replay_counts()
         yield
         replay.switch(config.replay)
@@ -131,7 +131,7 @@ def test_arithmetic_is_fused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_compiler(tmp_path: pathlib.Path) -> None:
     with config(compile=False, cache_dir=str(tmp_path)):
-        replay.switch(True, 0, 0, replay.AskedAtOnce)
+        replay.switch(True, 0, 0, replay.DirectPlanner)
         assert values(names_bound_anew(lazynp, 60)) == values(names_bound_anew(numpy, 60))
         assert native.replay_counts()["periods"] == 0
 

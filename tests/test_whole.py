@@ -470,9 +470,9 @@ def test_flat_that_is_only_indexed_leaves_the_array_where_it_is() -> None:
     row[2:4] = 7.0
     row[0] = row[2] + row[[1, 3]].sum()
     assert x.tolist() == [15.0, 1.0, 7.0, 7.0, 4.0, 5.0]
-    assert x._s.rare is None
+    assert x._s.details is None
     assert [next(row), next(row)] == [15.0, 1.0]
-    assert row.index == 2 and x._s.rare.pin
+    assert row.index == 2 and x._s.details.pin
     row[5] = 1.0  # an index begins anew, as in NumPy
     assert row.index == 0 and next(row) == 15.0
 

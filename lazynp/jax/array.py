@@ -569,4 +569,4 @@ def promote(*xs: Any) -> list[Node]:
 
 
 door = register(Door("jax", Array, as_node, wrap, canonical, wrap_value))
-devices.at_home += (Array,)  # the JAX door computes on the CPU
+devices.host_only += (Array,)  # the JAX door computes on the CPU

@@ -43,14 +43,14 @@ class Dependence:
         return is_inexact(node.dtype) and (node in self.sources or bool(differentiable([node], self.sources)))
 
 
-class Asked(threading.local):
+class Inquiries(threading.local):
     """What this thread has asked about, and still holds, in the order of asking."""
 
     def __init__(self) -> None:
         self.about: list[weakref.ref[Dependence]] = []
 
 
-asked = Asked()
+asked = Inquiries()
 
 
 def ask(nodes: Iterable[Node]) -> Dependence:

@@ -169,14 +169,14 @@ def messages(sharding: Sharding, shape: tuple[int, ...], wanted: Wanted) -> Mess
     owners: dict[Box, list[Device]] = {}
     for d, box in boxes_of(sharding, shape).items():
         owners.setdefault(box, []).append(d)
-    at_home = {(d.process_index, box) for box, there in owners.items() for d in there}
+    host_only = {(d.process_index, box) for box, there in owners.items() for d in there}
     out: Messages = {}
     for d, want in wanted.items():
         if want is None:
             continue
         to = d.process_index
         for box, there in owners.items():
-            both = None if (to, box) in at_home else overlap(want, box)
+            both = None if (to, box) in host_only else overlap(want, box)
             if both is not None:
                 owner = there[to % len(there)]  # so that not all ask the same one
                 sent = out.setdefault((owner.process_index, to), [])

@@ -320,7 +320,7 @@ def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other
 def recorded_result(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray | None:
     """The same, recorded; None where it is NumPy's to do."""
     s = self._s
-    if s.rare is not None and s.rare.scalar:
+    if s.details is not None and s.details.scalar:
         return elementwise(name, host, self, other)
     if selection_of(self) is not None:
         out = (
@@ -334,7 +334,7 @@ def recorded_result(self: ndarray, name: str, host: Host, inplace_host: Host, ot
             self._s, self._b, self._h, self._v = out._s, False, None, None
             return self
         self._host()
-    pinned = s.rare is not None and s.rare.pin
+    pinned = s.details is not None and s.details.pin
     small = config.limit >= 0 and all_at_once(name, (self, other))
     if pinned or small or name not in ufuncs or not writeable(self):
         return None
@@ -398,7 +398,7 @@ def assign_where(self: ndarray, mask: Node, node: Node) -> bool:
 def store(s: Storage, view: View | None, node: Node) -> None:
     """Make node what a view of a storage shows, under the lock. A buffer that has to stay, since another thread has it
     written by NumPy or has just taken a view of it, gets the value at once."""
-    pinned = s.rare is not None and s.rare.pin
+    pinned = s.details is not None and s.details.pin
     if view is None and not pinned and (s.node is not None or s.close()):
         s.hold(node)
         return

@@ -20,7 +20,7 @@ from ..graph import errors
 from ..graph.errors import NotConcreteError
 from ..graph.node import ABSTRACT, BORROWED, Node, leaf
 from ..runtime.recorder import recorder
-from ..runtime.storage import SEEN, Rare, Storage, lock
+from ..runtime.storage import SEEN, Storage, StorageDetails, lock
 from ..runtime.views import INDEX, PART, RESHAPE, TRANSPOSE, View, derive, layout, part_of_view
 from ..speed import CREATES, FunctionBase, HandleBase, attach, in_messages, native, tell
 from .index import normalize
@@ -56,7 +56,7 @@ class Creator(FunctionBase):
 
     def _call(self, cls: type, *args: Any, **kwargs: Any) -> Any:
         if any([isinstance(x, numpy.ndarray) for x in args]):
-            args = tuple(map(home_of, args))
+            args = tuple(map(as_ours, args))
         return self._implementation(cls, *args, **kwargs)
 
 
@@ -149,7 +149,7 @@ class ndarray(HandleBase, metaclass=ArrayType):
             return h
         if s.buf is None:
             raise traced_write(self)
-        if s.rare is not None and s.rare.pin:
+        if s.details is not None and s.details.pin:
             recorder.flush()
             s.node, s.reads, s.free = None, None, True
             return h
@@ -163,10 +163,10 @@ class ndarray(HandleBase, metaclass=ArrayType):
         with lock:
             h = self._writable()
             s = self._s
-            if s.rare is None:
-                s.rare = Rare()
-            s.rare.pin = True
-            s.rare.shared |= shared
+            if s.details is None:
+                s.details = StorageDetails()
+            s.details.pin = True
+            s.details.shared |= shared
             return h
 
     def _view(self) -> View | None:
@@ -179,13 +179,13 @@ class ndarray(HandleBase, metaclass=ArrayType):
         """The node of the value as it is now."""
         s = self._s
         view = self._v
-        if s.rare is not None and s.rare.mask is not None:
+        if s.details is not None and s.details.mask is not None:
             demand(s)
         if view is None:
             return s.graph()
         if view is HOST_VIEW:
             with lock:
-                copied = s.rare is not None and s.rare.shared or not s.close()
+                copied = s.details is not None and s.details.shared or not s.close()
                 node = leaf(self._h.shape, self._h.dtype, self._h.copy() if copied else self._h)
             node.index = BORROWED
             return node
@@ -212,7 +212,7 @@ class ndarray(HandleBase, metaclass=ArrayType):
         s = self._s
         if self._b is s.buf:
             return self._h
-        if s.rare is not None and s.rare.mask is not None:
+        if s.details is not None and s.details.mask is not None:
             return self._host()
         if s.buf is not None and not s.buf.flags.c_contiguous:
             return self._host()
@@ -233,7 +233,7 @@ class ndarray(HandleBase, metaclass=ArrayType):
         s = self._s
         if self._b is s.buf:
             return self._h.shape
-        if s.rare is not None and s.rare.mask is not None:
+        if s.details is not None and s.details.mask is not None:
             return self._host().shape
         view = self._v if type(self._v) is not tuple else self._view()
         return s.shape if view is None else view.shape
@@ -260,7 +260,7 @@ else:
     Handle = HandleBase
 settle_selection: Any = None  # supplied by `masked`, which needs handles
 class_of: Any = None  # supplied by `subclasses`: our class for a subclass of NumPy's
-home_of: Any = None  # and an array of such a class as ours
+as_ours: Any = None  # and an array of such a class as ours
 
 
 class Writes:
@@ -324,14 +324,20 @@ if native is not None:
 def pin(s: Storage) -> None:
     """Fix the buffer of a storage in its place, as `ndarray._pin` does: one that is free."""
     with lock:
-        if s.rare is None:
-            s.rare = Rare()
-        s.rare.pin = True
+        if s.details is None:
+            s.details = StorageDetails()
+        s.details.pin = True
 
 
 KINDS = {"index": INDEX, "transpose": TRANSPOSE, "reshape": RESHAPE, "part": PART}
 tell(
-    ndarray=ndarray, storage=Storage, rare=Rare, host_view=HOST_VIEW, pinned=pin, no_value=type(numpy._NoValue), **KINDS
+    ndarray=ndarray,
+    storage=Storage,
+    details=StorageDetails,
+    host_view=HOST_VIEW,
+    pinned=pin,
+    no_value=type(numpy._NoValue),
+    **KINDS,
 )
 in_messages(ndarray, "numpy.ndarray")
 
@@ -341,7 +347,7 @@ def demand(storage: Storage) -> Any:
     with recorder.lock:
         if storage.buf is not None:
             return storage.buf
-        if storage.rare is not None and storage.rare.mask is not None:
+        if storage.details is not None and storage.details.mask is not None:
             settle_selection(storage)
             return storage.buf
         node = storage.node
@@ -404,7 +410,7 @@ def known(x: ndarray) -> bool:
         node = s.node
         if node is None or type(node.buffer) is not numpy.ndarray:  # pending, or on a device, where work on it goes on
             return False
-        if node.trace or s.rare is not None and s.rare.mask is not None:
+        if node.trace or s.details is not None and s.details.mask is not None:
             return False
     x._host()
     return True
@@ -413,7 +419,7 @@ def known(x: ndarray) -> bool:
 def wrap(array: numpy.ndarray) -> ndarray:
     """A handle on a fresh NumPy array that nobody else has."""
     s = new_handle(Storage)
-    s.buf, s.free, s.busy, s.node, s.reads, s.rare = array, True, 0, None, None, None
+    s.buf, s.free, s.busy, s.node, s.reads, s.details = array, True, 0, None, None, None
     out = new_handle(ndarray)
     out._s = s
     out._b = out._h = array
@@ -428,7 +434,7 @@ if native is not None:
 def borrow(array: numpy.ndarray) -> ndarray:
     """A handle on memory that somebody outside has too: pinned and shared."""
     out = wrap(array)
-    out._s.rare = Rare(pin=True, shared=True)
+    out._s.details = StorageDetails(pin=True, shared=True)
     out._v = HOST_VIEW
     return out
 
@@ -449,7 +455,7 @@ def of_node(node: Node) -> Any:
             return on_host(node.buffer)[()]
         return of_scalar(node)
     s = new_handle(Storage)
-    s.rare, s.busy = None, 0
+    s.details, s.busy = None, 0
     s.hold(node)
     out = new_handle(ndarray)
     out._s, out._b, out._h, out._v = s, False, None, None
@@ -460,7 +466,7 @@ def of_node(node: Node) -> Any:
 def of_scalar(node: Node) -> ndarray:
     """A handle on a node without axes that stands for a NumPy scalar: it is never written to."""
     s = new_handle(Storage)
-    s.rare, s.busy = Rare(scalar=True), 0
+    s.details, s.busy = StorageDetails(scalar=True), 0
     s.hold(node)
     out = new_handle(ndarray)
     out._s, out._b, out._h, out._v = s, False, None, None

@@ -25,7 +25,7 @@ from ..tracebacks import boundary
 from . import renew, subclasses
 from .array import HOST_VIEW, Writes, borrow, is_traced, ndarray, new_handle, root
 from .casts import real_of
-from .host import SUBCLASS, bind, fresh, like, note_work, of_type, on_traced, part_of, strip
+from .host import SUBCLASS, bind, fresh, like, note_work, of_type, on_traced, part_of, unwrap
 from .methods import derived, own, reshape
 from .recorded_ufuncs import write_part
 
@@ -34,7 +34,7 @@ def get_shape(self: Any) -> tuple[int, ...]:
     s = self._s
     if self._b is s.buf:
         return self._h.shape
-    if self._v is HOST_VIEW or s.rare is not None and s.rare.mask is not None:
+    if self._v is HOST_VIEW or s.details is not None and s.details.mask is not None:
         return self._host().shape
     view = self._v if type(self._v) is not tuple else self._view()
     return s.shape if view is None else view.shape
@@ -43,12 +43,12 @@ def get_shape(self: Any) -> tuple[int, ...]:
 def set_shape(self: Any, shape: Any) -> None:
     if own(self) and self.size:
         with contextlib.suppress(ValueError):  # NumPy has another error here
-            out = reshape(self, strip(shape), copy=False)
+            out = reshape(self, unwrap(shape), copy=False)
             if out._v is not HOST_VIEW:
                 self._v, self._b, self._h = out._v, False, None
                 return
     view = self._pin().view()
-    renew.change(view, "shape", strip(shape))
+    renew.change(view, "shape", unwrap(shape))
     renew.become(self, view)
 
 
@@ -114,7 +114,7 @@ def set_real(self: Any, value: Any) -> None:
     note_work("ndarray.real", (self,))
     with Writes() as to:
         h = to(self)
-        h.real = real_of(strip(value), h.real.dtype)
+        h.real = real_of(unwrap(value), h.real.dtype)
 
 
 def get_imag(self: Any) -> Any:
@@ -134,7 +134,7 @@ def set_imag(self: Any, value: Any) -> None:
     self._host()
     note_work("ndarray.imag", (self,))
     with Writes() as to:
-        to(self).imag = strip(value)
+        to(self).imag = unwrap(value)
 
 
 def get_base(self: Any) -> Any:
@@ -295,7 +295,7 @@ class Items:
 def contains(self: Any, value: Any) -> bool:
     h = self._host()
     note_work("ndarray.__contains__", (self,))
-    return strip(value) in h
+    return unwrap(value) in h
 
 
 def asked(name: str) -> Callable[[Any], Any]:
@@ -448,7 +448,7 @@ def init_subclass(cls: Any, **kwargs: Any) -> None:
 
 
 def delete_item(self: Any, key: Any) -> None:
-    del self._host()[strip(key)]
+    del self._host()[unwrap(key)]
 
 
 def generic_alias(cls: Any, given: Any, /) -> Any:

@@ -29,7 +29,7 @@ from . import (  # noqa: F401
 from .array import Writes, ndarray
 from .attributes import reconstruct
 from .converter import array_converter
-from .host import host_function, strip
+from .host import host_function, unwrap
 
 WRITES: dict[str, tuple[int | str, ...]] = {
     "copyto": (0, "dst"),
@@ -110,7 +110,7 @@ class CastingImplementation:
         if type(arrays) is tuple and len(arrays) == 2:
             source, target = arrays
             with Writes() as to:
-                self._host._simple_strided_call((strip(source), to(target)))
+                self._host._simple_strided_call((unwrap(source), to(target)))
         else:
             self._host._simple_strided_call(arrays)
 

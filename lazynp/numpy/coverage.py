@@ -20,7 +20,7 @@ import numpy
 
 from . import dispatch, methods, random, recorded, reduce, rehost, ufunc
 from .array import ndarray
-from .host import home_module
+from .host import public_module
 
 NATIVE, COMPOSED, HOST, SHARED, MISSING = "native", "composed", "host", "shared", "missing"
 NAMESPACES = (
@@ -136,7 +136,9 @@ def namespace(name: str) -> dict[str, str]:
     """Public name -> way, for one of NumPy's namespaces."""
     theirs = numpy.emath if name == "numpy.emath" else importlib.import_module(name)
     ours = (
-        importlib.import_module(home_module(name)) if name != "numpy.emath" else importlib.import_module("lazynp").emath
+        importlib.import_module(public_module(name))
+        if name != "numpy.emath"
+        else importlib.import_module("lazynp").emath
     )
     names = [n for n in getattr(theirs, "__all__", None) or dir(theirs) if not n.startswith("_")]
     return {n: way_of(getattr(ours, n)) if hasattr(ours, n) else MISSING for n in sorted(names)}

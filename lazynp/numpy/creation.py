@@ -20,13 +20,12 @@ from .casts import discards, real_of
 from .host import (
     PLAIN,
     SCALARS,
-    Asked,
-    Theirs,
+    ArrayProvider,
+    ForeignArray,
     TracedArgumentError,
     at_hand,
     dtype_of,
     fresh,
-    home,
     keep_elements,
     makes_array,
     note_work,
@@ -34,8 +33,9 @@ from .host import (
     on_traced,
     owned,
     owner_of,
-    strip,
     to_host,
+    unwrap,
+    wrap_result,
 )
 from .layout import array_of, lies
 from .record import as_node, cast_node
@@ -74,7 +74,7 @@ def array(
     """See `numpy.array`."""
     kind = type(object)
     if isinstance(dtype, Handle):
-        dtype = strip(dtype)  # which names none
+        dtype = unwrap(dtype)  # which names none
     if (
         kind is list
         and like is None
@@ -109,7 +109,7 @@ def array(
             return value
     ours: list[Any] = []
     try:
-        host = to_host(object, ours) if kind in PLAIN or not makes_array(object) else Asked(object, ours)
+        host = to_host(object, ours) if kind in PLAIN or not makes_array(object) else ArrayProvider(object, ours)
     except RecursionError:  # a list that contains itself
         host = object
     except TracedArgumentError:
@@ -133,19 +133,19 @@ def array(
         return (
             of_type(kind, made, object, owner)
             if keep
-            else home(made, ours)
+            else wrap_result(made, ours)
             if made is not host
-            else home(made.view(), ours)
+            else wrap_result(made.view(), ours)
         )
-    if type(host) is Asked and any([x._h is made for x in ours]):  # `__array__` gave it, and answers for copies
-        return home(made, ours)
+    if type(host) is ArrayProvider and any([x._h is made for x in ours]):  # `__array__` gave it, and answers for copies
+        return wrap_result(made, ours)
     if copy is True and made.base is None:
         return fresh(made)
     if isinstance(host, numpy.ndarray) and (made is host or made.base is not None) or not owned(made):
         return borrow(made)
     for x in ours:
-        if type(x) is Theirs or made.base is not None and numpy.may_share_memory(made, x._h):
-            return home(made, ours)
+        if type(x) is ForeignArray or made.base is not None and numpy.may_share_memory(made, x._h):
+            return wrap_result(made, ours)
     return fresh(made) if made.base is None and made is not host else borrow(made) if foreign(object) else fresh(made)
 
 
@@ -237,7 +237,7 @@ def filler(name: str) -> Any:
                 return value
         if device is not None:
             check_device(device)
-        return blank(host(shape if type(shape) is int else strip(shape), strip(dtype), order))
+        return blank(host(shape if type(shape) is int else unwrap(shape), unwrap(dtype), order))
 
     create.__name__ = create.__qualname__ = name
     return create
@@ -346,7 +346,7 @@ def empty_like(
     """See `numpy.empty_like`."""
     check_device(device)
     ours: list[Any] = []
-    prototype = subclasses.home(prototype) if subok else prototype
+    prototype = subclasses.as_ours(prototype) if subok else prototype
     if isinstance(prototype, Handle):
         host: Any = prototype._meta()
     else:

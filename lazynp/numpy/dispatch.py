@@ -35,7 +35,7 @@ from ..speed import (
 )
 from . import subclasses
 from .array import Handle, borrow, ndarray
-from .host import PLAIN, home_module, strip
+from .host import PLAIN, public_module, unwrap
 
 KNOWN = PLAIN | {ndarray, numpy.ndarray, list, tuple, dict, slice, range}
 array_functions: set[Any] = set()
@@ -74,7 +74,7 @@ class Dispatcher(FunctionBase):
                 if takes_functions(type(a)):
                     return self.overridden(asked if type(asked) in (tuple, list) else None, args, kwargs)
                 if subclasses.is_theirs(a):
-                    return self.at_home(args, kwargs)
+                    return self.with_ours(args, kwargs)
             if args and type(args[0]) is numpy.ndarray and isinstance(kwargs.get("out"), Handle):
                 args = (borrow(args[0]), *args[1:])  # whose method would give NumPy's array of the memory of `out`
         else:
@@ -83,10 +83,10 @@ class Dispatcher(FunctionBase):
             return self.with_like(args[0], args[1:], kwargs)
         return self._implementation(*args, **kwargs)
 
-    def at_home(self, args: Any, kwargs: Any) -> Any:
+    def with_ours(self, args: Any, kwargs: Any) -> Any:
         """The call with NumPy's masked arrays, matrices and the like as ours; what is written to stays what it is."""
-        named = {k: v if k == "out" else subclasses.home(v) for k, v in kwargs.items()}
-        return self._implementation(*map(subclasses.home, args), **named)
+        named = {k: v if k == "out" else subclasses.as_ours(v) for k, v in kwargs.items()}
+        return self._implementation(*map(subclasses.as_ours, args), **named)
 
     def overridden(self, asked: Any, args: Any, kwargs: Any) -> Any:
         """Ask the foreign types, subclasses before their bases; `asked` are the arguments that count, if known."""
@@ -340,7 +340,7 @@ def array_function_dispatch(
         if not verify and not getattr(implementation, "__text_signature__", None):
             vars(public)["_signature_of"] = dispatcher
         if module is not None:
-            public.__module__ = home_module(module)
+            public.__module__ = public_module(module)
         array_functions.add(public)
         return public
 
@@ -425,7 +425,7 @@ def set_module(module: str | None) -> Callable[[Any], Any]:
             if isinstance(f, type):
                 with contextlib.suppress(AttributeError):
                     f._module_source = f.__module__  # type: ignore[attr-defined]
-            f.__module__ = home_module(module)
+            f.__module__ = public_module(module)
         return f
 
     return decorator
@@ -437,7 +437,7 @@ def ours_of(function: Any) -> Any:
     if name is None or not name.startswith("numpy"):
         return None
     try:
-        found: Any = importlib.import_module(home_module(name))
+        found: Any = importlib.import_module(public_module(name))
     except ImportError:
         return None
     for part in getattr(function, "__qualname__", function.__name__).split("."):
@@ -449,7 +449,7 @@ known: dict[Any, Any] = {}  # the public function of ours for a function of NumP
 
 
 def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:  # NumPy's names of the arguments
-    """`ndarray.__array_function__`: the call comes home."""
+    """`ndarray.__array_function__`: NumPy hands the call to this door."""
     if type(args) is not tuple:
         raise TypeError("args must be a tuple.")
     if type(kwargs) is not dict:
@@ -468,7 +468,7 @@ def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> 
             implementation = getattr(function, "_implementation", None)
             if implementation is None or type(function) is not dispatched:
                 return function(*args, **kwargs)
-            return implementation(*strip(args), **strip(kwargs))
+            return implementation(*unwrap(args), **unwrap(kwargs))
         function = found
     if type(function) is Dispatcher:
         value = whole_call(function, args, kwargs)

@@ -38,7 +38,7 @@ from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign, in_memory_order
 from .array import is_traced, ndarray
 from .dispatch import Dispatcher
-from .host import PLAIN, at_hand, fresh, home, part_of, to_host
+from .host import PLAIN, at_hand, fresh, part_of, to_host, wrap_result
 from .layout import array_of, order_of_copies, settled
 from .library import shown, wanted
 from .record import cast_node, nodes_of, tells_errors
@@ -204,7 +204,7 @@ def made_of_numbers(name: str) -> Function:
 
     def make(*args: Any, **kwargs: Any) -> Any:
         given = (*args, *kwargs.values())
-        return home(host(*args, **kwargs), []) if PLAIN.issuperset(map(type, given)) else NotImplemented
+        return wrap_result(host(*args, **kwargs), []) if PLAIN.issuperset(map(type, given)) else NotImplemented
 
     return make
 

@@ -36,7 +36,7 @@ SUBCLASS: Any = (
 tell(subclass_mark=SUBCLASS)
 
 
-class Theirs:
+class ForeignArray:
     """A NumPy array of somebody else's among the arguments: what shows its memory is borrowed."""
 
     __slots__ = ("_h",)
@@ -45,7 +45,7 @@ class Theirs:
         self._h = array
 
 
-class Coerced:
+class ConvertedObject:
     """An object that made itself an array of ours, which is among the arguments before this: what NumPy gets for it."""
 
     __slots__ = ("_h", "given")
@@ -54,7 +54,7 @@ class Coerced:
         self._h, self.given = array, given
 
 
-class Asked:
+class ArrayProvider:
     """Stands for an object with `__array__`: what that gives goes to NumPy as NumPy's array."""
 
     def __init__(self, given: Any, ours: list[Any]) -> None:
@@ -181,7 +181,7 @@ def to_host(x: Any, ours: list[Any]) -> Any:
         parts = [to_host(v, ours) for v in (x.start, x.stop, x.step)]
         return x if all(map(operator.is_, parts, (x.start, x.stop, x.step))) else slice(*parts)
     if isinstance(x, numpy.ndarray):
-        ours.append(Theirs(x))
+        ours.append(ForeignArray(x))
         return x
     host = getattr(kind, "_to_host", None)
     if host is not None:
@@ -209,7 +209,7 @@ def of_traced(x: ndarray, ours: list[Any]) -> numpy.ndarray:
     if x.dtype.kind not in "biu" or x._node().trace == ABSTRACT:
         raise TracedArgumentError
     value = x._host().copy()
-    ours.append(Theirs(value))
+    ours.append(ForeignArray(value))
     return value
 
 
@@ -222,7 +222,7 @@ def through_array(x: Any, ours: list[Any]) -> Any:
     if not isinstance(array, Handle):
         return x
     host = to_host(array, ours)
-    ours.append(Coerced(host, x))
+    ours.append(ConvertedObject(host, x))
     return host
 
 
@@ -244,12 +244,12 @@ def keep_elements(made: numpy.ndarray, ours: list[Any]) -> None:
     for i, v in enumerate(row):
         if type(v) is numpy.ndarray:
             for x in reversed(ours):
-                if x._h is v and type(x) is not Theirs:
-                    row[i] = x.given if type(x) is Coerced else x
+                if x._h is v and type(x) is not ForeignArray:
+                    row[i] = x.given if type(x) is ConvertedObject else x
                     break
 
 
-def strip(x: Any) -> Any:
+def unwrap(x: Any) -> Any:
     """`to_host`, where nobody asks which arrays were in it."""
     return to_host(x, [])
 
@@ -309,7 +309,7 @@ fresh: Callable[[Any], Any] = laid_out if native is None else native.fresh
 
 def part_of(x: Any, part: numpy.ndarray) -> ndarray:
     """A handle on a view that NumPy made of x's memory."""
-    if type(x) is Theirs:
+    if type(x) is ForeignArray:
         return borrow(part)
     s = x._s
     with lock:
@@ -365,18 +365,18 @@ def owned(value: numpy.ndarray) -> bool:
     return base is None
 
 
-def home(value: Any, ours: list[Any], wholes: dict[int, ndarray] | None = None) -> Any:
+def wrap_result(value: Any, ours: list[Any], wholes: dict[int, ndarray] | None = None) -> Any:
     """What the user gets for NumPy's result, of any structure; for `wholes` see `laid_out`."""
     kind = type(value)
     if kind is numpy.ndarray:
         if value.base is None:
             for x in ours:
                 if x._h is value:
-                    return x if type(x) is not Theirs else borrow(value)
+                    return x if type(x) is not ForeignArray else borrow(value)
             return fresh(value) if value.flags.owndata else borrow(value)
         for x in ours:
             if x._h is value:
-                return x if type(x) is not Theirs else borrow(value)
+                return x if type(x) is not ForeignArray else borrow(value)
             if shows(value, x._h):
                 return part_of(x, value)
         return laid_out(value, wholes) if owned(value) else borrow(value)
@@ -384,14 +384,14 @@ def home(value: Any, ours: list[Any], wholes: dict[int, ndarray] | None = None) 
         return value
     if kind is tuple or kind is list:
         wholes = {} if wholes is None else wholes
-        return kind([home(v, ours, wholes) for v in value])
+        return kind([wrap_result(v, ours, wholes) for v in value])
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         wholes = {} if wholes is None else wholes
-        return kind(*[home(v, ours, wholes) for v in value])
+        return kind(*[wrap_result(v, ours, wholes) for v in value])
     if isinstance(value, numpy.ndarray):
         if subclasses.is_theirs(value):
             return subclasses.from_numpy(value)
-        return home(value.view(numpy.ndarray), ours, wholes)
+        return wrap_result(value.view(numpy.ndarray), ours, wholes)
     return value
 
 
@@ -399,7 +399,7 @@ def returned(value: Any) -> Any:
     """What the user gets for NumPy's fresh result of a ufunc."""
     if type(value) is numpy.ndarray:
         return laid_out(value)
-    return home(value, [])
+    return wrap_result(value, [])
 
 
 def host_function(
@@ -427,7 +427,7 @@ def host_function(
             value = function(*host, **named)
             if counted:
                 note_work(name, ours)
-            return home(value, ours)
+            return wrap_result(value, ours)
         if counted:
             note_work(name, ours)
         with Writes() as to:
@@ -440,16 +440,16 @@ def host_function(
             value = function(*host, **named)
         if "out" in kwargs and kwargs["out"] is not None and type(value) is not tuple:
             return kwargs["out"]
-        return home(value, ours)
+        return wrap_result(value, ours)
 
     functools.update_wrapper(call, function, updated=())
     vars(call).pop("__wrapped__", None)
-    call.__module__ = home_module(getattr(function, "__module__", None))
+    call.__module__ = public_module(getattr(function, "__module__", None))
     call.host, call.counted = function, counted  # type: ignore[attr-defined]
     return call
 
 
-def home_module(name: Any) -> Any:
+def public_module(name: Any) -> Any:
     """`numpy.linalg` -> `lazynp.linalg`: where pickle finds the function."""
     if isinstance(name, str) and (name == "numpy" or name.startswith("numpy.")):
         return "lazynp" + name[len("numpy") :]
@@ -468,7 +468,7 @@ def of_type(cls: Any, host: numpy.ndarray, parent: Any, owner: Any = None) -> An
     base._pin()
     out = new_handle(cls)
     bind(out, base._s, SUBCLASS, base._h, HOST_VIEW)
-    if owner is not None and type(owner) is not Theirs:
+    if owner is not None and type(owner) is not ForeignArray:
         set_base(out, root(owner, cls))
     finalize = cls.__array_finalize__
     if finalize is not None and finalize is not ndarray.__array_finalize__:  # type: ignore[attr-defined]
@@ -487,15 +487,15 @@ def owner_of(value: numpy.ndarray, ours: list[Any]) -> Any:
 def like(self: Any, value: Any, ours: list[Any]) -> Any:
     """What a method of self returns for NumPy's result: of self's type where it is an array."""
     if type(self) is ndarray or not isinstance(value, numpy.ndarray):
-        return home(value, ours)
+        return wrap_result(value, ours)
     if value is self._h:
         return self
     return of_type(type(self), value.view(numpy.ndarray), self, owner_of(value, ours))
 
 
 def returned_of(value: Any, given: list[Any]) -> Any:
-    """`home`, for the C module: `given` are the arrays that NumPy was given, ours and NumPy's own."""
-    return home(value, [x if isinstance(x, Handle) else Theirs(x) for x in given])
+    """`wrap_result`, for the C module: `given` are the arrays that NumPy was given, ours and NumPy's own."""
+    return wrap_result(value, [x if isinstance(x, Handle) else ForeignArray(x) for x in given])
 
 
 tell(returned_of=returned_of)

@@ -37,7 +37,7 @@ from .array import (
 from .casts import real_of
 from .gathers import gathered, scattered, takes_few
 from .host import (
-    Theirs,
+    ForeignArray,
     fresh,
     keep_elements,
     like,
@@ -48,9 +48,9 @@ from .host import (
     owner_of,
     part_of,
     shows,
-    strip,
     to_host,
     traced,
+    unwrap,
 )
 from .index import is_plain, normalize
 from .masked import select, selection_of, write_selection
@@ -95,7 +95,7 @@ def pending_getitem(self: ndarray, key: Any) -> Any:
             key = plain_key(key)
         if not is_plain(key):
             return advanced_getitem(self, key)
-    if self._s.rare is not None and self._s.rare.mask is not None:
+    if self._s.details is not None and self._s.details.mask is not None:
         self._host()
     shape = self.shape
     normal = normalize(key, shape)
@@ -167,7 +167,7 @@ def host_key(key: Any) -> Any:
         return slice(host_key(key.start), host_key(key.stop), host_key(key.step))
     if type(key) is list:
         return [host_key(k) for k in key]
-    return strip(key) if makes_array(key) else key
+    return unwrap(key) if makes_array(key) else key
 
 
 def advanced_getitem(self: ndarray, key: Any) -> Any:
@@ -183,7 +183,7 @@ def advanced_getitem(self: ndarray, key: Any) -> Any:
         return traced.getitem(self, key)
     if type(key) is tuple and len(key) == 1 and type(key[0]) is ndarray:
         (key,) = key
-    if is_own_mask(self, key) and is_native(self._s.dtype) and (self._s.rare is None or not self._s.rare.pin):
+    if is_own_mask(self, key) and is_native(self._s.dtype) and (self._s.details is None or not self._s.details.pin):
         return select(self, key)
     found = NotImplemented if takes_few(self, key) else gathered(self, key)
     if found is not NotImplemented:
@@ -209,7 +209,7 @@ def is_own_mask(self: ndarray, key: Any) -> bool:
     memory that NumPy has views of, where what was selected could change."""
     if type(key) is not ndarray or key.dtype != bool or not key.ndim:
         return False
-    if key._s.rare is not None and key._s.rare.pin:
+    if key._s.details is not None and key._s.details.pin:
         return False
     if known_small(self) and known_small(key):
         return False
@@ -261,7 +261,7 @@ def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
     s = self._s
     if not is_plain(key) and not has_array(key):
         key = plain_key(key)
-    pinned = s.rare is not None and (s.rare.pin or s.rare.mask is not None)
+    pinned = s.details is not None and (s.details.pin or s.details.mask is not None)
     if pinned or not is_native(s.dtype) or not writeable(self):
         return (key,)
     if isinstance(value, Handle) and value.dtype != s.dtype and tells_errors(self, value) and not has_traced(key):
@@ -321,7 +321,7 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
         own = kind in "iuf" and type(value) is not ndarray and not value.shape and is_full(key, self.ndim)
         value = (float if kind == "f" else int)(value) if own else value._host()
     elif type(value) in (list, tuple):
-        value = strip(value) if kind != "O" else objects(value, self._host()[key])
+        value = unwrap(value) if kind != "O" else objects(value, self._host()[key])
     value = real_of(value, self._s.dtype)
     with Writes() as to:
         to(self)[key] = value
@@ -333,7 +333,7 @@ def note_write(self: ndarray, key: Any) -> None:
     if h.size > max(config.limit, 1) and flag_of_writes(h):  # else NumPy says so, before it looks at the key
         part = h[key] if is_plain(key) else h
         if isinstance(part, numpy.ndarray):
-            note_work("ndarray.__setitem__", (Theirs(part),))
+            note_work("ndarray.__setitem__", (ForeignArray(part),))
 
 
 def objects(value: Any, region: Any) -> Any:

@@ -11,7 +11,7 @@ from ..speed import FlatBase, attach, in_messages, native, tell
 from .arithmetic import dummy
 from .array import HOST_VIEW, Handle, Writes, borrow, is_native, is_traced, ndarray
 from .casts import real_of
-from .host import Theirs, at_hand, fresh, home, like, note_work, owner_of, strip, to_host
+from .host import ForeignArray, at_hand, fresh, like, note_work, owner_of, to_host, unwrap, wrap_result
 from .methods import own
 from .renew import become
 
@@ -110,10 +110,10 @@ def flat_item(self: Any, key: Any) -> Any:
     row = in_one_row(self, key)
     if row is not None:
         return row[key].copy() if type(key) is slice else row[key]
-    value = (self._made or self._to_host())[strip(key)]
+    value = (self._made or self._to_host())[unwrap(key)]
     if not isinstance(value, numpy.ndarray):
         return value
-    note_work("flatiter.__getitem__", (Theirs(value),))
+    note_work("flatiter.__getitem__", (ForeignArray(value),))
     return like(self._owner, value, [])
 
 
@@ -132,12 +132,12 @@ def set_flat_item(self: Any, key: Any, value: Any) -> None:
         note_work("flatiter.__setitem__", (self._owner,))
     with Writes() as to:
         h = to(self._owner)
-        (self._made or h.flat)[strip(key)] = real_of(strip(value), h.dtype)
+        (self._made or h.flat)[unwrap(key)] = real_of(unwrap(value), h.dtype)
 
 
 def compared(name: str) -> Any:
     host = getattr(numpy.flatiter, name)
-    return lambda self, other: home(host(self._iter, strip(other)), [])
+    return lambda self, other: wrap_result(host(self._iter, unwrap(other)), [])
 
 
 for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
@@ -166,7 +166,7 @@ def set_flat(self: Any, value: Any) -> None:
     self._host()
     note_work("ndarray.flat", (self,))
     with Writes() as to:
-        to(self).flat = strip(value)
+        to(self).flat = unwrap(value)
 
 
 def may_be_written(base: Any) -> bool:
@@ -250,7 +250,7 @@ def inside(value: Any, ours: list[Any]) -> Any:
         return tuple([inside(v, ours) for v in value])
     if type(value) is numpy.ndarray and owner_of(value, ours) is None:
         return borrow(value)
-    return home(value, ours)
+    return wrap_result(value, ours)
 
 
 def only_reads(
@@ -278,7 +278,7 @@ class nditer:
         host = to_host(op, ours)
         if not only_reads(op, *args, **kwargs):
             note_work("nditer", ours)
-        made = numpy.nditer(host, *strip(args), **strip(kwargs))
+        made = numpy.nditer(host, *unwrap(args), **unwrap(kwargs))
         object.__setattr__(self, "_iter", made)
         object.__setattr__(self, "_ours", ours)
 
@@ -301,13 +301,13 @@ class nditer:
         return inside(value, ours)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._iter, name, strip(value))
+        setattr(self._iter, name, unwrap(value))
 
     def __delattr__(self, name: str) -> None:
         delattr(self._iter, name)
 
     def _call(self, name: str, *args: Any) -> Any:
-        return home(getattr(self._iter, name)(*strip(args)), self._ours)
+        return wrap_result(getattr(self._iter, name)(*unwrap(args)), self._ours)
 
     def close(self, /) -> None:
         return self._call("close")
@@ -349,7 +349,7 @@ class nditer:
         return self._shown(self._iter[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._iter[key] = strip(value)
+        self._iter[key] = unwrap(value)
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("Cannot delete iterator elements")
@@ -373,7 +373,7 @@ def nested_iters(op: Any, *args: Any, **kwargs: Any) -> tuple[nditer, ...]:
             x._pin()
     host = to_host(op, ours)
     note_work("nested_iters", ours)
-    made = numpy.nested_iters(host, *strip(args), **strip(kwargs))
+    made = numpy.nested_iters(host, *unwrap(args), **unwrap(kwargs))
     return tuple([nditer._of(m, ours) for m in made])
 
 
@@ -389,7 +389,7 @@ class broadcast(metaclass=BroadcastType):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._args = sum([x._args if type(x) is broadcast else (x,) for x in args], ())
-        self._host = numpy.broadcast(*[dummy(x) if is_traced(x) else strip(x) for x in args], **kwargs)
+        self._host = numpy.broadcast(*[dummy(x) if is_traced(x) else unwrap(x) for x in args], **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._host, name)

@@ -66,7 +66,7 @@ def turned_to(self: Any, order: str) -> Any:
 def array_of(node: Any) -> ndarray:
     """A handle on a node: an array also where it has no axes."""
     s = new_handle(Storage)
-    s.rare, s.busy = None, 0
+    s.details, s.busy = None, 0
     s.hold(node)
     out = new_handle(ndarray)
     bind(out, s, False, None, None)

@@ -20,7 +20,7 @@ from ..graph.node import ABSTRACT, Node
 from ..ops.elementwise import where
 from ..ops.shape import reshape
 from ..runtime.recorder import recorder
-from ..runtime.storage import Rare, Storage
+from ..runtime.storage import Storage, StorageDetails
 from . import array
 from .array import ndarray, new_handle
 from .casts import real_of
@@ -69,9 +69,9 @@ def value_of(node: Node) -> numpy.ndarray:
 def selection_of(x: Any) -> Selection | None:
     """The selection that a handle defers."""
     if type(x) is ndarray:
-        rare = x._s.rare
-        if rare is not None:
-            return rare.mask
+        details = x._s.details
+        if details is not None:
+            return details.mask
     return None
 
 
@@ -88,7 +88,7 @@ def spread(mask: Node, ndim: int) -> Node:
 def handle(node: Node, selection: Selection) -> ndarray:
     """A handle on a deferred selection of node's value."""
     s = Storage()
-    s.rare = Rare(mask=selection)
+    s.details = StorageDetails(mask=selection)
     s.hold(node)
     out = new_handle(ndarray)
     out._s, out._b, out._h, out._v = s, False, None, None
@@ -105,11 +105,11 @@ def select(a: ndarray, mask: ndarray) -> ndarray:
 
 def settle_selection(s: Storage) -> None:
     """Make a deferred selection an ordinary array."""
-    assert s.rare is not None and s.rare.mask is not None and s.node is not None
-    if ABSTRACT in (s.node.trace, s.rare.mask.mask.trace):
-        raise no_mask(s.rare.mask.mask)
-    packed = numpy.asarray(s.rare.mask.packed())
-    s.buf, s.node, s.reads, s.free, s.rare = packed, None, None, True, None
+    assert s.details is not None and s.details.mask is not None and s.node is not None
+    if ABSTRACT in (s.node.trace, s.details.mask.mask.trace):
+        raise no_mask(s.details.mask.mask)
+    packed = numpy.asarray(s.details.mask.packed())
+    s.buf, s.node, s.reads, s.free, s.details = packed, None, None, True, None
 
 
 def elementwise_selection(op: Any, host: Callable[..., Any], operands: tuple[Any, ...]) -> ndarray | None:

@@ -31,16 +31,16 @@ from .host import (
     bind,
     dtype_of,
     fresh,
-    home_module,
     like,
     note_work,
     of_type,
     on_traced,
     part_of,
+    public_module,
     read_only,
     shows,
-    strip,
     to_host,
+    unwrap,
 )
 from .layout import array_of, c_contiguous, laid, lies, settled, turned_to
 from .record import tells_errors
@@ -53,8 +53,8 @@ def own(self: Any) -> bool:
     """Whether views of this array are chains of ours: not of a subclass, nor what only NumPy can express."""
     if type(self) is not ndarray or self._v is HOST_VIEW:
         return False
-    rare = self._s.rare
-    if rare is not None and rare.mask is not None:
+    details = self._s.details
+    if details is not None and details.mask is not None:
         self._host()
     return True
 
@@ -77,7 +77,7 @@ def view_by_host(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     if is_traced(self):
         return on_traced(name, getattr(numpy.ndarray, name), (self, *args), kwargs)
     h = self._host()
-    args, kwargs = strip(args), strip(kwargs)
+    args, kwargs = unwrap(args), unwrap(kwargs)
     value = getattr(h, name)(*args, **kwargs)
     if not isinstance(value, numpy.ndarray):
         return value
@@ -244,7 +244,7 @@ def getfield(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 def view(self: Any, dtype: Any = NoValue, type: Any = NoValue) -> Any:
     kind = self.__class__
-    dtype, type = home_class(dtype), home_class(type)
+    dtype, type = own_class(dtype), own_class(type)
     if isinstance(dtype, CLASS) and issubclass(dtype, ndarray):
         if type is not NoValue:
             raise ValueError("Cannot specify output type twice.")
@@ -257,7 +257,7 @@ def view(self: Any, dtype: Any = NoValue, type: Any = NoValue) -> Any:
         if own(self):
             return derived(self, TRANSPOSE, tuple(range(self.ndim)))
         return part_of(self, self._host().view())
-    h = strip(self)
+    h = unwrap(self)
     if kind is not ndarray:
         new = None if dtype is NoValue else dtype_of(dtype)
         setter = None if new is None else renew.dtype_setter(kind)
@@ -273,7 +273,7 @@ def view(self: Any, dtype: Any = NoValue, type: Any = NoValue) -> Any:
 CLASS = type
 
 
-def home_class(given: Any) -> Any:
+def own_class(given: Any) -> Any:
     """A class of NumPy's arrays, as its own masked arrays ask for, is ours of that name."""
     if isinstance(given, CLASS) and issubclass(given, numpy.ndarray):
         return subclasses.ours(given) or ndarray
@@ -323,10 +323,10 @@ def astype(
                 return laid(self, order, target)
     if is_traced(self):
         return on_traced("astype", numpy.ndarray.astype, (self, dtype, order, casting, subok, copy), {})
-    if self.dtype.kind == "c" and discards(self.dtype, numpy.dtype(strip(dtype))) and casting == "unsafe":
-        value = cast_to_real(self._host(), strip(dtype), order)
+    if self.dtype.kind == "c" and discards(self.dtype, numpy.dtype(unwrap(dtype))) and casting == "unsafe":
+        value = cast_to_real(self._host(), unwrap(dtype), order)
     else:
-        value = self._host().astype(strip(dtype), order, casting, False, copy)
+        value = self._host().astype(unwrap(dtype), order, casting, False, copy)
     if value is self._h and (type(self) is ndarray or subok):
         return self
     if value is not self._h:
@@ -419,7 +419,7 @@ def byteswap(self: Any, inplace: bool = False) -> Any:
         with Writes() as to:
             to(self).byteswap(inplace=True)
         return self
-    return like(self, strip(self).byteswap(), [])
+    return like(self, unwrap(self).byteswap(), [])
 
 
 def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
@@ -427,7 +427,7 @@ def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
     with lock:
         h = self._writable()
         new = h.copy()
-    new.resize(*strip(shape), refcheck=refcheck)
+    new.resize(*unwrap(shape), refcheck=refcheck)
     if new.size == h.size:
         self._set_shape(new.shape)
         return
@@ -525,7 +525,7 @@ def imatmul(self: Any, other: Any) -> Any:
         return UFUNCS["matmul"](self, other, out=(self,))
     worked(self, "__imatmul__")
     with Writes() as to:
-        a, b = to(self), strip(other)
+        a, b = to(self), unwrap(other)
         a @= b
     return self
 
@@ -601,7 +601,7 @@ def described(name: str, function: Callable[..., Any]) -> Any:
     host = getattr(numpy.ndarray, name)
     function.__name__, function.__qualname__ = name, f"ndarray.{name}"
     function.__doc__ = host.__doc__
-    function.__module__ = home_module("numpy")
+    function.__module__ = public_module("numpy")
     return function
 
 

@@ -24,15 +24,15 @@ from .host import (
     at_hand,
     dtype_of,
     fresh,
-    home,
     host_function,
     like,
     note_work,
     of_type,
     on_traced,
     part_of,
-    strip,
     to_host,
+    unwrap,
+    wrap_result,
 )
 from .layout import array_of
 from .record import as_node, as_nodes, cast_node, common_dtype, tells_errors
@@ -70,7 +70,7 @@ def where(condition: Any, *choices: Any) -> Any:
     """See `numpy.where`."""
     value = small_call(c_where, condition, *choices)
     if value is not NotImplemented:
-        return fresh(value) if type(value) is numpy.ndarray else home(value, [])
+        return fresh(value) if type(value) is numpy.ndarray else wrap_result(value, [])
     if not choices and type(condition) is ndarray:
         return condition.nonzero()
     if len(choices) == 2 and worth_recording((condition, *choices)):
@@ -265,7 +265,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if is_traced(dst) or is_traced(src) or is_traced(where):
         return on_traced("copyto", host_copyto, (dst, src, casting, where), {})
     if not isinstance(dst, Handle):
-        return host_copyto(dst, strip(src), casting, strip(where))
+        return host_copyto(dst, unwrap(src), casting, unwrap(where))
     ours: list[Any] = []
     with Writes() as to:
         target = to(dst)  # before the others are looked at: NumPy sees it when something is copied to itself
@@ -363,9 +363,9 @@ def as_strided(
     host = to_host(x, ours)
     if isinstance(x, Handle):
         host = x._pin()
-    value = numpy.lib.stride_tricks.as_strided(host, strip(shape), strip(strides), writeable=writeable, **kwargs)
+    value = numpy.lib.stride_tricks.as_strided(host, unwrap(shape), unwrap(strides), writeable=writeable, **kwargs)
     if not isinstance(x, Handle):
-        return home(value, ours)
+        return wrap_result(value, ours)
     return of_type(type(x), value, x, x) if subok and is_sub(x) else part_of(x, value)
 
 
@@ -399,7 +399,7 @@ def sharing(name: str) -> Any:
 
 
 def is_shared(x: Any) -> bool:
-    return x._s.rare is not None and x._s.rare.shared
+    return x._s.details is not None and x._s.details.shared
 
 
 host_inner = host_function(host_of("inner"), "inner")

@@ -27,7 +27,7 @@ def foreign_operand(x: Any, self: Any, inplace: bool = False) -> Any:
     itself."""
     kind = type(x)
     if kind in PLAIN or kind is numpy.ndarray or isinstance(x, HOST):
-        return subclasses.home(x)
+        return subclasses.as_ours(x)
     if kind in SEQUENCES:
         return array_of_list(x)
     return NotImplemented if defers(self, x, inplace) else x
@@ -52,7 +52,7 @@ def binary(name: str, short: str) -> None:
                             if not value.flags.c_contiguous:
                                 return fresh(value)
                             s = new_handle(Storage)  # `wrap`, written out: the hottest line of the door
-                            s.buf, s.free, s.busy, s.node, s.reads, s.rare = value, True, 0, None, None, None
+                            s.buf, s.free, s.busy, s.node, s.reads, s.details = value, True, 0, None, None, None
                             out = new_handle(ndarray)
                             out._s, out._v, out._b, out._h = s, None, value, value
                             return out

@@ -25,7 +25,7 @@ from .array import Handle, Writes, ndarray
 from .dispatch import Function
 from .draws import BITS as BIT_GENERATOR
 from .draws import SHARED, ahead, in_turn
-from .host import PLAIN, element, home, home_module, host_function, strip, to_host
+from .host import PLAIN, element, host_function, public_module, to_host, unwrap, wrap_result
 
 INPLACE = frozenset({"shuffle"})
 OUT_PLACE = {"random": 2, "standard_normal": 2, "standard_exponential": 3, "standard_gamma": 3}
@@ -51,7 +51,7 @@ def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
             self = plain(self)
         if not kwargs and PLAIN.issuperset(map(type, args)):
             value = host(self, *args)
-            return value if type(value) in PLAIN else home(value, [])
+            return value if type(value) in PLAIN else wrap_result(value, [])
         ours: list[Any] = []
         values = [to_host(element(a), ours) for a in args]
         named = {k: to_host(element(v), ours) for k, v in kwargs.items()}
@@ -66,7 +66,7 @@ def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
             if out is not None:
                 named["out"] = to(out)
             value = host(self, *values, **named)
-        return out if out is not None else home(value, ours)
+        return out if out is not None else wrap_result(value, ours)
 
     call.__name__, call.__doc__ = name, host.__doc__
     call.__qualname__ = getattr(host, "__qualname__", name)
@@ -129,7 +129,7 @@ def generator_of(bits: Any = "MT19937", *_: Any) -> Any:
 def subclass(base: Any) -> Any:
     """A generator class whose methods take and give arrays of ours."""
     table: dict[str, Any] = {
-        "__module__": home_module(base.__module__),
+        "__module__": public_module(base.__module__),
         "__doc__": base.__doc__,
         "__slots__": (),
         "__reduce__": reduced,
@@ -211,7 +211,7 @@ def given_seeds(self: Any) -> Any:
 
 def seeded(base: Any) -> Any:
     """A bit generator, or SeedSequence, that takes arrays of ours and gives them."""
-    convert = for_bits if issubclass(base, source.BitGenerator) else strip
+    convert = for_bits if issubclass(base, source.BitGenerator) else unwrap
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         base.__init__(self, *map(convert, args), **{k: convert(v) for k, v in kwargs.items()})
@@ -222,7 +222,7 @@ def seeded(base: Any) -> Any:
     def set_state(self: Any, value: Any) -> None:
         base.state.__set__(self, to_host(value, []))
 
-    table: dict[str, Any] = {"__module__": home_module(base.__module__), "__doc__": base.__doc__, "__init__": init}
+    table: dict[str, Any] = {"__module__": public_module(base.__module__), "__doc__": base.__doc__, "__init__": init}
     if isinstance(getattr(base, "state", None), types.GetSetDescriptorType):
         table["state"] = property(get_state, set_state, doc=base.state.__doc__)
     if convert is for_bits:
@@ -235,7 +235,7 @@ def seeded(base: Any) -> Any:
 
 def shown(x: Any) -> Any:
     """A state, with arrays of ours."""
-    return {k: shown(v) for k, v in x.items()} if isinstance(x, dict) else home(x, [])
+    return {k: shown(v) for k, v in x.items()} if isinstance(x, dict) else wrap_result(x, [])
 
 
 BITS = {

@@ -239,7 +239,7 @@ def recordable(out: Any) -> bool:
     if type(out) is not ndarray or not is_native(out.dtype) or out.ndim > MOST_AXES:
         return False
     s = out._s
-    if s.rare is not None and (s.rare.pin or s.rare.mask is not None):
+    if s.details is not None and (s.details.pin or s.details.mask is not None):
         return False
     return writeable(out)
 

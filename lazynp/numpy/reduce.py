@@ -25,7 +25,7 @@ from ..speed import at_once
 from .arithmetic import assign, common_order, in_memory_order, straightened
 from .array import Handle, Writes, is_native, is_traced, known, ndarray, of_node
 from .casts import discards, real_of, warn_of_it
-from .host import PLAIN, TracedArgumentError, at_hand, dtype_of, fresh, home, like, note_work, on_traced, to_host
+from .host import PLAIN, TracedArgumentError, at_hand, dtype_of, fresh, like, note_work, on_traced, to_host, wrap_result
 from .layout import array_of
 from .record import as_nodes, cast_node, errors_wanted
 
@@ -84,7 +84,7 @@ def native_reduce(host: numpy.ufunc, x: ndarray, args: Any, kwargs: Any) -> Any:
         if not plain(args, kwargs):
             return NotImplemented
         value = host.reduce(x._h, *args, **kwargs)
-        return home(value, [])
+        return wrap_result(value, [])
     given = {"axis": 0, **dict(zip(NAMES, args)), **kwargs}
     name = host.__name__
     if errors_wanted() and not is_traced(x):
@@ -192,7 +192,12 @@ def into(out: Any, node: Node) -> Any:
     """A result, or the `out=` that it was written to."""
     if out is None:
         return of_node(node)
-    if node.shape != out.shape or node.dtype != out.dtype or out._s.rare is not None or not out._meta().flags.writeable:
+    if (
+        node.shape != out.shape
+        or node.dtype != out.dtype
+        or out._s.details is not None
+        or not out._meta().flags.writeable
+    ):
         return NotImplemented
     assign(out, cast_node(node, out.dtype))
     return out
@@ -236,7 +241,7 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
     if out is None and type(self) is not ndarray and name in WRAPPED and (scalar or isinstance(value, numpy.ndarray)):
         return self.__array_wrap__(fresh(numpy.asarray(value)), None, scalar)  # a subclass decides what it gives
     if name == "searchsorted":
-        return home(value, ours)
+        return wrap_result(value, ours)
     if type(out) is tuple:
         (out,) = out
     return out if isinstance(out, (Handle, numpy.ndarray)) else like(self, value, ours)
@@ -307,7 +312,7 @@ def reduction(
         if at_hand(self):
             if not args and not kwargs or plain(args, kwargs):
                 value = host(self._h, *args, **kwargs)
-                return value if type(value) is not numpy.ndarray else home(value, [self])
+                return value if type(value) is not numpy.ndarray else wrap_result(value, [self])
         elif type(self) is ndarray and is_native(self.dtype) and (not errors_wanted() or is_traced(self)):
             given = bound(names, args, kwargs)
             if given is not None:

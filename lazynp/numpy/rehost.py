@@ -26,7 +26,7 @@ from .. import notices
 from ..threads import at_fork
 from ..tracebacks import leave
 from . import counterparts, dispatch, functions, native, standard, subclasses, ufunc
-from .host import home_module
+from .host import public_module
 
 NAME = "lazynp"
 ROOT = pathlib.Path(__file__).parents[1]
@@ -317,7 +317,7 @@ def rename(module: types.ModuleType) -> None:
     """NumPy's code said of our objects that they are from numpy: pickle has to find them."""
     for value in vars(module).values():
         if type(value) in RENAMED_KINDS and counterparts.is_ours(value) and str(value.__module__).startswith("numpy"):
-            value.__module__ = home_module(value.__module__)
+            value.__module__ = public_module(value.__module__)
 
 
 def execute(module: types.ModuleType, spec: Any) -> None:

@@ -45,7 +45,7 @@ def set_dtype(self: Any, dtype: Any) -> None:
     become(self, view)
 
 
-class Asked(numpy.ndarray):
+class Subclass(numpy.ndarray):
     """A subclass as NumPy's `view` may dislike it."""
 
     dtype = property(lambda self: numpy.ndarray.dtype.__get__(self), lambda self, value: None)
@@ -63,7 +63,7 @@ SAID = {
     "shape": words(lambda: setattr(numpy.ones(1), "shape", (1,))),
     "strides": words(lambda: setattr(numpy.ones(1), "strides", (8,))),
     "dtype": words(lambda: setattr(numpy.ones(1), "dtype", float)),
-    "view": words(lambda: numpy.ones(1).view(Asked).view("i8")),
+    "view": words(lambda: numpy.ones(1).view(Subclass).view("i8")),
 }
 
 

@@ -1,7 +1,7 @@
 """NumPy's subclasses of its array and ours of that name: masked arrays, matrices, records, memory maps, characters.
 
 An instance of one becomes an instance of the other that shares its memory and has its state, a mask for one. So NumPy
-and the libraries get what they know where we are asked for an array (`__array__`), and theirs come home as ours.
+and the libraries get what they know where we are asked for an array (`__array__`), and theirs arrive as ours.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def state_from_numpy(v: Any) -> Any:
     return {k: state_from_numpy(w) for k, w in v.items()} if type(v) is dict else v
 
 
-def home(x: Any) -> Any:
+def as_ours(x: Any) -> Any:
     """An argument as the door takes it: what is of a subclass of NumPy's that we have too, as ours."""
     return from_numpy(x) if type(x) is not numpy.ndarray and is_theirs(x) else x
 
@@ -195,7 +195,7 @@ array.added["lazynp.ma.core", "MaskedArray"] = {
     "_baseclass": as_asked("_baseclass"),
     "_mask": as_asked("_mask"),
 }
-array.class_of, array.home_of = ours, home
+array.class_of, array.as_ours = ours, as_ours
 
 
 def take_theirs(core: Any) -> None:
@@ -204,6 +204,6 @@ def take_theirs(core: Any) -> None:
 
     @functools.wraps(as_masked)
     def asanyarray(a: Any, dtype: Any = None) -> Any:
-        return as_masked(home(a), dtype)
+        return as_masked(as_ours(a), dtype)
 
     core.asanyarray = asanyarray

@@ -26,7 +26,7 @@ from . import draws
 from .arithmetic import assign, dummy
 from .array import Handle, is_traced, ndarray, of_node, of_scalar
 from .creation import array as make_array
-from .host import TracedArgumentError, home, to_host
+from .host import TracedArgumentError, to_host, wrap_result
 from .host import traced as hooks
 from .indexing import has_traced
 from .layout import array_of
@@ -61,7 +61,7 @@ def by_value(name: str, function: Rule, args: Any, kwargs: Any) -> Any:
     value = function(*[valued(x, name) for x in args], **{k: valued(x, name) for k, x in kwargs.items()})
     if name not in CONVERSIONS and any(has_derivative(numpy.asarray(v).dtype) for v in parts(value)):
         raise TracedArgumentError(name)
-    return home(value, [])
+    return wrap_result(value, [])
 
 
 def has_derivative(dtype: numpy.dtype[Any]) -> bool:

@@ -26,12 +26,12 @@ from .host import (
     SCALARS,
     TracedArgumentError,
     at_hand,
-    home,
     host_function,
     note_work,
     on_traced,
     returned,
     to_host,
+    wrap_result,
 )
 from .layout import array_of
 from .overrides import HOST_TYPES, ask, is_subclass, overriding, wrapped, wrapper_of
@@ -150,7 +150,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
     def general(self, method: str | None, args: Any, kwargs: Any) -> Any:
         """Any operands: foreign types first, then ours."""
         name = method or "__call__"
-        args = tuple([subclasses.home(x) for x in args])
+        args = tuple([subclasses.as_ours(x) for x in args])
         if method is None and len(args) > self.nin:
             if "out" in kwargs:
                 raise TypeError("cannot specify 'out' as both a positional and keyword argument")
@@ -211,7 +211,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         note_work(self.__name__ if method == "__call__" else f"{self.__name__}.{method}", ours)
         leader = wrapper_of(args, None) if kwargs.get("subok", True) else None
         if leader is None:
-            return home(value, ours)
+            return wrap_result(value, ours)
         return wrapped(leader, value, None, (self, args, 0) if method == "__call__" else None)
 
     def on_host(self, method: str, args: Any, kwargs: Any) -> Any:
@@ -243,9 +243,9 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         if leader is None:
             if type(value) is tuple:
                 return tuple(
-                    [o if o is not None else home(v, ours) for o, v in zip(outs or (None,) * len(value), value)]
+                    [o if o is not None else wrap_result(v, ours) for o, v in zip(outs or (None,) * len(value), value)]
                 )
-            return home(value, ours)
+            return wrap_result(value, ours)
         context = (self, (*args, *(outs or ())), 0) if method == "__call__" else None
         return wrapped(leader, value, outs, context)
 
@@ -280,7 +280,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
 
     def outer(self, A: Any, B: Any, /, **kwargs: Any) -> Any:
         """See `numpy.ufunc.outer`."""
-        A, B = subclasses.home(A), subclasses.home(B)
+        A, B = subclasses.as_ours(A), subclasses.as_ours(B)
         if (is_subclass(A) or is_subclass(B)) and not overriding((A, B)):  # for whoever wraps the result
             A, B = [x if isinstance(x, Handle) else array_of_list(x) for x in (A, B)]
             return self(A.reshape(A.shape + (1,) * B.ndim), B, **kwargs)
@@ -350,7 +350,7 @@ def all_small(args: Any) -> bool:
 
 
 def default(self: Any, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """`ndarray.__array_ufunc__`: the call comes home."""
+    """`ndarray.__array_ufunc__`: NumPy hands the call to this door."""
     outs = kwargs.get("out", ())
     if overriding((*inputs, *(outs if type(outs) is tuple else (outs,)))):
         return NotImplemented
@@ -440,7 +440,7 @@ def with_protocol(name: str, host: Any, operands: Any) -> Any:
     value = host(*values)
     note_work(name, ours)
     leader = wrapper_of(operands, None)
-    return home(value, ours) if leader is None else wrapped(leader, value, None, (u, operands, 0))
+    return wrap_result(value, ours) if leader is None else wrapped(leader, value, None, (u, operands, 0))
 
 
 def write_result(self: Any, name: str, host: Any, inplace_host: Any, other: Any) -> Any:

@@ -26,11 +26,11 @@ class Devices:
 
     Attributes:
         used: whether any device but the host was ever set.
-        at_home: classes of arrays whose values stay in main memory: segments that make one run on the host.
+        host_only: classes of arrays whose values stay in main memory: segments that make one run on the host.
     """
 
     used = False
-    at_home: tuple[type, ...] = ()
+    host_only: tuple[type, ...] = ()
 
     def free_memory(self) -> None:
         """Give back what torch keeps of the devices' memory."""
@@ -144,7 +144,7 @@ def download(device: Any, tensor: Any, shape: tuple[int, ...], dtype: Any) -> np
 
 def placed(plan: Any, segment: Any, refs: Sequence[weakref.ref[Node]], buffers: list[Any]) -> Any:
     """The plan to run a segment with where its values are to be, and its leaves made ready for that."""
-    device = None if config.device == "cpu" or config.deterministic or at_home(segment.outputs) else config.device
+    device = None if config.device == "cpu" or config.deterministic or host_only(segment.outputs) else config.device
     if device is None:
         buffers[:] = [on_host(b) for b in buffers]
         return plan
@@ -161,14 +161,14 @@ def placed(plan: Any, segment: Any, refs: Sequence[weakref.ref[Node]], buffers: 
     return found
 
 
-def at_home(outputs: Sequence[Node]) -> bool:
+def host_only(outputs: Sequence[Node]) -> bool:
     """Whether an array that holds one of these nodes wants it in main memory."""
-    if not devices.at_home:
+    if not devices.host_only:
         return False
     for node in outputs:
         holder = node.holder
         while holder is not None:
             holder, last = holder if type(holder) is tuple else (None, holder)
-            if isinstance(last(), devices.at_home):
+            if isinstance(last(), devices.host_only):
                 return True
     return False

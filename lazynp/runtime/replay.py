@@ -19,7 +19,7 @@ watching = False  # for loops
 SECONDS = 0.1  # of a loop before it is compiled: that takes about as long, in another process
 
 
-class Asked:
+class ThreadPlanner:
     """What `_replay.h` asks for programs. It is answered in a thread, which loads what it takes: in the main thread the
     modules would lie in the middle of the program's arrays, and keep the C library from giving their memory back."""
 
@@ -58,7 +58,7 @@ class Asked:
         return not cls.threads and (build is None or build.builder.wait(left()))
 
 
-class AskedAtOnce:
+class DirectPlanner:
     """The same, before the loop goes on; for tests."""
 
     @staticmethod
@@ -67,7 +67,7 @@ class AskedAtOnce:
         planner.tell(question[0], planner.make(question))
 
 
-def switch(on: bool, evidence: int = EVIDENCE, seconds: float = SECONDS, planner: Any = Asked) -> None:
+def switch(on: bool, evidence: int = EVIDENCE, seconds: float = SECONDS, planner: Any = ThreadPlanner) -> None:
     """Begin to watch for loops, or end it. A loop counts as one when it has come three times, with `evidence`
     operations more, and has gone on for so many seconds."""
     global watching
@@ -89,7 +89,7 @@ def follow(name: str, value: Any) -> None:
 def install() -> None:
     """Follow the setting, where there is the C module."""
     if native is not None:
-        waits.append(Asked.wait)
+        waits.append(ThreadPlanner.wait)
         config.watch(follow)
         follow("replay", config.replay)
         at_fork(FIRST, before=native.replay_settle, child=native.replay_forked)

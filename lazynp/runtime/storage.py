@@ -21,7 +21,7 @@ SEEN = -3  # the index of a constant whose buffer handles have shown: another th
 lock = threading.RLock()  # of the stream of operations and of every storage's value
 
 
-class Rare:
+class StorageDetails:
     """What few storages need.
 
     Attributes:
@@ -47,7 +47,7 @@ class Storage(StorageBase):
             gets a copy, nor exchanged: what is written meanwhile goes into it at once.
         node: the value in the graph: pending, or a leaf for buf; None while nothing was recorded from it.
         reads: view -> node that reads it from one node, which stands at None: that of the last read.
-        rare: see `Rare`; None for most.
+        details: see `StorageDetails`; None for most.
     """
 
     __slots__ = ()
@@ -55,7 +55,7 @@ class Storage(StorageBase):
 
     def __init__(self, buf: Any = None) -> None:
         self.buf, self.free, self.busy = buf, True, 0
-        self.rare: Rare | None = None
+        self.details: StorageDetails | None = None
         self.node: Node | None = None
         self.reads: dict[Any, Node] | None = None
 
@@ -88,12 +88,12 @@ class Storage(StorageBase):
             node = self.node
             if node is None:
                 buf = self.buf
-                if self.rare is not None and self.rare.shared or not self.close():
+                if self.details is not None and self.details.shared or not self.close():
                     buf = buf.copy()
                     return leaf(buf.shape, buf.dtype, buf)
                 Storage.captured += buf.nbytes
                 node = leaf(buf.shape, buf.dtype, buf)
-                node.index = BORROWED if self.rare is not None and self.rare.pin else SEEN
+                node.index = BORROWED if self.details is not None and self.details.pin else SEEN
                 self.node, node.holder = node, weakref.ref(self)
             return node
 

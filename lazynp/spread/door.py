@@ -94,7 +94,7 @@ def element(x: Any, place: Any) -> Any:
     """The element at a place, as a scalar; None where x is not a pending or spread array."""
     s = x._s
     node = s.node
-    if s.buf is not None or node is None or node.trace or s.rare is not None:
+    if s.buf is not None or node is None or node.trace or s.details is not None:
         return None
     view = derive(x._view(), s.shape, INDEX, place)
     with recorder.lock:
@@ -117,7 +117,7 @@ def place_of(view: View | None, buffer: Spread) -> tuple[int, ...]:
 
 def rows_selected(x: Any, mask: Any) -> Node | None:
     """The rows of x for which a mask holds; None where x and the mask are not as they have to be."""
-    if len(x.shape) < 2 or x.shape[0] != mask.shape[0] or x._s.rare is not None or mask._s.rare is not None:
+    if len(x.shape) < 2 or x.shape[0] != mask.shape[0] or x._s.details is not None or mask._s.details is not None:
         return None
     nodes = x._node(), mask._node()
     state = spreading()
@@ -149,7 +149,7 @@ def rows_selected(x: Any, mask: Any) -> Node | None:
 def rows_taken(x: Any, indices: Any) -> Node | None:
     """`x[indices]`, of rows that are spread; None where they are not, or NumPy has an error to raise."""
     node = x._node()
-    if len(x.shape) < 2 or x._s.rare is not None or node.trace:
+    if len(x.shape) < 2 or x._s.details is not None or node.trace:
         return None
     if node.buffer is None:
         recorder.demand(node)
