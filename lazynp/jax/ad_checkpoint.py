@@ -10,12 +10,14 @@ from ..api import custom
 from ..api.custom import ruled, traced_level
 from ..api.trace import Trace, inline, placeholder, run_traced, trace_function
 from ..doors import door_of
+from ..flags import flags
 from ..graph.node import Node
 from ..graph.op import make, pick, untagged
 from ..graph.walk import dependents, toposort
 from ..ops.kept import named, remembered
 from ..ops.promotion import is_inexact
 from ..ops.tags import Nodes, Tangents, renamed
+from ..runtime.reuse import use_as
 from ..signatures import Fun, held, leaf_names, name_of, others, tuple_of
 from ..transforms.jvp import jvp
 from ..transforms.transpose import linearize
@@ -226,6 +228,8 @@ def traced_first(fun: Fun, names: Fun) -> Fun:
         trace = Trace(fun, "checkpoint / remat", names)
         inputs = [placeholder(n.aval, trace, i) for i, n in enumerate(nodes)]
         function, out, _ = run_traced(fun, inputs, structure, own, trace)
+        if flags.debug_key_reuse:
+            use_as(function, nodes, f"checkpoint of {name_of(fun)}")
         return unflatten(out, [own.wrap(n) for n in inline(function, nodes)])
 
     return call
