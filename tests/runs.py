@@ -93,7 +93,7 @@ def same(x: Any, y: Any, free: Freedom = Freedom()) -> bool:  # noqa: B008
     So where one overflows, what is not finite may be another, infinity or NaN.
     """
     if isinstance(x, type) and isinstance(y, type):  # np.ma's errors are classes of each
-        return x is y or x.__name__ == y.__name__ and x.__module__ == y.__module__.replace("lazynp", "numpy")
+        return x.__name__ == y.__name__ and len({z.__module__.replace("lazynp", "numpy") for z in (x, y)}) == 1
     if type(x) is not type(y):
         return False
     if not isinstance(x, (numpy.ndarray, numpy.generic)):

@@ -172,7 +172,7 @@ def near(ours: Any, theirs: Any) -> bool:
         return False
     if (ours.shape, ours.dtype) != (theirs.shape, theirs.dtype) or theirs.dtype.kind not in "fc":
         return False
-    tolerance = 1e-4 if theirs.dtype.name in ("float32", "complex64") else 1e-9
+    tolerance = {"float16": 1e-2, "float32": 1e-4, "complex64": 1e-4}.get(theirs.dtype.name, 1e-9)
     if theirs.dtype.kind == "c":
         ours, theirs = (np.where(np.isfinite(theirs), x, 0) for x in (ours, theirs))
     with np.errstate(all="ignore"):
