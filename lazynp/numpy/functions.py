@@ -251,7 +251,7 @@ def method_of_number(obj: Any, method: str, *args: Any, **kwargs: Any) -> Any:
 def corrcoef(x: Any, y: Any = None, rowvar: Any = True, **kwargs: Any) -> Any:
     """NumPy's text reads the variances as a view of the matrix that it then writes into; here they are copied."""
     given = [v for v in (x, y) if v is not None]
-    if kwargs.keys() - {"dtype"} or not wanted(given) or any(v.dtype.kind not in "biuf" for v in given):
+    if kwargs.keys() - {"dtype"} or not wanted(given) or any(v.dtype.kind not in "biuf" or not v.size for v in given):
         return NotImplemented
     np = sys.modules["lazynp"]
     c = np.cov(x, y, rowvar, **kwargs)
