@@ -326,12 +326,13 @@ HOST_WORK: dict[str, Callable[[Any], Any]] = {  # on three objects, which only N
     "multiply": lambda x: x.__imul__(2),
     "subtract.outer": lambda x: np.subtract.outer(x, x),
     "array": lambda x: np.array([x, x]),
-    "nditer": lambda x: np.nditer(x, ["refs_ok"]),
+    "nditer": lambda x: np.nditer(x, ["refs_ok"], [["readwrite"]]),
 }
 NO_WORK: dict[str, Callable[[Any], Any]] = {
     "views": lambda x: (x[::-1], x.reshape(3, 1).T, x.flat, x[None], x.view()),
     "elements": lambda x: (x[1], x.flat[1], x[:1] + x[:1], x.item(2), x.__setitem__(1, 4), x.flat.__setitem__(1, 3)),
     "what is handed out": lambda x: (x.tolist(), str(x), numpy.asarray(x), list(x), x.tobytes()),
+    "elements in turn": lambda x: list(np.nditer(x, ["refs_ok"])),
 }
 
 

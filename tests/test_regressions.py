@@ -511,3 +511,24 @@ def test_what_is_cast_into_an_array(dtype: str, settings: dict[str, Any]) -> Non
                 wanted = outcome(lambda w=write, k=key, v=value: w(numpy, k, v))
                 with lazynp.config(**settings):
                     assert outcome(lambda w=write, k=key, v=value: w(lazynp, k, v)) == wanted, (write, key, value)
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+def test_numbers_beyond_the_dtype(mode: str) -> None:
+    """What NumPy computes in another dtype is no comparison: int8 over 255 was 0."""
+    for host in (numpy.array([[-2], [5]], "i1"), numpy.array([3, 200], "u1")):
+        with lazynp.config(mode=mode):
+            x = lazynp.array(host)
+            assert lazynp.divide(x, 1000).tolist() == numpy.divide(host, 1000).tolist()
+            assert (1000 / x).tolist() == (1000 / host).tolist()
+            assert (x < 1000).tolist() == (host < 1000).tolist()
+            with pytest.raises(OverflowError):
+                x + 1000
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+def test_pairs_of_numbers_are_written_into_out(mode: str) -> None:
+    with lazynp.config(mode=mode):
+        whole, part = lazynp.zeros(()), lazynp.zeros(())
+        lazynp.modf(lazynp.array(1.5), out=(part, whole))
+        assert (float(part), float(whole)) == (0.5, 1.0)

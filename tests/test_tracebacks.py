@@ -276,7 +276,6 @@ LATER: dict[str, tuple[Callable[[], Any], Callable[..., Any]]] = {
     "grad": (lambda: str(np.grad(singular)(np.zeros((LARGE, LARGE)))), singular),
     "vmap": (lambda: str(np.vmap(singular)(np.zeros((5, 90, 90)))), singular),
     "scan": (lambda: str(np.scan(lambda c, x: (c, singular(x)), 1.0, np.zeros((5, 90, 90)))), singular),
-    "callback": (lambda: str(called_back(jnp.ones(3)) + 1), called_back),
     "callback_jit": (lambda: jax.jit(called_back)(jnp.ones(3)), called_back),
 }
 
@@ -292,13 +291,13 @@ def test_a_value_that_is_computed_later_names_its_line(name: str) -> None:
 
 
 def test_an_error_that_is_raised_again_forgets_who_asked_before() -> None:
-    x = called_back(jnp.ones(3)) + 1
+    x = np.vmap(singular)(np.zeros((5, 90, 90)))
 
     def first() -> None:
         str(x)
 
     for f in (first, lambda: str(x)):
-        with pytest.raises(RuntimeError) as info:
+        with pytest.raises(numpy.linalg.LinAlgError) as info:
             f()
     assert "first" not in [t.name for t in traceback.extract_tb(info.value.__traceback__)]
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..api.vmap import vmap as make_vmap
 from ..doors import through
 from ..signatures import argument_axes
+from ..tracebacks import leave
 from ..tree import flatten, map
 from .array import Array, as_node, door
 from .references import vmapped
@@ -25,12 +26,16 @@ def vmap(fun: Any, in_axes: Any = 0, out_axes: Any = 0, *rest: Any, **options: A
 
     @functools.wraps(mapped)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not state.on:
-            return mapped(*args, **kwargs)
-        lies = examples(args, kwargs, in_axes)
-        typed = plain(lying_as(fun, lies), in_axes, out_axes, *rest, **options) if any(lies) else mapped
-        out = typed(*args, **kwargs)
-        return out if spmd is None else along(spmd, out)
+        try:
+            if not state.on:
+                return mapped(*args, **kwargs)
+            lies = examples(args, kwargs, in_axes)
+            typed = plain(lying_as(fun, lies), in_axes, out_axes, *rest, **options) if any(lies) else mapped
+            out = typed(*args, **kwargs)
+            return out if spmd is None else along(spmd, out)
+        except BaseException as error:
+            leave(error)
+            raise
 
     return call
 

@@ -169,14 +169,16 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
         value = host(*values)
         note_work(name, filter(is_handle, given))
         return from_operator(value)
-    if out_of_range(nodes):
-        if name not in COMPARISONS:
-            host(*[dummy(x) for x in operands])
+    beyond = out_of_range(nodes)
+    if beyond and name in COMPARISONS:
         # a number that the dtype does not have compares alike with all that it has
         truth = host(*[n.value if n.weak and n.value is not None else numpy.zeros(1, n.dtype) for n in nodes])
         shape = numpy.broadcast_shapes(*[n.shape for n in nodes])
         node = broadcast_to(Node.of_scalar(truth[0]), shape=shape)
     else:
+        if beyond:
+            with numpy.errstate(all="ignore"):
+                host(*[dummy(x) for x in operands])  # which raises, unless it computes with another dtype
         node = checked(ufunc_node(name, host, nodes, operands))
     out = of_node(node)
     return out if order is None else out._derived(TRANSPOSE, order)

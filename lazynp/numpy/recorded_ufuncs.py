@@ -87,7 +87,9 @@ def native_pair(u: Any, args: Any, outs: Any = None) -> Any:
     """Both results of a ufunc that gives two, recorded; NotImplemented where NumPy does it."""
     if outs is not None:
         made = native_pair(u, args) if all(map(recordable, outs)) and outs[0] is not outs[1] else NotImplemented
-        if made is NotImplemented or not all([fits(x._node(), o, "same_kind") for x, o in zip(made, outs)]):
+        if made is NotImplemented or not all([type(x) is ndarray for x in made]):  # numbers, of arrays without axes
+            return NotImplemented
+        if not all([fits(x._node(), o, "same_kind") for x, o in zip(made, outs)]):
             return NotImplemented
         return outs if all([written_to(o, x) for x, o in zip(made, outs)]) else NotImplemented
     rules = PAIRS.get(u.host.__name__)
