@@ -36,7 +36,8 @@ from .indexing import (
     viewed,
     wrapped_index,
 )
-from .placement import settled, spread_over
+from .placement import spread_over
+from .splits import settled
 
 COMBINE: dict[str, Callable[..., Node]] = {
     "set": lambda old, new: new,

@@ -28,7 +28,7 @@ from .devices import Device, own
 from .processes import Box, Parts, Spread, boxes_of, extent, overlap, plain, regions, spread_of
 from .sharding import Mesh, NamedSharding, PartitionSpec
 from .split_rules import KINDS, RULES, groups, kept, longer
-from .splits import Split, known, named_sharding, split_of, state, tidy
+from .splits import Split, known, named_sharding, settled, split_of, tidy
 from .spreading import constrain, note
 
 log = logging.getLogger("lazynp.jax")
@@ -136,11 +136,8 @@ def target_of(node: Node) -> tuple[Any, Split]:
         return mesh, ()
     given = [split_on(n, mesh) for n in node.inputs]
     rule = RULES.get(node.op.name) or KINDS.get(node.op.kind, kept)  # type: ignore[union-attr]
-    state.settled += 1
-    try:
+    with settled():
         split = given[0] if node.op is constrain else rule(node, given, mesh)
-    finally:
-        state.settled -= 1
     return mesh, tidy(split, node.shape, mesh)
 
 

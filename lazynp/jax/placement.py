@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import types
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,6 +28,7 @@ from .sharding import (
     default_mesh,
     get_abstract_mesh,
 )
+from .splits import settled
 from .spreading import Split, constrain, known, named_sharding, sharding_at, split_of, state
 from .transfers import explicitly
 from .tree_util import prefix_errors
@@ -205,16 +204,6 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
         check_fits(to, node.shape, "reshard args")
         out.append(placed(node, to))
     return unflatten(structure, out)
-
-
-@contextlib.contextmanager
-def settled() -> Iterator[None]:
-    """In this block nothing is unclear about shardings: the caller says how the result lies."""
-    state.settled += 1
-    try:
-        yield
-    finally:
-        state.settled -= 1
 
 
 def mesh_of(where: Any) -> Any:

@@ -25,6 +25,8 @@ class ShapeDtypeStruct:
         manual_axis_type: Any = None,
         is_ref: bool = False,
     ) -> None:
+        if is_ref:
+            raise NotImplementedError("ShapeDtypeStruct(is_ref=True): give what is traced the reference itself.")
         if dtype is None:
             raise ValueError("ShapeDtypeStruct: dtype must be specified.")
         if isinstance(sharding, PartitionSpec):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..graph.aval import Aval
@@ -35,6 +36,16 @@ class State:
 
 
 state = State()
+
+
+@contextlib.contextmanager
+def settled() -> Iterator[None]:
+    """In this block nothing is unclear about shardings: the caller says how the result lies."""
+    state.settled += 1
+    try:
+        yield
+    finally:
+        state.settled -= 1
 
 
 known: weakref.WeakKeyDictionary[Node, Sharding | None] = weakref.WeakKeyDictionary()

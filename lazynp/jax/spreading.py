@@ -18,7 +18,7 @@ from ..graph.node import Node
 from ..graph.op import MAP, VIEW, Op
 from .sharding import NamedSharding, PartitionSpec, Sharding, axes_of, current, default_sharding
 from .split_rules import KINDS, RULES, kept
-from .splits import Split, known, named_sharding, primitive, shown, split_of, state, tidy, unclear
+from .splits import Split, known, named_sharding, primitive, settled, shown, split_of, state, tidy, unclear
 
 unplaced: weakref.WeakKeyDictionary[Node, Sharding] = weakref.WeakKeyDictionary()
 """Where a node lies that nobody has placed and that was made while a mesh was set."""
@@ -134,11 +134,8 @@ def keeping(x: Node, what: str, make: Callable[[], Any]) -> Any:
     """What `make()` gives, arrays that are made of x in several steps and lie as it does: see `keeps_split`."""
     if not state.on:
         return make()
-    state.settled += 1
-    try:
+    with settled():
         out = make()
-    finally:
-        state.settled -= 1
     for part in out if isinstance(out, (tuple, list)) else (out,):
         keeps_split(x, part.node, what)
     return out
@@ -148,11 +145,8 @@ def dropping(x: Node, axes: Sequence[int], make: Callable[[], Any]) -> Any:
     """What `make()` gives, arrays that are made of x in several steps and lie as it does, without some of its axes."""
     if not state.on:
         return make()
-    state.settled += 1
-    try:
+    with settled():
         out = make()
-    finally:
-        state.settled -= 1
     lies = known.get(x)
     if isinstance(lies, NamedSharding) and not state.processes:
         split = tuple([s for d, s in enumerate(split_of(lies, x.ndim)) if d not in axes])

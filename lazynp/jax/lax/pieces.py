@@ -15,7 +15,7 @@ from ...ops.elementwise import convert
 from ...ops.promotion import Shape
 from ..array import Array
 from ..at_once import apply
-from ..placement import settled
+from ..splits import settled
 from ..spreading import keeps_split, state
 from .call import argument, arguments, axis_of, check_same_dtypes, public, shapes_of, sizes_of, spread
 from .shapes import expand_dims

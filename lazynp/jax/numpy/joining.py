@@ -16,7 +16,7 @@ from ...ops.elementwise import convert
 from ..array import Array, as_node, cast_node, check_arraylike, typed, wrap_value
 from ..at_once import apply
 from ..dtypes import promotion, requested, x64_enabled
-from ..placement import settled
+from ..splits import settled
 from ..spreading import keeps_split, state
 from . import at_once
 from .axes import axis_of, static_int
