@@ -142,8 +142,9 @@ clean: ## remove what was built and cached, but for .venv
 distclean: clean ## remove .venv and .matrix, too
 	rm -rf $(VENV) .matrix
 
-# A stamp for each extra, newer than pyproject.toml where it is installed.
-$(STAMP)-%: pyproject.toml $(STAMP)
+# A stamp for each extra, newer than pyproject.toml and the C modules' sources where it is installed, so that a checkout
+# that was brought up to date is built again.
+$(STAMP)-%: pyproject.toml setup.py $(wildcard lazynp/*.c lazynp/*.h) $(STAMP)
 	@echo "== installing lazynp[$*] into $(VENV)"
 	$(PIP) install --editable ".[$*]" "$(NUMPY)"
 	@touch $@
