@@ -383,6 +383,13 @@ def test_custom_root() -> None:
     pair(lambda j: j.vmap(j.grad(total(j, implicit)))(a), 1e-5, False)
 
 
+def test_custom_root_of_whole_numbers() -> None:
+    """f would see the solver's float guesses as whole numbers, and Newton's loop would never end."""
+    for j in (real_jax, jax):
+        with pytest.raises(ValueError, match="linear"):
+            j.lax.custom_root(lambda x: x**2 - 3, 1, lambda f, x: x, lambda g, y: y / g(1.0))
+
+
 @pytest.mark.parametrize("has_aux", [False, True])
 def test_custom_root_whose_solver_reads_what_moves(has_aux: bool) -> None:
     """The equation alone says how a solution moves: derivatives do not look into the solver."""

@@ -354,18 +354,20 @@ def invert(d: str, a: Tensor) -> Tensor:
 
 
 def left_shift(d: str, a: Tensor, b: Tensor) -> Tensor:
+    """Counts outside of the width give zero: by a mask, which for a number as the count the compiler makes once."""
     inside = (b >= 0) & (b < WIDTH[d])
-    return torch.where(inside, a << torch.where(inside, b, 0), 0)
+    return (a << torch.where(inside, b, 0)) & torch.where(inside, -1, 0).to(b.dtype)
 
 
 def right_shift(d: str, a: Tensor, b: Tensor) -> Tensor:
     inside = (b >= 0) & (b < WIDTH[d])
+    if KIND[d] == "i":  # a count of width - 1 leaves copies of the sign
+        return a >> torch.where(inside, b, WIDTH[d] - 1).to(b.dtype)
     shift = torch.where(inside, b, 0)
+    kept: Any = -1
     if d in TOPS:  # arithmetic shift, then the copies of the sign bit are masked away
-        mask = torch.where(shift == 0, -1, (1 << torch.where(shift == 0, 1, WIDTH[d] - shift)) - 1)
-        return torch.where(inside, (a >> shift) & mask, 0)
-    out = a >> shift
-    return torch.where(inside, out, torch.where(a < 0, -1, 0) if KIND[d] == "i" else 0).to(a.dtype)
+        kept = torch.where(shift == 0, -1, (1 << torch.where(shift == 0, 1, WIDTH[d] - shift)) - 1)
+    return (a >> shift) & torch.where(inside, kept, 0).to(b.dtype)
 
 
 def bitwise_count(d: str, a: Tensor) -> Tensor:

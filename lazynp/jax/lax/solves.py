@@ -54,7 +54,13 @@ def custom_root(
 
     `tangent_solve(g, y)` solves the linear equation g(x) = y. With `has_aux` solve returns x and something else, which
     has no derivative.
+
+    Raises: ValueError for a guess of whole numbers, around which f has no linear form, before solve is called.
     """
+    guesses = [as_node(x) for x in flatten(initial_guess)[0]]
+    if guesses and not any(g.dtype.kind in "fcV" for g in guesses):
+        dtype = guesses[0].dtype
+        raise ValueError(f"custom_root needs a guess of inexact numbers, to solve f's linear form; got {dtype}")
     general, captured = closure_convert(f, initial_guess, door=door)
 
     def root(guess: Any, consts: Any) -> Any:
