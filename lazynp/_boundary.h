@@ -7,10 +7,40 @@ typedef struct {
     vectorcallfunc call;
 } Boundary;
 
+static PyTypeObject BoundaryType;
+
+/* A plain function of ours that one of ours returned, such as what `make_jaxpr(f)` gives, with a boundary of its own;
+ * anything else as it is. Takes the reference over, and gives one. */
+static PyObject *returned(PyObject *out)
+{
+    if (!PyFunction_Check(out))
+        return out;
+    PyObject *module = PyDict_GetItemString(PyFunction_GET_GLOBALS(out), "__name__");
+    if (!module || !PyUnicode_Check(module) || PyUnicode_Find(module, ours, 0, PY_SSIZE_T_MAX, 1) != 0)
+        return out;
+    PyObject *bounded = PyObject_CallOneArg((PyObject *)&BoundaryType, out);
+    Py_DECREF(out);
+    return bounded;
+}
+
 static PyObject *boundary_call(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
     PyObject *out = PyObject_Vectorcall(((Boundary *)self)->function, args, n, names);
-    return out ? out : leaving(NULL);
+    if (!out)
+        return leaving(NULL);
+    if (!PyTuple_CheckExact(out) || Py_REFCNT(out) > 1)
+        return returned(out);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(out); i++) { /* `ravel_pytree` gives a function beside its array */
+        PyObject *item = returned(Py_NewRef(PyTuple_GET_ITEM(out, i)));
+        if (!item) {
+            Py_DECREF(out);
+            return NULL;
+        }
+        PyObject *before = PyTuple_GET_ITEM(out, i);
+        PyTuple_SET_ITEM(out, i, item);
+        Py_DECREF(before);
+    }
+    return out;
 }
 
 static PyObject *boundary_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)

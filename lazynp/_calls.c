@@ -21,7 +21,7 @@
 /* The arrays of the door: a Python class with the slots _host, _weak, _graph. */
 static PyTypeObject *array_type;
 static Py_ssize_t host_at, weak_at, graph_at;
-static PyObject *flags, *name_fast, *name_slow;
+static PyObject *flags, *name_fast, *name_slow, *ours; /* `ours`: how names of our modules begin */
 /* Those of the NumPy door, by functions of `_speed`: its class, whether all that was matched has its value now, the array of
  * one that is at hand (borrowed; NULL: it is not), and a new one for a fresh array (takes the reference). */
 static PyTypeObject *handle_type;
@@ -678,5 +678,6 @@ PyMODINIT_FUNC PyInit__calls(void)
         return NULL;
     name_fast = PyUnicode_InternFromString("fast");
     name_slow = PyUnicode_InternFromString("_slow");
-    return name_fast && name_slow ? module : NULL;
+    ours = PyUnicode_InternFromString("lazynp.");
+    return name_fast && name_slow && ours ? module : NULL;
 }

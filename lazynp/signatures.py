@@ -196,7 +196,7 @@ def hashable(x: Any) -> Any:
         raise ValueError(
             f"Non-hashable static arguments are not supported. An error occurred while trying to hash an object of "
             f"type {type(x)}, {x}. The error was:\nTypeError: {error}"
-        ) from error
+        ) from None
     return type(x), x
 
 

@@ -26,6 +26,7 @@ from .runtime.kernels import compile_wait
 from .runtime.profile import profile
 from .runtime.recorder import recorder
 from .speed import native
+from .tracebacks import boundary
 
 ROUND = 0.005  # seconds that one round takes at least: a clock's own time is nothing beside it
 ROUNDS = 7  # at least
@@ -124,6 +125,7 @@ def spread(seconds: list[float]) -> str:
     return "{:>9}   half of the rounds: {} to {}, all: {} to {}".format(*shown)
 
 
+@boundary
 def benchmark(
     f: Callable[..., Any],
     *args: Any,

@@ -5,10 +5,10 @@ exception gets an entry for each frame that it passes, so entries of ours can go
 `leave` takes them away. It stands where errors leave: where C calls Python functions of ours, in the outermost frames
 of what is called through a function of ours anyway, and in `boundary`. Nothing of it runs without an error.
 
-Plain functions that users call are `bounded`: an object of C stands around each. Without the C module they keep their
-entries, as a wrapper in Python would cost every call. `install` has these taken away where tracebacks are printed, by
-Python, by threads and by IPython: it changes hooks of the whole process, so it is for `python -m lazynp` and
-`%load_ext lazynp`, whose process it is.
+Plain functions that users call are `bounded`: an object of C stands around each, and around those that it returns.
+Without the C module they keep their entries, as a wrapper in Python would cost every call. `install` has these taken
+away where tracebacks are printed, by Python, by threads and by IPython: it changes hooks of the whole process, so it is
+for `python -m lazynp` and `%load_ext lazynp`, whose process it is.
 
 `config.full_tracebacks` keeps everything.
 """
@@ -36,7 +36,7 @@ QUIET = (FOLDER, os.path.dirname(numpy.__file__) + os.sep)  # whose lines are no
 SHOWN = tuple([f"{PACKAGE}.{part}" for part in ("api.", "doors", "jax.")])
 OURS = (PACKAGE, "numpy")
 # What our functions call in turn. Their frames are hidden below ours; called by the user, they are the user's.
-HELPERS = sys.stdlib_module_names | {"ml_dtypes", "opt_einsum", "optree", "scipy", "torch"}
+HELPERS = sys.stdlib_module_names | {"ml_dtypes", "opt_einsum", "optree", "scipy", "threadpoolctl", "torch"}
 
 
 def package_of(frame: FrameType) -> str:
@@ -116,6 +116,8 @@ def leave(error: BaseException) -> None:
         rest = trimmed(before.__traceback__)
         if rest is None and before.__traceback__ is not None:
             at.__context__ = before.__context__
+            if at.__cause__ is before:  # which is said on purpose, and stays without our frames
+                before.__traceback__ = None
         else:
             before.__traceback__ = rest
             at = before

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import functools
+import gc
 import inspect
 import os
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
@@ -24,7 +26,7 @@ import lazynp.jax.numpy as jnp
 from lazynp.config import config
 from lazynp.jax import flatten_util
 from lazynp.jax.boundaries import PUBLIC
-from lazynp.jax.experimental import sparse
+from lazynp.jax.experimental import checkify, sparse
 from lazynp.speed import calls
 from lazynp.tracebacks import bounds, is_own, leave, trimmed
 
@@ -42,6 +44,10 @@ def positive(x: Any) -> Any:
     if x.sum() > 0:
         return x
     return -x
+
+
+def adds_more(x: Any) -> Any:
+    return x + jnp.ones(x.shape[0] + 1)
 
 
 def reads_too_far(x: Any) -> Any:
@@ -91,6 +97,12 @@ CASES: dict[str, Case] = {
     "jax_cond": lambda n: jax.lax.cond(True, lambda: 1, lambda: 2.0),
     "jax_vmap": lambda n: jax.vmap(jnp.add)(jnp.ones(n), jnp.ones(n + 1)),
     "jax_grad": lambda n: jax.grad(lambda x: x * 2)(jnp.ones(n)),
+    "jax_static": lambda n: jax.jit(lambda x, k: x, static_argnums=1)(1.0, [n]),
+    "seed": lambda n: np.random.default_rng("text"),
+    "save": lambda n: np.profile().save("nowhere"),
+    "explain": lambda n: np.explain(positive)(np.ones((n, n))),
+    "benchmark": lambda n: np.benchmark(reads_too_far, np.ones((n, n)), show=False),
+    "advise": lambda n: np.advise(reads_too_far, np.ones((n, n)), show=False),
 }
 
 
@@ -123,6 +135,15 @@ BOUNDED: dict[str, Case] = {
     "sparse": lambda n: sparse.BCOO.fromdense(jnp.ones(n)) @ jnp.ones((n + 1, n)),
     "ravel": lambda n: flatten_util.ravel_pytree({"a": "text"}),
     "sharding": lambda n: jax.sharding.reshard(jnp.ones(n), n),
+    "choice": lambda n: np.random.default_rng(0).choice(n, n + 1, replace=False),
+    "old_choice": lambda n: np.random.RandomState(0).choice(n, n + 1, replace=False),
+    "jaxpr": lambda n: jax.make_jaxpr(adds_more)(jnp.ones(n)),
+    "checkpoint": lambda n: jax.checkpoint(adds_more)(jnp.ones(n)),
+    "vectorize": lambda n: jnp.vectorize(adds_more, signature="(n)->(m)")(jnp.ones(n)),
+    "named_call": lambda n: jax.named_call(adds_more)(jnp.ones(n)),
+    "unravel": lambda n: flatten_util.ravel_pytree({"a": jnp.ones(n)})[1](jnp.ones(n + 1)),
+    "sparsify": lambda n: sparse.sparsify(adds_more)(jnp.ones(n)),
+    "checked": lambda n: checkify.checkify(adds_more)(jnp.ones(n)),
 }
 
 
@@ -213,6 +234,29 @@ def test_errors_of_the_users_own_functions_keep_their_lines() -> None:
             f()
         except ValueError as error:
             assert [t.name for t in traceback.extract_tb(error.__traceback__)][-1] == "broken"
+
+
+def test_a_cause_that_is_said_stays_without_our_frames() -> None:
+    with pytest.raises(TypeError) as info:
+        jax.nn.initializers.normal()(jax.random.key(0), "text")
+    assert isinstance(info.value.__cause__, TypeError) and info.value.__cause__.__traceback__ is None
+
+
+def test_the_error_of_a_callback_shows_the_users_frames_only() -> None:
+    with pytest.raises(RuntimeError) as info:
+        str(jax.jit(called_back)(jnp.ones(3)))
+    files = re.findall(r'File "(.*?)"', str(info.value))
+    assert files == [__file__]
+
+
+def test_a_function_that_is_returned_is_as_it_was() -> None:
+    made = jax.make_jaxpr(adds_more)
+    assert made.__name__ == "make_jaxpr(adds_more)" and callable(made) and inspect.isroutine(made)
+    assert jax.jit(jax.checkpoint(lambda x: 2 * x))(jnp.ones(3)).tolist() == [2, 2, 2]
+    dropped = weakref.ref(made)
+    del made
+    gc.collect()
+    assert dropped() is None
 
 
 def test_the_users_context_is_kept() -> None:

@@ -21,6 +21,7 @@ from ..graph.op import results
 from ..ops.callback import Call
 from ..ops.callback import callback as op
 from ..runtime.recorder import recorder
+from ..tracebacks import leave
 from ..tree import flatten, unflatten
 from .array import Array, as_node, is_arraylike, wrap, wrap_value
 from .aval import ShapedArray
@@ -104,6 +105,7 @@ def call_back(name: str, callback: Callable[..., Any], shapes: Any, args: Any, k
         except Exception as error:
             if at_once:
                 raise
+            leave(error)
             raise JaxRuntimeError(f"INTERNAL: error calling callback: {traceback.format_exc()}") from error
         return checked(name, found, structure, outs, strict)
 

@@ -21,6 +21,7 @@ from numpy.random.bit_generator import ISeedSequence, ISpawnableSeedSequence
 
 from .. import speed
 from ..runtime.profile import profile
+from ..tracebacks import boundary, bounded
 from .array import Handle, Writes, ndarray
 from .dispatch import Function
 from .draws import BITS as BIT_GENERATOR
@@ -142,6 +143,8 @@ def subclass(base: Any) -> Any:
             if base is source.Generator and name not in COMPOUND and name in vars(base):
                 flags = speed.DRAWS | (speed.WRITES if name in INPLACE else 0)
                 method = speed.method(getattr(base, name), method, OUT_PLACE.get(name, speed.MOST), flags)
+            else:
+                method = bounded(method)
             table[name] = method
     return made_class(base, table)
 
@@ -213,6 +216,7 @@ def seeded(base: Any) -> Any:
     """A bit generator, or SeedSequence, that takes arrays of ours and gives them."""
     convert = for_bits if issubclass(base, source.BitGenerator) else unwrap
 
+    @boundary
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         base.__init__(self, *map(convert, args), **{k: convert(v) for k, v in kwargs.items()})
 
@@ -244,6 +248,7 @@ BITS = {
 Generator, RandomState = subclass(source.Generator), subclass(source.RandomState)
 
 
+@boundary
 def default_rng(seed: Any = None) -> Any:
     """See `numpy.random.default_rng`."""
     if issubclass(type(seed), Generator):
