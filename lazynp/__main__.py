@@ -19,7 +19,7 @@ USAGE = """usage: python -m lazynp [options] (script.py | folder | file.zip | -m
 A program runs with lazynp for NumPy; installed libraries keep NumPy. Runners work: `python -m lazynp -m pytest`.
 
   --processes P  in P processes, which share the work of large arrays: see `lazynp.distribute`
-  --report    when it ends, print what ran where
+  --report    when it ends, print what ran where, and advice
   --jax       `import jax` gives lazynp.jax, in installed libraries too; NumPy stays NumPy
   --quiet     do not say that nothing was swapped
   -i          go on at Python's prompt when it has ended

@@ -11,7 +11,9 @@ from .config import config
 from .profile_report import place, seconds_text
 from .runtime.api import profile
 from .runtime.kernels import compile_wait
+from .swap import OWN, whose
 from .timing import synchronize
+from .tracebacks import boundary
 from .tracing import (
     COMPILED,
     COPIES,
@@ -100,6 +102,7 @@ class Advice:
         return f"<p>{escape(self.headline())}</p><ol>{''.join(rows)}</ol>"
 
 
+@boundary
 def advise(f: Callable[..., Any], *args: Any, seconds: float = 1.0, show: bool = True, **kwargs: Any) -> Advice:
     """Call `f(*args, **kwargs)` some times, and say what keeps it from being faster, in order of seconds.
 
@@ -145,7 +148,12 @@ def items_of(p: Any, calls: int = 1, first: float = 0.0) -> list[Item]:
     """What a profile of so many calls says."""
     trace: Trace = p._times
     wall = trace.wall / calls
-    found = [*asked(trace, calls), *by_line(trace, p, calls), *interpreted(trace, calls), *whole(trace, p, calls)]
+    found = [
+        *asked(trace, calls),
+        *by_line(trace, p, calls),
+        *interpreted(trace, calls),
+        *whole(trace, p, calls, first),
+    ]
     found = sorted([item for item in found if item.seconds >= LEAST * wall], key=lambda item: -item.seconds)[:MOST]
     if first > 1.5 * wall and first - wall > 0.05:  # which is no part of the time of a call
         found.append(
@@ -190,7 +198,7 @@ def by_line(trace: Trace, p: Any, calls: int) -> Iterator[Item]:
                     "Do it once, outside of loops, or on an array of numbers; config.strict makes an error of it, to "
                     "find the others.",
                 )
-            elif category in SAYINGS:
+            elif category in SAYINGS and (category != PROGRAM or whose(line[0]) == OWN):  # a library is as it is
                 yield Item(seconds / calls, line, *SAYINGS[category])
 
 
@@ -249,9 +257,9 @@ def interpreted(trace: Trace, calls: int) -> Iterator[Item]:
             )
 
 
-def whole(trace: Trace, p: Any, calls: int) -> Iterator[Item]:
-    """What is no line's."""
-    if trace.seconds[TRACING]:
+def whole(trace: Trace, p: Any, calls: int, first: float) -> Iterator[Item]:
+    """What is no line's. Where there was no first call before, a function that is traced once is as it should be."""
+    if trace.seconds[TRACING] and (first or trace.times[TRACING] > 1):
         times = trace.times[TRACING] / calls
         yield Item(
             trace.seconds[TRACING] / calls,

@@ -261,6 +261,9 @@ class Config:
         for watcher in self._watchers:
             watcher("limit", self.limit)
 
+    def __repr__(self) -> str:
+        return "\n".join([f"{name} = {getattr(self, name)!r}" for name in SETTINGS])
+
     def watch(self, watcher: Callable[[str, Any], None]) -> None:
         """Call `watcher(name, value)` after each change of a setting."""
         self._watchers.append(watcher)

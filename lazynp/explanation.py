@@ -19,11 +19,12 @@ from .graph.op import LIBRARY, REDUCE, SET, VIEW
 from .graph.show import line, show
 from .graph.walk import toposort
 from .ops.closure import unrecorded
-from .ops.rewrites import rewrites
 from .picture import Box, picture
 from .runtime.execute import boundary
 from .runtime.planner import Planner
 from .runtime.segment import Segment
+from .tracebacks import boundary as at_the_users_line
+from .transforms.simplify import simplify
 
 KERNEL, CALL, WRITING, VIEWS = "kernel", "library call", "write", "view"
 LISTED = 10_000  # lines of text; of more the middle is left out
@@ -138,7 +139,8 @@ def explain(x: Any) -> Any:
     if type(x) in (list, tuple) and x and all(hasattr(a, "_node") or hasattr(a, "node") for a in x):
         return of_graph([node_of(a) for a in x])
     if callable(x):
-        return functools.wraps(x)(functools.partial(explained, x if isinstance(x, Jit) else jit(x, door=first_door())))
+        jitted = x if isinstance(x, Jit) else jit(x, door=first_door())
+        return functools.wraps(x)(at_the_users_line(functools.partial(explained, jitted)))
     return Explanation(f"{type(x).__name__}: a value, nothing pending")
 
 
@@ -153,7 +155,7 @@ def explained(f: Jit, *args: Any, **kwargs: Any) -> Explanation:
     function = entry.function
     keep = [*function.inputs, *boundary(function, entry.since)]
     with unrecorded():
-        results = rewrites.simplify([*function.outputs, *function.effects], keep)
+        results = simplify([*function.outputs, *function.effects], keep)
     return of_graph(results, keep)
 
 

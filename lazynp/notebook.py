@@ -33,17 +33,11 @@ def load_ipython_extension(shell: Any) -> None:
 
     formatters = shell.display_formatter.formatters
     formatters["text/html"].for_type(Config, lambda _: settings_table())
-    formatters["text/plain"].for_type(Config, lambda _, printer, cycle: printer.text(settings_text()))
     shell.register_magic_function(profiled, magic_kind="cell", magic_name="lazynp")
 
 
-def settings_text() -> str:
-    """All settings, a line each."""
-    return "\n".join([f"{name} = {getattr(config, name)!r}" for name in SETTINGS])
-
-
 def settings_table() -> str:
-    """The same as HTML, with what they are for; those that are not as they come stand bold."""
+    """All settings as HTML, with what they are for; those that are not as they come stand bold."""
     rows = []
     for name, setting in SETTINGS.items():
         mark = "b" if getattr(config, name) != setting.default else "span"

@@ -97,13 +97,13 @@ def as_html(trace: Trace, figures: dict[str, Any], counts: str) -> str:
     dot = '<span style="display:inline-block;width:.7em;height:.7em;border-radius:2px;background:{}"></span> '
     colour_of = dict(zip(CATEGORIES, COLOURS))
     for heading, names, rows in tables(trace, figures):
-        head = "".join([f'<th style="text-align:left">{escape(name)}</th>' for name in names])
+        head = "".join([f'<th style="text-align:left;padding-right:1em">{escape(name)}</th>' for name in names])
         body = "".join(
             [
                 "<tr>"
                 + "".join(
                     [
-                        f'<td style="text-align:left;white-space:nowrap">'
+                        f'<td style="text-align:left;white-space:nowrap;padding-right:1em">'
                         f"{dot.format(colour_of[cell]) if cell in colour_of else ''}{escape(cell)}</td>"
                         for cell in row
                     ]

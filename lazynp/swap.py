@@ -271,5 +271,7 @@ def report_at_exit(on: bool) -> None:
         figures.__exit__()
         if on or not path:
             print(f"lazynp:\n{figures}", file=sys.stderr)
+        if on and (advice := figures.advice("the program")).items:
+            print(advice, file=sys.stderr)
 
     atexit.register(show)

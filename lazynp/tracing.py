@@ -20,17 +20,18 @@ from .api.jit import Entry, Jit
 from .backends.support import compilable
 from .config import config
 from .numpy import host
-from .runtime import chain, execute, kernels, recorder, segment, steps
+from .runtime import alone, chain, execute, kernels, recorder, segment, steps
 from .runtime.profile import profile
 from .speed import native
 from .swap import HIDDEN, OWN, whose
 from .swap import LIBRARY as LIBRARY_CODE
 from .threads import start
-from .tracebacks import FOLDER, is_quiet, user_site
+from .tracebacks import FOLDER, HELPERS, is_quiet, user_site
 
 PERIOD = 0.001  # seconds between two looks
 MOST_EVENTS = 100_000  # that are kept for `save`; figures count all
 MOST_FRAMES = 200
+STARTERS = tuple([FOLDER + name for name in ("__main__.py", "swap.py", "notebook.py")])  # they run programs and imports
 INTERPRETED, COMPILED, LIBRARY = "kernels, interpreted", "kernels, compiled", "library calls"
 COPIES, SMALL, PLANNING, RUNNING = "writes and copies", "small jitted graphs", "planning", "running segments"
 TRACING = "tracing jitted functions"
@@ -78,6 +79,8 @@ def op_name(step: Any, *_: Any) -> str:
 
 TIMED = (
     Wrapped(steps.Library, "run", LIBRARY, op_name),
+    Wrapped(alone, "of_library", LIBRARY, lambda op, *_: str(op.name)),
+    Wrapped(alone, "called", INTERPRETED, lambda node, _: str(node.op.name)),
     Wrapped(steps.Write, "run", COPIES, lambda *_: "write into a region"),
     Wrapped(steps.ViewStep, "run", COPIES, op_name),
     Wrapped(steps, "copy_rest", COPIES, lambda *_: "copy of what is not written"),
@@ -291,24 +294,35 @@ def frames_of(thread: int) -> list[Place]:
 def where(frames: list[Place]) -> tuple[Line | None, str]:
     """The innermost line of the program's own, else of a library's; and whose work is done there."""
     category, library = PROGRAM, None
-    ours = False
+    ours, called = (
+        False,
+        False,
+    )  # whether a frame of ours was met, and before it one of a library that it may have called
     for code, line, at, module in frames:
         file = code.co_filename
+        if file in STARTERS:
+            continue
         if is_quiet(file, module):
-            if file.startswith("<"):
-                continue
-            ours = True
+            if file.startswith("<") or (library is not None and not called):
+                continue  # a library at work for the program, through us: pytest, or what an adapter wraps
+            ours, library = True, None
             if file == host.__file__ or not file.startswith(FOLDER):
                 category = HOST
             elif category != HOST:
                 category = RECORDING
         elif not file.startswith(HIDDEN):
-            owner = whose(file)
+            owner = owner_of(file, module)
             if owner == OWN:
                 return (file, line_in(code, line, at)), category
-            if owner == LIBRARY_CODE and library is None and not ours:
-                library = file, line_in(code, line, at)
+            if owner == LIBRARY_CODE and library is None and not ours and not file.startswith("<"):
+                library, called = (file, line_in(code, line, at)), str(module).partition(".")[0] in HELPERS
     return library, category
+
+
+def owner_of(file: str, module: object) -> str:
+    """Whose code it is; what was made from text, such as the methods of a dataclass, is of its module."""
+    made_for = sys.modules.get(str(module)) if file.startswith("<") and module != "__main__" else None
+    return whose(getattr(made_for, "__file__", None) or file)
 
 
 def line_in(code: CodeType, line: int | None, at: int) -> int:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,6 +100,13 @@ def test_functions(wrap: Any) -> None:
     assert e.operations >= 2 and len(e.kernels) >= 1
     assert "argument" in e.svg or e.svg.count("%0") >= 1
     assert np.explain(f).__name__ == "f"
+
+
+def test_a_function_is_explained_before_anything_was_transformed() -> None:
+    code = "import lazynp as np; print(np.explain(np.sin)(np.ones(3)))"
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "%1 = sin %0" in done.stdout, done.stderr
 
 
 def test_functions_of_what_they_capture_and_of_names() -> None:

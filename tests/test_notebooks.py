@@ -13,7 +13,7 @@ import pytest
 
 import lazynp as np
 from lazynp.config import SETTINGS
-from lazynp.notebook import options, settings_table, settings_text
+from lazynp.notebook import options, settings_table
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
@@ -80,7 +80,7 @@ def test_words_behind_the_magic() -> None:
 
 def test_config_is_a_table() -> None:
     with np.config(threads=1):
-        text, page = settings_text(), settings_table()
+        text, page = repr(np.config), settings_table()
     assert len(text.splitlines()) == len(SETTINGS) and "threads = 1" in text
     assert len(list(ET.fromstring(page).iter("tr"))) == len(SETTINGS) + 1
     assert "<b>threads</b>" in page and "<b>mode</b>" not in page

@@ -11,12 +11,13 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 import numpy
+import opt_einsum
 import pytest
 
 import lazynp as np
 import lazynp.jax as jax
 import lazynp.jax.numpy as jnp
-from lazynp import tracebacks, tracing
+from lazynp import swap, tracebacks, tracing
 from lazynp.jax.source_info import SourceInfo
 from lazynp.runtime import kernels, recorder, segment, steps
 from lazynp.tracing import TIMED, KernelUse, Trace
@@ -74,6 +75,27 @@ def test_code_without_a_file_is_of_its_module() -> None:
         assert tracebacks.is_quiet(method.__code__.co_filename, method.__globals__["__name__"])
 
 
+def test_work_of_libraries_is_the_programs() -> None:
+    """Also below `python -m lazynp`, and where an adapter of ours called the library; not what we call ourselves."""
+
+    def place(f: Any) -> Any:
+        return f.__code__, f.__code__.co_firstlineno, 0, f.__module__
+
+    def own() -> None: ...
+
+    theirs, starts, records, helps = map(place, (pytest.approx, swap.run_module, tracebacks.leave, opt_einsum.contract))
+    line = __file__, own.__code__.co_firstlineno
+    assert tracing.where([theirs, starts]) == ((theirs[0].co_filename, theirs[1]), "the program")
+    assert tracing.where([theirs, records, place(own)]) == (line, "the program")
+    assert tracing.where([place(own), theirs, starts]) == (line, "the program")
+    assert tracing.where([records, place(own), starts]) == (line, "recording")
+    assert tracing.where([records, theirs, starts]) == (None, "recording")
+    assert tracing.where([helps, records, place(own)]) == (line, "recording")
+    scope: dict[str, Any] = {"__name__": pytest.approx.__module__}
+    exec("def made(): ...", scope)
+    assert tracing.where([place(scope["made"]), theirs]) == ((theirs[0].co_filename, theirs[1]), "the program")
+
+
 def test_what_was_asked_for(profiled: Any) -> None:
     times, seconds = profiled.demands[line_of("# asked in the loop")]
     assert times == 4 and 0 < seconds < profiled.wall
@@ -107,6 +129,20 @@ def test_host_calls_are_listed() -> None:
     with np.profile() as p:
         np.sort(a)
     assert p.host_calls and "calls that NumPy did on the host" in str(p)
+
+
+def test_what_cannot_be_saved_makes_no_file(tmp_path: Any) -> None:
+    with pytest.raises(RuntimeError, match="has ended"):
+        np.profile().save(tmp_path / "trace.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_call_that_runs_without_a_plan_is_timed() -> None:
+    a = np.random.default_rng(0).random((900, 1000))
+    a.block_until_ready()
+    with np.profile() as p:
+        np.sort(a, axis=0).block_until_ready()
+    assert p.seconds["library calls"] > 0.5 * p.wall
 
 
 def test_html_is_well_formed(profiled: Any) -> None:

@@ -8,6 +8,7 @@ import os
 import sys
 from typing import Any, TextIO
 
+from ..tracebacks import boundary
 from .device import devices
 from .kernels import compile_wait
 from .pool import give_back
@@ -132,18 +133,20 @@ class profile:
     def _repr_html_(self) -> str:
         return self.html if self._trace is not None and self._figures is not None else f"<pre>{self}</pre>"
 
-    def advice(self) -> Any:
+    def advice(self, name: str = "the block") -> Any:
         """What kept the block from being faster, as `lazynp.advise` says it of a function."""
         advice = importlib.import_module("lazynp.advice")
-        return advice.Advice("the block", advice.items_of(self), self.wall, None, self)
+        return advice.Advice(name, advice.items_of(self), self.wall, None, self)
 
+    @boundary
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what ran when as a trace: open it with https://ui.perfetto.dev or chrome://tracing.
 
         Raises: RuntimeError before the block has ended, OSError.
         """
+        text = self.trace_text()
         with open(path, "w", encoding="utf-8") as file:
-            file.write(self.trace_text())
+            file.write(text)
 
     def trace_text(self) -> str:
         """What `save` writes: JSON of the trace event format. Raises RuntimeError before the block has ended."""
