@@ -1,6 +1,7 @@
 """Sphinx settings: Markdown pages, nothing imported from lazynp. First the gallery's programs draw their
-figures and `api_pages.py` writes the reference, each in a process of its own."""
+figures, `pictures.py` those of real runs, and `api_pages.py` writes the reference, each in a process of its own."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,13 @@ def draw_gallery(_: Any) -> None:
     subprocess.run([sys.executable, str(run), "--figures", str(HERE / "_build" / "gallery")], check=True)
 
 
+def draw_pictures(_: Any) -> None:
+    """What `explain` and `profile` show of a program that runs for it."""
+    folders = os.pathsep.join(filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH", "")]))
+    command = [sys.executable, str(HERE / "pictures.py"), str(HERE / "_build" / "pictures")]
+    subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": folders})
+
+
 def write_reference(_: Any) -> None:
     """A page for each module of both doors, in `docs/api`."""
     subprocess.run([sys.executable, str(HERE / "api_pages.py")], check=True)
@@ -38,4 +46,5 @@ def write_reference(_: Any) -> None:
 
 def setup(app: Any) -> None:
     app.connect("builder-inited", draw_gallery)
+    app.connect("builder-inited", draw_pictures)
     app.connect("builder-inited", write_reference)

@@ -118,6 +118,24 @@ def test_the_commands_of_a_page_are_there(page: Path, tmp_path: Path) -> None:
                 assert words[:1] in ([], ["pip"], ["torchrun"], ["srun"], ["export"]), words
 
 
+INSIDE = ("architecture", "contributing", OF_ITS_OWN)
+ELSEWHERE = {"get_loc"}  # pandas's
+
+
+@pytest.mark.parametrize("page", INSIDE)
+def test_names_in_the_pages_about_the_code_are_in_the_code(page: str) -> None:
+    folders = [ROOT / name for name in ("lazynp", "tests", "compat", "asv_bench", "examples", "docs")]
+    files = [
+        p for f in folders for p in f.rglob("*") if p.suffix in (".py", ".c", ".h", ".json", ".txt", ".toml", ".md")
+    ]
+    files = [p for p in files if "_build" not in p.parts]
+    words = {w for p in [*files, ROOT / "Makefile", ROOT / "pyproject.toml"] for w in re.findall(r"\w+", p.read_text())}
+    words |= {p.stem for p in files} | {p.name.split(".")[0] for p in ROOT.glob("*")} | ELSEWHERE
+    prose = re.sub(r"```.*?```", "", (ROOT / "docs" / f"{page}.md").read_text(), flags=re.DOTALL)
+    named = {w for span in re.findall(r"`([^`\n]+)`", prose) for w in re.findall(r"[A-Za-z_]\w{2,}", span)}
+    assert not named - words
+
+
 def test_the_reference_has_each_name_once() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)

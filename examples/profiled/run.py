@@ -125,7 +125,8 @@ def main() -> None:
         before, after = (min(column) for column in zip(*times, strict=True))
         shares = " and ".join([f"{run.total / run.wall:.1%}" for run in (slow, fast)])
         figures = f"{shares} | {before:.2f} s | {after:.2f} s | {before / after:.1f}"
-        print(f"| {name} | {figures} | {' '.join(slow.advice[0])} |")
+        line, what, _ = slow.advice[0]
+        print(f"| {name} | {figures} | {line}: {what} |")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import pytest
 
 def systems(n):
     rng = np.random.default_rng(0)
-    return rng.normal(size=(12000, n, n)) + 3 * n * np.eye(n), rng.normal(size=(12000, n))
+    return rng.normal(size=(20000, n, n)) + 3 * n * np.eye(n), rng.normal(size=(20000, n))
 
 
 def residuals(a, b):
