@@ -75,7 +75,7 @@ def main() -> None:
 
         install()
     else:
-        swap.install()
+        swap.install(whole=True)
     tracebacks.install()
     swap.report_at_exit("--report" in given)
     if not given & {"--quiet", "-q", "--jax"}:

@@ -109,6 +109,12 @@ class Seen:
     swapped, library = False, ""
 
 
+class Program:
+    """Whether a whole program runs with lazynp for NumPy (`python -m lazynp`), which then prints NumPy's names."""
+
+    whole = False
+
+
 def is_swapped(frame: Any) -> bool:
     """Whether the code of a frame, which imports numpy, gets lazynp."""
     if is_own(frame):
@@ -142,8 +148,12 @@ for _function in (swapped_import, swapped_import_module):
     _function.__code__ = _function.__code__.replace(co_filename=HIDDEN)
 
 
-def install() -> None:
-    """Make the swap hold in this process, for what is imported from now on, and in the processes that it spawns."""
+def install(whole: bool = False) -> None:
+    """Make the swap hold in this process, for what is imported from now on, and in the processes that it spawns. For a
+    whole program classes of arrays print as NumPy's, and errors of names that do not exist are NumPy's."""
+    Program.whole = whole
+    if whole:
+        real_import_module(f"{NAME}.numpy.array").ArrayType.package = "numpy"
     if builtins.__import__ is swapped_import:
         return
     builtins.__import__ = swapped_import
@@ -160,7 +170,7 @@ class Worker:
     """Stands in what a spawned process is told first: unpickling it installs the swap there."""
 
     def __reduce__(self) -> Any:
-        return install, ()
+        return install, (Program.whole,)
 
 
 # --- the program ---

@@ -48,6 +48,24 @@ KINDS = """
 """
 
 
+PRINTED = """
+    import numpy as np
+    class Own(np.ndarray): pass
+    print(type(np.ones(2)), Own, type(np.rec.array([(1,)], dtype=[("a", int)])), type(np.ma.masked))
+    try: np.nosuch
+    except AttributeError as error: print(error)
+    a = np.arange(6.0).reshape(2, 3)
+    try: a.resize(3, 3)
+    except ValueError as error: print(error)
+"""
+
+
+def test_classes_and_missing_names_print_as_numpy_s(tmp_path) -> None:
+    write(tmp_path, s=PRINTED)
+    ours, plain = run(tmp_path, "s.py"), run(tmp_path, "s.py", plain=True)
+    assert (ours.returncode, ours.stdout) == (0, plain.stdout), ours.stderr
+
+
 def test_imports(tmp_path) -> None:
     write(tmp_path, s=KINDS, helper="import numpy as np\ndef kind(): return type(np.zeros(1)).__module__\n")
     done = run(tmp_path, "s.py", "a", "--b")

@@ -75,6 +75,67 @@ def test_state_of_warnings_is_everybody_s(monkeypatch: pytest.MonkeyPatch) -> No
     assert warnings.showwarning is repr
 
 
+# Floating-point errors on paths that are Python of ours: NumPy sees that line as the innermost one.
+ERRORS_OF_THE_LINE: dict[str, Callable[[Any], Any]] = {
+    "a list": lambda m: m.array([1.0]) / [0.0],
+    "divmod": lambda m: divmod(m.array([1, 2]), 0),
+    "divmod of a masked array": lambda m: m.divmod(m.ma.array([1.0, 0]), 0),
+    "a matrix": lambda m: m.matrix([0.0]) / 0,
+    "concatenate": lambda m: m.concatenate([m.array([1e300])], dtype="f4", casting="unsafe"),
+    "inside percentile": lambda m: m.percentile([m.inf, -m.inf], 50),
+    "inside det": lambda m: m.linalg.det(m.full((2, 2), m.inf)),
+    "at": lambda m: m.log.at(m.array([0.0, -1.0]), [0, 1]),
+    "longdouble": lambda m: m.log(m.array([0.0, -1.0], "g")),
+    "a number": lambda m: m.log(0.0),
+    "a list alone": lambda m: m.log([0.0, -1.0]),
+    "a cast": lambda m: m.array([1e300], "f4"),
+    "an element": lambda m: m.zeros(3, "f4").__setitem__(0, 1e300),
+    "full": lambda m: m.full(2, 1e300, "f4"),
+    "the mean of nothing": lambda m: m.zeros((0, 3)).mean(0),
+    "the spread of nothing": lambda m: m.array([]).std(),
+    "the spread of one": lambda m: m.array([1.0]).var(ddof=1),
+    "a library's callback": lambda m: m.frompyfunc(lambda x: m.float64(x) / 0, 1, 1)(m.array([1.0])),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ERRORS_OF_THE_LINE)
+def test_floating_point_errors_are_of_the_line(name: str, mode: str) -> None:
+    call = ERRORS_OF_THE_LINE[name]
+    with lazynp.config(mode=mode):
+        got, wanted = said(lazynp, call), said(numpy, call)
+    assert wanted
+    if mode == "auto":
+        assert got == wanted
+    assert set(got) <= set(wanted)  # recorded operations say nothing
+
+
+def test_the_state_of_errors_is_the_user_s() -> None:
+    seen = []
+    f = lazynp.frompyfunc(lambda x: seen.append(lazynp.geterr()) or x, 1, 1)
+    with lazynp.errstate(divide="call", call=lambda *what: seen.append(what)):
+        lazynp.array([1.0]) / [0.0]
+    assert seen == [("divide by zero", 1)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning, match="divide by zero encountered in divide"):
+            lazynp.array([1.0]) / [0.0]
+    state = lazynp.geterr()
+    f(lazynp.array([1.0]))
+    assert lazynp.geterr() == numpy.geterr() == state
+
+
+def test_both_copies_of_numpy_s_code_warn_once() -> None:
+    code = "m.zeros(0).mean()\nm.mean([])\n"
+    counts = []
+    for m in (numpy, lazynp):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            exec(compile(code, "program.py", "exec"), {"m": m, "__name__": "program"})
+        counts.append([(w.filename, w.lineno) for w in caught])
+    assert counts[0] == counts[1]
+
+
 # Casts that take the real part. A warning of a cast in NumPy's own Python code is of that code in NumPy.
 CASTS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "astype": lambda m, c, f: c.astype(float),

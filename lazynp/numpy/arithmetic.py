@@ -23,6 +23,7 @@ from ..runtime.storage import Storage, lock
 from ..runtime.views import INDEX, TRANSPOSE, View, inverse_of
 from .array import HOST_VIEW, Handle, Writes, known, ndarray, new_handle, of_node, writeable
 from .host import TracedArgumentError, fresh, note_work, on_traced
+from .line_warnings import at_line
 from .masked import elementwise_selection, selection_of
 from .record import as_nodes, cast_node, host_value, out_of_range
 
@@ -143,7 +144,7 @@ def from_operator(value: Any) -> Any:
 def elementwise(name: str, host: Host, *operands: Any) -> Any:
     """An elementwise operation past the shortcut: recorded where the engine can do it, else by NumPy at once."""
     if all_at_once(name, operands):
-        return from_operator(host(*[host_value(x) for x in operands]))
+        return from_operator(at_line(host, *[host_value(x) for x in operands]))
     op = ufuncs.get(name)
     for x in operands:
         if selection_of(x) is not None:
@@ -166,7 +167,7 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
             values = [host_value(x) for x in given]
         except TracedArgumentError:
             return on_traced(name, host, given, {})
-        value = host(*values)
+        value = at_line(host, *values)
         note_work(name, filter(is_handle, given))
         return from_operator(value)
     beyond = out_of_range(nodes)
@@ -314,7 +315,7 @@ def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other
         self._host()
         note_work(name, (self,))
         with Writes() as to:
-            inplace_host(to(self), host_value(other))
+            at_line(inplace_host, to(self), host_value(other))
         return self
     return out
 

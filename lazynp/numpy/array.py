@@ -67,6 +67,13 @@ class ArrayType(abc.ABCMeta):
     """The type of `ndarray`: NumPy's arrays, which installed libraries return, count as instances of it too. What has
     to be a handle is asked of `Handle`. An ABC, so that a class may derive from `ndarray` and from an ABC."""
 
+    package = "lazynp"
+    """What its classes print as their package, `numpy` in a program that runs with lazynp for NumPy."""
+
+    def __repr__(cls) -> str:
+        module, dot, rest = cls.__module__.partition(".")
+        return f"<class '{ArrayType.package if module == 'lazynp' else module}{dot}{rest}.{cls.__qualname__}'>"
+
     def __new__(meta, name: str, bases: Any, namespace: dict[str, Any], **kwargs: Any) -> Any:
         module, make = namespace.get("__module__", ""), namespace.get("__new__")
         more = added.get((module, name), {})

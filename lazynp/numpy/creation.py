@@ -38,6 +38,7 @@ from .host import (
     wrap_result,
 )
 from .layout import array_of, lies
+from .line_warnings import at_line
 from .record import as_node, cast_node
 
 COPY_MODES = numpy._globals._CopyMode
@@ -84,7 +85,7 @@ def array(
         and ndmax is None
         and (not object or type(object[0]) in SCALARS and SCALARS.issuperset(map(type, object)))
     ):
-        return fresh(numpy.array(object, dtype))
+        return fresh(numpy.array(object) if dtype is None else at_line(numpy.array, object, dtype))
     if like is not None:
         given = {"dtype": dtype, "copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
         value = overridden_by(

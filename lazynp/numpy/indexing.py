@@ -53,6 +53,7 @@ from .host import (
     unwrap,
 )
 from .index import is_plain, normalize
+from .line_warnings import at_line
 from .masked import select, selection_of, write_selection
 from .record import as_node, cast_node, known_small, tells_errors
 
@@ -375,7 +376,7 @@ def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) ->
         node = leaf(array.shape, array.dtype, numpy.array(array))
     if node.value is not None:  # checked as NumPy does: an int that does not fit, a NaN for an integer
         scalar = numpy.empty((), dtype)
-        scalar[()] = real_of(node.value, dtype)
+        at_line(scalar.__setitem__, (), real_of(node.value, dtype))
         return Node.of_scalar(scalar[()])
     if node.shape != shape:
         given = node.shape

@@ -43,6 +43,7 @@ from .host import (
     unwrap,
 )
 from .layout import array_of, c_contiguous, laid, lies, settled, turned_to
+from .line_warnings import at_line
 from .record import tells_errors
 from .reduce import by_host, plain
 
@@ -433,7 +434,7 @@ def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
         return
     whole = self._s.buf
     moves = h.dtype.itemsize > 0 and new.size != h.size
-    if moves and (whole.base is not None or h.size != whole.size or not h.flags.c_contiguous):
+    if moves and (self.base is not None or whole.base is not None or h.size != whole.size or not h.flags.c_contiguous):
         raise ValueError("cannot resize this array: it does not own its data")
     seen = sys.getrefcount(self) > MINE or weakref.getweakrefcount(self)
     if moves and refcheck and (seen or sys.getrefcount(self._s) > 2):
@@ -534,7 +535,7 @@ def ufunc_or_defer(name: str, self: Any, other: Any, swapped: bool = False) -> A
     given = type(other) in PLAIN or isinstance(other, (numpy.ndarray, list, tuple)) or type(other) is ndarray
     if not given and not swapped and defers(self, other):
         return NotImplemented
-    return UFUNCS[name](other, self) if swapped else UFUNCS[name](self, other)
+    return at_line(UFUNCS[name], *((other, self) if swapped else (self, other)))
 
 
 UFUNCS: dict[str, Any] = {}

@@ -35,6 +35,7 @@ from .host import (
     wrap_result,
 )
 from .layout import array_of
+from .line_warnings import at_line
 from .record import as_node, as_nodes, cast_node, common_dtype, tells_errors
 
 Host = Callable[..., Any]
@@ -309,7 +310,7 @@ def strong(node: Node | None, dtype: numpy.dtype[Any], unsafe: bool = False) -> 
     if node.value is None or not to_bool and numpy.result_type(dtype, node.value) != dtype:
         return None
     scalar = numpy.empty((), dtype)
-    scalar[()] = node.value
+    at_line(scalar.__setitem__, (), node.value)
     return Node.of_scalar(scalar[()])
 
 

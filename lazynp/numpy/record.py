@@ -11,7 +11,7 @@ from ..config import config
 from ..graph.node import Node, leaf
 from ..graph.op import Op
 from ..ops.elementwise import cast, real
-from . import array
+from . import array, line_warnings
 from .array import Handle, is_native, is_traced, known, ndarray, of_node
 from .casts import discards, warn_of_it
 from .host import of_traced
@@ -97,7 +97,7 @@ silent = [errstate.get()]
 def errors_wanted() -> bool:
     """Whether `numpy.errstate` says that floating-point errors are to be raised, or told to somebody."""
     state = errstate.get()
-    if state is silent[0]:
+    if state is silent[0] or state is line_warnings.last[0][1]:
         return False
     modes = numpy.geterr()
     if not {"ignore", "warn"}.issuperset(modes.values()):

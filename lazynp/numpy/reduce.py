@@ -27,6 +27,7 @@ from .array import Handle, Writes, is_native, is_traced, known, ndarray, of_node
 from .casts import discards, real_of, warn_of_it
 from .host import PLAIN, TracedArgumentError, at_hand, dtype_of, fresh, like, note_work, on_traced, to_host, wrap_result
 from .layout import array_of
+from .line_warnings import METHODS, at_line
 from .record import as_nodes, cast_node, errors_wanted
 
 NoValue = numpy._globals._NoValue
@@ -234,7 +235,7 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
             values[place] = to(out)
         elif out is not None:
             named["out"] = to(out)
-        value = host(h, *values, **named)
+        value = at_line(METHODS.get(name, host), h, *values, **named)
     if counted and out is None:
         note_work(f"ndarray.{name}", ours)
     scalar = isinstance(value, numpy.generic)

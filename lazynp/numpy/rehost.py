@@ -16,17 +16,17 @@ import pathlib
 import sys
 import threading
 import types
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
 
-from .. import notices
 from ..threads import at_fork
 from ..tracebacks import leave
 from . import counterparts, dispatch, functions, native, standard, subclasses, ufunc
+from .array import ArrayType
 from .host import public_module
+from .line_warnings import WARNINGS
 
 NAME = "lazynp"
 ROOT = pathlib.Path(__file__).parents[1]
@@ -128,23 +128,6 @@ class CopyReg:
         """Register nothing."""
 
 
-class Warnings:
-    """What re-hosted code gets for `warnings`. By `stacklevel` it says how many frames lie between it and the user's
-    line where NumPy calls it from C: those of lazynp, which lie there too, are not counted."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(warnings, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(warnings, name, value)
-
-    @staticmethod
-    def warn(message: Any, category: Any = None, stacklevel: int = 1, *args: Any, **kwargs: Any) -> None:
-        """See `warnings.warn`."""
-        warnings.warn(message, category, 1 + notices.level_without_ours(stacklevel), *args, **kwargs)
-
-
-WARNINGS = Warnings()
 BUILTINS = {**vars(builtins), "__import__": redirected}
 
 
@@ -326,6 +309,8 @@ def execute(module: types.ModuleType, spec: Any) -> None:
     loader = spec.loader
     if not hasattr(loader, "get_code"):  # a test runner has put its own in place
         loader = importlib.machinery.SourceFileLoader(spec.name, spec.origin)
+    if (original := sys.modules.get(spec.name)) is not None:  # a warning is given once, whichever copy gives it
+        module.__dict__["__warningregistry__"] = original.__dict__.setdefault("__warningregistry__", {})
     exec(loader.get_code(spec.name), module.__dict__)
 
 
@@ -418,6 +403,8 @@ def lazily(numpy_getattr: Callable[[str], Any], name: str) -> Callable[[str], An
                     return importlib.import_module(f"{name}.numpy.transformations").TABLE[attribute]
                 return numpy_getattr(attribute)
         except AttributeError as error:
+            if error.args and type(error.args[0]) is str:
+                error.args = (error.args[0].replace(f"module {name!r}", f"module {ArrayType.package!r}", 1),)
             leave(error)
             raise
 

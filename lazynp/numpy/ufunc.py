@@ -34,6 +34,7 @@ from .host import (
     wrap_result,
 )
 from .layout import array_of
+from .line_warnings import at_line
 from .overrides import HOST_TYPES, ask, is_subclass, overriding, wrapped, wrapper_of
 from .recorded_ufuncs import ENGINE, native_call, native_pair
 from .reduce import native_accumulate, native_reduce
@@ -97,7 +98,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
                     if self.operator and self.nin == 1:
                         return elementwise(self.operator, self.host, x)
                 elif kind in SCALARS:
-                    return self.host(x)
+                    return at_line(self.host, x)
             elif len(args) == 2 == self.nin:
                 x, y = args
                 kind, other = type(x), type(y)
@@ -205,9 +206,8 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             host = [to_host(x, ours) for x in args]
         except TracedArgumentError:
             return on_traced(self.__name__, self.host, args, {**others, "out": ...})
-        value = (self.host if method == "__call__" else getattr(self.host, method))(
-            *host, **{k: to_host(v, ours) for k, v in others.items()}, out=...
-        )
+        function = self.host if method == "__call__" else getattr(self.host, method)
+        value = at_line(function, *host, **{k: to_host(v, ours) for k, v in others.items()}, out=...)
         note_work(self.__name__ if method == "__call__" else f"{self.__name__}.{method}", ours)
         leader = wrapper_of(args, None) if kwargs.get("subok", True) else None
         if leader is None:
@@ -227,7 +227,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         outs = kwargs.get("out")
         function = self.host if method == "__call__" else getattr(self.host, method)
         if outs is None and method != "at" and not self.host.__name__.startswith(INTO_FIRST):
-            value = function(*host, **named)
+            value = at_line(function, *host, **named)
             note_work(name, ours)
         else:
             note_work(name, ours)
@@ -236,7 +236,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
                     named["out"] = to(outs)
                 if args and (method == "at" or self.host.__name__.startswith(INTO_FIRST)):
                     host[0] = to(args[0]) if isinstance(args[0], Handle) else host[0]
-                value = function(*host, **named)
+                value = at_line(function, *host, **named)
         if outs is not None and all(o is not None for o in outs) and not any(is_subclass(o) for o in outs):
             return outs[0] if len(outs) == 1 else outs
         leader = wrapper_of(args, outs) if kwargs.get("subok", True) else None
@@ -437,7 +437,7 @@ def with_protocol(name: str, host: Any, operands: Any) -> Any:
         return ask(u, "__call__", foreign, operands, {})
     ours: list[Any] = []
     values = [to_host(x, ours) for x in operands]
-    value = host(*values)
+    value = at_line(host, *values)
     note_work(name, ours)
     leader = wrapper_of(operands, None)
     return wrap_result(value, ours) if leader is None else wrapped(leader, value, None, (u, operands, 0))

@@ -1,0 +1,98 @@
+"""Warnings of NumPy that are of the line that called us.
+
+NumPy names the innermost line of Python in a warning, which is ours where Python code of ours calls it. So for such a
+call it is asked to log what it would warn of, and the warning is given here, for the first line that is not ours."""
+
+from __future__ import annotations
+
+import sys
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from .. import notices
+
+STATE: Any = numpy._core.umath._extobj_contextvar  # what `numpy.errstate` sets, without its cost
+PREFIX = "Warning: "
+
+
+def level_of_other() -> int:
+    """The `stacklevel`, seen from the caller of this function, of the innermost line that is not ours."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(notices.OURS):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
+class Log:
+    """What NumPy logs to."""
+
+    @staticmethod
+    def write(text: str) -> None:
+        """Warn of one kind of error. Raises where a filter says so, and NumPy hands that on."""
+        warnings.warn(text.removeprefix(PREFIX).rstrip("\n"), RuntimeWarning, stacklevel=level_of_other())
+
+
+LOG = Log()
+last: list[tuple[Any, Any]] = [(None, None)]
+"""A state of `numpy.errstate`, and the one that logs where it warns: None if it warns of nothing, or tells others."""
+
+
+def logging_state(state: Any) -> Any:
+    """See `last`. The state is the current one."""
+    known, logs = last[0]
+    if state is known:
+        return logs
+    modes = numpy.geterr()
+    logs = None
+    if "warn" in modes.values() and not {"call", "log"} & set(modes.values()):
+        told: dict[str, Any] = {kind: "log" for kind, mode in modes.items() if mode == "warn"}
+        with numpy.errstate(call=LOG, **told):
+            logs = STATE.get()
+    last[0] = state, logs
+    return logs
+
+
+def at_line(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """`function(*args, **kwargs)`, NumPy's, with its warnings of floating-point errors at the line of our caller."""
+    logs = logging_state(STATE.get())
+    if logs is None:
+        return function(*args, **kwargs)
+    token = STATE.set(logs)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        STATE.reset(token)
+
+
+class Warnings:
+    """What re-hosted code gets for `warnings`. By `stacklevel` it says how many frames lie between it and the user's
+    line where NumPy calls it from C: those of lazynp, which lie there too, are not counted."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(warnings, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(warnings, name, value)
+
+    @staticmethod
+    def warn(message: Any, category: Any = None, stacklevel: int = 1, *args: Any, **kwargs: Any) -> None:
+        """See `warnings.warn`."""
+        warnings.warn(message, category, 1 + notices.level_without_ours(stacklevel), *args, **kwargs)
+
+
+WARNINGS = Warnings()
+
+_methods: Any = {**vars(numpy._core._methods), "warnings": WARNINGS}  # type: ignore[attr-defined]
+METHODS: dict[str, Callable[..., Any]] = {}
+"""What the methods `mean`, `var` and `std` of NumPy's arrays call, with warnings at the line of our caller."""
+for _name in ("mean", "var", "std"):
+    _function = _methods[f"_{_name}"]
+    _methods[f"_{_name}"] = METHODS[_name] = types.FunctionType(
+        _function.__code__, _methods, _function.__name__, _function.__defaults__
+    )
+    METHODS[_name].__kwdefaults__ = _function.__kwdefaults__
