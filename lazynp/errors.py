@@ -74,8 +74,8 @@ def placeholders(node: Node) -> list[Node]:
 
 
 def type_name(node: Node) -> str:
-    """`Traced<float32[3]>`."""
-    return f"Traced<{node.aval}>"
+    """`JitTracer(float32[3])`, with a `~` before the dtype of a weak type."""
+    return f"JitTracer({'~' if node.weak else ''}{node.aval})"
 
 
 def leaked(node: Node) -> UnexpectedTracerError | None:

@@ -459,8 +459,8 @@ def test_leaked_values() -> None:
 
 
 def test_a_traced_value_prints_as_its_type() -> None:
-    assert "Traced<int32[3]>" in printed(lj.jit(lambda x: print(x)), ljnp.arange(3))
-    assert "Traced<float32[]>" in printed(lj.vmap(lambda x: print(x)), ljnp.ones(3))
+    assert "JitTracer(int32[3])" in printed(lj.jit(lambda x: print(x)), ljnp.arange(3))
+    assert "JitTracer(float32[])" in printed(lj.vmap(lambda x: print(x)), ljnp.ones(3))
 
 
 def test_class_hierarchy() -> None:

@@ -7,7 +7,7 @@ value has no node until something larger, or something traced, is made of it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -513,6 +513,15 @@ def converted(x: int, dtype: DType) -> np.ndarray:
     if wide.dtype == object:
         raise OverflowError("Python int too large to convert to C long")
     return wide.astype(dtype)
+
+
+def silently(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What NumPy's function gives, which says nothing of floating-point errors."""
+    token = ERRORS.set(SILENT)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        ERRORS.reset(token)
 
 
 def is_arraylike(x: Any) -> bool:

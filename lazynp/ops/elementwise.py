@@ -15,7 +15,7 @@ import numpy as np
 from numpy._core import umath
 
 from ..graph.aval import Aval
-from ..graph.node import Node
+from ..graph.node import CONCRETE, Node
 from ..graph.op import MAP, VIEW, Op, Rule
 from .code import ALL, BITS, HEAVY, NUMBER, REAL, Code, arithmetic, comparison, mathematics, rounding
 from .family import bilinear, broadcast, loop_dtypes, map_batch, multi_ufunc_op, resolution_key, ufunc_op
@@ -334,10 +334,15 @@ divmod_ = multi_ufunc_op(
 
 
 def power_base(g: Node, out: Node, x: Node, y: Node) -> Node | None:
-    """y x^(y-1), and zero where y is zero, whatever x."""
-    n = const(y)
+    """y x^(y-1), and zero where y is zero, whatever x; but for the number 0.0 it is NaN at x = 0, as in JAX."""
+    n = const(y.inputs[0] if y.op is weak_cast else y)
+    if isinstance(n, Node):
+        fixed = y.op is None and y.trace == CONCRETE and not y.shape and isinstance(y.buffer, np.ndarray)
+        n = y.buffer[()] if fixed else y
     if not isinstance(n, Node):
-        return None if n == 0 else multiply(g, multiply(power(x, n - 1), n) if n != 1 else 1)
+        if n == 0 and isinstance(n, (int, np.integer)):
+            return None
+        return multiply(g, multiply(power(x, n - 1), n) if n != 1 else 1)
     zero = equal(y, 0)
     safe = where(zero, ones_like(y), subtract(y, 1))
     return multiply(g, where(zero, zeros_of(out), convert(multiply(y, power(x, safe)), out.dtype)))

@@ -280,7 +280,7 @@ def test_text(name: str) -> None:
 def test_traced_text() -> None:
     seen: list[str] = []
     lazynp.jax.jit(lambda x: seen.extend([repr(x), str(x), f"{x}"]) or x)(jnp.arange(4))
-    assert seen == ["Traced<int32[4]>"] * 3
+    assert seen == ["JitTracer(int32[4])"] * 3
 
 
 # --- Attributes, methods, operators -----------------------------------------------------------------------------------

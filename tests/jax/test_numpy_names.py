@@ -1,4 +1,4 @@
-"""Names of `jax.numpy`, spellings of the past, and `jax.ops`."""
+"""Names of `jax.numpy`, and of `jax.ops`."""
 
 from __future__ import annotations
 
@@ -24,24 +24,14 @@ def test_every_name_is_there(name: str) -> None:
     assert not missing
 
 
-OLD = {
-    "alltrue": ([True, False],),
-    "sometrue": ([True, False],),
-    "product": ([2, 3],),
-    "cumproduct": ([2, 3],),
-    "row_stack": (([1], [2]),),
-    "trapz": ([1.0, 2.0],),
-    "round_": (1.5,),
-    "in1d": ([1, 2], [2]),
-    "msort": ([2, 1],),
-}
+DROPPED = ("alltrue", "cumproduct", "fix", "in1d", "msort", "product", "round_", "row_stack", "sometrue", "trapz")
 
 
-@pytest.mark.parametrize("name", OLD)
-def test_old_spellings_warn(name: str) -> None:
-    args = [jnp.asarray(a) if name != "row_stack" else [jnp.asarray(v) for v in a] for a in OLD[name]]
-    with pytest.warns(DeprecationWarning, match=f"jnp.{name} is deprecated"):
-        getattr(jnp, name)(*args)
+@pytest.mark.parametrize("name", DROPPED)
+def test_spellings_that_jax_has_dropped_are_gone(name: str) -> None:
+    assert not hasattr(jax.numpy, name)
+    with pytest.raises(AttributeError):
+        getattr(jnp, name)
 
 
 UPDATES = {"index_update": 10, "index_add": 14, "index_mul": 40, "index_max": 10, "index_min": 4}

@@ -14,7 +14,6 @@ from ..placement import place_results as _place_results
 from . import elementwise as _elementwise
 from . import fft, linalg
 from . import methods as _methods
-from . import misc as _misc
 from . import operators as _operators
 from . import types as _types
 from . import ufunc as _ufunc
@@ -264,7 +263,6 @@ def result_type(*args: _Any) -> _Any:
 globals().update(_elementwise.table)
 globals().update(_ufunc.ufuncs)
 globals().update(_types.scalar_types)
-globals().update({_old: _misc.deprecated(_old, _now, globals()[_now]) for _old, _now in _misc.OLD.items()})
 get_printoptions, set_printoptions, printoptions = _np.get_printoptions, _np.set_printoptions, _np.printoptions
 index_exp, s_ = _np.index_exp, _np.s_
 ComplexWarning = _np.exceptions.ComplexWarning

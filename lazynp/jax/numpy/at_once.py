@@ -13,7 +13,7 @@ import numpy as np
 from numpy._core import umath
 
 from ...config import config
-from ..array import ERRORS, NDARRAY, SILENT, Array, new
+from ..array import ERRORS, NDARRAY, SILENT, Array, new, silently
 from ..dtypes import BOOL, INT32, DType, int_dtype
 
 FLOATING = "fd"
@@ -243,7 +243,7 @@ def product(x: Any, y: Any) -> Array | None:
     if not 0 < a.ndim < 3 or not 0 < b.ndim < 3 or a.size > limit or b.size > limit:
         return None
     try:
-        return fresh(a.dot(b))
+        return fresh(silently(a.dot, b))
     except ValueError:
         return None
 

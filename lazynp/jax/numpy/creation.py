@@ -18,7 +18,18 @@ from ...ops import elementwise as e
 from ...ops.elementwise import convert
 from ...ops.joining import concatenate
 from ...ops.shape import broadcast_to, expand_dims, move_axis, reshape
-from ..array import Array, as_node, cast_node, check_arraylike, converted, is_arraylike, typed, wrap, wrap_value
+from ..array import (
+    Array,
+    as_node,
+    cast_node,
+    check_arraylike,
+    converted,
+    is_arraylike,
+    silently,
+    typed,
+    wrap,
+    wrap_value,
+)
 from ..at_once import apply
 from ..casts import astype_node
 from ..dtypes import (
@@ -54,7 +65,7 @@ def astype(x: Any, dtype: DTypeLike, /, *, copy: bool = False, device: Any = Non
         if h.dtype == to:
             return wrap_value(h.copy()) if copy or x._weak else x
         if h.dtype.kind in "biu" and to.kind in "biufc" or h.dtype.kind == "f" and to.kind in "fc":
-            return wrap_value(h.astype(to))
+            return wrap_value(silently(h.astype, to))
         value = at_once.astype(h, to)
         if value is not None:
             return wrap_value(value)
@@ -99,19 +110,20 @@ def from_object(x: Any, dtype: Any) -> Array:
     if kind in SCALARS:
         own = canonical(SCALARS[kind])
         if dtype is None:
-            return wrap_value(np.array(x, own), kind is not bool)
+            return wrap_value(silently(np.array, x, own), kind is not bool)
         if kind is int and KIND_OF[dtype] in "iu":
             return wrap_value(np.array(x, dtype))
         if kind is int:
             return wrap_value(converted(x, dtype))
-        return wrap_value(np.array(x, dtype))
+        return wrap_value(silently(np.array, x, dtype))
     if isinstance(x, (np.ndarray, np.generic)):
         short = canonical(check_dtype(x.dtype, "array"))
         if dtype is None:
-            return wrap_value(np.array(x, short, order="C"))
+            return wrap_value(silently(np.array, x, short, order="C"))
         if x.dtype.kind in "fc" and KIND_OF[dtype] in "iu":
             return retyped(wrap_value(np.array(x, order="C")), dtype)
-        return wrap_value(np.array(x.real if x.dtype.kind == "c" and dtype.kind not in "cb" else x, dtype, order="C"))
+        x = x.real if x.dtype.kind == "c" and dtype.kind not in "cb" else x
+        return wrap_value(silently(np.array, x, dtype, order="C"))
     if is_arraylike(x):
         out = wrap(as_node(x))
         return out if dtype is None else retyped(out, dtype)

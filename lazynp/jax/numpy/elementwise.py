@@ -16,7 +16,7 @@ from ...ops.promotion import real_dtype
 from ...ops.shape import zeros_of
 from ...signatures import renamed
 from ..array import Array, as_node, cast_node, check_arraylike, typed
-from ..at_once import apply
+from ..at_once import apply, widened
 from ..dtypes import FLOAT32, INT32, KIND_OF, promotion, x64_enabled
 from . import at_once
 from .call import (
@@ -28,6 +28,7 @@ from .call import (
     NUMBERS,
     NUMERIC,
     IncompatibleShapesError,
+    Promotion,
     binary,
     check_broadcast,
     elementwise,
@@ -289,6 +290,9 @@ def power_(x: Any, y: Any, /) -> Any:
         return array_power(x, y)
     if n < 0 and KIND_OF[typed(x)[0]] in "iub":
         raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow({typed(x)[0]}, {y})")
+    if type(x) is Array and x._host is None and KIND_OF.get(x.dtype, "b") in "fc" and not Promotion.watched:
+        strong = widened(lambda x: kept(e.power(cast_node(x, x.dtype, False), n), x))
+        return apply(strong, x._node())  # whole for derivatives too
     return array_power(x, n)
 
 

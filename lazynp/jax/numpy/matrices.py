@@ -253,7 +253,7 @@ class Grid:
         rows = [span_of(k) for k in key]
         common = np.result_type(*[r.dtype for r in rows])
         found = meshgrid(*[r.astype(common) for r in rows], indexing="ij", sparse=self.sparse)
-        return tuple(found) if self.sparse else concatenate([expand_dims(x, 0) for x in found], 0)
+        return list(found) if self.sparse else concatenate([expand_dims(x, 0) for x in found], 0)
 
 
 class Concatenator:

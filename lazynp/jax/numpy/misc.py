@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -220,33 +219,3 @@ def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None
     np.savez(
         file, *[np.asarray(a) for a in args], allow_pickle=allow_pickle, **{k: np.asarray(v) for k, v in kwds.items()}
     )
-
-
-# Of the past.
-
-
-OLD = {
-    "alltrue": "all",
-    "sometrue": "any",
-    "product": "prod",
-    "cumproduct": "cumprod",
-    "row_stack": "vstack",
-    "trapz": "trapezoid",
-    "round_": "round",
-    "fix": "trunc",
-    "in1d": "isin",
-    "msort": "sort",
-}
-"""The spelling of the past, and what to write now."""
-
-
-def deprecated(name: str, now: str, f: Callable[..., Any]) -> Callable[..., Any]:
-    """f under an old name, with a DeprecationWarning."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        warnings.warn(f"jnp.{name} is deprecated; use jnp.{now}.", DeprecationWarning, stacklevel=2)
-        return f(*args, **({"axis": 0} if name == "msort" else {}), **kwargs)
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"`{now}`, under a name of the past."
-    return call

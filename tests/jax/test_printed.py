@@ -1,0 +1,87 @@
+"""What programs print is JAX's to the last digit: rounded numbers, traced values, jaxprs of powers."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import lazynp.jax
+import lazynp.jax.numpy as jnp
+
+jax.config.update("jax_platforms", "cpu")
+X = np.random.default_rng(0).normal(size=500) * np.tile([1, 100], 250)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "complex64"])
+@pytest.mark.parametrize("decimals", [0, 1, 2, 3, 4, 6, 9, 18, 39, 400, -1, -2])
+def test_rounded_numbers_have_jax_s_last_digit(dtype: str, decimals: int) -> None:
+    if dtype == "bfloat16" and decimals < 0:
+        pytest.skip("JAX's compiler keeps more digits between two operations there than the dtype has")
+    wanted = np.asarray(jax.numpy.round(jax.numpy.asarray(X, dtype), decimals))
+    for got in (
+        jnp.round(jnp.asarray(X, dtype), decimals),
+        lazynp.jax.jit(lambda x: x.round(decimals))(jnp.asarray(X, dtype)),
+    ):
+        assert got.dtype == wanted.dtype and np.asarray(got).tobytes() == wanted.tobytes()
+
+
+def test_rounded_doubles_have_jax_s_last_digit() -> None:
+    with jax.enable_x64(True):
+        wanted = [np.asarray(jax.numpy.round(jax.numpy.asarray(X), d)) for d in (1, 3, 10, 300, 400, -1)]
+    with lazynp.jax.enable_x64(True):
+        got = [np.asarray(jnp.round(jnp.asarray(X), d)) for d in (1, 3, 10, 300, 400, -1)]
+    assert [g.tobytes() for g in got] == [w.tobytes() for w in wanted]
+
+
+POWERS = (0, 1, 2, 3, -1, 5, np.int8(2), True, 0.0, 1.0, 2.0, 0.5)
+
+
+@pytest.mark.parametrize("n", POWERS, ids=repr)
+def test_derivatives_of_powers_at_zero(n: Any) -> None:
+    results = []
+    for j in (jax, lazynp.jax):
+        x = j.numpy.array([0.0, 1.0, -2.0])
+        once = j.grad(lambda x: x**n)(0.0), j.grad(j.numpy.power)(0.0, n), j.grad(lambda x: (x**n).sum())(x)
+        whole = n != 1.0 or type(n) is not float  # of x ** 1.0 JAX's second derivative is NaN at 0
+        results.append([np.asarray(v) for v in (*once, j.hessian(lambda x: (x**n).sum())(x) if whole else 0)])
+    for got, wanted in zip(results[1], results[0], strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-6)
+        assert got.dtype == wanted.dtype
+
+
+def printed(call: Callable[[], Any]) -> str:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        call()
+    return out.getvalue()
+
+
+PRINTED: dict[str, Callable[[Any], Any]] = {
+    "traced": lambda j: j.jit(lambda x: print(x, repr(x)) or x)(j.numpy.ones(3)),
+    "traced and weak": lambda j: j.jit(lambda x: print(x, f"{x}", [x]) or x)(1.0),
+    "traced keys": lambda j: j.jit(lambda x: print(x) or x)(j.random.key(0)),
+    "in a loop": lambda j: j.lax.scan(lambda c, x: (print(c, x) or c, x), 0, j.numpy.ones(2)),
+    "ogrid": lambda j: print(j.numpy.ogrid[0:2, 0:2]),
+    "a square": lambda j: print(j.make_jaxpr(lambda x: x**2)(j.numpy.float32(1))),
+    "powers": lambda j: print(j.make_jaxpr(lambda x: (x**0, x**-1, x**3, x**0.5))(j.numpy.ones(3))),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_printed(name: str) -> None:
+    assert printed(lambda: PRINTED[name](lazynp.jax)) == printed(lambda: PRINTED[name](jax))
+
+
+def test_numbers_too_large_are_infinite_without_a_word() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x = jnp.array([1e30, 1.0])
+        values = jnp.array(1e40), jnp.array([1e300]), jnp.dot(x, x), x.astype("float16")[0], (x @ x)
+    assert all(float(v.ravel()[0]) == np.inf for v in values)
