@@ -267,10 +267,10 @@ def verdict(entries: list[dict], seconds: float, what: str) -> str:
     agree = sum(e["ok"] for e in entries)
     results = "with the same results" if agree == len(entries) else f"of which ONLY {agree} gave the same results"
     mean, least, most = statistics.geometric_mean(ratios), min(ratios), max(ratios)
+    number = f"{len(entries)} program{'s' if len(entries) > 1 else ''}"
     lines.append(
-        f"You just saw {len(entries)} programs in plain NumPy text run unchanged on {what}"
-        f" in {seconds / 60:.1f} minutes, {results}, {mean:.2f} times as fast as NumPy once hot "
-        f"(geometric mean; from {least:.2f} to {most:.2f})."
+        f"You just saw {number} in plain NumPy text run unchanged on {what} in {seconds / 60:.1f} minutes, "
+        f"{results}, {mean:.2f} times as fast as NumPy once hot (geometric mean; from {least:.2f} to {most:.2f})."
     )
     return "\n".join(lines)
 
@@ -286,6 +286,8 @@ def demo(names: list[str], scale: str, engine: str, env: dict, exact: bool, path
             try:
                 entries.append(measure(name, scale, engine, env, Path(folder), exact))
                 print(row(entries[-1]), flush=True)
+            except ModuleNotFoundError as error:  # scikit-learn's digits, which lazynp itself does not need
+                print(f"{name:20s} left out: it needs {error.name}, which is not installed", flush=True)
             except ProgramFailed as error:
                 failed.append({"program": name, "error": str(error)})
                 print(f"{name:20s} FAILED: {str(error).splitlines()[-1]}", flush=True)

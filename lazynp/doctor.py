@@ -213,12 +213,29 @@ def c_modules(report: Report) -> None:
         missing += [name] if why else []
     if missing and os.environ.get("LAZYNP_SPEED") == "0":
         report.advise("the C modules are switched off", "unset LAZYNP_SPEED")
+    elif missing and (other := installed_elsewhere()):
+        here = pathlib.Path(lazynp.__file__).parents[1]
+        report.advise(
+            f"this is lazynp's source in {here}, without its C modules, so small arrays take several times as long as "
+            f"in NumPy; the lazynp that was installed is in {other}",
+            "start Python in another folder, or in the checkout: pip install -e .",
+        )
     elif missing:
         report.advise(
             f"{', '.join(missing)}: not built, so small arrays take several times as long as in NumPy",
             "with a C compiler and Python's headers: pip install --force-reinstall --no-deps --no-binary lazynp lazynp"
             " (in a checkout: pip install -e .)",
         )
+
+
+def installed_elsewhere() -> str:
+    """The folder of another lazynp that pip has installed, which the one of the current folder hides; else empty."""
+    here = pathlib.Path(lazynp.__file__).resolve().parents[1]
+    for found in importlib.metadata.distributions(name="lazynp"):
+        folder = pathlib.Path(str(found.locate_file(""))).resolve()
+        if folder != here and (folder / "lazynp" / "__init__.py").is_file():
+            return str(folder)
+    return ""
 
 
 def why_not(name: str) -> str:

@@ -88,6 +88,21 @@ def test_a_container_with_fewer_cores(monkeypatch, tmp_path) -> None:
     assert report.advice == [("8 threads share 1.5 cores, since the container has no more", "set LAZYNP_THREADS=1")]
 
 
+def test_a_checkout_that_hides_what_was_installed(monkeypatch, tmp_path) -> None:
+    """As after `pip install .`, where Python finds the source in the current folder first."""
+    assert doctor.installed_elsewhere() == ""
+    (tmp_path / "lazynp").mkdir()
+    (tmp_path / "lazynp" / "__init__.py").touch()
+    (tmp_path / "lazynp-0.1.0.dist-info").mkdir()
+    (tmp_path / "lazynp-0.1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: lazynp\nVersion: 0.1.0\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    report = told(monkeypatch, doctor.c_modules, why_not=lambda name: "not built")
+    [(what, remedy)] = report.advice
+    assert str(tmp_path) in what and "in another folder" in remedy and "pip install -e ." in remedy
+
+
 def test_c_modules_that_are_not_there(monkeypatch) -> None:
     monkeypatch.delenv("LAZYNP_SPEED", raising=False)
     assert doctor.why_not("_nothing") == "not built"

@@ -154,6 +154,15 @@ def test_compare_wants_the_same_names() -> None:
     assert not run_demo.compare(TOLERANCE, {"x": np.ones(1)}, {}).ok
 
 
+def test_the_demo_leaves_out_what_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    monkeypatch.delitem(sys.modules, "mlp", raising=False)
+    assert run_demo.demo(["mlp"], "test", "numpy", {}, False, None) == 0
+    assert "left out: it needs sklearn.datasets, which is not installed" in capsys.readouterr().out
+
+
 def test_the_demo_measures_numpy_against_itself(tmp_path: Path) -> None:
     path = tmp_path / "figures.json"
     arguments = "--programs", "heat,cholesky", "--scale", "test", "--no-compile", "--json", str(path)
