@@ -17,12 +17,25 @@ class Flag(NamedTuple):
     Attributes:
         default: its value where neither the environment nor the program says another.
         allowed: the values that it may have; empty: any of the default's type.
+        valid: says what is wrong with a value, where no list of them does.
         traced: whether graphs depend on it, so that `jit` traces once for each value.
     """
 
     default: Any
     allowed: tuple[Any, ...] = ()
     traced: bool = False
+    valid: Callable[[Any], str | None] | None = None
+
+
+def names_device(value: Any) -> str | None:
+    """What is wrong with a value of `jax_default_device`: it is a device, or the name of a platform. The class of
+    devices lies in a higher layer, so it is asked for its name."""
+    if value is None or type(value).__name__ == "Device" or type(value) is str and value in ("cpu", "gpu", "tpu"):
+        return None
+    return (
+        "jax.default_device must be passed either a Device object (e.g. `jax.devices('cpu')[0]`) or a platform name "
+        f"string like 'cpu' or 'gpu', got: {value!r}"
+    )
 
 
 PROMOTIONS = ("standard", "strict")
@@ -60,7 +73,7 @@ FLAGS: dict[str, Flag] = {
     "no_execution": Flag(False),
     "enable_checks": Flag(False),
     "check_tracer_leaks": Flag(False, traced=True),
-    "default_device": Flag(None, (None, Any)),
+    "default_device": Flag(None, (None, Any), valid=names_device),
     "platforms": Flag("cpu", (None, Any)),
     "platform_name": Flag("", (None, Any)),
     "transfer_guard": Flag(None, GUARDS),
@@ -116,6 +129,9 @@ def check(name: str, value: Any) -> Any:
     flag = FLAGS.get(name)
     if flag is None:
         raise AttributeError(f"Unrecognized config option: jax_{name}")
+    wrong = flag.valid(value) if flag.valid is not None else None
+    if wrong is not None:
+        raise ValueError(wrong)
     if flag.allowed and flag.allowed[-1] is not Any and value not in flag.allowed:
         raise ValueError(f"invalid value {value!r} for jax_{name}: it is one of {', '.join(map(repr, flag.allowed))}")
     if type(flag.default) is bool and not flag.allowed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ..api.differentiate import FLOAT0
@@ -20,8 +21,14 @@ class ShapedArray:
 
     __slots__ = ("plain",)
 
-    def __init__(self, shape: Any, dtype: Any, weak_type: bool = False, **_: Any) -> None:
-        self.plain = Aval(tuple(shape), record_of(dtype), weak_type)
+    def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: Any = None) -> ShapedArray:
+        return object.__new__(PlacedArray if sharding is not None and cls is ShapedArray else cls)
+
+    def __init__(self, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: Any = None) -> None:
+        sizes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+        if not all([hasattr(n, "__index__") for n in sizes]):
+            raise TypeError(f"Shapes must be 1D sequences of concrete values of integer type, got {sizes}.")
+        self.plain = Aval(sizes, record_of(dtype), weak_type)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -114,6 +121,13 @@ class PlacedArray(ShapedArray):
     __slots__ = ("_lies", "_varying")
     _lies: NamedSharding | None
     _varying: tuple[Any, ...]
+
+    def __init__(self, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: Any = None) -> None:
+        super().__init__(shape, dtype, weak_type)
+        if sharding is not None and not isinstance(sharding, NamedSharding):
+            raise TypeError(f"the sharding of a type is a NamedSharding, not {sharding!r}")
+        self._lies = None if sharding is None else on_explicit(sharding, self.ndim)
+        self._varying = ()
 
     def _compared(self) -> tuple[Any, ...]:
         split = self._lies is not None and any(self._lies.spec)

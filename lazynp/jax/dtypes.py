@@ -58,13 +58,25 @@ KINDS: dict[str, frozenset[DType]] = {
 KINDS["integral"] = KINDS["signed integer"] | KINDS["unsigned integer"]
 KINDS["numeric"] = KINDS["integral"] | KINDS["real floating"] | KINDS["complex floating"]
 ALL = KINDS["bool"] | KINDS["numeric"]
-KIND_OF: dict[DType, str] = {
-    **{d: "b" for d in KINDS["bool"]},
-    **{d: "i" for d in KINDS["signed integer"]},
-    **{d: "u" for d in KINDS["unsigned integer"]},
-    **{d: "f" for d in KINDS["real floating"]},
-    **{d: "c" for d in KINDS["complex floating"]},
-}
+
+
+class Kinds(dict[DType, str]):
+    """By dtype; one that has no kind, as that of random keys, is refused in JAX's words."""
+
+    def __missing__(self, dtype: Any) -> str:
+        name = f"key<{dtype.names[0]}>" if isinstance(dtype, np.dtype) and dtype.names else dtype
+        raise TypeError(f"Cannot interpret '{name}' as a data type")
+
+
+KIND_OF = Kinds(
+    {
+        **{d: "b" for d in KINDS["bool"]},
+        **{d: "i" for d in KINDS["signed integer"]},
+        **{d: "u" for d in KINDS["unsigned integer"]},
+        **{d: "f" for d in KINDS["real floating"]},
+        **{d: "c" for d in KINDS["complex floating"]},
+    }
+)
 """The kind as JAX has it: of ml_dtypes' types NumPy says "V"."""
 SHORT = {np.dtype(k): np.dtype(v) for k, v in (("int64", "int32"), ("uint64", "uint32"), ("float64", "float32"))}
 SHORT[COMPLEX128] = COMPLEX64

@@ -18,11 +18,15 @@ from .vmap import vmap
 __all__ = ["clear_caches", "ensure_compile_time_eval", "named_call", "named_scope", "typeof", "vmap"]
 
 
-@contextlib.contextmanager
-def named_scope(name: str) -> Iterator[None]:
-    """A name for the operations in a block. Raises TypeError for what is no text."""
+def named_scope(name: str) -> contextlib.AbstractContextManager[None]:
+    """A name for the operations in a block. Raises TypeError at once for what is no text."""
     if not isinstance(name, str):
         raise TypeError("named_scope name argument must be a string.")
+    return scope()
+
+
+@contextlib.contextmanager
+def scope() -> Iterator[None]:
     yield
 
 

@@ -119,9 +119,18 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     """The arrays of a tree, on a device or as a sharding says (a tree of these may be a prefix of x); NumPy arrays and
     scalars become arrays.
 
-    Raises: ValueError where an array cannot lie so.
+    Raises: ValueError where an array cannot lie so, and for `may_alias` beside `donate`: each is a truth value, or a
+    prefix of the tree with such.
     """
     leaves, structure = flatten(x)
+    gives = [donate] * len(leaves) if isinstance(donate, bool) else prefix(donate, x, "device_put donate")
+    shares = (
+        [may_alias] * len(leaves)
+        if may_alias is None or isinstance(may_alias, bool)
+        else prefix(may_alias, x, "device_put may_alias")
+    )
+    if any([m and d for m, d in zip(shares, gives)]):
+        raise ValueError("may_alias and donate cannot be True at the same time.")
     one = device is None or isinstance(device, (Device, Sharding, PartitionSpec)) or hasattr(device, "layout")
     wanted = [device] * len(leaves) if one else prefix(device, x, "device_put device")
     out = []

@@ -85,3 +85,51 @@ def test_numbers_too_large_are_infinite_without_a_word() -> None:
         x = jnp.array([1e30, 1.0])
         values = jnp.array(1e40), jnp.array([1e300]), jnp.dot(x, x), x.astype("float16")[0], (x @ x)
     assert all(float(v.ravel()[0]) == np.inf for v in values)
+
+
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "text in an array": lambda j: "a" in j.numpy.ones(3),
+    "None in an array": lambda j: None in j.numpy.ones(3),
+    "a sine of a key": lambda j: j.numpy.sin(j.random.key(0)),
+    "a sum of keys": lambda j: j.numpy.sum(j.random.split(j.random.key(0))),
+    "sorted keys": lambda j: j.numpy.sort(j.random.split(j.random.key(0))),
+    "keys of two kinds": lambda j: j.numpy.array([j.random.key(0), j.random.key(0, impl="rbg")]),
+    "a key and a number": lambda j: j.numpy.array([j.random.key(0), 1]),
+    "a name that is no text": lambda j: j.named_scope(3),
+    "a device that is a number": lambda j: j.default_device(3).__enter__(),
+    "a device that is not there": lambda j: j.config.update("jax_default_device", "nope"),
+    "shared and given": lambda j: j.device_put(j.numpy.ones(2), may_alias=True, donate=True),
+    "given, not as the tree": lambda j: j.device_put([1, 2], j.devices()[0], donate=[True]),
+    "shared, not as the tree": lambda j: j.device_put(j.numpy.ones(2), j.devices()[0], may_alias=[True]),
+    "a type with something else": lambda j: j.core.ShapedArray((2,), np.dtype("f4"), vma=frozenset("i")),
+    "a type with half an element": lambda j: j.core.ShapedArray((2.5,), np.dtype("f4")),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    classes = []
+    for j in (jax, lazynp.jax):
+        with pytest.raises(Exception) as raised:
+            REFUSED[name](j)
+        classes.append(raised.type)
+    assert classes[0] is classes[1]
+
+
+def test_lists_of_keys_are_arrays_of_keys() -> None:
+    for j in (jax, lazynp.jax):
+        k = j.random.key(3)
+        made = [
+            j.numpy.array([k, j.random.key(1)]),
+            j.numpy.array([[k, k], [k, k]]),
+            j.jit(lambda k, j=j: j.numpy.array([k, k]))(k),
+        ]
+        assert [m.shape for m in made] == [(2,), (2, 2), (2,)] and all(m.dtype == k.dtype for m in made)
+        assert np.asarray(j.random.key_data(made[0])).tolist() == [[0, 3], [0, 1]]
+
+
+def test_the_type_of_an_array_keeps_its_sharding() -> None:
+    for j in (jax, lazynp.jax):
+        mesh = j.make_mesh((1,), ("x",), axis_types=(j.sharding.AxisType.Explicit,))
+        aval = j.core.ShapedArray((2,), np.dtype("f4"), sharding=j.NamedSharding(mesh.abstract_mesh, j.P("x")))
+        assert aval.sharding.spec == j.P("x") and str(aval) == "float32[2@x]"

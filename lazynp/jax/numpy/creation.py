@@ -164,6 +164,12 @@ def from_sequence(x: Sequence[Any], dtype: Any) -> Array:
     if not leaves:
         host = np.array(x, dtype or float_dtype())
         return wrap_value(host)
+    keys = [item for item in leaves if isinstance(item, Array) and is_extended(item.dtype)]
+    if keys and len(keys) == len(leaves) and dtype is None:
+        other = next((k.dtype for k in keys if k.dtype != keys[0].dtype), None)
+        if other is not None:
+            raise ValueError(f"dtype={other} is not a valid dtype for JAX type promotion.")
+        return joined(x, keys[0].node.dtype)
     python = all([type(item) in SCALARS for item in leaves])
     if dtype is None:
         dtype, weak = promotion(x64_enabled(), *{dtype_and_weak(item) for item in leaves})

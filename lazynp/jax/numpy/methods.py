@@ -152,6 +152,8 @@ def flat(self: Array) -> Any:
 def contains(self: Array, item: Any) -> bool:
     if self.ndim != 1:
         raise ValueError(f"Array.__contains__: search array must be one-dimensional, got arr.shape={self.shape}.")
+    if not is_arraylike(item):
+        raise TypeError(f"Array.__contains__: unsupported operand type {type(item)}.")
     return bool((self == item).any())
 
 
