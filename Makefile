@@ -124,12 +124,16 @@ types: $(STAMP)-types ## the stubs, and what mypy, pyright and jedi make of them
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m compat.stubs check --write
 
 # A wheel is tried in an environment that has nothing but what it asks for: no torch, no compiler's output of this checkout.
-dist: $(STAMP)-dist ## the source distribution and a wheel of it, in dist; the wheel is tried in an empty environment
+# So is the source distribution, where there is no C compiler.
+dist: $(STAMP)-dist ## the source distribution and a wheel of it, in dist; both are tried in empty environments
 	rm -rf dist build/empty && $(BIN)/python -m build
 	$(BIN)/auditwheel show dist/*.whl || true
 	$(PYTHON) -m venv build/empty && build/empty/bin/python -m pip --disable-pip-version-check install --quiet dist/*.whl
 	cd build && empty/bin/python ../tests/installed.py
 	du -sh build/empty
+	rm -rf build/plain && $(PYTHON) -m venv build/plain
+	CC=false build/plain/bin/python -m pip --disable-pip-version-check install --quiet dist/*.tar.gz
+	cd build && plain/bin/python ../tests/installed.py --plain
 
 docs: $(STAMP)-docs ## the documentation, into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html

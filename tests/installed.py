@@ -1,6 +1,7 @@
 """What must hold where a wheel is installed with nothing but what it asks for: `python tests/installed.py`.
 
-It needs no torch, no compiler and no test runner, and imports nothing of a checkout.
+It needs no torch, no compiler and no test runner, and imports nothing of a checkout. With `--plain` the C modules have
+to be missing, as where it was installed without a C compiler.
 """
 
 import importlib
@@ -39,12 +40,12 @@ def sums(np):
     return np.stack([x.sum(axis=1), x.max(axis=1), np.sort(x, axis=1)[:, 3], (x @ x.T)[0]])
 
 
-def main() -> None:
+def main(plain: bool) -> None:
     place = pathlib.Path(np.__file__).parent
     assert "site-packages" in place.parts, place
     assert importlib.metadata.version("lazynp") == np.lazynp_version
     for module in ("_speed", "_calls", "_blocks", "_keyed", "_adapters"):
-        importlib.import_module(f"lazynp.{module}")
+        assert (importlib.util.find_spec(f"lazynp.{module}") is None) == plain, module
     for stub in STUBS:
         assert (place.parent / "lazynp-stubs" / stub).is_file(), stub
     with warnings.catch_warnings():
@@ -58,10 +59,13 @@ def main() -> None:
     assert said.returncode in (0, 1) and not said.stderr, said
     torch = importlib.util.find_spec("torch") is not None
     assert ("pip install 'lazynp[torch]'" in said.stdout) == (not torch), said.stdout
-    print(f"lazynp {np.lazynp_version} in {place}: as it should be, {'with' if torch else 'without'} torch")
+    print(
+        f"lazynp {np.lazynp_version} in {place}: as it should be, {'with' if torch else 'without'} torch, "
+        f"{'without' if plain else 'with'} C modules"
+    )
 
 
 if __name__ == "__main__":
     start = time.perf_counter()
-    main()
+    main("--plain" in sys.argv)
     print(f"{time.perf_counter() - start:.1f} s")

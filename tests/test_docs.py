@@ -93,6 +93,15 @@ for cell in {cells!r}:
     assert re.search(r"^\d+\.\d+$", printed, re.MULTILINE)
 
 
+def test_the_workflow_runs_what_is_there() -> None:
+    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    steps = re.findall(r"- run: (.+)", text)
+    targets = {step.split()[1] for step in steps if step.startswith("make ")}
+    makefile = (ROOT / "Makefile").read_text()
+    assert targets == {"docs", "dist", "bench-check"} and all(f"\n{target}:" in makefile for target in targets)
+    assert ".ci/run" in steps and os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
 def commands(page: Path) -> list[list[str]]:
     """The commands in the shell blocks of a page, without their comments and what they set in the environment."""
     lines = [line for block in blocks(page, "sh") for line in block.splitlines() if not line.startswith("#")]

@@ -71,7 +71,7 @@ def run(command: list[str], scratch: str, group: bool = False) -> None:
 
 def _kill(process: subprocess.Popen[bytes], group: bool) -> None:
     with contextlib.suppress(OSError):
-        if group and process.returncode is None:
+        if group and process.returncode is None and hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
     process.kill()
     if process.stderr is not None:

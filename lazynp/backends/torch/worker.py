@@ -246,7 +246,7 @@ def serve(requests: Requests, answers: BinaryIO, cache: Artifacts) -> int:
 def give_way(niceness: int) -> None:
     """Let the main process have the cores. On Linux a session of its own is a group of its own to the scheduler, within
     which alone `nice` counts: the group is made nice too (see `sched(7)`, autogroup)."""
-    if not niceness:
+    if not niceness or not hasattr(os, "nice"):
         return
     os.nice(niceness)
     with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as group:
