@@ -133,3 +133,36 @@ def test_the_type_of_an_array_keeps_its_sharding() -> None:
         mesh = j.make_mesh((1,), ("x",), axis_types=(j.sharding.AxisType.Explicit,))
         aval = j.core.ShapedArray((2,), np.dtype("f4"), sharding=j.NamedSharding(mesh.abstract_mesh, j.P("x")))
         assert aval.sharding.spec == j.P("x") and str(aval) == "float32[2@x]"
+
+
+def share(divide: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Of a matrix of JAX's and of ours."""
+    return lambda j: divide(j.numpy.asarray(X.astype("f4").reshape(50, 10)))
+
+
+DIVIDED: dict[str, Callable[[Any], Any]] = {
+    "a number": share(lambda x: x / 3),
+    "a fraction": share(lambda x: x / 0.1),
+    "an array of no axes": share(lambda x: x / x[0, 0]),
+    "its largest": share(lambda x: x / x.max()),
+    "a column": share(lambda x: x / abs(x).max(1, keepdims=True)),
+    "a row": share(lambda x: x / x[3]),
+    "an array like it": share(lambda x: x / x[::-1]),
+    "a number by an array": share(lambda x: 3 / x),
+    "whole numbers": lambda j: j.numpy.arange(50) / 7,
+    "a number alone": share(lambda x: x[1, 1] / 3),
+    "a mean": share(lambda x: x[:, :7].mean(1)),
+    "a mean of all": share(lambda x: x[0, :3].mean()),
+    "a mean of whole numbers": lambda j: j.numpy.mean(j.numpy.arange(21).reshape(3, 7) % 5, axis=1),
+    "the gradient of a mean": share(
+        lambda x: (jax if isinstance(x, jax.Array) else lazynp.jax).grad(lambda x: x.mean())(x)
+    ),
+    "in half precision": share(lambda x: x.astype("float16") / 3),
+    "complex normal numbers": lambda j: j.random.normal(j.random.key(5), (200,), "complex64"),
+}
+
+
+@pytest.mark.parametrize("name", DIVIDED)
+def test_quotients_have_jax_s_last_digit(name: str) -> None:
+    wanted, got = (np.asarray(DIVIDED[name](j)) for j in (jax, lazynp.jax))
+    assert got.dtype == wanted.dtype and got.tobytes() == wanted.tobytes()

@@ -74,7 +74,8 @@ def mean(a: Any, axis: Any, keepdims: bool) -> Array | None:
         return None
     token = ERRORS.set(SILENT)
     try:
-        return fresh(total(h, axis, None, None, keepdims) / (h.size if axis is None else h.shape[axis]))
+        n = h.size if axis is None else h.shape[axis]
+        return fresh(total(h, axis, None, None, keepdims) * (h.dtype.type(1) / h.dtype.type(n)))
     except (ValueError, IndexError, ZeroDivisionError):
         return None
     finally:
@@ -91,11 +92,12 @@ def variance(a: Any, axis: Any, ddof: Any, keepdims: bool, root: bool) -> Array 
         n = h.size if axis is None else h.shape[axis]
         if n <= ddof:
             return None
+        part = h.dtype.type(1) / h.dtype.type(n)  # XLA multiplies by the reciprocal of what it knows
         if h.ndim == 1 and not keepdims:
-            d = h - total(h) / n
+            d = h - total(h) * part
             out = d.dot(d) / (n - ddof)
         else:
-            d = h - total(h, axis, None, None, True) / n
+            d = h - total(h, axis, None, None, True) * part
             out = total(multiply(d, d), axis, None, None, keepdims) / (n - ddof)
         return fresh(sqrt(out) if root else out)
     except (ValueError, IndexError):

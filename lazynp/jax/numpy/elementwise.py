@@ -42,11 +42,13 @@ from .formulas import (
     arctan2,
     bitwise_count,
     constant,
+    divide,
     divmod_,
     exp2,
     floor_divide,
     fmod,
     frexp,
+    host_divide,
     host_floor_divide,
     host_remainder,
     hypot,
@@ -134,7 +136,7 @@ BINARY: dict[str, tuple[str, str, Any, str]] = {
     "add": (COMMON, "biufc", e.add, ANY),
     "subtract": (COMMON, "iufc", e.subtract, NUMBERS),
     "multiply": (COMMON, "biufc", e.multiply, ANY),
-    "divide": (INEXACT, "fc", e.divide, COMPLEX),
+    "divide": (INEXACT, "fc", divide, COMPLEX),
     "floor_divide": (NUMERIC, "iuf", floor_divide, REALS),
     "remainder": (NUMERIC, "iuf", remainder, REALS),
     "fmod": (NUMERIC, "iuf", fmod, FLOATS),
@@ -254,7 +256,12 @@ for _name, (_mode, _accepts, _impl, _chars) in UNARY.items():
         _chars,
         _keeps is None,
     )
-HOSTS: dict[str, Any] = {"float_power": np.power, "remainder": host_remainder, "floor_divide": host_floor_divide}
+HOSTS: dict[str, Any] = {
+    "divide": host_divide,
+    "float_power": np.power,
+    "remainder": host_remainder,
+    "floor_divide": host_floor_divide,
+}
 for _name, (_mode, _accepts, _impl, _chars) in BINARY.items():
     _scalars, _keeps = operator.pow if _name == "power" else None, KEEPS.get(_name)
     table[_name] = binary(

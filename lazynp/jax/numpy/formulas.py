@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...graph.node import Node
+from ...graph.node import ABSTRACT, Node
 from ...ops import elementwise as e
 from ...ops.elementwise import convert, is_complex, scalar, where
 from ...ops.promotion import real_dtype
@@ -253,3 +253,25 @@ def spacing(x: Node) -> Node:
 
 def bitwise_count(x: Node) -> Node:
     return e.bitwise_count(x)
+
+
+def divide(x: Node, y: Node) -> Node:
+    """x / y. What is repeated along an axis is divided by as XLA does it, which multiplies by its reciprocal: this is
+    seen in the last digit, and takes less time. Where a graph is traced it stays a division, which jaxprs show."""
+    if y.trace == ABSTRACT or x.trace == ABSTRACT or y.dtype.kind != "f" or x.dtype != y.dtype:
+        return e.divide(x, y)
+    if not x.shape or y.shape == np.broadcast_shapes(x.shape, y.shape):
+        return e.divide(x, y)
+    return e.multiply(x, e.divide(Node.of_scalar(y.dtype.type(1)), y))
+
+
+def host_divide(x: Any, y: Any) -> Any:
+    """The same of values at hand."""
+    if type(x) is not np.ndarray or not x.ndim or x.dtype.kind != "f":
+        return np.divide(x, y)
+    one = x.dtype.type(1)
+    if type(y) is not np.ndarray:
+        return np.multiply(x, np.divide(one, x.dtype.type(y)))
+    if y.shape == x.shape or y.shape == np.broadcast_shapes(x.shape, y.shape):
+        return np.divide(x, y)
+    return np.multiply(x, np.divide(one, y))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...config import config
-from ...graph.node import Node
+from ...graph.node import ABSTRACT, Node
 from ...ops import elementwise as e
 from ...ops import reductions as r
 from ...ops.elementwise import convert, is_complex, where
@@ -229,7 +229,15 @@ def counted(x: Node, axes: tuple[int, ...], mask: Node | None, keepdims: bool, d
 def mean_node(x: Node, axes: tuple[int, ...], keepdims: bool, mask: Node | None) -> Node:
     """Of floats or complex numbers, in x's dtype."""
     total = r.reduce("add", x, axes, keepdims, x.dtype, None, mask)
-    return e.divide(total, convert(counted(x, axes, mask, keepdims, real_dtype(x.dtype)), x.dtype))
+    count = convert(counted(x, axes, mask, keepdims, real_dtype(x.dtype)), x.dtype)
+    return by_number(total, count) if mask is None else e.divide(total, count)
+
+
+def by_number(total: Node, count: Node) -> Node:
+    """A sum divided by a known number, as JAX's compiled code does it: see `formulas.divide`."""
+    if total.trace == ABSTRACT or total.dtype.kind != "f":
+        return e.divide(total, count)
+    return e.multiply(total, e.divide(Node.of_scalar(total.dtype.type(1)), count))
 
 
 def mean(

@@ -120,8 +120,9 @@ def normal_node(key: Node, *, dtype: DType, shape: Shape) -> Node:
     if dtype.kind != "c":
         return sample(key, "normal", dtype, shape)
     both = [sample(k, "normal", real_part(dtype), shape) for k in parts(key, 2)]
-    root = scalar(math.sqrt(2), both[0])
-    return make_complex(*[divide(x, root) for x in both])
+    one, dtype = real_part(dtype).type(1), real_part(dtype)
+    half = Node.of_scalar(one / dtype.type(math.sqrt(2)))  # by which JAX's compiled code multiplies
+    return make_complex(*[multiply(x, half) for x in both])
 
 
 def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None) -> Array:
