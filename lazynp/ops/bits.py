@@ -26,10 +26,18 @@ from .family import map_batch
 from .promotion import Shape
 from .shape import Axes, to_front
 
+BELOW_A_BYTE = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2, "int1": 1, "uint1": 1}
+"""Bits of dtypes of which NumPy keeps one element a byte."""
+
+
+def width(dtype: np.dtype[Any]) -> int:
+    """Bits of an element."""
+    return BELOW_A_BYTE.get(dtype.name, 8 * dtype.itemsize)
+
 
 def bitcast_shape(shape: Shape, source: np.dtype[Any], target: np.dtype[Any]) -> Shape:
     """An axis of the parts of an element comes last, or goes."""
-    a, b = source.itemsize, target.itemsize
+    a, b = width(source), width(target)
     if a == b:
         return shape
     if a > b:
@@ -48,9 +56,30 @@ def bitcast_abstract(x: Aval, *, dtype: np.dtype[Any]) -> Aval:
 def bitcast_lower(xp: Any, x: Any, *, dtype: np.dtype[Any]) -> Any:
     x = np.asarray(x)
     shape = bitcast_shape(x.shape, x.dtype, dtype)
+    if x.dtype.name in BELOW_A_BYTE or dtype.name in BELOW_A_BYTE:
+        return unpacked(packed(x), dtype).reshape(shape)
     if x.dtype.itemsize == dtype.itemsize:
         return x.view(dtype)
     return np.asarray(x, order="C").reshape(-1).view(dtype).reshape(shape)
+
+
+def packed(x: np.ndarray) -> np.ndarray:
+    """The bits of all elements, the lowest first."""
+    raw = np.asarray(x, order="C").reshape(-1).view(np.uint8)
+    bits = np.unpackbits(raw, bitorder="little")
+    return bits.reshape(-1, 8)[:, : width(x.dtype)].reshape(-1) if x.dtype.name in BELOW_A_BYTE else bits
+
+
+def unpacked(bits: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """Elements of those bits."""
+    if dtype.name not in BELOW_A_BYTE:
+        return np.packbits(bits, bitorder="little").view(dtype)
+    n = width(dtype)
+    out = np.zeros((len(bits) // n, 8), np.uint8)
+    out[:, :n] = bits.reshape(-1, n)
+    if dtype.name.startswith("int"):
+        out[:, n:] = out[:, n - 1 : n]
+    return np.packbits(out, axis=1, bitorder="little").reshape(-1).view(dtype)
 
 
 def bitcast_batch(inputs: Sequence[Node], axes: Axes, *, dtype: np.dtype[Any]) -> tuple[Node, int]:

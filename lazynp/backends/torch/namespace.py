@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -364,7 +364,7 @@ def right_shift(d: str, a: Tensor, b: Tensor) -> Tensor:
     if KIND[d] == "i":  # a count of width - 1 leaves copies of the sign
         return a >> torch.where(inside, b, WIDTH[d] - 1).to(b.dtype)
     shift = torch.where(inside, b, 0)
-    kept: Any = -1
+    kept: Tensor | int = -1
     if d in TOPS:  # arithmetic shift, then the copies of the sign bit are masked away
         kept = torch.where(shift == 0, -1, (1 << torch.where(shift == 0, 1, WIDTH[d] - shift)) - 1)
     return (a >> shift) & torch.where(inside, kept, 0).to(b.dtype)

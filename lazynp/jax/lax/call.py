@@ -15,7 +15,7 @@ from ...ops.shape import broadcast_to, expand_dims
 from ...tracebacks import leave
 from ..array import Array, as_node
 from ..at_once import apply, widened
-from ..dtypes import KIND_OF, requested
+from ..dtypes import KIND_OF, is_extended, requested
 
 KINDS = {
     **{"i": "integer", "f": "floating", "c": "complexfloating", "b": "bool"},
@@ -125,6 +125,8 @@ def nary(
                 bound = signature.bind(*args, **kwargs)
                 bound.arguments.pop("accuracy", None)  # our functions have the best there is in any mode
                 args = tuple(bound.arguments.values())
+            if name in ("eq", "ne") and all([is_extended(getattr(a, "dtype", None)) for a in args]):
+                return args[0] == args[1] if name == "eq" else args[0] != args[1]  # keys compare themselves
             nodes = arguments(name, *args)
             if len(nodes) > 1:
                 check_shapes(name, nodes)

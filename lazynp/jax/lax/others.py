@@ -69,7 +69,9 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Any) -> Array:
     """
     if isinstance(fft_type, str) and fft_type.upper() not in FftType.__members__:
         raise ValueError(f"Unknown FFT type {fft_type!r}")
-    kind = FftType[fft_type.upper()] if isinstance(fft_type, str) else FftType(fft_type)
+    if not isinstance(fft_type, (str, FftType)):
+        raise TypeError(f"Unknown FFT type value '{fft_type}'")
+    kind = FftType[fft_type.upper()] if isinstance(fft_type, str) else fft_type
     node, lengths = argument("fft", x), sizes_of(fft_lengths)
     n = len(lengths)
     if not lengths or n > node.ndim:

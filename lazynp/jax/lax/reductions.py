@@ -144,9 +144,13 @@ def cumulative(name: str, ufunc: str, accepts: str) -> Callable[..., Array]:
 
     def cum(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
         node = argument(name, operand)
+        if node.dtype.kind == "b":
+            raise TypeError(f"{name} does not accept dtype bool. Accepted dtypes are subtypes of number.")
         check_kinds(name, [node], [accepts])
         at = operator.index(axis)
-        if not 0 <= at < node.ndim:
+        if at < 0:
+            raise ValueError("XLA operations do not allow negative axes")
+        if at >= node.ndim:
             raise ValueError(f"axis {at} is out of bounds for array of shape {node.shape}")
         return apply(lambda x: widened(lambda v: run(v, at, reverse))(x), node)
 
@@ -157,8 +161,8 @@ def cumulative(name: str, ufunc: str, accepts: str) -> Callable[..., Array]:
 
 cumsum = cumulative("cumsum", "add", "ifc")
 cumprod = cumulative("cumprod", "multiply", "ifc")
-cummax = cumulative("cummax", "maximum", "ifb")
-cummin = cumulative("cummin", "minimum", "ifb")
+cummax = cumulative("cummax", "maximum", "ifc")
+cummin = cumulative("cummin", "minimum", "ifc")
 cumlogsumexp = cumulative("cumlogsumexp", "logaddexp", "f")
 
 # Reductions by a function of two elements.
@@ -210,6 +214,8 @@ def reduce(
             f"Operands must have the same tree structure as init_values: {named(tree)} vs. {named(init_tree)}"
         )
     nodes, firsts = arguments("reduce", *leaves), arguments("reduce", *inits)
+    if any(n.ndim for n in firsts):
+        raise ValueError(f"reduce found non-scalar initial value: {[n.shape for n in firsts]}")
     axes = axes_of("reduce", nodes[0], dimensions)
     if any(n.shape != nodes[0].shape for n in nodes):
         raise ValueError(f"all operands must have the same shape: {[n.shape for n in nodes]}")
@@ -510,6 +516,8 @@ def approximate(name: str, sign: int) -> Callable[..., tuple[Array, Array]]:
         reduction_input_size_override: int = -1,
         aggregate_to_topk: bool = True,
     ) -> list[Array]:
+        if k < 1:
+            raise ValueError(f"k must be positive, got {k}")
         node = argument(name, operand)
         check_kinds(name, [node], ["f"])
         at = axis_of(reduction_dimension, node.ndim)

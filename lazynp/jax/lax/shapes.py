@@ -15,14 +15,14 @@ from ...graph.node import Node, leaf
 from ...ops import creation, joining, tags
 from ...ops import elementwise as e
 from ...ops import shape as s
-from ...ops.bits import bitcast
+from ...ops.bits import bitcast, width
 from ...ops.elementwise import convert, equal, scalar, weak_cast, where
 from ...ops.promotion import Shape
 from ...tree import map as tree_map
 from ..array import Array, as_node, converted, door
 from ..at_once import apply
 from ..casts import astype_node
-from ..dtypes import KIND_OF, SCALARS, canonical, dtype_and_weak
+from ..dtypes import KIND_OF, SCALARS, canonical, dtype_and_weak, is_extended
 from .call import (
     argument,
     arguments,
@@ -63,6 +63,9 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Array:
     """
     if new_dtype is None:
         raise ValueError("dtype must be specified.")
+    own = dtype_and_weak(operand)[0]
+    if is_extended(own) != is_extended(new_dtype):
+        raise ValueError(f"Cannot convert_element_type from {own} to {dtype_of(new_dtype)}")
     python = isinstance(new_dtype, type) and new_dtype in SCALARS
     new = canonical(SCALARS[new_dtype]) if python else dtype_of(new_dtype)
     return apply(lambda x: astype_node(x, new), scalar_argument("convert_element_type", operand, new))
@@ -77,12 +80,12 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Array:
             "lax.bitcast_convert_type does not support bool or complex values unless the operand and destination types "
             f"match. Got operand dtype={node.dtype}, {new_dtype=}"
         )
-    a, b = node.dtype.itemsize, new.itemsize
+    a, b = width(node.dtype), width(new)
     if a < b and (node.shape or (1,))[-1] * a != b:
         last = (node.shape or (1,))[-1]
         raise ValueError(
-            f"Attempting to convert array of shape {node.shape} from {node.dtype} of size {8 * a} bits to {new} of "
-            f"size {8 * b}, bits but {last} * {8 * a} != {8 * b}"
+            f"Attempting to convert array of shape {node.shape} from {node.dtype} of size {a} bits to {new} of "
+            f"size {b}, bits but {last} * {a} != {b}"
         )
     return apply(lambda x: bitcast(x, dtype=new), node)
 
@@ -244,6 +247,11 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Any = None, *, out_shardin
             f"{node.shape} (size {node.aval.size})"
         )
     order = None if dimensions is None else tuple([operator.index(d) for d in dimensions])
+    if order is not None and sorted(order) != list(range(node.ndim)):
+        raise TypeError(
+            f"reshape dimensions must be a permutation of operand dimensions, got dimensions {order} for shape "
+            f"{node.shape}."
+        )
 
     def run(x: Node) -> Node:
         if order is not None and order != tuple(range(x.ndim)):
@@ -270,7 +278,7 @@ def transpose(operand: Any, permutation: Any) -> Array:
 def squeeze(array: Any, dimensions: Any) -> Array:
     """Axes of length 1 left out. Raises ValueError where one is longer, or is named twice."""
     node = argument("squeeze", array)
-    places = [axis_of(a, node.ndim) for a in np.atleast_1d(np.asarray(dimensions, int)).tolist()]
+    places = [axis_of(a, node.ndim) for a in dimensions]
     axes = set(places)
     if len(axes) != len(places):
         raise ValueError(f"dimensions are not unique: {tuple(places)}")

@@ -15,7 +15,7 @@ import numpy as np
 from .. import dtypes, lax
 from .. import numpy as jnp
 from ..arguments import arraylike, inexact
-from ..numpy.axes import static_int
+from ..numpy.axes import check_sizes, static_int
 
 Axis = int | tuple[int, ...] | None
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -287,6 +287,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
     """
     classes = static_int(num_classes, "It stands for num_classes.")
     x = jnp.asarray(x)
+    check_sizes("iota", (*x.shape, classes))
     if x.dtype.kind not in "iu":
         warnings.warn(
             f"jax.nn.one_hot input should be integer-typed; got dtype={x.dtype}", DeprecationWarning, stacklevel=2

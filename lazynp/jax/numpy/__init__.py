@@ -103,6 +103,7 @@ from .misc import (
     savez,
     unpackbits,
 )
+from .nan_reductions import nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
 from .polynomial import poly, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval, roots, trim_zeros
 from .products import (
     cross,
@@ -137,13 +138,6 @@ from .reductions import (
     nanargmin,
     nancumprod,
     nancumsum,
-    nanmax,
-    nanmean,
-    nanmin,
-    nanprod,
-    nanstd,
-    nansum,
-    nanvar,
     prod,
     ptp,
     std,

@@ -71,9 +71,16 @@ def shape_of(shape: Any, what: str = "shape") -> tuple[int, ...]:
     return tuple(out)
 
 
+def check_sizes(name: str, shape: tuple[int, ...]) -> None:
+    """Raise the TypeError that JAX's operation of that name gives for a negative length."""
+    if any([n < 0 for n in shape]):
+        raise TypeError(f"{name} shape must have every element be nonnegative, got {shape}.")
+
+
 def check_broadcast(old: tuple[int, ...], wanted: tuple[int, ...]) -> None:
     """Raise JAX's ValueError where an array of one shape does not broadcast to the other."""
     if len(old) > len(wanted):
         raise ValueError(f"Cannot broadcast to shape with fewer dimensions: arr_shape={old} shape={wanted}")
+    check_sizes("broadcast_in_dim", wanted)
     if any([n not in (1, m) for n, m in zip(reversed(old), reversed(wanted))]):
         raise ValueError(f"Incompatible shapes for broadcasting: {old} and requested shape {wanted}")

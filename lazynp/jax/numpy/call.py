@@ -18,7 +18,7 @@ from ...flags import Flags, flags, watchers
 from ...graph.node import Node
 from ...ops.elementwise import convert
 from ...tracebacks import leave
-from ..array import ERRORS, NDARRAY, SILENT, Array, as_dtype, cast_node, check_arraylike, new, typed
+from ..array import ERRORS, NDARRAY, SILENT, Array, as_dtype, as_node, cast_node, check_arraylike, new, typed
 from ..at_once import apply, widened
 from ..callers import written_by_user
 from ..dtypes import INT32, KIND_OF, DType, float_dtype, inexact, promotion, x64_enabled
@@ -118,6 +118,8 @@ def elementwise(name: str, impl: Impl, mode: str, accepts: str, keeps: Keeps | N
         kind = KIND_OF.get(dtype)
         if kind is None or kind not in accepts:
             at = " at position 0" if len(args) > 1 else ""
+            if len({np.ndim(x) for x in args if np.ndim(x)}) > 1:
+                check_broadcast(name, [as_node(x) for x in args])
             raise TypeError(
                 f"{PRIMITIVES.get(name, name)} does not accept dtype {dtype}{at}. Accepted dtypes{at} are subtypes of "
                 f"{', '.join(names(accepts))}."

@@ -50,7 +50,7 @@ from ..dtypes import (
 from ..transfers import State as guarded
 from ..transfers import to_device
 from . import at_once
-from .axes import axis_of, check_broadcast, shape_of, static_int
+from .axes import axis_of, check_broadcast, check_sizes, shape_of, static_int
 
 DTypeLike = Any
 
@@ -127,6 +127,14 @@ def from_object(x: Any, dtype: Any) -> Array:
     if is_arraylike(x):
         out = wrap(as_node(x))
         return out if dtype is None else retyped(out, dtype)
+    if isinstance(x, (str, bytes)):
+        host = np.array(x)
+        if dtype is None:
+            raise TypeError(
+                f"Value '{x!s}' with dtype {host.dtype} is not a valid JAX array type. Only arrays of numeric types "
+                "are supported by JAX."
+            )
+        return wrap_value(host.astype(dtype))
     if isinstance(x, (list, tuple, range)):
         return from_sequence(list(x) if type(x) is range else x, dtype)
     if hasattr(x, "__array__") or hasattr(x, "__array_interface__") or isinstance(x, (memoryview, bytearray)):
@@ -179,8 +187,33 @@ def from_sequence(x: Sequence[Any], dtype: Any) -> Array:
         return wrap_value(np.array(x, dtype))
     arrays = [item for item in leaves if isinstance(item, Array)]
     if all([item._host is not None for item in arrays]):
-        return from_object(regular(host_tree(x) if arrays else x, python), dtype)
+        try:
+            return from_object(regular(host_tree(x) if arrays else x, python), dtype)
+        except ValueError:
+            if not arrays:
+                raise
+            raise ragged(x) from None
     return joined(x, dtype)
+
+
+def ragged(x: Any) -> TypeError:
+    """What JAX raises where it cannot join arrays along a new axis: the first level at which shapes differ."""
+    for item in x:
+        if isinstance(item, (list, tuple)) and len({np.shape(i) for i in item if isinstance(i, Array)}) > 1:
+            return ragged(item)
+    shapes = [(1, *shape_of_nested(item)) for item in x]
+    listed = ", ".join(map(str, shapes))
+    if len({len(s) for s in shapes}) > 1:
+        return TypeError(f"Cannot concatenate arrays with different numbers of dimensions: got {listed}.")
+    return TypeError(
+        "Cannot concatenate arrays with shapes that differ in dimensions other than the one being concatenated: "
+        f"concatenating along dimension 0 for shapes {listed}."
+    )
+
+
+def shape_of_nested(x: Any) -> tuple[int, ...]:
+    """Of nested lists, by their first elements."""
+    return (len(x), *(shape_of_nested(x[0]) if len(x) else ())) if isinstance(x, (list, tuple)) else np.shape(x)
 
 
 def regular(x: Any, python: bool) -> np.ndarray:
@@ -211,7 +244,7 @@ def joined(x: Any, dtype: np.dtype[Any]) -> Array:
         nodes.append(node)
     inner = nodes[0].shape
     if any([n.shape != inner for n in nodes]) or math.prod(shape) != len(nodes):
-        raise ValueError("All input arrays must have the same shape.")
+        raise ragged(x)
 
     def impl(*nodes: Node) -> Node:
         rows = [expand_dims(astype_node(n, dtype), 0) for n in nodes]
@@ -302,6 +335,8 @@ def scalar_as(x: Any, dtype: np.dtype[Any]) -> np.ndarray:
 def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of that shape, filled with a value, or with an array that broadcasts."""
     shape = shape_of(shape)
+    if fill_value is None:
+        check_arraylike("full", fill_value)
     if is_arraylike(fill_value):
         found, weak = typed(fill_value)
     else:
@@ -536,6 +571,7 @@ def identity(n: Any, dtype: DTypeLike = None) -> Any:
 def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None) -> Any:
     """Ones at and below the k-th diagonal."""
     n, m = operator.index(N), operator.index(N if M is None else M)
+    check_sizes("iota", (n, m))
     to = float_dtype() if dtype is None else requested(dtype, "tri")
     if isinstance(k, Array) and k.node.trace == ABSTRACT:
         return (arange(n)[:, None] + k >= arange(m)[None, :]).astype(to)

@@ -17,7 +17,7 @@ from ...ops.shape import zeros_of
 from ...signatures import renamed
 from ..array import Array, as_node, cast_node, check_arraylike, typed
 from ..at_once import apply, widened
-from ..dtypes import FLOAT32, INT32, KIND_OF, promotion, x64_enabled
+from ..dtypes import FLOAT32, INT32, KIND_OF, is_extended, promotion, x64_enabled
 from . import at_once
 from .call import (
     ANY,
@@ -228,6 +228,22 @@ def weak_beside(name: str) -> tuple[bool, bool] | None:
     return (True, name != "power") if name in ("power", "logaddexp") or name not in KEEPS else None
 
 
+def of_keys(name: str, general: Callable[..., Any]) -> Callable[..., Any]:
+    """equal and not_equal, which compare keys of one generator, too: they do that themselves."""
+    if name not in ("equal", "not_equal"):
+        return general
+
+    def call(x: Any, y: Any) -> Any:
+        if not (is_extended(getattr(x, "dtype", None)) or is_extended(getattr(y, "dtype", None))):
+            return general(x, y)
+        a, b = typed(x)[0], typed(y)[0]
+        if a != b:
+            raise TypeError(f"{name} does not accept dtypes {a}, {b}.")
+        return x == y if name == "equal" else x != y
+
+    return call
+
+
 def checked(name: str, general: Callable[..., Any]) -> Callable[..., Any]:
     """JAX's ValueError for a dtype that is not accepted, where it has that."""
     if name not in VALUE_ERRORS:
@@ -266,7 +282,7 @@ for _name, (_mode, _accepts, _impl, _chars) in BINARY.items():
     _scalars, _keeps = operator.pow if _name == "power" else None, KEEPS.get(_name)
     table[_name] = binary(
         _name,
-        checked(_name, elementwise(_name, _impl, _mode, _accepts, _keeps)),
+        of_keys(_name, checked(_name, elementwise(_name, _impl, _mode, _accepts, _keeps))),
         HOSTS.get(_name) or getattr(np, _name),
         _chars,
         _scalars,

@@ -124,6 +124,10 @@ def axes_and_sizes(name: str, x: Node, s: Any, axes: Any, half: bool) -> tuple[t
         raise ValueError("Shape and axes have different lengths.")
     if s is not None and any([operator.index(n) < 0 for n in s]):
         raise ValueError("Shape should be non-negative.")
+    if s is not None and len(s) > x.ndim:
+        raise ValueError(
+            f"FFT input shape {x.shape} must have at least as many input dimensions as fft_lengths {tuple(s)}."
+        )
     sizes = [x.shape[a] for a in at] if s is None else [operator.index(n) for n in s]
     if half and s is None and sizes:
         sizes[-1] = 2 * (sizes[-1] - 1)
@@ -175,6 +179,8 @@ def frequencies(name: str) -> Callable[..., Any]:
             raise ValueError(f"The d argument of jax.numpy.fft.{name} only takes a single value. Got d = {list(d)}.")
         to = float_dtype() if dtype is None else requested(dtype, name)
         count = operator.index(n)
+        if count <= 0:  # one frequency of no points has no value
+            return wrap_value(np.full(max(count // 2 + 1, 0) if name == "rfftfreq" else 0, np.nan, to))
         if isinstance(d, Array):
             return wrap_value((host(count, 1.0 / count) / 1).astype(to)) / (d * count)
         return wrap_value(host(count, d).astype(to))

@@ -18,7 +18,7 @@ from ..array import Array, as_node, cast_node, check_arraylike, door, wrap_value
 from ..at import update
 from ..at_once import apply
 from ..dtypes import int_dtype, requested
-from .axes import axis_of, static_int
+from .axes import axis_of, check_sizes, static_int
 from .creation import arange, asarray, astype, linspace, ones, zeros
 from .joining import concatenate
 from .reductions import sum
@@ -113,11 +113,13 @@ def host_indices(found: Any) -> tuple[Array, ...]:
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     """The indices of the lower triangle."""
+    check_sizes("broadcast_in_dim", (operator.index(n), operator.index(n if m is None else m)))
     return host_indices(np.tril_indices(operator.index(n), operator.index(k), m))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     """The indices of the upper triangle."""
+    check_sizes("broadcast_in_dim", (operator.index(n), operator.index(n if m is None else m)))
     return host_indices(np.triu_indices(operator.index(n), operator.index(k), m))
 
 
@@ -172,6 +174,8 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
         raise NotImplementedError("wrap=True not implemented, must pass wrap=False.")
     if x.ndim < 2:
         raise ValueError("array must be at least 2-d")
+    if x.ndim > 2 and len(set(x.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
     n = min(x.shape)
     places = (np.arange(n),) * x.ndim
     if v.size != 1:
@@ -191,8 +195,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if indexing not in ("xy", "ij"):
         raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
     given = [ravel(x) for x in xi]
-    if any([np.ndim(x) > 1 for x in xi]):
-        raise ValueError("Arguments to jax.numpy.meshgrid must be 1D")
+    if any([np.ndim(x) != 1 for x in xi]):
+        raise ValueError(f"Arguments to jax.numpy.meshgrid must be 1D, got shapes {[shape(x) for x in xi]}")
     if indexing == "xy" and len(given) >= 2:
         given[0], given[1] = given[1], given[0]
     sizes = tuple([x.size for x in given])

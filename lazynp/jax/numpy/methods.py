@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.bits import bitcast
+from ...ops.bits import bitcast, width
 from ...ops.elementwise import convert
 from ...tracebacks import leave
 from ..array import Array, is_arraylike
@@ -113,7 +113,7 @@ def view(self: Array, dtype: Any = None, type: Any = None) -> Any:
     if dtype is None:
         return self
     to = requested(dtype, "view")
-    a, b = self.dtype.itemsize, to.itemsize
+    a, b = width(self.dtype), width(to)
     if self.dtype == to:
         return self
     if self.ndim == 0 and a != b:

@@ -23,8 +23,10 @@ from ..array import ERRORS, NDARRAY, SILENT, Array, as_node, check_arraylike, ne
 from ..at_once import apply
 from ..casts import astype_node
 from ..dtypes import FLOAT32, KIND_OF, default, inexact, int_dtype, requested, x64_enabled
+from ..parallel import pmax, pmin, psum
 from . import at_once
 from .axes import axes_of, axis_of, no_out
+from .by_name import length_of, names_in, over_names
 from .call import named
 from .elementwise import scalar, truth
 
@@ -117,6 +119,14 @@ def additive(name: str, ufunc: str) -> Callable[..., Any]:
                     return found
             no_out(name, out)
             check_arraylike(name, a)
+            if names_in(axis):
+                total = over_names(
+                    name,
+                    axis,
+                    lambda rest: call(a, rest, dtype, None, keepdims, None, where, promote_integers),
+                    psum if ufunc == "add" else None,
+                )
+                return total if initial is None else total + initial
             x = as_node(a)
             axes = axes_of(axis, x.ndim)
             result = sum_dtype(x.dtype, promote_integers) if dtype is None else requested(dtype, name)
@@ -154,6 +164,9 @@ def extremum(name: str, ufunc: str) -> Callable[..., Any]:
                     return found
             no_out(name, out)
             check_arraylike(name, a)
+            if names_in(axis):
+                combine = pmax if ufunc == "maximum" else pmin
+                return over_names(name, axis, lambda rest: call(a, rest, None, keepdims, initial, where), combine)
             x = as_node(a)
             axes = axes_of(axis, x.ndim)
             if (
@@ -198,6 +211,8 @@ def logical(name: str, ufunc: str) -> Callable[..., Any]:
                     return found
             no_out(name, out)
             check_arraylike(name, a)
+            if names_in(axis):
+                return over_names(name, axis, lambda rest: None, None)
             x = as_node(a)
             axes, mask = axes_of(axis, x.ndim), mask_of(name, where)
 
@@ -251,8 +266,16 @@ def mean(
     no_out("mean", out)
     check_arraylike("mean", a)
     x, mask = as_node(a), mask_of("mean", where)
-    axes = axes_of(axis, x.ndim)
     result = inexact(x.dtype) if dtype is None else requested(dtype, "mean")
+    if KIND_OF[result] == "b":
+        raise TypeError(
+            "div does not accept dtype bool at position 0. Accepted dtypes at position 0 are subtypes of integer, "
+            "floating, complexfloating."
+        )
+    if names_in(axis):
+        count = length_of(axis, x.shape) if where is None else sum(broadcast_mask(where, x), axis, dtype=result)
+        return sum(a, axis, result, None, keepdims, where=where) / count
+    axes = axes_of(axis, x.ndim)
 
     def impl(x: Node, kept: Node | None = None) -> Node:
         x = convert(x, wide(inexact(result)))
@@ -303,10 +326,12 @@ def moment(name: str, finish: Callable[[Node], Node]) -> Callable[..., Any]:
                     raise ValueError("ddof and correction can't be provided simultaneously.")
                 ddof = correction
             x, mask = as_node(a), mask_of(name, where)
+            if names_in(axis):
+                return along_names(a, axis, dtype, ddof, keepdims, where, mean, finish)
             axes = (size_axis(axis, x.ndim),) if isinstance(axis, int) else axes_of(axis, x.ndim)
             center = None if mean is None else as_node(mean)
             if dtype is not None and KIND_OF[requested(dtype, name)] not in "fc":
-                raise ValueError(f"dtype argument to {name} must be inexact; got {dtype}")
+                raise ValueError(f"dtype argument to jnp.{name} must be inexact; got {requested(dtype, name)}")
             result = real_dtype(inexact(x.dtype)) if dtype is None else requested(dtype, name)
             compute = wide(inexact(x.dtype)) if dtype is None else wide(result)
             if is_complex(x) and compute.kind != "c":
@@ -326,6 +351,21 @@ def moment(name: str, finish: Callable[[Node], Node]) -> Callable[..., Any]:
     return named(call, name)
 
 
+def along_names(
+    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: Any, center: Any, finish: Callable[[Node], Node]
+) -> Any:
+    """var and std where some axes have names."""
+    center = mean(a, axis, dtype, keepdims=True, where=where) if center is None else center
+    squares = apply(lambda x, c: e.square(e.absolute(e.subtract(x, convert(c, x.dtype)))), as_node(a), as_node(center))
+    full = squares.shape
+    count = length_of(axis, full) if where is None else sum(broadcast_mask(where, squares.node), axis, dtype=int)
+    return apply(finish, (sum(squares, axis, dtype, None, keepdims, where=where) / (count - ddof)).node)
+
+
+def broadcast_mask(where: Any, x: Node) -> Any:
+    return apply(lambda m: broadcast_to(truth(m), shape=x.shape), as_node(where))
+
+
 var, std = moment("var", lambda x: x), moment("std", e.sqrt)
 
 
@@ -340,8 +380,10 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """How many elements are not 0."""
     check_arraylike("count_nonzero", a)
     x = as_node(a)
-    axes = axes_of(axis, x.ndim)
     dtype = int_dtype()
+    if names_in(axis):
+        return sum(apply(truth, x), axis, dtype, keepdims=keepdims)
+    axes = axes_of(axis, x.ndim)
     return apply(lambda x: add_reduce(convert(truth(x), dtype), axes=axes, keepdims=keepdims, dtype=dtype), x)
 
 
@@ -477,133 +519,3 @@ def cumulative_array_api(name: str, ufunc: str, unit: int) -> Callable[..., Any]
 
 cumulative_sum = cumulative_array_api("cumulative_sum", "add", 0)
 cumulative_prod = cumulative_array_api("cumulative_prod", "multiply", 1)
-
-# Without NaN.
-
-
-def nan_filled(name: str, run: Callable[..., Any], filler: Callable[[np.dtype[Any]], Any]) -> Callable[..., Any]:
-    """A reduction in which NaN counts as `filler(dtype)`."""
-
-    def call(a: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            check_arraylike(name, a)
-            x = as_node(a)
-            if KIND_OF[x.dtype] not in "fc":
-                return run(a, *args, **kwargs)
-            return run(replaced(x, filler(x.dtype)), *args, **kwargs)
-        except BaseException as error:
-            leave(error)
-            raise
-
-    return named(call, name)
-
-
-def replaced(x: Node, value: Any) -> Any:
-    """The array with that value for NaN."""
-    return apply(lambda x: where(e.isnan(x if x.dtype.kind in "fc" else convert(x, FLOAT32)), scalar(value, x), x), x)
-
-
-def nan_total(name: str, run: Callable[..., Any], neutral: int) -> Callable[..., Any]:
-    """nansum and nanprod."""
-    filled = nan_filled(name, run, lambda d: neutral)
-
-    def call(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = None,
-    ) -> Any:
-        try:
-            return filled(a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)
-        except BaseException as error:
-            leave(error)
-            raise
-
-    return named(call, name)
-
-
-nansum, nanprod = nan_total("nansum", sum, 0), nan_total("nanprod", prod, 1)
-
-
-def nan_extremum(name: str, run: Callable[..., Any], worst: float) -> Callable[..., Any]:
-    """nanmax and nanmin: NaN where there is nothing else."""
-    filled = nan_filled(name, run, lambda d: worst)
-
-    def call(
-        a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
-    ) -> Any:
-        try:
-            no_out(name, out)
-            found = filled(a, axis=axis, keepdims=keepdims, initial=initial, where=where)
-            x = as_node(a)
-            if KIND_OF[x.dtype] not in "fc" or initial is not None:
-                return found
-            lost = all(isnan(a), axis=axis, keepdims=keepdims)
-            return choose_nan(lost, found)
-        except BaseException as error:
-            leave(error)
-            raise
-
-    return named(call, name)
-
-
-def isnan(a: Any) -> Any:
-    return apply(lambda x: e.isnan(x if x.dtype.kind in "fc" else convert(x, FLOAT32)), as_node(a))
-
-
-def choose_nan(lost: Array, found: Array) -> Any:
-    return apply(lambda m, x: where(m, scalar(np.nan, x), x), lost.node, found.node)
-
-
-nanmax, nanmin = nan_extremum("nanmax", max, -np.inf), nan_extremum("nanmin", min, np.inf)
-
-
-def nanmean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, where: Any = None
-) -> Any:
-    """The mean of what is not NaN."""
-    no_out("nanmean", out)
-    check_arraylike("nanmean", a)
-    if KIND_OF[as_node(a).dtype] not in "fc":
-        return mean(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
-    good = ~isnan(a)
-    if where is not None:
-        good = good & where
-    count = sum(good, axis=axis, dtype=FLOAT32 if dtype is None else dtype, keepdims=keepdims)
-    return nansum(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where) / count.astype(as_node(a).dtype)
-
-
-def nan_moment(name: str, root: bool) -> Callable[..., Any]:
-    """nanvar and nanstd."""
-
-    def call(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: int = 0,
-        keepdims: bool = False,
-        where: Any = None,
-        mean: Any = None,
-    ) -> Any:
-        try:
-            no_out(name, out)
-            check_arraylike(name, a)
-            x, run = as_node(a), std if root else var
-            axes_of(axis, x.ndim)  # where var raises IndexError for an axis that is not there, this is a ValueError
-            if KIND_OF[x.dtype] not in "fc":
-                return run(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
-            good = ~isnan(a)
-            kept = good if where is None else good & where
-            return run(replaced(x, 0), axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=kept, mean=mean)
-        except BaseException as error:
-            leave(error)
-            raise
-
-    return named(call, name)
-
-
-nanvar, nanstd = nan_moment("nanvar", False), nan_moment("nanstd", True)

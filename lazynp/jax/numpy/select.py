@@ -26,7 +26,7 @@ from ..dtypes import KIND_OF, int_dtype, is_extended, promotion, x64_enabled
 from ..indexing import mode_of, take_index
 from ..spreading import check_unsplit, keeping, state
 from . import at_once
-from .axes import axis_of, no_out, shape_of, static_int
+from .axes import axis_of, check_sizes, no_out, shape_of, static_int
 from .call import check_ranks
 from .creation import arange, asarray, astype, full, zeros
 from .elementwise import truth
@@ -84,6 +84,10 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     """
     check_arraylike("nonzero", a)
     x = asarray(a)
+    if is_extended(x.dtype):
+        raise TypeError(f"not_equal does not accept dtypes {x.dtype}, {int_dtype()}.")
+    if size is not None:
+        check_sizes("broadcast_in_dim", (static_int(size),))
     if x.ndim == 0:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead.")
     fills = fill_value if isinstance(fill_value, tuple) else (0 if fill_value is None else fill_value,) * x.ndim

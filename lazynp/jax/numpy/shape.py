@@ -19,7 +19,7 @@ from ...ops.indexing import take
 from ..array import Array, as_node, check_arraylike, is_arraylike, wrap_value
 from ..at_once import apply
 from . import at_once
-from .axes import axes_of, axis_of, check_broadcast, shape_of, static_int
+from .axes import axes_of, axis_of, check_broadcast, check_sizes, shape_of, static_int
 from .call import IncompatibleShapesError
 from .creation import array, asarray
 
@@ -355,7 +355,7 @@ def repeat(
 
     Raises: ConcretizationTypeError for traced repeats without it.
     """
-    check_arraylike("repeat", a)
+    check_arraylike("repeat", a, repeats)
     if axis is None:
         a, axis = ravel(a), 0
     a = at_least(a, 1) if ndim(a) == 0 else a
@@ -364,6 +364,10 @@ def repeat(
     traced = isinstance(repeats, Array) and repeats._host is None and repeats.node.trace == ABSTRACT
     if not traced:
         counts = np.asarray(repeats._value() if isinstance(repeats, Array) else repeats)
+        if counts.dtype.kind not in "biu":
+            raise TypeError(f"jnp.repeat: 'repeats' must be integers, got {counts.dtype}")
+        if counts.ndim == 0 and counts < 0:
+            check_sizes("broadcast_in_dim", (*shape(a)[: at + 1], int(counts)))
         counts = np.maximum(counts, 0)
         if counts.size == 1 and total_repeat_length is None:
             return apply(lambda x: j.repeat(x, int(counts.reshape(())), at), as_node(a))

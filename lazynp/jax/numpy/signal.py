@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,7 @@ from ..at_once import apply
 from ..dtypes import requested
 from ..precision import check_precision
 from ..spreading import keeps_split, state
+from .axes import static_int
 from .call import INEXACT, NUMERIC, named, promoted
 from .creation import arange, asarray, astype, linspace, ones
 from .elementwise import scalar, table
@@ -267,7 +269,7 @@ def pad_by(x: Array, sides: list[tuple[int, int]], f: Callable[..., Any], kwargs
 
 def window(name: str, formula: Callable[..., Any]) -> Callable[..., Any]:
     def call(M: int) -> Any:
-        m = operator.index(M)
+        m = static_int(math.floor(M) if isinstance(M, float) else M)  # JAX asks only whether it is known
         if m <= 1:
             return ones(max(m, 0))
         return formula(astype(arange(m), float), m)

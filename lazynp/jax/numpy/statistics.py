@@ -318,7 +318,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         return astype(bins, dtype)
     count = static_int(bins, "It stands for the number of bins.")
     if range is None:
-        low, high = (min_(x), max_(x)) if x.size else (asarray(0.0), asarray(1.0))
+        low, high = min_(x), max_(x)
     else:
         low, high = (asarray(v) for v in range)
     low, high = astype(low, dtype), astype(high, dtype)

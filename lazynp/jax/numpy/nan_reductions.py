@@ -1,0 +1,150 @@
+"""Reductions in which NaN does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...graph.node import Node
+from ...ops import elementwise as e
+from ...ops.elementwise import convert, where
+from ...tracebacks import leave
+from ..array import Array, as_node, check_arraylike
+from ..at_once import apply
+from ..dtypes import FLOAT32, KIND_OF
+from .axes import axes_of, no_out
+from .by_name import names_in
+from .call import named
+from .elementwise import scalar
+from .reductions import all, max, mean, min, prod, std, sum, var
+
+
+def nan_filled(name: str, run: Callable[..., Any], filler: Callable[[np.dtype[Any]], Any]) -> Callable[..., Any]:
+    """A reduction in which NaN counts as `filler(dtype)`."""
+
+    def call(a: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            check_arraylike(name, a)
+            x = as_node(a)
+            if KIND_OF[x.dtype] not in "fc":
+                return run(a, *args, **kwargs)
+            return run(replaced(x, filler(x.dtype)), *args, **kwargs)
+        except BaseException as error:
+            leave(error)
+            raise
+
+    return named(call, name)
+
+
+def replaced(x: Node, value: Any) -> Any:
+    """The array with that value for NaN."""
+    return apply(lambda x: where(e.isnan(x if x.dtype.kind in "fc" else convert(x, FLOAT32)), scalar(value, x), x), x)
+
+
+def nan_total(name: str, run: Callable[..., Any], neutral: int) -> Callable[..., Any]:
+    """nansum and nanprod."""
+    filled = nan_filled(name, run, lambda d: neutral)
+
+    def call(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Any:
+        try:
+            return filled(a, axis=axis, dtype=dtype, out=out, keepdims=keepdims, initial=initial, where=where)
+        except BaseException as error:
+            leave(error)
+            raise
+
+    return named(call, name)
+
+
+nansum, nanprod = nan_total("nansum", sum, 0), nan_total("nanprod", prod, 1)
+
+
+def nan_extremum(name: str, run: Callable[..., Any], worst: float) -> Callable[..., Any]:
+    """nanmax and nanmin: NaN where there is nothing else."""
+    filled = nan_filled(name, run, lambda d: worst)
+
+    def call(
+        a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
+    ) -> Any:
+        try:
+            no_out(name, out)
+            found = filled(a, axis=axis, keepdims=keepdims, initial=initial, where=where)
+            x = as_node(a)
+            if KIND_OF[x.dtype] not in "fc" or initial is not None:
+                return found
+            lost = all(isnan(a), axis=axis, keepdims=keepdims)
+            return choose_nan(lost, found)
+        except BaseException as error:
+            leave(error)
+            raise
+
+    return named(call, name)
+
+
+def isnan(a: Any) -> Any:
+    return apply(lambda x: e.isnan(x if x.dtype.kind in "fc" else convert(x, FLOAT32)), as_node(a))
+
+
+def choose_nan(lost: Array, found: Array) -> Any:
+    return apply(lambda m, x: where(m, scalar(np.nan, x), x), lost.node, found.node)
+
+
+nanmax, nanmin = nan_extremum("nanmax", max, -np.inf), nan_extremum("nanmin", min, np.inf)
+
+
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, where: Any = None
+) -> Any:
+    """The mean of what is not NaN."""
+    no_out("nanmean", out)
+    check_arraylike("nanmean", a)
+    if KIND_OF[as_node(a).dtype] not in "fc":
+        return mean(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+    good = ~isnan(a)
+    if where is not None:
+        good = good & where
+    count = sum(good, axis=axis, dtype=FLOAT32 if dtype is None else dtype, keepdims=keepdims)
+    return nansum(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where) / count.astype(as_node(a).dtype)
+
+
+def nan_moment(name: str, root: bool) -> Callable[..., Any]:
+    """nanvar and nanstd."""
+
+    def call(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: int = 0,
+        keepdims: bool = False,
+        where: Any = None,
+        mean: Any = None,
+    ) -> Any:
+        try:
+            no_out(name, out)
+            check_arraylike(name, a)
+            x, run = as_node(a), std if root else var
+            if not names_in(axis):
+                axes_of(axis, x.ndim)  # where var raises IndexError for an axis that is not there, this is a ValueError
+            if KIND_OF[x.dtype] not in "fc":
+                return run(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
+            good = ~isnan(a)
+            kept = good if where is None else good & where
+            return run(replaced(x, 0), axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=kept, mean=mean)
+        except BaseException as error:
+            leave(error)
+            raise
+
+    return named(call, name)
+
+
+nanvar, nanstd = nan_moment("nanvar", False), nan_moment("nanstd", True)
