@@ -332,7 +332,8 @@ static Py_NO_INLINE int tell_errors_in(char const *name, int raised)
 
 static int tell_errors(PyUFuncObject *f, int raised) { return tell_errors_in(f->name, raised); }
 
-/* One step through all elements, where all arrays have the same shape and no gaps. 0 where they have not. */
+/* One step through all elements, where all arrays have the same shape and no gaps. 0 where they have not. A single
+ * element has no step, as in NumPy, whose loops take an operation in place without steps for a reduction. */
 static int lay_flat(Walk *w, PyArrayObject *const *arrays, int count, PyArrayObject *like, npy_intp const *size)
 {
     int nd = PyArray_NDIM(like);
@@ -340,7 +341,7 @@ static int lay_flat(Walk *w, PyArrayObject *const *arrays, int count, PyArrayObj
     w->dims[0] = PyArray_MultiplyList(PyArray_DIMS(like), nd);
     for (int k = 0; k < count; k++) {
         PyArrayObject *a = arrays[k];
-        if (!a || !PyArray_NDIM(a))
+        if (!a || !PyArray_NDIM(a) || (w->dims[0] == 1 && PyArray_SIZE(a) == 1))
             w->strides[k][0] = 0;
         else if (PyArray_NDIM(a) == nd && (nd == 1 || PyArray_IS_C_CONTIGUOUS(a))
                  && (a == like || !memcmp(PyArray_DIMS(a), PyArray_DIMS(like), (size_t)nd * sizeof(npy_intp))))

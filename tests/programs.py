@@ -418,6 +418,8 @@ class Generator(Statements):
         target = x if self.chance(0.5) else f"{x}[{self.index(self.shape(x))}]"
         kind = getattr(getattr(self.value(target), "dtype", None), "kind", "f")
         ops = ["+=", "-=", "*="] + (["/=", "//=", "%=", "**="] if kind == "f" else [])
+        if kind == "c" and numpy.size(self.value(target)) == 1:
+            ops.remove("*=")  # NumPy takes it for a reduction, and rounds otherwise than for more elements
         ops += {
             "b": ["&=", "|=", "^="],
             "i": ["//=", "&=", "|=", "^=", "%=", "<<=", ">>="],

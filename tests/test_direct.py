@@ -801,3 +801,16 @@ def test_a_product_that_becomes_too_small_is_computed_once(under: Any) -> None:
         sys.setprofile(None)
     assert found == wanted
     assert not again
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (2,)])
+def test_one_complex_number_multiplied_in_place(shape: tuple[int, ...]) -> None:
+    """NumPy's loop takes it for a reduction, and rounds each product; elsewhere it has fused multiply-adds."""
+    rng = numpy.random.default_rng(0)
+    for _ in range(50):
+        a, b = rng.standard_normal((2, *shape, 2)).view(complex).reshape(2, *shape)
+        ours = np.array(a)
+        ours *= np.array(b)
+        a = numpy.array(a)
+        a *= b
+        assert ours.tolist() == a.tolist()

@@ -19,6 +19,25 @@ from lazynp.runtime.recorder import recorder
 from lazynp.runtime.segment import Segment, run_segment
 
 PROGRAMS: dict[str, Program] = {
+    "roll without an axis gives a view": (
+        "a = np.array(data(928, (12, 12), 'float64'))",
+        "c = a.reshape(-1)",
+        "h = np.roll(c, 2)",
+    ),
+    "shape of borrowed memory": (
+        "b = np.array(data(27, (1, 3, 3), 'int16'))",
+        "a = np.frombuffer(memoryview(b.tobytes()), b.dtype)",
+        "a.shape = -1",
+    ),
+    "real parts of complex numbers by asarray": (
+        "b = np.array(data(371, (0, 5), 'complex128'))",
+        "d = np.asarray(b, 'float64')",
+        "log(str(d.dtype))",
+    ),
+    "matmul in place into what cannot hold the result": (
+        "d = np.array(data(206, (3, 5), 'bool'))",
+        "d @= np.eye(6)",
+    ),
     "write into a region with a step": ("b = np.array(data(830, (4, 4), 'bool'))", "b[:0:-1] &= b[3]"),
     "write every other row of an empty array": (
         "a = np.array(data(347, (4, 0, 2), 'float32'))",

@@ -117,7 +117,8 @@ def array(
         return on_traced("array", numpy.array, (object, dtype), {"copy": copy, "ndmin": ndmin})
     more = {} if ndmax is None else {"ndmax": ndmax}
     if dtype is not None and copy is not False and isinstance(host, numpy.ndarray) and host.dtype.kind == "c":
-        host = real_of(host, dtype_of(dtype))
+        whole, host = host, real_of(host, dtype_of(dtype))
+        copy = copy or host is not whole  # the real part is no array that the caller has
     try:
         made = numpy.array(host, dtype, copy=copy, order=order, ndmin=ndmin, **more)
     except TracedArgumentError:  # an object's `__array__` gave an array that a transformation follows (`poly1d`)

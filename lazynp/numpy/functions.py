@@ -310,7 +310,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if nodes is None or nodes[0].trace:
         return NotImplemented
     node, widths = with_ends(nodes[0], tuple([widest if n >= 4 * WIDEST else 0 for n in a.shape]))
-    return array_of(slice_(node, key=tuple([(w - s, n, 1) for w, s, n in zip(widths, by, a.shape)])))
+    out = array_of(slice_(node, key=tuple([(w - s, n, 1) for w, s, n in zip(widths, by, a.shape)])))
+    return out[:] if axis is None else out  # without an axis NumPy gives a view
 
 
 def with_ends(x: Node, widths: tuple[int, ...]) -> tuple[Node, tuple[int, ...]]:

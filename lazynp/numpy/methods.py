@@ -513,6 +513,11 @@ def rmatmul(self: Any, other: Any) -> Any:
     return ufunc_or_defer("matmul", self, other, True)
 
 
+def may_hold(own: numpy.dtype[Any], other: numpy.dtype[Any]) -> bool:
+    """Whether a result of the two may be written into an array of the first; if not, NumPy says so before all else."""
+    return numpy.can_cast(numpy.result_type(own, other), own, "same_kind")
+
+
 def imatmul(self: Any, other: Any) -> Any:
     if type(other) not in PLAIN and not isinstance(other, (Handle, numpy.ndarray, list, tuple)):
         if defers(self, other, True):
@@ -522,7 +527,7 @@ def imatmul(self: Any, other: Any) -> Any:
         self[...] = UFUNCS["matmul"](self, other)
         return self
     two = type(other) in (ndarray, numpy.ndarray) and self.ndim > 1 and other.ndim > 1
-    if two and type(self) is ndarray and not at_hand(self):
+    if two and type(self) is ndarray and not at_hand(self) and may_hold(self.dtype, other.dtype):
         return UFUNCS["matmul"](self, other, out=(self,))
     worked(self, "__imatmul__")
     with Writes() as to:

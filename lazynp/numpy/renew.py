@@ -14,12 +14,15 @@ import numpy
 
 from ..notices import outside
 from .array import HOST_VIEW, ndarray
-from .host import SUBCLASS, bind
+from .host import SUBCLASS, bind, set_base
 
 
 def become(self: Any, view: numpy.ndarray) -> None:
     """Make the handle show this NumPy view of its (pinned) storage."""
+    base = self.base
     bind(self, self._s, SUBCLASS if type(self) is not ndarray else self._s.buf, view, HOST_VIEW)
+    if base is not None and getattr(self, "_base", None) is None:
+        set_base(self, base)  # of memory that was borrowed
 
 
 def change(view: numpy.ndarray, name: str, value: Any) -> None:
