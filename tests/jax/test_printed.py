@@ -46,6 +46,8 @@ POWERS = (0, 1, 2, 3, -1, 5, np.int8(2), True, 0.0, 1.0, 2.0, 0.5)
 @pytest.mark.parametrize("n", POWERS, ids=repr)
 def test_derivatives_of_powers_at_zero(n: Any) -> None:
     results = []
+    with lazynp.jax.numpy_dtype_promotion("strict"):  # after which every call asks how its operands promote
+        pass
     for j in (jax, lazynp.jax):
         x = j.numpy.array([0.0, 1.0, -2.0])
         once = j.grad(lambda x: x**n)(0.0), j.grad(j.numpy.power)(0.0, n), j.grad(lambda x: (x**n).sum())(x)
