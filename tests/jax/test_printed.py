@@ -168,3 +168,13 @@ DIVIDED: dict[str, Callable[[Any], Any]] = {
 def test_quotients_have_jax_s_last_digit(name: str) -> None:
     wanted, got = (np.asarray(DIVIDED[name](j)) for j in (jax, lazynp.jax))
     assert got.dtype == wanted.dtype and got.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint32", "bool"])
+def test_sums_of_whole_numbers_have_64_bits_where_these_are_on(dtype: str) -> None:
+    found = []
+    for j in (jax, lazynp.jax):
+        with j.enable_x64(True):
+            x = j.numpy.ones(3, dtype)
+            found.append([str(v.dtype) for v in (x.sum(), j.numpy.sum(x, 0), x.prod(), j.numpy.cumsum(x), x.max())])
+    assert found[0] == found[1]

@@ -66,8 +66,8 @@ def scalar_initial(initial: Any) -> Node | None:
     return node
 
 
-def reducer(ufunc: np.ufunc, chars: str) -> Callable[[Any, Any, Any], Any]:
-    """The reduction of a small value, or None where it is not one."""
+def reducer(ufunc: np.ufunc, chars: str, widens: bool = False) -> Callable[[Any, Any, Any], Any]:
+    """The reduction of a small value, or None where it is not one, or where a sum is of 64 bits (`widens`)."""
     direct = frozenset(chars)
     reduce: Any = ufunc.reduce  # its stub does not know that all of its arguments may be positional
 
@@ -78,6 +78,9 @@ def reducer(ufunc: np.ufunc, chars: str) -> Callable[[Any, Any, Any], Any]:
         if (
             h is None
             or h.dtype.char not in direct
+            or widens
+            and h.dtype.char in "iI"
+            and x64_enabled()
             or h.size > config.limit
             or axis is not None
             and (type(axis) is not int or not h.ndim)
@@ -100,7 +103,7 @@ def reducer(ufunc: np.ufunc, chars: str) -> Callable[[Any, Any, Any], Any]:
 
 def additive(name: str, ufunc: str) -> Callable[..., Any]:
     """sum and prod."""
-    fast = reducer(getattr(np, ufunc), "fdFDilILqQ")
+    fast = reducer(getattr(np, ufunc), "fdFDilILqQ", widens=True)
 
     def call(
         a: Any,
