@@ -94,7 +94,12 @@ def outcome(j: Any, text: str) -> str:
         return shown(eval(compile(ast.Expression(last.value), "<block>", "eval"), space), j)
     except Exception as error:
         kind = next(c for c in type(error).__mro__ if c.__module__ == "builtins")
-        return f"raises {kind.__name__}: {error}"
+        return f"raises {kind.__name__}: {in_order(str(error))}"
+
+
+def in_order(text: str) -> str:
+    """Sets of words are printed in an order that differs from process to process."""
+    return re.sub(r"\{('\w+'(?:, '\w+')+)\}", lambda found: f"{{{', '.join(sorted(found[1].split(', ')))}}}", text)
 
 
 def main() -> None:
