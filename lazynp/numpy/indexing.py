@@ -234,10 +234,10 @@ def small_setitem(self: ndarray, key: Any, value: Any) -> bool:
     kind = type(value)
     if kind is float or kind is int:
         if type(key) is int and h.ndim == 1 or is_plain(key) and (h.size <= limit or fewer(h, key, limit)):
-            h[key] = value
+            at_line(h.__setitem__, key, value)
             return True
         if type(key) is ndarray and h.size <= limit and key._b is key._s.buf:
-            h[key._h] = value
+            at_line(h.__setitem__, key._h, value)
             return True
     elif (
         kind is ndarray
@@ -246,7 +246,7 @@ def small_setitem(self: ndarray, key: Any, value: Any) -> bool:
         and not h.dtype.hasobject
         and (h.size <= limit or fewer(h, key, limit))
     ):
-        h[key] = value._h
+        at_line(h.__setitem__, key, real_of(value._h, h.dtype))
         return True
     return False
 

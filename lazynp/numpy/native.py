@@ -18,6 +18,7 @@ from ..runtime.views import TRANSPOSE, inverse_of
 from . import methods, products, recorded_ufuncs, ufunc
 from .arithmetic import assign, assign_where, common_order, dummy, in_memory_order
 from .array import Handle, Writes, is_native, is_traced, ndarray, of_node
+from .casts import real_of
 from .host import (
     PLAIN,
     SCALARS,
@@ -255,12 +256,17 @@ def small_call(host: Host, *args: Any) -> Any:
 host_copyto = host_of("copyto")
 
 
+def copy_to(target: numpy.ndarray, source: Any, casting: str, where: Any = True) -> None:
+    """NumPy's, with its warnings at the line of our caller."""
+    at_line(host_copyto, target, real_of(source, target.dtype) if casting == "unsafe" else source, casting, where)
+
+
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """See `numpy.copyto`."""
     if type(dst) is ndarray and where is True and (type(src) in SCALARS or type(src) is ndarray and at_hand(src)):
         with lock:
             if dst._s.free and dst._b is dst._s.buf and at_hand(dst):
-                return host_copyto(dst._h, src if type(src) is not ndarray else src._h, casting)
+                return copy_to(dst._h, src if type(src) is not ndarray else src._h, casting)
     if recorded_copy(dst, src, casting, where):
         return None
     if is_traced(dst) or is_traced(src) or is_traced(where):
@@ -270,7 +276,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     ours: list[Any] = []
     with Writes() as to:
         target = to(dst)  # before the others are looked at: NumPy sees it when something is copied to itself
-        host_copyto(target, to_host(src, ours), casting, to_host(where, ours))
+        copy_to(target, to_host(src, ours), casting, to_host(where, ours))
     note_work("copyto", [dst, *ours])
     return None
 

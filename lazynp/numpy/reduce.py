@@ -312,7 +312,9 @@ def reduction(
             return value
         if at_hand(self):
             if not args and not kwargs or plain(args, kwargs):
-                value = host(self._h, *args, **kwargs)
+                dtype = kwargs.get("dtype")
+                h = self._h if dtype is None else real_of(self._h, numpy.dtype(dtype))
+                value = at_line(METHODS.get(name, host), h, *args, **kwargs)
                 return value if type(value) is not numpy.ndarray else wrap_result(value, [self])
         elif type(self) is ndarray and is_native(self.dtype) and (not errors_wanted() or is_traced(self)):
             given = bound(names, args, kwargs)

@@ -93,7 +93,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
                 kind = type(x)
                 if kind is ndarray:
                     if x._b is x._s.buf and x._h.size <= limit:
-                        value = self.host(x._h)
+                        value = at_line(self.host, x._h)
                         return value if type(value) in SCALARS else returned(value)
                     if self.operator and self.nin == 1:
                         return elementwise(self.operator, self.host, x)
