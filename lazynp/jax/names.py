@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from ..api.jit import clear_caches
@@ -18,7 +19,7 @@ from .vmap import vmap
 __all__ = ["clear_caches", "ensure_compile_time_eval", "named_call", "named_scope", "typeof", "vmap"]
 
 
-def named_scope(name: str) -> contextlib.AbstractContextManager[None]:
+def named_scope(name: str) -> AbstractContextManager[None]:
     """A name for the operations in a block. Raises TypeError at once for what is no text."""
     if not isinstance(name, str):
         raise TypeError("named_scope name argument must be a string.")
