@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lazynp.backends import gcc
+
 ROOT = Path(__file__).resolve().parent.parent
 HIDDEN = """
 import builtins, importlib.abc, os, sys
@@ -73,7 +75,6 @@ def test_programs_run_without_what_only_linux_has(tmp_path: Path) -> None:
 
 def test_the_compiler_process_and_compilers_without_what_only_unix_has(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = pytest.importorskip("lazynp.backends.torch.worker", reason="torch compiles")
-    gcc = pytest.importorskip("lazynp.backends.gcc")
     monkeypatch.delattr(os, "nice")
     monkeypatch.delattr(os, "killpg")
     worker.give_way(5)

@@ -111,7 +111,7 @@ def nary(
         public_name: what users call it, where that is another. names: of the parameters, a letter each or parted by
             blanks. accuracy: whether it has that parameter, by which XLA may compute less accurately than we do.
     """
-    run = weak_if_all(widened(impl))
+    run, compares = weak_if_all(widened(impl)), name in ("eq", "ne")
     own = tuple(names.split() if " " in names else names)[: len(accepts)]
 
     signature = inspect.Signature(
@@ -125,7 +125,7 @@ def nary(
                 bound = signature.bind(*args, **kwargs)
                 bound.arguments.pop("accuracy", None)  # our functions have the best there is in any mode
                 args = tuple(bound.arguments.values())
-            if name in ("eq", "ne") and all([is_extended(getattr(a, "dtype", None)) for a in args]):
+            if compares and all([is_extended(getattr(a, "dtype", None)) for a in args]):
                 return args[0] == args[1] if name == "eq" else args[0] != args[1]  # keys compare themselves
             nodes = arguments(name, *args)
             if len(nodes) > 1:
