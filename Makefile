@@ -33,7 +33,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test matrix fuzz fuzz-jax faults spread accuracy kills threads lint format bench bench-history bench-check bench-programs bench-numpy compat compat-jax libraries types dist docs clean distclean
+.PHONY: help demo test matrix fuzz fuzz-jax faults spread accuracy kills threads lint format bench bench-check bench-programs bench-numpy compat compat-jax libraries types dist docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -91,9 +91,6 @@ bench: $(STAMP)-bench ## the asv suite on .venv; BENCH=micro for a part; then `a
 	cd asv_bench && ../$(BIN)/asv machine --yes > /dev/null
 	cd asv_bench && ../$(BIN)/asv run -E existing --set-commit-hash $$(git rev-parse HEAD) --show-stderr -b '$(BENCH)' $(ARGS)
 
-bench-history: $(STAMP)-bench ## what was measured at some commits (asv_bench/history), as pages of asv: asv_bench/.asv/history/index.html
-	cd asv_bench && ../$(BIN)/asv publish --config history.conf.json
-
 bench-check: $(STAMP)-bench ## some minutes: ratios to NumPy beside those of asv_bench/baseline.json; ARGS=--write writes them
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python asv_bench/bench_check.py $(ARGS)
 
@@ -135,7 +132,7 @@ dist: $(STAMP)-dist ## the source distribution and a wheel of it, in dist; both 
 	CC=false build/plain/bin/python -m pip --disable-pip-version-check install --quiet dist/*.tar.gz
 	cd build && plain/bin/python ../tests/installed.py --plain
 
-docs: $(STAMP)-docs ## the documentation, into docs/_build/html
+docs: $(STAMP)-docs ## the documentation, asv's pages of earlier commits in it, into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

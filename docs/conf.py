@@ -1,5 +1,6 @@
 """Sphinx settings: Markdown pages, nothing imported from lazynp. First the gallery's programs draw their
-figures, `pictures.py` those of real runs, and `api_pages.py` writes the reference, each in a process of its own."""
+figures, `pictures.py` those of real runs, `api_pages.py` writes the reference, and asv its pages of what was measured
+at earlier commits, each in a process of its own."""
 
 import os
 import subprocess
@@ -14,15 +15,12 @@ author = "lazynp developers"
 copyright = author
 extensions = ["myst_parser"]
 exclude_patterns = ["_build"]
-html_theme = "alabaster"
+html_theme = "furo"
+html_title = "lazynp"
 html_static_path = ["static"]
-html_css_files = ["narrow.css"]
-html_theme_options = {
-    "description": "NumPy code on a lazy engine",
-    "page_width": "1140px",
-    "code_font_size": "0.76em",
-    "body_max_width": "none",
-}
+html_css_files = ["pages.css"]
+html_show_sphinx = False
+myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 
 
@@ -44,7 +42,22 @@ def write_reference(_: Any) -> None:
     subprocess.run([sys.executable, str(HERE / "api_pages.py")], check=True)
 
 
+def publish_benchmarks(app: Any, error: Exception | None) -> None:
+    """What is kept in `asv_bench/history`, as pages that `performance.md` links to. asv orders it by the commits of a
+    checkout, so that a source distribution has no such pages."""
+    if error or app.builder.name != "html":
+        return
+    bench, pages = HERE.parent / "asv_bench", Path(app.outdir) / "asv"
+    if not (HERE.parent / ".git").exists():
+        pages.mkdir(exist_ok=True)
+        (pages / "index.html").write_text("<p>These pages are made where the repository's history is.</p>\n")
+        return
+    command = [sys.executable, "-m", "asv", "publish", "--config", "history.conf.json", "--html-dir", str(pages)]
+    subprocess.run(command, cwd=bench, check=True, stdout=subprocess.DEVNULL)
+
+
 def setup(app: Any) -> None:
     app.connect("builder-inited", draw_gallery)
     app.connect("builder-inited", draw_pictures)
     app.connect("builder-inited", write_reference)
+    app.connect("build-finished", publish_benchmarks)
