@@ -88,6 +88,9 @@ FLAGS: dict[str, Flag] = {
     "num_cpu_devices": Flag(-1),
     "cpu_enable_async_dispatch": Flag(True),
     "use_direct_linearize": Flag(True),
+    "auto_pcast": Flag(True),
+    "remove_size_one_mesh_axis_from_type": Flag(False),
+    "jax2tf_associative_scan_reductions": Flag(False),
     "array_garbage_collection_guard": Flag(None, (None, Any)),
     "thread_guard": Flag(False),
     "log_checkpoint_residuals": Flag(False),
@@ -103,7 +106,7 @@ CAREFUL = (
 states: dict[Any, int] = {}
 watchers: list[Callable[[Any], None]] = []
 """Called with what changed: the class `Flags` for the process, the thread's own `flags` for a thread."""
-TRACED = tuple([name for name, flag in FLAGS.items() if flag.traced])
+TRACED = [name for name, flag in FLAGS.items() if flag.traced]
 
 
 class Flags(threading.local):
@@ -148,6 +151,16 @@ def refresh(target: Any) -> None:
     target.fast = None if any([getattr(target, name) for name in CAREFUL]) else target.state
     for watcher in watchers:
         watcher(target)
+
+
+def add_flag(name: str, default: Any) -> None:
+    """A switch of the user's, which compiled functions are told apart by."""
+    FLAGS[name] = Flag(default, (None, Any), traced=True)
+    TRACED.append(name)
+    setattr(Flags, name, default)
+    refresh(Flags)
+    if "state" in vars(flags):
+        refresh(flags)
 
 
 def set_flag(name: str, value: Any) -> None:

@@ -33,7 +33,7 @@ from .jax_types import words
 
 ROOT = "lazynp.jax"
 # Exported beside JAX's names.
-OWN = {"": ("__version__", "__version_info__", "install"), "experimental": ("enable_x64",)}
+OWN = {"": ("__version__", "__version_info__", "install")}
 # Names whose stub is written by hand, and where it is: relative to `lazynp-stubs`.
 TRANSFORMATIONS = frozenset(
     words("associative_scan checkpoint closure_convert cond custom_gradient custom_jvp custom_vjp fori_loop grad")

@@ -251,7 +251,7 @@ class Jit(CallBase):
         if flags.explain_cache_misses:
             log.warning("%s", why(self, call))
         if flags.no_tracing:
-            raise RuntimeError(f"jit traces {name_of(self._fun)} anew, which jax_no_tracing forbids")
+            raise RuntimeError(f"re-tracing function {name_of(self._fun)} for `jit`, but 'no_tracing' is set")
         f = with_statics(self._fun, call.statics)
         args, kwargs = unflatten(call.structure, call.leaves)
         trace = Trace(self._fun, "jit", lambda: leaf_names(self._fun, args, kwargs))

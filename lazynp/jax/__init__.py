@@ -18,6 +18,7 @@ from . import (
     image,
     interpreters,
     lax,
+    memory,
     monitoring,
     nn,
     numpy,
@@ -39,10 +40,11 @@ from .assembling import (
     make_array_from_single_device_arrays,
 )
 from .boundaries import close_doors as _close_doors
-from .callback import effects_barrier, io_callback, pure_callback
+from .callback import effects_barrier, pure_callback
 from .config import (
     allow_f16_reductions,
     array_garbage_collection_guard,
+    auto_pcast,
     check_tracer_leaks,
     checking_leaks,
     config,
@@ -57,12 +59,15 @@ from .config import (
     enable_custom_prng,
     enable_x64,
     explain_cache_misses,
+    jax2tf_associative_scan_reductions,
     legacy_prng_key,
     log_compiles,
+    make_user_context,
     no_execution,
     no_tracing,
     numpy_dtype_promotion,
     numpy_rank_promotion,
+    remove_size_one_mesh_axis_from_type,
     softmax_custom_jvp,
     thread_guard,
     threefry_partitionable,
@@ -117,6 +122,7 @@ from .placement import (
     copy_to_host_async,
     device_get,
     device_put,
+    live_arrays,
     reshard,
 )
 from .ref import Ref, empty_ref, free_ref, freeze, new_ref

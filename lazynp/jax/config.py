@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..flags import FLAGS, Override, flags, set_flag
+from ..flags import FLAGS, Override, add_flag, flags, set_flag
 from .devices import check_count
 
 __all__ = ["Config", "config", "flags"]
@@ -20,6 +20,32 @@ __all__ = ["Config", "config", "flags"]
 
 def plain(name: str) -> str:
     return name.removeprefix("jax_")
+
+
+class UserConfig:
+    """A setting of the user's: `with context(value): ...`; functions are compiled once for each value that they are
+    called under."""
+
+    def __init__(self, default_value: Any) -> None:
+        self._name = f"user_context_{len(FLAGS)}"
+        add_flag(self._name, default_value)
+
+    @property
+    def value(self) -> Any:
+        """The value that holds in this thread."""
+        return getattr(flags, self._name)
+
+    def __call__(self, new_value: Any) -> Override:
+        return Override(self._name, new_value)
+
+
+def make_user_context(default_value: Any = None) -> UserConfig:
+    """A new setting, for what a program's functions depend on besides their arguments.
+
+    Raises: TypeError, when it is set, for a value that cannot be hashed.
+    """
+    hash(default_value)
+    return UserConfig(default_value)
 
 
 class Config:
@@ -50,7 +76,7 @@ class Config:
     @property
     def values(self) -> dict[str, Any]:
         """All switches by JAX's names."""
-        return {f"jax_{name}": getattr(flags, name) for name in FLAGS}
+        return {f"jax_{name}": getattr(flags, name) for name in FLAGS if not name.startswith("user_context_")}
 
     def parse_flags_with_absl(self) -> None:
         """Nothing: absl's command line is not read."""
@@ -100,6 +126,9 @@ numpy_rank_promotion = switch("numpy_rank_promotion", "allow")
 threefry_partitionable = switch("threefry_partitionable", True)
 softmax_custom_jvp = switch("softmax_custom_jvp", True)
 allow_f16_reductions = switch("allow_f16_reductions", True)
+auto_pcast = switch("auto_pcast", True)
+remove_size_one_mesh_axis_from_type = switch("remove_size_one_mesh_axis_from_type", True)
+jax2tf_associative_scan_reductions = switch("jax2tf_associative_scan_reductions", True)
 array_garbage_collection_guard = switch("array_garbage_collection_guard")
 thread_guard = switch("thread_guard", True)
 transfer_guard = switch("transfer_guard")

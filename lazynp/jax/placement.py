@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import types
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..tracebacks import leave
 from ..tree import flatten, map, unflatten
 from .array import Array, as_node, wrap
 from .devices import Device, several
+from .memory import KINDS, MemorySpace
 from .mesh import Setting
 from .processes import agreed, laid, spanning, spread_of
 from .sharding import (
@@ -115,6 +117,9 @@ def check_fits(sharding: Sharding, shape: tuple[int, ...], what: str, name: str 
         sharding.shard_shape(shape)
 
 
+PLACES = (Device, Sharding, PartitionSpec, MemorySpace)
+
+
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
     """The arrays of a tree, on a device or as a sharding says (a tree of these may be a prefix of x); NumPy arrays and
     scalars become arrays.
@@ -131,7 +136,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     )
     if any([m and d for m, d in zip(shares, gives)]):
         raise ValueError("may_alias and donate cannot be True at the same time.")
-    one = device is None or isinstance(device, (Device, Sharding, PartitionSpec)) or hasattr(device, "layout")
+    one = device is None or isinstance(device, PLACES) or hasattr(device, "layout")
     wanted = [device] * len(leaves) if one else prefix(device, x, "device_put device")
     out = []
     for v, where in zip(leaves, wanted):
@@ -140,12 +145,22 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
         if where is None:
             out.append(wrap(node))
             continue
+        if isinstance(where, MemorySpace):
+            kind = KINDS.get(where)
+            where = wrap(node).sharding if kind is None else wrap(node).sharding.with_memory_kind(kind)
         sharding = resolved(where, "device_put")
         check_fits(sharding, node.shape, "device_put args")
         if node.trace == CONCRETE and len(sharding.device_set) > 1 and spanning(sharding) and spread_of(node) is None:
             check_same(v, value_of(node))
         out.append(placed(node, sharding, not isinstance(v, Array)))
     return unflatten(structure, out)
+
+
+def live_arrays(platform: str | None = None) -> list[Array]:
+    """All arrays there are. Raises RuntimeError for the name of a platform that this machine has not."""
+    if platform not in (None, "cpu"):
+        raise RuntimeError(f"Unknown backend {platform}. Available backends are ['cpu']")
+    return [x for x in gc.get_objects() if isinstance(x, Array) and (x._graph is None or not x._graph.trace)]
 
 
 def check_same(x: Any, value: np.ndarray) -> None:

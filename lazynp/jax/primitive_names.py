@@ -33,6 +33,7 @@ NAMES = {
     "left_shift": "shift_left",
     "less": "lt",
     "less_equal": "le",
+    "linear_solve": "custom_linear_solve",
     "logical_and": "and",
     "logical_and.reduce": "reduce_and",
     "logical_not": "not",

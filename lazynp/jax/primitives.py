@@ -115,6 +115,11 @@ def while_steps(node: Node, *, cond: Any, body: Any, n_cond: int, n_body: int) -
     return [Step("while", params)]
 
 
+def scatter_steps(node: Node, *, mode: str, **params: Any) -> list[Step]:
+    name = {"set": "scatter", "multiply": "scatter-mul"}.get(mode, f"scatter-{mode}")
+    return [Step(name, {"mode": mode, **params})]
+
+
 STEPS: dict[str, Callable[..., list[Step]]] = {
     "broadcast_to": spread_steps,
     "callback": lambda n, *, call: [Step("debug_callback" if call.differentiable else call.name, {})],
@@ -124,6 +129,7 @@ STEPS: dict[str, Callable[..., list[Step]]] = {
     "power": power_steps,
     "reshape": reshape_steps,
     "scan": scan_steps,
+    "scatter": scatter_steps,
     "slice": slice_steps,
     "sort": lambda n, *, axis, kind: [Step("sort", {"dimension": axis, "is_stable": True, "num_keys": 1})],
     "transpose": lambda n, *, axes: [Step("transpose", {"permutation": tuple(axes)})],
@@ -183,10 +189,10 @@ class Known(Primitive):
         return self.impl(*args, **params)
 
 
-known: dict[str, Known] = {}
+known: dict[str, Any] = {}
 
 
-def primitive_of(name: str) -> Known:
+def primitive_of(name: str) -> Any:
     """JAX's primitive of that name: always the same object."""
     found = known.get(name)
     if found is None:

@@ -1,11 +1,10 @@
 # Written by `python -m compat stubs`.
-from contextlib import AbstractContextManager
 from collections.abc import Callable
 from typing import Any
 
 from . import checkify as checkify
 from . import compilation_cache as compilation_cache
-def enable_x64(new_val: Any = True) -> AbstractContextManager[Any]: ...
+from . import compute_on as compute_on
 from . import hijax as hijax
 def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, sharding: Any = None, ordered: bool = False, **kwargs: Any) -> Any: ...
 from . import jet as jet
@@ -14,6 +13,7 @@ from . import mesh_utils as mesh_utils
 from . import multihost_utils as multihost_utils
 from . import ode as ode
 from . import pjit as pjit
+from . import random as random
 from . import rnn as rnn
 from . import shard_map as shard_map
 from . import sparse as sparse

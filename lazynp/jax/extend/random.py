@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
-from ..array import Array
+from ..array import Array, as_node, wrap
+from ..lax.primitives import RULES
 from ..primitives import primitive_of
 from ..random.implementations import PRNGImpl, rbg_impl, threefry_impl, unsafe_rbg_impl
 from ..random.keys import PRNGSpec, key
@@ -56,6 +57,29 @@ def random_seed(seeds: Any, impl: Any) -> Any:
     return key(seeds, impl=impl)
 
 
+def hashed(first: Any, second: Any, x: Any, y: Any) -> list[Array]:
+    """The hash of pairs of words under keys."""
+    keys = first, second, first ^ second ^ PARITY
+    x, y = x + first, y + second
+    for i in range(5):
+        for r in ROTATIONS[i % 2]:
+            x = x + y
+            y = (y << np.uint32(r) | y >> np.uint32(32 - r)) ^ x
+        x, y = x + keys[(i + 1) % 3], y + keys[(i + 2) % 3] + np.uint32(i + 1)
+    return [x, y]
+
+
+def threefry2x32(*words: Any) -> list[Array]:
+    """What `threefry2x32_p` is. Raises TypeError for other than words of 32 bits."""
+    nodes = [as_node(x) for x in words]
+    if any(n.dtype != np.uint32 for n in nodes):
+        raise TypeError(f"Arguments to threefry2x32 must have uint32 type, got {[n.dtype for n in nodes]}")
+    return hashed(*jnp.broadcast_arrays(*[wrap(n) for n in nodes]))
+
+
+RULES["threefry2x32"] = threefry2x32
+
+
 def threefry_2x32(keypair: Any, count: Any) -> Array:
     """The hash of counters under a key: two uint32 words, or arrays of them; count is uint32, and its two halves are
     hashed together.
@@ -69,12 +93,5 @@ def threefry_2x32(keypair: Any, count: Any) -> Array:
     flat = jnp.ravel(count)
     odd = flat.size % 2
     x, y = jnp.split(jnp.concatenate([flat, jnp.zeros(odd, np.uint32)]), 2)
-    keys = first, second, first ^ second ^ PARITY
-    x, y = x + first, y + second
-    for i in range(5):
-        for r in ROTATIONS[i % 2]:
-            x = x + y
-            y = (y << np.uint32(r) | y >> np.uint32(32 - r)) ^ x
-        x, y = x + keys[(i + 1) % 3], y + keys[(i + 2) % 3] + np.uint32(i + 1)
-    found = jnp.concatenate([x, y])
+    found = jnp.concatenate(hashed(first, second, x, y))
     return (found[:-1] if odd else found).reshape(count.shape)

@@ -1,6 +1,7 @@
 """`jax.lax`: the operators under `jax.numpy`, without promotion; control flow; convolutions, windows, gather and
 scatter."""
 
+from ..exchanges import precv, psend, ragged_all_to_all
 from ..parallel import (
     all_gather,
     all_to_all,
@@ -27,6 +28,7 @@ from .elementwise import *
 from .indexing import *
 from .others import *
 from .pieces import *
+from .primitive_rules import rng_uniform
 from .primitives import *
 from .ragged import *
 from .reductions import *

@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 
 from ...graph.function import Function
+from ...graph.node import Node
 from ...graph.op import registry, results
+from ...ops.closure import close
 from ...ops.elementwise import weak_cast
 from ..array import as_node, wrap
 from ..derivatives import stop_gradient
 from ..jaxpr import ClosedJaxpr, Jaxpr, function_of
 from ..primitives import NAMES, Known, primitive_of
 from . import contraction, elementwise, indexing, linalg, others, pieces, reductions, shapes
+from .primitive_rules import RULES as STRUCTURED
 
 Fun = Callable[..., Any]
 
@@ -30,8 +33,9 @@ IGNORED = frozenset({"accuracy", "sharding", "out_sharding"})
 """Parameters that steer only XLA."""
 MANY = frozenset(
     words(
-        "call closed_call cond custom_jvp_call custom_vjp_call eig eigh hessenberg jit linear_solve lu qr remat scan "
-        "schur sort split svd top_k tridiagonal unstack while"
+        "approx_top_k call closed_call cond custom_jvp_call custom_linear_solve custom_vjp_call dce_sink device_put "
+        "eig eigh hessenberg jit lu optimization_barrier qr reduce reduce_window remat remat2 rng_bit_generator scan "
+        "schur sort split svd threefry2x32 top_k tridiagonal unstack while"
     )
 )
 """Primitives of several results."""
@@ -104,11 +108,19 @@ def best(name: str) -> Fun:
     return rule
 
 
+def closed(*jaxprs: Any) -> tuple[tuple[Function, ...], list[Node]]:
+    """The graphs of jaxprs, with what they read besides their arguments as arguments in front; and these values."""
+    functions, captured = close(*[function_of(j) for j in jaxprs])
+    return tuple(functions), list(captured)
+
+
 def scan(*args: Any, jaxpr: Any, length: int, num_carry: int, num_consts: int, reverse: bool, **_: Any) -> Any:
+    (body,), captured = closed(jaxpr)
     node = registry["scan"](
+        *captured,
         *[as_node(x) for x in args],
-        body=as_parameter(jaxpr),
-        n_consts=num_consts,
+        body=body,
+        n_consts=len(captured) + num_consts,
         n_carry=num_carry,
         reverse=reverse,
         length=length,
@@ -117,19 +129,26 @@ def scan(*args: Any, jaxpr: Any, length: int, num_carry: int, num_consts: int, r
 
 
 def while_(*args: Any, body_jaxpr: Any, body_nconsts: int, cond_jaxpr: Any, cond_nconsts: int) -> Any:
+    nodes = [as_node(x) for x in args]
+    (cond,), of_cond = closed(cond_jaxpr)
+    (body,), of_body = closed(body_jaxpr)
     node = registry["while"](
-        *[as_node(x) for x in args],
-        cond=as_parameter(cond_jaxpr),
-        body=as_parameter(body_jaxpr),
-        n_cond=cond_nconsts,
-        n_body=body_nconsts,
+        *of_cond,
+        *nodes[:cond_nconsts],
+        *of_body,
+        *nodes[cond_nconsts:],
+        cond=cond,
+        body=body,
+        n_cond=len(of_cond) + cond_nconsts,
+        n_body=len(of_body) + body_nconsts,
     )
     return [wrap(n) for n in results(node)]
 
 
 def cond(index: Any, *operands: Any, branches: Any, **_: Any) -> Any:
-    nodes = [as_node(x) for x in (index, *operands)]
-    return [wrap(n) for n in results(registry["cond"](*nodes, branches=as_parameter(tuple(branches))))]
+    functions, captured = closed(*branches)
+    nodes = [as_node(index), *captured, *[as_node(x) for x in operands]]
+    return [wrap(n) for n in results(registry["cond"](*nodes, branches=functions))]
 
 
 def sort(*operands: Any, dimension: int, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -185,6 +204,7 @@ MATRIX_WORDS = words(
 )
 """The primitives that have a name of their own in `lax.linalg`."""
 RULES: dict[str, Fun] = {
+    **STRUCTURED,
     **{name: factorization(name) for name in MATRIX_WORDS},
     "cholesky": factorization("cholesky", symmetrize_input=False),
     "eigh": factorization("eigh", symmetrize_input=False),
@@ -211,6 +231,7 @@ RULES: dict[str, Fun] = {
         x, exponent_bits, mantissa_bits
     ),
     "remat": inlined,
+    "remat2": inlined,
     "reshape": lambda x, *, new_sizes, dimensions=None: shapes.reshape(x, new_sizes, dimensions),
     "rev": rule(shapes.rev, "dimensions"),
     "scan": scan,
@@ -239,23 +260,33 @@ def select(which: Any, *cases: Any) -> Any:
 
 
 WORDS = words(
-    "abs acos acosh add after_all all_gather all_to_all and argmax argmin asin asinh atan atan2 atanh "
-    "axis_index bessel_i0e bessel_i1e bitcast_convert_type broadcast_in_dim cbrt ceil clamp clz complex "
-    "concatenate cond conj conv_general_dilated convert_element_type copy cos cosh cumlogsumexp cummax "
-    "cummin cumprod cumsum digamma div dot_general dynamic_slice dynamic_update_slice eq erf erf_inv erfc "
-    "exp exp2 expm1 fft floor gather ge gt igamma igammac imag integer_pow iota is_finite le lgamma "
-    "linear_solve log log1p logistic lt max min mul ne neg nextafter not or pad pmax pmin polygamma "
-    "population_count pow ppermute psum real reduce_and reduce_max reduce_min reduce_or reduce_precision "
-    "reduce_prod reduce_sum reduce_window reduce_xor regularized_incomplete_beta rem reshape rev round "
-    "rsqrt scan scatter scatter_add scatter_max scatter_min scatter_mul select_n shift_left "
-    "shift_right_arithmetic shift_right_logical sign sin sinh slice sort split sqrt square squeeze "
-    "stop_gradient sub tan tanh top_k transpose while xor zeta"
+    "abs acos acosh add after_all all_gather all_to_all and approx_top_k argmax argmin asin asinh atan "
+    "atan2 atanh axis_index bessel_i0e bessel_i1e bitcast_convert_type broadcast_in_dim cbrt ceil clamp "
+    "clz complex concatenate cond conj conv_general_dilated convert_element_type copy cos cosh "
+    "create_token cumlogsumexp cummax cummin cumprod cumsum dce_sink device_put digamma div dot_general "
+    "dynamic_slice dynamic_update_slice eq eq_to erf erf_inv erfc exp exp2 expm1 fft floor gather ge gt "
+    "igamma igamma_grad_a igammac imag integer_pow iota is_finite le le_to lgamma linear_solve log log1p "
+    "logistic lt lt_to max min mul mulhi ne neg nextafter not optimization_barrier or pad pmax pmin "
+    "polygamma population_count pow ppermute psum ragged_all_to_all real reduce reduce_and reduce_max "
+    "reduce_min reduce_or reduce_precision reduce_prod reduce_sum reduce_window reduce_window_max "
+    "reduce_window_min reduce_window_sum reduce_xor regularized_incomplete_beta rem reshape rev "
+    "rng_bit_generator rng_uniform round rsqrt scan scatter scatter_add scatter_max scatter_min "
+    "scatter_mul scatter_sub select_and_gather_add select_and_scatter select_and_scatter_add select_n "
+    "sharding_constraint shift_left shift_right_arithmetic shift_right_logical sign sin sinh slice sort "
+    "split sqrt square squeeze stack stage stop_gradient sub tan tanh tile top_k transpose unstack while "
+    "xor zeta"
 )
 """The primitives that have a name of their own in `lax`."""
+CALLS = words("call closed_call custom_jvp_call custom_vjp_call jit remat2")
+NAMED = {
+    "linear_solve": "custom_linear_solve",
+    **{f"scatter_{how}": f"scatter-{how}" for how in ("add", "max", "min", "mul", "sub")},
+}
+"""Those that are called otherwise themselves."""
 Known.maker = impl_of
-for word in (*WORDS, *MATRIX_WORDS, "custom_jvp_call", "custom_vjp_call", "call", "closed_call", "jit", "remat"):
-    primitive = primitive_of(word)
-    primitive.multiple_results = word in MANY
+for word in (*WORDS, *MATRIX_WORDS, *CALLS):
+    primitive = primitive_of(NAMED.get(word, word))
+    primitive.multiple_results = primitive.name in MANY
     if word in MATRIX_WORDS:
         setattr(linalg, f"{word}_p", primitive)
     if word in WORDS:

@@ -35,4 +35,4 @@ from .functions import (
     swish,
     tanh,
 )
-from .scaled import scaled_matmul
+from .scaled import get_scaled_dot_general_config, scaled_dot_general, scaled_matmul

@@ -32,6 +32,7 @@ from .discrete import (
 )
 from .gammas import ball, beta, chisquare, dirichlet, f, gamma, generalized_normal, loggamma, t
 from .keys import PRNGKey, clone, fold_in, key, key_data, key_dtype, key_impl, split, wrap_key_data
+from .primitives import random_gamma_p
 from .selections import choice, multivariate_normal, orthogonal, permutation
 
 __all__ = [
@@ -73,6 +74,7 @@ __all__ = [
     "poisson",
     "rademacher",
     "randint",
+    "random_gamma_p",
     "rayleigh",
     "split",
     "t",

@@ -1,14 +1,17 @@
 # Written by `python -m compat stubs`.
 from typing import Any
+from ...extend.core import Primitive
 
 abs_p: Any
 acos_p: Any
 acosh_p: Any
+add_jaxvals_p: Any
 add_p: Any
 after_all_p: Any
 all_gather_p: Any
 all_to_all_p: Any
 and_p: Any
+approx_top_k_p: Any
 argmax_p: Any
 argmin_p: Any
 asin_p: Any
@@ -24,6 +27,7 @@ broadcast_in_dim_p: Any
 call_p: Any
 cbrt_p: Any
 ceil_p: Any
+cholesky_p: Any
 clamp_p: Any
 closed_call_p: Any
 clz_p: Any
@@ -36,6 +40,7 @@ convert_element_type_p: Any
 copy_p: Any
 cos_p: Any
 cosh_p: Any
+create_token_p: Any
 cumlogsumexp_p: Any
 cummax_p: Any
 cummin_p: Any
@@ -43,12 +48,16 @@ cumprod_p: Any
 cumsum_p: Any
 custom_jvp_call_p: Any
 custom_vjp_call_p: Any
+device_put_p: Any
 digamma_p: Any
 div_p: Any
 dot_general_p: Any
 dynamic_slice_p: Any
 dynamic_update_slice_p: Any
+eig_p: Any
+eigh_p: Any
 eq_p: Any
+eq_to_p: Any
 erf_inv_p: Any
 erf_p: Any
 erfc_p: Any
@@ -60,6 +69,9 @@ floor_p: Any
 gather_p: Any
 ge_p: Any
 gt_p: Any
+hessenberg_p: Any
+householder_product_p: Any
+igamma_grad_a_p: Any
 igamma_p: Any
 igammac_p: Any
 imag_p: Any
@@ -68,15 +80,19 @@ iota_p: Any
 is_finite_p: Any
 jit_p: Any
 le_p: Any
+le_to_p: Any
 lgamma_p: Any
 linear_solve_p: Any
 log1p_p: Any
 log_p: Any
 logistic_p: Any
 lt_p: Any
+lt_to_p: Any
+lu_p: Any
 max_p: Any
 min_p: Any
 mul_p: Any
+name_p: Any
 ne_p: Any
 neg_p: Any
 nextafter_p: Any
@@ -90,8 +106,11 @@ population_count_p: Any
 pow_p: Any
 ppermute_p: Any
 psum_p: Any
+qr_p: Any
+ragged_all_to_all_p: Any
 random_bits_p: Any
 random_fold_in_p: Any
+random_gamma_p: Any
 random_seed_p: Any
 random_split_p: Any
 real_p: Any
@@ -99,16 +118,22 @@ reduce_and_p: Any
 reduce_max_p: Any
 reduce_min_p: Any
 reduce_or_p: Any
+reduce_p: Any
 reduce_precision_p: Any
 reduce_prod_p: Any
 reduce_sum_p: Any
+reduce_window_max_p: Any
+reduce_window_min_p: Any
 reduce_window_p: Any
+reduce_window_sum_p: Any
 reduce_xor_p: Any
 regularized_incomplete_beta_p: Any
 rem_p: Any
 remat_p: Any
 reshape_p: Any
 rev_p: Any
+rng_bit_generator_p: Any
+rng_uniform_p: Primitive
 round_p: Any
 rsqrt_p: Any
 scan_p: Any
@@ -117,7 +142,12 @@ scatter_max_p: Any
 scatter_min_p: Any
 scatter_mul_p: Any
 scatter_p: Any
+schur_p: Any
+select_and_gather_add_p: Any
+select_and_scatter_add_p: Any
+select_and_scatter_p: Any
 select_n_p: Any
+sharding_constraint_p: Any
 shift_left_p: Any
 shift_right_arithmetic_p: Any
 shift_right_logical_p: Any
@@ -131,10 +161,15 @@ square_p: Any
 squeeze_p: Any
 stop_gradient_p: Any
 sub_p: Any
+svd_p: Any
 tan_p: Any
 tanh_p: Any
+threefry2x32_p: Any
 top_k_p: Any
 transpose_p: Any
+triangular_solve_p: Any
+tridiagonal_p: Any
+tridiagonal_solve_p: Any
 while_p: Any
 xor_p: Any
 zeta_p: Any
