@@ -218,7 +218,7 @@ static int same_layout(Layout const *a, Layout const *b)
 static int is_ours(Handle *a)
 {
     Storage *s = (Storage *)a->s;
-    return s->free && (!s->details || s->details == Py_None) && PyArray_CheckExact(a->h)
+    return s->free && (!s->details || s->details == Py_None || is_lent(s->details, 0)) && PyArray_CheckExact(a->h)
            && PyArray_ISWRITEABLE((PyArrayObject *)a->h);
 }
 

@@ -331,7 +331,7 @@ static int notable(PyObject *o) /* whether a program can have it as an operand *
 {
     if (Py_TYPE(o) != ndarray_type)
         return !PyArray_Check(o);
-    return PyArray_NDIM((PyArrayObject *)((Handle *)o)->h) <= AXES && PyArray_NDIM((PyArrayObject *)((Handle *)o)->h) > 0
+    return is_ours((Handle *)o) && PyArray_NDIM((PyArrayObject *)((Handle *)o)->h) <= AXES && PyArray_NDIM((PyArrayObject *)((Handle *)o)->h) > 0
            && PyArray_DESCR((PyArrayObject *)((Handle *)o)->h)->type_num < NPY_CLONGDOUBLE
            && plain_descr[PyArray_DESCR((PyArrayObject *)((Handle *)o)->h)->type_num]
                   == PyArray_DESCR((PyArrayObject *)((Handle *)o)->h)

@@ -316,6 +316,19 @@ static int begins_at(Handle *a, PyObject **view)
     return 0;
 }
 
+static PyObject *name_pin, *name_lent; /* members of `storage.py: StorageDetails` */
+
+/* Whether buffers are all that a storage is pinned for, which it is now, or was until they were given back. */
+static int is_lent(PyObject *details, int now)
+{
+    PyObject *lent = PyObject_GetAttr(details, name_lent), *pin = PyObject_GetAttr(details, name_pin);
+    int is = lent && lent != Py_None && pin == (now ? Py_True : Py_False);
+    Py_XDECREF(lent);
+    Py_XDECREF(pin);
+    PyErr_Clear();
+    return is;
+}
+
 #include "_replay.h"
 #include "_replay_match.h"
 #include "_replay_notes.h"
@@ -1541,8 +1554,31 @@ static void keep_error(void)
     PyErr_Restore(type, error, trace);
 }
 
-/* The buffer protocol: NumPy's buffer of the array that `exported` pins and shares. The handle may show another array
- * while the buffer is in use, so the buffer itself holds the one that it shows. */
+/* What a buffer has of ours: the array that it shows, since the handle may show another one while it is in use. And where
+ * buffers are all that the storage is pinned for, its details, which count them (`storage.py: StorageDetails.lent`). */
+typedef struct {
+    PyObject *array, *details;
+} Lent;
+
+/* One buffer more, or less, that pins a storage. Plain members of a class of ours: nobody else runs meanwhile. 0: it is
+ * not pinned for buffers alone. -1: an error. */
+static int count_lent(PyObject *details, int more)
+{
+    PyObject *was = PyObject_GetAttr(details, name_lent), *now = NULL;
+    int counts = was ? was != Py_None : -1;
+    if (counts > 0) {
+        long n = PyLong_AsLong(was) + more;
+        PyObject *pinned = n > 0 ? Py_True : Py_False;
+        if (!(now = PyLong_FromLong(n)) || PyObject_SetAttr(details, name_lent, now) < 0
+            || PyObject_SetAttr(details, name_pin, pinned) < 0 || PyObject_SetAttr(details, name_shared, pinned) < 0)
+            counts = -1;
+    }
+    Py_XDECREF(was);
+    Py_XDECREF(now);
+    return counts;
+}
+
+/* The buffer protocol: NumPy's buffer of the array that `exported` pins and shares. */
 static int get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     PyObject *array = NULL;
@@ -1561,19 +1597,46 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
         PyErr_SetString(PyExc_BufferError, "the buffer does not say all of the array");
     }
     refused = array || !numpy ? NULL : self;
-    if (!array || PyObject_GetBuffer(array, view, flags) < 0) {
-        if (!array && !PyErr_Occurred())
-            PyErr_SetString(PyExc_BufferError, "no buffer");
+    Lent *lent = array ? PyMem_Malloc(sizeof *lent) : NULL;
+    if (!lent || PyObject_GetBuffer(array, view, flags) < 0) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(array ? PyExc_MemoryError : PyExc_BufferError, "no buffer");
         Py_XDECREF(array);
+        PyMem_Free(lent);
         view->obj = NULL;
         return -1;
     }
     Py_XSETREF(view->obj, Py_NewRef(self));
-    view->internal = array;
+    PyObject *details = plain ? ((Storage *)((Handle *)self)->s)->details : NULL;
+    int counts = details && details != Py_None ? count_lent(details, 1) : 0;
+    *lent = (Lent){array, counts > 0 ? Py_NewRef(details) : NULL};
+    view->internal = lent;
+    if (counts < 0)
+        PyErr_Clear(); /* it stays pinned */
+    if (counts > 0 && ((Handle *)self)->b != ((Storage *)((Handle *)self)->s)->buf) {
+        PyBuffer_Release(view); /* given back and written anew by other threads, before this one was counted */
+        return get_buffer(self, view, flags);
+    }
     return 0;
 }
 
-static void release_buffer(PyObject *self, Py_buffer *view) { Py_XDECREF((PyObject *)view->internal); }
+static void release_buffer(PyObject *self, Py_buffer *view)
+{
+    Lent *lent = view->internal;
+    if (!lent)
+        return;
+    view->internal = NULL;
+    if (lent->details) {
+        PyObject *type, *error, *trace;
+        PyErr_Fetch(&type, &error, &trace);
+        if (count_lent(lent->details, -1) < 0)
+            PyErr_Clear();
+        PyErr_Restore(type, error, trace);
+        Py_DECREF(lent->details);
+    }
+    Py_DECREF(lent->array);
+    PyMem_Free(lent);
+}
 
 static PyBufferProcs handle_buffer = {.bf_getbuffer = get_buffer, .bf_releasebuffer = release_buffer};
 static PyNumberMethods handle_number = {
@@ -1939,6 +2002,7 @@ PyMODINIT_FUNC PyInit__speed(void)
     name_pin = PyUnicode_InternFromString("pin");
     name_dunder_call = PyUnicode_InternFromString("__call__");
     name_shared = PyUnicode_InternFromString("shared");
+    name_lent = PyUnicode_InternFromString("lent");
     name_drawn = PyUnicode_InternFromString("_drawn");
     name_type = PyUnicode_InternFromString("type");
     name_finalize = PyUnicode_InternFromString("__array_finalize__");
@@ -1949,7 +2013,7 @@ PyMODINIT_FUNC PyInit__speed(void)
     name_array_function = PyUnicode_InternFromString("__array_function__");
     name_priority = PyUnicode_InternFromString("__array_priority__");
     name_ufunc = PyUnicode_InternFromString("__array_ufunc__");
-    if (!name_pin || !name_dunder_call || !name_drawn || !name_shared || !name_type || !name_finalize || !name_name || !name_host
+    if (!name_pin || !name_lent || !name_dunder_call || !name_drawn || !name_shared || !name_type || !name_finalize || !name_name || !name_host
         || !name_wrap || !name_priority || !name_ufunc || !name_fields || !name_array_function)
         return NULL;
     for (int i = 0; i < LEFT; i++)

@@ -65,7 +65,7 @@ enum { LEFT = 4, LEFT_COPY = 3 };
 static PyObject *subclass_mark, *finalize_nothing, *host_view_method, *host_conjugate, *host_dlpack, *host_transpose, *host_reshape,
     *host_ravel, *name_type, *name_finalize, *name_name, *name_host,
     *name_wrap, *name_priority, *name_ufunc, *name_fields, *name_array_function, *details_type, *host_getfield, *host_asarray, *host_squeeze, *host_swapaxes;
-static PyObject *left_names[LEFT], *name_pin, *name_dunder_call, *name_drawn, *name_shared, *shared_drawn;
+static PyObject *left_names[LEFT], *name_dunder_call, *name_drawn, *name_shared, *shared_drawn;
 static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
 
 static void begin_gift(Gift *gift, int flags)
@@ -321,7 +321,7 @@ static PyObject *pin(Given *g)
     if (g->b != s->buf || !s->free)
         return NULL;
     int none = !s->details || s->details == Py_None;
-    PyObject *known = none ? NULL : PyObject_GetAttr(s->details, name_pin);
+    PyObject *known = none || is_lent(s->details, 1) ? NULL : PyObject_GetAttr(s->details, name_pin);
     PyErr_Clear();
     if (none && details_type) {
         PyObject *details = PyObject_CallOneArg(details_type, Py_True);

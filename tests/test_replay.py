@@ -102,6 +102,30 @@ def test_comparisons_say_nothing_of_nan(text: str, dtype: str) -> None:
     assert native.replay_counts()["periods"] > 20
 
 
+def test_memory_that_was_given_back_is_replayed() -> None:
+    """An array that NumPy looks at is no operand of a program, and is one again when NumPy has let go of it. What is
+    noted meanwhile makes no program that fits nothing."""
+
+    def swaps(np: Any, u: Any, v: Any, rounds: int) -> Any:
+        for _ in range(rounds):
+            v[1:-1] = 0.5 * (u[2:] + u[:-2])
+            u, v = v, u
+        return u
+
+    u, v = numpy.linspace(0, 1, 500) ** 2, numpy.ones(500)
+    x, y = lazynp.array(u), lazynp.array(v)
+    shown = numpy.asarray(x)
+    for rounds in (40, 40, 40):
+        swaps(lazynp, x, y, rounds)
+        swaps(numpy, u, v, rounds)
+        assert shown.tobytes() == u.tobytes()
+    native.replay_counts()
+    del shown
+    for rounds in (40, 40, 40):
+        assert values(swaps(lazynp, x, y, rounds)) == values(swaps(numpy, u, v, rounds))
+    assert native.replay_counts()["periods"] > 60
+
+
 def test_a_loop_is_compiled_beside_it() -> None:
     replay.switch(True, seconds=0)
     names_bound_anew(lazynp, 40)

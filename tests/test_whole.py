@@ -477,6 +477,31 @@ def test_flat_that_is_only_indexed_leaves_the_array_where_it_is() -> None:
     assert row.index == 0 and next(row) == 15.0
 
 
+@pytest.mark.skipif(native is None, reason="only C code is told when a buffer is given back")
+def test_a_buffer_that_is_given_back_pins_nothing() -> None:
+    x = lazynp.ones(300) * 2
+
+    def pinned() -> bool:
+        return x._s.details.pin and x._s.details.shared
+
+    first, second = numpy.asarray(x), memoryview(x)
+    part = numpy.asarray(x)[::2]
+    assert pinned()
+    del first, second
+    x += 1
+    assert pinned() and part[0] == 3.0  # another array of NumPy's has the memory
+    part[0] = 7.0
+    assert x[0] == 7.0
+    del part
+    assert not pinned()
+    x += 1
+    assert x[0] == 8.0 and numpy.asarray(x)[0] == 8.0
+    shown = numpy.asarray(x)
+    address = x.ctypes.data  # which nobody gives back
+    del shown
+    assert pinned() and numpy.asarray(x).ctypes.data == address
+
+
 def test_instances() -> None:
     """`isinstance` of what is no array, of NumPy's arrays, and of masked ones."""
 

@@ -165,13 +165,17 @@ class ndarray(HandleBase, metaclass=ArrayType):
             return self._host()
         return h
 
-    def _pin(self, shared: bool = False) -> numpy.ndarray:
-        """Fix the buffer in its place, since NumPy, or (shared) somebody outside, gets a view of it."""
+    def _pin(self, shared: bool = False, lent: bool = False) -> numpy.ndarray:
+        """Fix the buffer in its place, since NumPy, or (shared) somebody outside, gets a view of it; `lent`: until that
+        is given back, which the caller counts."""
         with lock:
             h = self._writable()
             s = self._s
             if s.details is None:
                 s.details = StorageDetails()
+                s.details.lent = 0 if lent else None
+            elif not lent:
+                s.details.lent = None
             s.details.pin = True
             s.details.shared |= shared
             return h
@@ -333,7 +337,7 @@ def pin(s: Storage) -> None:
     with lock:
         if s.details is None:
             s.details = StorageDetails()
-        s.details.pin = True
+        s.details.pin, s.details.lent = True, None
 
 
 KINDS = {"index": INDEX, "transpose": TRANSPOSE, "reshape": RESHAPE, "part": PART}

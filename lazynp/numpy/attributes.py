@@ -408,10 +408,11 @@ def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 
 def exported(self: Any, to_numpy: bool = False) -> numpy.ndarray:
-    """NumPy's array whose buffer the buffer protocol shows; not `to_numpy` where that has to ask for `__array__`."""
+    """NumPy's array whose buffer the buffer protocol shows; not `to_numpy` where that has to ask for `__array__`. The C
+    module is told when a buffer is given back; without it, arrays stay pinned."""
     Swallowed.error = None
     try:
-        array: numpy.ndarray = self._pin(shared=True)
+        array: numpy.ndarray = self._pin(shared=True, lent=native is not None)
     except BaseException as error:  # the C module keeps what is raised before this function has begun
         Swallowed.error = error
         raise

@@ -27,14 +27,17 @@ class StorageDetails:
     Attributes:
         pin: the buffer cannot be exchanged, since views of it exist that only NumPy can express. Writes happen at once.
         shared: somebody outside has the memory; reads take a snapshot.
+        lent: how many buffers (PEP 3118) of somebody's are all that the two above are for: with the last one they are
+            over. None where there are other reasons, which stay.
         mask: for a deferred boolean selection, how to make it (see `numpy/masked.py`).
         scalar: a number that cannot be a NumPy scalar, since it is traced: an operator in place makes another one.
     """
 
-    __slots__ = ("pin", "shared", "mask", "scalar")
+    __slots__ = ("pin", "shared", "mask", "scalar", "lent")
 
     def __init__(self, pin: bool = False, shared: bool = False, mask: Any = None, scalar: bool = False) -> None:
         self.pin, self.shared, self.mask, self.scalar = pin, shared, mask, scalar
+        self.lent: int | None = None
 
 
 class Storage(StorageBase):
