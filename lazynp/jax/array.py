@@ -6,6 +6,7 @@ value has no node until something larger, or something traced, is made of it.
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -272,6 +273,9 @@ class Array(OnDevices, Base):
     def __iter__(self) -> Iterator[Array]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
+        lies = self._placed() if spreading.on and not self.node.trace else None
+        if lies is not None and not lies.is_fully_replicated and not self._absent():
+            return (self._unbound(row) for row in self._value())
         return (self[i] for i in range(self.shape[0]))
 
     def __reversed__(self) -> Iterator[Array]:
@@ -405,8 +409,11 @@ class Array(OnDevices, Base):
             self._weak, self._host, self._graph = gone, None, None  # type: ignore[assignment]
 
     def on_device_size_in_bytes(self) -> int:
-        """Bytes of its value."""
-        return self.nbytes
+        """Bytes of its parts on all devices."""
+        lies = self._placed()
+        if lies is None:
+            return self.nbytes
+        return math.prod(lies.shard_shape(self.shape)) * self.itemsize * lies.num_devices
 
     def unsafe_buffer_pointer(self) -> int:
         """Address of the value. Raises RuntimeError where it lies in several processes."""
@@ -434,6 +441,8 @@ def reconstruct(value: np.ndarray, weak: bool) -> Array:
 
 def wrap_value(value: np.ndarray, weak: bool = False) -> Array:
     """The array of a C-contiguous NumPy array that nobody else has."""
+    if spreading.on:
+        return wrap(leaf(value.shape, value.dtype, value, weak=weak))
     a = new(Array if value.dtype.names is None else records.get(value.dtype, Array))
     a._host, a._weak, a._graph = value, weak, None
     return a

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..graph.node import leaf
 from ..runtime.execute import value_of
 from ..signatures import spread_axes
 from ..tree import flatten, unflatten
@@ -21,7 +22,7 @@ from .sharding import NamedSharding, Sharding
 def assembled(shape: tuple[int, ...], sharding: Sharding, parts: dict[Device, Any], dtype: Any) -> Array:
     """The array of the parts of this process's devices. Raises ValueError for one of another shape."""
     boxes = {d: box for d, box in boxes_of(sharding, shape).items() if d in parts}
-    values = {d: np.asarray(parts[d]) for d in boxes}
+    values = {d: value_of(as_node(parts[d])) for d in boxes}
     for d, part in values.items():
         if part.shape != extent(boxes[d]):
             raise ValueError(
@@ -35,7 +36,7 @@ def assembled(shape: tuple[int, ...], sharding: Sharding, parts: dict[Device, An
     out = np.empty(shape, dtype)
     for d, part in values.items():
         out[tuple([slice(a, b) for a, b in boxes[d]])] = part
-    return placed(as_node(out), sharding, True)
+    return placed(leaf(shape, out.dtype, out), sharding, True)
 
 
 def make_array_from_callback(shape: tuple[int, ...], sharding: Sharding, data_callback: Any, dtype: Any = None) -> Any:
@@ -49,7 +50,7 @@ def make_array_from_callback(shape: tuple[int, ...], sharding: Sharding, data_ca
         raise TypeError(f"sharding should be an instance of `jax.sharding`. Got {sharding} of type {type(sharding)}")
     shape = tuple(shape)
     parts = {d: data_callback(i) for d, i in sharding.addressable_devices_indices_map(shape).items()}
-    kinds = [canonical(np.asarray(p).dtype) for p in parts.values()] or ([] if dtype is None else [np.dtype(dtype)])
+    kinds = [as_node(p).dtype for p in parts.values()] or ([] if dtype is None else [np.dtype(dtype)])
     if dtype is not None and kinds[0] != np.dtype(dtype):
         raise ValueError(
             "If `dtype` is provided to `jax.make_array_from_callback`, it must match the dtype of the addressable "
@@ -158,8 +159,16 @@ def make_array_from_single_device_arrays(
     one of another shape.
     """
     if isinstance(arrays, Array):
-        raise TypeError("jax.make_array_from_single_device_arrays `arrays` argument should be a list or tuple.")
+        raise TypeError(
+            "jax.make_array_from_single_device_arrays `arrays` argument must be a list or tuple, but got "
+            f"{type(arrays)}."
+        )
     shape, devices = tuple(shape), sharding.addressable_devices
+    if not arrays and dtype is None:
+        raise ValueError(
+            "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument to "
+            "`jax.make_array_from_single_device_arrays`."
+        )
     if len(arrays) != len(devices):
         raise ValueError(
             f"Expected {len(devices)} per-device arrays (this is how many devices are addressable by the sharding), "
@@ -180,15 +189,15 @@ def make_array_from_single_device_arrays(
                 f"{arrays[0].dtype.name} for buffer: {a}"
             )
     if not arrays:
-        if dtype is None:
-            raise ValueError(
-                "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument to "
-                "`jax.make_array_from_single_device_arrays`."
-            )
         return assembled(shape, sharding, {}, np.dtype(dtype))
     if len(devices) == 1:
         return assembled(shape, sharding, dict(zip(devices, arrays)), arrays[0].dtype)
     parts = {next(iter(a.devices())): a for a in arrays}
+    if len(parts) < len(arrays):
+        raise ValueError(
+            "When making an array from single-device arrays, the input arrays must be from distinct devices, but got "
+            f"device IDs {[next(iter(a.devices())).id for a in arrays]}"
+        )
     if set(parts) != devices:
         raise ValueError(
             f"Addressable devices and per-device arrays devices do not match. Sharding contains devices "

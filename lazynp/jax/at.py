@@ -24,6 +24,7 @@ from .array import Array, as_node, cast_node, is_arraylike, typed, wrap_value
 from .at_once import apply
 from .casts import astype_node
 from .dtypes import KIND_OF, iinfo, promotion, x64_enabled
+from .explicit_indexing import check_write
 from .indexing import (
     BASIC,
     Plan,
@@ -101,6 +102,7 @@ def update(
             return x
     if 0 in x.shape:
         return x
+    check_write(x.node, plan, y, region)
 
     def impl(a: Node, y: Node, *arrays: Any) -> Node:
         a = convert(a, out_dtype)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import JaxRuntimeError
-from ..flags import flags
+from ..flags import flags, watchers
 from ..spread import group
 
 COUNT_IN_FLAGS = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
@@ -95,6 +95,28 @@ class Device:
         return device_at, (self.id,)
 
 
+class State:
+    """How arrays lie on devices.
+
+    Attributes:
+        on: whether they lie on several, or where they are made was said; set by the first time.
+        processes: whether they may lie on devices of other processes (`processes.py`).
+        settled: how many functions are running whose caller says how their results lie, so that nothing is unclear.
+        jitted: how many functions are being traced by `jit`.
+        mapping: how many functions of what single devices have are being mapped; what they make lies nowhere.
+        spmd: the mesh axes along which each `vmap` that is under way says that constraints lie, the innermost last.
+    """
+
+    on = processes = False
+    settled = jitted = mapping = 0
+
+    def __init__(self) -> None:
+        self.spmd: list[tuple[Any, ...]] = []
+
+
+state = State()
+
+
 def planned() -> int:
     """How many devices this process has, or will have when somebody asks for them."""
     n = flags.num_cpu_devices
@@ -134,6 +156,14 @@ def settled() -> bool:
 def several() -> bool:
     """Whether there is more than one device."""
     return settled() and (len(own()) > 1 or group.size() > 1)
+
+
+def watch(target: Any) -> None:
+    """Where arrays are made is said from now on, if `jax_default_device` names one of several devices."""
+    state.on = state.on or target.default_device is not None and several()
+
+
+watchers.append(watch)
 
 
 def may_be_several() -> bool:

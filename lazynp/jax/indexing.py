@@ -26,6 +26,7 @@ from ..tracebacks import leave
 from .array import Array, as_node, cast_node, is_arraylike, typed, wrap_value
 from .at_once import apply
 from .dtypes import KIND_OF, iinfo
+from .explicit_indexing import check_read
 from .transfers import State as guarded
 from .transfers import to_device
 
@@ -302,6 +303,7 @@ def take_index(x: Array, index: Any, mode: Any = None, fill_value: Any = None, w
         if how == "fill":
             plan = plan_of(index, x.shape, arrays_only=True)
     fill = fill_value._value() if isinstance(fill_value, Array) else fill_value
+    check_read(x.node, plan)
     return apply(read, x.node, *plan.arrays, plan=plan, mode=how, fill=fill, wrap=wrap)
 
 

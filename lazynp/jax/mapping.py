@@ -32,6 +32,7 @@ from .sharding import (
     default_mesh,
     get_abstract_mesh,
 )
+from .splits import each_device
 from .spreading import Split, constrain, known, named_sharding, note, sharding_at, split_of, state, tidy
 from .tree_util import prefix_errors
 from .varying import Context, contexts
@@ -359,50 +360,51 @@ def shard_map(
                 check_devices(as_node(x), over)
         others = [others_of(as_node(x), over, manual) for x in leaves]
         inside = over.with_types(manual, AxisType.Manual)
-        split = [fresh(split_by(x, s, over, manual)) for x, s in zip(leaves, specs)]
-        parts = [cut(x, s, over, manual, what, name) for x, s, what in zip(split, specs, names)]
-        parts = [(lying(x, lies, inside), used) for (x, used), lies in zip(parts, others)]
+        with each_device():
+            split = [fresh(split_by(x, s, over, manual)) for x, s in zip(leaves, specs)]
+            parts = [cut(x, s, over, manual, what, name) for x, s, what in zip(split, specs, names)]
+            parts = [(lying(x, lies, inside), used) for (x, used), lies in zip(parts, others)]
 
-        outer = list(stack.active)
+            outer = list(stack.active)
 
-        def local(*xs: Any) -> Any:
-            current.manual.append(inside)
-            for x, lies in zip(xs, others):
-                if any(lies):
-                    known[as_node(x)] = named_sharding(inside, tidy(lies, x.shape, inside), x.ndim)
-            try:
-                with Setting(inside):
-                    return checked(*xs)
-            finally:
-                current.manual.pop()
+            def local(*xs: Any) -> Any:
+                current.manual.append(inside)
+                for x, lies in zip(xs, others):
+                    if any(lies):
+                        known[as_node(x)] = named_sharding(inside, tidy(lies, x.shape, inside), x.ndim)
+                try:
+                    with Setting(inside):
+                        return checked(*xs)
+                finally:
+                    current.manual.pop()
 
-        def checked(*xs: Any) -> Any:
-            if not check_vma:
-                out = function(*unflatten(structure, list(xs)))
-                check_results(out, out_specs, None, manual, over, name)
+            def checked(*xs: Any) -> Any:
+                if not check_vma:
+                    out = function(*unflatten(structure, list(xs)))
+                    check_results(out, out_specs, None, manual, over, name)
+                    return out
+                lies: dict[Node, frozenset[Any]] = {}
+                for x, (_, used) in zip(xs, parts):
+                    lies[as_node(x)] = lies.get(as_node(x), frozenset()) | frozenset(used)
+                context = Context(lies, {a: stack.axes[a][1] for a in manual}, outer)
+                contexts.active.append(context)
+                try:
+                    out = function(*unflatten(structure, list(xs)))
+                    check_results(out, out_specs, context, manual, over, name)
+                finally:
+                    contexts.active.pop()
                 return out
-            lies: dict[Node, frozenset[Any]] = {}
-            for x, (_, used) in zip(xs, parts):
-                lies[as_node(x)] = lies.get(as_node(x), frozenset()) | frozenset(used)
-            context = Context(lies, {a: stack.axes[a][1] for a in manual}, outer)
-            contexts.active.append(context)
-            try:
-                out = function(*unflatten(structure, list(xs)))
-                check_results(out, out_specs, context, manual, over, name)
-            finally:
-                contexts.active.pop()
-            return out
 
-        local.over_devices = True  # type: ignore[attr-defined]
-        inner: Callable[..., Any] = local
-        for axis, size in reversed([(a, over.shape[a]) for a in manual]):
-            axes = tuple([0 if axis in used else None for _, used in parts])
-            inner = vmap(inner, axes, 0, axis, size, door=door)
-        out = inner(*[wrap(x) for x, _ in parts])
-        results, tree = flatten(out)
-        found_specs = spread_specs(out_specs, out, "out_specs")
-        found_others = [others_of(as_node(x), inside, manual)[len(manual) :] for x in results]
-        whole_results = [joined(fresh(x), s, list(manual)) for x, s in zip(results, found_specs)]
+            local.over_devices = True  # type: ignore[attr-defined]
+            inner: Callable[..., Any] = local
+            for axis, size in reversed([(a, over.shape[a]) for a in manual]):
+                axes = tuple([0 if axis in used else None for _, used in parts])
+                inner = vmap(inner, axes, 0, axis, size, door=door)
+            out = inner(*[wrap(x) for x, _ in parts])
+            results, tree = flatten(out)
+            found_specs = spread_specs(out_specs, out, "out_specs")
+            found_others = [others_of(as_node(x), inside, manual)[len(manual) :] for x in results]
+            whole_results = [joined(fresh(x), s, list(manual)) for x, s in zip(results, found_specs)]
         if not state.on and (isinstance(over, Mesh) and over.size < 2 or not isinstance(over, Mesh)):
             return unflatten(tree, [wrap(x) for x in whole_results])
         if not isinstance(over, Mesh):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..api.trace import stack
-from .devices import Device, everything, own
+from .devices import Device, everything, own, several, state
 from .specs import AxisType
 
 
@@ -240,7 +240,7 @@ class Mesh(BaseMesh):
     @functools.cached_property
     def device_numbers(self) -> tuple[int, ...]:
         """The numbers of the devices in order."""
-        return tuple([d.id for d in self.devices.flat])
+        return tuple([d.id for d in self.devices.flat if d is not None])
 
     @property
     def device_ids(self) -> np.ndarray:
@@ -340,6 +340,7 @@ class Setting(contextlib.AbstractContextManager[None]):
     def __init__(self, mesh: BaseMesh | None) -> None:
         self._mesh = NONE if mesh is None else mesh
         current.meshes.append(self._mesh)
+        state.on = state.on or several() and self._mesh.size > 1
 
     def __enter__(self) -> None:
         pass

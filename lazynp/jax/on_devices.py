@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import concretization_error
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops.shape import slice_, whole
-from .devices import Device, own
+from .devices import Device, default_device, own
 from .processes import Spread, spread_of
 from .sharding import Shard, Sharding, SingleDeviceSharding, default_sharding, shards_of
 from .spreading import known, unplaced
@@ -110,10 +110,21 @@ class OnDevices(Base):
         """The part on a device. Raises IndexError where there are fewer devices."""
         return self.addressable_shards[index].data
 
+    def _unbound(self, row: np.ndarray) -> Any:
+        """An array for a row of its value, on the default device."""
+        return self._of(unplaced_part(row, self.weak_type))
+
     def _on(self, part: Node, device: Device) -> Any:
         """An array for what a device of this process has of this one."""
         known[part] = SingleDeviceSharding(device)
         return self._of(part)
+
+
+def unplaced_part(value: np.ndarray, weak: bool) -> Node:
+    """A node for a part of a value that was taken to the host, whatever mesh is set."""
+    node = part(value, weak)
+    known[node], unplaced[node] = None, SingleDeviceSharding(default_device())
+    return node
 
 
 def alike(node: Node) -> Node:

@@ -29,10 +29,7 @@ def bound(name: Any, what: str) -> tuple[int, Node]:
     """Size and index of a named axis. Raises JAX's NameError where nothing around names it."""
     found = stack.axes.get(name)
     if found is None:
-        raise NameError(
-            f"Found an unbound axis name: {name}. To fix this, please call {what} under `jax.vmap` or `jax.shard_map` "
-            f"with that axis name."
-        )
+        raise NameError(f"Found an unbound axis name: {name}. To fix this, please call {what} under `jax.shard_map`.")
     return found
 
 

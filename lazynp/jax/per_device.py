@@ -17,6 +17,7 @@ from .devices import check_backend, everything, process_index
 from .mapping import fresh
 from .placement import labelled
 from .sharding import IndivisibleError, Mesh, NamedSharding, PartitionSpec
+from .splits import each_device
 from .spreading import constrain, sharding_at, state
 from .stages import PjitFunction, check_apart
 
@@ -88,10 +89,11 @@ def pmap(
         mesh = Mesh(np.array(there[:n], dtype=object), (name,))
         args = spread_along(args, given, over, mesh, name)
         all_axes = map(lambda a: 0 if a is None else a, out_axes, is_leaf=lambda a: a is None)
-        out = vmap(dynamic, over, all_axes, name, n, door=door)(*[plain(args[i]) for i in given], **plain(kwargs))
-        leaves, structure = flatten(out)
-        where = spread_axes(out_axes, out, "pmap out_axes")
-        leaves = [x[0] if a is None else x for x, a in zip(leaves, where)]  # None: the same on all devices
+        with each_device():
+            out = vmap(dynamic, over, all_axes, name, n, door=door)(*[plain(args[i]) for i in given], **plain(kwargs))
+            leaves, structure = flatten(out)
+            where = spread_axes(out_axes, out, "pmap out_axes")
+            leaves = [x[0] if a is None else x for x, a in zip(leaves, where)]  # None: the same on all devices
         if not state.on and len(there) < 2:
             return unflatten(structure, leaves)
         lies = [along(mesh, name, a if a is None else a % x.ndim) for x, a in zip(leaves, where)]

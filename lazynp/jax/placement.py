@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.node import CONCRETE, Node, leaf
+from ..graph.node import ABSTRACT, CONCRETE, Node, leaf
 from ..runtime.execute import value_of
 from ..signatures import spread_axes
 from ..tracebacks import leave
 from ..tree import flatten, map, unflatten
 from .array import Array, as_node, wrap
-from .devices import Device, several
+from .devices import Device, default_device, several
 from .memory import KINDS, MemorySpace
 from .mesh import Setting
 from .processes import agreed, laid, spanning, spread_of
@@ -31,7 +31,7 @@ from .sharding import (
     get_abstract_mesh,
 )
 from .splits import settled
-from .spreading import Split, constrain, known, named_sharding, sharding_at, split_of, state
+from .spreading import Split, constrain, known, named_sharding, sharding_at, split_of, state, unplaced
 from .transfers import explicitly
 from .tree_util import prefix_errors
 from .varying import axes_of_value, contexts, pvary
@@ -139,17 +139,23 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     one = device is None or isinstance(device, PLACES) or hasattr(device, "layout")
     wanted = [device] * len(leaves) if one else prefix(device, x, "device_put device")
     out = []
-    for v, where in zip(leaves, wanted):
+    for v, where, share in zip(leaves, wanted, shares):
         with explicitly():
             node = as_node(v)
         if where is None:
-            out.append(wrap(node))
+            out.append(v if isinstance(v, Array) else on_one(node))
             continue
         if isinstance(where, MemorySpace):
             kind = KINDS.get(where)
             where = wrap(node).sharding if kind is None else wrap(node).sharding.with_memory_kind(kind)
         sharding = resolved(where, "device_put")
+        if node.trace == ABSTRACT:
+            out.append(moved_later(node, sharding))
+            continue
         check_fits(sharding, node.shape, "device_put args")
+        if isinstance(v, Array) and share is not False and sharding_at(node) == sharding:
+            out.append(v)
+            continue
         if node.trace == CONCRETE and len(sharding.device_set) > 1 and spanning(sharding) and spread_of(node) is None:
             check_same(v, value_of(node))
         out.append(placed(node, sharding, not isinstance(v, Array)))
@@ -161,6 +167,27 @@ def live_arrays(platform: str | None = None) -> list[Array]:
     if platform not in (None, "cpu"):
         raise RuntimeError(f"Unknown backend {platform}. Available backends are ['cpu']")
     return [x for x in gc.get_objects() if isinstance(x, Array) and (x._graph is None or not x._graph.trace)]
+
+
+def on_one(node: Node) -> Array:
+    """An array for a value of the host, on one device whatever mesh is set, but free to go elsewhere."""
+    if state.on:
+        known[node], unplaced[node] = None, SingleDeviceSharding(default_device())
+    return wrap(node)
+
+
+def moved_later(x: Node, sharding: Sharding) -> Array:
+    """`device_put` of a traced array. It is part of the type on explicit axes; elsewhere the compiler decides, and only
+    the mesh is known."""
+    if sharding.memory_kind not in (None, "device"):
+        return placed(x, sharding)
+    if isinstance(sharding, NamedSharding) and several():
+        state.on = True
+        if sharding.mesh.explicit_axes:
+            return wrap(constrain(x, sharding=in_full(sharding, x.ndim, "device_put")))
+        if sharding_at(x) is None:
+            return wrap(constrain(x, sharding=sharding.update(spec=PartitionSpec())))
+    return wrap(x)
 
 
 def check_same(x: Any, value: np.ndarray) -> None:
@@ -421,10 +448,11 @@ def constrained(node: Node, where: Any) -> Array:
     if not around.empty and around.are_all_axes_explicit and to.mesh.are_all_axes_explicit:
         split, lies = [split_of(s, node.ndim) for s in (to, sharding_at(node))]
         if split != lies:
+            has, wanted = [named_sharding(to.mesh, s, node.ndim).spec for s in (lies, split)]
             raise AssertionError(
                 "`with_sharding_constraint` acts as an assert when all axes of mesh are of type `Explicit`. The array "
-                f"sharding: {named_sharding(to.mesh, lies, node.ndim).spec} did not match the sharding provided: "
-                f"{to.spec}. Please use `jax.sharding.reshard` to shard your input to the sharding you want."
+                f"sharding: {has} did not match the sharding provided: {wanted}. Please use `jax.sharding.reshard` to "
+                "shard your input to the sharding you want."
             )
         return wrap(node)
     named = {a for part in to.spec for a in axes_of(part)}

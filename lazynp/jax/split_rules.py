@@ -5,6 +5,7 @@ What has no rule is split as its first operand, on axes of one length (`kept`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -177,23 +178,32 @@ NO_SLICE = (
 
 
 def sliced(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
-    """An axis keeps its split where all of it is taken."""
+    """An axis keeps its split where that divides what is taken of it."""
     key, out, at = node.moving[0], [], 0
-    shape, explicit = node.inputs[0].shape, set(mesh.explicit_axes)
-    parts, cut = 0, False  # how many axes are not taken whole; whether one of them is split
-    for k in key if isinstance(key, tuple) else (key,):
+    x, explicit = node.inputs[0], set(mesh.explicit_axes)
+    bounds = [*(key if isinstance(key, tuple) else (key,))]
+    for k in bounds:
         if k is None:
             out.append(())
             continue
-        whole = not isinstance(k, int) and len(out) < node.ndim and node.shape[len(out)] == shape[at]
-        parts += not whole
-        cut |= not whole and bool(set(splits[0][at]) & explicit)
+        n = 1 if isinstance(k, int) else node.shape[len(out)]
+        parts = math.prod([mesh.shape[a] for a in splits[0][at]])
+        if n % parts and set(splits[0][at]) & explicit:
+            refuse_slice(x, splits[0], at, n, parts, bounds)
         if not isinstance(k, int):
-            out.append(splits[0][at] if whole else ())
+            out.append(splits[0][at] if n == x.shape[at] or set(splits[0][at]) & explicit else ())
         at += 1
-    if cut:
-        refuse_gather(node, splits, ((parts, ()),))
     return (*out, *splits[0][at:])
+
+
+def refuse_slice(x: Node, split: Split, axis: int, n: int, parts: int, bounds: list[Any]) -> None:
+    counts = [1 if isinstance(k, int) else k[1] for k in bounds if k is not None]
+    name = split[axis][0] if len(split[axis]) == 1 else split[axis]
+    unclear(
+        f"slicing on sharded dims where out dim ({n}) is not divisible by mesh axes ({parts}) with spec ({name}) is "
+        f"not implemented. Got input type={shown(x, split, short=True)} and output shape="
+        f"{(*counts, *x.shape[len(counts) :])}"
+    )
 
 
 def row_of(index: Node, n: int, rank: int) -> int | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..graph.aval import Aval
 from ..graph.node import Node
+from .devices import state
 from .dtypes import short_name
 from .primitive_names import NAMES
 from .sharding import NamedSharding, PartitionSpec, Sharding, axes_of
@@ -24,20 +25,6 @@ class ShardingTypeError(Exception):
     """Operands that lie on explicit axes so that the result's sharding is not clear."""
 
 
-class State:
-    """Attributes:
-    on: whether arrays lie on several devices; set by the first that does.
-    processes: whether they may lie on devices of other processes (`processes.py`).
-    settled: how many functions are running whose caller says how their results lie, so that nothing is unclear.
-    """
-
-    on = processes = False
-    settled = 0
-
-
-state = State()
-
-
 @contextlib.contextmanager
 def settled() -> Iterator[None]:
     """In this block nothing is unclear about shardings: the caller says how the result lies."""
@@ -46,6 +33,16 @@ def settled() -> Iterator[None]:
         yield
     finally:
         state.settled -= 1
+
+
+@contextlib.contextmanager
+def each_device() -> Iterator[None]:
+    """In this block arrays are what single devices have: they lie on no mesh."""
+    state.mapping += 1
+    try:
+        yield
+    finally:
+        state.mapping -= 1
 
 
 known: weakref.WeakKeyDictionary[Node, Sharding | None] = weakref.WeakKeyDictionary()

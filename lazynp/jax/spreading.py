@@ -13,15 +13,16 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..flags import flags
 from ..graph.aval import Aval
-from ..graph.node import Node
-from ..graph.op import MAP, VIEW, Op
+from ..graph.node import ABSTRACT, Node
+from ..graph.op import MAP, VIEW, Op, pick
 from .sharding import NamedSharding, PartitionSpec, Sharding, axes_of, current, default_sharding
 from .split_rules import KINDS, RULES, kept
 from .splits import Split, known, named_sharding, primitive, settled, shown, split_of, state, tidy, unclear
 
 unplaced: weakref.WeakKeyDictionary[Node, Sharding] = weakref.WeakKeyDictionary()
-"""Where a node lies that nobody has placed and that was made while a mesh was set."""
+"""Where a node lies that nobody has placed and that was made while there was a default device."""
 
 
 constrain = Op(
@@ -49,10 +50,18 @@ def with_axis(sharding: Sharding | None, axis: int | None, x: Node) -> Sharding 
     parts = list(sharding.spec)
     parts += [None] * (axis - len(parts))
     free: Any = PartitionSpec.UNCONSTRAINED
-    if not sharding.mesh.auto_axes:
+    own = {a for p in parts for a in axes_of(p)}
+    spmd = state.spmd[-1] if state.spmd else ()
+    if spmd and set(spmd) <= set(sharding.mesh.auto_axes):
+        if own & set(spmd):
+            raise ValueError(
+                f"vmap spmd_axis_name {spmd} cannot appear in with_sharding_constraint spec, but got spec "
+                f"{sharding.spec}"
+            )
+        free = spmd
+    elif not sharding.mesh.auto_axes:
         note(x)
         lies = known.get(x)
-        own = {a for p in parts for a in axes_of(p)}
         split = split_of(lies, x.ndim)[axis] if isinstance(lies, NamedSharding) and lies.mesh == sharding.mesh else ()
         free = None if own & set(split) else split
     return NamedSharding(sharding.mesh, PartitionSpec(*parts[:axis], free, *parts[axis:]))
@@ -81,9 +90,21 @@ def note(node: Node) -> None:
         if current.manual:
             check_closed_over(n)
         known[n] = constrained(n) if n.op is constrain else derive(n)
-        if known[n] is None and current.meshes and not current.manual:
-            unplaced[n] = default_sharding(n.ndim)
         stack.pop()
+    if known[node] is None and node.dtype is not None and node not in unplaced and not state.mapping:
+        made_now(node)
+
+
+def made_now(node: Node) -> None:
+    """Say where a node lies that is made of nothing that was placed: over the mesh that is set, else where
+    `jax_default_device` says, but free to go elsewhere."""
+    if current.meshes:
+        lies = default_sharding(node.ndim)
+        if isinstance(lies, NamedSharding):
+            known[node] = lies
+            return
+    if flags.default_device is not None and not node.trace:
+        unplaced[node] = default_sharding()
 
 
 def says_all(node: Node) -> bool:
@@ -172,10 +193,10 @@ def constrained(node: Node) -> Sharding | None:
 
 def derive(node: Node) -> Sharding | None:
     """The sharding of a node from those of its inputs."""
-    found = [known.get(a) if a.value is None else None for a in node.inputs]
+    found = [known.get(a) if a.value is None and not is_constant(a) else None for a in node.inputs]
     named = [s for s in found if s is not None]
     if not named:
-        return None
+        return of_body(node) if node.op is pick else None
     check_devices(node, found, named)
     check_meshes(node, found)
     first = next((s for s in named if isinstance(s, NamedSharding)), None)
@@ -189,6 +210,34 @@ def derive(node: Node) -> Sharding | None:
     if mesh.explicit_axes:
         check_once(node, splits, split, mesh)
     return named_sharding(mesh, tidy(split, node.shape, mesh), node.ndim)
+
+
+def is_constant(a: Node) -> bool:
+    """Whether an array was there before the jitted function that reads it: to the compiler a constant, which lies
+    nowhere, unless that is part of its type."""
+    if not state.jitted or a.trace == ABSTRACT:
+        return False
+    lies = known.get(a)
+    return not (isinstance(lies, NamedSharding) and lies.mesh.explicit_axes)
+
+
+def of_body(node: Node) -> Sharding | None:
+    """How a result of a loop or a branch lies whose operands lie nowhere: as the body says."""
+    source, i = node.inputs[0], node.static[0]
+    name = source.op.name if source.op is not None else ""
+    if name not in BODY:
+        return None
+    body = source.static[BODY[name]]
+    function = body[0] if isinstance(body, tuple) else body
+    lies = known.get(function.outputs[i]) if i < len(function.outputs) else None
+    if not isinstance(lies, NamedSharding) or current.meshes:
+        return lies
+    if name == "scan" and i >= source.static[2]:  # a row of what is stacked
+        return named_sharding(lies.mesh, ((), *split_of(lies, node.ndim - 1)), node.ndim)
+    return lies
+
+
+BODY = {"scan": 0, "while": 1, "cond": 0}  # which static parameter is the body
 
 
 def check_meshes(node: Node, found: Sequence[Sharding | None]) -> None:
@@ -245,29 +294,34 @@ def padded_splits(node: Node, splits: Sequence[Split]) -> list[Split]:
 
 
 def check_devices(node: Node, found: Sequence[Sharding | None], named: Sequence[Sharding]) -> None:
-    """Raise ValueError where operands were placed on other devices, or on the same in another order."""
-    if len(named) > 1 and any([s is not named[0] for s in named]) and len({assignment(s) for s in named} - {()}) > 1:
+    """Raise ValueError where operands were placed on other devices, or on the same in another order, or on others than
+    those of the mesh that is set."""
+    around = current.meshes[-1] if current.meshes and not current.manual and not node.trace else None
+    numbers = around.device_numbers if around is not None else ()
+    if not numbers and not (len(named) > 1 and any([s is not named[0] for s in named])):
+        return
+    if len({assignment(s) for s in named} - {()} | {numbers} - {()}) > 1:
         names = ("x", "y") if len(node.inputs) == 2 else [str(i) for i in range(len(node.inputs))]
-        pairs = [(f"argument {name} of {primitive(node)}", a, s) for name, a, s in zip(names, node.inputs, found)]
+        what = primitive(node)
+        pairs = [(f"argument {k} of {what} with shape {a.aval} and", s) for k, a, s in zip(names, node.inputs, found)]
+        if numbers:
+            pairs.append(("jit's context mesh", NamedSharding(around, PartitionSpec())))
         refuse_devices(pairs)
 
 
 def assignment(s: Sharding) -> tuple[int, ...]:
-    """The numbers of a sharding's devices in the order of its mesh."""
+    """The numbers of a sharding's devices in the order of its mesh; none, where that has none."""
     if isinstance(s, NamedSharding):
-        return s.mesh.device_numbers
+        return tuple(s.mesh.device_numbers)
     return tuple(sorted([d.id for d in s.device_set]))
 
 
-def refuse_devices(pairs: Sequence[tuple[str, Any, Sharding | None]]) -> None:
-    """Raise ValueError for (name, array, sharding) that lie on other devices: of the first two that differ."""
-    placed = [p for p in pairs if p[2] is not None]
-    other = next(p for p in placed if assignment(p[2]) != assignment(placed[0][2]))  # type: ignore[arg-type]
-    where = [
-        f"{name} with shape {a.dtype.name}[{','.join(map(str, a.shape))}] and with device ids "
-        f"{list(assignment(s))} on platform CPU"  # type: ignore[arg-type]
-        for name, a, s in (placed[0], other)
-    ]
+def refuse_devices(pairs: Sequence[tuple[str, Sharding | None]]) -> None:
+    """Raise ValueError for (what lies so, sharding) on other devices: of the first two that differ."""
+    numbers = [(what, list(assignment(s))) for what, s in pairs if s is not None]
+    numbers = [(what, ids) for what, ids in numbers if ids]
+    other = next(p for p in numbers if p[1] != numbers[0][1])
+    where = [f"{what} with device ids {ids} on platform CPU" for what, ids in (numbers[0], other)]
     raise ValueError(f"Received incompatible devices for jitted computation. Got {' and '.join(where)}")
 
 

@@ -16,25 +16,37 @@ from ..api.trace import inline
 from ..config import config
 from ..doors import through, wrap_all
 from ..errors import JaxRuntimeError
-from ..graph.node import ABSTRACT
 from ..graph.show import show
 from ..graph.walk import toposort
 from ..runtime import jit_calls
 from ..runtime.kernels import compile_wait
-from ..signatures import HOLE, leaf_names, name_of, spread_axes
+from ..signatures import HOLE, leaf_names, name_of
 from ..tree import differences, flatten, unflatten
-from .array import Array, door, wrap
-from .aval import ShapedArray, shaped
+from .array import Array, door
+from .aval import ShapedArray
 from .config import flags
-from .devices import Device, everything, several
+from .devices import Device, check_backend, everything, several
 from .jaxpr import ClosedJaxpr, closed, lying_as, node_of, sharding_of_type, structs
-from .placement import check_fits, is_where, no_mesh, placed, resolved
+from .jit_places import (
+    check_places,
+    given,
+    in_place_of,
+    pinned_anywhere,
+    positional,
+    replicated,
+    result,
+    result_names,
+    spread_places,
+    where_to,
+    with_values,
+)
+from .placement import is_where, placed
 from .processes import check_closed_over, spanning, spread_of
 from .references import Passing, Touched, among
-from .sharding import NamedSharding, PartitionSpec, default_mesh, default_sharding
+from .sharding import NamedSharding, PartitionSpec, SingleDeviceSharding, default_mesh, default_sharding
 from .spreading import assignment, constrain, known, refuse_devices, sharding_at
 from .spreading import state as spreading
-from .tree_util import PyTreeDef, keystr, prefix_errors, tree_leaves_with_path
+from .tree_util import PyTreeDef
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +112,8 @@ class Stage:
     def input_shardings(self) -> Any:
         """How the arguments lie: for the positional ones and for those with names."""
         found = self._owner._pinned_inputs(self._call)
-        return unflatten(self._call.structure, [s or default_sharding() for s in found])
+        around = replicated(found) or default_sharding()
+        return unflatten(self._call.structure, [s or around for s in found])
 
     @property
     def output_shardings(self) -> Any:
@@ -206,7 +219,15 @@ class Compiled(Stage):
                 )
         if several():
             self._check_lies(nodes, leaf_names(self._jitted._fun, tuple(filled), kwargs))
-            return self._owner._call(args, kwargs)
+            wanted = flatten(self.input_shardings)[0]
+            where = [sharding_at(n) or (s if isinstance(s, NamedSharding) else None) for n, s in zip(nodes, wanted)]
+            leaves = [x if to is None else placed(n, to) for x, n, to in zip(leaves, nodes, where)]
+            for at, (_, value) in self._call.statics:
+                if type(at) is int:
+                    filled[at] = value
+                else:
+                    kwargs[at] = value
+            return self._owner._call(*with_values(filled, kwargs, self._call, leaves))
         call = self._call._replace(leaves=leaves, nodes=nodes)
         return self._jitted._run(call, self._entry, args, kwargs)
 
@@ -230,36 +251,6 @@ class Compiled(Stage):
             )
 
 
-def replicated(shardings: Sequence[Any]) -> Any:
-    """Where a result lies that depends on no argument, of a function whose arguments lie so: on all of their devices.
-    None where none of them was placed."""
-    placed_ = [s for s in shardings if s is not None]
-    named = [s for s in placed_ if isinstance(s, NamedSharding)]
-    if named:
-        return NamedSharding(named[0].mesh, PartitionSpec())
-    return placed_[0] if placed_ else None
-
-
-def spread_places(where: Any, tree: Any, parameter: str) -> list[Any]:
-    """For each leaf of a tree what `in_shardings` or `out_shardings` says, which is a prefix of it.
-
-    Raises: ValueError where it is none, with the place.
-    """
-    try:
-        return list(spread_axes(where, tree, parameter))
-    except ValueError:
-        if parameter == "in_shardings" and isinstance(where, (tuple, list)) and len(where) != len(tree):
-            raise ValueError(
-                "pjit in_shardings specification must be a tree prefix of the positional arguments tuple. In "
-                "particular, pjit in_shardings must either be a Sharding, a PartitionSpec, or a tuple of length equal "
-                "to the number of positional arguments. But pjit in_shardings is the wrong length: got a tuple or list "
-                f"of length {len(where)} for an args tuple of length {len(tree)}."
-            ) from None
-        for error in prefix_errors(where, tree, is_where):
-            raise ValueError(f"Mismatch details (1 found):\n{error(f'pjit {parameter}')}") from None
-        raise
-
-
 def mismatch(compiled: Any, called: Any) -> str:
     """Where the arguments of a call have another structure than those that a function was compiled for."""
     found = []
@@ -270,11 +261,6 @@ def mismatch(compiled: Any, called: Any) -> str:
         "Function compiled with input pytree does not match the input pytree it was called with. There are "
         f"{len(found)} mismatches, including:\n" + "\n".join(found)
     )
-
-
-def in_place_of(found: list[Any], pinned: list[Any], parameter: str) -> list[Any]:
-    """Shardings, but where others are pinned these."""
-    return [where_to(p, parameter) or f for f, p in zip(found, pinned)]
 
 
 def costs(entry: Entry) -> dict[str, float]:
@@ -299,6 +285,13 @@ class Placed(Jit):
             return super()._run(call, entry, args, kwargs)
         return finish(entry, call, wrap_all(entry.door, inline(entry.function, call.nodes)))
 
+    def _trace(self, call: Call) -> Entry:
+        spreading.jitted += 1
+        try:
+            return super()._trace(call)
+        finally:
+            spreading.jitted -= 1
+
     def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...]) -> None:
         """Nothing: its callers look at how arguments lie."""
 
@@ -316,10 +309,12 @@ class PjitFunction(Jit):
         _in, _out: a sharding, a spec or None for each argument and each result; a prefix of their trees.
         _placed: by how arguments lie: the function for such ones.
         _passing: what calls go through once one was found to use mutable references.
+        _device: where all arguments and results lie, if that is said.
     """
 
     _in: Any = None
     _out: Any = None
+    _device: Device | None = None
     _passing: Passing | None = None
 
     def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...]) -> None:
@@ -365,13 +360,15 @@ class PjitFunction(Jit):
         if self._in is not None:
             if kwargs:
                 raise ValueError("pjit does not support kwargs when in_shardings is specified.")
-            wanted = spread_places(self._in, unflatten(call.structure, leaves)[0], "in_shardings")
+            wanted = spread_places(self._in, positional(call, leaves), "in_shardings")
             names = leaf_names(self._fun, *unflatten(call.structure, leaves))
             for i, where in enumerate(wanted):
                 leaves[i], shardings[i] = given(call.nodes[i], shardings[i], where, leaves[i], names[i])
-            full = with_holes(args, call)
-            args = tuple(unflatten(call.structure, leaves)[0])
-            args = full(args)
+        if self._device is not None:
+            there = SingleDeviceSharding(self._device)
+            leaves, shardings = [placed(n, there) for n in call.nodes], [there] * len(leaves)
+        if self._in is not None or self._device is not None:
+            args, kwargs = with_values(args, kwargs, call, leaves)
         self._check_devices(args, kwargs, call, shardings)
         found = self._variant(tuple(shardings))
         originals = call.leaves
@@ -385,34 +382,52 @@ class PjitFunction(Jit):
         spread = [sharding_at(n) for n in entry.function.outputs[: len(results)]]
         pinned = [None] * len(results) if self._out is None else spread_places(self._out, out, "out_shardings")
         made = [x not in entry.function.inputs for x in entry.function.outputs]  # not an argument itself
-        around = replicated(shardings)
+        around = replicated([*shardings, *pinned_anywhere(pinned)])
+        if self._device is not None:
+            pinned = [SingleDeviceSharding(self._device)] * len(results)
+        elif around is None and isinstance(over := default_sharding(), NamedSharding):
+            around, made = over, [True] * len(made)
         spread = [around if s is None and m else s for s, m in zip(spread, made)]
         names = [""] * len(results) if self._out is None else result_names(out)
         return unflatten(tree, [result(*x) for x in zip(results, spread, pinned, made, names)])
 
     def _check_devices(self, args: Any, kwargs: Any, call: Call, shardings: Sequence[Any]) -> None:
-        """Raise ValueError where arguments were placed on other devices."""
-        if len({assignment(s) for s in shardings if s is not None}) > 1:
-            names = leaf_names(self._fun, args, kwargs)
-            if len(names) != len(call.nodes):  # some are static
-                names = [f"{i}" for i in range(len(call.nodes))]
-            named = [f"argument {n} of {name_of(self._fun)}" for n in names]
-            refuse_devices(list(zip(named, call.nodes, shardings)))
+        """Raise ValueError where arguments were placed on other devices than others, than the mesh that is set, or than
+        `out_shardings` says."""
+        outs = [] if self._out is None else pinned_anywhere(flatten(self._out, is_leaf=is_where)[0])
+        around = default_mesh()
+        found = [s for s in (*shardings, *outs) if s is not None]
+        if len({assignment(s) for s in found} - {()} | {around.device_numbers} - {()}) < 2:
+            return
+        names = leaf_names(self._fun, args, kwargs)
+        if len(names) != len(call.nodes):  # some are static
+            names = [f"{i}" for i in range(len(call.nodes))]
+        own = name_of(self._fun)
+        where = [
+            (f"argument {name} of {own} with shape {n.aval} and" if sharding_at(n) is not None else "ARG_SHARDING", s)
+            for name, n, s in zip(names, call.nodes, shardings)
+        ]
+        where += [("explicit output sharding", s) for s in outs]
+        if around.device_numbers:
+            where.append(("jit's context mesh", NamedSharding(around, PartitionSpec())))
+        refuse_devices(where)
 
     def _pinned_inputs(self, call: Call) -> list[Any]:
         """How the arguments of a call lie, as `in_shardings` says, else as they were placed; None: they were not."""
         found = [sharding_at(n) for n in call.nodes]
+        if self._device is not None:
+            return [SingleDeviceSharding(self._device)] * len(found)
         if self._in is None:
             return found
-        args = unflatten(call.structure, call.nodes)[0]
-        return in_place_of(found, spread_places(self._in, args, "in_shardings"), "in_shardings")
+        return in_place_of(found, spread_places(self._in, positional(call, call.nodes), "in_shardings"), "in_shardings")
 
     def _variant(self, shardings: tuple[Any, ...]) -> Placed:
         """The function for arguments that lie so."""
         variants = vars(self).setdefault("_placed", {})
-        found = variants.get(shardings)
+        key = shardings, default_mesh()
+        found = variants.get(key)
         if found is None:
-            found = variants[shardings] = Placed(self._fun, self._door, self._static, shardings)
+            found = variants[key] = Placed(self._fun, self._door, self._static, shardings)
         made: Placed = found
         return made
 
@@ -447,84 +462,13 @@ class WithReferences(PjitFunction):
         return self._call_arrays(args, kwargs)
 
 
-def with_holes(args: tuple[Any, ...], call: Call) -> Any:
-    """From the arguments that are not static to all of them."""
-    statics = dict([(at, value) for at, value in call.statics if type(at) is int])
-
-    def full(others: tuple[Any, ...]) -> tuple[Any, ...]:
-        rest = iter(others)
-        return tuple([args[i] if i in statics else next(rest) for i in range(len(args))])
-
-    return full
-
-
-def where_to(where: Any, parameter: str) -> Any:
-    """A sharding for what stands in `in_shardings` or `out_shardings`; None where it says nothing."""
-    if isinstance(where, PartitionSpec) and default_mesh().empty:
-        raise RuntimeError(no_mesh("jit", parameter))
-    to = None if where is None else resolved(where, f"jit {parameter}")
-    if isinstance(to, NamedSharding) and PartitionSpec.UNCONSTRAINED in to.spec.partitions:
-        raise ValueError(f"Unconstrained dims are not allowed when passed to {parameter}: {to}")
-    return to
-
-
-def result_names(out: Any) -> list[str]:
-    """`result['a']`: for each leaf of what a function returns."""
-    return [f"result{keystr(path)}" for path, _ in tree_leaves_with_path(out)]
-
-
-def given(node: Any, lies: Any, where: Any, leaf: Any, name: str) -> tuple[Any, Any]:
-    """An argument of that name, placed as `in_shardings` says. Raises ValueError for one that was placed otherwise."""
-    to = where_to(where, "in_shardings")
-    if to is None:
-        return wrap(node), lies
-    if not isinstance(leaf, Array) and spanning(to) and not to.is_fully_replicated:
-        raise ValueError(
-            "Passing non-trivial shardings for numpy inputs is not allowed. To fix this error, either specify a "
-            "replicated sharding explicitly or use `jax.make_array_from_process_local_data(...)` to convert your host "
-            "local numpy inputs to a jax.Array which you can pass to jit. If the numpy input is the same on each "
-            "process, then you can use `jax.make_array_from_callback(...) to create a `jax.Array` which you can pass "
-            f"to jit. Got arg type: {node.aval}"
-        )
-    if lies is not None and not lies.is_equivalent_to(to, node.ndim):
-        raise ValueError(
-            "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
-            f"{to},\narg sharding: {lies} for arg type: {shaped(node.aval, lies)}"
-        )
-    check_fits(to, node.shape, "pjit arguments", name)
-    return placed(node, to), to
-
-
-def result(x: Any, lies: Any, where: Any, owned: bool, name: str) -> Any:
-    """A result of that name, as `out_shardings` says, else as it was found to lie when the function was traced."""
-    if not isinstance(x, Array):
-        return x
-    to = where_to(where, "out_shardings")
-    if to is not None:
-        check_fits(to, x.shape, "pjit outputs", name)
-        return placed(x.node, to, owned)
-    if lies is not None and x.node.trace != ABSTRACT and sharding_at(x.node) != lies:
-        return placed(x.node, lies, owned)
-    return x
-
-
-def check_places(where: Any, parameter: str) -> Any:
-    """Raise TypeError for what is neither a sharding nor a spec."""
-    for x in flatten(where, is_leaf=is_where)[0]:
-        if isinstance(x, Device) or not is_where(x) and not hasattr(x, "sharding"):
-            raise TypeError(
-                f"{parameter} leaf specifications are expected to be PartitionSpec instances or None, but got {x}"
-            )
-    return where
-
-
 def check_apart(static: Any) -> None:
     """Raise ValueError where an argument is static and donated."""
-    for name, fixed, given in (
+    for name, fixed, gone in (
         ("argnums", static.nums, static.donate_nums),
         ("argnames", static.names, static.donate_names),
     ):
-        both = set(fixed) & set(given)
+        both = set(fixed) & set(gone)
         if both:
             raise ValueError(
                 f"static_{name} and donate_{name} cannot intersect. {both} appear in both static_{name} and "
@@ -532,15 +476,37 @@ def check_apart(static: Any) -> None:
             )
 
 
-def jit_on_devices(fun: Any = None, /, *, in_shardings: Any = None, out_shardings: Any = None, **options: Any) -> Any:
+def jit_on_devices(
+    fun: Any = None,
+    /,
+    *,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    device: Any = None,
+    backend: str | None = None,
+    **options: Any,
+) -> Any:
     """`api.jit.jit`, of functions whose arguments and results lie on devices as the shardings say.
 
     These are a sharding, a PartitionSpec over the default mesh or None for each array, or prefixes of their trees.
+    Where a `device` is given, all of them lie there; `backend` is the name of its platform.
+
+    Raises: ValueError for a device or a backend beside the other or beside shardings.
     """
+    if device is not None and backend is not None:
+        raise ValueError(f"can't specify both a device and a backend for jit, got {device=} and {backend=}")
+    for name, where in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
+        if where is not None and (device is not None or backend is not None):
+            raise ValueError(f"If backend or device is specified on jit, then {name} should not be specified.")
+    check_backend(backend)
     if fun is None:
-        return functools.partial(jit_on_devices, in_shardings=in_shardings, out_shardings=out_shardings, **options)
+        shardings = {"in_shardings": in_shardings, "out_shardings": out_shardings}
+        return functools.partial(jit_on_devices, **shardings, device=device, backend=backend, **options)
     made = make_jit(fun, make=PjitFunction, **options)
     check_apart(made._static)
+    made._device = device if several() else None
+    if isinstance(in_shardings, list):  # stands for the tuple of arguments
+        in_shardings = tuple(in_shardings)
     made._in, made._out = check_places(in_shardings, "in_shardings"), check_places(out_shardings, "out_shardings")
     return made
 

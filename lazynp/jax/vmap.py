@@ -8,13 +8,13 @@ from typing import Any
 
 from ..api.vmap import vmap as make_vmap
 from ..doors import through
-from ..signatures import argument_axes
+from ..signatures import argument_axes, spread_axes
 from ..tracebacks import leave
-from ..tree import flatten, map
+from ..tree import flatten, unflatten
 from .array import Array, as_node, door
 from .references import vmapped
 from .sharding import NamedSharding
-from .spreading import constrain, known, named_sharding, note, sharding_at, split_of, state, tidy
+from .spreading import constrain, known, named_sharding, note, sharding_at, shown, split_of, state, tidy
 
 plain = vmapped(through(make_vmap, door))
 
@@ -29,10 +29,14 @@ def vmap(fun: Any, in_axes: Any = 0, out_axes: Any = 0, *rest: Any, **options: A
         try:
             if not state.on:
                 return mapped(*args, **kwargs)
-            lies = examples(args, kwargs, in_axes)
+            lies, over = examples(args, kwargs, in_axes)
             typed = plain(lying_as(fun, lies), in_axes, out_axes, *rest, **options) if any(lies) else mapped
-            out = typed(*args, **kwargs)
-            return out if spmd is None else along(spmd, out)
+            state.spmd.append(() if spmd is None else spmd if isinstance(spmd, tuple) else (spmd,))
+            try:
+                out = typed(*args, **kwargs)
+            finally:
+                state.spmd.pop()
+            return out if over is None else along(over, out, out_axes)
         except BaseException as error:
             leave(error)
             raise
@@ -40,38 +44,51 @@ def vmap(fun: Any, in_axes: Any = 0, out_axes: Any = 0, *rest: Any, **options: A
     return call
 
 
-def examples(args: Any, kwargs: Any, in_axes: Any) -> list[Any]:
-    """For each array among the arguments how one example of it lies; None where nothing is known.
+def examples(args: Any, kwargs: Any, in_axes: Any) -> tuple[list[Any], Any]:
+    """For each array among the arguments how one example of it lies; None where nothing is known. And a sharding of
+    one axis, along which examples lie on explicit axes of a mesh; None where they do not.
 
-    Raises: ValueError where examples lie along explicit axes of a mesh in different ways.
+    Raises: ValueError where examples lie along explicit axes of a mesh in different ways, or an argument that is not
+        mapped lies along one of these.
     """
     leaves = flatten((args, kwargs))[0]
     try:
         axes = [*argument_axes(in_axes, args), *[0] * len(flatten(kwargs)[0])]
     except (TypeError, ValueError):
-        return []  # `vmap` says what is wrong
+        return [], None  # `vmap` says what is wrong
     found: list[Any] = []
     apart: list[Any] = []  # the axes that split the mapped axis of each argument
-    explicit = False
+    fixed: list[Any] = []  # what is not mapped
+    mesh = None
     for x, a in zip(leaves, axes):
         node = as_node(x) if isinstance(x, Array) else None
         lies = None if node is None else sharding_at(node)
         if a is None or node is None or not isinstance(lies, NamedSharding) or not -node.ndim <= a < node.ndim:
             found.append(None)
             apart += [()] * (a is not None)
+            fixed += [node] * (a is None and isinstance(lies, NamedSharding))
             continue
         at = a % node.ndim
         split = split_of(lies, node.ndim)
-        explicit |= bool(lies.mesh.explicit_axes)
+        mesh = lies.mesh if lies.mesh.explicit_axes else mesh
         apart.append(tuple([n for n in split[at] if n in lies.mesh.explicit_axes]))
         found.append(named_sharding(lies.mesh, (*split[:at], *split[at + 1 :]), node.ndim - 1))
-    if explicit and len(set(apart)) > 1:
+    if mesh is None:
+        return found, None
+    if len(set(apart)) > 1:
         other = next(s for s in apart if s != apart[0])
         raise ValueError(
             "Mapped away dimension of inputs passed to vmap should be sharded the same. Got inconsistent axis specs: "
             f"{entry(apart[0])} vs {entry(other)}"
         )
-    return found
+    for node in fixed:
+        split = split_of(sharding_at(node), node.ndim)
+        if {n for s in split for n in s} & set(apart[0]):
+            raise ValueError(
+                "Unmapped values passed to vmap cannot be sharded along the mesh axis you are vmapping over. Got type: "
+                f"{shown(node, split, short=True)}, in_axes: None and vmapped mesh axis: {apart[0]}"
+            )
+    return found, named_sharding(mesh, (apart[0],), 1) if apart[0] else None
 
 
 def entry(axes: tuple[Any, ...]) -> Any:
@@ -92,17 +109,17 @@ def lying_as(fun: Callable[..., Any], lies: list[Any]) -> Callable[..., Any]:
     return typed
 
 
-def along(name: Any, tree: Any) -> Any:
-    """Results of a `vmap` whose mapped axis, the first, lies along an axis of the mesh (`spmd_axis_name`)."""
-    names = name if isinstance(name, tuple) else (name,)
-
-    def one(x: Any) -> Any:
+def along(lies: NamedSharding, tree: Any, out_axes: Any) -> Any:
+    """Results of a `vmap` of examples that lie along explicit axes: those that depend on no example do so, too."""
+    leaves, structure = flatten(tree)
+    names = split_of(lies, 1)
+    out = []
+    for x, axis in zip(leaves, spread_axes(out_axes, tree, "vmap out_axes")):
         note(x.node)
-        lies = sharding_at(x.node)
-        if not isinstance(lies, NamedSharding) or not x.ndim or not set(names) <= set(lies.mesh.axis_names):
-            return x
-        split = ((*names,), *split_of(lies, x.ndim)[1:])
-        to = named_sharding(lies.mesh, tidy(split, x.shape, lies.mesh), x.ndim)
-        return x._of(constrain(x.node, sharding=to))
-
-    return map(one, tree)
+        found = split_of(sharding_at(x.node), x.ndim)
+        if axis is not None and not found[axis]:
+            at = axis % x.ndim
+            split = tidy((*found[:at], *names, *found[at + 1 :]), x.shape, lies.mesh)
+            x = x._of(constrain(x.node, sharding=named_sharding(lies.mesh, split, x.ndim)))
+        out.append(x)
+    return unflatten(structure, out)

@@ -463,7 +463,11 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
                 f"Arguments to sort must have equal shapes, got: {', '.join([str(n.shape) for n in nodes])}"
             )
         at = axis_of(dimension, nodes[0].ndim)
-        return tuple(apply(lambda *xs: tuple(sorted_together(xs, at, num_keys)), *nodes))
+        for n in nodes:
+            check_unsplit(n, at, "Arguments to sort must be unsharded over the sorting dimension.")
+        return tuple(
+            keeping(nodes[0], "sort", lambda: apply(lambda *xs: tuple(sorted_together(xs, at, num_keys)), *nodes))
+        )
     node = argument("sort", operand)
     at = axis_of(dimension, node.ndim)
     return apply(lambda x: sorting.sort(x, axis=at, kind="stable" if is_stable else None), node)

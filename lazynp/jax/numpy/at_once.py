@@ -13,7 +13,8 @@ import numpy as np
 from numpy._core import umath
 
 from ...config import config
-from ..array import ERRORS, NDARRAY, SILENT, Array, new, silently
+from ..array import ERRORS, NDARRAY, SILENT, Array, new, silently, wrap_value
+from ..devices import state
 from ..dtypes import BOOL, INT32, DType, int_dtype
 
 FLOATING = "fd"
@@ -34,9 +35,11 @@ def at_hand(x: Any, chars: str = FLOATING) -> Any:
 
 def fresh(value: Any) -> Array:
     """The array of a NumPy result that nobody else has."""
+    value = value if type(value) is NDARRAY and value.flags.c_contiguous else np.array(value, order="C")
+    if state.on:
+        return wrap_value(value)
     out = new(Array)
-    out._host = value if type(value) is NDARRAY and value.flags.c_contiguous else np.array(value, order="C")
-    out._weak, out._graph = False, None
+    out._host, out._weak, out._graph = value, False, None
     return out
 
 

@@ -18,6 +18,8 @@ from ...ops.elementwise import convert, subtract
 from ...ops.indexing import take
 from ..array import Array, as_node, check_arraylike, is_arraylike, wrap_value
 from ..at_once import apply
+from ..devices import state
+from ..explicit_indexing import explicit_split
 from . import at_once
 from .axes import axes_of, axis_of, check_broadcast, check_sizes, shape_of, static_int
 from .call import IncompatibleShapesError
@@ -361,6 +363,8 @@ def repeat(
     a = at_least(a, 1) if ndim(a) == 0 else a
     at = axis_of(axis, ndim(a))
     n = shape(a)[at]
+    if state.on and not state.settled and any(explicit_split(as_node(a))[at]):
+        raise ValueError("Please pass sharding to `jnp.repeat` via `out_sharding` parameter.")
     traced = isinstance(repeats, Array) and repeats._host is None and repeats.node.trace == ABSTRACT
     if not traced:
         counts = np.asarray(repeats._value() if isinstance(repeats, Array) else repeats)

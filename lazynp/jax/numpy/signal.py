@@ -22,7 +22,9 @@ from ...ops.shape import reshape as reshape_node
 from ..array import Array, as_node, cast_node, check_arraylike
 from ..at_once import apply
 from ..dtypes import requested
+from ..explicit_indexing import explicit_split
 from ..precision import check_precision
+from ..splits import unclear
 from ..spreading import keeps_split, state
 from .axes import static_int
 from .call import INEXACT, NUMERIC, named, promoted
@@ -75,6 +77,8 @@ def sliding(name: str, a: Any, v: Any, mode: str, preferred: Any) -> Any:
         raise ValueError(f"{name}: inputs cannot be empty, got shapes {x.shape} and {y.shape}.")
     if mode not in ("full", "same", "valid"):
         raise ValueError("mode must be one of ['full', 'same', 'valid']")
+    if state.on and any([*explicit_split(x), *explicit_split(y)]):
+        unclear("Please specify the output sharding via `out_sharding` parameter of `conv_general_dilated`")
     dtype = x.dtype if preferred is None else requested(preferred, name)
     weak = x.weak and preferred is None
     swapped = x.shape[0] < y.shape[0]

@@ -1,0 +1,151 @@
+"""How arguments and results of jitted functions lie: `in_shardings`, `out_shardings`, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..api.jit import Call
+from ..graph.node import ABSTRACT
+from ..signatures import spread_axes
+from ..tree import flatten, unflatten
+from .array import Array, wrap
+from .aval import shaped
+from .devices import Device
+from .placement import check_fits, is_where, no_mesh, placed, resolved
+from .processes import spanning
+from .sharding import NamedSharding, PartitionSpec, default_mesh
+from .spreading import named_sharding, sharding_at, split_of
+from .tree_util import keystr, prefix_errors, tree_leaves_with_path
+
+
+def replicated(shardings: Sequence[Any]) -> Any:
+    """Where a result lies that depends on no argument, of a function whose arguments lie so: on all of their devices.
+    None where none of them was placed."""
+    placed_ = [s for s in shardings if s is not None]
+    named = [s for s in placed_ if isinstance(s, NamedSharding)]
+    if named:
+        return NamedSharding(named[0].mesh, PartitionSpec())
+    return placed_[0] if placed_ else None
+
+
+def spread_places(where: Any, tree: Any, parameter: str) -> list[Any]:
+    """For each leaf of a tree what `in_shardings` or `out_shardings` says, which is a prefix of it.
+
+    Raises: ValueError where it is none, with the place.
+    """
+    try:
+        return list(spread_axes(where, tree, parameter))
+    except ValueError:
+        wrong = ""
+        if parameter == "in_shardings" and not isinstance(where, tuple):
+            wrong = f"not a tuple: got {type(where)} instead."
+            if len(tree) == 1 and not list(prefix_errors(where, tree[0], is_where)):
+                wrong += (
+                    " Given the corresponding argument being passed, it looks like pjit in_shardings might need to be "
+                    "wrapped in a singleton tuple."
+                )
+        elif parameter == "in_shardings" and len(where) != len(tree):
+            wrong = (
+                f"the wrong length: got a tuple or list of length {len(where)} for an args tuple of length {len(tree)}."
+            )
+        if wrong:
+            raise ValueError(
+                "pjit in_shardings specification must be a tree prefix of the positional arguments tuple. In "
+                "particular, pjit in_shardings must either be a Sharding, a PartitionSpec, or a tuple of length equal "
+                f"to the number of positional arguments. But pjit in_shardings is {wrong}"
+            ) from None
+        for error in prefix_errors(where, tree, is_where):
+            raise ValueError(f"Mismatch details (1 found):\n{error(f'pjit {parameter}')}") from None
+        raise
+
+
+def in_place_of(found: list[Any], pinned: list[Any], parameter: str) -> list[Any]:
+    """Shardings, but where others are pinned these."""
+    return [where_to(p, parameter) or f for f, p in zip(found, pinned)]
+
+
+def positional(call: Call, leaves: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments by place that are not static, of these leaves."""
+    statics = {at for at, _ in call.statics}
+    return tuple([x for i, x in enumerate(unflatten(call.structure, leaves)[0]) if i not in statics])
+
+
+def with_values(args: Sequence[Any], kwargs: Any, call: Call, leaves: Sequence[Any]) -> tuple[Any, Any]:
+    """The arguments of a call with these leaves in the place of its own; static ones stay."""
+    statics = {at for at, _ in call.statics}
+    given, named = unflatten(call.structure, leaves)
+    full = [args[i] if i in statics else x for i, x in enumerate(given)]
+    return tuple(full), {k: named.get(k, x) for k, x in kwargs.items()}
+
+
+def pinned_anywhere(pinned: Sequence[Any]) -> list[Any]:
+    """The shardings that `out_shardings` says."""
+    return [to for p in pinned if (to := where_to(p, "out_shardings")) is not None]
+
+
+def where_to(where: Any, parameter: str) -> Any:
+    """A sharding for what stands in `in_shardings` or `out_shardings`; None where it says nothing."""
+    if isinstance(where, PartitionSpec) and default_mesh().empty:
+        raise RuntimeError(no_mesh("jit", parameter))
+    to = None if where is None else resolved(where, f"jit {parameter}")
+    if isinstance(to, NamedSharding) and PartitionSpec.UNCONSTRAINED in to.spec.partitions:
+        raise ValueError(f"Unconstrained dims are not allowed when passed to {parameter}: {to}")
+    return to
+
+
+def result_names(out: Any) -> list[str]:
+    """`result['a']`: for each leaf of what a function returns."""
+    return [f"result{keystr(path)}" for path, _ in tree_leaves_with_path(out)]
+
+
+def given(node: Any, lies: Any, where: Any, leaf: Any, name: str) -> tuple[Any, Any]:
+    """An argument of that name, placed as `in_shardings` says. Raises ValueError for one that was placed otherwise."""
+    to = where_to(where, "in_shardings")
+    if to is None or node.trace == ABSTRACT and typed_by(to):
+        return wrap(node), lies
+    if not isinstance(leaf, Array) and spanning(to) and not to.is_fully_replicated:
+        raise ValueError(
+            "Passing non-trivial shardings for numpy inputs is not allowed. To fix this error, either specify a "
+            "replicated sharding explicitly or use `jax.make_array_from_process_local_data(...)` to convert your host "
+            "local numpy inputs to a jax.Array which you can pass to jit. If the numpy input is the same on each "
+            "process, then you can use `jax.make_array_from_callback(...) to create a `jax.Array` which you can pass "
+            f"to jit. Got arg type: {node.aval}"
+        )
+    if lies is not None and not lies.is_equivalent_to(to, node.ndim):
+        raise ValueError(
+            "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
+            f"{to},\narg sharding: {lies} for arg type: {shaped(node.aval, lies)}"
+        )
+    check_fits(to, node.shape, "pjit arguments", name)
+    return placed(node, to), to
+
+
+def typed_by(to: Any) -> bool:
+    """Whether a sharding is over explicit axes: those of a traced array are part of its type, and stay."""
+    return isinstance(to, NamedSharding) and bool(to.mesh.explicit_axes)
+
+
+def result(x: Any, lies: Any, where: Any, owned: bool, name: str) -> Any:
+    """A result of that name, as `out_shardings` says, else as it was found to lie when the function was traced."""
+    if not isinstance(x, Array):
+        return x
+    to = where_to(where, "out_shardings")
+    if to is not None:
+        check_fits(to, x.shape, "pjit outputs", name)
+        return x if x.node.trace == ABSTRACT and typed_by(to) else placed(x.node, to, owned)
+    if isinstance(lies, NamedSharding) and not lies.mesh.explicit_axes:  # as XLA says it: no None at the end
+        lies = named_sharding(lies.mesh, split_of(lies, x.ndim), x.ndim)
+    if lies is not None and x.node.trace != ABSTRACT and sharding_at(x.node) != lies:
+        return placed(x.node, lies, owned)
+    return x
+
+
+def check_places(where: Any, parameter: str) -> Any:
+    """Raise TypeError for what is neither a sharding nor a spec."""
+    for x in flatten(where, is_leaf=is_where)[0]:
+        if isinstance(x, Device) or not is_where(x) and not hasattr(x, "sharding"):
+            raise TypeError(
+                f"{parameter} leaf specifications are expected to be PartitionSpec instances or None, but got {x}"
+            )
+    return where
