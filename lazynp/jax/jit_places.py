@@ -126,6 +126,11 @@ def typed_by(to: Any) -> bool:
     return isinstance(to, NamedSharding) and bool(to.mesh.explicit_axes)
 
 
+def in_type(lies: Any, ndim: int) -> Any:
+    """A sharding as types and the compiler write it: with all entries on explicit axes, else with no None at the end."""
+    return named_sharding(lies.mesh, split_of(lies, ndim), ndim) if isinstance(lies, NamedSharding) else lies
+
+
 def result(x: Any, lies: Any, where: Any, owned: bool, name: str) -> Any:
     """A result of that name, as `out_shardings` says, else as it was found to lie when the function was traced."""
     if not isinstance(x, Array):
@@ -134,8 +139,6 @@ def result(x: Any, lies: Any, where: Any, owned: bool, name: str) -> Any:
     if to is not None:
         check_fits(to, x.shape, "pjit outputs", name)
         return x if x.node.trace == ABSTRACT and typed_by(to) else placed(x.node, to, owned)
-    if isinstance(lies, NamedSharding) and not lies.mesh.explicit_axes:  # as XLA says it: no None at the end
-        lies = named_sharding(lies.mesh, split_of(lies, x.ndim), x.ndim)
     if lies is not None and x.node.trace != ABSTRACT and sharding_at(x.node) != lies:
         return placed(x.node, lies, owned)
     return x

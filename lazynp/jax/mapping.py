@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import optree
 
 from ..api.trace import stack
@@ -34,7 +34,7 @@ from .sharding import (
 )
 from .splits import each_device
 from .spreading import Split, constrain, known, named_sharding, note, sharding_at, split_of, state, tidy
-from .tree_util import prefix_errors
+from .tree_util import keystr, prefix_errors, tree_leaves_with_path
 from .varying import Context, contexts
 
 
@@ -149,12 +149,17 @@ def cut(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], name: st
     """
     sizes = mesh.shape
     if len(spec) > x.ndim:
+        scalar = (
+            "\n\nFor scalar values (rank 0), consider using an in_specs entry of `P()`, where `P = "
+            "jax.sharding.PartitionSpec`."
+        )
         raise ValueError(
             f"shard_map applied to the function '{fun}' was given an in_specs entry which is too long to be compatible "
             f"with the corresponding input value from the function:\n\nin_specs is {spec} which has length "
-            f"{len(spec)}, but the passed {name} has shape {x.aval}, which has rank {x.ndim} (and {x.ndim} < "
-            f"{len(spec)})\n\nEntries in "
-            "in_specs must be of length no greater than the number of axes in the corresponding input value."
+            f"{len(spec)}, but the passed {name}, has shape {x.aval}, which has rank {x.ndim} (and {x.ndim} < "
+            f"{len(spec)})\n\nEntries in in_specs must be of length no greater than the number of axes in the "
+            f"corresponding input value.\n\nEither revise the spec to be shorter, or modify '{fun}' so that its inputs "
+            f"have sufficient rank.{scalar * (not x.ndim)}"
         )
     check_spec(mesh, spec)
     dims: list[Any] = []
@@ -163,16 +168,7 @@ def cut(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], name: st
         names = axes_of(spec[d]) if d < len(spec) else ()
         for a in names:
             if n % sizes[a]:
-                raise ValueError(
-                    f"shard_map applied to the function '{fun}' was given argument arrays with axis sizes that are not "
-                    f"evenly divisible by the corresponding mesh axis sizes:\n\nThe mesh given has shape "
-                    f"{mesh.axis_sizes} with "
-                    f"corresponding axis names {mesh.axis_names}.\n\nthe passed {name} of shape {x.aval} corresponds "
-                    f"to "
-                    f"in_specs of value {spec}, which maps array axis {d} (of size {x.shape[d]}) to mesh axes "
-                    f"{names} (of "
-                    f"total size {int(np.prod([sizes[k] for k in names]))})"
-                )
+                refuse_uneven(x, d, spec, mesh, name, fun)
             dims.append(a)
             shape.append(sizes[a])
             n //= sizes[a]
@@ -185,6 +181,38 @@ def cut(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], name: st
         dims.insert(i, dims.pop(at))
         x = move_axis(x, at, i)
     return x, used
+
+
+def refuse_uneven(x: Node, axis: int, spec: PartitionSpec, mesh: Any, name: str, fun: str) -> None:
+    """Raise ValueError for an axis that mesh axes do not divide."""
+    names = axes_of(spec[axis])
+    n = math.prod([mesh.shape[a] for a in names])
+    shaped_name = ", ".join([f"{k} of shape {x.aval}" if not i else k for i, k in enumerate(name.split(", "))])
+    over = f"mesh axis {names[0]!r} (of size {n})" if len(names) == 1 else f"mesh axes {names} (of total size {n})"
+    raise ValueError(
+        f"shard_map applied to the function '{fun}' was given argument arrays with axis sizes that are not evenly "
+        f"divisible by the corresponding mesh axis sizes:\n\nThe mesh given has shape {mesh.axis_sizes} with "
+        f"corresponding axis names {mesh.axis_names}.\n\nthe passed {shaped_name}, corresponds to in_specs of value "
+        f"{spec}, which maps array axis {axis} (of size {x.shape[axis]}) to {over}, but {n} does not evenly divide "
+        f"{x.shape[axis]}\n\nArray arguments' axis sizes must be evenly divisible by the mesh axis or axes indicated "
+        "by the corresponding elements of the argument's in_specs entry. Consider checking that in_specs are correct, "
+        f"and if so consider changing the mesh axis sizes or else padding the input and adapting '{fun}' appropriately."
+    )
+
+
+def argument_texts(function: Any, args: tuple[Any, ...]) -> list[str]:
+    """For each leaf of the arguments what it is called in errors: `args[0]['a'], where args[0] is bound to ...`."""
+    out = []
+    bound = leaf_names(function, args, {})
+    for (path, _), name in zip(tree_leaves_with_path(args), bound):
+        where = f"args{keystr(path)}"
+        own = name.split("[")[0].split(".")[0]
+        place = f"args[{path[0].idx}]"
+        known_name = own.isidentifier() and own != "args"
+        out.append(
+            f"{where}, where {place} is bound to {name_of(function)}'s parameter '{own}'" if known_name else where
+        )
+    return out
 
 
 def joined(x: Node, spec: PartitionSpec, names: list[Any]) -> Node:
@@ -254,13 +282,20 @@ def check_results(
     for x, spec in zip(flatten(out)[0], specs):
         node = as_node(x)
         if len(spec) > node.ndim:
+            scalar = (
+                "\n\nFor scalar values (rank 0), consider using an out_specs entry of `P()`, where `P = "
+                "jax.sharding.PartitionSpec`. In particular, for rank 0 outputs which are not constant over the mesh, "
+                "add at least one (singleton) axis to them so that they can be concatenated using out_specs."
+            )
             raise ValueError(
                 f"shard_map applied to the function '{name}' was given an out_specs entry which is too long to be "
                 f"compatible with the corresponding output value from the function:\n\nout_specs is {spec} which has "
                 f"length {len(spec)}, but {name}(*args) has shape {node.aval}, which has rank {node.ndim} (and "
                 f"{node.ndim} < {len(spec)})\n\nEntries in out_specs must be of length no greater than the number of "
-                "axes in the corresponding output value."
+                "axes in the corresponding output value.\n\nEither revise the spec to be shorter, or modify "
+                f"'{name}' so that its outputs have sufficient rank.{scalar * (not node.ndim)}"
             )
+        check_spec(mesh, spec)
         axes = {a for part in spec for a in axes_of(part)}
         found = varying.of(node) if varying is not None and node.trace == ABSTRACT else None
         more = (found or frozenset()) - axes
@@ -353,7 +388,7 @@ def shard_map(
             specs = spread_specs(in_specs, args, "in_specs")
         check_manual(specs, manual, "in_specs")
         check_manual([s for s in flatten(out_specs)[0] if isinstance(s, PartitionSpec)], manual, "out_specs")
-        names = leaf_names(function, args, {})
+        names = argument_texts(function, args)
         if several():
             for x, spec in zip(leaves, specs):
                 check_lies(as_node(x), spec, over, manual)

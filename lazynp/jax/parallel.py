@@ -146,7 +146,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 def check_alike(what: str, leaves: Sequence[Any], axis_name: Any) -> None:
     """Raise ValueError in a `shard_map` that checks it, where a value varies along some of the axes."""
     names = names_of(axis_name)
-    if len(names) < 2 or not all([checked(n) for n in names]):
+    if len(names) < 2 or not any([checked(n) for n in names]):
         return
     for x in leaves:
         varies = {n in axes_of_value(as_node(x)) for n in names}
@@ -262,9 +262,11 @@ def own_part(x: Any, axis: int, n: int, place: Any, tiled: bool) -> Any:
     node = as_node(x)
     at = inside(axis, node.ndim)
     if not tiled and node.shape[at] != n:
-        raise ValueError(f"the axis {axis} of length {node.shape[at]} is to be as long as a group, {n}")
+        raise ValueError(f"reduce_scatter operand scatter dimension size {node.shape[at]} must match shard count {n}")
     if node.shape[at] % n:
-        raise ValueError(f"the axis {axis} of length {node.shape[at]} does not divide into {n} parts")
+        raise ValueError(
+            f"tiled reduce_scatter operand scatter dimension size {node.shape[at]} must be divisible by shard_count {n}"
+        )
     return wrap(move_axis(ops.split(node, at, n) if tiled else node, at, 0))[place]
 
 

@@ -1,4 +1,4 @@
-"""`pmap`: a function of what each of some devices has, as a jitted `vmap` whose axis has a name."""
+"""`pmap`: a function of what each of some devices has, as a jitted `shard_map` over a mesh of one axis."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ..api.vmap import vmap
-from ..signatures import Static, callable_, spread_axes
+from ..ops.shape import reshape
+from ..signatures import Static, callable_, name_of, spread_axes
 from ..tree import flatten, map, unflatten
-from .array import Array, as_node, door, wrap
+from .array import as_node, door, wrap
 from .assembling import from_local, local_part
 from .devices import check_backend, everything, process_index
-from .mapping import fresh
-from .placement import labelled
-from .sharding import IndivisibleError, Mesh, NamedSharding, PartitionSpec
-from .splits import each_device
-from .spreading import constrain, sharding_at, state
+from .mapping import fresh, shard_map
+from .sharding import IndivisibleError, Mesh, NamedSharding, PartitionSpec, shards_of
+from .spreading import sharding_at, state
 from .stages import PjitFunction, check_apart
+from .tree_util import prefix_errors
 
 PMAP_AXIS = "_internal_pmap_axis_name"
 
@@ -66,38 +65,37 @@ def pmap(
         given = [i for i in range(len(args)) if i not in fixed]
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
         if isinstance(in_axes, list) or len(axes) not in (len(args), len(given)):
-            raise ValueError(
-                f"pmap in_axes must be an int, None or a tree prefix of the tuple of positional arguments; got "
-                f"{in_axes} for {len(args)} of them"
-            )
+            argument_places(in_axes, [args[i] for i in given])
         return given, tuple([axes[i] for i in given]) if len(axes) == len(args) else axes
 
     @functools.wraps(fun)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         given, over = axes_given(args)
-
-        def dynamic(*parts: Any, **named: Any) -> Any:
-            full = list(args)
-            for i, x in zip(given, parts):
-                full[i] = x
-            return fun(*full, **named)
-
-        dynamic.over_devices = True  # type: ignore[attr-defined]
         n = mapped_length([args[i] for i in given], over, kwargs, name, there)
         if axis_size not in (None, n):
             raise ValueError(f"Specified axis_size {axis_size} doesn't match received axis_size {n}.")
         mesh = Mesh(np.array(there[:n], dtype=object), (name,))
-        args = spread_along(args, given, over, mesh, name)
-        all_axes = map(lambda a: 0 if a is None else a, out_axes, is_leaf=lambda a: a is None)
-        with each_device():
-            out = vmap(dynamic, over, all_axes, name, n, door=door)(*[plain(args[i]) for i in given], **plain(kwargs))
-            leaves, structure = flatten(out)
+        leaves, structure = flatten((tuple([args[i] for i in given]), kwargs))
+        axes = [*argument_places(over, [args[i] for i in given]), *[0] * len(flatten(kwargs)[0])]
+        leaves = [lined_up(x, a, mesh, name) for x, a in zip(leaves, axes)]
+
+        def one(*parts: Any) -> Any:
+            parts_, named = unflatten(structure, [without_axis(x, a) for x, a in zip(parts, axes)])
+            full = list(args)
+            for i, x in zip(given, parts_):
+                full[i] = x
+            out = fun(*full, **named)
+            results, tree = flatten(out)
             where = spread_axes(out_axes, out, "pmap out_axes")
-            leaves = [x[0] if a is None else x for x, a in zip(leaves, where)]  # None: the same on all devices
-        if not state.on and len(there) < 2:
-            return unflatten(structure, leaves)
-        lies = [along(mesh, name, a if a is None else a % x.ndim) for x, a in zip(leaves, where)]
-        return unflatten(structure, [labelled(fresh(x), at) for x, at in zip(leaves, lies)])
+            return unflatten(tree, [x if a is None else with_axis(x, a) for x, a in zip(results, where)])
+
+        def spec(axis: int | None) -> PartitionSpec:
+            return along(mesh, name, axis).spec
+
+        one.__name__ = one.__qualname__ = name_of(fun)
+        specs = tuple([spec(a) for a in axes])
+        out_specs = map(spec, out_axes, is_leaf=lambda a: a is None)
+        return shard_map(one, mesh=mesh, in_specs=specs, out_specs=out_specs, check_vma=False)(*leaves)
 
     del mapped.__wrapped__  # its signature is no more than this: how many arguments there are is seen at the call
     jitted = PjitFunction(mapped, door, Static(static, (), given_away))
@@ -122,29 +120,64 @@ def pmap(
     return among_processes
 
 
-def spread_along(args: tuple[Any, ...], given: list[int], axes: tuple[Any, ...], mesh: Mesh, name: Any) -> Any:
-    """The arguments of a `pmap`, said to lie along its devices, so that their cotangents will.
+def argument_places(in_axes: tuple[Any, ...], args: Sequence[Any]) -> list[int | None]:
+    """For each leaf of the arguments the axis that is mapped. Raises ValueError where `in_axes` is no prefix."""
+    try:
+        return list(spread_axes(in_axes, tuple(args), "pmap in_axes"))
+    except ValueError:
+        for error in prefix_errors((in_axes,), (tuple(args),), lambda a: a is None or isinstance(a, int)):
+            raise ValueError(f"{error('pmap in_axes')}{NO_PREFIX}") from None
+        raise
+
+
+NO_PREFIX = (
+    "\n\nThe 'full pytree' here is the tuple of arguments passed positionally to the pmapped function, and the value "
+    "of `in_axes` must be a tree prefix of that tuple."
+)
+
+
+def lined_up(x: Any, axis: int | None, mesh: Mesh, name: Any) -> Any:
+    """An argument of a `pmap`, which lies along its devices, or as many others.
 
     Raises: ValueError for one that was placed otherwise.
     """
-    if not state.on:
-        return args
-    leaves, structure = flatten(tuple([args[i] for i in given]))
-    where = spread_axes(axes, tuple([args[i] for i in given]), "pmap in_axes")
-    placed_ = []
-    for x, axis in zip(leaves, where):
-        node = as_node(x)
-        to, lies = along(mesh, name, axis if axis is None else axis % node.ndim), sharding_at(node)
-        if lies is not None and not lies.is_equivalent_to(to, node.ndim):
-            raise ValueError(
-                "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
-                f"{to},\narg sharding: {lies} for arg type: {node.aval}"
-            )
-        placed_.append(wrap(constrain(node, sharding=to)) if node.trace else x)
-    full = list(args)
-    for i, x in zip(given, unflatten(structure, placed_)):
-        full[i] = x
-    return tuple(full)
+    node = as_node(x)
+    lies = sharding_at(node) if state.on else None
+    if lies is None:
+        return x
+    to = along(mesh, name, axis)
+    if lies.is_equivalent_to(to, node.ndim):
+        return x
+    parts = [[index for _, index, _ in shards_of(s, node.shape)] for s in (lies, to)]
+    if parts[0] == parts[1] and lies.device_set != to.device_set:
+        return wrap(fresh(node))
+    raise ValueError(
+        "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
+        f"{to},\narg sharding: {lies} for arg type: {node.aval}"
+    )
+
+
+def without_axis(x: Any, axis: int | None) -> Any:
+    """A device's part of an argument, without the mapped axis. Raises ValueError where that is longer than 1."""
+    if axis is None:
+        return x
+    node = as_node(x)
+    at = axis % node.ndim
+    if node.shape[at] != 1:
+        raise ValueError(
+            f"cannot select an axis to squeeze out which has size not equal to one, got shape={node.shape} and "
+            f"dimensions=({axis},)"
+        )
+    return wrap(reshape(node, shape=(*node.shape[:at], *node.shape[at + 1 :])))
+
+
+def with_axis(x: Any, axis: int) -> Any:
+    """A device's result, with an axis along which those of all are joined. Raises ValueError where it has none such."""
+    node = as_node(x)
+    if not -node.ndim - 1 <= axis <= node.ndim:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {node.ndim + 1}")
+    at = axis % (node.ndim + 1)
+    return wrap(reshape(node, shape=(*node.shape[:at], 1, *node.shape[at:])))
 
 
 def devices_of(devices: Sequence[Any] | None, backend: Any) -> list[Any]:
@@ -203,8 +236,3 @@ def mapped_length(args: list[Any], axes: tuple[Any, ...], kwargs: Any, name: Any
                 f"{[n if d == a % np.ndim(x) else 1 for d in range(np.ndim(x))]} should evenly divide the shape)"
             )
     return n
-
-
-def plain(tree: Any) -> Any:
-    """The arrays of a tree without their shardings: inside of what is mapped they are each device's own."""
-    return map(lambda x: wrap(fresh(x)) if isinstance(x, Array) else x, tree) if state.on else tree

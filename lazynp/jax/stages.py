@@ -31,6 +31,7 @@ from .jit_places import (
     check_places,
     given,
     in_place_of,
+    in_type,
     pinned_anywhere,
     positional,
     replicated,
@@ -388,6 +389,7 @@ class PjitFunction(Jit):
         elif around is None and isinstance(over := default_sharding(), NamedSharding):
             around, made = over, [True] * len(made)
         spread = [around if s is None and m else s for s, m in zip(spread, made)]
+        spread = [in_type(s, x.ndim) if m else s for s, m, x in zip(spread, made, entry.function.outputs)]
         names = [""] * len(results) if self._out is None else result_names(out)
         return unflatten(tree, [result(*x) for x in zip(results, spread, pinned, made, names)])
 

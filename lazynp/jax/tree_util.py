@@ -7,7 +7,9 @@ a class becomes one by registration.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import functools
+import textwrap
 import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -254,22 +256,47 @@ def mismatches(path: KeyPath, prefix: Any, full: Any, is_leaf: IsLeaf = None) ->
     def error(what: str, prefix_has: str, full_has: str) -> Callable[[str], ValueError]:
         return lambda name: ValueError(
             f"pytree structure error: different {what} at key path\n    {name}{keystr(path)}\n"
-            f"There the prefix pytree {name} has a subtree {prefix_has}, but the full pytree has one {full_has}."
+            f"At that key path, the prefix pytree {name} has a subtree of type{prefix_has}{full_has}"
         )
 
-    if type(prefix) is not type(full):
-        yield error("types", f"of type\n    {type(prefix)}", f"of the different type\n    {type(full)}")
+    same, kind = "but at the same key path the full pytree has a subtree of the same type but with", type(prefix)
+    if kind is not type(full):
+        other_kind = f"\nbut at the same key path the full pytree has a subtree of different type\n    {type(full)}."
+        yield error("types", f"\n    {kind}", other_kind)
         return
     (children, structure), (others, other) = children_of(prefix), children_of(full)
-    kind = type(prefix).__name__
-    if len(children) != len(others):
-        what = f"lengths of {kind}" if isinstance(prefix, (list, tuple)) else "numbers of pytree children"
-        yield error(what, f"of type {kind} of length {len(children)}", f"of the same type but of length {len(others)}")
+    if isinstance(prefix, (list, tuple)) and len(children) != len(others):
+        more = f", but the full pytree has a subtree of the same type but of length {len(others)}."
+        yield error(f"lengths of {kind.__name__}", f" {kind.__name__} of length {len(children)}", more)
+    elif len(children) != len(others):
+        names = [[str(key_text(key)) for key, _ in c] for c in (children, others)]
+        more = (
+            f"\n{same} {len(others)} child keys\n    {' '.join(names[1])}\nso the symmetric difference on key sets is"
+        )
+        more += "\n    " + " ".join(sorted(set(names[0]) ^ set(names[1])))
+        few = f"\n    {kind}\nwith {len(children)} child keys\n    {' '.join(names[0])}"
+        yield error("numbers of pytree children", few, more)
     elif structure != other:
-        yield error("pytree metadata", f"with metadata\n    {structure}", f"with metadata\n    {other}")
+        metas = [str(metadata(tree)) for tree in (prefix, full)]
+        lines = "\n".join(difflib.ndiff(metas[0].splitlines(), metas[1].splitlines()))
+        more = f"\n{same} metadata\n    {metas[1]}\nso the diff in the metadata at these pytree nodes is\n"
+        yield error(
+            "pytree metadata", f"\n    {kind}\nwith metadata\n    {metas[0]}", more + textwrap.indent(lines, "    ")
+        )
     else:
         for (key, a), (_, b) in zip(children, others):
             yield from mismatches((*path, *key), a, b, is_leaf)
+
+
+def key_text(path: KeyPath) -> Any:
+    """What the last key of a path looks up."""
+    key = path[-1]
+    return next((getattr(key, name) for name in ("key", "idx", "name") if hasattr(key, name)), key)
+
+
+def metadata(tree: Any) -> Any:
+    """What is kept of a node beside its children: of a dict its keys."""
+    return tuple(sorted(tree)) if isinstance(tree, dict) else tree_structure(tree)
 
 
 def tree_reduce(

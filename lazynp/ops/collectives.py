@@ -119,8 +119,12 @@ all_gather = collective(
 
 def scattered_shape(x: Aval, index: Aval, *, axis: int, tiled: bool, size: int) -> Aval:
     n = x.shape[axis]
-    if n % size or not tiled and n != size:
-        raise ValueError(f"psum_scatter: axis {axis} of shape {x.shape} does not divide into {size} parts")
+    if not tiled and n != size:
+        raise ValueError(f"reduce_scatter operand scatter dimension size {n} must match shard count {size}")
+    if n % size:
+        raise ValueError(
+            f"tiled reduce_scatter operand scatter dimension size {n} must be divisible by shard_count {size}"
+        )
     return Aval((*x.shape[:axis], *((n // size,) if tiled else ()), *x.shape[axis + 1 :]), x.dtype)
 
 
@@ -161,8 +165,16 @@ ppermute = collective(
 
 def exchanged_shape(x: Aval, index: Aval, *, split_axis: int, concat_axis: int, tiled: bool, size: int) -> Aval:
     shape = list(x.shape)
-    if shape[split_axis] % size or not tiled and shape[split_axis] != size:
-        raise ValueError(f"all_to_all: axis {split_axis} of shape {x.shape} does not divide into {size} parts")
+    n = shape[split_axis]
+    if not tiled and n != size:
+        raise ValueError(
+            "all_to_all requires the size of the mapped axis axis_name to equal x.shape[split_axis], but they are "
+            f"{size} and {n} respectively."
+        )
+    if n % size:
+        raise ValueError(
+            f"The size of all_to_all split_axis ({n}) has to be divisible by the size of the named axis ({size})"
+        )
     if tiled:
         shape[split_axis] //= size
         shape[concat_axis] *= size
