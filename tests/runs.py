@@ -24,10 +24,16 @@ def snapshot(x: Any) -> Any:
 
 def run(program: Program, module: Any, probe: bool = True) -> list[Entry]:
     """All that a program shows: what it logs, what it raises, its names at the end, and who shares memory with whom."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return shown(program, module, probe)
+
+
+def shown(program: Program, module: Any, probe: bool = True) -> list[Entry]:
+    """`run` for one of several threads, which share the filters of warnings: whoever starts them ignores all of these."""
     entries: list[Entry] = []
     space = namespace(module, lambda x: entries.append(("log", snapshot(x))))
-    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with numpy.errstate(all="ignore"):
         for number, (text, variables) in enumerate(statements(program)):
             space.update(variables)
             try:

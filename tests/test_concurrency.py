@@ -242,10 +242,10 @@ def test_random_programs_side_by_side(mode: str, small: int) -> None:
         found: list[Any] = [None] * THREADS
 
         def work(k: int, programs: Any = programs, found: Any = found) -> None:
-            found[k] = runs.run(programs[k], lazynp)
+            found[k] = runs.shown(programs[k], lazynp)
 
         with lazynp.config(mode=mode, small=small), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # threads restore filters in any order: what each finds is to ignore, too
+            warnings.simplefilter("ignore")
             together(work)
         for k in range(THREADS):
             assert [where for where, _ in found[k]] == [where for where, _ in wanted[k]]
