@@ -127,7 +127,7 @@ def typed_by(to: Any) -> bool:
 
 
 def in_type(lies: Any, ndim: int) -> Any:
-    """A sharding as types and the compiler write it: with all entries on explicit axes, else with no None at the end."""
+    """A sharding as types and the compiler write it: all entries on explicit axes, else no None at the end."""
     return named_sharding(lies.mesh, split_of(lies, ndim), ndim) if isinstance(lies, NamedSharding) else lies
 
 
