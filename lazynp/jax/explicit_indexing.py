@@ -8,7 +8,7 @@ import numpy as np
 
 from ..graph.node import Node
 from .sharding import NamedSharding
-from .splits import Split, entry_text, known, shown, split_of, state, unclear
+from .splits import Split, entry_text, known, named_sharding, shown, split_of, state, unclear
 
 
 def explicit_split(x: Any) -> Split:
@@ -28,8 +28,8 @@ class Region:
         indices: the split of the index arrays together, and their shape. split: of `x[index]`.
     """
 
-    def __init__(self, x: Node, plan: Any) -> None:
-        of_x = explicit_split(x)
+    def __init__(self, x: Node, plan: Any, split: Split | None = None) -> None:
+        of_x = explicit_split(x) if split is None else split
         self.count, self.cut = 0, False
         view: list[Any] = []
         axis = 0
@@ -72,6 +72,13 @@ def check_read(x: Node, plan: Any) -> None:
             "could not be resolved unambiguously (or would require collectives on inputs). Got "
             f"operand=ShapedArray({shown(x, explicit_split(x))}), indices=ShapedArray({region.index_type()})"
         )
+
+
+def taken_at_once(x: Node, plan: Any, out: Node) -> None:
+    """A part of an array that is at hand: XLA's `gather` and `dynamic_slice` leave axes whole that are cut."""
+    lies = known.get(x) if state.on and not x.trace and not plan.axes and len(plan.shape) == x.ndim else None
+    if isinstance(lies, NamedSharding) and not lies.mesh.explicit_axes and out.buffer is None:
+        known[out] = named_sharding(lies.mesh, Region(x, plan, split_of(lies, x.ndim)).split, out.ndim)
 
 
 def check_write(x: Node, plan: Any, y: Node, shape: tuple[int, ...]) -> None:

@@ -25,8 +25,9 @@ from ..ops.shape import broadcast_to, key_shape, reshape, slice_, whole
 from ..tracebacks import leave
 from .array import Array, as_node, cast_node, is_arraylike, typed, wrap_value
 from .at_once import apply
+from .devices import state as spreading
 from .dtypes import KIND_OF, iinfo
-from .explicit_indexing import check_read
+from .explicit_indexing import check_read, taken_at_once
 from .transfers import State as guarded
 from .transfers import to_device
 
@@ -304,7 +305,10 @@ def take_index(x: Array, index: Any, mode: Any = None, fill_value: Any = None, w
             plan = plan_of(index, x.shape, arrays_only=True)
     fill = fill_value._value() if isinstance(fill_value, Array) else fill_value
     check_read(x.node, plan)
-    return apply(read, x.node, *plan.arrays, plan=plan, mode=how, fill=fill, wrap=wrap)
+    out: Array = apply(read, x.node, *plan.arrays, plan=plan, mode=how, fill=fill, wrap=wrap)
+    if spreading.on:
+        taken_at_once(x.node, plan, out.node)
+    return out
 
 
 def getitem(self: Array, index: Any) -> Array:

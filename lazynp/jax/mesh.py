@@ -46,7 +46,10 @@ def types_of(axis_types: Any, names: tuple[Any, ...]) -> tuple[AxisType, ...]:
         return (AxisType.Auto,) * len(names)
     found = (axis_types,) if isinstance(axis_types, AxisType) else tuple(axis_types)
     if any([not isinstance(t, AxisType) for t in found]):
-        raise TypeError(f"axis_types must be of type `jax.sharding.AxisType`. Got {axis_types}")
+        kinds = tuple([type(t) for t in found])
+        raise TypeError(
+            f"axis_types passed to Mesh must be of type `jax.sharding.AxisType`. Got {axis_types} of type {kinds}"
+        )
     if len(found) != len(names):
         raise ValueError(
             f"Number of axis names should match the number of axis_types. Got axis_names={names} and axis_types={found}"
@@ -190,6 +193,9 @@ class AbstractMesh(BaseMesh):
     __str__ = __repr__
 
 
+FIELDS = ("devices", "axis_names", "axis_sizes", "axis_types")
+
+
 class Mesh(BaseMesh):
     """An array of devices whose axes have names. As a context manager, the mesh of specs in
     `with_sharding_constraint`.
@@ -294,6 +300,11 @@ class Mesh(BaseMesh):
 
     def __reduce__(self) -> Any:
         return Mesh, (self.devices, self.axis_names, self.axis_types)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "axis_types" in vars(self) and name in FIELDS:
+            raise AttributeError(f"cannot assign to field {name!r}")
+        super().__setattr__(name, value)
 
     def __enter__(self) -> Mesh:
         current.entered.append(self)

@@ -107,8 +107,9 @@ class OnDevices(Base):
         return self._placed() is not None
 
     def addressable_data(self, index: int) -> Any:
-        """The part on a device. Raises IndexError where there are fewer devices."""
-        return self.addressable_shards[index].data
+        """The part on a device; of an array that each has in full, the first's. Raises IndexError where there are fewer
+        devices."""
+        return self.addressable_shards[0 if self.is_fully_replicated else index].data
 
     def _unbound(self, row: np.ndarray) -> Any:
         """An array for a row of its value, on the default device."""

@@ -377,7 +377,8 @@ def placing(f: Any) -> Any:
                     with settled():
                         out = f(*args, **rest)
                     if name != "out_sharding":
-                        return device_put(out, where)
+                        out = device_put(out, where)
+                        return out.astype(out.dtype) if out.weak_type and not out.node.trace else out
                     check_explicit(in_full(where, 0, f.__name__), f.__name__)
                     return spread_over(out, where, f.__name__)
             out = f(*args, **kwargs)

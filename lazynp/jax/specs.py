@@ -139,6 +139,11 @@ def check_spec(mesh: Any, spec: PartitionSpec) -> None:
             f"{mesh.axis_types}"
         )
     for kind, axes in (("Unreduced", spec.unreduced), ("Reduced", spec.reduced)):
+        if not axes <= {*mesh.explicit_axes, *mesh.manual_axes} and axes <= set(mesh.axis_names):
+            raise ValueError(
+                f"{kind} axes can only refer to mesh axes that is of type `Explicit`. Got {kind.lower()} axes: {axes} "
+                f"and mesh: {mesh}"
+            )
         for name in axes:
             if name not in mesh.axis_names:
                 raise ValueError(

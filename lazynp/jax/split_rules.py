@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..graph.node import Node
-from ..graph.op import MAP, REDUCE, VIEW
+from ..graph.op import LIBRARY, MAP, REDUCE, VIEW
 from .sharding import NamedSharding
 from .splits import Rule, Split, entry_text, known, named_sharding, shown, spec_text, split_of, state, unclear
 
@@ -32,8 +32,29 @@ def elementwise(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
                 [str(tuple([s[0] if len(s) == 1 else s or None for s in split])) for split in splits if split]
             )
             unclear(f"{node.op.name} got incompatible shardings for broadcasting: {shown}.")  # type: ignore[union-attr]
-        out.append(choices[0] if choices else ())
-    return tuple(out)
+        out.append(agreed(choices))
+    return by_operand(node, splits, out, mesh)
+
+
+def agreed(choices: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The longest of several splits of one axis, if it goes on where the others end; else none."""
+    longest = max(choices, key=len, default=())
+    return longest if all([longest[: len(c)] == c for c in choices]) else ()
+
+
+def by_operand(node: Node, splits: Sequence[Split], out: list[tuple[Any, ...]], mesh: Any) -> Split:
+    """A split in which each mesh axis stands once, where axes are Auto: where the first operand that lies along it has
+    it."""
+    used = [a for axes in out for a in axes]
+    if mesh.explicit_axes or len(used) == len(set(used)):
+        return tuple(out)
+    place: dict[Any, int] = {}
+    for a, split in zip(node.inputs, splits):
+        for d, axes in enumerate(split, node.ndim - a.ndim):
+            for name in axes:
+                if name in out[d]:
+                    place.setdefault(name, d)
+    return tuple([tuple([n for n in axes if place[n] == d]) for d, axes in enumerate(out)])
 
 
 def check_cases(node: Node, splits: Sequence[Split], mesh: Any) -> None:
@@ -60,9 +81,16 @@ def picked(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     if name == "while":
         inputs = inputs[source.static[2] + source.static[3] + i :][:1]
     elif name == "scan":
-        _, constants, carried, _ = source.static
-        drop = i >= carried
-        inputs = inputs[constants + carried :] if drop else inputs[constants + i :][:1]
+        body, constants, carried, _ = source.static
+        if i >= carried:
+            rows = body.inputs[constants + carried :]
+            row = body.outputs[i]
+            drop = row not in rows  # what is computed of rows is stacked; rows themselves are as they were
+            inputs = inputs[constants + carried :] if drop else [inputs[constants + carried + rows.index(row)]]
+        else:
+            inputs = inputs[constants + i :][:1]
+    elif name != "cond" and source.op.kind == LIBRARY:  # type: ignore[union-attr]
+        return of_matrices(node, splits and [split_of(known.get(inputs[0]), inputs[0].ndim)], mesh)
     for a in inputs:
         sharding = known.get(a)
         if not isinstance(sharding, NamedSharding) or sharding.mesh != mesh:
@@ -191,7 +219,7 @@ def sliced(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
         if n % parts and set(splits[0][at]) & explicit:
             refuse_slice(x, splits[0], at, n, parts, bounds)
         if not isinstance(k, int):
-            out.append(splits[0][at] if n == x.shape[at] or set(splits[0][at]) & explicit else ())
+            out.append(splits[0][at])
         at += 1
     return (*out, *splits[0][at:])
 
@@ -257,6 +285,12 @@ def updated(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     return splits[0]
 
 
+def of_matrices(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """Stacks stay split, matrices are whole."""
+    stack = splits[0][:-2] if splits else ()
+    return (*stack, *[()] * (node.ndim - len(stack)))
+
+
 def as_bits(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     """Of shorter or longer elements: an axis more or less, the last."""
     return (*splits[0], ()) if node.ndim > len(splits[0]) else splits[0][: node.ndim]
@@ -309,6 +343,8 @@ def product(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
 def along_axis(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     """Of what runs along an axis, which is the first of its parameters."""
     axis = node.static[0] % node.ndim if node.ndim else 0
+    if node.ndim == 1 and not mesh.explicit_axes:
+        return ((),)
     if splits[0][axis : axis + 1] != ((),) and set(splits[0][axis]) & set(mesh.explicit_axes):
         name = node.op.name  # type: ignore[union-attr]
         at = named_sharding(mesh.abstract_mesh, splits[0], node.ndim)
@@ -352,6 +388,7 @@ RULES: dict[str, Rule] = {
     "pick": picked,
     "argmax": reduced,
     "argmin": reduced,
+    **dict.fromkeys(("cholesky", "cholesky_or_nan", "inv", "solve", "solve_or_nan", "triangular_or_nan"), of_matrices),
     "sort": along_axis,
     "argsort": along_axis,
     "scatter": first,

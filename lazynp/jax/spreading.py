@@ -17,6 +17,7 @@ from ..flags import flags
 from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, Node
 from ..graph.op import MAP, VIEW, Op, pick
+from ..graph.walk import toposort
 from .sharding import NamedSharding, PartitionSpec, Sharding, axes_of, current, default_sharding
 from .split_rules import KINDS, RULES, kept
 from .splits import Split, known, named_sharding, primitive, settled, shown, split_of, state, tidy, unclear
@@ -130,8 +131,9 @@ def check_closed_over(node: Node) -> None:
             )
 
 
-def keeps_split(x: Node, out: Node, what: str) -> None:
-    """A result lies as an operand with as many axes does, on those that still divide.
+def keeps_split(x: Node, out: Node, what: str, at_once: bool = False) -> None:
+    """A result lies as an operand with as many axes does, on those that still divide; what is computed `at_once` only
+    on those of which it has all, where axes are Auto.
 
     Raises: ShardingTypeError for an explicit axis that does not.
     """
@@ -147,18 +149,25 @@ def keeps_split(x: Node, out: Node, what: str) -> None:
                 f"{what} on sharded dims where out dim ({n}) is not divisible by mesh axes ({k}) with spec ({name}) is "
                 f"not implemented. Got input type={shown(x, split, short=True)} and output shape={out.shape}"
             )
+    if at_once and not lies.mesh.explicit_axes:
+        split = tuple([s if n == m else () for s, n, m in zip(split, x.shape, out.shape)])
     if out.buffer is None or not state.processes:
         known[out] = named_sharding(lies.mesh, tidy(split, out.shape, lies.mesh), out.ndim)
 
 
-def keeping(x: Node, what: str, make: Callable[[], Any]) -> Any:
-    """What `make()` gives, arrays that are made of x in several steps and lie as it does: see `keeps_split`."""
+def keeping(x: Node, what: str, make: Callable[[], Any], along: int | None = None) -> Any:
+    """What `make()` gives, arrays that are made of x in several steps and lie as it does: see `keeps_split`.
+    `along`: an axis that is not split afterwards, where axes are Auto."""
     if not state.on:
         return make()
     with settled():
         out = make()
     for part in out if isinstance(out, (tuple, list)) else (out,):
         keeps_split(x, part.node, what)
+        lies = known.get(part.node)
+        if along is not None and isinstance(lies, NamedSharding) and not lies.mesh.explicit_axes:
+            split = tuple([() if d == along else s for d, s in enumerate(split_of(lies, part.ndim))])
+            known[part.node] = named_sharding(lies.mesh, split, part.ndim)
     return out
 
 
@@ -196,7 +205,7 @@ def derive(node: Node) -> Sharding | None:
     found = [known.get(a) if a.value is None and not is_constant(a) else None for a in node.inputs]
     named = [s for s in found if s is not None]
     if not named:
-        return of_body(node) if node.op is pick else None
+        return lies_in_body(node) if node.op is pick else None
     check_devices(node, found, named)
     check_meshes(node, found)
     first = next((s for s in named if isinstance(s, NamedSharding)), None)
@@ -209,6 +218,8 @@ def derive(node: Node) -> Sharding | None:
     split = rule(node, splits, mesh)
     if mesh.explicit_axes:
         check_once(node, splits, split, mesh)
+    elif node.op is pick and not any(split):
+        return lies_in_body(node) or named_sharding(mesh, (), node.ndim)
     return named_sharding(mesh, tidy(split, node.shape, mesh), node.ndim)
 
 
@@ -221,23 +232,42 @@ def is_constant(a: Node) -> bool:
     return not (isinstance(lies, NamedSharding) and lies.mesh.explicit_axes)
 
 
-def of_body(node: Node) -> Sharding | None:
-    """How a result of a loop or a branch lies whose operands lie nowhere: as the body says."""
+def lies_in_body(node: Node) -> Sharding | None:
+    """How a result of a loop or a branch lies, if the operands lie as they do: worked out anew, since a body may be
+    that of several loops."""
     source, i = node.inputs[0], node.static[0]
     name = source.op.name if source.op is not None else ""
-    if name not in BODY:
+    if name == "scan":
+        function, constants, carried, _ = source.static
+        given, rows = source.inputs, constants + carried
+    elif name == "while":
+        function, given = source.static[1], source.inputs[source.static[2] :]
+        rows = len(given)
+    elif name == "cond":
+        function, given = source.static[0][0], source.inputs[1:]
+        rows = len(given)
+    else:
         return None
-    body = source.static[BODY[name]]
-    function = body[0] if isinstance(body, tuple) else body
-    lies = known.get(function.outputs[i]) if i < len(function.outputs) else None
-    if not isinstance(lies, NamedSharding) or current.meshes:
-        return lies
-    if name == "scan" and i >= source.static[2]:  # a row of what is stacked
-        return named_sharding(lies.mesh, ((), *split_of(lies, node.ndim - 1)), node.ndim)
-    return lies
+    lies = [known.get(a) for a in given]
+    lies[rows:] = [row_of(s, a.ndim) for s, a in zip(lies[rows:], given[rows:])]
+    order = [n for n in toposort([function.outputs[i]]) if n not in function.inputs and n.trace == ABSTRACT]
+    before = {n: known.pop(n, None) for n in (*function.inputs, *order)}
+    try:
+        known.update(zip(function.inputs, lies))
+        with settled():
+            for n in order:
+                known[n] = constrained(n) if n.op is constrain else derive(n)
+        found = known.get(function.outputs[i])
+    finally:
+        known.update(before)
+    if name == "scan" and i >= carried and isinstance(found, NamedSharding):  # a row of what is stacked
+        return named_sharding(found.mesh, ((), *split_of(found, node.ndim - 1)), node.ndim)
+    return found
 
 
-BODY = {"scan": 0, "while": 1, "cond": 0}  # which static parameter is the body
+def row_of(lies: Sharding | None, ndim: int) -> Sharding | None:
+    """How a row of an array lies."""
+    return named_sharding(lies.mesh, split_of(lies, ndim)[1:], ndim - 1) if isinstance(lies, NamedSharding) else lies
 
 
 def check_meshes(node: Node, found: Sequence[Sharding | None]) -> None:

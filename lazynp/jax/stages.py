@@ -383,7 +383,9 @@ class PjitFunction(Jit):
         spread = [sharding_at(n) for n in entry.function.outputs[: len(results)]]
         pinned = [None] * len(results) if self._out is None else spread_places(self._out, out, "out_shardings")
         made = [x not in entry.function.inputs for x in entry.function.outputs]  # not an argument itself
-        around = replicated([*shardings, *pinned_anywhere(pinned)])
+        used = set(toposort([*entry.function.outputs, *entry.function.effects]))
+        kept = [s for s, x in zip(shardings, entry.function.inputs) if x in used]  # the others are left out, as in JAX
+        around = replicated([*kept, *pinned_anywhere(pinned)])
         if self._device is not None:
             pinned = [SingleDeviceSharding(self._device)] * len(results)
         elif around is None and isinstance(over := default_sharding(), NamedSharding):

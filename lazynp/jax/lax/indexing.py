@@ -114,7 +114,7 @@ def dynamic_slice(
         )
     out = apply(lambda x, *i: dynamic.dynamic_slice(x, *i, sizes=sizes) if i else x, node, *starts)
     if state.on:
-        keeps_split(node, out.node, "dynamic_slice")
+        keeps_split(node, out.node, "dynamic_slice", not node.trace)
     return out
 
 

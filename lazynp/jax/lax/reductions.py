@@ -465,9 +465,9 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
         at = axis_of(dimension, nodes[0].ndim)
         for n in nodes:
             check_unsplit(n, at, "Arguments to sort must be unsharded over the sorting dimension.")
-        return tuple(
-            keeping(nodes[0], "sort", lambda: apply(lambda *xs: tuple(sorted_together(xs, at, num_keys)), *nodes))
-        )
+        one = at if nodes[0].ndim == 1 else None
+        run = functools.partial(apply, lambda *xs: tuple(sorted_together(xs, at, num_keys)), *nodes)
+        return tuple(keeping(nodes[0], "sort", run, one))
     node = argument("sort", operand)
     at = axis_of(dimension, node.ndim)
     return apply(lambda x: sorting.sort(x, axis=at, kind="stable" if is_stable else None), node)
@@ -501,7 +501,7 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Array]:
         raise ValueError(f"k argument to top_k must be no larger than size along axis; got {count=} with {node.shape=}")
     if state.on:
         check_unsplit(node, at, "The input should be unsharded over the axis along which to compute the top_k values.")
-    return list(keeping(node, "top_k", lambda: apply(lambda x: largest(x, count, at), node)))
+    return list(keeping(node, "top_k", lambda: apply(lambda x: largest(x, count, at), node), at))
 
 
 def largest(x: Node, k: int, axis: int) -> tuple[Node, Node]:
