@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 from ._types import ArrayLike, Axis, DTypeLike
 from . import Device
+from .experimental.layout import Format
 from . import Shard
 from .sharding import Sharding
 from .at import IndexUpdateHelper
@@ -48,6 +49,8 @@ class Array:
     @property
     def flat(self) -> Array: ...
     def flatten(self, order: str = 'C', *, out_sharding: Any = None) -> Array: ...
+    @property
+    def format(self) -> Format: ...
     @property
     def global_shards(self) -> list[Shard]: ...
     @property

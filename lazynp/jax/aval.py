@@ -9,6 +9,7 @@ from ..api.differentiate import FLOAT0
 from ..graph.aval import Aval
 from ..ops.promotion import is_inexact
 from .dtypes import record_of, short_name, shown
+from .memory import MemorySpace
 from .sharding import ManualAxisType, NamedSharding, PartitionSpec, axes_of, current, get_abstract_mesh
 
 
@@ -95,6 +96,11 @@ class ShapedArray:
         """How it lies on devices: whole, on each of them."""
         return NamedSharding(get_abstract_mesh(), PartitionSpec(*[None] * len(self.shape)))
 
+    @property
+    def memory_space(self) -> MemorySpace:
+        """In which memory of the devices it lies."""
+        return MemorySpace.Device
+
     def to_tangent_aval(self) -> ShapedArray:
         """The type of its tangents: float0 for whole numbers."""
         return self if is_inexact(self.plain.dtype) else ShapedArray(self.shape, FLOAT0)
@@ -102,7 +108,8 @@ class ShapedArray:
     def str_short(self, short_dtypes: bool = False) -> str:
         """`float32[3,4]`; `short_dtypes`: `f32[3,4]`."""
         name = "float0" if self.dtype == FLOAT0 else short_name(self.dtype) if short_dtypes else self.dtype.name
-        return f"{name}[{','.join(self._sizes())}]"
+        memory = "<host>" * (self.memory_space is MemorySpace.Host)
+        return f"{name}{memory}[{','.join(self._sizes())}]"
 
     def _sizes(self) -> list[str]:
         return [str(n) for n in self.shape]
@@ -118,8 +125,9 @@ class PlacedArray(ShapedArray):
     """Of an array that lies on a mesh: prints as `float32[8@x,2]`, where explicit axes split it; inside of `shard_map`,
     where it may differ between devices, as `float32[3]{V:x}`."""
 
-    __slots__ = ("_lies", "_varying")
+    __slots__ = ("_lies", "_memory", "_varying")
     _lies: NamedSharding | None
+    _memory: MemorySpace
     _varying: tuple[Any, ...]
 
     def __init__(self, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: Any = None) -> None:
@@ -127,11 +135,18 @@ class PlacedArray(ShapedArray):
         if sharding is not None and not isinstance(sharding, NamedSharding):
             raise TypeError(f"the sharding of a type is a NamedSharding, not {sharding!r}")
         self._lies = None if sharding is None else on_explicit(sharding, self.ndim)
-        self._varying = ()
+        self._varying, self._memory = (), memory_of(sharding)
 
     def _compared(self) -> tuple[Any, ...]:
         split = self._lies is not None and any(self._lies.spec)
-        return self.plain, self._lies if split else None, self._varying
+        return self.plain, self._lies if split else None, (*self._varying, *[self._memory] * self._in_host())
+
+    def _in_host(self) -> bool:
+        return self._memory is MemorySpace.Host
+
+    @property
+    def memory_space(self) -> MemorySpace:
+        return self._memory
 
     @property
     def manual_axis_type(self) -> ManualAxisType:
@@ -159,13 +174,19 @@ class PlacedArray(ShapedArray):
 def shaped(aval: Aval, sharding: Any = None, varies: Any = ()) -> ShapedArray:
     """What users see of an abstract value, with the sharding of its array where that is part of the type, and the axes
     along which it varies."""
-    on_mesh = isinstance(sharding, NamedSharding)
-    if not on_mesh and not varies:
+    on_mesh, memory = isinstance(sharding, NamedSharding), memory_of(sharding)
+    if not on_mesh and not varies and memory is MemorySpace.Device:
         return ShapedArray(*aval)
     out = PlacedArray(*aval)
+    out._memory = memory
     out._varying = tuple([a for a in current.manual[-1].axis_names if a in varies]) if varies else ()
     out._lies = on_explicit(sharding, aval.ndim) if on_mesh else None
     return out
+
+
+def memory_of(sharding: Any) -> MemorySpace:
+    """In which memory an array lies that has this sharding."""
+    return MemorySpace.Host if sharding is not None and sharding.memory_kind == "pinned_host" else MemorySpace.Device
 
 
 def on_explicit(sharding: NamedSharding, ndim: int) -> NamedSharding:

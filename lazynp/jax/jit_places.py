@@ -112,7 +112,7 @@ def given(node: Any, lies: Any, where: Any, leaf: Any, name: str) -> tuple[Any, 
             "process, then you can use `jax.make_array_from_callback(...) to create a `jax.Array` which you can pass "
             f"to jit. Got arg type: {node.aval}"
         )
-    if lies is not None and not lies.is_equivalent_to(to, node.ndim):
+    if lies is not None and node.trace != ABSTRACT and not lies.is_equivalent_to(to, node.ndim):
         raise ValueError(
             "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
             f"{to},\narg sharding: {lies} for arg type: {shaped(node.aval, lies)}"
@@ -128,7 +128,9 @@ def typed_by(to: Any) -> bool:
 
 def in_type(lies: Any, ndim: int) -> Any:
     """A sharding as types and the compiler write it: all entries on explicit axes, else no None at the end."""
-    return named_sharding(lies.mesh, split_of(lies, ndim), ndim) if isinstance(lies, NamedSharding) else lies
+    if not isinstance(lies, NamedSharding):
+        return lies
+    return named_sharding(lies.mesh, split_of(lies, ndim), ndim).with_memory_kind(lies._memory)
 
 
 def result(x: Any, lies: Any, where: Any, owned: bool, name: str) -> Any:

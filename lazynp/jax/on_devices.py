@@ -10,6 +10,7 @@ from ..errors import concretization_error
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops.shape import slice_, whole
 from .devices import Device, default_device, own
+from .layouts import Format, format_of
 from .processes import Spread, spread_of
 from .sharding import Shard, Sharding, SingleDeviceSharding, default_sharding, shards_of
 from .spreading import known, unplaced
@@ -56,6 +57,11 @@ class OnDevices(Base):
         """Whether it was placed on several devices."""
         lies = self._placed()
         return lies is not None and lies.num_devices > 1
+
+    @property
+    def format(self) -> Format:
+        """In which order its axes lie, and how it lies on devices."""
+        return format_of(self.ndim, self.sharding)
 
     def devices(self) -> set[Device]:
         """The devices that have a part of it."""

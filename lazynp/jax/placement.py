@@ -28,10 +28,22 @@ from .sharding import (
     axes_of,
     current,
     default_mesh,
+    default_sharding,
     get_abstract_mesh,
 )
 from .splits import settled
-from .spreading import Split, constrain, known, named_sharding, sharding_at, split_of, state, unplaced
+from .spreading import (
+    Split,
+    assignment,
+    constrain,
+    known,
+    named_sharding,
+    refuse_devices,
+    sharding_at,
+    split_of,
+    state,
+    unplaced,
+)
 from .transfers import explicitly
 from .tree_util import prefix_errors
 from .varying import axes_of_value, contexts, pvary
@@ -41,7 +53,7 @@ def placed(x: Node, sharding: Sharding, owned: bool = False) -> Array:
     """An array of that value which lies so. `owned`: no other array has the node."""
     if several():
         state.on = True
-    if x.trace:
+    if x.trace or state.jitted:
         return wrap(constrain(x, sharding=sharding) if state.on else x)
     spread = spread_of(x)
     if (sharding_at(x) if spread is None else spread.sharding) == sharding:
@@ -147,9 +159,10 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
             continue
         if isinstance(where, MemorySpace):
             kind = KINDS.get(where)
-            where = wrap(node).sharding if kind is None else wrap(node).sharding.with_memory_kind(kind)
+            lies = wrap(node).sharding if node.trace != ABSTRACT else sharding_at(node) or default_sharding()
+            where = lies if kind is None else lies.with_memory_kind(kind)
         sharding = resolved(where, "device_put")
-        if node.trace == ABSTRACT:
+        if node.trace == ABSTRACT or state.jitted:
             out.append(moved_later(node, sharding))
             continue
         check_fits(sharding, node.shape, "device_put args")
@@ -179,13 +192,14 @@ def on_one(node: Node) -> Array:
 def moved_later(x: Node, sharding: Sharding) -> Array:
     """`device_put` of a traced array. It is part of the type on explicit axes; elsewhere the compiler decides, and only
     the mesh is known."""
-    if sharding.memory_kind not in (None, "device"):
+    lies = sharding_at(x)
+    if sharding.memory_kind not in (None, "device") or lies is not None and lies.memory_kind != "device":
         return placed(x, sharding)
     if isinstance(sharding, NamedSharding) and several():
         state.on = True
         if sharding.mesh.explicit_axes:
             return wrap(constrain(x, sharding=in_full(sharding, x.ndim, "device_put")))
-        if sharding_at(x) is None:
+        if lies is None:
             return wrap(constrain(x, sharding=sharding.update(spec=PartitionSpec())))
     return wrap(x)
 
@@ -423,11 +437,25 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     for v, where in zip(leaves, wanted):
         with explicitly():
             node = as_node(v)
-        if where is None or where is PartitionSpec.UNCONSTRAINED:
+        if where is None:
+            raise ValueError(
+                "One of with_sharding_constraint arguments got sharding None which is not allowed. Please only pass "
+                "`jax.sharding.Sharding` instances."
+            )
+        if where is PartitionSpec.UNCONSTRAINED:
             out.append(v if isinstance(v, Array) else wrap(node))
         else:
             out.append(constrained(node, where))
     return unflatten(structure, out)
+
+
+def check_same_devices(node: Node, to: NamedSharding) -> None:
+    """Raise ValueError for a constraint over other devices than those on which an array lies."""
+    lies = sharding_at(node)
+    if lies is not None and {*assignment(lies)} ^ {*assignment(to)} and assignment(lies) and assignment(to):
+        what = "sharding_constraint inside jit" if node.trace else "explicit output sharding"
+        name = "x" if node.trace else "x of _identity_fn"
+        refuse_devices([(f"argument {name} with shape {node.aval} and", lies), (what, to)])
 
 
 def is_where(x: Any) -> bool:
@@ -445,6 +473,7 @@ def constrained(node: Node, where: Any) -> Array:
         to = to.update(mesh=current.manual[-1])
     if not isinstance(to, NamedSharding):
         return placed(node, to)
+    check_same_devices(node, to)
     around = get_abstract_mesh()
     if not around.empty and around.are_all_axes_explicit and to.mesh.are_all_axes_explicit:
         split, lies = [split_of(s, node.ndim) for s in (to, sharding_at(node))]

@@ -42,6 +42,8 @@ class ShapeDtypeStruct:
                 f"`jax.experimental.layout.Format`. Got {sharding} of type {type(sharding)}."
             )
         self.shape = tuple([int(n) for n in shape])
+        if isinstance(sharding, NamedSharding):
+            sharding.check_compatible_aval(self.shape)
         self.dtype = dtype if is_extended(dtype) else np.dtype(dtype)
         self.sharding, self.weak_type, self.manual_axis_type = sharding, weak_type, manual_axis_type
 

@@ -94,7 +94,7 @@ class Sharding:
         """Whether the other puts the same parts in the same places, of arrays with so many axes."""
         shape = (math.lcm(len(everything()), 1) ** 2,) * ndim  # divides whatever the meshes
         try:
-            mine, theirs = self.devices_indices_map(shape), other.devices_indices_map(shape)
+            mine, theirs = [without_rest(s, ndim).devices_indices_map(shape) for s in (self, other)]
         except ValueError:
             return False
         if self.memory_kind != other.memory_kind:
@@ -104,6 +104,14 @@ class Sharding:
     def with_memory_kind(self, kind: str) -> Sharding:
         """The same in a memory of the devices. Raises ValueError for one that they have not."""
         raise NotImplementedError(f"{type(self).__name__} does not say in which memory it puts an array")
+
+
+def without_rest(s: Any, ndim: int) -> Sharding:
+    """The same without entries for more axes than there are, which say nothing."""
+    if isinstance(s, NamedSharding) and len(s.spec) > ndim and not any(s.spec[ndim:]):
+        return s.update(spec=s.spec[:ndim])
+    found: Sharding = s
+    return found
 
 
 def memory_of(kind: Any) -> str:

@@ -26,6 +26,10 @@ unplaced: weakref.WeakKeyDictionary[Node, Sharding] = weakref.WeakKeyDictionary(
 """Where a node lies that nobody has placed and that was made while there was a default device."""
 
 
+inside: weakref.WeakSet[Node] = weakref.WeakSet()
+"""What was made while a jitted function was traced."""
+
+
 constrain = Op(
     "sharding_constraint",
     VIEW,
@@ -33,7 +37,7 @@ constrain = Op(
     lambda xp, x, *, sharding: x,
     static=("sharding",),
     jvp=lambda tangents, out, x, *, sharding: constrain(tangents[0], sharding=sharding),
-    transpose=lambda ct, x, *, sharding: (constrain(ct, sharding=sharding),),
+    transpose=lambda ct, x, *, sharding: (constrain(ct, sharding=in_device(sharding)),),
     batch=lambda inputs, axes, *, sharding: (
         constrain(*inputs, sharding=with_axis(sharding, axes[0], *inputs)),
         axes[0],
@@ -42,6 +46,11 @@ constrain = Op(
     tag="lasting",
     doc="The same value, with a sharding of its own; None: without one.",
 )
+
+
+def in_device(sharding: Sharding | None) -> Sharding | None:
+    """The same in the devices' own memory: where a cotangent of what was moved to another one goes."""
+    return sharding if sharding is None or sharding._memory == "device" else sharding.with_memory_kind("device")
 
 
 def with_axis(sharding: Sharding | None, axis: int | None, x: Node) -> Sharding | None:
@@ -91,6 +100,8 @@ def note(node: Node) -> None:
         if current.manual:
             check_closed_over(n)
         known[n] = constrained(n) if n.op is constrain else derive(n)
+        if state.jitted and n.op is not None:
+            inside.add(n)
         stack.pop()
     if known[node] is None and node.dtype is not None and node not in unplaced and not state.mapping:
         made_now(node)
@@ -208,6 +219,8 @@ def derive(node: Node) -> Sharding | None:
         return lies_in_body(node) if node.op is pick else None
     check_devices(node, found, named)
     check_meshes(node, found)
+    if len({s._memory for s in named}) > 1:
+        check_memories(node, found)
     first = next((s for s in named if isinstance(s, NamedSharding)), None)
     if first is None or node.dtype is None:
         return named[0]
@@ -220,13 +233,31 @@ def derive(node: Node) -> Sharding | None:
         check_once(node, splits, split, mesh)
     elif node.op is pick and not any(split):
         return lies_in_body(node) or named_sharding(mesh, (), node.ndim)
-    return named_sharding(mesh, tidy(split, node.shape, mesh), node.ndim)
+    out = named_sharding(mesh, tidy(split, node.shape, mesh), node.ndim)
+    return out if first._memory == "device" else out.with_memory_kind(first._memory)
+
+
+def check_memories(node: Node, found: Sequence[Sharding | None]) -> None:
+    """Raise ValueError for operands in different memories."""
+    pairs = [(a, s) for a, s in zip(node.inputs, found) if s is not None]
+    other = next((p for p in pairs if p[1]._memory != pairs[0][1]._memory), None)
+    if other is not None:
+        one, two = [
+            shown(a, on_explicit_axes(s, a)).replace("[", f"{MEMORY[s._memory]}[", 1) for a, s in (pairs[0], other)
+        ]
+        raise ValueError(
+            f"memory_space of all inputs passed to `{primitive(node)}` must be the same. Got one operand with type: "
+            f"{one} and another operand with type: {two}"
+        )
+
+
+MEMORY = {"device": "", "pinned_host": "<host>", "unpinned_host": ""}
 
 
 def is_constant(a: Node) -> bool:
     """Whether an array was there before the jitted function that reads it: to the compiler a constant, which lies
     nowhere, unless that is part of its type."""
-    if not state.jitted or a.trace == ABSTRACT:
+    if not state.jitted or a.trace == ABSTRACT or a in inside:
         return False
     lies = known.get(a)
     return not (isinstance(lies, NamedSharding) and lies.mesh.explicit_axes)
@@ -296,6 +327,8 @@ def differ(a: Any, b: Any) -> bool:
 
 
 def on_explicit_axes(lies: Any, a: Node) -> Split:
+    if not isinstance(lies, NamedSharding):
+        return ((),) * a.ndim
     return tuple([tuple([n for n in s if n in lies.mesh.explicit_axes]) for s in split_of(lies, a.ndim)])
 
 

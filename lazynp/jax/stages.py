@@ -21,7 +21,7 @@ from ..graph.walk import toposort
 from ..runtime import jit_calls
 from ..runtime.kernels import compile_wait
 from ..signatures import HOLE, leaf_names, name_of
-from ..tree import differences, flatten, unflatten
+from ..tree import differences, flatten, map, unflatten
 from .array import Array, door
 from .aval import ShapedArray
 from .config import flags
@@ -41,6 +41,7 @@ from .jit_places import (
     where_to,
     with_values,
 )
+from .layouts import format_of
 from .placement import is_where, placed
 from .processes import check_closed_over, spanning, spread_of
 from .references import Passing, Touched, among
@@ -114,7 +115,9 @@ class Stage:
         """How the arguments lie: for the positional ones and for those with names."""
         found = self._owner._pinned_inputs(self._call)
         around = replicated(found) or default_sharding()
-        return unflatten(self._call.structure, [s or around for s in found])
+        used = set(toposort([*self._entry.function.outputs, *self._entry.function.effects]))
+        lies = [s or around if x in used else None for s, x in zip(found, self._entry.function.inputs)]
+        return unflatten(self._call.structure, lies)
 
     @property
     def output_shardings(self) -> Any:
@@ -127,6 +130,16 @@ class Stage:
             out = unflatten(self._entry.out, outputs)
             found = in_place_of(found, spread_places(self._owner._out, out, "out_shardings"), "out_shardings")
         return unflatten(self._entry.out, found)
+
+    @property
+    def input_formats(self) -> Any:
+        """How the arguments lie in memory, and on devices."""
+        return map(lambda a, s: format_of(len(a.shape), s), self.in_avals, self.input_shardings)
+
+    @property
+    def output_formats(self) -> Any:
+        """How the results lie in memory, and on devices."""
+        return map(lambda x, s: format_of(len(x.shape), s), self.out_info, self.output_shardings)
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
@@ -220,9 +233,9 @@ class Compiled(Stage):
                 )
         if several():
             self._check_lies(nodes, leaf_names(self._jitted._fun, tuple(filled), kwargs))
-            wanted = flatten(self.input_shardings)[0]
-            where = [sharding_at(n) or (s if isinstance(s, NamedSharding) else None) for n, s in zip(nodes, wanted)]
-            leaves = [x if to is None else placed(n, to) for x, n, to in zip(leaves, nodes, where)]
+            wanted = self._wanted()
+            free = [sharding_at(n) is None and isinstance(s, NamedSharding) for n, s in zip(nodes, wanted)]
+            leaves = [placed(n, s) if f else x for x, n, s, f in zip(leaves, nodes, wanted, free)]
             for at, (_, value) in self._call.statics:
                 if type(at) is int:
                     filled[at] = value
@@ -234,13 +247,16 @@ class Compiled(Stage):
 
     call = __call__
 
+    def _wanted(self) -> list[Any]:
+        """How each argument has to lie; None for one that is not used."""
+        return flatten(self.input_shardings, is_leaf=lambda s: s is None)[0]
+
     def _check_lies(self, nodes: list[Any], names: list[str]) -> None:
         """Raise ValueError for arrays that were placed otherwise than those it was compiled for."""
-        wanted = flatten(self.input_shardings)[0]
         wrong = []
-        for n, name, to in zip(nodes, names, wanted):
+        for n, name, to in zip(nodes, names, self._wanted()):
             lies = sharding_at(n)
-            if lies is not None and not lies.is_equivalent_to(to, n.ndim):
+            if lies is not None and to is not None and not lies.is_equivalent_to(to, n.ndim):
                 wrong.append(
                     f"Argument {name} with shape {ShapedArray(*n.aval).str_short()}:\n  Passed sharding: {lies}\n  "
                     f"Required sharding: {to}"
@@ -311,11 +327,13 @@ class PjitFunction(Jit):
         _placed: by how arguments lie: the function for such ones.
         _passing: what calls go through once one was found to use mutable references.
         _device: where all arguments and results lie, if that is said.
+        _keep_unused: whether arguments count that it ignores.
     """
 
     _in: Any = None
     _out: Any = None
     _device: Device | None = None
+    _keep_unused = False
     _passing: Passing | None = None
 
     def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...]) -> None:
@@ -403,6 +421,10 @@ class PjitFunction(Jit):
         found = [s for s in (*shardings, *outs) if s is not None]
         if len({assignment(s) for s in found} - {()} | {around.device_numbers} - {()}) < 2:
             return
+        shardings = self._of_used(call, shardings)
+        found = [s for s in (*shardings, *outs) if s is not None]
+        if len({assignment(s) for s in found} - {()} | {around.device_numbers} - {()}) < 2:
+            return
         names = leaf_names(self._fun, args, kwargs)
         if len(names) != len(call.nodes):  # some are static
             names = [f"{i}" for i in range(len(call.nodes))]
@@ -415,6 +437,17 @@ class PjitFunction(Jit):
         if around.device_numbers:
             where.append(("jit's context mesh", NamedSharding(around, PartitionSpec())))
         refuse_devices(where)
+
+    def _of_used(self, call: Call, shardings: Sequence[Any]) -> Sequence[Any]:
+        """The shardings of the arguments that the function uses; the others may lie anywhere."""
+        if self._keep_unused:
+            return shardings
+        try:
+            function = Jit(self._fun, self._door, self._static)._trace(call).function
+        except Exception:  # what is wrong is for the call itself to say
+            return shardings
+        used = set(toposort([*function.outputs, *function.effects]))
+        return [s if x in used else None for s, x in zip(shardings, function.inputs)]
 
     def _pinned_inputs(self, call: Call) -> list[Any]:
         """How the arguments of a call lie, as `in_shardings` says, else as they were placed; None: they were not."""
@@ -508,7 +541,7 @@ def jit_on_devices(
         return functools.partial(jit_on_devices, **shardings, device=device, backend=backend, **options)
     made = make_jit(fun, make=PjitFunction, **options)
     check_apart(made._static)
-    made._device = device if several() else None
+    made._device, made._keep_unused = device if several() else None, bool(options.get("keep_unused"))
     if isinstance(in_shardings, list):  # stands for the tuple of arguments
         in_shardings = tuple(in_shardings)
     made._in, made._out = check_places(in_shardings, "in_shardings"), check_places(out_shardings, "out_shardings")
