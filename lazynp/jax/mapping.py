@@ -20,6 +20,7 @@ from .aval import shaped
 from .devices import several
 from .mesh import Setting
 from .placement import labelled, of_places
+from .references import mapped_over
 from .sharding import (
     AxisType,
     BaseMesh,
@@ -35,7 +36,7 @@ from .sharding import (
 from .splits import each_device
 from .spreading import Split, constrain, known, named_sharding, note, sharding_at, split_of, state, tidy
 from .tree_util import keystr, prefix_errors, tree_leaves_with_path
-from .varying import Context, contexts
+from .varying import Axes, Context, contexts
 
 
 def fresh(x: Any) -> Node:
@@ -88,7 +89,7 @@ def spread_specs(specs: Any, tree: Any, what: str) -> list[PartitionSpec]:
                 f"{what} is {spec} of type {type(spec).__name__}, \n\nCheck the {what} values passed to shard_map."
             )
     try:
-        found = optree.broadcast_prefix(marked, tree, is_leaf=is_spec, namespace=NAMESPACE)
+        found = optree.broadcast_prefix(marked, tree, namespace=NAMESPACE)
     except ValueError:
         for error in prefix_errors(specs, tree, is_spec):
             raise error(f"shard_map {what}") from None
@@ -279,7 +280,9 @@ def check_results(
     """Raise ValueError for a spec that is too long, or that says of what differs that it is the same everywhere."""
     specs = spread_specs(out_specs, out, "out_specs")
     check_manual(specs, manual, "out_specs")
-    for x, spec in zip(flatten(out)[0], specs):
+    paths = [path for path, _ in tree_leaves_with_path(out)]
+    wrong: list[str] = []
+    for path, x, spec in zip(paths, flatten(out)[0], specs):
         node = as_node(x)
         if len(spec) > node.ndim:
             scalar = (
@@ -296,22 +299,33 @@ def check_results(
                 f"'{name}' so that its outputs have sufficient rank.{scalar * (not node.ndim)}"
             )
         check_spec(mesh, spec)
-        axes = {a for part in spec for a in axes_of(part)}
+        axes = frozenset([a for part in spec for a in axes_of(part)])
         found = varying.of(node) if varying is not None and node.trace == ABSTRACT else None
         more = (found or frozenset()) - axes
         if more:
-            raise ValueError(
-                f"shard_map applied to the function '{name}' was given out_specs which require replication which can't "
-                f"be statically inferred given the mesh:\n\nThe mesh given has shape {mesh.axis_sizes} with "
-                f"corresponding "
-                f"axis names {mesh.axis_names}.\n\nout_specs is {spec} which implies that the corresponding output "
-                f"value "
-                f"is only varying across mesh axes {shown(axes)} and not {shown(more)}, but it was inferred to be "
-                f"possibly varying over {shown(axes | more)}\n\nCheck if these output values are meant to be "
-                f"replicated "
-                "over those mesh axes. If not, consider revising the corresponding out_specs entries. If so, consider "
-                "disabling the check by passing the check_vma=False argument to `jax.shard_map`."
-            )
+            how = apart(axes, more, mesh)
+            where = keystr(path) if len(specs) > 1 else ""
+            wrong.append(f"* out_specs{where} is {spec} which implies that the corresponding output value is {how}")
+    if wrong:
+        text = "\n\n".join(wrong) if len(wrong) > 1 else wrong[0].removeprefix("* ")
+        raise ValueError(
+            f"shard_map applied to the function '{name}' was given out_specs which require replication which can't be "
+            f"statically inferred given the mesh:\n\nThe mesh given has shape {mesh.axis_sizes} with corresponding "
+            f"axis names {mesh.axis_names}.\n\n{text}\n\nCheck if these output values are meant to be replicated over "
+            "those mesh axes. If not, consider revising the corresponding out_specs entries. If so, consider disabling "
+            "the check by passing the check_vma=False argument to `jax.shard_map`."
+        )
+
+
+def apart(axes: Axes, more: Axes, mesh: Any) -> str:
+    """Along which axes of a mesh a result is said to vary, and along which others it was found to."""
+    rest = [a for a in mesh.axis_names if a not in axes]
+    if len(rest) > 1:
+        return (
+            f"only varying across mesh axes {shown(axes)} and not {shown(more)}, but it was inferred to be possibly "
+            f"varying over {shown(axes | more)}"
+        )
+    return f"replicated across mesh axis {rest[0]!r}, but could not infer replication over any axes"
 
 
 def shown(axes: Any) -> str:
@@ -331,7 +345,7 @@ def shard_map(
     mesh: Any = None,
     axis_names: Any = frozenset(),
     check_vma: bool = True,
-    **options: Any,
+    **unknown: Any,
 ) -> Callable[..., Any]:
     """f on each part of the arguments, as `in_specs` splits them over the mesh; its results joined by `out_specs`.
 
@@ -340,14 +354,37 @@ def shard_map(
     Raises: ValueError where an argument does not divide, where a spec does not fit, and (`check_vma`) where a result
     that may differ between devices is said to be the same on all; TypeError for other parameters.
     """
-    if options:
-        raise TypeError(f"shard_map() got an unexpected keyword argument {next(iter(options))!r}")
+    if unknown:
+        raise TypeError(f"shard_map() got an unexpected keyword argument {next(iter(unknown))!r}")
     if f is None:
         return functools.partial(
             shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh, axis_names=axis_names, check_vma=check_vma
         )
     if not callable(f):
         raise TypeError(f"shard_map requires a callable for its first argument, but got {f} of type {type(f)}.")
+    options = {"mesh": mesh, "axis_names": axis_names, "check_vma": check_vma}
+
+    def make(fun: Callable[..., Any], first: Any, first_out: Any) -> Callable[..., Any]:
+        given = in_specs
+        if first and given is not Infer:
+            given = (*first, *(given if isinstance(given, tuple) else (given,) * arity.pop()))
+        return per_device(fun, out_specs if first_out is None else (out_specs, first_out), given, **options)
+
+    arity: list[int] = []
+
+    def specs(args: Any) -> list[PartitionSpec]:
+        arity.append(len(args))
+        if in_specs is Infer:
+            raise NotImplementedError("shard_map of a reference needs in_specs")
+        return spread_specs(in_specs, args, "in_specs")
+
+    return mapped_over(f, specs, make)
+
+
+def per_device(
+    f: Callable[..., Any], out_specs: Any, in_specs: Any, *, mesh: Any, axis_names: Any, check_vma: bool
+) -> Callable[..., Any]:
+    """`shard_map` of a function of arrays."""
     function, name = f, name_of(f)
 
     @functools.wraps(f)

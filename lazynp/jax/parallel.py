@@ -146,7 +146,8 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 def check_alike(what: str, leaves: Sequence[Any], axis_name: Any) -> None:
     """Raise ValueError in a `shard_map` that checks it, where a value varies along some of the axes."""
     names = names_of(axis_name)
-    if len(names) < 2 or not any([checked(n) for n in names]):
+    outer = {n for c in contexts.active[:-1] for n in c.manual}
+    if len(names) < 2 or not any([checked(n) for n in names]) or outer & set(names):
         return
     for x in leaves:
         varies = {n in axes_of_value(as_node(x)) for n in names}

@@ -79,7 +79,7 @@ class Ref:
 
     @property
     def aval(self) -> AbstractRef:
-        return AbstractRef(ShapedArray(*as_node(self._value).aval), kind=self._kind)
+        return AbstractRef(self._value.aval, kind=self._kind)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -456,3 +456,30 @@ def vmapped(make: Fun) -> Fun:
         return batched
 
     return vmap
+
+
+def mapped_over(fun: Fun, specs: Callable[[Any], Sequence[Any]], make: Callable[..., Fun]) -> Fun:
+    """`shard_map`, of functions that may have references among their arguments: each is what a device has of it, and
+    what is written to it is, too.
+
+    `specs`: from arguments to a spec for each leaf; `make(fun, first, first_out)`: maps a function of one argument
+    more, and of results that it returns beside its own, whose specs are these.
+    """
+    plain = make(fun, (), None)
+
+    @functools.wraps(plain)
+    def call(*args: Any) -> Any:
+        if not among((args, {})):
+            return plain(*args)
+        own, (given, _) = placed((args, {}))
+        at = [s for s, x in zip(specs(args), flatten(args)[0]) if isinstance(x, Ref)]
+
+        def run(refs: list[Ref], values: list[Any]) -> Any:
+            def inner(values: list[Any], *args: Any) -> Any:
+                return threaded(fun, refs)(values, *filled((args, {}), refs)[0])
+
+            return make(inner, (at,), at)(values, *given)
+
+        return passing_on(run, own)
+
+    return call
