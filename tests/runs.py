@@ -30,7 +30,7 @@ def run(program: Program, module: Any, probe: bool = True) -> list[Entry]:
 
 
 def shown(program: Program, module: Any, probe: bool = True) -> list[Entry]:
-    """`run` for one of several threads, which share the filters of warnings: whoever starts them ignores all of these."""
+    """`run` for one of several threads, which share the filters of warnings: whoever starts them ignores these."""
     entries: list[Entry] = []
     space = namespace(module, lambda x: entries.append(("log", snapshot(x))))
     with numpy.errstate(all="ignore"):
