@@ -67,47 +67,109 @@ static PyArray_Descr *dtype_to_fill(PyObject *value, PyArray_Descr *given)
     return given ? given : plain_descr[type];
 }
 
-/* `ones(shape, dtype)`, or `full(shape, value, dtype)`: small ones, of numbers. NULL, without an error set, where it is not
- * that simple. */
-static PyObject *filled(PyObject *const *args, Py_ssize_t n, PyObject *names, int full)
+/* Functions whose result is one number, or none, again and again. */
+enum { ZEROS, EMPTY, ONES, FULL, LIKE, MAKERS = 2 * LIKE }; /* LIKE + ZEROS: `zeros_like` */
+static const char *const maker_names[MAKERS] = {"zeros", "empty", "ones", "full", "zeros_like", "empty_like", "ones_like", "full_like"};
+static PyObject *host_maker[MAKERS];
+
+static int maker_of(PyObject *host)
 {
-    static PyObject *one;
-    Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
-    PyObject *as = n == 2 + full ? args[1 + full] : NULL, *value, *shape = n ? args[0] : NULL;
-    if (limit < 0 || n < 1 + full || n > 2 + full || named > 1 || (named && (as || !is_word(PyTuple_GET_ITEM(names, 0), name_dtype))))
-        return NULL;
-    as = named ? args[n] : as;
-    if ((!one && !(one = PyLong_FromLong(1))) || !(PyLong_CheckExact(shape) || (PyTuple_CheckExact(shape) && is_plain(shape))))
-        return NULL;
-    npy_intp dims[AXES], size = 1;
-    int nd = PyLong_CheckExact(shape) ? 1 : (int)PyTuple_GET_SIZE(shape);
-    if (nd < 1 || nd > AXES)
-        return NULL;
-    for (int i = 0; i < nd; i++) {
-        PyObject *length = PyLong_CheckExact(shape) ? shape : PyTuple_GET_ITEM(shape, i);
-        dims[i] = PyLong_CheckExact(length) ? PyLong_AsSsize_t(length) : -1;
-        if (dims[i] <= 0 || dims[i] > limit || (size *= dims[i]) > limit) {
-            PyErr_Clear(); /* NumPy tells of it */
-            return NULL;
-        }
+    int which = 0;
+    while (which < MAKERS && host != host_maker[which])
+        which++;
+    return which;
+}
+
+static void be_dense(Layout *as)
+{
+    npy_intp step = PyDataType_ELSIZE(plain_descr[as->type]);
+    for (int d = as->nd - 1; d >= 0; d--) {
+        as->stride[d] = step;
+        step *= as->shape[d];
     }
+}
+
+/* A shape that is a number, or a tuple of numbers. */
+static int read_shape(PyObject *shape, Layout *as)
+{
+    int tuple = PyTuple_CheckExact(shape);
+    as->nd = tuple ? (int)Py_MIN(PyTuple_GET_SIZE(shape), AXES + 1) : 1;
+    for (int d = 0; d < as->nd && as->nd <= AXES; d++) {
+        PyObject *length = tuple ? PyTuple_GET_ITEM(shape, d) : shape;
+        as->shape[d] = PyLong_CheckExact(length) ? PyLong_AsSsize_t(length) : -1;
+        if (as->shape[d] == -1 && PyErr_Occurred())
+            PyErr_Clear(); /* NumPy tells of it */
+    }
+    return as->nd > 0 && as->nd <= AXES;
+}
+
+/* The shape and type of an array in C's order, whether it has its value or not. */
+static int lies_like(PyObject *o, Layout *as)
+{
+    Handle *a = (Handle *)o;
+    if (Py_TYPE(o) != ndarray_type)
+        return 0;
+    if (a->pending) {
+        Layout room;
+        if (!P || by_others() || a->pending != VALUE || a->at < period_start)
+            return 0;
+        *as = *actual(P, &P->slot[a->at - period_start].out, &room);
+        return 1;
+    }
+    PyArrayObject *h = is_there(o) ? (PyArrayObject *)a->h : NULL;
+    if (!h || !PyArray_NDIM(h) || PyArray_NDIM(h) > AXES || PyArray_TYPE(h) >= NPY_CLONGDOUBLE
+        || plain_descr[PyArray_TYPE(h)] != PyArray_DESCR(h) || !PyArray_IS_C_CONTIGUOUS(h))
+        return 0;
+    lay_out(as, h);
+    return 1;
+}
+
+/* `zeros(shape, dtype)`, `full_like(a, value, dtype)` and so on: small arrays, of numbers; matched or noted. NULL, without
+ * an error set, where it is not that simple. */
+static PyObject *filled(int which, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    static PyObject *one, *zero;
+    int full = which % LIKE == FULL, before = touched;
+    Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+    if (limit < 0 || n < 1 + full || n > 2 + full || named > 1
+        || (named && (n == 2 + full || !is_word(PyTuple_GET_ITEM(names, 0), name_dtype)))
+        || (!one && !(one = PyLong_FromLong(1))) || (!zero && !(zero = PyLong_FromLong(0))))
+        return NULL;
+    PyObject *dtype = named ? args[n] : n == 2 + full ? args[1 + full] : Py_None, *value;
+    Layout as;
+    if (which < LIKE ? !read_shape(args[0], &as) : !lies_like(args[0], &as))
+        return NULL;
+    npy_intp size = 1;
+    for (int d = 0; d < as.nd; d++)
+        if (as.shape[d] <= 0 || as.shape[d] > limit || (size *= as.shape[d]) > limit)
+            return NULL;
     PyArray_Descr *given = NULL, *descr;
-    if (as && as != Py_None && (!has_no_array(as) || !PyArray_DescrConverter(as, &given))) {
+    if (dtype != Py_None && (!has_no_array(dtype) || !PyArray_DescrConverter(dtype, &given))) {
         PyErr_Clear();
         return NULL;
     }
-    value = full ? args[1] : one;
-    if (full)
-        descr = dtype_to_fill(value, given);
-    else
-        descr = !given ? plain_descr[NPY_DOUBLE]
-                : given->type_num < NPY_CLONGDOUBLE && plain_descr[given->type_num] == given ? given : NULL;
-    PyArrayObject *out = descr ? new_array(descr, nd, dims) : NULL;
-    if (out && PyArray_FillWithScalar(out, value) < 0)
-        Py_CLEAR(out);
+    if (which >= LIKE && !given)
+        given = (PyArray_Descr *)Py_NewRef(plain_descr[as.type]);
+    descr = full && which < LIKE ? dtype_to_fill(args[1], given) : given ? given : plain_descr[NPY_DOUBLE];
+    if (descr && (descr->type_num >= NPY_CLONGDOUBLE || plain_descr[descr->type_num] != descr))
+        descr = NULL;
+    as.type = descr ? descr->type_num : 0;
     Py_XDECREF(given);
+    char to[16];
+    int truth = as.type == NPY_BOOL;
+    value = which % LIKE == ZEROS ? (truth ? Py_False : zero) : which % LIKE == ONES ? (truth ? Py_True : one) : full ? args[1] : NULL;
+    if (!descr || (full && !from_number(value, as.type, to))) /* or it is cast */
+        return NULL;
+    be_dense(&as);
+    PyObject *out = P ? match_fill(&as, value) : NULL;
+    if (out || PyErr_Occurred())
+        return out;
+    out = new_filled(&as, value);
     made++;
-    return out ? wrap((PyObject *)out) : NULL;
+    out = out ? wrap(out) : NULL;
+    if (out && watches())
+        note_fill(before, &as, value, out);
+    return out;
 }
 
 /* How many elements an operand of `einsum` has by its labels: those of axes without one; -1 where the two do not go

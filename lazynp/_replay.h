@@ -27,7 +27,8 @@ enum { /* what a slot does. READ, DOT and TOTAL give a number at once: an elemen
     CLIP, /* clip(x, number, number) */
     INTO, /* a ufunc with `out`, which is the first operand */
     TOTAL, /* a reduction of all elements */
-    ALONG  /* one along an axis, or of all elements where axes are kept */
+    ALONG, /* one along an axis, or of all elements where axes are kept */
+    FILL   /* a new array of one number; of none: whatever is in memory */
 };
 enum { MOST_IN = 3 }; /* operands */
 enum { NO_OPERAND, FROM_SLOT, FROM_MEMORY, NUMBER };        /* where an operand is from */
@@ -74,7 +75,9 @@ typedef struct { /* an operation that is expected */
 typedef int (*Run)(char **p, npy_intp const *offsets, char const *numbers);
 
 typedef struct Program {
-    int n, params, parts, ready, bad, busy, failed, entries, useless; /* useless: of a part of a loop's round, say */
+    int n, params, parts, ready, bad, busy, failed, entries, useless; /* useless: of a round that is an inner loop's, say */
+    int writes_values;           /* that it has made, not only what was there */
+    int behind;                  /* it is a part of another one's round, too: so many notes may be its own there */
     long id, used;               /* the number that the planner has; when it was entered last */
     Slot *slot;
     uint32_t *sig;
@@ -97,6 +100,8 @@ typedef struct Program {
 
 static Note ring[RING];
 enum { TRIES = 16, WORTH = 4 }; /* entries after which each should have matched so many operations, in the mean */
+enum { FEW_RUNS = 4 }; /* in the mean: a longer loop is looked for now and then, of which the program may do a part */
+static long long look_next, look_wait; /* when, and how long after that again; in nanoseconds */
 /* Where a program was entered: after which one was left, how many notes, and the last of them. So a nested loop is entered
  * with its first operation. */
 enum { LINKS = 256, LINKED = 32 };
@@ -120,7 +125,7 @@ enum { IDLE = 4096, REST_NS = 50000000 }; /* notes without use, and for how long
 static long long rest_began;
 static int program_count, building, watching, rest, idle, evidence, cursor, part_start, settling, patience;
 static long long wait_ns; /* for how long a loop has to go on before a program is made for it */
-static long long position = 1, cold_since = 1, period_start, outside_ids, blocked_until;
+static long long position = 1, cold_since = 1, period_start, outside_ids, blocked_until, looks_until;
 static PyObject *planner, *asked;          /* makes programs; what it is to be asked */
 static unsigned long main_thread;
 static PyObject *error_state, *get_errors; /* NumPy's context variable, and its function that reads it */
@@ -146,7 +151,7 @@ static PyObject *derived(Handle *a, PyObject *b, PyObject *h, PyObject *part, Py
 static int cut(Layout const *of, PyObject *key, npy_intp *offset, Layout *out);
 static int settle(void);
 
-static inline int makes_value(int kind) { return kind == UFUNC || kind == WHERE || kind == CLIP || kind == ALONG; }
+static inline int makes_value(int kind) { return kind == UFUNC || kind == WHERE || kind == CLIP || kind == ALONG || kind == FILL; }
 static inline int is_number_now(int kind) { return kind == DOT || kind == TOTAL; }
 static inline int writes(int kind) { return kind == SETITEM || kind == IN_PLACE || kind == MASKED || kind == INTO; }
 
@@ -377,6 +382,12 @@ static void leave(void)
         q->failed = q->runs ? 0 : q->failed + 1; /* of a loop that begins like another one, perhaps */
     if (++q->entries >= TRIES && q->all_runs * q->n < (long)q->entries * WORTH)
         q->useless = 1;
+    long long now = q->entries >= TRIES && q->all_runs < (long)q->entries * FEW_RUNS ? clock_ns() : 0;
+    if (now && now >= look_next) {
+        looks_until = position + RING;
+        look_next = now + look_wait;
+        look_wait = Py_MIN(2 * look_wait, 64LL * REST_NS);
+    }
     if (q->failed)
         blocked_until = position + ((long long)q->n << (q->failed < 6 ? q->failed : 6));
     forget(q);
@@ -518,6 +529,15 @@ static PyObject *reduced_as(Slot const *s, PyObject *x)
     return out;
 }
 
+/* A new array of one number, or of none where that is NULL. */
+static PyObject *new_filled(Layout const *as, PyObject *number)
+{
+    PyArrayObject *out = new_array(plain_descr[as->type], as->nd, as->shape);
+    if (out && number && PyArray_FillWithScalar(out, number) < 0)
+        Py_CLEAR(out);
+    return (PyObject *)out;
+}
+
 /* Slot k by NumPy, from the values of the slots before. */
 static int do_slot(Program *q, int k)
 {
@@ -564,7 +584,8 @@ static int do_slot(Program *q, int k)
             args[2] = count == 2 ? in[0] : in[2];
             args[3] = in[0];
         }
-        out = s->kind == WHERE ? PyArray_Where(in[0], in[1], in[2])
+        out = s->kind == FILL ? new_filled(actual(q, &s->out, &room), in[0])
+              : s->kind == WHERE ? PyArray_Where(in[0], in[1], in[2])
               : s->kind == ALONG ? reduced_as(s, in[0])
               : s->kind == CLIP ? PyObject_CallMethod(in[0], "clip", "OO", in[1], in[2])
                                : PyObject_Vectorcall((PyObject *)s->f, args + 1, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
@@ -693,6 +714,9 @@ static int place_params(Program *q)
             return 0;
         for (int i = 0; i < q->params && is->written; i++)
             if (q->param[i] && q->is[i].root != is->root && q->param[i]->s == q->param[j]->s)
+                return 0;
+        for (int k = 0; k < part_start && (is->written || q->writes_values); k++) /* a view that something external has made of a value */
+            if (q->kept[k] && ((Storage *)q->param[j]->s)->buf == (PyObject *)q->kept[k])
                 return 0;
     }
     return 1;

@@ -110,6 +110,16 @@ static PyObject *match_where(PyObject *const *args)
     return s && matches(s, 0, args[0]) && matches(s, 1, args[1]) && matches(s, 2, args[2]) ? matched_value() : NULL;
 }
 
+/* A new array of one number; of none: NULL. */
+static PyObject *match_fill(Layout const *as, PyObject *number)
+{
+    Slot *s = expect(FILL, NULL);
+    return s && s->nin == (number != NULL) && same_layout(as, &s->out) && are_lengths(P, &s->out, as->shape)
+                   && (!number || matches(s, 0, number))
+               ? matched_value()
+               : NULL;
+}
+
 static int is_nan(int type, char const *number)
 {
     return type == NPY_DOUBLE ? isnan(*(double const *)number) : type == NPY_FLOAT && isnan(*(float const *)number);

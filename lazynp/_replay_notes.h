@@ -174,7 +174,7 @@ static void learn_link(Program *q, long long since, uint32_t sig)
 static void follow_link(long long since, uint32_t sig)
 {
     Link *k = link_after(since, sig);
-    if (k->left != left_last || k->sig != sig || k->since != since || k->score < 0)
+    if (k->left != left_last || k->sig != sig || k->since != since || k->score < 0 || position < looks_until)
         return;
     Program *q = program_of(k->to);
     if (!q || !q->ready || q->bad > 20 || q->useless)
@@ -182,6 +182,16 @@ static void follow_link(long long since, uint32_t sig)
     enter(q);
     if (P)
         entered_by = k;
+}
+
+/* For how many notes rounds of n, or of a part of that, have followed one another. */
+static long long in_succession(int n)
+{
+    long long most = 0;
+    for (int c = 0; c < CANDIDATES; c++)
+        if (candidate[c].period && n % candidate[c].period == 0)
+            most = Py_MAX(most, candidate[c].count);
+    return most;
 }
 
 static void push(Note *r)
@@ -227,7 +237,8 @@ static void push(Note *r)
     at = place_of(h);
     for (int j = ends[at] ? program_count - 1 : -1; j >= 0; j--) { /* the most general first */
         Program *q = programs[j];
-        if (!q->ready || q->bad > 20 || q->useless || q->sig[q->n - 1] != h || since < q->n || position < blocked_until)
+        if (!q->ready || q->bad > 20 || q->useless || q->sig[q->n - 1] != h || since < q->n || position < blocked_until || position < looks_until
+            || (q->behind && in_succession(q->n) <= q->behind))
             continue;
         int k = 0;
         while (k < q->n && now[-k] == q->sig[q->n - 1 - k])
@@ -574,6 +585,16 @@ static void note_where(int before, PyObject *const *args, PyObject *out)
     }
     lay_out(&as, h);
     note(before, WHERE, NULL, 3, args, &as, 0, out, as.type);
+}
+
+/* An array was made of one number, or of none: NULL. */
+static void note_fill(int before, Layout const *as, PyObject *number, PyObject *out)
+{
+    char to[16];
+    if (!notable(out) || (number && !from_number(number, as->type, to)))
+        touched = 1;
+    else
+        note(before, FILL, NULL, number != NULL, &number, as, 0, out, as->type);
 }
 
 /* clip(x, low, high) was done, whose bounds are numbers. */

@@ -422,7 +422,7 @@ static int fill(Program *q, Rounds *m)
         if (!find_lengths(m, q, &s->out, &b->out, old ? &old->slot[k].out : NULL, of ? longest(q, of) : limit))
             return 0;
         Loop *loop = r->f ? loop_of(r->f, s->type) : NULL;
-        s->fused = s->kind == WHERE || s->kind == MASKED || s->kind == CLIP || (loop && loop->replayed && s->kind != TOTAL && s->kind != ALONG);
+        s->fused = s->kind == WHERE || s->kind == MASKED || s->kind == CLIP || s->kind == FILL || (loop && loop->replayed && s->kind != TOTAL && s->kind != ALONG);
         char **called = q->p + m->params + n + 1 + 2 * k;
         if (loop) {
             called[0] = (char *)r->f->functions[loop->at];
@@ -435,9 +435,13 @@ static int fill(Program *q, Rounds *m)
             called[0] = r->f ? (char *)matmul->functions[at] : (char *)quiet_product;
             called[1] = !r->f ? (char *)(intptr_t)at : matmul->data ? (char *)matmul->data[at] : NULL;
         }
-        int root = writes(r->kind) ? root_of_slot(q, k) : m->params;
+        if (!writes(r->kind))
+            continue;
+        int root = root_of_slot(q, k);
         if (root < m->params)
             q->is[root].written = 1;
+        else
+            q->writes_values = 1;
     }
     find_roots(q, m->is[1], old);
     find_parts(q);
@@ -573,6 +577,7 @@ static void plan(int n)
         SAY(" %d%s%s", q->slot[k].kind, q->slot[k].f ? q->slot[k].f->name : "", q->slot[k].fixed ? "" : "~");
     SAY("\n");
     programs[place] = q;
+    look_wait = REST_NS;
     ends[place_of(q->sig[n - 1])]++;
     q->id = ++programs_made;
     building++;
@@ -599,14 +604,17 @@ static int covered(Program const *q, Program const *part)
 }
 
 /* There is code for a round now. Of two programs, one of which is a part of the other, the part is kept if it is an inner
- * loop that takes nearly all of the other, else the whole. */
+ * loop that takes nearly all of the other. Else the part waits until it has come more often than it does in the other: then
+ * it is a loop of its own, somewhere else in the program. */
 static void prefer(Program *q)
 {
     for (int j = 0; j < program_count; j++) {
         Program *other = programs[j], *whole = other->n > q->n ? other : q, *part = whole == q ? other : q;
         int alike = whole->n > part->n && other->ready && !other->useless ? covered(whole, part) : 0;
-        if (alike)
-            (part->n * REPEATS <= whole->n && alike * 8 >= whole->n * 7 ? whole : part)->useless = 1;
+        if (alike && part->n * REPEATS <= whole->n && alike * 8 >= whole->n * 7)
+            whole->useless = 1;
+        else if (alike)
+            part->behind = Py_MAX(part->behind, alike + part->n);
     }
 }
 
@@ -627,6 +635,11 @@ static PyObject *replay_ready(PyObject *module, PyObject *args)
     if (!q || q->ready || q->bad == 100)
         Py_RETURN_NONE;
     building--;
+    idle = 0; /* and not to rest now, since notes were of no use while it was built */
+    if (rest) {
+        rest = 0;
+        look_again();
+    }
     SAY("ready %ld %d\n", number, addresses != Py_None);
     if (addresses == Py_None) {
         q->bad = 100;
@@ -694,6 +707,9 @@ static PyObject *replay_on(PyObject *module, PyObject *args)
     entered_by = NULL;
     left_last = 0;
     building = rest = idle = 0;
+    looks_until = 0;
+    look_wait = REST_NS;
+    look_next = clock_ns() + look_wait;
     Py_RETURN_NONE;
 }
 

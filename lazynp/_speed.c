@@ -78,7 +78,7 @@ static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
 static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc;
 static PyObject *host_copy; /* numpy.ndarray.copy */
-static PyObject *host_array, *host_ones, *host_full, *host_einsum, *host_dot, *host_dot_method, *host_roll, *host_diff, *host_where, *host_clip, *host_clip_function, *host_astype;
+static PyObject *host_array, *host_einsum, *host_dot, *host_dot_method, *host_roll, *host_diff, *host_where, *host_clip, *host_clip_function, *host_astype;
 /* NumPy's methods that reduce, and the ufuncs that they reduce by. */
 static const char *const reduction_names[REDUCTIONS] = {"sum", "prod", "max", "min", "any", "all", "mean"};
 static const char *const reduction_ufunc_names[REDUCTIONS] = {
@@ -1910,6 +1910,9 @@ static int take_ufuncs(void)
 {
     static const char *const square_name = "square", *const positive_name = "positive", *const matmul_name = "matmul";
     PyObject *numpy = PyImport_ImportModule("numpy");
+    for (int i = 0; i < MAKERS && numpy; i++)
+        if (!(host_maker[i] = undispatched(numpy, maker_names[i])))
+            return -1;
     for (int i = 0; i < REDUCTIONS && numpy; i++)
         if (!(reduction[i] = PyObject_GetAttrString((PyObject *)&PyArray_Type, reduction_names[i])))
             return -1;
@@ -1924,7 +1927,7 @@ static int take_ufuncs(void)
                  || find_ufuncs(numpy, &positive_name, &positive_ufunc, 1) < 0
                  || find_ufuncs(numpy, &matmul_name, &matmul_ufunc, 1) < 0
                  || !(host_dot = undispatched(numpy, "dot")) || !(host_roll = undispatched(numpy, "roll"))
-                 || !(host_array = PyObject_GetAttrString(numpy, "array")) || !(host_ones = undispatched(numpy, "ones")) || !(host_full = undispatched(numpy, "full"))
+                 || !(host_array = PyObject_GetAttrString(numpy, "array"))
                  || !(host_einsum = undispatched(numpy, "einsum"))
                  || !(host_diff = undispatched(numpy, "diff")) || !(host_where = undispatched(numpy, "where"))
                  || !(host_clip_function = undispatched(numpy, "clip"))

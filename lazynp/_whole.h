@@ -956,9 +956,13 @@ static PyObject *call_function_vector(PyObject *self, PyObject *const *args, siz
     if (f->flags & MAKES) {
         if (f->host == host_asarray && n == 1 && !names && Py_TYPE(args[0]) == ndarray_type)
             return Py_NewRef(args[0]); /* whether it has its value or not */
+        int maker = maker_of(f->host);
         PyObject *done = f->host == host_array && n == 1 && !names && Py_TYPE(args[0]) == ndarray_type
                              ? plain_copy(args[0])
-                             : made_of_none(f->host, args, n, names, f->flags);
+                         : maker < MAKERS ? filled(maker, args, n, names)
+                                          : NULL;
+        if (!done && !PyErr_Occurred())
+            done = made_of_none(f->host, args, n, names, f->flags);
         if (done || PyErr_Occurred())
             return leaving(done);
     }
@@ -976,10 +980,11 @@ static PyObject *call_function_vector(PyObject *self, PyObject *const *args, siz
     }
     else if (f->host && f->host != Py_None && n <= f->most) {
         PyObject *done = NULL;
-        if (f->host == host_roll)
+        int maker = maker_of(f->host);
+        if (maker < MAKERS)
+            done = filled(maker, args, n, names);
+        else if (f->host == host_roll)
             done = rolled(args, n, names, f->flags);
-        else if (f->host == host_ones || f->host == host_full)
-            done = filled(args, n, names, f->host == host_full);
         else if (f->host == host_diff)
             done = differences(args, n, names, f->flags);
         if (!done && !PyErr_Occurred())

@@ -73,6 +73,28 @@ def a_softmax(np: Any, rounds: int) -> Any:
 
 
 @program
+def new_arrays_in_each_round(np: Any, rounds: int) -> Any:
+    """Of one number, or of none, which are written to, read, and kept."""
+    u, kept = square(np, 12), []
+    n = np.arange(12) % 5
+    for k in range(rounds):
+        v = np.zeros_like(u)
+        v[1:-1, 1:-1] = u[2:, 1:-1] * 0.5 + u[:-2, 1:-1] * 0.25
+        w = np.ones(12)
+        w[k % 12] = 0.5
+        e = np.empty((12, 12))
+        e[:6], e[6:] = v[6:], w
+        f = np.full((12,), 0.125, dtype="float64")
+        seen = np.zeros(12, bool)
+        seen[n > 2] = True
+        n = (n + seen + np.full_like(n, 3)) % 7
+        u = u * 0.5 + e * np.full((12, 12), 0.25) - np.zeros((1, 12)) + f
+        if k % 5 == 0:
+            kept.append(v)
+    return u, n, kept
+
+
+@program
 def norms_and_means(np: Any, rounds: int) -> Any:
     x, y, shown = square(np, 9), np.zeros(9), []
     for k in range(rounds):

@@ -82,7 +82,7 @@ class Loop:
         r = self.r
         name = r.choice(list(ARRAYS))
         shape = ARRAYS[name]
-        kind = r.randint(0, 18)
+        kind = r.randint(0, 19)
         if kind <= 2:
             out = [f"{name} = {self.expression(shape, 2)}"]
         elif kind <= 4:
@@ -115,6 +115,8 @@ class Loop:
             out = self.chosen(name, shape)
         elif kind <= 17:
             out = self.reduced(name, shape)
+        elif kind == 18:
+            out = self.made(name, shape)
         else:
             out = [
                 r.choice(
@@ -128,6 +130,30 @@ class Loop:
                 )
             ]
         return [indent + line for line in out]
+
+    def made(self, name: str, shape: tuple[int, ...]) -> list[str]:
+        """A new array of one number, or of whatever is in memory, which is written to."""
+        r = self.r
+        number = self.number() if r.random() < 0.5 else "0"
+        new = r.choice(
+            [
+                f"np.zeros({shape}, {self.dtype!r})",
+                f"np.zeros_like({r.choice([name, f'({self.expression(shape, 1)})', f'{name}[:]'])})",
+                f"np.ones_like({name})",
+                f"np.full({shape}, {number}, dtype={self.dtype!r})",
+                f"np.full_like({name}, {number})",
+            ]
+        )
+        other = r.choice([n for n, like in ARRAYS.items() if like == shape])
+        lines = [
+            [f"t = {new}", f"t[1:] = {name}[:-1] * {self.half()}", f"{name} = {name} - t * {self.half()}"],
+            [f"t = {new}", f"t += {self.expression(shape, 1)}", f"{name}, {other} = t, {name}"],
+            [f"{name} = {name} * {self.half()} + {new}"],
+            [f"t = np.empty_like({name})", f"t[1:] = {name}[1:]", f"t[0] = {other}[-1]", f"{name} = t"],
+            [f"t = np.empty({shape}, {self.dtype!r})", f"t[...] = {other}", f"t[::2] -= {number}", f"{other} = t"],
+            [f"t = {new}", f"t[{name} > {self.number()}] = {self.number()}", f"{name} = {name} + t"],
+        ]
+        return r.choice(lines)
 
     def chosen(self, name: str, shape: tuple[int, ...]) -> list[str]:
         """By truth values: `where`, writes by masks, the larger one of two, and shifts."""

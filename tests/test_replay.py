@@ -12,6 +12,7 @@ import pathlib
 import signal
 import sys
 import threading
+import time
 import tracemalloc
 import warnings
 import weakref
@@ -124,6 +125,56 @@ def test_memory_that_was_given_back_is_replayed() -> None:
     for rounds in (40, 40, 40):
         assert values(swaps(lazynp, x, y, rounds)) == values(swaps(numpy, u, v, rounds))
     assert native.replay_counts()["periods"] > 60
+
+
+def test_views_of_values_that_something_else_has_made() -> None:
+    """An attribute, which is no operation of a program, gives a view of what the program has made; both are written."""
+
+    def loop(np: Any, rounds: int) -> Any:
+        f, g = square(np, 5), square(np, 6)
+        for k in range(rounds):
+            f = f - k
+            f.T[...] -= f * 0.5
+            w = g * 0.5
+            v = w.T
+            w[1:] = f[0, 1]
+            g = v + w
+        return f, g
+
+    for rounds in (3, 10, 40):
+        assert values(loop(lazynp, rounds)) == values(loop(numpy, rounds))
+
+
+@pytest.mark.parametrize("longer_first", [False, True])
+def test_loops_that_share_most_of_their_rounds(longer_first: bool) -> None:
+    """Each has a program of its own, whichever came first."""
+
+    def short(np: Any, u: Any, rounds: int) -> Any:
+        v = u * 2
+        for _ in range(rounds):
+            v[1:-1] = 0.5 * (u[2:] + u[:-2])
+            u, v = v, u
+        return u
+
+    def longer(np: Any, u: Any, rounds: int) -> Any:
+        for _ in range(rounds):
+            v = np.empty(200)
+            v[1:-1] = 0.5 * (u[2:] + u[:-2])
+            v[0], v[-1] = 1.0, 2.0
+            u = v
+        return u
+
+    start = numpy.linspace(0, 1, 200)
+    for loop in (longer, short) if longer_first else (short, longer):
+        wanted = loop(numpy, start.copy(), 300).tobytes()
+        periods, end = 0, time.monotonic() + 60
+        while periods < 200 and time.monotonic() < end:  # a longer loop is looked for every 50 ms
+            native.replay_counts()
+            assert loop(lazynp, lazynp.array(start), 300).tobytes() == wanted
+            periods = native.replay_counts()["periods"]
+        assert periods >= 200, loop.__name__
+    assert short(lazynp, lazynp.array(start), 300).tobytes() == short(numpy, start.copy(), 300).tobytes()
+    assert native.replay_counts()["periods"] > 200
 
 
 def test_a_loop_is_compiled_beside_it() -> None:

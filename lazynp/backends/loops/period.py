@@ -27,7 +27,8 @@ from .scalar import ctype, expression
 from .writer import LARGEST_WORKSPACE, Place, Writer, product
 
 # Kinds of slots, as in `_replay.h`.
-EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM, READ, DOT, WHERE, MASKED, CLIP, INTO, TOTAL, ALONG = range(13)
+EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM, READ, DOT, WHERE, MASKED, CLIP, INTO, TOTAL, ALONG, FILL = range(14)
+NAMED = {WHERE: "where", MASKED: "where", CLIP: "clip", FILL: "fill"}  # what is no ufunc's
 SUM, PROD, MAX, MIN, ANY, ALL, MEAN, REDUCTIONS = range(8)  # as in `_direct.h`
 SLOT, MEMORY, NUMBER = 1, 2, 3  # where an operand is from
 TILE = 256  # elements of a number that is repeated in memory
@@ -133,7 +134,7 @@ class Period(NamedTuple):
 
 def generate(slots: Sequence[Slot], params: Sequence[Param]) -> Period:
     """The C++ of a period. Raises `Unsupported`."""
-    memory = {k for k, s in enumerate(slots) if s.kind in (UFUNC, WHERE, CLIP) and s.stored}
+    memory = {k for k, s in enumerate(slots) if s.kind in (UFUNC, WHERE, CLIP, FILL) and s.stored}
     while True:
         try:
             return Generator(slots, params, memory).period()
@@ -212,6 +213,9 @@ class Generator:
             if not s.fused:
                 self.call(k, own, args)
                 return
+            if s.kind == FILL and not args:  # `empty`: whatever is there
+                self.things[k] = own
+                return
             value = self.value(k, s, args, s.out.shape, s.out.dtype.name)
             self.things[k] = value
             if k in self.memory:
@@ -278,9 +282,10 @@ class Generator:
 
     def value(self, k: int, s: Slot, args: list[Any], shape: Shape, dtype: str) -> Value:
         loop = s.loop.name
-        op = "where" if s.kind in (WHERE, MASKED) else "clip" if s.kind == CLIP else s.ufunc.__name__
+        op = NAMED.get(s.kind) or s.ufunc.__name__
         out = Value(k, op, args, loop, shape, dtype)
-        expression(out.op, ["0"] * len(args), loop, dtype, quiet=True)  # raises Unsupported now, if at all
+        if op != NAMED[FILL]:
+            expression(out.op, ["0"] * len(args), loop, dtype, quiet=True)  # raises Unsupported now, if at all
         out.reads = [(a.root, self.versions[a.root]) for a in args if isinstance(a, Region)]
         return out
 
@@ -489,7 +494,7 @@ class Generator:
                 for i, (a, t) in enumerate(zip(x.args, args))
             ]
             text[x] = self.writer.name("x")
-            value = expression(x.op, args, x.loop, x.dtype, quiet=True)
+            value = args[0] if x.op == NAMED[FILL] else expression(x.op, args, x.loop, x.dtype, quiet=True)
             self.writer.put(f"const {ctype(x.dtype)} {text[x]} = {value};")
         return text[x]
 
