@@ -90,6 +90,23 @@ def tuple_of(x: Any) -> tuple[Any, ...]:
     return () if x is None else (x,) if isinstance(x, (int, str)) else tuple(x)
 
 
+def check_places(argnums: Any, places: Sequence[int], count: int, error: type[Exception]) -> None:
+    """Raise TypeError, or `error`, where there are not so many positional arguments; ValueError for what is before the
+    first one."""
+    most, least = max(places), min(places)
+    if most >= count and error is TypeError:
+        raise TypeError(
+            f"differentiating with respect to {argnums=} requires at least {most + 1} positional arguments to be "
+            f"passed by the caller, but got only {count} positional arguments."
+        )
+    if most >= count or least < -count:
+        raise ValueError(
+            "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to "
+            f"-len(args) and less than len(args), but got value {most if most >= count else least} for len(args) == "
+            f"{count}."
+        )
+
+
 def held(fun: Fun, args: Sequence[Any], kwargs: dict[str, Any], free: Sequence[int]) -> tuple[Fun, tuple[Any, ...]]:
     """fun as a function of the arguments at the free places, the others held fixed; and these arguments."""
 

@@ -34,6 +34,11 @@ def in_order(spec: Any) -> Any:
 
 def node_in_order(spec: Any) -> Any:
     """A structure of one level, with the keys of a dict in order."""
+    if spec.type in (dict, defaultdict):
+        try:
+            sorted(spec.entries())
+        except TypeError:
+            raise ValueError("Comparator raised exception while sorting pytree dictionary keys.") from None
     if spec.type is dict:
         return optree.treespec_dict(dict(zip(spec.entries(), spec.children())), namespace=NAMESPACE)
     if spec.type is defaultdict:

@@ -24,7 +24,7 @@ from ..ops.promotion import is_inexact, is_weak
 from ..ops.shape import zeros_of
 from ..ops.tags import stop_gradient as stop_node
 from ..runtime.tape import Holder, Tape, cut
-from ..signatures import Fun, callable_, held, labelled, name_of
+from ..signatures import Fun, callable_, check_places, held, labelled, name_of
 from ..transforms.jvp import jvp as jvp_graph
 from ..transforms.transpose import linearize as linearize_graph
 from ..transforms.transpose import transpose as transpose_graph
@@ -77,16 +77,12 @@ def record(tape: Tape, fun: Fun, primals: Any, door: Door | None, has_aux: bool,
     return Run(door, nodes, fresh, structure, [door.as_node(x) for x in results], out_structure, aux)
 
 
-def pick_arguments(fun: Fun, argnums: Argnums, args: Any, kwargs: Any) -> tuple[Fun, Any]:
-    """A function of the chosen arguments only, and these. Raises TypeError where there are not so many."""
+def pick_arguments(
+    fun: Fun, argnums: Argnums, args: Any, kwargs: Any, error: type[Exception] = TypeError
+) -> tuple[Fun, Any]:
+    """A function of the chosen arguments only, and these. Raises TypeError, or `error`, where there are not so many."""
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    if max(places) >= len(args):
-        raise TypeError(
-            f"differentiating with respect to {argnums=} requires at least {max(places) + 1} positional arguments to "
-            f"be passed by the caller, but got only {len(args)} positional arguments."
-        )
-    if min(places) < -len(args):
-        raise ValueError(f"Positional argument indices, e.g. for `argnums`, must be in [-{len(args)}, {len(args)})")
+    check_places(argnums, places, len(args), error)
     return (fun, args) if len(args) == 1 and not kwargs else held(fun, args, kwargs, [i % len(args) for i in places])
 
 
@@ -399,7 +395,8 @@ def stop_gradient(x: Any, *, door: Door | None = None) -> Any:
     def stopped(leaf: Any) -> Any:
         own = doors.get(type(leaf))
         if own is None:
-            return chosen.wrap(chosen.as_node(leaf)) if chosen.of_value is not None else leaf
+            chosen.as_node(leaf)  # which raises for what is no array
+            return leaf
         node = own.as_node(leaf)
         return own.wrap(stop_node(node)) if node.trace else leaf
 

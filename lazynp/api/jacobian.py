@@ -76,7 +76,7 @@ def jacobian_of(
     check = functools.partial(check_type, name, "inputs", holomorphic, forward, allow_int)
 
     def jacobian_f(*args: Any, **kwargs: Any) -> Any:
-        chosen, primals = pick_arguments(fun, argnums, args, kwargs)
+        chosen, primals = pick_arguments(fun, argnums, args, kwargs, ValueError)
         with Tape() as tape:
             run = record(tape, chosen, primals, door, has_aux, check)
             for o in run.outs if holomorphic or not forward else ():

@@ -198,7 +198,7 @@ class Jit(CallBase):
             self._remember(args, kwargs, call, (entry, program, results))
         door = entry.door
         there = program.run(values)
-        out = results_of(door, there, results, call.leaves)
+        out = results_of(door, there, results, call.leaves if not any(call.donated) else wrap_all(door, call.nodes))
         if flags.fast is None:
             self._check([there[at] for where, at, _ in results if where == 0], args, kwargs)
         return finish(entry, call, out)
@@ -270,12 +270,13 @@ class Jit(CallBase):
 
         An argument whose node nobody else has may be overwritten; any donated one is gone for its owner.
         """
-        wanted = [(n.shape, n.dtype) for n in entry.function.outputs]
+        wanted = [(n.aval.size, n.dtype) for n in entry.function.outputs]
         given = []
         for x, n, donated in zip(call.leaves, call.nodes, call.donated):
-            usable = donated and doors.get(type(x)) is self._known and (n.shape, n.dtype) in wanted
+            kind = (n.aval.size, n.dtype)
+            usable = donated and doors.get(type(x)) is self._known and kind in wanted
             if usable:
-                wanted.remove((n.shape, n.dtype))
+                wanted.remove(kind)
             given.append(usable)
         unused = [n.aval for n, d, g in zip(call.nodes, call.donated, given) if d and not g]
         if unused:
@@ -289,7 +290,7 @@ class Jit(CallBase):
                 call.nodes[k] = leaf(node.shape, node.dtype, buffer, weak=node.weak)
                 call.leaves[k].delete()
                 del node
-                usable = ref() is None and not lent
+                usable = ref() is None and not lent and entry.function.inputs[k] not in entry.function.outputs
             out.append(usable)
         return tuple(out)
 

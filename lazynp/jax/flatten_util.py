@@ -25,20 +25,22 @@ def ravel_pytree(pytree: Any) -> tuple[Array, Callable[[Any], Any]]:
     if not arrays:
         return jnp.zeros(0), lambda flat: unflatten(structure, [])
     dtype = jnp.result_type(*arrays)
-    flat = jnp.concatenate([jnp.ravel(x).astype(dtype) for x in arrays])
     shapes, dtypes = [x.shape for x in arrays], [x.dtype for x in arrays]
+    alike = all([d == dtype for d in dtypes])
+    flat = jnp.concatenate([jnp.ravel(x) if alike else jnp.ravel(x).astype(dtype) for x in arrays])
     ends = [0]
     for shape in shapes:
         ends.append(ends[-1] + math.prod(shape))
 
     def unravel(vector: Any) -> Any:
         given, shape = jnp.result_type(vector), jnp.shape(vector)
-        if given != dtype:
+        if not alike and given != dtype:
             raise TypeError(f"unravel function given array of dtype {given}, but expected dtype {dtype}")
         if shape != (ends[-1],):
             raise ValueError(f"unravel function given array of shape {shape}, but expected shape {(ends[-1],)}")
         parts = [vector[a:b] for a, b in pairwise(ends)]
-        return unflatten(structure, [p.reshape(s).astype(d) for p, s, d in zip(parts, shapes, dtypes)])
+        shaped = [p.reshape(s) for p, s in zip(parts, shapes)]
+        return unflatten(structure, shaped if alike else [p.astype(d) for p, d in zip(shaped, dtypes)])
 
     return flat, unravel
 

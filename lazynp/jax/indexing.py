@@ -206,8 +206,19 @@ def plan_of(index: Any, shape: tuple[int, ...], arrays_only: bool = False) -> Pl
             axes.append(sum([type(i) is not int for i in key]))
             arrays.append(np.asarray(k, np.int64) if type(k) is int else k)
             key.append((0, n, 1))
+    if len(arrays) > 1:
+        check_together([k.shape for k in arrays])
     at = result_axis(tuple(entries), axes)
     return Plan(sizes, tuple(key), tuple(axes), at, tuple(arrays), outside)
+
+
+def check_together(shapes: list[Any]) -> None:
+    """Raise ValueError for index arrays of shapes that do not broadcast."""
+    if any([s != shapes[0] for s in shapes]):
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise ValueError(f"Incompatible shapes for broadcasting: shapes={shapes}") from None
 
 
 def wrapped_index(k: Any, n: int, wrap: bool) -> Node:
@@ -259,6 +270,8 @@ def read(x: Node, *arrays: Any, plan: Plan, mode: str, fill: Any, wrap: bool) ->
         tail = out.ndim - plan.at - inside.ndim
         inside = reshape(inside, shape=(*inside.shape, *(1,) * tail)) if tail else inside
         other = fill_value_for(x.dtype) if fill is None else fill
+        if x.dtype.kind in "iu" and isinstance(other, float) and np.isnan(other):
+            other = 0  # as such a cast has it
         out = where(inside, out, Node.of_scalar(np.asarray(other, x.dtype)[()]))
     return out if out.weak == weak else cast_node(out, out.dtype, weak)
 

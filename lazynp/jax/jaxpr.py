@@ -472,6 +472,8 @@ def make_jaxpr(
 
     With `return_shape` also the types of the result.
     """
+    if not callable(fun):
+        raise TypeError(f"the first argument must be callable, got {fun}")
     nums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
 
     def make(*args: Any, **kwargs: Any) -> Any:

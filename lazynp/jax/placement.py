@@ -16,6 +16,7 @@ from ..tracebacks import leave
 from ..tree import flatten, map, unflatten
 from .array import Array, as_node, wrap
 from .devices import Device, default_device, several
+from .dtypes import is_extended
 from .memory import KINDS, MemorySpace
 from .mesh import Setting
 from .processes import agreed, laid, spanning, spread_of
@@ -524,8 +525,8 @@ def no_mesh(what: str, parameter: str) -> str:
 
 
 def device_get(x: Any) -> Any:
-    """The arrays of a tree as NumPy arrays."""
-    return map(lambda v: v.__array__() if isinstance(v, Array) else v, x)
+    """The arrays of a tree as NumPy arrays; random keys as they are."""
+    return map(lambda v: v.__array__() if isinstance(v, Array) and not is_extended(v.dtype) else v, x)
 
 
 def block_until_ready(x: Any) -> Any:

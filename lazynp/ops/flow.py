@@ -6,7 +6,6 @@ Trees are structures as `optree` has them.
 from __future__ import annotations
 
 import inspect
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -93,11 +92,13 @@ def check_carry(what: str, f: Callable[..., Any], tree: Any, inputs: Sequence[An
 def scan_length(xs: Sequence[Any], nodes: Sequence[Node], length: Any) -> int:
     """The number of steps. Raises JAX's ValueError where the leading axes leave no or several choices."""
     flat = [x for x, n in zip(xs, nodes) if n.ndim == 0]
+    if any([hasattr(x, "shape") for x in flat]):
+        raise IndexError("tuple index out of range")
     if flat:
         raise ValueError(f"scan got value with no leading axis to scan over: {', '.join([str(x) for x in flat])}.")
     sizes = [n.shape[0] for n in nodes]
     if length is not None:
-        length = int(length) if hasattr(length, "dtype") else operator.index(length)
+        length = int(length)
         if any(n != length for n in sizes):
             raise ValueError(f"scan got `length` argument of {length} which disagrees with leading axis sizes {sizes}.")
         return length

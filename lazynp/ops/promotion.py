@@ -13,7 +13,12 @@ from ..graph.op import Op
 
 Shape = tuple[int, ...]
 PYTHON_SCALARS = {"b": bool, "i": int, "f": float, "c": complex}
-EXTENSION_FLOATS = frozenset({"bfloat16"})
+EXTENSION_FLOATS = frozenset(
+    {
+        *("bfloat16", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4", "float8_e4m3", "float8_e4m3fn"),
+        *("float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+    }
+)
 REAL_OF: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(np.complex64): np.dtype(np.float32),
     np.dtype(np.complex128): np.dtype(np.float64),

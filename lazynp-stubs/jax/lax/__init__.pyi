@@ -1,6 +1,7 @@
 # Written by `python -m compat stubs`.
 from collections.abc import Callable, Sequence
 from typing import Any
+import numpy as np
 from ..array import Array
 from .._types import ArrayLike, DTypeLike, Dimensions, Shape
 from ..extend.core import Primitive
@@ -322,7 +323,7 @@ select_and_scatter_add_p: Any
 select_and_scatter_p: Any
 def select_n(which: ArrayLike, *cases: ArrayLike) -> Array: ...
 select_n_p: Any
-def shape_as_value(shape: Dimensions) -> Array: ...
+def shape_as_value(shape: Dimensions) -> np.ndarray: ...
 sharding_constraint_p: Any
 def shift_left(x: ArrayLike, y: ArrayLike) -> Array: ...
 shift_left_p: Any

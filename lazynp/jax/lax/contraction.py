@@ -29,32 +29,29 @@ for _names in (Precision, DotAlgorithmPreset):
 # dot.
 
 
-def preferred_dtype(own: np.dtype[Any], preferred: Any) -> np.dtype[Any]:
-    """The dtype of a product. Raises TypeError for a preference that does not fit."""
-    if preferred is None:
-        return own
-    new = dtype_of(preferred)
-    a, b = KIND_OF[own], KIND_OF[new]
-    if a != "b" and not (a in "iu" and b == "f"):
-        if (a in "iu") != (b in "iu") or (a == "f" and b not in "f") or (a == "c") != (b == "c"):
-            raise TypeError(
-                "Input type is incompatible with `preferred_element_type`. The compatible combinations of (input_type, "
-                "preferred_element_type) are (integral, integral), (integral, floating), (floating, floating), "
-                "(complex, complex."
-            )
-        if a == "i" and b != "i":
-            raise TypeError("`preferred_element_type` must have the same signedness as the original type.")
-    if new.itemsize < own.itemsize:
-        raise TypeError("`preferred_element_type` must not be narrower than the original type.")
-    return new
+def rank_of(dtype: np.dtype[Any]) -> tuple[int, int, bool, bool]:
+    """Of two operands of a product, which are not promoted, the higher one has the result's dtype."""
+    kind = KIND_OF[dtype]
+    return "bifc".find("i" if kind == "u" else kind), dtype.itemsize, kind == "i", dtype in EXTENSIONS
 
 
-def in_common(a: Node, b: Node, preferred: Any, algorithm: bool = False) -> tuple[Node, Node, np.dtype[Any]]:
-    """Both operands in the dtype in which a product is computed, and the dtype of the result. An algorithm may have a
-    narrower one than its operands."""
-    own = result_type(wrap(a), wrap(b)) if a.dtype != b.dtype else a.dtype
-    out = dtype_of(preferred) if algorithm and preferred is not None else preferred_dtype(own, preferred)
-    compute = FLOAT32 if out in EXTENSIONS and KIND_OF[out] == "f" or out == np.float16 else out
+NARROWER = (
+    "`preferred_element_type` must not be narrower than the original type, got preferred_element_type of {} for result "
+    "type of {}."
+)
+
+
+def in_common(a: Node, b: Node, preferred: Any) -> tuple[Node, Node, np.dtype[Any]]:
+    """Both operands in the dtype in which a product is computed, and the dtype of the result.
+
+    Raises: TypeError for a preference that is narrower than whole or complex numbers.
+    """
+    own = max(a.dtype, b.dtype, key=rank_of)
+    out = own if preferred is None else dtype_of(preferred)
+    if KIND_OF[own] != "f" and out.itemsize * (2 if KIND_OF[own] == "c" else 1) < own.itemsize:
+        raise TypeError(NARROWER.format(out.name, own.name))
+    wide = result_type(wrap(a), wrap(b), out) if rank_of(own) > rank_of(out) else out
+    compute = FLOAT32 if wide in EXTENSIONS and KIND_OF[wide] == "f" or wide == np.float16 else wide
     return convert(a, compute), convert(b, compute), out
 
 
@@ -80,7 +77,7 @@ def dot_general(
     check_dot(a, b, contract, stack)
 
     def run(a: Node, b: Node) -> Node:
-        x, y, out = in_common(a, b, preferred_element_type, isinstance(precision, DotAlgorithmPreset))
+        x, y, out = in_common(a, b, preferred_element_type)
         made = convert(contraction.dot_general(x, y, contract, stack), out)
         return e.weak_cast(made, dtype=out) if a.weak and b.weak else made
 

@@ -7,17 +7,20 @@ import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...graph.node import Node
 from ...ops import convolution
 from ...ops import shape as s
 from ...ops.creation import eye
-from ...ops.elementwise import convert
+from ...ops.elementwise import convert, not_equal
 from ...ops.promotion import Shape
 from ..array import Array
 from ..at_once import apply
+from ..dtypes import KIND_OF
 from ..precision import check_precision
-from .call import argument, arguments, check_kinds, check_same_dtypes, public, sizes_of, spread
-from .contraction import dot_general, in_common
+from .call import argument, arguments, check_kinds, check_same_dtypes, dtype_of, public, sizes_of, spread
+from .contraction import NARROWER, dot_general, in_common
 from .reductions import dilated, padtype_to_pads
 
 
@@ -137,6 +140,24 @@ def pads_of(padding: Any, space: Shape, kernel: Shape, steps: Shape) -> tuple[tu
         ) from None
 
 
+def check_preferred(own: np.dtype[Any], preferred: Any) -> None:
+    """Raise TypeError for a dtype of the result that does not fit that of the operands."""
+    if preferred is None or own.kind == "b":
+        return
+    new = dtype_of(preferred)
+    a, b = KIND_OF[own], KIND_OF[new]
+    if not (a in "iu" and b == "f" or a in "iu" and b in "iu" or a == b):
+        raise TypeError(
+            "Input type is incompatible with `preferred_element_type`. The compatible combinations of (input_type, "
+            "preferred_element_type) are (integral, integral), (integral, floating), (floating, floating), (complex, "
+            "complex."
+        )
+    if a == "i" and b == "u":
+        raise TypeError("`preferred_element_type` must have the same signedness as the original type.")
+    if new.itemsize < own.itemsize:
+        raise TypeError(NARROWER.format(new.name, own.name))
+
+
 @public
 def conv_general_dilated(
     lhs: Any,
@@ -168,12 +189,14 @@ def conv_general_dilated(
     space, kernel = (tuple([v.shape[i] for i in p[2:]]) for v, p in ((x, numbers[0]), (w, numbers[1])))
     pads = pads_of(padding, dilated(space, dl), dilated(kernel, dr), steps)
     if len(pads) != len(one):
-        raise ValueError(f"padding must have {len(one)} entries, got {pads}")
-    check_kinds("conv_general_dilated", [x, w], ["ifc", "ifc"])
+        raise TypeError(f"Wrong number of explicit pads for convolution: expected {len(one)}, got {len(pads)}.")
+    check_kinds("conv_general_dilated", [x, w], ["bifc", "bifc"])
     check_same_dtypes("conv_general_dilated", [x, w])
+    check_preferred(x.dtype, preferred_element_type)
+    truths = x.dtype.kind == "b" and preferred_element_type is None
 
     def run(x: Node, w: Node) -> Node:
-        a, b, out = in_common(x, w, preferred_element_type)
+        a, b, out = in_common(x, w, np.int32 if truths else preferred_element_type)
         made = convolution.conv(
             transposed(a, tuple(numbers[0])),
             transposed(b, tuple(numbers[1])),
@@ -184,7 +207,8 @@ def conv_general_dilated(
             groups=feature_group_count,
             batch_groups=batch_group_count,
         )
-        return convert(transposed(made, s.inverse(tuple(numbers[2]))), out)
+        made = transposed(made, s.inverse(tuple(numbers[2])))
+        return not_equal(made, np.int32(0)) if truths else convert(made, out)
 
     return apply(run, x, w)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import operator
 from typing import Any
 
 import numpy as np
@@ -220,7 +221,7 @@ def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZER
 def conj(x: Any) -> Array:
     """The complex conjugate; of a real number, as a complex one."""
     node = argument("conj", x)
-    check_kinds("conj", [node], ["fc"])
+    check_kinds("conj", [node], ["wc"])
     return apply(weak_if_all(conjugated), node)
 
 
@@ -232,9 +233,7 @@ def integer_pow(x: Any, y: int) -> Array:
     """
     node = argument("integer_pow", x)
     check_kinds("integer_pow", [node], [NUMBER])
-    if not hasattr(y, "__index__"):
-        raise TypeError(f"integer_pow: the exponent must be an integer, not {type(y)}")
-    n = y.__index__()
+    n = int(y) if type(y) is float and y == int(y) else operator.index(y)
     if n < 0 and is_int(node):
         raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow({node.aval}, {n})")
     return apply(weak_if_all(widened(lambda x: squarings(x, n))), node)

@@ -137,9 +137,9 @@ def triangular_solve(
     return apply(solve, left, right)
 
 
-def lu(x: Any) -> tuple[Any, Any, Any]:
+def lu(x: Any) -> list[Any]:
     """L and U in one matrix; for each row the row that it was swapped with; the permutation of the rows."""
-    return apply(lambda a: tuple(results(factorizations.lu(a))), matrix("lu", x))
+    return list(apply(lambda a: tuple(results(factorizations.lu(a))), matrix("lu", x)))
 
 
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:

@@ -13,7 +13,7 @@ from ...ops import joining
 from ...ops import shape as s
 from ...ops.elementwise import convert
 from ...ops.promotion import Shape
-from ..array import Array
+from ..array import Array, wrap
 from ..at_once import apply
 from ..splits import settled
 from ..spreading import keeps_split, state
@@ -150,6 +150,8 @@ def concatenate(operands: Any, dimension: int) -> Array:
     if len(operands) == 0:
         raise ValueError("concatenate requires a non-empty sequences of arrays")
     nodes = arguments("concatenate", *operands)
+    if len(nodes) == 1:
+        return wrap(nodes[0])
     check_same_dtypes("concatenate", nodes, "concatenate")
     if len({n.ndim for n in nodes}) > 1:
         raise TypeError(f"Cannot concatenate arrays with different numbers of dimensions: got {shapes_of(nodes)}.")
@@ -162,7 +164,7 @@ def concatenate(operands: Any, dimension: int) -> Array:
             "Cannot concatenate arrays with shapes that differ in dimensions other than the one being concatenated: "
             f"concatenating along dimension {axis} for shapes {shapes_of(nodes)}."
         )
-    return apply(lambda *xs: joining.concatenate(*xs, axis=axis) if len(xs) > 1 else xs[0], *nodes)
+    return apply(lambda *xs: joining.concatenate(*xs, axis=axis), *nodes)
 
 
 @public

@@ -154,9 +154,9 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
 
 
 @public
-def shape_as_value(shape: Any) -> Array:
-    """A shape as an array of integers."""
-    return apply(lambda: as_node(np.asarray(sizes_of(shape), np.int32)))
+def shape_as_value(shape: Any) -> np.ndarray:
+    """A shape as an array of integers: NumPy's."""
+    return np.asarray(sizes_of(shape), np.int32)
 
 
 # Broadcasting.
@@ -166,6 +166,8 @@ def shape_as_value(shape: Any) -> Array:
 def broadcast(operand: Any, sizes: Any, *, out_sharding: Any = None) -> Array:
     """New axes of these sizes in front."""
     node = argument("broadcast", operand)
+    if np.ndim(sizes) == 0:
+        raise TypeError(f"lax.broadcast takes a sequence of sizes, got {sizes}")
     return apply(lambda x: spread(x, (*sizes_of(sizes), *x.shape)), node)
 
 

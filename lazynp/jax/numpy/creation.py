@@ -514,7 +514,7 @@ def linspace(
         return astype_node(out, to), step
 
     out, step = apply(impl, as_node(start), as_node(stop))
-    if axis != 0:
+    if axis != 0 and n > 1 or axis in range(-out.ndim, out.ndim):
         at = axis_of(axis, out.ndim)
         out = apply(lambda x: move_axis(x, 0, at), out.node)
     return (out, step) if retstep else out

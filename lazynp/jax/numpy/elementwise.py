@@ -338,12 +338,19 @@ def imag(val: Any, /) -> Any:
     return apply(lambda x: kept(e.imag(x) if is_complex(x) else zeros_of(x), x), as_node(val))
 
 
+def check_width(dtype: np.dtype[Any]) -> None:
+    """Raise NotImplementedError for floating-point numbers of fewer than 16 bits, whose sign JAX does not read."""
+    if KIND_OF[dtype] == "f" and dtype.itemsize < 2:
+        raise NotImplementedError("jax.numpy.signbit only supports 16, 32, and 64-bit types.")
+
+
 def signbit(x: Any, /) -> Any:
     """Whether the sign bit is set. Raises ValueError for complex numbers."""
     check_arraylike("signbit", x)
     (node,) = promoted(COMMON, x)
     if is_complex(node):
         raise ValueError(f"jax.numpy.signbit is not well defined for {node.dtype}")
+    check_width(node.dtype)
 
     def impl(x: Node) -> Node:
         if KIND_OF[x.dtype] == "f":

@@ -75,8 +75,8 @@ def one_axis(name: str, op: Any, real_only: bool = False, half: bool = False) ->
         own = x.shape[at]
         count = length(name, n, 2 * (own - 1) if half else own)
         how = norm_of(name, norm)
-        if not own and n is None:
-            return nothing(x, x.shape, half)
+        if n is None and not (own and count):
+            return nothing(x, (*x.shape[:at], 0, *x.shape[at + 1 :]), half)
 
         def impl(x: Node) -> Node:
             if not real_only:
@@ -98,8 +98,8 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     at = axis_of(axis, x.ndim)
     count = length("hfft", n, (x.shape[at] - 1) * 2)
     how = FLIP[norm_of("hfft", norm)]
-    if not x.shape[at] and n is None:
-        return nothing(x, x.shape, True)
+    if n is None and x.shape[at] < 2:
+        return nothing(x, (*x.shape[:at], 0, *x.shape[at + 1 :]), True)
     return apply(lambda x: f.irfft(e.conjugate(convert(x, complex_of(x.dtype))), axis=at, norm=how, n=count), x)
 
 
@@ -145,6 +145,8 @@ def many_axes(name: str, kind: str, default: Sequence[int] | None = None) -> Cal
         how = norm_of(name, norm)
         if s is None and not all(x.shape[a] for a in at):
             return nothing(x, x.shape, kind == "irfft")
+        if kind == "irfft" and s is None and at and x.shape[at[-1]] == 1:
+            return nothing(x, tuple([0 if i == at[-1] else m for i, m in enumerate(x.shape)]), True)
         return apply(lambda x: transformed(x, kind, at, sizes, how), x)
 
     return named(call, name)
@@ -178,7 +180,7 @@ def frequencies(name: str) -> Callable[..., Any]:
         if isinstance(d, (list, tuple)):
             raise ValueError(f"The d argument of jax.numpy.fft.{name} only takes a single value. Got d = {list(d)}.")
         to = float_dtype() if dtype is None else requested(dtype, name)
-        count = operator.index(n)
+        count = int(n) if type(n) is float and n == int(n) else operator.index(n)
         if count <= 0:  # one frequency of no points has no value
             return wrap_value(np.full(max(count // 2 + 1, 0) if name == "rfftfreq" else 0, np.nan, to))
         if isinstance(d, Array):

@@ -192,7 +192,8 @@ def parts_of(name: str, ary: Any, given: Any, axis: int, even: bool) -> list[Any
         if any([m < 0 for _, m in spans]):
             raise ValueError(f"Sizes passed to split must be nonnegative, got {[m for _, m in spans]}")
     else:
-        count = static_int(given, f"It stands for the number of sections of {name}.")
+        whole = int(given) if isinstance(given, float) else given
+        count = static_int(whole, f"It stands for the number of sections of {name}.")
         if count <= 0:
             raise ValueError("number sections must be larger than 0.")
         if even and n % count:

@@ -18,7 +18,7 @@ from ..array import Array, as_node, cast_node, check_arraylike, door, wrap_value
 from ..at import update
 from ..at_once import apply
 from ..dtypes import int_dtype, requested
-from .axes import axis_of, check_sizes, static_int
+from .axes import axis_of, check_sizes, shape_of, static_int
 from .creation import arange, asarray, astype, linspace, ones, zeros
 from .joining import concatenate
 from .reductions import sum
@@ -316,7 +316,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
     """What a function of the indices gives, called for each element by vmap."""
-    sizes = tuple([operator.index(n) for n in shape])
+    sizes = shape_of(shape)
     for k in range(len(sizes)):
         axes = [0 if i == len(sizes) - 1 - k else None for i in range(len(sizes))]
         function = vmap(partial(function, **kwargs) if k == 0 else function, tuple(axes), door=door)

@@ -52,9 +52,9 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     try:
         a, b = asarray(a1), asarray(a2)
         np.broadcast_shapes(a.shape, b.shape)
+        return all_(a == b)
     except (TypeError, ValueError):
         return asarray(False)
-    return all_(a == b)
 
 
 def without_imaginary(x: Any, compare: Callable[[Node, Node], Node]) -> Any:

@@ -19,6 +19,7 @@ from .by_name import names_in
 from .call import named
 from .elementwise import scalar
 from .reductions import all, max, mean, min, prod, std, sum, var
+from .shape import broadcast_to
 
 
 def nan_filled(name: str, run: Callable[..., Any], filler: Callable[[np.dtype[Any]], Any]) -> Callable[..., Any]:
@@ -135,6 +136,9 @@ def nan_moment(name: str, root: bool) -> Callable[..., Any]:
             x, run = as_node(a), std if root else var
             if not names_in(axis):
                 axes_of(axis, x.ndim)  # where var raises IndexError for an axis that is not there, this is a ValueError
+            if where is not None:
+                a = broadcast_to(a, np.broadcast_shapes(x.shape, np.shape(where)))
+                x = as_node(a)
             if KIND_OF[x.dtype] not in "fc":
                 return run(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
             good = ~isnan(a)

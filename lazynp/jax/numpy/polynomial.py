@@ -37,7 +37,10 @@ def vectors(name: str, *args: Any) -> list[Array]:
 
 def polyadd(a1: Any, a2: Any) -> Any:
     """The sum."""
-    a, b = aligned(*vectors("polyadd", a1, a2))
+    a, b = vectors("polyadd", a1, a2)
+    if a.ndim and b.ndim and a.shape[0] == b.shape[0]:
+        return a + b
+    a, b = aligned(a, b)
     return a + b
 
 
@@ -62,7 +65,9 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
 
 def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> Any:
     """Quotient and remainder."""
-    a, b = [atleast_1d(x) for x in floating(*vectors("polydiv", u, v))]
+    a, b = floating(*vectors("polydiv", u, v))
+    if not a.ndim or not b.ndim:
+        raise TypeError("len() of unsized object")
     m, n = a.shape[0] - 1, b.shape[0] - 1
     quotient: Any = zeros(max(m - n + 1, 1), a.dtype)
     rest: Any = a
@@ -94,6 +99,11 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     return out
 
 
+def weak_as(given: Any, x: Array) -> Array:
+    """x, weak where what was given is."""
+    return apply(lambda n: cast_node(n, n.dtype, True), x.node) if typed(given)[1] else x
+
+
 def polyder(p: Any, m: int = 1) -> Any:
     """The m-th derivative."""
     check_arraylike("polyder", p)
@@ -102,7 +112,9 @@ def polyder(p: Any, m: int = 1) -> Any:
     if order < 0:
         raise ValueError("Order of derivative must be positive")
     if order == 0:
-        return x
+        return weak_as(p, x)
+    if x.ndim == 0:
+        raise TypeError("len() of unsized object")
     n = x.shape[0]
     factor = np.ones(max(n - order, 0))
     for i in range(order):
@@ -122,7 +134,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     if constants.shape == (1,):
         constants = constants * ones(max(order, 1), constants.dtype)
     if order == 0:
-        return x
+        return weak_as(p, x)
     if constants.shape != (order,):
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or m.")
     for i in range(order):
@@ -155,6 +167,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     """Without zeros at the ends."""
     check_arraylike("trim_zeros", filt)
     x = asarray(filt)
+    if x.ndim == 0:
+        return x
     values = value_of(x, "jnp.trim_zeros has a result whose shape depends on values.")
     places = np.nonzero(values)
     axes = range(x.ndim) if axis is None else [axis] if isinstance(axis, int) else list(axis)
@@ -172,7 +186,9 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     """The zeros, complex: eigenvalues of the companion matrix. Under a trace with `strip_zeros=False`."""
     check_arraylike("roots", p)
     (x,) = floating(p)
-    if x.ndim != 1 or x.shape[0] == 0:
+    if x.size < 2:
+        return zeros(0, complex)
+    if x.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
     zero_roots = 0
     if strip_zeros:

@@ -91,6 +91,8 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     if x.ndim == 0:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead.")
     fills = fill_value if isinstance(fill_value, tuple) else (0 if fill_value is None else fill_value,) * x.ndim
+    if x.size == 0 and size is not None:
+        return (zeros(static_int(size), int_dtype()),) * x.ndim
     if len(fills) != x.ndim:
         raise ValueError(f"fill_value must be a scalar or have length {x.ndim}; got {fill_value}")
     dtype = int_dtype()
@@ -174,6 +176,8 @@ def take(
         x, axis = ravel(x), 0
     at = axis_of(axis, x.ndim)
     index = asarray(indices)
+    if KIND_OF[index.dtype] == "b":
+        index = astype(index, np.int32)
     if KIND_OF[index.dtype] not in "iu":
         raise TypeError(f"take requires integer indices; got {index.dtype}")
     n = x.shape[at]
@@ -318,7 +322,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     else:
         raise ValueError(f"mode={mode!r} not understood. Must be 'raise', 'wrap', or 'clip'")
     index, *parts = broadcast_arrays(index, *given)
-    return take_index(stack(parts), (index, *grid_of(index.shape)))
+    choices = apply(lambda x: e.convert(x, x.dtype), as_node(stack(parts)))
+    return take_index(choices, (index, *grid_of(index.shape)))
 
 
 def grid_of(shape: tuple[int, ...]) -> tuple[Any, ...]:
@@ -397,7 +402,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     out = astype(value_at(functions[-1], given, args, kw), given.dtype)
     for condition, f in zip(conditions, functions):
         out = where(condition, astype(value_at(f, given, args, kw), given.dtype), out)
-    return broadcast_to(out, given.shape)
+    return out if out.ndim > given.ndim else broadcast_to(out, given.shape)
 
 
 def value_at(f: Any, x: Array, args: Any, kw: Any) -> Any:

@@ -23,7 +23,7 @@ from ..explicit_indexing import explicit_split
 from . import at_once
 from .axes import axes_of, axis_of, check_broadcast, check_sizes, shape_of, static_int
 from .call import IncompatibleShapesError
-from .creation import array, asarray
+from .creation import asarray, zeros_like
 
 INT64 = np.dtype(np.int64)
 
@@ -316,6 +316,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         shifts = shifts * len(at)
     if len(at) == 1:
         at = at * len(shifts)
+    if not at:
+        return asarray(a)
     if len(at) != len(shifts):
         raise ValueError("shift and axis must have the same length or be broadcastable")
     fixed = all([not isinstance(n, Array) or n._host is not None for n in shifts])
@@ -360,11 +362,14 @@ def repeat(
     check_arraylike("repeat", a, repeats)
     if axis is None:
         a, axis = ravel(a), 0
-    a = at_least(a, 1) if ndim(a) == 0 else a
+    if ndim(a) == 0:
+        a, axis = at_least(a, 1), 0
     at = axis_of(axis, ndim(a))
     n = shape(a)[at]
     if state.on and not state.settled and any(explicit_split(as_node(a))[at]):
         raise ValueError("Please pass sharding to `jnp.repeat` via `out_sharding` parameter.")
+    if total_repeat_length == 0 or total_repeat_length is not None and n == 0:
+        return zeros_like(a, shape=(*shape(a)[:at], 0, *shape(a)[at + 1 :]))
     traced = isinstance(repeats, Array) and repeats._host is None and repeats.node.trace == ABSTRACT
     if not traced:
         counts = np.asarray(repeats._value() if isinstance(repeats, Array) else repeats)
@@ -409,6 +414,6 @@ def resize(a: Any, new_shape: Any) -> Any:
         raise ValueError("all elements of `new_shape` must be non-negative")
     flat, count = ravel(a), math.prod(wanted)
     if flat.size == 0 or count == 0:
-        return array(np.zeros(wanted, flat.dtype))
+        return zeros_like(flat, shape=wanted)
     times = -(-count // flat.size)
     return reshape(tile(flat, times)[:count], wanted)

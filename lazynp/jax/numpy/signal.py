@@ -292,7 +292,7 @@ blackman = window(
 
 def kaiser(M: int, beta: Any) -> Any:
     """The Kaiser window."""
-    m = operator.index(M)
+    m = int(M)
     if m <= 1:
         return ones(max(m, 0))
     n = astype(arange(m), float)

@@ -298,6 +298,12 @@ def pair(name: str, ar1: Any, ar2: Any) -> tuple[Array, Array]:
     return ravel(flat[0]), ravel(flat[1])
 
 
+def weak_as(ar1: Any, ar2: Any, x: Array) -> Array:
+    """x, weak where both of these are."""
+    weak = typed(ar1)[1] and typed(ar2)[1]
+    return apply(lambda n: cast_node(n, n.dtype, True), x.node) if weak else x
+
+
 def static_size(name: str, size: int | None, *arrays: Array) -> None:
     if size is None and is_traced(*arrays):
         traced = next(a for a in arrays if is_traced(a))
@@ -378,8 +384,8 @@ def setxor1d(
     both, kept = concatenate([a, b]), concatenate([left, right])
     if size is None:
         picked = both[kept]
-        return sort(picked) if assume_unique else unique(picked)
-    return masked_unique(both, kept, size, fill_value)
+        return weak_as(ar1, ar2, sort(picked) if assume_unique else unique(picked))
+    return weak_as(ar1, ar2, masked_unique(both, kept, size, fill_value))
 
 
 def masked_unique(x: Array, kept: Array, size: int, fill_value: Any) -> Any:
@@ -417,6 +423,7 @@ def intersect1d(
     else:
         least = ordered[0] if fill_value is None else asarray(fill_value, a.dtype)
         values = where(found, take(ordered, places, mode="clip"), least)
+    values = weak_as(ar1, ar2, values)
     if not return_indices:
         return values
     in_a = where(found, take(order, places, mode="clip"), a.size).astype(dtype)

@@ -293,8 +293,6 @@ def bincount(
     if v.ndim != 1:
         raise ValueError("only 1-dimensional input supported.")
     least = static_int(minlength)
-    if least < 0:
-        raise ValueError("'minlength' must not be negative")
     if length is None:
         if is_traced(v):
             raise concretization_error(v.node, "Give jnp.bincount `length=` where x is traced.")
@@ -472,6 +470,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     (x,) = floating(f)
     if edge_order is not None:
         raise NotImplementedError("The 'edge_order' argument to jnp.gradient is not supported.")
+    if axis is None and x.ndim == 0:
+        return []
     axes = (
         list(builtin_range(x.ndim))
         if axis is None
@@ -490,7 +490,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     else:
         raise TypeError(f"Invalid number of spacing arguments {len(varargs)} for axis={axis}")
     out = [slopes(x, i, h) for i, h in zip(axes, steps)]
-    if typed(f)[1]:
+    above = {"b": "iufc", "i": "fc", "u": "fc"}.get(KIND_OF[typed(f)[0]], "")
+    if typed(f)[1] or any([typed(h)[1] and KIND_OF[typed(h)[0]] in above for h in varargs]):
         out = [apply(lambda y: cast_node(y, y.dtype, True), y.node) for y in out]
     return out[0] if len(out) == 1 else out
 
@@ -554,9 +555,9 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
     x = asarray(p)
     if KIND_OF[x.dtype] == "c":
         raise ValueError("jnp.unwrap does not support complex inputs.")
+    dtype, weak = promotion(x64_enabled(), typed(x), typed(period))
     if x.shape[axis] == 0:
-        return x
-    dtype, _ = promotion(x64_enabled(), typed(x), typed(period))
+        return apply(lambda n: cast_node(n, dtype, weak), x.node)
     x, cycle, whole = astype(x, dtype), astype(period, dtype), KIND_OF[dtype] in "iu"
     limit = cycle / 2 if discont is None else asarray(discont)
     half = cycle // 2 if whole else cycle / 2

@@ -149,15 +149,6 @@ class PRNGKeyArray(Array):
     def _scalar(self, what: str) -> Any:
         raise TypeError(f"{what}() takes no random keys; jax.random.key_data gives their words")
 
-    def item(self, *args: Any) -> Any:
-        return self._scalar("item")
-
-    def tolist(self) -> Any:
-        return self._scalar("tolist")
-
-    def astype(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(f"random keys have no other dtype than {self.dtype}; jax.random.key_data gives their words")
-
     def __repr__(self) -> str:
         node = self._graph
         if node is not None and node.trace == ABSTRACT:
@@ -194,6 +185,25 @@ def refuse(name: str) -> Callable[..., Any]:
     return call
 
 
+ABSENT = (
+    *("all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "byteswap", "choose", "clip", "compress"),
+    *("conj", "conjugate", "cumprod", "cumsum", "diagonal", "dot", "item", "max", "mean", "min", "nonzero", "prod"),
+    *("ptp", "repeat", "round", "searchsorted", "sort", "std", "sum", "tolist", "trace", "var", "view"),
+)
+"""Methods that arrays have and keys have not."""
+
+
+def absent(name: str) -> Callable[..., Any]:
+    def call(self: PRNGKeyArray, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"Cannot call abstract method {name}: random keys have no numbers; jax.random.key_data gives their words"
+        )
+
+    return call
+
+
+for _name in ABSENT:
+    setattr(PRNGKeyArray, _name, absent(_name))
 for _name in [
     "add",
     "sub",

@@ -55,7 +55,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
     node = as_node(x)
     if KIND_OF[node.dtype] not in "iu":
         raise TypeError("x must be an integer or at least 1-dimensional")
-    n = whole_count(x, "permutation")
+    n = max(whole_count(x, "permutation"), 0)
     return draw("permutation", order_below, key, n=n)
 
 

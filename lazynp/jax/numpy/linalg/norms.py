@@ -10,6 +10,7 @@ from ...array import Array, check_arraylike
 from ...dtypes import FLOAT32, KIND_OF
 from .. import at_once
 from ..axes import axes_of, axis_of
+from ..creation import asarray
 from ..elementwise import table
 from ..reductions import max as max_
 from ..reductions import min as min_
@@ -101,7 +102,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of the elements along axes, taken as one vector."""
     check_arraylike("jnp.linalg.vector_norm", x)
-    (a,) = floating(x)
+    a = asarray(x) if ord in (1, np.inf, -np.inf) else floating(x)[0]
     return vector(a, ord, axes_of(axis, a.ndim), keepdims)
 
 

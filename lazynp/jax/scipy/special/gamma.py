@@ -164,7 +164,7 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
 
 def multigammaln(a: Any, d: Any) -> Any:
     """The logarithm of the multivariate gamma function of dimension d, an integer."""
-    d = operator.index(d)
+    d = int(d)
     (a,) = inexact("multigammaln", a)
     halves = jnp.asarray(np.arange(d) / 2, a.dtype)
     total = jnp.sum(lax.lgamma(jnp.expand_dims(a, -1) - halves), axis=-1)

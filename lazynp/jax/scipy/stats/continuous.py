@@ -59,7 +59,7 @@ uniform = continuous(
     "uniform",
     "The uniform distribution from loc to loc + scale.",
     logpdf=lambda z: inside((z >= 0) & (z <= 1) | jnp.isnan(z), jnp.zeros_like(z)),
-    cdf=lambda z: jnp.clip(z, 0, 1),
+    cdf=lambda z: jnp.clip(z, 0, 1).astype(z.dtype),
     ppf=lambda q: quantile(q, q),
 )
 expon = continuous(

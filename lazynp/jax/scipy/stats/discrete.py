@@ -9,7 +9,7 @@ import numpy as np
 from ... import numpy as jnp
 from ...arguments import arraylike, inexact
 from ..special import betaln, entr, gammaincc, gammaln, xlog1py, xlogy
-from .distribution import Distribution, discrete
+from .distribution import Distribution, discrete, settled
 
 
 def bernoulli_cdf(k: Any, p: Any) -> Any:
@@ -93,7 +93,7 @@ def betabinom_logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
     out = -(jnp.log1p(n) + betaln(n - y + 1, y + 1)) + betaln(y + a, n - y + b) - betaln(a, b)
     out = jnp.where((y == 0) & (n == 0), 0.0, out)
     out = jnp.where((y < -loc) | (y > n) | (y + a <= 0), -np.inf, out)
-    return jnp.where((n < 0) | (a <= 0) | (b <= 0), np.nan, out)
+    return settled("betabinom", "logpmf", k, jnp.where((n < 0) | (a <= 0) | (b <= 0), np.nan, out))
 
 
 def betabinom_pmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:

@@ -9,6 +9,8 @@ from typing import Any
 
 from ... import numpy as jnp
 from ...arguments import inexact
+from ...array import Array, cast_node
+from ...at_once import apply
 
 Function = Callable[..., Any]
 
@@ -51,6 +53,32 @@ ASKED: dict[str, tuple[tuple[str, Function], ...]] = {
 """What follows from another, if asked for."""
 
 
+KEEPS = {
+    "binom": {"logpmf", "pmf"},
+    "expon": {"cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"},
+    "gamma": {"logsf", "sf"},
+    "gennorm": {"cdf", "logpdf", "pdf"},
+    "gumbel_l": {"cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"},
+    "gumbel_r": {"cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf"},
+    "logistic": {"cdf", "sf"},
+    "pareto": {"logcdf"},
+    "poisson": {"logpmf", "pmf"},
+    "uniform": {"logpdf", "pdf", "ppf"},
+    "vonmises": {"logpdf", "pdf"},
+    "wrapcauchy": {"logpdf", "pdf"},
+}
+"""The functions in which JAX has no constants of the argument's dtype: of a weakly typed array (whole numbers beside a
+Python float make one) the result is weak. Constants beside scalars are weak themselves."""
+
+
+def settled(name: str, kind: str, x: Array, out: Any) -> Any:
+    """The result for an argument that was promoted, weak where JAX's is."""
+    if not x.weak_type or not x.ndim or not out.weak_type and kind not in KEEPS.get(name, ()):
+        return out
+    weak = kind in KEEPS.get(name, ())
+    return apply(lambda n: cast_node(n, n.dtype, weak), out.node)
+
+
 def function(name: str, kind: str, parameters: Sequence[inspect.Parameter], f: Function) -> Function:
     """f of the promoted arguments, in the order of the parameters."""
     signature = inspect.Signature(parameters)
@@ -58,7 +86,8 @@ def function(name: str, kind: str, parameters: Sequence[inspect.Parameter], f: F
     def call(*args: Any, **kwargs: Any) -> Any:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        return f(*inexact(f"{name}.{kind}", *bound.arguments.values()))
+        given = inexact(f"{name}.{kind}", *bound.arguments.values())
+        return settled(name, kind, given[0], f(*given))
 
     call.__name__, call.__qualname__, call.__doc__ = kind, f"{name}.{kind}", DOCS.get(kind)
     call.__signature__ = signature  # type: ignore[attr-defined]
@@ -147,9 +176,14 @@ def chained(name: str, given: dict[str, Function], also: Sequence[str]) -> dict[
 
 
 def renamed(name: str, kind: str, f: Function, then: Function) -> Function:
+    signature = inspect.signature(f)
+
     def call(*args: Any, **kwargs: Any) -> Any:
-        return then(f(*args, **kwargs))
+        out = then(f(*args, **kwargs))
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        return settled(name, kind, inexact(f"{name}.{kind}", *given.arguments.values())[0], out)
 
     call.__name__, call.__qualname__, call.__doc__ = kind, f"{name}.{kind}", DOCS.get(kind)
-    call.__signature__ = inspect.signature(f)  # type: ignore[attr-defined]
+    call.__signature__ = signature  # type: ignore[attr-defined]
     return call
