@@ -86,7 +86,7 @@ def picked(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
             rows = body.inputs[constants + carried :]
             row = body.outputs[i]
             drop = row not in rows  # what is computed of rows is stacked; rows themselves are as they were
-            inputs = inputs[constants + carried :] if drop else [inputs[constants + carried + rows.index(row)]]
+            inputs = inputs[constants + carried :] if drop else (inputs[constants + carried + rows.index(row)],)
         else:
             inputs = inputs[constants + i :][:1]
     elif name != "cond" and source.op.kind == LIBRARY:  # type: ignore[union-attr]
