@@ -59,6 +59,10 @@ class InconclusiveDimensionOperation(Exception):
     """A comparison of symbolic sizes has no answer."""
 
 
+class InvalidInputException(TypeError):
+    """What is no array was given where arrays are wanted."""
+
+
 class JaxprTypeError(TypeError):
     """A graph breaks the rules of its types."""
 
@@ -194,9 +198,14 @@ def argument_error(fun: Any, x: Any, path: str, overflow: bool) -> Exception:
     )
 
 
-def result_error(trace: str, x: Any, path: Sequence[Any], error: Exception) -> TypeError:
+def result_error(trace: str, x: Any, path: Sequence[Any], error: Exception) -> Exception:
     """For a result of a traced function that is no array: `trace` is the function, its place and what for."""
     name, _, kind = trace.rpartition(" for ")
+    if hasattr(type(x), "addupdate"):
+        return ValueError(
+            f"function {name} traced for {kind} returned a mutable array reference of type {x.aval}, but mutable array "
+            "references cannot be returned."
+        )
     at = f" at output component {''.join([f'[{key!r}]' for key in path])}" if path else ""
     return TypeError(
         f"function {name} traced for {kind} returned a value of type {type(x)}{at}, which is not a valid JAX type: "

@@ -18,6 +18,7 @@ from ..api.trace import check_leak, stack
 from ..away import on_host
 from ..doors import Door, doors, register
 from ..errors import (
+    InvalidInputException,
     JaxRuntimeError,
     array_error,
     bool_error,
@@ -500,7 +501,7 @@ def as_node(x: Any) -> Node:
     if isinstance(x, (bool, int, float, complex)):
         plain: Any = next(t for t in (bool, int, float, complex) if isinstance(x, t))
         return as_node(plain(x))
-    raise TypeError(f"Argument '{x}' of type {kind} is not a valid JAX type.")
+    raise InvalidInputException(f"Argument '{x}' of type {kind} is not a valid JAX type.")
 
 
 def scalar_buffer(x: Any, dtype: DType) -> np.ndarray:

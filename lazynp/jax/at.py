@@ -29,6 +29,7 @@ from .indexing import (
     BASIC,
     Plan,
     getitem,
+    is_checked,
     mode_of,
     plan_of,
     region_of,
@@ -80,12 +81,12 @@ def update(
     mask = traced_mask(index)
     if mask is not None:
         return masked_update(x, mask, value, how)
-    plan = plan_of(index, x.shape, arrays_only=not wrap)
     if not is_arraylike(value):
         if value is None:
             raise ValueError("None is not a valid value for jnp.array")
         value = wrap_value(np.asarray(value)) if not isinstance(value, np.ndarray) else value
         value = as_node(value._value())
+    plan = plan_of(index, x.shape, arrays_only=not wrap)
     dtype, weak = typed(x)
     y, out_dtype = operand(value, dtype, stacklevel)
     region = region_of(plan, plan.arrays)
@@ -98,7 +99,9 @@ def update(
     if plan.outside:
         if choice == "raise":
             raise IndexError(f"index {index} is out of bounds for an array of shape {x.shape}")
-        if choice == "fill":
+        if is_checked():
+            plan = plan_of(index, x.shape, arrays_only=True)
+        elif choice == "fill":
             return x
     if 0 in x.shape:
         return x

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..api.trace import stack
 from ..config import config
 from ..errors import boolean_index_error
 from ..flags import flags
@@ -293,6 +294,11 @@ def region_of(plan: Plan, arrays: Sequence[Any]) -> tuple[int, ...]:
     return indexed_shape(view, avals, plan.axes, plan.at)
 
 
+def is_checked() -> bool:
+    """Whether a function runs for `checkify`, which finds indices that are out of bounds in the graph."""
+    return any([t.kind == "checkify" for t in stack.active])
+
+
 def empty_of(x: Array, shape: tuple[int, ...]) -> Array:
     """An array of x's dtype that has no elements."""
     dtype, weak = typed(x)
@@ -314,7 +320,7 @@ def take_index(x: Array, index: Any, mode: Any = None, fill_value: Any = None, w
     if plan.outside:
         if how == "raise":
             raise IndexError(f"index {index} is out of bounds for an array of shape {x.shape}")
-        if how == "fill":
+        if how == "fill" or is_checked():
             plan = plan_of(index, x.shape, arrays_only=True)
     fill = fill_value._value() if isinstance(fill_value, Array) else fill_value
     check_read(x.node, plan)

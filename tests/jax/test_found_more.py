@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import pytest
 from expressions import Library, compared
+from jax.experimental import checkify as _  # noqa: F401  (so that expressions find it)
 
 import lazynp.jax
 
@@ -100,6 +101,8 @@ lax.scan(lambda c, x: (c, x), W(0.0), A((3,)), length=3.0)
 random.permutation(key(), -1)
 A((3,), 'int16').at[np.array([0, 1, 5])].get(mode='fill', fill_value=np.nan)
 jax.device_get({'a': key(), 'b': A((1,))})['b']
+jax.experimental.checkify.checkify(lambda x: x[5], jax.experimental.checkify.index_checks)(A((3,)))[0].get() is None
+jax.experimental.checkify.checkify(lambda x: x.at[5].set(1), jax.experimental.checkify.index_checks)(A((3,)))[0].get()
 """.strip()
 REFUSED = """
 jnp.polyder(W(2), m=1)
@@ -116,6 +119,29 @@ jax.make_jaxpr(1)
 jax.tree.flatten({1: 1, 'a': 2})
 A((3, 4))[jnp.array([0, 1, 2]), jnp.array([0, 1])]
 A((3, 4)).at[jnp.array([0, 1, 2]), jnp.array([0, 1])].set(1)
+jnp.reshape(A((3, 1)), (4, 3, 2), order='K')
+jnp.reshape(A((1, 4)), (0, -1))
+jnp.flip(A((2, 3)), (0, 0))
+jnp.split(A((4,)), 0)
+jnp.stack((2.5, A((1, 4))), axis=None)
+jnp.matvec(A((2, 3, 4)), A((3,)))
+jnp.matvec(A((3,)), A(()))
+jnp.tensordot(A((1, 4, 3)), A((3, 4)), axes=((0,), (1, 2)))
+jnp.quantile(A((3,)), A((2,), 'float32', 'q'), weights=A((3,)))
+lax.dynamic_slice(A(()), (0, 1), (-1,))
+lax.dynamic_slice_in_dim(A((4, 5)), 0, 2, axis=5)
+lax.slice_in_dim(A((4, 5)), 0, 2, axis=2)
+lax.index_in_dim(A(()), 0)
+lax.split(A((6,)), (-1, 7))
+lax.cumlogsumexp(A((1, 4), 'bool'), 5)
+lax.cumsum(True, axis=0)
+lax.conv_transpose(A((1, 6, 6, 2)), A((3, 2, 4)), (2, 2), 'SAME')
+lax.conv_general_dilated(A((1, 6, 6, 2)), A((3, 2, 3, 3)), (2, 1), 'foo', feature_group_count=2)
+lax.conv_general_dilated(A((1, 2, 6, 6)), A((4, 2, 2, 2)), 1, 'SAME')
+A((), 'int8').at[1.5].min(None)
+A((0,)).at[:, :, 0].mul('a')
+jax.vjp(jnp.sin, 'a')
+jax.jit(lambda: jax.new_ref(0.0))()
 key().astype(int)
 key().item()
 key().sum()

@@ -140,6 +140,13 @@ def pads_of(padding: Any, space: Shape, kernel: Shape, steps: Shape) -> tuple[tu
         ) from None
 
 
+def pads_for(
+    x: Node, w: Node, numbers: ConvDimensionNumbers, dl: Shape, dr: Shape, steps: Shape, padding: Any
+) -> tuple[tuple[int, int], ...]:
+    space, kernel = (tuple([v.shape[i] for i in p[2:]]) for v, p in ((x, numbers[0]), (w, numbers[1])))
+    return pads_of(padding, dilated(space, dl), dilated(kernel, dr), steps)
+
+
 def check_preferred(own: np.dtype[Any], preferred: Any) -> None:
     """Raise TypeError for a dtype of the result that does not fit that of the operands."""
     if preferred is None or own.kind == "b":
@@ -180,14 +187,17 @@ def conv_general_dilated(
     x, w = arguments("conv_general_dilated", lhs, rhs)
     check_precision(precision)
     numbers = conv_dimension_numbers(x.shape, w.shape, dimension_numbers)
+    if isinstance(window_strides, int):
+        raise TypeError("'int' object is not iterable")
     steps = sizes_of(window_strides)
-    checked_conv(x, w, numbers, steps, feature_group_count, batch_group_count)
     one = (1,) * (x.ndim - 2)
     dl, dr = (one if d is None else sizes_of(d) for d in (lhs_dilation, rhs_dilation))
+    if isinstance(padding, str) and len(dl) == len(dr) == len(steps) == len(one):
+        padding = pads_for(x, w, numbers, dl, dr, steps, padding)
+    checked_conv(x, w, numbers, steps, feature_group_count, batch_group_count)
     if len(dl) != len(one) or len(dr) != len(one):
         raise ValueError(f"conv_general_dilated dilations must have {len(one)} entries, got {dl} and {dr}")
-    space, kernel = (tuple([v.shape[i] for i in p[2:]]) for v, p in ((x, numbers[0]), (w, numbers[1])))
-    pads = pads_of(padding, dilated(space, dl), dilated(kernel, dr), steps)
+    pads = pads_for(x, w, numbers, dl, dr, steps, padding)
     if len(pads) != len(one):
         raise TypeError(f"Wrong number of explicit pads for convolution: expected {len(one)}, got {len(pads)}.")
     check_kinds("conv_general_dilated", [x, w], ["bifc", "bifc"])
@@ -285,6 +295,7 @@ def conv_transpose(
 ) -> Array:
     """A convolution over images that are spread out by the strides; by default in the layouts NHWC and HWIO."""
     x, w = arguments("conv_transpose", lhs, rhs)
+    assert x.ndim == w.ndim and x.ndim >= 2
     if dimension_numbers is None:
         if not 2 <= x.ndim <= 5:
             raise ValueError("No 4+ dimensional dimension_number defaults.")

@@ -101,8 +101,9 @@ def dynamic_slice(
 
     Raises: TypeError for sizes that are larger than the operand.
     """
-    node, sizes = argument("dynamic_slice", operand), sizes_of(slice_sizes)
+    node = argument("dynamic_slice", operand)
     starts = starts_of("dynamic_slice", node, start_indices, allow_negative_indices)
+    sizes = sizes_of(slice_sizes)
     if len(sizes) != node.ndim:
         raise ValueError(
             f"dynamic_slice slice_sizes must have one entry for each axis, got {sizes} for operand shape {node.shape}."
@@ -142,6 +143,14 @@ def dynamic_update_slice(
     return apply(lambda x, v, *i: dynamic.dynamic_update_slice(x, v, *i) if i else v, node, value, *starts)
 
 
+def index_of_axis(axis: Any, x: Node) -> int:
+    """An axis counted from the front. Raises IndexError for one that is not there."""
+    at = operator.index(axis)
+    if not -x.ndim <= at < x.ndim:
+        raise IndexError("list assignment index out of range")
+    return at % x.ndim
+
+
 def one_axis(x: Node, axis: int, index: Any) -> list[Any]:
     starts: list[Any] = [np.int32(0)] * x.ndim
     starts[axis] = index
@@ -154,7 +163,7 @@ def dynamic_slice_in_dim(
 ) -> Array:
     """dynamic_slice along one axis."""
     node = argument("dynamic_slice_in_dim", operand)
-    axis = axis_of(axis, node.ndim)
+    axis = index_of_axis(axis, node)
     sizes = list(node.shape)
     sizes[axis] = operator.index(slice_size)
     return dynamic_slice(

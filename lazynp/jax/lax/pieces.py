@@ -17,7 +17,7 @@ from ..array import Array, wrap
 from ..at_once import apply
 from ..splits import settled
 from ..spreading import keeps_split, state
-from .call import argument, arguments, axis_of, check_same_dtypes, public, shapes_of, sizes_of, spread
+from .call import argument, arguments, axis_of, check_same_dtypes, public, shapes_of, spread
 from .shapes import expand_dims
 
 
@@ -73,11 +73,19 @@ def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = N
     return apply(lambda x: s.slice_(x, key=key) if key else x, node)
 
 
+def index_of_axis(axis: Any, x: Node) -> int:
+    """An axis counted from the front. Raises IndexError for one that is not there."""
+    at = operator.index(axis)
+    if not -x.ndim <= at < x.ndim:
+        raise IndexError("tuple index out of range")
+    return at % x.ndim
+
+
 @public
 def slice_in_dim(operand: Any, start_index: Any, limit_index: Any, stride: int = 1, axis: int = 0) -> Array:
     """A range of one axis; indices as in Python's slices."""
     node = argument("slice_in_dim", operand)
-    axis = axis_of(axis, node.ndim)
+    axis = index_of_axis(axis, node)
     n = node.shape[axis]
     start = 0 if start_index is None else operator.index(start_index)
     limit = n if limit_index is None else operator.index(limit_index)
@@ -91,7 +99,7 @@ def slice_in_dim(operand: Any, start_index: Any, limit_index: Any, stride: int =
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """One element of an axis. Raises IndexError beyond its end."""
     node = argument("index_in_dim", operand)
-    axis = axis_of(axis, node.ndim)
+    axis = index_of_axis(axis, node)
     i, n = operator.index(index), node.shape[axis]
     if not -n <= i < n:
         raise IndexError(f"index {i} is out of bounds for axis {axis} with size {n}")
@@ -188,7 +196,9 @@ def unstack(x: Any, axis: int = 0) -> tuple[Array, ...]:
 @public
 def split(operand: Any, sizes: Any, axis: int = 0) -> list[Array]:
     """Cut along an axis into parts of these sizes. Raises ValueError where they do not add up."""
-    node, parts = argument("split", operand), sizes_of(sizes)
+    node, parts = argument("split", operand), tuple([operator.index(n) for n in sizes])
+    if any([n < 0 for n in parts]):
+        raise ValueError(f"Sizes passed to split must be nonnegative, got {list(parts)}")
     at = axis_of(axis, node.ndim)
     if sum(parts) != node.shape[at]:
         raise ValueError(

@@ -144,14 +144,14 @@ def cumulative(name: str, ufunc: str, accepts: str) -> Callable[..., Array]:
 
     def cum(operand: Any, axis: int = 0, reverse: bool = False) -> Array:
         node = argument(name, operand)
-        if node.dtype.kind == "b":
-            raise TypeError(f"{name} does not accept dtype bool. Accepted dtypes are subtypes of number.")
-        check_kinds(name, [node], [accepts])
         at = operator.index(axis)
         if at < 0:
             raise ValueError("XLA operations do not allow negative axes")
         if at >= node.ndim:
             raise ValueError(f"axis {at} is out of bounds for array of shape {node.shape}")
+        if node.dtype.kind == "b":
+            raise TypeError(f"{name} does not accept dtype bool. Accepted dtypes are subtypes of number.")
+        check_kinds(name, [node], [accepts])
         return apply(lambda x: widened(lambda v: run(v, at, reverse))(x), node)
 
     cum.__name__ = cum.__qualname__ = name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -89,6 +90,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, dtype: Any = None) -> Any
     items = items_of("stack", arrays)
     if not items:
         raise ValueError("Need at least one array to stack.")
+    axis = operator.index(axis)
     shapes = [shape(a) for a in items]
     if len(set(shapes)) > 1:
         if len({len(x) for x in shapes}) > 1:
@@ -194,7 +196,9 @@ def parts_of(name: str, ary: Any, given: Any, axis: int, even: bool) -> list[Any
     else:
         whole = int(given) if isinstance(given, float) else given
         count = static_int(whole, f"It stands for the number of sections of {name}.")
-        if count <= 0:
+        if count == 0:
+            raise ZeroDivisionError("integer division or modulo by zero")
+        if count < 0:
             raise ValueError("number sections must be larger than 0.")
         if even and n % count:
             raise ValueError(f"array split does not result in an equal division: rest is {n % count}")

@@ -120,15 +120,36 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     return contracted("vecdot", lambda a, b: c.vecdot(along(a, axis), along(b, axis)), x1, x2, preferred_element_type)
 
 
+def check_cores(signature: str, *shapes: tuple[int, ...]) -> None:
+    """Raise ValueError for shapes that a signature of core dimensions does not fit."""
+    cores = [part.strip("()").split(",") for part in signature.split("->")[0].split("),(")]
+    sizes: dict[str, int] = {}
+    for full, core in zip(shapes, cores):
+        if len(full) < len(core):
+            raise ValueError(
+                f"input with shape {full} does not have enough dimensions for all core dimensions {tuple(core)} on "
+                f"vectorized function with excluded=frozenset() and signature='{signature}'"
+            )
+        for name, n in zip(core, full[len(full) - len(core) :]):
+            if sizes.setdefault(name, n) != n:
+                raise ValueError(f"inconsistent size for core dimension '{name}': {sizes[name]} vs {n}")
+    try:
+        np.broadcast_shapes(*[full[: len(full) - len(core)] for full, core in zip(shapes, cores)])
+    except ValueError:
+        raise ValueError(f"Incompatible shapes for broadcasting: shapes={[*shapes]}") from None
+
+
 def matvec(x1: Any, x2: Any, /) -> Any:
     """The products of matrices and vectors."""
     check_arraylike("matvec", x1, x2)
+    check_cores("(n,m),(m)->(n)", shape(x1), shape(x2))
     return contracted("matvec", c.matvec, x1, x2)
 
 
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """The products of vectors, conjugated, and matrices."""
     check_arraylike("vecmat", x1, x2)
+    check_cores("(n),(n,m)->(m)", shape(x1), shape(x2))
     return contracted("vecmat", c.vecmat, x1, x2)
 
 
@@ -163,11 +184,11 @@ def tensordot(
             raise TypeError(f"Number of tensordot axes (axes {axes}) exceeds input ranks ({shape(a)} and {shape(b)})")
         first, second = list(range(m - axes, m)), list(range(axes))
     elif isinstance(axes, (tuple, list)) and len(axes) == 2:
+        if len({len(x) if isinstance(x, (tuple, list)) else 1 for x in axes}) > 1:
+            raise TypeError(f"tensordot requires axes lists to have equal length, got {axes[0]} and {axes[1]}.")
         first, second = [
             [axis_of(i, nd) for i in (x if isinstance(x, (tuple, list)) else (x,))] for x, nd in zip(axes, (m, n))
         ]
-        if len(first) != len(second):
-            raise TypeError("tensordot requires axes lists to have equal length")
     else:
         raise TypeError(
             f"tensordot axes argument must be an int, a pair of ints, or a pair of lists/tuples of ints, got {axes!r}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -72,7 +73,9 @@ def new_shape(old: tuple[int, ...], given: Any) -> tuple[int, ...]:
         raise ValueError(f"shape entries must be non-negative or -1, got {wanted}")
     rest = math.prod([n for n in wanted if n != -1])
     if unknown:
-        if rest == 0 or count % rest:
+        if rest == 0:
+            raise ZeroDivisionError("integer modulo by zero")
+        if count % rest:
             raise IncompatibleShapesError(f"cannot reshape array of shape {old} (size {count}) into shape {wanted}")
         return tuple([count // rest if n == -1 else n for n in wanted])
     if rest != count:
@@ -89,11 +92,11 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, o
         return own(h.reshape(new_shape(h.shape, shape)), a._weak)
     check_arraylike("reshape", a)
     x = as_node(a)
+    wanted = new_shape(x.shape, shape)
     if order not in ("C", "F"):
         if order == "A":
             raise NotImplementedError("np.reshape order=A is not implemented.")
         raise ValueError(f"Unexpected value for 'order' argument: {order}.")
-    wanted = new_shape(x.shape, shape)
     if order == "C":
         return apply(lambda x: s.reshape(x, shape=wanted), x)
 
@@ -267,6 +270,9 @@ atleast_1d, atleast_2d, atleast_3d = atleast(1), atleast(2), atleast(3)
 def flip(m: Any, axis: Any = None) -> Any:
     """The elements in reverse along axes."""
     check_arraylike("flip", m)
+    given = axis if isinstance(axis, (tuple, list)) else ()
+    if len({operator.index(i) % max(ndim(m), 1) for i in given}) < len(given):
+        raise TypeError(f"rev dimensions must be unique, got {axis}.")
     axes = axes_of(axis, ndim(m))
     return apply(lambda x: j.flip(x, axes), as_node(m))
 

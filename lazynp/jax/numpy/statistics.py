@@ -73,6 +73,8 @@ def quantile_of(
     """Along axes: sorted, then picked or interpolated at q (n - 1)."""
     if method not in METHODS:
         raise ValueError(f"method can only be {', '.join(map(repr, METHODS))}; got {method!r}")
+    if weights is not None and method != "inverted_cdf":
+        raise NotImplementedError(f"{method} doesn't support weights; only 'inverted_cdf' supports weights.")
     (x,), q = floating(a), asarray(q)
     if KIND_OF[x.dtype] == "c":
         raise ValueError(f"{name} does not support complex input, as the operation is poorly defined.")
@@ -93,7 +95,7 @@ def quantile_of(
     compute = FLOAT32 if dtype.itemsize < 4 else dtype
     rows, q = astype(rows, compute), astype(q, compute)
     if weights is not None:
-        out = weighted_quantile(rows, weights, q, method, axes, kept, rest, shape(a))
+        out = weighted_quantile(rows, weights, q, axes, kept, rest, shape(a))
     else:
         out = quantile_rows(rows, q, method, skip_nan)
     out = moveaxis(out, -1, 0) if q.ndim else out[..., 0]
@@ -138,15 +140,12 @@ def weighted_quantile(
     rows: Array,
     weights: Any,
     q: Array,
-    method: str,
     axes: tuple[int, ...],
     kept: tuple[int, ...],
     rest: list[int],
     full_shape: tuple[int, ...],
 ) -> Array:
     """Where the running sum of weights first reaches q times their sum."""
-    if method != "inverted_cdf":
-        raise ValueError("Only method 'inverted_cdf' supports weights.")
     check_arraylike("quantile", weights)
     w = astype(weights, rows.dtype)
     if w.shape != full_shape:
