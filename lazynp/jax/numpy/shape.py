@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -271,7 +270,7 @@ def flip(m: Any, axis: Any = None) -> Any:
     """The elements in reverse along axes."""
     check_arraylike("flip", m)
     given = axis if isinstance(axis, (tuple, list)) else ()
-    if len({operator.index(i) % max(ndim(m), 1) for i in given}) < len(given):
+    if len({axis_of(i, ndim(m)) for i in given}) < len(given):
         raise TypeError(f"rev dimensions must be unique, got {axis}.")
     axes = axes_of(axis, ndim(m))
     return apply(lambda x: j.flip(x, axes), as_node(m))
