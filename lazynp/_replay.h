@@ -533,7 +533,10 @@ static PyObject *reduced_as(Slot const *s, PyObject *x)
 static PyObject *new_filled(Layout const *as, PyObject *number)
 {
     PyArrayObject *out = new_array(plain_descr[as->type], as->nd, as->shape);
-    if (out && number && PyArray_FillWithScalar(out, number) < 0)
+    int zero = number && (number == Py_False || (PyLong_CheckExact(number) && Py_SIZE(number) == 0));
+    if (out && zero)
+        memset(PyArray_BYTES(out), 0, (size_t)PyArray_NBYTES(out));
+    else if (out && number && PyArray_FillWithScalar(out, number) < 0)
         Py_CLEAR(out);
     return (PyObject *)out;
 }

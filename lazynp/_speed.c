@@ -78,7 +78,9 @@ static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
 static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc;
 static PyObject *host_copy; /* numpy.ndarray.copy */
-static PyObject *host_array, *host_einsum, *host_dot, *host_dot_method, *host_roll, *host_diff, *host_where, *host_clip, *host_clip_function, *host_astype;
+static PyObject *host_array, *host_einsum, *host_dot, *host_dot_method, *host_roll, *host_diff, *host_where, *host_clip, *host_clip_function, *host_astype, *host_copy_function,
+    *host_norm, *host_var, *host_std, *host_var_method, *host_std_method, *name_ddof;
+static int var_squares; /* whether NumPy's variance calls `square`, which is what overflows then; older ones multiply */
 /* NumPy's methods that reduce, and the ufuncs that they reduce by. */
 static const char *const reduction_names[REDUCTIONS] = {"sum", "prod", "max", "min", "any", "all", "mean"};
 static const char *const reduction_ufunc_names[REDUCTIONS] = {
@@ -1930,7 +1932,11 @@ static int take_ufuncs(void)
                  || !(host_array = PyObject_GetAttrString(numpy, "array"))
                  || !(host_einsum = undispatched(numpy, "einsum"))
                  || !(host_diff = undispatched(numpy, "diff")) || !(host_where = undispatched(numpy, "where"))
-                 || !(host_clip_function = undispatched(numpy, "clip"))
+                 || !(host_clip_function = undispatched(numpy, "clip")) || !(host_copy_function = undispatched(numpy, "copy"))
+                 || !(host_var = undispatched(numpy, "var")) || !(host_std = undispatched(numpy, "std"))
+                 || !(host_var_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "var"))
+                 || !(host_std_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "std"))
+                 || !(name_ddof = PyUnicode_InternFromString("ddof"))
                  || !(host_clip = PyObject_GetAttrString((PyObject *)&PyArray_Type, "clip"))
                  || !(host_asarray = PyObject_GetAttrString(numpy, "asarray"))
                  || !(host_dot_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "dot"))
@@ -1947,7 +1953,20 @@ static int take_ufuncs(void)
                  || !(host_view_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "view"))
                  || find_ufuncs(numpy, reduction_ufunc_names, reduction_ufunc, REDUCTIONS) < 0;
     Py_XDECREF(numpy);
-    return failed ? -1 : 0;
+    PyObject *methods = failed ? NULL : PyImport_ImportModule("numpy._core._methods");
+    PyObject *var = methods ? PyObject_GetAttrString(methods, "_var") : NULL, *code = var ? PyObject_GetAttrString(var, "__code__") : NULL;
+    PyObject *names = code ? PyObject_GetAttrString(code, "co_names") : NULL, *square = PyUnicode_FromString(square_name);
+    var_squares = names && square ? PySequence_Contains(names, square) > 0 : 0;
+    PyErr_Clear(); /* it is another one's, or no Python code */
+    Py_XDECREF(methods);
+    Py_XDECREF(var);
+    Py_XDECREF(code);
+    Py_XDECREF(names);
+    Py_XDECREF(square);
+    PyObject *linalg = failed ? NULL : PyImport_ImportModule("numpy.linalg");
+    host_norm = linalg ? undispatched(linalg, "norm") : NULL;
+    Py_XDECREF(linalg);
+    return host_norm ? 0 : -1;
 }
 
 /* For `_calls.c`; see there. */

@@ -598,16 +598,55 @@ static int assign_whole(PyObject *self, PyObject *key, PyObject *value)
     return done;
 }
 
+/* Whether `dot` of two operands is NumPy's loop of `matmul`, which gives the same bits where no axis has but one element:
+ * arrays of floats in C's order, one of which is a matrix. */
+static int is_matmul(PyObject *const *args)
+{
+    Layout as[2];
+    for (int i = 0; i < 2; i++) {
+        if (!lies_like(args[i], &as[i]) || as[i].nd > 2 || (as[i].type != NPY_FLOAT && as[i].type != NPY_DOUBLE))
+            return 0;
+        for (int d = 0; d < as[i].nd; d++)
+            if (as[i].shape[d] < 2)
+                return 0;
+    }
+    return as[0].type == as[1].type && as[0].nd + as[1].nd > 2;
+}
+
 /* NumPy's `dot`, the function or the method, of two operands: matched or noted. */
 static PyObject *dotted(PyObject *host, PyObject *const *args, int flags)
 {
     int before = touched;
-    PyObject *out = P ? match_dot(NULL, args[0], args[1]) : NULL;
+    PyUFuncObject *as = watching && is_matmul(args) ? (PyUFuncObject *)matmul_ufunc : NULL;
+    PyObject *out = !P ? NULL : as ? match_ufunc(as, 2, args[0], args[1]) : match_dot(NULL, args[0], args[1]);
     if (out || PyErr_Occurred())
         return out;
     out = whole(host, NULL, args, 2, NULL, flags);
     if (out && watches())
-        note_product(before, NULL, args[0], args[1], out);
+        note_product(before, as, args[0], args[1], out);
+    return out;
+}
+
+/* The number that has a value, in the type of an array's elements. */
+static PyObject *number_of(double value, int type)
+{
+    float narrow = (float)value;
+    return PyArray_Scalar(type == NPY_FLOAT ? (void *)&narrow : (void *)&value, plain_descr[type], NULL);
+}
+
+/* `linalg.norm(x)` of a vector of floats, as NumPy computes it: the root of a product. NULL, without an error set, where it
+ * is not that simple. */
+static PyObject *euclidean_norm(PyObject *x, int flags)
+{
+    Layout as;
+    if (limit < 0 || !lies_like(x, &as) || as.nd != 1 || as.shape[0] > limit || (as.type != NPY_FLOAT && as.type != NPY_DOUBLE))
+        return NULL;
+    PyObject *args[2] = {x, x}, *square = dotted(host_dot, args, flags), *out = NULL;
+    if (square && PyArray_IsScalar(square, Double))
+        out = number_of(sqrt(PyArrayScalar_VAL(square, Double)), NPY_DOUBLE);
+    else if (square && PyArray_IsScalar(square, Float))
+        out = number_of(sqrtf(PyArrayScalar_VAL(square, Float)), NPY_FLOAT);
+    Py_XDECREF(square);
     return out;
 }
 
@@ -691,6 +730,50 @@ static PyObject *reduced_whole(PyObject *host, PyObject *const *args, Py_ssize_t
         out = whole(host, NULL, args, n, names, flags);
     if (out && simple && watches())
         note_reduction(before, &r, args[0], out);
+    return out;
+}
+
+/* The squares of floats, by the ufunc that NumPy's variance calls. */
+static PyObject *squared(PyObject *x)
+{
+    static PyObject *two;
+    if (!two && !(two = PyLong_FromLong(2)))
+        return NULL;
+    return var_squares ? binary_op(x, two, POW) : binary_op(x, x, MUL);
+}
+
+/* `var(x)` or `std(x)` of all elements of an array of floats, in the steps in which NumPy computes it: the deviations from
+ * the mean, their squares, the sum of these over n - ddof, each quotient by a double that is rounded. NULL, without an error
+ * set, where it is not that simple. */
+static PyObject *spread_of(PyObject *const *args, Py_ssize_t n, PyObject *names, int root, int flags)
+{
+    Layout as;
+    Py_ssize_t ddof = names && PyLong_CheckExact(args[n]) ? PyLong_AsSsize_t(args[n]) : 0;
+    if (names && (PyTuple_GET_SIZE(names) != 1 || !is_word(PyTuple_GET_ITEM(names, 0), name_ddof) || !PyLong_CheckExact(args[n]))) {
+        PyErr_Clear();
+        return NULL;
+    }
+    if (limit < 0 || n != 1 || !reductions_on || !lies_like(args[0], &as) || (as.type != NPY_FLOAT && as.type != NPY_DOUBLE))
+        return NULL;
+    npy_intp size = PyArray_MultiplyList(as.shape, as.nd);
+    if (size > limit || size <= ddof || ddof < 0)
+        return NULL;
+    PyObject *mean = reduced_whole(reduction[MEAN], args, 1, NULL, flags);
+    PyObject *apart = mean && PyArray_IsScalar(mean, Floating) ? binary_op(args[0], mean, SUB) : NULL;
+    PyObject *square = apart && Py_TYPE(apart) == ndarray_type ? squared(apart) : NULL;
+    Py_XDECREF(apart); /* which need not be stored */
+    Py_XDECREF(mean);
+    PyObject *sum = square && Py_TYPE(square) == ndarray_type ? reduced_whole(reduction[SUM], &square, 1, NULL, flags) : NULL, *out = NULL;
+    Py_XDECREF(square);
+    if (sum && PyArray_IsScalar(sum, Double)) {
+        double value = PyArrayScalar_VAL(sum, Double) / (double)(size - ddof);
+        out = number_of(root ? sqrt(value) : value, NPY_DOUBLE);
+    }
+    else if (sum && PyArray_IsScalar(sum, Float)) {
+        float value = (float)((double)PyArrayScalar_VAL(sum, Float) / (double)(size - ddof));
+        out = number_of(root ? sqrtf(value) : value, NPY_FLOAT);
+    }
+    Py_XDECREF(sum);
     return out;
 }
 
@@ -937,9 +1020,15 @@ static PyObject *dispatched(Function *f, PyObject *const *args, Py_ssize_t n, Py
     return count ? out : call_slow(f->implementation, args, n, names);
 }
 
+static PyObject *copied(PyObject *self);
+
 /* `array(a)`: as it lies. NULL, without an error set, where it is not that simple. */
 static PyObject *plain_copy(PyObject *o)
 {
+    Layout as;
+    PyObject *done = limit >= 0 && lies_like(o, &as) ? copied(o) : NULL;
+    if (done || PyErr_Occurred())
+        return done;
     PyObject *h = limit >= 0 && is_current(o) ? at_hand(o) : NULL;
     if (!h || PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)h)))
         return NULL;
@@ -985,6 +1074,12 @@ static PyObject *call_function_vector(PyObject *self, PyObject *const *args, siz
             done = filled(maker, args, n, names);
         else if (f->host == host_roll)
             done = rolled(args, n, names, f->flags);
+        else if (f->host == host_norm && n == 1 && !names)
+            done = euclidean_norm(args[0], f->flags);
+        else if (f->host == host_var || f->host == host_std)
+            done = spread_of(args, n, names, f->host == host_std, f->flags);
+        else if (f->host == host_copy_function && n == 1 && !names && Py_TYPE(args[0]) == ndarray_type)
+            done = copied(args[0]);
         else if (f->host == host_diff)
             done = differences(args, n, names, f->flags);
         if (!done && !PyErr_Occurred())
@@ -1110,11 +1205,17 @@ static PyObject *copied(PyObject *self)
         if (out || PyErr_Occurred())
             return out;
     }
-    PyArrayObject *h = (PyArrayObject *)at_hand(self);
-    if (!h || !watches() || PyTypeNum_ISBOOL(PyArray_TYPE(h)))
+    PyArrayObject *h = (PyArrayObject *)at_hand(self), *out;
+    int type = h ? PyArray_TYPE(h) : NPY_BOOL;
+    if (!h || !PyArray_NDIM(h) || type == NPY_BOOL || type >= NPY_CLONGDOUBLE || plain_descr[type] != PyArray_DESCR(h))
         return NULL;
-    PyObject *out = direct_one(positive_ufunc, (PyObject *)h);
-    return out ? noted(before, positive_ufunc, 1, self, NULL, wrap(out)) : NULL;
+    if (PyArray_IS_C_CONTIGUOUS(h)) {
+        if ((out = new_array(PyArray_DESCR(h), PyArray_NDIM(h), PyArray_DIMS(h))))
+            memcpy(PyArray_BYTES(out), PyArray_BYTES(h), (size_t)PyArray_NBYTES(h));
+    }
+    else
+        out = watches() ? (PyArrayObject *)direct_one(positive_ufunc, (PyObject *)h) : NULL;
+    return out ? noted(before, positive_ufunc, 1, self, NULL, wrap((PyObject *)out)) : NULL;
 }
 
 /* `a.astype(dtype)` of a small contiguous array, between types of numbers. NULL, without an error set, where it is not that
@@ -1229,6 +1330,11 @@ static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
     }
     if (m->host == host_astype && n == 2 && !names) {
         PyObject *out = cast_to(args[0], args[1]);
+        if (out || PyErr_Occurred())
+            return out;
+    }
+    if (m->host == host_var_method || m->host == host_std_method) {
+        PyObject *out = spread_of(args, n, names, m->host == host_std_method, m->flags);
         if (out || PyErr_Occurred())
             return out;
     }

@@ -95,6 +95,24 @@ def new_arrays_in_each_round(np: Any, rounds: int) -> Any:
 
 
 @program
+def moments_norms_and_products(np: Any, rounds: int) -> Any:
+    """What NumPy computes in several steps, and `dot` of matrices."""
+    u, shown = square(np, 20), []
+    a = u[:10] * 1.0
+    f = u[2].astype("float32")
+    for _ in range(rounds):
+        u = (u - u.mean()) / u.std() * 0.5 + 0.1
+        v = u[3] * 1.0
+        shown += [np.linalg.norm(v), np.var(v, ddof=1), (f * f).std(), np.linalg.norm(f)]
+        a = np.dot(a, u) * 0.1
+        w = np.copy(np.dot(u, v))
+        w[0] = 1.0
+        u[1] = w.dot(u) * 0.1
+        f = f * np.float32(0.9) + np.std(f)
+    return u, a, w, f, np.array(shown)
+
+
+@program
 def norms_and_means(np: Any, rounds: int) -> Any:
     x, y, shown = square(np, 9), np.zeros(9), []
     for k in range(rounds):

@@ -477,6 +477,40 @@ def test_flat_that_is_only_indexed_leaves_the_array_where_it_is() -> None:
     assert row.index == 0 and next(row) == 15.0
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_moments_norms_and_new_arrays_have_all_of_numpys_bits(dtype: str) -> None:
+    """And its types, its errors, and what it does with what is not finite."""
+    random = numpy.random.default_rng(3)
+    for k in range(300):
+        shape = tuple(random.integers(1, 40, random.integers(1, 4)))
+        a = (random.standard_normal(shape) * 10.0 ** random.integers(-3, 4) + random.integers(-5, 5)).astype(dtype)
+        if k % 20 == 0:
+            a.flat[0] = [numpy.inf, numpy.nan, -0.0][k // 20 % 3]
+        x, ddof = lazynp.array(a), int(random.integers(0, 4))
+
+        def results(np: Any, x: Any, ddof: int = ddof) -> list[Any]:
+            flat = x.ravel()
+            found = [x.std(), x.var(ddof=ddof), np.std(x, ddof=ddof), np.var(x), flat[::2].std(), np.var(x.T, ddof=1)]
+            found += [np.linalg.norm(flat), np.linalg.norm(x), np.linalg.norm(flat[::-1])] if x.ndim < 3 else []
+            found += [np.full_like(x, 0.1), np.zeros_like(x, dtype=int), np.ones(x.shape, dtype), np.copy(x)]
+            return [*found, np.dot(x, x.T), x.T.dot(x)] if x.ndim == 2 else found
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for want, got in zip(results(numpy, a), results(lazynp, x), strict=True):
+                assert type(got) is (lazynp.ndarray if isinstance(want, numpy.ndarray) else type(want))
+                assert numpy.array_equal(numpy.asarray(want), numpy.asarray(got), equal_nan=True)
+                assert want.dtype == got.dtype and want.shape == got.shape
+    for np in (numpy, lazynp):
+        with pytest.warns(RuntimeWarning, match="Degrees of freedom"), numpy.errstate(all="ignore"):
+            np.ones(2).var(ddof=2)
+        with pytest.raises(TypeError):
+            np.ones(3).std(ddof="1")
+        with pytest.warns(RuntimeWarning, match="overflow encountered in (multiply|square)") as seen:
+            (np.arange(40.0) * 1e200).std()
+        assert seen[0].filename == __file__ or np is numpy
+
+
 @pytest.mark.skipif(native is None, reason="only C code is told when a buffer is given back")
 def test_a_buffer_that_is_given_back_pins_nothing() -> None:
     x = lazynp.ones(300) * 2
