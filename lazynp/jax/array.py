@@ -286,6 +286,8 @@ class Array(OnDevices, Base):
         node = self._graph
         if node is not None and (node.trace == ABSTRACT or differentiated(node)):
             raise array_error(node)
+        if spreading.on:
+            self._check_summed()
         value = self._value()
         if copy or dtype is not None and np.dtype(dtype) != value.dtype:
             if copy is False:
@@ -338,6 +340,8 @@ class Array(OnDevices, Base):
             return type_name(node)
         if self._absent():
             return f"Array(shape={self.shape}, dtype={self.dtype.name})"
+        if spreading.on:
+            self._check_summed()
         value, prefix = self._value(), "Array("
         name = f"dtype={self.dtype.name}{', weak_type=True' if self.weak_type else ''}"
         width = np.get_printoptions()["linewidth"]

@@ -16,11 +16,13 @@ from .devices import Device, everything, own
 from .dtypes import canonical
 from .placement import placed
 from .processes import Spread, boxes_of, extent, holding, spanning, spread_of
-from .sharding import NamedSharding, Sharding
+from .sharding import NamedSharding, PartitionSpec, Sharding
 
 
 def assembled(shape: tuple[int, ...], sharding: Sharding, parts: dict[Device, Any], dtype: Any) -> Array:
     """The array of the parts of this process's devices. Raises ValueError for one of another shape."""
+    if isinstance(sharding, NamedSharding) and sharding.spec.unreduced:
+        return added_up(shape, sharding, parts, dtype)
     boxes = {d: box for d, box in boxes_of(sharding, shape).items() if d in parts}
     values = {d: value_of(as_node(parts[d])) for d in boxes}
     for d, part in values.items():
@@ -36,6 +38,23 @@ def assembled(shape: tuple[int, ...], sharding: Sharding, parts: dict[Device, An
     out = np.empty(shape, dtype)
     for d, part in values.items():
         out[tuple([slice(a, b) for a, b in boxes[d]])] = part
+    return placed(leaf(shape, out.dtype, out), sharding, True)
+
+
+def added_up(shape: tuple[int, ...], sharding: NamedSharding, parts: dict[Device, Any], dtype: Any) -> Array:
+    """The array of which devices have summands. Raises NotImplementedError for devices of several processes."""
+    if spanning(sharding):
+        raise NotImplementedError("arrays that are unreduced along axes over several processes")
+    names = [i for i, a in enumerate(sharding.mesh.axis_names) if a not in sharding.spec.unreduced]
+    boxes = boxes_of(sharding.update(spec=PartitionSpec(*sharding.spec.partitions)), shape)
+    sums: dict[Any, Any] = {}
+    for place, d in np.ndenumerate(sharding.mesh.devices):
+        value = value_of(as_node(parts[d]))
+        key = tuple([place[i] for i in names])
+        sums[key] = boxes[d], value + sums[key][1] if key in sums else value
+    out = np.empty(shape, dtype)
+    for box, value in reversed(sums.values()):  # of replicas the first
+        out[tuple([slice(a, b) for a, b in box])] = value
     return placed(leaf(shape, out.dtype, out), sharding, True)
 
 

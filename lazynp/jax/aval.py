@@ -11,6 +11,7 @@ from ..ops.promotion import is_inexact
 from .dtypes import record_of, short_name, shown
 from .memory import MemorySpace
 from .sharding import ManualAxisType, NamedSharding, PartitionSpec, axes_of, current, get_abstract_mesh
+from .unreduced import suffix
 
 
 class ShapedArray:
@@ -138,7 +139,8 @@ class PlacedArray(ShapedArray):
         self._varying, self._memory = (), memory_of(sharding)
 
     def _compared(self) -> tuple[Any, ...]:
-        split = self._lies is not None and any(self._lies.spec)
+        spec = None if self._lies is None else self._lies.spec
+        split = spec is not None and bool(any(spec.partitions) or spec.unreduced or spec.reduced)
         return self.plain, self._lies if split else None, (*self._varying, *[self._memory] * self._in_host())
 
     def _in_host(self) -> bool:
@@ -161,14 +163,16 @@ class PlacedArray(ShapedArray):
         return super().sharding if self._lies is None else self._lies
 
     def _sizes(self) -> list[str]:
-        parts = [None] * self.ndim if self._lies is None else self._lies.spec
+        parts = [None] * self.ndim if self._lies is None else self._lies.spec.partitions
         names = ["(" + ",".join(map(str, p)) + ")" if isinstance(p, tuple) else p for p in parts]
         return [f"{n}@{p}" if p else str(n) for n, p in zip(self.shape, names)]
 
     def str_short(self, short_dtypes: bool = False) -> str:
         names = ",".join(map(str, self._varying))
         varies = f"{{V:{names if len(self._varying) == 1 else f'({names})'}}}" if names else ""
-        return super().str_short(short_dtypes) + varies
+        spec = None if self._lies is None else self._lies.spec
+        sums = "" if spec is None else suffix(spec.unreduced, spec.reduced)
+        return super().str_short(short_dtypes) + varies + sums
 
 
 def shaped(aval: Aval, sharding: Any = None, varies: Any = ()) -> ShapedArray:
@@ -192,5 +196,6 @@ def memory_of(sharding: Any) -> MemorySpace:
 def on_explicit(sharding: NamedSharding, ndim: int) -> NamedSharding:
     """What a sharding says of the explicit axes of its mesh, an entry for each axis of the array."""
     mesh = sharding.mesh.abstract_mesh
-    kept = [tuple([a for a in axes_of(p) if a in mesh.explicit_axes]) for p in sharding.spec]
-    return NamedSharding(mesh, PartitionSpec(*kept, *[None] * (ndim - len(kept))))
+    kept = [tuple([a for a in axes_of(p) if a in mesh.explicit_axes]) for p in sharding.spec.partitions]
+    rest, spec = [None] * (ndim - len(kept)), sharding.spec
+    return NamedSharding(mesh, PartitionSpec(*kept, *rest, unreduced=spec.unreduced, reduced=spec.reduced))

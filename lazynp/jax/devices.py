@@ -102,6 +102,7 @@ class State:
         on: whether they lie on several, or where they are made was said; set by the first time.
         processes: whether they may lie on devices of other processes (`processes.py`).
         settled: how many functions are running whose caller says how their results lie, so that nothing is unclear.
+        sums: the mesh axes along which that caller wants summands.
         jitted: how many functions are being traced by `jit`.
         mapping: how many functions of what single devices have are being mapped; what they make lies nowhere.
         spmd: the mesh axes along which each `vmap` that is under way says that constraints lie, the innermost last.
@@ -109,6 +110,7 @@ class State:
 
     on = processes = False
     settled = jitted = mapping = 0
+    sums: frozenset[Any] = frozenset()
 
     def __init__(self) -> None:
         self.spmd: list[tuple[Any, ...]] = []

@@ -17,6 +17,7 @@ from .processes import spanning
 from .sharding import NamedSharding, PartitionSpec, default_mesh
 from .spreading import named_sharding, sharding_at, split_of
 from .tree_util import keystr, prefix_errors, tree_leaves_with_path
+from .unreduced import pending, with_pending
 
 
 def replicated(shardings: Sequence[Any]) -> Any:
@@ -130,7 +131,8 @@ def in_type(lies: Any, ndim: int) -> Any:
     """A sharding as types and the compiler write it: all entries on explicit axes, else no None at the end."""
     if not isinstance(lies, NamedSharding):
         return lies
-    return named_sharding(lies.mesh, split_of(lies, ndim), ndim).with_memory_kind(lies._memory)
+    full = named_sharding(lies.mesh, split_of(lies, ndim), ndim).with_memory_kind(lies._memory)
+    return with_pending(full, *pending(lies)) if any(pending(lies)) else full
 
 
 def result(x: Any, lies: Any, where: Any, owned: bool, name: str) -> Any:

@@ -62,7 +62,7 @@ def along_manual(lies: Any, manual: Sequence[Any]) -> PartitionSpec:
     """What a sharding says of the axes that are mapped."""
     if not isinstance(lies, NamedSharding):
         return PartitionSpec()
-    return PartitionSpec(*[tuple([a for a in axes_of(p) if a in manual]) for p in lies.spec])
+    return PartitionSpec(*[tuple([a for a in axes_of(p) if a in manual]) for p in lies.spec.partitions])
 
 
 def check_inferred(mesh: Any, manual: Sequence[Any]) -> None:
@@ -83,6 +83,8 @@ def spread_specs(specs: Any, tree: Any, what: str) -> list[PartitionSpec]:
 
     marked = map(lambda s: PartitionSpec() if s is None else s, specs, is_leaf=is_spec)
     for spec in flatten(marked, is_leaf=is_spec)[0]:
+        if isinstance(spec, PartitionSpec) and (spec.unreduced or spec.reduced):
+            raise NotImplementedError(f"shard_map {what} with axes that are unreduced or reduced: {spec}")
         if not isinstance(spec, PartitionSpec):
             raise TypeError(
                 f"shard_map {what} argument must be a pytree of `jax.sharding.PartitionSpec` instances, but:\n\n  "
@@ -219,12 +221,12 @@ def argument_texts(function: Any, args: tuple[Any, ...]) -> list[str]:
 def joined(x: Node, spec: PartitionSpec, names: list[Any]) -> Node:
     """A result of all places, the mesh's axes in front, as one array: an axis that the spec does not name is taken to
     be the same everywhere."""
-    wanted = [a for part in spec for a in axes_of(part)]
+    wanted = [a for part in spec.partitions for a in axes_of(part)]
     for i in reversed(range(len(names))):
         if names[i] not in wanted:
             x = slice_(x, key=(*whole(x.shape[:i]), 0, *whole(x.shape[i + 1 :])))
             del names[i]
-    for d, part in enumerate(spec):
+    for d, part in enumerate(spec.partitions):
         for a in reversed(axes_of(part)):
             at, to = names.index(a), len(names) - 1 + d
             x = move_axis(x, at, to)
@@ -236,7 +238,9 @@ def joined(x: Node, spec: PartitionSpec, names: list[Any]) -> Node:
 def check_manual(specs: list[PartitionSpec], manual: Sequence[Any], what: str) -> None:
     """Raise ValueError for a spec that names an axis which is not mapped."""
     for spec in specs:
-        for a in [a for part in spec for a in ((part,) if part is PartitionSpec.UNCONSTRAINED else axes_of(part))]:
+        for a in [
+            a for part in spec.partitions for a in ((part,) if part is PartitionSpec.UNCONSTRAINED else axes_of(part))
+        ]:
             if a not in manual:
                 raise ValueError(
                     f"shard_map {what} argument must refer to an axis marked as manual ({frozenset(manual)}), but:\n\n"
@@ -299,7 +303,7 @@ def check_results(
                 f"'{name}' so that its outputs have sufficient rank.{scalar * (not node.ndim)}"
             )
         check_spec(mesh, spec)
-        axes = frozenset([a for part in spec for a in axes_of(part)])
+        axes = frozenset([a for part in spec.partitions for a in axes_of(part)])
         found = varying.of(node) if varying is not None and node.trace == ABSTRACT else None
         more = (found or frozenset()) - axes
         if more:

@@ -12,7 +12,7 @@ from ..ops.shape import slice_, whole
 from .devices import Device, default_device, own
 from .layouts import Format, format_of
 from .processes import Spread, spread_of
-from .sharding import Shard, Sharding, SingleDeviceSharding, default_sharding, shards_of
+from .sharding import NamedSharding, Shard, Sharding, SingleDeviceSharding, default_sharding, shards_of
 from .spreading import known, unplaced
 from .spreading import state as spreading
 
@@ -52,6 +52,12 @@ class OnDevices(Base):
             return None
         found = known.get(node)
         return node.buffer.sharding if found is None and type(node.buffer) is Spread else found
+
+    def _check_summed(self) -> None:
+        """Raise NotImplementedError where devices have summands of it, which nobody has added up."""
+        lies = self._placed() if spreading.on else None
+        if lies is not None and isinstance(lies, NamedSharding) and lies.spec.unreduced:
+            lies.devices_indices_map(self.shape)
 
     def _on_several(self) -> bool:
         """Whether it was placed on several devices."""

@@ -225,7 +225,8 @@ def in_full(where: Any, ndim: int, what: str, mesh: Any = None) -> Sharding:
         )
     to = resolved(where, what, mesh)
     if isinstance(to, NamedSharding) and to.mesh.explicit_axes:
-        to = to.update(spec=(*to.spec, *[None] * (ndim - len(to.spec))))
+        rest, spec = [None] * (ndim - len(to.spec)), to.spec
+        to = to.update(spec=PartitionSpec(*spec.partitions, *rest, unreduced=spec.unreduced, reduced=spec.reduced))
     return to
 
 
@@ -233,12 +234,12 @@ def check_explicit(to: Sharding, what: str) -> None:
     """Raise ValueError for a sharding along an axis that is not explicit."""
     if not isinstance(to, NamedSharding):
         return
-    for name in [a for part in to.spec for a in axes_of(part)]:
+    for name in [a for part in to.spec.partitions for a in axes_of(part)]:
         if name not in to.mesh.explicit_axes:
             kind = to.mesh.axis_types[to.mesh.axis_names.index(name)]
             raise ValueError(
                 f"PartitionSpec passed to {what} cannot contain axis names that are of type Auto or Manual. Got "
-                f"PartitionSpec: {PartitionSpec(*[p for p in to.spec])} with axis name: {name} of type: "
+                f"PartitionSpec: {PartitionSpec(*[p for p in to.spec.partitions])} with axis name: {name} of type: "
                 f"AxisType.{kind!r}."
             )
 
@@ -389,7 +390,8 @@ def placing(f: Any) -> Any:
                 where = kwargs.get(name)
                 if where is not None:
                     rest = {k: v for k, v in kwargs.items() if k not in has}
-                    with settled():
+                    spec = getattr(where, "spec", where)
+                    with settled(spec.unreduced if isinstance(spec, PartitionSpec) else frozenset()):
                         out = f(*args, **rest)
                     if name != "out_sharding":
                         out = device_put(out, where)
@@ -486,7 +488,7 @@ def constrained(node: Node, where: Any) -> Array:
                 "shard your input to the sharding you want."
             )
         return wrap(node)
-    named = {a for part in to.spec for a in axes_of(part)}
+    named = {a for part in to.spec.partitions for a in axes_of(part)}
     manual = set(current.manual[-1].manual_axes) if current.manual else set()
     if named & (set(to.mesh.explicit_axes) | manual):
         raise ValueError(
@@ -498,7 +500,7 @@ def constrained(node: Node, where: Any) -> Array:
     check_fits(to, node.shape, "with_sharding_constraint arguments", divides=not node.trace)
     if not node.trace and PartitionSpec.UNCONSTRAINED in to.spec.partitions:
         lies, says = split_of(sharding_at(node), node.ndim), split_of(to, node.ndim)
-        free = [p is PartitionSpec.UNCONSTRAINED for p in (*to.spec, *[None] * (node.ndim - len(to.spec)))]
+        free = [p is PartitionSpec.UNCONSTRAINED for p in (*to.spec.partitions, *[None] * (node.ndim - len(to.spec)))]
         to = named_sharding(to.mesh, tuple([a if f else b for a, b, f in zip(lies, says, free)]), node.ndim)
     return placed(node, to)
 

@@ -97,7 +97,7 @@ class Sharding:
             mine, theirs = [without_rest(s, ndim).devices_indices_map(shape) for s in (self, other)]
         except ValueError:
             return False
-        if self.memory_kind != other.memory_kind:
+        if self.memory_kind != other.memory_kind or summands(self) != summands(other):
             return False
         return {d: spans(i, shape) for d, i in mine.items()} == {d: spans(i, shape) for d, i in theirs.items()}
 
@@ -106,10 +106,15 @@ class Sharding:
         raise NotImplementedError(f"{type(self).__name__} does not say in which memory it puts an array")
 
 
+def summands(s: Any) -> Any:
+    """Along which axes of its mesh devices have summands."""
+    return s.spec.unreduced if isinstance(s, NamedSharding) else frozenset()
+
+
 def without_rest(s: Any, ndim: int) -> Sharding:
-    """The same without entries for more axes than there are, which say nothing."""
-    if isinstance(s, NamedSharding) and len(s.spec) > ndim and not any(s.spec[ndim:]):
-        return s.update(spec=s.spec[:ndim])
+    """The same without summands, and without entries for more axes than there are, which say nothing."""
+    if isinstance(s, NamedSharding) and (s.spec.unreduced or len(s.spec) > ndim and not any(s.spec[ndim:])):
+        return s.update(spec=s.spec[: max(ndim, 0)])
     found: Sharding = s
     return found
 
@@ -206,12 +211,12 @@ class NamedSharding(Sharding):
     @property
     def replicated_axes(self) -> frozenset[Any]:
         """The mesh axes along which devices have the same."""
-        return frozenset(self.mesh.axis_names) - {a for part in self.spec for a in axes_of(part)}
+        return frozenset(self.mesh.axis_names) - {a for part in self.spec.partitions for a in axes_of(part)}
 
     @property
     def is_fully_replicated(self) -> bool:
         sizes = self.mesh.shape
-        return all([sizes[a] == 1 for part in self.spec for a in axes_of(part)])
+        return not self.spec.unreduced and all([sizes[a] == 1 for part in self.spec.partitions for a in axes_of(part)])
 
     def update(self, *, mesh: Any = None, spec: Any = None, memory_kind: Any = None) -> NamedSharding:
         """With another mesh, spec or memory."""
@@ -236,7 +241,7 @@ class NamedSharding(Sharding):
     def _factors(self, ndim: int) -> list[int]:
         """Into how many parts each axis is split."""
         sizes = self.mesh.shape
-        parts = [math.prod([sizes[a] for a in axes_of(p)]) for p in self.spec]
+        parts = [math.prod([sizes[a] for a in axes_of(p)]) for p in self.spec.partitions]
         return parts + [1] * (ndim - len(parts))
 
     def check_divides(self, shape: tuple[int, ...]) -> list[int]:
@@ -258,9 +263,14 @@ class NamedSharding(Sharding):
 
     def devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, tuple[slice, ...]]:
         self._with_devices("_device_assignment")
+        if self.spec.unreduced:
+            raise NotImplementedError(
+                "device_indices_map doesn't work with unreduced. Please file a bug at "
+                "https://github.com/jax-ml/jax/issues"
+            )
         shape = self.shard_shape(global_shape)
         names, sizes = self.mesh.axis_names, self.mesh.shape
-        split = [axes_of(p) for p in self.spec] + [()] * (len(shape) - len(self.spec))
+        split = [axes_of(p) for p in self.spec.partitions] + [()] * (len(shape) - len(self.spec))
         out = {}
         for place, device in np.ndenumerate(self.mesh.devices):
             at = dict(zip(names, place))

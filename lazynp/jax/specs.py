@@ -70,6 +70,11 @@ class PartitionSpec:
         return hash(self._key())
 
     def __iter__(self) -> Iterator[Any]:
+        if self.unreduced or self.reduced:
+            raise ValueError(
+                "Using *pspec is dangerous when PartitionSpec has non-empty unreduced/reduced set. Please use "
+                "*spec.partitions"
+            )
         return iter(self.partitions)
 
     def __len__(self) -> int:
@@ -81,11 +86,12 @@ class PartitionSpec:
     def __add__(self, other: Any) -> PartitionSpec:
         self._check_joined(other, "__add__")
         axes = (other.unreduced, other.reduced) if isinstance(other, PartitionSpec) else (frozenset(), frozenset())
-        return spec_of((*self, *other), self.unreduced | axes[0], self.reduced | axes[1])
+        parts = other.partitions if isinstance(other, PartitionSpec) else other
+        return spec_of((*self.partitions, *parts), self.unreduced | axes[0], self.reduced | axes[1])
 
     def __radd__(self, other: Any) -> PartitionSpec:
         self._check_joined(other, "__radd__")
-        return PartitionSpec(*other, *self)
+        return PartitionSpec(*other, *self.partitions)
 
     def _check_joined(self, other: Any, what: str) -> None:
         if not isinstance(other, (tuple, PartitionSpec)):
@@ -149,7 +155,7 @@ def check_spec(mesh: Any, spec: PartitionSpec) -> None:
                 raise ValueError(
                     f"{kind} axes {name} is not found in mesh.axis_names={mesh.axis_names}. Got pspec={spec}"
                 )
-    names = [name for part in spec for name in axes_of(part)]
+    names = [name for part in spec.partitions for name in axes_of(part)]
     for name in names:
         if name not in mesh.axis_names:
             raise ValueError(f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}.")

@@ -14,7 +14,20 @@ import numpy as np
 from ..graph.node import Node
 from ..graph.op import LIBRARY, MAP, REDUCE, VIEW
 from .sharding import NamedSharding
-from .splits import Rule, Split, entry_text, known, named_sharding, shown, spec_text, split_of, state, unclear
+from .splits import (
+    Rule,
+    ShardingTypeError,
+    Split,
+    entry,
+    entry_text,
+    known,
+    named_sharding,
+    shown,
+    spec_text,
+    split_of,
+    state,
+    unclear,
+)
 
 
 def elementwise(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
@@ -76,6 +89,7 @@ def kept(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
 def picked(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     """One of several results: of a loop as what it began with, else as an operand of the same shape."""
     source, i = node.inputs[0], node.static[0]
+    inputs: Sequence[Node]
     inputs, name = source.inputs, source.op.name  # type: ignore[union-attr]
     drop = False
     if name == "while":
@@ -115,6 +129,11 @@ def reduced(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     ndim = node.inputs[0].ndim
     listed = range(ndim) if axes is None else axes if isinstance(axes, tuple) else (axes,)
     gone = {a % ndim for a in listed}
+    if state.sums and not state.sums <= {a for d in gone for a in splits[0][d]}:
+        raise ShardingTypeError(
+            "out_sharding's unreduced axes should be in operand's specs that were summed over. Got operand=ShapedArray("
+            f"{shown(node.inputs[0], splits[0])}), axes={frozenset(gone)}, unreduced_spec={state.sums}"
+        )
     return tuple([() if d in gone else s for d, s in enumerate(splits[0]) if keep or d not in gone])
 
 
@@ -318,6 +337,8 @@ def product(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     (a, b), (sa, sb) = node.inputs, splits
     inner = sa[-1], sb[-2] if b.ndim > 1 and node.op.name != "matvec" else sb[-1]  # type: ignore[union-attr]
     explicit = set(mesh.explicit_axes)
+    if state.sums:
+        check_summands(inner)
     if inner[0] and inner[1] and explicit.issuperset((*inner[0], *inner[1])):
         if inner[0] != inner[1]:
             unclear(
@@ -338,6 +359,21 @@ def product(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
                 f"got {spec_text(sa[:-2])} and {spec_text(sb[:-2])}."
             )
     return (*stack, *rows, *columns)
+
+
+def check_summands(inner: tuple[tuple[Any, ...], tuple[Any, ...]]) -> None:
+    """Raise ShardingTypeError where devices would not have the summands of a product that are asked for."""
+    specs = [tuple([entry(axes)]) for axes in inner]
+    if inner[0] != inner[1]:
+        raise ShardingTypeError(
+            "lhs and rhs contracting dims should be sharded identically when out_sharding provided to dot_general "
+            f"mentions unreduced_axes. Got lhs_contracting_spec={specs[0]}, rhs_contracting_spec={specs[1]}"
+        )
+    if state.sums != frozenset(inner[0]):
+        raise ShardingTypeError(
+            "out_sharding's unreduced axes should be equal to the contracting specs. Got unreduced axes="
+            f"{state.sums} and contracting spec={specs[0]}"
+        )
 
 
 def along_axis(node: Node, splits: Sequence[Split], mesh: Any) -> Split:

@@ -26,13 +26,16 @@ class ShardingTypeError(Exception):
 
 
 @contextlib.contextmanager
-def settled() -> Iterator[None]:
-    """In this block nothing is unclear about shardings: the caller says how the result lies."""
+def settled(sums: frozenset[Any] = frozenset()) -> Iterator[None]:
+    """In this block nothing is unclear about shardings: the caller says how the result lies, and along which axes
+    devices are to have summands of it."""
+    before, state.sums = state.sums, sums
     state.settled += 1
     try:
         yield
     finally:
         state.settled -= 1
+        state.sums = before
 
 
 @contextlib.contextmanager
@@ -59,7 +62,7 @@ def split_of(sharding: Sharding | None, ndim: int) -> Split:
     """For each axis the mesh axes that split it."""
     if not isinstance(sharding, NamedSharding):
         return ((),) * ndim
-    parts = [axes_of(p) for p in sharding.spec]
+    parts = [axes_of(p) for p in sharding.spec.partitions]
     return tuple(parts[:ndim] + [()] * (ndim - len(parts)))
 
 
@@ -100,6 +103,11 @@ def shown(a: Node | Aval, split: Split, short: bool = False) -> str:
     """`float32[8@x,2]`; `short`: `f32[8@x,2]`."""
     sizes = [f"{n}@{entry_text(s)}" if s else str(n) for n, s in zip(a.shape, split)]
     return f"{short_name(a.dtype) if short else a.dtype.name}[{','.join(sizes)}]"
+
+
+def entry(axes: tuple[Any, ...]) -> Any:
+    """As it stands in a spec."""
+    return None if not axes else axes[0] if len(axes) == 1 else axes
 
 
 def entry_text(axes: tuple[Any, ...]) -> str:

@@ -21,6 +21,7 @@ from ..graph.walk import toposort
 from .sharding import NamedSharding, PartitionSpec, Sharding, axes_of, current, default_sharding
 from .split_rules import KINDS, RULES, kept
 from .splits import Split, known, named_sharding, primitive, settled, shown, split_of, state, tidy, unclear
+from .unreduced import of_result, pending, with_pending
 
 unplaced: weakref.WeakKeyDictionary[Node, Sharding] = weakref.WeakKeyDictionary()
 """Where a node lies that nobody has placed and that was made while there was a default device."""
@@ -206,7 +207,7 @@ def constrained(node: Node) -> Sharding | None:
             return sharding
         return named_sharding(sharding.mesh, tidy(split_of(sharding, node.ndim), node.shape, sharding.mesh), node.ndim)
     lies, says = [split_of(s, node.ndim) for s in (known.get(node.inputs[0]), sharding)]
-    free = [p is PartitionSpec.UNCONSTRAINED for p in sharding.spec]
+    free = [p is PartitionSpec.UNCONSTRAINED for p in sharding.spec.partitions]
     split = tuple([a if d < len(free) and free[d] else b for d, (a, b) in enumerate(zip(lies, says))])
     return named_sharding(sharding.mesh, tidy(split, node.shape, sharding.mesh), node.ndim)
 
@@ -234,6 +235,8 @@ def derive(node: Node) -> Sharding | None:
     elif node.op is pick and not any(split):
         return lies_in_body(node) or named_sharding(mesh, (), node.ndim)
     out = named_sharding(mesh, tidy(split, node.shape, mesh), node.ndim)
+    if any([any(pending(s)) for s in named]):
+        out = with_pending(out, *of_result(node, found))
     return out if first._memory == "device" else out.with_memory_kind(first._memory)
 
 

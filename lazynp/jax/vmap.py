@@ -14,6 +14,7 @@ from ..tree import flatten, unflatten
 from .array import Array, as_node, door
 from .references import vmapped
 from .sharding import NamedSharding
+from .splits import entry
 from .spreading import constrain, known, named_sharding, note, sharding_at, shown, split_of, state, tidy
 
 plain = vmapped(through(make_vmap, door))
@@ -89,11 +90,6 @@ def examples(args: Any, kwargs: Any, in_axes: Any) -> tuple[list[Any], Any]:
                 f"{shown(node, split, short=True)}, in_axes: None and vmapped mesh axis: {apart[0]}"
             )
     return found, named_sharding(mesh, (apart[0],), 1) if apart[0] else None
-
-
-def entry(axes: tuple[Any, ...]) -> Any:
-    """As it stands in a spec."""
-    return None if not axes else axes[0] if len(axes) == 1 else axes
 
 
 def lying_as(fun: Callable[..., Any], lies: list[Any]) -> Callable[..., Any]:
