@@ -47,7 +47,7 @@ from .dtypes import (
 )
 from .on_devices import OnDevices
 from .processes import Spread, wait_for
-from .spreading import known, note
+from .spreading import known, made_now, note
 from .spreading import state as spreading
 from .transfers import State as guarded
 from .transfers import to_device
@@ -447,7 +447,10 @@ def reconstruct(value: np.ndarray, weak: bool) -> Array:
 def wrap_value(value: np.ndarray, weak: bool = False) -> Array:
     """The array of a C-contiguous NumPy array that nobody else has."""
     if spreading.on:
-        return wrap(leaf(value.shape, value.dtype, value, weak=weak))
+        node = leaf(value.shape, value.dtype, value, weak=weak)
+        known[node] = None
+        made_now(node)
+        return wrap(node)
     a = new(Array if value.dtype.names is None else records.get(value.dtype, Array))
     a._host, a._weak, a._graph = value, weak, None
     return a

@@ -14,7 +14,7 @@ from .aval import shaped
 from .devices import Device
 from .placement import check_fits, is_where, no_mesh, placed, resolved
 from .processes import spanning
-from .sharding import NamedSharding, PartitionSpec, default_mesh
+from .sharding import DuplicateSpecError, NamedSharding, PartitionSpec, default_mesh
 from .spreading import named_sharding, sharding_at, split_of
 from .tree_util import keystr, prefix_errors, tree_leaves_with_path
 from .unreduced import pending, with_pending
@@ -89,9 +89,12 @@ def where_to(where: Any, parameter: str) -> Any:
     """A sharding for what stands in `in_shardings` or `out_shardings`; None where it says nothing."""
     if isinstance(where, PartitionSpec) and default_mesh().empty:
         raise RuntimeError(no_mesh("jit", parameter))
-    to = None if where is None else resolved(where, f"jit {parameter}")
+    try:
+        to = None if where is None else resolved(where, f"jit {parameter}")
+    except DuplicateSpecError as error:
+        raise DuplicateSpecError(str(error).replace("NamedSharding spec", parameter)) from None
     if isinstance(to, NamedSharding) and PartitionSpec.UNCONSTRAINED in to.spec.partitions:
-        raise ValueError(f"Unconstrained dims are not allowed when passed to {parameter}: {to}")
+        raise ValueError(f"Unconstrained dims are not allowed when passed to {parameter}: {where}")
     return to
 
 
@@ -113,7 +116,8 @@ def given(node: Any, lies: Any, where: Any, leaf: Any, name: str) -> tuple[Any, 
             "process, then you can use `jax.make_array_from_callback(...) to create a `jax.Array` which you can pass "
             f"to jit. Got arg type: {node.aval}"
         )
-    if lies is not None and node.trace != ABSTRACT and not lies.is_equivalent_to(to, node.ndim):
+    moves = lies is None or node.trace == ABSTRACT or lies.num_devices == to.num_devices == 1
+    if not moves and not lies.is_equivalent_to(to, node.ndim):
         raise ValueError(
             "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
             f"{to},\narg sharding: {lies} for arg type: {shaped(node.aval, lies)}"

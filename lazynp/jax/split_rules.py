@@ -155,11 +155,12 @@ def reshaped(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     out: list[tuple[Any, ...]] = [()] * len(new)
     for (begin, i), (to, j) in groups(old, new):
         source = longer(old, begin, i)
+        parts = shared_out(split[source], new[to:j], mesh.shape) if i - begin == 1 and split[source] else None
+        if parts is not None:
+            out[to:j] = parts
+            continue
         if i - begin == 1 and set(split[source]) & set(mesh.explicit_axes):
-            parts = shared_out(split[source], new[to:j], mesh.shape)
-            if parts is None:
-                refuse_reshape(node, split)
-            out[to:j] = parts or [()] * (j - to)
+            refuse_reshape(node, split)
             continue
         if i - begin > 1 and j - to > 1 and set(mesh.explicit_axes) & {a for s in split[begin:i] for a in s}:
             refuse_reshape(node, split)
@@ -329,7 +330,9 @@ def all_shardings(node: Node, splits: Sequence[Split], mesh: Any) -> str:
 def joined(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     if explicitly_unlike(node, splits, mesh):
         unclear(f"All operands should have the same sharding. Got shardings {all_shardings(node, splits, mesh)}")
-    return next((s for s in splits if any(s)), splits[0])
+    if mesh.explicit_axes:
+        return next((s for s in splits if any(s)), splits[0])
+    return tuple([agreed([axes for axes in column if axes]) for column in zip(*splits)])
 
 
 def product(node: Node, splits: Sequence[Split], mesh: Any) -> Split:

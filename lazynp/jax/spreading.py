@@ -8,6 +8,7 @@ length. On axes that are
 
 from __future__ import annotations
 
+import contextlib
 import math
 import weakref
 from collections.abc import Callable, Sequence
@@ -18,9 +19,22 @@ from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, Node
 from ..graph.op import MAP, VIEW, Op, pick
 from ..graph.walk import toposort
+from ..runtime.recorder import recorder
 from .sharding import NamedSharding, PartitionSpec, Sharding, axes_of, current, default_sharding
 from .split_rules import KINDS, RULES, kept
-from .splits import Split, known, named_sharding, primitive, settled, shown, split_of, state, tidy, unclear
+from .splits import (
+    ShardingTypeError,
+    Split,
+    known,
+    named_sharding,
+    primitive,
+    settled,
+    shown,
+    split_of,
+    state,
+    tidy,
+    unclear,
+)
 from .unreduced import of_result, pending, with_pending
 
 unplaced: weakref.WeakKeyDictionary[Node, Sharding] = weakref.WeakKeyDictionary()
@@ -88,6 +102,20 @@ def note(node: Node) -> None:
 
     Raises: ShardingTypeError, and ValueError for operands on other devices.
     """
+    derive_all(node)
+    if known[node] is None and node.dtype is not None and node not in unplaced and not state.mapping:
+        made_now(node, node.op is not None)
+
+
+def note_all(nodes: list[Node]) -> None:
+    """Find the shardings of what is about to be computed, and then no longer knows what it was made of."""
+    for node in nodes if state.on else ():
+        with contextlib.suppress(ShardingTypeError, ValueError, NotImplementedError):  # for who makes an array of it
+            derive_all(node)
+
+
+def derive_all(node: Node) -> None:
+    """Find the sharding of a node, and of what was recorded on the way to it."""
     stack = [node]
     while stack:
         n = stack[-1]
@@ -104,14 +132,12 @@ def note(node: Node) -> None:
         if state.jitted and n.op is not None:
             inside.add(n)
         stack.pop()
-    if known[node] is None and node.dtype is not None and node not in unplaced and not state.mapping:
-        made_now(node)
 
 
-def made_now(node: Node) -> None:
-    """Say where a node lies that is made of nothing that was placed: over the mesh that is set, else where
-    `jax_default_device` says, but free to go elsewhere."""
-    if current.meshes:
+def made_now(node: Node, here: bool = True) -> None:
+    """Say where a node lies that is made of nothing that was placed: if it was made `here`, over the mesh that is set,
+    else where `jax_default_device` says, but free to go elsewhere."""
+    if current.meshes and here:
         lies = default_sharding(node.ndim)
         if isinstance(lies, NamedSharding):
             known[node] = lies
@@ -285,7 +311,7 @@ def lies_in_body(node: Node) -> Sharding | None:
     lies = [known.get(a) for a in given]
     lies[rows:] = [row_of(s, a.ndim) for s, a in zip(lies[rows:], given[rows:])]
     order = [n for n in toposort([function.outputs[i]]) if n not in function.inputs and n.trace == ABSTRACT]
-    before = {n: known.pop(n, None) for n in (*function.inputs, *order)}
+    before = {n: known.pop(n) for n in (*function.inputs, *order) if n in known}
     try:
         known.update(zip(function.inputs, lies))
         with settled():
@@ -293,6 +319,8 @@ def lies_in_body(node: Node) -> Sharding | None:
                 known[n] = constrained(n) if n.op is constrain else derive(n)
         found = known.get(function.outputs[i])
     finally:
+        for n in (*function.inputs, *order):
+            known.pop(n, None)
         known.update(before)
     if name == "scan" and i >= carried and isinstance(found, NamedSharding):  # a row of what is stacked
         return named_sharding(found.mesh, ((), *split_of(found, node.ndim - 1)), node.ndim)
@@ -396,3 +424,6 @@ def check_unsplit(x: Node, axis: int, text: str) -> None:
     lies = known.get(x)
     if isinstance(lies, NamedSharding) and set(split_of(lies, x.ndim)[axis]) & set(lies.mesh.explicit_axes):
         unclear(f"{text} Got input type={shown(x, split_of(lies, x.ndim))} and axis={axis}")
+
+
+recorder.before = note_all

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ class Recorder:
         aside: weak references to nodes that were taken from the stream, since computing one of its nodes failed at that
             moment (short memory), or since they need not be stored (`postponed.py`): they are computed when they are
             asked for, or at a flush, if they can be.
+        before: called with the nodes that are about to be computed, which then no longer know what they are made of.
     """
 
     def __init__(self) -> None:
@@ -58,6 +60,7 @@ class Recorder:
         self.nodes: list[Node] = []
         self.unfinished: list[Segment] = []
         self.aside: list[weakref.ref[Node]] = []
+        self.before: Callable[[list[Node]], None] | None = None
         self.most_aside = MOST_ASIDE  # where those that nobody holds any more are looked for
         self.count = 0  # nodes recorded so far
         self.first = 0  # index of the first pending one
@@ -343,6 +346,8 @@ class Recorder:
             return
         todo = self.nodes[:n]
         n = len(todo)
+        if self.before is not None:
+            self.before(todo)
         self.last_seen = {}
         self.candidate = self.matched = 0
         if self.missing(todo):

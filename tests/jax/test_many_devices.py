@@ -109,3 +109,23 @@ print("fine")
 
 def test_what_is_known_of_arrays_goes_with_them() -> None:
     assert run("-c", MEMORY, XLA_FLAGS=EIGHT).strip() == "fine"
+
+
+BOUNDARIES = """
+import numpy as np
+import lazynp.jax as jax
+s = jax.NamedSharding(jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,)), jax.P("x"))
+x = np.ones(8, np.float32)
+jax.device_put(x, s)
+def f(v, w):
+    return (jax.jit(lambda y: y * 2, out_shardings=s)(v * w) ** 2).sum()
+kept = []
+for _ in range(300):  # what is pending is computed somewhere on the way
+    kept.append(jax.value_and_grad(f, (0, 1))(x, x))
+    assert {g.sharding for g in kept[-1][1]} == {s}, kept[-1]
+print("fine")
+"""
+
+
+def test_what_is_computed_before_somebody_asks_knows_where_it_lies() -> None:
+    assert run("-c", BOUNDARIES, XLA_FLAGS=EIGHT).strip() == "fine"
