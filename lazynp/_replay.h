@@ -28,7 +28,8 @@ enum { /* what a slot does. READ, DOT and TOTAL give a number at once: an elemen
     INTO, /* a ufunc with `out`, which is the first operand */
     TOTAL, /* a reduction of all elements */
     ALONG, /* one along an axis, or of all elements where axes are kept */
-    FILL   /* a new array of one number; of none: whatever is in memory */
+    FILL,  /* a new array of one number; of none: whatever is in memory */
+    JOIN   /* arrays one after the other along the axis `how` */
 };
 enum { MOST_IN = 3 }; /* operands */
 enum { NO_OPERAND, FROM_SLOT, FROM_MEMORY, NUMBER };        /* where an operand is from */
@@ -151,7 +152,7 @@ static PyObject *derived(Handle *a, PyObject *b, PyObject *h, PyObject *part, Py
 static int cut(Layout const *of, PyObject *key, npy_intp *offset, Layout *out);
 static int settle(void);
 
-static inline int makes_value(int kind) { return kind == UFUNC || kind == WHERE || kind == CLIP || kind == ALONG || kind == FILL; }
+static inline int makes_value(int kind) { return kind == UFUNC || kind == WHERE || kind == CLIP || kind == ALONG || kind == FILL || kind == JOIN; }
 static inline int is_number_now(int kind) { return kind == DOT || kind == TOTAL; }
 static inline int writes(int kind) { return kind == SETITEM || kind == IN_PLACE || kind == MASKED || kind == INTO; }
 
@@ -529,6 +530,32 @@ static PyObject *reduced_as(Slot const *s, PyObject *x)
     return out;
 }
 
+enum { CONCATENATE, HSTACK, APPEND, STACK, VSTACK, COLUMN_STACK, JOINS, STACKED = 8 }; /* functions that join arrays */
+static PyObject *host_join[JOINS];
+
+/* The axis along which arrays with nd axes are joined, with STACKED where it is a new one; -1: not without another shape first. */
+static int how_joined(int which, long axis, int nd)
+{
+    int stacked = which == STACK || (nd == 1 && which >= STACK);
+    axis = which == CONCATENATE || which == STACK ? axis : which == HSTACK ? nd > 1 : which == COLUMN_STACK;
+    axis += axis < 0 ? nd + stacked : 0;
+    return axis < 0 || axis >= nd + stacked || (which == APPEND && nd > 1) ? -1 : (int)axis + stacked * STACKED;
+}
+
+/* The arrays of slot s, joined by NumPy. */
+static PyObject *joined_as(Slot const *s, PyObject *const *in)
+{
+    int axis = s->how % STACKED;
+    PyObject *arrays = PyTuple_New(s->nin);
+    for (int i = 0; arrays && i < s->nin; i++)
+        PyTuple_SET_ITEM(arrays, i, Py_NewRef(in[i]));
+    PyObject *out = !arrays            ? NULL
+                    : s->how < STACKED ? PyArray_Concatenate(arrays, axis)
+                                       : PyObject_CallFunction(host_join[STACK], "Oi", arrays, axis);
+    Py_XDECREF(arrays);
+    return out;
+}
+
 /* A new array of one number, or of none where that is NULL. */
 static PyObject *new_filled(Layout const *as, PyObject *number)
 {
@@ -587,7 +614,8 @@ static int do_slot(Program *q, int k)
             args[2] = count == 2 ? in[0] : in[2];
             args[3] = in[0];
         }
-        out = s->kind == FILL ? new_filled(actual(q, &s->out, &room), in[0])
+        out = s->kind == JOIN ? joined_as(s, in)
+              : s->kind == FILL ? new_filled(actual(q, &s->out, &room), in[0])
               : s->kind == WHERE ? PyArray_Where(in[0], in[1], in[2])
               : s->kind == ALONG ? reduced_as(s, in[0])
               : s->kind == CLIP ? PyObject_CallMethod(in[0], "clip", "OO", in[1], in[2])

@@ -120,6 +120,18 @@ static PyObject *match_fill(Layout const *as, PyObject *number)
                : NULL;
 }
 
+/* Arrays one after the other along an axis, as `how_joined` has it. */
+static PyObject *match_join(int which, PyObject *const *arrays, int n, long axis)
+{
+    Slot *s = expect(JOIN, NULL);
+    if (!s || s->nin != n || s->how != how_joined(which, axis, s->out.nd - s->how / STACKED))
+        return NULL;
+    for (int i = 0; i < n; i++)
+        if (!matches(s, i, arrays[i]))
+            return NULL;
+    return matched_value();
+}
+
 static int is_nan(int type, char const *number)
 {
     return type == NPY_DOUBLE ? isnan(*(double const *)number) : type == NPY_FLOAT && isnan(*(float const *)number);

@@ -597,6 +597,26 @@ static void note_fill(int before, Layout const *as, PyObject *number, PyObject *
         note(before, FILL, NULL, number != NULL, &number, as, 0, out, as->type);
 }
 
+/* Arrays were joined. */
+static void note_join(int before, int which, PyObject *const *arrays, int n, long axis, PyObject *out)
+{
+    Layout as;
+    int known = notable(out) && is_there(out) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)((Handle *)out)->h);
+    if (known)
+        lay_out(&as, (PyArrayObject *)((Handle *)out)->h);
+    int nd = n && is_there(arrays[0]) ? PyArray_NDIM((PyArrayObject *)((Handle *)arrays[0])->h) : 0;
+    int how = known && nd ? how_joined(which, axis, nd) : -1;
+    for (int i = 0; i < n && how >= 0; i++) {
+        PyArrayObject *h = is_there(arrays[i]) && notable(arrays[i]) ? (PyArrayObject *)((Handle *)arrays[i])->h : NULL;
+        if (!h || PyArray_NDIM(h) != nd || PyArray_TYPE(h) != as.type || !PyArray_SIZE(h))
+            how = -1;
+    }
+    if (how < 0)
+        touched = 1;
+    else
+        note_how(before, JOIN, NULL, n, arrays, &as, 0, out, as.type, how);
+}
+
 /* clip(x, low, high) was done, whose bounds are numbers. */
 static void note_clip(int before, PyObject *const *args, PyObject *out)
 {

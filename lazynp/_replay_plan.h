@@ -422,7 +422,7 @@ static int fill(Program *q, Rounds *m)
         if (!find_lengths(m, q, &s->out, &b->out, old ? &old->slot[k].out : NULL, of ? longest(q, of) : limit))
             return 0;
         Loop *loop = r->f ? loop_of(r->f, s->type) : NULL;
-        s->fused = s->kind == WHERE || s->kind == MASKED || s->kind == CLIP || s->kind == FILL || (loop && loop->replayed && s->kind != TOTAL && s->kind != ALONG);
+        s->fused = s->kind == WHERE || s->kind == MASKED || s->kind == CLIP || s->kind == FILL || s->kind == JOIN || (loop && loop->replayed && s->kind != TOTAL && s->kind != ALONG);
         char **called = q->p + m->params + n + 1 + 2 * k;
         if (loop) {
             called[0] = (char *)r->f->functions[loop->at];

@@ -1915,6 +1915,9 @@ static int take_ufuncs(void)
     for (int i = 0; i < MAKERS && numpy; i++)
         if (!(host_maker[i] = undispatched(numpy, maker_names[i])))
             return -1;
+    for (int i = 0; i < JOINS && numpy; i++)
+        if (!(host_join[i] = undispatched(numpy, join_names[i])))
+            return -1;
     for (int i = 0; i < REDUCTIONS && numpy; i++)
         if (!(reduction[i] = PyObject_GetAttrString((PyObject *)&PyArray_Type, reduction_names[i])))
             return -1;

@@ -663,6 +663,45 @@ static PyObject *selected(PyObject *const *args, int flags)
     return out;
 }
 
+static const char *const join_names[JOINS] = {"concatenate", "hstack", "append", "stack", "vstack", "column_stack"};
+
+/* Which function joins arrays; JOINS: none of them. */
+static int join_of(PyObject *host)
+{
+    int which = 0;
+    while (which < JOINS && host != host_join[which])
+        which++;
+    return which;
+}
+
+/* `concatenate([a, b], axis)` and so on, of few arrays: matched or noted. */
+static PyObject *joined(int which, PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
+{
+    int before = touched, append = which == APPEND, list = !append && n && PyList_CheckExact(args[0]);
+    Py_ssize_t count = append ? n : list || (n && PyTuple_CheckExact(args[0])) ? Py_SIZE(args[0]) : 0;
+    PyObject *along = NULL, *arrays[MOST_IN];
+    if (which == CONCATENATE || which == STACK)
+        along = n == 2 && !names ? args[1] : n == 1 && names && is_word(PyTuple_GET_ITEM(names, 0), name_axis) ? args[1] : NULL;
+    int simple = count > 0 && count <= MOST_IN && (append ? n == 2 && !names : n + (names ? PyTuple_GET_SIZE(names) : 0) == 1 + (along != NULL))
+                 && (!along || PyLong_CheckExact(along));
+    for (Py_ssize_t i = 0; i < count && simple; i++) {
+        arrays[i] = append ? args[i] : list ? PyList_GET_ITEM(args[0], i) : PyTuple_GET_ITEM(args[0], i);
+        simple = Py_TYPE(arrays[i]) == ndarray_type;
+    }
+    long axis = simple && along ? PyLong_AsLong(along) : 0;
+    if (axis == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        simple = 0;
+    }
+    PyObject *out = simple && P ? match_join(which, arrays, (int)count, axis) : NULL;
+    if (out || PyErr_Occurred())
+        return out;
+    out = whole(host, NULL, args, n, names, flags);
+    if (out && simple && watches())
+        note_join(before, which, arrays, (int)count, axis, out);
+    return out;
+}
+
 /* `clip(x, low, high)`, the function or the method: matched or noted. */
 static PyObject *clipped(PyObject *host, PyObject *const *args, int flags)
 {
@@ -1074,6 +1113,8 @@ static PyObject *call_function_vector(PyObject *self, PyObject *const *args, siz
             done = filled(maker, args, n, names);
         else if (f->host == host_roll)
             done = rolled(args, n, names, f->flags);
+        else if (join_of(f->host) < JOINS)
+            done = joined(join_of(f->host), f->host, args, n, names, f->flags);
         else if (f->host == host_norm && n == 1 && !names)
             done = euclidean_norm(args[0], f->flags);
         else if (f->host == host_var || f->host == host_std)

@@ -113,6 +113,28 @@ def moments_norms_and_products(np: Any, rounds: int) -> Any:
 
 
 @program
+def arrays_joined(np: Any, rounds: int) -> Any:
+    """Along an axis of theirs, and along a new one."""
+    u, a, kept = square(np, 30)[0], square(np, 6), []
+    n = np.arange(8)
+    for k in range(rounds):
+        u = np.concatenate([u[:1], 0.5 * (u[2:] + u[:-2]), u[-1:]])
+        v = np.hstack((u[::3], a[k % 6]))
+        b = np.vstack([a[1:], a[:1] * 0.5])
+        a = np.concatenate((a[:, 2:], b[:, :2] + v[0]), axis=-1)
+        s = np.stack([u, u * 0.25, u[::-1]])
+        t = np.stack((u, v[:1] + u), axis=1)
+        c = np.column_stack([s[0], t[:, 1]])
+        w = np.vstack((u, s[1]))
+        u = u * 0.9 + s[2] * 0.01 + c[:, 1] * 0.01 - w[1] * 0.01
+        n = np.append(n[1:], n[:1] + k)
+        t[0] = k
+        if k % 4 == 0:
+            kept += [v, t, w]
+    return u, a, c, n, kept
+
+
+@program
 def norms_and_means(np: Any, rounds: int) -> Any:
     x, y, shown = square(np, 9), np.zeros(9), []
     for k in range(rounds):

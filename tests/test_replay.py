@@ -432,8 +432,8 @@ def test_transformations_in_the_middle() -> None:
 
 def step(np: Any, u: Any) -> None:
     old = u.copy()
-    u[1:-1] = old[1:-1] + 0.1 * (old[2:] - old[:-2])
-    u *= 0.99
+    u[1:-1] = old[1:-1] + 0.05 * (old[2:] - old[:-2])  # which stays finite, however often it is done
+    u *= 0.995
 
 
 class Stop(Exception):

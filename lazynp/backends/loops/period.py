@@ -22,12 +22,13 @@ import numpy as np
 from ..support import KIND, code_of
 from .formulas import TYPES
 from .program import Unsupported
-from .regions import Region, Shape, alike, apart, capacity, dense, has_gaps, offset
+from .regions import Length, Region, Shape, alike, apart, capacity, dense, has_gaps, offset
 from .scalar import ctype, expression
 from .writer import LARGEST_WORKSPACE, Place, Writer, product
 
 # Kinds of slots, as in `_replay.h`.
-EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM, READ, DOT, WHERE, MASKED, CLIP, INTO, TOTAL, ALONG, FILL = range(14)
+EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM, READ, DOT, WHERE, MASKED, CLIP, INTO, TOTAL, ALONG, FILL, JOIN = range(15)
+STACKED = 8  # of `how`: arrays are joined along a new axis
 NAMED = {WHERE: "where", MASKED: "where", CLIP: "clip", FILL: "fill"}  # what is no ufunc's
 SUM, PROD, MAX, MIN, ANY, ALL, MEAN, REDUCTIONS = range(8)  # as in `_direct.h`
 SLOT, MEMORY, NUMBER = 1, 2, 3  # where an operand is from
@@ -213,6 +214,9 @@ class Generator:
             if not s.fused:
                 self.call(k, own, args)
                 return
+            if s.kind == JOIN:
+                self.join(k, s, own, args)
+                return
             if s.kind == FILL and not args:  # `empty`: whatever is there
                 self.things[k] = own
                 return
@@ -221,6 +225,18 @@ class Generator:
             if k in self.memory:
                 self.things[k] = own
                 self.put(k, own, value)
+
+    def join(self, k: int, s: Slot, own: Region, args: list[Any]) -> None:
+        """The operands one after the other, along the axis in `how` or a new one."""
+        stacked, axis = divmod(s.how, STACKED)
+        at = 0
+        for a in args:
+            if any([isinstance(n, Length) for n in (*a.shape, *own.shape)]):
+                raise Unsupported("arrays that are joined, whose lengths move")
+            strides = own.strides[:axis] + own.strides[axis + 1 :] if stacked else own.strides
+            self.put(k, own._replace(shape=a.shape, strides=strides, start=at * own.strides[axis]), a)
+            at += 1 if stacked else a.shape[axis]
+        self.things[k] = own
 
     def put_into(self, k: int, s: Slot, target: Region, args: list[Any]) -> None:
         if s.fused:
