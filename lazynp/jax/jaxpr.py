@@ -32,6 +32,7 @@ from .beginning import Beginning
 from .bind import Primitive, bound
 from .devices import several
 from .dtypes import canonical, shown
+from .jaxpr_bodies import with_literals
 from .primitives import operands_of, primitive_of, steps_of
 from .shape_struct import ShapeDtypeStruct
 from .sharding import NamedSharding, Sharding
@@ -122,7 +123,7 @@ class Literal:
         return f"{np.asarray(self.val).astype(self.aval.dtype).item()}:{aval_text(self.aval)}"
 
     def __repr__(self) -> str:
-        return f"Literal({self})"
+        return f"Literal({str(self).rpartition(':')[0]})"
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -157,6 +158,11 @@ class JaxprEqn:
         return "\n".join(self.lines(Names()))
 
     __repr__ = __str__
+
+
+def pretty(self: Any, **_: Any) -> str:
+    """The text; how it is set is not to be chosen."""
+    return str(self)
 
 
 class Jaxpr:
@@ -203,6 +209,8 @@ class Jaxpr:
             return line
         return "\n".join([head, *["    " + row for row in rows], "  " + tail])
 
+    pretty_print = pretty
+
     def __str__(self) -> str:
         return self.text(Names())
 
@@ -242,6 +250,8 @@ class ClosedJaxpr:
     @property
     def effects(self) -> frozenset[Any]:
         return self.jaxpr.effects
+
+    pretty_print = pretty
 
     def __str__(self) -> str:
         return str(self.jaxpr)
@@ -295,7 +305,10 @@ class Writer:
             self.eqns.append(JaxprEqn(primitive_of(step.name), operands, [var], step.params))
             operands = [var]
         last = steps[-1]
-        params = {k: inner(v) for k, v in last.params.items()}
+        given = last.params
+        if last.name in ("scan", "while", "cond") and any([isinstance(v, Literal) for v in operands]):
+            given, operands = with_literals(last.name, given, operands, is_scalar, closed_over)
+        params = {k: inner(v) for k, v in given.items()}
         ordered = n.op is callback and n.static[0].ordered
         avals = (type_of(n),) if n.dtype is not None else n.outs[: len(n.static[0].outs)] if ordered else n.outs
         results = [Var(a) for a in avals]
@@ -317,6 +330,19 @@ def typed_alike(operands: list[Any]) -> list[Any]:
         else v
         for v in operands
     ]
+
+
+def is_scalar(atom: Any) -> bool:
+    """Whether it is a Python scalar."""
+    return isinstance(atom, Literal) and bool(atom.aval.weak_type)
+
+
+def closed_over(function: Function, literals: dict[int, Any]) -> ClosedJaxpr:
+    """The graph of a body, with literals for some of its arguments."""
+    if not literals:
+        return closed(function, 1 << 62)
+    jaxpr, constants = jaxpr_of(function, 1 << 62, literals)
+    return ClosedJaxpr(jaxpr, [wrap(n) for n in constants])
 
 
 def inner(value: Any) -> Any:
@@ -372,22 +398,29 @@ def is_literal(n: Node) -> bool:
     return n.weak and not n.shape and n.buffer is not None and not n.trace
 
 
-def jaxpr_of(function: Function, since: int | Beginning = 1 << 62) -> tuple[Jaxpr, list[Node]]:
-    """The graph of a function, and its constants, also those that only the rules of users' derivatives read."""
+def jaxpr_of(
+    function: Function, since: int | Beginning = 1 << 62, literals: dict[int, Any] | None = None
+) -> tuple[Jaxpr, list[Node]]:
+    """The graph of a function, and its constants, also those that only the rules of users' derivatives read. Arguments
+    for which there are literals are none."""
     found = since.constants(function) if isinstance(since, Beginning) else boundary(function, since)
     stop = {*found, *function.inputs}
     order = in_order([*function.outputs, *function.effects], stop)
     reached = set(order)
     constants = [n for n in found if not is_literal(n) and (n in reached or n.trace and is_inexact(n.dtype))]
     writer = Writer({n: Literal(on_host(n.buffer), n.aval) for n in found if is_literal(n)})
+    gone = {function.inputs[i]: v for i, v in (literals or {}).items()}
+    writer.known.update(gone)
     for n in (*constants, *function.inputs):
         writer.known.setdefault(n, Var(type_of(n)))
     for n in order:
         if n not in stop and n.op is not None and n.op is not pick and not is_tag(n):
             writer.write(n)
-    arguments, variables = ([writer.known[n] for n in nodes] for nodes in (function.inputs, constants))
+    left = [n for n in function.inputs if n not in gone]
+    arguments, variables = ([writer.known[n] for n in nodes] for nodes in (left, constants))
     outputs = [writer.atom(n) for n in function.outputs]
-    return Jaxpr(variables, arguments, outputs, writer.eqns, source=(function, constants)), constants
+    source = None if gone else (function, constants)
+    return Jaxpr(variables, arguments, outputs, writer.eqns, source=source), constants
 
 
 def closed(function: Function, since: int | Beginning) -> ClosedJaxpr:

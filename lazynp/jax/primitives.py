@@ -11,6 +11,7 @@ from ..graph.aval import Aval
 from ..graph.node import Node
 from ..ops.shape import Key
 from .bind import Primitive, bound
+from .dimension_numbers import ConvDimensionNumbers
 from .primitive_names import NAMES
 
 
@@ -115,6 +116,23 @@ def while_steps(node: Node, *, cond: Any, body: Any, n_cond: int, n_body: int) -
     return [Step("while", params)]
 
 
+def conv_steps(node: Node, **given: Any) -> list[Step]:
+    places = tuple(range(node.ndim))
+    params = {
+        "batch_group_count": given["batch_groups"],
+        "dimension_numbers": ConvDimensionNumbers(places, places, places),
+        "feature_group_count": given["groups"],
+        "lhs_dilation": given["lhs_dilation"],
+        "out_sharding": None,
+        "padding": given["padding"],
+        "precision": None,
+        "preferred_element_type": None,
+        "rhs_dilation": given["rhs_dilation"],
+        "window_strides": given["strides"],
+    }
+    return [Step("conv_general_dilated", params)]
+
+
 def scatter_steps(node: Node, *, mode: str, **params: Any) -> list[Step]:
     name = {"set": "scatter", "multiply": "scatter-mul"}.get(mode, f"scatter-{mode}")
     return [Step(name, {"mode": mode, **params})]
@@ -124,6 +142,8 @@ STEPS: dict[str, Callable[..., list[Step]]] = {
     "broadcast_to": spread_steps,
     "callback": lambda n, *, call: [Step("debug_callback" if call.differentiable else call.name, {})],
     "cast": cast_steps,
+    "conv": conv_steps,
+    "dynamic_slice": lambda n, *, sizes: [Step("dynamic_slice", {"slice_sizes": tuple(sizes)})],
     "concatenate": lambda n, *, axis: [Step("concatenate", {"dimension": axis})],
     "matmul": product_steps,
     "power": power_steps,

@@ -192,7 +192,8 @@ def test_ravel_pytree() -> None:
     with pytest.raises(ValueError):
         unravel(ours[:-1])
     with pytest.raises(TypeError):
-        unravel(ours.astype(int))
+        split(mixed.astype(int))
+    assert unravel(ours.astype(int))["a"].dtype == np.int32  # leaves of one dtype go with a vector of any
     j = lazynp.jax
     assert j.grad(lambda v: unravel(v)["a"].sum())(ours).tolist() == [1.0] * 6 + [0.0] * 5
     assert j.jit(lambda t: ravel_pytree(t)[0])(tree).tolist() == ours.tolist()
@@ -342,3 +343,41 @@ def test_constants_are_what_was_there_before() -> None:
                 return lazynp.jax.core.eval_jaxpr(made.jaxpr, [a], OTHER)[0].sum()
 
             around(lazynp.jax, f)(lazynp.jax.numpy.asarray(POINT))
+
+
+SCALARS_INSIDE: dict[str, Callable[[Any], Any]] = {
+    "while": lambda j: lambda x: j.lax.while_loop(lambda c: c < 3, lambda c: c + 1, x),
+    "fori": lambda j: lambda x: j.lax.fori_loop(0, 3, lambda i, c: c + 1, x),
+    "scan": lambda j: lambda x: j.lax.scan(lambda c, _: (c * 2 + 1, c), x, None, length=3),
+    "cond": lambda j: lambda x: j.lax.cond(x > 1, lambda y: y * 2, lambda y: -y + 3, x),
+    "constants": lambda j: lambda x: j.lax.cond(x > 1, lambda: 1.0, lambda: 2.0),
+    "switch": lambda j: lambda x: j.lax.switch(j.numpy.int32(x), [lambda y: y + 1, lambda y: y * 3], x),
+}
+
+
+@pytest.mark.parametrize("name", SCALARS_INSIDE)
+def test_scalars_stand_in_bodies(name: str) -> None:
+    """Python scalars that bodies of loops and branches read are literals in these, and can be run there."""
+    (ours, theirs) = (j.make_jaxpr(SCALARS_INSIDE[name](j))(1.0) for j in (lazynp.jax, jax))
+    if name != "switch":  # whose index is clamped by other operations
+        assert str(ours) == str(theirs)
+    run = lazynp.jax.core.eval_jaxpr(ours.jaxpr.replace(eqns=list(ours.eqns)), ours.consts, 1.0)
+    for a, b in zip(run, jax.core.eval_jaxpr(theirs.jaxpr, theirs.consts, 1.0), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+NAMED_AS_JAX: dict[str, tuple[Callable[[Any], Callable[[Any], Any]], tuple[int, ...]]] = {
+    "convolution": (lambda j: lambda x: j.lax.conv(x, x, (1, 1), "SAME"), (1, 1, 2, 2)),
+    "slice": (lambda j: lambda x: j.lax.dynamic_slice(x, (1,), (2,)), (3,)),
+    "slice from behind": (lambda j: lambda x: j.lax.dynamic_slice(x, (-2,), (2,)), (3,)),
+}
+
+
+@pytest.mark.parametrize("name", NAMED_AS_JAX)
+def test_parameters_are_named_as_in_jax(name: str) -> None:
+    f, shape = NAMED_AS_JAX[name]
+    x = np.ones(shape, np.float32)
+    ours, theirs = (j.make_jaxpr(f(j))(x) for j in (lazynp.jax, jax))
+    assert ours.pretty_print() == theirs.pretty_print()
+    found = lazynp.jax.core.eval_jaxpr(ours.jaxpr.replace(eqns=list(ours.eqns)), ours.consts, x)
+    np.testing.assert_array_equal(found[0], f(jax)(x))

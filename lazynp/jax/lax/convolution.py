@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,21 +17,14 @@ from ...ops.elementwise import convert, not_equal
 from ...ops.promotion import Shape
 from ..array import Array
 from ..at_once import apply
+from ..dimension_numbers import ConvDimensionNumbers
 from ..dtypes import KIND_OF
 from ..precision import check_precision
 from .call import argument, arguments, check_kinds, check_same_dtypes, dtype_of, public, sizes_of, spread
 from .contraction import NARROWER, dot_general, in_common
 from .reductions import dilated, padtype_to_pads
 
-
-@public
-class ConvDimensionNumbers(NamedTuple):
-    """Which axis is what in a convolution: for each operand and the result the places of batch (or output feature),
-    feature (or input feature) and space."""
-
-    lhs_spec: Sequence[int]
-    rhs_spec: Sequence[int]
-    out_spec: Sequence[int]
+public(ConvDimensionNumbers)
 
 
 @public

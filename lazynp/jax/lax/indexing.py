@@ -87,9 +87,14 @@ def starts_of(name: str, x: Node, start_indices: Any, negative: Any) -> list[Nod
         types = ", ".join([i.dtype.name for i in found])
         raise TypeError(f"index arguments to {name} must be integers of the same type, got: {types}")
     allowed = [negative] * x.ndim if isinstance(negative, bool) else list(negative)
+    plain = list(start_indices) if isinstance(start_indices, (list, tuple)) else [None] * x.ndim
     return [
-        where(e.less(i, scalar(0, i)), e.add(i, scalar(n, i)), i) if a and i.dtype.kind == "i" else i
-        for i, n, a in zip(found, x.shape, allowed)
+        i
+        if not a or i.dtype.kind != "i"
+        else (i if k >= 0 else scalar(k + n, i))
+        if type(k) is int
+        else where(e.less(i, scalar(0, i)), e.add(i, scalar(n, i)), i)
+        for i, k, n, a in zip(found, plain, x.shape, allowed)
     ]
 
 

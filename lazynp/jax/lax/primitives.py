@@ -71,7 +71,7 @@ def impl_of(primitive: Known) -> Fun:
     def impl(*args: Any, **params: Any) -> Any:
         given = {k: v for k, v in params.items() if k not in IGNORED}
         ops = [op for op in same_op(name) if {*op.static, *op.moving} == set(given)]
-        if name in RULES and not (ops and given):
+        if name in RULES and (name == "cond" or not (ops and given)):
             return RULES[name](*args, **given)
         if ops:
             logical = all([as_node(x).dtype.kind == "b" for x in args])
