@@ -153,7 +153,7 @@ class Loop:
             [f"t = np.empty({shape}, {self.dtype!r})", f"t[...] = {other}", f"t[::2] -= {number}", f"{other} = t"],
             [f"t = {new}", f"t[{name} > {self.number()}] = {self.number()}", f"{name} = {name} + t"],
             [f"{name} = np.concatenate([{name}[1:], {other}[:1] * {self.half()}])"],
-            [f"t = np.stack(({name}, {self.expression(shape, 1)}, {other}))", "t[1] = t[0]", f"{name} = t[k % 3] * {self.half()}"],
+            [f"t = np.stack(({name}, {other + ' * 2'}, {other}))", "t[1] = t[0]", f"{name} = t[k % 3] * {self.half()}"],
             [f"{name} = np.concatenate(({name}[..., 2:], {other}[..., :2]), axis={r.choice(['-1', len(shape) - 1])})"],
         ]
         return r.choice(lines)
