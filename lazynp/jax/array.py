@@ -51,7 +51,7 @@ from .spreading import known, made_now, note
 from .spreading import state as spreading
 from .transfers import State as guarded
 from .transfers import to_device
-from .varying import axes_of_value, contexts, varied
+from .varying import axes_of_value, contexts, sums_of_value, varied
 
 new = object.__new__
 NDARRAY = np.ndarray
@@ -196,7 +196,7 @@ class Array(OnDevices, Base):
             return shaped(*self._weak)  # type: ignore[misc]
         node = self.node
         if contexts.active and node.trace == ABSTRACT:
-            return shaped(node.aval, known.get(node), axes_of_value(node))
+            return shaped(node.aval, known.get(node), axes_of_value(node), sums_of_value(node))
         return shaped(node.aval, known.get(node) if spreading.on else None)
 
     # --- Python's and NumPy's protocols -------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from .memory import MemorySpace
 from .sharding import ManualAxisType, NamedSharding, PartitionSpec, axes_of, current, get_abstract_mesh
 from .unreduced import suffix
 
+NO_SUMS: Any = (frozenset(), frozenset())
+
 
 class ShapedArray:
     """Shape, dtype, weak type. Prints as `float32[3,4]`, a weak one as `~float32[]`. In trees it is a leaf.
@@ -126,8 +128,9 @@ class PlacedArray(ShapedArray):
     """Of an array that lies on a mesh: prints as `float32[8@x,2]`, where explicit axes split it; inside of `shard_map`,
     where it may differ between devices, as `float32[3]{V:x}`."""
 
-    __slots__ = ("_lies", "_memory", "_varying")
+    __slots__ = ("_lies", "_memory", "_sums", "_varying")
     _lies: NamedSharding | None
+    _sums: Any
     _memory: MemorySpace
     _varying: tuple[Any, ...]
 
@@ -136,12 +139,16 @@ class PlacedArray(ShapedArray):
         if sharding is not None and not isinstance(sharding, NamedSharding):
             raise TypeError(f"the sharding of a type is a NamedSharding, not {sharding!r}")
         self._lies = None if sharding is None else on_explicit(sharding, self.ndim)
-        self._varying, self._memory = (), memory_of(sharding)
+        self._varying, self._memory, self._sums = (), memory_of(sharding), NO_SUMS
 
     def _compared(self) -> tuple[Any, ...]:
         spec = None if self._lies is None else self._lies.spec
         split = spec is not None and bool(any(spec.partitions) or spec.unreduced or spec.reduced)
-        return self.plain, self._lies if split else None, (*self._varying, *[self._memory] * self._in_host())
+        return (
+            self.plain,
+            self._lies if split else None,
+            (*self._varying, *self._sums, *[self._memory] * self._in_host()),
+        )
 
     def _in_host(self) -> bool:
         return self._memory is MemorySpace.Host
@@ -152,7 +159,7 @@ class PlacedArray(ShapedArray):
 
     @property
     def manual_axis_type(self) -> ManualAxisType:
-        made: ManualAxisType = ManualAxisType(varying=self._varying)
+        made: ManualAxisType = ManualAxisType(varying=self._varying, unreduced=self._sums[0], reduced=self._sums[1])
         return made
 
     mat = manual_axis_type
@@ -168,22 +175,21 @@ class PlacedArray(ShapedArray):
         return [f"{n}@{p}" if p else str(n) for n, p in zip(self.shape, names)]
 
     def str_short(self, short_dtypes: bool = False) -> str:
-        names = ",".join(map(str, self._varying))
-        varies = f"{{V:{names if len(self._varying) == 1 else f'({names})'}}}" if names else ""
         spec = None if self._lies is None else self._lies.spec
-        sums = "" if spec is None else suffix(spec.unreduced, spec.reduced)
-        return super().str_short(short_dtypes) + varies + sums
+        own = (frozenset(), frozenset()) if spec is None else (spec.unreduced, spec.reduced)
+        return super().str_short(short_dtypes) + suffix(own[0] | self._sums[0], own[1] | self._sums[1], self._varying)
 
 
-def shaped(aval: Aval, sharding: Any = None, varies: Any = ()) -> ShapedArray:
+def shaped(aval: Aval, sharding: Any = None, varies: Any = (), sums: Any = NO_SUMS) -> ShapedArray:
     """What users see of an abstract value, with the sharding of its array where that is part of the type, and the axes
     along which it varies."""
     on_mesh, memory = isinstance(sharding, NamedSharding), memory_of(sharding)
-    if not on_mesh and not varies and memory is MemorySpace.Device:
+    if not on_mesh and not varies and not any(sums) and memory is MemorySpace.Device:
         return ShapedArray(*aval)
     out = PlacedArray(*aval)
     out._memory = memory
-    out._varying = tuple([a for a in current.manual[-1].axis_names if a in varies]) if varies else ()
+    axes = [a for a in current.manual[-1].axis_names if a in varies] if varies else []
+    out._varying, out._sums = tuple([a for a in axes if a not in sums[0]]), sums
     out._lies = on_explicit(sharding, aval.ndim) if on_mesh else None
     return out
 

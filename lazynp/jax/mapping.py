@@ -7,17 +7,20 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import optree
 
 from ..api.trace import stack
 from ..api.vmap import vmap
 from ..graph.node import ABSTRACT, Node
-from ..ops.shape import move_axis, reshape, slice_, whole
+from ..ops.elementwise import equal, where
+from ..ops.shape import add_reduce, move_axis, reshape, slice_, whole
 from ..signatures import leaf_names, name_of
 from ..tree import NAMESPACE, flatten, map, unflatten
 from .array import as_node, door, wrap
 from .aval import shaped
 from .devices import several
+from .manual_sums import Sums, refuse
 from .mesh import Setting
 from .placement import labelled, of_places
 from .references import mapped_over
@@ -36,6 +39,7 @@ from .sharding import (
 from .splits import each_device
 from .spreading import Split, constrain, known, named_sharding, note, sharding_at, split_of, state, tidy
 from .tree_util import keystr, prefix_errors, tree_leaves_with_path
+from .unreduced import pending
 from .varying import Axes, Context, contexts
 
 
@@ -83,8 +87,6 @@ def spread_specs(specs: Any, tree: Any, what: str) -> list[PartitionSpec]:
 
     marked = map(lambda s: PartitionSpec() if s is None else s, specs, is_leaf=is_spec)
     for spec in flatten(marked, is_leaf=is_spec)[0]:
-        if isinstance(spec, PartitionSpec) and (spec.unreduced or spec.reduced):
-            raise NotImplementedError(f"shard_map {what} with axes that are unreduced or reduced: {spec}")
         if not isinstance(spec, PartitionSpec):
             raise TypeError(
                 f"shard_map {what} argument must be a pytree of `jax.sharding.PartitionSpec` instances, but:\n\n  "
@@ -218,12 +220,23 @@ def argument_texts(function: Any, args: tuple[Any, ...]) -> list[str]:
     return out
 
 
+def in_one_place(x: Any, axes: Axes) -> Any:
+    """A device's summand of an argument: all of it on the first one along these axes, zeros on the others."""
+    node = as_node(x)
+    for a in sorted(axes, key=str):
+        node = where(equal(stack.axes[a][1], np.int32(0)), node, np.zeros((), node.dtype)[()])
+    return wrap(node) if axes else x
+
+
 def joined(x: Node, spec: PartitionSpec, names: list[Any]) -> Node:
     """A result of all places, the mesh's axes in front, as one array: an axis that the spec does not name is taken to
     be the same everywhere."""
     wanted = [a for part in spec.partitions for a in axes_of(part)]
     for i in reversed(range(len(names))):
-        if names[i] not in wanted:
+        if names[i] in spec.unreduced:
+            x = add_reduce(x, axes=(i,), keepdims=False, dtype=x.dtype)
+            del names[i]
+        elif names[i] not in wanted:
             x = slice_(x, key=(*whole(x.shape[:i]), 0, *whole(x.shape[i + 1 :])))
             del names[i]
     for d, part in enumerate(spec.partitions):
@@ -251,10 +264,14 @@ def check_manual(specs: list[PartitionSpec], manual: Sequence[Any], what: str) -
 def check_lies(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any]) -> None:
     """Raise ValueError for an argument that lies otherwise on explicit axes that are mapped than its spec says."""
     explicit = set(mesh.explicit_axes) & set(manual)
-    wanted = split_of(NamedSharding(mesh, spec), x.ndim)
-    lies = split_of(sharding_at(x), x.ndim)
-    if [set(s) & explicit for s in wanted] != [set(s) & explicit for s in lies]:
-        now, to = [PartitionSpec(*[s or None for s in split]) for split in (lies, wanted)]
+    shardings = (sharding_at(x), NamedSharding(mesh, spec))
+    lies, wanted = [split_of(s, x.ndim) for s in shardings]
+    sums = [tuple([axes & explicit for axes in pending(s)]) for s in shardings]
+    if [set(s) & explicit for s in wanted] != [set(s) & explicit for s in lies] or sums[0] != sums[1]:
+        now, to = [
+            PartitionSpec(*[s or None for s in split], unreduced=u, reduced=r)
+            for split, (u, r) in zip((lies, wanted), sums)
+        ]
         raise ValueError(
             f"in_specs passed to shard_map: {to} does not match the specs of the input: {now} for arg: "
             f"{shaped(x.aval, sharding_at(x))}. "
@@ -305,7 +322,10 @@ def check_results(
         check_spec(mesh, spec)
         axes = frozenset([a for part in spec.partitions for a in axes_of(part)])
         found = varying.of(node) if varying is not None and node.trace == ABSTRACT else None
-        more = (found or frozenset()) - axes
+        sums = Sums() if varying is None or node.trace != ABSTRACT else varying.sums(node)
+        if sums.unreduced - spec.unreduced:
+            refuse(node, sums.unreduced, sums.unreduced - spec.unreduced)
+        more = (found or frozenset()) - axes - spec.unreduced
         if more:
             how = apart(axes, more, mesh)
             where = keystr(path) if len(specs) > 1 else ""
@@ -460,9 +480,13 @@ def per_device(
                     check_results(out, out_specs, None, manual, over, name)
                     return out
                 lies: dict[Node, frozenset[Any]] = {}
-                for x, (_, used) in zip(xs, parts):
-                    lies[as_node(x)] = lies.get(as_node(x), frozenset()) | frozenset(used)
+                xs = tuple([in_one_place(x, s.unreduced) for x, s in zip(xs, specs)])
+                for x, (_, used), s in zip(xs, parts, specs):
+                    lies[as_node(x)] = lies.get(as_node(x), frozenset()) | frozenset(used) | s.unreduced
                 context = Context(lies, {a: stack.axes[a][1] for a in manual}, outer)
+                for x, s in zip(xs, specs):
+                    if s.unreduced or s.reduced:
+                        context.marks[as_node(x)] = Sums(s.unreduced, s.reduced)
                 contexts.active.append(context)
                 try:
                     out = function(*unflatten(structure, list(xs)))

@@ -13,7 +13,7 @@ from .array import as_node
 from .aval import ShapedArray, shaped
 from .references import AbstractRef, Ref
 from .spreading import sharding_at
-from .varying import axes_of_value
+from .varying import axes_of_value, sums_of_value
 from .vmap import vmap
 
 __all__ = ["clear_caches", "ensure_compile_time_eval", "named_call", "named_scope", "typeof", "vmap"]
@@ -54,4 +54,4 @@ def typeof(x: Any) -> ShapedArray | AbstractRef:
     if isinstance(x, Ref):
         return x.aval
     node = as_node(x)
-    return shaped(node.aval, sharding_at(node), axes_of_value(node))
+    return shaped(node.aval, sharding_at(node), axes_of_value(node), sums_of_value(node))

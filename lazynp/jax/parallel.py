@@ -16,11 +16,12 @@ from ..ops import collectives as ops
 from ..ops.creation import iota
 from ..ops.elementwise import add, convert, divide, equal, multiply, where
 from ..ops.joining import span
-from ..ops.shape import move_axis, reshape
+from ..ops.shape import move_axis, reshape, slice_, whole
 from ..tree import flatten, map, unflatten
 from .array import as_node, wrap
 from .dtypes import INT32, KIND_OF, float_dtype
-from .varying import axes_of_value, checked, contexts, psum_invariant, pvary
+from .manual_sums import Sums
+from .varying import axes_of_value, checked, contexts, psum_invariant, pvary, sums_of_value
 
 Apply = Callable[[Node, int, Node], Node]
 
@@ -216,14 +217,16 @@ def all_gather(
     """What all have, along a new axis (`tiled`: joined along an axis that is there). Several names: as one axis.
 
     Args:
-        to: "invarying": the type says that it is the same on all devices.
+        to: "invarying": the type says that it is the same on all devices; "reduced": and that its cotangent is summed
+            up later.
 
-    Raises: ValueError for another `to`, NotImplementedError for "reduced".
+    Raises: ValueError for another `to`.
     """
     if to not in ("varying", "invarying", "reduced"):
         raise ValueError(f"all_gather's `to` is one of 'varying', 'invarying' and 'reduced', got {to!r}")
     if to == "reduced":
-        raise NotImplementedError("values that are `reduced` along an axis of a mesh are not followed")
+        alike = all_gather(x, axis_name, axis_index_groups=axis_index_groups, axis=axis, tiled=tiled, to="invarying")
+        return pcast(alike, axis_name, to="reduced")
     if to == "invarying" and axis_index_groups is None:
         return map(lambda v: gathered_alike(v, axis_name, axis, tiled), x)
 
@@ -372,10 +375,10 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
 
 
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
-    """x, taken to vary along these manual axes of a mesh (`to="varying"`): see `varying.pvary`.
+    """x, taken to vary along these manual axes of a mesh (`to="varying"`): see `varying.pvary`. What varies may be
+    taken for summands (`unreduced`), and what does not for a value whose cotangents are summands (`reduced`).
 
-    Raises: ValueError for another cast, outside of `shard_map`, and for what varies along one of them already;
-        NotImplementedError for `unreduced` and `reduced` values.
+    Raises: ValueError for another cast, and outside of `shard_map`.
     """
     if to not in ("varying", "unreduced", "reduced"):
         raise ValueError(
@@ -390,16 +393,43 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
 
     def cast(v: Any) -> Any:
         node = as_node(v)
-        lies = {n in axes_of_value(node) for n in names}
-        if len(lies) > 1:
+        states = {state_along(n, node) for n in names}
+        if len(states) > 1:
             raise ValueError(
                 "jax.lax.pcast can only accept axis_name which corresponds to one of varying, unreduced, reduced or "
                 f"invarying state of the input. Got input type: {v.aval}, axes: {names}"
             )
-        if to != "varying" or lies == {True}:
-            raise ValueError(f"Unsupported pcast from={'varying' if lies == {True} else 'invarying'}, to={to!r}")
-        for name in names:
-            node = pvary(node, bound(name, "pcast")[1])
-        return wrap(node)
+        (now,) = states
+        if (now, to) not in CASTS:
+            raise ValueError(f"Unsupported pcast from={now}, to={to!r}")
+        if to == "varying":
+            for name in names:
+                node = pvary(node, bound(name, "pcast")[1])
+            return wrap(node)
+        return marked(node, frozenset(names), to)
 
     return map(cast, x)
+
+
+CASTS = {("invarying", "varying"), ("reduced", "varying"), ("varying", "unreduced"), ("invarying", "reduced")}
+
+
+def state_along(name: Any, node: Node) -> str:
+    """How a value lies along an axis of the innermost `shard_map`."""
+    sums = sums_of_value(node)
+    if name in sums.unreduced:
+        return "unreduced"
+    if name in sums.reduced:
+        return "reduced"
+    return "varying" if name in axes_of_value(node) else "invarying"
+
+
+def marked(node: Node, axes: frozenset[Any], what: str) -> Any:
+    """The same value, said to be unreduced or reduced along these axes."""
+    context = contexts.active[-1]
+    sums = context.sums(node)
+    out = context.renewed(slice_(node, key=whole(node.shape)))
+    context.marks[out] = (
+        Sums(sums.unreduced | axes, sums.reduced) if what == "unreduced" else Sums(sums.unreduced, sums.reduced | axes)
+    )
+    return wrap(out)

@@ -37,14 +37,15 @@ def typed(a: Node, lies: Sharding | None) -> str:
     return shown(a, split_of(lies, a.ndim)) + suffix(*pending(lies))
 
 
-def suffix(unreduced: Axes, reduced: Axes) -> str:
-    """What a type says of summands: `{U:y}`."""
-    parts = [f"{k}:{text(axes)}" for k, axes in (("U", unreduced), ("R", reduced)) if axes]
+def suffix(unreduced: Axes, reduced: Axes, varying: Sequence[Any] = ()) -> str:
+    """What a type says of how values differ between devices: `{V:x, U:y}`."""
+    parts = [f"V:{text(varying)}"] if varying else []
+    parts += [f"{k}:{text(sorted(axes, key=str))}" for k, axes in (("U", unreduced), ("R", reduced)) if axes]
     return f"{{{', '.join(parts)}}}" if parts else ""
 
 
-def text(axes: Axes) -> str:
-    names = sorted(map(str, axes))
+def text(axes: Sequence[Any]) -> str:
+    names = list(map(str, axes))
     return names[0] if len(names) == 1 else f"({','.join(names)})"
 
 

@@ -20,6 +20,8 @@ from ..ops.closure import interned, unrecorded
 from ..ops.collectives import collective, same_shape, total, unchanged
 from ..tracebacks import leave
 from .dtypes import INT32
+from .manual_sums import Sums
+from .manual_sums import found as find_sums
 
 Axes = frozenset[Any]
 NOTHING: Axes = frozenset()
@@ -136,12 +138,23 @@ class Graph:
 
 
 class Context(Graph):
-    """What a `shard_map` is traced in. `manual`: the axes along which it maps."""
+    """What a `shard_map` is traced in.
+
+    Attributes:
+        manual: the axes along which it maps. marks: what is known of summands; empty where there are none.
+    """
 
     def __init__(self, found: Mapping[Node, Axes], index: Mapping[Any, Node], traces: Sequence[Any]) -> None:
         super().__init__(found, index)
         self.manual = frozenset(index)
         self.traces = list(traces)
+        self.marks: dict[Node, Sums] = {}
+
+    def sums(self, node: Node) -> Sums:
+        """Along which axes a value is a summand, and along which its cotangent is."""
+        if not self.marks:
+            return Sums()
+        return find_sums(self.renewed(node), self.marks, self.of, self.axis_of)
 
     def outside(self, n: Node) -> Axes | None:
         if n.trace < ABSTRACT or any([n in c.found for c in contexts.active if c is not self]):
@@ -221,7 +234,17 @@ def check_branches(branches: Sequence[Function], found: Sequence[Sequence[Axes |
 
 def varied(node: Node) -> Node:
     """A node that was just made, with casts where values meet that vary along different axes."""
-    return contexts.active[-1].renewed(node) if node.trace == ABSTRACT else node
+    if node.trace != ABSTRACT:
+        return node
+    context = contexts.active[-1]
+    if context.marks:
+        context.sums(node)  # raises where it must not be made
+    return context.renewed(node)
+
+
+def sums_of_value(node: Node) -> Sums:
+    """Along which axes of the innermost `shard_map` a value is a summand, and along which its cotangent is."""
+    return contexts.active[-1].sums(node) if contexts.active else Sums()
 
 
 def axes_of_value(node: Node) -> Axes:
