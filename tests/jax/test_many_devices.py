@@ -129,3 +129,37 @@ print("fine")
 
 def test_what_is_computed_before_somebody_asks_knows_where_it_lies() -> None:
     assert run("-c", BOUNDARIES, XLA_FLAGS=EIGHT).strip() == "fine"
+
+
+DRAWN = """
+import numpy as np
+import lazynp.jax as jax
+mesh = jax.make_mesh((2, 4), ("x", "y"))
+for spec, shape in (("x",), (8, 4)), (("y",), (8,)):
+    jax.debug.visualize_sharding(shape, jax.NamedSharding(mesh, jax.P(*spec)))
+try:
+    jax.debug.visualize_array_sharding(np.float32(1) + jax.numpy.ones(()))
+except ValueError as error:
+    print(error)
+"""
+PICTURES = """\
+┌───────────┐
+│           │
+│CPU 0,1,2,3│
+│           │
+│           │
+├───────────┤
+│           │
+│CPU 4,5,6,7│
+│           │
+│           │
+└───────────┘
+┌───────┬───────┬───────┬───────┐
+│CPU 0,4│CPU 1,5│CPU 2,6│CPU 3,7│
+└───────┴───────┴───────┴───────┘
+`visualize_sharding` only works for shapes with 1 and 2 dimensions.
+"""
+
+
+def test_shardings_are_drawn_as_jax_draws_them_without_colours() -> None:
+    assert run("-c", DRAWN, XLA_FLAGS=EIGHT, PYTHONIOENCODING="utf-8") == PICTURES
