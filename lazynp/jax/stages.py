@@ -468,6 +468,15 @@ class PjitFunction(Jit):
         made: Placed = found
         return made
 
+    def clear_cache(self) -> None:
+        """Forget all that was traced."""
+        super().clear_cache()
+        vars(self).pop("_placed", None)
+
+    def _cache_size(self) -> int:
+        """For how many signatures, and ways in which arguments lie, the function has been traced."""
+        return super()._cache_size() + sum([f._cache_size() for f in vars(self).get("_placed", {}).values()])
+
     @property
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(self._fun)
