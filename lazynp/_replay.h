@@ -100,6 +100,7 @@ typedef struct Program {
 } Program;
 
 static Note ring[RING];
+enum { PART, TRANSPOSED, RESHAPED }; /* `how` of GETITEM */
 enum { TRIES = 16, WORTH = 4 }; /* entries after which each should have matched so many operations, in the mean */
 enum { FEW_RUNS = 4 }; /* in the mean: a longer loop is looked for now and then, of which the program may do a part */
 static long long look_next, look_wait; /* when, and how long after that again; in nanoseconds */
@@ -436,6 +437,20 @@ static PyObject *array_part(PyArrayObject *whole, Layout const *as, npy_intp off
     return part;
 }
 
+static PyObject *sizes(npy_intp const *x, int n)
+{
+    PyObject *out = PyTuple_New(n);
+    for (int d = 0; out && d < n; d++)
+        PyTuple_SET_ITEM(out, d, PyLong_FromSsize_t(x[d]));
+    return out;
+}
+
+/* Whether a matched view's key says another shape: (kind_reshape, shape). */
+static int is_reshape(PyObject *key)
+{
+    return PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) == 2 && PyTuple_GET_ITEM(key, 0) == kind_reshape;
+}
+
 /* A matched view becomes one like any other. */
 static int resolve(Handle *v)
 {
@@ -447,7 +462,15 @@ static int resolve(Handle *v)
     if (is_there(parent)) {
         PyArrayObject *h = (PyArrayObject *)((Handle *)parent)->h;
         lay_out(&of, h);
-        if (cut(&of, key, &offset, &as)) {
+        if (key == kind_transpose) {
+            PyObject *part = PyArray_Transpose(h, NULL);
+            found = part ? derived((Handle *)parent, Py_NewRef(((Handle *)parent)->b), Py_NewRef(h), part, kind_transpose, Py_None) : NULL;
+        }
+        else if (is_reshape(key)) {
+            PyObject *part = PyArray_Reshape(h, PyTuple_GET_ITEM(key, 1));
+            found = part ? derived((Handle *)parent, Py_NewRef(((Handle *)parent)->b), Py_NewRef(h), part, kind_reshape, part) : NULL;
+        }
+        else if (cut(&of, key, &offset, &as)) {
             PyObject *part = array_part(h, &as, offset);
             found = part ? derived((Handle *)parent, Py_NewRef(((Handle *)parent)->b), Py_NewRef(h), part, kind_index, key) : NULL;
         }

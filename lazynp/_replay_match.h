@@ -363,11 +363,9 @@ static int matches_key(Slot *s, PyObject *key)
     return 1;
 }
 
-static PyObject *match_getitem(PyObject *self, PyObject *key)
+/* A handle on the part of an array that the slot which was matched takes. */
+static PyObject *matched_view(PyObject *self, PyObject *key)
 {
-    Slot *s = expect(GETITEM, NULL);
-    if (!s || !matches(s, 0, self) || !matches_key(s, key))
-        return NULL;
     if (view_count == LONGEST) {
         int kept = 0;
         for (int i = 0; i < view_count; i++)
@@ -389,6 +387,46 @@ static PyObject *match_getitem(PyObject *self, PyObject *key)
     views_alive++;
     advance();
     return (PyObject *)o;
+}
+
+static PyObject *match_getitem(PyObject *self, PyObject *key)
+{
+    Slot *s = expect(GETITEM, NULL);
+    return s && s->how == PART && matches(s, 0, self) && matches_key(s, key) ? matched_view(self, key) : NULL;
+}
+
+static PyObject *match_transpose(PyObject *self)
+{
+    Slot *s = expect(GETITEM, NULL);
+    if (!s || s->how != TRANSPOSED || !matches(s, 0, self))
+        return NULL;
+    P->offset[cursor] = 0;
+    return matched_view(self, kind_transpose);
+}
+
+/* An array in C's order in the shape that is expected, of which one length may be given as -1. `shape`: a tuple; NULL: one
+ * axis. */
+static PyObject *match_reshape(PyObject *self, PyObject *shape)
+{
+    Slot *s = expect(GETITEM, NULL);
+    int nd = !shape ? 1 : PyTuple_CheckExact(shape) ? (int)PyTuple_GET_SIZE(shape) : -1, open = 0;
+    if (!s || s->how != RESHAPED || s->out.nd != nd || !matches(s, 0, self))
+        return NULL;
+    for (int d = 0; shape && d < nd; d++) {
+        PyObject *length = PyTuple_GET_ITEM(shape, d);
+        long n = PyLong_CheckExact(length) ? PyLong_AsLong(length) : -2;
+        PyErr_Clear();
+        open += n == -1;
+        if (open > 1 || (n != -1 && n != s->out.shape[d]))
+            return NULL;
+    }
+    if (!s->seen[0][0]) {
+        PyObject *lengths = sizes(s->out.shape, nd);
+        s->seen[0][0] = lengths ? PyTuple_Pack(2, kind_reshape, lengths) : NULL;
+        Py_XDECREF(lengths);
+    }
+    P->offset[cursor] = 0;
+    return s->seen[0][0] ? matched_view(self, s->seen[0][0]) : NULL;
 }
 
 /* Whether the memory that a slot reads is known to be written by nothing pending: the program does not expect it to be that

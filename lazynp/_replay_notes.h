@@ -464,7 +464,7 @@ static void note_host_in_place(int before, PyUFuncObject *f, PyObject *x, PyObje
         touched = 1;
 }
 
-static void note_getitem(int before, PyObject *x, PyObject *out)
+static void note_getitem(int before, PyObject *x, PyObject *out, int how)
 {
     PyArrayObject *h = (PyArrayObject *)((Handle *)x)->h, *part = (PyArrayObject *)((Handle *)out)->h;
     Layout as;
@@ -473,7 +473,14 @@ static void note_getitem(int before, PyObject *x, PyObject *out)
         return;
     }
     lay_out(&as, part);
-    note(before, GETITEM, NULL, 1, &x, &as, PyArray_BYTES(part) - PyArray_BYTES(h), out, -1);
+    note_how(before, GETITEM, NULL, 1, &x, &as, PyArray_BYTES(part) - PyArray_BYTES(h), out, -1, how);
+}
+
+/* An array was given another shape, if `out` is one. */
+static void note_reshape(int before, PyObject *x, PyObject *out)
+{
+    if (out && Py_TYPE(out) == ndarray_type && is_there(x) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)((Handle *)x)->h) && watches())
+        note_getitem(before, x, out, RESHAPED);
 }
 
 static void note_read(int before, PyObject *x, PyArrayObject *h, PyObject *key)

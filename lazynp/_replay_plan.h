@@ -1,13 +1,5 @@
 /* Replay, cold: a program is made of two rounds that were noted. See `_replay.h`. */
 
-static PyObject *sizes(npy_intp const *x, int n)
-{
-    PyObject *out = PyTuple_New(n);
-    for (int d = 0; out && d < n; d++)
-        PyTuple_SET_ITEM(out, d, PyLong_FromSsize_t(x[d]));
-    return out;
-}
-
 static PyObject *layout_tuple(Layout const *a)
 {
     return Py_BuildValue("(NNN)", sizes(a->shape, a->nd), sizes(a->stride, a->nd),
@@ -421,6 +413,9 @@ static int fill(Program *q, Rounds *m)
             s->of = *of;
         if (!find_lengths(m, q, &s->out, &b->out, old ? &old->slot[k].out : NULL, of ? longest(q, of) : limit))
             return 0;
+        for (int d = 0; s->kind == GETITEM && s->how != PART && d < s->out.nd; d++)
+            if (s->out.shape[d] < 0)
+                return 0; /* it is not looked at when it is matched */
         Loop *loop = r->f ? loop_of(r->f, s->type) : NULL;
         s->fused = s->kind == WHERE || s->kind == MASKED || s->kind == CLIP || s->kind == FILL || s->kind == JOIN || (loop && loop->replayed && s->kind != TOTAL && s->kind != ALONG);
         char **called = q->p + m->params + n + 1 + 2 * k;

@@ -701,7 +701,7 @@ static PyObject *subscript(PyObject *self, PyObject *key)
             if (part && PyArray_CheckExact(part)) {
                 PyObject *out = derived(a, b, h, part, kind_index, key);
                 if (out && watches() && !only_looks()) {
-                    note_getitem(before, self, out);
+                    note_getitem(before, self, out, PART);
                     looked();
                 }
                 return out;
@@ -900,12 +900,20 @@ static Py_ssize_t size_of(PyObject *self)
 /* `a.T` of an array at hand: None if it is not. */
 static PyObject *transpose(PyObject *module, PyObject *self)
 {
+    int before = touched;
+    PyObject *out = P && Py_TYPE(self) == ndarray_type ? match_transpose(self) : NULL;
+    if (out || PyErr_Occurred())
+        return out;
     if (!is_current(self) || ((Handle *)self)->v == host_view)
         Py_RETURN_NONE;
     PyObject *b = Py_NewRef(((Handle *)self)->b), *h = Py_NewRef(((Handle *)self)->h);
     PyObject *part = PyArray_Transpose((PyArrayObject *)h, NULL);
-    if (part)
-        return derived((Handle *)self, b, h, part, kind_transpose, Py_None);
+    if (part) {
+        out = derived((Handle *)self, b, h, part, kind_transpose, Py_None);
+        if (out && watches())
+            note_getitem(before, self, out, TRANSPOSED);
+        return out;
+    }
     Py_DECREF(b);
     Py_DECREF(h);
     return NULL;
@@ -1677,7 +1685,7 @@ static PyObject *item_at(PyObject *self, Py_ssize_t i)
             Py_DECREF(h);
         }
         if (out && out != part && watches() && !only_looks()) {
-            note_getitem(before, self, out);
+            note_getitem(before, self, out, PART);
             looked();
         }
         Py_DECREF(key);

@@ -1293,19 +1293,29 @@ static PyObject *view_method(Method *m, PyObject *const *args, Py_ssize_t n, PyO
 static PyObject *quick_view(Method *m, PyObject *const *args, Py_ssize_t n)
 {
     PyObject *given[2] = {args[0], n == 2 ? args[1] : NULL}, *out = NULL, *shape = NULL, *part;
+    int before = touched, ours = Py_TYPE(args[0]) == ndarray_type;
     if (limit < 0)
         return NULL;
     if (n == 1 && m->host == host_transpose)
         out = transpose(NULL, args[0]);
     else if (n > 1 && m->host == host_reshape) {
-        if (n > 2 && (shape = PyTuple_New(n - 1)))
+        if ((n > 2 || PyLong_CheckExact(args[1])) && (shape = PyTuple_New(n - 1)))
             for (Py_ssize_t i = 1; i < n; i++)
                 PyTuple_SET_ITEM(shape, i - 1, Py_NewRef(args[i]));
         given[1] = shape ? shape : given[1];
-        out = given[1] ? reshape(NULL, given, 2) : NULL;
+        out = P && ours && given[1] && PyTuple_CheckExact(given[1]) ? match_reshape(args[0], given[1]) : NULL;
+        if (!out && !PyErr_Occurred() && given[1]) {
+            out = reshape(NULL, given, 2);
+            note_reshape(before, args[0], out);
+        }
     }
-    else if (n == 1 && m->host == host_ravel && is_plain_whole(args[0]))
-        out = (part = PyArray_Ravel((PyArrayObject *)((Handle *)args[0])->h, NPY_CORDER)) ? reshaped((Handle *)args[0], part) : NULL;
+    else if (n == 1 && m->host == host_ravel) {
+        out = P && ours ? match_reshape(args[0], NULL) : NULL;
+        if (!out && !PyErr_Occurred() && is_plain_whole(args[0])) {
+            out = (part = PyArray_Ravel((PyArrayObject *)((Handle *)args[0])->h, NPY_CORDER)) ? reshaped((Handle *)args[0], part) : NULL;
+            note_reshape(before, args[0], out);
+        }
+    }
     Py_XDECREF(shape);
     if (out != Py_None)
         return out;
@@ -1519,9 +1529,13 @@ static PyObject *get_attribute(PyObject *self, PyObject *of, PyObject *type)
     if (!of || of == Py_None)
         return Py_NewRef(self);
     PyObject *h;
+    if (a->transposes && Py_TYPE(of) == ndarray_type) {
+        PyObject *out = transpose(NULL, of);
+        if (out != Py_None)
+            return out;
+        Py_DECREF(out);
+    }
     if (is_current(of)) {
-        if (a->transposes && ((Handle *)of)->v != host_view)
-            return transpose(NULL, of);
         h = Py_NewRef(((Handle *)of)->h);
         PyObject *value = a->get && PyArray_CheckExact(h) ? a->get(h, a->closure) : PyObject_GetAttr(h, a->name);
         Py_DECREF(h);

@@ -305,3 +305,73 @@ def difference(seed: int, np: Any, rounds: int = 24) -> str:
     if len(wanted) == len(got) and all([same(x, y) for x, y in zip(wanted, got)]):
         return ""
     return f"seed {seed}\n{text}\nNumPy: {wanted}\nlazynp: {got}"
+
+
+TURNED = """
+a = a.T * 0.5 + a * 0.4
+b = a.T + b * 0.3
+a = 0.5 * (a + a.T)
+a.T[1:] = a.T[:-1] * 0.5 + 0.1
+a.T[...] -= a * 0.1
+a[...] = a.T * 0.9
+a += a.T * 0.1
+x = a.T @ x * 0.1 + 0.3
+x = x @ a.T * 0.1 + 0.2
+a = (a @ b.T) * 0.1
+a = (a.T @ b) * 0.1 + 0.1
+b = np.where(a.T > 0.3, a, b.T)
+b = np.maximum(a.T, b)
+x = a.T[0] * 0.5 + x * 0.5
+a.T[2] = x * 0.5
+x = a.T.sum(axis=0) * 0.1
+x = x + a.T.mean(axis=1) * 0.1
+s = a.T.sum() * 0.01; a = a * 0.9 + s
+t = a.T; t += 0.01; a = a * 0.9
+t = a.T; a = a * 0.5; t[0] = 0.7; b = b * 0.5 + t
+y = a[1:4].T * 0.5; a[1:4] = y.T + 0.01
+a = a.transpose() * 0.8 + 0.1
+c = a.T.copy(); a = a * 0.5 + c * 0.4
+a = np.sqrt(abs(a.T))
+t = b.T; b[1] = x; a = a * 0.5 + t * 0.3
+z = a.T.T; z[0] = x * 0.3
+a = np.concatenate([a.T[:2], b[2:]])
+w = x.T * 0.5; x = w + 0.1
+t = a.T; kept += [t][k % 7 :]; a = a * 0.9
+a = a.T
+a, b = b.T, a
+a = -a.T * 0.5 + 0.2
+b[:, 1] = a.T[3]; b[2:].T[0] = 0.1 * x[2:]
+a = a * 0.9 + x.T * 0.05
+i = k % 4 + 2; b[:, :i] = a[:i].T * 0.5 + b[:, :i] * 0.3
+a = (a.reshape(-1) * 0.9).reshape(6, 6)
+x = a.ravel()[k % 3 : k % 3 + 6] * 0.5 + x * 0.4
+q = a.reshape(4, 9); q[1] = 0.3; a = a * 0.9
+a[...] = a.reshape(9, 4).T.reshape(6, 6) * 0.5
+b = b + x.reshape(6, 1) * x.reshape((1, 6)) * 0.1
+q = (a + b).reshape(3, 12); a = q[:, ::2].sum(axis=0).reshape(-1, 1) * a * 0.1
+""".strip().splitlines()
+
+
+def turned(seed: int) -> str:
+    """The text of a loop with transposed views, of square matrices: `run(np, a, b, x, rounds)`."""
+    r = random.Random(seed)
+    lines = [line for _ in range(r.randint(1, 5)) for line in r.choice(TURNED).split("; ")]
+    lines += ["a = a / (1 + abs(a).max())", "b = b * 0.9 + 0.01"]
+    body = "".join([f"        {line}\n" for line in lines])
+    begin = "    kept, y, t, z, w, c = [], x, a, a, x, a\n    for k in range(rounds):\n"
+    return f"def run(np, a, b, x, rounds):\n{begin}{body}    return [a, b, x, y, t, z, w, c, *kept]\n"
+
+
+def turned_differently(seed: int, np: Any, rounds: int) -> str:
+    """The text where the values, the layouts or the flags differ from NumPy's."""
+    space: dict[str, Any] = {}
+    exec(turned(seed), space)
+    arrays = [numpy.random.default_rng(seed).random(shape) for shape in ((6, 6), (6, 6), (6,))]
+    with numpy.errstate(all="ignore"):
+        wanted = space["run"](numpy, *[x.copy() for x in arrays], rounds)
+        found = space["run"](np, *[np.array(x) for x in arrays], rounds)
+
+    def shown(x: Any) -> Any:
+        return numpy.asarray(x).tobytes(), x.strides, x.flags.owndata, x.flags.c_contiguous
+
+    return "" if [shown(x) for x in wanted] == [shown(x) for x in found] else f"seed {seed}\n{turned(seed)}"

@@ -77,3 +77,18 @@ def test_loops(block: int, replayed: None) -> None:
     print(f"{len(seeds)} loops, {counts}; {len(differ)} differ")
     assert not differ, "\n\n" + "\n\n".join(differ[:3]) + f"\n\n{len(differ)} of {len(seeds)} differ"
     assert SEED or counts["periods"] > 4 * len(seeds), counts
+
+
+@pytest.mark.parametrize("block", range(1 if SEED else BLOCKS))
+@pytest.mark.filterwarnings("ignore")
+def test_transposed_views(block: int, replayed: None) -> None:
+    each = -(-PROGRAMS // BLOCKS)
+    seeds = range(int(SEED), int(SEED) + 1) if SEED else range(block * each, (block + 1) * each)
+    native.replay_counts()
+    differ = []
+    for seed in seeds:
+        replay.switch(True, 0, 0, replay.DirectPlanner)
+        differ += [text for rounds in (2, 9, 30) if (text := replay_programs.turned_differently(seed, lazynp, rounds))]
+    counts = native.replay_counts()
+    assert not differ, "\n\n" + "\n\n".join(differ[:3]) + f"\n\n{len(differ)} differ"
+    assert SEED or counts["periods"] > 4 * len(seeds), counts
