@@ -395,8 +395,8 @@ def stop_gradient(x: Any, *, door: Door | None = None) -> Any:
     def stopped(leaf: Any) -> Any:
         own = doors.get(type(leaf))
         if own is None:
-            chosen.as_node(leaf)  # which raises for what is no array
-            return leaf
+            node = chosen.as_node(leaf)  # which raises for what is no array
+            return leaf if chosen.of_value is None or type(leaf) in (bool, int, float, complex) else chosen.wrap(node)
         node = own.as_node(leaf)
         return own.wrap(stop_node(node)) if node.trace else leaf
 

@@ -395,7 +395,8 @@ def placing(f: Any) -> Any:
                         out = f(*args, **rest)
                     if name != "out_sharding":
                         out = device_put(out, where)
-                        return out.astype(out.dtype) if out.weak_type and not out.node.trace else out
+                        keeps = f.__name__ in ("array", "asarray") or not out.weak_type or out.node.trace
+                        return out if keeps else out.astype(out.dtype)
                     check_explicit(in_full(where, 0, f.__name__), f.__name__)
                     return spread_over(out, where, f.__name__)
             out = f(*args, **kwargs)

@@ -140,6 +140,10 @@ def lu_solve(
     """x with a x = b, for a's `lu_factor`; `trans` as in `solve_triangular`."""
     lu, pivots = lu_and_piv
     lu, b = matrices(lu, b)
+    if b.ndim and b.shape[-1 if b.ndim == 1 else -2] != lu.shape[-1]:
+        raise ValueError(
+            f"inconsistent size for core dimension 'n': {b.shape[-1 if b.ndim == 1 else -2]} vs {lu.shape[-1]}"
+        )
     permutation = lapack.lu_pivots_to_permutation(jnp.asarray(pivots), lu.shape[-1])
     b, vector = as_columns(lu, b, "lu_solve")
     stack = jnp.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
