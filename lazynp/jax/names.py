@@ -32,11 +32,12 @@ def scope() -> Iterator[None]:
 
 
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
-    """The function, under a name of its own."""
+    """The function, under a name of its own. Raises AttributeError for what has none."""
+    own = fun.__name__ if name is None else name
 
     @functools.wraps(fun)
     def call(*args: Any, **kwargs: Any) -> Any:
-        with named_scope(name or fun.__name__):
+        with named_scope(own):
             return fun(*args, **kwargs)
 
     return call

@@ -15,6 +15,7 @@ from ...ops.elementwise import scalar, where
 from ...ops.tags import stop_gradient
 from ..array import Array
 from ..at_once import apply
+from ..dtypes import KIND_OF
 from .call import argument, arguments, check_kinds, dtype_of, nary, public, spread, weak_if_all, widened
 
 NUMBER, INEXACT, BITS, ANY, REAL = "ifc", "fc", "ib", "ifcb", "ifb"
@@ -234,7 +235,7 @@ def integer_pow(x: Any, y: int) -> Array:
     node = argument("integer_pow", x)
     check_kinds("integer_pow", [node], [NUMBER])
     n = int(y) if type(y) is float and y == int(y) else operator.index(y)
-    if n < 0 and is_int(node):
+    if n < 0 and KIND_OF.get(node.dtype, "?") in "iu":
         raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow({node.aval}, {n})")
     return apply(weak_if_all(widened(lambda x: squarings(x, n))), node)
 

@@ -71,6 +71,8 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Any) -> Array:
         raise ValueError(f"Unknown FFT type {fft_type!r}")
     if not isinstance(fft_type, (str, FftType)):
         raise TypeError(f"Unknown FFT type value '{fft_type}'")
+    if np.ndim(fft_lengths) == 0:
+        raise TypeError(f"fft_lengths is a sequence of lengths, got {fft_lengths}")
     kind = FftType[fft_type.upper()] if isinstance(fft_type, str) else fft_type
     node, lengths = argument("fft", x), sizes_of(fft_lengths)
     n = len(lengths)

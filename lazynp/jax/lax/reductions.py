@@ -220,8 +220,10 @@ def reduce(
     if any(n.shape != nodes[0].shape for n in nodes):
         raise ValueError(f"all operands must have the same shape: {[n.shape for n in nodes]}")
     combine, name = combiner(computation, init_values)
-    if without_effect(nodes, firsts, name):
-        firsts, combine = [identity(str(name), nodes[0])], KNOWN[str(name)]
+    if without_effect(nodes, firsts, MONOIDS.get(called(computation))):
+        name = MONOIDS[called(computation)]
+        firsts = [identity(name, nodes[0])]
+        combine = KNOWN.get(name) or BITWISE[name]
     if any(a.dtype != b.dtype for a, b in zip(nodes, firsts)):
         raise TypeError(
             "reduce operand dtypes should match corresponding initial value dtypes, got operands="
@@ -371,6 +373,24 @@ KNOWN: dict[str, Combine] = {
 }
 
 
+BITWISE: dict[str, Combine] = {
+    "bitwise_and": lambda a, b: [e.bitwise_and(a[0], b[0])],
+    "bitwise_or": lambda a, b: [e.bitwise_or(a[0], b[0])],
+    "bitwise_xor": lambda a, b: [e.bitwise_xor(a[0], b[0])],
+}
+MONOIDS = {
+    **{"add": "add", "mul": "multiply", "max": "maximum", "min": "minimum"},
+    **{name: name for name in BITWISE},
+}
+"""The operations whose initial value may be of another dtype, where it changes nothing."""
+
+
+def called(computation: Any) -> str:
+    """The name of a function of `lax`; of any other one nothing."""
+    own = getattr(computation, "__module__", "") == "jax.lax"
+    return str(getattr(computation, "__name__", "")) if own else ""
+
+
 @public
 def reduce_window(
     operand: Any,
@@ -400,7 +420,7 @@ def reduce_window(
             f"reduce_window expected init_values to be scalars but init_values have shapes {[f.shape for f in fills]}."
         )
     combine, name = combiner(computation, init_value)
-    if without_effect(nodes, fills, name):
+    if called(computation) in ("add", "max", "min") and without_effect(nodes, fills, name):
         fills = [identity(str(name), nodes[0])]
     if any(a.dtype != b.dtype for a, b in zip(nodes, fills)):
         raise TypeError(
@@ -428,18 +448,21 @@ def without_effect(nodes: Sequence[Node], firsts: Sequence[Node], name: str | No
     return len(nodes) == 1 and nodes[0].dtype != firsts[0].dtype and is_identity(firsts[0], name)
 
 
+UNITS = {"add": 0, "multiply": 1, "bitwise_or": 0, "bitwise_xor": 0, "bitwise_and": -1}
+
+
 def identity(name: str, like: Node) -> Node:
     """What changes nothing, in the dtype of a node."""
-    wanted = {"add": 0, "multiply": 1}.get(name)
+    wanted = UNITS.get(name)
     return scalar(least(name, like.dtype) if wanted is None else wanted, like)
 
 
 def is_identity(fill: Node, name: str | None) -> bool:
     """Whether an initial value is known to change nothing."""
-    if name not in KNOWN or fill.trace == ABSTRACT or fill.value is None and fill.buffer is None:
+    if name not in (*KNOWN, *BITWISE) or fill.trace == ABSTRACT or fill.value is None and fill.buffer is None:
         return False
     value = fill.value if fill.value is not None else on_host(fill.buffer)[()]
-    wanted = {"add": 0, "multiply": 1}.get(str(name))
+    wanted = UNITS.get(str(name))
     return bool(value == (least(str(name), fill.dtype) if wanted is None else wanted))
 
 
@@ -452,6 +475,8 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
     Raises: TypeError or ValueError for operands of different shapes, or too many keys.
     """
+    if not isinstance(operand, (list, tuple)) and num_keys != 1:
+        raise ValueError(f"num_keys={num_keys} must equal 1 for a single operand.")
     if isinstance(operand, (list, tuple)):
         if not operand:
             raise TypeError("Sort requires at least one operand")

@@ -75,6 +75,8 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Array:
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Array:
     """The same bytes as another dtype. Of another size: a last axis of the parts comes, or goes."""
     node, new = argument("bitcast_convert_type", operand), dtype_of(new_dtype)
+    if is_extended(getattr(operand, "dtype", None)):
+        raise ValueError(f"unexpected input: dtype={operand.dtype}")
     if (node.dtype.kind == "b") != (new.kind == "b") or (node.dtype.kind == "c") != (new.kind == "c"):
         raise TypeError(
             "lax.bitcast_convert_type does not support bool or complex values unless the operand and destination types "
@@ -308,9 +310,9 @@ def expand_dims(array: Any, dimensions: Any) -> Array:
 
 @public
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Array:
-    """The axes from start to stop as one."""
+    """The axes from start to stop as one. Raises AttributeError for what has no shape."""
+    low, high, _ = builtins.slice(start_dimension, stop_dimension).indices(len(operand.shape))
     node = argument("collapse", operand)
-    low, high, _ = builtins.slice(start_dimension, stop_dimension).indices(node.ndim)
     if low > high:
         raise ValueError(
             f"Invalid dimension range passed to collapse: {node.shape}[{start_dimension}:{stop_dimension}]"

@@ -335,8 +335,7 @@ def scalar_as(x: Any, dtype: np.dtype[Any]) -> np.ndarray:
 def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of that shape, filled with a value, or with an array that broadcasts."""
     shape = shape_of(shape)
-    if fill_value is None:
-        check_arraylike("full", fill_value)
+    check_arraylike("full", fill_value)
     if is_arraylike(fill_value):
         found, weak = typed(fill_value)
     else:

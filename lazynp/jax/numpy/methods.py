@@ -17,27 +17,11 @@ from ..at_once import apply
 from ..dtypes import requested
 from ..placement import device_put, placing
 from . import matrices, products, reductions, select, shape, sorting
-from .axes import axis_of
 from .creation import astype
 from .elementwise import clip, table
 from .rounding import round_
 
 UINT8 = np.dtype(np.uint8)
-
-
-def along_axis(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose method, unlike itself, takes no axis of a scalar."""
-
-    def call(a: Array, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
-        if axis is not None and not a.ndim:
-            axis_of(axis, 0)
-        return f(a, axis, dtype, out)
-
-    call.__name__ = call.__qualname__ = f.__name__
-    call.__doc__ = f.__doc__
-    return call
-
-
 METHODS: dict[str, Callable[..., Any]] = {
     "all": reductions.all,
     "any": reductions.any_,
@@ -49,8 +33,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "clip": clip,
     "conj": table["conjugate"],
     "conjugate": table["conjugate"],
-    "cumprod": along_axis(reductions.cumprod),
-    "cumsum": along_axis(reductions.cumsum),
+    "cumprod": reductions.cumprod,
+    "cumsum": reductions.cumsum,
     "diagonal": matrices.diagonal,
     "dot": products.dot,
     "flatten": shape.ravel,

@@ -15,6 +15,7 @@ from ..at_once import apply
 from ..dtypes import KIND_OF, canonical, inexact, requested, result_type
 from . import at_once
 from .axes import axis_of, static_int
+from .call import IncompatibleShapesError
 from .creation import asarray, astype, linspace
 from .elementwise import isclose, kept, table
 from .formulas import scalar
@@ -48,12 +49,16 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Whether the arrays broadcast, and all elements are equal then."""
+    """Whether all elements are equal. Raises TypeError for shapes that do not broadcast."""
     try:
         a, b = asarray(a1), asarray(a2)
-        np.broadcast_shapes(a.shape, b.shape)
-        return all_(a == b)
     except (TypeError, ValueError):
+        return asarray(False)
+    try:
+        return all_(a == b)
+    except IncompatibleShapesError:
+        raise
+    except ValueError:  # dtypes that do not promote
         return asarray(False)
 
 

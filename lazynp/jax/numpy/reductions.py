@@ -458,7 +458,7 @@ def cumulative(name: str, ufunc: str, fill: float | None = None, promote: bool =
             no_out(name, out)
             check_arraylike(name, a)
             x = as_node(a)
-            at = None if axis is None or x.ndim == 0 and axis in (0, -1) else axis_of(axis, x.ndim)
+            at = None if axis is None or x.ndim == 0 and x.weak and axis in (0, -1) else axis_of(axis, x.ndim)
             result = sum_dtype(x.dtype, promote) if dtype is None else requested(dtype, name)
 
             def impl(x: Node) -> Node:

@@ -564,7 +564,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     """func over one axis after another; each keeps its place. Raises ValueError where func drops more."""
     check_arraylike("apply_over_axes", a)
     x = asarray(a)
-    for axis in [axes] if isinstance(axes, (int, np.integer)) else axes:
+    for axis in axes:
         out = func(x, axis=int(axis))
         if out.ndim == x.ndim - 1:
             out = reshape(out, (*out.shape[: axis_of(axis, x.ndim)], 1, *out.shape[axis_of(axis, x.ndim) :]))

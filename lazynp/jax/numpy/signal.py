@@ -26,7 +26,7 @@ from ..explicit_indexing import explicit_split
 from ..precision import check_precision
 from ..splits import unclear
 from ..spreading import keeps_split, state
-from .axes import static_int
+from .axes import check_sizes, static_int
 from .call import INEXACT, NUMERIC, named, promoted
 from .creation import arange, asarray, astype, linspace, ones
 from .elementwise import scalar, table
@@ -275,7 +275,8 @@ def window(name: str, formula: Callable[..., Any]) -> Callable[..., Any]:
     def call(M: int) -> Any:
         m = static_int(math.floor(M) if isinstance(M, float) else M)  # JAX asks only whether it is known
         if m <= 1:
-            return ones(max(m, 0))
+            check_sizes("broadcast_in_dim", (m,))
+        return ones(m)
         return formula(astype(arange(m), float), m)
 
     return named(call, name)
@@ -294,7 +295,8 @@ def kaiser(M: int, beta: Any) -> Any:
     """The Kaiser window."""
     m = int(M)
     if m <= 1:
-        return ones(max(m, 0))
+        check_sizes("broadcast_in_dim", (m,))
+        return ones(m)
     n = astype(arange(m), float)
     alpha = 0.5 * (m - 1)
     return table["i0"](beta * sqrt(1 - ((n - alpha) / alpha) ** 2)) / table["i0"](beta)

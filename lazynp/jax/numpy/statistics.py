@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -361,8 +361,6 @@ def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
 ) -> Any:
     """The histogram of points, one a row, and the edges along each axis."""
-    if isinstance(sample, Sequence) and not isinstance(sample, np.ndarray):
-        sample = stack([asarray(s) for s in sample]).T
     check_arraylike("histogramdd", sample, *([] if weights is None else [weights]))
     x = sample if np.ndim(sample) == 2 else reshape(sample, (-1, 1))
     (x,) = floating(x)
