@@ -8,13 +8,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .array import as_node
+from .callback import debug_callback as callback
 from .callback import debug_print as print
 from .sharding import Sharding, default_sharding
 from .spreading import sharding_at
 
 __all__ = [
-    *("breakpoint", "callback", "inspect_array_sharding", "log", "print"),
-    *("visualize_array_sharding", "visualize_sharding"),
+    "breakpoint",
+    "callback",
+    "inspect_array_sharding",
+    "log",
+    "print",
+    "visualize_array_sharding",
+    "visualize_sharding",
 ]
 
 log = print
