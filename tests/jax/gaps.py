@@ -62,7 +62,7 @@ MISSING: dict[str, dict[str, set[str]]] = {
         NOT_YET: words("ad ds"),
     },
     "jax.custom_derivatives": {NO_PRIMITIVES: primitives("remat_opt")},
-    "jax.debug": {NO_TRACES: words("DebugEffect OrderedDebugEffect"), NOT_YET: words("visualize_sharding")},
+    "jax.debug": {NO_TRACES: words("DebugEffect OrderedDebugEffect")},
     "jax.experimental": {
         NOT_YET: words("EArray cur_qdd primal_tangent_dtype"),
     },
