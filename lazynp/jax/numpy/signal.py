@@ -276,7 +276,7 @@ def window(name: str, formula: Callable[..., Any]) -> Callable[..., Any]:
         m = static_int(math.floor(M) if isinstance(M, float) else M)  # JAX asks only whether it is known
         if m <= 1:
             check_sizes("broadcast_in_dim", (m,))
-        return ones(m)
+            return ones(m)
         return formula(astype(arange(m), float), m)
 
     return named(call, name)
