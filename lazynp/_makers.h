@@ -167,8 +167,10 @@ static PyObject *filled(int which, PyObject *const *args, Py_ssize_t n, PyObject
     out = new_filled(&as, value);
     made++;
     out = out ? wrap(out) : NULL;
-    if (out && watches())
+    if (out && watches() && !only_looks()) {
         note_fill(before, &as, value, out);
+        looked();
+    }
     return out;
 }
 

@@ -197,6 +197,13 @@ static PyObject *match_dot(PyUFuncObject *f, PyObject *x, PyObject *y)
     return s && same_errors() && matches(s, 0, x) && matches(s, 1, y) ? number_now(s, x, y) : NULL;
 }
 
+/* `dot` where it was seen that `matmul` multiplies such operands alike. */
+static PyObject *match_matrix_dot(PyObject *x, PyObject *y)
+{
+    Slot *s = expect(UFUNC, (PyUFuncObject *)matmul_ufunc);
+    return s && s->how && same_errors() && matches(s, 0, x) && matches(s, 1, y) ? matched_value() : NULL;
+}
+
 static int has_elements(Program const *q, Layout const *as)
 {
     Layout room;

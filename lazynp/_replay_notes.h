@@ -476,13 +476,6 @@ static void note_getitem(int before, PyObject *x, PyObject *out, int how)
     note_how(before, GETITEM, NULL, 1, &x, &as, PyArray_BYTES(part) - PyArray_BYTES(h), out, -1, how);
 }
 
-/* An array was given another shape, if `out` is one. */
-static void note_reshape(int before, PyObject *x, PyObject *out)
-{
-    if (out && Py_TYPE(out) == ndarray_type && is_there(x) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)((Handle *)x)->h) && watches())
-        note_getitem(before, x, out, RESHAPED);
-}
-
 static void note_read(int before, PyObject *x, PyArrayObject *h, PyObject *key)
 {
     Layout of, as;
@@ -497,8 +490,8 @@ static void note_read(int before, PyObject *x, PyArrayObject *h, PyObject *key)
     touched = 1;
 }
 
-/* x @ y, or NumPy's function `dot` (f is NULL then). */
-static void note_product(int before, PyUFuncObject *f, PyObject *x, PyObject *y, PyObject *out)
+/* x @ y, or NumPy's function `dot`: of vectors (f is NULL then), or (`dot`) of what `matmul` multiplies alike. */
+static void note_product(int before, PyUFuncObject *f, PyObject *x, PyObject *y, PyObject *out, int dot)
 {
     Layout as = {0};
     int type = Py_TYPE(x) == ndarray_type && is_there(x) ? PyArray_TYPE((PyArrayObject *)((Handle *)x)->h) : -1;
@@ -511,7 +504,7 @@ static void note_product(int before, PyUFuncObject *f, PyObject *x, PyObject *y,
         note(before, DOT, f, 2, (PyObject *[]){x, y}, &as, 0, NULL, -1);
     else if (f && Py_TYPE(out) == ndarray_type && is_there(out) && notable(out)) {
         lay_out(&as, (PyArrayObject *)((Handle *)out)->h);
-        note(before, UFUNC, f, 2, (PyObject *[]){x, y}, &as, 0, out, -1);
+        note_how(before, UFUNC, f, 2, (PyObject *[]){x, y}, &as, 0, out, -1, dot);
     }
     else
         touched = 1;

@@ -413,9 +413,9 @@ static int fill(Program *q, Rounds *m)
             s->of = *of;
         if (!find_lengths(m, q, &s->out, &b->out, old ? &old->slot[k].out : NULL, of ? longest(q, of) : limit))
             return 0;
-        for (int d = 0; s->kind == GETITEM && s->how != PART && d < s->out.nd; d++)
-            if (s->out.shape[d] < 0)
-                return 0; /* it is not looked at when it is matched */
+        for (int d = 0; s->how && (s->kind == GETITEM || s->kind == UFUNC) && d < AXES; d++)
+            if ((d < s->out.nd && s->out.shape[d] < 0) || (d < s->of.nd && s->of.shape[d] < 0))
+                return 0; /* lengths of turned arrays are not looked at, and of one element `dot` is another loop */
         Loop *loop = r->f ? loop_of(r->f, s->type) : NULL;
         s->fused = s->kind == WHERE || s->kind == MASKED || s->kind == CLIP || s->kind == FILL || s->kind == JOIN || (loop && loop->replayed && s->kind != TOTAL && s->kind != ALONG);
         char **called = q->p + m->params + n + 1 + 2 * k;

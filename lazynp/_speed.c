@@ -475,7 +475,7 @@ static PyObject *binary_op(PyObject *a, PyObject *b, int i)
     if (y && i == MATMUL) {
         PyObject *out = from_host(by_host(host_binary[i], x, y));
         if (out && matmul_ufunc && watches())
-            note_product(before, (PyUFuncObject *)matmul_ufunc, a, b, out);
+            note_product(before, (PyUFuncObject *)matmul_ufunc, a, b, out, 0);
         return out;
     }
     if (y) {
@@ -910,8 +910,10 @@ static PyObject *transpose(PyObject *module, PyObject *self)
     PyObject *part = PyArray_Transpose((PyArrayObject *)h, NULL);
     if (part) {
         out = derived((Handle *)self, b, h, part, kind_transpose, Py_None);
-        if (out && watches())
+        if (out && watches() && !only_looks()) {
             note_getitem(before, self, out, TRANSPOSED);
+            looked();
+        }
         return out;
     }
     Py_DECREF(b);

@@ -617,13 +617,14 @@ static int is_matmul(PyObject *const *args)
 static PyObject *dotted(PyObject *host, PyObject *const *args, int flags)
 {
     int before = touched;
-    PyUFuncObject *as = watching && is_matmul(args) ? (PyUFuncObject *)matmul_ufunc : NULL;
-    PyObject *out = !P ? NULL : as ? match_ufunc(as, 2, args[0], args[1]) : match_dot(NULL, args[0], args[1]);
+    PyObject *out = P ? match_matrix_dot(args[0], args[1]) : NULL;
+    if (!out && P && !PyErr_Occurred())
+        out = match_dot(NULL, args[0], args[1]);
     if (out || PyErr_Occurred())
         return out;
     out = whole(host, NULL, args, 2, NULL, flags);
     if (out && watches())
-        note_product(before, as, args[0], args[1], out);
+        note_product(before, is_matmul(args) ? (PyUFuncObject *)matmul_ufunc : NULL, args[0], args[1], out, 1);
     return out;
 }
 
@@ -1289,6 +1290,14 @@ static PyObject *cast_to(PyObject *self, PyObject *dtype)
 
 static PyObject *view_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names);
 
+static void reshape_noted(int before, PyObject *x, PyObject *out)
+{
+    if (!out || only_looks() || Py_TYPE(out) != ndarray_type || !is_there(x) || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)((Handle *)x)->h) || !watches())
+        return;
+    note_getitem(before, x, out, RESHAPED);
+    looked();
+}
+
 /* `a.transpose()`, `a.reshape(shape)` and `a.ravel()` as views. NULL, without an error set, where it is not that simple. */
 static PyObject *quick_view(Method *m, PyObject *const *args, Py_ssize_t n)
 {
@@ -1306,14 +1315,14 @@ static PyObject *quick_view(Method *m, PyObject *const *args, Py_ssize_t n)
         out = P && ours && given[1] && PyTuple_CheckExact(given[1]) ? match_reshape(args[0], given[1]) : NULL;
         if (!out && !PyErr_Occurred() && given[1]) {
             out = reshape(NULL, given, 2);
-            note_reshape(before, args[0], out);
+            reshape_noted(before, args[0], out);
         }
     }
     else if (n == 1 && m->host == host_ravel) {
         out = P && ours ? match_reshape(args[0], NULL) : NULL;
         if (!out && !PyErr_Occurred() && is_plain_whole(args[0])) {
             out = (part = PyArray_Ravel((PyArrayObject *)((Handle *)args[0])->h, NPY_CORDER)) ? reshaped((Handle *)args[0], part) : NULL;
-            note_reshape(before, args[0], out);
+            reshape_noted(before, args[0], out);
         }
     }
     Py_XDECREF(shape);
