@@ -277,7 +277,7 @@ def rsqrt(x: Array) -> Array:
 
 def power(x: Array, y: Array) -> Array:
     """x to the y, for x >= 0; in float32 the rounded float64 value."""
-    x, y = (np.ascontiguousarray(a) for a in np.broadcast_arrays(x, y))
+    x, y = (np.asarray(a, order="C") for a in np.broadcast_arrays(x, y))
     if native is None:
         return power_64(x.astype(F64), y.astype(F64)).astype(x.dtype)
     out = np.empty_like(x)
