@@ -77,6 +77,7 @@ typedef int (*Run)(char **p, npy_intp const *offsets, char const *numbers);
 
 typedef struct Program {
     int n, params, parts, ready, bad, busy, failed, entries, useless; /* useless: of a round that is an inner loop's, say */
+    int short_visits;            /* one after the other */
     int writes_values;           /* that it has made, not only what was there */
     int behind;                  /* it is a part of another one's round, too: so many notes may be its own there */
     long id, used;               /* the number that the planner has; when it was entered last */
@@ -102,7 +103,7 @@ typedef struct Program {
 static Note ring[RING];
 enum { PART, TRANSPOSED, RESHAPED }; /* `how` of GETITEM */
 enum { TRIES = 16, WORTH = 4 }; /* entries after which each should have matched so many operations, in the mean */
-enum { FEW_RUNS = 4 }; /* in the mean: a longer loop is looked for now and then, of which the program may do a part */
+enum { FEW_RUNS = 4 }; /* time after time: a longer loop is looked for now and then, of which the program may do a part */
 static long long look_next, look_wait; /* when, and how long after that again; in nanoseconds */
 /* Where a program was entered: after which one was left, how many notes, and the last of them. So a nested loop is entered
  * with its first operation. */
@@ -384,7 +385,8 @@ static void leave(void)
         q->failed = q->runs ? 0 : q->failed + 1; /* of a loop that begins like another one, perhaps */
     if (++q->entries >= TRIES && q->all_runs * q->n < (long)q->entries * WORTH)
         q->useless = 1;
-    long long now = q->entries >= TRIES && q->all_runs < (long)q->entries * FEW_RUNS ? clock_ns() : 0;
+    q->short_visits = q->runs < FEW_RUNS ? q->short_visits + 1 : 0;
+    long long now = q->short_visits >= TRIES ? clock_ns() : 0;
     if (now && now >= look_next) {
         looks_until = position + RING;
         look_next = now + look_wait;
