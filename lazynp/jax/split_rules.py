@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..graph.node import Node
-from ..graph.op import LIBRARY, MAP, REDUCE, VIEW
+from ..graph.op import MAP, REDUCE, VIEW
 from .sharding import NamedSharding
 from .splits import (
     Rule,
@@ -86,6 +86,10 @@ def kept(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     return tuple([s if n == m else () for s, n, m in zip(splits[0], a.shape, node.shape)])
 
 
+FACTORS = frozenset({"qr", "lu", "eigh", "svd", "slogdet"})
+"""Operations of matrices that have several results."""
+
+
 def picked(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     """One of several results: of a loop as what it began with, else as an operand of the same shape."""
     source, i = node.inputs[0], node.static[0]
@@ -103,7 +107,7 @@ def picked(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
             inputs = inputs[constants + carried :] if drop else (inputs[constants + carried + rows.index(row)],)
         else:
             inputs = inputs[constants + i :][:1]
-    elif name != "cond" and source.op.kind == LIBRARY:  # type: ignore[union-attr]
+    elif name in FACTORS:
         return of_matrices(node, splits and [split_of(known.get(inputs[0]), inputs[0].ndim)], mesh)
     for a in inputs:
         sharding = known.get(a)
