@@ -33,7 +33,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test matrix fuzz fuzz-jax faults spread accuracy kills threads lint format bench bench-check bench-programs bench-numpy compat compat-jax libraries types dist docs clean distclean
+.PHONY: help demo test matrix fuzz fuzz-jax faults spread accuracy kills threads lint format bench bench-check bench-programs bench-peers bench-numpy compat compat-jax libraries types dist docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -97,6 +97,9 @@ bench-check: $(STAMP)-bench ## some minutes: ratios to NumPy beside those of asv
 # `make bench-programs ARGS=--quick` for short rounds; asv_bench/program_table.py says what is timed, and what else ARGS may be.
 bench-programs: $(STAMP)-bench ## programs in plain NumPy text at three sizes: NumPy, lazynp, and JAX by hand, in one table
 	$(BIN)/python asv_bench/program_table.py $(ARGS)
+
+bench-peers: $(STAMP)-bench ## elementwise work, a stencil, grad, vmap and scan: lazynp, JAX, torch.compile, numba, numexpr, autograd beside NumPy
+	$(BIN)/python asv_bench/benchmarks/peers.py $(ARGS)
 
 # It downloads NumPy's source distribution into a cache folder, or ARGS="--source PATH" names one; ARGS=--quick for a part.
 bench-numpy: $(STAMP)-bench ## NumPy's own benchmarks, on NumPy and on lazynp in turns: ratios by group, and the slowest
