@@ -92,7 +92,8 @@ def test_what_is_not_faster_is_recorded_as_before(trials: Trials, monkeypatch: p
         assert verdicts == [False]
         assert until(lambda: not trials.busy, 10) and config.limit == 1000
         goes_on(relaxed, 41, for_a_while())
-        assert verdicts == [False] and not trials.raised
+        assert not any(verdicts)  # on a busy machine another plan of the loop has its trial, too
+        assert until(lambda: not trials.raised, 10)
 
 
 @needs_replay
