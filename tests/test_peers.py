@@ -6,13 +6,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import jax
-import numba
 import numpy
 import pytest
-import torch
 
 import lazynp.jax
+
+jax, numba, torch = [pytest.importorskip(n, reason="it comes with lazynp[test]") for n in ("jax", "numba", "torch")]
+for _name in ("autograd", "numexpr"):
+    pytest.importorskip(_name, reason="it comes with lazynp[test]")
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "asv_bench"))
 
