@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ for _name in ("autograd", "numexpr"):
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "asv_bench"))
 
-from benchmarks import peers
+peers = importlib.import_module("benchmarks.peers")
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # torch's own, while it is loaded
 CASES = [(w, library) for w, makers in peers.WORKLOADS.items() for library in makers if library != "numpy"]
