@@ -83,6 +83,7 @@ class Freedom(NamedTuple):
     last_bits: bool = False
 
 
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)")
 EXTREMA = re.compile(r"max|min|clip|sort|partition")
 
 
@@ -102,6 +103,9 @@ def same(x: Any, y: Any, free: Freedom = Freedom()) -> bool:  # noqa: B008
         return x.__name__ == y.__name__ and len({z.__module__.replace("lazynp", "numpy") for z in (x, y)}) == 1
     if type(x) is not type(y):
         return False
+    if isinstance(x, str) and free.last_bits:
+        a, b = [numpy.array(NUMBER.findall(text), float) for text in (x, y)]
+        return NUMBER.sub("", x) == NUMBER.sub("", y) and numpy.allclose(a, b, rtol=1e-3, equal_nan=True)
     if not isinstance(x, (numpy.ndarray, numpy.generic)):
         return x == y or x != x and y != y
     if x.shape != y.shape or x.dtype != y.dtype:
