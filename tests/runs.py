@@ -105,7 +105,9 @@ def same(x: Any, y: Any, free: Freedom = Freedom()) -> bool:  # noqa: B008
         return False
     if isinstance(x, str) and free.last_bits:
         a, b = [numpy.array(NUMBER.findall(text), float) for text in (x, y)]
-        return NUMBER.sub("", x) == NUMBER.sub("", y) and numpy.allclose(a, b, rtol=1e-3, equal_nan=True)
+        finite = numpy.isfinite(a)
+        alike = NUMBER.sub("", x) == NUMBER.sub("", y) and numpy.array_equal(finite, numpy.isfinite(b))
+        return alike and numpy.allclose(a[finite], b[finite], rtol=1e-3)
     if not isinstance(x, (numpy.ndarray, numpy.generic)):
         return x == y or x != x and y != y
     if x.shape != y.shape or x.dtype != y.dtype:
