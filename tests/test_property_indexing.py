@@ -7,7 +7,6 @@ those, `LAZYNP_SEED=17` the one case of that seed.
 
 from __future__ import annotations
 
-import os
 import random
 import warnings
 from typing import Any
@@ -16,13 +15,11 @@ import numpy
 import pytest
 from programs import data
 from runs import describe, same, snapshot
+from seeds import Seeds
 
 import lazynp
 
-CASES = int(os.environ.get("LAZYNP_PROGRAMS", "3000"))
-FIRST = int(os.environ.get("LAZYNP_PROGRAMS_FROM", "0"))  # the first case's seed
-SEED = os.environ.get("LAZYNP_SEED")
-BLOCKS = 20
+SEEDS = Seeds("LAZYNP_PROGRAMS", 3000, blocks=20)
 DTYPES = ("float64", "int64", "bool", "complex128", "uint8", "float32", "int16")
 SETTINGS = (
     {"mode": "graph"},
@@ -212,11 +209,9 @@ def difference(case: Case, settings: dict[str, Any]) -> str:
     return ""
 
 
-@pytest.mark.parametrize("block", range(1 if SEED else BLOCKS))
+@pytest.mark.parametrize("block", SEEDS.blocks)
 def test_indexing(block: int) -> None:
-    each = -(-CASES // BLOCKS)
-    first = FIRST + block * each
-    seeds = range(int(SEED), int(SEED) + 1) if SEED else range(first, first + each)
+    seeds = SEEDS.of(block)
     differ = []
     for seed in seeds:
         case = Case(seed)

@@ -6,7 +6,6 @@ Each loop counts as known after it has come three times, and its program is comp
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import numpy
@@ -14,6 +13,7 @@ import pytest
 import replay_programs
 import runs
 from programs import Generator, Loop, Program
+from seeds import Seeds
 
 import lazynp
 from lazynp.backends import artifacts
@@ -21,9 +21,7 @@ from lazynp.config import config
 from lazynp.runtime import periods, replay
 from lazynp.speed import native
 
-PROGRAMS = int(os.environ.get("LAZYNP_REPLAYED", "60"))
-SEED = os.environ.get("LAZYNP_SEED")
-BLOCKS = 10
+SEEDS = Seeds("LAZYNP_REPLAYED", 60, blocks=10)
 SETTINGS = {"mode": "auto", "deterministic": True}
 
 pytestmark = [
@@ -51,10 +49,9 @@ def check(seed: int) -> str:
     return runs.report(seed, program, lazynp, SETTINGS) if runs.difference(program, lazynp, SETTINGS, wanted) else ""
 
 
-@pytest.mark.parametrize("block", range(1 if SEED else BLOCKS))
+@pytest.mark.parametrize("block", SEEDS.blocks)
 def test_programs(block: int, replayed: None) -> None:
-    each = -(-PROGRAMS // BLOCKS)
-    seeds = range(int(SEED), int(SEED) + 1) if SEED else range(block * each, (block + 1) * each)
+    seeds = SEEDS.of(block)
     native.replay_counts()
     differ = [text for seed in seeds if (text := check(seed))]
     counts = native.replay_counts()
@@ -62,11 +59,10 @@ def test_programs(block: int, replayed: None) -> None:
     assert not differ, "\n\n" + "\n\n".join(differ[:5]) + f"\n\n{len(differ)} of {len(seeds)} differ"
 
 
-@pytest.mark.parametrize("block", range(1 if SEED else BLOCKS))
+@pytest.mark.parametrize("block", SEEDS.blocks)
 @pytest.mark.filterwarnings("ignore")
 def test_loops(block: int, replayed: None) -> None:
-    each = -(-PROGRAMS // BLOCKS)
-    seeds = range(int(SEED), int(SEED) + 1) if SEED else range(block * each, (block + 1) * each)
+    seeds = SEEDS.of(block)
     native.replay_counts()
     differ = []
     for seed in seeds:
@@ -76,14 +72,13 @@ def test_loops(block: int, replayed: None) -> None:
     counts = native.replay_counts()
     print(f"{len(seeds)} loops, {counts}; {len(differ)} differ")
     assert not differ, "\n\n" + "\n\n".join(differ[:3]) + f"\n\n{len(differ)} of {len(seeds)} differ"
-    assert SEED or counts["periods"] > 4 * len(seeds), counts
+    assert SEEDS.one is not None or counts["periods"] > 4 * len(seeds), counts
 
 
-@pytest.mark.parametrize("block", range(1 if SEED else BLOCKS))
+@pytest.mark.parametrize("block", SEEDS.blocks)
 @pytest.mark.filterwarnings("ignore")
 def test_transposed_views(block: int, replayed: None) -> None:
-    each = -(-PROGRAMS // BLOCKS)
-    seeds = range(int(SEED), int(SEED) + 1) if SEED else range(block * each, (block + 1) * each)
+    seeds = SEEDS.of(block)
     native.replay_counts()
     differ = []
     for seed in seeds:
@@ -91,4 +86,4 @@ def test_transposed_views(block: int, replayed: None) -> None:
         differ += [text for rounds in (2, 9, 30) if (text := replay_programs.turned_differently(seed, lazynp, rounds))]
     counts = native.replay_counts()
     assert not differ, "\n\n" + "\n\n".join(differ[:3]) + f"\n\n{len(differ)} differ"
-    assert SEED or counts["periods"] > 4 * len(seeds), counts
+    assert SEEDS.one is not None or counts["periods"] > 4 * len(seeds), counts

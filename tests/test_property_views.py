@@ -6,21 +6,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import kinds
 import pytest
 import runs
+from seeds import Seeds
 
 import lazynp
 from lazynp.backends.numpy import blocked
 from lazynp.runtime import kernels, pool, segment
 
-PROGRAMS = int(os.environ.get("LAZYNP_PROGRAMS", "600"))
-FIRST = int(os.environ.get("LAZYNP_PROGRAMS_FROM", "0"))  # the first program's seed
-SEED = os.environ.get("LAZYNP_SEED")
-BLOCKS = 20
+SEEDS = Seeds("LAZYNP_PROGRAMS", 600, blocks=20)
 
 
 def check_all(seeds: range) -> None:
@@ -48,20 +45,14 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     forget_plans()
 
 
-def seeds_of(block: int) -> range:
-    each = -(-PROGRAMS // BLOCKS)
-    first = FIRST + block * each
-    return range(int(SEED), int(SEED) + 1) if SEED else range(first, first + each)
-
-
-@pytest.mark.parametrize("block", range(0, 1 if SEED else BLOCKS, 2))
+@pytest.mark.parametrize("block", SEEDS.blocks[::2])
 def test_programs(block: int) -> None:
-    check_all(seeds_of(block))
+    check_all(SEEDS.of(block))
 
 
-@pytest.mark.parametrize("block", range(1, 2 if SEED else BLOCKS, 2))
+@pytest.mark.parametrize("block", SEEDS.blocks[1::2] or [0])
 def test_programs_in_small_blocks(block: int, small_blocks: None) -> None:
-    check_all(seeds_of(block))
+    check_all(SEEDS.of(block))
 
 
 def test_programs_are_of_every_kind() -> None:
