@@ -653,7 +653,9 @@ def test_diff(dtype: str) -> None:
                 if not isinstance(wanted, numpy.ndarray):
                     assert got is wanted or got == wanted, named
                 else:
-                    assert got.dtype == wanted.dtype and got.strides == wanted.strides, named
+                    assert got.dtype == wanted.dtype, named
+                    long = [k for k, n in enumerate(wanted.shape) if n > 1]  # any stride does for an axis of one
+                    assert got.size == 0 or all(got.strides[k] == wanted.strides[k] for k in long), named
                     numpy.testing.assert_array_equal(numpy.asarray(got), wanted)
 
 
