@@ -195,6 +195,8 @@ def of_cast(m: Any, n: int, call: Callable[[Any, Any, Any], Any]) -> tuple[list[
 def test_casts_to_the_real_part_are_warned_of_at_the_line(name: str, n: int, mode: str) -> None:
     if name in OF_LARGE and (n, mode) == (20, "auto"):
         pytest.skip("NumPy does the whole of it, and names the innermost line")
+    if native is None and name in OF_NUMPY_S_CODE and (n, mode) == (20, "auto"):
+        pytest.skip("without the C module NumPy's code is called by a line of ours, and names that")
     call = (CASTS | OF_LARGE)[name]
     with lazynp.config(mode=mode):
         (wanted, values), (got, ours) = of_cast(numpy, n, call), of_cast(lazynp, n, call)
