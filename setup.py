@@ -15,7 +15,8 @@ setup(
             "lazynp._speed",
             ["lazynp/_speed.c"],
             depends=[
-                *[f"lazynp/_{name}.h" for name in ("direct", "leaving", "loops", "makers", "memory", "objects", "scalars", "whole")],
+                *[f"lazynp/_{name}.h" for name in ("composed", "direct", "known", "leaving", "loops", "makers")],
+                *[f"lazynp/_{name}.h" for name in ("memory", "objects", "scalars", "whole")],
                 *[f"lazynp/_replay{part}.h" for part in ("", "_match", "_notes", "_plan")],
             ],
             include_dirs=[numpy.get_include()],

@@ -474,8 +474,6 @@ static PyObject *direct(PyUFuncObject *f, PyObject *const *in, int nin, PyObject
 
 /* Reductions of arrays in C's order: of all elements, along the last axis or along the first. */
 
-enum { SUM, PROD, MAX, MIN, ANY, ALL, MEAN, REDUCTIONS };
-
 /* What a call of one asks for. */
 typedef struct {
     int which, whole, keep;

@@ -67,19 +67,6 @@ static PyArray_Descr *dtype_to_fill(PyObject *value, PyArray_Descr *given)
     return given ? given : plain_descr[type];
 }
 
-/* Functions whose result is one number, or none, again and again. */
-enum { ZEROS, EMPTY, ONES, FULL, LIKE, MAKERS = 2 * LIKE }; /* LIKE + ZEROS: `zeros_like` */
-static const char *const maker_names[MAKERS] = {"zeros", "empty", "ones", "full", "zeros_like", "empty_like", "ones_like", "full_like"};
-static PyObject *host_maker[MAKERS];
-
-static int maker_of(PyObject *host)
-{
-    int which = 0;
-    while (which < MAKERS && host != host_maker[which])
-        which++;
-    return which;
-}
-
 static void be_dense(Layout *as)
 {
     npy_intp step = PyDataType_ELSIZE(plain_descr[as->type]);

@@ -259,7 +259,7 @@ static PyObject *class_field(PyObject *const *args, Py_ssize_t n)
         return NULL;
     with[2] = args[1];
     with[3] = n == 3 ? args[2] : NULL;
-    PyObject *part = call_held(host_getfield, with + 1, n, (size_t)n, NULL);
+    PyObject *part = call_held(known[M_GETFIELD], with + 1, n, (size_t)n, NULL);
     return part && PyArray_CheckExact(part) ? of_class(args[0], Py_TYPE(args[0]), part, 1) : part;
 }
 

@@ -549,14 +549,13 @@ static PyObject *reduced_as(Slot const *s, PyObject *x)
     int axis = s->how / REDUCTIONS - 1;
     PyObject *along = axis < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(axis), *names = PyTuple_Pack(2, name_axis, name_keepdims);
     PyObject *args[3] = {x, along, s->out.nd == s->of.nd ? Py_True : Py_False};
-    PyObject *out = along && names ? PyObject_Vectorcall(reduction[s->how % REDUCTIONS], args, 1, names) : NULL;
+    PyObject *out = along && names ? PyObject_Vectorcall(known[M_REDUCTION + s->how % REDUCTIONS], args, 1, names) : NULL;
     Py_XDECREF(along);
     Py_XDECREF(names);
     return out;
 }
 
-enum { CONCATENATE, HSTACK, APPEND, STACK, VSTACK, COLUMN_STACK, JOINS, STACKED = 8 }; /* functions that join arrays */
-static PyObject *host_join[JOINS];
+enum { STACKED = 8 };
 
 /* The axis along which arrays with nd axes are joined, with STACKED where it is a new one; -1: not without another shape first. */
 static int how_joined(int which, long axis, int nd)
@@ -576,7 +575,7 @@ static PyObject *joined_as(Slot const *s, PyObject *const *in)
         PyTuple_SET_ITEM(arrays, i, Py_NewRef(in[i]));
     PyObject *out = !arrays            ? NULL
                     : s->how < STACKED ? PyArray_Concatenate(arrays, axis)
-                                       : PyObject_CallFunction(host_join[STACK], "Oi", arrays, axis);
+                                       : PyObject_CallFunction(known[F_JOIN + STACK], "Oi", arrays, axis);
     Py_XDECREF(arrays);
     return out;
 }

@@ -29,6 +29,7 @@
 #include <execinfo.h>
 #endif
 
+#include "_known.h"
 #include "_direct.h"
 #include "_leaving.h"
 
@@ -77,18 +78,12 @@ static const char *const unary_ufunc_names[UNARIES] = {"negative", "positive", "
 static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
 static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc;
-static PyObject *host_copy; /* numpy.ndarray.copy */
-static PyObject *host_array, *host_einsum, *host_dot, *host_dot_method, *host_roll, *host_diff, *host_where, *host_clip, *host_clip_function, *host_astype, *host_copy_function,
-    *host_norm, *host_var, *host_std, *host_var_method, *host_std_method, *name_ddof;
+static PyObject *name_ddof;
 static int var_squares; /* whether NumPy's variance calls `square`, which is what overflows then; older ones multiply */
-/* NumPy's methods that reduce, and the ufuncs that they reduce by. */
-static const char *const reduction_names[REDUCTIONS] = {"sum", "prod", "max", "min", "any", "all", "mean"};
+/* The ufuncs that NumPy's reductions reduce by. */
 static const char *const reduction_ufunc_names[REDUCTIONS] = {
     "add", "multiply", "maximum", "minimum", "logical_or", "logical_and", "add"};
-static PyObject *reduction[REDUCTIONS], *reduction_ufunc[REDUCTIONS], *name_axis, *name_keepdims, *name_dtype;
-/* The functions of those names, and two more names of theirs. */
-static const char *const extreme_names[REDUCTIONS] = {[MAX] = "amax", [MIN] = "amin"};
-static PyObject *host_reduction[REDUCTIONS], *host_extreme[REDUCTIONS];
+static PyObject *reduction_ufunc[REDUCTIONS], *name_axis, *name_keepdims, *name_dtype;
 static npy_intp limit = -1;
 
 /* Handles. */
@@ -988,10 +983,8 @@ static int is_simple(PyObject *o)
  * where it is not that simple. */
 static PyObject *reduced_along(PyObject *host, PyObject *x, PyObject *along, int keepdims)
 {
-    int which = 0, whole = !along || along == Py_None;
+    int which = reduction_known(number_known(host)), whole = !along || along == Py_None;
     long axis = 0;
-    while (which < REDUCTIONS && reduction[which] != host)
-        which++;
     if (which == REDUCTIONS || !reduction_ufunc[which] || !reductions_on || (!whole && !PyLong_CheckExact(along)))
         return NULL;
     if (!whole && (axis = PyLong_AsLong(along)) == -1 && PyErr_Occurred()) {
@@ -1905,65 +1898,18 @@ static int find_ufuncs(PyObject *numpy, const char *const *names, PyObject **whe
     return 0;
 }
 
-/* NumPy's function without its look for `__array_function__`: `dispatch.py` has the same. */
-static PyObject *undispatched(PyObject *numpy, const char *name)
-{
-    PyObject *function = PyObject_GetAttrString(numpy, name);
-    PyObject *out = function ? PyObject_GetAttrString(function, "_implementation") : NULL;
-    if (out || !function)
-        Py_XDECREF(function);
-    else
-        PyErr_Clear();
-    return out ? out : function;
-}
-
 /* The ufuncs of the operators; one that was exchanged for something else is not taken. */
 static int take_ufuncs(void)
 {
     static const char *const square_name = "square", *const positive_name = "positive", *const matmul_name = "matmul";
     PyObject *numpy = PyImport_ImportModule("numpy");
-    for (int i = 0; i < MAKERS && numpy; i++)
-        if (!(host_maker[i] = undispatched(numpy, maker_names[i])))
-            return -1;
-    for (int i = 0; i < JOINS && numpy; i++)
-        if (!(host_join[i] = undispatched(numpy, join_names[i])))
-            return -1;
-    for (int i = 0; i < REDUCTIONS && numpy; i++)
-        if (!(reduction[i] = PyObject_GetAttrString((PyObject *)&PyArray_Type, reduction_names[i])))
-            return -1;
-    for (int i = 0; i < REDUCTIONS && numpy; i++)
-        if (!(host_reduction[i] = undispatched(numpy, reduction_names[i]))
-            || (extreme_names[i] && !(host_extreme[i] = undispatched(numpy, extreme_names[i]))))
-            return -1;
     int failed = !numpy || find_own(numpy) < 0 || find_ufuncs(numpy, binary_ufunc_names, binary_ufunc, BINARIES) < 0
                  || find_ufuncs(numpy, unary_ufunc_names, unary_ufunc, UNARIES) < 0
                  || find_ufuncs(numpy, compare_ufunc_names, compare_ufunc, 6) < 0
                  || find_ufuncs(numpy, &square_name, &square_ufunc, 1) < 0
                  || find_ufuncs(numpy, &positive_name, &positive_ufunc, 1) < 0
                  || find_ufuncs(numpy, &matmul_name, &matmul_ufunc, 1) < 0
-                 || !(host_dot = undispatched(numpy, "dot")) || !(host_roll = undispatched(numpy, "roll"))
-                 || !(host_array = PyObject_GetAttrString(numpy, "array"))
-                 || !(host_einsum = undispatched(numpy, "einsum"))
-                 || !(host_diff = undispatched(numpy, "diff")) || !(host_where = undispatched(numpy, "where"))
-                 || !(host_clip_function = undispatched(numpy, "clip")) || !(host_copy_function = undispatched(numpy, "copy"))
-                 || !(host_var = undispatched(numpy, "var")) || !(host_std = undispatched(numpy, "std"))
-                 || !(host_var_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "var"))
-                 || !(host_std_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "std"))
-                 || !(name_ddof = PyUnicode_InternFromString("ddof"))
-                 || !(host_clip = PyObject_GetAttrString((PyObject *)&PyArray_Type, "clip"))
-                 || !(host_asarray = PyObject_GetAttrString(numpy, "asarray"))
-                 || !(host_dot_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "dot"))
-                 || !(host_astype = PyObject_GetAttrString((PyObject *)&PyArray_Type, "astype"))
-                 || !(host_copy = PyObject_GetAttrString((PyObject *)&PyArray_Type, "copy"))
-                 || !(host_conjugate = PyObject_GetAttrString((PyObject *)&PyArray_Type, "conjugate"))
-                 || !(host_transpose = PyObject_GetAttrString((PyObject *)&PyArray_Type, "transpose"))
-                 || !(host_reshape = PyObject_GetAttrString((PyObject *)&PyArray_Type, "reshape"))
-                 || !(host_ravel = PyObject_GetAttrString((PyObject *)&PyArray_Type, "ravel"))
-                 || !(host_dlpack = PyObject_GetAttrString((PyObject *)&PyArray_Type, "__dlpack__"))
-                 || !(host_getfield = PyObject_GetAttrString((PyObject *)&PyArray_Type, "getfield"))
-                 || !(host_squeeze = PyObject_GetAttrString((PyObject *)&PyArray_Type, "squeeze"))
-                 || !(host_swapaxes = PyObject_GetAttrString((PyObject *)&PyArray_Type, "swapaxes"))
-                 || !(host_view_method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "view"))
+                 || take_known(numpy) < 0 || !(name_ddof = PyUnicode_InternFromString("ddof"))
                  || find_ufuncs(numpy, reduction_ufunc_names, reduction_ufunc, REDUCTIONS) < 0;
     Py_XDECREF(numpy);
     PyObject *methods = failed ? NULL : PyImport_ImportModule("numpy._core._methods");
@@ -1976,10 +1922,7 @@ static int take_ufuncs(void)
     Py_XDECREF(code);
     Py_XDECREF(names);
     Py_XDECREF(square);
-    PyObject *linalg = failed ? NULL : PyImport_ImportModule("numpy.linalg");
-    host_norm = linalg ? undispatched(linalg, "norm") : NULL;
-    Py_XDECREF(linalg);
-    return host_norm ? 0 : -1;
+    return failed ? -1 : 0;
 }
 
 /* For `_calls.c`; see there. */

@@ -37,6 +37,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *host;      /* NumPy's function; None where the Python function is always to do it */
     vectorcallfunc call;
+    int known;           /* its number */
     int most;            /* arguments by place; one more is written to */
     int flags;
     PyObject *relevant, *implementation; /* of a dispatcher: what `__array_function__` is asked of; our function */
@@ -46,8 +47,8 @@ typedef struct {
     PyObject_HEAD
     PyObject *host, *slow, *dict; /* host is a name where the method is a ufunc's */
     vectorcallfunc call;
-    int most, flags;
-    char reduces; /* whether `direct_reduce` may do it */
+    int most, flags, known;
+    char reduces; /* the method `reduce` of ufuncs */
 } Method;
 
 typedef struct {
@@ -62,9 +63,8 @@ static PyTypeObject UfuncBase, FunctionBase;
 static PyObject *returned_of, *pinned, *no_value_type, *kind_part;
 /* Names of arguments that the Python function knows what to do with. */
 enum { LEFT = 4, LEFT_COPY = 3 };
-static PyObject *subclass_mark, *finalize_nothing, *host_view_method, *host_conjugate, *host_dlpack, *host_transpose, *host_reshape,
-    *host_ravel, *name_type, *name_finalize, *name_name, *name_host,
-    *name_wrap, *name_priority, *name_ufunc, *name_fields, *name_array_function, *details_type, *host_getfield, *host_asarray, *host_squeeze, *host_swapaxes;
+static PyObject *subclass_mark, *finalize_nothing, *name_type, *name_finalize, *name_name, *name_host,
+    *name_wrap, *name_priority, *name_ufunc, *name_fields, *name_array_function, *details_type;
 static PyObject *left_names[LEFT], *name_dunder_call, *name_drawn, *name_shared, *shared_drawn;
 static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
 
@@ -598,338 +598,7 @@ static int assign_whole(PyObject *self, PyObject *key, PyObject *value)
     return done;
 }
 
-/* Whether `dot` of two operands is NumPy's loop of `matmul`, which gives the same bits where no axis has but one element:
- * arrays of floats in C's order, one of which is a matrix. */
-static int is_matmul(PyObject *const *args)
-{
-    Layout as[2];
-    for (int i = 0; i < 2; i++) {
-        if (!lies_like(args[i], &as[i]) || as[i].nd > 2 || (as[i].type != NPY_FLOAT && as[i].type != NPY_DOUBLE))
-            return 0;
-        for (int d = 0; d < as[i].nd; d++)
-            if (as[i].shape[d] < 2)
-                return 0;
-    }
-    return as[0].type == as[1].type && as[0].nd + as[1].nd > 2;
-}
-
-/* NumPy's `dot`, the function or the method, of two operands: matched or noted. */
-static PyObject *dotted(PyObject *host, PyObject *const *args, int flags)
-{
-    int before = touched;
-    PyObject *out = P ? match_matrix_dot(args[0], args[1]) : NULL;
-    if (!out && P && !PyErr_Occurred())
-        out = match_dot(NULL, args[0], args[1]);
-    if (out || PyErr_Occurred())
-        return out;
-    out = whole(host, NULL, args, 2, NULL, flags);
-    if (out && watches())
-        note_product(before, is_matmul(args) ? (PyUFuncObject *)matmul_ufunc : NULL, args[0], args[1], out, 1);
-    return out;
-}
-
-/* The number that has a value, in the type of an array's elements. */
-static PyObject *number_of(double value, int type)
-{
-    float narrow = (float)value;
-    return PyArray_Scalar(type == NPY_FLOAT ? (void *)&narrow : (void *)&value, plain_descr[type], NULL);
-}
-
-/* `linalg.norm(x)` of a vector of floats, as NumPy computes it: the root of a product. NULL, without an error set, where it
- * is not that simple. */
-static PyObject *euclidean_norm(PyObject *x, int flags)
-{
-    Layout as;
-    if (limit < 0 || !lies_like(x, &as) || as.nd != 1 || as.shape[0] > limit || (as.type != NPY_FLOAT && as.type != NPY_DOUBLE))
-        return NULL;
-    PyObject *args[2] = {x, x}, *square = dotted(host_dot, args, flags), *out = NULL;
-    if (square && PyArray_IsScalar(square, Double))
-        out = number_of(sqrt(PyArrayScalar_VAL(square, Double)), NPY_DOUBLE);
-    else if (square && PyArray_IsScalar(square, Float))
-        out = number_of(sqrtf(PyArrayScalar_VAL(square, Float)), NPY_FLOAT);
-    Py_XDECREF(square);
-    return out;
-}
-
-/* `where(condition, x, y)`: matched or noted. */
-static PyObject *selected(PyObject *const *args, int flags)
-{
-    int before = touched;
-    PyObject *out = P ? match_where(args) : NULL;
-    if (out || PyErr_Occurred())
-        return out;
-    out = whole(host_where, NULL, args, 3, NULL, flags);
-    if (out && watches())
-        note_where(before, args, out);
-    return out;
-}
-
-static const char *const join_names[JOINS] = {"concatenate", "hstack", "append", "stack", "vstack", "column_stack"};
-
-/* Which function joins arrays; JOINS: none of them. */
-static int join_of(PyObject *host)
-{
-    int which = 0;
-    while (which < JOINS && host != host_join[which])
-        which++;
-    return which;
-}
-
-/* `concatenate([a, b], axis)` and so on, of few arrays: matched or noted. */
-static PyObject *joined(int which, PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
-{
-    int before = touched, append = which == APPEND, list = !append && n && PyList_CheckExact(args[0]);
-    Py_ssize_t count = append ? n : list || (n && PyTuple_CheckExact(args[0])) ? Py_SIZE(args[0]) : 0;
-    PyObject *along = NULL, *arrays[MOST_IN];
-    if (which == CONCATENATE || which == STACK)
-        along = n == 2 && !names ? args[1] : n == 1 && names && is_word(PyTuple_GET_ITEM(names, 0), name_axis) ? args[1] : NULL;
-    int simple = count > 0 && count <= MOST_IN && (append ? n == 2 && !names : n + (names ? PyTuple_GET_SIZE(names) : 0) == 1 + (along != NULL))
-                 && (!along || PyLong_CheckExact(along));
-    for (Py_ssize_t i = 0; i < count && simple; i++) {
-        arrays[i] = append ? args[i] : list ? PyList_GET_ITEM(args[0], i) : PyTuple_GET_ITEM(args[0], i);
-        simple = Py_TYPE(arrays[i]) == ndarray_type;
-    }
-    long axis = simple && along ? PyLong_AsLong(along) : 0;
-    if (axis == -1 && PyErr_Occurred()) {
-        PyErr_Clear();
-        simple = 0;
-    }
-    PyObject *out = simple && P ? match_join(which, arrays, (int)count, axis) : NULL;
-    if (out || PyErr_Occurred())
-        return out;
-    out = whole(host, NULL, args, n, names, flags);
-    if (out && simple && watches())
-        note_join(before, which, arrays, (int)count, axis, out);
-    return out;
-}
-
-/* `clip(x, low, high)`, the function or the method: matched or noted. */
-static PyObject *clipped(PyObject *host, PyObject *const *args, int flags)
-{
-    int before = touched;
-    PyObject *out = P ? match_clip(args) : NULL;
-    if (out || PyErr_Occurred())
-        return out;
-    out = whole(host, NULL, args, 3, NULL, flags);
-    if (out && watches())
-        note_clip(before, args, out);
-    return out;
-}
-
-/* Which of NumPy's reductions a function or a method is; REDUCTIONS: none. */
-static int reduction_of(PyObject *host)
-{
-    int which = 0;
-    while (which < REDUCTIONS && host != reduction[which] && host != host_reduction[which] && host != host_extreme[which])
-        which++;
-    return which;
-}
-
-/* What a call of a reduction asks for. 0 where it is not that simple. */
-static int reads_reduction(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, Reduction *r)
-{
-    PyObject *along = n == 2 ? args[1] : NULL;
-    r->which = reduction_of(host);
-    r->keep = r->axis = 0;
-    if (n < 1 || n > 2 || r->which == REDUCTIONS || !reductions_on || !reduction_ufunc[r->which])
-        return 0;
-    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
-        PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
-        if (is_word(name, name_keepdims) && PyBool_Check(value))
-            r->keep = value == Py_True;
-        else if (is_word(name, name_axis) && !along)
-            along = value;
-        else
-            return 0;
-    }
-    r->whole = !along || along == Py_None;
-    if (!r->whole && !PyLong_CheckExact(along))
-        return 0;
-    if (!r->whole && (r->axis = PyLong_AsLong(along)) == -1 && PyErr_Occurred()) {
-        PyErr_Clear();
-        return 0;
-    }
-    return 1;
-}
-
-/* A reduction, the function or the method: matched or noted. NULL, without an error set, for Python to do. */
-static PyObject *reduced_whole(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
-{
-    Reduction r;
-    int simple = reads_reduction(host, args, n, names, &r), before = touched;
-    PyObject *out = simple && P ? match_reduction(&r, args[0]) : NULL, *x;
-    if (out || PyErr_Occurred())
-        return out;
-    if (simple && (x = few_bytes(args[0], BYTES_REDUCED)) && PyArray_CheckExact(x)) {
-        PyUFuncObject *f = (PyUFuncObject *)reduction_ufunc[r.which];
-        out = direct_reduce(f, r.which, (PyArrayObject *)x, r.whole, r.axis, r.keep);
-        if (out)
-            out = from_host(out);
-    }
-    if (!out && !PyErr_Occurred())
-        out = whole(host, NULL, args, n, names, flags);
-    if (out && simple && watches())
-        note_reduction(before, &r, args[0], out);
-    return out;
-}
-
-/* The squares of floats, by the ufunc that NumPy's variance calls. */
-static PyObject *squared(PyObject *x)
-{
-    static PyObject *two;
-    if (!two && !(two = PyLong_FromLong(2)))
-        return NULL;
-    return var_squares ? binary_op(x, two, POW) : binary_op(x, x, MUL);
-}
-
-/* `var(x)` or `std(x)` of all elements of an array of floats, in the steps in which NumPy computes it: the deviations from
- * the mean, their squares, the sum of these over n - ddof, each quotient by a double that is rounded. NULL, without an error
- * set, where it is not that simple. */
-static PyObject *spread_of(PyObject *const *args, Py_ssize_t n, PyObject *names, int root, int flags)
-{
-    Layout as;
-    Py_ssize_t ddof = names && PyLong_CheckExact(args[n]) ? PyLong_AsSsize_t(args[n]) : 0;
-    if (names && (PyTuple_GET_SIZE(names) != 1 || !is_word(PyTuple_GET_ITEM(names, 0), name_ddof) || !PyLong_CheckExact(args[n]))) {
-        PyErr_Clear();
-        return NULL;
-    }
-    if (limit < 0 || n != 1 || !reductions_on || !lies_like(args[0], &as) || (as.type != NPY_FLOAT && as.type != NPY_DOUBLE))
-        return NULL;
-    npy_intp size = PyArray_MultiplyList(as.shape, as.nd);
-    if (size > limit || size <= ddof || ddof < 0)
-        return NULL;
-    PyObject *mean = reduced_whole(reduction[MEAN], args, 1, NULL, flags);
-    PyObject *apart = mean && PyArray_IsScalar(mean, Floating) ? binary_op(args[0], mean, SUB) : NULL;
-    PyObject *square = apart && Py_TYPE(apart) == ndarray_type ? squared(apart) : NULL;
-    Py_XDECREF(apart); /* which need not be stored */
-    Py_XDECREF(mean);
-    PyObject *sum = square && Py_TYPE(square) == ndarray_type ? reduced_whole(reduction[SUM], &square, 1, NULL, flags) : NULL, *out = NULL;
-    Py_XDECREF(square);
-    if (sum && PyArray_IsScalar(sum, Double)) {
-        double value = PyArrayScalar_VAL(sum, Double) / (double)(size - ddof);
-        out = number_of(root ? sqrt(value) : value, NPY_DOUBLE);
-    }
-    else if (sum && PyArray_IsScalar(sum, Float)) {
-        float value = (float)((double)PyArrayScalar_VAL(sum, Float) / (double)(size - ddof));
-        out = number_of(root ? sqrtf(value) : value, NPY_FLOAT);
-    }
-    Py_XDECREF(sum);
-    return out;
-}
-
-/* The elements of one axis, or of all of them in C's order, moved on by `shift`. */
-static PyArrayObject *rolled_array(PyArrayObject *a, npy_intp shift, int axis)
-{
-    npy_intp n = axis < 0 ? PyArray_SIZE(a) : PyArray_DIM(a, axis), inner = PyArray_ITEMSIZE(a);
-    npy_intp outer = axis < 0 ? 1 : PyArray_MultiplyList(PyArray_DIMS(a), axis);
-    for (int d = axis + 1; axis >= 0 && d < PyArray_NDIM(a); d++)
-        inner *= PyArray_DIM(a, d);
-    shift %= n;
-    size_t row = (size_t)(n * inner), head = (size_t)((shift < 0 ? shift + n : shift) * inner);
-    PyArrayObject *out = axis < 0 ? new_array(PyArray_DESCR(a), 1, &n) : new_array(PyArray_DESCR(a), PyArray_NDIM(a), PyArray_DIMS(a));
-    char *to = out ? PyArray_BYTES(out) : NULL;
-    char const *from = PyArray_BYTES(a);
-    for (npy_intp i = 0; out && i < outer; i++, to += row, from += row) {
-        memcpy(to, from + row - head, head);
-        memcpy(to + head, from, row - head);
-    }
-    if (out && axis < 0) { /* a view of a vector, as NumPy's */
-        PyArray_Dims shape = {PyArray_DIMS(a), PyArray_NDIM(a)};
-        Py_SETREF(out, (PyArrayObject *)PyArray_Newshape(out, &shape, NPY_CORDER));
-    }
-    return out;
-}
-
-/* Numbers: one, or a tuple of them. How many; 0 for anything else. */
-static int read_numbers(PyObject *o, long long *to)
-{
-    int tuple = PyTuple_CheckExact(o), n = tuple ? (int)PyTuple_GET_SIZE(o) : 1;
-    if (n > AXES)
-        return 0;
-    for (int i = 0; i < n; i++) {
-        PyObject *number = tuple ? PyTuple_GET_ITEM(o, i) : o;
-        if (!PyLong_CheckExact(number))
-            return 0;
-        to[i] = PyLong_AsLongLong(number);
-        if (to[i] == -1 && PyErr_Occurred()) {
-            PyErr_Clear();
-            return 0;
-        }
-    }
-    return n;
-}
-
-/* `roll(a, shift, axis=None)` by numbers, which takes NumPy ten slices for one axis. NULL, without an error set, where the
- * call is not that simple. */
-static PyObject *rolled(PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
-{
-    PyObject *along = n + !!names == 3 ? args[2] : Py_None, *out = NULL, *h;
-    long long shift[AXES], axis[AXES];
-    if ((names && (n != 2 || PyTuple_GET_SIZE(names) != 1 || !is_word(PyTuple_GET_ITEM(names, 0), name_axis))) || n < 2
-        || n > 3 || limit < 0 || Py_TYPE(args[0]) != ndarray_type)
-        return NULL;
-    int given = along != Py_None, count = read_numbers(args[1], shift);
-    if (!count || (given ? read_numbers(along, axis) != count : count != 1))
-        return NULL;
-    Gift gift;
-    begin_gift(&gift, flags);
-    if ((h = given_value(args[0], &gift, 0)) && PyArray_CheckExact(h)) {
-        PyArrayObject *a = (PyArrayObject *)h;
-        int nd = PyArray_NDIM(a), simple = nd && PyArray_SIZE(a) && PyArray_IS_C_CONTIGUOUS(a) && !PyDataType_REFCHK(PyArray_DESCR(a));
-        for (int i = 0; i < count && given; i++) {
-            axis[i] += axis[i] < 0 ? nd : 0;
-            simple &= axis[i] >= 0 && axis[i] < nd;
-        }
-        PyArrayObject *last = simple ? a : NULL;
-        for (int i = 0; i < count && last; i++) {
-            PyArrayObject *next = rolled_array(last, (npy_intp)shift[i], given ? (int)axis[i] : -1);
-            if (last != a)
-                Py_DECREF(last);
-            last = next;
-        }
-        if (last)
-            out = home_of((PyObject *)last, &gift);
-    }
-    Py_XDECREF(h);
-    let_go(&gift);
-    return out;
-}
-
-/* All but one of the elements along the last axis of a contiguous array, from the first or from the second on. */
-static PyObject *all_but_one(PyArrayObject *a, int first)
-{
-    npy_intp shape[NPY_MAXDIMS];
-    int nd = PyArray_NDIM(a);
-    memcpy(shape, PyArray_DIMS(a), (size_t)nd * sizeof *shape);
-    shape[nd - 1]--;
-    Py_INCREF(PyArray_DESCR(a));
-    PyObject *part = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(a), nd, shape, PyArray_STRIDES(a),
-                                          PyArray_BYTES(a) + first * PyArray_ITEMSIZE(a), NPY_ARRAY_ALIGNED, NULL);
-    if (part && PyArray_SetBaseObject((PyArrayObject *)part, Py_NewRef(a)) < 0)
-        Py_CLEAR(part);
-    return part;
-}
-
-/* `diff(a)`. NULL, without an error set, where the call is not that simple. */
-static PyObject *differences(PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
-{
-    if (n != 1 || names || limit < 0 || Py_TYPE(args[0]) != ndarray_type)
-        return NULL;
-    Gift gift;
-    begin_gift(&gift, flags);
-    PyObject *h = given_value(args[0], &gift, 0), *late = NULL, *early = NULL, *out = NULL;
-    PyArrayObject *a = h && PyArray_CheckExact(h) ? (PyArrayObject *)h : NULL;
-    if (a && PyArray_NDIM(a) && PyArray_DIM(a, PyArray_NDIM(a) - 1) > 1 && PyArray_IS_C_CONTIGUOUS(a) && PyArray_ISALIGNED(a)
-        && PyArray_TYPE(a) != NPY_BOOL && (late = all_but_one(a, 1)) && (early = all_but_one(a, 0)))
-        out = direct_two(binary_ufunc[1], late, early, NULL);
-    Py_XDECREF(early);
-    Py_XDECREF(late);
-    if (out)
-        out = home_of(out, &gift);
-    Py_XDECREF(h);
-    let_go(&gift);
-    return out;
-}
+#include "_composed.h"
 
 /* The array that the Python function which runs was given as its first argument, if nobody but its caller's stack has it:
  * a temporary, which dies with the call. Borrowed. */
@@ -1078,23 +747,76 @@ static PyObject *plain_copy(PyObject *o)
     return from_host(out);
 }
 
+/* A call of NumPy's function. NULL, without an error set, where it is not that simple. */
+static PyObject *call_known(Function *f, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    PyObject *done = NULL;
+    int k = f->known, flags = f->flags, plain = names ? 0 : (int)n;
+    switch (k) {
+    case 0:
+        break;
+    case F_ROLL:
+        done = rolled(args, n, names, flags);
+        break;
+    case F_DIFF:
+        done = differences(args, n, names, flags);
+        break;
+    case F_STD:
+    case F_VAR:
+        done = spread_of(args, n, names, k == F_STD, flags);
+        break;
+    case F_NORM:
+        done = plain == 1 ? euclidean_norm(args[0], flags) : NULL;
+        break;
+    case F_COPY:
+        done = plain == 1 && Py_TYPE(args[0]) == ndarray_type ? copied(args[0]) : NULL;
+        break;
+    case F_CLIP:
+        if (plain == 3)
+            return clipped(f->host, args, flags);
+        break;
+    case F_DOT:
+        if (plain == 2)
+            return dotted(f->host, args, flags);
+        break;
+    case F_WHERE:
+        if (plain == 3)
+            return selected(args, flags);
+        flags = plain == 1 ? REDUCES : flags; /* `nonzero` */
+        break;
+    case F_EINSUM:
+        flags = is_one_pass(args, n) ? REDUCES : 0;
+        break;
+    default:
+        if (k >= F_MAKER && k < F_MAKER + MAKERS)
+            done = filled(k - F_MAKER, args, n, names);
+        else if (k >= F_JOIN && k < F_JOIN + JOINS)
+            return joined(k - F_JOIN, f->host, args, n, names, flags);
+        else if (reduction_known(k) < REDUCTIONS)
+            return reduced_whole(reduction_known(k), f->host, args, n, names, flags);
+    }
+    return done || PyErr_Occurred() ? done : whole(f->host, NULL, args, n, names, flags);
+}
+
+/* A call of a function that makes an array. NULL, without an error set, where it is not that simple. */
+static PyObject *call_maker(Function *f, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    int k = f->known, copies = n == 1 && !names && Py_TYPE(args[0]) == ndarray_type;
+    if (copies && k == F_ASARRAY)
+        return Py_NewRef(args[0]); /* whether it has its value or not */
+    PyObject *done = copies && k == F_ARRAY                       ? plain_copy(args[0])
+                     : k >= F_MAKER && k < F_MAKER + MAKERS ? filled(k - F_MAKER, args, n, names)
+                                                            : NULL;
+    return done || PyErr_Occurred() ? done : made_of_none(f->host, args, n, names, f->flags);
+}
+
 static PyObject *call_function_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     Function *f = (Function *)self;
     Py_ssize_t n = PyVectorcall_NARGS(count);
-    if (f->flags & MAKES) {
-        if (f->host == host_asarray && n == 1 && !names && Py_TYPE(args[0]) == ndarray_type)
-            return Py_NewRef(args[0]); /* whether it has its value or not */
-        int maker = maker_of(f->host);
-        PyObject *done = f->host == host_array && n == 1 && !names && Py_TYPE(args[0]) == ndarray_type
-                             ? plain_copy(args[0])
-                         : maker < MAKERS ? filled(maker, args, n, names)
-                                          : NULL;
-        if (!done && !PyErr_Occurred())
-            done = made_of_none(f->host, args, n, names, f->flags);
-        if (done || PyErr_Occurred())
-            return leaving(done);
-    }
+    PyObject *done = f->flags & MAKES ? call_maker(f, args, n, names) : NULL;
+    if (done || PyErr_Occurred())
+        return leaving(done);
     if (f->flags & CREATES) {
         Py_ssize_t i = 0;
         while (i < n && !PyArray_Check(args[i]))
@@ -1102,41 +824,13 @@ static PyObject *call_function_vector(PyObject *self, PyObject *const *args, siz
         if (i == n)
             return PyObject_Vectorcall(f->implementation, args, count, names);
     }
-    if (f->host && f->host != Py_None && f->flags & SHARES) {
-        PyObject *done = shares_memory(f->host, args, n, names);
-        if (done || PyErr_Occurred())
-            return leaving(done);
-    }
-    else if (f->host && f->host != Py_None && n <= f->most) {
-        PyObject *done = NULL;
-        int maker = maker_of(f->host);
-        if (maker < MAKERS)
-            done = filled(maker, args, n, names);
-        else if (f->host == host_roll)
-            done = rolled(args, n, names, f->flags);
-        else if (join_of(f->host) < JOINS)
-            done = joined(join_of(f->host), f->host, args, n, names, f->flags);
-        else if (f->host == host_norm && n == 1 && !names)
-            done = euclidean_norm(args[0], f->flags);
-        else if (f->host == host_var || f->host == host_std)
-            done = spread_of(args, n, names, f->host == host_std, f->flags);
-        else if (f->host == host_copy_function && n == 1 && !names && Py_TYPE(args[0]) == ndarray_type)
-            done = copied(args[0]);
-        else if (f->host == host_diff)
-            done = differences(args, n, names, f->flags);
-        if (!done && !PyErr_Occurred())
-            done = f->host == host_where && n == 3 && !names ? selected(args, f->flags)
-                   : f->host == host_clip_function && n == 3 && !names ? clipped(host_clip_function, args, f->flags)
-                   : f->host == host_dot && n == 2 && !names ? dotted(host_dot, args, f->flags)
-                   : f->host == host_where && n == 1 && !names ? whole(host_where, NULL, args, n, NULL, REDUCES) /* `nonzero` */
-                   : f->host == host_einsum                  ? whole(host_einsum, NULL, args, n, names, is_one_pass(args, n) ? REDUCES : 0)
-                   : f->flags & REDUCES                      ? reduced_whole(f->host, args, n, names, f->flags)
-                                                             : whole(f->host, NULL, args, n, names, f->flags);
+    if (f->host && f->host != Py_None && (f->flags & SHARES || n <= f->most)) {
+        done = f->flags & SHARES ? shares_memory(f->host, args, n, names) : call_known(f, args, n, names);
         if (done || PyErr_Occurred())
             return leaving(done);
     }
     if (f->relevant && f->relevant != Py_None && f->implementation) {
-        PyObject *done = dispatched(f, args, n, names);
+        done = dispatched(f, args, n, names);
         if (done || PyErr_Occurred())
             return leaving(done);
     }
@@ -1305,9 +999,9 @@ static PyObject *quick_view(Method *m, PyObject *const *args, Py_ssize_t n)
     int before = touched, ours = Py_TYPE(args[0]) == ndarray_type;
     if (limit < 0)
         return NULL;
-    if (n == 1 && m->host == host_transpose)
+    if (n == 1 && m->known == M_TRANSPOSE)
         out = transpose(NULL, args[0]);
-    else if (n > 1 && m->host == host_reshape) {
+    else if (n > 1 && m->known == M_RESHAPE) {
         if ((n > 2 || PyLong_CheckExact(args[1])) && (shape = PyTuple_New(n - 1)))
             for (Py_ssize_t i = 1; i < n; i++)
                 PyTuple_SET_ITEM(shape, i - 1, Py_NewRef(args[i]));
@@ -1318,7 +1012,7 @@ static PyObject *quick_view(Method *m, PyObject *const *args, Py_ssize_t n)
             reshape_noted(before, args[0], out);
         }
     }
-    else if (n == 1 && m->host == host_ravel) {
+    else if (n == 1 && m->known == M_RAVEL) {
         out = P && ours ? match_reshape(args[0], NULL) : NULL;
         if (!out && !PyErr_Occurred() && is_plain_whole(args[0])) {
             out = (part = PyArray_Ravel((PyArrayObject *)((Handle *)args[0])->h, NPY_CORDER)) ? reshaped((Handle *)args[0], part) : NULL;
@@ -1357,54 +1051,64 @@ static PyObject *axes_moved(Method *m, PyObject *const *args, Py_ssize_t n)
     return part;
 }
 
+/* `a.view(...)`. NULL, without an error set, where it is not that simple. */
+static PyObject *viewed(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    if (n > 1 || names || !is_current(args[0]))
+        return view_method(m, args, n, names);
+    Handle *a = (Handle *)args[0];
+    PyObject *part = PyArray_View((PyArrayObject *)a->h, NULL, NULL);
+    return part ? derived(a, Py_NewRef(a->b), Py_NewRef(a->h), part, kind_index, Py_Ellipsis) : NULL;
+}
+
 static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
-    if (m->host == host_dlpack) /* of memory that stays where it is: the first time Python sees to that */
-        return n == 1 && !names && is_current(args[0]) && is_shared(((Handle *)args[0])->s)
-                   ? PyObject_CallOneArg(host_dlpack, ((Handle *)args[0])->h)
+    PyObject *done = NULL;
+    int k = m->known, plain = names ? 0 : (int)n;
+    switch (k) {
+    case 0:
+        break;
+    case M_DLPACK: /* of memory that stays where it is: the first time Python sees to that */
+        return plain == 1 && is_current(args[0]) && is_shared(((Handle *)args[0])->s)
+                   ? PyObject_CallOneArg(m->host, ((Handle *)args[0])->h)
                    : NULL;
-    if (!names && (m->host == host_reshape || m->host == host_transpose || m->host == host_ravel)) {
-        PyObject *out = quick_view(m, args, n);
-        if (out || PyErr_Occurred())
-            return out;
+    case M_TRANSPOSE:
+    case M_RESHAPE:
+    case M_RAVEL:
+        done = plain ? quick_view(m, args, n) : NULL;
+        if (!done && !PyErr_Occurred() && k == M_TRANSPOSE && plain > 1)
+            done = axes_moved(m, args, n);
+        break;
+    case M_SQUEEZE:
+    case M_SWAPAXES:
+        done = plain ? axes_moved(m, args, n) : NULL;
+        break;
+    case M_VIEW:
+        done = viewed(m, args, n, names);
+        break;
+    case M_COPY:
+        done = plain == 1 ? copied(args[0]) : NULL;
+        break;
+    case M_ASTYPE:
+        done = plain == 2 ? cast_to(args[0], args[1]) : NULL;
+        break;
+    case M_STD:
+    case M_VAR:
+        done = spread_of(args, n, names, k == M_STD, m->flags);
+        break;
+    case M_CLIP:
+        if (plain == 3)
+            return clipped(m->host, args, m->flags);
+        break;
+    case M_DOT:
+        if (plain == 2)
+            return dotted(known[F_DOT], args, m->flags); /* which NumPy's method calls, through its look for `__array_function__` */
+        break;
+    default:
+        if (reduction_known(k) < REDUCTIONS)
+            return reduced_whole(reduction_known(k), m->host, args, n, names, m->flags);
     }
-    if (!names && (m->host == host_squeeze || m->host == host_swapaxes || (m->host == host_transpose && n > 1))) {
-        PyObject *out = axes_moved(m, args, n);
-        if (out || PyErr_Occurred())
-            return out;
-    }
-    if (m->host == host_view_method && n == 1 && !names && is_current(args[0])) {
-        Handle *a = (Handle *)args[0];
-        PyObject *part = PyArray_View((PyArrayObject *)a->h, NULL, NULL);
-        return part ? derived(a, Py_NewRef(a->b), Py_NewRef(a->h), part, kind_index, Py_Ellipsis) : NULL;
-    }
-    if (m->host == host_view_method) {
-        PyObject *out = view_method(m, args, n, names);
-        if (out || PyErr_Occurred())
-            return out;
-    }
-    if (m->host == host_copy && n == 1 && !names) {
-        PyObject *out = copied(args[0]);
-        if (out || PyErr_Occurred())
-            return out;
-    }
-    if (m->host == host_astype && n == 2 && !names) {
-        PyObject *out = cast_to(args[0], args[1]);
-        if (out || PyErr_Occurred())
-            return out;
-    }
-    if (m->host == host_var_method || m->host == host_std_method) {
-        PyObject *out = spread_of(args, n, names, m->host == host_std_method, m->flags);
-        if (out || PyErr_Occurred())
-            return out;
-    }
-    if (m->host == host_clip && n == 3 && !names)
-        return clipped(host_clip, args, m->flags);
-    if (m->host == host_dot_method && n == 2 && !names)
-        return dotted(host_dot, args, m->flags); /* which NumPy's method calls, through its look for `__array_function__` */
-    if (m->reduces)
-        return reduced_whole(m->host, args, n, names, m->flags);
-    return whole(m->host, NULL, args, n, names, m->flags);
+    return done || PyErr_Occurred() ? done : whole(m->host, NULL, args, n, names, m->flags);
 }
 
 static PyObject *real_itself(PyObject *o);
@@ -1420,9 +1124,9 @@ static PyObject *call_method_vector(PyObject *self, PyObject *const *args, size_
                          : m->flags & DRAWS             ? generator_method(m, args, n, names)
                          : PyUnicode_CheckExact(m->host) ? ufunc_method(m, args, n, names)
                          : Py_TYPE(args[0]) == ndarray_type ? array_method(m, args, n, names)
-                         : m->host == host_view_method      ? view_method(m, args, n, names)
-                         : m->host == host_conjugate && n == 1 && !names ? real_itself(args[0])
-                         : m->host == host_getfield && !names            ? class_field(args, n)
+                         : m->known == M_VIEW ? view_method(m, args, n, names)
+                         : m->known == M_CONJUGATE && n == 1 && !names ? real_itself(args[0])
+                         : m->known == M_GETFIELD && !names ? class_field(args, n)
                                                                          : NULL;
         if (done || PyErr_Occurred())
             return leaving(done);
@@ -1448,10 +1152,8 @@ static PyObject *new_method(PyTypeObject *type, PyObject *args, PyObject *kwargs
         m->call = call_method_vector;
         m->most = most;
         m->flags = flags;
-        for (int i = 0; i < REDUCTIONS; i++)
-            m->reduces |= reduction[i] == host;
-        if (PyUnicode_CheckExact(host) && !PyUnicode_CompareWithASCIIString(host, "reduce"))
-            m->reduces = 1;
+        m->known = number_known(host);
+        m->reduces = PyUnicode_CheckExact(host) && !PyUnicode_CompareWithASCIIString(host, "reduce");
     }
     return (PyObject *)m;
 }
@@ -1478,9 +1180,26 @@ static PyMemberDef method_members[] = {
 static PyGetSetDef method_attributes[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL}, {NULL}};
 static PyMemberDef function_members[] = {
-    {"whole", T_OBJECT, offsetof(Function, host)}, {"most", T_INT, offsetof(Function, most)},
+    {"most", T_INT, offsetof(Function, most)},
     {"flags", T_INT, offsetof(Function, flags)}, {"_relevant", T_OBJECT_EX, offsetof(Function, relevant)},
     {"_implementation", T_OBJECT_EX, offsetof(Function, implementation)}, {NULL}};
+
+static PyObject *get_whole(PyObject *self, void *nothing)
+{
+    PyObject *host = ((Function *)self)->host;
+    return Py_NewRef(host ? host : Py_None);
+}
+
+static int set_whole(PyObject *self, PyObject *host, void *nothing)
+{
+    Function *f = (Function *)self;
+    Py_XSETREF(f->host, Py_XNewRef(host));
+    f->known = number_known(host);
+    return 0;
+}
+
+static PyGetSetDef function_attributes[] = {
+    {"whole", get_whole, set_whole, "NumPy's function; None where ours is always to be called.", NULL}, {NULL}};
 
 static int method_traverse(Method *self, visitproc visit, void *arg)
 {
@@ -1643,7 +1362,7 @@ static PyTypeObject FunctionBase = {
     .tp_flags = OBJECT_FLAGS | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(Function, call), .tp_dealloc = (destructor)function_dealloc,
     .tp_traverse = (traverseproc)function_traverse, .tp_clear = (inquiry)function_clear,
-    .tp_members = function_members, .tp_call = call_function, .tp_doc = "Base of the public functions: their call."};
+    .tp_members = function_members, .tp_getset = function_attributes, .tp_call = call_function, .tp_doc = "Base of the public functions: their call."};
 static PyTypeObject MethodType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.Method", .tp_basicsize = sizeof(Method),
     .tp_flags = OBJECT_FLAGS | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
