@@ -27,7 +27,7 @@ from ..tracebacks import leave
 from .array import Array, as_node, cast_node, is_arraylike, typed, wrap_value
 from .at_once import apply
 from .devices import state as spreading
-from .dtypes import KIND_OF, iinfo
+from .dtypes import INT32, KIND_OF, iinfo
 from .explicit_indexing import check_read, taken_at_once
 from .transfers import State as guarded
 from .transfers import to_device
@@ -146,7 +146,7 @@ def part_of(k: Any, index: Any) -> Any:
                 raise boolean_index_error(node)
             return np.asarray(k._value())
         check_integer(node.dtype)
-        return node
+        return convert(node, INT32) if node.dtype.kind == "V" else node  # int4 and its like
     if hasattr(k, "__index__"):
         return operator.index(k)
     raise IndexError(

@@ -77,7 +77,8 @@ def pmap(
         mesh = Mesh(np.array(there[:n], dtype=object), (name,))
         leaves, structure = flatten((tuple([args[i] for i in given]), kwargs))
         axes = [*argument_places(over, [args[i] for i in given]), *[0] * len(flatten(kwargs)[0])]
-        leaves = [lined_up(x, a, mesh, name) for x, a in zip(leaves, axes)]
+        wrong: list[ValueError] = []
+        leaves = [lined_up(x, a, mesh, name, wrong) for x, a in zip(leaves, axes)]
 
         def one(*parts: Any) -> Any:
             parts_, named = unflatten(structure, [without_axis(x, a) for x, a in zip(parts, axes)])
@@ -95,7 +96,10 @@ def pmap(
         one.__name__ = one.__qualname__ = name_of(fun)
         specs = tuple([spec(a) for a in axes])
         out_specs = map(spec, out_axes, is_leaf=lambda a: a is None)
-        return shard_map(one, mesh=mesh, in_specs=specs, out_specs=out_specs, check_vma=False)(*leaves)
+        out = shard_map(one, mesh=mesh, in_specs=specs, out_specs=out_specs, check_vma=False)(*leaves)
+        if wrong:  # what the function itself does wrong comes before, as in JAX
+            raise wrong[0]
+        return out
 
     del mapped.__wrapped__  # its signature is no more than this: how many arguments there are is seen at the call
     jitted = PjitFunction(mapped, door, Static(static, (), given_away))
@@ -136,11 +140,9 @@ NO_PREFIX = (
 )
 
 
-def lined_up(x: Any, axis: int | None, mesh: Mesh, name: Any) -> Any:
-    """An argument of a `pmap`, which lies along its devices, or as many others.
-
-    Raises: ValueError for one that was placed otherwise.
-    """
+def lined_up(x: Any, axis: int | None, mesh: Mesh, name: Any, wrong: list[ValueError]) -> Any:
+    """An argument of a `pmap`, which lies along its devices, or as many others; `wrong` gets a ValueError for one that
+    was placed otherwise."""
     node = as_node(x)
     lies = sharding_at(node) if state.on else None
     if lies is None:
@@ -149,12 +151,14 @@ def lined_up(x: Any, axis: int | None, mesh: Mesh, name: Any) -> Any:
     if lies.is_equivalent_to(to, node.ndim):
         return x
     parts = [[index for _, index, _ in shards_of(s, node.shape)] for s in (lies, to)]
-    if parts[0] == parts[1] and lies.device_set != to.device_set:
-        return wrap(fresh(node))
-    raise ValueError(
-        "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
-        f"{to},\narg sharding: {lies} for arg type: {node.aval}"
-    )
+    if parts[0] != parts[1] or lies.device_set == to.device_set:
+        wrong.append(
+            ValueError(
+                "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
+                f"{to},\narg sharding: {lies} for arg type: {node.aval}"
+            )
+        )
+    return wrap(fresh(node))
 
 
 def without_axis(x: Any, axis: int | None) -> Any:

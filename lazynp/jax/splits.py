@@ -21,8 +21,21 @@ Split = tuple[tuple[Any, ...], ...]  # for each axis of an array the mesh axes t
 Rule = Callable[..., Split]
 
 
-class ShardingTypeError(Exception):
+class RefusedError(Exception):
+    """What a rule says of operands that do not go together. All that rules may raise is of this kind: an error of
+    another one is a fault of the rule, and nothing hides it."""
+
+
+class ShardingTypeError(RefusedError):
     """Operands that lie on explicit axes so that the result's sharding is not clear."""
+
+
+class IncompatibleError(RefusedError, ValueError):
+    """Operands on other devices, of other meshes or in other memories."""
+
+
+class NoRuleError(RefusedError, NotImplementedError):
+    """Operands that JAX has no rule for."""
 
 
 @contextlib.contextmanager

@@ -23,6 +23,9 @@ from ..runtime.recorder import recorder
 from .sharding import NamedSharding, PartitionSpec, Sharding, axes_of, current, default_sharding
 from .split_rules import KINDS, RULES, kept
 from .splits import (
+    IncompatibleError,
+    NoRuleError,
+    RefusedError,
     Split,
     known,
     named_sharding,
@@ -109,7 +112,7 @@ def note(node: Node) -> None:
 def note_all(nodes: list[Node]) -> None:
     """Find the shardings of what is about to be computed, and then no longer knows what it was made of."""
     for node in nodes if state.on else ():
-        with contextlib.suppress(Exception):  # what is wrong is for whoever makes an array of it: values are computed
+        with contextlib.suppress(RefusedError):  # for whoever makes an array of it: values are computed
             derive_all(node)
 
 
@@ -127,7 +130,13 @@ def derive_all(node: Node) -> None:
             continue
         if current.manual:
             check_closed_over(n)
-        known[n] = constrained(n) if n.op is constrain else derive(n)
+        try:
+            known[n] = constrained(n) if n.op is constrain else derive(n)
+        except RefusedError:
+            raise
+        except Exception:  # a fault of a rule is told once, and keeps nothing else from being computed
+            known[n] = None
+            raise
         if state.jitted and n.op is not None:
             inside.add(n)
         stack.pop()
@@ -161,7 +170,7 @@ def check_closed_over(node: Node) -> None:
             continue
         explicit = lies.mesh.explicit_axes
         if explicit and set(explicit) <= set(current.manual[-1].manual_axes):
-            raise NotImplementedError(
+            raise NoRuleError(
                 "Closing over inputs to shard_map where the input is sharded on `Explicit` axes is not implemented. As "
                 "a workaround, please pass those inputs as an argument to shard_map. Got input with shape "
                 f"{shown(a, split_of(lies, a.ndim))}({{Explicit: {explicit}}})"
@@ -273,7 +282,7 @@ def check_memories(node: Node, found: Sequence[Sharding | None]) -> None:
         one, two = [
             shown(a, on_explicit_axes(s, a)).replace("[", f"{MEMORY[s._memory]}[", 1) for a, s in (pairs[0], other)
         ]
-        raise ValueError(
+        raise IncompatibleError(
             f"memory_space of all inputs passed to `{primitive(node)}` must be the same. Got one operand with type: "
             f"{one} and another operand with type: {two}"
         )
@@ -340,12 +349,12 @@ def check_meshes(node: Node, found: Sequence[Sharding | None]) -> None:
     for a, mesh in pairs:
         around = current.meshes[-1] if current.meshes else None
         if around is not None and around.axis_names and mesh is not around and differ(mesh, around):
-            raise ValueError(
+            raise IncompatibleError(
                 f"For primitive {primitive(node)}, context mesh {around.abstract_mesh} should match the aval mesh "
                 f"{mesh.abstract_mesh} for shape {shown(a, on_explicit_axes(found[0], a))}."
             )
         if mesh is not pairs[0][1] and differ(mesh, pairs[0][1]):
-            raise ValueError(
+            raise IncompatibleError(
                 f"Mesh for all inputs should be equal. Got one mesh: {pairs[0][1].abstract_mesh} and another mesh: "
                 f"{mesh.abstract_mesh}"
             )
@@ -415,7 +424,7 @@ def refuse_devices(pairs: Sequence[tuple[str, Sharding | None]]) -> None:
     numbers = [(what, ids) for what, ids in numbers if ids]
     other = next(p for p in numbers if p[1] != numbers[0][1])
     where = [f"{what} with device ids {ids} on platform CPU" for what, ids in (numbers[0], other)]
-    raise ValueError(f"Received incompatible devices for jitted computation. Got {' and '.join(where)}")
+    raise IncompatibleError(f"Received incompatible devices for jitted computation. Got {' and '.join(where)}")
 
 
 def check_unsplit(x: Node, axis: int, text: str) -> None:

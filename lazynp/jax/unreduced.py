@@ -8,7 +8,7 @@ from typing import Any
 
 from ..graph.node import Node
 from .sharding import NamedSharding, PartitionSpec, Sharding, axes_of
-from .splits import primitive, shown, split_of, unclear
+from .splits import NoRuleError, primitive, shown, split_of, unclear
 
 Axes = frozenset[Any]
 NOTHING: Axes = frozenset()
@@ -70,7 +70,7 @@ def of_result(node: Node, found: Sequence[Sharding | None]) -> tuple[Axes, Axes]
             f"{' and '.join([f'{k}=ShapedArray({typed(a, s)})' for k, (a, s) in zip(('lhs', 'rhs'), arrays)])}"
         )
     if node.op.name not in LINEAR and name not in LINEAR:  # type: ignore[union-attr]
-        raise NotImplementedError(
+        raise NoRuleError(
             f"unreduced rule for {name} is not implemented. Please file an issue at "
             "https://github.com/jax-ml/jax/issues"
         )

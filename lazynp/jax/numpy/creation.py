@@ -244,6 +244,9 @@ def joined(x: Any, dtype: np.dtype[Any]) -> Array:
         nodes.append(node)
     inner = nodes[0].shape
     if any([n.shape != inner for n in nodes]) or math.prod(shape) != len(nodes):
+        nested = [isinstance(item, (list, tuple)) for item in x]
+        if any(nested) and not all(nested):  # arrays beside lists
+            return joined([from_sequence(item, dtype) if n else item for item, n in zip(x, nested)], dtype)
         raise ragged(x)
 
     def impl(*nodes: Node) -> Node:

@@ -25,7 +25,7 @@ from ..casts import astype_node
 from ..dtypes import FLOAT32, KIND_OF, default, inexact, int_dtype, requested, x64_enabled
 from ..parallel import pmax, pmin, psum
 from . import at_once
-from .axes import axes_of, axis_of, no_out
+from .axes import axes_of, axis_of, check_broadcast, no_out
 from .by_name import length_of, names_in, over_names
 from .call import named
 from .elementwise import scalar, truth
@@ -240,6 +240,7 @@ def counted(x: Node, axes: tuple[int, ...], mask: Node | None, keepdims: bool, d
     """How many elements go into a mean."""
     if mask is None:
         return Node.of_scalar(dtype.type(math.prod([x.shape[a] for a in axes])))
+    check_broadcast(mask.shape, x.shape)
     full = broadcast_to(convert(mask, dtype), shape=x.shape)
     return add_reduce(full, axes=axes, keepdims=keepdims, dtype=dtype)
 

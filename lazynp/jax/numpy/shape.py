@@ -354,6 +354,7 @@ def tile(A: Any, reps: Any) -> Any:
     nd = max(len(full), len(counts))
     counts = (*(1,) * (nd - len(counts)), *counts)
     wide = (*(1,) * (nd - len(full)), *full)
+    check_sizes("broadcast_in_dim", tuple([n for pair in zip(counts, wide) for n in pair]))
     return apply(lambda x: j.tile(s.reshape(x, shape=wide), counts), as_node(A))
 
 
