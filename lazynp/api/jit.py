@@ -39,7 +39,7 @@ from ..signatures import (
 from ..speed import CallBase
 from ..threads import at_fork
 from ..tree import flatten, unflatten
-from .trace import Trace, inline, placeholder, run_traced
+from .trace import Trace, inline, placeholder, run_traced, stack
 
 log = logging.getLogger("lazynp.jit")
 everything: weakref.WeakSet[Jit] = weakref.WeakSet()
@@ -66,7 +66,7 @@ class Call(NamedTuple):
     @property
     def key(self) -> Any:
         """The signature: what a function is traced for."""
-        return (flags.state, self.door.name, self.structure, self.statics, *[n.number for n in self.nodes])
+        return (flags.state, stack.shown, self.door.name, self.structure, self.statics, *[n.number for n in self.nodes])
 
 
 class Entry:
@@ -352,11 +352,11 @@ def why(jitted: Jit, call: Call) -> str:
     if not jitted._entries:
         return f"jit traces {name} for the first time"
     key = call.key
-    parts = ("settings", "kind of arrays", "structure of the arguments", "static arguments")
+    parts = ("settings", "being shown", "kind of arrays", "structure of the arguments", "static arguments")
 
     def differences(other: Any) -> list[str]:
         found = [p for p, a, b in zip(parts, other, key) if a != b]
-        if other[2] == key[2]:
+        if other[3] == key[3]:
             names = leaf_names(jitted._fun, *unflatten(call.structure, call.leaves))
             before = jitted._entries[other].function.inputs
             found += [

@@ -59,7 +59,9 @@ class Trace:
 
 class Stack(threading.local):
     """The traces that are under way in this thread, the innermost last; and the mapped axes that have names: for each
-    its size and the placeholder of the index along it."""
+    its size and the placeholder of the index along it. `shown`: whether graphs are traced to be shown."""
+
+    shown = False
 
     def __init__(self) -> None:
         self.active: list[Trace] = []

@@ -6,9 +6,8 @@ import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..api import custom
 from ..api.custom import ruled, traced_level
-from ..api.trace import Trace, inline, placeholder, run_traced, trace_function
+from ..api.trace import Trace, inline, placeholder, run_traced, stack, trace_function
 from ..doors import door_of
 from ..flags import flags
 from ..graph.node import Node
@@ -25,7 +24,8 @@ from ..tree import flatten, unflatten
 from ..tree import map as tree_map
 from .array import as_node, door, wrap
 from .aval import ShapedArray
-from .jaxpr import aval_text
+from .jaxpr_calls import Checkpointed
+from .jaxpr_text import aval_text
 from .primitives import operands_of, primitive_of, steps_of
 
 __all__ = [
@@ -185,13 +185,12 @@ def chosen(outputs: Nodes, inputs: Nodes, policy: Fun) -> list[Node]:
     return found
 
 
-class RecomputeRest(custom.Recompute):
+class RecomputeRest(Checkpointed):
     """The rule of a checkpointed call with a policy: its last `n_kept` results are values that are kept, which stand in
     the place of what is computed once more."""
 
-    n_kept = 0
-
     def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
+        self.differentiated = True
         fresh = [renamed(x) for x in inputs]
         first = len(self.function.outputs) - self.n_kept
         kept = dict(zip(self.function.outputs[first:], outs[first:]))
@@ -268,11 +267,11 @@ def checkpoint(
         given = tuple([x if i in free else None for i, x in enumerate(args)])
         inner = traced_first(whole, lambda: leaf_names(fun, given, kwargs))
         level = traced_level((dynamic, kwargs))
-        if not level or policy is everything_saveable:
+        if not level or policy is everything_saveable and not stack.shown:
             return inner(*dynamic, **kwargs)
         if policy is None or policy is nothing_saveable:
-            return ruled(custom.Recompute(name_of(fun)), inner, dynamic, kwargs, level)
-        rule = RecomputeRest(name_of(fun))
+            return ruled(Checkpointed(name_of(fun), policy, prevent_cse), inner, dynamic, kwargs, level)
+        rule = RecomputeRest(name_of(fun), policy, prevent_cse)
 
         def with_kept(*args: Any, **kwargs: Any) -> Any:
             out = inner(*args, **kwargs)

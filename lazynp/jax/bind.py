@@ -76,6 +76,10 @@ class Primitive:
         self.abstract_eval = lambda *args, **params: rule(*args, **params)[0]
         return rule
 
+    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """An equation's parameters as `bind` takes them: of what has rules, these as `subfuns`."""
+        return dict(params)
+
     def bind(self, *args: Any, **params: Any) -> Any:
         """The result for these arguments. Raises NotImplementedError where nothing says how it is computed."""
         nodes = [as_node(x) for x in args]

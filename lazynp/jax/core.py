@@ -12,7 +12,8 @@ from .array import Array
 from .aval import ShapedArray
 from .deprecations import deprecated
 from .extend import core as extended
-from .jaxpr import Literal, Var, eval_jaxpr
+from .jaxpr import eval_jaxpr
+from .jaxpr_types import Literal, Var
 from .names import ensure_compile_time_eval, typeof
 from .primitives import primitive_of
 

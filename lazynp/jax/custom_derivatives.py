@@ -102,6 +102,8 @@ def symbolic(found: Tangents, like: Nodes, structure: Any, wrap: Fun) -> Any:
 class SymbolicForward(Forward):
     """The rule of a `custom_jvp` that asks for symbolic zeros."""
 
+    symbolic_zeros = True
+
     def along(self, found: Tangents, like: Nodes, structure: Any) -> Any:
         return symbolic(found, like, structure, self.door.wrap)
 
@@ -109,6 +111,7 @@ class SymbolicForward(Forward):
 def without_zeros(rule: Fun) -> Fun:
     """A rule of a `custom_jvp` whose tangents are arrays throughout."""
 
+    @functools.wraps(getattr(rule, "func", rule))
     def call(*args: Any) -> Any:
         pair = rule(*args)
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
@@ -180,6 +183,8 @@ def spread_none(ct: Any, structure: Any) -> list[Any] | None:
 
 class SymbolicReverse(Partial):
     """The rule of a `custom_vjp` that asks for symbolic zeros: fwd runs when it is known what is differentiated."""
+
+    symbolic_zeros = True
 
     def run(self, fun: Fun, args: Any, kwargs: Any, level: int) -> tuple[Any, list[Node]]:
         return fun(*args), []

@@ -22,7 +22,7 @@ from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import make, registry, untagged
 from ..runtime.execute import boundary, value_of
 from ..tree import NAMESPACE
-from .jaxpr import behind, in_order
+from .jaxpr_writer import behind, in_order
 from .random.implementations import IMPLS, impl_of, record
 
 MAGIC, VERSION = b"lazynp.jax.export", 1

@@ -58,22 +58,60 @@ def slice_steps(node: Node, *, key: Key) -> list[Step]:
         shape = tuple([n for i, n in enumerate(counts) if i not in dropped])
         steps.append(Step("squeeze", {"dimensions": tuple(dropped)}, Aval(shape, source.dtype, source.weak)))
     if None in key or not steps:
-        steps += reshape_steps(node, shape=node.shape)
+        before = steps[-1].aval.shape if steps else source.shape  # type: ignore[union-attr]
+        steps += reshaped(before, node.shape)
     return steps
 
 
 def reshape_steps(node: Node, *, shape: Sequence[int]) -> list[Step]:
-    return [Step("reshape", {"dimensions": None, "new_sizes": tuple(shape), "sharding": None})]
+    return reshaped(node.inputs[0].shape, tuple(shape))
+
+
+def reshaped(before: tuple[int, ...], shape: tuple[int, ...]) -> list[Step]:
+    """From one shape to another: by new axes of length 1, without some that there are, or in other ways."""
+    new = expanded(before, shape)
+    if new is not None:
+        return [Step("broadcast_in_dim", {"broadcast_dimensions": new, "shape": shape, "sharding": None})]
+    left = expanded(shape, before)
+    if left is not None:
+        gone = tuple([i for i in range(len(before)) if i not in left])
+        return [Step("squeeze", {"dimensions": gone})]
+    return [Step("reshape", {"dimensions": None, "new_sizes": shape, "sharding": None})]
+
+
+def expanded(before: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Where the axes of one shape are in another that has axes of length 1 besides them; None where it is another."""
+    places, k = [], 0
+    for i, n in enumerate(shape):
+        if k < len(before) and n == before[k] and (n != 1 or len(before) - k == len(shape) - i):
+            places.append(i)
+            k += 1
+        elif n != 1:
+            return None
+    return tuple(places) if k == len(before) < len(shape) else None
+
+
+def source_of_spread(node: Node) -> tuple[Node, tuple[int, ...]]:
+    """What an operation spreads over more elements, and where its axes are in the result: new axes of length 1 that an
+    operation before has made are made by the same one in JAX."""
+    source, ndim = node.inputs[0], node.ndim
+    places = tuple(range(ndim - source.ndim, ndim))
+    if source.op is not None and source.op.name == "reshape" and source.value is None:
+        inner = source.inputs[0]
+        found = () if not inner.ndim else expanded(inner.shape, source.shape)
+        if found is not None:
+            return inner, tuple([places[i] for i in found])
+    return source, places
 
 
 def reduce_steps(node: Node, *, axes: Any, keepdims: bool, dtype: Any) -> list[Step]:
     assert node.op is not None
     name = NAMES.get(node.op.name, node.op.name)
     params = {"axes": tuple(axes), **({"out_sharding": None} if name == "reduce_sum" else {})}
-    if not keepdims:
+    if not keepdims or not axes:
         return [Step(name, params)]
     shape = tuple([n for i, n in enumerate(node.inputs[0].shape) if i not in axes])
-    return [Step(name, params, Aval(shape, node.dtype)), *reshape_steps(node, shape=node.shape)]
+    return [Step(name, params, Aval(shape, node.dtype)), *reshaped(shape, node.shape)]
 
 
 def accumulate_steps(node: Node, *, axis: int, **_: Any) -> list[Step]:
@@ -82,7 +120,7 @@ def accumulate_steps(node: Node, *, axis: int, **_: Any) -> list[Step]:
 
 
 def cast_steps(node: Node, *, dtype: Any) -> list[Step]:
-    return [Step("convert_element_type", {"new_dtype": dtype, "weak_type": node.weak})]
+    return [Step("convert_element_type", {"new_dtype": dtype, "weak_type": node.weak, "sharding": None})]
 
 
 def product_steps(node: Node) -> list[Step]:
@@ -90,12 +128,16 @@ def product_steps(node: Node) -> list[Step]:
     a, b = (i.ndim for i in node.inputs)
     stack = tuple(range(min(a, b) - 2)) if a == b > 2 else ()
     numbers = (([a - 1], [max(b - 2, 0)]), (list(stack), list(stack)))
-    return [Step("dot_general", {"dimension_numbers": numbers, "preferred_element_type": node.dtype})]
+    params = {"dimension_numbers": numbers, "precision": None, "preferred_element_type": node.dtype}
+    return [Step("dot_general", {**params, "out_sharding": None})]
+
+
+def arange_steps(node: Node, *, n: int, dtype: Any) -> list[Step]:
+    return [Step("iota", {"dimension": 0, "dtype": node.dtype, "shape": (n,), "sharding": None})]
 
 
 def spread_steps(node: Node, *, shape: Sequence[int]) -> list[Step]:
-    dims = tuple(range(len(shape) - node.inputs[0].ndim, len(shape)))
-    params = {"broadcast_dimensions": dims, "shape": tuple(shape), "sharding": None}
+    params = {"broadcast_dimensions": source_of_spread(node)[1], "shape": tuple(shape), "sharding": None}
     return [Step("broadcast_in_dim", params)]
 
 
@@ -139,6 +181,7 @@ def scatter_steps(node: Node, *, mode: str, **params: Any) -> list[Step]:
 
 
 STEPS: dict[str, Callable[..., list[Step]]] = {
+    "arange": arange_steps,
     "broadcast_to": spread_steps,
     "callback": lambda n, *, call: [Step("debug_callback" if call.differentiable else call.name, {})],
     "cast": cast_steps,
@@ -156,6 +199,12 @@ STEPS: dict[str, Callable[..., list[Step]]] = {
     "weak_cast": cast_steps,
     "while": while_steps,
 }
+ROUNDED = ["cbrt", "cos", "exp", "exp2", "expm1", "log", "log1p", "logistic", "rsqrt", "sin", "sqrt", "tan", "tanh"]
+USUAL: dict[str, dict[str, Any]] = {
+    **{name: {"accuracy": None} for name in ROUNDED},
+    "mul": {"out_dtype": None},
+}
+"""Parameters of JAX's that our operations have not, with the value that says nothing."""
 ORDER = {"where": (0, 2, 1), "clip": (1, 0, 2)}
 """Operations whose operands stand in another order in JAX."""
 
@@ -174,7 +223,8 @@ def steps_of(node: Node) -> list[Step]:
         return reduce_steps(node, **params)
     if op.name.endswith(".accumulate") and "axis" in params:
         return accumulate_steps(node, **params)
-    return [Step(NAMES.get(op.name, op.name), params)]
+    name = NAMES.get(op.name, op.name)
+    return [Step(name, {**params, **USUAL.get(name, {})})]
 
 
 def operands_of(node: Node) -> list[Node]:
@@ -187,6 +237,8 @@ def operands_of(node: Node) -> list[Node]:
         return inputs[node.static[1] :]
     if node.op.name == "callback" and node.static[0].ordered:
         return inputs[1:]
+    if node.op.name == "broadcast_to":
+        return [source_of_spread(node)[0]]
     if node.op.name == "power" and steps_of(node)[0].name == "integer_pow":
         return inputs[:1]
     return inputs
@@ -200,6 +252,7 @@ class Known(Primitive):
     computed."""
 
     maker: Callable[[Known], Callable[..., Any]]
+    given: Callable[[str, dict[str, Any]], dict[str, Any]]
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -207,6 +260,9 @@ class Known(Primitive):
 
     def bind(self, *args: Any, **params: Any) -> Any:
         return self.impl(*args, **params)
+
+    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        return Known.given(self.name, params)
 
 
 known: dict[str, Any] = {}

@@ -12,12 +12,13 @@ import numpy as np
 
 from ..api.jit import Call, Entry, Jit, finish
 from ..api.jit import jit as make_jit
-from ..api.trace import inline
+from ..api.trace import inline, stack
 from ..config import config
 from ..doors import through, wrap_all
 from ..errors import JaxRuntimeError
 from ..graph.show import show
 from ..graph.walk import toposort
+from ..ops.tags import as_call
 from ..runtime import jit_calls
 from ..runtime.kernels import compile_wait
 from ..signatures import HOLE, leaf_names, name_of
@@ -26,7 +27,9 @@ from .array import Array, door
 from .aval import ShapedArray
 from .config import flags
 from .devices import Device, check_backend, everything, several
-from .jaxpr import ClosedJaxpr, closed, lying_as, node_of, sharding_of_type, structs
+from .jaxpr import lying_as, node_of, sharding_of_type, structs
+from .jaxpr_types import ClosedJaxpr
+from .jaxpr_writer import closed, to_be_shown
 from .jit_places import (
     check_places,
     given,
@@ -152,7 +155,9 @@ class Traced(Stage):
     @property
     def jaxpr(self) -> ClosedJaxpr:
         """Its graph."""
-        return closed(self._entry.function, self._entry.since)
+        with to_be_shown():
+            entry = self._jitted._entry(self._call)
+        return closed(entry.function, entry.since)
 
     @property
     def out_avals(self) -> Any:
@@ -285,7 +290,53 @@ def costs(entry: Entry) -> dict[str, float]:
     return {"bytes accessed": float(sum(n.aval.nbytes for n in (*nodes, *entry.function.inputs)))}
 
 
-class Placed(Jit):
+class Shown(Jit):
+    """A jitted function whose calls graphs that are shown have as such.
+
+    Attributes:
+        _inline: whether they have the function's operations in place of a call. _keep_unused: whether arguments count
+            that it ignores.
+    """
+
+    _inline = _keep_unused = False
+
+    def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        function = entry.function
+        traced = not entry.pure or any([n.trace for n in call.nodes])
+        if not (stack.shown and traced and function.outputs) or self._inline or function.effects or entry.written:
+            return super()._run(call, entry, args, kwargs)
+        outs = as_call(function, call.nodes, inline(function, call.nodes), "jit", self._params(call, entry))
+        return finish(entry, call, wrap_all(entry.door, outs))
+
+    def _params(self, call: Call, entry: Entry) -> dict[str, Any]:
+        """What equations of calls say, besides the graph."""
+        n = len(call.nodes) + len([x for x in entry.function.captured() if x.trace])
+        n_out, donated = len(entry.function.outputs), call.donated or (False,) * len(call.nodes)
+        return {
+            "in_shardings": (UNSPECIFIED,) * n,
+            "out_shardings": (UNSPECIFIED,) * n_out,
+            "in_layouts": (None,) * n,
+            "out_layouts": (None,) * n_out,
+            "donated_invars": (*(False,) * (n - len(donated)), *donated),
+            "ctx_mesh": default_mesh(),
+            "name": name_of(self._fun),
+            "keep_unused": self._keep_unused,
+            "inline": False,
+            "compiler_options_kvs": (),
+        }
+
+
+class Unspecified:
+    """What stands for a sharding that nobody has given."""
+
+    def __repr__(self) -> str:
+        return "UnspecifiedValue"
+
+
+UNSPECIFIED = Unspecified()
+
+
+class Placed(Shown):
     """A jitted function for arguments that lie on devices in one way: what it traces knows how they lie."""
 
     def __init__(self, fun: Any, door: Any, static: Any, shardings: tuple[Any, ...]) -> None:
@@ -319,7 +370,7 @@ def entry_spans(entry: Entry) -> bool:
     return any([n.op is constrain and spanning(n.static[0]) for n in toposort(results)])
 
 
-class PjitFunction(Jit):
+class PjitFunction(Shown):
     """A jitted function, with its stages.
 
     Attributes:
@@ -327,13 +378,11 @@ class PjitFunction(Jit):
         _placed: by how arguments lie: the function for such ones.
         _passing: what calls go through once one was found to use mutable references.
         _device: where all arguments and results lie, if that is said.
-        _keep_unused: whether arguments count that it ignores.
     """
 
     _in: Any = None
     _out: Any = None
     _device: Device | None = None
-    _keep_unused = False
     _passing: Passing | None = None
 
     def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...]) -> None:
@@ -465,6 +514,7 @@ class PjitFunction(Jit):
         found = variants.get(key)
         if found is None:
             found = variants[key] = Placed(self._fun, self._door, self._static, shardings)
+            found._inline, found._keep_unused = self._inline, self._keep_unused
         made: Placed = found
         return made
 
@@ -551,6 +601,7 @@ def jit_on_devices(
     made = make_jit(fun, make=PjitFunction, **options)
     check_apart(made._static)
     made._device, made._keep_unused = device if several() else None, bool(options.get("keep_unused"))
+    made._inline = bool(options.get("inline"))
     if isinstance(in_shardings, list):  # stands for the tuple of arguments
         in_shardings = tuple(in_shardings)
     made._in, made._out = check_places(in_shardings, "in_shardings"), check_places(out_shardings, "out_shardings")

@@ -2,7 +2,7 @@
 
 `alias` gives a value a second node, so that a transformation can tell its own argument from the value it was called
 with. `stop_gradient` has no derivative. `custom` carries a derivative that a user wrote, `pulled` the linear map of one
-that is known in reverse only.
+that is known in reverse only. `called` says that its results are those of a call, to who shows the graph.
 
 A rule is an object with `jvp(outs, inputs, tangents)`, or, where `reverse` is true, `vjp(outs, kept, inputs, cts,
 live)`, on nodes; see `api/custom.py`.
@@ -16,6 +16,7 @@ from typing import Any
 
 from ..graph.aval import Aval
 from ..graph.errors import MissingRuleError
+from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import LIBRARY, VIEW, Op, results
 from .rewrites import rewrites
@@ -62,6 +63,46 @@ stopped = Op(
 def stop_gradient(x: Node) -> Node:
     """x, seen as constant by derivatives."""
     return stopped(x, hidden=1) if x.trace else x
+
+
+class Called:
+    """What a `called` node says.
+
+    Attributes:
+        name: of the kind of call. params: what is to be shown of it, by name.
+        function: of the node's inputs that follow its results; None where these have been transformed since.
+    """
+
+    __slots__ = ("name", "params", "function")
+
+    def __init__(self, name: str, params: dict[str, Any], function: Function | None) -> None:
+        self.name, self.params, self.function = name, params, function
+
+
+called = Op(
+    "called",
+    LIBRARY,
+    lambda *avals, call, n: avals[:n],
+    lambda xp, *inputs, call, n: inputs[:n],
+    static=("call", "n"),
+    jvp=lambda tangents, out, *inputs, call, n: tangents[:n],
+    transpose=lambda cts, *inputs, call, n: [*cts, *[None] * (len(inputs) - n)],
+    batch=lambda inputs, axes, *, call, n: (
+        called(*inputs, call=Called(call.name, call.params, None), n=n),
+        tuple(axes[:n]),
+    ),
+    tag=True,
+    n_out=0,
+    doc="The first n inputs, which a call of a function has made of the others.",
+)
+
+
+def as_call(function: Function, inputs: Nodes, outs: Nodes, name: str, params: dict[str, Any]) -> list[Node]:
+    """What a function has returned for these inputs, with a node in between that says so."""
+    captured = [n for n in function.captured() if n.trace]
+    whole = Function([*captured, *function.inputs], function.outputs) if captured else function
+    node = called(*outs, *captured, *inputs, call=Called(name, params, whole), n=len(outs))
+    return list(results(node))
 
 
 used: weakref.WeakSet[Node] = weakref.WeakSet()

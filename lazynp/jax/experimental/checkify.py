@@ -73,7 +73,7 @@ automatic_checks = float_checks | index_checks
 all_checks = automatic_checks | user_checks
 NO_NEW_NAN = frozenset(
     words(
-        "abs alias bound broadcast_in_dim callback ceil check cholesky clamp concatenate cond conj "
+        "abs alias bound broadcast_in_dim called callback ceil check cholesky clamp concatenate cond conj "
         "convert_element_type copy copysign custom custom_jvp_call diagonal dynamic_slice "
         "dynamic_update_slice eq floor gather imag max min neg pick positive pulled real reduce_max "
         "reduce_min reshape rev roll round scan scatter select_n set sign slice sort squeeze stop_gradient "

@@ -14,7 +14,9 @@ from ..array import Array, as_node, wrap
 from ..aval import ShapedArray
 from ..beginning import Beginning
 from ..core import Tracer
-from ..jaxpr import ClosedJaxpr, Jaxpr, closed, dce_jaxpr
+from ..jaxpr import dce_jaxpr
+from ..jaxpr_types import ClosedJaxpr, Jaxpr
+from ..jaxpr_writer import closed, to_be_shown
 
 __all__ = [
     "DynamicJaxprTracer",
@@ -69,7 +71,7 @@ class PartialVal(tuple[Any, Any]):
 def traced(fun: Callable[..., Any], avals: Sequence[Any], given: Callable[[list[Node]], Sequence[Any]]) -> Any:
     """The placeholders, what a function of arrays returns for them, and since when its nodes were recorded."""
     since = Beginning()
-    with Trace(fun, "jit") as trace:
+    with to_be_shown(), Trace(fun, "jit") as trace:
         inputs = [
             placeholder(Aval(tuple(a.shape), a.dtype, getattr(a, "weak_type", False)), trace, i)
             for i, a in enumerate(avals)

@@ -16,9 +16,12 @@ from ..callback import io_callback
 from ..derivatives import vjp
 from ..dtypes import KIND_OF
 from ..exchanges import ragged_all_to_all
-from ..jaxpr import ClosedJaxpr, Jaxpr, ShapeDtypeStruct, jaxpr_as_fun
+from ..jaxpr import jaxpr_as_fun
+from ..jaxpr_types import ClosedJaxpr, Jaxpr
 from ..placement import device_put, with_sharding_constraint
 from ..primitives import known
+from ..shape_struct import ShapeDtypeStruct
+from ..sharding import PartitionSpec
 from . import elementwise as e
 from . import indexing, others, pieces, reductions, shapes
 from .call import arguments, public
@@ -182,6 +185,47 @@ def approx_top_k(x: Any, *, k: int, is_max_k: bool, **params: Any) -> list[Any]:
     return list((reductions.approx_max_k if is_max_k else reductions.approx_min_k)(x, k, **params))
 
 
+def dce_sink(*xs: Any, prevent_mlir_dce: bool = False) -> list[Any]:
+    """What keeps values from being left out: here nothing is left out that has an effect."""
+    return []
+
+
+COPIES = (
+    "REUSE_INPUT",
+    "ALWAYS_COPY",
+    "DONATE_INPUT",
+)  # in which order arrays share memory, are copied, are given away
+
+
+def put(*xs: Any, devices: Any, srcs: Any = None, copy_semantics: Any = None) -> list[Any]:
+    """Arrays on devices. Raises: ValueError where there is not one of each for each array, or for other semantics."""
+    srcs = (None,) * len(xs) if srcs is None else srcs
+    names = ["REUSE_INPUT" if c is None else getattr(c, "name", c) for c in copy_semantics or (None,) * len(xs)]
+    if not len(devices) == len(srcs) == len(names) == len(xs) or not set(names) <= set(COPIES):
+        raise ValueError(
+            f"device_put of {len(xs)} arrays has {len(devices)} devices, {len(srcs)} sources and the semantics {names}"
+        )
+    how: dict[str, Any] = {"REUSE_INPUT": {}, "ALWAYS_COPY": {"may_alias": False}, "DONATE_INPUT": {"donate": True}}
+    return [device_put(x, d, src=s, **how[n]) for x, d, s, n in zip(xs, devices, srcs, names)]
+
+
+def constrained(
+    x: Any, *, sharding: Any, layout: Any = None, context_mesh: Any = None, unconstrained_dims: Any = ()
+) -> Any:
+    """An array that lies as a sharding says. Raises NotImplementedError for a layout: there is one."""
+    if layout is not None:
+        raise NotImplementedError(f"arrays have one layout in memory, got {layout}")
+    spec = getattr(sharding, "spec", ())
+    if {i for i, p in enumerate(spec) if p is PartitionSpec.UNCONSTRAINED} != set(unconstrained_dims):
+        raise ValueError(
+            f"the axes {sorted(unconstrained_dims)} are said to lie anyhow, and the sharding is {sharding}"
+        )
+    mesh: Any = getattr(sharding, "mesh", context_mesh)
+    if context_mesh is not None and not context_mesh.empty and mesh.axis_names != context_mesh.axis_names:
+        raise ValueError(f"the sharding {sharding} is of another mesh than the one around it, {context_mesh}")
+    return with_sharding_constraint(x, sharding)
+
+
 generator = np.random.default_rng()
 
 
@@ -223,8 +267,8 @@ RULES: dict[str, Fun] = {
     "approx_top_k": approx_top_k,
     "create_token": shapes.create_token,
     "custom_linear_solve": linear_solve,
-    "dce_sink": lambda *xs, **_: [],
-    "device_put": lambda *xs, devices, **_: [device_put(x, d) for x, d in zip(xs, devices)],
+    "dce_sink": dce_sink,
+    "device_put": put,
     "empty": lambda *, shape, dtype: shapes.empty(shape, dtype),
     "eq_to": in_total_order(e.eq, "eq_to"),
     "iota": lambda *, dtype, shape, dimension: shapes.broadcasted_iota(dtype, shape, dimension),
@@ -241,7 +285,7 @@ RULES: dict[str, Fun] = {
     "select_and_gather_add": select_and_gather_add,
     "select_and_scatter": select_and_scatter,
     "select_and_scatter_add": select_and_scatter_add,
-    "sharding_constraint": lambda x, *, sharding, **_: with_sharding_constraint(x, sharding),
+    "sharding_constraint": constrained,
     "stack": lambda *xs, axis: pieces.stack(xs, axis),
     "tile": lambda x, *, reps: shapes.tile(x, reps),
     "unstack": lambda x, *, axis: list(pieces.unstack(x, axis)),

@@ -17,10 +17,12 @@ from ...ops.closure import close
 from ...ops.elementwise import weak_cast
 from ..array import as_node, wrap
 from ..derivatives import stop_gradient
-from ..jaxpr import ClosedJaxpr, Jaxpr, function_of
+from ..jaxpr import function_of
+from ..jaxpr_types import ClosedJaxpr, Jaxpr
 from ..primitives import NAMES, Known, primitive_of
 from . import contraction, elementwise, indexing, linalg, others, pieces, reductions, shapes
 from .primitive_rules import RULES as STRUCTURED
+from .rule_calls import bind_forward, bind_params, bind_reverse, checkpointed, inlined, jitted
 
 Fun = Callable[..., Any]
 
@@ -31,6 +33,8 @@ def words(text: str) -> list[str]:
 
 IGNORED = frozenset({"accuracy", "sharding", "out_sharding"})
 """Parameters that steer only XLA."""
+NEEDED = {"sharding_constraint": ("sharding",)}
+"""Those that are what an operation does."""
 MANY = frozenset(
     words(
         "approx_top_k call closed_call cond custom_jvp_call custom_linear_solve custom_vjp_call dce_sink device_put "
@@ -69,7 +73,8 @@ def impl_of(primitive: Known) -> Fun:
     name = primitive.name
 
     def impl(*args: Any, **params: Any) -> Any:
-        given = {k: v for k, v in params.items() if k not in IGNORED}
+        left_out = {*IGNORED, *["out_dtype"] * (params.get("out_dtype") is None)} - {*NEEDED.get(name, ())}
+        given = {k: v for k, v in params.items() if k not in left_out}
         ops = [op for op in same_op(name) if {*op.static, *op.moving} == set(given)]
         if name in RULES and (name == "cond" or not (ops and given)):
             return RULES[name](*args, **given)
@@ -156,13 +161,6 @@ def sort(*operands: Any, dimension: int, is_stable: bool = True, num_keys: int =
     return list(out)
 
 
-def inlined(*args: Any, **params: Any) -> Any:
-    """A call: its body."""
-    body = params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
-    function: Function = function_of(body)
-    return [wrap(n) for n in function(*[as_node(x) for x in args])]
-
-
 def dot_general(x: Any, y: Any, *, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any) -> Any:
     numbers = tuple([tuple([tuple(part) for part in pair]) for pair in dimension_numbers])
     return contraction.dot_general(x, y, numbers, precision, preferred_element_type)
@@ -225,13 +223,15 @@ RULES: dict[str, Fun] = {
     "dynamic_update_slice": lambda x, update, *at: indexing.dynamic_update_slice(x, update, at),
     "fft": lambda x, *, fft_type, fft_lengths: others.fft(x, fft_type, fft_lengths),
     "integer_pow": integer_pow,
-    "jit": inlined,
+    "custom_jvp_call": bind_forward,
+    "custom_vjp_call": bind_reverse,
+    "jit": jitted,
     "pad": lambda x, value, *, padding_config: pieces.pad(x, value, padding_config),
     "reduce_precision": lambda x, *, exponent_bits, mantissa_bits: elementwise.reduce_precision(
         x, exponent_bits, mantissa_bits
     ),
-    "remat": inlined,
-    "remat2": inlined,
+    "remat": checkpointed,
+    "remat2": checkpointed,
     "reshape": lambda x, *, new_sizes, dimensions=None: shapes.reshape(x, new_sizes, dimensions),
     "rev": rule(shapes.rev, "dimensions"),
     "scan": scan,
@@ -283,7 +283,7 @@ NAMED = {
     **{f"scatter_{how}": f"scatter-{how}" for how in ("add", "max", "min", "mul", "sub")},
 }
 """Those that are called otherwise themselves."""
-Known.maker = impl_of
+Known.maker, Known.given = impl_of, bind_params
 for word in (*WORDS, *MATRIX_WORDS, *CALLS):
     primitive = primitive_of(NAMED.get(word, word))
     primitive.multiple_results = primitive.name in MANY

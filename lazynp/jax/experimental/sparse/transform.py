@@ -13,7 +13,8 @@ from typing import Any
 from ... import lax
 from ... import numpy as jnp
 from ...array import Array
-from ...jaxpr import ClosedJaxpr, Jaxpr, Literal, ShapeDtypeStruct, eval_shape, make_jaxpr
+from ...jaxpr import ShapeDtypeStruct, eval_shape, make_jaxpr
+from ...jaxpr_types import ClosedJaxpr, Jaxpr, Literal
 from ...primitives import primitive_of
 from ...tree_util import tree_flatten, tree_structure, tree_unflatten
 from . import bcsr, layouts, products
@@ -195,7 +196,9 @@ def sub(x: Any, y: Any) -> Any:
     return add(x, y.like(-y.data))
 
 
-def mul(x: Any, y: Any) -> Any:
+def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+    if out_dtype is not None:
+        raise NotImplementedError(f"sparse rule for mul has no other dtype for the result, got out_dtype={out_dtype}")
     if isinstance(x, BCOO) and isinstance(y, BCOO):
         if x.indices is y.indices and x.unique_indices:
             return x.like(x.data * y.data)
@@ -223,34 +226,44 @@ def gather(x: Any, *rest: Any, **params: Any) -> Any:
     raise NotImplementedError("sparse rule for gather: indices that are arrays are not supported; use bcoo_gather")
 
 
-def dynamic_slice(x: BCOO, *starts: Any, sizes: Sequence[int]) -> BCOO:
-    return layouts.bcoo_dynamic_slice(x, starts, sizes)
+def dynamic_slice(x: BCOO, *starts: Any, slice_sizes: Sequence[int]) -> BCOO:
+    return layouts.bcoo_dynamic_slice(x, starts, slice_sizes)
 
 
-def conv(x: Any, y: Any, *, strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any, groups: int,
-         batch_groups: int) -> BCOO:  # fmt: skip
-    return products.bcoo_conv_general_dilated(
-        x,
-        y,
-        window_strides=strides,
-        padding=padding,
-        lhs_dilation=lhs_dilation,
-        rhs_dilation=rhs_dilation,
-        feature_group_count=groups,
-        batch_group_count=batch_groups,
-    )
+def unplaced(rule: Rule) -> Rule:
+    """A rule of an equation that may say how its result lies on devices. Raises NotImplementedError where it does."""
+
+    def call(*xs: Any, out_sharding: Any = None, **params: Any) -> Any:
+        if out_sharding is not None:
+            raise NotImplementedError(f"sparse arrays lie on one device, got out_sharding={out_sharding}")
+        return rule(*xs, **params)
+
+    return call
+
+
+def called(*xs: Any, jaxpr: Any, **_: Any) -> list[Any]:
+    """A call of a jitted function: its graph."""
+    return evaluate(jaxpr, xs)
+
+
+def called_with_rule(*xs: Any, call_jaxpr: Any, **_: Any) -> list[Any]:
+    """A call of a function with a derivative of its own: its graph."""
+    return evaluate(call_jaxpr, xs)
 
 
 RULES |= {
     "add": add,
     "broadcast_in_dim": layouts.bcoo_broadcast_in_dim,
     "concatenate": as_sequence(layouts.bcoo_concatenate),
-    "conv": conv,
+    "conv_general_dilated": unplaced(products.bcoo_conv_general_dilated),
+    "custom_jvp_call": called_with_rule,
+    "custom_vjp_call": called_with_rule,
     "div": div,
-    "dot_general": products.bcoo_dot_general,
+    "dot_general": unplaced(products.bcoo_dot_general),
     "dynamic_slice": dynamic_slice,
     "gather": gather,
     "integer_pow": integer_pow,
+    "jit": called,
     "mul": mul,
     "reduce_sum": reduce_sum,
     "reshape": layouts.bcoo_reshape,
@@ -264,8 +277,11 @@ RULES |= {
 ROW_RULES |= {
     "broadcast_in_dim": bcsr.bcsr_broadcast_in_dim,
     "concatenate": as_sequence(bcsr.bcsr_concatenate),
-    "dot_general": bcsr.bcsr_dot_general,
+    "custom_jvp_call": called_with_rule,
+    "custom_vjp_call": called_with_rule,
+    "dot_general": unplaced(bcsr.bcsr_dot_general),
     "integer_pow": integer_pow,
+    "jit": called,
     "todense": lambda x: x.todense(),
 }
 

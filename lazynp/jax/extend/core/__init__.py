@@ -18,16 +18,8 @@ from ...aval import ShapedArray
 from ...bind import Primitive
 from ...dependence import ask
 from ...dtypes import is_extended
-from ...jaxpr import (
-    ClosedJaxpr,
-    DropVar,
-    Jaxpr,
-    JaxprEqn,
-    Literal,
-    SourceInfo,
-    Var,
-    jaxpr_as_fun,
-)
+from ...jaxpr import jaxpr_as_fun
+from ...jaxpr_types import ClosedJaxpr, DropVar, Effect, Jaxpr, JaxprEqn, Literal, SourceInfo, Var
 from . import primitives
 
 __all__ = [
@@ -68,10 +60,6 @@ __all__ = [
     "unsafe_get_axis_names_DO_NOT_USE",
     "valid_jaxtype",
 ]
-
-
-class Effect:
-    """What an equation does besides its results."""
 
 
 class TraceTag:
