@@ -91,9 +91,10 @@ OTHER_DTYPES = re.compile(
     r"\bvoid\b|\brec(ord|array|functions|ord_arrays)?\b|names=|fields|formats|structured|\[\(b?['\"]|"  # structures
     r"['\"][<>|=]?\d*[OSUVaMm]\d*(\[\w+\])?['\"]|typecodes\[['\"]All['\"]\]|b['\"]|['\"][<>|=]?[SUV]\d+"
 )
+NUMERIC_KINDS = "biufc"
 NUMERIC = (
     "A test is of numeric dtypes unless its source or its parameters name objects, text, dates or structures: "
-    "`compat/scope.py: OTHER_DTYPES` is the pattern."
+    "`compat/scope.py: OTHER_DTYPES` is the pattern. Nor is a test that strict mode stops at an array of such."
 )
 
 

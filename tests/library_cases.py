@@ -154,6 +154,16 @@ INDEXING_CASES = [
         lambda rng: (rng.uniform(-0.2, 1.4, (2, 3)), np.sort(rng.random(5)) + np.arange(5) / 20, rng.random(5)),
         lambda jax, jnp, x, grid, values: jnp.interp(x, grid, values),
     ),
+    Case(
+        "interp complex",
+        signals.interp,
+        lambda rng: (
+            rng.uniform(-0.2, 1.4, (2, 3)),
+            np.sort(rng.random(5)) + np.arange(5) / 20,
+            rng.random(5) + 1j * rng.random(5),
+        ),
+        lambda jax, jnp, x, grid, values: jnp.interp(x, grid, values),
+    ),
     *[
         Case(
             f"correlate {mode}",

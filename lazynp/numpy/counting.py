@@ -32,34 +32,44 @@ from .recorded import concrete, flat, in_place, one_axis, value_of
 from .recorded_ufuncs import spreads, to_node_operand
 
 Rule = Callable[..., Any]
-FLOAT, INTP = numpy.dtype(float), numpy.dtype(numpy.intp)
+FLOAT, COMPLEX, INTP = numpy.dtype(float), numpy.dtype(complex), numpy.dtype(numpy.intp)
 REAL = "biuf"
 
 
-def rows_of(*given: Any) -> list[Node] | None:
-    """Nodes of arrays and lists of real numbers of which one is pending, large or traced; None for others."""
+def rows_of(*given: Any, kinds: tuple[str, ...] = (REAL,) * 3) -> list[Node] | None:
+    """Nodes of arrays and lists of numbers of these kinds of which one is pending, large or traced; None for others."""
     arrays = [to_node_operand(x) for x in given]
     nodes = as_nodes(arrays) if wanted(arrays) else None
-    return None if nodes is None or any(n.dtype.kind not in REAL for n in nodes) else nodes
+    return None if nodes is None or any(n.dtype.kind not in k for n, k in zip(nodes, kinds)) else nodes
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-    nodes = rows_of(x, xp, fp)
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, dtype: numpy.dtype[Any] = FLOAT) -> Any:
+    """See `numpy.interp`, of values of that dtype."""
+    kinds = REAL if dtype is FLOAT else REAL + "c"
+    nodes = rows_of(x, xp, fp, kinds=(REAL, REAL, kinds))
     if nodes is None or nodes[1].ndim != 1 or nodes[1].shape != nodes[2].shape or not nodes[1].shape[0]:
         return NotImplemented
     edges = [None if v is None else as_node(v) for v in (left, right)]
     if any(e is None and v is not None for e, v in zip(edges, (left, right))):
         return NotImplemented
-    if any(e is not None and (e.ndim or e.dtype.kind not in REAL) for e in edges):
+    if any(e is not None and (e.ndim or e.dtype.kind not in kinds) for e in edges):
         return NotImplemented
-    at, grid, values = [cast_node(n, FLOAT) if n.weak else convert(n, FLOAT) for n in nodes]
+    if any(isinstance(v, numpy.complexfloating) and not isinstance(v, complex) for v in (left, right)):
+        return NotImplemented  # of which NumPy takes the real part, and warns
+    at, grid, values = [
+        cast_node(n, to) if n.weak else convert(n, to) for n, to in zip(nodes, (FLOAT, FLOAT, dtype))
+    ]
     out = signals.interp(at, grid, values)
     low, high = signals.ends(grid)
     if edges[0] is not None:
-        out = elementwise.where(elementwise.less(at, low), cast_node(edges[0], FLOAT), out)
+        out = elementwise.where(elementwise.less(at, low), cast_node(edges[0], dtype), out)
     if edges[1] is not None:
-        out = elementwise.where(elementwise.less(high, at), cast_node(edges[1], FLOAT), out)
+        out = elementwise.where(elementwise.less(high, at), cast_node(edges[1], dtype), out)
     return array_of(out) if out.shape or is_traced_any(x, xp, fp) else array_of(out)[()]
+
+
+def interp_complex(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    return interp(x, xp, fp, left, right, COMPLEX)
 
 
 def is_traced_any(*given: Any) -> bool:
@@ -233,6 +243,7 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
 
 TABLE: dict[str, Rule] = {
     "interp": interp,
+    "interp_complex": interp_complex,
     "correlate": correlate,
     "correlate2": correlate2,
     "bincount": bincount,

@@ -98,7 +98,16 @@ def on_traced(name: str, function: Callable[..., Any], args: Any, kwargs: Any) -
 
 
 class HostFallbackError(RuntimeError):
-    """`config.strict` forbids what only NumPy can do."""
+    """`config.strict` forbids what only NumPy can do.
+
+    Attributes:
+        dtypes: of the arrays that the call works on.
+    """
+
+    def __init__(self, name: str, dtypes: Iterable[numpy.dtype[Any]], where: str) -> None:
+        self.dtypes = tuple(dict.fromkeys(dtypes))
+        of = ", ".join(map(str, self.dtypes))
+        super().__init__(f"{name} is done by NumPy on {of}, at {where}, and config.strict forbids it")
 
 
 SLOTS = tuple([vars(HandleBase)[name].__set__ for name in ("_s", "_b", "_h", "_v")])
@@ -143,7 +152,7 @@ def note_work(name: str, arrays: Iterable[Any]) -> None:
                 return
             where = site()
             if config.strict:
-                raise HostFallbackError(f"{name} is done by NumPy, at {where}, and config.strict forbids it")
+                raise HostFallbackError(name, [a._h.dtype for a in [x, *arrays]], where)
             profile.host_calls[(name, where)] += 1
             return
 

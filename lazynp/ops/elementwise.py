@@ -93,7 +93,8 @@ def where_abstract(condition: Aval, a: Aval, b: Aval) -> Aval:
 
 
 def where_jvp(tangents: Sequence[Node | None], out: Node, c: Node, a: Node, b: Node) -> Node:
-    return where(c, instantiate(tangents[1], a), instantiate(tangents[2], b))
+    ta, tb = [convert(instantiate(t, x), out.dtype) for t, x in zip(tangents[1:], (a, b))]
+    return where(c, ta, tb)
 
 
 def where_transpose(ct: Node, c: Node, a: Any, b: Any) -> tuple[Node | None, ...]:

@@ -36,7 +36,7 @@ FLOAT = np.dtype(float)
 
 
 def interp_lower(xp: Any, x: Any, grid: Any, values: Any) -> Any:
-    return xp.each(lambda wanted: xp.interp(wanted, grid, values), x, FLOAT)
+    return xp.each(lambda wanted: xp.interp(wanted, grid, values), x, values.dtype)
 
 
 def neighbours(x: Node, grid: Node, *rows: Node) -> list[tuple[Node, Node]]:
@@ -59,9 +59,11 @@ def interp_jvp(tangents: Tangents, out: Node, x: Node, grid: Node, values: Node)
     width = subtract(x1, x0)
     flat = equal(width, 0.0)
     width = where(flat, 1.0, width)
-    slope, part = divide(subtract(y1, y0), width), divide(subtract(x, x0), width)
+    part = divide(subtract(x, x0), width)
     moved = subtract(subtract(tx, dx0), multiply(part, subtract(dx1, dx0)))
-    inside = add(add(dy0, multiply(part, subtract(dy1, dy0))), multiply(where(flat, 0.0, slope), moved))
+    width, part, moved = [convert(v, values.dtype) for v in (width, part, moved)]
+    slope = where(flat, 0.0, divide(subtract(y1, y0), width))
+    inside = add(add(dy0, multiply(part, subtract(dy1, dy0))), multiply(slope, moved))
     (low, high), (first, last) = ends(grid), ends(tv)
     return where(less(x, low), first, where(less(high, x), last, inside))
 
@@ -80,8 +82,8 @@ def interp_batch(inputs: Sequence[Node], axes: Axes) -> tuple[Node, int]:
     places = clip(subtract(above, 1), 0, count - 1), clip(above, 0, count - 1)
     (x0, x1), (y0, y1) = [[take_along_axis(v, i, 1) for i in places] for v in (grid, values)]
     width = subtract(x1, x0)
-    slope = divide(subtract(y1, y0), where(equal(width, 0.0), 1.0, width))
-    out = add(multiply(slope, subtract(x, x0)), y0)
+    slope = divide(subtract(y1, y0), convert(where(equal(width, 0.0), 1.0, width), values.dtype))
+    out = add(multiply(slope, convert(subtract(x, x0), values.dtype)), y0)
     (low, high), (first, last) = [(span(v, 1, 0, 1), span(v, 1, count - 1, 1)) for v in (grid, values)]
     out = where(less(x, low), first, where(less(high, x), last, out))
     return reshape(out, shape=shape), 0
@@ -90,11 +92,11 @@ def interp_batch(inputs: Sequence[Node], axes: Axes) -> tuple[Node, int]:
 interp = Op(
     "interp",
     LIBRARY,
-    lambda x, grid, values: Aval(x.shape, FLOAT),
+    lambda x, grid, values: Aval(x.shape, values.dtype),
     interp_lower,
     jvp=interp_jvp,
     batch=interp_batch,
-    doc="numpy.interp of float64, constant outside of the points.",
+    doc="numpy.interp of float64, or of complex128 values, constant outside of the points.",
 )
 
 # --- Correlation ------------------------------------------------------------------------------------------------------
