@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from .ref import AbstractRef
 from .sharding import AxisType
+from .experimental.layout import Format
 from .sharding import Mesh
 from .core import ShapedArray
 from .sharding import Sharding
@@ -32,6 +33,8 @@ class ShapeDtypeStruct:
     def __init__(self, shape: Any, dtype: Any, *, sharding: Any = None, weak_type: bool = False, manual_axis_type: Any = None, is_ref: bool = False) -> None: ...
     def __len__(self) -> int: ...
     dtype: Any
+    @property
+    def format(self) -> Format: ...
     manual_axis_type: Any
     @property
     def ndim(self) -> int: ...

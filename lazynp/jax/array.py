@@ -45,9 +45,9 @@ from .dtypes import (
     promotion,
     x64_enabled,
 )
-from .on_devices import OnDevices
+from .on_devices import OnDevices, delete_with
 from .processes import Spread, wait_for
-from .spreading import known, made_now, note
+from .spreading import known, made_before, made_now, note
 from .spreading import state as spreading
 from .transfers import State as guarded
 from .transfers import to_device
@@ -107,6 +107,8 @@ class Array(OnDevices, Base):
                 if h is None:
                     raise RuntimeError(f"Array has been deleted with shape={self._type()}.")
                 node = self._graph = leaf(h.shape, h.dtype, h, weak=self._weak)
+                if spreading.on:
+                    made_before(node)
             return node
 
     def _node(self) -> Node:
@@ -313,6 +315,8 @@ class Array(OnDevices, Base):
         return self._value().__dlpack__(stream=None, max_version=max_version, **kwargs)
 
     def __dlpack_device__(self) -> tuple[Any, int]:
+        if self._on_several():
+            raise BufferError("__dlpack__ only supported for unsharded arrays.")
         return self._value().__dlpack_device__()
 
     def __reduce__(self) -> Any:
@@ -409,9 +413,10 @@ class Array(OnDevices, Base):
         if self.is_deleted():
             return
         self.block_until_ready()
-        gone = Deleted(self.node.aval, self.sharding)
+        gone, node = Deleted(self.node.aval, self.sharding), self._graph
         with lock:
             self._weak, self._host, self._graph = gone, None, None  # type: ignore[assignment]
+        delete_with(node)
 
     def on_device_size_in_bytes(self) -> int:
         """Bytes of its parts on all devices."""

@@ -68,7 +68,11 @@ def make_array_from_callback(shape: tuple[int, ...], sharding: Sharding, data_ca
     if not isinstance(sharding, Sharding):
         raise TypeError(f"sharding should be an instance of `jax.sharding`. Got {sharding} of type {type(sharding)}")
     shape = tuple(shape)
-    parts = {d: data_callback(i) for d, i in sharding.addressable_devices_indices_map(shape).items()}
+    indices = sharding.addressable_devices_indices_map(shape)
+    if sharding.is_fully_replicated and indices:
+        parts = dict.fromkeys(indices, data_callback(next(iter(indices.values()))))
+    else:
+        parts = {d: data_callback(i) for d, i in indices.items()}
     kinds = [as_node(p).dtype for p in parts.values()] or ([] if dtype is None else [np.dtype(dtype)])
     if dtype is not None and kinds[0] != np.dtype(dtype):
         raise ValueError(

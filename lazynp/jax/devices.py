@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import JaxRuntimeError
 from ..flags import flags, watchers
+from ..runtime.detours import detour
 from ..spread import group
 
 COUNT_IN_FLAGS = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
@@ -161,8 +162,11 @@ def several() -> bool:
 
 
 def watch(target: Any) -> None:
-    """Where arrays are made is said from now on, if `jax_default_device` names one of several devices."""
-    state.on = state.on or target.default_device is not None and several()
+    """Where arrays are made is said from now on, if `jax_default_device` names one of several devices; meanwhile all
+    are made by the graph."""
+    named = target.default_device is not None and several()
+    state.on = state.on or named
+    detour(watch, named)
 
 
 watchers.append(watch)

@@ -87,14 +87,15 @@ def pinned_anywhere(pinned: Sequence[Any]) -> list[Any]:
 
 def where_to(where: Any, parameter: str) -> Any:
     """A sharding for what stands in `in_shardings` or `out_shardings`; None where it says nothing."""
+    spec = getattr(where, "spec", where)
+    if isinstance(spec, PartitionSpec) and PartitionSpec.UNCONSTRAINED in spec.partitions:
+        raise ValueError(f"Unconstrained dims are not allowed when passed to {parameter}: {where}")
     if isinstance(where, PartitionSpec) and default_mesh().empty:
         raise RuntimeError(no_mesh("jit", parameter))
     try:
         to = None if where is None else resolved(where, f"jit {parameter}")
     except DuplicateSpecError as error:
         raise DuplicateSpecError(str(error).replace("NamedSharding spec", parameter)) from None
-    if isinstance(to, NamedSharding) and PartitionSpec.UNCONSTRAINED in to.spec.partitions:
-        raise ValueError(f"Unconstrained dims are not allowed when passed to {parameter}: {where}")
     return to
 
 

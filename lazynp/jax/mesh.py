@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..api.trace import stack
+from ..runtime.detours import detour
 from .devices import Device, everything, own, several, state
 from .specs import AxisType
 
@@ -352,6 +353,7 @@ class Setting(contextlib.AbstractContextManager[None]):
         self._mesh = NONE if mesh is None else mesh
         current.meshes.append(self._mesh)
         state.on = state.on or several() and self._mesh.size > 1
+        detour_by_meshes()
 
     def __enter__(self) -> None:
         pass
@@ -359,6 +361,12 @@ class Setting(contextlib.AbstractContextManager[None]):
     def __exit__(self, *error: object) -> None:
         last = next(i for i in reversed(range(len(current.meshes))) if current.meshes[i] == self._mesh)
         del current.meshes[last]
+        detour_by_meshes()
+
+
+def detour_by_meshes() -> None:
+    """While a mesh of several devices is set, all arrays are made by the graph, which knows where they lie."""
+    detour(current, several() and any([mesh.size > 1 for mesh in current.meshes]))
 
 
 class set_mesh(Setting):

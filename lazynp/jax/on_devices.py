@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,8 +41,10 @@ class OnDevices(Base):
 
     def _unplaced(self) -> Sharding:
         node = self._graph
-        found = unplaced.get(node) if node is not None and spreading.on else None
-        return default_sharding(self.ndim) if found is None else found
+        if not spreading.on:
+            return default_sharding(self.ndim)
+        found = unplaced.get(node) if node is not None else None
+        return SingleDeviceSharding(own()[0]) if found is None else found
 
     def _placed(self) -> Sharding | None:
         """Its sharding, where it was placed or is made of what was."""
@@ -130,7 +133,28 @@ class OnDevices(Base):
     def _on(self, part: Node, device: Device) -> Any:
         """An array for what a device of this process has of this one."""
         known[part] = SingleDeviceSharding(device)
-        return self._of(part)
+        out = self._of(part)
+        join(self, out)
+        return out
+
+
+joined: weakref.WeakKeyDictionary[Node, list[weakref.ref[Any]]] = weakref.WeakKeyDictionary()
+"""The arrays that are deleted with the array of a node: its parts, or what it is a part of."""
+
+
+def join(whole: Any, part: Any) -> None:
+    """Say that an array is a part of another one, whose buffers are its own in JAX."""
+    for a, b in ((whole, part), (part, whole)):
+        others = joined.setdefault(a.node, [])
+        others[:] = [*[r for r in others if r() is not None], weakref.ref(b)]
+
+
+def delete_with(node: Node | None) -> None:
+    """Delete what is deleted with the array of a node, which is deleted."""
+    for ref in joined.pop(node, ()) if node is not None else ():
+        other = ref()
+        if other is not None:
+            other.delete()
 
 
 def unplaced_part(value: np.ndarray, weak: bool) -> Node:

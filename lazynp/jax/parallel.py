@@ -130,18 +130,27 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     if not isinstance(axis_name, str) and any([isinstance(a, int) for a in names_of(axis_name)]):
         x = map(lambda v: wrap(as_node(v)).sum(tuple([a for a in names_of(axis_name) if isinstance(a, int)])), x)
         axis_name = tuple([a for a in names_of(axis_name) if not isinstance(a, int)])
-    if axis_index_groups is not None:
-        return reduced("psum", x, axis_name, axis_index_groups, lambda parts, there: parts.sum(0, where=there))
     leaves, structure = flatten(x)
-    if leaves and all([type(v) in (bool, int, float, complex) for v in leaves]):
-        return unflatten(structure, [v * axis_size(axis_name) for v in leaves])
+    alike = axis_index_groups is None or len({len(g) for g in axis_index_groups}) == 1
+    numbers = [alike and type(v) in NUMBERS for v in leaves]
+    others: Any = [v for v, number in zip(leaves, numbers) if not number]
+    if axis_index_groups is not None:
+        others = reduced("psum", others, axis_name, axis_index_groups, lambda parts, there: parts.sum(0, where=there))
+    else:
+        check_alike("psum", others, axis_name)
 
-    check_alike("psum", leaves, axis_name)
+        def apply(n: Node, size: int, index: Node) -> Node:
+            return summed(convert(n, INT32) if n.dtype.kind == "b" else n, size, index)
 
-    def apply(n: Node, size: int, index: Node) -> Node:
-        return summed(convert(n, INT32) if n.dtype.kind == "b" else n, size, index)
+        others = along("psum", others, axis_name, apply)
+    if any(numbers):
+        n = axis_size(axis_name) if axis_index_groups is None else len(axis_index_groups[0])
+        found = iter(others)
+        others = [v * n if number else next(found) for v, number in zip(leaves, numbers)]
+    return unflatten(structure, others)
 
-    return along("psum", x, axis_name, apply)
+
+NUMBERS = (int, float, complex)
 
 
 def check_alike(what: str, leaves: Sequence[Any], axis_name: Any) -> None:
@@ -172,7 +181,10 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
         n = len(axis_index_groups[0])  # of all groups, as in JAX
         return map(lambda v: v / n, psum(x, axis_name, axis_index_groups=axis_index_groups))
     n = axis_size(axis_name)
-    check_alike("psum", flatten(x)[0], axis_name)
+    leaves, structure = flatten(x)
+    if any([type(v) in NUMBERS for v in leaves]):
+        return unflatten(structure, [v * 1.0 if type(v) in NUMBERS else pmean(v, axis_name) for v in leaves])
+    check_alike("psum", leaves, axis_name)
 
     def mean(v: Any) -> Any:
         node = as_node(v)
@@ -397,7 +409,8 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
         if len(states) > 1:
             raise ValueError(
                 "jax.lax.pcast can only accept axis_name which corresponds to one of varying, unreduced, reduced or "
-                f"invarying state of the input. Got input type: {v.aval}, axes: {names}"
+                f"invarying state of the input. Got input type: {v.aval}, axes: {names} and input state: "
+                f"{{{', '.join(map(repr, sorted(states)))}}}"
             )
         (now,) = states
         if (now, to) not in CASTS:

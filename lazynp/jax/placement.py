@@ -108,7 +108,7 @@ def prefix(where: Any, tree: Any, what: str) -> list[Any]:
         return list(spread_axes(where, tree, what))
     except ValueError:
         for error in prefix_errors(where, tree, is_where):
-            text = str(error(what)).replace("\n", "\n  ")
+            text = str(error(what))
             raise ValueError(
                 f"{what} specification must be a tree prefix of the corresponding value; \n  Mismatch details "
                 f"(1 found):\n  {text}"
@@ -199,6 +199,9 @@ def moved_later(x: Node, sharding: Sharding) -> Array:
         return placed(x, sharding)
     if isinstance(sharding, NamedSharding) and several():
         state.on = True
+        if lies is not None and {*assignment(lies)} ^ {*assignment(sharding)} and assignment(sharding):
+            what = f"argument x with shape {x.aval} and"
+            refuse_devices([(what, lies), ("device_put inside jit", sharding)])
         if sharding.mesh.explicit_axes:
             return wrap(constrain(x, sharding=in_full(sharding, x.ndim, "device_put")))
         if lies is None:

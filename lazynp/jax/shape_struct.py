@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import is_extended
+from .layouts import Format
 from .sharding import NamedSharding, PartitionSpec, Sharding, default_mesh
 
 
@@ -46,6 +47,11 @@ class ShapeDtypeStruct:
             sharding.check_compatible_aval(self.shape)
         self.dtype = dtype if is_extended(dtype) else np.dtype(dtype)
         self.sharding, self.weak_type, self.manual_axis_type = sharding, weak_type, manual_axis_type
+
+    @property
+    def format(self) -> Format:
+        """How it lies in memory, of which nothing is said, and on devices."""
+        return self.sharding if isinstance(self.sharding, Format) else Format(None, self.sharding)
 
     @property
     def ndim(self) -> int:

@@ -16,11 +16,21 @@ from typing import Any
 
 from ..flags import flags
 from ..graph.aval import Aval
+from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node
 from ..graph.op import MAP, VIEW, Op, pick
-from ..graph.walk import toposort
 from ..runtime.recorder import recorder
-from .sharding import NamedSharding, PartitionSpec, Sharding, axes_of, current, default_sharding
+from .constraints import flow_back, nodes_of, over_mesh_of
+from .devices import own
+from .sharding import (
+    NamedSharding,
+    PartitionSpec,
+    Sharding,
+    SingleDeviceSharding,
+    axes_of,
+    current,
+    default_sharding,
+)
 from .split_rules import KINDS, RULES, kept
 from .splits import (
     IncompatibleError,
@@ -40,7 +50,7 @@ from .splits import (
 from .unreduced import of_result, pending, with_pending
 
 unplaced: weakref.WeakKeyDictionary[Node, Sharding] = weakref.WeakKeyDictionary()
-"""Where a node lies that nobody has placed and that was made while there was a default device."""
+"""Where a node lies that nobody has placed, and whose value was made while there was a default device, or before."""
 
 
 inside: weakref.WeakSet[Node] = weakref.WeakSet()
@@ -154,6 +164,11 @@ def made_now(node: Node, here: bool = True) -> None:
         unplaced[node] = default_sharding()
 
 
+def made_before(node: Node) -> None:
+    """Say where a node lies whose value has been there for some time, and lies on no mesh: on the first device."""
+    unplaced[node] = SingleDeviceSharding(own()[0])
+
+
 def says_all(node: Node) -> bool:
     """Whether a node is a constraint that leaves nothing open, so that it does not matter how its operand lies."""
     if node.op is not constrain or state.processes:
@@ -239,11 +254,18 @@ def constrained(node: Node) -> Sharding | None:
     if PartitionSpec.UNCONSTRAINED not in sharding.spec.partitions:
         if not any([n % k for n, k in zip(node.shape, sharding._factors(node.ndim))]):
             return sharding
-        return named_sharding(sharding.mesh, tidy(split_of(sharding, node.ndim), node.shape, sharding.mesh), node.ndim)
+        split = tuple([dividing(s, n, sharding.mesh) for s, n in zip(split_of(sharding, node.ndim), node.shape)])
+        return named_sharding(sharding.mesh, split, node.ndim)
     lies, says = [split_of(s, node.ndim) for s in (known.get(node.inputs[0]), sharding)]
     free = [p is PartitionSpec.UNCONSTRAINED for p in sharding.spec.partitions]
     split = tuple([a if d < len(free) and free[d] else b for d, (a, b) in enumerate(zip(lies, says))])
     return named_sharding(sharding.mesh, tidy(split, node.shape, sharding.mesh), node.ndim)
+
+
+def dividing(axes: tuple[Any, ...], n: int, mesh: Any) -> tuple[Any, ...]:
+    """The first of some mesh axes that divide an axis of an array together."""
+    k = max([k for k in range(len(axes) + 1) if n % math.prod([mesh.shape[a] for a in axes[:k]]) == 0])
+    return axes[:k]
 
 
 def derive(node: Node) -> Sharding | None:
@@ -312,27 +334,35 @@ def lies_in_body(node: Node) -> Sharding | None:
         function, given = source.static[1], source.inputs[source.static[2] :]
         rows = len(given)
     elif name == "cond":
-        function, given = source.static[0][0], source.inputs[1:]
-        rows = len(given)
+        found = [lies_after(f, source.inputs[1:], len(source.inputs) - 1, i) for f in source.static[0]]
+        return next((s for s in found if s is not None), None)
     else:
         return None
+    found_last = lies_after(function, given, rows, i)
+    if name == "scan" and i >= carried and isinstance(found_last, NamedSharding):  # a row of what is stacked
+        return named_sharding(found_last.mesh, ((), *split_of(found_last, node.ndim - 1)), node.ndim)
+    return found_last
+
+
+def lies_after(function: Function, given: Sequence[Node], rows: int, i: int) -> Sharding | None:
+    """How a result of a body lies if it is given these; from `rows` on it is given their rows."""
     lies = [known.get(a) for a in given]
     lies[rows:] = [row_of(s, a.ndim) for s, a in zip(lies[rows:], given[rows:])]
-    order = [n for n in toposort([function.outputs[i]]) if n not in function.inputs and n.trace == ABSTRACT]
+    order = [n for n in nodes_of(function) if n not in function.inputs and n.trace == ABSTRACT]
     before = {n: known.pop(n) for n in (*function.inputs, *order) if n in known}
     try:
         known.update(zip(function.inputs, lies))
         with settled():
             for n in order:
                 known[n] = constrained(n) if n.op is constrain else derive(n)
+            flow_back([*function.inputs, *order], derive)
         found = known.get(function.outputs[i])
     finally:
         for n in (*function.inputs, *order):
             known.pop(n, None)
         known.update(before)
-    if name == "scan" and i >= carried and isinstance(found, NamedSharding):  # a row of what is stacked
-        return named_sharding(found.mesh, ((), *split_of(found, node.ndim - 1)), node.ndim)
-    return found
+    passed_on = function.outputs[i] in function.inputs
+    return over_mesh_of([function]) if found is None and not passed_on else found
 
 
 def row_of(lies: Sharding | None, ndim: int) -> Sharding | None:

@@ -24,8 +24,9 @@ from ..runtime.kernels import compile_wait
 from ..signatures import HOLE, leaf_names, name_of
 from ..tree import differences, flatten, map, unflatten
 from .array import Array, door
-from .aval import ShapedArray
+from .aval import ShapedArray, shaped
 from .config import flags
+from .constraints import flow_back, mesh_of, nodes_of, over_mesh_of
 from .devices import Device, check_backend, everything, several
 from .jaxpr import lying_as, node_of, sharding_of_type, structs
 from .jaxpr_types import ClosedJaxpr
@@ -45,11 +46,12 @@ from .jit_places import (
     with_values,
 )
 from .layouts import format_of
+from .mesh import Setting
 from .placement import is_where, placed
 from .processes import check_closed_over, spanning, spread_of
 from .references import Passing, Touched, among
 from .sharding import NamedSharding, PartitionSpec, SingleDeviceSharding, default_mesh, default_sharding
-from .spreading import assignment, constrain, known, refuse_devices, sharding_at
+from .spreading import assignment, constrain, derive, known, refuse_devices, sharding_at
 from .spreading import state as spreading
 from .tree_util import PyTreeDef
 
@@ -75,8 +77,9 @@ class ArgInfo:
 class Stage:
     """What the stages have in common. `owner`: the function that the user jitted, which says how results lie."""
 
-    def __init__(self, jitted: Jit, call: Call, entry: Entry, owner: Any) -> None:
+    def __init__(self, jitted: Jit, call: Call, entry: Entry, owner: Any, around: Any = None) -> None:
         self._jitted, self._call, self._entry, self._owner = jitted, call, entry, owner
+        self._around = default_mesh() if around is None else around  # what specs are over, later on, too
 
     @property
     def fun_name(self) -> str:
@@ -100,6 +103,10 @@ class Stage:
         outputs, tree = self._entry.function.outputs, self._entry.out
         if self._owner._out is None:
             return structs(tree, outputs)
+        with Setting(self._around):
+            return self._out_info(tree, outputs)
+
+    def _out_info(self, tree: Any, outputs: Sequence[Any]) -> Any:
         places = spread_places(self._owner._out, unflatten(tree, outputs[: tree.num_leaves]), "out_shardings")
         found = [
             where_to(p, "out_shardings") or sharding_of_type(known.get(n), n.ndim) for p, n in zip(places, outputs)
@@ -115,7 +122,15 @@ class Stage:
 
     @property
     def input_shardings(self) -> Any:
-        """How the arguments lie: for the positional ones and for those with names."""
+        """How the arguments lie: for the positional ones, without those that are static, and for those with names."""
+        with Setting(self._around):
+            args, kwargs = self._input_shardings()
+        statics = {at for at, _ in self._call.statics}
+        args = tuple([a for i, a in enumerate(args) if i not in statics])
+        return args, {k: v for k, v in kwargs.items() if k not in statics}
+
+    def _input_shardings(self) -> Any:
+        """How the arguments lie, in their structure."""
         found = self._owner._pinned_inputs(self._call)
         around = replicated(found) or default_sharding()
         used = set(toposort([*self._entry.function.outputs, *self._entry.function.effects]))
@@ -125,9 +140,13 @@ class Stage:
     @property
     def output_shardings(self) -> Any:
         """How the results lie."""
+        with Setting(self._around):
+            return self._output_shardings()
+
+    def _output_shardings(self) -> Any:
         n = self._entry.out.num_leaves
         outputs = self._entry.function.outputs[:n]
-        around = replicated(self._owner._pinned_inputs(self._call))
+        around = replicated(self._owner._pinned_inputs(self._call)) or over_mesh_of([self._entry.function])
         found: list[Any] = [sharding_at(x) or around or default_sharding() for x in outputs]
         if self._owner._out is not None:
             out = unflatten(self._entry.out, outputs)
@@ -167,7 +186,7 @@ class Traced(Stage):
 
     def lower(self, **options: Any) -> Lowered:
         """The next stage."""
-        return Lowered(self._jitted, self._call, self._entry, self._owner)
+        return Lowered(self._jitted, self._call, self._entry, self._owner, self._around)
 
 
 class Lowered(Stage):
@@ -194,7 +213,7 @@ class Lowered(Stage):
                 zeros = [np.zeros(n.shape, n.dtype) for n in function.inputs]
                 self._entry.program(zeros)[0].warm(zeros)
             compile_wait()
-        return Compiled(self._jitted, self._call, self._entry, self._owner)
+        return Compiled(self._jitted, self._call, self._entry, self._owner, self._around)
 
 
 class Compiled(Stage):
@@ -246,7 +265,8 @@ class Compiled(Stage):
                     filled[at] = value
                 else:
                     kwargs[at] = value
-            return self._owner._call(*with_values(filled, kwargs, self._call, leaves))
+            with Setting(self._around):
+                return self._owner._call(*with_values(filled, kwargs, self._call, leaves))
         call = self._call._replace(leaves=leaves, nodes=nodes)
         return self._jitted._run(call, self._entry, args, kwargs)
 
@@ -254,7 +274,8 @@ class Compiled(Stage):
 
     def _wanted(self) -> list[Any]:
         """How each argument has to lie; None for one that is not used."""
-        return flatten(self.input_shardings, is_leaf=lambda s: s is None)[0]
+        with Setting(self._around):
+            return flatten(self._input_shardings(), is_leaf=lambda s: s is None)[0]
 
     def _check_lies(self, nodes: list[Any], names: list[str]) -> None:
         """Raise ValueError for arrays that were placed otherwise than those it was compiled for."""
@@ -263,7 +284,7 @@ class Compiled(Stage):
             lies = sharding_at(n)
             if lies is not None and to is not None and not lies.is_equivalent_to(to, n.ndim):
                 wrong.append(
-                    f"Argument {name} with shape {ShapedArray(*n.aval).str_short()}:\n  Passed sharding: {lies}\n  "
+                    f"Argument {name} with shape {shaped(n.aval, lies).str_short()}:\n  Passed sharding: {lies}\n  "
                     f"Required sharding: {to}"
                 )
         if wrong:
@@ -356,7 +377,10 @@ class Placed(Shown):
     def _trace(self, call: Call) -> Entry:
         spreading.jitted += 1
         try:
-            return super()._trace(call)
+            entry = super()._trace(call)
+            if mesh_of(entry.function) is not None:
+                flow_back(nodes_of(entry.function), derive)
+            return entry
         finally:
             spreading.jitted -= 1
 
@@ -452,12 +476,12 @@ class PjitFunction(Shown):
         made = [x not in entry.function.inputs for x in entry.function.outputs]  # not an argument itself
         used = set(toposort([*entry.function.outputs, *entry.function.effects]))
         kept = [s for s, x in zip(shardings, entry.function.inputs) if x in used]  # the others are left out, as in JAX
-        around = replicated([*kept, *pinned_anywhere(pinned)])
+        around = replicated([*kept, *pinned_anywhere(pinned)]) or over_mesh_of([entry.function])
         if self._device is not None:
             pinned = [SingleDeviceSharding(self._device)] * len(results)
         elif around is None and isinstance(over := default_sharding(), NamedSharding):
             around, made = over, [True] * len(made)
-        spread = [around if s is None and m else s for s, m in zip(spread, made)]
+        spread = [around if s is None else s for s in spread]
         spread = [in_type(s, x.ndim) if m else s for s, m, x in zip(spread, made, entry.function.outputs)]
         names = [""] * len(results) if self._out is None else result_names(out)
         return unflatten(tree, [result(*x) for x in zip(results, spread, pinned, made, names)])

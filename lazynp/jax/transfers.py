@@ -14,18 +14,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..api.trace import stack
-from ..config import config
 from ..errors import JaxRuntimeError
 from ..flags import flags, watchers
+from ..runtime.detours import detour
 
 log = logging.getLogger(__name__)
 
 
 class State:
-    """Whether a guard may be on in any thread, and the mode of evaluation to go back to."""
+    """Whether a guard may be on in any thread."""
 
     on = False
-    mode: str | None = None
 
 
 class Here(threading.local):
@@ -46,10 +45,7 @@ def level() -> str:
 def watch(_: Any) -> None:
     """While something is guarded no operation may take a shortcut past the graph."""
     State.on = level() != "allow"
-    if State.on and State.mode is None:
-        State.mode, config.mode = config.mode, "graph"
-    elif not State.on and State.mode is not None:
-        config.mode, State.mode = State.mode, None
+    detour(to_device, State.on)
 
 
 watchers.append(watch)

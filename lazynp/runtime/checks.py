@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..away import on_host
-from ..config import config
 from ..flags import Flags, flags, watchers
 from ..graph.node import Node
 from ..graph.op import Current, current
 from ..ops.promotion import is_inexact
+from .detours import detour
 from .recorder import recorder
 
 
@@ -36,12 +36,6 @@ def checked(node: Node) -> None:
     check_values(values if type(values) is tuple else (values,), node.op.name)
 
 
-class Before:
-    """The mode of evaluation to go back to."""
-
-    mode: str | None = None
-
-
 def watch(target: Any) -> None:
     """Check each operation where the flags ask for it: then none may take a shortcut past the graph."""
     if target is Flags:
@@ -50,10 +44,7 @@ def watch(target: Any) -> None:
     vars(current).pop("sink", None)
     if asked:
         current.sink = checked
-    if asked and Before.mode is None:
-        Before.mode, config.mode = config.mode, "graph"
-    elif not asked and Before.mode is not None:
-        config.mode, Before.mode = Before.mode, None
+    detour(checked, asked)
 
 
 watchers.append(watch)
