@@ -481,6 +481,7 @@ typedef struct {
 } Reduction;
 
 static int reductions_on; /* whether NumPy was found to add in the order that is taken here */
+static npy_intp most_reduced; /* elements of an array in which it does: older ones add parts of BUFFERED elements */
 
 /* Whether the reduction keeps the type, in NumPy too: sums of short integers do not. */
 static int keeps_type(int which, int type)
@@ -566,7 +567,7 @@ static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, in
     npy_intp total = 1, size = PyDataType_ELSIZE(descr), shape[AXES];
     for (int i = 0; i < nd; i++)
         total *= dims[i];
-    if (!total)
+    if (!total || total > most_reduced)
         return NULL;
     npy_intp n = whole ? total : dims[axis], left = total / n;
     int made = 0;
@@ -637,7 +638,7 @@ static int adds_alike(PyUFuncObject *add, int type, npy_intp rows, npy_intp colu
     unsigned seed = 17;
     for (npy_intp i = 0; a && i < rows * (columns + gap); i++) {
         seed = seed * 1664525u + 1013904223u;
-        double v = ((double)(seed >> 8) - 8e6) / (1 << (seed >> 28));
+        double v = ((double)(seed >> 8) - 8e6) / 3 / (1 << (seed >> 28)); /* no sum of which is exact */
         if (type == NPY_DOUBLE)
             ((double *)PyArray_DATA(a))[i] = v;
         else
@@ -676,9 +677,16 @@ static int adds_alike(PyUFuncObject *add, int type, npy_intp rows, npy_intp colu
 /* The order is no promise of NumPy's, so another version is asked before sums are taken from it. */
 static void check_order(PyUFuncObject *add)
 {
-    static const npy_intp shapes[][3] = {{1, 1003, 0}, {17, 59, 0}, {59, 17, 0}, {300, 3, 0}, {8, 8, 3}, {20, 390, 1}};
+    static const npy_intp shapes[][3] = {{1, 1003, 0}, {17, 59, 0}, {59, 17, 0}, {300, 3, 0}, {8, 8, 3}, {20, 390, 1},
+                                         {1, BUFFERED + 900, 0}, {93, 101, 0}};
+    enum { LARGE = 2, SHAPES = sizeof shapes / sizeof *shapes };
+    most_reduced = NPY_MAX_INTP;
     reductions_on = add != NULL;
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes && reductions_on; i++)
-        reductions_on = adds_alike(add, NPY_DOUBLE, shapes[i][0], shapes[i][1], shapes[i][2])
-                        && adds_alike(add, NPY_FLOAT, shapes[i][0], shapes[i][1], shapes[i][2]);
+    for (int i = 0; i < SHAPES && reductions_on && most_reduced > BUFFERED; i++) {
+        int alike = adds_alike(add, NPY_DOUBLE, shapes[i][0], shapes[i][1], shapes[i][2])
+                    && adds_alike(add, NPY_FLOAT, shapes[i][0], shapes[i][1], shapes[i][2]);
+        reductions_on = alike || i >= SHAPES - LARGE;
+        if (!alike)
+            most_reduced = BUFFERED;
+    }
 }

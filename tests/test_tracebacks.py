@@ -383,7 +383,7 @@ def printed(*command: str, **more: str) -> list[str]:
 def test_a_script_prints_ten_lines(name: str, tmp_path: Any) -> None:
     path = tmp_path / "script.py"
     path.write_text(SCRIPT.format(PROGRAMS[name], LARGE if name != "axis" else SMALL))
-    lines = printed(str(path))
+    lines = [line for line in printed(str(path)) if line.strip(" ~^")]  # Python 3.13 marks calls, too
     assert len(lines) <= PRINTED
     entries = [line for line in lines if line.startswith("  File ")]
     assert entries and all(str(path) in e for e in entries)

@@ -56,9 +56,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, dtype:
         return NotImplemented
     if any(isinstance(v, numpy.complexfloating) and not isinstance(v, complex) for v in (left, right)):
         return NotImplemented  # of which NumPy takes the real part, and warns
-    at, grid, values = [
-        cast_node(n, to) if n.weak else convert(n, to) for n, to in zip(nodes, (FLOAT, FLOAT, dtype))
-    ]
+    at, grid, values = [cast_node(n, to) if n.weak else convert(n, to) for n, to in zip(nodes, (FLOAT, FLOAT, dtype))]
     out = signals.interp(at, grid, values)
     low, high = signals.ends(grid)
     if edges[0] is not None:
