@@ -14,11 +14,13 @@ from ..api.trace import stack
 from ..api.vmap import vmap
 from ..graph.node import ABSTRACT, Node
 from ..ops.elementwise import equal, where
+from ..ops.promotion import is_inexact
 from ..ops.shape import add_reduce, move_axis, reshape, slice_, whole
 from ..signatures import leaf_names, name_of
 from ..tree import NAMESPACE, flatten, map, unflatten
 from .array import as_node, door, wrap
 from .aval import shaped
+from .cotangents import shared
 from .devices import several
 from .manual_sums import Sums, refuse
 from .mesh import Setting
@@ -228,10 +230,12 @@ def in_one_place(x: Any, axes: Axes) -> Any:
     return wrap(node) if axes else x
 
 
-def joined(x: Node, spec: PartitionSpec, names: list[Any]) -> Node:
+def joined(x: Node, spec: PartitionSpec, names: list[Any], checked: bool) -> Node:
     """A result of all places, the mesh's axes in front, as one array: an axis that the spec does not name is taken to
-    be the same everywhere."""
+    be the same everywhere. Where that is not `checked`, each place has a share of its cotangent."""
     wanted = [a for part in spec.partitions for a in axes_of(part)]
+    if not checked and is_inexact(x.dtype):
+        x = shared(x, [i for i, a in enumerate(names) if a not in wanted and a not in spec.unreduced])
     for i in reversed(range(len(names))):
         if names[i] in spec.unreduced:
             x = add_reduce(x, axes=(i,), keepdims=False, dtype=x.dtype)
@@ -504,7 +508,7 @@ def per_device(
             results, tree = flatten(out)
             found_specs = spread_specs(out_specs, out, "out_specs")
             found_others = [others_of(as_node(x), inside, manual)[len(manual) :] for x in results]
-            whole_results = [joined(fresh(x), s, list(manual)) for x, s in zip(results, found_specs)]
+            whole_results = [joined(fresh(x), s, list(manual), check_vma) for x, s in zip(results, found_specs)]
         if not state.on and (isinstance(over, Mesh) and over.size < 2 or not isinstance(over, Mesh)):
             return unflatten(tree, [wrap(x) for x in whole_results])
         if not isinstance(over, Mesh):

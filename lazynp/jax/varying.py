@@ -18,7 +18,10 @@ from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import make, pick
 from ..ops.closure import interned, unrecorded
 from ..ops.collectives import collective, same_shape, total, unchanged
+from ..ops.promotion import is_inexact
+from ..ops.tags import custom
 from ..tracebacks import leave
+from .cotangents import entering, leaving
 from .dtypes import INT32
 from .manual_sums import Sums
 from .manual_sums import found as find_sums
@@ -38,10 +41,24 @@ psum_invariant = collective(
 )
 """The sum over devices, as a value that is the same on all of them."""
 
+into_rule = collective(
+    "into_rule", same_shape, entering, unchanged, lambda ct, x, index: (out_of_rule(ct, index), None)
+)
+out_of_rule = collective(
+    "out_of_rule", same_shape, leaving, unchanged, lambda ct, x, index: (into_rule(ct, index), None)
+)
+"""What is the same on all devices, on its way into a derivative that a user wrote, and out of it."""
+
 COLLECTIVES = frozenset(
     {"psum", "psum_invariant", "pvary", "pmax", "pmin", "all_gather", "psum_scatter", "ppermute", "all_to_all"}
 )
-SAME = frozenset({"psum", "psum_invariant", "pmax", "pmin"})  # the result is the same on all devices
+SAME = frozenset({"psum", "psum_invariant", "pmax", "pmin", "into_rule", "out_of_rule"})
+"""Those whose result is the same on all devices."""
+
+
+def is_written(node: Node) -> bool:
+    """Whether a node is a function with a derivative that a user wrote, as `custom_vjp` has it."""
+    return node.op is custom and bool(node.static[0].reverse)
 
 
 class Graph:
@@ -103,6 +120,10 @@ class Graph:
         assert op is not None
         inputs = [self.new.get(a, a) for a in n.inputs]
         lies = [self.found[a] for a in inputs]
+        if is_written(n) and None not in lies:
+            inputs = self.entered(n, inputs)
+        if op is pick and is_written(inputs[0]):
+            return self.left(n, inputs[0])
         if None not in lies and not op.tag and op is not pick:
             if op.name in BODIES:
                 inputs, static = BODIES[op.name](self, n, inputs)
@@ -118,6 +139,31 @@ class Graph:
             return n
         made = make(op, tuple(inputs), n.static, n.moving)
         made.site = n.site
+        return made
+
+    def entered(self, n: Node, inputs: list[Node]) -> list[Node]:
+        """The inputs of a `custom_vjp`: those that are the same on all devices, while others are not, are marked."""
+        lies = [self.found[a] or NOTHING for a in inputs]
+        union, hidden = self.union_of(inputs), n.static[1]
+        for i in range(hidden, len(inputs)):
+            for a in sorted(union - lies[i], key=list(self.index).index) if is_inexact(inputs[i].dtype) else ():
+                inputs[i] = into_rule(inputs[i], self.index[a])
+                self.found[inputs[i]] = lies[i]
+        return inputs
+
+    def union_of(self, inputs: Sequence[Node]) -> Axes:
+        """Along which axes one of these varies, but for the places along axes themselves."""
+        return NOTHING.union(*[self.found[a] or NOTHING for a in inputs if a not in self.axis_of])
+
+    def left(self, n: Node, source: Node) -> Node:
+        """A result of a `custom_vjp`, marked where it is the same on all devices, while inputs are not."""
+        i, types = n.static[0], self.found[source]
+        made = n if source is n.inputs[0] else make(pick, (source,), n.static, n.moving)
+        if None in [self.found[a] for a in source.inputs] or type(types) is not tuple or not is_inexact(made.dtype):
+            return made
+        for a in sorted(self.union_of(source.inputs) - types[i], key=list(self.index).index):
+            self.found[made] = types[i]
+            made = out_of_rule(made, self.index[a])
         return made
 
     def derive(self, n: Node) -> Any:
@@ -349,8 +395,7 @@ def cond_inputs(graph: Graph, n: Node, inputs: list[Node]) -> tuple[list[Node], 
     lies = lies_of(graph, own)
     found = [of_outputs(graph, f, own, lies) for f in branches]
     check_branches(branches, found)
-    chosen_by = graph.found[inputs[0]] or NOTHING
-    wanted = [None if None in column else chosen_by.union(*column) for column in zip(*found)]
+    wanted = [None if None in column else NOTHING.union(*column) for column in zip(*found)]
     if any([f.effects for f in branches]):
         return inputs, n.static
     made = [with_casts(graph, f, own, lies, wanted) for f in branches]
@@ -370,13 +415,10 @@ def results_of(graph: Graph, n: Node, lies: list[Any]) -> Any:
     if name == "scan":
         return tuple(of_outputs(graph, n.static[0], inputs, lies))
     if name == "while":
-        test, _, reads, captured = n.static
-        by = of_outputs(
-            graph, test, [*inputs[:reads], *inputs[reads + captured :]], [*lies[:reads], *lies[reads + captured :]]
-        )
-        return tuple([None if x is None or by[0] is None else x | by[0] for x in lies[reads + captured :]])
+        _, _, reads, captured = n.static
+        return tuple(lies[reads + captured :])
     found = [of_outputs(graph, f, inputs[1:], lies[1:]) for f in n.static[0]]
-    return tuple([None if None in column else (lies[0] or NOTHING).union(*column) for column in zip(*found)])
+    return tuple([None if None in column else NOTHING.union(*column) for column in zip(*found)])
 
 
 BODIES: dict[str, Any] = {"scan": scan_inputs, "while": while_inputs, "cond": cond_inputs}
