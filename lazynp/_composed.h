@@ -26,7 +26,7 @@ static PyObject *dotted(PyObject *host, PyObject *const *args, int flags)
         out = match_dot(NULL, args[0], args[1]);
     if (out || PyErr_Occurred())
         return out;
-    out = whole(host, NULL, args, 2, NULL, flags);
+    out = whole(host, NULL, args, 2, NULL, is_small_product(args[0], args[1]) ? flags | LOOKS : flags);
     if (out && watches())
         note_product(before, is_matmul(args) ? (PyUFuncObject *)matmul_ufunc : NULL, args[0], args[1], out, 1);
     return out;

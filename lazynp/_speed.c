@@ -79,6 +79,7 @@ static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
 static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc;
 static PyObject *name_ddof;
+static PyObject *spreads; /* True where the rows of large arrays are spread over processes */
 static int var_squares; /* whether NumPy's variance calls `square`, which is what overflows then; older ones multiply */
 /* The ufuncs that NumPy's reductions reduce by. */
 static const char *const reduction_ufunc_names[REDUCTIONS] = {
@@ -450,6 +451,20 @@ static inline PyObject *noted(int before, PyObject *ufunc, int nin, PyObject *x,
     return out;
 }
 
+/* Whether a product of two arrays of floats makes something small of what is at hand, however large that is: then nothing
+ * is gained by waiting. */
+static int is_small_product(PyObject *a, PyObject *b)
+{
+    if (limit < 0 || spreads == Py_True || Py_TYPE(a) != ndarray_type || Py_TYPE(b) != ndarray_type || !is_current(a) || !is_current(b))
+        return 0;
+    PyArrayObject *x = (PyArrayObject *)((Handle *)a)->h, *y = (PyArrayObject *)((Handle *)b)->h;
+    int nx = PyArray_NDIM(x), ny = PyArray_NDIM(y), type = PyArray_TYPE(x);
+    if (nx < 1 || nx > 2 || ny < 1 || ny > 2 || (type != NPY_FLOAT && type != NPY_DOUBLE) || type != PyArray_TYPE(y))
+        return 0;
+    npy_intp n = PyArray_DIM(x, nx - 1), most = limit;
+    return n && n == PyArray_DIM(y, 0) && PyArray_SIZE(x) / n * (PyArray_SIZE(y) / n) <= most;
+}
+
 static PyObject *binary_op(PyObject *a, PyObject *b, int i)
 {
     int before = touched, square = i == POW && is_two(b);
@@ -482,6 +497,8 @@ static PyObject *binary_op(PyObject *a, PyObject *b, int i)
             note_host_ufunc(before, (PyUFuncObject *)ufunc, a, b, out);
         return out;
     }
+    if (i == MATMUL && is_small_product(a, b))
+        return from_host(by_host(host_binary[i], ((Handle *)a)->h, ((Handle *)b)->h));
     if (i != POW && i != MATMUL) {
         PyObject *out = direct_narrow(ufunc, 2, a, b, NULL);
         if (out || PyErr_Occurred())
@@ -1790,6 +1807,7 @@ static PyObject *bind(PyObject *module, PyObject *table)
             memset(loops, 0, sizeof loops);
     }
     take(table, "other", "instance", &instance_slow);
+    take(table, "other", "spreads", &spreads);
     take(table, "other", "subclass_mark", &subclass_mark);
     take(table, "other", "finalize_nothing", &finalize_nothing);
     take(table, "other", "flatiter", (PyObject **)&flat_type);

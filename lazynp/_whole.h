@@ -779,6 +779,12 @@ static PyObject *call_known(Function *f, PyObject *const *args, Py_ssize_t n, Py
         if (plain == 2)
             return dotted(f->host, args, flags);
         break;
+    case F_INNER:
+    case F_VDOT: /* of vectors, the products that `dot` makes */
+        if (plain == 2 && is_small_product(args[0], args[1]) && PyArray_NDIM((PyArrayObject *)((Handle *)args[0])->h) == 1
+            && PyArray_NDIM((PyArrayObject *)((Handle *)args[1])->h) == 1)
+            flags |= LOOKS;
+        break;
     case F_WHERE:
         if (plain == 3)
             return selected(args, flags);

@@ -815,3 +815,37 @@ def test_a_copy_lies_as_what_it_is_of(given: str) -> None:
     got, want = lazynp.array(mine), numpy.array(theirs)
     assert got.strides == want.strides and got.tolist() == want.tolist() and got.base is None and got.flags.writeable
     assert not numpy.shares_memory(numpy.asarray(got), numpy.asarray(mine))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_of_arrays_of_any_size_have_numpys_bits(dtype: str) -> None:
+    """Where little is made of what is at hand, NumPy's function is called at once."""
+    random = numpy.random.default_rng(0)
+    base, matrix = random.random(200_000).astype(dtype), random.random((400, 500)).astype(dtype)
+    np = lazynp
+    for call in (np.dot, np.inner, np.vdot):
+        call(np.ones(3), np.ones(3))  # the first call of a function is Python's
+    with lazynp.profile() as seen:
+        for a, texts in (
+            (base, ["np.dot(a, a)", "a @ a[::-1]", "np.inner(a[::2], a[::2])", "np.vdot(a, a)", "a.dot(a[::-1])"]),
+            (matrix, ["a @ a[0]", "np.dot(a[:, 0], a)", "a.dot(a.T)", "np.dot(a[::2], a[0])", "np.inner(a[0], a[1])"]),
+            (matrix, ["a[:, ::-1] @ a[0, ::-1]", "a.T @ a[:3].T[0:400, 0]", "np.vdot(a, a)", "np.inner(a, a)"]),
+        ):
+            ours = lazynp.array(a)
+            for text in texts:
+                want, got = [_result(text, np=np, a=x) for np, x in ((numpy, a), (lazynp, ours))]
+                if isinstance(want, type):
+                    assert got is want
+                    continue
+                assert type(got) is (lazynp.ndarray if isinstance(want, numpy.ndarray) else type(want)), text
+                found = numpy.asarray(got)
+                assert found.dtype == want.dtype and found.shape == want.shape, text
+                assert numpy.allclose(found, want, rtol=1e-5) if want.size > 90_000 else (found == want).all(), text
+    assert seen.library <= 3  # the two products of whole matrices
+
+
+def _result(text: str, **names: Any) -> Any:
+    try:
+        return eval(text, names)
+    except Exception as error:
+        return type(error)

@@ -18,6 +18,7 @@ from ..graph.node import Node, leaf
 from ..runtime.processes import processes
 from ..runtime.recorder import recorder
 from ..runtime.views import INDEX, View, address, derive, layout
+from ..speed import tell
 from .buffer import Moves, Spread, at, spreading
 from .joining import shared_out
 from .layout import own
@@ -47,6 +48,7 @@ class Door:
 def install() -> None:
     """Have the NumPy door ask here first."""
     processes.door = Door()
+    tell(spreads=True)
     install_writers()
 
 

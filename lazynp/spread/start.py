@@ -14,6 +14,7 @@ import numpy as np
 from ..config import config
 from ..runtime.processes import processes
 from ..runtime.recorder import recorder
+from ..speed import tell
 from ..threads import at_fork
 from . import door
 from . import group as groups
@@ -50,6 +51,7 @@ def distribute() -> None:
 def alone() -> None:
     """In a child that was forked: it has none of the connections. What is spread stays with its parent."""
     processes.run = processes.door = None
+    tell(spreads=False)
     groups.group().broken = groups.ProcessError("a child of one of several processes has no part in their messages")
 
 
