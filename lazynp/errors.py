@@ -239,14 +239,17 @@ def derivative_error(name: str, what: str, real: bool, n: Node) -> TypeError:
 
 def tangent_text(what: str, primal: Any, given: Any, expected: Any = None) -> str:
     """For a tangent of another dtype than is `expected` of its primal's, or (None) of another shape."""
-    if expected is None:
+    if what.startswith("linearized"):
         return (
-            f"{what} do not match: called with different primal and tangent shapes; Got primal shape {primal} and "
-            f"tangent shape as {given} (unexpected JAX type)."
+            "linearized function called on tangent values inconsistent with the original primal values:\nGot tangents "
+            f"of the type {given} for primals of {primal} (unexpected JAX type)."
         )
+    if expected is None:
+        shapes = f"Got primal shape {primal} and tangent shape as {given}"
+        return f"jvp called with different primal and tangent shapes;{shapes}"
     return (
         f"{what} do not match; dtypes must be equal, or in case of int/bool primal dtype the tangent dtype must be "
-        f"float0. Got primal dtype {primal} and so expected tangent dtype {expected}, but got tangent dtype {given} "
+        f"float0.Got primal dtype {primal} and so expected tangent dtype {expected}, but got tangent dtype {given} "
         "instead (unexpected JAX type)."
     )
 
@@ -254,6 +257,13 @@ def tangent_text(what: str, primal: Any, given: Any, expected: Any = None) -> st
 def shaped_text(n: Any) -> str:
     """The type of a node as `ShapedArray(float32[2])`."""
     return f"ShapedArray({n.aval}{', weak_type=True' * n.weak})"
+
+
+def returned_text(structure: Any, nodes: Sequence[Any]) -> str:
+    """The types of what a function has returned: `~float32[2]`, or a tree of `ShapedArray(float32[2])`."""
+    if structure.is_leaf():
+        return f"{'~' * nodes[0].weak}{nodes[0].aval}"
+    return str(structure.unflatten([shaped_text(n) for n in nodes])).replace("'", "")
 
 
 def named(structure: Any) -> str:

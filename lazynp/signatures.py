@@ -311,14 +311,12 @@ def axis_in(axis: Any, shape: tuple[int, ...]) -> int:
     )
 
 
-def mapped_size(
-    shapes: Sequence[tuple[int, ...]], axes: Sequence[int | None], given: int | None, names: Callable[[], Any]
-) -> int:
+def mapped_size(avals: Sequence[Any], axes: Sequence[int | None], given: int | None, names: Callable[[], Any]) -> int:
     """The length of the mapped axes. Raises JAX's ValueError where there is none, or more than one."""
     sizes: dict[int, list[int]] = {}
-    for i, (shape, a) in enumerate(zip(shapes, axes)):
+    for i, (aval, a) in enumerate(zip(avals, axes)):
         if a is not None:
-            sizes.setdefault(shape[a], []).append(i)
+            sizes.setdefault(aval.shape[a], []).append(i)
     if given is not None and set(sizes) <= {given}:
         return given
     if len(sizes) == 1 and given is None:
@@ -327,11 +325,12 @@ def mapped_size(
         raise ValueError("vmap must have at least one non-None value in in_axes or axis_size must be specified")
     shown = list(names())
     lines = [f"  * the `axis_size` argument was {given}"] if given is not None else []
-    for size, which in sizes.items():
-        first = which[0]
-        more = f" (and {len(which) - 1} more)" if len(which) > 1 else ""
-        name = shown[first] if first < len(shown) else first
-        lines.append(
-            f"  * one axis had size {size}: axis {axes[first]} of argument {name} of shape {shapes[first]}{more}"
-        )
+    most = max(map(len, sizes.values()))
+    for size, which in sorted(sizes.items(), key=lambda pair: -len(pair[1])):
+        first, many = which[0], len(which)
+        name = str(shown[first] if first < len(shown) else first)
+        name = name if name.startswith(("args[", "kwargs[")) else f"argument {name}"
+        how = "most" if many == most and list(map(len, sizes.values())).count(most) == 1 else "some"
+        head = f"one axis had size {size}:" if many == 1 else f"{how} axes ({many} of them) had size {size}, e.g."
+        lines.append(f"  * {head} axis {axes[first]} of {name} of type {avals[first]}")
     raise ValueError("vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines))

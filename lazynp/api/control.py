@@ -13,7 +13,7 @@ import numpy as np
 import optree
 
 from ..doors import Door, door_of, wrap_all
-from ..errors import named, shaped_text
+from ..errors import named, returned_text, shaped_text
 from ..flags import flags
 from ..graph.aval import Aval
 from ..graph.function import Function
@@ -124,8 +124,7 @@ def scan(
 def scan_parts(out: Any, function: Function) -> list[Any]:
     """The structures of carry and y. Raises TypeError for a body that returns no pair."""
     if out.is_leaf() or out.num_children != 2 or out.type not in (tuple, list):
-        shown = str(unflatten(out, [shaped_text(n) for n in function.outputs])).replace("'", "")
-        raise TypeError(f"scan body output must be a pair, got {shown}.")
+        raise TypeError(f"scan body output must be a pair, got {returned_text(out, function.outputs)}.")
     return out.children()
 
 

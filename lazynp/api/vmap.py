@@ -61,7 +61,7 @@ def vmap(
         nodes = [own.as_node(x if a is not None or isinstance(x, own.array) else 0) for x, a in zip(leaves, axes)]
         where = [None if a is None else axis_in(a, n.shape) for a, n in zip(axes, nodes)]
         names = functools.partial(leaf_names, fun, args, kwargs)
-        axis = Axis(mapped_size([n.shape for n in nodes], where, axis_size, names), axis_name)
+        axis = Axis(mapped_size([n.aval for n in nodes], where, axis_size, names), axis_name)
         return run_batched(fun, own, Trace(fun, "vmap", names), leaves, nodes, where, structure, axis, out_axes)
 
     return batched

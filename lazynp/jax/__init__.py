@@ -18,6 +18,7 @@ from . import (
     image,
     interpreters,
     lax,
+    lib,
     memory,
     monitoring,
     nn,
@@ -112,6 +113,7 @@ from .devices import (
 )
 from .dtypes import float0
 from .environment import print_environment_info
+from .gradient_refs import ad
 from .installed import install
 from .jaxpr import ShapeDtypeStruct, eval_shape, make_jaxpr
 from .mapping import shard_map, smap
@@ -128,6 +130,7 @@ from .placement import (
 from .ref import Ref, empty_ref, free_ref, freeze, new_ref
 from .sharding import NamedSharding, Shard, make_mesh, set_mesh
 from .sharding import PartitionSpec as P
+from .slices import ds
 from .stages import jit
 from .version import __version__, __version_info__
 

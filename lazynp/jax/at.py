@@ -39,6 +39,7 @@ from .indexing import (
     wrapped_index,
 )
 from .placement import spread_over
+from .slices import BlockUpdateRef, has_slices
 from .splits import settled
 
 COMBINE: dict[str, Callable[..., Node]] = {
@@ -334,8 +335,8 @@ class IndexUpdateHelper:
     def __init__(self, array: Array) -> None:
         self.array = array
 
-    def __getitem__(self, index: Any) -> IndexUpdateRef:
-        return IndexUpdateRef(self.array, index)
+    def __getitem__(self, index: Any) -> IndexUpdateRef | BlockUpdateRef:
+        return BlockUpdateRef(self.array, index) if has_slices(index) else IndexUpdateRef(self.array, index)
 
     def __repr__(self) -> str:
         return f"_IndexUpdateHelper({self.array!r})"

@@ -10,10 +10,13 @@ from typing import Any
 from .array import as_node
 from .callback import debug_callback as callback
 from .callback import debug_print as print
+from .effects import DebugEffect, OrderedDebugEffect
 from .sharding import Sharding, default_sharding
 from .spreading import sharding_at
 
 __all__ = [
+    "DebugEffect",
+    "OrderedDebugEffect",
     "breakpoint",
     "callback",
     "inspect_array_sharding",

@@ -9,11 +9,12 @@ from .ad_checkpoint import checkpoint, checkpoint_policies, remat
 from .array import door
 from .custom_derivatives import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from .following import of_following
+from .given_back import of_tangents, of_value
 from .linear_maps import fwd_and_bwd, linear_transpose, linearize, vjp
 
-grad = through(of_following(differentiate.grad), door)
-value_and_grad = through(of_following(differentiate.value_and_grad), door)
-jvp = through(differentiate.jvp, door)
+grad = of_value(through(of_following(differentiate.grad), door), False)
+value_and_grad = of_value(through(of_following(differentiate.value_and_grad), door), True)
+jvp = of_tangents(through(differentiate.jvp, door))
 jacfwd = through(jacobians.jacfwd, door)
 jacrev = through(of_following(jacobians.jacrev), door)
 jacobian = through(jacobians.jacobian, door)

@@ -29,6 +29,7 @@ from .at_once import apply
 from .devices import state as spreading
 from .dtypes import INT32, KIND_OF, iinfo
 from .explicit_indexing import check_read, taken_at_once
+from .slices import Block, has_slices
 from .transfers import State as guarded
 from .transfers import to_device
 
@@ -349,6 +350,9 @@ def getitem(self: Array, index: Any) -> Array:
                 except (IndexError, TypeError):
                     return take_index(self, index)
                 return wrap_value(np.array(value, order="C"), self._weak)
+        if has_slices(index):
+            block = Block(self, index)
+            return take_index(block.value(), block.index)
         return take_index(self, index)
     except BaseException as error:
         leave(error)

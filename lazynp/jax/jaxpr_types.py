@@ -59,16 +59,6 @@ class Literal:
         return f"Literal({literal_text(self).rpartition(':')[0]})"
 
 
-class Effect:
-    """What an equation does besides its results."""
-
-    def __init__(self, name: str = "") -> None:
-        self.name = name
-
-    def __str__(self) -> str:
-        return self.name or type(self).__name__
-
-
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class JaxprEqn:
     """One operation: `outvars = primitive[params] invars`."""

@@ -26,15 +26,16 @@ from .aval import ShapedArray, shaped
 from .beginning import Beginning
 from .bind import bound
 from .dtypes import canonical
+from .effects import DebugEffect, Effect, IOEffect
 from .jaxpr_bodies import with_literals
 from .jaxpr_calls import CALLS, Inner, inner_of, is_call
-from .jaxpr_types import ClosedJaxpr, Effect, Jaxpr, JaxprEqn, Literal, Var
+from .jaxpr_types import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .primitives import operands_of, primitive_of, steps_of
 from .spreading import known
 from .spreading import state as spreading
 
 NO_EFFECTS: frozenset[Effect] = frozenset()
-EFFECTS = {kind: Effect(kind) for kind in ("Debug", "IO")}  # whether it was asked for or not, all are in order
+DEBUG, IO = DebugEffect(), IOEffect()
 PYTHON_NUMBERS = (int, float, complex)
 EVERY = 1 << 62  # what was recorded before this number is a function's own: all of it
 
@@ -164,7 +165,7 @@ def effects_of(call: Any) -> frozenset[Effect]:
     """What a callback does besides its results."""
     if call.name == "pure_callback":
         return NO_EFFECTS
-    return frozenset([EFFECTS["Debug" if call.differentiable else "IO"]])
+    return frozenset([DEBUG if call.differentiable else IO])
 
 
 def typed_alike(operands: list[Any]) -> list[Any]:

@@ -23,12 +23,15 @@ from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops.promotion import is_inexact
 from ..tree import flatten, unflatten
-from .array import as_node, door, wrap
+from ..tree import map as tree_map
+from .array import Array, as_node, cast_node, door, is_arraylike, typed, wrap
 from .dtypes import float0
 from .following import of_following
+from .given_back import of_primals
+from .gradient_refs import given_to
 from .jaxpr import ShapeDtypeStruct, eval_shape
 from .stages import jit
-from .tree_util import register_pytree_node
+from .tree_util import PyTreeDef, register_pytree_node
 
 Fun = Callable[..., Any]
 Check = Callable[[Any, Any, Sequence[Node]], list[Node | None]]
@@ -99,10 +102,12 @@ class LinearMap:
         direct: the function as it was made; None for one that was put together of its parts.
         like: gives an argument of the types that it takes.
         parts: its graph, and the arrays that it keeps.
+        primals: the structure of the arguments of the function that it is the derivative of.
     """
 
-    def __init__(self, direct: Fun | None, like: Fun, check: Check, parts: Any = None) -> None:
+    def __init__(self, direct: Fun | None, like: Fun, check: Check, parts: Any = None, primals: Any = None) -> None:
         self.direct, self.like, self.check, self.parts = direct, like, check, parts
+        self.primals = primals
 
     def __call__(self, *args: Any) -> Any:
         if self.direct is not None:
@@ -117,8 +122,20 @@ class LinearMap:
             )
         return graph(kept, args[0])
 
-    def taken_apart(self) -> tuple[Sequence[Any], LinearGraph]:
-        """What it keeps, and its graph."""
+    @property
+    def in_tree(self) -> PyTreeDef:
+        """The structure of the arguments of the function whose derivative it is."""
+        return PyTreeDef(self.primals)
+
+    def with_refs(self, *wanted: Any) -> Fun:
+        """A pullback that adds the cotangents of some arguments to references, and leaves others out: a reference, a
+        `jax.ad.GradValue` or a `jax.ad.DontWant` stands for each."""
+        if self.check is not checked_cotangents:
+            raise TypeError("with_refs is for what jax.vjp returns")
+        return given_to(self, self.primals, wanted)
+
+    def taken_apart(self) -> tuple[Sequence[Any], tuple[LinearGraph, Any]]:
+        """What it keeps; its graph, and the structure of the arguments."""
         if self.parts is None:
             assert self.direct is not None
             direct = self.direct
@@ -126,15 +143,31 @@ class LinearMap:
             graph = LinearGraph(of_one, self.like(), self.check)
             self.parts = graph, [wrap(n) for n in graph.kept]
         graph, kept = self.parts
-        return kept, graph
+        return kept, (graph, self.primals)
 
 
-def put_together(graph: LinearGraph, kept: Sequence[Any]) -> LinearMap:
+def put_together(fixed: tuple[LinearGraph, Any], kept: Sequence[Any]) -> LinearMap:
     """The map of that graph that keeps these arrays."""
-    return LinearMap(None, lambda: None, graph.check, (graph, kept))
+    graph, primals = fixed
+    return LinearMap(None, lambda: None, graph.check, (graph, kept), primals)
 
 
 register_pytree_node(LinearMap, LinearMap.taken_apart, put_together)
+
+
+def typed_by_cotangent(pullback: Fun, out: Any) -> Fun:
+    """A pullback of a function whose results are weakly typed, and so all on the way to them: it gives arrays of the
+    kind that it is given."""
+    if not all([is_arraylike(x) and typed(x)[1] for x in flatten(out)[0]]):
+        return pullback
+
+    def pulled(out_ct: Any, *extra: Any) -> Any:
+        found = pullback(out_ct, *extra)
+        if all([is_arraylike(x) and typed(x)[1] for x in flatten(out_ct)[0]]):
+            return found
+        return tree_map(lambda x: wrap(cast_node(x.node, x.node.dtype, False)) if isinstance(x, Array) else x, found)
+
+    return pulled
 
 
 def gives_map(f: Fun, check: Check) -> Fun:
@@ -144,14 +177,16 @@ def gives_map(f: Fun, check: Check) -> Fun:
     @functools.wraps(inner)
     def call(fun: Fun, *primals: Any, **options: Any) -> Any:
         out, linear, *aux = inner(fun, *primals, **options)
-        return out, LinearMap(linear, lambda: primals if check is checked_tangents else out, check), *aux
+        like = (lambda: primals) if check is checked_tangents else lambda: out
+        direct = linear if check is checked_tangents else typed_by_cotangent(linear, out)
+        return out, LinearMap(direct, like, check, primals=flatten(primals)[1]), *aux
 
     del vars(call)["__wrapped__"]
     return call
 
 
-vjp = gives_map(of_following(differentiate.vjp), checked_cotangents)
-linearize = gives_map(differentiate.linearize, checked_tangents)
+vjp = of_primals(gives_map(of_following(differentiate.vjp), checked_cotangents))
+linearize = of_primals(gives_map(differentiate.linearize, checked_tangents))
 transpose = through(differentiate.linear_transpose, door)
 
 

@@ -584,15 +584,15 @@ class WithReferences(PjitFunction):
 
 def check_apart(static: Any) -> None:
     """Raise ValueError where an argument is static and donated."""
-    for name, fixed, gone in (
-        ("argnums", static.nums, static.donate_nums),
-        ("argnames", static.names, static.donate_names),
+    for name, long, fixed, gone in (
+        ("argnames", "Argument names", static.names, static.donate_names),
+        ("argnums", "Argument numbers", static.nums, static.donate_nums),
     ):
         both = set(fixed) & set(gone)
         if both:
             raise ValueError(
-                f"static_{name} and donate_{name} cannot intersect. {both} appear in both static_{name} and "
-                f"donate_{name}."
+                f"static_{name} and donate_{name} cannot intersect. {long} {both} appear in both static_{name} and "
+                f"donate_{name}"
             )
 
 

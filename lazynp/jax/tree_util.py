@@ -19,7 +19,6 @@ import optree
 
 from ..tree import NAMESPACE
 from ..tree import flatten as flatten_raw
-from ..tree import leaves as tree_leaves_raw
 from ..tree import map as map_raw
 
 T = TypeVar("T")
@@ -70,7 +69,14 @@ class PyTreeDef:
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """The subtrees that stand where this structure has leaves. Raises ValueError where the tree has not got it."""
-        return list(self.spec.flatten_up_to(tree))
+        try:
+            return list(self.spec.flatten_up_to(tree))
+        except ValueError as error:
+            kind = self.spec.type
+            if kind in (tuple, list, dict, type(None)) and type(tree) is not kind:
+                name = "None" if kind is type(None) else kind.__name__
+                raise ValueError(f"Expected {name}, got {tree!r}.") from error
+            raise
 
     def children(self) -> list[PyTreeDef]:
         """The structures of the root's children."""
@@ -209,8 +215,8 @@ def tree_unflatten(treedef: Any, leaves: Iterable[Any]) -> Any:
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
-    """The leaves of a tree."""
-    return tree_leaves_raw(tree, is_leaf)
+    """The leaves of a tree. Raises ValueError for a dict whose keys have no order."""
+    return flatten_raw(tree, is_leaf)[0]
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
@@ -451,6 +457,8 @@ def register_pytree_node(
         children, data = flatten_func(x)
         return tuple(children), data
 
+    if nodetype in node_types:
+        raise ValueError(f"Duplicate custom PyTreeDef type registration for {nodetype}.")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"PyTree type .* is a subclass of `collections.namedtuple`", UserWarning)
         optree.register_pytree_node(

@@ -531,7 +531,7 @@ tanh = ufunc_op(
 )
 arcsinh = ufunc_op("arcsinh", lambda g, out, x: divide(g, sqrt(add(multiply(x, x), 1))), code=mathematics("asinh"))
 arccosh = ufunc_op(
-    "arccosh", lambda g, out, x: divide(g, multiply(sqrt(subtract(x, 1)), sqrt(add(x, 1)))), code=mathematics("acosh")
+    "arccosh", lambda g, out, x: divide(g, sqrt(multiply(subtract(x, 1), add(x, 1)))), code=mathematics("acosh")
 )
 arctanh = ufunc_op("arctanh", lambda g, out, x: divide(g, subtract(1, multiply(x, x))), code=mathematics("atanh"))
 TO_RADIANS = Code("f", f="({0} * {T}(0.017453292519943295))")

@@ -26,7 +26,6 @@ OTHER_MACHINES = {
     "jax.extend.mlir": "MLIR: there is none here",
     "jax.extend.pallas": "GPU and TPU kernels",
     "jax.interpreters": "JAX's own interpreters of jaxprs, with MLIR",
-    "jax.lib": "XLA's client",
     "jax.tools": "programs for XLA's texts",
 }
 """Namespaces that mean another machine or JAX's own compiler: not compared."""
@@ -58,11 +57,7 @@ def primitives(text: str) -> set[str]:
 
 
 MISSING: dict[str, dict[str, set[str]]] = {
-    "jax": {
-        NOT_YET: words("ad ds"),
-    },
     "jax.custom_derivatives": {NO_PRIMITIVES: primitives("remat_opt")},
-    "jax.debug": {NO_TRACES: words("DebugEffect OrderedDebugEffect")},
     "jax.experimental": {
         NOT_YET: words("EArray cur_qdd primal_tangent_dtype"),
     },

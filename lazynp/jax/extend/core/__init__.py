@@ -18,8 +18,9 @@ from ...aval import ShapedArray
 from ...bind import Primitive
 from ...dependence import ask
 from ...dtypes import is_extended
+from ...effects import Effect
 from ...jaxpr import jaxpr_as_fun
-from ...jaxpr_types import ClosedJaxpr, DropVar, Effect, Jaxpr, JaxprEqn, Literal, SourceInfo, Var
+from ...jaxpr_types import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, SourceInfo, Var
 from . import primitives
 
 __all__ = [

@@ -1,0 +1,2 @@
+# Written by `python -m compat stubs`.
+

@@ -1,0 +1,1 @@
+"""`jax.lib`: empty, as in JAX: what was in it is in `jax.extend`."""
