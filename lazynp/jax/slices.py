@@ -73,7 +73,7 @@ class Slice:
         return cls(first, len(range(first, last, step)), step)
 
 
-def ds(start: Any, size: Any = None, stride: int | None = None) -> Slice | slice:
+def dslice(start: Any, size: Any = None, stride: int | None = None) -> Slice | slice:
     """`x[ds(i, n)]`: n elements from i on, which may be traced; with a stride, each so-manyth. `ds(n)`: the first n;
     `ds(None)`: all."""
     if start is None:
@@ -81,6 +81,9 @@ def ds(start: Any, size: Any = None, stride: int | None = None) -> Slice | slice
     if size is None:
         start, size = 0, start
     return Slice(start, size, 1 if stride is None else stride)
+
+
+ds = dslice
 
 
 def has_slices(index: Any) -> bool:
