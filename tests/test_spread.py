@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 from many import ROOT, right, run
@@ -55,6 +56,7 @@ def test_processes_that_run_different_programs_say_so(tmp_path) -> None:
 PROGRAMS = int(os.environ.get("LAZYNP_PROGRAMS", "40"))
 RANDOM = """
 import sys
+import time
 sys.path.insert(0, TESTS)
 import runs, programs
 np.config.spread_size = 4
@@ -211,3 +213,12 @@ def test_faults_end_all_processes_with_the_name_of_one(fault: str, status: int, 
     (tmp_path / "faulty.py").write_text(FAULTY.replace("FAULT", fault))
     done = start(3, tmp_path, "faulty.py", LAZYNP_PEER_TIMEOUT="4")
     assert done.returncode == status and says in done.stderr and "the end" not in done.stdout, done.stderr
+
+
+def test_nobody_stays_for_the_one_that_stalls(tmp_path) -> None:
+    """The first of two processes, at whose end others may ask who was lost, does not wait for that one once more."""
+    (tmp_path / "faulty.py").write_text(FAULTY.replace("FAULT", "open('when', 'x').close(), time.sleep(1000)"))
+    done = start(2, tmp_path, "faulty.py", LAZYNP_PEER_TIMEOUT="4")
+    took = time.time() - (tmp_path / "when").stat().st_mtime
+    assert done.returncode == 1 and "rank 1 has not come to" in done.stderr, done.stderr
+    assert 4 < took < 8, took

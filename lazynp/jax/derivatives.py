@@ -14,11 +14,11 @@ from .linear_maps import fwd_and_bwd, linear_transpose, linearize, vjp
 
 grad = of_value(through(of_following(differentiate.grad), door), False)
 value_and_grad = of_value(through(of_following(differentiate.value_and_grad), door), True)
-jvp = of_tangents(through(differentiate.jvp, door))
-jacfwd = through(jacobians.jacfwd, door)
+jvp = of_tangents(through(of_following(differentiate.jvp), door))
+jacfwd = through(of_following(jacobians.jacfwd), door)
 jacrev = through(of_following(jacobians.jacrev), door)
-jacobian = through(jacobians.jacobian, door)
-hessian = through(jacobians.hessian, door)
+jacobian = through(of_following(jacobians.jacobian), door)
+hessian = through(of_following(jacobians.hessian), door)
 stop_gradient = through(differentiate.stop_gradient, door)
 __all__ = [
     "checkpoint",

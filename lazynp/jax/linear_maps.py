@@ -26,10 +26,11 @@ from ..tree import flatten, unflatten
 from ..tree import map as tree_map
 from .array import Array, as_node, cast_node, door, is_arraylike, typed, wrap
 from .dtypes import float0
-from .following import of_following
+from .following import check_lies, of_following
 from .given_back import of_primals
 from .gradient_refs import given_to
 from .jaxpr import ShapeDtypeStruct, eval_shape
+from .spreading import state as spreading
 from .stages import jit
 from .tree_util import PyTreeDef, register_pytree_node
 
@@ -110,6 +111,8 @@ class LinearMap:
         self.primals = primals
 
     def __call__(self, *args: Any) -> Any:
+        if self.direct is not None and spreading.on and self.check is not checked_results:
+            check_lies(self.like(), args if self.check is checked_tangents else args[0], self.check is checked_tangents)
         if self.direct is not None:
             return self.direct(*args)
         graph, kept = self.parts
@@ -186,7 +189,7 @@ def gives_map(f: Fun, check: Check) -> Fun:
 
 
 vjp = of_primals(gives_map(of_following(differentiate.vjp), checked_cotangents))
-linearize = of_primals(gives_map(differentiate.linearize, checked_tangents))
+linearize = of_primals(gives_map(of_following(differentiate.linearize), checked_tangents))
 transpose = through(differentiate.linear_transpose, door)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -40,7 +41,7 @@ from .sharding import (
 )
 from .splits import each_device
 from .spreading import Split, constrain, known, named_sharding, note, sharding_at, split_of, state, tidy
-from .tree_util import keystr, prefix_errors, tree_leaves_with_path
+from .tree_util import keystr, prefix_errors, tree_leaves_with_path, tree_map_with_path
 from .unreduced import pending
 from .varying import Axes, Context, contexts
 
@@ -103,6 +104,16 @@ def spread_specs(specs: Any, tree: Any, what: str) -> list[PartitionSpec]:
     return list(found)
 
 
+def places_of(specs: Any, tree: Any, what: str) -> list[str]:
+    """`in_specs[1]['a']`: for each leaf of a tree the place of its spec."""
+
+    def is_spec(x: Any) -> bool:
+        return x is None or isinstance(x, PartitionSpec)
+
+    texts = tree_map_with_path(lambda path, _: what + keystr(path), specs, is_leaf=is_spec)
+    return list(optree.broadcast_prefix(texts, tree, namespace=NAMESPACE))
+
+
 def with_devices(mesh: Any, leaves: list[Any]) -> Any:
     """For an AbstractMesh the mesh of devices on which arguments lie; without one where they are traced.
 
@@ -149,7 +160,9 @@ def with_others(spec: PartitionSpec, others: Split, shape: tuple[int, ...], mesh
     return named_sharding(mesh, tidy(tuple([(*a, *b) for a, b in pairs]), shape, mesh), len(shape))
 
 
-def cut(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], name: str, fun: str) -> tuple[Node, list[Any]]:
+def cut(
+    x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], name: str, place: str, fun: str
+) -> tuple[Node, list[Any]]:
     """An array with the mesh axes it is split along in front, in the mesh's order; and which these are.
 
     Raises: ValueError where an axis does not divide.
@@ -162,7 +175,7 @@ def cut(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], name: st
         )
         raise ValueError(
             f"shard_map applied to the function '{fun}' was given an in_specs entry which is too long to be compatible "
-            f"with the corresponding input value from the function:\n\nin_specs is {spec} which has length "
+            f"with the corresponding input value from the function:\n\n{place} is {spec} which has length "
             f"{len(spec)}, but the passed {name}, has shape {x.aval}, which has rank {x.ndim} (and {x.ndim} < "
             f"{len(spec)})\n\nEntries in in_specs must be of length no greater than the number of axes in the "
             f"corresponding input value.\n\nEither revise the spec to be shorter, or modify '{fun}' so that its inputs "
@@ -175,7 +188,7 @@ def cut(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], name: st
         names = axes_of(spec[d]) if d < len(spec) else ()
         for a in names:
             if n % sizes[a]:
-                refuse_uneven(x, d, spec, mesh, name, fun)
+                refuse_uneven(x, d, spec, mesh, name, place, fun)
             dims.append(a)
             shape.append(sizes[a])
             n //= sizes[a]
@@ -190,7 +203,7 @@ def cut(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any], name: st
     return x, used
 
 
-def refuse_uneven(x: Node, axis: int, spec: PartitionSpec, mesh: Any, name: str, fun: str) -> None:
+def refuse_uneven(x: Node, axis: int, spec: PartitionSpec, mesh: Any, name: str, place: str, fun: str) -> None:
     """Raise ValueError for an axis that mesh axes do not divide."""
     names = axes_of(spec[axis])
     n = math.prod([mesh.shape[a] for a in names])
@@ -199,7 +212,7 @@ def refuse_uneven(x: Node, axis: int, spec: PartitionSpec, mesh: Any, name: str,
     raise ValueError(
         f"shard_map applied to the function '{fun}' was given argument arrays with axis sizes that are not evenly "
         f"divisible by the corresponding mesh axis sizes:\n\nThe mesh given has shape {mesh.axis_sizes} with "
-        f"corresponding axis names {mesh.axis_names}.\n\nthe passed {shaped_name}, corresponds to in_specs of value "
+        f"corresponding axis names {mesh.axis_names}.\n\nthe passed {shaped_name}, corresponds to {place} of value "
         f"{spec}, which maps array axis {axis} (of size {x.shape[axis]}) to {over}, but {n} does not evenly divide "
         f"{x.shape[axis]}\n\nArray arguments' axis sizes must be evenly divisible by the mesh axis or axes indicated "
         "by the corresponding elements of the argument's in_specs entry. Consider checking that in_specs are correct, "
@@ -210,16 +223,30 @@ def refuse_uneven(x: Node, axis: int, spec: PartitionSpec, mesh: Any, name: str,
 def argument_texts(function: Any, args: tuple[Any, ...]) -> list[str]:
     """For each leaf of the arguments what it is called in errors: `args[0]['a'], where args[0] is bound to ...`."""
     out = []
-    bound = leaf_names(function, args, {})
+    bound, varargs = leaf_names(function, args, {}), varargs_of(function)
     for (path, _), name in zip(tree_leaves_with_path(args), bound):
         where = f"args{keystr(path)}"
-        own = name.split("[")[0].split(".")[0]
+        own, _, rest = name.partition("[")
+        own = own.split(".")[0]
         place = f"args[{path[0].idx}]"
         known_name = own.isidentifier() and own != "args"
-        out.append(
-            f"{where}, where {place} is bound to {name_of(function)}'s parameter '{own}'" if known_name else where
-        )
+        if not known_name:
+            out.append(where)
+        elif own == varargs:
+            what = f"the index {rest.partition(']')[0]} component of {name_of(function)}'s varargs parameter '{own}'"
+            out.append(f"{where}, where {place} is {what}")
+        else:
+            out.append(f"{where}, where {place} is bound to {name_of(function)}'s parameter '{own}'")
     return out
+
+
+def varargs_of(function: Any) -> str | None:
+    """The name of the parameter that takes all further arguments."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    return next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
 
 
 def in_one_place(x: Any, axes: Axes) -> Any:
@@ -307,7 +334,7 @@ def check_results(
     check_manual(specs, manual, "out_specs")
     paths = [path for path, _ in tree_leaves_with_path(out)]
     wrong: list[str] = []
-    for path, x, spec in zip(paths, flatten(out)[0], specs):
+    for path, x, spec, place in zip(paths, flatten(out)[0], specs, places_of(out_specs, out, "out_specs")):
         node = as_node(x)
         if len(spec) > node.ndim:
             scalar = (
@@ -317,10 +344,11 @@ def check_results(
             )
             raise ValueError(
                 f"shard_map applied to the function '{name}' was given an out_specs entry which is too long to be "
-                f"compatible with the corresponding output value from the function:\n\nout_specs is {spec} which has "
-                f"length {len(spec)}, but {name}(*args) has shape {node.aval}, which has rank {node.ndim} (and "
-                f"{node.ndim} < {len(spec)})\n\nEntries in out_specs must be of length no greater than the number of "
-                "axes in the corresponding output value.\n\nEither revise the spec to be shorter, or modify "
+                f"compatible with the corresponding output value from the function:\n\n{place} is {spec} which has "
+                f"length {len(spec)}, but {name}(*args){keystr(path)} has shape {node.aval}, which has rank "
+                f"{node.ndim} (and {node.ndim} < {len(spec)})\n\nEntries in out_specs must be of length no "
+                "greater than the number of axes in the corresponding output value.\n\n"
+                "Either revise the spec to be shorter, or modify "
                 f"'{name}' so that its outputs have sufficient rank.{scalar * (not node.ndim)}"
             )
         check_spec(mesh, spec)
@@ -332,8 +360,7 @@ def check_results(
         more = (found or frozenset()) - axes - spec.unreduced
         if more:
             how = apart(axes, more, mesh)
-            where = keystr(path) if len(specs) > 1 else ""
-            wrong.append(f"* out_specs{where} is {spec} which implies that the corresponding output value is {how}")
+            wrong.append(f"* {place} is {spec} which implies that the corresponding output value is {how}")
     if wrong:
         text = "\n\n".join(wrong) if len(wrong) > 1 else wrong[0].removeprefix("* ")
         raise ValueError(
@@ -448,9 +475,9 @@ def per_device(
         if in_specs is Infer:
             check_inferred(over, manual)
             found = [sharding_at(as_node(x)) for x in leaves]
-            specs = [along_manual(s, manual) for s in found]
+            specs, places = [along_manual(s, manual) for s in found], ["in_specs"] * len(found)
         else:
-            specs = spread_specs(in_specs, args, "in_specs")
+            specs, places = spread_specs(in_specs, args, "in_specs"), places_of(in_specs, args, "in_specs")
         check_manual(specs, manual, "in_specs")
         check_manual([s for s in flatten(out_specs)[0] if isinstance(s, PartitionSpec)], manual, "out_specs")
         names = argument_texts(function, args)
@@ -462,7 +489,9 @@ def per_device(
         inside = over.with_types(manual, AxisType.Manual)
         with each_device():
             split = [fresh(split_by(x, s, over, manual)) for x, s in zip(leaves, specs)]
-            parts = [cut(x, s, over, manual, what, name) for x, s, what in zip(split, specs, names)]
+            parts = [
+                cut(x, s, over, manual, what, place, name) for x, s, what, place in zip(split, specs, names, places)
+            ]
             parts = [(lying(x, lies, inside), used) for (x, used), lies in zip(parts, others)]
 
             outer = list(stack.active)

@@ -314,7 +314,7 @@ def auto_axes(f: Any = None, /, *, axes: Any = None, out_sharding: Any = None) -
         if mesh.empty:
             return f(*args, **kwargs)
         inside = mesh.with_types(names_of(axes, mesh), AxisType.Auto)
-        with Setting(inside), settled():
+        with Setting(inside):
             out = f(*relabelled(args, inside), **relabelled(kwargs, inside))
         return spread_over(relabelled(out, mesh), out_sharding, "auto_axes", mesh)
 

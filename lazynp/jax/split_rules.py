@@ -258,6 +258,17 @@ def refuse_slice(x: Node, split: Split, axis: int, n: int, parts: int, bounds: l
     )
 
 
+def rolled(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """As the operand, whose explicit axes are cut in two where they begin afterwards."""
+    x, split = node.inputs[0], splits[0]
+    for axis, shift in zip(node.static[0], node.moving[0]):
+        n = x.shape[axis] and shift % x.shape[axis]
+        parts = math.prod([mesh.shape[a] for a in split[axis]])
+        if n % parts and set(split[axis]) & set(mesh.explicit_axes):
+            refuse_slice(x, split, axis, n, parts, [*[(0, m, 1) for m in x.shape[:axis]], (0, n, 1)])
+    return split
+
+
 def row_of(index: Node, n: int, rank: int) -> int | None:
     """Along which axis of the indices one of them counts 0, ..., n - 1; None where it does not. n = 0: any number."""
     lengths = [(d, k) for d, k in enumerate(index.shape, rank - index.ndim) if k > 1]
@@ -436,7 +447,8 @@ RULES: dict[str, Rule] = {
     "argsort": along_axis,
     "scatter": first,
     "dynamic_update_slice": updated,
-    **dict.fromkeys(("erf", "erfc", "erf_inv", "lgamma", "digamma", "roll"), first),
+    **dict.fromkeys(("erf", "erfc", "erf_inv", "lgamma", "digamma"), first),
+    "roll": rolled,
     **dict.fromkeys([f"{f}.accumulate" for f in ("add", "multiply", "maximum", "minimum", "logaddexp")], accumulated),
     **dict.fromkeys(("psum", "pmax", "pmin", "ppermute"), first),
 }

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..api.vmap import vmap as make_vmap
 from ..doors import through
 from ..signatures import argument_axes, spread_axes
@@ -60,10 +62,13 @@ def examples(args: Any, kwargs: Any, in_axes: Any) -> tuple[list[Any], Any]:
     found: list[Any] = []
     apart: list[Any] = []  # the axes that split the mapped axis of each argument
     fixed: list[Any] = []  # what is not mapped
-    mesh = None
+    mesh, lengths = None, set[int]()
     for x, a in zip(leaves, axes):
         node = as_node(x) if isinstance(x, Array) else None
         lies = None if node is None else sharding_at(node)
+        if a is not None and not -np.ndim(x) <= a < np.ndim(x):
+            return [], None
+        lengths |= {np.shape(x)[a]} if a is not None else set()
         if a is None or node is None or not isinstance(lies, NamedSharding) or not -node.ndim <= a < node.ndim:
             found.append(None)
             apart += [()] * (a is not None)
@@ -74,7 +79,7 @@ def examples(args: Any, kwargs: Any, in_axes: Any) -> tuple[list[Any], Any]:
         mesh = lies.mesh if lies.mesh.explicit_axes else mesh
         apart.append(tuple([n for n in split[at] if n in lies.mesh.explicit_axes]))
         found.append(named_sharding(lies.mesh, (*split[:at], *split[at + 1 :]), node.ndim - 1))
-    if mesh is None:
+    if mesh is None or len(lengths) > 1:
         return found, None
     if len(set(apart)) > 1:
         other = next(s for s in apart if s != apart[0])

@@ -267,11 +267,13 @@ class Group:
 
     def leave(self) -> None:
         """At the program's end. The connections are closed at once, so that nobody waits for this process; where all is
-        well, the first one stays for a while, since the others ask it who was lost."""
+        well, the first one stays for a while, since the others ask it who was lost; but not for the one that was."""
         self.transport.close()
         self.transport.tell(f"left/{self.rank}", "")
-        if self.rank == 0 and not self.failed:
-            self.transport.stay([f"left/{q}" for q in range(1, self.size)], min(self.timeout, STAY))
+        lost = self.broken.rank if isinstance(self.broken, LostError) else self.rank
+        others = [f"left/{q}" for q in range(1, self.size) if q != lost]
+        if self.rank == 0 and not self.failed and others:
+            self.transport.stay(others, min(self.timeout, STAY))
 
 
 def is_timeout(error: BaseException) -> bool:

@@ -64,9 +64,14 @@ def apart(x: Any, y: Any) -> bool:
     return (a or b) is not None and (a or empty) != (b or empty)
 
 
+def otherwise_apart(a: Any, b: Any) -> bool:
+    """Whether two trees differ in structure, which others say."""
+    return bool(flatten(a)[1] != flatten(b)[1])
+
+
 def check_carry(what: str, given: Any, out: Any) -> None:
     """Raise TypeError where a carry comes out of a body otherwise than it went in."""
-    for x, y in zip(flatten(given)[0], flatten(out)[0]):
+    for x, y in () if otherwise_apart(given, out) else zip(flatten(given)[0], flatten(out)[0]):
         if apart(x, y):
             raise TypeError(
                 f"{what} body function carry input and carry output must have equal types, but they differ:\n\nThe "
@@ -82,10 +87,10 @@ def scan_over(scan: Any) -> Any:
     def call(f: Any, init: Any, xs: Any = None, *args: Any, **kwargs: Any) -> Any:
         if not state.on or not callable(f):
             return scan(f, init, xs, *args, **kwargs)
-        for x in flatten(xs)[0]:
-            split = explicit_split(x) if isinstance(x, Array) else None
-            if split and split[0]:
-                raise ValueError(f"0th dimension of all xs should be replicated. Got {lies_of([x])[0].spec}")
+        arrays = [x for x in flatten(xs)[0] if isinstance(x, Array)]
+        if any([split and split[0] for split in map(explicit_split, arrays)]):
+            specs = ", ".join([str(lies.spec) for lies in lies_of(arrays) if lies is not None])
+            raise ValueError(f"0th dimension of all xs should be replicated. Got {specs}")
         body = typed(f, [*lies_of(init), *lies_of(xs, rows=True)])
 
         def checked(carry: Any, x: Any) -> Any:
@@ -139,7 +144,7 @@ def carrying(what: str, body: Body) -> Body:
 
 def check_branches(x: Any, y: Any) -> None:
     """Raise TypeError where the results of two branches lie in different ways."""
-    for one, other in zip(flatten(x)[0], flatten(y)[0]):
+    for one, other in () if otherwise_apart(x, y) else zip(flatten(x)[0], flatten(y)[0]):
         if apart(one, other):
             raise TypeError(
                 "cond branches must have equal output types but they differ.\n\nThe output of true_fun has type "

@@ -18,6 +18,7 @@ from ..array import Array, as_node, cast_node, check_arraylike, door, wrap_value
 from ..at import update
 from ..at_once import apply
 from ..dtypes import int_dtype, requested
+from ..spreading import keeping
 from .axes import axis_of, check_sizes, shape_of, static_int
 from .creation import arange, asarray, astype, linspace, ones, zeros
 from .joining import concatenate
@@ -79,7 +80,7 @@ def diag(v: Any, k: int = 0) -> Any:
         )
         return cast_node(s.reshape(flat, shape=(n, n)), x.dtype, x.weak)
 
-    return apply(impl, x)
+    return keeping(x, "diag", lambda: apply(impl, x))
 
 
 def diagflat(v: Any, k: int = 0) -> Any:
