@@ -297,6 +297,15 @@ def cotangent_error(shape: tuple[int, ...], node: Node | None, n: Node, whole: b
     )
 
 
+def bwd_error(i: int, ct: Node, n: Node) -> ValueError:
+    """For a cotangent that a user's rule gave of another type than that of the i-th argument, n."""
+    return ValueError(
+        "Custom VJP bwd rule must produce an output with the same type as the args tuple of the primal function, but "
+        f"at output[{i}] the bwd rule produced an output of type {ct.aval} corresponding to an input of type {n.aval}, "
+        f"so the {'dtypes' if ct.shape == n.shape else 'shapes'} do not match"
+    )
+
+
 def transposed_error(structures: tuple[Any, Any], nodes: tuple[Sequence[Node], Sequence[Node]]) -> TypeError:
     """For a cotangent of a linear function's result: both structures, and the nodes of both, the result's first."""
     if structures[0] != structures[1]:

@@ -72,14 +72,19 @@ def labelled(new: Any, fun: Fun, what: str) -> Fun:
     return new
 
 
-def pair_of(kind: str, rule: Any, name: str, what: str) -> Any:
-    """What a user's rule gave, which has to be a pair. Raises TypeError."""
-    if not isinstance(rule, (list, tuple)) or len(rule) != 2:
-        raise TypeError(
-            f"Custom {kind} rule for function {name} must produce a pair (list or tuple of length two) representing "
-            f"{what}, but got {rule}."
-        )
-    return rule
+def pair_of(kind: str, rule: Fun, found: Any, name: str) -> Any:
+    """What a user's rule ("JVP" or "VJP fwd") gave, which has to be a pair. Raises TypeError."""
+    if isinstance(found, (list, tuple)) and len(found) == 2:
+        return found
+    own = name_of(rule)
+    text = f"Custom {kind} rule {own} for function {name} must produce a pair (list or tuple of length two) "
+    if kind == "JVP":
+        raise TypeError(f"{text}representing primal and tangent outputs, but got {found}.")
+    raise TypeError(
+        f"{text}where the first element represents the primal output (equal to those of the custom_vjp-decorated "
+        f"function {name}) and the second element represents residuals (i.e. values stored from the forward pass for "
+        f"use on the backward pass), but instead of a pair the fwd rule {own} produced {found}."
+    )
 
 
 # --- Arguments by place -----------------------------------------------------------------------------------------------

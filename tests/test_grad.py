@@ -472,7 +472,7 @@ def test_bad_rules_are_refused(w: World) -> None:
     with pytest.raises(TypeError, match="tuple of length"):
         w.t.grad(f)(1.0)
     f.defvjp(lambda x: (f(x), x), lambda r, ct: (array(w, V),))
-    with pytest.raises(ValueError, match="cotangent of type"):
+    with pytest.raises(ValueError, match="so the shapes do not match"):
         w.t.grad(f)(1.0)
     f.defvjp(lambda x: f(x), lambda r, ct: (ct,))
     with pytest.raises(TypeError, match="length two"):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..doors import Door, door_of, doors, first_door
-from ..errors import UnexpectedTracerError
+from ..errors import UnexpectedTracerError, bwd_error, named
 from ..graph.function import Function, replay
 from ..graph.node import ABSTRACT, KEPT, Node, leaf
 from ..graph.op import results
@@ -144,24 +144,25 @@ class Forward(Rule):
         primals, n = self.arguments(inputs), len(inputs) - self.closed
         given = self.along(tangents[:n], inputs[:n], self.structure)[0]
         found = self.named(inputs, lambda: self.rule(primals, given))
-        pair = pair_of("JVP", found, self.name, "primal and tangent outputs")
+        pair = pair_of("JVP", self.rule, found, self.name)
         (values, first), (found, second) = flatten(pair[0]), flatten(pair[1])
         if first != second:
             raise TypeError(
-                f"Custom JVP rule for function {self.name} must produce primal and tangent outputs with equal "
-                f"container (pytree) structures, but got {first} and {second} respectively."
+                f"Custom JVP rule {name_of(self.rule)} for function {self.name} must produce primal and tangent "
+                f"outputs with equal container (pytree) structures, but got {named(first)} and {named(second)} "
+                "respectively."
             )
         if first != self.out_structure:
             raise TypeError(
-                f"Custom JVP rule for function {self.name} must produce a primal output with the structure of the "
-                f"function's, {self.out_structure}, but it had {first}."
+                f"Custom JVP rule {name_of(self.rule)} for function {self.name} must produce a primal output with the "
+                f"structure of the function's, {named(self.out_structure)}, but it had {named(first)}."
             )
         nodes = [tangent_node(self.door, t) for t in found]
         for p, t in zip([self.door.as_node(v) for v in values], nodes):
             if t is not None and (p.shape, p.dtype) != (t.shape, t.dtype):
                 raise TypeError(
                     "Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes. "
-                    f"Expected {p.aval} but got {t.aval}."
+                    f"Expected {p.aval} (tangent type of {p.aval}) but got {t.aval}."
                 )
         return nodes
 
@@ -203,7 +204,7 @@ class Reverse(Rule):
 
     def forward(self, args: Any) -> tuple[Any, list[Node], tuple[Any, list[Any], list[int]]]:
         """Run fwd: the result, the nodes to keep, and the rest of the residuals."""
-        out, rest = pair_of("VJP fwd", self.fwd(*args), self.name, "primal outputs and residuals")
+        out, rest = pair_of("VJP fwd", (self.owner.rules or [self.fwd])[0], self.fwd(*args), self.name)
         found, structure = flatten(rest)
         places = [i for i, x in enumerate(found) if type(x) in doors]
         kept = [doors[type(found[i])].as_node(found[i]) for i in places]
@@ -236,15 +237,13 @@ class Reverse(Rule):
         if not fits:
             raise TypeError(
                 "Custom VJP bwd rule must produce an output with the same container (pytree) structure as the args "
-                "tuple of the primal function, in particular a tuple of length equal to the number of arguments to "
-                f"it, but for {self.name} it was {flatten(found)[1]} for arguments of the structure {self.structure}."
+                "tuple of the primal function, and in particular must produce a tuple of length equal to the number of "
+                f"arguments to the primal function, but got bwd output structure {named(flatten(found)[1])} for primal "
+                f"input structure {named(flatten(examples)[1])}."
             )
-        for n, c in zip(inputs, nodes):
+        for i, (n, c) in enumerate(zip(inputs, nodes)):
             if c is not None and is_inexact(n.dtype) and (c.shape, c.dtype) != (n.shape, n.dtype):
-                raise ValueError(
-                    f"The custom VJP bwd rule for {self.name} produced a cotangent of type {c.aval}, but the "
-                    f"corresponding argument has type {n.aval}: their shapes and dtypes must be equal."
-                )
+                raise bwd_error(i, c, n)
         return nodes
 
 

@@ -500,6 +500,11 @@ def as_node(x: Any) -> Node:
         dtype = canonical(SCALARS[kind])
         return leaf((), dtype, scalar_buffer(x, dtype), weak=kind is not bool)
     if isinstance(x, (np.ndarray, np.generic)):
+        if isinstance(x, np.ma.MaskedArray):
+            raise ValueError(
+                "numpy masked arrays are not supported as direct inputs to JAX functions. Use arr.filled() to convert "
+                "the value to a standard numpy array."
+            )
         dtype = canonical(check_dtype(x.dtype))
         return leaf(x.shape, dtype, np.array(x, dtype, order="C"))
     if isinstance(x, Array):

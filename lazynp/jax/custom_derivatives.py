@@ -169,7 +169,7 @@ def spread_none(ct: Any, structure: Any) -> list[Any] | None:
     if ct is None or isinstance(ct, SymbolicZero):
         return [None] * structure.num_leaves
     if structure.is_leaf():
-        return [ct]
+        return [ct] if flatten(ct)[1].is_leaf() else None
     try:
         children, _, entries, _ = optree.tree_flatten_one_level(ct, namespace=NAMESPACE)
     except ValueError:

@@ -25,7 +25,7 @@ from .shape import Axes, add_reduce, batch_size, broadcast_to, to_front
 Nodes = Sequence[Node]
 Tangents = Sequence[Node | None]
 
-NO_FORWARD = "can't apply forward-mode differentiation (jvp) to a custom_vjp function."
+NO_FORWARD = "can't apply forward-mode autodiff (jvp) to a custom_vjp function."
 
 alias = Op(
     "alias",

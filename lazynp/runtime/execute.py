@@ -138,7 +138,7 @@ def is_small(nodes: Sequence[Node]) -> bool:
     else:
         shapes = {n.shape for n in nodes if n.dtype is not None and n.op is not None and n.op.kind == MAP}
         limit = SMALL if len(nodes) <= SMALL_OPERATIONS * max(len(shapes), 1) else 0
-    return all([a.size <= limit for n in nodes for a in (n.outs or (n.aval,))])
+    return all([a.size <= limit for n in nodes for a in (n.outs if n.dtype is None else (n.aval,))])
 
 
 def call_with(n: Node, numbers: set[Node]) -> Any:

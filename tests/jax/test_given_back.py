@@ -175,6 +175,83 @@ WORDED: dict[str, tuple[Check, str]] = {
 }
 
 
+def rules(j: Any, reverse: bool, *given: Any) -> Any:
+    """The derivative of a function with these rules, which have names."""
+    for f, name in zip(given, ("fwd", "bwd") if reverse else ("jvp",)):
+        f.__name__ = f"foo_{name}"
+    foo = (j.custom_vjp if reverse else j.custom_jvp)(lambda x: x)
+    (foo.defvjp if reverse else foo.defjvp)(*given)
+    return j.grad(foo)(1.0)
+
+
+WORDED |= {
+    "fwd, no pair": (
+        lambda j: rules(j, True, lambda x: x, lambda r, ct: (ct,)),
+        r"Custom VJP fwd rule foo_fwd for function <lambda> must produce a pair \(list or tuple of length two\) where "
+        r"the first element represents the primal output",
+    ),
+    "bwd, no tuple": (
+        lambda j: rules(j, True, lambda x: (x, None), lambda r, ct: ct),
+        r"got bwd output structure PyTreeDef\(\*\) for primal input structure PyTreeDef\(\(\*,\)\)\.",
+    ),
+    "bwd, another tree": (
+        lambda j: rules(j, True, lambda x: (x, None), lambda r, ct: ([ct],)),
+        r"got bwd output structure PyTreeDef\(\(\[\*\],\)\) for primal input structure PyTreeDef\(\(\*,\)\)\.",
+    ),
+    "bwd, another shape": (
+        lambda j: rules(j, True, lambda x: (x, None), lambda r, ct: (np.ones(2, "f4"),)),
+        r"at output\[0\] the bwd rule produced an output of type float32\[2\] corresponding to an input of type "
+        r"float32\[\], so the shapes do not match",
+    ),
+    "jvp, no pair": (
+        lambda j: rules(j, False, lambda p, t: p[0]),
+        "Custom JVP rule foo_jvp for function <lambda> must produce a pair",
+    ),
+    "jvp, another tree": (
+        lambda j: rules(j, False, lambda p, t: (p[0], (t[0], t[0]))),
+        r"foo_jvp for function <lambda> must produce primal and tangent outputs with equal container \(pytree\) "
+        r"structures, but got PyTreeDef\(\*\) and PyTreeDef\(\(\*, \*\)\) respectively\.",
+    ),
+    "jvp, another shape": (
+        lambda j: rules(j, False, lambda p, t: (p[0], np.ones(2, "f4"))),
+        r"Expected float32\[\] \(tangent type of float32\[\]\) but got float32\[2\]\.",
+    ),
+    "forward through reverse": (
+        lambda j: j.jvp(with_reverse_rule(j), (1.0,), (1.0,)),
+        r"can't apply forward-mode autodiff \(jvp\) to a custom_vjp function\.",
+    ),
+    "masked": (lambda j: j.numpy.sin(np.ma.array([1.0], mask=[0])), "numpy masked arrays are not supported"),
+    "in a checkpoint": (
+        lambda j: j.checkpoint(lambda x: x if x > 0 else 1)(2.0),
+        "while tracing the function <lambda> at .* for checkpoint / remat",
+    ),
+}
+
+
+def with_reverse_rule(j: Any) -> Any:
+    f = j.custom_vjp(lambda x: x)
+    f.defvjp(lambda x: (x, None), lambda r, ct: (ct,))
+    return f
+
+
+def test_a_branch_without_results_in_jit() -> None:
+    """Branches that only print have no results, and run under jit."""
+    for j in BOTH:
+        seen: list[Any] = []
+        f = j.jit(lambda x, j=j, s=seen: j.lax.cond(x > 0, lambda: j.debug.callback(s.append, x), lambda: None))
+        f(2.0)
+        f(-2.0)
+        j.effects_barrier()
+        assert [float(x) for x in seen] == [2.0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float16", "bool", "complex64"])
+@pytest.mark.parametrize("kind", ["fft", "ifft", "rfft"])
+def test_transforms_of_all_kinds(kind: str, dtype: str) -> None:
+    ours, theirs = (outcome(lambda j: j.lax.fft(j.numpy.ones(4, dtype), kind, (4,)), j) for j in BOTH)
+    assert ours == theirs
+
+
 @pytest.mark.parametrize("name", WORDED)
 def test_words_that_users_match(name: str) -> None:
     check, text = WORDED[name]

@@ -12,10 +12,12 @@ from ...graph.node import Node
 from ...graph.op import results
 from ...ops import fft as ops
 from ...ops.bits import bitcast
+from ...ops.elementwise import convert
 from ...ops.generators import philox
 from ...ops.shape import reshape
 from ..array import Array, wrap
 from ..at_once import apply
+from ..dtypes import KIND_OF, inexact
 from ..precision import DotAlgorithm
 from .call import argument, public, sizes_of
 
@@ -61,6 +63,20 @@ class Tolerance(NamedTuple):
 public(DotAlgorithm)
 
 
+def transformable(x: Node, real: bool) -> Node:
+    """An operand of a transform, complex or real. Raises ValueError for a complex one that has to be real, and for one
+    of half precision."""
+    dtype = inexact(x.dtype)
+    if not real:
+        wide = dtype if KIND_OF[dtype] == "c" else np.dtype(np.complex128 if dtype.itemsize == 8 else np.complex64)
+        return convert(x, wide)
+    if KIND_OF[dtype] == "c":
+        raise ValueError("only real valued inputs supported for rfft")
+    if dtype.itemsize < 4:
+        raise ValueError(f"RFFT input must be float32 or float64, got {dtype}")
+    return convert(x, dtype)
+
+
 @public
 def fft(x: Any, fft_type: FftType | str, fft_lengths: Any) -> Array:
     """A Fourier transform over the last axes, as many as there are lengths.
@@ -80,9 +96,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Any) -> Array:
         raise ValueError(
             f"fft input shape {node.shape} must have at least as many input dimensions as fft_lengths {lengths}."
         )
-    real = kind == FftType.RFFT
-    if real == (node.dtype.kind == "c"):
-        raise ValueError(f"{kind.name} input must be {'float' if real else 'complex'}, got {node.dtype}")
+    node = transformable(node, kind == FftType.RFFT)
     expected = (*lengths[:-1], lengths[-1] // 2 + 1) if kind == FftType.IRFFT else lengths
     if node.shape[node.ndim - n :] != expected:
         raise ValueError(f"{kind.name} operand dimensions {node.shape} must match fft_lengths {lengths}")

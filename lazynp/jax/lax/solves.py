@@ -10,6 +10,7 @@ from ...api.control import pair, traced
 from ...api.custom import Rule, closure_convert, ruled, traced_level
 from ...api.differentiate import tangent_node
 from ...doors import wrap_all
+from ...errors import named
 from ...graph.function import Function
 from ...graph.node import Node
 from ...graph.op import results
@@ -131,7 +132,7 @@ def transposed(f: Function) -> Function:
 
 def check(out: Any, tree: Any, what: str, expected: str) -> None:
     if out != tree:
-        raise TypeError(f"{what} output pytree structure must match {expected}, got {out} and {tree}.")
+        raise TypeError(f"{what} output pytree structure must match {expected}, got {named(out)} and {named(tree)}.")
 
 
 __all__ = ["custom_linear_solve", "custom_root"]
