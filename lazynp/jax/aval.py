@@ -194,6 +194,14 @@ def shaped(aval: Aval, sharding: Any = None, varies: Any = (), sums: Any = NO_SU
     return out
 
 
+def varying_type(aval: Aval, sharding: Any, axes: tuple[Any, ...]) -> ShapedArray:
+    """The type of a value that varies along these axes, in the order of their mesh."""
+    out = PlacedArray(*aval)
+    out._varying = axes
+    out._lies = on_explicit(sharding, aval.ndim) if isinstance(sharding, NamedSharding) else None
+    return out
+
+
 def memory_of(sharding: Any) -> MemorySpace:
     """In which memory an array lies that has this sharding."""
     return MemorySpace.Host if sharding is not None and sharding.memory_kind == "pinned_host" else MemorySpace.Device

@@ -71,7 +71,7 @@ def plain_rule(rule: Any) -> Any:
 def is_call(n: Node) -> bool:
     """Whether a node is shown as a call."""
     if n.op is called:
-        return True
+        return n.static[0].function is not None or n.static[0].name != "shard_map"
     if n.op is not custom:
         return False
     rule = plain_rule(n.static[0])
@@ -85,7 +85,8 @@ def inner_of(n: Node) -> Inner:
         operands, function = list(n.inputs[count:]), call.function
         if function is None:
             operands, function = between(n.inputs[:count], operands)
-        return Inner(call.name, operands, function, functools.partial(params_of_call, call.params))
+        params = params_of_shard_map if call.name == "shard_map" else params_of_call
+        return Inner(call.name, operands, function, functools.partial(params, call.params))
     rule, hidden, count = n.static
     user = plain_rule(rule)
     if isinstance(user, Checkpointed):
@@ -110,6 +111,10 @@ def between(outs: Sequence[Node], args: Sequence[Node], all_captured: bool = Fal
 
 def params_of_call(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
     return {"jaxpr": jaxpr, **params}
+
+
+def params_of_shard_map(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
+    return {"jaxpr": jaxpr.jaxpr, **params}
 
 
 def params_of_checkpoint(rule: Checkpointed, jaxpr: ClosedJaxpr) -> dict[str, Any]:

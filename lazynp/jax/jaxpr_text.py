@@ -12,6 +12,7 @@ import numpy as np
 
 from ..flags import flags
 from .jaxpr_layout import Doc, group, joined, laid_out, line, nest, noted, styled
+from .specs import UNSPECIFIED
 
 NOT_KEPT = "the lines that equations come from are not kept: jaxprs are printed without source_info"
 HIDDEN: dict[str, dict[str, Any]] = {
@@ -23,11 +24,11 @@ HIDDEN: dict[str, dict[str, Any]] = {
         "ctx_mesh": ...,
         "donated_invars": False,
         "in_layouts": None,
-        "in_shardings": ...,
+        "in_shardings": UNSPECIFIED,
         "inline": False,
         "keep_unused": False,
         "out_layouts": None,
-        "out_shardings": ...,
+        "out_shardings": UNSPECIFIED,
     },
     "custom_jvp_call": {"num_consts": ...},
     "custom_vjp_call": {"num_consts": ..., "out_trees": ...},
@@ -183,6 +184,8 @@ def value_doc(value: Any, names: Names) -> Doc:
         return np.dtype(value).name
     if isinstance(value, str):
         return value
+    if isinstance(value, frozenset):
+        return f"frozenset({{{', '.join(sorted(map(repr, value)))}}})"
     wrapped = getattr(value, "f_transformed", None) is not None
     text = getattr(value.f, "__name__", "unnamed") if wrapped else str(value)
     return re.sub(r"(?<= at )0x[0-9a-f]+", lambda m: "0x" + "X" * (len(m[0]) - 2), text)

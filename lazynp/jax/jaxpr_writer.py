@@ -16,19 +16,21 @@ from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.op import MAP, pick
+from ..graph.walk import toposort
 from ..ops.callback import callback
 from ..ops.elementwise import cast, weak_cast
 from ..ops.promotion import is_inexact
 from ..ops.shape import reshape
 from ..runtime.execute import boundary
 from .array import wrap
-from .aval import ShapedArray, shaped
+from .aval import ShapedArray, shaped, varying_type
 from .beginning import Beginning
 from .bind import bound
 from .dtypes import canonical
 from .effects import DebugEffect, Effect, IOEffect
 from .jaxpr_bodies import with_literals
 from .jaxpr_calls import CALLS, Inner, inner_of, is_call
+from .jaxpr_places import axis_of, of_results, said, varying
 from .jaxpr_types import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .primitives import operands_of, primitive_of, steps_of
 from .spreading import known
@@ -51,7 +53,9 @@ def to_be_shown() -> Iterator[None]:
 
 
 def type_of(n: Node) -> Aval | ShapedArray:
-    """The type of a node, with how it lies where that is known."""
+    """The type of a node, with how it lies and along which axes it varies, where that is known."""
+    if n in varying:
+        return varying_type(n.aval, known.get(n), varying[n])
     return shaped(n.aval, known.get(n)) if spreading.on else n.aval
 
 
@@ -117,7 +121,7 @@ class Writer:
             operands = typed_alike(operands)
         for step in steps[:-1]:
             assert step.aval is not None
-            var = Var(step.aval)
+            var = Var(varying_type(step.aval, None, varying[n]) if n in varying else step.aval)
             self.eqns.append(JaxprEqn(primitive_of(step.name), operands, [var], step.params))
             operands = [var]
         last = steps[-1]
@@ -127,7 +131,10 @@ class Writer:
         params = {k: self.inner(v) for k, v in given.items()}
         ordered = n.op is callback and n.static[0].ordered
         avals = (type_of(n),) if n.dtype is not None else n.outs[: len(n.static[0].outs)] if ordered else n.outs
-        results = [Var(a) for a in avals]
+        if n in of_results:
+            results = [Var(varying_type(a, None, axes)) for a, axes in zip(n.outs, of_results[n])]
+        else:
+            results = [Var(a) for a in avals]
         if n.dtype is None:
             self.parts[n] = [*results, *[None] * (len(n.outs) - len(results))]
         else:
@@ -139,7 +146,8 @@ class Writer:
     def call(self, n: Node, operands: list[Any]) -> None:
         """The equation of a call."""
         found = self.inside.call(n)
-        results = [Var(type_of(x)) for x in found.function.outputs]
+        outputs = n.inputs[: len(n.outs)] if found.name == "shard_map" else found.function.outputs
+        results = [Var(type_of(x)) for x in outputs]
         self.parts[n] = [*results, *[None] * (len(n.outs) - len(results))]
         params = found.params(self.inside.closed(found.function))
         inner = [g.effects for g in params.values() if isinstance(g, (ClosedJaxpr, Jaxpr))]
@@ -190,7 +198,7 @@ def behind(n: Node, stop: Collection[Node], calls: bool = False) -> Node:
     `calls`: not behind what stands for a call."""
     while n.op is not None and n.inputs and n not in stop:
         source = n.inputs[0]
-        if n.op.tag and n.dtype is not None:
+        if n.op.tag and n.dtype is not None and n not in said:
             n = source
         elif n.op is pick and is_tag(source, calls) and source.inputs:
             n = source.inputs[n.static[0]]
@@ -201,7 +209,7 @@ def behind(n: Node, stop: Collection[Node], calls: bool = False) -> Node:
 
 def is_tag(n: Node, calls: bool) -> bool:
     """Whether a jaxpr does without it."""
-    return n.op is not None and bool(n.op.tag) and n.op is not bound and not (calls and is_call(n))
+    return n not in said and n.op is not None and bool(n.op.tag) and n.op is not bound and not (calls and is_call(n))
 
 
 def in_order(results: Sequence[Node], stop: Collection[Node], inside: Inside | None = None) -> list[Node]:
@@ -232,12 +240,20 @@ def is_literal(n: Node) -> bool:
     return n.weak and not n.shape and n.buffer is not None and not n.trace
 
 
+def with_places(function: Function) -> Function:
+    """The function, with the places along named axes that it reads among its inputs: they are no constants."""
+    places = [n for n in toposort([*function.outputs, *function.effects]) if n in axis_of] if axis_of else []
+    if not places:
+        return function
+    return Function([*function.inputs, *places], function.outputs, function.effects, function.token)
+
+
 def jaxpr_of(
     function: Function, since: int | Beginning, literals: dict[int, Any] | None = None, inside: Inside | None = None
 ) -> tuple[Jaxpr, list[Node]]:
     """The graph of a function, and its constants, also those that only the rules of users' derivatives read. Arguments
     for which there are literals are none."""
-    found = since.constants(function) if isinstance(since, Beginning) else boundary(function, since)
+    found = since.constants(function) if isinstance(since, Beginning) else boundary(with_places(function), since)
     stop, inside = {*found, *function.inputs}, inside or Inside()
     order = in_order([*function.outputs, *function.effects], stop, inside)
     reached = set(order)
@@ -248,7 +264,11 @@ def jaxpr_of(
     for n in (*constants, *function.inputs):
         writer.known.setdefault(n, Var(type_of(n)))
     for n in order:
-        if n not in stop and n.op is not None and n.op is not pick and not is_tag(n, True):
+        if n in axis_of and n not in writer.known:
+            writer.known[n] = Var(varying_type(n.aval, None, (axis_of[n],)) if varying else n.aval)
+            params = {"axis_name": axis_of[n]}
+            writer.eqns.append(JaxprEqn(primitive_of("axis_index"), [], [writer.known[n]], params))
+        elif n not in stop and n.op is not None and n.op is not pick and not is_tag(n, True):
             writer.write(n)
     left = [n for n in function.inputs if n not in gone]
     variables = [writer.known[n] for n in constants]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,17 +11,20 @@ import optree
 
 from ..api.trace import stack
 from ..api.vmap import vmap
+from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node
 from ..ops.elementwise import equal, where
 from ..ops.promotion import is_inexact
 from ..ops.shape import add_reduce, move_axis, reshape, slice_, whole
-from ..signatures import leaf_names, name_of
+from ..signatures import name_of
 from ..tree import NAMESPACE, flatten, map, unflatten
 from .array import as_node, door, wrap
 from .aval import shaped
 from .cotangents import shared
 from .devices import several
+from .jaxpr_places import as_shard_map, of_one_device
 from .manual_sums import Sums, refuse
+from .mapping_texts import argument_texts, places_of, refuse_uneven
 from .mesh import Setting
 from .placement import labelled, of_places
 from .references import mapped_over
@@ -41,7 +42,7 @@ from .sharding import (
 )
 from .splits import each_device
 from .spreading import Split, constrain, known, named_sharding, note, sharding_at, split_of, state, tidy
-from .tree_util import keystr, prefix_errors, tree_leaves_with_path, tree_map_with_path
+from .tree_util import keystr, prefix_errors, tree_leaves_with_path
 from .unreduced import pending
 from .varying import Axes, Context, contexts
 
@@ -102,16 +103,6 @@ def spread_specs(specs: Any, tree: Any, what: str) -> list[PartitionSpec]:
             raise error(f"shard_map {what}") from None
         raise
     return list(found)
-
-
-def places_of(specs: Any, tree: Any, what: str) -> list[str]:
-    """`in_specs[1]['a']`: for each leaf of a tree the place of its spec."""
-
-    def is_spec(x: Any) -> bool:
-        return x is None or isinstance(x, PartitionSpec)
-
-    texts = tree_map_with_path(lambda path, _: what + keystr(path), specs, is_leaf=is_spec)
-    return list(optree.broadcast_prefix(texts, tree, namespace=NAMESPACE))
 
 
 def with_devices(mesh: Any, leaves: list[Any]) -> Any:
@@ -201,52 +192,6 @@ def cut(
         dims.insert(i, dims.pop(at))
         x = move_axis(x, at, i)
     return x, used
-
-
-def refuse_uneven(x: Node, axis: int, spec: PartitionSpec, mesh: Any, name: str, place: str, fun: str) -> None:
-    """Raise ValueError for an axis that mesh axes do not divide."""
-    names = axes_of(spec[axis])
-    n = math.prod([mesh.shape[a] for a in names])
-    shaped_name = ", ".join([f"{k} of shape {x.aval}" if not i else k for i, k in enumerate(name.split(", "))])
-    over = f"mesh axis {names[0]!r} (of size {n})" if len(names) == 1 else f"mesh axes {names} (of total size {n})"
-    raise ValueError(
-        f"shard_map applied to the function '{fun}' was given argument arrays with axis sizes that are not evenly "
-        f"divisible by the corresponding mesh axis sizes:\n\nThe mesh given has shape {mesh.axis_sizes} with "
-        f"corresponding axis names {mesh.axis_names}.\n\nthe passed {shaped_name}, corresponds to {place} of value "
-        f"{spec}, which maps array axis {axis} (of size {x.shape[axis]}) to {over}, but {n} does not evenly divide "
-        f"{x.shape[axis]}\n\nArray arguments' axis sizes must be evenly divisible by the mesh axis or axes indicated "
-        "by the corresponding elements of the argument's in_specs entry. Consider checking that in_specs are correct, "
-        f"and if so consider changing the mesh axis sizes or else padding the input and adapting '{fun}' appropriately."
-    )
-
-
-def argument_texts(function: Any, args: tuple[Any, ...]) -> list[str]:
-    """For each leaf of the arguments what it is called in errors: `args[0]['a'], where args[0] is bound to ...`."""
-    out = []
-    bound, varargs = leaf_names(function, args, {}), varargs_of(function)
-    for (path, _), name in zip(tree_leaves_with_path(args), bound):
-        where = f"args{keystr(path)}"
-        own, _, rest = name.partition("[")
-        own = own.split(".")[0]
-        place = f"args[{path[0].idx}]"
-        known_name = own.isidentifier() and own != "args"
-        if not known_name:
-            out.append(where)
-        elif own == varargs:
-            what = f"the index {rest.partition(']')[0]} component of {name_of(function)}'s varargs parameter '{own}'"
-            out.append(f"{where}, where {place} is {what}")
-        else:
-            out.append(f"{where}, where {place} is bound to {name_of(function)}'s parameter '{own}'")
-    return out
-
-
-def varargs_of(function: Any) -> str | None:
-    """The name of the parameter that takes all further arguments."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return None
-    return next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
 
 
 def in_one_place(x: Any, axes: Axes) -> Any:
@@ -487,6 +432,7 @@ def per_device(
                 check_devices(as_node(x), over)
         others = [others_of(as_node(x), over, manual) for x in leaves]
         inside = over.with_types(manual, AxisType.Manual)
+        body: list[Function] = []  # what one device does, where that is to be shown
         with each_device():
             split = [fresh(split_by(x, s, over, manual)) for x, s in zip(leaves, specs)]
             parts = [
@@ -503,11 +449,17 @@ def per_device(
                         known[as_node(x)] = named_sharding(inside, tidy(lies, x.shape, inside), x.ndim)
                 try:
                     with Setting(inside):
-                        return checked(*xs)
+                        out = checked(*xs)
+                        if stack.shown:
+                            body.append(of_one_device(xs, flatten(out)[0], {a: stack.axes[a][1] for a in manual}, seen))
+                        return out
                 finally:
                     current.manual.pop()
 
+            seen: Context | None = None
+
             def checked(*xs: Any) -> Any:
+                nonlocal seen
                 if not check_vma:
                     out = function(*unflatten(structure, list(xs)))
                     check_results(out, out_specs, None, manual, over, name)
@@ -516,7 +468,7 @@ def per_device(
                 xs = tuple([in_one_place(x, s.unreduced) for x, s in zip(xs, specs)])
                 for x, (_, used), s in zip(xs, parts, specs):
                     lies[as_node(x)] = lies.get(as_node(x), frozenset()) | frozenset(used) | s.unreduced
-                context = Context(lies, {a: stack.axes[a][1] for a in manual}, outer)
+                context = seen = Context(lies, {a: stack.axes[a][1] for a in manual}, outer)
                 for x, s in zip(xs, specs):
                     if s.unreduced or s.reduced:
                         context.marks[as_node(x)] = Sums(s.unreduced, s.reduced)
@@ -538,12 +490,19 @@ def per_device(
             found_specs = spread_specs(out_specs, out, "out_specs")
             found_others = [others_of(as_node(x), inside, manual)[len(manual) :] for x in results]
             whole_results = [joined(fresh(x), s, list(manual), check_vma) for x, s in zip(results, found_specs)]
-        if not state.on and (isinstance(over, Mesh) and over.size < 2 or not isinstance(over, Mesh)):
-            return unflatten(tree, [wrap(x) for x in whole_results])
-        if not isinstance(over, Mesh):
-            return unflatten(tree, [wrap(x) for x in whole_results])
-        lies = [with_others(s, o, x.shape, over) for x, s, o in zip(whole_results, found_specs, found_others)]
-        return unflatten(tree, [labelled(fresh(x), s) for x, s in zip(whole_results, lies)])
+        if isinstance(over, Mesh) and (state.on or over.size > 1):
+            lies = [with_others(s, o, x.shape, over) for x, s, o in zip(whole_results, found_specs, found_others)]
+            whole_results = [as_node(labelled(fresh(x), s)) for x, s in zip(whole_results, lies)]
+        if body and any([x.trace for x in whole_results]):
+            said = {
+                "mesh": over if mesh is not None else over.abstract_mesh,
+                "in_specs": tuple(specs),
+                "out_specs": tuple(found_specs),
+                "check_vma": check_vma,
+            }
+            said["newly_manual_axes"] = frozenset(manual)
+            whole_results = as_shard_map(body[-1], [as_node(x) for x in leaves], whole_results, said)
+        return unflatten(tree, [wrap(x) for x in whole_results])
 
     return mapped
 

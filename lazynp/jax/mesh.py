@@ -290,6 +290,9 @@ class Mesh(BaseMesh):
             self.axis_types if axis_types is None else axis_types,
         )
 
+    def __str__(self) -> str:
+        return super().__str__() if self.axis_names else "Mesh()"
+
     def _key(self) -> Any:
         return (*super()._key(), tuple(self.devices.flat))
 

@@ -17,6 +17,7 @@ from ..tree import flatten, map, unflatten
 from .array import Array, as_node, wrap
 from .devices import Device, default_device, several
 from .dtypes import is_extended
+from .jaxpr_places import shown_as
 from .memory import KINDS, MemorySpace
 from .mesh import Setting
 from .processes import agreed, laid, spanning, spread_of
@@ -273,7 +274,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
         to = in_full(where, node.ndim, "reshard")
         check_explicit(to, "reshard")
         check_fits(to, node.shape, "reshard args")
-        out.append(placed(node, to))
+        out.append(shown_as(placed(node, to), "reshard"))
     return unflatten(structure, out)
 
 
@@ -507,7 +508,9 @@ def constrained(node: Node, where: Any) -> Array:
         lies, says = split_of(sharding_at(node), node.ndim), split_of(to, node.ndim)
         free = [p is PartitionSpec.UNCONSTRAINED for p in (*to.spec.partitions, *[None] * (node.ndim - len(to.spec)))]
         to = named_sharding(to.mesh, tuple([a if f else b for a, b, f in zip(lies, says, free)]), node.ndim)
-    return placed(node, to)
+    unconstrained = frozenset([d for d, p in enumerate(to.spec.partitions) if p is PartitionSpec.UNCONSTRAINED])
+    said = {"sharding": to, "layout": None, "context_mesh": default_mesh(), "unconstrained_dims": unconstrained}
+    return shown_as(placed(node, to), "sharding_constraint", **said)
 
 
 def of_places(a: Any, b: Any) -> bool:

@@ -12,6 +12,7 @@ from ..graph.node import Node
 from ..ops.shape import Key
 from .bind import Primitive, bound
 from .dimension_numbers import ConvDimensionNumbers
+from .jaxpr_places import COLLECTIVES, axis_of, collective_params, operand_of, said
 from .primitive_names import NAMES
 
 
@@ -213,9 +214,13 @@ def steps_of(node: Node) -> list[Step]:
     """What a node's operation is in JAX: one operation, or a few in a row."""
     op = node.op
     assert op is not None
+    if node in said:
+        return [Step(*said[node])]
     if op is bound:
         return [Step(node.static[0].primitive.name, node.static[0].params)]
     params = op.params_of(node)
+    if op.name in COLLECTIVES and node.inputs[1] in axis_of:
+        return [Step(*collective_params(node))]
     steps = STEPS.get(op.name)
     if steps is not None:
         return steps(node, **params)
@@ -231,6 +236,8 @@ def operands_of(node: Node) -> list[Node]:
     """A node's inputs in JAX's order, without what only our form of the operation has."""
     assert node.op is not None
     inputs = list(node.inputs)
+    if node.op.name in COLLECTIVES and inputs[1] in axis_of:
+        return [operand_of(node)]
     if node.op.name in ORDER:
         return [inputs[i] for i in ORDER[node.op.name]]
     if node.op is bound:

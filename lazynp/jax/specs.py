@@ -221,3 +221,13 @@ class ManualAxisType(ManualAxisFields):
         """With other axes."""
         made: ManualAxisType = ManualAxisType(**(self._asdict() | changed))
         return made
+
+
+class Unspecified:
+    """What stands for a sharding that nobody has given."""
+
+    def __repr__(self) -> str:
+        return "UnspecifiedValue"
+
+
+UNSPECIFIED = Unspecified()

@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ..api.jit import Call, Entry, Jit, finish
+from ..api.jit import Call, Entry, Jit
 from ..api.jit import jit as make_jit
-from ..api.trace import inline, stack
 from ..config import config
-from ..doors import through, wrap_all
+from ..doors import through
 from ..errors import JaxRuntimeError
 from ..graph.show import show
 from ..graph.walk import toposort
-from ..ops.tags import as_call
 from ..runtime import jit_calls
 from ..runtime.kernels import compile_wait
 from ..signatures import HOLE, leaf_names, name_of
@@ -26,9 +24,9 @@ from ..tree import differences, flatten, map, unflatten
 from .array import Array, door
 from .aval import ShapedArray, shaped
 from .config import flags
-from .constraints import flow_back, mesh_of, nodes_of, over_mesh_of
+from .constraints import over_mesh_of
 from .devices import Device, check_backend, everything, several
-from .jaxpr import lying_as, node_of, sharding_of_type, structs
+from .jaxpr import node_of, sharding_of_type, structs
 from .jaxpr_types import ClosedJaxpr
 from .jaxpr_writer import closed, to_be_shown
 from .jit_places import (
@@ -47,11 +45,11 @@ from .jit_places import (
 )
 from .layouts import format_of
 from .mesh import Setting
+from .placed import Placed, Shown
 from .placement import is_where, placed
-from .processes import check_closed_over, spanning, spread_of
 from .references import Passing, Touched, among
 from .sharding import NamedSharding, PartitionSpec, SingleDeviceSharding, default_mesh, default_sharding
-from .spreading import assignment, constrain, derive, known, refuse_devices, sharding_at
+from .spreading import assignment, known, refuse_devices, sharding_at
 from .spreading import state as spreading
 from .tree_util import PyTreeDef
 
@@ -311,101 +309,15 @@ def costs(entry: Entry) -> dict[str, float]:
     return {"bytes accessed": float(sum(n.aval.nbytes for n in (*nodes, *entry.function.inputs)))}
 
 
-class Shown(Jit):
-    """A jitted function whose calls graphs that are shown have as such.
-
-    Attributes:
-        _inline: whether they have the function's operations in place of a call. _keep_unused: whether arguments count
-            that it ignores.
-    """
-
-    _inline = _keep_unused = False
-
-    def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        function = entry.function
-        traced = not entry.pure or any([n.trace for n in call.nodes])
-        if not (stack.shown and traced and function.outputs) or self._inline or function.effects or entry.written:
-            return super()._run(call, entry, args, kwargs)
-        outs = as_call(function, call.nodes, inline(function, call.nodes), "jit", self._params(call, entry))
-        return finish(entry, call, wrap_all(entry.door, outs))
-
-    def _params(self, call: Call, entry: Entry) -> dict[str, Any]:
-        """What equations of calls say, besides the graph."""
-        n = len(call.nodes) + len([x for x in entry.function.captured() if x.trace])
-        n_out, donated = len(entry.function.outputs), call.donated or (False,) * len(call.nodes)
-        return {
-            "in_shardings": (UNSPECIFIED,) * n,
-            "out_shardings": (UNSPECIFIED,) * n_out,
-            "in_layouts": (None,) * n,
-            "out_layouts": (None,) * n_out,
-            "donated_invars": (*(False,) * (n - len(donated)), *donated),
-            "ctx_mesh": default_mesh(),
-            "name": name_of(self._fun),
-            "keep_unused": self._keep_unused,
-            "inline": False,
-            "compiler_options_kvs": (),
-        }
-
-
-class Unspecified:
-    """What stands for a sharding that nobody has given."""
-
-    def __repr__(self) -> str:
-        return "UnspecifiedValue"
-
-
-UNSPECIFIED = Unspecified()
-
-
-class Placed(Shown):
-    """A jitted function for arguments that lie on devices in one way: what it traces knows how they lie."""
-
-    def __init__(self, fun: Any, door: Any, static: Any, shardings: tuple[Any, ...]) -> None:
-        super().__init__(lying_as(fun, shardings), door, static)
-
-    def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Over arrays of several processes, operation by operation: each device computes its part."""
-        if not spreading.processes:
-            return super()._run(call, entry, args, kwargs)
-        for n in entry.function.captured():
-            check_closed_over(n)
-        nodes = (*call.nodes, *entry.function.captured())
-        if all([spread_of(n) is None for n in nodes]) and not entry_spans(entry):
-            return super()._run(call, entry, args, kwargs)
-        return finish(entry, call, wrap_all(entry.door, inline(entry.function, call.nodes)))
-
-    def _trace(self, call: Call) -> Entry:
-        spreading.jitted += 1
-        try:
-            entry = super()._trace(call)
-            if mesh_of(entry.function) is not None:
-                flow_back(nodes_of(entry.function), derive)
-            return entry
-        finally:
-            spreading.jitted -= 1
-
-    def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...]) -> None:
-        """Nothing: its callers look at how arguments lie."""
-
-
-def entry_spans(entry: Entry) -> bool:
-    """Whether a traced function puts something on devices of several processes."""
-    results = (*entry.function.outputs, *entry.function.effects)
-    return any([n.op is constrain and spanning(n.static[0]) for n in toposort(results)])
-
-
 class PjitFunction(Shown):
     """A jitted function, with its stages.
 
     Attributes:
-        _in, _out: a sharding, a spec or None for each argument and each result; a prefix of their trees.
         _placed: by how arguments lie: the function for such ones.
         _passing: what calls go through once one was found to use mutable references.
         _device: where all arguments and results lie, if that is said.
     """
 
-    _in: Any = None
-    _out: Any = None
     _device: Device | None = None
     _passing: Passing | None = None
 
@@ -538,6 +450,7 @@ class PjitFunction(Shown):
         found = variants.get(key)
         if found is None:
             found = variants[key] = Placed(self._fun, self._door, self._static, shardings)
+            found._in, found._out = self._in, self._out
             found._inline, found._keep_unused = self._inline, self._keep_unused
         made: Placed = found
         return made

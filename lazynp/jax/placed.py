@@ -1,0 +1,108 @@
+"""Jitted functions as they are traced: with their calls in graphs that are shown, for arguments that lie in one way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..api.jit import Call, Entry, Jit, finish
+from ..api.trace import inline, stack
+from ..doors import wrap_all
+from ..graph.walk import toposort
+from ..ops.tags import as_call
+from ..signatures import name_of
+from ..tree import flatten, unflatten
+from .constraints import flow_back, mesh_of, nodes_of
+from .jaxpr import lying_as
+from .jit_places import (
+    positional,
+    spread_places,
+    where_to,
+)
+from .processes import check_closed_over, spanning, spread_of
+from .sharding import default_mesh
+from .specs import UNSPECIFIED
+from .spreading import constrain, derive
+from .spreading import state as spreading
+
+
+class Shown(Jit):
+    """A jitted function whose calls graphs that are shown have as such.
+
+    Attributes:
+        _inline: whether they have the function's operations in place of a call. _keep_unused: whether arguments count
+            that it ignores. _in, _out: a sharding, a spec or None for each argument and each result; prefixes of their
+            trees.
+    """
+
+    _inline = _keep_unused = False
+    _in: Any = None
+    _out: Any = None
+
+    def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        function = entry.function
+        traced = not entry.pure or any([n.trace for n in call.nodes])
+        if not (stack.shown and traced and function.outputs) or self._inline or function.effects or entry.written:
+            return super()._run(call, entry, args, kwargs)
+        outs = as_call(function, call.nodes, inline(function, call.nodes), "jit", self._params(call, entry))
+        return finish(entry, call, wrap_all(entry.door, outs))
+
+    def _params(self, call: Call, entry: Entry) -> dict[str, Any]:
+        """What equations of calls say, besides the graph."""
+        n = len(call.nodes) + len([x for x in entry.function.captured() if x.trace])
+        n_out, donated = len(entry.function.outputs), call.donated or (False,) * len(call.nodes)
+        given = self._said(self._in, positional(call, call.nodes), "in_shardings")
+        return {
+            "in_shardings": (*(UNSPECIFIED,) * (n - len(given)), *given),
+            "out_shardings": self._said(self._out, unflatten(entry.out, range(n_out)), "out_shardings"),
+            "in_layouts": (None,) * n,
+            "out_layouts": (None,) * n_out,
+            "donated_invars": (*(False,) * (n - len(donated)), *donated),
+            "ctx_mesh": default_mesh(),
+            "name": name_of(self._fun),
+            "keep_unused": self._keep_unused,
+            "inline": False,
+            "compiler_options_kvs": (),
+        }
+
+    def _said(self, where: Any, tree: Any, parameter: str) -> tuple[Any, ...]:
+        """For each leaf of a tree the sharding that `in_shardings` or `out_shardings` says."""
+        if where is None:
+            return (UNSPECIFIED,) * len(flatten(tree)[0])
+        return tuple([where_to(p, parameter) or UNSPECIFIED for p in spread_places(where, tree, parameter)])
+
+
+class Placed(Shown):
+    """A jitted function for arguments that lie on devices in one way: what it traces knows how they lie."""
+
+    def __init__(self, fun: Any, door: Any, static: Any, shardings: tuple[Any, ...]) -> None:
+        super().__init__(lying_as(fun, shardings), door, static)
+
+    def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Over arrays of several processes, operation by operation: each device computes its part."""
+        if not spreading.processes:
+            return super()._run(call, entry, args, kwargs)
+        for n in entry.function.captured():
+            check_closed_over(n)
+        nodes = (*call.nodes, *entry.function.captured())
+        if all([spread_of(n) is None for n in nodes]) and not entry_spans(entry):
+            return super()._run(call, entry, args, kwargs)
+        return finish(entry, call, wrap_all(entry.door, inline(entry.function, call.nodes)))
+
+    def _trace(self, call: Call) -> Entry:
+        spreading.jitted += 1
+        try:
+            entry = super()._trace(call)
+            if mesh_of(entry.function) is not None:
+                flow_back(nodes_of(entry.function), derive)
+            return entry
+        finally:
+            spreading.jitted -= 1
+
+    def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...]) -> None:
+        """Nothing: its callers look at how arguments lie."""
+
+
+def entry_spans(entry: Entry) -> bool:
+    """Whether a traced function puts something on devices of several processes."""
+    results = (*entry.function.outputs, *entry.function.effects)
+    return any([n.op is constrain and spanning(n.static[0]) for n in toposort(results)])
