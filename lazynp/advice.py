@@ -8,10 +8,10 @@ from html import escape
 from typing import Any, NamedTuple
 
 from .config import config
+from .owners import OWN, whose
 from .profile_report import place, seconds_text
 from .runtime.api import profile
 from .runtime.kernels import compile_wait
-from .swap import OWN, whose
 from .timing import synchronize
 from .tracebacks import boundary
 from .tracing import (

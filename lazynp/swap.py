@@ -16,9 +16,7 @@ import importlib.machinery
 import multiprocessing.spawn
 import os
 import runpy
-import site
 import sys
-import sysconfig
 import traceback
 import types
 from collections.abc import Callable
@@ -26,46 +24,16 @@ from typing import Any
 
 import numpy
 
+from .owners import HERE, LIBRARY, OWN, folders, whose
+
 NAME = "lazynp"
 real_import = builtins.__import__
 real_import_module = importlib.import_module
-HERE = os.path.dirname(os.path.abspath(__file__))
 HIDDEN = "<lazynp importlib._bootstrap>"  # of frames that `warnings` counts as little as those of the import system
 MAINS = ("__main__", "__mp_main__")
 
 
-def folders(*paths: str | None) -> tuple[str, ...]:
-    return tuple(sorted({os.path.join(os.path.realpath(p), "") for p in paths if p}))
-
-
-STANDARD = folders(sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
-PACKAGES = folders(
-    sysconfig.get_path("purelib"),
-    sysconfig.get_path("platlib"),
-    site.getusersitepackages(),
-    *getattr(site, "getsitepackages", list)(),
-    HERE,
-)
 QUIET = folders(HERE, os.path.dirname(numpy.__file__))
-OWN, LIBRARY, PYTHON = "own", "library", "python"
-
-
-@functools.lru_cache(4096)  # functions of NumPy's import it each time that they are called
-def whose(filename: str) -> str:
-    """Whose code a file has: the program's own, an installed library's, or Python's."""
-    if os.path.islink(filename):
-        filename = os.path.realpath(filename)
-    return whose_folder(os.path.dirname(filename))
-
-
-@functools.lru_cache(4096)
-def whose_folder(folder: str) -> str:
-    path = os.path.join(os.path.realpath(folder), "")
-    if path.startswith(PACKAGES) or any(
-        f"{os.sep}{name}{os.sep}" in path for name in ("site-packages", "dist-packages")
-    ):
-        return LIBRARY
-    return PYTHON if path.startswith(STANDARD) else OWN
 
 
 @functools.lru_cache(4096)

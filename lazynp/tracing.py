@@ -20,11 +20,12 @@ from .api.jit import Entry, Jit
 from .backends.support import compilable
 from .config import config
 from .numpy import host
+from .owners import LIBRARY as LIBRARY_CODE
+from .owners import OWN, whose
 from .runtime import alone, chain, execute, kernels, recorder, segment, steps
 from .runtime.profile import profile
 from .speed import native
-from .swap import HIDDEN, OWN, whose
-from .swap import LIBRARY as LIBRARY_CODE
+from .swap import HIDDEN
 from .threads import start
 from .tracebacks import FOLDER, HELPERS, is_quiet, user_site
 

@@ -2,8 +2,8 @@
 
 Each file has a function `adapt(library, patches)`, which is called when both lazynp and the library are loaded,
 whichever came first. It uses the library's own extension point where there is one, else it wraps named entry points, so
-that arrays of ours arrive as NumPy's that share their memory (see `patches`). A library that is not loaded costs one
-look into a dict at each import of any module. `config.adapters` switches them; docs/libraries.md lists them.
+that arrays of ours arrive as NumPy's that share their memory (see `patches`). Compiled modules that have no file here
+are adapted by `extensions`. `config.adapters` switches them; docs/libraries.md lists them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import types
 import warnings
 from collections.abc import Sequence
+from importlib.machinery import ExtensionFileLoader
 from typing import TYPE_CHECKING, Any
 
 from ..config import config
@@ -52,6 +53,8 @@ ADAPTERS = {
     "torch.utils.data": "torch_data",
     "xarray": "xarray",
 }
+EXTENSIONS = "extensions"  # the file for compiled modules that are not in the table, and its name in `config.adapters`
+FORTRAN = "fortran"  # the type of what f2py makes, in each module one of its own
 applied: dict[str, Patches] = {}
 finding: set[str] = set()  # being looked for, by us
 running: set[str] = set()  # whose code is running
@@ -60,7 +63,12 @@ running: set[str] = set()  # whose code is running
 def wanted(library: str) -> bool:
     """Whether the setting asks for the adapter of what is loaded under this name."""
     setting = config.adapters
-    return setting if isinstance(setting, bool) else library.split(".")[0] in names(setting)
+    return setting if isinstance(setting, bool) else called(library) in names(setting)
+
+
+def called(library: str) -> str:
+    """What the setting calls it."""
+    return library.split(".")[0] if library in ADAPTERS else EXTENSIONS
 
 
 def names(setting: str) -> list[str]:
@@ -69,19 +77,20 @@ def names(setting: str) -> list[str]:
 
 def allowed(setting: bool | str) -> None:
     """Raise ValueError where the setting names a library that has no adapter."""
-    known = sorted({n.split(".")[0] for n in ADAPTERS})
+    known = sorted({EXTENSIONS, *map(called, ADAPTERS)})
     unknown = [] if isinstance(setting, bool) else [n for n in names(setting) if n not in known]
     if unknown:
         raise ValueError(f"adapters={setting!r}: no adapter for {', '.join(unknown)}; there are: {', '.join(known)}")
 
 
-def adapt(library: str) -> None:
+def adapt(library: str, module: types.ModuleType | None = None) -> None:
     """Adapt a library that is loaded. One that is not as it should be stays as it is, with a warning."""
     if library in applied or not wanted(library):
         return
     patches = applied[library] = importlib.import_module(f"{__name__}.patches").Patches()
     try:
-        importlib.import_module(f"{__name__}.{ADAPTERS[library]}").adapt(sys.modules[library], patches)
+        file = ADAPTERS.get(library, EXTENSIONS)
+        importlib.import_module(f"{__name__}.{file}").adapt(module or sys.modules[library], patches)
     except Exception as error:
         restore(library)
         tell(f"lazynp cannot adapt {library} ({type(error).__name__}: {error}): give it numpy.asarray(x)")
@@ -106,11 +115,31 @@ def changed(name: str, value: Any) -> None:
     """Follow the setting, for what is loaded already."""
     if name != "adapters":
         return
-    for library in ADAPTERS:
+    for library in [*ADAPTERS, *loaded_extensions()]:
         if not wanted(library):
             restore(library)
         elif is_loaded(library):
             adapt(library)
+
+
+def loaded_extensions() -> list[str]:
+    """The compiled modules that are loaded and are the program's own. Of others there are many."""
+    return [
+        name for name, m in list(sys.modules.items()) if name not in ADAPTERS and is_own(getattr(m, "__spec__", None))
+    ]
+
+
+def is_extension(spec: Any) -> bool:
+    """Whether what was found is a compiled module."""
+    return isinstance(getattr(spec, "loader", None), ExtensionFileLoader) and bool(spec.origin)
+
+
+def is_own(spec: Any) -> bool:
+    """Whether it is the program's own compiled module."""
+    if not is_extension(spec):
+        return False
+    owners = importlib.import_module(f"{__name__.rpartition('.')[0]}.owners")
+    return bool(owners.whose(spec.origin) == owners.OWN)
 
 
 def is_loaded(library: str) -> bool:
@@ -120,10 +149,11 @@ def is_loaded(library: str) -> bool:
 
 
 class Finder:
-    """Notices that a library is imported: finds it as Python does, and has it adapted once its code has run."""
+    """Notices that a library, or a compiled module, is imported: finds it as Python does, and has it adapted once its
+    code has run."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> Any:
-        if fullname not in ADAPTERS or fullname in finding or not wanted(fullname):
+        if fullname in finding or not wanted(fullname):
             return None
         finding.add(fullname)
         try:
@@ -136,7 +166,7 @@ class Finder:
                 return None
         finally:
             finding.discard(fullname)
-        if hasattr(spec.loader, "exec_module"):
+        if hasattr(spec.loader, "exec_module") and (fullname in ADAPTERS or is_extension(spec)):
             spec.loader = Loader(spec.loader)
         return spec
 
@@ -163,7 +193,8 @@ class Loader:
         finally:
             running.discard(name)
         applied.pop(name, None)  # loaded anew: nothing of it is adapted yet
-        adapt(name)
+        if name in ADAPTERS or is_own(module.__spec__) or FORTRAN in {type(v).__name__ for v in vars(module).values()}:
+            adapt(name, module)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)

@@ -12,6 +12,7 @@ import numpy
 
 from ..numpy.attributes import array as numpy_array
 from ..speed import HandleBase, built
+from . import FORTRAN
 
 native: Any = built("_adapters")
 MISSING = object()
@@ -117,6 +118,11 @@ if native is not None:
     native.bind(HandleBase, numpy_of, LEAVES)
 
 
+def is_routine(x: Any) -> bool:
+    """Whether f2py made it, of a function or a subroutine: its modules of data are of the same type."""
+    return type(x).__name__ == FORTRAN and hasattr(x, "_cpointer")
+
+
 def is_adapted(function: Any) -> bool:
     return "lazynp_adapted" in getattr(function, "__dict__", ())
 
@@ -170,7 +176,8 @@ class Patches:
     def functions(self, module: Any, skip: Iterable[str] = (), called: bool = False) -> None:
         """All public functions of a module; with `called`, those that they are given may give our arrays."""
         for name, value in list(vars(module).items()):
-            if not name.startswith("_") and name not in skip and type(value).__name__ in FUNCTIONS:
+            plain = type(value).__name__ in FUNCTIONS or is_routine(value)
+            if not name.startswith("_") and name not in skip and plain:
                 self.wrap(module, name, called=called)
 
     def methods(self, cls: type, skip: Iterable[str] = ()) -> None:

@@ -1,0 +1,31 @@
+"""Compiled modules that have no adapter of their own.
+
+Of the program's own (Cython, f2py, pybind11, or by hand) every function, and the methods of every class that can be
+changed: they ask for `numpy.ndarray` itself, or take a copy of anything else. Of installed libraries the routines that
+f2py made: what is no `numpy.ndarray` they take for copied when they have made NumPy's array of it, and write into that
+where their own argument is to be left alone, which would be our array's memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from ..owners import OWN, whose
+from .patches import Patches, is_routine
+
+
+def adapt(module: Any, patches: Patches) -> None:
+    if whose(module.__spec__.origin) != OWN:
+        routines(module, patches)
+        return
+    patches.functions(module)
+    for value in list(vars(module).values()):
+        if isinstance(value, type) and value.__module__.split(".")[0] == module.__name__.split(".")[0]:
+            with contextlib.suppress(TypeError):  # a class that no code can change
+                patches.methods(value)
+
+
+def routines(module: Any, patches: Patches) -> None:
+    """Those that f2py made, of a compiled module or of one that shows its names."""
+    patches.wrap(module, *[name for name, value in list(vars(module).items()) if is_routine(value)])

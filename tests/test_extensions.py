@@ -1,0 +1,158 @@
+"""Compiled modules of the program, which ask for NumPy's own type, take our arrays."""
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+import subprocess
+import sysconfig
+
+import numpy
+import pytest
+from test_adapters import python
+
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("g++")
+SOURCE = r"""
+#include <Python.h>
+#include <numpy/arrayobject.h>
+
+static PyObject *total(PyObject *self, PyObject *args)
+{
+    PyArrayObject *a;
+    double sum = 0;
+    if (!PyArg_ParseTuple(args, "O!", &PyArray_Type, &a))
+        return NULL;
+    for (npy_intp i = 0; i < PyArray_SIZE(a); i++)
+        sum += *(double *)PyArray_GETPTR1(a, i);
+    return PyFloat_FromDouble(sum);
+}
+
+static PyObject *halve(PyObject *self, PyObject *args)
+{
+    PyArrayObject *a;
+    if (!PyArg_ParseTuple(args, "O!", &PyArray_Type, &a))
+        return NULL;
+    for (npy_intp i = 0; i < PyArray_SIZE(a); i++)
+        *(double *)PyArray_GETPTR1(a, i) /= 2;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef of_class[] = {{"total", total, METH_VARARGS, "The sum."}, {NULL}};
+static PyType_Slot slots[] = {{Py_tp_methods, of_class}, {0, NULL}};
+static PyType_Spec spec = {"NAME.Summer", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, slots};
+static PyTypeObject Fixed = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "NAME.Fixed", .tp_basicsize = sizeof(PyObject),
+                             .tp_methods = of_class, .tp_new = PyType_GenericNew};
+static PyMethodDef functions[] = {
+    {"total", total, METH_VARARGS, "The sum."}, {"halve", halve, METH_VARARGS, ""}, {NULL}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "NAME", "", -1, functions};
+
+PyMODINIT_FUNC PyInit_NAME(void)
+{
+    import_array();
+    PyObject *module = PyModule_Create(&definition);
+    PyModule_AddObject(module, "Summer", PyType_FromSpec(&spec));
+    PyType_Ready(&Fixed);
+    PyModule_AddObject(module, "Fixed", (PyObject *)&Fixed);
+    return module;
+}
+"""
+USE = """
+{imports}
+import pickle
+import compiled_part
+import numpy
+from compiled_part import total
+x = np.arange(6.0)
+y = x * 2
+assert total(y) == 30.0 == compiled_part.Summer().total(y[::1]) and total(x[::2]) == 6.0
+compiled_part.halve(x)
+assert x.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5] and total(numpy.ones(3)) == 3.0
+assert total.__doc__ == "The sum." and pickle.loads(pickle.dumps(total)) is total
+try:
+    compiled_part.Fixed().total(x)
+except TypeError:
+    pass
+else:
+    raise AssertionError("a class that no code can change")
+np.config.adapters = False
+try:
+    compiled_part.total(x)
+except TypeError as error:
+    print("refused")
+np.config.adapters = "extensions"
+print(compiled_part.total(x))
+"""
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Where the compiled module lies."""
+    path = tmp_path_factory.mktemp("extensions")
+    (path / "compiled_part.c").write_text(SOURCE.replace("NAME", "compiled_part"))
+    where = [f"-I{sysconfig.get_path('include')}", f"-I{numpy.get_include()}"]
+    out = "compiled_part" + str(sysconfig.get_config_var("EXT_SUFFIX"))
+    if not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists():
+        pytest.skip("Python's headers are not installed")
+    subprocess.run([str(COMPILER), "-shared", "-fPIC", *where, "-o", out, "compiled_part.c"], cwd=path, check=True)
+    return path
+
+
+@pytest.mark.parametrize("imports", ["import lazynp as np", "import compiled_part\nimport lazynp as np"])
+def test_whichever_is_loaded_first(folder: pathlib.Path, imports: str) -> None:
+    assert python(USE.format(imports=imports), folder).split() == ["refused", "7.5"]
+
+
+def test_a_program_that_is_swapped(folder: pathlib.Path) -> None:
+    (folder / "program.py").write_text(USE.format(imports="import numpy as np"))
+    code = "import runpy, sys; sys.argv = ['lazynp', 'program.py']; runpy.run_module('lazynp', run_name='__main__')"
+    assert python(code, folder).split() == ["refused", "7.5"]
+
+
+def test_a_package_of_installed_libraries_is_left_alone(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    inside = tmp_path / "site-packages"
+    inside.mkdir()
+    for file in folder.glob("compiled_part.*.so"):
+        shutil.copy(file, inside)
+    code = f"""
+    import sys
+    sys.path.insert(0, {str(inside)!r})
+    import lazynp as np
+    import compiled_part
+    try:
+        compiled_part.total(np.ones(3))
+    except TypeError:
+        print("refused")
+    """
+    assert python(code, tmp_path) == "refused"
+
+
+def test_nothing_is_found_twice() -> None:
+    """What is no extension module is loaded as it would be without us."""
+    code = """
+    import lazynp
+    import json.tool, wave, xml.dom
+    print(type(wave.__loader__).__name__, type(json.tool.__spec__.loader).__name__, xml.dom.__path__ is not None)
+    """
+    assert python(code).split() == ["SourceFileLoader", "SourceFileLoader", "True"]
+
+
+@pytest.mark.parametrize("first", ["import scipy.linalg as linalg; linalg.cholesky([[2.0]])", "import lazynp"])
+def test_routines_of_f2py_leave_alone_what_they_are_not_to_write(first: str) -> None:
+    """They take what is no `numpy.ndarray` for copied when they have an array of it."""
+    code = f"""
+    {first}
+    import numpy
+    import lazynp as np
+    import scipy.linalg as linalg
+    from scipy.linalg import blas, lapack
+
+    for module in (numpy, np):
+        a, b = module.array([[4.0, 1.0], [1.0, 3.0]], order="F"), module.array([1.0, 2.0])
+        results = [lapack.dpotrf(a), lapack.dgetrf(a)[0], lapack.dgesv(a, b)[2], blas.dgemv(2.0, a, b, y=b, beta=1.0)]
+        results += [linalg.get_lapack_funcs(("potrf",), (numpy.ones((2, 2)),))[0](a)[0], blas.dscal(2.0, b)]
+        print(a.tolist(), [x.tolist() for x in (results[0][0], *results[1:])], b.tolist())
+    """
+    ours, theirs = python(code).splitlines()
+    assert ours == theirs
