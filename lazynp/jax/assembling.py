@@ -14,6 +14,7 @@ from ..tree import flatten, unflatten
 from .array import Array, as_node, wrap
 from .devices import Device, everything, own
 from .dtypes import canonical
+from .layouts import place_of
 from .placement import placed
 from .processes import Spread, boxes_of, extent, holding, spanning, spread_of
 from .sharding import NamedSharding, PartitionSpec, Sharding
@@ -65,6 +66,7 @@ def make_array_from_callback(shape: tuple[int, ...], sharding: Sharding, data_ca
     Raises: ValueError where an axis does not divide, or a part has another shape, or this process has no device of the
     sharding and there is no dtype; TypeError for what is no sharding.
     """
+    sharding = place_of(sharding)
     if not isinstance(sharding, Sharding):
         raise TypeError(f"sharding should be an instance of `jax.sharding`. Got {sharding} of type {type(sharding)}")
     shape = tuple(shape)

@@ -12,9 +12,10 @@ from ..tree import flatten, unflatten
 from .array import Array, wrap
 from .aval import shaped
 from .devices import Device
+from .layouts import Auto, Format, place_of
 from .placement import check_fits, is_where, no_mesh, placed, resolved
 from .processes import spanning
-from .sharding import DuplicateSpecError, NamedSharding, PartitionSpec, default_mesh
+from .sharding import DuplicateSpecError, Mesh, NamedSharding, PartitionSpec, default_mesh
 from .spreading import named_sharding, sharding_at, split_of
 from .tree_util import keystr, prefix_errors, tree_leaves_with_path
 from .unreduced import pending, with_pending
@@ -87,6 +88,7 @@ def pinned_anywhere(pinned: Sequence[Any]) -> list[Any]:
 
 def where_to(where: Any, parameter: str) -> Any:
     """A sharding for what stands in `in_shardings` or `out_shardings`; None where it says nothing."""
+    where = place_of(where)
     spec = getattr(where, "spec", where)
     if isinstance(spec, PartitionSpec) and PartitionSpec.UNCONSTRAINED in spec.partitions:
         raise ValueError(f"Unconstrained dims are not allowed when passed to {parameter}: {where}")
@@ -107,6 +109,14 @@ def result_names(out: Any) -> list[str]:
 def given(node: Any, lies: Any, where: Any, leaf: Any, name: str) -> tuple[Any, Any]:
     """An argument of that name, placed as `in_shardings` says. Raises ValueError for one that was placed otherwise."""
     to = where_to(where, "in_shardings")
+    if isinstance(where, Format) and isinstance(where.layout, Auto) and isinstance(leaf, Array) and not node.trace:
+        raise ValueError(
+            "Layout passed to jit does not match the layout on the respective arg. Got jit layout: AUTO,\narg layout: "
+            f"{leaf.format.layout} for arg type: {shaped(node.aval, lies)}. The layout given to `jax.jit` is "
+            "`Layout.AUTO` but the corresponding argument passed is a `jax.Array` with a concrete layout. Consider "
+            "passing a `jax.ShapeDtypeStruct` instead of `jax.Array` as an argument to the jitted function  when using "
+            "`Layout.AUTO`."
+        )
     if to is None or node.trace == ABSTRACT and typed_by(to):
         return wrap(node), lies
     if not isinstance(leaf, Array) and spanning(to) and not to.is_fully_replicated:
@@ -151,6 +161,28 @@ def result(x: Any, lies: Any, where: Any, owned: bool, name: str) -> Any:
     if lies is not None and x.node.trace != ABSTRACT and sharding_at(x.node) != lies:
         return placed(x.node, lies, owned)
     return x
+
+
+def on_devices(lies: Any, others: Sequence[Any]) -> Any:
+    """A sharding over a mesh of devices: of one over an AbstractMesh that over the mesh of another sharding which has
+    the same axes; None where there is none such."""
+    if not isinstance(lies, NamedSharding) or isinstance(lies.mesh, Mesh):
+        return lies
+    meshes = [s.mesh for s in others if isinstance(s, NamedSharding) and isinstance(s.mesh, Mesh)]
+    mesh = next((m for m in meshes if m.shape_tuple == lies.mesh.shape_tuple), None)
+    return None if mesh is None else NamedSharding(mesh, lies.spec, memory_kind=lies._memory)
+
+
+def check_some_devices(said: Sequence[Any], lies: Sequence[Any]) -> None:
+    """Raise ValueError where `in_shardings` and `out_shardings` name meshes without devices, and nothing names some."""
+    named = [s for s in said if isinstance(s, NamedSharding)]
+    if named and not any([isinstance(s.mesh, Mesh) for s in named]) and not any([s is not None for s in lies]):
+        if not default_mesh().empty:
+            return
+        raise ValueError(
+            "Passing lowering_platforms via jax.export or jit(f).trace(*args).lower(lowering_platforms=...) is "
+            "required when only AbstractMesh exists in a jitted computation. Got context mesh: Mesh()"
+        )
 
 
 def check_places(where: Any, parameter: str) -> Any:

@@ -18,11 +18,13 @@ from .array import Array, as_node, wrap
 from .devices import Device, default_device, several
 from .dtypes import is_extended
 from .jaxpr_places import shown_as
+from .layouts import Auto, Format, Layout
 from .memory import KINDS, MemorySpace
 from .mesh import Setting
 from .processes import agreed, laid, spanning, spread_of
 from .sharding import (
     AxisType,
+    Mesh,
     NamedSharding,
     PartitionSpec,
     Sharding,
@@ -153,10 +155,15 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     one = device is None or isinstance(device, PLACES) or hasattr(device, "layout")
     wanted = [device] * len(leaves) if one else prefix(device, x, "device_put device")
     out = []
-    for v, where, share in zip(leaves, wanted, shares):
+    for v, where, share, give in zip(leaves, wanted, shares, gives):
         with explicitly():
             node = as_node(v)
-        if where is None:
+        if isinstance(where, Format) and isinstance(where.layout, Auto):
+            raise ValueError(
+                f"sharding and layout in `Layout` instance should be concrete. Got layout: {where} for input "
+                f"{node.aval}"
+            )
+        if where is None or isinstance(where, Format) and where.sharding is None:
             out.append(v if isinstance(v, Array) else on_one(node))
             continue
         if isinstance(where, MemorySpace):
@@ -168,7 +175,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
             out.append(moved_later(node, sharding))
             continue
         check_fits(sharding, node.shape, "device_put args")
-        if isinstance(v, Array) and share is not False and sharding_at(node) == sharding:
+        if isinstance(v, Array) and share is not False and not give and sharding_at(node) == sharding:
             out.append(v)
             continue
         if node.trace == CONCRETE and len(sharding.device_set) > 1 and spanning(sharding) and spread_of(node) is None:
@@ -458,6 +465,29 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     return unflatten(structure, out)
 
 
+def with_layout_constraint(x: Any, layouts: Any) -> Any:
+    """The arrays of a tree, to lie in memory in that order, which is C's (a tree of layouts may be a prefix of x).
+
+    Raises: ValueError for what is no `Layout`, for another number of axes, and outside of traced functions for what is
+    no array.
+    """
+    leaves, structure = flatten(x)
+    wanted = [layouts] * len(leaves) if isinstance(layouts, Layout) else prefix(layouts, x, "with_layout_constraint")
+    wrong = [type(w) for w in wanted if not isinstance(w, Layout)]
+    if wrong:
+        raise ValueError(f"layouts passed to `with_layout_constraint` must be of type `Layout`. Got {wrong}")
+    for v, w in zip(leaves, wanted):
+        if not isinstance(v, Array):
+            raise ValueError(f"with_layout_constraint in eager mode can only be applied to jax.Arrays. Got {type(v)}")
+        if len(w.major_to_minor) != v.ndim:
+            raise ValueError(
+                f"One of with_layout_constraint arguments is incompatible with its layout annotation {w}: Length of "
+                "major_to_minor and the rank of the value should match. Got "
+                f"major_to_minor={w.major_to_minor} and shape={v.shape}"
+            )
+    return unflatten(structure, leaves)
+
+
 def check_same_devices(node: Node, to: NamedSharding) -> None:
     """Raise ValueError for a constraint over other devices than those on which an array lies."""
     lies = sharding_at(node)
@@ -482,6 +512,14 @@ def constrained(node: Node, where: Any) -> Array:
         to = to.update(mesh=current.manual[-1])
     if not isinstance(to, NamedSharding):
         return placed(node, to)
+    if not node.trace and not isinstance(to.mesh, Mesh):
+        placed_so = sharding_at(node)
+        if not isinstance(placed_so, NamedSharding) or not of_places(placed_so.mesh, to.mesh):
+            raise ValueError(
+                "Target sharding contains a `jax.sharding.AbstractMesh` which requires the input passed should be a "
+                f"`jax.Array` with a `NamedSharding` over such a mesh. Got an input with shape {node.aval}"
+            )
+        to = to.update(mesh=placed_so.mesh)
     check_same_devices(node, to)
     around = get_abstract_mesh()
     if not around.empty and around.are_all_axes_explicit and to.mesh.are_all_axes_explicit:
@@ -510,7 +548,8 @@ def constrained(node: Node, where: Any) -> Array:
         to = named_sharding(to.mesh, tuple([a if f else b for a, b, f in zip(lies, says, free)]), node.ndim)
     unconstrained = frozenset([d for d, p in enumerate(to.spec.partitions) if p is PartitionSpec.UNCONSTRAINED])
     said = {"sharding": to, "layout": None, "context_mesh": default_mesh(), "unconstrained_dims": unconstrained}
-    return shown_as(placed(node, to), "sharding_constraint", **said)
+    out: Array = shown_as(placed(node, to), "sharding_constraint", **said)
+    return out
 
 
 def of_places(a: Any, b: Any) -> bool:

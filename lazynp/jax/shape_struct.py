@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from .dtypes import is_extended
-from .layouts import Format
+from .layouts import Format, place_of
 from .sharding import NamedSharding, PartitionSpec, Sharding, default_mesh
 
 
 class ShapeDtypeStruct:
     """Shape and dtype of an array, without a value. `eval_shape` returns them, `lower` and `make_jaxpr` take them."""
 
-    __slots__ = ("shape", "dtype", "sharding", "weak_type", "manual_axis_type")
+    __slots__ = ("shape", "dtype", "sharding", "weak_type", "manual_axis_type", "_layout")
+    _layout: Any  # where that was said
 
     def __init__(
         self,
@@ -46,12 +47,13 @@ class ShapeDtypeStruct:
         if isinstance(sharding, NamedSharding):
             sharding.check_compatible_aval(self.shape)
         self.dtype = dtype if is_extended(dtype) else np.dtype(dtype)
-        self.sharding, self.weak_type, self.manual_axis_type = sharding, weak_type, manual_axis_type
+        self._layout = sharding.layout if isinstance(sharding, Format) else None
+        self.sharding, self.weak_type, self.manual_axis_type = place_of(sharding), weak_type, manual_axis_type
 
     @property
     def format(self) -> Format:
         """How it lies in memory, of which nothing is said, and on devices."""
-        return self.sharding if isinstance(self.sharding, Format) else Format(None, self.sharding)
+        return Format(self._layout, self.sharding)
 
     @property
     def ndim(self) -> int:
@@ -63,7 +65,10 @@ class ShapeDtypeStruct:
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:
         """With some attributes replaced."""
-        return ShapeDtypeStruct(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
+        now = {name: getattr(self, name) for name in self.__slots__ if name != "_layout"}
+        if self._layout is not None:
+            now["sharding"] = self.format
+        return ShapeDtypeStruct(**{**now, **changes})
 
     def __len__(self) -> int:
         if not self.shape:
@@ -74,7 +79,8 @@ class ShapeDtypeStruct:
         weak = ", weak_type=True" if self.weak_type else ""
         where = f", sharding={self.sharding}" if self.sharding is not None else ""
         axes = f", manual_axis_type={self.manual_axis_type}" if self.manual_axis_type is not None else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{where}{weak}{axes})"
+        order = f", format={self._layout}" if self._layout is not None else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{where}{order}{weak}{axes})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and all(

@@ -433,7 +433,8 @@ def check_devices(node: Node, found: Sequence[Sharding | None], named: Sequence[
     if not numbers and not (len(named) > 1 and any([s is not named[0] for s in named])):
         return
     if len({assignment(s) for s in named} - {()} | {numbers} - {()}) > 1:
-        names = ("x", "y") if len(node.inputs) == 2 else [str(i) for i in range(len(node.inputs))]
+        by_name = node.op.kind == MAP and len(node.inputs) == 2 or node.op.name == "matmul"  # type: ignore[union-attr]
+        names = ("x", "y") if by_name else [f"args[{i}]" for i in range(len(node.inputs))]
         what = primitive(node)
         pairs = [(f"argument {k} of {what} with shape {a.aval} and", s) for k, a, s in zip(names, node.inputs, found)]
         if numbers:

@@ -31,9 +31,11 @@ from .jaxpr_types import ClosedJaxpr
 from .jaxpr_writer import closed, to_be_shown
 from .jit_places import (
     check_places,
+    check_some_devices,
     given,
     in_place_of,
     in_type,
+    on_devices,
     pinned_anywhere,
     positional,
     replicated,
@@ -43,7 +45,7 @@ from .jit_places import (
     where_to,
     with_values,
 )
-from .layouts import format_of
+from .layouts import format_of, place_of
 from .mesh import Setting
 from .placed import Placed, Shown
 from .placement import is_where, placed
@@ -361,6 +363,10 @@ class PjitFunction(Shown):
             return super()._call(args, kwargs)
         call = self._take_apart(args, kwargs)
         leaves, shardings = list(call.leaves), [sharding_at(n) for n in call.nodes]
+        for where, parameter in ((self._in, "in_shardings"), (self._out, "out_shardings")):
+            if where is not None:
+                said = [where_to(p, parameter) for p in flatten(where, is_leaf=is_where)[0]]
+                check_some_devices(said, shardings)
         if self._in is not None:
             if kwargs:
                 raise ValueError("pjit does not support kwargs when in_shardings is specified.")
@@ -395,6 +401,7 @@ class PjitFunction(Shown):
             around, made = over, [True] * len(made)
         spread = [around if s is None else s for s in spread]
         spread = [in_type(s, x.ndim) if m else s for s, m, x in zip(spread, made, entry.function.outputs)]
+        spread, pinned = [[on_devices(place_of(s), kept) for s in places] for places in (spread, pinned)]
         names = [""] * len(results) if self._out is None else result_names(out)
         return unflatten(tree, [result(*x) for x in zip(results, spread, pinned, made, names)])
 

@@ -73,7 +73,6 @@ MISSING: dict[str, dict[str, set[str]]] = {
             "unzip2 weakref_lru_cache"
         ),
     },
-    "jax.experimental.layout": {"XLA's layouts": words("with_layout_constraint")},
     "jax.experimental.mesh_utils": {ONE_PROCESS: words("create_hybrid_device_mesh device_kind_handler_dict")},
     "jax.experimental.ode": {
         INSIDE: words(

@@ -19,6 +19,7 @@ from ..array import as_dtype, cast_node, check_arraylike, typed
 from ..at_once import apply
 from ..dtypes import INT32, KIND_OF, promotion, requested, x64_enabled
 from ..precision import check_precision
+from ..splits import RefusedError
 from . import at_once
 from .axes import axis_of, no_out
 from .call import named
@@ -45,6 +46,8 @@ def contracted(name: str, impl: Callable[..., Node], a: Any, b: Any, preferred: 
     nodes = [as_dtype(x, dtype) for x in (a, b)]
     try:
         return apply(run, *nodes)
+    except RefusedError:
+        raise
     except ValueError as error:
         raise TypeError(f"{name}: shapes {nodes[0].shape} and {nodes[1].shape} do not fit: {error}") from None
 
