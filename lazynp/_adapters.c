@@ -51,7 +51,7 @@ static int any_ours(PyObject *const *given, Py_ssize_t n)
     return found;
 }
 
-/* The call with each argument converted. */
+/* The call with each argument converted. What it gives back of them is the argument itself, as `out=` arrays are. */
 static PyObject *call_converted(PyObject *inner, PyObject *const *args, Py_ssize_t n, Py_ssize_t all, PyObject *names)
 {
     PyObject **given = PyMem_Calloc((size_t)all + 1, sizeof(PyObject *)), *out = NULL;
@@ -63,8 +63,11 @@ static PyObject *call_converted(PyObject *inner, PyObject *const *args, Py_ssize
             break;
     if (i == all)
         out = PyObject_Vectorcall(inner, given + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
-    while (i--)
+    while (i--) {
+        if (out == given[i + 1])
+            Py_SETREF(out, Py_NewRef(args[i]));
         Py_DECREF(given[i + 1]);
+    }
     PyMem_Free(given);
     return out;
 }
@@ -190,6 +193,24 @@ static PyMethodDef methods[] = {{"__reduce__", (PyCFunction)reduce, METH_NOARGS,
 static PyTypeObject Function = ADAPTED("Function", 0, NULL);
 static PyTypeObject Method = ADAPTED("Method", Py_TPFLAGS_METHOD_DESCRIPTOR, bind_method);
 
+/* set_in_class(cls, name, value=None): an attribute of a class in C whose methods Python code cannot change; without a
+ * value it is removed. */
+static PyObject *set_in_class(PyObject *module, PyObject *args)
+{
+    PyTypeObject *cls;
+    PyObject *name, *value = NULL;
+    if (!PyArg_ParseTuple(args, "O!U|O", &PyType_Type, &cls, &name, &value))
+        return NULL;
+    if (!cls->tp_dict) {
+        PyErr_SetString(PyExc_TypeError, "the class has no attributes of its own");
+        return NULL;
+    }
+    if ((value ? PyDict_SetItem(cls->tp_dict, name, value) : PyDict_DelItem(cls->tp_dict, name)) < 0)
+        return NULL;
+    PyType_Modified(cls);
+    Py_RETURN_NONE;
+}
+
 /* adapted(function, attributes, convert=None): the function for our arrays too, bound to objects where the function itself
  * is. convert: makes of a tuple and a dict of arguments those that the function is given. */
 static PyObject *adapted(PyObject *module, PyObject *args)
@@ -214,7 +235,8 @@ static PyObject *bind(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef functions[] = {{"adapted", adapted, METH_VARARGS, NULL}, {"bind", bind, METH_VARARGS, NULL}, {NULL}};
+static PyMethodDef functions[] = {{"adapted", adapted, METH_VARARGS, NULL}, {"bind", bind, METH_VARARGS, NULL},
+                                  {"set_in_class", set_in_class, METH_VARARGS, NULL}, {NULL}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_adapters", .m_size = -1,
                                         .m_methods = functions, .m_doc = "See `lazynp/adapters/patches.py`."};
 

@@ -1,9 +1,9 @@
 """Compiled modules that have no adapter of their own.
 
-Of the program's own (Cython, f2py, pybind11, or by hand) every function, and the methods of every class that can be
-changed: they ask for `numpy.ndarray` itself, or take a copy of anything else. Of installed libraries the routines that
-f2py made: what is no `numpy.ndarray` they take for copied when they have made NumPy's array of it, and write into that
-where their own argument is to be left alone, which would be our array's memory.
+Of the program's own (Cython, f2py, pybind11, or by hand) every function and the methods of every class: they ask for
+`numpy.ndarray` itself, or take a copy of anything else. Of installed libraries the routines that f2py made: what is no
+`numpy.ndarray` they take for copied when they have made NumPy's array of it, and write into that where their own
+argument is to be left alone, which would be our array's memory.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ def adapt(module: Any, patches: Patches) -> None:
     if whose(module.__spec__.origin) != OWN:
         routines(module, patches)
         return
-    patches.functions(module)
+    patches.functions(module, hidden=("__",))  # the Python code around it is the program's, too
     for value in list(vars(module).values()):
         if isinstance(value, type) and value.__module__.split(".")[0] == module.__name__.split(".")[0]:
-            with contextlib.suppress(TypeError):  # a class that no code can change
+            with contextlib.suppress(TypeError):  # without our C module a class in C cannot be changed
                 patches.methods(value)
 
 

@@ -16,6 +16,7 @@ from . import FORTRAN
 
 native: Any = built("_adapters")
 MISSING = object()
+HEAP, IMMUTABLE = 1 << 9, 1 << 8  # flags of classes: made at run time; not to be changed
 LONG = 64  # a list of more elements is taken for one of numbers where it begins with one
 LEAVES = frozenset(
     {int, float, complex, bool, str, bytes, type(None), slice, numpy.ndarray, numpy.float64, numpy.int64}
@@ -79,8 +80,13 @@ def adapted(function: Callable[..., Any], convert: Converting = arrays_of) -> Ca
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = convert(args, kwargs)
-        return function(*args, **kwargs)
+        made, named = convert(args, kwargs)
+        out = function(*made, **named)
+        if made is not args or named is not kwargs:  # what is given back of them is the argument itself
+            for given, converted in [*zip(args, made), *[(x, named[k]) for k, x in kwargs.items()]]:
+                if out is converted:
+                    return given
+        return out
 
     return call
 
@@ -123,6 +129,11 @@ def is_routine(x: Any) -> bool:
     return type(x).__name__ == FORTRAN and hasattr(x, "_cpointer")
 
 
+def is_fixed(owner: Any) -> bool:
+    """Whether it is a class in C whose attributes Python code cannot set."""
+    return isinstance(owner, type) and (not owner.__flags__ & HEAP or bool(owner.__flags__ & IMMUTABLE))
+
+
 def is_adapted(function: Any) -> bool:
     return "lazynp_adapted" in getattr(function, "__dict__", ())
 
@@ -142,8 +153,10 @@ class Patches:
     def put(self, owner: Any, name: str, value: Any) -> None:
         """Set an attribute of a module or a class."""
         before = vars(owner).get(name, MISSING)
-        setattr(owner, name, value)
-        self.undoing.append(lambda: delattr(owner, name) if before is MISSING else setattr(owner, name, before))
+        fixed = is_fixed(owner) and native is not None
+        put, remove = (native.set_in_class,) * 2 if fixed else (setattr, delattr)
+        put(owner, name, value)
+        self.undoing.append(lambda: remove(owner, name) if before is MISSING else put(owner, name, before))
 
     def entry(self, table: dict[Any, Any], key: Any, value: Any) -> None:
         """Set an entry of a library's table."""
@@ -173,11 +186,14 @@ class Patches:
                     made = staticmethod(made)
                 self.put(owner, name, made)
 
-    def functions(self, module: Any, skip: Iterable[str] = (), called: bool = False) -> None:
-        """All public functions of a module; with `called`, those that they are given may give our arrays."""
+    def functions(
+        self, module: Any, skip: Iterable[str] = (), called: bool = False, hidden: tuple[str, ...] = ("_",)
+    ) -> None:
+        """All functions of a module but those whose names begin with `hidden`; with `called`, those that they are given
+        may give our arrays."""
         for name, value in list(vars(module).items()):
             plain = type(value).__name__ in FUNCTIONS or is_routine(value)
-            if not name.startswith("_") and name not in skip and plain:
+            if not name.startswith(hidden) and name not in skip and plain:
                 self.wrap(module, name, called=called)
 
     def methods(self, cls: type, skip: Iterable[str] = ()) -> None:
@@ -193,6 +209,7 @@ class Patches:
                     type(inner).__name__ in (METHODS if name != "__new__" else ("function",))
                     and (name in SPECIAL or not name.startswith("_"))
                     and name not in skip
+                    and not (is_fixed(owner) and name.startswith("_"))  # which a class in C has in its slots
                     and takes_arguments(inner)
                 ):
                     self.wrap(owner, name)
