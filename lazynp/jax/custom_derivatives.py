@@ -123,11 +123,22 @@ def without_zeros(rule: Fun) -> Fun:
     return call
 
 
+def rule_setter(of: Any, name: str) -> Any:
+    """What sets another kind of rule of the function that one of these stands around. Raises AttributeError for all
+    else that it has not."""
+    if name in ("def_vmap", "defjvp", "defjvps", "defvjp"):
+        return getattr(of.fun, name)
+    raise AttributeError(f"{type(of).__name__!r} object has no attribute {name!r}")
+
+
 class custom_jvp(custom.custom_jvp):
     """A function with a forward rule of its own. `nondiff_argnums` as in `Custom`.
 
     With `defjvp(rule, symbolic_zeros=True)` the rule gets a `SymbolicZero` for each tangent that is zero.
     """
+
+    def __getattr__(self, name: str) -> Any:
+        return rule_setter(self, name)
 
     symbolic_zeros = False
 
@@ -208,6 +219,9 @@ class custom_vjp(custom.custom_vjp):
     With `defvjp(fwd, bwd, symbolic_zeros=True)` fwd gets a `CustomVJPPrimal` for each array, and bwd a `SymbolicZero`
     for each cotangent that is zero.
     """
+
+    def __getattr__(self, name: str) -> Any:
+        return rule_setter(self, name)
 
     symbolic_zeros = False
 

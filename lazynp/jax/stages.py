@@ -25,6 +25,7 @@ from .array import Array, door
 from .aval import ShapedArray, shaped
 from .config import flags
 from .constraints import over_mesh_of
+from .costs import costs
 from .devices import Device, check_backend, everything, several
 from .jaxpr import node_of, sharding_of_type, structs
 from .jaxpr_types import ClosedJaxpr
@@ -304,11 +305,6 @@ def mismatch(compiled: Any, called: Any) -> str:
         "Function compiled with input pytree does not match the input pytree it was called with. There are "
         f"{len(found)} mismatches, including:\n" + "\n".join(found)
     )
-
-
-def costs(entry: Entry) -> dict[str, float]:
-    nodes = [n for n in entry.function.outputs if n.dtype is not None]
-    return {"bytes accessed": float(sum(n.aval.nbytes for n in (*nodes, *entry.function.inputs)))}
 
 
 class PjitFunction(Shown):

@@ -210,9 +210,15 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any, *, out
             f"in the target broadcast shape; got operand of shape {node.shape}, target broadcast shape {sizes}, "
             f"broadcast_dimensions {dims} "
         )
-    if list(dims) != sorted(set(dims)):
-        raise TypeError(f"broadcast_in_dim broadcast_dimensions must be strictly increasing; got {dims}")
-    return apply(lambda x: placed_axes(x, sizes, dims), node)
+    if len(set(dims)) < len(dims):
+        raise TypeError(f"broadcast_in_dim broadcast_dimensions must be of different axes; got {dims}")
+    order = tuple(sorted(range(len(dims)), key=lambda i: dims[i]))
+
+    def impl(x: Node) -> Node:
+        x = x if list(dims) == sorted(dims) else s.transpose(x, axes=order)
+        return placed_axes(x, sizes, sorted(dims))
+
+    return apply(impl, node)
 
 
 @public

@@ -138,9 +138,18 @@ def from_object(x: Any, dtype: Any) -> Array:
         return wrap_value(host.astype(dtype))
     if isinstance(x, (list, tuple, range)):
         return from_sequence(list(x) if type(x) is range else x, dtype)
-    if hasattr(x, "__array__") or hasattr(x, "__array_interface__") or isinstance(x, (memoryview, bytearray)):
+    if hasattr(x, "__array__") or hasattr(x, "__array_interface__") or has_buffer(x):
         return from_object(np.asarray(x), dtype)
     raise TypeError(f"Unexpected input type for array: {kind}")
+
+
+def has_buffer(x: Any) -> bool:
+    """Whether it shows its memory by the buffer protocol."""
+    try:
+        memoryview(x)
+    except TypeError:
+        return False
+    return True
 
 
 def retyped(x: Array, dtype: np.dtype[Any]) -> Array:

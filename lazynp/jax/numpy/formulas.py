@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -206,10 +207,13 @@ def scaled(factor: float) -> Callable[[Node], Node]:
 
 
 def sinc(x: Node) -> Node:
-    """sin(πx) / (πx), with the derivatives of its series at 0."""
+    """sin(πx) / (πx), with the derivatives of its series at 0, up to the ninth."""
     zero = e.equal(x, scalar(0, x))
     px = e.multiply(scalar(np.pi, x), where(zero, scalar(1, x), x))
-    series = e.subtract(scalar(1, x), e.multiply(scalar(np.pi**2 / 6, x), e.multiply(x, x)))
+    small = where(zero, x, scalar(0, x))
+    square, series = e.multiply(small, small), scalar(0, x)
+    for k in reversed(range(5)):
+        series = e.add(scalar((-1) ** k * np.pi ** (2 * k) / math.factorial(2 * k + 1), x), e.multiply(square, series))
     return where(zero, series, e.divide(e.sin(px), px))
 
 

@@ -273,6 +273,8 @@ class Concatenator:
         if parts and isinstance(parts[0], str):
             text = parts.pop(0)
             if text in ("r", "c"):
+                if self.rank > 1:  # of `c_`, it says nothing
+                    return self[tuple(parts)]
                 row = Concatenator(-1, 2, -1)[tuple(parts)]
                 return row if text == "r" else transpose(row)
             numbers = [int(n) for n in text.split(",")]

@@ -11,23 +11,16 @@ from ..array import Array, cast_node, check_arraylike, typed
 from ..at import update
 from ..at_once import apply
 from ..dtypes import promotion, x64_enabled
-from .creation import asarray, astype, ones, zeros, zeros_like
+from .creation import arange, asarray, astype, ones, zeros, zeros_like
 from .joining import concatenate
 from .linalg import eigvals, inv, lstsq
 from .matrices import vander
 from .products import dot, outer
-from .select import value_of
-from .shape import atleast_1d
+from .reductions import argmax
+from .select import value_of, where
+from .shape import atleast_1d, roll
 from .signal import convolve
 from .statistics import floating
-
-
-def aligned(a: Array, b: Array) -> tuple[Array, Array]:
-    """Both of the same length, with zeros in front, and of the same dtype. Raises IndexError for scalars."""
-    n = max(a.shape[0], b.shape[0])
-    dtype, weak = promotion(x64_enabled(), typed(a), typed(b))
-    a, b = (concatenate([zeros(n - x.shape[0], dtype), astype(x, dtype)]) for x in (a, b))
-    return apply(lambda *xs: tuple([cast_node(x, dtype, weak) for x in xs]), a.node, b.node)
 
 
 def vectors(name: str, *args: Any) -> list[Array]:
@@ -40,8 +33,10 @@ def polyadd(a1: Any, a2: Any) -> Any:
     a, b = vectors("polyadd", a1, a2)
     if a.ndim and b.ndim and a.shape[0] == b.shape[0]:
         return a + b
-    a, b = aligned(a, b)
-    return a + b
+    dtype, weak = promotion(x64_enabled(), typed(a), typed(b))
+    a, b = sorted((a, b), key=lambda x: -x.shape[0])
+    long, short = (apply(lambda x: cast_node(x, dtype, weak), x.node) for x in (a, b))
+    return update(long, slice(-short.shape[0], None), short, "add")
 
 
 def polysub(a1: Any, a2: Any) -> Any:
@@ -183,7 +178,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 
 
 def roots(p: Any, *, strip_zeros: bool = True) -> Any:
-    """The zeros, complex: eigenvalues of the companion matrix. Under a trace with `strip_zeros=False`."""
+    """The zeros, complex: eigenvalues of the companion matrix. Under a trace with `strip_zeros=False`: NaN then stands
+    at the end for each leading coefficient that is zero."""
     check_arraylike("roots", p)
     (x,) = floating(p)
     if x.size < 2:
@@ -198,12 +194,18 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
             return zeros(0, complex)
         zero_roots = len(values) - 1 - int(nonzero[-1])
         x = x[int(nonzero[0]) : int(nonzero[-1]) + 1]
+    lead = asarray(0) if strip_zeros else argmax(astype(x, bool))
+    x = x if strip_zeros else roll(x, -lead)
     n = x.shape[0] - 1
     found = []
     if n > 0:
         below = asarray(np.eye(n, k=-1)).astype(x.dtype)
         companion = update(below, 0, -x[1:] / x[0], "set")
-        found.append(eigvals(companion))
+        values = eigvals(companion)
+        if not strip_zeros:
+            values = values[(values == 0).argsort()]
+            values = where(arange(n) < n - lead, values, complex(np.nan, np.nan))
+        found.append(values)
     if zero_roots:
         found.append(zeros(zero_roots, found[0].dtype if found else complex))
     return concatenate(found) if found else zeros(0, complex)

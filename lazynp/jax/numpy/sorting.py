@@ -158,7 +158,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
         return zeros(np.shape(x), int_dtype())
     side = "right" if not right else "left"
     rising = searchsorted(edges, x, side=side)
-    falling = edges.shape[0] - searchsorted(edges[::-1], x, side="left" if side == "right" else "right")
+    falling = edges.shape[0] - searchsorted(edges[::-1], x, side=side)
     return where(edges[-1] >= edges[0], rising, falling)
 
 
@@ -364,7 +364,9 @@ def setdiff1d(
     if not assume_unique:  # repetitions at the end are the filling of `unique`
         mask = mask & concatenate([ones_like(mask[:1]), a[1:] != a[:-1]]) & (arange(a.size) <= first_repeat(a))
     places = nonzero(mask, size=size, fill_value=a.size)[0]
-    return take_index(a, places, "fill", 0 if fill_value is None else fill_value)
+    other = asarray(0 if fill_value is None else fill_value).astype(a.dtype)
+    found, (own, weak) = where(places < a.size, take_index(a, places, "clip"), other), typed(a)
+    return apply(lambda x: cast_node(x, own, weak), found.node)
 
 
 def first_repeat(a: Array) -> Any:

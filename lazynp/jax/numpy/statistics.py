@@ -24,7 +24,6 @@ from .reductions import max as max_
 from .reductions import mean
 from .reductions import min as min_
 from .reductions import sum as sum_
-from .rounding import round_
 from .select import is_traced, take_along_axis, where
 from .shape import broadcast_to, moveaxis, ravel, reshape, shape, squeeze, transpose
 from .sorting import searchsorted, sort
@@ -95,7 +94,7 @@ def quantile_of(
     compute = FLOAT32 if dtype.itemsize < 4 else dtype
     rows, q = astype(rows, compute), astype(q, compute)
     if weights is not None:
-        out = weighted_quantile(rows, weights, q, axes, kept, rest, shape(a))
+        out = weighted_quantile(rows, weights, q, axes, rest, shape(a), skip_nan)
     else:
         out = quantile_rows(rows, q, method, skip_nan)
     out = moveaxis(out, -1, 0) if q.ndim else out[..., 0]
@@ -129,7 +128,7 @@ def quantile_rows(rows: Array, q: Array, method: str, skip_nan: bool) -> Array:
     elif method == "midpoint":
         out = (below + above) * 0.5
     elif method == "nearest":
-        nearest = clip(round_(at), 0, top)
+        nearest = clip(ceil(at - 0.5), 0, top)  # the lower one of two that are as near
         out = take_along_axis(ordered, nearest.astype(np.int32), axis=-1, mode="clip")
     else:
         out = above if method == "higher" else below
@@ -141,11 +140,11 @@ def weighted_quantile(
     weights: Any,
     q: Array,
     axes: tuple[int, ...],
-    kept: tuple[int, ...],
     rest: list[int],
     full_shape: tuple[int, ...],
+    skip_nan: bool,
 ) -> Array:
-    """Where the running sum of weights first reaches q times their sum."""
+    """Where the running sum of weights first reaches q times their sum. With `skip_nan` NaN has no weight."""
     check_arraylike("quantile", weights)
     w = astype(weights, rows.dtype)
     if w.shape != full_shape:
@@ -154,12 +153,14 @@ def weighted_quantile(
         w = reshape(w, tuple([full_shape[i] if i in axes else 1 for i in range(len(full_shape))]))
         w = broadcast_to(w, full_shape)
     w = reshape(transpose(w, (*rest, *axes)), rows.shape)
+    lost = isnan(rows)
+    w = where(lost, 0, w) if skip_nan else w
     order = rows.argsort(axis=-1)
     running = take_along_axis(w, order, axis=-1).cumsum(axis=-1)
     goal = reshape(q, (-1,)) * running[..., -1:]
     place = (running[..., None, :] < goal[..., :, None]).sum(axis=-1)
     out = take_along_axis(take_along_axis(rows, order, axis=-1), place, axis=-1, mode="clip")
-    return where(isnan(rows).any(axis=-1, keepdims=True), np.nan, out)
+    return where((lost.all if skip_nan else lost.any)(axis=-1, keepdims=True), np.nan, out)
 
 
 def quantile_function(name: str, scale: float, skip_nan: bool) -> Callable[..., Any]:
