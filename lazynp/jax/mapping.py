@@ -417,6 +417,7 @@ def per_device(
             )
         leaves, structure = flatten(args)
         over = with_devices(over, leaves)
+        state.on = state.on or several() and isinstance(over, Mesh) and over.size > 1
         if in_specs is Infer:
             check_inferred(over, manual)
             found = [sharding_at(as_node(x)) for x in leaves]

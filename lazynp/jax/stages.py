@@ -133,9 +133,10 @@ class Stage:
     def _input_shardings(self) -> Any:
         """How the arguments lie, in their structure."""
         found = self._owner._pinned_inputs(self._call)
-        around = replicated(found) or default_sharding()
+        around = replicated(found) or over_mesh_of([self._entry.function]) or default_sharding()
         used = set(toposort([*self._entry.function.outputs, *self._entry.function.effects]))
-        lies = [s or around if x in used else None for s, x in zip(found, self._entry.function.inputs)]
+        inputs = self._entry.function.inputs  # which constraints on them have placed, where nothing else has
+        lies = [s or known.get(x) or around if x in used else None for s, x in zip(found, inputs)]
         return unflatten(self._call.structure, lies)
 
     @property
