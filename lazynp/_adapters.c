@@ -51,19 +51,55 @@ static int any_ours(PyObject *const *given, Py_ssize_t n)
     return found;
 }
 
+/* What the library did to the list that it got in place of the user's: that has it, too, with the user's own objects for
+ * those that they became. `before`: what the library's list had in it. */
+static int give_back(PyObject *list, PyObject *made, PyObject *before)
+{
+    Py_ssize_t n = PyList_GET_SIZE(made), old = PyTuple_GET_SIZE(before), same = n == old;
+    for (Py_ssize_t i = 0; i < n && same; i++)
+        same = PyList_GET_ITEM(made, i) == PyTuple_GET_ITEM(before, i);
+    if (same)
+        return 0;
+    PyObject *items = PyList_New(n);
+    for (Py_ssize_t i = 0; items && i < n; i++) {
+        PyObject *item = PyList_GET_ITEM(made, i);
+        Py_ssize_t k = 0;
+        while (k < old && PyTuple_GET_ITEM(before, k) != item)
+            k++;
+        PyList_SET_ITEM(items, i, Py_NewRef(k < old && k < PyList_GET_SIZE(list) ? PyList_GET_ITEM(list, k) : item));
+    }
+    int failed = !items || PyList_SetSlice(list, 0, PyList_GET_SIZE(list), items) < 0;
+    Py_XDECREF(items);
+    return failed ? -1 : 0;
+}
+
 /* The call with each argument converted. What it gives back of them is the argument itself, as `out=` arrays are. */
 static PyObject *call_converted(PyObject *inner, PyObject *const *args, Py_ssize_t n, Py_ssize_t all, PyObject *names)
 {
-    PyObject **given = PyMem_Calloc((size_t)all + 1, sizeof(PyObject *)), *out = NULL;
+    PyObject **given = PyMem_Calloc(2 * (size_t)all + 1, sizeof(PyObject *)), **before = given + all + 1, *out = NULL;
     Py_ssize_t i = 0;
     if (!given)
         return PyErr_NoMemory();
-    for (; i < all; i++)
+    for (; i < all; i++) {
         if (!(given[i + 1] = PyObject_CallOneArg(numpy_of, args[i])))
             break;
-    if (i == all)
+        if (given[i + 1] != args[i] && PyList_CheckExact(args[i]) && !(before[i] = PyList_AsTuple(given[i + 1]))) {
+            i++;
+            break;
+        }
+    }
+    if (i == all && !PyErr_Occurred())
         out = PyObject_Vectorcall(inner, given + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+    PyObject *kind, *error, *trace;
+    PyErr_Fetch(&kind, &error, &trace);
+    for (Py_ssize_t k = 0; k < i; k++)
+        if (before[k] && give_back(args[k], given[k + 1], before[k]) < 0 && !kind) {
+            Py_CLEAR(out);
+            PyErr_Fetch(&kind, &error, &trace);
+        }
+    PyErr_Restore(kind, error, trace);
     while (i--) {
+        Py_XDECREF(before[i]);
         if (out == given[i + 1])
             Py_SETREF(out, Py_NewRef(args[i]));
         Py_DECREF(given[i + 1]);

@@ -504,3 +504,34 @@ def test_documented() -> None:
     for library in adapters.ADAPTERS:
         assert f"`{library}`" in page, library
         assert importlib.util.find_spec(f"lazynp.adapters.{adapters.ADAPTERS[library]}"), library
+
+
+@pytest.mark.parametrize("c", [True, False])
+def test_a_list_that_a_library_changes(c: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gets a list of NumPy's arrays, and what it does to that the user's list has, too."""
+    if not c:
+        monkeypatch.setattr("lazynp.adapters.patches.native", None)
+    elif native is None:
+        pytest.skip("there is no C module")
+
+    def change(values: list[Any], *, fail: bool = False) -> Any:
+        assert all(type(v) is numpy.ndarray for v in values)
+        values.append(values.pop(0))
+        values.append(7)
+        if fail:
+            raise KeyError("late")
+        return values
+
+    a, b = np.arange(3.0), np.ones(2)
+    for fail in (False, True):
+        given = [a, b]
+        if fail:
+            with pytest.raises(KeyError, match="late"):
+                adapted(change)(given, fail=True)
+        else:
+            assert adapted(change)(given) is given
+        assert given[0] is b and given[1] is a and given[2] == 7 and len(given) == 3
+    alike = [a, b]
+    adapted(len)(alike)
+    assert alike[0] is a and alike[1] is b
+    assert adapted(lambda x, out: out)(a, out=b) is b

@@ -81,14 +81,29 @@ def adapted(function: Callable[..., Any], convert: Converting = arrays_of) -> Ca
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         made, named = convert(args, kwargs)
-        out = function(*made, **named)
-        if made is not args or named is not kwargs:  # what is given back of them is the argument itself
-            for given, converted in [*zip(args, made), *[(x, named[k]) for k, x in kwargs.items()]]:
-                if out is converted:
-                    return given
+        if made is args and named is kwargs:
+            return function(*args, **kwargs)
+        pairs = [*zip(args, made), *[(x, named[k]) for k, x in kwargs.items()]]
+        lists = [(x, y, list(y)) for x, y in pairs if type(x) is list and x is not y]
+        try:
+            out = function(*made, **named)
+        finally:
+            for given, converted, before in lists:
+                give_back(given, converted, before)
+        for given, converted in pairs:
+            if out is converted:  # what is given back of them is the argument itself
+                return given
         return out
 
     return call
+
+
+def give_back(given: list[Any], converted: list[Any], before: list[Any]) -> None:
+    """What the library did to the list that it got in place of the user's: the user's has it, too, with its own objects
+    for those that they became."""
+    if len(converted) != len(before) or any([x is not y for x, y in zip(converted, before)]):
+        own = {id(y): x for x, y in zip(given, before)}
+        given[:] = [own.get(id(x), x) for x in converted]
 
 
 class Called:
