@@ -45,6 +45,7 @@ BARE = (
     "flags",
     "keyed",
     "notices",
+    "owners",
     "signatures",
     "speed",
     "threads",
@@ -84,7 +85,10 @@ LISTS = {
     "spread/joining.py": (2, NOT_OPS + "ways to join"),
     "spread/layout.py": (26, "a rule for each operation of how it is split"),
 }
-C_LISTS = {"_speed.c": (29, "the ufuncs of Python's operators and of NumPy's methods that reduce")}
+C_LISTS = {
+    "_speed.c": (29, "the ufuncs of Python's operators and of NumPy's methods that reduce"),
+    "_known.h": (8, "NumPy's functions whose calls are matched, or done in steps, though they are no ops: clip, where"),
+}
 
 
 def name_of(path: Path) -> str:
