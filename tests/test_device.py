@@ -79,6 +79,14 @@ def test_every_op(case: Case, device: str) -> None:
     for ours, theirs in zip(got, wanted, strict=True):
         if device != "torch" and case.name.startswith(("qr", "svd", "eigh")):  # LAPACK's choice of signs is its own
             ours, theirs = np.abs(ours), np.abs(theirs)
+        if (
+            case.name == "partition"
+        ):  # but for the chosen element the order is anything, and another on other processors
+            assert ours[:, 2].tolist() == theirs[:, 2].tolist()
+            ours, theirs = np.sort(ours), np.sort(theirs)
+        if case.name == "argpartition":
+            assert ours[:, 1].tolist() == theirs[:, 1].tolist()
+            ours, theirs = np.sort(ours), np.sort(theirs)
         close(ours, theirs)
 
 

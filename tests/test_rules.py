@@ -250,6 +250,9 @@ NOT_IN_CASES = {
     # Between the examples of a named axis, so that they mean something under `vmap` only: test_vmap.py.
     *("all_gather", "all_to_all", "pmax", "pmin", "ppermute", "psum", "psum_scatter"),
     "callback",  # a user's function: test_jit.py
+    "called",  # a call that a jaxpr shows: tests/jax/test_jaxpr_calls.py
+    # Of `custom_vjp` in a `shard_map`, cotangents of one device or of all: tests/jax/test_sharding_programs.py.
+    *("into_rule", "out_of_rule", "regrouped"),
     "arrival",  # of what a thread is making: test_draws.py
     # On keys, and what samplers are made of, which only the runtime's namespace has: tests/jax/test_random.py compares
     # bits, samples and their derivatives with JAX's.

@@ -199,6 +199,8 @@ for symbolic in (False, True):
     source, _ = translate(spec, geometry, capability)
     assert "lazynp_for(" in source and "LazynpSum" in source, source
     assert "#pragma omp parallel" not in source and "omp_get" not in source, source
+    if capability == "DEFAULT":
+        continue  # for scalar code Inductor has another loop for a transposed operand, which stays OpenMP's
     transposed = Geometry((30, 8333), ((1, 30), (1, 0), (8333, 1)), symbolic)
     source, _ = translate(KernelSpec((f, f), (), (product,), (2,), 2), transposed, capability)
     assert "lazynp_for(" in source and "#pragma omp parallel" not in source, source

@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import numpy._core._multiarray_umath as numpy_core
 import pytest
 from agreement import disagreement, factor_of, outcome
 from cases import INDICES, Case
@@ -168,8 +169,18 @@ def test_cases_agree(start: int) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+OF_THE_PROCESSOR = {"sums of complex products with infinities"}
+
+
+def has_avx2() -> bool:
+    """Of what NumPy may use here, and so BLAS: see tests/cpus.py."""
+    return bool(numpy_core.__cpu_features__.get("AVX2")) and os.environ.get("OPENBLAS_CORETYPE") != "Nehalem"
+
+
 @pytest.mark.parametrize("name", KNOWN)
 def test_known_differences_still_differ(name: str) -> None:
     matches, _ = KNOWN[name]
+    if name in OF_THE_PROCESSOR and not has_avx2():
+        pytest.skip("BLAS's kernels for other processors multiply as XLA does")
     numbers = itertools.islice((n for n in range(240 * len(NAMES)) if matches(case(n))), 40)
     assert any(check(n) is not None for n in numbers), f"{name} agrees now: take it off the list"
