@@ -37,6 +37,13 @@ static PyObject *halve(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+static PyObject *halve_of(PyObject *nothing, PyObject *args)
+{
+    PyObject *self, *rest = PyTuple_GetSlice(args, 1, PyTuple_GET_SIZE(args));
+    return PyArg_ParseTuple(args, "OO", &self, &args) ? halve(self, rest) : NULL;
+}
+
+static PyMethodDef of_self = {"halve", halve_of, METH_VARARGS, ""};
 static PyMethodDef of_class[] = {{"total", total, METH_VARARGS, "The sum."}, {NULL}};
 static PyType_Slot slots[] = {{Py_tp_methods, of_class}, {0, NULL}};
 static PyType_Spec spec = {"NAME.Summer", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, slots};
@@ -52,7 +59,9 @@ PyMODINIT_FUNC PyInit_NAME(void)
 {
     import_array();
     PyObject *module = PyModule_Create(&definition);
-    PyModule_AddObject(module, "Summer", PyType_FromSpec(&spec));
+    PyObject *summer = PyType_FromSpec(&spec), *halving = PyInstanceMethod_New(PyCFunction_New(&of_self, NULL));
+    PyObject_SetAttrString(summer, "halve", halving); /* as pybind11 makes its methods */
+    PyModule_AddObject(module, "Summer", summer);
     PyType_Ready(&Fixed);
     PyModule_AddObject(module, "Fixed", (PyObject *)&Fixed);
     return module;
@@ -67,7 +76,7 @@ from compiled_part import total
 x = np.arange(6.0)
 y = x * 2
 assert total(y) == 30.0 == compiled_part.Summer().total(y[::1]) and total(x[::2]) == 6.0
-compiled_part.halve(x)
+compiled_part.Summer().halve(x)
 assert x.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5] and total(numpy.ones(3)) == 3.0
 assert total.__doc__ == "The sum." and pickle.loads(pickle.dumps(total)) is total
 assert compiled_part.Fixed().total(x) == 7.5 and compiled_part.same(x) is x

@@ -22,8 +22,8 @@ LEAVES = frozenset(
     {int, float, complex, bool, str, bytes, type(None), slice, numpy.ndarray, numpy.float64, numpy.int64}
 )
 # Names of the types of functions, and of a class's methods.
-FUNCTIONS = frozenset({"function", "builtin_function_or_method", "cython_function_or_method"})
-METHODS = FUNCTIONS | {"method_descriptor"}
+FUNCTIONS = frozenset({"function", "builtin_function_or_method", "cython_function_or_method", "nb_func"})
+METHODS = FUNCTIONS | {"method_descriptor", "instancemethod", "nb_method"}  # pybind11's and nanobind's
 ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "divmod", "and", "or", "xor")
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 OPERATORS = (
