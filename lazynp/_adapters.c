@@ -181,6 +181,17 @@ static void dealloc(Adapted *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
+/* `f[types]`: one of the functions that Cython made of a text for several types, adapted as they are together. */
+static PyObject *subscript(Adapted *self, PyObject *key)
+{
+    PyObject *chosen = PyObject_GetItem(self->inner, key), *dict = chosen ? PyDict_New() : NULL;
+    PyObject *out = dict ? PyObject_CallFunctionObjArgs((PyObject *)Py_TYPE(self), chosen, dict, self->convert, NULL) : NULL;
+    Py_XDECREF(dict);
+    Py_XDECREF(chosen);
+    return out;
+}
+static PyMappingMethods as_mapping = {.mp_subscript = (binaryfunc)subscript};
+
 /* Everything else is the library's own function: its code, its defaults, its text. */
 static PyObject *get_attribute(PyObject *self, PyObject *name)
 {
@@ -222,7 +233,7 @@ static PyMethodDef methods[] = {{"__reduce__", (PyCFunction)reduce, METH_NOARGS,
     {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._adapters." NAME, .tp_basicsize = sizeof(Adapted), \
      .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | (MORE), \
      .tp_new = make, .tp_dealloc = (destructor)dealloc, .tp_traverse = (traverseproc)traverse, \
-     .tp_clear = (inquiry)clear, .tp_repr = (reprfunc)represent, .tp_call = PyVectorcall_Call, \
+     .tp_clear = (inquiry)clear, .tp_as_mapping = &as_mapping, .tp_repr = (reprfunc)represent, .tp_call = PyVectorcall_Call, \
      .tp_vectorcall_offset = offsetof(Adapted, call), .tp_dictoffset = offsetof(Adapted, dict), \
      .tp_weaklistoffset = offsetof(Adapted, weak), .tp_getattro = get_attribute, .tp_setattro = PyObject_GenericSetAttr, \
      .tp_getset = attributes, .tp_methods = methods, .tp_descr_get = (GET)}

@@ -15,7 +15,7 @@ import sys
 import textwrap
 import traceback
 import weakref
-from typing import Any
+from typing import Any, cast
 
 import numpy
 import pytest
@@ -535,3 +535,26 @@ def test_a_list_that_a_library_changes(c: bool, monkeypatch: pytest.MonkeyPatch)
     adapted(len)(alike)
     assert alike[0] is a and alike[1] is b
     assert adapted(lambda x, out: out)(a, out=b) is b
+
+
+@needs_c
+def test_a_function_that_is_several() -> None:
+    """Cython's fused functions, one of which a key chooses."""
+
+    class Fused:
+        """For two types."""
+
+        __name__ = "fused"
+
+        def __call__(self, x: Any) -> Any:
+            return type(x)
+
+        def __getitem__(self, key: str) -> Any:
+            return {"double": lambda x, *more: (type(x), *more)}[key]
+
+    fused: Any = adapted(Fused())
+    assert fused(np.ones(2)) is numpy.ndarray and fused["double"](np.ones(2), 3) == (numpy.ndarray, 3)
+    with pytest.raises(KeyError):
+        fused["long"]
+    with pytest.raises(TypeError, match="not subscriptable"):
+        cast(Any, adapted(len))[0]

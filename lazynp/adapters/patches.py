@@ -23,6 +23,7 @@ LEAVES = frozenset(
 )
 # Names of the types of functions, and of a class's methods.
 FUNCTIONS = frozenset({"function", "builtin_function_or_method", "cython_function_or_method", "nb_func"})
+FUSED = "fused_cython_function"  # one for each of several types, which `f[types]` gives
 METHODS = FUNCTIONS | {"method_descriptor", "instancemethod", "nb_method"}  # pybind11's and nanobind's
 ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "divmod", "and", "or", "xor")
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
@@ -207,7 +208,8 @@ class Patches:
         """All functions of a module but those whose names begin with `hidden`; with `called`, those that they are given
         may give our arrays."""
         for name, value in list(vars(module).items()):
-            plain = type(value).__name__ in FUNCTIONS or is_routine(value)
+            kind = type(value).__name__
+            plain = kind in FUNCTIONS or is_routine(value) or kind == FUSED and native is not None
             if not name.startswith(hidden) and name not in skip and plain:
                 self.wrap(module, name, called=called)
 
