@@ -166,8 +166,10 @@ class Finder:
                 return None
         finally:
             finding.discard(fullname)
-        if hasattr(spec.loader, "exec_module") and (fullname in ADAPTERS or is_extension(spec)):
+        if fullname in ADAPTERS and hasattr(spec.loader, "exec_module"):
             spec.loader = Loader(spec.loader)
+        elif type(spec.loader) is ExtensionFileLoader:
+            spec.loader = ExtensionLoader(spec.loader.name, spec.loader.path)
         return spec
 
 
@@ -193,11 +195,25 @@ class Loader:
         finally:
             running.discard(name)
         applied.pop(name, None)  # loaded anew: nothing of it is adapted yet
-        if name in ADAPTERS or is_own(module.__spec__) or FORTRAN in {type(v).__name__ for v in vars(module).values()}:
-            adapt(name, module)
+        adapt(name, module)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
+
+
+class ExtensionLoader(ExtensionFileLoader):
+    """Python's loader of a compiled module, and the adapter after it where the module is the program's own or has
+    routines of f2py's."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        super().exec_module(module)
+        spec, plain = module.__spec__, ExtensionFileLoader(self.name, self.path)
+        module.__loader__ = plain
+        if spec is not None:
+            spec.loader = plain
+        applied.pop(self.name, None)  # loaded anew: nothing of it is adapted yet
+        if is_own(spec) or FORTRAN in {type(value).__name__ for value in vars(module).values()}:
+            adapt(self.name, module)
 
 
 def install() -> None:
