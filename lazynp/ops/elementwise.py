@@ -530,9 +530,16 @@ tanh = ufunc_op(
     code=mathematics("tanh", c="std::tanh({0})", float32="tanh_f({0})"),
 )
 arcsinh = ufunc_op("arcsinh", lambda g, out, x: divide(g, sqrt(add(multiply(x, x), 1))), code=mathematics("asinh"))
-arccosh = ufunc_op(
-    "arccosh", lambda g, out, x: divide(g, sqrt(multiply(subtract(x, 1), add(x, 1)))), code=mathematics("acosh")
-)
+
+
+def arccosh_x(g: Node, out: Node, x: Node) -> Node:
+    """Of complex numbers the root of a product is off by a sign on half of the plane. Of real ones it is JAX's, which has a
+    derivative below -1, too."""
+    below, above = subtract(x, 1), add(x, 1)
+    return divide(g, multiply(sqrt(below), sqrt(above)) if is_complex(x) else sqrt(multiply(below, above)))
+
+
+arccosh = ufunc_op("arccosh", arccosh_x, code=mathematics("acosh"))
 arctanh = ufunc_op("arctanh", lambda g, out, x: divide(g, subtract(1, multiply(x, x))), code=mathematics("atanh"))
 TO_RADIANS = Code("f", f="({0} * {T}(0.017453292519943295))")
 TO_DEGREES = Code("f", f="({0} * {T}(57.29577951308232))")
