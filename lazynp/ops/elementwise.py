@@ -533,8 +533,8 @@ arcsinh = ufunc_op("arcsinh", lambda g, out, x: divide(g, sqrt(add(multiply(x, x
 
 
 def arccosh_x(g: Node, out: Node, x: Node) -> Node:
-    """Of complex numbers the root of a product is off by a sign on half of the plane. Of real ones it is JAX's, which has a
-    derivative below -1, too."""
+    """Of complex numbers the root of a product is off by a sign on half of the plane. Of real ones it is JAX's, which
+    has a derivative below -1, too."""
     below, above = subtract(x, 1), add(x, 1)
     return divide(g, multiply(sqrt(below), sqrt(above)) if is_complex(x) else sqrt(multiply(below, above)))
 
