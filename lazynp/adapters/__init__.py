@@ -56,6 +56,7 @@ ADAPTERS = {
 EXTENSIONS = "extensions"  # the file for compiled modules that are not in the table, and its name in `config.adapters`
 FORTRAN = "fortran"  # the type of what f2py makes, in each module one of its own
 applied: dict[str, Patches] = {}
+with_routines: dict[str, None] = {}  # compiled modules with routines of f2py's, in the order in which they were loaded
 finding: set[str] = set()  # being looked for, by us
 running: set[str] = set()  # whose code is running
 
@@ -115,7 +116,7 @@ def changed(name: str, value: Any) -> None:
     """Follow the setting, for what is loaded already."""
     if name != "adapters":
         return
-    for library in [*ADAPTERS, *loaded_extensions()]:
+    for library in dict.fromkeys([*ADAPTERS, *loaded_extensions(), *with_routines]):
         if not wanted(library):
             restore(library)
         elif is_loaded(library):
@@ -212,7 +213,9 @@ class ExtensionLoader(ExtensionFileLoader):
         if spec is not None:
             spec.loader = plain
         applied.pop(self.name, None)  # loaded anew: nothing of it is adapted yet
-        if is_own(spec) or FORTRAN in {type(value).__name__ for value in vars(module).values()}:
+        if FORTRAN in {type(value).__name__ for value in vars(module).values()}:
+            with_routines[self.name] = None
+        if self.name in with_routines or is_own(spec):
             adapt(self.name, module)
 
 

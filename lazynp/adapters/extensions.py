@@ -9,10 +9,11 @@ argument is to be left alone, which would be our array's memory.
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import Any
 
 from ..owners import OWN, whose
-from .patches import Patches, is_routine
+from .patches import Patches, is_adapted, is_routine
 
 
 def adapt(module: Any, patches: Patches) -> None:
@@ -27,5 +28,9 @@ def adapt(module: Any, patches: Patches) -> None:
 
 
 def routines(module: Any, patches: Patches) -> None:
-    """Those that f2py made, of a compiled module or of one that shows its names."""
-    patches.wrap(module, *[name for name, value in list(vars(module).items()) if is_routine(value)])
+    """Those that f2py made, of a compiled module or of one that shows its names, adapted perhaps already."""
+    for name, value in list(vars(module).items()):
+        if is_routine(value):
+            patches.wrap(module, name)
+        elif is_adapted(value) and is_routine(value.__wrapped__):
+            patches.undoing.append(functools.partial(setattr, module, name, value.__wrapped__))
