@@ -159,6 +159,16 @@ def test_settings_end_a_trial() -> None:
         assert config.limit == 1000
 
 
+def test_a_trial_lifts_nothing_where_results_are_to_be_the_same_each_time() -> None:
+    with lazynp.config(small=1000, deterministic=True):
+        before = config.limit
+        pace.trials.lift()
+        try:
+            assert config.limit == before and not pace.trials.raised
+        finally:
+            pace.trials.lower()
+
+
 def test_the_limit_may_change_at_any_time() -> None:
     """Random programs, while another thread raises it and lowers it: a part is recorded, and a part is not."""
     ended = threading.Event()

@@ -143,7 +143,7 @@ class Trials:
             before, now = now, native.replay_pace()[0]
 
     def lift(self) -> None:
-        if not self.raised:
+        if not self.raised and not config.deterministic:  # which may have been set since the trial began
             self.raised = RANGE * config.limit
             config.lift(self.raised)
 
