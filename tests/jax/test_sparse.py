@@ -323,3 +323,25 @@ def test_a_loop_forgets_what_its_body_does_not_keep() -> None:
     out = flipped(sparse.BCOO.fromdense(M[:, 1:]))
     assert not out.indices_sorted
     np.testing.assert_array_equal(out.todense(), M[:, 1:].T)
+
+
+def test_a_call_inside_sparsify_says_what_it_cannot_keep() -> None:
+    """A derivative of its own, donated arguments and places on several devices are refused, not dropped."""
+    jax, sparse = lazynp.jax, importlib.import_module("lazynp.jax.experimental.sparse")
+    x = sparse.BCOO.fromdense(M)
+
+    @jax.custom_jvp
+    def twice(x: Any) -> Any:
+        return x * 2
+
+    twice.defjvp(lambda primals, tangents: (twice(*primals), tangents[0] * 20))
+    np.testing.assert_array_equal(sparse.sparsify(twice)(x).todense(), M * 2)
+    with pytest.raises(NotImplementedError, match="with a derivative of its own"):
+        sparse.grad(sparse.sparsify(lambda x: twice(x).sum()))(x)
+
+    ruled = jax.custom_vjp(lambda x: x * 2)
+    ruled.defvjp(lambda x: (x * 2, None), lambda _, g: (g * 20,))
+    with pytest.raises(NotImplementedError, match="sparse rule for custom_vjp_call is not implemented"):
+        sparse.sparsify(ruled)(x)
+    with pytest.raises(NotImplementedError, match="donated_invars"):
+        sparse.sparsify(jax.jit(lambda x: x * 2, donate_argnums=0))(x)

@@ -13,9 +13,11 @@ from typing import Any
 from ... import lax
 from ... import numpy as jnp
 from ...array import Array
+from ...custom_derivatives import custom_jvp
 from ...jaxpr import ShapeDtypeStruct, eval_shape, make_jaxpr
 from ...jaxpr_types import ClosedJaxpr, Jaxpr, Literal
 from ...primitives import primitive_of
+from ...specs import UNSPECIFIED
 from ...tree_util import tree_flatten, tree_structure, tree_unflatten
 from . import bcsr, layouts, products
 from .api import tracing
@@ -241,14 +243,35 @@ def unplaced(rule: Rule) -> Rule:
     return call
 
 
-def called(*xs: Any, jaxpr: Any, **_: Any) -> list[Any]:
-    """A call of a jitted function: its graph."""
+def called(*xs: Any, jaxpr: Any, donated_invars: Sequence[bool], in_shardings: Sequence[Any],
+           out_shardings: Sequence[Any], **compiling: Any) -> list[Any]:  # fmt: skip
+    """A call of a jitted function: its graph. `compiling` is its name, its mesh and how it is compiled.
+
+    Raises: NotImplementedError where arguments are donated, or lie on several devices.
+    """
+    if any(donated_invars):
+        raise NotImplementedError("sparse xla_call with donated_invars")
+    for where in (*in_shardings, *out_shardings):
+        if where is not UNSPECIFIED and where.num_devices > 1:
+            raise NotImplementedError(f"sparse arrays lie on one device, got {where}")
     return evaluate(jaxpr, xs)
 
 
-def called_with_rule(*xs: Any, call_jaxpr: Any, **_: Any) -> list[Any]:
-    """A call of a function with a derivative of its own: its graph."""
-    return evaluate(call_jaxpr, xs)
+def called_with_rule(*xs: Any, call_jaxpr: Any, **derivative: Any) -> Any:
+    """A call of a function with a derivative of its own: its graph. `derivative` says what that is for dense arrays.
+
+    Raises (when differentiated): NotImplementedError, since the graph's derivative may be another than the function's.
+    """
+
+    @custom_jvp
+    def call(*xs: Any) -> list[Any]:
+        return evaluate(call_jaxpr, xs)
+
+    @call.defjvp
+    def refuse(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        raise NotImplementedError("a sparsified function with a derivative of its own has none: use it dense")
+
+    return call(*xs)
 
 
 RULES |= {
@@ -257,7 +280,6 @@ RULES |= {
     "concatenate": as_sequence(layouts.bcoo_concatenate),
     "conv_general_dilated": unplaced(products.bcoo_conv_general_dilated),
     "custom_jvp_call": called_with_rule,
-    "custom_vjp_call": called_with_rule,
     "div": div,
     "dot_general": unplaced(products.bcoo_dot_general),
     "dynamic_slice": dynamic_slice,
@@ -278,7 +300,6 @@ ROW_RULES |= {
     "broadcast_in_dim": bcsr.bcsr_broadcast_in_dim,
     "concatenate": as_sequence(bcsr.bcsr_concatenate),
     "custom_jvp_call": called_with_rule,
-    "custom_vjp_call": called_with_rule,
     "dot_general": unplaced(bcsr.bcsr_dot_general),
     "integer_pow": integer_pow,
     "jit": called,
