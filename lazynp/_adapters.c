@@ -9,13 +9,13 @@
 typedef struct {
     PyObject_HEAD
     PyObject *inner, *dict, *weak;
-    PyObject *convert; /* (args, kwargs) -> (args, kwargs) as the library is given them; NULL: only arrays are converted */
+    PyObject *convert; /* (args, kwargs, changes) -> (args, kwargs) as the library is given them; NULL: only arrays are converted */
     vectorcallfunc call;
 } Adapted;
 
 enum { LONG_LIST = 64 }; /* as LONG in patches.py */
 static PyTypeObject *handle;
-static PyObject *numpy_of, *leaves;
+static PyObject *numpy_of, *give_back, *leaves;
 
 /* Whether there is an array of ours among some objects: 1, 0, -1 with an error set. Runs no Python code but a hash's. */
 static int any_ours(PyObject *const *given, Py_ssize_t n);
@@ -51,68 +51,17 @@ static int any_ours(PyObject *const *given, Py_ssize_t n)
     return found;
 }
 
-/* What the library did to the list that it got in place of the user's: that has it, too, with the user's own objects for
- * those that they became. `before`: what the library's list had in it. */
-static int give_back(PyObject *list, PyObject *made, PyObject *before)
+/* The arguments as the library is given them, new references in `given`; lists and dicts that were copied in `changes`. */
+static int convert_all(Adapted *self, PyObject *const *args, Py_ssize_t n, Py_ssize_t all, PyObject *names, PyObject *changes,
+                       PyObject **given)
 {
-    Py_ssize_t n = PyList_GET_SIZE(made), old = PyTuple_GET_SIZE(before), same = n == old;
-    for (Py_ssize_t i = 0; i < n && same; i++)
-        same = PyList_GET_ITEM(made, i) == PyTuple_GET_ITEM(before, i);
-    if (same)
+    if (!self->convert) {
+        for (Py_ssize_t i = 0; i < all; i++)
+            if (!(given[i] = PyObject_CallFunctionObjArgs(numpy_of, args[i], changes, NULL)))
+                return -1;
         return 0;
-    PyObject *items = PyList_New(n);
-    for (Py_ssize_t i = 0; items && i < n; i++) {
-        PyObject *item = PyList_GET_ITEM(made, i);
-        Py_ssize_t k = 0;
-        while (k < old && PyTuple_GET_ITEM(before, k) != item)
-            k++;
-        PyList_SET_ITEM(items, i, Py_NewRef(k < old && k < PyList_GET_SIZE(list) ? PyList_GET_ITEM(list, k) : item));
     }
-    int failed = !items || PyList_SetSlice(list, 0, PyList_GET_SIZE(list), items) < 0;
-    Py_XDECREF(items);
-    return failed ? -1 : 0;
-}
-
-/* The call with each argument converted. What it gives back of them is the argument itself, as `out=` arrays are. */
-static PyObject *call_converted(PyObject *inner, PyObject *const *args, Py_ssize_t n, Py_ssize_t all, PyObject *names)
-{
-    PyObject **given = PyMem_Calloc(2 * (size_t)all + 1, sizeof(PyObject *)), **before = given + all + 1, *out = NULL;
-    Py_ssize_t i = 0;
-    if (!given)
-        return PyErr_NoMemory();
-    for (; i < all; i++) {
-        if (!(given[i + 1] = PyObject_CallOneArg(numpy_of, args[i])))
-            break;
-        if (given[i + 1] != args[i] && PyList_CheckExact(args[i]) && !(before[i] = PyList_AsTuple(given[i + 1]))) {
-            i++;
-            break;
-        }
-    }
-    if (i == all && !PyErr_Occurred())
-        out = PyObject_Vectorcall(inner, given + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
-    PyObject *kind, *error, *trace;
-    PyErr_Fetch(&kind, &error, &trace);
-    for (Py_ssize_t k = 0; k < i; k++)
-        if (before[k] && give_back(args[k], given[k + 1], before[k]) < 0 && !kind) {
-            Py_CLEAR(out);
-            PyErr_Fetch(&kind, &error, &trace);
-        }
-    PyErr_Restore(kind, error, trace);
-    while (i--) {
-        Py_XDECREF(before[i]);
-        if (out == given[i + 1])
-            Py_SETREF(out, Py_NewRef(args[i]));
-        Py_DECREF(given[i + 1]);
-    }
-    PyMem_Free(given);
-    return out;
-}
-
-/* The call with what `convert` makes of the arguments. It is made from here, so that no Python frame stands between the
- * user's and the library's: by `stacklevel` a library's warning counts frames. */
-static PyObject *call_with(Adapted *self, PyObject *const *args, Py_ssize_t n, Py_ssize_t all, PyObject *names)
-{
-    PyObject *plain = PyTuple_New(n), *named = PyDict_New(), *made = NULL, *out = NULL;
+    PyObject *plain = PyTuple_New(n), *named = PyDict_New(), *made = NULL;
     int failed = !plain || !named;
     for (Py_ssize_t i = 0; i < all && !failed; i++)
         if (i < n)
@@ -120,25 +69,59 @@ static PyObject *call_with(Adapted *self, PyObject *const *args, Py_ssize_t n, P
         else
             failed = PyDict_SetItem(named, PyTuple_GET_ITEM(names, i - n), args[i]) < 0;
     if (!failed)
-        made = PyObject_CallFunctionObjArgs(self->convert, plain, named, NULL);
+        made = PyObject_CallFunctionObjArgs(self->convert, plain, named, changes, NULL);
     Py_XDECREF(plain);
     Py_XDECREF(named);
-    if (made && PyArg_ParseTuple(made, "O!O!", &PyTuple_Type, &plain, &PyDict_Type, &named))
-        out = PyObject_Call(self->inner, plain, named);
+    failed = !made || !PyArg_ParseTuple(made, "O!O!", &PyTuple_Type, &plain, &PyDict_Type, &named);
+    for (Py_ssize_t i = 0; i < all && !failed; i++) {
+        given[i] = i < n ? PyTuple_GetItem(plain, i) : PyDict_GetItemWithError(named, PyTuple_GET_ITEM(names, i - n));
+        Py_XINCREF(given[i]);
+        failed = !given[i];
+    }
     Py_XDECREF(made);
+    return failed ? -1 : 0;
+}
+
+/* The call with each argument converted. What it gives back of them is the argument itself, as `out=` arrays are. It is
+ * made from here, so that no Python frame stands between the user's and the library's: by `stacklevel` a library's warning
+ * counts frames. */
+static PyObject *call_converted(Adapted *self, PyObject *const *args, Py_ssize_t n, Py_ssize_t all, PyObject *names)
+{
+    PyObject **given = PyMem_Calloc((size_t)all + 1, sizeof(PyObject *)), *changes = PyList_New(0), *out = NULL;
+    if (!given || !changes) {
+        PyMem_Free(given);
+        Py_XDECREF(changes);
+        return PyErr_NoMemory();
+    }
+    if (convert_all(self, args, n, all, names, changes, given + 1) == 0)
+        out = PyObject_Vectorcall(self->inner, given + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+    if (PyList_GET_SIZE(changes)) {
+        PyObject *kind, *error, *trace;
+        PyErr_Fetch(&kind, &error, &trace);
+        PyObject *done = PyObject_CallOneArg(give_back, changes);
+        if (!done)
+            Py_CLEAR(out);
+        if (done || kind)
+            PyErr_Restore(kind, error, trace);
+        Py_XDECREF(done);
+    }
+    Py_DECREF(changes);
+    for (Py_ssize_t i = 0; i < all; i++) {
+        if (out && out == given[i + 1])
+            Py_SETREF(out, Py_NewRef(args[i]));
+        Py_XDECREF(given[i + 1]);
+    }
+    PyMem_Free(given);
     return out;
 }
 
 static PyObject *call_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     Py_ssize_t n = PyVectorcall_NARGS(count), all = n + (names ? PyTuple_GET_SIZE(names) : 0);
-    PyObject *inner = ((Adapted *)self)->inner;
-    if (((Adapted *)self)->convert)
-        return call_with((Adapted *)self, args, n, all, names);
-    int found = any_ours(args, all);
+    int found = ((Adapted *)self)->convert ? 1 : any_ours(args, all);
     if (found)
-        return found < 0 ? NULL : call_converted(inner, args, n, all, names);
-    return PyObject_Vectorcall(inner, args, count, names);
+        return found < 0 ? NULL : call_converted((Adapted *)self, args, n, all, names);
+    return PyObject_Vectorcall(((Adapted *)self)->inner, args, count, names);
 }
 
 static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -270,14 +253,16 @@ static PyObject *adapted(PyObject *module, PyObject *args)
     return PyObject_Call((PyObject *)(inner && Py_TYPE(inner)->tp_descr_get ? &Method : &Function), args, NULL);
 }
 
-/* bind(handle, numpy_of, leaves): the class of our arrays, how one is converted, what a long list is not looked into. */
+/* bind(handle, numpy_of, give_back, leaves): the class of our arrays, how one is converted, what is done with copied lists
+ * and dicts after a call, what a long list is not looked into. */
 static PyObject *bind(PyObject *module, PyObject *args)
 {
-    PyObject *type, *function, *set;
-    if (!PyArg_ParseTuple(args, "O!OO!", &PyType_Type, &type, &function, &PyFrozenSet_Type, &set))
+    PyObject *type, *function, *after, *set;
+    if (!PyArg_ParseTuple(args, "O!OOO!", &PyType_Type, &type, &function, &after, &PyFrozenSet_Type, &set))
         return NULL;
     Py_XSETREF(handle, (PyTypeObject *)Py_NewRef(type));
     Py_XSETREF(numpy_of, Py_NewRef(function));
+    Py_XSETREF(give_back, Py_NewRef(after));
     Py_XSETREF(leaves, Py_NewRef(set));
     Py_RETURN_NONE;
 }

@@ -23,7 +23,7 @@ from patience import PATIENCE
 
 import lazynp as np
 from lazynp import adapters
-from lazynp.adapters.patches import Called, Patches, adapted, native, numpy_of
+from lazynp.adapters.patches import Called, Patches, adapted, functions_of, native, numpy_of
 from lazynp.config import config
 from lazynp.speed import HandleBase as Handle
 
@@ -531,10 +531,51 @@ def test_a_list_that_a_library_changes(c: bool, monkeypatch: pytest.MonkeyPatch)
         else:
             assert adapted(change)(given) is given
         assert given[0] is b and given[1] is a and given[2] == 7 and len(given) == 3
+    inner = {"x": a, "y": 1}
+
+    def change_inside(found: list[Any]) -> None:
+        found[0]["z"] = found[0].pop("x")
+        found[1][0] += 1
+        found.append(found[0])
+
+    given = [inner, b]
+    adapted(change_inside)(given)
+    assert given[0] is inner and given[1] is b and given[2] is inner and inner.keys() == {"y", "z"} and inner["z"] is a
+    assert b.tolist() == [2, 1]
     alike = [a, b]
     adapted(len)(alike)
     assert alike[0] is a and alike[1] is b
     assert adapted(lambda x, out: out)(a, out=b) is b
+
+
+@pytest.mark.parametrize("c", [True, False])
+def test_containers_without_arrays_and_functions_are_the_same_objects(c: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where functions are looked for, too: a minimizer of the user's own gets the bounds that the user gave."""
+    if not c:
+        monkeypatch.setattr("lazynp.adapters.patches.native", None)
+    elif native is None:
+        pytest.skip("there is no C module")
+    bounds, options, functions = [(0, 1)], {"a": [1, (2,)]}, [len, {"f": len}]
+    call: Any = adapted(lambda *args, **kwargs: (args, kwargs), functions_of)
+    args, kwargs = call(bounds, options, functions, bounds=bounds, options=options)
+    assert args[0] is kwargs["bounds"] is bounds and args[1] is kwargs["options"] is options
+    assert type(args[2][0]) is type(args[2][1]["f"]) is Called and functions[0] is len
+
+    def change(found: list[Any], *, more: Any = None) -> Any:
+        found.reverse()
+        return more
+
+    assert adapted(change, functions_of)(functions, more=len) is len
+    assert functions[1] is len and functions[0] == {"f": len}
+    optimize = importlib.import_module("scipy.optimize")
+    seen = []
+
+    def own(fun: Any, x0: Any, bounds: Any, **rest: Any) -> Any:
+        seen.append(bounds)
+        return optimize.OptimizeResult(x=x0, fun=fun(x0), success=True)
+
+    optimize.minimize(lambda x: (np.asarray(x) ** 2).sum(), np.ones(2), method=own, bounds=bounds)
+    assert seen[0] is bounds
 
 
 @needs_c

@@ -18,6 +18,7 @@ from importlib.machinery import ExtensionFileLoader
 from typing import TYPE_CHECKING, Any
 
 from ..config import config
+from ..owners import OWN, whose
 
 if TYPE_CHECKING:
     from .patches import Patches
@@ -130,17 +131,10 @@ def loaded_extensions() -> list[str]:
     ]
 
 
-def is_extension(spec: Any) -> bool:
-    """Whether what was found is a compiled module."""
-    return isinstance(getattr(spec, "loader", None), ExtensionFileLoader) and bool(spec.origin)
-
-
 def is_own(spec: Any) -> bool:
-    """Whether it is the program's own compiled module."""
-    if not is_extension(spec):
-        return False
-    owners = importlib.import_module(f"{__name__.rpartition('.')[0]}.owners")
-    return bool(owners.whose(spec.origin) == owners.OWN)
+    """Whether what was found is the program's own compiled module."""
+    compiled = isinstance(getattr(spec, "loader", None), ExtensionFileLoader) and spec.origin
+    return bool(compiled) and whose(spec.origin) == OWN
 
 
 def is_loaded(library: str) -> bool:

@@ -34,39 +34,70 @@ OPERATORS = (
 SPECIAL = ("__init__", "__new__", "__call__", "__getitem__", "__setitem__", "__contains__", *OPERATORS)
 
 
-def numpy_of(x: Any) -> Any:
+Changes = list[tuple[Any, Any, Any]]
+"""Lists and dicts of the user's that were copied: each with its copy, and what the copy had in it."""
+
+
+def numpy_of(x: Any, changes: Changes | None = None) -> Any:
     """An argument as the library takes it: an array of ours as NumPy's, which shares its memory, also in a list, a
-    tuple or a dict. All else is the same object."""
+    tuple or a dict. All else is the same object.
+
+    Args:
+        changes: takes note of the lists and dicts that had to be copied.
+    """
     kind = type(x)
     if kind in LEAVES:
         return x
     if issubclass(kind, HandleBase):
         return numpy_array(x)
-    if kind is list or kind is tuple:
+    if kind not in (list, tuple, dict):
+        return x
+    noted = [] if changes is None else changes
+    return inside_of(x, lambda v: numpy_of(v, noted), noted)
+
+
+def inside_of(x: Any, convert: Callable[[Any], Any], changes: Changes) -> Any:
+    """A container of what `convert` makes of its elements: the same object where these are the same."""
+    made: Any
+    if type(x) is dict:
+        made = {k: convert(v) for k, v in x.items()}
+        if all([made[k] is v for k, v in x.items()]):
+            return x
+    else:
         if len(x) > LONG and type(x[0]) in LEAVES:
             return x
-        values = [numpy_of(v) for v in x]
-        return x if all([v is w for v, w in zip(values, x)]) else kind(values)
-    if kind is dict:
-        named = {k: numpy_of(v) for k, v in x.items()}
-        return x if all([named[k] is x[k] for k in x]) else named
-    return x
+        made = [convert(v) for v in x]
+        if all([v is w for v, w in zip(made, x)]):
+            return x
+        if type(x) is tuple:
+            return tuple(made)
+    changes.append((x, made, made.copy()))
+    return made
 
 
-Converting = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+def give_back(changes: Changes) -> None:
+    """What the library did to the lists and dicts that it got in place of the user's: the user's have it, too, with
+    their own objects for those that they became."""
+    for given, made, before in reversed(changes):
+        theirs, now, old = (dict(x if type(x) is dict else enumerate(x)) for x in (given, made, before))
+        if now.keys() == old.keys() and all([now[k] is old[k] for k in old]):
+            continue
+        own = {id(v): theirs.get(k, v) for k, v in old.items()}
+        items = {k: own.get(id(v), v) for k, v in now.items()}
+        if type(given) is dict:
+            given.clear()
+            given.update(items)
+        else:
+            given[:] = items.values()
 
 
-def arrays_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+Converting = Callable[[tuple[Any, ...], dict[str, Any], Changes], Arguments]
+
+
+def arrays_of(args: tuple[Any, ...], kwargs: dict[str, Any], changes: Changes) -> Arguments:
     """The arguments of a call, with NumPy's arrays for ours."""
-    for x in args:
-        if type(x) not in LEAVES:
-            args = tuple([numpy_of(v) for v in args])
-            break
-    for x in kwargs.values():
-        if type(x) not in LEAVES:
-            kwargs = {k: numpy_of(v) for k, v in kwargs.items()}
-            break
-    return args, kwargs
+    return tuple([numpy_of(x, changes) for x in args]), {k: numpy_of(x, changes) for k, x in kwargs.items()}
 
 
 def adapted(function: Callable[..., Any], convert: Converting = arrays_of) -> Callable[..., Any]:
@@ -81,30 +112,18 @@ def adapted(function: Callable[..., Any], convert: Converting = arrays_of) -> Ca
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        made, named = convert(args, kwargs)
-        if made is args and named is kwargs:
-            return function(*args, **kwargs)
-        pairs = [*zip(args, made), *[(x, named[k]) for k, x in kwargs.items()]]
-        lists = [(x, y, list(y)) for x, y in pairs if type(x) is list and x is not y]
+        changes: Changes = []
+        made, named = convert(args, kwargs, changes)
         try:
             out = function(*made, **named)
         finally:
-            for given, converted, before in lists:
-                give_back(given, converted, before)
-        for given, converted in pairs:
+            give_back(changes)
+        for given, converted in (*zip(args, made), *[(x, named[k]) for k, x in kwargs.items()]):
             if out is converted:  # what is given back of them is the argument itself
                 return given
         return out
 
     return call
-
-
-def give_back(given: list[Any], converted: list[Any], before: list[Any]) -> None:
-    """What the library did to the list that it got in place of the user's: the user's has it, too, with its own objects
-    for those that they became."""
-    if len(converted) != len(before) or any([x is not y for x, y in zip(converted, before)]):
-        own = {id(y): x for x, y in zip(given, before)}
-        given[:] = [own.get(id(x), x) for x in converted]
 
 
 class Called:
@@ -118,26 +137,26 @@ class Called:
         return numpy_of(self.function(*args, **kwargs))
 
 
-def called_of(x: Any, inside: tuple[type, ...]) -> Any:
+def called_of(x: Any, inside: tuple[type, ...], changes: Changes) -> Any:
     """An argument with the functions in it made `Called`: itself, or what is in containers of these types."""
     if type(x) in inside:
-        if isinstance(x, dict):
-            return {k: called_of(v, (dict, list, tuple)) for k, v in x.items()}
-        return type(x)([called_of(v, inside) for v in x])
+        within = (dict, list, tuple) if type(x) is dict else inside
+        return inside_of(x, lambda v: called_of(v, within, changes), changes)
     theirs = isinstance(x, (type, Called)) or type(x).__module__.split(".")[0] in ("numpy", "scipy")
     return Called(x) if callable(x) and not theirs else x
 
 
-def functions_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def functions_of(args: tuple[Any, ...], kwargs: dict[str, Any], changes: Changes) -> Arguments:
     """As `arrays_of`, for a function that calls functions it is given, by themselves or in lists and dicts: these are
     `Called`. What it passes on to them (`args`, `kwargs`) is theirs."""
-    args, kwargs = arrays_of(args, kwargs)
-    named = {k: v if k in ("args", "kwargs") else called_of(v, (dict, list, tuple)) for k, v in kwargs.items()}
-    return tuple([called_of(x, (dict, list)) for x in args]), named
+    args, kwargs = arrays_of(args, kwargs, changes)
+    every, passed = (dict, list, tuple), ("args", "kwargs")
+    named = {k: v if k in passed else called_of(v, every, changes) for k, v in kwargs.items()}
+    return tuple([called_of(x, (dict, list), changes) for x in args]), named
 
 
 if native is not None:
-    native.bind(HandleBase, numpy_of, LEAVES)
+    native.bind(HandleBase, numpy_of, give_back, LEAVES)
 
 
 def is_routine(x: Any) -> bool:
