@@ -321,3 +321,26 @@ print("fine")
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
+
+
+def test_the_global_state_by_its_name() -> None:
+    """What libraries take for the default is one of ours, and the one that the module's functions draw from."""
+    found: Any = np.random.mtrand._rand
+    assert isinstance(found, np.random.RandomState)
+    np.random.seed(3)
+    x, rows = np.arange(5), np.arange(10).reshape(5, 2)
+    found.shuffle(x)
+    found.shuffle(rows)
+    values = [found.normal(), np.random.normal(), *found.normal(size=3)]
+    theirs = numpy.random.RandomState(3)
+    for ours, wanted in ((x, numpy.arange(5)), (rows, numpy.arange(10).reshape(5, 2))):
+        theirs.shuffle(wanted)
+        numpy.testing.assert_array_equal(ours, wanted)
+    assert values == list(theirs.normal(size=5)) and type(found.permutation(4)) is np.ndarray
+    before = found.get_state()
+    drawn = np.random.rand(2)
+    found.set_state(before)
+    numpy.testing.assert_array_equal(numpy.random.rand(2), drawn)
+    again = pickle.loads(pickle.dumps(found))
+    assert type(again) is np.random.RandomState and again.rand() == copy.deepcopy(found).rand() == np.random.rand()
+    assert found._bit_generator is np.random.get_bit_generator()

@@ -248,6 +248,15 @@ BITS = {
 Generator, RandomState = subclass(source.Generator), subclass(source.RandomState)
 
 
+def shared_state() -> Any:
+    """NumPy's global state, `mtrand._rand`, as one of ours: what is drawn from either is drawn from both."""
+    names = [n for n in dir(RandomState) if not n.startswith("_") and callable(getattr(RandomState, n))]
+    table: dict[str, Any] = {n: staticmethod(functools.partial(getattr(RandomState, n), mtrand._rand)) for n in names}
+    table["_bit_generator"] = property(lambda self: mtrand._rand._bit_generator)
+    table["__reduce__"] = lambda self: (RandomState, *reduced(mtrand._rand)[1:])
+    return made_class(RandomState, {"__module__": RandomState.__module__, **table})(mtrand._rand._bit_generator)
+
+
 @boundary
 def default_rng(seed: Any = None) -> Any:
     """See `numpy.random.default_rng`."""
@@ -262,7 +271,13 @@ def default_rng(seed: Any = None) -> Any:
 
 default_rng.__doc__ = source.default_rng.__doc__
 default_rng.__module__ = "lazynp.random"
-TABLE = {**BITS, "Generator": Generator, "RandomState": RandomState, "default_rng": default_rng}
+TABLE = {
+    **BITS,
+    "Generator": Generator,
+    "RandomState": RandomState,
+    "default_rng": default_rng,
+    "_rand": shared_state(),
+}
 
 
 def drawing(function: Any, name: str) -> Any:
