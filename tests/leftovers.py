@@ -68,7 +68,8 @@ class Leftovers:
 
     def __init__(self, config: pytest.Config) -> None:
         self.worker: dict[str, Any] | None = getattr(config, "workeroutput", None)
-        self.peaks: dict[str, int] = {}
+        self.peaks: dict[str, tuple[int, str]] = {}  # by process: bytes, and the test in which it had them
+        self.peak = (0, "")
         self.left: list[str] = []
         self.outside = tempfile.gettempdir()
         self.kept = 0  # bytes, after JAX's functions were dropped last
@@ -80,25 +81,27 @@ class Leftovers:
             os.environ["TMPDIR"] = tempfile.tempdir = self.folder
 
     @pytest.hookimpl(trylast=True)
-    def pytest_runtest_teardown(self) -> None:
+    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
+        if (most := memory("VmHWM")) > self.peak[0]:
+            self.peak = most, item.nodeid
         if memory("VmRSS") > max(FULL, self.kept + GROWN):
             let_go()
             self.kept = memory("VmRSS")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        self.peaks[node.gateway.id] = getattr(node, "workeroutput", {}).get("peak", 0)
+        self.peaks[node.gateway.id] = getattr(node, "workeroutput", {}).get("peak", (0, ""))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.worker is not None:
-            self.worker["peak"] = memory("VmHWM")
+            self.worker["peak"] = self.peak
             return
-        self.peaks["this process"] = memory("VmHWM")
+        self.peaks["this process"] = max(self.peak, (memory("VmHWM"), ""))
         for client in list(compiler._clients):
             client.shutdown()
         self.look(time.monotonic() + PATIENCE)
-        if session.exitstatus == 0 and (self.left or max(self.peaks.values()) > PEAK):
+        if session.exitstatus == 0 and (self.left or max(self.peaks.values())[0] > PEAK):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def look(self, end: float) -> None:
@@ -111,8 +114,9 @@ class Leftovers:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        for name, peak in sorted(self.peaks.items()):
+        for name, (peak, test) in sorted(self.peaks.items()):
             wrong = f"; it may take {PEAK / 1e9:.1f} GB" if peak > PEAK else ""
-            terminalreporter.write_line(f"peak memory of {name}: {peak / 1e6:.0f} MB{wrong}", red=bool(wrong))
+            where = f", in {test}" if test else ""
+            terminalreporter.write_line(f"peak memory of {name}: {peak / 1e6:.0f} MB{where}{wrong}", red=bool(wrong))
         for line in self.left:
             terminalreporter.write_line(f"the tests left behind: {line}", red=True)

@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 SUMMARY = re.compile(r"=* ?((?:\d+ [a-z]+,? ?)+) in ([\d.]+)s")
-PEAK = re.compile(r"^peak memory of .*: (\d+) MB", re.MULTILINE)
+PEAK = re.compile(r"^peak memory of [^:]*: (\d+) MB", re.MULTILINE)
 
 
 def pythons() -> list[str]:
