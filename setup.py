@@ -1,7 +1,7 @@
 """The parts of lazynp that are built: `lazynp._speed`, the hot paths in C, `lazynp._calls`, calls of compiled
-functions, `lazynp._blocks`, the interpreter of kernels, `lazynp._keyed`, the random numbers of keys, and
-`lazynp._adapters`, the functions of libraries that take our arrays. Without a compiler the same is done in Python. All
-else is in pyproject.toml."""
+functions, `lazynp._blocks`, the interpreter of kernels, `lazynp._keyed`, the random numbers of keys,
+`lazynp._adapters`, the functions of libraries that take our arrays, and `lazynp._apart`, which starts compilers. Without
+a compiler the same is done in Python. All else is in pyproject.toml."""
 
 import numpy
 from setuptools import Extension, setup
@@ -48,5 +48,6 @@ setup(
             optional=True,
         ),
         Extension("lazynp._adapters", ["lazynp/_adapters.c"], extra_compile_args=["-O2", *FLAGS], optional=True),
+        Extension("lazynp._apart", ["lazynp/_apart.c"], extra_compile_args=["-O2", *FLAGS], optional=True),
     ]
 )

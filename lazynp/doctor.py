@@ -35,6 +35,7 @@ C_MODULES = {
     "_blocks": "kernels that are not compiled yet",
     "_keyed": "random numbers of keys",
     "_adapters": "functions of libraries that take our arrays",
+    "_apart": "compilers that never hold the program's files",
 }
 PACKAGES = ("scipy", "ml_dtypes", "opt_einsum", "optree", "threadpoolctl")
 TRIAL = '#include <cmath>\nextern "C" double f(double x) { return std::sin(x); }\n'

@@ -44,7 +44,7 @@ def main(plain: bool) -> None:
     place = pathlib.Path(np.__file__).parent
     assert "site-packages" in place.parts, place
     assert importlib.metadata.version("lazynp") == np.lazynp_version
-    for module in ("_speed", "_calls", "_blocks", "_keyed", "_adapters"):
+    for module in ("_speed", "_calls", "_blocks", "_keyed", "_adapters", "_apart"):
         assert (importlib.util.find_spec(f"lazynp.{module}") is None) == plain, module
     for stub in STUBS:
         assert (place.parent / "lazynp-stubs" / stub).is_file(), stub

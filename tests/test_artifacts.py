@@ -9,6 +9,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -448,6 +449,32 @@ def test_compiler_that_does_not_end(tmp_path, monkeypatch):
             gcc.run([str(script)], str(tmp_path), group)
         assert not caught.value.lasting
         assert ends((tmp_path / "child").read_text().strip())
+
+
+@pytest.mark.skipif(gcc.APART is None, reason="the system lends a new process its descriptors")
+def test_compilers_never_hold_locks_of_the_programs_files(tmp_path):
+    """A file that is closed and opened again while a compiler is started: HDF5 refuses it where the lock is held."""
+    fcntl = pytest.importorskip("fcntl")
+    runs = 0
+
+    def build():
+        nonlocal runs
+        while not done.is_set():
+            gcc.run([shutil.which("true")], str(tmp_path), True)
+            runs += 1
+
+    done = threading.Event()
+    thread = threading.Thread(target=build)
+    thread.start()
+    try:
+        end = time.monotonic() + PATIENCE
+        while runs < 100 and time.monotonic() < end:
+            with open(tmp_path / "data", "w") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        done.set()
+        thread.join()
+    assert runs >= 100 and os.listdir(tmp_path) == ["data"]
 
 
 def test_key():

@@ -10,10 +10,15 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
+import time
 
 from lazynp.backends import folders
+from lazynp.speed import built
+
+APART = getattr(built("_apart"), "start", None)
 
 TIRED = 75  # exit status of a compiler process that failed for want of something: a new one may do better
 TIMEOUT = 300.0  # seconds that the compiler may take
@@ -44,9 +49,11 @@ class BuildError(Exception):
 
 def run(command: list[str], scratch: str, group: bool = False) -> None:
     """Run a compiler whose temporary files lie in `scratch`. Raises `BuildError`. `group`: in a process group of its
-    own, which Ctrl-C does not reach; the compiler process has such a group already."""
+    own, which Ctrl-C does not reach, and without ever holding the user's open files, where the system can do that; the
+    compiler process has such a group, and no such files."""
+    process: _Apart | subprocess.Popen[bytes] | None = _Apart.start(command, scratch) if group else None
     try:
-        process = subprocess.Popen(
+        process = process or subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -69,7 +76,60 @@ def run(command: list[str], scratch: str, group: bool = False) -> None:
         raise BuildError(describe(process.returncode, said), is_lasting(process.returncode, said))
 
 
-def _kill(process: subprocess.Popen[bytes], group: bool) -> None:
+class _Apart:
+    """A compiler that `_apart.c` has started: it never shares the locks of the user's files. What it says is a file."""
+
+    stderr = None
+
+    def __init__(self, pid: int, log: str) -> None:
+        self.pid, self.log = pid, log
+        self.returncode: int | None = None
+
+    @classmethod
+    def start(cls, command: list[str], scratch: str) -> _Apart | None:
+        """None where the system cannot do it, or not now."""
+        if APART is None:
+            return None
+        path, log = shutil.which(command[0]) or command[0], os.path.join(scratch, f"said-{os.urandom(8).hex()}")
+        environment = tuple(os.fsencode(f"{name}={value}") for name, value in folders.environment(scratch).items())
+        try:
+            arguments = tuple(map(os.fsencode, command))
+            return cls(APART(os.fsencode(path), arguments, environment, os.fsencode(log)), log)
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError):
+                os.unlink(log)
+            return None
+
+    def communicate(self, timeout: float) -> tuple[None, bytes]:
+        """What it has said when it has ended."""
+        self.wait(timeout)
+        with open(self.log, "rb") as file:
+            said = file.read()
+        os.unlink(self.log)
+        return None, said
+
+    def wait(self, timeout: float = TIMEOUT) -> int:
+        end, pause = time.monotonic() + timeout, 0.001
+        while self.returncode is None:
+            try:
+                pid, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:  # the program has waited for it, or ignores all such signals
+                pid, status = self.pid, 0
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > end:
+                raise subprocess.TimeoutExpired("g++", timeout)
+            else:
+                time.sleep(pause)
+                pause = min(2 * pause, 0.02)
+        return self.returncode
+
+    def kill(self) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def _kill(process: _Apart | subprocess.Popen[bytes], group: bool) -> None:
     with contextlib.suppress(OSError):
         if group and process.returncode is None and hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
