@@ -267,8 +267,61 @@ static PyObject *bind(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* --- classes of the program that derive from our arrays, see `swap.py` --- */
+
+static PyObject *plain_build, *metaclass_of;
+static PyTypeObject *array_type;
+
+/* Python's `__build_class__`, where a base is a class of our arrays with the metaclass that `metaclass_of` says. In C, since
+ * bodies and metaclasses look at the frame that called them. */
+static PyObject *build_class(PyObject *module, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    Py_ssize_t i = 2, named = names ? PyTuple_GET_SIZE(names) : 0;
+    while (i < n && !PyType_IsSubtype(Py_TYPE(args[i]), array_type))
+        i++;
+    if (i >= n)
+        return PyObject_Vectorcall(plain_build, args, n, names);
+    PyObject *bases = PyTuple_New(n - 2), *all = PyTuple_New(n), *options = PyDict_New(), *result = NULL;
+    if (!bases || !all || !options)
+        goto done;
+    for (i = 0; i < n; i++) {
+        PyTuple_SET_ITEM(all, i, Py_NewRef(args[i]));
+        if (i > 1)
+            PyTuple_SET_ITEM(bases, i - 2, Py_NewRef(args[i]));
+    }
+    for (i = 0; i < named; i++)
+        if (PyDict_SetItem(options, PyTuple_GET_ITEM(names, i), args[n + i]) < 0)
+            goto done;
+    PyObject *meta = PyObject_CallFunctionObjArgs(metaclass_of, bases, options, NULL);
+    if (!meta)
+        goto done;
+    if (meta == Py_None || PyDict_SetItemString(options, "metaclass", meta) == 0)
+        result = PyObject_Call(plain_build, all, options);
+    Py_DECREF(meta);
+done:
+    Py_XDECREF(bases);
+    Py_XDECREF(all);
+    Py_XDECREF(options);
+    return result;
+}
+
+/* builder(plain, type, metaclass_of): what to use for `plain`, which is `builtins.__build_class__`. */
+static PyObject *builder(PyObject *module, PyObject *args)
+{
+    static PyMethodDef method = {"__build_class__", (PyCFunction)(void (*)(void))build_class, METH_FASTCALL | METH_KEYWORDS,
+                                 "See Python's own."};
+    PyObject *plain, *type, *function;
+    if (!PyArg_ParseTuple(args, "OO!O", &plain, &PyType_Type, &type, &function))
+        return NULL;
+    Py_XSETREF(plain_build, Py_NewRef(plain));
+    Py_XSETREF(array_type, (PyTypeObject *)Py_NewRef(type));
+    Py_XSETREF(metaclass_of, Py_NewRef(function));
+    return PyCFunction_New(&method, NULL);
+}
+
 static PyMethodDef functions[] = {{"adapted", adapted, METH_VARARGS, NULL}, {"bind", bind, METH_VARARGS, NULL},
-                                  {"set_in_class", set_in_class, METH_VARARGS, NULL}, {NULL}};
+                                  {"set_in_class", set_in_class, METH_VARARGS, NULL},
+                                  {"builder", builder, METH_VARARGS, NULL}, {NULL}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_adapters", .m_size = -1,
                                         .m_methods = functions, .m_doc = "See `lazynp/adapters/patches.py`."};
 

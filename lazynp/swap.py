@@ -25,6 +25,7 @@ from typing import Any
 import numpy
 
 from .owners import HERE, LIBRARY, OWN, folders, whose
+from .speed import built
 
 NAME = "lazynp"
 real_import = builtins.__import__
@@ -116,6 +117,36 @@ for _function in (swapped_import, swapped_import_module):
     _function.__code__ = _function.__code__.replace(co_filename=HIDDEN)
 
 
+PLAIN: dict[type, type] = {}
+"""Of metaclasses of arrays: what the program would have in their places, with NumPy's arrays."""
+
+
+def metaclass_of(bases: tuple[Any, ...], options: dict[str, Any]) -> type | None:
+    """The metaclass of a class that derives from our arrays: one that derives from theirs and from the program's, since
+    NumPy's arrays have none. None where Python finds the right one, or a conflict that NumPy's have too."""
+    bases = types.resolve_bases(bases)
+    most = options.get("metaclass", type(bases[0]))
+    if not isinstance(most, type):
+        return None
+    most = PLAIN.get(most, most)
+    for base in bases:
+        other = PLAIN.get(type(base), type(base))
+        if not issubclass(most, other):
+            if not issubclass(other, most):
+                return None
+            most = other
+    arrays = next(iter(PLAIN))
+    return None if issubclass(arrays, most) or issubclass(most, arrays) else combined(most, arrays)
+
+
+@functools.lru_cache(256)
+def combined(own: Any, arrays: Any) -> Any:
+    names = {"__module__": own.__module__, "__qualname__": own.__qualname__, "__doc__": own.__doc__}
+    made = type(own)(own.__name__, (own, arrays), names)
+    PLAIN[made] = own
+    return made
+
+
 def install(whole: bool = False) -> None:
     """Make the swap hold in this process, for what is imported from now on, and in the processes that it spawns. For a
     whole program classes of arrays print as NumPy's, and errors of names that do not exist are NumPy's."""
@@ -125,6 +156,11 @@ def install(whole: bool = False) -> None:
     if builtins.__import__ is swapped_import:
         return
     builtins.__import__ = swapped_import
+    builder = getattr(built("_adapters"), "builder", None)
+    if builder is not None:
+        arrays = real_import_module(f"{NAME}.numpy.array").ArrayType
+        PLAIN[arrays] = type
+        builtins.__build_class__ = builder(builtins.__build_class__, arrays, metaclass_of)
     importlib.import_module = swapped_import_module
     plain: Callable[..., dict[str, Any]] = multiprocessing.spawn.get_preparation_data
 

@@ -66,6 +66,41 @@ def test_classes_and_missing_names_print_as_numpy_s(tmp_path) -> None:
     assert (ours.returncode, ours.stdout) == (0, plain.stdout), ours.stderr
 
 
+METACLASSES = """
+    import sys
+    import numpy as np
+    class Meta(type):
+        def __new__(meta, name, bases, names, flag=0):
+            print(meta.__name__, name, sys._getframe(1).f_globals["__name__"])
+            return super().__new__(meta, name, bases, {**names, "flag": flag})
+        def __init__(cls, name, bases, names, flag=0):
+            super().__init__(name, bases, names)
+        def __call__(cls, *args):
+            print("call", *args)
+            return super().__call__(*args)
+    class Plain(metaclass=Meta): pass
+    class Array(np.ndarray, metaclass=Meta, flag=3): pass
+    class Both(Plain, np.ma.MaskedArray): pass
+    class Derived(Array): pass
+    class Third(type): pass
+    for refused in ((Array,), (Plain,)):
+        try:
+            class Neither(*refused, metaclass=Third): pass
+        except TypeError as error:
+            print(str(error)[:19])
+    x = np.arange(3.0).view(Derived)
+    print(repr(x + 1), x.flag, Array.flag, isinstance(Derived, Meta), isinstance(x, Array), Both([1, 2], [0, 1]))
+    print(Array((0, 2)).shape, type(Plain) is Meta, isinstance(np.ones(2), Array))
+"""
+
+
+def test_classes_of_arrays_with_a_metaclass(tmp_path) -> None:
+    """NumPy's arrays have none, and ours do: a program's own would be in conflict with it."""
+    write(tmp_path, s=METACLASSES)
+    ours, plain = run(tmp_path, "s.py"), run(tmp_path, "s.py", plain=True)
+    assert (ours.returncode, ours.stdout) == (0, plain.stdout), ours.stderr
+
+
 def test_imports(tmp_path) -> None:
     write(tmp_path, s=KINDS, helper="import numpy as np\ndef kind(): return type(np.zeros(1)).__module__\n")
     done = run(tmp_path, "s.py", "a", "--b")
