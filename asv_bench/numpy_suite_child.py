@@ -58,7 +58,7 @@ def ours(value: Any, *written: Any) -> None:
     calls that are timed.
     """
     if isinstance(value, Array):
-        if value._s.buf is None:
+        if value._s_.buf is None:
             value.__array__()
     elif value is None:
         for x in written:

@@ -89,7 +89,7 @@ def watch() -> None:
         (dispatch.Function, "_call"),
         (ufunc.ufunc, "_call"),
         (counterparts.Builtin, "_call"),
-        (array.ndarray, "_host"),
+        (array.ndarray, "_host_"),
     ):
         setattr(owner, name, counted("calls", getattr(owner, name)))
     counts.recorder = sys.modules["lazynp.runtime.recorder"].recorder

@@ -43,7 +43,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     PyObject *s, *b, *h, *v, *base, *weak;
-    PyObject *from, *param; /* of a view by a step that nobody has looked at: what `_v` is made of, see `view_of` */
+    PyObject *from, *param; /* of a view by a step that nobody has looked at: what `_v_` is made of, see `view_of` */
     PyObject *kind;         /* borrowed; v is what the step begins at */
     long long at;      /* of what replay knows: where in the stream of operations it was made; 0: not known */
     int pending, slot; /* a value or a view that was only matched: see `_replay.h` */
@@ -272,7 +272,7 @@ static PyObject *wrap(PyObject *array)
     return (PyObject *)a;
 }
 
-/* What `_v` says of a handle's view: NULL or None where it is all of its storage, HOST_VIEW, a View, or a tuple that is a
+/* What `_v_` says of a handle's view: NULL or None where it is all of its storage, HOST_VIEW, a View, or a tuple that is a
  * step from one of these, or from another step: (what it begins at, its array, kind, parameter). C code makes steps
  * without a tuple: one is made here, when somebody looks. Borrowed; -1 with an error set. */
 static int view_of(Handle *a, PyObject **view)
@@ -1441,8 +1441,8 @@ static PyGetSetDef storage_attributes[] = {
     OBJECT("details", Storage, details), {"free", get_free, set_free}, {NULL}};
 static PyMemberDef storage_members[] = {{"busy", T_INT, offsetof(Storage, busy)}, {NULL}};
 static PyGetSetDef handle_attributes[] = {
-    OBJECT("_s", Handle, s), OBJECT("_b", Handle, b), OBJECT("_h", Handle, h),
-    {"_v", get_view, set_view}, OBJECT("_base", Handle, base), {NULL}};
+    OBJECT("_s_", Handle, s), OBJECT("_b_", Handle, b), OBJECT("_h_", Handle, h),
+    {"_v_", get_view, set_view}, OBJECT("_base_", Handle, base), {NULL}};
 static PyMemberDef ufunc_members[] = {{"host", T_OBJECT, offsetof(Ufunc, host)}, {NULL}};
 
 /* Whether it is NumPy that asks for a buffer, for an array of its own: it takes any object's buffer before it asks for
@@ -1993,7 +1993,7 @@ PyMODINIT_FUNC PyInit__speed(void)
     shared[2] = (void *)from_host;
     if (PyModule_AddObject(module, "shared", PyCapsule_New(shared, "lazynp._speed.shared", NULL)) < 0)
         return NULL;
-    name_view = PyUnicode_InternFromString("_view");
+    name_view = PyUnicode_InternFromString("_view_");
     name_call = PyUnicode_InternFromString("_call");
     name_pin = PyUnicode_InternFromString("pin");
     name_dunder_call = PyUnicode_InternFromString("__call__");
@@ -2003,7 +2003,7 @@ PyMODINIT_FUNC PyInit__speed(void)
     name_type = PyUnicode_InternFromString("type");
     name_finalize = PyUnicode_InternFromString("__array_finalize__");
     name_name = PyUnicode_InternFromString("__name__");
-    name_host = PyUnicode_InternFromString("_host");
+    name_host = PyUnicode_InternFromString("_host_");
     name_wrap = PyUnicode_InternFromString("__array_wrap__");
     name_fields = PyUnicode_InternFromString("_fields");
     name_array_function = PyUnicode_InternFromString("__array_function__");

@@ -314,7 +314,7 @@ static PyObject *step_to(PyArrayObject *part, PyArrayObject *whole)
     return PyArray_SIZE(part) && is_index_of(part, whole) ? kind_part : NULL;
 }
 
-/* The `_v` of a buffer that stays where it is, since only NumPy's own view will do. */
+/* The `_v_` of a buffer that stays where it is, since only NumPy's own view will do. */
 static PyObject *pin(Given *g)
 {
     Storage *s = (Storage *)g->s;

@@ -134,9 +134,9 @@ def explain(x: Any) -> Any:
             nothing pending. A function gives a function: `explain(f)(*args)` is what `jit(f)(*args)` runs, for
             arguments of these shapes and dtypes.
     """
-    if hasattr(x, "_node") or hasattr(x, "node"):
+    if hasattr(x, "_node_") or hasattr(x, "node"):
         return of_graph([node_of(x)])
-    if type(x) in (list, tuple) and x and all(hasattr(a, "_node") or hasattr(a, "node") for a in x):
+    if type(x) in (list, tuple) and x and all(hasattr(a, "_node_") or hasattr(a, "node") for a in x):
         return of_graph([node_of(a) for a in x])
     if callable(x):
         jitted = x if isinstance(x, Jit) else jit(x, door=first_door())
@@ -146,7 +146,7 @@ def explain(x: Any) -> Any:
 
 def node_of(x: Any) -> Node:
     """The node of an array of a door."""
-    return x._node() if hasattr(x, "_node") else x.node
+    return x._node_() if hasattr(x, "_node_") else x.node
 
 
 def explained(f: Jit, *args: Any, **kwargs: Any) -> Explanation:

@@ -57,12 +57,12 @@ if TYPE_CHECKING or native is None:
     class HandleBase:
         """What `ndarray` holds."""
 
-        __slots__ = ("_s", "_b", "_h", "_v", "_base", "__weakref__")
-        _s: Any
-        _b: Any
-        _h: Any
-        _v: Any
-        _base: Any
+        __slots__ = ("_s_", "_b_", "_h_", "_v_", "_base_", "__weakref__")
+        _s_: Any
+        _b_: Any
+        _h_: Any
+        _v_: Any
+        _base_: Any
 
     class UfuncBase:
         """What `ufunc` holds, and its call."""

@@ -51,13 +51,13 @@ def synchronize() -> None:
 def block_until_ready(x: Any) -> Any:
     """The method of that name of the NumPy door's arrays: `x`, once its value is computed. A traced array is returned
     as it is."""
-    node = x._s.node
+    node = x._s_.node
     if node is not None and node.trace == ABSTRACT:
         return x
     if devices.used:  # where it is: not copied to the host
         synchronize()
     else:
-        x._host()
+        x._host_()
     return x
 
 

@@ -17,8 +17,8 @@ Entry = tuple[str, Any]  # where it was seen; the value, or an exception's type
 
 def snapshot(x: Any) -> Any:
     """The value of an array as it is now. It must not make lazynp share its memory with NumPy."""
-    if hasattr(x, "_host"):
-        x = x._host()
+    if hasattr(x, "_host_"):
+        x = x._host_()
     return x.copy() if isinstance(x, numpy.ndarray) else x
 
 

@@ -55,7 +55,7 @@ def test_no_plan_is_made() -> None:
     x, _ = arrays(lazynp)
     before = profile.plans, profile.kernels, profile.operations
     y = x[7:] * 3.25
-    assert y._s.buf is None
+    assert y._s_.buf is None
     numpy.asarray(y)
     assert (profile.plans, profile.kernels) == before[:2] and profile.operations > before[2]
     assert not recorder.nodes

@@ -153,7 +153,7 @@ def test_a_buffer_that_another_thread_may_be_reading_is_not_used_for_something_e
     try:
         with lazynp.config(mode="graph"):
             a = lazynp.ones((4, 1000)) * 3
-            seen = a._host()
+            seen = a._host_()
             b = a.copy()
             a[1] = 5.0
             b[0] = 9.0
@@ -161,7 +161,7 @@ def test_a_buffer_that_another_thread_may_be_reading_is_not_used_for_something_e
             assert [float(v) for v in a[:, 0]] == [3.0, 5.0, 3.0, 3.0]
             assert seen[0].tolist() == [3.0] * 1000
             c = a * 2 + 1
-            seen = a._host()
+            seen = a._host_()
             a[...] = c
             d = a * 2
             assert float(d[0, 0]) == 14.0 and seen[0, 0] == 3.0

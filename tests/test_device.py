@@ -249,7 +249,7 @@ def test_examples(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def buffer_of(x: Any) -> Any:
-    return x._s.node.buffer
+    return x._s_.node.buffer
 
 
 def test_values_stay_on_the_device(device: str) -> None:

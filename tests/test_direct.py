@@ -550,7 +550,7 @@ def test_ufuncs_of_others_are_not_kept() -> None:
 def test_references_are_kept() -> None:
     """Results, operands and types have the references that they should: nothing is freed early, or never."""
     a, dtype = np.ones(10), numpy.dtype(float)
-    before = sys.getrefcount(dtype), sys.getrefcount(a), sys.getrefcount(a._h)
+    before = sys.getrefcount(dtype), sys.getrefcount(a), sys.getrefcount(a._h_)
     for _ in range(100):
         a + a
         a + 1.0
@@ -559,7 +559,7 @@ def test_references_are_kept() -> None:
         np.sqrt(a, out=a)
         np.maximum(a, 0.0)
     gc.collect()
-    after = sys.getrefcount(dtype), sys.getrefcount(a), sys.getrefcount(a._h)
+    after = sys.getrefcount(dtype), sys.getrefcount(a), sys.getrefcount(a._h_)
     assert all(abs(x - y) <= 2 for x, y in zip(before, after))
 
 

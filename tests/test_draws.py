@@ -103,7 +103,7 @@ def test_arrays_are_asked_for_in_another_order(mode: str) -> None:
 def test_a_large_draw_is_pending() -> None:
     r = np.random.default_rng(1)
     x = r.random(N)
-    assert x._s.buf is None and type(r._drawn) is draws.Draw
+    assert x._s_.buf is None and type(r._drawn) is draws.Draw
     numpy.asarray(x)
     assert r.random() == numpy.random.default_rng(1).random(N + 1)[-1] and r._drawn is None
 

@@ -147,7 +147,7 @@ def test_interrupts_are_not_dropped() -> None:
             signal.setitimer(signal.ITIMER_REAL, 0.03)
             with pytest.raises(KeyboardInterrupt):
                 numpy.asarray(x)
-            assert x._s.node.buffer is None
+            assert x._s_.node.buffer is None
             assert numpy.ptp(numpy.asarray(x)) == 0
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -237,10 +237,10 @@ def test_an_interrupt_while_a_view_is_brought_up_to_date(read: Any) -> None:
     with lazynp.config(mode="graph", compile=False):
         x = lazynp.arange(10.0) + 1
         y = x[1:]
-        x._host()
+        x._host_()
 
     def trace(frame: Any, event: str, arg: Any) -> Any:
-        if frame.f_code is type(y)._host.__code__:
+        if frame.f_code is type(y)._host_.__code__:
             sys.settrace(None)
             raise KeyboardInterrupt
         return None
@@ -251,7 +251,7 @@ def test_an_interrupt_while_a_view_is_brought_up_to_date(read: Any) -> None:
         try:
             with pytest.raises(KeyboardInterrupt):
                 read(y)
-                y._host()  # what asked for no value has seen no interrupt
+                y._host_()  # what asked for no value has seen no interrupt
         finally:
             sys.settrace(before)
         assert numpy.array_equal(numpy.asarray(y), numpy.arange(10.0)[1:] + 1)
@@ -411,7 +411,7 @@ def test_powers_stay_lazy() -> None:
     with lazynp.config(mode="graph"):
         y, x = lazynp.arange(100) + 1, lazynp.arange(100) % 3
         z = (y * 2) ** x
-        assert z._s.node.buffer is None
+        assert z._s_.node.buffer is None
         assert numpy.array_equal(numpy.asarray(z), ((numpy.arange(100) + 1) * 2) ** (numpy.arange(100) % 3))
 
 
@@ -457,7 +457,7 @@ def test_what_stands_aside_is_not_kept() -> None:
         with pytest.raises(MemoryError):
             numpy.asarray(large[:2])
         assert numpy.asarray(a * 3)[0] == 3
-        nodes = [weakref.ref(large._s.node), weakref.ref(large._s.node.inputs[0])]
+        nodes = [weakref.ref(large._s_.node), weakref.ref(large._s_.node.inputs[0])]
         assert recorder.aside and all(ref() is not None for ref in nodes)
         del large, a
         gc.collect()

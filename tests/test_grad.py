@@ -578,7 +578,7 @@ def test_nothing_stays_traced() -> None:
     x = lazynp.array(V)
     gradient, aux = lazynp.grad(lambda x: (f(x), x), has_aux=True)(x)
     for y in (*seen, gradient, aux):
-        node = lazynp.asarray(y * 1.0)._node()
+        node = lazynp.asarray(y * 1.0)._node_()
         assert not any(n.trace for n in toposort([node]))
         verify([node])
     same(seen[0], 2 * V)
@@ -597,7 +597,7 @@ def test_training_keeps_no_history() -> None:
         w = w - 0.1 * g
         if i >= 20 and i % 10 == 0:
             float(w[0])
-            sizes.append(len(toposort([w._node()])))
+            sizes.append(len(toposort([w._node_()])))
     assert max(sizes) <= 40, sizes
     same(w, 1 + (V - 1) * 0.8**60)
 
@@ -642,5 +642,5 @@ def test_many_threads_at_once() -> None:
 def test_graph_of_a_gradient_is_legal() -> None:
     with lazynp.config(mode="graph"):
         g = lazynp.grad(lambda x: inner_gradient(DOORS[0], x))(lazynp.array(V))
-        verify([g._node()])
-        assert all(n.trace < KEPT for n in toposort([g._node()]))
+        verify([g._node_()])
+        assert all(n.trace < KEPT for n in toposort([g._node_()]))

@@ -71,7 +71,7 @@ def test_numpy_gets_the_array_whole(name: str) -> None:
         for form, make in forms.items():
             assert seen(make(np)) == seen(make(numpy)), form
             x = make(np)
-            assert x.size == 0 or numpy.may_share_memory(numpy.asarray(x), x._host()), form
+            assert x.size == 0 or numpy.may_share_memory(numpy.asarray(x), x._host_()), form
 
 
 def test_memory_that_one_element_is_many_times_can_be_written() -> None:

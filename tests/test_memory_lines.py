@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(native is None, reason="the C modules are not th
 def test_results_begin_with_a_line(dtype: str) -> None:
     for n in (600, 1001, 4096, 30_000):
         a = np.ones(n, dtype)
-        result = (a == a if dtype == "bool" else a * a)._host()
+        result = (a == a if dtype == "bool" else a * a)._host_()
         assert result.ctypes.data % 64 == 0 or result.nbytes < 512
         assert result.flags.owndata and result.flags.c_contiguous and result.flags.aligned and result.flags.writeable
 
@@ -26,7 +26,7 @@ def test_results_begin_with_a_line(dtype: str) -> None:
 def test_memory_goes_where_it_came_from() -> None:
     """NumPy resizes and frees it by the functions that it was made with, and tells tracemalloc."""
     a = np.arange(1000.0) + 1
-    assert get_handler_name(a._host()) == "lazynp_lines"
+    assert get_handler_name(a._host_()) == "lazynp_lines"
     a.resize(5000)
     assert a.sum() == 500_500 and (a[1000:] == 0).all()
     a.resize(10)

@@ -123,7 +123,7 @@ def test_what_is_handed_over_is_computed() -> None:
         child.ours([b, 1])
         child.ours(None, lazynp, c, d)
     for x in (a, b, c, d):
-        assert x._s.buf is not None
+        assert x._s_.buf is not None
 
 
 def test_the_benchmarks_are_found(folder: Path) -> None:

@@ -218,14 +218,14 @@ def test_derivatives_of_arrays_with_their_ends() -> None:
     weights = numpy.random.default_rng(3).standard_normal((7, 6))
 
     def total(a: Any) -> Any:
-        node = wrap_around(a._node(), widths=widths)
+        node = wrap_around(a._node_(), widths=widths)
         return (array_of(node) * weights).sum()
 
     wanted = numpy.zeros_like(x)
     places = numpy.pad(numpy.arange(12).reshape(3, 4), ((2, 2), (1, 1)), mode="wrap")
     numpy.add.at(wanted.reshape(-1), places, weights)
     numpy.testing.assert_allclose(lazynp.grad(total)(lazynp.array(x)), wanted)
-    stack = lazynp.vmap(lambda a: array_of(wrap_around(a._node(), widths=widths)))(lazynp.array(numpy.stack([x, -x])))
+    stack = lazynp.vmap(lambda a: array_of(wrap_around(a._node_(), widths=widths)))(lazynp.array(numpy.stack([x, -x])))
     assert numpy.array_equal(stack, [numpy.pad(y, ((2, 2), (1, 1)), mode="wrap") for y in (x, -x)])
 
 

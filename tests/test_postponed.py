@@ -28,7 +28,7 @@ def arrays() -> tuple[Any, numpy.ndarray]:
 
 
 def is_stored(x: Any) -> bool:
-    return x._s.buf is not None or x._s.node.buffer is not None
+    return x._s_.buf is not None or x._s_.node.buffer is not None
 
 
 def test_a_named_value_is_not_stored_on_the_way_to_another() -> None:
@@ -45,7 +45,7 @@ def test_the_second_time_it_is_stored() -> None:
     u, values = arrays()
     d = u * 2.0
     assert float(d.max()) == (values * 2.0).max()
-    assert d._s.node.index == POSTPONED
+    assert d._s_.node.index == POSTPONED
     assert float((d + 1.0).max()) == (values * 2.0 + 1.0).max()
     assert is_stored(d)
 

@@ -43,8 +43,8 @@ def test_limit_follows_the_mode() -> None:
     a = np.arange(10.0)
     with config(mode="graph"):
         b = a + 1
-        assert b._s.node is not None and b._s.buf is None  # recorded
-    assert (a + 1)._s.buf is not None  # done at once
+        assert b._s_.node is not None and b._s_.buf is None  # recorded
+    assert (a + 1)._s_.buf is not None  # done at once
 
 
 def test_views_of_views_written_through() -> None:

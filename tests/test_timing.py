@@ -33,7 +33,7 @@ def interpreted():
 
 
 def pending(x) -> bool:
-    return x._s.buf is None and x._s.node.buffer is None
+    return x._s_.buf is None and x._s_.node.buffer is None
 
 
 def test_synchronize_runs_all_that_is_pending() -> None:

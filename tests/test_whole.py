@@ -84,12 +84,12 @@ def test_views_made_by_functions(mode: str) -> None:
             assert x.strides == y.strides or x.size < 2 or not y.flags.owndata or not y.ndim, where
             assert (x.base is None) == (y.base is None), where
             assert x.flags.writeable == y.flags.writeable, where
-            assert numpy.array_equal(x, numpy.array(y._host())), where
-            if y._v is not HOST_VIEW and y._s.buf is not None:
-                view, whole = y._view(), y._s.buf
+            assert numpy.array_equal(x, numpy.array(y._host_())), where
+            if y._v_ is not HOST_VIEW and y._s_.buf is not None:
+                view, whole = y._view_(), y._s_.buf
                 shown = whole if view is None else view.of_buffer(whole)
-                assert shown.shape == y._h.shape, where
-                assert shown.__array_interface__["data"] == y._h.__array_interface__["data"] or not y.size, where
+                assert shown.shape == y._h_.shape, where
+                assert shown.__array_interface__["data"] == y._h_.__array_interface__["data"] or not y.size, where
         last, mine = theirs[-1], ours[-1]
         if isinstance(last, numpy.ndarray) and last.flags.writeable and last.ndim:
             last[...] = 1
@@ -97,7 +97,7 @@ def test_views_made_by_functions(mode: str) -> None:
                 mine[...] = 1
         for i, (x, y) in enumerate(zip(theirs, ours, strict=True)):
             if isinstance(x, numpy.ndarray):
-                assert numpy.array_equal(x, numpy.array(y._host())), (seed, mode, names, i)
+                assert numpy.array_equal(x, numpy.array(y._host_())), (seed, mode, names, i)
 
 
 def functions() -> list[Any]:
@@ -172,9 +172,9 @@ def test_a_pending_copy_keeps_its_value() -> None:
         a = lazynp.arange(10.0)
         b = a * 2.0
         for write in (lambda: lazynp.put(a, [0], 7.0), lambda: a.fill(1.0), lambda: lazynp.add.at(a, [1], 1.0), a.sort):
-            before = numpy.array(b._host()) if b._s.buf is not None else None
+            before = numpy.array(b._host_()) if b._s_.buf is not None else None
             write()
-            assert before is None or numpy.array_equal(before, b._host())
+            assert before is None or numpy.array_equal(before, b._host_())
         assert b.tolist() == [2.0 * i for i in range(10)]
 
 
@@ -442,7 +442,7 @@ def test_a_handle_that_nobody_asks_is_brought_up_to_date() -> None:
     assert float(x[5, 5]) == 2.0
     for _ in range(2):  # a function goes to Python when it is called first
         assert lazynp.empty_like(row).shape == (10,)
-    assert native is None or row._b is x._s.buf
+    assert native is None or row._b_ is x._s_.buf
 
 
 def test_a_view_made_in_c_says_its_steps() -> None:
@@ -455,8 +455,8 @@ def test_a_view_made_in_c_says_its_steps() -> None:
         (x[1:].T[2:], (4, 3)),
         (x.swapaxes(0, 1)[1], (4,)),
     ):
-        seen = view._view()
-        assert view.shape == want == (view._s.shape if seen is None else seen.shape)
+        seen = view._view_()
+        assert view.shape == want == (view._s_.shape if seen is None else seen.shape)
         view += 1.0
     want_all = numpy.arange(24.0).reshape(4, 6)
     for part in (want_all[1:3], want_all.T, want_all.ravel(), want_all[1:].T[2:], want_all.swapaxes(0, 1)[1]):
@@ -470,9 +470,9 @@ def test_flat_that_is_only_indexed_leaves_the_array_where_it_is() -> None:
     row[2:4] = 7.0
     row[0] = row[2] + row[[1, 3]].sum()
     assert x.tolist() == [15.0, 1.0, 7.0, 7.0, 4.0, 5.0]
-    assert x._s.details is None
+    assert x._s_.details is None
     assert [next(row), next(row)] == [15.0, 1.0]
-    assert row.index == 2 and x._s.details.pin
+    assert row.index == 2 and x._s_.details.pin
     row[5] = 1.0  # an index begins anew, as in NumPy
     assert row.index == 0 and next(row) == 15.0
 
@@ -516,7 +516,7 @@ def test_a_buffer_that_is_given_back_pins_nothing() -> None:
     x = lazynp.ones(300) * 2
 
     def pinned() -> bool:
-        return x._s.details.pin and x._s.details.shared
+        return x._s_.details.pin and x._s_.details.shared
 
     first, second = numpy.asarray(x), memoryview(x)
     part = numpy.asarray(x)[::2]
@@ -778,8 +778,8 @@ def test_einsum_of_a_mid_size_array_is_numpys() -> None:
     with lazynp.config(mode="auto", small=512):
         a, b = lazynp.ones((40, 30)), lazynp.ones(30)
         numpy.asarray(a)
-        assert lazynp.einsum("ij,j", a, b)._s.buf is not None
-        assert lazynp.einsum("ij,kj", a, a)._s.buf is None
+        assert lazynp.einsum("ij,j", a, b)._s_.buf is not None
+        assert lazynp.einsum("ij,kj", a, a)._s_.buf is None
 
 
 def test_classes_take_numpys_masked_arrays() -> None:

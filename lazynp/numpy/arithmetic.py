@@ -97,7 +97,7 @@ def dummy(x: Any) -> Any:
 def at_once(x: Any) -> bool:
     """Whether an operand is at hand on the host and small."""
     if type(x) is ndarray:
-        return known(x) and x._h.size <= config.limit
+        return known(x) and x._h_.size <= config.limit
     return not isinstance(x, numpy.ndarray) or x.size <= config.limit
 
 
@@ -126,7 +126,7 @@ def all_at_once(name: str, operands: Any) -> bool:
         return False
     for x in operands:
         if type(x) is ndarray:
-            if not known(x) or x._h.itemsize != 1 or x._h.size > BYTES * config.limit:
+            if not known(x) or x._h_.itemsize != 1 or x._h_.size > BYTES * config.limit:
                 return False
         elif type(x) is not int and type(x) is not bool and not (isinstance(x, numpy.generic) and x.itemsize == 1):
             return False
@@ -182,7 +182,7 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
                 host(*[dummy(x) for x in operands])  # which raises, unless it computes with another dtype
         node = checked(ufunc_node(name, host, nodes, operands))
     out = of_node(node)
-    return out if order is None else out._derived(TRANSPOSE, order)
+    return out if order is None else out._derived_(TRANSPOSE, order)
 
 
 def common_order(operands: Any) -> tuple[int, ...] | None:
@@ -191,9 +191,9 @@ def common_order(operands: Any) -> tuple[int, ...] | None:
     turned = False
     for x in operands:
         if type(x) is ndarray:
-            view = x._v if type(x._v) is not tuple else x._view()
+            view = x._v_ if type(x._v_) is not tuple else x._view_()
             if view is HOST_VIEW:
-                turned = turned or not x._h.flags.c_contiguous
+                turned = turned or not x._h_.flags.c_contiguous
             elif view is not None:
                 turned = turned or any([kind == TRANSPOSE for kind, _ in view.steps])
         elif type(x) is numpy.ndarray and x.ndim > 1:
@@ -204,7 +204,7 @@ def common_order(operands: Any) -> tuple[int, ...] | None:
     strides = []
     for x in operands:
         if isinstance(x, (Handle, numpy.ndarray)):
-            meta = x._meta() if isinstance(x, Handle) else x
+            meta = x._meta_() if isinstance(x, Handle) else x
             own = [0 if n == 1 else abs(s) for n, s in zip(meta.shape, meta.strides)]
             strides.append((*(0,) * (ndim - len(own)), *own))
     memory = memory_order(ndim, strides)
@@ -213,7 +213,7 @@ def common_order(operands: Any) -> tuple[int, ...] | None:
 
 def in_memory_order(operands: Any, order: tuple[int, ...]) -> tuple[Any, ...]:
     """Operands with their axes in memory order, for `order` from `common_order`: a result gets them back by
-    `_derived(TRANSPOSE, order)`."""
+    `_derived_(TRANSPOSE, order)`."""
     inverse = inverse_of(order)
     return tuple([straightened(x, inverse) for x in operands])
 
@@ -224,14 +224,14 @@ def straightened(x: Any, inverse: tuple[int, ...]) -> Any:
         return x[(None,) * (len(inverse) - x.ndim)].transpose(inverse)
     if type(x) is not ndarray or x.ndim == 0:
         return x
-    if x._v is HOST_VIEW:
+    if x._v_ is HOST_VIEW:
         out = new_handle(ndarray)
-        out._s, out._b, out._v = x._s, x._b, HOST_VIEW
-        out._h = x._h[(None,) * (len(inverse) - x.ndim)].transpose(inverse)
+        out._s_, out._b_, out._v_ = x._s_, x._b_, HOST_VIEW
+        out._h_ = x._h_[(None,) * (len(inverse) - x.ndim)].transpose(inverse)
         return out
     if x.ndim < len(inverse):
-        x = x._derived(INDEX, (*(None,) * (len(inverse) - x.ndim), *[(0, n, 1) for n in x.shape]))
-    return x._derived(TRANSPOSE, inverse)
+        x = x._derived_(INDEX, (*(None,) * (len(inverse) - x.ndim), *[(0, n, 1) for n in x.shape]))
+    return x._derived_(TRANSPOSE, inverse)
 
 
 def ufunc_node(name: str, host: Host, nodes: list[Node], operands: Any) -> Node:
@@ -312,7 +312,7 @@ def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other
     with lock:
         out = recorded_result(self, name, host, inplace_host, other)
     if out is None:
-        self._host()
+        self._host_()
         note_work(name, (self,))
         with Writes() as to:
             at_line(inplace_host, to(self), host_value(other))
@@ -322,7 +322,7 @@ def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other
 
 def recorded_result(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray | None:
     """The same, recorded; None where it is NumPy's to do."""
-    s = self._s
+    s = self._s_
     if s.details is not None and s.details.scalar:
         return elementwise(name, host, self, other)
     if selection_of(self) is not None:
@@ -334,9 +334,9 @@ def recorded_result(self: ndarray, name: str, host: Host, inplace_host: Host, ot
             else None
         )
         if out is not None:
-            self._s, self._b, self._h, self._v = out._s, False, None, None
+            self._s_, self._b_, self._h_, self._v_ = out._s_, False, None, None
             return self
-        self._host()
+        self._host_()
     pinned = s.details is not None and s.details.pin
     small = config.limit >= 0 and all_at_once(name, (self, other))
     if pinned or small or name not in ufuncs or not writeable(self):
@@ -364,7 +364,7 @@ def result_node(self: ndarray, name: str, host: Host, inplace_host: Host, nodes:
     if out_of_range(nodes):
         inplace_host(dummy(self), dummy(other))
     node = ufunc_node(name, inplace_host, nodes, (self, other))
-    shape = self._s.node.shape if selection_of(self) is not None else self.shape  # type: ignore[union-attr]
+    shape = self._s_.node.shape if selection_of(self) is not None else self.shape  # type: ignore[union-attr]
     if node.shape != shape or not numpy.can_cast(node.dtype, self.dtype, "same_kind"):
         inplace_host(dummy(self), dummy(other))
     return cast_node(checked(node), self.dtype)
@@ -373,7 +373,7 @@ def result_node(self: ndarray, name: str, host: Host, inplace_host: Host, nodes:
 def assign(self: ndarray, node: Node) -> None:
     """Make node, of self's shape and dtype, what self's view shows."""
     with lock:
-        store(self._s, self._view(), node)
+        store(self._s_, self._view_(), node)
     del node
     recorder.settle()
 
@@ -382,7 +382,7 @@ def assign_where(self: ndarray, mask: Node, node: Node) -> bool:
     """The same where mask is true; False, and nothing is done, where NumPy has to do it: another thread is writing into
     the rest."""
     with lock:
-        s, view = self._s, self._view()
+        s, view = self._s_, self._view_()
         base = s.graph()
         if s.node is not base:
             return False

@@ -1,8 +1,8 @@
 """`ndarray`: a handle on a storage and a view of it.
 
 What is here is the handle itself: its value and its metadata. Indexing is in `indexing`, operators in `operators`, the
-method list in `methods`: they attach themselves with `method`. A handle whose cached NumPy view is current (`_b is
-_s.buf`) works on it directly where that is cheaper.
+method list in `methods`: they attach themselves with `method`. A handle whose cached NumPy view is current (`_b_ is
+_s_.buf`) works on it directly where that is cheaper.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..speed import CREATES, FunctionBase, HandleBase, attach, in_messages, nati
 from .index import normalize
 
 new_handle = object.__new__
-HOST_VIEW = View((), (), ())  # the view of a pinned storage that only NumPy can express: the handle's own `_h`
+HOST_VIEW = View((), (), ())  # the view of a pinned storage that only NumPy can express: the handle's own `_h_`
 # One of each: NumPy's longlong, another scalar type, is equal to int64 where that is a C long, and is left to NumPy.
 NATIVE = frozenset(numpy.dtype(numpy.dtype(c).str).char for c in "?bBhHiIlLqQefdFD")
 SLOTTED = frozenset({"__getitem__", "__setitem__", "__len__"})  # what the C module falls back on
@@ -116,10 +116,10 @@ class ndarray(HandleBase, metaclass=ArrayType):
     """An array of fixed-size elements; NumPy's `ndarray` in all that can be seen, evaluated when its value is
     needed."""
 
-    # `_v` is None (the whole storage), a View, or a step not looked at yet: (parent view, its array, kind, parameter).
-    # `_base` is what `base` shows of a view; None, or not there, in an array that owns its memory.
+    # `_v_` is None (the whole storage), a View, or a step not looked at yet: (parent view, its array, kind, parameter).
+    # `_base_` is what `base` shows of a view; None, or not there, in an array that owns its memory.
     __slots__ = ()
-    _s: Storage
+    _s_: Storage
 
     if TYPE_CHECKING:  # the methods that other modules attach
 
@@ -129,29 +129,29 @@ class ndarray(HandleBase, metaclass=ArrayType):
 
     # --- the value ----------------------------------------------------------------------------------------------------
 
-    def _host(self) -> numpy.ndarray:
+    def _host_(self) -> numpy.ndarray:
         """A NumPy view of the value, to read at once and not to keep: computes what is pending."""
-        s = self._s
+        s = self._s_
         buf = s.buf
-        if self._b is buf:
-            return self._h
+        if self._b_ is buf:
+            return self._h_
         if buf is None:
             buf = demand(s)  # of a traced value it is not the storage's: no shortcut takes it for an ordinary one
-        view = self._v
+        view = self._v_
         if type(view) is tuple:
-            view = self._view()
+            view = self._view_()
         h = buf if view is None else view.of_buffer(buf)
         with lock:  # which keeps the two together: threads may share the handle
-            if self._b is not buf:
-                self._h = h
-                self._b = buf
+            if self._b_ is not buf:
+                self._h_ = h
+                self._b_ = buf
         return h
 
-    def _writable(self) -> numpy.ndarray:
+    def _writable_(self) -> numpy.ndarray:
         """A NumPy view of the value, to write into at once: nobody else reads the buffer when this returns. Under the
         lock, which may be let go of only where the storage is noted as busy: see `Writes`."""
-        s = self._s
-        h = self._host()
+        s = self._s_
+        h = self._host_()
         if s.free:
             return h
         if s.buf is None:
@@ -162,15 +162,15 @@ class ndarray(HandleBase, metaclass=ArrayType):
             return h
         if not s.release():
             s.buf, s.node, s.reads, s.free = s.buf.copy(), None, None, True
-            return self._host()
+            return self._host_()
         return h
 
-    def _pin(self, shared: bool = False, lent: bool = False) -> numpy.ndarray:
+    def _pin_(self, shared: bool = False, lent: bool = False) -> numpy.ndarray:
         """Fix the buffer in its place, since NumPy, or (shared) somebody outside, gets a view of it; `lent`: until that
         is given back, which the caller counts."""
         with lock:
-            h = self._writable()
-            s = self._s
+            h = self._writable_()
+            s = self._s_
             if s.details is None:
                 s.details = StorageDetails()
                 s.details.lent = 0 if lent else None
@@ -180,16 +180,16 @@ class ndarray(HandleBase, metaclass=ArrayType):
             s.details.shared |= shared
             return h
 
-    def _view(self) -> View | None:
-        view = self._v
+    def _view_(self) -> View | None:
+        view = self._v_
         if type(view) is tuple:
-            view = self._v = resolved(view, self._s.shape)
+            view = self._v_ = resolved(view, self._s_.shape)
         return view
 
-    def _node(self) -> Node:
+    def _node_(self) -> Node:
         """The node of the value as it is now."""
-        s = self._s
-        view = self._v
+        s = self._s_
+        view = self._v_
         if s.details is not None and s.details.mask is not None:
             demand(s)
         if view is None:
@@ -197,11 +197,11 @@ class ndarray(HandleBase, metaclass=ArrayType):
         if view is HOST_VIEW:
             with lock:
                 copied = s.details is not None and s.details.shared or not s.close()
-                node = leaf(self._h.shape, self._h.dtype, self._h.copy() if copied else self._h)
+                node = leaf(self._h_.shape, self._h_.dtype, self._h_.copy() if copied else self._h_)
             node.index = BORROWED
             return node
         if type(view) is tuple:
-            view = self._view()
+            view = self._view_()
             if view is None:
                 return s.graph()
         whole = s.graph()
@@ -218,40 +218,40 @@ class ndarray(HandleBase, metaclass=ArrayType):
                 s.reads = {None: whole, view: node}
         return node
 
-    def _meta(self) -> numpy.ndarray:
+    def _meta_(self) -> numpy.ndarray:
         """A NumPy array with the right shape, dtype, strides and flags; its memory must not be touched."""
-        s = self._s
-        if self._b is s.buf:
-            return self._h
+        s = self._s_
+        if self._b_ is s.buf:
+            return self._h_
         if s.details is not None and s.details.mask is not None:
-            return self._host()
+            return self._host_()
         if s.buf is not None and not s.buf.flags.c_contiguous:
-            return self._host()
-        return layout(s.shape, self._view(), s.dtype)
+            return self._host_()
+        return layout(s.shape, self._view_(), s.dtype)
 
-    def _derived(self, kind: str, param: Any) -> ndarray:
+    def _derived_(self, kind: str, param: Any) -> ndarray:
         """The handle of a view of this one."""
-        s = self._s
+        s = self._s_
         out = new_handle(ndarray)
-        out._s, out._b, out._h = s, False, None
-        out._v = derive(self._view(), s.shape, kind, param)
+        out._s_, out._b_, out._h_ = s, False, None
+        out._v_ = derive(self._view_(), s.shape, kind, param)
         return out
 
     # --- metadata -----------------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
-        s = self._s
-        if self._b is s.buf:
-            return self._h.shape
+        s = self._s_
+        if self._b_ is s.buf:
+            return self._h_.shape
         if s.details is not None and s.details.mask is not None:
-            return self._host().shape
-        view = self._v if type(self._v) is not tuple else self._view()
+            return self._host_().shape
+        view = self._v_ if type(self._v_) is not tuple else self._view_()
         return s.shape if view is None else view.shape
 
     @property
     def dtype(self) -> numpy.dtype[Any]:
-        return self._h.dtype if self._v is HOST_VIEW else self._s.dtype
+        return self._h_.dtype if self._v_ is HOST_VIEW else self._s_.dtype
 
     @property
     def ndim(self) -> int:
@@ -296,9 +296,9 @@ class Writes:
         """What NumPy gets for an argument that it writes into; anything but our arrays as it is."""
         if isinstance(x, Handle):
             with lock:
-                h = x._writable()
-                x._s.busy += 1
-                self.storages.append(x._s)
+                h = x._writable_()
+                x._s_.busy += 1
+                self.storages.append(x._s_)
             return h
         return tuple([self(v) for v in x]) if type(x) is tuple else x
 
@@ -306,7 +306,7 @@ class Writes:
 def root(x: Any, cls: Any = ndarray) -> Any:
     """What a view of x, of class `cls`, has for its `base`: the owner of the memory, past views of that class."""
     while True:
-        base = getattr(x, "_base", None)
+        base = getattr(x, "_base_", None)
         if base is None or type(base) is not cls:
             return x
         x = base
@@ -333,7 +333,7 @@ if native is not None:
 
 
 def pin(s: Storage) -> None:
-    """Fix the buffer of a storage in its place, as `ndarray._pin` does: one that is free."""
+    """Fix the buffer of a storage in its place, as `ndarray._pin_` does: one that is free."""
     with lock:
         if s.details is None:
             s.details = StorageDetails()
@@ -377,9 +377,9 @@ def demand(storage: Storage) -> Any:
 
 def is_traced(x: Any) -> bool:
     """Whether x is an array whose value a transformation follows: NumPy must not compute with it."""
-    if type(x) is not ndarray or x._s.buf is not None:
+    if type(x) is not ndarray or x._s_.buf is not None:
         return False
-    node = x._s.node
+    node = x._s_.node
     return node is not None and node.trace > 0 and not outlived(node)
 
 
@@ -395,7 +395,7 @@ def no_value(node: Node) -> Exception:
 
 def traced_write(x: ndarray) -> Exception:
     """The error for a write that only NumPy can do."""
-    return NotConcreteError(f"{x._s.node} is traced, and NumPy cannot write into it: a[key] = value can")
+    return NotConcreteError(f"{x._s_.node} is traced, and NumPy cannot write into it: a[key] = value can")
 
 
 def flag_of_writes(array: Any) -> bool:
@@ -406,16 +406,16 @@ def flag_of_writes(array: Any) -> bool:
 def writeable(x: ndarray) -> bool:
     """Whether x may be written to. A value that is pending is nobody's but the storage's; one that is there may be
     memory that NumPy gave read only, which a fresh view of it cannot tell by its own flags."""
-    s = x._s
-    if x._b is s.buf:
-        return flag_of_writes(x._h)
+    s = x._s_
+    if x._b_ is s.buf:
+        return flag_of_writes(x._h_)
     return s.buf is None or s.buf.flags.writeable
 
 
 def known(x: ndarray) -> bool:
     """Whether x's value is there; the handle's own view of it is then current."""
-    s = x._s
-    if x._b is s.buf:
+    s = x._s_
+    if x._b_ is s.buf:
         return True
     if s.buf is None:
         node = s.node
@@ -423,7 +423,7 @@ def known(x: ndarray) -> bool:
             return False
         if node.trace or s.details is not None and s.details.mask is not None:
             return False
-    x._host()
+    x._host_()
     return True
 
 
@@ -432,9 +432,9 @@ def wrap(array: numpy.ndarray) -> ndarray:
     s = new_handle(Storage)
     s.buf, s.free, s.busy, s.node, s.reads, s.details = array, True, 0, None, None, None
     out = new_handle(ndarray)
-    out._s = s
-    out._b = out._h = array
-    out._v = None
+    out._s_ = s
+    out._b_ = out._h_ = array
+    out._v_ = None
     return out
 
 
@@ -445,8 +445,8 @@ if native is not None:
 def borrow(array: numpy.ndarray) -> ndarray:
     """A handle on memory that somebody outside has too: pinned and shared."""
     out = wrap(array)
-    out._s.details = StorageDetails(pin=True, shared=True)
-    out._v = HOST_VIEW
+    out._s_.details = StorageDetails(pin=True, shared=True)
+    out._v_ = HOST_VIEW
     return out
 
 
@@ -462,14 +462,14 @@ def of_node(node: Node) -> Any:
     if node.shape == ():
         if not node.trace:
             x = passing()
-            recorder.demand(node, None if x is None else x._s.node)
+            recorder.demand(node, None if x is None else x._s_.node)
             return on_host(node.buffer)[()]
         return of_scalar(node)
     s = new_handle(Storage)
     s.details, s.busy = None, 0
     s.hold(node)
     out = new_handle(ndarray)
-    out._s, out._b, out._h, out._v = s, False, None, None
+    out._s_, out._b_, out._h_, out._v_ = s, False, None, None
     recorder.settle()
     return out
 
@@ -480,6 +480,6 @@ def of_scalar(node: Node) -> ndarray:
     s.details, s.busy = StorageDetails(scalar=True), 0
     s.hold(node)
     out = new_handle(ndarray)
-    out._s, out._b, out._h, out._v = s, False, None, None
+    out._s_, out._b_, out._h_, out._v_ = s, False, None, None
     recorder.settle()
     return out

@@ -31,12 +31,12 @@ from .recorded_ufuncs import write_part
 
 
 def get_shape(self: Any) -> tuple[int, ...]:
-    s = self._s
-    if self._b is s.buf:
-        return self._h.shape
-    if self._v is HOST_VIEW or s.details is not None and s.details.mask is not None:
-        return self._host().shape
-    view = self._v if type(self._v) is not tuple else self._view()
+    s = self._s_
+    if self._b_ is s.buf:
+        return self._h_.shape
+    if self._v_ is HOST_VIEW or s.details is not None and s.details.mask is not None:
+        return self._host_().shape
+    view = self._v_ if type(self._v_) is not tuple else self._view_()
     return s.shape if view is None else view.shape
 
 
@@ -44,20 +44,20 @@ def set_shape(self: Any, shape: Any) -> None:
     if own(self) and self.size:
         with contextlib.suppress(ValueError):  # NumPy has another error here
             out = reshape(self, unwrap(shape), copy=False)
-            if out._v is not HOST_VIEW:
-                self._v, self._b, self._h = out._v, False, None
+            if out._v_ is not HOST_VIEW:
+                self._v_, self._b_, self._h_ = out._v_, False, None
                 return
-    view = self._pin().view()
+    view = self._pin_().view()
     renew.change(view, "shape", unwrap(shape))
     renew.become(self, view)
 
 
 def get_strides(self: Any) -> tuple[int, ...]:
-    return self._meta().strides if self._v is not HOST_VIEW else self._h.strides
+    return self._meta_().strides if self._v_ is not HOST_VIEW else self._h_.strides
 
 
 def get_dtype(self: Any) -> numpy.dtype[Any]:
-    return self._h.dtype if self._v is HOST_VIEW else self._s.dtype
+    return self._h_.dtype if self._v_ is HOST_VIEW else self._s_.dtype
 
 
 BACKWARDS = [tuple(range(n - 1, -1, -1)) for n in range(65)]
@@ -68,14 +68,14 @@ def get_t(self: Any) -> Any:
         out = native.transpose(self)
         if out is not None:
             return out
-    s = self._s
+    s = self._s_
     buffer = s.buf
-    if self._b is buffer and self._v is not HOST_VIEW:  # at hand: the view of NumPy's view
-        h = self._h
+    if self._b_ is buffer and self._v_ is not HOST_VIEW:  # at hand: the view of NumPy's view
+        h = self._h_
         out = new_handle(ndarray)
-        out._s, out._b, out._h = s, buffer, h.T
-        out._v = derive(self._view(), buffer.shape, TRANSPOSE, BACKWARDS[h.ndim])
-        out._base = root(self)
+        out._s_, out._b_, out._h_ = s, buffer, h.T
+        out._v_ = derive(self._view_(), buffer.shape, TRANSPOSE, BACKWARDS[h.ndim])
+        out._base_ = root(self)
         return out
     if own(self):
         return derived(self, TRANSPOSE, tuple(range(self.ndim - 1, -1, -1)))
@@ -96,7 +96,7 @@ def get_real(self: Any) -> Any:
         return self
     if is_traced(self):
         return on_traced("real", numpy.real, (self,), {})
-    value = self._host().real
+    value = self._host_().real
     return like(self, value, [self]) if self.dtype.kind == "O" else viewed(self, value)
 
 
@@ -110,7 +110,7 @@ def set_real(self: Any, value: Any) -> None:
         return
     if write_part(self, "real", value):
         return
-    self._host()
+    self._host_()
     note_work("ndarray.real", (self,))
     with Writes() as to:
         h = to(self)
@@ -121,8 +121,8 @@ def get_imag(self: Any) -> Any:
     if is_traced(self):
         return on_traced("imag", numpy.imag, (self,), {})
     if self.dtype.kind == "c":
-        return viewed(self, self._host().imag)
-    return like(self, self._host().imag, [])
+        return viewed(self, self._host_().imag)
+    return like(self, self._host_().imag, [])
 
 
 def set_imag(self: Any, value: Any) -> None:
@@ -131,7 +131,7 @@ def set_imag(self: Any, value: Any) -> None:
         return
     if write_part(self, "imag", value):
         return
-    self._host()
+    self._host_()
     note_work("ndarray.imag", (self,))
     with Writes() as to:
         to(self).imag = unwrap(value)
@@ -139,18 +139,18 @@ def set_imag(self: Any, value: Any) -> None:
 
 def get_base(self: Any) -> Any:
     """The object the memory is from; None for an array that owns it."""
-    base = getattr(self, "_base", None)
-    if base is None and self._v is HOST_VIEW and self._h is self._s.buf:
-        return self._h.base  # borrowed
+    base = getattr(self, "_base_", None)
+    if base is None and self._v_ is HOST_VIEW and self._h_ is self._s_.buf:
+        return self._h_.base  # borrowed
     return base
 
 
 def get_data(self: Any) -> memoryview:
-    return self._pin(shared=True).data
+    return self._pin_(shared=True).data
 
 
 def set_data(self: Any, value: Any) -> None:
-    self._pin().data = value
+    self._pin_().data = value
 
 
 def array_interface(self: Any) -> Any:
@@ -161,7 +161,7 @@ def array_interface(self: Any) -> Any:
         native.forget_refused()  # NumPy asks for this one last
     if refused or dtype.num >= USER_DTYPES or dtype.kind == "T":
         raise AttributeError("__array_interface__")
-    return self._pin(shared=True).__array_interface__
+    return self._pin_(shared=True).__array_interface__
 
 
 class Swallowed:
@@ -178,7 +178,7 @@ def array_struct(self: Any) -> Any:
     error, Swallowed.error = Swallowed.error, None
     if error is not None:
         raise error
-    return self._pin(shared=True).__array_struct__
+    return self._pin_(shared=True).__array_struct__
 
 
 USER_DTYPES = 256
@@ -189,7 +189,7 @@ def only_array_tells(self: Any) -> bool:
     which a buffer does not say it all."""
     if type(self) is not ndarray:
         return subclasses.theirs(type(self)) is not None
-    return self._b is self._s.buf and not buffer_says_all(self._h)
+    return self._b_ is self._s_.buf and not buffer_says_all(self._h_)
 
 
 def buffer_says_all(h: numpy.ndarray) -> bool:
@@ -231,7 +231,7 @@ def refuse_device(self: Any, value: Any) -> None:
 
 def get_ctypes(self: Any) -> Any:
     """Its pointers keep this handle alive."""
-    return numpy._core._internal._ctypes(self, self._pin(shared=True).ctypes.data)
+    return numpy._core._internal._ctypes(self, self._pin_(shared=True).ctypes.data)
 
 
 PROPERTIES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], None] | None]] = {
@@ -267,8 +267,8 @@ def array(self: Any, dtype: Any = None, copy: bool | None = None) -> numpy.ndarr
         same = dtype is None or numpy.dtype(dtype) == value.dtype
         return value if same and not copy else numpy.array(value, dtype=dtype, copy=copy, subok=True)
     if copy or dtype is not None and numpy.dtype(dtype) != self.dtype:
-        return numpy.array(self._host(), dtype=dtype, copy=copy)
-    return self._pin(shared=True)
+        return numpy.array(self._host_(), dtype=dtype, copy=copy)
+    return self._pin_(shared=True)
 
 
 def iterate(self: Any) -> Iterator[Any]:
@@ -293,7 +293,7 @@ class Items:
 
 
 def contains(self: Any, value: Any) -> bool:
-    h = self._host()
+    h = self._host_()
     note_work("ndarray.__contains__", (self,))
     return unwrap(value) in h
 
@@ -301,7 +301,7 @@ def contains(self: Any, value: Any) -> bool:
 def asked(name: str) -> Callable[[Any], Any]:
     """What Python asks of the value: NumPy's own answer."""
     host = getattr(numpy.ndarray, name)
-    return lambda self, *args: host(self._host() if self._s.buf is not None else value_for(name, self), *args)
+    return lambda self, *args: host(self._host_() if self._s_.buf is not None else value_for(name, self), *args)
 
 
 def formatted(self: Any, spec: str) -> str:
@@ -316,9 +316,9 @@ ERRORS: dict[str, Callable[[Any], Exception]] = {}
 
 def value_for(name: str, self: Any) -> numpy.ndarray:
     """The value, for a method that hands it out."""
-    if is_traced(self) and self._node().trace == ABSTRACT and name in ERRORS:
-        raise ERRORS[name](self._node())
-    return self._host()
+    if is_traced(self) and self._node_().trace == ABSTRACT and name in ERRORS:
+        raise ERRORS[name](self._node_())
+    return self._host_()
 
 
 def represented(name: str) -> Callable[[Any], str]:
@@ -328,16 +328,16 @@ def represented(name: str) -> Callable[[Any], str]:
     @boundary
     def show(self: Any) -> str:
         if type(self) is ndarray:
-            if is_traced(self) and self._node().trace == ABSTRACT:
-                return f"Traced<{self._node().aval}>"
-            return host(self._host())
+            if is_traced(self) and self._node_().trace == ABSTRACT:
+                return f"Traced<{self._node_().aval}>"
+            return host(self._host_())
         return getattr(sys.modules["lazynp._core.arrayprint"], ours)(self)
 
     return show
 
 
 def pickled(self: Any, protocol: int = 4) -> Any:
-    cls, state = type(self), self._host().__reduce__()[2]
+    cls, state = type(self), self._host_().__reduce__()[2]
     return reconstruct, (cls, (0,), b"b"), state
 
 
@@ -345,7 +345,7 @@ def pickled_with(self: Any, protocol: Any) -> Any:
     """`__reduce_ex__`: from protocol 5 on, whoever pickles may be handed the memory itself."""
     if type(self) is not ndarray or protocol < 5 or is_traced(self):
         return self.__reduce__()
-    return restored, (self._pin(shared=True),)
+    return restored, (self._pin_(shared=True),)
 
 
 def restored(host: numpy.ndarray) -> Any:
@@ -377,20 +377,20 @@ def set_state(self: Any, state: Any) -> None:
     host.__setstate__(tuple(state))
     whole = whole_of(host)
     if type(self) is ndarray:
-        bind(self, whole._s, whole._b, whole._h, whole._v)
+        bind(self, whole._s_, whole._b_, whole._h_, whole._v_)
     else:
-        h = whole._pin()
-        bind(self, whole._s, SUBCLASS, h, HOST_VIEW)
+        h = whole._pin_()
+        bind(self, whole._s_, SUBCLASS, h, HOST_VIEW)
 
 
 def deep_copy(self: Any, memo: Any) -> Any:
     if self.dtype.hasobject:
-        return like(self, self._host().__deepcopy__(memo), [])
+        return like(self, self._host_().__deepcopy__(memo), [])
     return ndarray.copy(self, "K")  # type: ignore[attr-defined]
 
 
 def dlpack(self: Any, **kwargs: Any) -> Any:
-    return self._pin(shared=True).__dlpack__(**kwargs)
+    return self._pin_(shared=True).__dlpack__(**kwargs)
 
 
 def dlpack_device(self: Any) -> Any:
@@ -403,7 +403,7 @@ def namespace(self: Any, *, api_version: Any = None) -> Any:
 
 
 def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
-    self._meta().to_device(device, stream=stream)
+    self._meta_().to_device(device, stream=stream)
     return self
 
 
@@ -412,7 +412,7 @@ def exported(self: Any, to_numpy: bool = False) -> numpy.ndarray:
     module is told when a buffer is given back; without it, arrays stay pinned."""
     Swallowed.error = None
     try:
-        array: numpy.ndarray = self._pin(shared=True, lent=native is not None)
+        array: numpy.ndarray = self._pin_(shared=True, lent=native is not None)
     except BaseException as error:  # the C module keeps what is raised before this function has begun
         Swallowed.error = error
         raise
@@ -440,16 +440,16 @@ ORDERS = {"C-contiguous": "C", "Fortran contiguous": "F", "contiguous": "CF"}
 
 def subclass_host(self: Any) -> numpy.ndarray:
     """A subclass's handle always shows NumPy's view of a pinned storage."""
-    return self._h
+    return self._h_
 
 
 def init_subclass(cls: Any, **kwargs: Any) -> None:
     super(ndarray, cls).__init_subclass__(**kwargs)
-    cls._host = cls._meta = subclass_host
+    cls._host_ = cls._meta_ = subclass_host
 
 
 def delete_item(self: Any, key: Any) -> None:
-    del self._host()[unwrap(key)]
+    del self._host_()[unwrap(key)]
 
 
 def generic_alias(cls: Any, given: Any, /) -> Any:
@@ -467,7 +467,7 @@ SPECIAL: dict[str, Any] = {
     "__reduce__": pickled,
     "__reduce_ex__": pickled_with,
     "__setstate__": set_state,
-    "__sizeof__": lambda self: self._host().__sizeof__(),
+    "__sizeof__": lambda self: self._host_().__sizeof__(),
     "__copy__": lambda self: self.copy("K"),
     "__deepcopy__": deep_copy,
     "__dlpack__": dlpack,

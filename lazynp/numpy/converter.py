@@ -9,6 +9,7 @@ import numpy
 from .array import Handle, ndarray
 from .calls import call_wrap
 from .creation import array
+from .host import fresh
 from .overrides import wrapper_of
 
 PYTHON_SCALARS = (int, float, complex)
@@ -66,7 +67,11 @@ class array_converter:
         scalar = all(self.scalar_input) if to_scalar is None else to_scalar
         leader = wrapper_of(self.objects, None)
         if leader is not None:
-            return call_wrap(leader, arr, None, scalar)
+            if not scalar and type(arr) is type(leader):
+                return arr  # what it has besides its values stays: the unit of what was computed, say
+            if not isinstance(arr, (Handle, numpy.ndarray)):
+                arr = fresh(numpy.asarray(arr))
+            return call_wrap(leader, arr, None, scalar and arr.ndim == 0)
         return arr[()] if scalar and isinstance(arr, Handle) and arr.ndim == 0 else arr
 
 

@@ -104,18 +104,18 @@ class CastingImplementation:
     """A casting implementation of NumPy's (`_get_castingimpl`), on our arrays."""
 
     def __init__(self, host: Any) -> None:
-        self._host = host
+        self._host_ = host
 
     def _simple_strided_call(self, arrays: Any) -> None:
         if type(arrays) is tuple and len(arrays) == 2:
             source, target = arrays
             with Writes() as to:
-                self._host._simple_strided_call((unwrap(source), to(target)))
+                self._host_._simple_strided_call((unwrap(source), to(target)))
         else:
-            self._host._simple_strided_call(arrays)
+            self._host_._simple_strided_call(arrays)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._host, name)
+        return getattr(self._host_, name)
 
 
 def casting_implementation(source: Any, target: Any, /) -> CastingImplementation:

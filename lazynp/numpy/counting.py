@@ -153,7 +153,7 @@ def bits_of(a: Any, axis: Any, order: Any) -> tuple[Node | None, int]:
     ):
         return None, 0
     at = 0 if axis is None else one_axis(axis, a.ndim)
-    return (None, 0) if at is None else (flat(a) if axis is None else a._node(), at)
+    return (None, 0) if at is None else (flat(a) if axis is None else a._node_(), at)
 
 
 def lies_straight(a: Any) -> bool:
@@ -231,7 +231,7 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
         places = value_of(given)
         if places.size and not 0 <= places.min() <= places.max() < math.prod(sizes):
             return NotImplemented
-    rest, found = cast_node(given._node(), INTP), list[Node]()
+    rest, found = cast_node(given._node_(), INTP), list[Node]()
     for n in sizes[:0:-1] if order == "C" else sizes[:-1]:
         found.append(elementwise.remainder(rest, numpy.intp(n)))
         rest = elementwise.floor_divide(rest, numpy.intp(n))
@@ -292,7 +292,7 @@ def at(name: str, a: Any, indices: Any, *values: Any) -> Any:
     if not same_loop(a.dtype, values[0], node) or a.dtype.kind not in "iufc" or name != "add" and a.dtype.kind == "c":
         return NotImplemented
     new = cast_node(node, a.dtype)
-    base = a._node()
+    base = a._node_()
     region = slice_(base, key=places.view) if places.view != whole(base.shape) else base
     shape = indexing.indexed_shape(region.shape, [i.aval for i in places.arrays], places.axes, places.at)
     if not spreads(new.shape, shape):

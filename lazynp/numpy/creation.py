@@ -110,7 +110,8 @@ def array(
             return value
     ours: list[Any] = []
     try:
-        host = to_host(object, ours) if kind in PLAIN or not makes_array(object) else ArrayProvider(object, ours)
+        into = None if dtype is None or kind not in (list, tuple) else dtype_of(dtype).kind
+        host = to_host(object, ours, into) if kind in PLAIN or not makes_array(object) else ArrayProvider(object, ours)
     except RecursionError:  # a list that contains itself
         host = object
     except TracedArgumentError:
@@ -139,14 +140,16 @@ def array(
             if made is not host
             else wrap_result(made.view(), ours)
         )
-    if type(host) is ArrayProvider and any([x._h is made for x in ours]):  # `__array__` gave it, and answers for copies
+    if type(host) is ArrayProvider and any(
+        [x._h_ is made for x in ours]
+    ):  # `__array__` gave it, and answers for copies
         return wrap_result(made, ours)
     if copy is True and made.base is None:
         return fresh(made)
     if isinstance(host, numpy.ndarray) and (made is host or made.base is not None) or not owned(made):
         return borrow(made)
     for x in ours:
-        if type(x) is ForeignArray or made.base is not None and numpy.may_share_memory(made, x._h):
+        if type(x) is ForeignArray or made.base is not None and numpy.may_share_memory(made, x._h_):
             return wrap_result(made, ours)
     return fresh(made) if made.base is None and made is not host else borrow(made) if foreign(object) else fresh(made)
 
@@ -267,7 +270,7 @@ zeros, empty = filler("zeros"), filler("empty")
 def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:
     """`array` of an array of ours: as it is, or a copy that costs nothing until one of them is written to."""
     copied = copy is True or copy is COPY_MODES.ALWAYS
-    if copied and x._b is x._s.buf and x._h.size <= config.limit:
+    if copied and x._b_ is x._s_.buf and x._h_.size <= config.limit:
         return NotImplemented
     if order not in ("K", "C", "A", "F", None):
         return NotImplemented
@@ -343,14 +346,14 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
 
 
 def empty_like(
-    prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    prototype: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     """See `numpy.empty_like`."""
     check_device(device)
     ours: list[Any] = []
     prototype = subclasses.as_ours(prototype) if subok else prototype
     if isinstance(prototype, Handle):
-        host: Any = prototype._meta()
+        host: Any = prototype._meta_()
     else:
         host = to_host(prototype, ours)
     more = {} if shape is None else {"shape": to_host(shape, ours)}

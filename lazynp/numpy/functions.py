@@ -68,12 +68,12 @@ def raw_fft(a: Any, n: Any, axis: Any, is_real: bool, is_forward: bool, norm: An
         return NotImplemented
     at %= a.ndim
     node = op(nodes[0], axis=at if order is None else order[at], norm=NORMS[norm], n=n)
-    made = array_of(node) if order is None else array_of(node)._derived(TRANSPOSE, order)
+    made = array_of(node) if order is None else array_of(node)._derived_(TRANSPOSE, order)
     if out is None:
         return made
     if made.shape != out.shape or not numpy.can_cast(node.dtype, out.dtype, "same_kind"):
         return NotImplemented
-    assign(out, cast_node(made._node(), out.dtype))
+    assign(out, cast_node(made._node_(), out.dtype))
     return out
 
 
@@ -99,7 +99,7 @@ def qr(a: Any, mode: Any = "reduced") -> Any:
         upper = shown(r, order)
     else:
         back = r if order is None else transpose(r, axes=order)
-        upper = array_of(transpose(back, axes=inverse_of(turned)))._derived(TRANSPOSE, turned)
+        upper = array_of(transpose(back, axes=inverse_of(turned)))._derived_(TRANSPOSE, turned)
     return upper if mode == "r" else sys.modules["lazynp"].linalg._linalg.QRResult(shown(q, order), upper)
 
 
@@ -110,7 +110,7 @@ def order_of_factor(a: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
         return None
     mask = numpy.broadcast_to(numpy.empty(shape[-2:], bool), shape)
     strides = [
-        tuple([0 if n == 1 else s for n, s in zip(shape, x.strides)]) for x in (mask, numpy.empty_like(a._meta()))
+        tuple([0 if n == 1 else s for n, s in zip(shape, x.strides)]) for x in (mask, numpy.empty_like(a._meta_()))
     ]
     memory = memory_order(a.ndim, strides)
     return None if memory is None else inverse_of(memory)
@@ -141,7 +141,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     if m <= n or not hidden and count != n:
         residuals: Any = array_of(leaf((0,), sizes.dtype, numpy.empty(0, sizes.dtype)))
     else:
-        fitted = solution._node() if solution.ndim == 2 else reshape(solution._node(), shape=found.shape)
+        fitted = solution._node_() if solution.ndim == 2 else reshape(solution._node_(), shape=found.shape)
         off = absolute(subtract(y, matmul(x, fitted)))
         total = reductions["add"](multiply(off, off), axes=(0,), keepdims=False, dtype=None)
         residuals = array_of(where(equal(rank, n), total, numpy.nan) if hidden else total)
@@ -161,7 +161,7 @@ def spread(x: Any, shape: Any, subok: bool, readonly: bool) -> Any:
     """`numpy.broadcast_to`: a view that only NumPy expresses, which is no work."""
     if type(x) is not ndarray or at_hand(x) or is_traced(x):
         return NotImplemented
-    value = NUMPY_SPREAD(x._pin(), tuple(to_host(shape, [])) if numpy.iterable(shape) else shape, False, readonly)
+    value = NUMPY_SPREAD(x._pin_(), tuple(to_host(shape, [])) if numpy.iterable(shape) else shape, False, readonly)
     return part_of(x, value)
 
 
@@ -213,7 +213,7 @@ def mean(
     arr: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
     """With a mask whose value is not known, under `jit` and `vmap`: NumPy's text asks whether it is empty."""
-    if not is_traced(where) or where._node().trace != ABSTRACT or type(arr) is not ndarray or out is not None:
+    if not is_traced(where) or where._node_().trace != ABSTRACT or type(arr) is not ndarray or out is not None:
         return NotImplemented
     kept, target = bool(keepdims), numpy.mean(numpy.ones(1, arr.dtype), dtype=dtype).dtype
     total = arr.astype(target).sum(axis=axis, keepdims=kept, where=where)

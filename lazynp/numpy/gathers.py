@@ -44,7 +44,7 @@ def places_of(x: Any, key: Any, straight: bool) -> Places | None:
     axis = 0
     for k in key if type(key) is tuple else (key,):
         if type(k) is list or isinstance(k, (Handle, numpy.ndarray)):
-            given, k = k, numpy.asarray(k._host() if isinstance(k, Handle) else k)
+            given, k = k, numpy.asarray(k._host_() if isinstance(k, Handle) else k)
             known_axes = not any([i is Ellipsis for i in index])
             if k.dtype == bool and k.ndim and known_axes and x.shape[axis : axis + k.ndim] == k.shape:
                 index += [numpy.ascontiguousarray(i) for i in numpy.nonzero(k)]
@@ -53,7 +53,7 @@ def places_of(x: Any, key: Any, straight: bool) -> Places | None:
             if k.dtype.kind not in "iu" or straight and not in_order(k):
                 return None
             if type(given) is ndarray and is_native(given.dtype) and k.flags.c_contiguous:
-                ours[id(k)] = given._node()
+                ours[id(k)] = given._node_()
         elif isinstance(k, numpy.integer):
             k = int(k)
         elif type(k) is not int and k is not Ellipsis and not (type(k) is slice and k.step in (None, 1)):
@@ -98,7 +98,7 @@ def gathered(x: Any, key: Any) -> Any:
         return NotImplemented
     if config.limit >= 0 and known(x) and places.size <= config.limit:  # at hand, and made small
         return NotImplemented
-    node, at = x._node(), places.at
+    node, at = x._node_(), places.at
     if places.view != whole(node.shape):
         node = slice_(node, key=places.view)
     node = indexing.gather(node, *places.arrays, axes=places.axes, at=0, bounds="raise")
@@ -108,8 +108,8 @@ def gathered(x: Any, key: Any) -> Any:
     if not at or not places.common:
         return out
     n = len(places.common)  # NumPy puts the indices' axes in front, and gives a view in which they stand in their place
-    turned = out._derived(TRANSPOSE, (*range(n, n + at), *range(n), *range(n + at, out.ndim)))
-    turned._base = root(out)
+    turned = out._derived_(TRANSPOSE, (*range(n, n + at), *range(n), *range(n + at, out.ndim)))
+    turned._base_ = root(out)
     return turned
 
 
@@ -154,7 +154,7 @@ def type_or_dots(k: Any) -> Any:
 
 def straight(x: Any, places: Places) -> bool:
     """Whether the axes that no array indexes stand in memory in C's order, with or without gaps: the result's will."""
-    meta = x._meta()
+    meta = x._meta_()
     steps = [s for i, (n, s) in enumerate(zip(meta.shape, meta.strides)) if n != 1 and i not in places.axes]
     return min(steps, default=0) >= 0 and all([s >= t for s, t in itertools.pairwise(steps)])
 
@@ -186,7 +186,7 @@ def scattered(x: Any, key: Any, value: Any, fill: Callable[[Any, tuple[int, ...]
     places = places_of(x, key, False)
     if places is None:
         return False
-    base = x._node()
+    base = x._node_()
     region = slice_(base, key=places.view) if places.view != whole(base.shape) else base
     shape = indexing.indexed_shape(region.shape, [i.aval for i in places.arrays], places.axes, places.at)
     if type(value) in (list, tuple):

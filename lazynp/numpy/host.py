@@ -31,7 +31,7 @@ SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *sctype
 PLAIN = SCALARS | {type(None), type(numpy.dtype(float)), type(numpy._globals._NoValue), type(Ellipsis)}
 SUBCLASS: Any = (
     object()
-)  # the `_b` of a subclass's handle: never a buffer, so that every fast path is left at its first test
+)  # the `_b_` of a subclass's handle: never a buffer, so that every fast path is left at its first test
 
 
 tell(subclass_mark=SUBCLASS)
@@ -40,19 +40,19 @@ tell(subclass_mark=SUBCLASS)
 class ForeignArray:
     """A NumPy array of somebody else's among the arguments: what shows its memory is borrowed."""
 
-    __slots__ = ("_h",)
+    __slots__ = ("_h_",)
 
     def __init__(self, array: numpy.ndarray) -> None:
-        self._h = array
+        self._h_ = array
 
 
 class ConvertedObject:
     """An object that made itself an array of ours, which is among the arguments before this: what NumPy gets for it."""
 
-    __slots__ = ("_h", "given")
+    __slots__ = ("_h_", "given")
 
     def __init__(self, array: numpy.ndarray, given: Any) -> None:
-        self._h, self.given = array, given
+        self._h_, self.given = array, given
 
 
 class ArrayProvider:
@@ -110,8 +110,8 @@ class HostFallbackError(RuntimeError):
         super().__init__(f"{name} is done by NumPy on {of}, at {where}, and config.strict forbids it")
 
 
-SLOTS = tuple([vars(HandleBase)[name].__set__ for name in ("_s", "_b", "_h", "_v")])
-set_base = vars(HandleBase)["_base"].__set__
+SLOTS = tuple([vars(HandleBase)[name].__set__ for name in ("_s_", "_b_", "_h_", "_v_")])
+set_base = vars(HandleBase)["_base_"].__set__
 
 
 def bind(out: Any, s: Any, b: Any, h: Any, v: Any) -> None:
@@ -142,47 +142,48 @@ def note_work(name: str, arrays: Iterable[Any]) -> None:
 
     Args:
         name: of the function or method.
-        arrays: what it works on, each with its value in `_h`.
+        arrays: what it works on, each with its value in `_h_`.
     """
     most = max(config.limit, 1)
     for x in arrays:
-        if x._h.size > most:
+        if x._h_.size > most:
             if name in POINTS:
                 profile.points[name] += 1
                 return
             where = site()
             if config.strict:
-                raise HostFallbackError(name, [a._h.dtype for a in [x, *arrays]], where)
+                raise HostFallbackError(name, [a._h_.dtype for a in [x, *arrays]], where)
             profile.host_calls[(name, where)] += 1
             return
 
 
 def at_hand(x: ndarray) -> bool:
     """Whether the value is there, and so small that NumPy does the work at once."""
-    return type(x) is ndarray and known(x) and x._h.size <= config.limit
+    return type(x) is ndarray and known(x) and x._h_.size <= config.limit
 
 
 def dtype_of(given: Any) -> numpy.dtype[Any]:
     """The dtype that an argument names. An array names none, though NumPy would find that ours has one."""
-    return numpy.dtype(given if not isinstance(given, Handle) else given._meta())
+    return numpy.dtype(given if not isinstance(given, Handle) else given._meta_())
 
 
-def to_host(x: Any, ours: list[Any]) -> Any:
-    """What NumPy gets for an argument, to read at once. Appends the arrays of ours in it to `ours`."""
+def to_host(x: Any, ours: list[Any], into: str | None = None) -> Any:
+    """What NumPy gets for an argument, to read at once. Appends the arrays of ours in it to `ours`. `into`: the kind of
+    the dtype that an array is made with of a list."""
     kind = type(x)
     if kind in PLAIN or x is None:
         return x
     if x is ndarray:
         return numpy.ndarray
     if isinstance(x, Handle):
-        if x._s.buf is None and is_traced(x):
+        if x._s_.buf is None and is_traced(x):
             return of_traced(x, ours)
         ours.append(x)
-        return x._host()
+        return x._host_()
     if kind is list or kind is tuple:
         if not x or type(x[0]) in SCALARS and SCALARS.issuperset(map(type, x)):
             return x
-        values = [to_host(v if type(v) is ndarray else element(v), ours) for v in x]
+        values = [to_host(v if type(v) is ndarray else element(v, into), ours, into) for v in x]
         return x if all(map(operator.is_, values, x)) else kind(values)
     if kind is dict:
         named = {k: to_host(v, ours) for k, v in x.items()}
@@ -205,20 +206,23 @@ def to_host(x: Any, ours: list[Any]) -> Any:
     return x
 
 
-def element(x: Any) -> Any:
-    """An element of a list: a 0-d subclass is asked for its number (the masked constant has none)."""
+def element(x: Any, into: str | None = None) -> Any:
+    """An element of a list: a 0-d subclass is asked for its number (the masked constant has none), of the kind of dtype
+    that it has or goes into."""
     if isinstance(x, Handle) and type(x) is not ndarray and not x.shape:
-        ask = {"f": "__float__", "i": "__int__", "u": "__int__"}.get(x.dtype.kind)
+        own = x.dtype.kind
+        ask = {"f": "__float__", "i": "__int__", "u": "__int__"}.get(into or own)
         if ask is not None and getattr(type(x), ask) is not getattr(ndarray, ask):
-            return x.dtype.type(getattr(x, ask)())
+            number = getattr(x, ask)()
+            return number if into and into != own else x.dtype.type(number)
     return x
 
 
 def of_traced(x: ndarray, ours: list[Any]) -> numpy.ndarray:
     """The value of a traced array of whole numbers, which no derivative is lost with. Raises for any other."""
-    if x.dtype.kind not in "biu" or x._node().trace == ABSTRACT:
+    if x.dtype.kind not in "biu" or x._node_().trace == ABSTRACT:
         raise TracedArgumentError
-    value = x._host().copy()
+    value = x._host_().copy()
     ours.append(ForeignArray(value))
     return value
 
@@ -254,7 +258,7 @@ def keep_elements(made: numpy.ndarray, ours: list[Any]) -> None:
     for i, v in enumerate(row):
         if type(v) is numpy.ndarray:
             for x in reversed(ours):
-                if x._h is v and type(x) is not ForeignArray:
+                if x._h_ is v and type(x) is not ForeignArray:
                     row[i] = x.given if type(x) is ConvertedObject else x
                     break
 
@@ -292,25 +296,25 @@ def laid_out(array: numpy.ndarray, wholes: dict[int, ndarray] | None = None) -> 
     if whole is None:
         whole = wrap(dense if type(dense) is numpy.ndarray else dense.view(numpy.ndarray))
         if order is not None:
-            whole = whole._derived(TRANSPOSE, inverse_of(order))
+            whole = whole._derived_(TRANSPOSE, inverse_of(order))
         if wholes is not None:
             wholes[id(owner)] = whole
     if owner is array:
         return read_only(whole) if locked else whole
-    view = view_to(array, whole._s.buf) if flag_of_writes(array) else None
+    view = view_to(array, whole._s_.buf) if flag_of_writes(array) else None
     if view is None:
-        whole._host()
+        whole._host_()
         return part_of(whole, array)
     out = new_handle(ndarray)
-    out._s, out._b, out._h, out._v, out._base = whole._s, whole._s.buf, array, view, whole
+    out._s_, out._b_, out._h_, out._v_, out._base_ = whole._s_, whole._s_.buf, array, view, whole
     return out
 
 
 def read_only(x: ndarray) -> ndarray:
     """The same handle, through which nothing can be written."""
-    h = x._pin().view()
+    h = x._pin_().view()
     h.flags.writeable = False
-    bind(x, x._s, x._s.buf, h, HOST_VIEW)
+    bind(x, x._s_, x._s_.buf, h, HOST_VIEW)
     return x
 
 
@@ -321,17 +325,17 @@ def part_of(x: Any, part: numpy.ndarray) -> ndarray:
     """A handle on a view that NumPy made of x's memory."""
     if type(x) is ForeignArray:
         return borrow(part)
-    s = x._s
+    s = x._s_
     with lock:
-        before, old = x._h, s.buf
-        now = x._pin()
+        before, old = x._h_, s.buf
+        now = x._pin_()
         if now is not before and not lies_in(part, s.buf):
             if old is None or not lies_in(part, old):  # another thread's write came between
                 old = owner_of_memory(part)
             if old is not part:
                 part = rebased(part, old, s.buf)
     out = new_handle(ndarray)
-    out._s, out._b, out._h, out._v, out._base = s, s.buf, part, HOST_VIEW, root(x)
+    out._s_, out._b_, out._h_, out._v_, out._base_ = s, s.buf, part, HOST_VIEW, root(x)
     return out
 
 
@@ -381,13 +385,13 @@ def wrap_result(value: Any, ours: list[Any], wholes: dict[int, ndarray] | None =
     if kind is numpy.ndarray:
         if value.base is None:
             for x in ours:
-                if x._h is value:
+                if x._h_ is value:
                     return x if type(x) is not ForeignArray else borrow(value)
             return fresh(value) if value.flags.owndata else borrow(value)
         for x in ours:
-            if x._h is value:
+            if x._h_ is value:
                 return x if type(x) is not ForeignArray else borrow(value)
-            if shows(value, x._h):
+            if shows(value, x._h_):
                 return part_of(x, value)
         return laid_out(value, wholes) if owned(value) else borrow(value)
     if kind in SCALARS:
@@ -475,9 +479,9 @@ def of_type(cls: Any, host: numpy.ndarray, parent: Any, owner: Any = None) -> An
         owner: the array whose memory `host` shows; None if nobody has it.
     """
     base = fresh(host) if owner is None else part_of(owner, host)
-    base._pin()
+    base._pin_()
     out = new_handle(cls)
-    bind(out, base._s, SUBCLASS, base._h, HOST_VIEW)
+    bind(out, base._s_, SUBCLASS, base._h_, HOST_VIEW)
     if owner is not None and type(owner) is not ForeignArray:
         set_base(out, root(owner, cls))
     finalize = cls.__array_finalize__
@@ -489,7 +493,7 @@ def of_type(cls: Any, host: numpy.ndarray, parent: Any, owner: Any = None) -> An
 def owner_of(value: numpy.ndarray, ours: list[Any]) -> Any:
     """The array of ours whose memory a NumPy array shows, if any."""
     for x in ours:
-        if x._h is value or shows(value, x._h):
+        if x._h_ is value or shows(value, x._h_):
             return x
     return None
 
@@ -498,7 +502,7 @@ def like(self: Any, value: Any, ours: list[Any]) -> Any:
     """What a method of self returns for NumPy's result: of self's type where it is an array."""
     if type(self) is ndarray or not isinstance(value, numpy.ndarray):
         return wrap_result(value, ours)
-    if value is self._h:
+    if value is self._h_:
         return self
     return of_type(type(self), value.view(numpy.ndarray), self, owner_of(value, ours))
 

@@ -62,10 +62,10 @@ FULL_INT = (int, numpy.integer)
 
 @method
 def __getitem__(self: ndarray, key: Any) -> Any:
-    s = self._s
-    if self._b is not s.buf:
+    s = self._s_
+    if self._b_ is not s.buf:
         return pending_getitem(self, key)
-    h, buffer = self._h, self._b
+    h, buffer = self._h_, self._b_
     if type(key) is int or is_plain(key):
         part = h[key]
         if type(part) is not numpy.ndarray:
@@ -73,10 +73,10 @@ def __getitem__(self: ndarray, key: Any) -> Any:
     else:
         return advanced_getitem(self, key)
     out = new_handle(ndarray)
-    out._s, out._b, out._h = s, buffer, part
-    view = self._v
-    out._v = HOST_VIEW if view is HOST_VIEW else (self._view() if type(view) is tuple else view, h, INDEX, key)
-    out._base = root(self)
+    out._s_, out._b_, out._h_ = s, buffer, part
+    view = self._v_
+    out._v_ = HOST_VIEW if view is HOST_VIEW else (self._view_() if type(view) is tuple else view, h, INDEX, key)
+    out._base_ = root(self)
     return out
 
 
@@ -86,35 +86,35 @@ def pending_getitem(self: ndarray, key: Any) -> Any:
         found = processes.door.element(self, key)
         if found is not None:
             return found
-    if self._v is HOST_VIEW:
+    if self._v_ is HOST_VIEW:
         return host_part(self, key)
-    if type(self) is ndarray and self._s.buf is not None and self._b is not self._s.buf:
-        self._host()
+    if type(self) is ndarray and self._s_.buf is not None and self._b_ is not self._s_.buf:
+        self._host_()
         return self[key]
     if not is_plain(key):
         if not has_array(key):
             key = plain_key(key)
         if not is_plain(key):
             return advanced_getitem(self, key)
-    if self._s.details is not None and self._s.details.mask is not None:
-        self._host()
+    if self._s_.details is not None and self._s_.details.mask is not None:
+        self._host_()
     shape = self.shape
     normal = normalize(key, shape)
     if all([type(k) is int for k in normal]) and not has_ellipsis(key):
-        node = self._s.node
+        node = self._s_.node
         if node is None or not node.trace:
-            return self._host()[key]
-        view = derive(self._view(), self._s.shape, INDEX, normal)
+            return self._host_()[key]
+        view = derive(self._view_(), self._s_.shape, INDEX, normal)
         return of_scalar(node if view is None else view.read(node))
-    out = self._derived(INDEX, normal)
-    out._base = root(self)
+    out = self._derived_(INDEX, normal)
+    out._base_ = root(self)
     return out
 
 
 def host_part(self: ndarray, key: Any) -> Any:
     """`self[key]` of a view that only NumPy can express."""
     ours: list[Any] = []
-    h = self._host()
+    h = self._host_()
     part = h[to_host(key, ours)]
     if not isinstance(part, numpy.ndarray):
         return part
@@ -161,7 +161,7 @@ def is_index(x: Any) -> bool:
 def host_key(key: Any) -> Any:
     """A key for NumPy: our arrays as NumPy's."""
     if isinstance(key, Handle):
-        return key._host() if not is_traced(key) else of_traced(key, [])
+        return key._host_() if not is_traced(key) else of_traced(key, [])
     if type(key) is tuple:
         return tuple([host_key(k) for k in key])
     if isinstance(key, slice):
@@ -184,15 +184,15 @@ def advanced_getitem(self: ndarray, key: Any) -> Any:
         return traced.getitem(self, key)
     if type(key) is tuple and len(key) == 1 and type(key[0]) is ndarray:
         (key,) = key
-    if is_own_mask(self, key) and is_native(self._s.dtype) and (self._s.details is None or not self._s.details.pin):
+    if is_own_mask(self, key) and is_native(self._s_.dtype) and (self._s_.details is None or not self._s_.details.pin):
         return select(self, key)
     found = NotImplemented if takes_few(self, key) else gathered(self, key)
     if found is not NotImplemented:
         return found
-    part = self._host()[host_key(key)]
+    part = self._host_()[host_key(key)]
     if type(part) is not numpy.ndarray:
         return part
-    if shows(part, self._h):
+    if shows(part, self._h_):
         return part_of(self, part)
     note_work("ndarray.__getitem__", (self,))
     return fresh(part)
@@ -210,7 +210,7 @@ def is_own_mask(self: ndarray, key: Any) -> bool:
     memory that NumPy has views of, where what was selected could change."""
     if type(key) is not ndarray or key.dtype != bool or not key.ndim:
         return False
-    if key._s.details is not None and key._s.details.pin:
+    if key._s_.details is not None and key._s_.details.pin:
         return False
     if known_small(self) and known_small(key):
         return False
@@ -227,26 +227,26 @@ def __setitem__(self: ndarray, key: Any, value: Any) -> None:
 
 def small_setitem(self: ndarray, key: Any, value: Any) -> bool:
     """The write, where it is simple and all is at hand; whether it was done."""
-    s = self._s
-    if not s.free or self._b is not s.buf or config.limit < 0:
+    s = self._s_
+    if not s.free or self._b_ is not s.buf or config.limit < 0:
         return False
-    h, limit = self._h, config.limit
+    h, limit = self._h_, config.limit
     kind = type(value)
     if kind is float or kind is int:
         if type(key) is int and h.ndim == 1 or is_plain(key) and (h.size <= limit or fewer(h, key, limit)):
             at_line(h.__setitem__, key, value)
             return True
-        if type(key) is ndarray and h.size <= limit and key._b is key._s.buf:
-            at_line(h.__setitem__, key._h, value)
+        if type(key) is ndarray and h.size <= limit and key._b_ is key._s_.buf:
+            at_line(h.__setitem__, key._h_, value)
             return True
     elif (
         kind is ndarray
-        and value._b is value._s.buf
+        and value._b_ is value._s_.buf
         and is_plain(key)
         and not h.dtype.hasobject
         and (h.size <= limit or fewer(h, key, limit))
     ):
-        at_line(h.__setitem__, key, real_of(value._h, h.dtype))
+        at_line(h.__setitem__, key, real_of(value._h_, h.dtype))
         return True
     return False
 
@@ -259,7 +259,7 @@ def fewer(h: numpy.ndarray, key: Any, limit: int) -> bool:
 
 def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
     """Record the write, under the lock; where NumPy has to do it, the key for it."""
-    s = self._s
+    s = self._s_
     if not is_plain(key) and not has_array(key):
         key = plain_key(key)
     pinned = s.details is not None and (s.details.pin or s.details.mask is not None)
@@ -299,8 +299,8 @@ def eager_write(self: ndarray, normal: Any, value: Any) -> bool:
     for k in normal:
         if type(k) is tuple:
             size *= k[1]
-    limit = config.limit * (BYTES if self._s.buf.itemsize == 1 else 1)
-    return size <= limit and (self._s.free or self._s.release() or self._s.buf.size <= limit)
+    limit = config.limit * (BYTES if self._s_.buf.itemsize == 1 else 1)
+    return size <= limit and (self._s_.free or self._s_.release() or self._s_.buf.size <= limit)
 
 
 def host_setitem(self: ndarray, key: Any, value: Any) -> None:
@@ -312,7 +312,7 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
         if isinstance(region, Handle):
             self, key = region, ...
     key = host_key(key)
-    kind = self._s.dtype.kind
+    kind = self._s_.dtype.kind
     if kind == "O" and is_full(key, self.ndim):  # the object itself
         with Writes() as to:
             to(self)[key] = value
@@ -320,17 +320,17 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
     note_write(self, key)
     if isinstance(value, Handle):
         own = kind in "iuf" and type(value) is not ndarray and not value.shape and is_full(key, self.ndim)
-        value = (float if kind == "f" else int)(value) if own else value._host()
+        value = (float if kind == "f" else int)(value) if own else value._host_()
     elif type(value) in (list, tuple):
-        value = unwrap(value) if kind != "O" else objects(value, self._host()[key])
-    value = real_of(value, self._s.dtype)
+        value = unwrap(value) if kind != "O" else objects(value, self._host_()[key])
+    value = real_of(value, self._s_.dtype)
     with Writes() as to:
         to(self)[key] = value
 
 
 def note_write(self: ndarray, key: Any) -> None:
     """Count a write that NumPy does, by the size of its region."""
-    h = self._host()
+    h = self._host_()
     if h.size > max(config.limit, 1) and flag_of_writes(h):  # else NumPy says so, before it looks at the key
         part = h[key] if is_plain(key) else h
         if isinstance(part, numpy.ndarray):
@@ -399,10 +399,10 @@ def text(shape: tuple[int, ...]) -> str:
 
 def record_set(self: ndarray, normal: Any, value: Any) -> tuple[Any] | None:
     """Record a write of a plain region; where NumPy has to do it, the key for it."""
-    s = self._s
+    s = self._s_
     dtype = s.dtype
-    view = derive(self._view(), s.shape, INDEX, normal)
-    if type(value) is ndarray and value._s is s and value._view() is view:
+    view = derive(self._view_(), s.shape, INDEX, normal)
+    if type(value) is ndarray and value._s_ is s and value._view_() is view:
         return None  # the second half of `a[key] += b`: what was written through the view is there
     shape = s.shape if view is None else view.shape
     node = region_value(value, shape, dtype)

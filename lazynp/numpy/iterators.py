@@ -31,7 +31,7 @@ class flatiter(FlatBase):
     @property
     def _iter(self) -> Any:
         if self._made is None:
-            self._made = self._owner._pin().flat
+            self._made = self._owner._pin_().flat
         return self._made
 
     def _traced(self, value: Any = None) -> Any:
@@ -58,7 +58,7 @@ class flatiter(FlatBase):
         return self._iter.__array__() if dtype is None else self._iter.__array__().astype(dtype)
 
     def _to_host(self) -> numpy.flatiter:
-        return self._owner._host().flat
+        return self._owner._host_().flat
 
     def __iter__(self) -> flatiter:
         return self
@@ -128,7 +128,7 @@ def set_flat_item(self: Any, key: Any, value: Any) -> None:
         row[key] = given
         return
     if type(key) is not int:
-        self._owner._host()
+        self._owner._host_()
         note_work("flatiter.__setitem__", (self._owner,))
     with Writes() as to:
         h = to(self._owner)
@@ -163,7 +163,7 @@ def set_flat(self: Any, value: Any) -> None:
     if row is not None:
         row[:] = given
         return
-    self._host()
+    self._host_()
     note_work("ndarray.flat", (self,))
     with Writes() as to:
         to(self).flat = unwrap(value)
@@ -176,7 +176,7 @@ def may_be_written(base: Any) -> bool:
     while type(base) is ndarray:
         if base.flags.writeable:
             return True
-        base = getattr(base, "_base", None)
+        base = getattr(base, "_base_", None)
     return False
 
 
@@ -191,29 +191,29 @@ class flagsobj:
 
     def _flags(self) -> Any:
         owner = self._owner
-        if owner._v is HOST_VIEW or owner._b is owner._s.buf:
-            return owner._h.flags
-        return owner._meta().flags
+        if owner._v_ is HOST_VIEW or owner._b_ is owner._s_.buf:
+            return owner._h_.flags
+        return owner._meta_().flags
 
     def __getattr__(self, name: str) -> Any:
         owner = self._owner
         if name == "owndata":
-            if owner._v is HOST_VIEW and owner._h is owner._s.buf:  # borrowed, or a subclass's
-                return owner._h.flags.owndata
+            if owner._v_ is HOST_VIEW and owner._h_ is owner._s_.buf:  # borrowed, or a subclass's
+                return owner._h_.flags.owndata
             return owner.base is None
-        if name == "writeable" and owner._v is not HOST_VIEW and owner._b is not owner._s.buf:
-            return owner._s.buf is None or owner._s.buf.flags.writeable
+        if name == "writeable" and owner._v_ is not HOST_VIEW and owner._b_ is not owner._s_.buf:
+            return owner._s_.buf is None or owner._s_.buf.flags.writeable
         return getattr(self._flags(), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         owner = self._owner
-        h = owner._pin()
-        if type(owner) is ndarray and owner._v is not HOST_VIEW:
+        h = owner._pin_()
+        if type(owner) is ndarray and owner._v_ is not HOST_VIEW:
             h = h.view()  # the flag is the handle's own: the buffer is other views' too
-        if name == "writeable" and value and not may_be_written(getattr(owner, "_base", None)):
+        if name == "writeable" and value and not may_be_written(getattr(owner, "_base_", None)):
             raise ValueError("cannot set WRITEABLE flag to True of this array")
         setattr(h.flags, name, value)
-        if h is not owner._h:
+        if h is not owner._h_:
             become(owner, h)
 
     def __getitem__(self, key: str) -> Any:
@@ -274,7 +274,7 @@ class nditer:
         ours: list[Any] = []
         for x in op if isinstance(op, (list, tuple)) else (op,):
             if isinstance(x, Handle):
-                x._pin()
+                x._pin_()
         host = to_host(op, ours)
         if not only_reads(op, *args, **kwargs):
             note_work("nditer", ours)
@@ -370,7 +370,7 @@ def nested_iters(op: Any, *args: Any, **kwargs: Any) -> tuple[nditer, ...]:
     ours: list[Any] = []
     for x in op if isinstance(op, (list, tuple)) else (op,):
         if isinstance(x, Handle):
-            x._pin()
+            x._pin_()
     host = to_host(op, ours)
     note_work("nested_iters", ours)
     made = numpy.nested_iters(host, *unwrap(args), **unwrap(kwargs))
@@ -385,33 +385,33 @@ class BroadcastType(type):
 class broadcast(metaclass=BroadcastType):
     """See `numpy.broadcast`."""
 
-    __slots__ = ("_host", "_args")
+    __slots__ = ("_host_", "_args")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._args = sum([x._args if type(x) is broadcast else (x,) for x in args], ())
-        self._host = numpy.broadcast(*[dummy(x) if is_traced(x) else unwrap(x) for x in args], **kwargs)
+        self._host_ = numpy.broadcast(*[dummy(x) if is_traced(x) else unwrap(x) for x in args], **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._host, name)
+        return getattr(self._host_, name)
 
     @property
     def iters(self) -> tuple[Any, ...]:
         """Iterators over the arrays, each as the arguments had it."""
-        pairs = zip(self._args, self._host.iters)
+        pairs = zip(self._args, self._host_.iters)
         return tuple([flatiter(x) if isinstance(x, Handle) else iterator for x, iterator in pairs])
 
     def reset(self, /) -> None:
         """Begin again."""
-        self._host.reset()
+        self._host_.reset()
 
     def __iter__(self) -> broadcast:
         return self
 
     def __next__(self) -> tuple[Any, ...]:
-        return next(self._host)
+        return next(self._host_)
 
     def _to_host(self) -> numpy.broadcast:
-        return self._host
+        return self._host_
 
 
 broadcast.__module__ = "lazynp"

@@ -15,12 +15,12 @@ from .record import cast_node
 
 
 def c_contiguous(self: Any) -> bool:
-    return (self._h if self._b is self._s.buf else self._meta()).flags.c_contiguous
+    return (self._h_ if self._b_ is self._s_.buf else self._meta_()).flags.c_contiguous
 
 
 def lies(self: Any, order: str) -> bool:
     """Whether an array lies in memory as `order` says."""
-    flags = self._meta().flags
+    flags = self._meta_().flags
     return order == "K" or flags.c_contiguous and order != "F" or flags.f_contiguous and order != "C"
 
 
@@ -29,7 +29,7 @@ def order_of_copies(self: Any) -> tuple[int, ...] | None:
     as NumPy does it (`PyArray_NewLikeArray`). None: not at all."""
     if self.ndim < 2 or c_contiguous(self):
         return None
-    strides = [abs(n) for n in self._meta().strides]
+    strides = [abs(n) for n in self._meta_().strides]
     memory = sorted(range(self.ndim), key=lambda i: -strides[i])
     return inverse_of(memory) if memory != sorted(memory) else None
 
@@ -37,13 +37,13 @@ def order_of_copies(self: Any) -> tuple[int, ...] | None:
 def laid(self: Any, order: str, target: Any = None) -> ndarray:
     """A copy of an array whose axes lie in memory as `order` says, cast to a dtype."""
     straight, turned = c_contiguous(self), None
-    if order == "F" or order == "A" and not straight and self._meta().flags.f_contiguous:
+    if order == "F" or order == "A" and not straight and self._meta_().flags.f_contiguous:
         turned = tuple(range(self.ndim - 1, -1, -1)) if self.ndim > 1 else None
     elif order == "K":
         turned = order_of_copies(self)
-    node = self._node() if turned is None else in_memory_order((self,), turned)[0]._node()
+    node = self._node_() if turned is None else in_memory_order((self,), turned)[0]._node_()
     out = array_of(node if target is None else cast_node(node, target))
-    return out if turned is None else out._derived(TRANSPOSE, turned)
+    return out if turned is None else out._derived_(TRANSPOSE, turned)
 
 
 def settled(*arrays: Any) -> bool:
@@ -53,7 +53,7 @@ def settled(*arrays: Any) -> bool:
 
 def turned_to(self: Any, order: str) -> Any:
     """The array with its axes so that C's order of it is `order` of self; None where NumPy is asked."""
-    meta = self._meta()
+    meta = self._meta_()
     if order == "C" or order in ("K", "A") and meta.flags.c_contiguous:
         return self
     if order == "F" or order == "A":

@@ -125,4 +125,4 @@ def shown(node: Node, order: tuple[int, ...] | None = None, core: int = 2) -> An
     if order is None:
         return array_of(node)
     outer = order[:-core]
-    return array_of(node)._derived(TRANSPOSE, (*outer, *range(len(outer), node.ndim)))
+    return array_of(node)._derived_(TRANSPOSE, (*outer, *range(len(outer), node.ndim)))

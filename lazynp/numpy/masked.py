@@ -69,7 +69,7 @@ def value_of(node: Node) -> numpy.ndarray:
 def selection_of(x: Any) -> Selection | None:
     """The selection that a handle defers."""
     if type(x) is ndarray:
-        details = x._s.details
+        details = x._s_.details
         if details is not None:
             return details.mask
     return None
@@ -91,13 +91,13 @@ def handle(node: Node, selection: Selection) -> ndarray:
     s.details = StorageDetails(mask=selection)
     s.hold(node)
     out = new_handle(ndarray)
-    out._s, out._b, out._h, out._v = s, False, None, None
+    out._s_, out._b_, out._h_, out._v_ = s, False, None, None
     return out
 
 
 def select(a: ndarray, mask: ndarray) -> ndarray:
     """`a[mask]`, deferred; mask has the shape of a, or of its first axes."""
-    node, mask_node = a._node(), mask._node()
+    node, mask_node = a._node_(), mask._node_()
     out = handle(node, Selection(mask_node, node, None, (), 0))
     recorder.settle()
     return out
@@ -133,7 +133,7 @@ def elementwise_selection(op: Any, host: Callable[..., Any], operands: tuple[Any
     nodes = []
     for x in operands:
         chosen = selection_of(x)
-        node = x._s.node if chosen is not None else as_node(x)
+        node = x._s_.node if chosen is not None else as_node(x)
         if chosen is not None and node is not None and axes > node.ndim - mask.ndim:
             return None
         if node is None:
@@ -151,12 +151,12 @@ def elementwise_selection(op: Any, host: Callable[..., Any], operands: tuple[Any
 def write_selection(a: ndarray, mask: ndarray, value: Any) -> bool:
     """`a[mask] = value` as a select, if value is a scalar or a deferred selection of the same mask, which has the shape
     of a, or of its first axes."""
-    s = a._s
+    s = a._s_
     selection = selection_of(value)
     if selection is not None:
-        if not alike(selection.mask, mask._node()) or value._s.node.shape != a.shape:
+        if not alike(selection.mask, mask._node_()) or value._s_.node.shape != a.shape:
             return False
-        new = value._s.node
+        new = value._s_.node
     else:
         kind = type(value)
         if kind not in PYTHON_SCALARS and not isinstance(value, numpy.generic):
@@ -168,7 +168,7 @@ def write_selection(a: ndarray, mask: ndarray, value: Any) -> bool:
             scalar = numpy.asarray(real_of(value, s.dtype)).astype(s.dtype)
         new = Node.of_scalar(scalar[()])
     new = cast_node(new, s.dtype)
-    view, taken = a._view(), mask._node()
+    view, taken = a._view_(), mask._node_()
     base = s.graph()
     if s.node is not base:  # another thread is writing into the rest
         return False

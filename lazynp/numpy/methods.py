@@ -44,6 +44,7 @@ from .host import (
 )
 from .layout import array_of, c_contiguous, laid, lies, settled, turned_to
 from .line_warnings import at_line
+from .overrides import has_protocol
 from .record import tells_errors
 from .reduce import by_host, plain
 
@@ -52,21 +53,21 @@ NoValue = numpy._globals._NoValue
 
 def own(self: Any) -> bool:
     """Whether views of this array are chains of ours: not of a subclass, nor what only NumPy can express."""
-    if type(self) is not ndarray or self._v is HOST_VIEW:
+    if type(self) is not ndarray or self._v_ is HOST_VIEW:
         return False
-    details = self._s.details
+    details = self._s_.details
     if details is not None and details.mask is not None:
-        self._host()
+        self._host_()
     return True
 
 
 def derived(self: Any, kind: str, param: Any) -> ndarray:
     """The handle of a view. Where the value is there, the view is too, so that small arrays stay on the short path."""
-    out = self._derived(kind, param)
-    out._base = root(self)
-    buffer = self._s.buf
-    if buffer is not None and self._b is buffer:
-        out._b, out._h = buffer, self._h.transpose(param) if kind == TRANSPOSE else self._h.reshape(param)
+    out = self._derived_(kind, param)
+    out._base_ = root(self)
+    buffer = self._s_.buf
+    if buffer is not None and self._b_ is buffer:
+        out._b_, out._h_ = buffer, self._h_.transpose(param) if kind == TRANSPOSE else self._h_.reshape(param)
     return out
 
 
@@ -77,7 +78,7 @@ def view_by_host(self: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """A view (or copy) that NumPy makes."""
     if is_traced(self):
         return on_traced(name, getattr(numpy.ndarray, name), (self, *args), kwargs)
-    h = self._host()
+    h = self._host_()
     args, kwargs = unwrap(args), unwrap(kwargs)
     value = getattr(h, name)(*args, **kwargs)
     if not isinstance(value, numpy.ndarray):
@@ -129,15 +130,15 @@ def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) 
     if (
         order == "C"
         and copy is None
-        and self._b is self._s.buf
+        and self._b_ is self._s_.buf
         and type(self) is ndarray
-        and self._v is not HOST_VIEW
-        and (self._h.flags.c_contiguous)
+        and self._v_ is not HOST_VIEW
+        and (self._h_.flags.c_contiguous)
     ):
-        part = self._h.reshape(shape)  # the view is worked out by NumPy, and by `derive` only from a table
+        part = self._h_.reshape(shape)  # the view is worked out by NumPy, and by `derive` only from a table
         return derived(self, RESHAPE, part.shape)
     if order == "A" and own(self):
-        order = "F" if self._meta().flags.fnc else "C"
+        order = "F" if self._meta_().flags.fnc else "C"
     if order == "F" and copy is None and own(self) and not settled(self):
         full = full_shape(shape, self.size) if all([type(n) is int for n in shape]) else None
         if full is not None:
@@ -151,14 +152,14 @@ def reshape(self: Any, *shape: Any, order: str = "C", copy: bool | None = None) 
     full = full_shape(wanted, self.size) if wanted is not None else None
     if full is None:
         return view_by_host(self, "reshape", shape)
-    view = self._view()
-    if self._s.buf is not None and not self._s.buf.flags.c_contiguous:
+    view = self._view_()
+    if self._s_.buf is not None and not self._s_.buf.flags.c_contiguous:
         return view_by_host(self, "reshape", full)
-    if can_reshape(self._s.shape, view, self.dtype, full):
+    if can_reshape(self._s_.shape, view, self.dtype, full):
         return derived(self, RESHAPE, full)
     if copy is False or not is_native(self.dtype) or at_hand(self):
         return view_by_host(self, "reshape", full, **({} if copy is None else {"copy": copy}))
-    return derived(array_of(self._node()), RESHAPE, full)
+    return derived(array_of(self._node_()), RESHAPE, full)
 
 
 def transpose(self: Any, *axes: Any) -> Any:
@@ -203,7 +204,7 @@ def squeeze(self: Any, axis: Any = None) -> Any:
 
 
 def item(self: Any, *args: Any) -> Any:
-    return self._host().item(*args)
+    return self._host_().item(*args)
 
 
 def ravel(self: Any, order: str = "C") -> Any:
@@ -215,8 +216,8 @@ def ravel(self: Any, order: str = "C") -> Any:
     if order != "C" or not own(self):
         if type(self) is ndarray:
             return view_by_host(self, "ravel", order)
-        value = self._host().ravel(order)
-        return of_type(type(self), value, self, self if numpy.may_share_memory(value, self._h) else None)
+        value = self._host_().ravel(order)
+        return of_type(type(self), value, self, self if numpy.may_share_memory(value, self._h_) else None)
     if not c_contiguous(self):
         return flatten(self)
     return reshape(self, (self.size,))
@@ -231,7 +232,7 @@ def flatten(self: Any, order: str = "C") -> Any:
     return (
         copy(reshape(self, (self.size,)))
         if c_contiguous(self)
-        else array_of(shape_ops.reshape(self._node(), shape=(self.size,)))
+        else array_of(shape_ops.reshape(self._node_(), shape=(self.size,)))
     )
 
 
@@ -257,7 +258,7 @@ def view(self: Any, dtype: Any = NoValue, type: Any = NoValue) -> Any:
     if kind is ndarray and dtype is NoValue:
         if own(self):
             return derived(self, TRANSPOSE, tuple(range(self.ndim)))
-        return part_of(self, self._host().view())
+        return part_of(self, self._host_().view())
     h = unwrap(self)
     if kind is not ndarray:
         new = None if dtype is NoValue else dtype_of(dtype)
@@ -267,7 +268,7 @@ def view(self: Any, dtype: Any = NoValue, type: Any = NoValue) -> Any:
             renew.give_dtype(out, new, setter)
         return out
     out = part_of(self, h.view())
-    bind(out, out._s, out._b, out._h.view(dtype_of(dtype)), HOST_VIEW)
+    bind(out, out._s_, out._b_, out._h_.view(dtype_of(dtype)), HOST_VIEW)
     return out
 
 
@@ -286,7 +287,7 @@ def own_class(given: Any) -> Any:
 
 def worked(self: Any, name: str) -> Any:
     """The value, for a method of NumPy's that computes with it or copies it: host work."""
-    h = self._host()
+    h = self._host_()
     note_work(f"ndarray.{name}", [self])
     return h
 
@@ -295,9 +296,9 @@ def copy(self: Any, order: Any = "C") -> Any:
     if type(self) is not ndarray:
         return of_type(type(self), worked(self, "copy").copy(order), self)
     if at_hand(self):
-        return fresh(self._h.copy(order))
+        return fresh(self._h_.copy(order))
     if is_traced(self):
-        return array_of(self._node())
+        return array_of(self._node_())
     if order not in ("C", "K", "A", "F") or not is_native(self.dtype):
         return fresh(worked(self, "copy").copy(order))
     return laid(self, order)
@@ -325,14 +326,14 @@ def astype(
     if is_traced(self):
         return on_traced("astype", numpy.ndarray.astype, (self, dtype, order, casting, subok, copy), {})
     if self.dtype.kind == "c" and discards(self.dtype, numpy.dtype(unwrap(dtype))) and casting == "unsafe":
-        value = cast_to_real(self._host(), unwrap(dtype), order)
+        value = cast_to_real(self._host_(), unwrap(dtype), order)
     else:
-        value = self._host().astype(unwrap(dtype), order, casting, False, copy)
-    if value is self._h and (type(self) is ndarray or subok):
+        value = self._host_().astype(unwrap(dtype), order, casting, False, copy)
+    if value is self._h_ and (type(self) is ndarray or subok):
         return self
-    if value is not self._h:
+    if value is not self._h_:
         note_work("ndarray.astype", [self])
-    return like(self, value, [self]) if subok else fresh(value) if value is not self._h else view(self, type=ndarray)
+    return like(self, value, [self]) if subok else fresh(value) if value is not self._h_ else view(self, type=ndarray)
 
 
 def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
@@ -340,7 +341,7 @@ def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs:
     if type(self) is ndarray and not at_hand(self) and into and not kwargs and is_native(self.dtype):
         made = NATIVE["clip"](self, min, max)
         if out is not None:
-            made = reduce.into(out, made._node()) if type(made) is ndarray else NotImplemented
+            made = reduce.into(out, made._node_()) if type(made) is ndarray else NotImplemented
         if made is not NotImplemented:
             return made
     args = () if min is None and max is None else (min, max)
@@ -356,7 +357,7 @@ def host_method(name: str) -> Callable[..., Any]:
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if at_hand(self) and (not args and not kwargs or plain(args, kwargs)):
-            value = host(self._h, *args, **kwargs)
+            value = host(self._h_, *args, **kwargs)
             return like(self, value, [self]) if isinstance(value, (numpy.ndarray, tuple)) else value
         return by_host(name, host, self, args, kwargs)
 
@@ -410,8 +411,10 @@ def fill(self: Any, value: Any) -> None:
         self[...] = value
         return
     worked(self, "fill")
+    if isinstance(value, Handle) and self.dtype.kind != "O":  # an array of objects keeps the array itself
+        value = value.__array__()
     with Writes() as to:
-        to(self).fill(real_of(value.__array__() if isinstance(value, Handle) else value, self.dtype))
+        to(self).fill(real_of(value, self.dtype))
 
 
 def byteswap(self: Any, inplace: bool = False) -> Any:
@@ -426,31 +429,31 @@ def byteswap(self: Any, inplace: bool = False) -> Any:
 def resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
     """`ndarray.resize`: what shares the memory is asked for where NumPy counts references."""
     with lock:
-        h = self._writable()
+        h = self._writable_()
         new = h.copy()
     new.resize(*unwrap(shape), refcheck=refcheck)
     if new.size == h.size:
         self._set_shape(new.shape)
         return
-    whole = self._s.buf
+    whole = self._s_.buf
     moves = h.dtype.itemsize > 0 and new.size != h.size
     if moves and (self.base is not None or whole.base is not None or h.size != whole.size or not h.flags.c_contiguous):
         raise ValueError("cannot resize this array: it does not own its data")
     seen = sys.getrefcount(self) > MINE or weakref.getweakrefcount(self)
-    if moves and refcheck and (seen or sys.getrefcount(self._s) > 2):
+    if moves and refcheck and (seen or sys.getrefcount(self._s_) > 2):
         raise ValueError(
             "cannot resize an array that references or is referenced\nby another array in this way.\n"
             "Use the np.resize function or refcheck=False."
         )
     out = wrap(new)
     if type(self) is ndarray:
-        bind(self, out._s, new, new, None)
+        bind(self, out._s_, new, new, None)
         if not flag_of_writes(h):
             read_only(self)
     else:
-        out._pin()
+        out._pin_()
         new.flags.writeable = flag_of_writes(h)
-        bind(self, out._s, self._b, new, HOST_VIEW)
+        bind(self, out._s_, self._b_, new, HOST_VIEW)
 
 
 MINE = 4  # references to an array in its own method: a name, a bound method, `self`, an argument
@@ -478,7 +481,7 @@ def new(
         host = numpy.ndarray(shape, dtype, None, offset, strides, order)
         return fresh(host) if cls is ndarray else of_type(cls, host, None)
     if isinstance(buffer, Handle):
-        host = numpy.ndarray(shape, dtype, buffer._pin(), offset, strides, order)
+        host = numpy.ndarray(shape, dtype, buffer._pin_(), offset, strides, order)
         return part_of(buffer, host) if cls is ndarray else of_type(cls, host, None, buffer)
     host = numpy.ndarray(shape, dtype, buffer, offset, strides, order)
     out = borrow(host)
@@ -501,8 +504,8 @@ def rdivmod(self: Any, other: Any) -> Any:
 
 
 def matmul(self: Any, other: Any) -> Any:
-    if type(other) is ndarray and other._b is other._s.buf and self._b is self._s.buf:
-        x, y = self._h, other._h
+    if type(other) is ndarray and other._b_ is other._s_.buf and self._b_ is self._s_.buf:
+        x, y = self._h_, other._h_
         if x.size <= config.limit and y.size <= config.limit:
             value = operator.matmul(x, y)
             return from_operator(value)
@@ -523,6 +526,9 @@ def imatmul(self: Any, other: Any) -> Any:
         if defers(self, other, True):
             return NotImplemented
         return UFUNCS["matmul"](self, other, out=(self,))
+    if type(self) is not ndarray and has_protocol(self):
+        axes = [(-1,), (-2, -1), (-1,)] if self.ndim == 1 else [(-2, -1)] * 3
+        return UFUNCS["matmul"](self, other, axes=axes, out=(self,))
     if is_traced(self) or is_traced(other):
         self[...] = UFUNCS["matmul"](self, other)
         return self

@@ -94,7 +94,7 @@ def where(condition: Any, *choices: Any) -> Any:
             except ValueError:
                 return c_where(dummy(condition), *map(dummy, choices))
             out = array_of(elementwise.where(c, cast_node(a, dtype), cast_node(b, dtype)))
-            return out if order is None else out._derived(TRANSPOSE, order)
+            return out if order is None else out._derived_(TRANSPOSE, order)
     return host_where(condition, *choices)
 
 
@@ -124,7 +124,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 def for_blas(x: ndarray) -> ndarray:
     """A vector or matrix that lies as BLAS takes it: `numpy.dot` copies what does not, and `matmul` adds it up in a
     loop of its own, with larger errors."""
-    meta = x._meta()
+    meta = x._meta_()
     strides = [s for n, s in zip(meta.shape, meta.strides) if n != 1]
     forwards = min(strides, default=1) > 0 and (len(strides) < 2 or meta.itemsize in strides)
     return x if forwards or meta.dtype.kind not in "fc" else UFUNC_POSITIVE(x)
@@ -180,7 +180,7 @@ def concatenate(
     if subclasses:
         leader = max(subclasses, key=lambda a: a.__array_priority__)
         if leader.__array_priority__ > 0:  # that of plain arrays, which come first
-            return of_type(type(leader), value._host(), leader)
+            return of_type(type(leader), value._host_(), leader)
     return value
 
 
@@ -211,13 +211,13 @@ def native_concatenate(arrays: Any, axis: Any, dtype: Any) -> Any:
     if any(n.shape[:at] + n.shape[at + 1 :] != first[:at] + first[at + 1 :] for n in nodes):
         return NotImplemented
     out = of_node(joining.concatenate(*[cast_node(n, target) for n in nodes], axis=at))
-    return out if order is None else out._derived(TRANSPOSE, order)
+    return out if order is None else out._derived_(TRANSPOSE, order)
 
 
 def joined_order(arrays: Any) -> tuple[int, ...] | None:
     """`common_order` of arrays that are joined: NumPy sorts their axes otherwise than its iterator does
     (`PyArray_CreateMultiSortedStridePerm`), and looks at the strides of axes that are repeated too."""
-    metas = [x._meta() if isinstance(x, Handle) else x for x in arrays]
+    metas = [x._meta_() if isinstance(x, Handle) else x for x in arrays]
     if all([x.flags.c_contiguous for x in metas]) or len({x.ndim for x in metas}) > 1:
         return None
     memory = list(range(metas[0].ndim))
@@ -245,7 +245,7 @@ def small_call(host: Host, *args: Any) -> Any:
         if kind is ndarray:
             if not at_hand(x):
                 return NotImplemented
-            values.append(x._h)
+            values.append(x._h_)
         elif kind in SCALARS:
             values.append(x)
         else:
@@ -265,8 +265,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     """See `numpy.copyto`."""
     if type(dst) is ndarray and where is True and (type(src) in SCALARS or type(src) is ndarray and at_hand(src)):
         with lock:
-            if dst._s.free and dst._b is dst._s.buf and at_hand(dst):
-                return copy_to(dst._h, src if type(src) is not ndarray else src._h, casting)
+            if dst._s_.free and dst._b_ is dst._s_.buf and at_hand(dst):
+                return copy_to(dst._h_, src if type(src) is not ndarray else src._h_, casting)
     if recorded_copy(dst, src, casting, where):
         return None
     if is_traced(dst) or is_traced(src) or is_traced(where):
@@ -354,7 +354,7 @@ def native_clip(self: ndarray, low: Any, high: Any) -> Any:
             node = (elementwise.maximum if high is None else elementwise.minimum)(*nodes)
     except (TypeError, ValueError, OverflowError):
         return NotImplemented
-    return of_node(node) if order is None else of_node(node)._derived(TRANSPOSE, order)
+    return of_node(node) if order is None else of_node(node)._derived_(TRANSPOSE, order)
 
 
 methods.NATIVE["clip"] = native_clip
@@ -369,7 +369,7 @@ def as_strided(
         return on_traced("as_strided", numpy.lib.stride_tricks.as_strided, (x, shape, strides), {})
     host = to_host(x, ours)
     if isinstance(x, Handle):
-        host = x._pin()
+        host = x._pin_()
     value = numpy.lib.stride_tricks.as_strided(host, unwrap(shape), unwrap(strides), writeable=writeable, **kwargs)
     if not isinstance(x, Handle):
         return wrap_result(value, ours)
@@ -397,7 +397,12 @@ def sharing(name: str) -> Any:
     host = host_function(host_of(name), name, counted=False)
 
     def call(a: Any, b: Any, /, max_work: Any = None) -> Any:
-        if isinstance(a, Handle) and isinstance(b, Handle) and a._s is not b._s and not (is_shared(a) and is_shared(b)):
+        if (
+            isinstance(a, Handle)
+            and isinstance(b, Handle)
+            and a._s_ is not b._s_
+            and not (is_shared(a) and is_shared(b))
+        ):
             return False
         return host(a, b, max_work)
 
@@ -406,7 +411,7 @@ def sharing(name: str) -> Any:
 
 
 def is_shared(x: Any) -> bool:
-    return x._s.details is not None and x._s.details.shared
+    return x._s_.details is not None and x._s_.details.shared
 
 
 host_inner = host_function(host_of("inner"), "inner")

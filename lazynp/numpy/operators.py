@@ -15,6 +15,7 @@ from . import subclasses
 from .arithmetic import BINARY, COMPARE, NDARRAY, UNARY, Host, array_of_list, defers, grows
 from .array import ndarray, new_handle
 from .host import PLAIN, fresh
+from .overrides import has_protocol
 from .record import PYTHON_SCALARS
 from .ufunc import elementwise, write_result
 
@@ -29,7 +30,7 @@ def foreign_operand(x: Any, self: Any, inplace: bool = False) -> Any:
     if kind in PLAIN or kind is numpy.ndarray or isinstance(x, HOST):
         return subclasses.as_ours(x)
     if kind in SEQUENCES:
-        return array_of_list(x)
+        return x if has_protocol(self) else array_of_list(x)
     return NotImplemented if defers(self, x, inplace) else x
 
 
@@ -37,14 +38,14 @@ def binary(name: str, short: str) -> None:
     host: Host = getattr(operator, {"and": "and_", "or": "or_"}.get(short, short))
 
     def forward(self: ndarray, other: Any) -> Any:
-        buffer = self._s.buf
-        if self._b is buffer:
-            x, limit = self._h, config.limit
+        buffer = self._s_.buf
+        if self._b_ is buffer:
+            x, limit = self._h_, config.limit
             if x.size <= limit:
                 kind = type(other)
                 if kind is ndarray:
-                    if other._b is other._s.buf:
-                        y = other._h
+                    if other._b_ is other._s_.buf:
+                        y = other._h_
                         if y.size <= limit and (x.shape == y.shape or not grows((x, y))):
                             value = host(x, y)
                             if type(value) is not NDARRAY:
@@ -54,7 +55,7 @@ def binary(name: str, short: str) -> None:
                             s = new_handle(Storage)  # `wrap`, written out: the hottest line of the door
                             s.buf, s.free, s.busy, s.node, s.reads, s.details = value, True, 0, None, None, None
                             out = new_handle(ndarray)
-                            out._s, out._v, out._b, out._h = s, None, value, value
+                            out._s_, out._v_, out._b_, out._h_ = s, None, value, value
                             return out
                 elif kind in PYTHON_SCALARS:
                     value = host(x, other)
@@ -68,11 +69,11 @@ def binary(name: str, short: str) -> None:
         return elementwise(name, host, self, other)
 
     def reflected(self: ndarray, other: Any) -> Any:
-        if self._b is self._s.buf and type(other) in PYTHON_SCALARS and self._h.size <= config.limit:
-            value = host(other, self._h)
+        if self._b_ is self._s_.buf and type(other) in PYTHON_SCALARS and self._h_.size <= config.limit:
+            value = host(other, self._h_)
             return fresh(value) if type(value) is numpy.ndarray else value
         if type(other) in SEQUENCES:
-            other = array_of_list(other)
+            other = other if has_protocol(self) else array_of_list(other)
         elif type(other) not in PLAIN and subclasses.is_theirs(other):
             return host(subclasses.from_numpy(other), self)
         return elementwise(name, host, other, self)
@@ -85,15 +86,15 @@ def binary(name: str, short: str) -> None:
     inplace_host: Host = getattr(operator, "i" + short)
 
     def inplace(self: ndarray, other: Any) -> Any:
-        s = self._s
+        s = self._s_
         with lock:
-            if s.free and self._b is s.buf and self._h.size <= config.limit:
+            if s.free and self._b_ is s.buf and self._h_.size <= config.limit:
                 if type(other) is ndarray:
-                    if other._b is other._s.buf:
-                        inplace_host(self._h, other._h)
+                    if other._b_ is other._s_.buf:
+                        inplace_host(self._h_, other._h_)
                         return self
                 elif type(other) in PYTHON_SCALARS:
-                    inplace_host(self._h, other)
+                    inplace_host(self._h_, other)
                     return self
         if type(other) is not ndarray:
             other = foreign_operand(other, self, True)
@@ -108,8 +109,8 @@ def unary(name: str, short: str) -> None:
     host: Host = getattr(operator, short)
 
     def op(self: ndarray) -> Any:
-        if self._b is self._s.buf and self._h.size <= config.limit:
-            value = host(self._h)
+        if self._b_ is self._s_.buf and self._h_.size <= config.limit:
+            value = host(self._h_)
             return fresh(value) if type(value) is numpy.ndarray else value
         return elementwise(name, host, self)
 

@@ -18,6 +18,12 @@ def is_subclass(x: Any) -> bool:
     return type(x) is not ndarray and isinstance(x, Handle)
 
 
+def has_protocol(x: Any) -> bool:
+    """Whether an array of ours is of a subclass with an `__array_ufunc__` of its own."""
+    kind = type(x)
+    return kind is not ndarray and kind.__array_ufunc__ is not ndarray.__array_ufunc__  # type: ignore[attr-defined]
+
+
 def overriding(operands: Any) -> list[Any]:
     """The operands, of different types, with an `__array_ufunc__` of their own; subclasses before their bases."""
     found: list[Any] = []

@@ -136,7 +136,7 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
     except (TypeError, ValueError):
         return NotImplemented
     if out is None:
-        return shown(node) if turned is None else array_of(node)._derived(TRANSPOSE, turned)
+        return shown(node) if turned is None else array_of(node)._derived_(TRANSPOSE, turned)
     if node.shape != out.shape or not numpy.can_cast(node.dtype, out.dtype, casting):
         return NotImplemented
     assign(out, cast_node(node, out.dtype))
@@ -160,7 +160,7 @@ def turned_like(operands: Sequence[Any], inputs: Sequence[str], output: str) -> 
     labels = output + "".join(dict.fromkeys(c for s in inputs for c in s if c not in output))
     strides = []
     for s, x in zip(inputs, operands):
-        meta = x._meta() if isinstance(x, Handle) else x
+        meta = x._meta_() if isinstance(x, Handle) else x
         own = dict.fromkeys(labels, 0)
         for c, n, step in zip(s, meta.shape, meta.strides):
             own[c] += 0 if n == 1 else step

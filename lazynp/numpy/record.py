@@ -26,7 +26,7 @@ INT64 = range(-(1 << 63), 1 << 63)
 def known_small(x: Any) -> bool:
     """Whether x is there on the host, and small enough to be worked on at once."""
     if type(x) is ndarray:
-        return known(x) and x._h.size <= config.limit
+        return known(x) and x._h_.size <= config.limit
     return True
 
 
@@ -34,7 +34,7 @@ def as_node(x: Any) -> Node | None:
     """A node for an operand: an array's value, a scalar; None if the engine does not compute with it."""
     kind = type(x)
     if kind is ndarray:
-        node = x._node()
+        node = x._node_()
         if node.trace:
             array.outlived(node)
         dtype = node.dtype
@@ -134,7 +134,7 @@ def cast_node(node: Node, dtype: numpy.dtype[Any]) -> Node:
 def host_value(x: Any) -> Any:
     """What NumPy is given for an operand, to read at once."""
     if isinstance(x, Handle):
-        return x._host() if x._s.buf is not None or not is_traced(x) else of_traced(x, [])
+        return x._host_() if x._s_.buf is not None or not is_traced(x) else of_traced(x, [])
     if type(x) in (tuple, list):
         return type(x)([host_value(v) for v in x])
     return x

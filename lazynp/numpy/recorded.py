@@ -41,7 +41,7 @@ def one_axis(axis: Any, ndim: int) -> int | None:
 
 
 def flat(self: ndarray) -> Node:
-    node = self._node()
+    node = self._node_()
     return node if node.ndim == 1 else reshape(node, shape=(self.size,))
 
 
@@ -55,19 +55,19 @@ def take(self: ndarray, indices: Any, axis: Any = None, out: Any = None, mode: s
     if at is None:
         return NotImplemented
     if out is None and settled(self, index):
-        value: Any = self._host()
+        value: Any = self._host_()
         return like(self, value.take(value_of(index), axis, None, mode), [self])
-    source = flat(self) if axis is None else self._node()
+    source = flat(self) if axis is None else self._node_()
     n = source.shape[at]
     if mode == "raise":
         values: Any = (
-            index._host() if type(index) is ndarray else index
+            index._host_() if type(index) is ndarray else index
         )  # bad indices are an error at the call, as in NumPy
         if values.size and (values.max() >= n or values.min() < -n):
             return NotImplemented
     elif n == 0:
         return NotImplemented
-    where = index._node() if type(index) is ndarray else leaf(index.shape, index.dtype, index)
+    where = index._node_() if type(index) is ndarray else leaf(index.shape, index.dtype, index)
     return into(out, indexing.take(source, where, at, mode))
 
 
@@ -76,12 +76,12 @@ LISTED = frozenset({list, tuple, int, numpy.ndarray, numpy.intp})
 
 def concrete(x: Any) -> bool:
     """Whether the values can be looked at, perhaps after they have been computed."""
-    return type(x) is not ndarray or x._s.buf is not None or x._node().trace != ABSTRACT
+    return type(x) is not ndarray or x._s_.buf is not None or x._node_().trace != ABSTRACT
 
 
 def value_of(x: Any, dtype: Any = None) -> numpy.ndarray:
     """The value of an array or a list, for what shapes depend on."""
-    return numpy.asarray(x._host() if isinstance(x, Handle) else to_host(x, []), dtype)
+    return numpy.asarray(x._host_() if isinstance(x, Handle) else to_host(x, []), dtype)
 
 
 def compress(self: ndarray, condition: Any, axis: Any = None, out: Any = None) -> Any:
@@ -96,7 +96,7 @@ def compress(self: ndarray, condition: Any, axis: Any = None, out: Any = None) -
     chosen, at = value_of(condition), 0 if axis is None else one_axis(axis, self.ndim)
     if settled(self, condition) or at is None or out is not None and type(out) is not ndarray:
         return NotImplemented
-    source = flat(self) if axis is None else self._node()
+    source = flat(self) if axis is None else self._node_()
     places = numpy.flatnonzero(chosen) if chosen.ndim == 1 and chosen.dtype.kind in "biuf" else None
     if places is None or places.size and places[-1] >= source.shape[at]:
         return NotImplemented
@@ -116,7 +116,7 @@ def choose(self: ndarray, *several: Any, out: Any = None, mode: str = "raise") -
         return NotImplemented
     if out is not None and type(out) is not ndarray:
         return NotImplemented
-    number, count = cast_node(self._node(), numpy.dtype(numpy.intp)), Node.of_scalar(numpy.intp(len(nodes)))
+    number, count = cast_node(self._node_(), numpy.dtype(numpy.intp)), Node.of_scalar(numpy.intp(len(nodes)))
     if mode == "raise":
         places = value_of(self)
         if places.size and not 0 <= places.min() <= places.max() < len(nodes):
@@ -146,7 +146,7 @@ def put(self: ndarray, indices: Any, values: Any, mode: str = "raise") -> Any:
     new = in_one_row(values, self.dtype, lambda n: numpy.arange(index.size) % n)
     if new is None:
         return NotImplemented
-    assign(self, indexing.put(self._node(), leaf(index.shape, index.dtype, index.copy()), new, mode))
+    assign(self, indexing.put(self._node_(), leaf(index.shape, index.dtype, index.copy()), new, mode))
     return None
 
 
@@ -193,7 +193,7 @@ def putmask(a: Any, mask: Any, values: Any) -> Any:
     new = None if chosen is None else in_one_row(values, a.dtype, lambda n: numpy.arange(a.size) % n)
     if chosen is None or new is None:
         return NotImplemented
-    assign(a, elementwise.where(chosen, reshape(new, shape=a.shape), a._node()))
+    assign(a, elementwise.where(chosen, reshape(new, shape=a.shape), a._node_()))
     return None
 
 
@@ -207,7 +207,7 @@ def place(arr: Any, mask: Any, vals: Any) -> Any:
     new = in_one_row(vals, arr.dtype, lambda n: elementwise.remainder(elementwise.subtract(before, 1), n))
     if new is None:
         return NotImplemented
-    assign(arr, elementwise.where(chosen, reshape(new, shape=arr.shape), arr._node()))
+    assign(arr, elementwise.where(chosen, reshape(new, shape=arr.shape), arr._node_()))
     return None
 
 
@@ -217,7 +217,7 @@ def repeat(self: ndarray, repeats: Any, axis: Any = None) -> Any:
     at = 0 if axis is None else one_axis(axis, self.ndim)
     if at is None:
         return NotImplemented
-    source = flat(self) if axis is None else self._node()
+    source = flat(self) if axis is None else self._node_()
     if type(repeats) is int and repeats >= 0:
         return array_of(joining.repeat(source, repeats, at))
     if settled(self, repeats):
@@ -239,7 +239,7 @@ def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
     if out is not None:
         whole = self.dtype.kind != "f" and (type(decimals) is not int or decimals < 0)
         made = round_(self, decimals) if type(out) is ndarray and not whole else NotImplemented
-        return into(out, made._node()) if type(made) is ndarray else NotImplemented
+        return into(out, made._node_()) if type(made) is ndarray else NotImplemented
     if self.dtype.kind not in "fiu":
         return NotImplemented
     try:
@@ -256,15 +256,15 @@ def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
         return NotImplemented
     order = common_order((self,))
     if order is not None and places != 0:  # then NumPy has two orders only
-        fortran = self._meta().flags.f_contiguous
+        fortran = self._meta_().flags.f_contiguous
         order = tuple(range(self.ndim - 1, -1, -1)) if fortran else None
-    node = (self if order is None else in_memory_order((self,), order)[0])._node()
+    node = (self if order is None else in_memory_order((self,), order)[0])._node_()
     up, down = elementwise.multiply, elementwise.divide
     if places < 0:
         up, down = down, up
     scale = float(10 ** abs(places)) if abs(places) < 23 else 10.0 ** abs(places)
     node = elementwise.rint(node) if places == 0 else down(elementwise.rint(up(node, scale)), scale)
-    return of_node(node) if order is None else of_node(node)._derived(TRANSPOSE, order)
+    return of_node(node) if order is None else of_node(node)._derived_(TRANSPOSE, order)
 
 
 def conjugate(self: ndarray, *args: Any) -> Any:
@@ -274,8 +274,8 @@ def conjugate(self: ndarray, *args: Any) -> Any:
         return self
     order = common_order((self,))
     if order is None:
-        return of_node(elementwise.conjugate(self._node()))
-    return of_node(elementwise.conjugate(in_memory_order((self,), order)[0]._node()))._derived(TRANSPOSE, order)
+        return of_node(elementwise.conjugate(self._node_()))
+    return of_node(elementwise.conjugate(in_memory_order((self,), order)[0]._node_()))._derived_(TRANSPOSE, order)
 
 
 def trace(self: ndarray, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None) -> Any:
@@ -289,10 +289,10 @@ def trace(self: ndarray, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype:
     rest = [k for k in inverse_of(turned) if k not in axes]
     rows, columns = self.shape[i], self.shape[j]
     n = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
-    node = transpose(self._node(), axes=(*rest, i, j))
+    node = transpose(self._node_(), axes=(*rest, i, j))
     row = reshape(node, shape=(*[self.shape[k] for k in rest], rows * columns))
     if out is None and n * math.prod([self.shape[k] for k in rest]) <= config.limit and settled(self):
-        return like(self, self._host().trace(offset, axis1, axis2, dtype), [self])  # few elements are added up
+        return like(self, self._host_().trace(offset, axis1, axis2, dtype), [self])  # few elements are added up
     first = max(-offset, 0) * columns + max(offset, 0)
     diagonal = slice_(row, key=(*whole(row.shape[:-1]), (first if n else 0, n, columns + 1)))
     total = reductions.reductions["add"](diagonal, axes=(len(rest),), keepdims=False, dtype=target)
@@ -300,14 +300,14 @@ def trace(self: ndarray, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype:
     if out is not None:
         return into(out, total if back == tuple(range(len(rest))) else transpose(total, axes=back))
     out = of_node(total)
-    return out if back == tuple(range(len(rest))) else out._derived(TRANSPOSE, back)
+    return out if back == tuple(range(len(rest))) else out._derived_(TRANSPOSE, back)
 
 
 def dot(self: ndarray, b: Any, out: Any = None) -> Any:
     if type(b) is not ndarray or out is not None and type(out) is not ndarray:
         return NotImplemented
     made = native_dot(self, b)
-    return made if out is None else into(out, made._node()) if type(made) is ndarray else NotImplemented
+    return made if out is None else into(out, made._node_()) if type(made) is ndarray else NotImplemented
 
 
 def sorting_kind(kind: Any, order: Any, stable: Any) -> Any:
@@ -323,7 +323,7 @@ def argsort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, 
     at, how = 0 if axis is None else one_axis(axis, self.ndim), sorting_kind(kind, order, stable)
     if at is None or how is NotImplemented or not self.ndim:
         return NotImplemented
-    return array_of(sorting.argsort(flat(self) if axis is None else self._node(), axis=at, kind=how))
+    return array_of(sorting.argsort(flat(self) if axis is None else self._node_(), axis=at, kind=how))
 
 
 def by_lines(self: ndarray, axis: int, op: Callable[[Node, int], Node]) -> Node:
@@ -331,9 +331,9 @@ def by_lines(self: ndarray, axis: int, op: Callable[[Node, int], Node]) -> Node:
     for it (`percentile`, which has its axis in front)."""
     order = order_of_copies(self)
     if order is None:
-        return op(self._node(), axis)
+        return op(self._node_(), axis)
     (turned,) = in_memory_order((self,), order)
-    return transpose(op(turned._node(), order[axis]), axes=order)
+    return transpose(op(turned._node_(), order[axis]), axes=order)
 
 
 def sort(self: ndarray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
@@ -368,7 +368,7 @@ def partition(self: ndarray, kth: Any, axis: Any = -1, kind: Any = "introselect"
 def argpartition(self: ndarray, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
     if not self.ndim:
         return NotImplemented
-    x = flat(self) if axis is None else self._node()
+    x = flat(self) if axis is None else self._node_()
     at = 0 if axis is None else one_axis(axis, self.ndim)
     where = None if at is None else places(x.shape[at], kth)
     if at is None or not where or kind != "introselect" or order is not None:

@@ -73,7 +73,7 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
         arithmetic.check_exponent(node)
     if out is not None:
         return out if write(target, node, where) is target else NotImplemented
-    return of_node(node) if order is None else of_node(node)._derived(TRANSPOSE, order)
+    return of_node(node) if order is None else of_node(node)._derived_(TRANSPOSE, order)
 
 
 PAIRS: dict[str, tuple[Callable[..., Node], Callable[..., Node]]] = {
@@ -89,7 +89,7 @@ def native_pair(u: Any, args: Any, outs: Any = None) -> Any:
         made = native_pair(u, args) if all(map(recordable, outs)) and outs[0] is not outs[1] else NotImplemented
         if made is NotImplemented or not all([type(x) is ndarray for x in made]):  # numbers, of arrays without axes
             return NotImplemented
-        if not all([fits(x._node(), o, "same_kind") for x, o in zip(made, outs)]):
+        if not all([fits(x._node_(), o, "same_kind") for x, o in zip(made, outs)]):
             return NotImplemented
         return outs if all([written_to(o, x) for x, o in zip(made, outs)]) else NotImplemented
     rules = PAIRS.get(u.host.__name__)
@@ -104,14 +104,14 @@ def native_pair(u: Any, args: Any, outs: Any = None) -> Any:
         made = [of_node(rule(*nodes)) for rule in rules]
     except (TypeError, ValueError, OverflowError):
         return NotImplemented
-    return tuple(made if order is None else [x._derived(TRANSPOSE, order) for x in made])
+    return tuple(made if order is None else [x._derived_(TRANSPOSE, order) for x in made])
 
 
 def elementwise(name: str, host: Any, operands: list[Any]) -> Any:
     """An elementwise operation on arrays of ours, NumPy's and numbers."""
     for x in operands:
-        if type(x) is ndarray and x._s.buf is not None and x._b is not x._s.buf:
-            x._host()  # a view whose storage is there is at hand too
+        if type(x) is ndarray and x._s_.buf is not None and x._b_ is not x._s_.buf:
+            x._host_()  # a view whose storage is there is at hand too
     return arithmetic.elementwise(name, host, *operands)
 
 
@@ -124,7 +124,7 @@ def written_to(out: ndarray, value: ndarray) -> bool:
     """Write a recorded result into `out`; False where NumPy has to do it, or to complain of it."""
     if value.shape != out.shape or not numpy.can_cast(value.dtype, out.dtype, "same_kind") or not recordable(out):
         return False
-    assign(out, cast_node(value._node(), out.dtype))
+    assign(out, cast_node(value._node_(), out.dtype))
     return True
 
 
@@ -159,7 +159,7 @@ def native_matmul(u: Any, args: Any) -> Any:
             small = 0 < rows * columns <= config.limit and x.shape[-1] == y.shape[0]
             spread = processes.door is not None and processes.door.any_large(args)
             if small and not spread and not is_traced(x) and not is_traced(y):
-                return returned(u.host(x._host(), y._host()))
+                return returned(u.host(x._host_(), y._host_()))
     operands = [to_node_operand(a) for a in args]
     order = stack_order(operands)
     nodes = as_nodes(operands if order is None else arithmetic.in_memory_order(operands, order))
@@ -167,7 +167,7 @@ def native_matmul(u: Any, args: Any) -> Any:
         return NotImplemented
     try:
         out = of_node(matmul(*nodes))
-        return out if order is None else out._derived(TRANSPOSE, order)
+        return out if order is None else out._derived_(TRANSPOSE, order)
     except (TypeError, ValueError):
         u.host(*[dummy(x) for x in args])
         raise
@@ -182,7 +182,7 @@ def stack_order(operands: list[Any], core: int = 2) -> tuple[int, ...] | None:
         return None
     strides = []
     for x in operands:
-        meta = x._meta() if isinstance(x, Handle) else x
+        meta = x._meta_() if isinstance(x, Handle) else x
         own = [0 if n == 1 else abs(s) for n, s in zip(meta.shape[:-core], meta.strides)]
         strides.append((*(0,) * (most - x.ndim), *own))
     memory = memory_order(most - core, strides)
@@ -240,7 +240,7 @@ def recordable(out: Any) -> bool:
     """Whether a write to the whole of `out` can be recorded."""
     if type(out) is not ndarray or not is_native(out.dtype) or out.ndim > MOST_AXES:
         return False
-    s = out._s
+    s = out._s_
     if s.details is not None and (s.details.pin or s.details.mask is not None):
         return False
     return writeable(out)
@@ -254,7 +254,7 @@ def write_part(z: Any, name: str, value: Any) -> bool:
     node = as_node(to_node_operand(value)) if plain else None
     if node is None or node.dtype.kind == "c" or not spreads(node.shape, z.shape):
         return False
-    whole = z._node()
+    whole = z._node_()
     new = cast_node(node, numpy.empty(0, z.dtype).real.dtype)
     assign(z, make_complex(new, imag(whole)) if name == "real" else make_complex(real(whole), new))
     return True

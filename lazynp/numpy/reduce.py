@@ -84,7 +84,7 @@ def native_reduce(host: numpy.ufunc, x: ndarray, args: Any, kwargs: Any) -> Any:
     if at_hand(x):
         if not plain(args, kwargs):
             return NotImplemented
-        value = host.reduce(x._h, *args, **kwargs)
+        value = host.reduce(x._h_, *args, **kwargs)
         return wrap_result(value, [])
     given = {"axis": 0, **dict(zip(NAMES, args)), **kwargs}
     name = host.__name__
@@ -113,12 +113,12 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
             return NotImplemented
         x, first = prepared
     if plainly and config.limit >= 0 and out is None and known(x):
-        size = x._h.size
+        size = x._h_.size
         for a in axes:
-            size //= max(x._h.shape[a], 1)
+            size //= max(x._h_.shape[a], 1)
         if size <= config.limit:  # what is at hand, made small
             value = getattr(numpy, name).reduce(
-                x._h if dtype is None else real_of(x._h, dtype), axis=axes, dtype=dtype, keepdims=bool(keepdims)
+                x._h_ if dtype is None else real_of(x._h_, dtype), axis=axes, dtype=dtype, keepdims=bool(keepdims)
             )
             return fresh(value) if type(value) is numpy.ndarray else value
 
@@ -167,7 +167,7 @@ def begun(name: str, x: ndarray, initial: Any, where: Any) -> tuple[ndarray, Any
     if nodes is None:
         return None
     filled = array_of(select(*nodes, Node.of_scalar(numpy.asarray(neutral).astype(x.dtype)[()])))
-    return filled if order is None else filled._derived(TRANSPOSE, order), first
+    return filled if order is None else filled._derived_(TRANSPOSE, order), first
 
 
 NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdFD"]})
@@ -178,15 +178,15 @@ def reduced(rule: Callable[..., Node], x: ndarray, axes: tuple[int, ...], keepdi
     in their order, as NumPy does, which adds pairwise along what is contiguous; and the result keeps their order."""
     order = common_order((x,)) if x.ndim > 1 else None
     if order is None:
-        return into(out, rule(x._node(), axes, keepdims))
+        return into(out, rule(x._node_(), axes, keepdims))
     inverse = inverse_of(order)
     there = tuple([j for j, a in enumerate(inverse) if a in axes])
-    node = rule(straightened(x, inverse)._node(), there, keepdims)
+    node = rule(straightened(x, inverse)._node_(), there, keepdims)
     left = [a for a in inverse if keepdims or a not in axes]
     back = tuple([left.index(a) for a in sorted(left)])
     if out is not None:
         return into(out, transpose(node, axes=back) if len(back) > 1 else node)
-    return of_node(node)._derived(TRANSPOSE, back) if len(back) > 1 else of_node(node)
+    return of_node(node)._derived_(TRANSPOSE, back) if len(back) > 1 else of_node(node)
 
 
 def into(out: Any, node: Node) -> Any:
@@ -196,8 +196,8 @@ def into(out: Any, node: Node) -> Any:
     if (
         node.shape != out.shape
         or node.dtype != out.dtype
-        or out._s.details is not None
-        or not out._meta().flags.writeable
+        or out._s_.details is not None
+        or not out._meta_().flags.writeable
     ):
         return NotImplemented
     assign(out, cast_node(node, out.dtype))
@@ -313,7 +313,7 @@ def reduction(
         if at_hand(self):
             if not args and not kwargs or plain(args, kwargs):
                 dtype = kwargs.get("dtype")
-                h = self._h if dtype is None else real_of(self._h, numpy.dtype(dtype))
+                h = self._h_ if dtype is None else real_of(self._h_, numpy.dtype(dtype))
                 value = at_line(METHODS.get(name, host), h, *args, **kwargs)
                 return value if type(value) is not numpy.ndarray else wrap_result(value, [self])
         elif type(self) is ndarray and is_native(self.dtype) and (not errors_wanted() or is_traced(self)):
@@ -393,7 +393,7 @@ def extreme_place(name: str) -> Callable[[ndarray, dict[str, Any]], Any]:
         axes = normal_axes(axis, self.ndim)
         if axes is None or self.size == 0:
             return NotImplemented
-        node = self._node()
+        node = self._node_()
         if axis is None:
             from_all = reshape(node, shape=(self.size,)) if self.ndim != 1 else node
             found = rule(from_all, axis=0, keepdims=False)
@@ -413,20 +413,20 @@ def scanned(op: Op, x: ndarray, given: dict[str, Any]) -> Any:
     axes = normal_axes(axis, x.ndim)
     if axes is None:
         return NotImplemented
-    node = x._node()
+    node = x._node_()
     if dtype is not None and discards(node.dtype, dtype):
         x = array_of(read_as(node, dtype))
-        node = x._node()
+        node = x._node_()
     try:
         if axis is None:
             return into(out, op(reshape(node, shape=(x.size,)) if x.ndim != 1 else node, axis=0, dtype=dtype))
         order = common_order((x,))
         if order is None:
             return into(out, op(node, axis=axes[0], dtype=dtype))
-        node = op(straightened(x, inverse_of(order))._node(), axis=order[axes[0]], dtype=dtype)
+        node = op(straightened(x, inverse_of(order))._node_(), axis=order[axes[0]], dtype=dtype)
     except (TypeError, ValueError):
         return NotImplemented
-    return of_node(node)._derived(TRANSPOSE, order) if out is None else into(out, transpose(node, axes=order))
+    return of_node(node)._derived_(TRANSPOSE, order) if out is None else into(out, transpose(node, axes=order))
 
 
 def scan(ufunc: str) -> Callable[[ndarray, dict[str, Any]], Any]:

@@ -20,8 +20,8 @@ from .host import SUBCLASS, bind, set_base
 def become(self: Any, view: numpy.ndarray) -> None:
     """Make the handle show this NumPy view of its (pinned) storage."""
     base = self.base
-    bind(self, self._s, SUBCLASS if type(self) is not ndarray else self._s.buf, view, HOST_VIEW)
-    if base is not None and getattr(self, "_base", None) is None:
+    bind(self, self._s_, SUBCLASS if type(self) is not ndarray else self._s_.buf, view, HOST_VIEW)
+    if base is not None and getattr(self, "_base_", None) is None:
         set_base(self, base)  # of memory that was borrowed
 
 
@@ -35,7 +35,7 @@ def change(view: numpy.ndarray, name: str, value: Any) -> None:
 
 
 def set_strides(self: Any, strides: Any) -> None:
-    view = self._pin().view()
+    view = self._pin_().view()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it would name this line
         view.strides = strides
@@ -43,7 +43,7 @@ def set_strides(self: Any, strides: Any) -> None:
 
 
 def set_dtype(self: Any, dtype: Any) -> None:
-    view = self._pin().view()
+    view = self._pin_().view()
     change(view, "dtype", dtype)
     become(self, view)
 

@@ -60,7 +60,7 @@ def is_theirs(x: Any) -> bool:
 def to_numpy(x: Any) -> Any:
     """NumPy's array for one of ours, sharing its memory: of the class that stands for x's."""
     kind = theirs(type(x)) if type(x) is not ndarray else None
-    host = x._pin(shared=True)
+    host = x._pin_(shared=True)
     if kind is None:
         return host
     if issubclass(kind, numpy.ma.core.MaskedConstant):

@@ -83,10 +83,10 @@ def valued(x: Any, name: str) -> Any:
         return type(x)([valued(v, name) for v in x])
     if not is_traced(x):
         return to_host(x, [])
-    node = x._node()
+    node = x._node_()
     if node.trace == ABSTRACT:
         raise errors.array_error(node, f"{name} is done by NumPy, on values.")
-    return x._host().copy()
+    return x._host_().copy()
 
 
 # --- Handles and nodes ------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def joined(x: Any) -> Node:
 
 
 def array(x: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0) -> Any:
-    node = x._node() if type(x) is ndarray else joined(x)
+    node = x._node_() if type(x) is ndarray else joined(x)
     if dtype is not None:
         node = convert(node, numpy.dtype(dtype))
     return array_of(reshape(node, shape=(1,) * (ndmin - node.ndim) + node.shape) if ndmin > node.ndim else node)
@@ -152,7 +152,7 @@ def written(out: Any, node: Node) -> Any:
 
 
 def concrete(x: Any) -> bool:
-    return not is_traced(x) or x._node().trace != ABSTRACT
+    return not is_traced(x) or x._node_().trace != ABSTRACT
 
 
 # --- Indexing ---------------------------------------------------------------------------------------------------------
@@ -170,8 +170,8 @@ def plain_index(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
             boolean = type(k) in (bool, numpy.bool_) or k.dtype == bool
             if not concrete(k):
                 if boolean:
-                    raise errors.boolean_index_error(k._node())
-                out.append(k._node())
+                    raise errors.boolean_index_error(k._node_())
+                out.append(k._node_())
             else:
                 value = valued(k, "an index") if isinstance(k, Handle) else numpy.asarray(k)
                 if not boolean:
@@ -208,7 +208,7 @@ def getitem(x: Any, key: Any) -> Any:
     if is_mask(x, key) and not concrete(key):
         return deferred(x, key)
     view, axes, at, arrays = taken_apart(x, key)
-    node = x._node()
+    node = x._node_()
     if view != whole(node.shape):
         node = slice_(node, key=view)
     return handle(indexing.gather(node, *arrays, axes=axes, at=at, bounds="raise") if axes else node)
@@ -223,7 +223,7 @@ def settled(k: Any) -> Any:
     """An index whose value is known: as an ordinary one."""
     if not is_traced(k):
         return k
-    value = k._host()
+    value = k._host_()
     return value[()] if value.ndim == 0 else make_array(value)
 
 
@@ -232,7 +232,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         raise TracedArgumentError("a write into an array whose memory NumPy has a view of")
     if is_mask(x, key) and not concrete(key) and write_selection(x, key, value):
         return
-    base, new = x._node(), node_of(value)
+    base, new = x._node_(), node_of(value)
     new = cast_node(new, x.dtype)
     if is_mask(x, key) and (new.aval.size == 1 or not concrete(key) and new.ndim <= x.ndim - key.ndim):
         new = reshape(new, shape=()) if new.aval.size == 1 and new.ndim else new

@@ -119,7 +119,7 @@ def count_nonzero(x: Any) -> Any:
     """A number of the engine's, where the values are not known: NumPy gives one of Python's."""
     if concrete(x) or x.dtype.kind not in "biufc":
         return NotImplemented
-    mask = x._node() if x.dtype == bool else ufuncs["not_equal"](x._node(), x.dtype.type(0))
+    mask = x._node_() if x.dtype == bool else ufuncs["not_equal"](x._node_(), x.dtype.type(0))
     return handle(add_reduce(mask, axes=tuple(range(mask.ndim)), keepdims=False, dtype=numpy.dtype(numpy.intp)))
 
 

@@ -43,7 +43,7 @@ def astype(x: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok:
     if not possible or as_node(numpy.zeros(1, target)) is None:
         dummy(x).astype(target, order, casting)
         raise TracedArgumentError(f"a cast to {target}")
-    return handle(convert(x._node(), target))
+    return handle(convert(x._node_(), target))
 
 
 def real(x: Any) -> Any:
@@ -58,12 +58,12 @@ def imag(x: Any) -> Any:
 
 def part(op: Rule, x: Any) -> Any:
     """The part of a number; a real one is its own."""
-    return handle(op(x._node())) if x.dtype.kind == "c" else x
+    return handle(op(x._node_())) if x.dtype.kind == "c" else x
 
 
 def ordered_reshape(x: Any, *shape: Any, order: str = "C", **kwargs: Any) -> Any:
     full = dummy(x).reshape(*shape, order=order).shape
-    node = x._node()
+    node = x._node_()
     if order == "F":
         flipped = reshape(backwards(node), shape=full[::-1])
         return array_of(backwards(flipped))
@@ -83,18 +83,18 @@ def moved_axes(name: str) -> Rule:
 
     def rule(x: Any, *args: Any) -> Any:
         model = getattr(numpy.empty(tuple(range(2, 2 + x.ndim)), bool), name)(*[to_host(a, []) for a in args])
-        return array_of(transpose(x._node(), axes=tuple([n - 2 for n in model.shape])))
+        return array_of(transpose(x._node_(), axes=tuple([n - 2 for n in model.shape])))
 
     return rule
 
 
 def squeeze(x: Any, axis: Any = None) -> Any:
-    return array_of(reshape(x._node(), shape=dummy(x).squeeze(axis).shape))
+    return array_of(reshape(x._node_(), shape=dummy(x).squeeze(axis).shape))
 
 
 def diagonal_node(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Node:
     n = numpy.diagonal(dummy(x), offset, axis1, axis2).shape[-1]
-    node, i, j = x._node(), axis1 % x.ndim, axis2 % x.ndim
+    node, i, j = x._node_(), axis1 % x.ndim, axis2 % x.ndim
     rest = [a for a in range(node.ndim) if a not in (i, j)]
     rows, columns = numpy.arange(n) + max(-offset, 0), numpy.arange(n) + max(offset, 0)
     node = transpose(node, axes=(*rest, i, j))
@@ -116,7 +116,7 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None) -> Any:
 def broadcast(x: Any, shape: Any) -> Any:
     full = tuple(shape) if numpy.iterable(shape) else (shape,)
     numpy.broadcast_to(dummy(x), full)
-    return array_of(broadcast_to(x._node(), shape=full))
+    return array_of(broadcast_to(x._node_(), shape=full))
 
 
 def take(x: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
@@ -128,7 +128,7 @@ def take(x: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
         indices = valued(make_array(indices), "take")
         numpy.take(numpy.broadcast_to(numpy.zeros((), bool), node.shape), indices, at, mode=mode)
         indices = constant(indices)
-    return written(out, indexing.take(node, indices if type(indices) is Node else indices._node(), at, mode))
+    return written(out, indexing.take(node, indices if type(indices) is Node else indices._node_(), at, mode))
 
 
 def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
@@ -173,11 +173,11 @@ def concatenate(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = Non
     made = native.native_concatenate(given, axis, dtype)
     if made is NotImplemented:
         numpy.concatenate([dummy(x) for x in given], axis, dtype=dtype, casting=casting)
-    return made if out is None or made is NotImplemented else written(out, made._node())
+    return made if out is None or made is NotImplemented else written(out, made._node_())
 
 
 def conjugate(x: Any) -> Any:
-    return handle(elementwise.conjugate(x._node())) if x.dtype.kind == "c" else x
+    return handle(elementwise.conjugate(x._node_())) if x.dtype.kind == "c" else x
 
 
 # --- Writes -----------------------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         numpy.copyto(numpy.empty((), dst.dtype), numpy.empty((), node.dtype), casting)
     node = cast_node(node, dst.dtype)
     if where is not True:
-        node = select(node_of(where), node, dst._node())
+        node = select(node_of(where), node, dst._node_())
     written(dst, fitted(node, dst.shape))
 
 
@@ -201,7 +201,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     if new.shape not in ((), a.shape):
         places = numpy.arange(a.size).reshape(a.shape) % new.aval.size
         new = indexing.take(reshape(new, shape=(new.aval.size,)), constant(places), 0)
-    written(a, select(node_of(mask), cast_node(new, a.dtype), a._node()))
+    written(a, select(node_of(mask), cast_node(new, a.dtype), a._node_()))
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
@@ -214,7 +214,7 @@ def put(x: Any, indices: Any, values: Any, mode: Any = "raise") -> None:
     numpy.put(numpy.empty(x.shape, bool), places, True, mode)
     new = node_of(make_array(values).reshape(-1))
     new = indexing.take(new, constant(numpy.arange(len(places)) % max(new.shape[0], 1)), 0)
-    written(x, indexing.put(x._node(), constant(places), cast_node(new, x.dtype), mode))
+    written(x, indexing.put(x._node_(), constant(places), cast_node(new, x.dtype), mode))
 
 
 def refused(name: str) -> Rule:
@@ -245,7 +245,7 @@ def ufunc_at(name: str, a: Any, indices: Any, *values: Any) -> None:
     view, axes, at, arrays = taken_apart(a, indices)
     if view != whole(a.shape) or not axes:
         raise TracedArgumentError(f"{name}.at with slices")
-    written(a, indexing.scatter(a._node(), new, *arrays, axes=axes, at=at, bounds="raise", mode=AT_MODES[name]))
+    written(a, indexing.scatter(a._node_(), new, *arrays, axes=axes, at=at, bounds="raise", mode=AT_MODES[name]))
 
 
 TABLE.update(

@@ -30,11 +30,11 @@ class Shown(Storage):
 
     def look(self) -> None:
         """Take the value from the owner."""
-        super().hold(self.read(self.owner._node()))
-        self.seen = self.owner._s.graph()
+        super().hold(self.read(self.owner._node_()))
+        self.seen = self.owner._s_.graph()
 
     def graph(self) -> Node:
-        if self.owner._s.graph() is not self.seen:  # something was written into the owner
+        if self.owner._s_.graph() is not self.seen:  # something was written into the owner
             self.look()
         return super().graph()
 
@@ -43,7 +43,7 @@ class Shown(Storage):
             raise TracedArgumentError("a write into an array whose memory NumPy has a view of")
         if node.shape != self.shape or node.value is not None:
             node = broadcast_to(node, shape=self.shape)
-        assign(self.owner, self.write(self.owner._node(), node))
+        assign(self.owner, self.write(self.owner._node_(), node))
         self.look()
 
 

@@ -35,7 +35,7 @@ from .host import (
 )
 from .layout import array_of
 from .line_warnings import at_line
-from .overrides import HOST_TYPES, ask, is_subclass, overriding, wrapped, wrapper_of
+from .overrides import HOST_TYPES, ask, has_protocol, is_subclass, overriding, wrapped, wrapper_of
 from .recorded_ufuncs import ENGINE, native_call, native_pair
 from .reduce import native_accumulate, native_reduce
 
@@ -54,7 +54,7 @@ class UfuncType(type):
 
 def node_for(value: Any) -> Node:
     """A result without axes as a node: a scalar, or a traced array."""
-    return value._node() if isinstance(value, Handle) else leaf((), value.dtype, numpy.asarray(value))
+    return value._node_() if isinstance(value, Handle) else leaf((), value.dtype, numpy.asarray(value))
 
 
 def described(name: str) -> property:
@@ -92,8 +92,8 @@ class ufunc(UfuncBase, metaclass=UfuncType):
                 (x,) = args
                 kind = type(x)
                 if kind is ndarray:
-                    if x._b is x._s.buf and x._h.size <= limit:
-                        value = at_line(self.host, x._h)
+                    if x._b_ is x._s_.buf and x._h_.size <= limit:
+                        value = at_line(self.host, x._h_)
                         return value if type(value) in SCALARS else returned(value)
                     if self.operator and self.nin == 1:
                         return elementwise(self.operator, self.host, x)
@@ -102,23 +102,23 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             elif len(args) == 2 == self.nin:
                 x, y = args
                 kind, other = type(x), type(y)
-                if kind is ndarray and x._b is x._s.buf and x._h.size <= limit:
+                if kind is ndarray and x._b_ is x._s_.buf and x._h_.size <= limit:
                     if other is ndarray:
-                        if y._b is y._s.buf and y._h.size <= limit and not grows((x._h, y._h)):
-                            value = self.host(x._h, y._h)
+                        if y._b_ is y._s_.buf and y._h_.size <= limit and not grows((x._h_, y._h_)):
+                            value = self.host(x._h_, y._h_)
                             return value if type(value) in SCALARS else returned(value)
                     elif other in SCALARS:
-                        value = self.host(x._h, y)
+                        value = self.host(x._h_, y)
                         return value if type(value) in SCALARS else returned(value)
-                elif other is ndarray and kind in SCALARS and y._b is y._s.buf and y._h.size <= limit:
-                    value = self.host(x, y._h)
+                elif other is ndarray and kind in SCALARS and y._b_ is y._s_.buf and y._h_.size <= limit:
+                    value = self.host(x, y._h_)
                     return value if type(value) in SCALARS else returned(value)
         elif len(kwargs) == 1 and self.nout == 1 and len(args) == self.nin:
             out = kwargs.get("out")
             if type(out) is ndarray:
                 with lock:
-                    if out._s.free and out._b is out._s.buf and out._h.size <= config.limit and all_small(args):
-                        self.host(*[x._h if type(x) is ndarray else x for x in args], out=out._h)
+                    if out._s_.free and out._b_ is out._s_.buf and out._h_.size <= config.limit and all_small(args):
+                        self.host(*[x._h_ if type(x) is ndarray else x for x in args], out=out._h_)
                         return out
         for x in args:
             if type(x) not in HOST_TYPES:
@@ -342,7 +342,7 @@ def all_small(args: Any) -> bool:
     limit = config.limit
     for x in args:
         if type(x) is ndarray:
-            if x._b is not x._s.buf or x._h.size > limit:
+            if x._b_ is not x._s_.buf or x._h_.size > limit:
                 return False
         elif type(x) not in SCALARS:
             return False
@@ -364,7 +364,7 @@ def default(self: Any, function: Any, method: str, *inputs: Any, **kwargs: Any) 
         return host_function(getattr(function, method))(*inputs, **kwargs)
     value = getattr(function, method)(*inputs, **kwargs)
     if outs and isinstance(value, Handle) and sys._getframe(1).f_globals.get("__name__") == GOES_ON:
-        return value._pin()  # as NumPy's array, or the method would go on with a copy
+        return value._pin_()  # as NumPy's array, or the method would go on with a copy
     return value
 
 
@@ -418,8 +418,8 @@ def elementwise(name: str, host: Any, *operands: Any) -> Any:
     for x in operands:
         kind = type(x)
         if kind is ndarray:
-            if x._s.buf is not None and x._b is not x._s.buf:
-                x._host()  # a view whose storage is there is at hand too
+            if x._s_.buf is not None and x._b_ is not x._s_.buf:
+                x._host_()  # a view whose storage is there is at hand too
         elif kind not in SIMPLE:
             return with_protocol(name, host, operands)
     return arithmetic.elementwise(name, host, *operands)
@@ -430,10 +430,7 @@ def with_protocol(name: str, host: Any, operands: Any) -> Any:
     u = of(getattr(numpy, name))
     foreign = overriding(operands)
     if foreign:
-        x = operands[0]
-        if name == "power" and isinstance(x, Handle):
-            used = arithmetic.power_name(x.dtype, operands[1])
-            u, operands = of(getattr(numpy, used)), operands if used == "power" else operands[:1]
+        u, operands = power_of(u, operands)
         return ask(u, "__call__", foreign, operands, {})
     ours: list[Any] = []
     values = [to_host(x, ours) for x in operands]
@@ -443,10 +440,20 @@ def with_protocol(name: str, host: Any, operands: Any) -> Any:
     return wrap_result(value, ours) if leader is None else wrapped(leader, value, None, (u, operands, 0))
 
 
+def power_of(u: Any, operands: Any) -> Any:
+    """The ufunc and the operands of an operator: NumPy's `**` is another function for some exponents."""
+    if u.host is numpy.power and isinstance(operands[0], Handle):
+        used = arithmetic.power_name(operands[0].dtype, operands[1])
+        if used != "power":
+            return of(getattr(numpy, used)), operands[:1]
+    return u, operands
+
+
 def write_result(self: Any, name: str, host: Any, inplace_host: Any, other: Any) -> Any:
     """`self op= other` past the shortcuts."""
     if type(other) not in SIMPLE and getattr(type(other), "__array_ufunc__", None) is not default:
         return of(getattr(numpy, name))(self, other, out=(self,))
-    if type(self) is not ndarray and type(self).__array_ufunc__ is not default:
-        return of(getattr(numpy, name))(self, other, out=(self,))
+    if has_protocol(self):
+        u, operands = power_of(of(getattr(numpy, name)), (self, other))
+        return u(*operands, out=(self,))
     return arithmetic.write_result(self, name, host, inplace_host, other)

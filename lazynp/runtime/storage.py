@@ -1,6 +1,6 @@
 """What all arrays that share memory share: one value, known or pending, and who may write to it.
 
-A handle caches a NumPy view of the buffer, and takes it as current while its `_b` is the storage's `buf`. So a pending
+A handle caches a NumPy view of the buffer, and takes it as current while its `_b_` is the storage's `buf`. So a pending
 write invalidates every handle by setting one slot.
 
 Threads: `lock` is held by whoever changes what a storage's value is; "Threads" in docs/architecture.md has the rules.

@@ -38,7 +38,7 @@ class Door:
         if key.ndim != 1 or not is_large(x):
             return None
         if key.dtype.kind == "b":
-            return rows_selected(x, key) if hasattr(key, "_s") else None
+            return rows_selected(x, key) if hasattr(key, "_s_") else None
         return rows_taken(x, key) if key.dtype.kind in "iu" else None
 
     def any_large(self, args: Any) -> bool:
@@ -74,15 +74,15 @@ def by_the_first(write: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_memory(x: Any) -> Any:
-    return np.asarray(x) if hasattr(x, "_s") else x
+    return np.asarray(x) if hasattr(x, "_s_") else x
 
 
 def is_large(x: Any) -> bool:
     """Whether an array is spread, or would be."""
     if math.prod(x.shape) >= config.spread_size:
         return True
-    node = x._s.node
-    return x._s.buf is None and node is not None and (node.buffer is None or type(node.buffer) is Spread)
+    node = x._s_.node
+    return x._s_.buf is None and node is not None and (node.buffer is None or type(node.buffer) is Spread)
 
 
 def is_place(key: Any, ndim: int) -> bool:
@@ -94,11 +94,11 @@ def is_place(key: Any, ndim: int) -> bool:
 
 def element(x: Any, place: Any) -> Any:
     """The element at a place, as a scalar; None where x is not a pending or spread array."""
-    s = x._s
+    s = x._s_
     node = s.node
     if s.buf is not None or node is None or node.trace or s.details is not None:
         return None
-    view = derive(x._view(), s.shape, INDEX, place)
+    view = derive(x._view_(), s.shape, INDEX, place)
     with recorder.lock:
         if node.buffer is None:
             recorder.demand(node)
@@ -119,9 +119,9 @@ def place_of(view: View | None, buffer: Spread) -> tuple[int, ...]:
 
 def rows_selected(x: Any, mask: Any) -> Node | None:
     """The rows of x for which a mask holds; None where x and the mask are not as they have to be."""
-    if len(x.shape) < 2 or x.shape[0] != mask.shape[0] or x._s.details is not None or mask._s.details is not None:
+    if len(x.shape) < 2 or x.shape[0] != mask.shape[0] or x._s_.details is not None or mask._s_.details is not None:
         return None
-    nodes = x._node(), mask._node()
+    nodes = x._node_(), mask._node_()
     state = spreading()
     group, n = state.group, x.shape[0]
     values = []
@@ -150,8 +150,8 @@ def rows_selected(x: Any, mask: Any) -> Node | None:
 
 def rows_taken(x: Any, indices: Any) -> Node | None:
     """`x[indices]`, of rows that are spread; None where they are not, or NumPy has an error to raise."""
-    node = x._node()
-    if len(x.shape) < 2 or x._s.details is not None or node.trace:
+    node = x._node_()
+    if len(x.shape) < 2 or x._s_.details is not None or node.trace:
         return None
     if node.buffer is None:
         recorder.demand(node)
