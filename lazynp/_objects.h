@@ -269,7 +269,7 @@ static PyObject *class_item(PyObject *o, PyObject *key)
     int shares = is_plain(key) || PyUnicode_CheckExact(key);
     PyObject *k = shares || is_list_of_places(key) ? key : is_current(key) ? at_hand(key) : NULL;
     PyObject *h = k && PyType_IsSubtype(Py_TYPE(o), ndarray_type) ? pinned_array(o) : NULL;
-    PyObject *part = h ? by_host(PyObject_GetItem, h, k) : NULL;
+    PyObject *part = h ? by_host(get_places, h, k) : NULL;
     if (!part || !PyArray_CheckExact(part))
         return part;
     if (shares || is_fresh(part))

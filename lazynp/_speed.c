@@ -327,6 +327,7 @@ static int is_lent(PyObject *details, int now)
     return is;
 }
 
+#include "_places.h"
 #include "_replay.h"
 #include "_replay_match.h"
 #include "_replay_notes.h"
@@ -728,7 +729,7 @@ static PyObject *subscript(PyObject *self, PyObject *key)
         }
         PyObject *k = is_current(key) ? at_hand(key) : NULL;
         if (k && at_hand(self)) { /* integers or booleans: NumPy's fresh array */
-            PyObject *part = by_host(PyObject_GetItem, a->h, k);
+            PyObject *part = by_host(get_places, a->h, k);
             if (!part || !PyArray_CheckExact(part) || !PyArray_BASE((PyArrayObject *)part))
                 return from_host(part);
             Py_DECREF(part);
@@ -787,7 +788,7 @@ static int put(PyObject *self, PyObject *h, PyObject *key, PyObject *value)
     Py_INCREF(key);
     Py_INCREF(value);
     s->busy++;
-    int failed = at && is_bare_number(value) ? PyArray_Pack(PyArray_DESCR(a), at, value) : PyObject_SetItem(h, key, value);
+    int failed = at && is_bare_number(value) ? PyArray_Pack(PyArray_DESCR(a), at, value) : set_places(h, key, value);
     s->busy--;
     Py_DECREF(value);
     Py_DECREF(key);
@@ -1872,6 +1873,8 @@ static PyMethodDef functions[] = {
      "passing(): the array that dies with the call of a public function which runs, and its storage with it; or None."},
     {"set_type_name", set_type_name, METH_VARARGS, "set_type_name(type, name): what Python's messages of errors call a class."},
     {"set_limit", set_limit, METH_O, "set_limit(n): arrays of up to n elements are small; -1: none is."},
+    {"get_places", get_places_of, METH_VARARGS, "get_places(x, key): x[key] of a NumPy array."},
+    {"set_places", set_places_of, METH_VARARGS, "set_places(x, key, value): x[key] = value."},
     {"transpose", transpose, METH_O, "transpose(a): the handle of a.T where a is at hand, else None."},
     {"reshape", (PyCFunction)(void (*)(void))reshape, METH_FASTCALL,
      "reshape(a, shape): the handle of a.reshape(shape) where a is at hand and C-contiguous, else None."},

@@ -573,7 +573,7 @@ static PyObject *subscript_whole(PyObject *self, PyObject *key)
     begin_gift(&gift, 0);
     PyObject *out = NULL, *k = NULL, *h = limit >= 0 ? given_value(self, &gift, 0) : NULL;
     if (h && (k = given_value(key, &gift, 0)))
-        out = home_of(PyObject_GetItem(h, k), &gift);
+        out = home_of(get_places(h, k), &gift);
     Py_XDECREF(k);
     Py_XDECREF(h);
     let_go(&gift);

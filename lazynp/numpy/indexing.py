@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 
+from .. import speed
 from ..config import config
 from ..graph.node import Node, leaf
 from ..ops.shape import broadcast_to, reshape
@@ -189,7 +190,7 @@ def advanced_getitem(self: ndarray, key: Any) -> Any:
     found = NotImplemented if takes_few(self, key) else gathered(self, key)
     if found is not NotImplemented:
         return found
-    part = self._host_()[host_key(key)]
+    part = speed.get_places(self._host_(), host_key(key))
     if type(part) is not numpy.ndarray:
         return part
     if shows(part, self._h_):
@@ -325,7 +326,7 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
         value = unwrap(value) if kind != "O" else objects(value, self._host_()[key])
     value = real_of(value, self._s_.dtype)
     with Writes() as to:
-        to(self)[key] = value
+        speed.set_places(to(self), key, value)
 
 
 def note_write(self: ndarray, key: Any) -> None:

@@ -21,6 +21,7 @@ from ..ops.elementwise import where
 from ..ops.shape import reshape
 from ..runtime.recorder import recorder
 from ..runtime.storage import Storage, StorageDetails
+from ..speed import get_places
 from . import array
 from .array import ndarray, new_handle
 from .casts import real_of
@@ -44,7 +45,7 @@ class Selection:
     def packed(self) -> numpy.ndarray:
         """The selected elements."""
         if self.source is not None:
-            return value_of(self.source)[value_of(self.mask)]
+            return get_places(value_of(self.source), value_of(self.mask))
         assert self.host is not None
         return self.host(*[x.packed() if type(x) is Selection else plain(x) for x in self.operands])
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy._core import multiarray
 
+from ...speed import get_places, set_places
 from .parts import FEWEST, along, counted, each, stacked, taken, wrapped
 
 Array = Any
@@ -70,7 +71,7 @@ def place(
             k = np.where(ok, k, 0)
         index[a] = k
     together = axes[-1] - axes[0] == len(axes) - 1
-    return tuple(index), axes[0] if together else 0, np.broadcast(*indices).ndim, inside
+    return tuple(index[: axes[-1] + 1]), axes[0] if together else 0, np.broadcast(*indices).ndim, inside
 
 
 def moved(x: Array, source: int, to: int, count: int) -> Array:
@@ -105,7 +106,7 @@ def gather(x: Array, indices: Sequence[Array], axes: tuple[int, ...], at: int, b
         kept = [n for i, n in enumerate(x.shape) if i not in axes]
         return np.zeros((*kept[:at], *common, *kept[at:]), x.dtype)
     index, natural, count, inside = place(x.shape, indices, axes, at, bounds)
-    out = moved(x[index], natural, at, count)
+    out = moved(get_places(x, index), natural, at, count)
     if inside is not None:
         mask = np.reshape(inside, np.shape(inside) + (1,) * (out.ndim - at - np.ndim(inside)))
         out = np.where(mask, out, np.zeros((), x.dtype))
@@ -136,7 +137,7 @@ def scatter_into(
     index, natural, count, _ = place(out.shape, indices, axes, at, bounds)
     value = moved(value, at, natural, count)
     if mode == "set":
-        out[index] = value
+        set_places(out, index, value)
     else:
         AT[mode].at(out, index, value)
     return out

@@ -1,0 +1,336 @@
+/* Elements and rows of an array that a mask or arrays of whole numbers name: reading and writing them.
+ *
+ * What NumPy gives, in less time: of a mask it looks for runs, which random masks do not have, and of rows (`points[near]`)
+ * it makes an iterator each. Here is what numerical programs write: one mask over the first axes, or one to four arrays of
+ * equal shape for them, of an array of numbers whose rows behind those axes have no gaps. All else is left to NumPy, its
+ * errors among it, so everything is looked at before the first element is written. */
+
+enum { MOST_PLACES = 4, AT_ONCE = 256, MOSTLY = 52, FREES = 1 << 20 }; /* of FREES elements on others may run meanwhile */
+
+typedef struct {
+    PyArrayObject *keys[MOST_PLACES]; /* one mask, or as many arrays of whole numbers */
+    int count, axes;                  /* of them; that they stand for */
+    npy_intp row, found;              /* bytes of what is found at a place; how many are found */
+} Places;
+
+static int is_number_array(PyObject *o)
+{
+    return PyArray_CheckExact(o) && (PyArray_TYPE((PyArrayObject *)o) < NPY_OBJECT || PyArray_TYPE((PyArrayObject *)o) == NPY_HALF)
+           && PyArray_ISALIGNED((PyArrayObject *)o);
+}
+
+/* What a key names of an array: 1, or 0 where it is not one of those above. */
+static int are_places(PyObject *o, PyObject *key, Places *p)
+{
+    PyArrayObject *h = (PyArrayObject *)o;
+    PyObject *const *given = PyTuple_CheckExact(key) ? &PyTuple_GET_ITEM(key, 0) : &key;
+    Py_ssize_t n = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 1;
+    if (n < 1 || n > MOST_PLACES || !is_number_array(o))
+        return 0;
+    for (int i = 0; i < n; i++) {
+        if (!PyArray_CheckExact(given[i]) || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)given[i]))
+            return 0;
+        p->keys[i] = (PyArrayObject *)given[i];
+    }
+    PyArrayObject *first = p->keys[0];
+    int is_mask = PyArray_TYPE(first) == NPY_BOOL;
+    p->count = (int)n;
+    p->axes = is_mask ? PyArray_NDIM(first) : (int)n;
+    if ((is_mask && n > 1) || !PyArray_NDIM(first) || p->axes > PyArray_NDIM(h))
+        return 0;
+    p->row = PyArray_ITEMSIZE(h);
+    for (int i = PyArray_NDIM(h) - 1; i >= p->axes; i--) {
+        if (PyArray_DIM(h, i) != 1 && PyArray_STRIDE(h, i) != p->row)
+            return 0;
+        p->row *= PyArray_DIM(h, i);
+    }
+    if (!p->row)
+        return 0;
+    if (is_mask) {
+        int last = p->axes - 1;
+        if (!PyArray_CompareLists(PyArray_DIMS(first), PyArray_DIMS(h), p->axes)
+            || (PyArray_DIM(h, last) != 1 && PyArray_STRIDE(h, last) != p->row))
+            return 0;
+        p->found = PyArray_CountNonzero(first);
+        return 1;
+    }
+    for (int i = 0; i < n; i++) {
+        PyArrayObject *k = p->keys[i];
+        int known = PyArray_TYPE(k) == NPY_LONG || PyArray_TYPE(k) == NPY_LONGLONG || PyArray_TYPE(k) == NPY_INT;
+        if (!known || !PyArray_ISBEHAVED_RO(k) || !PyArray_SAMESHAPE(k, first))
+            return 0;
+    }
+    p->found = PyArray_SIZE(first);
+    return n > 1 || p->row > PyArray_ITEMSIZE(h); /* elements by one array NumPy finds as fast */
+}
+
+/* 64 bytes of a mask, each 0 or 1, as bits: of eight bytes the product has one in each of its highest bits. */
+static inline npy_uint64 as_bits(const unsigned char *m)
+{
+    npy_uint64 bits = 0, w;
+    for (int i = 0; i < 8; i++) {
+        memcpy(&w, m + 8 * i, 8);
+        bits |= (w & 0x0101010101010101u) * 0x0102040810204080u >> 56 << 8 * i;
+    }
+    return bits;
+}
+
+/* Rows of a run that a mask names: out of `x` to `v`, or into `x`, where v moves on by `step` or, at 0, is one row for all.
+ * At most `room`; the number of those that were found. */
+#define RUN(T)                                                                                                            \
+    static npy_intp read_run_##T(const T *x, const unsigned char *m, npy_intp n, T *v, npy_intp room)                    \
+    {                                                                                                                     \
+        npy_intp i = 0, k = 0;                                                                                            \
+        for (npy_uint64 w; i + 8 <= n && k + 8 <= room; i += 8) {                                                         \
+            memcpy(&w, m + i, 8);                                                                                         \
+            if (!w)                                                                                                       \
+                continue;                                                                                                 \
+            for (int j = 0; j < 8; j++) {                                                                                 \
+                v[k] = x[i + j];                                                                                          \
+                k += m[i + j] != 0;                                                                                       \
+            }                                                                                                             \
+        }                                                                                                                 \
+        for (; i < n && k < room; i++)                                                                                    \
+            if (m[i])                                                                                                     \
+                v[k++] = x[i];                                                                                            \
+        return k;                                                                                                         \
+    }                                                                                                                     \
+    static npy_intp write_run_##T(T *x, const unsigned char *m, npy_intp n, const T *v, npy_intp room, int step)         \
+    {                                                                                                                     \
+        npy_intp i = 0, k = 0;                                                                                            \
+        for (npy_uint64 bits; i + 64 <= n; i += 64)                                                                       \
+            if (__builtin_popcountll(bits = as_bits(m + i)) < MOSTLY)                                                     \
+                for (; bits && k < room; bits &= bits - 1)                                                                \
+                    x[i + __builtin_ctzll(bits)] = v[k++ * step];                                                         \
+            else                                                                                                          \
+                for (npy_intp j = i, end; j < i + 64 && k < room; j = end + 1) {                                          \
+                    npy_uint64 left = ~bits & -1ull << (j - i);                                                           \
+                    for (end = left ? i + __builtin_ctzll(left) : i + 64; j < end && k < room; j++)                       \
+                        x[j] = v[k++ * step];                                                                             \
+                }                                                                                                         \
+        for (; i < n && k < room; i++)                                                                                    \
+            if (m[i])                                                                                                     \
+                x[i] = v[k++ * step];                                                                                     \
+        return k;                                                                                                         \
+    }
+typedef struct { npy_uint64 a, b; } two_words;
+RUN(npy_uint8) RUN(npy_uint16) RUN(npy_uint32) RUN(npy_uint64) RUN(two_words)
+#undef RUN
+
+static npy_intp run(char *x, const unsigned char *m, npy_intp n, char *v, npy_intp room, npy_intp row, int step, int writes)
+{
+#define OF(T)                                                                                                             \
+    return writes ? write_run_##T((T *)x, m, n, (const T *)v, room, step) : read_run_##T((const T *)x, m, n, (T *)v, room);
+    switch (row) {
+        case 1: OF(npy_uint8)
+        case 2: OF(npy_uint16)
+        case 4: OF(npy_uint32)
+        case 8: OF(npy_uint64)
+        case 16: OF(two_words)
+    }
+#undef OF
+    npy_intp k = 0;
+    for (npy_intp i = 0; i < n && k < room; i++)
+        if (m[i]) {
+            char *a = x + i * row, *b = v + k++ * row * step;
+            memcpy(writes ? a : b, writes ? b : a, (size_t)row);
+        }
+    return k;
+}
+
+/* All that a mask names, run after run along its last axes, as many as have no gaps; the number of rows. */
+static npy_intp by_mask(PyArrayObject *h, const Places *p, char *v, int step, int writes)
+{
+    PyArrayObject *mask = p->keys[0];
+    int outer = p->axes - 1;
+    npy_intp n = PyArray_DIM(mask, outer), at[NPY_MAXDIMS] = {0}, done = 0;
+    for (; outer > 0 && (n == 0 || PyArray_STRIDE(h, outer - 1) == n * p->row); outer--)
+        n *= PyArray_DIM(mask, outer - 1);
+    const unsigned char *m = PyArray_DATA(mask), *end = m + PyArray_SIZE(mask);
+    for (char *x = PyArray_BYTES(h); m < end; m += n) {
+        done += run(x, m, n, v + done * p->row * step, p->found - done, p->row, step, writes);
+        for (int i = outer - 1; i >= 0; i--) {
+            x += PyArray_STRIDE(h, i);
+            if (++at[i] < PyArray_DIM(h, i))
+                break;
+            x -= at[i] * PyArray_STRIDE(h, i);
+            at[i] = 0;
+        }
+    }
+    return done;
+}
+
+/* Rows at some distances from x. */
+static void move_rows(char *x, const npy_intp *far, npy_intp n, char *v, npy_intp row, int step, int writes)
+{
+#define ROWS(SIZE)                                                                                                        \
+    if (writes)                                                                                                           \
+        for (npy_intp i = 0; i < n; i++)                                                                                  \
+            memcpy(x + far[i], v + i * (SIZE) * step, SIZE);                                                              \
+    else                                                                                                                  \
+        for (npy_intp i = 0; i < n; i++)                                                                                  \
+            memcpy(v + i * (SIZE), x + far[i], SIZE);
+    switch (row) {
+        case 1: ROWS(1) return;
+        case 2: ROWS(2) return;
+        case 4: ROWS(4) return;
+        case 8: ROWS(8) return;
+        case 12: ROWS(12) return;
+        case 16: ROWS(16) return;
+        case 24: ROWS(24) return;
+        case 32: ROWS(32) return;
+        default: ROWS((size_t)row)
+    }
+#undef ROWS
+}
+
+/* Adds the distances of the places that n numbers name on an axis; whether all are on it. */
+#define FAR(T)                                                                                                            \
+    static int far_##T(const T *key, npy_intp n, npy_intp length, npy_intp stride, npy_intp *far)                        \
+    {                                                                                                                     \
+        npy_intp wrong = 0;                                                                                               \
+        for (npy_intp j = 0; j < n; j++) {                                                                                \
+            npy_intp place = key[j];                                                                                      \
+            place += place < 0 ? length : 0;                                                                              \
+            wrong |= (npy_uintp)place >= (npy_uintp)length;                                                               \
+            far[j] += place * stride;                                                                                     \
+        }                                                                                                                 \
+        return !wrong;                                                                                                    \
+    }
+FAR(npy_int64) FAR(npy_int32)
+#undef FAR
+
+/* The distances of n places, from one of those on that arrays of numbers name; whether all are places of the array. */
+static int places_from(npy_intp i, npy_intp n, PyArrayObject *h, const Places *p, npy_intp *far)
+{
+    memset(far, 0, (size_t)n * sizeof *far);
+    for (int k = 0; k < p->count; k++) {
+        const char *key = PyArray_BYTES(p->keys[k]) + i * PyArray_ITEMSIZE(p->keys[k]);
+        npy_intp length = PyArray_DIM(h, k), stride = PyArray_STRIDE(h, k);
+        if (PyArray_ITEMSIZE(p->keys[k]) == 8 ? !far_npy_int64((const npy_int64 *)key, n, length, stride, far)
+                                              : !far_npy_int32((const npy_int32 *)key, n, length, stride, far))
+            return 0;
+    }
+    return 1;
+}
+
+static int by_numbers(PyArrayObject *h, const Places *p, char *v, int step, int writes)
+{
+    npy_intp some[AT_ONCE], at_once = writes ? p->found : AT_ONCE; /* before a write all are looked at */
+    npy_intp *far = at_once > AT_ONCE ? malloc((size_t)at_once * sizeof *far) : some;
+    int inside = far != NULL;
+    for (npy_intp i = 0, n; inside && i < p->found; i += n) {
+        n = p->found - i < at_once ? p->found - i : at_once;
+        if ((inside = places_from(i, n, h, p, far)))
+            move_rows(PyArray_BYTES(h), far, n, v + i * p->row * step, p->row, step, writes);
+    }
+    if (far != some)
+        free(far);
+    return inside;
+}
+
+/* Whether all that the key names was moved. */
+static int move_places(PyArrayObject *h, const Places *p, char *v, int step, int writes)
+{
+    int mask = PyArray_TYPE(p->keys[0]) == NPY_BOOL, whole;
+    PyThreadState *others = PyArray_SIZE(p->keys[0]) > FREES ? PyEval_SaveThread() : NULL;
+    if (mask)
+        whole = by_mask(h, p, v, step, writes) == p->found;
+    else
+        whole = by_numbers(h, p, v, step, writes);
+    if (others)
+        PyEval_RestoreThread(others);
+    return whole;
+}
+
+/* `h[key]` as NumPy gives it. */
+static PyObject *get_places(PyObject *h, PyObject *key)
+{
+    Places p;
+    if (!are_places(h, key, &p))
+        return PyObject_GetItem(h, key);
+    PyArrayObject *a = (PyArrayObject *)h, *first = p.keys[0];
+    int mask = PyArray_TYPE(first) == NPY_BOOL, lead = mask ? 1 : PyArray_NDIM(first), rest = PyArray_NDIM(a) - p.axes;
+    npy_intp shape[NPY_MAXDIMS];
+    if (lead + rest > NPY_MAXDIMS)
+        return PyObject_GetItem(h, key);
+    for (int i = 0; i < lead; i++)
+        shape[i] = mask ? p.found : PyArray_DIM(first, i);
+    for (int i = 0; i < rest; i++)
+        shape[lead + i] = PyArray_DIM(a, p.axes + i);
+    Py_INCREF(PyArray_DESCR(a));
+    PyObject *out = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(a), lead + rest, shape, NULL, NULL, 0, NULL);
+    if (!out || move_places(a, &p, PyArray_DATA((PyArrayObject *)out), 1, 0))
+        return out;
+    Py_DECREF(out); /* numbers that are no places, or a mask of other bytes than 0 and 1 */
+    return PyObject_GetItem(h, key);
+}
+
+/* Whether two arrays may have memory in common. */
+static int may_meet(PyArrayObject *a, PyArrayObject *b)
+{
+    char *low[2], *high[2];
+    for (int k = 0; k < 2; k++) {
+        PyArrayObject *x = k ? b : a;
+        low[k] = high[k] = PyArray_BYTES(x);
+        for (int i = 0; i < PyArray_NDIM(x); i++) {
+            npy_intp far = (PyArray_DIM(x, i) - 1) * PyArray_STRIDE(x, i);
+            low[k] += far < 0 ? far : 0;
+            high[k] += far > 0 ? far : 0;
+        }
+        high[k] += PyArray_ITEMSIZE(x);
+    }
+    return low[0] < high[1] && low[1] < high[0];
+}
+
+/* Whether the value of a write is one number, whose bytes are put into `item`, or an array with a row for each place: step
+ * is 0 or 1. 0 where NumPy has to look at it. */
+static int is_written(PyArrayObject *a, PyObject *value, const Places *p, char *item, char **v, int *step)
+{
+    *step = 0;
+    *v = item;
+    if (p->row == PyArray_ITEMSIZE(a) && PyArray_ISNOTSWAPPED(a) && from_number(value, PyArray_TYPE(a), item))
+        return 1;
+    PyArrayObject *x = (PyArrayObject *)value;
+    if (!is_number_array(value) || !PyArray_IS_C_CONTIGUOUS(x) || !PyArray_EquivTypes(PyArray_DESCR(x), PyArray_DESCR(a)) || may_meet(a, x))
+        return 0;
+    int mask = PyArray_TYPE(p->keys[0]) == NPY_BOOL, lead = mask ? 1 : PyArray_NDIM(p->keys[0]), rest = PyArray_NDIM(a) - p->axes;
+    if (PyArray_NDIM(x) != lead + rest || !PyArray_CompareLists(PyArray_DIMS(x) + lead, PyArray_DIMS(a) + p->axes, rest)
+        || (mask ? PyArray_DIM(x, 0) != p->found : !PyArray_CompareLists(PyArray_DIMS(x), PyArray_DIMS(p->keys[0]), lead)))
+        return 0;
+    *v = PyArray_DATA(x);
+    *step = 1;
+    return 1;
+}
+
+/* `h[key] = value` as NumPy does it. */
+static int set_places(PyObject *h, PyObject *key, PyObject *value)
+{
+    Places p;
+    PyArrayObject *a = (PyArrayObject *)h;
+    _Alignas(16) char item[32];
+    char *v;
+    int step, done = 0;
+    if (are_places(h, key, &p) && PyArray_ISWRITEABLE(a) && !((unsigned)PyArray_FLAGS(a) & WARNS_ON_WRITE)
+        && is_written(a, value, &p, item, &v, &step)) {
+        done = 1;
+        for (int i = 0; i < p.count; i++)
+            done = done && !may_meet(a, p.keys[i]);
+        done = done && move_places(a, &p, v, step, 1);
+    }
+    return done ? 0 : PyObject_SetItem(h, key, value);
+}
+
+static PyObject *get_places_of(PyObject *module, PyObject *args)
+{
+    PyObject *h, *key;
+    return PyArg_ParseTuple(args, "O!O", &PyArray_Type, &h, &key) ? get_places(h, key) : NULL;
+}
+
+static PyObject *set_places_of(PyObject *module, PyObject *args)
+{
+    PyObject *h, *key, *value;
+    if (!PyArg_ParseTuple(args, "O!OO", &PyArray_Type, &h, &key, &value) || set_places(h, key, value) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
