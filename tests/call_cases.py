@@ -388,7 +388,7 @@ np.clip(a, -0.5, 0.5)
 np.clip(a, None, b)
 np.round(a, 2)
 np.around(a)
-np.fix(a)
+np.trunc(a)
 np.sign(a)
 np.heaviside(a, 0.5)
 np.sinc(a)
@@ -525,8 +525,9 @@ HOST: dict[str, str] = {
     "a[..., None, j]": "how a new axis among indices lies in memory is NumPy's to say",
     "(x := v * 1, np.negative.at(x, [0, 2]), x)[2]": "a ufunc of one operand",
     "np.vectorize(lambda x: x * 2 + 1)(v)": "a Python function of single elements",
-    "np.polynomial.polynomial.polyroots(w[:3])": "a real view of complex numbers, which is then sorted",
 }
+if numpy.lib.NumpyVersion(numpy.__version__) < "2.5.0":
+    HOST["np.polynomial.polynomial.polyroots(w[:3])"] = "a real view of complex numbers, which is then sorted"
 NEEDS_VALUES = """
 np.sort(np.abs(np.linalg.eigvals(m)))
 np.unique(v)

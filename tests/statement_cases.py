@@ -201,7 +201,11 @@ while np.linalg.norm(v) > 1: v = v / 2; r = v
 HOST: dict[str, str] = {
     'r = np.linalg.qr(a, mode="raw")': "LAPACK's own form of the factors, which only NumPy gives",
     "r = np.vectorize(lambda x: x * 2)(v)": "a Python function of each element",
-    "r = np.polynomial.polynomial.polyroots([1.0, -3.0, 2.0])": "eigenvalues are a view, and sorted in it",
     "r = np.unique(a, axis=0)": "rows are compared as structures",
 }
 """With the reason."""
+POLYROOTS = "r = np.polynomial.polynomial.polyroots([1.0, -3.0, 2.0])"
+if numpy.lib.NumpyVersion(numpy.__version__) < "2.5.0":
+    HOST[POLYROOTS] = "eigenvalues are a view, and sorted in it"
+else:
+    STATEMENTS += POLYROOTS + "\n"

@@ -167,13 +167,11 @@ def test_routines_of_f2py_leave_alone_what_they_are_not_to_write(first: str) -> 
 def test_routines_are_put_back() -> None:
     code = """
     import lazynp as np
-    import scipy.interpolate
     import scipy.linalg
-    from scipy.interpolate import _dfitpack
-    from scipy.linalg import _flapack
+    from scipy.linalg import _fblas, _flapack
 
     def kinds():
-        return [type(f).__module__ for f in (_dfitpack.splev, _flapack.dpotrf, scipy.linalg.lapack.dpotrf)]
+        return [type(f).__module__ for f in (_fblas.dgemm, _flapack.dpotrf, scipy.linalg.lapack.dpotrf)]
 
     on = kinds()
     np.config.adapters = False
