@@ -106,8 +106,58 @@ def numbers(m: Any) -> list[Any]:
     ]
 
 
+def results(m: Any) -> list[Any]:
+    class Tagged(m.ndarray):
+        def __array_finalize__(self, other):
+            self.tag = getattr(other, "tag", "none")
+
+    class Measure(Tagged):
+        def __float__(self):
+            raise TypeError("no float")
+
+    class Undoing(m.ndarray):
+        def __array_ufunc__(self, function, method, *inputs, **kwargs):
+            inputs = [x.view(m.ndarray) if isinstance(x, Undoing) else x for x in inputs]
+            return super().__array_ufunc__(function, method, *inputs, **kwargs)
+
+    class Right(m.ndarray):
+        def __radd__(self, other):
+            return "radd"
+
+        def __eq__(self, other):
+            return "eq"
+
+    def tagged(values, cls=Tagged):
+        out = m.array(values).view(cls)
+        out.tag = "t"
+        return out
+
+    def said(x):
+        if type(x) in (list, tuple):
+            return [said(v) for v in x]
+        return type(x).__name__, str(x), getattr(x, "tag", None)
+
+    x, q, v, z = m.arange(4.0).reshape(2, 2), tagged([[1.26, 2.34], [3, 4]]), tagged([1, 2]), tagged(1.0, Measure)
+    whole, masked = tagged([[126, 234], [3, 4]]), m.ma.array([[1.0, 2], [3, 4]], mask=[[0, 1], [0, 0]])
+    where, right = m.array([True, False]).view(Undoing), m.ones(2).view(Right)
+    calls = [
+        lambda: x.clip(0, q), lambda: x.clip(q, None), lambda: m.clip(x, 2, v), lambda: m.clip(x, masked, 9),
+        lambda: x.clip(masked, masked, out=m.zeros((2, 2))), lambda: m.clip(x, [1, 2], 3),
+        *[lambda a=a, d=d: a.round(d) for a in (q, whole) for d in (0, 1, -1)], lambda: m.round(q, 1),
+        lambda: q.trace(), lambda: m.trace(whole, dtype=complex), lambda: m.trace(q, 1),
+        lambda: m.nditer([z, x]).operands, lambda: m.broadcast_arrays(z, m.ones(2), subok=True),
+        lambda: m.broadcast_to(z, (2,), subok=True), lambda: m.nested_iters((q, x), [[0], [1]])[0].operands,
+        lambda: m.add(x, x, where=where, out=x), lambda: m.add.reduce(x, where=where),
+        lambda: m.sin.outer(v), lambda: m.sin.outer(1, 2), lambda: m.add.outer(v), lambda: m.add.outer(v, 1, 2),
+        lambda: m.float64(1) + right, lambda: m.float64(1) == right, lambda: m.ones(2) + right, lambda: 1 + right,
+        lambda: type("Made", (m.ndarray,), {}).__module__,
+    ]  # fmt: skip
+    return [lambda call=call: said(call()) for call in calls]
+
+
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("cases", [operators, wrapping, numbers])
+@pytest.mark.filterwarnings("ignore:future versions will not create a writeable array:FutureWarning")
+@pytest.mark.parametrize("cases", [operators, wrapping, numbers, results])
 def test_protocols(cases: Callable[[Any], list[Any]], mode: str) -> None:
     same(cases, mode)
 
@@ -146,3 +196,13 @@ def test_names_of_attributes_are_the_users(name: str, mode: str) -> None:
 def test_all_private_names_are_unlikely() -> None:
     known = set(dir(numpy.ndarray)) | {"block_until_ready", "_set_shape", "_set_dtype", "_abc_impl"}
     assert all(n in known or n[0] == n[-1] == "_" for n in PRIVATE), PRIVATE
+
+
+def test_a_view_of_numpys_array_may_be_made_writeable() -> None:
+    outside = numpy.ones(3)
+    x = lazynp.asarray(outside)[:2]
+    x.flags.writeable = False
+    y = x.view()
+    y.flags.writeable = True
+    y[0] = 5
+    assert outside[0] == 5

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import functools
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,10 @@ class ArrayType(abc.ABCMeta):
         return f"<class '{ArrayType.package if module == 'lazynp' else module}{dot}{rest}.{cls.__qualname__}'>"
 
     def __new__(meta, name: str, bases: Any, namespace: dict[str, Any], **kwargs: Any) -> Any:
-        module, make = namespace.get("__module__", ""), namespace.get("__new__")
+        module, make = namespace.get("__module__"), namespace.get("__new__")
+        if module is None:  # Python takes that of the frame that makes the class, which would be this one
+            module = sys._getframe(1).f_globals.get("__name__", "")
+            namespace = {**namespace, "__module__": module}
         more = added.get((module, name), {})
         if make is not None and module.startswith("lazynp."):
             more = {**more, "__new__": Creator(make)}

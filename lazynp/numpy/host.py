@@ -206,6 +206,11 @@ def to_host(x: Any, ours: list[Any], into: str | None = None) -> Any:
     return x
 
 
+def operands_to_host(x: Any, ours: list[Any]) -> Any:
+    """What NumPy gets for an operand or a sequence of them, each of which is an array of its own."""
+    return type(x)([to_host(v, ours) for v in x]) if type(x) in (list, tuple) else to_host(x, ours)
+
+
 def element(x: Any, into: str | None = None) -> Any:
     """An element of a list: a 0-d subclass is asked for its number (the masked constant has none), of the kind of dtype
     that it has or goes into."""

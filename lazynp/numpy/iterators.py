@@ -9,9 +9,19 @@ import numpy
 
 from ..speed import FlatBase, attach, in_messages, native, tell
 from .arithmetic import dummy
-from .array import HOST_VIEW, Handle, Writes, borrow, is_native, is_traced, ndarray
+from .array import HOST_VIEW, Handle, Writes, borrow, flag_of_writes, is_native, is_traced, ndarray
 from .casts import real_of
-from .host import ForeignArray, at_hand, fresh, like, note_work, owner_of, to_host, unwrap, wrap_result
+from .host import (
+    ForeignArray,
+    at_hand,
+    fresh,
+    like,
+    note_work,
+    operands_to_host,
+    owner_of,
+    unwrap,
+    wrap_result,
+)
 from .methods import own
 from .renew import become
 
@@ -173,10 +183,10 @@ def may_be_written(base: Any) -> bool:
     """Whether a view of `base` may be made writeable: NumPy asks whether any of the arrays that it is a view of is."""
     if type(base) is not ndarray:
         return True  # NumPy's array, which NumPy asks, or none
-    while type(base) is ndarray:
-        if base.flags.writeable:
+    while isinstance(base, (Handle, numpy.ndarray)):
+        if flag_of_writes(base):
             return True
-        base = getattr(base, "_base_", None)
+        base = base.base
     return False
 
 
@@ -275,7 +285,7 @@ class nditer:
         for x in op if isinstance(op, (list, tuple)) else (op,):
             if isinstance(x, Handle):
                 x._pin_()
-        host = to_host(op, ours)
+        host = operands_to_host(op, ours)
         if not only_reads(op, *args, **kwargs):
             note_work("nditer", ours)
         made = numpy.nditer(host, *unwrap(args), **unwrap(kwargs))
@@ -371,7 +381,7 @@ def nested_iters(op: Any, *args: Any, **kwargs: Any) -> tuple[nditer, ...]:
     for x in op if isinstance(op, (list, tuple)) else (op,):
         if isinstance(x, Handle):
             x._pin_()
-    host = to_host(op, ours)
+    host = operands_to_host(op, ours)
     note_work("nested_iters", ours)
     made = numpy.nested_iters(host, *unwrap(args), **unwrap(kwargs))
     return tuple([nditer._of(m, ours) for m in made])

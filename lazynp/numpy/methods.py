@@ -337,6 +337,8 @@ def astype(
 
 
 def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    if not SIMPLE.issuperset((type(min), type(max), type(out))):  # which may decide what it gives
+        return sys.modules["lazynp._core._methods"]._clip(self, min, max, out, **kwargs)
     into = out is None or type(out) is ndarray
     if type(self) is ndarray and not at_hand(self) and into and not kwargs and is_native(self.dtype):
         made = NATIVE["clip"](self, min, max)
@@ -348,6 +350,7 @@ def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs:
     return by_host("clip", numpy.ndarray.clip, self, args, {**kwargs, **({} if out is None else {"out": out})})
 
 
+SIMPLE = PLAIN | {type(None), ndarray, numpy.ndarray, list, tuple}
 NATIVE: dict[str, Callable[..., Any]] = {"clip": lambda *_: NotImplemented}
 
 

@@ -241,11 +241,16 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
     scalar = isinstance(value, numpy.generic)
     if out is None and type(self) is not ndarray and name in WRAPPED and (scalar or isinstance(value, numpy.ndarray)):
         return self.__array_wrap__(fresh(numpy.asarray(value)), None, scalar)  # a subclass decides what it gives
-    if name == "searchsorted":
+    if name == "searchsorted" or name == "round" and out is None and is_scaled(h.dtype, *values, **named):
         return wrap_result(value, ours)
     if type(out) is tuple:
         (out,) = out
     return out if isinstance(out, (Handle, numpy.ndarray)) else like(self, value, ours)
+
+
+def is_scaled(dtype: numpy.dtype[Any], decimals: Any = 0, out: Any = None) -> bool:
+    """Whether NumPy rounds by a product, in a new array of the base class, whatever the class of the old one."""
+    return decimals != 0 if dtype.kind == "f" else dtype.kind in "iu" and decimals < 0
 
 
 def traced_by_type(
@@ -253,7 +258,8 @@ def traced_by_type(
 ) -> Any:
     """`trace` of a subclass: the sum of what it takes for its diagonal."""
     diagonal = self.diagonal(offset, axis1, axis2)
-    return sys.modules["lazynp"].add.reduce(diagonal, diagonal.ndim - 1, dtype, out)
+    total = sys.modules["lazynp"].add.reduce(diagonal, diagonal.ndim - 1, dtype, out)
+    return total.view(ndarray)[()] if isinstance(total, Handle) and not total.shape and out is None else total
 
 
 def scanned_by_type(name: str, self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:

@@ -278,8 +278,11 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             return value
         return self.general("reduceat", *with_out((array, *args), kwargs, 4))
 
-    def outer(self, A: Any, B: Any, /, **kwargs: Any) -> Any:
+    def outer(self, /, *args: Any, **kwargs: Any) -> Any:
         """See `numpy.ufunc.outer`."""
+        if len(args) != 2 or self.nin != 2:
+            return self.host.outer(*[0.0] * len(args))  # NumPy's error
+        A, B = args
         A, B = subclasses.as_ours(A), subclasses.as_ours(B)
         if (is_subclass(A) or is_subclass(B)) and not overriding((A, B)):  # for whoever wraps the result
             A, B = [x if isinstance(x, Handle) else array_of_list(x) for x in (A, B)]
@@ -352,7 +355,8 @@ def all_small(args: Any) -> bool:
 def default(self: Any, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """`ndarray.__array_ufunc__`: NumPy hands the call to this door."""
     outs = kwargs.get("out", ())
-    if overriding((*inputs, *(outs if type(outs) is tuple else (outs,)))):
+    where = (kwargs["where"],) if "where" in kwargs else ()
+    if overriding((*inputs, *(outs if type(outs) is tuple else (outs,)), *where)):
         return NotImplemented
     if isinstance(function, numpy.ufunc) and not hasattr(function, "host"):
         if type(self) is not ndarray and method == "__call__" and not kwargs:
@@ -376,6 +380,8 @@ def reflected(self: Any, function: numpy.ufunc, inputs: Any) -> Any:
     if len(inputs) != 2 or inputs[1] is not self or not isinstance(inputs[0], (numpy.generic, numpy.ndarray)):
         return NotImplemented
     name = REFLECTED.get(function.__name__, "")
+    if isinstance(inputs[0], numpy.generic) and name.startswith("__r"):
+        return NotImplemented  # NumPy's scalars compute with any array at once
     overridden = getattr(type(self), name, None)
     if overridden is None or overridden is getattr(ndarray, name):
         return NotImplemented
