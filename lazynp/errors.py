@@ -88,10 +88,11 @@ def leaked(node: Node) -> UnexpectedTracerError | None:
         trace, i = origins.get(n, (None, 0))
         if trace is not None and trace.done:
             return UnexpectedTracerError(
-                f"Encountered an unexpected tracer: a value of type {node.aval} is used at {user_line()}, but belongs "
-                f"to the function {trace}, which has returned: it depends on {trace.argument(i)}. A traced value has "
-                "no meaning outside: return it from the function, instead of keeping it in a global, a list or an "
-                "attribute. jax.checking_leaks finds where it leaves the function."
+                f"Encountered an unexpected tracer: an intermediate value with type {node.aval} is used at "
+                f"{user_line()}. The function being traced when the value leaked was {trace}, which has returned: it "
+                f"depends on {trace.argument(i)}. A traced value has no meaning outside: return it from the function, "
+                "instead of keeping it in a global, a list or an attribute. jax.checking_leaks finds where it leaves "
+                "the function."
             )
     return None
 

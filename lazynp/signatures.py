@@ -301,7 +301,8 @@ def spread_axes(axes: Any, tree: Any, what: str) -> list[int | None]:
 def check_axes(axes: Any, what: str) -> None:
     for a in optree.tree_leaves(axes, namespace=NAMESPACE):
         if isinstance(a, bool) or not hasattr(a, "__index__"):
-            raise TypeError(f"{what} must be an int, None, or a (nested) container of these, but got {a!r}")
+            kinds = "an int, None, or (nested) container with those types as leaves"
+            raise TypeError(f"{what} must be {kinds}, but got {a}.")
 
 
 def axis_in(axis: Any, shape: tuple[int, ...]) -> int:

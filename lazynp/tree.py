@@ -1,9 +1,10 @@
 """Pytrees: nested tuples, lists, dicts, named tuples and registered classes, over optree. None is an empty tree, as in
-JAX, and dicts that are made have their keys in order, as there."""
+JAX, dicts that are made have their keys in order, as there, and what optree knows beside (deques, tuples of C's with
+named fields) are leaves."""
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -17,10 +18,23 @@ ordered: Bounded[Any, Any] = Bounded(256)
 keys were put in, which is not compared."""
 
 
+class NoNodeError(Exception):
+    """A structure has a node that is none in JAX."""
+
+
+def is_no_node(x: Any) -> bool:
+    """Whether optree takes a value apart, and JAX does not."""
+    return type(x) is deque or bool(optree.is_structseq(x))
+
+
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Any]:
     """The leaves of a tree, and its structure."""
     found, spec = optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
-    return found, spec if spec.is_leaf() else in_order(spec)
+    try:
+        return found, spec if spec.is_leaf() else in_order(spec)
+    except NoNodeError:
+        stops = is_no_node if is_leaf is None else lambda x: is_no_node(x) or is_leaf(x)
+        return flatten(tree, stops)
 
 
 def in_order(spec: Any) -> Any:
@@ -33,7 +47,9 @@ def in_order(spec: Any) -> Any:
 
 
 def node_in_order(spec: Any) -> Any:
-    """A structure of one level, with the keys of a dict in order."""
+    """A structure of one level, with the keys of a dict in order. Raises NoNodeError for what is a leaf in JAX."""
+    if spec.type is deque or spec.type is not None and optree.is_structseq_class(spec.type):
+        raise NoNodeError
     if spec.type in (dict, defaultdict):
         try:
             sorted(spec.entries())
@@ -54,19 +70,70 @@ def unflatten(structure: Any, leaves: Sequence[Any]) -> Any:
 
 def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """The structure of a tree."""
-    return in_order(optree.tree_structure(tree, is_leaf, namespace=NAMESPACE))
+    return flatten(tree, is_leaf)[1]
 
 
 def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
     """The leaves of a tree."""
-    return optree.tree_leaves(tree, is_leaf, namespace=NAMESPACE)
+    return flatten(tree, is_leaf)[0]
 
 
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """The tree with f of each leaf, and of the leaves at its place in `rest`, trees that have this one as a prefix."""
     found, spec = flatten(tree, is_leaf)
-    columns = [found, *[spec.flatten_up_to(r) for r in rest]]
+    columns = [found, *[flatten_up_to(spec, r) for r in rest]]
     return spec.unflatten([f(*xs) for xs in zip(*columns)])
+
+
+def flatten_up_to(spec: Any, tree: Any) -> list[Any]:
+    """The subtrees that stand where a structure has leaves.
+
+    Raises: ValueError, in JAX's words, where the tree has not got the structure.
+    """
+    if spec.is_leaf():
+        return [tree]
+    found, other = flatten(tree)
+    return found if other == spec else list(up_to(spec, tree))
+
+
+def up_to(spec: Any, tree: Any) -> Iterator[Any]:
+    """`flatten_up_to`, node by node: optree takes a dict for an OrderedDict, and has other words."""
+    if spec.is_leaf():
+        yield tree
+        return
+    kind, count = spec.type, spec.num_children
+    named = issubclass(kind, tuple) and hasattr(kind, "_fields")
+    if kind in (tuple, list, dict, type(None)) and type(tree) is not kind:
+        name = "None" if tree is not None and kind is type(None) else kind.__name__
+        hint = " None is a tree without leaves, and stands for no other." if kind is type(None) else ""
+        raise ValueError(f"Expected {name}, got {tree!r}.{hint}")
+    if named and not (isinstance(tree, tuple) and hasattr(tree, "_fields")):
+        raise ValueError(f"Expected named tuple, got {tree!r}.")
+    if named and type(tree) is not kind:
+        raise ValueError(f"Named tuple type mismatch: expected type: {kind}, tuple: {tree!r}.")
+    if type(tree) is not kind:
+        raise ValueError(f"Custom node type mismatch: expected type: {kind}, value: {tree!r}.")
+    if kind is type(None):
+        return
+    if kind in (tuple, list):
+        children: Any = tree
+        if len(tree) != count:
+            name = kind.__name__
+            raise ValueError(f"{name.title()} arity mismatch: {len(tree)} != {count}; {name}: {tree!r}.")
+    elif kind is dict:
+        keys = spec.entries()
+        if set(keys) != set(tree):
+            raise ValueError(f"Dict key mismatch; expected keys: {keys}; present keys: {sorted(tree)}.")
+        children = [tree[k] for k in keys]
+    else:
+        level = optree.tree_flatten_one_level(tree, namespace=NAMESPACE)
+        children, has, wants = level.children, kept_of(level.metadata, kind), metadata(spec)
+        if has != wants:
+            raise ValueError(f"Mismatch custom node data: {wants} != {has}; value: {tree!r}.")
+        if len(children) != count:
+            raise ValueError(f"Custom type arity mismatch: {len(children)} != {count}; value: {tree!r}.")
+    for inner, child in zip(spec.children(), children):
+        yield from up_to(inner, child)
 
 
 # --- What tells structures apart --------------------------------------------------------------------------------------
@@ -92,7 +159,14 @@ def metadata(spec: Any) -> Any:
     if spec.type in (dict, OrderedDict):
         return tuple(spec.entries())
     one = spec.one_level()
-    return one.walk([None] * one.num_leaves, lambda kind, data, children: data, lambda x: x)
+    return kept_of(one.walk([None] * one.num_leaves, lambda kind, data, children: data, lambda x: x), spec.type)
+
+
+def kept_of(data: Any, kind: type) -> Any:
+    """What a node keeps beside its children, with the keys of a dict as a tuple."""
+    if kind is defaultdict:
+        return data[0], tuple(data[1])
+    return tuple(data) if kind in (dict, OrderedDict) else data
 
 
 def differences(a: Any, b: Any, path: str = "") -> Iterator[tuple[str, str, str, str]]:

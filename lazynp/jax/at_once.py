@@ -14,7 +14,7 @@ from ..config import config
 from ..graph.node import ABSTRACT, Node
 from ..graph.op import current
 from ..graph.walk import toposort
-from ..ops.elementwise import convert
+from ..ops.elementwise import convert, nextafter, spacing
 from .array import ERRORS, NDARRAY, SILENT, wrap
 from .dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF
 from .spreading import note
@@ -133,9 +133,15 @@ def owned(value: Any, dtype: Any, args: Sequence[Any]) -> Any:
     return value.copy() if any([value is a for a in args]) else value
 
 
+AS_STORED: set[Any] = {nextafter, spacing}
+"""Functions whose values depend on how numbers of a type are stored."""
+
+
 def widened(impl: Callable[..., Any]) -> Callable[..., Any]:
     """The same function of nodes, and of the small types of ml_dtypes: computed in float32 (integers in int32), then
-    rounded."""
+    rounded, unless it is one of `AS_STORED`."""
+    if impl in AS_STORED:
+        return impl
 
     def call(*nodes: Node, **params: Any) -> Any:
         if not any([n.dtype in EXTENSIONS for n in nodes]):

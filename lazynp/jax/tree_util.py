@@ -12,20 +12,22 @@ import functools
 import textwrap
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import optree
 
-from ..tree import NAMESPACE
+from ..tree import NAMESPACE, flatten_up_to, is_no_node, kept_of
 from ..tree import flatten as flatten_raw
 from ..tree import map as map_raw
+from ..tree import metadata as metadata_raw
+from .tree_keys import DictKey, FlattenedIndexKey, GetAttrKey, KeyPath, SequenceKey, keystr
 
 T = TypeVar("T")
 IsLeaf = Callable[[Any], bool] | None
-KeyPath = tuple[Any, ...]
 WithKeys = Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]]
 UNSPECIFIED = object()
+FLATTENS = "The to_iterable function for a custom PyTree node should return a"
 with_keys: dict[type, WithKeys] = {}
 """Registered classes whose children have keys."""
 node_types: set[type] = {type(None), tuple, list, dict, OrderedDict, defaultdict}
@@ -69,14 +71,7 @@ class PyTreeDef:
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """The subtrees that stand where this structure has leaves. Raises ValueError where the tree has not got it."""
-        try:
-            return list(self.spec.flatten_up_to(tree))
-        except ValueError as error:
-            kind = self.spec.type
-            if kind in (tuple, list, dict, type(None)) and type(tree) is not kind:
-                name = "None" if kind is type(None) else kind.__name__
-                raise ValueError(f"Expected {name}, got {tree!r}.") from error
-            raise
+        return flatten_up_to(self.spec, tree)
 
     def children(self) -> list[PyTreeDef]:
         """The structures of the root's children."""
@@ -121,60 +116,6 @@ def node_text(kind: type, data: Any, children: Sequence[str]) -> str:
     return f"CustomNode({kind.__name__}[{data}], [{parts}])"
 
 
-# --- Keys of paths ----------------------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class SequenceKey:
-    """A place in a list or tuple."""
-
-    idx: int
-
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
-
-
-@dataclasses.dataclass(frozen=True)
-class DictKey:
-    """A key of a dict."""
-
-    key: Hashable
-
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-
-@dataclasses.dataclass(frozen=True)
-class GetAttrKey:
-    """An attribute of a named tuple or of a registered class."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f".{self.name}"
-
-
-@dataclasses.dataclass(frozen=True)
-class FlattenedIndexKey:
-    """A child of a registered class that has no keys."""
-
-    key: int
-
-    def __str__(self) -> str:
-        return f"[<flat index {self.key}>]"
-
-
-KeyEntry = SequenceKey | DictKey | GetAttrKey | FlattenedIndexKey
-
-
-def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
-    """A path as text: `['a'][0].x`, or with `simple` its plain names joined by the separator."""
-    if not simple:
-        return separator.join([str(k) for k in keys])
-    plain = [getattr(k, "idx", getattr(k, "name", getattr(k, "key", k))) for k in keys]
-    return separator.join([str(k) for k in plain])
-
-
 def child_keys(tree: Any, entries: Sequence[Any]) -> list[Any]:
     """The keys of a node's children."""
     kind = type(tree)
@@ -197,7 +138,7 @@ def one_level(tree: Any) -> Any:
 
 
 def is_leaf_type(tree: Any) -> bool:
-    return tree is not None and bool(optree.tree_is_leaf(tree, namespace=NAMESPACE))
+    return tree is not None and (is_no_node(tree) or bool(optree.tree_is_leaf(tree, namespace=NAMESPACE)))
 
 
 # --- Functions on trees -----------------------------------------------------------------------------------------------
@@ -232,14 +173,21 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
     if not rest:
         return map_raw(f, tree, is_leaf=is_leaf)
     leaves, spec = flatten_raw(tree, is_leaf)
-    try:
-        columns = [leaves, *[spec.flatten_up_to(r) for r in rest]]
-    except ValueError:
-        for r in rest:
-            for error in prefix_errors(tree, r, is_leaf):
-                raise error("tree_map tree") from None
-        raise
+    columns = [leaves, *[parts_of(tree, spec, r, is_leaf, "tree_map tree") for r in rest]]
     return spec.unflatten([f(*xs) for xs in zip(*columns)])
+
+
+def parts_of(tree: Any, spec: Any, full: Any, is_leaf: IsLeaf, name: str) -> list[Any]:
+    """The subtrees of a tree that stand where another one, of that structure, has leaves.
+
+    Raises: ValueError, which calls that one by name, where it is no prefix.
+    """
+    try:
+        return flatten_up_to(spec, full)
+    except ValueError:
+        for error in prefix_errors(tree, full, is_leaf):
+            raise error(name) from None
+        raise
 
 
 def prefix_errors(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> list[Callable[[str], ValueError]]:
@@ -302,7 +250,7 @@ def key_text(path: KeyPath) -> Any:
 
 def metadata(tree: Any) -> Any:
     """What is kept of a node beside its children: of a dict its keys."""
-    return tuple(sorted(tree)) if isinstance(tree, dict) else tree_structure(tree)
+    return metadata_raw(children_of(tree)[1].spec)
 
 
 def tree_reduce(
@@ -365,7 +313,9 @@ def tree_transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: 
 
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
     """The prefix's leaves in the structure of the full tree. Raises ValueError where it is no prefix."""
-    return optree.tree_broadcast_prefix(prefix_tree, full_tree, is_leaf, namespace=NAMESPACE)
+    leaves, spec = flatten_raw(prefix_tree, is_leaf)
+    parts = parts_of(prefix_tree, spec, full_tree, is_leaf, "broadcast_prefix prefix_tree")
+    return spec.unflatten([map_raw(lambda _, x=x: x, part) for x, part in zip(leaves, parts)])
 
 
 def tree_flatten_with_path(
@@ -406,15 +356,16 @@ def tree_map_with_path(
 ) -> Any:
     """tree_map of a function that gets the path first."""
     found, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
-    columns = [[p for p, _ in found], [x for _, x in found], *[treedef.flatten_up_to(r) for r in rest]]
+    stops = None if is_leaf_takes_path else is_leaf
+    columns = [parts_of(tree, treedef.spec, r, stops, "tree_map_with_path tree") for r in rest]
+    columns = [[p for p, _ in found], [x for _, x in found], *columns]
     return treedef.unflatten([f(*xs) for xs in zip(*columns)])
 
 
 def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
     """A node's children and what else it keeps. Raises ValueError for a leaf."""
     level = one_level(tree)
-    data = level.metadata
-    return tuple(level.children), tuple(data) if isinstance(data, list) else data
+    return tuple(level.children), kept_of(level.metadata, type(tree))
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
@@ -454,8 +405,12 @@ def register_pytree_node(
     """
 
     def flatten(x: T) -> tuple[tuple[Any, ...], Any]:
-        children, data = flatten_func(x)
-        return tuple(children), data
+        made = flatten_func(x)
+        if not isinstance(made, tuple) or len(made) != 2:
+            raise ValueError(f"{FLATTENS} (children, aux_data) tuple, got {made!r}")
+        if not isinstance(made[0], Iterable):
+            raise ValueError(f"{FLATTENS} (children, aux_data) tuple where 'children' is iterable, got {made!r}")
+        return tuple(made[0]), made[1]
 
     if nodetype in node_types:
         raise ValueError(f"Duplicate custom PyTreeDef type registration for {nodetype}.")
@@ -529,7 +484,7 @@ def register_dataclass(
             missing, extra = need - {*data, *meta}, {*data, *meta} - need
             raise ValueError(
                 "data_fields and meta_fields must include all dataclass fields with ``init=True`` and only them."
-                + (f" Missing fields: {missing}." if missing else "")
+                + (f" Missing fields: {missing}. Add them to drop_fields to suppress this error." if missing else "")
                 + (f" Unexpected fields: {extra}." if extra else "")
             )
 
@@ -551,8 +506,35 @@ def register_static(cls: type[T]) -> type[T]:
     return cls
 
 
+class Whole:
+    """A function that `Partial` leaves as it is: functools.partial would take one of its own kind apart.
+
+    It hashes and compares as the function does.
+    """
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        self.fun = fun
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.fun(*args, **kwargs)
+
+    def __hash__(self) -> int:
+        return hash(self.fun)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.fun == (other.fun if isinstance(other, Whole) else other))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.fun!r})"
+
+
 class Partial(functools.partial):
     """functools.partial as a node: its arguments are children, its function belongs to the structure."""
+
+    def __new__(cls, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Partial:
+        if isinstance(func, functools.partial):
+            func = Whole(func)
+        return super().__new__(cls, func, *args, **kwargs)
 
 
 register_pytree_node(

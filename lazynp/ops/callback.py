@@ -48,8 +48,9 @@ def callback_lower(xp: Any, *args: Any, call: Call) -> tuple[Any, ...]:
 
 def callback_jvp(tangents: Sequence[Node | None], out: Node, *inputs: Node, call: Call) -> None:
     if not call.differentiable:
+        kind = "IO" if call.name == "io_callback" else "Pure"
         raise ValueError(
-            f"{call.name} does not support JVP. Please use `jax.custom_jvp` to use callbacks while taking gradients."
+            f"{kind} callbacks do not support JVP. Please use `jax.custom_jvp` to use callbacks while taking gradients."
         )
 
 

@@ -417,3 +417,16 @@ def test_of_two_with_64_bits(name: str) -> None:
     with jax.enable_x64(True), lazynp.jax.enable_x64(True):
         wrong = differences_of_pairs(name, kinds)
     assert not wrong, "\n".join([name, *wrong])
+
+
+@pytest.mark.parametrize("toward", [0, 1, np.inf, -np.inf, np.nan])
+def test_neighbours_of_bfloat16(toward: float) -> None:
+    x = np.array([0, -0.0, 1, -1, 3, np.inf, np.nan, 1e-40, 65504], "float32")
+    found = []
+    for j in (jax, lazynp.jax):
+        given = j.numpy.array(x, "bfloat16")
+        for f in (j.numpy.nextafter, j.jit(j.numpy.nextafter)):
+            found.append(np.asarray(f(given, j.numpy.array(toward, "bfloat16"))).astype("float32"))
+        found.append(np.asarray(j.numpy.spacing(given)).astype("float32"))
+    for mine, theirs in zip(found[3:], found):
+        np.testing.assert_array_equal(mine, theirs)

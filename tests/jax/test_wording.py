@@ -153,3 +153,79 @@ KEPT: dict[str, Call] = {
 @pytest.mark.parametrize("name", KEPT)
 def test_values_are_there_where_nothing_is_lost(name: str) -> None:
     np.testing.assert_allclose(np.asarray(KEPT[name](lazynp.jax)), np.asarray(KEPT[name](jax)), rtol=1e-6)
+
+
+def root(f: Any = lambda x: x, solve: Any = lambda f, x: x, tangent: Any = lambda f, x: x) -> Call:
+    return lambda j: j.jvp(lambda y: j.lax.custom_root(lambda x: f(x - y), 1.0, solve, tangent), (1.0,), (1.0,))
+
+
+def solution(matvec: Any = lambda x: x, solve: Any = lambda f, x: x, back: Any = lambda f, x: x) -> Call:
+    return lambda j: j.lax.custom_linear_solve(matvec, 1.0, solve, back)
+
+
+def leaking(j: Any) -> Any:
+    kept: list[Any] = []
+    j.jit(lambda x: kept.append(x))(np.ones((4, 3), np.int32))
+    return kept[0] + 1
+
+
+FRAGMENTS: dict[str, tuple[Call, str]] = {
+    "axes out": (lambda j: j.vmap(lambda x: x, out_axes="foo")(np.ones(2)), "with those types as leaves, but got foo"),
+    "axes in": (
+        lambda j: j.vmap(lambda x: x, in_axes=("a",))(np.ones(2)),
+        "an int, None, or (nested) container",
+    ),
+    "nonzero": (
+        lambda j: j.jit(j.numpy.nonzero)(np.ones(3)),
+        "size argument of jnp.nonzero must be static",
+    ),
+    "products": (lambda j: j.numpy.ones(2) @ j.numpy.ones(3), "contracting dimensions to have the same shape, got"),
+    "tensordot": (
+        lambda j: j.numpy.tensordot(np.ones((2, 2)), np.ones((2, 2)), axes=("a", "b")),
+        "tensordot requires both axes lists to be either ints, tuples or lists, got a and b",
+    ),
+    "repeat": (
+        lambda j: j.jit(lambda r: j.numpy.repeat(np.ones(3), r))(np.arange(3)),
+        "When jit-compiling jnp.repeat, the total number of repeats must be static",
+    ),
+    "hypot": (lambda j: j.numpy.hypot(1j, 1.0), "jnp.hypot"),
+    "pinv": (lambda j: j.numpy.linalg.pinv(np.ones((2, 2)), rtol=1, rcond=2), "only one of rtol and rcond"),
+    "gather": (
+        lambda j: j.lax.gather(
+            np.ones((3, 3)), np.zeros((1, 1), int), j.lax.GatherDimensionNumbers((1, 0), (0,), (0,)), (1, 3)
+        ),
+        "offset_dims in gather op must be sorted",
+    ),
+    "length": (
+        lambda j: j.jit(lambda n: j.lax.scan(lambda c, x: (c, x), 0, None, length=n))(3),
+        "The `length` argument to `scan` expects a concrete `int` value",
+    ),
+    "root": (root(f=lambda x: (x, x)), "f() output pytree"),
+    "root's solver": (root(solve=lambda f, x: (x, x)), "solve() output pytree"),
+    "root's linear solver": (root(tangent=lambda f, x: (x, x)), "tangent_solve() output pytree"),
+    "matvec": (solution(matvec=lambda x: (x, x)), "matvec() output shapes must match b, got [(), ()] and [()]"),
+    "solver": (solution(solve=lambda f, x: np.ones(2)), "solve() output shapes must match b, got [(2,)] and [()]"),
+    "transposed solver": (solution(back=lambda f, x: (x, x)), "transpose_solve() output shapes must match b"),
+    "leak": (leaking, "intermediate value with type int32[4,3]"),
+    "where it leaked": (leaking, "The function being traced when the value leaked was <lambda>"),
+    "pure callbacks": (
+        lambda j: j.grad(lambda x: j.pure_callback(np.sin, j.ShapeDtypeStruct((), "float32"), x))(1.0),
+        "Pure callbacks do not support JVP. Please use `jax.custom_jvp`",
+    ),
+    "effects": (
+        lambda j: j.grad(lambda x: j.experimental.io_callback(np.sin, j.ShapeDtypeStruct((), "float32"), x))(1.0),
+        "IO callbacks do not support JVP",
+    ),
+}
+"""Calls that are refused, and words that JAX has for it."""
+
+
+@pytest.mark.parametrize("name", FRAGMENTS)
+def test_fragments(name: str) -> None:
+    call, words = FRAGMENTS[name]
+    kinds = []
+    for j in (jax, lazynp.jax):
+        with pytest.raises(Exception, match=re.escape(words)) as error:
+            call(j)
+        kinds.append(type(error.value).__name__)
+    assert kinds[0] == kinds[1]

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from ...api import control
 from ...api.vmap import vmap
 from ...doors import through
-from ...graph.node import Node
+from ...errors import concretization_error
+from ...graph.node import ABSTRACT, Node
 from ...ops.flow import scan_length
 from ...ops.joining import concatenate, span
 from ...ops.shape import reshape
 from ...tree import flatten, unflatten
 from ...tree import map as tree_map
-from ..array import door
+from ..array import Array, door
 from ..branches import calling_back
 from ..references import run_cond, run_fori, run_scan, run_switch, run_while, with_references
 from ..varying import one_type
 from .call import public
 from .typed_bodies import cond_over, fori_over, scan_over, while_over
 
+
+def of_known_length(scan: Callable[..., Any]) -> Callable[..., Any]:
+    """`scan`, which refuses a length that is traced."""
+
+    @functools.wraps(scan)
+    def call(f: Any, init: Any, xs: Any = None, length: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(length, Array) and length.node.trace == ABSTRACT:
+            text = "The `length` argument to `scan` expects a concrete `int` value: `fori_loop` takes a traced one."
+            raise concretization_error(length.node, text)
+        return scan(f, init, xs, length, *args, **kwargs)
+
+    return call
+
+
 associative_scan = public(through(control.associative_scan, door))
 cond = public(one_type(cond_over(with_references(calling_back(through(control.cond, door), slice(1, 3)), run_cond))))
 fori_loop = public(one_type(fori_over(with_references(through(control.fori_loop, door), run_fori))))
-scan = public(one_type(scan_over(with_references(through(control.scan, door), run_scan))))
+scan = public(of_known_length(one_type(scan_over(with_references(through(control.scan, door), run_scan)))))
 switch = public(one_type(with_references(calling_back(through(control.switch, door), slice(1, 2)), run_switch)))
 while_loop = public(one_type(while_over(with_references(through(control.while_loop, door), run_while))))
 

@@ -346,6 +346,10 @@ def check_gather(x: Node, starts: Node, sizes: Shape, dims: GatherDimensionNumbe
             f"index_vector_dim={starts.ndim - 1} of start_indices is {starts.shape[-1]}. These two numbers must be "
             "equal."
         )
+    for kind in ("offset_dims", "collapsed_slice_dims", "operand_batching_dims"):
+        given = getattr(dims, kind)
+        if list(given) != sorted(given):
+            raise TypeError(f"{kind} in gather op must be sorted; got {given}")
     gone = len(dims.collapsed_slice_dims) + len(dims.operand_batching_dims)
     if len(dims.offset_dims) + gone != x.ndim:
         raise TypeError(

@@ -21,7 +21,7 @@ from ...ops.rewrites import rewrites
 from ...ops.shape import instantiate
 from ...ops.solves import linear_solve
 from ...ops.tags import Nodes, Tangents, custom
-from ...tree import flatten, unflatten
+from ...tree import flatten, structure, unflatten
 from ...tree import map as tree_map
 from ..array import as_node, door, wrap
 from .call import public
@@ -62,10 +62,19 @@ def custom_root(
     if guesses and not any(g.dtype.kind in "fcV" for g in guesses):
         dtype = guesses[0].dtype
         raise ValueError(f"custom_root needs a guess of inexact numbers, to solve f's linear form; got {dtype}")
-    general, captured = closure_convert(f, initial_guess, door=door)
+    kept = structure(initial_guess)
+
+    def equation(x: Any) -> Any:
+        out = f(x)
+        check(structure(out), kept, "f()", "initial_guess")
+        return out
+
+    general, captured = closure_convert(equation, initial_guess, door=door)
 
     def root(guess: Any, consts: Any) -> Any:
-        return solve(lambda x: general(x, *consts), guess)
+        out = solve(lambda x: general(x, *consts), guess)
+        check(structure(out[0] if has_aux else out), kept, "solve()", "initial_guess")
+        return out
 
     def change(out: Any, consts: Any, moved: Any) -> Any:
         x = out[0] if has_aux else out
@@ -73,6 +82,7 @@ def custom_root(
         found = tangent_solve(
             lambda v: differentiate.jvp(lambda y: general(y, *consts), (x,), (v,), door=door)[1], along
         )
+        check(structure(found), kept, "tangent_solve()", "x")
         return tree_map(lambda t: wrap(negative(as_node(t))), found)
 
     args = initial_guess, list(captured)
@@ -93,22 +103,23 @@ def custom_linear_solve(
 
     `transpose_solve(vecmat, b)` solves the transposed system, which reverse mode needs; for a symmetric one solve does.
 
-    Raises: TypeError where matvec or solve do not keep b's structure.
+    Raises: ValueError or TypeError where matvec or a solver do not keep b's shapes and structure.
     """
     leaves, tree = flatten(b)
     nodes = [as_node(x) for x in leaves]
     avals = [n.aval for n in nodes]
     forward, out = traced(matvec, avals, pair(tree), door, "custom_linear_solve")
-    check(out, tree, "matvec()", "b")
+    check_like(forward.outputs, nodes, out, tree, "matvec()")
     if transpose_solve is None and symmetric:
         transpose_solve = solve
 
-    def solution(f: Any, apply: Any) -> tuple[Function, Any]:
+    def solution(f: Any, apply: Any, what: str) -> tuple[Function, Any]:
         function, out = traced(lambda v: f(apply, v), avals, pair(tree), door, "custom_linear_solve")
-        check(out.child(0) if has_aux and not out.is_leaf() else out, tree, "solve()", "b")
+        found = out.child(0) if has_aux and not out.is_leaf() else out
+        check_like(function.outputs[: found.num_leaves], nodes, found, tree, what)
         return function, out
 
-    main, out = solution(solve, matvec)
+    main, out = solution(solve, matvec, "solve()")
     functions: list[Any] = [forward, main]
     if transpose_solve is not None:
         backward = forward if symmetric else transposed(forward)
@@ -116,7 +127,7 @@ def custom_linear_solve(
         def vecmat(v: Any) -> Any:
             return unflatten(tree, [wrap(n) for n in backward(*[as_node(x) for x in flatten(v)[0]])])
 
-        functions += [backward, solution(transpose_solve, vecmat)[0]]
+        functions += [backward, solution(transpose_solve, vecmat, "transpose_solve()")[0]]
     closed, captured = close(*functions)
     pack = (*closed, *[None] * (4 - len(closed)))
     found = results(linear_solve(*captured, *nodes, functions=pack, n_consts=len(captured)))
@@ -133,6 +144,14 @@ def transposed(f: Function) -> Function:
 def check(out: Any, tree: Any, what: str, expected: str) -> None:
     if out != tree:
         raise TypeError(f"{what} output pytree structure must match {expected}, got {named(out)} and {named(tree)}.")
+
+
+def check_like(outs: Nodes, nodes: Nodes, out: Any, tree: Any, what: str) -> None:
+    """Raises ValueError where results have other shapes than b, TypeError where they have another structure."""
+    shapes = [[n.shape for n in side] for side in (outs, nodes)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(f"{what} output shapes must match b, got {shapes[0]} and {shapes[1]}")
+    check(out, tree, what, "b")
 
 
 __all__ = ["custom_linear_solve", "custom_root"]

@@ -257,7 +257,7 @@ def checked(name: str, general: Callable[..., Any]) -> Callable[..., Any]:
         except TypeError as error:
             if name in ("gcd", "lcm"):
                 raise ValueError(f"Arguments to jax.numpy.{name} must be integers.") from None
-            raise ValueError(f"Unsupported input type to jax.numpy.{name}: {error}") from None
+            raise ValueError(f"Unsupported input type to jnp.{name}: {error}") from None
 
     return call
 

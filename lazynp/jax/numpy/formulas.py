@@ -14,6 +14,7 @@ from ...ops.elementwise import convert, is_complex, scalar, where
 from ...ops.promotion import real_dtype
 from ...ops.shape import broadcast_to
 from ...ops.tags import stop_gradient
+from ..at_once import AS_STORED
 from ..dtypes import INT32, KIND_OF, float_dtype
 
 BOOL = np.dtype(bool)
@@ -253,6 +254,9 @@ def frexp(x: Node) -> tuple[Node, Node]:
 
 def spacing(x: Node) -> Node:
     return e.copysign(e.spacing(x), x)
+
+
+AS_STORED.add(spacing)
 
 
 def bitwise_count(x: Node) -> Node:

@@ -49,7 +49,11 @@ def contracted(name: str, impl: Callable[..., Node], a: Any, b: Any, preferred: 
     except RefusedError:
         raise
     except ValueError as error:
-        raise TypeError(f"{name}: shapes {nodes[0].shape} and {nodes[1].shape} do not fit: {error}") from None
+        shapes = " and ".join([str(n.shape) for n in nodes])
+        raise TypeError(
+            f"{name}: dot_general requires contracting dimensions to have the same shape, got arrays of {shapes}: "
+            f"{error}"
+        ) from None
 
 
 def simple(name: str, impl: Callable[..., Node], simple_case: bool) -> Callable[..., Any]:
@@ -187,6 +191,9 @@ def tensordot(
             raise TypeError(f"Number of tensordot axes (axes {axes}) exceeds input ranks ({shape(a)} and {shape(b)})")
         first, second = list(range(m - axes, m)), list(range(axes))
     elif isinstance(axes, (tuple, list)) and len(axes) == 2:
+        if any([isinstance(x, str) for x in axes]):
+            both = " and ".join([str(x) for x in axes])
+            raise TypeError(f"tensordot requires both axes lists to be either ints, tuples or lists, got {both}")
         if len({len(x) if isinstance(x, (tuple, list)) else 1 for x in axes}) > 1:
             raise TypeError(f"tensordot requires axes lists to have equal length, got {axes[0]} and {axes[1]}.")
         first, second = [

@@ -49,7 +49,7 @@ def value_of(x: Any, context: str) -> Any:
 
 
 def size_needed(name: str) -> str:
-    return f"The result of jnp.{name} has a shape that depends on values: give it `size=` where it is traced."
+    return f"The size argument of jnp.{name} must be statically specified: the shape of the result depends on values."
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:

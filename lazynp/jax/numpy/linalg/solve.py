@@ -107,6 +107,8 @@ def slogdet(a: Any, *, method: str | None = None) -> Any:
 def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
     """The pseudo-inverses; singular values below `rtol` times the largest count as 0."""
     (node,) = matrices("pinv", a)
+    if rtol is not None and rcond is not None:
+        raise ValueError("pinv: only one of rtol and rcond may be specified.")
     rtol = rcond if rtol is None else rtol
     if rtol is None:
         rtol = 10.0 * max(node.shape[-2:]) * float(np.finfo(node.dtype if node.dtype.kind != "V" else FLOAT32).eps)
