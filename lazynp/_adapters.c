@@ -269,8 +269,27 @@ static PyObject *bind(PyObject *module, PyObject *args)
 
 /* --- classes of the program that derive from our arrays, see `swap.py` --- */
 
-static PyObject *plain_build, *metaclass_of;
+static PyObject *plain_build, *metaclass_of, *finish, *name_array;
 static PyTypeObject *array_type;
+
+/* A class that was made, or NULL: one with an `__array__` of its own is looked at. */
+static PyObject *finished(PyObject *made)
+{
+    if (!made || !PyType_Check(made))
+        return made;
+#if PY_VERSION_HEX >= 0x030C0000
+    PyObject *dict = PyType_GetDict((PyTypeObject *)made);
+#else
+    PyObject *dict = Py_XNewRef(((PyTypeObject *)made)->tp_dict);
+#endif
+    int has = dict ? PyDict_Contains(dict, name_array) : 0;
+    Py_XDECREF(dict);
+    PyObject *done = has > 0 ? PyObject_CallOneArg(finish, made) : NULL;
+    if (has < 0 || (has && !done))
+        Py_CLEAR(made);
+    Py_XDECREF(done);
+    return made;
+}
 
 /* Python's `__build_class__`, where a base is a class of our arrays with the metaclass that `metaclass_of` says. In C, since
  * bodies and metaclasses look at the frame that called them. */
@@ -280,7 +299,7 @@ static PyObject *build_class(PyObject *module, PyObject *const *args, Py_ssize_t
     while (i < n && !PyType_IsSubtype(Py_TYPE(args[i]), array_type))
         i++;
     if (i >= n)
-        return PyObject_Vectorcall(plain_build, args, n, names);
+        return finished(PyObject_Vectorcall(plain_build, args, n, names));
     PyObject *bases = PyTuple_New(n - 2), *all = PyTuple_New(n), *options = PyDict_New(), *result = NULL;
     if (!bases || !all || !options)
         goto done;
@@ -302,17 +321,21 @@ done:
     Py_XDECREF(bases);
     Py_XDECREF(all);
     Py_XDECREF(options);
-    return result;
+    return finished(result);
 }
 
-/* builder(plain, type, metaclass_of): what to use for `plain`, which is `builtins.__build_class__`. */
+/* builder(plain, type, metaclass_of, finish): what to use for `plain`, which is `builtins.__build_class__`. finish: what is
+ * called with a class that has an `__array__` of its own. */
 static PyObject *builder(PyObject *module, PyObject *args)
 {
     static PyMethodDef method = {"__build_class__", (PyCFunction)(void (*)(void))build_class, METH_FASTCALL | METH_KEYWORDS,
                                  "See Python's own."};
-    PyObject *plain, *type, *function;
-    if (!PyArg_ParseTuple(args, "OO!O", &plain, &PyType_Type, &type, &function))
+    PyObject *plain, *type, *function, *last;
+    if (!PyArg_ParseTuple(args, "OO!OO", &plain, &PyType_Type, &type, &function, &last))
         return NULL;
+    if (!name_array && !(name_array = PyUnicode_InternFromString("__array__")))
+        return NULL;
+    Py_XSETREF(finish, Py_NewRef(last));
     Py_XSETREF(plain_build, Py_NewRef(plain));
     Py_XSETREF(array_type, (PyTypeObject *)Py_NewRef(type));
     Py_XSETREF(metaclass_of, Py_NewRef(function));

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import builtins
+import contextlib
 import functools
 import importlib
 import importlib.machinery
@@ -147,6 +148,43 @@ def combined(own: Any, arrays: Any) -> Any:
     return made
 
 
+def gives_array(cls: type) -> None:
+    """Have the `__array__` of a class of the program's give NumPy's array to NumPy and to libraries, which take no
+    other. Who calls it by its name, in the program or here, gets what it gives."""
+    function = vars(cls)["__array__"]
+    if not isinstance(function, types.FunctionType) or whose(function.__code__.co_filename) == LIBRARY:
+        return
+    subclasses = real_import_module(f"{NAME}.numpy.subclasses")
+
+    @functools.wraps(function)
+    def __array__(*args: Any, **kwargs: Any) -> Any:
+        value = function(*args, **kwargs)
+        if isinstance(type(value), next(iter(PLAIN))):
+            frame = sys._getframe(1)
+            called = subclasses.calls_method(frame.f_code, frame.f_lasti, "__array__")
+            if not called or subclasses.asker(frame) in ("numpy", "library"):
+                return subclasses.to_numpy(value)
+        return value
+
+    with contextlib.suppress(TypeError, AttributeError):  # a metaclass may refuse
+        cls.__array__ = __array__  # type: ignore[attr-defined]
+
+
+def builder(plain: Any, arrays: type, metaclass_of: Any, finish: Any) -> Any:
+    """`builtins.__build_class__` in the place of `plain`, without the C module."""
+
+    def __build_class__(body: Any, name: str, /, *bases: Any, **options: Any) -> Any:
+        if any([isinstance(type(base), type) and issubclass(type(base), arrays) for base in bases]):
+            meta = metaclass_of(bases, options)
+            options = options if meta is None else {**options, "metaclass": meta}
+        made = plain(body, name, *bases, **options)
+        if isinstance(made, type) and "__array__" in vars(made):
+            finish(made)
+        return made
+
+    return __build_class__
+
+
 def install(whole: bool = False) -> None:
     """Make the swap hold in this process, for what is imported from now on, and in the processes that it spawns. For a
     whole program classes of arrays print as NumPy's, and errors of names that do not exist are NumPy's."""
@@ -156,11 +194,9 @@ def install(whole: bool = False) -> None:
     if builtins.__import__ is swapped_import:
         return
     builtins.__import__ = swapped_import
-    builder = getattr(built("_adapters"), "builder", None)
-    if builder is not None:
-        arrays = real_import_module(f"{NAME}.numpy.array").ArrayType
-        PLAIN[arrays] = type
-        builtins.__build_class__ = builder(builtins.__build_class__, arrays, metaclass_of)
+    PLAIN[real_import_module(f"{NAME}.numpy.array").ArrayType] = type
+    make = getattr(built("_adapters"), "builder", builder)
+    builtins.__build_class__ = make(builtins.__build_class__, next(iter(PLAIN)), metaclass_of, gives_array)
     importlib.import_module = swapped_import_module
     plain: Callable[..., dict[str, Any]] = multiprocessing.spawn.get_preparation_data
 

@@ -67,11 +67,10 @@ def test_classes_and_missing_names_print_as_numpy_s(tmp_path) -> None:
 
 
 METACLASSES = """
-    import sys
     import numpy as np
     class Meta(type):
         def __new__(meta, name, bases, names, flag=0):
-            print(meta.__name__, name, sys._getframe(1).f_globals["__name__"])
+            print(meta.__name__, name)
             return super().__new__(meta, name, bases, {**names, "flag": flag})
         def __init__(cls, name, bases, names, flag=0):
             super().__init__(name, bases, names)
@@ -97,6 +96,43 @@ METACLASSES = """
 def test_classes_of_arrays_with_a_metaclass(tmp_path) -> None:
     """NumPy's arrays have none, and ours do: a program's own would be in conflict with it."""
     write(tmp_path, s=METACLASSES)
+    ours, plain = run(tmp_path, "s.py"), run(tmp_path, "s.py", plain=True)
+    assert (ours.returncode, ours.stdout) == (0, plain.stdout), ours.stderr
+
+
+CONTAINERS = """
+    import operator
+    import numpy as np
+    import scipy.linalg, scipy.signal
+    class Plain:
+        def __array__(self, dtype=None, copy=None):
+            return np.arange(4.0)
+    class Sized(Plain):
+        def __len__(self): return 4
+        def __getitem__(self, i): return np.arange(4.0)[i]
+    class Kept(Plain):
+        def __init__(self): self.values = np.arange(4.0)
+        def __array__(self, dtype=None, copy=None): return self.values
+    class Asked(Plain):
+        def __array__(self, dtype=None, copy=None): return super().__array__(dtype, copy) + 1
+    for x in (Plain(), Sized(), Kept(), Asked()):
+        print(scipy.linalg.norm(x), scipy.linalg.expm(np.diag(x)).sum(), np.float64(2) * x, np.int64(2) <= x)
+        print(np.bool_(True) & (x == x), np.float64(2).clip(x, 3), np.random.default_rng(0).normal(x))
+        print(np.ones(4) + x, np.full(4, x), [*np.asarray(x)], np.array([x, x]).shape, scipy.signal.detrend(x).shape)
+        held = np.empty(2, object)
+        try: held[0] = x
+        except TypeError as error: print(error)
+        print(isinstance(x.__array__(), np.ndarray), x.__array__().tolist())
+    kept = Kept()
+    np.asarray(kept)[0] = 5
+    scipy.linalg.inv(np.eye(2), overwrite_a=True)
+    print(kept.values, np.shares_memory(np.asarray(kept), kept.values), Plain.__array__.__name__)
+"""
+
+
+def test_containers_of_the_program_are_arrays_to_numpy_and_libraries(tmp_path) -> None:
+    """What their `__array__` gives is an array of ours, which NumPy's code takes for none."""
+    write(tmp_path, s=CONTAINERS)
     ours, plain = run(tmp_path, "s.py"), run(tmp_path, "s.py", plain=True)
     assert (ours.returncode, ours.stdout) == (0, plain.stdout), ours.stderr
 

@@ -6,11 +6,13 @@ and the libraries get what they know where we are asked for an array (`__array__
 
 from __future__ import annotations
 
+import dis
 import functools
 import importlib
 import opcode
 import os
 import sys
+import types
 import weakref
 from typing import Any
 
@@ -149,6 +151,19 @@ def by_name(frame: Any, name: str) -> bool:
 
 
 ATTRIBUTE = frozenset({opcode.opmap[n] for n in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR") if n in opcode.opmap})
+
+
+@functools.lru_cache(1024)
+def calls_method(code: types.CodeType, at: int, name: str) -> bool:
+    """Whether the instruction at an offset of some code is `x.name(...)`: a call that begins where an attribute of this
+    name is loaded, in the same expression."""
+    if name not in code.co_names:
+        return False
+    places = [(line, column) for line, _, column, _ in code.co_positions()]
+    if places[at // 2][1] is None:  # Python runs without the columns
+        return True
+    loads = [i for i in dis.get_instructions(code) if i.argval == name and i.offset < at]
+    return any(i.opcode in ATTRIBUTE and places[i.offset // 2] == places[at // 2] for i in loads)
 
 
 def told_class(self: Any) -> type:
