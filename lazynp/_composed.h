@@ -39,22 +39,6 @@ static PyObject *number_of(double value, int type)
     return PyArray_Scalar(type == NPY_FLOAT ? (void *)&narrow : (void *)&value, plain_descr[type], NULL);
 }
 
-/* `linalg.norm(x)` of a vector of floats, as NumPy computes it: the root of a product. NULL, without an error set, where it
- * is not that simple. */
-static PyObject *euclidean_norm(PyObject *x, int flags)
-{
-    Layout as;
-    if (limit < 0 || !lies_like(x, &as) || as.nd != 1 || as.shape[0] > limit || (as.type != NPY_FLOAT && as.type != NPY_DOUBLE))
-        return NULL;
-    PyObject *args[2] = {x, x}, *square = dotted(known[F_DOT], args, flags), *out = NULL;
-    if (square && PyArray_IsScalar(square, Double))
-        out = number_of(sqrt(PyArrayScalar_VAL(square, Double)), NPY_DOUBLE);
-    else if (square && PyArray_IsScalar(square, Float))
-        out = number_of(sqrtf(PyArrayScalar_VAL(square, Float)), NPY_FLOAT);
-    Py_XDECREF(square);
-    return out;
-}
-
 /* `where(condition, x, y)`: matched or noted. */
 static PyObject *selected(PyObject *const *args, int flags)
 {
@@ -157,6 +141,92 @@ static PyObject *reduced_whole(int which, PyObject *host, PyObject *const *args,
     return out;
 }
 
+/* What a call of a function that reduces floats along an axis asks for. */
+typedef struct {
+    PyObject *axis;
+    int keep, is_double;
+    npy_intp count, ddof; /* elements that are reduced to one */
+} Along;
+
+/* Reads it from the second argument and those with a name. 0 where the call, or the array, is not that simple. */
+static int reads_along(PyObject *const *args, Py_ssize_t n, PyObject *names, int may_ddof, Along *r)
+{
+    Layout as;
+    *r = (Along){.axis = n == 2 && args[1] != Py_None ? args[1] : NULL};
+    if (limit < 0 || n < 1 || n > 2 || !reductions_on || !lies_like(args[0], &as) || (as.type != NPY_FLOAT && as.type != NPY_DOUBLE))
+        return 0;
+    for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
+        if (is_word(name, name_keepdims) && PyBool_Check(value))
+            r->keep = value == Py_True;
+        else if (is_word(name, name_axis) && n == 1)
+            r->axis = value == Py_None ? NULL : value;
+        else if (may_ddof && is_word(name, name_ddof) && PyLong_CheckExact(value))
+            r->ddof = PyLong_AsSsize_t(value);
+        else
+            return 0;
+    }
+    long axis = r->axis && PyLong_CheckExact(r->axis) ? PyLong_AsLong(r->axis) : 0;
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
+    axis += axis < 0 ? as.nd : 0;
+    npy_intp size = PyArray_MultiplyList(as.shape, as.nd);
+    if ((r->axis && !PyLong_CheckExact(r->axis)) || axis < 0 || axis >= as.nd || !size || size > limit)
+        return 0;
+    r->is_double = as.type == NPY_DOUBLE;
+    r->count = r->axis ? as.shape[axis] : size;
+    return r->ddof >= 0 && r->count > r->ddof;
+}
+
+/* A sum or a mean as `r` says. */
+static PyObject *along_axis(int which, PyObject *x, const Along *r, int keep, int flags)
+{
+    static PyObject *names;
+    if (!names && !(names = PyTuple_Pack(1, name_keepdims)))
+        return NULL;
+    PyObject *args[3] = {x, r->axis ? r->axis : Py_None, keep ? Py_True : Py_False};
+    return reduced_whole(which, known[M_REDUCTION + which], args, 2, names, flags);
+}
+
+/* The root of a float, or of an array of floats. Takes the reference. */
+static PyObject *square_root(PyObject *x)
+{
+    PyObject *out = NULL, *h;
+    int before = touched;
+    if (x && PyArray_IsScalar(x, Double))
+        out = number_of(sqrt(PyArrayScalar_VAL(x, Double)), NPY_DOUBLE);
+    else if (x && PyArray_IsScalar(x, Float))
+        out = number_of(sqrtf(PyArrayScalar_VAL(x, Float)), NPY_FLOAT);
+    else if (x && Py_TYPE(x) == ndarray_type) {
+        out = P ? match_ufunc((PyUFuncObject *)sqrt_ufunc, 1, x, NULL) : NULL;
+        if (!out && !PyErr_Occurred() && (h = at_hand(x)) && (h = direct_one(sqrt_ufunc, h)))
+            out = noted(before, sqrt_ufunc, 1, x, NULL, wrap(h));
+    }
+    Py_XDECREF(x);
+    return out;
+}
+
+/* `linalg.norm(x)` of a vector of floats, as NumPy computes it, the root of a product; `norm(x, axis=k)`, the root of the sum
+ * of products. NULL, without an error set, where it is not that simple. */
+static PyObject *euclidean_norm(PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
+{
+    Along r;
+    Layout as;
+    if (n != 1 || !reads_along(args, n, names, 0, &r))
+        return NULL;
+    if (!r.axis) {
+        PyObject *both[2] = {args[0], args[0]};
+        return !r.keep && lies_like(args[0], &as) && as.nd == 1 ? square_root(dotted(known[F_DOT], both, flags)) : NULL;
+    }
+    PyObject *square = binary_op(args[0], args[0], MUL), *sum = NULL;
+    if (square && Py_TYPE(square) == ndarray_type)
+        sum = along_axis(SUM, square, &r, r.keep, flags);
+    Py_XDECREF(square);
+    return square_root(sum);
+}
+
 /* The squares of floats, by the ufunc that NumPy's variance calls. */
 static PyObject *squared(PyObject *x)
 {
@@ -166,39 +236,34 @@ static PyObject *squared(PyObject *x)
     return var_squares ? binary_op(x, two, POW) : binary_op(x, x, MUL);
 }
 
-/* `var(x)` or `std(x)` of all elements of an array of floats, in the steps in which NumPy computes it: the deviations from
- * the mean, their squares, the sum of these over n - ddof, each quotient by a double that is rounded. NULL, without an error
- * set, where it is not that simple. */
+/* `var(x)` or `std(x)` of floats, of all elements or along an axis, in the steps in which NumPy computes it: the deviations
+ * from the mean, their squares, the sum of these over n - ddof, each quotient by a double that is rounded (which makes no
+ * difference to the quotient of two floats). NULL, without an error set, where it is not that simple. */
 static PyObject *spread_of(PyObject *const *args, Py_ssize_t n, PyObject *names, int root, int flags)
 {
-    Layout as;
-    Py_ssize_t ddof = names && PyLong_CheckExact(args[n]) ? PyLong_AsSsize_t(args[n]) : 0;
-    if (names && (PyTuple_GET_SIZE(names) != 1 || !is_word(PyTuple_GET_ITEM(names, 0), name_ddof) || !PyLong_CheckExact(args[n]))) {
-        PyErr_Clear();
+    Along r;
+    if (!reads_along(args, n, names, 1, &r) || r.count - r.ddof > 1 << 24)
         return NULL;
-    }
-    if (limit < 0 || n != 1 || !reductions_on || !lies_like(args[0], &as) || (as.type != NPY_FLOAT && as.type != NPY_DOUBLE))
-        return NULL;
-    npy_intp size = PyArray_MultiplyList(as.shape, as.nd);
-    if (size > limit || size <= ddof || ddof < 0)
-        return NULL;
-    PyObject *mean = reduced_whole(MEAN, known[M_REDUCTION + MEAN], args, 1, NULL, flags);
-    PyObject *apart = mean && PyArray_IsScalar(mean, Floating) ? binary_op(args[0], mean, SUB) : NULL;
+    PyObject *mean = along_axis(MEAN, args[0], &r, r.axis != NULL, flags);
+    int fits = mean && (r.axis ? Py_TYPE(mean) == ndarray_type : PyArray_IsScalar(mean, Floating));
+    PyObject *apart = fits ? binary_op(args[0], mean, SUB) : NULL;
     PyObject *square = apart && Py_TYPE(apart) == ndarray_type ? squared(apart) : NULL;
     Py_XDECREF(apart); /* which need not be stored */
     Py_XDECREF(mean);
-    PyObject *sum = square && Py_TYPE(square) == ndarray_type ? reduced_whole(SUM, known[M_REDUCTION + SUM], &square, 1, NULL, flags) : NULL, *out = NULL;
+    PyObject *sum = square && Py_TYPE(square) == ndarray_type ? along_axis(SUM, square, &r, r.keep, flags) : NULL, *out = NULL;
     Py_XDECREF(square);
-    if (sum && PyArray_IsScalar(sum, Double)) {
-        double value = PyArrayScalar_VAL(sum, Double) / (double)(size - ddof);
-        out = number_of(root ? sqrt(value) : value, NPY_DOUBLE);
-    }
-    else if (sum && PyArray_IsScalar(sum, Float)) {
-        float value = (float)((double)PyArrayScalar_VAL(sum, Float) / (double)(size - ddof));
-        out = number_of(root ? sqrtf(value) : value, NPY_FLOAT);
+    double by = (double)(r.count - r.ddof);
+    if (sum && PyArray_IsScalar(sum, Double))
+        out = number_of(PyArrayScalar_VAL(sum, Double) / by, NPY_DOUBLE);
+    else if (sum && PyArray_IsScalar(sum, Float))
+        out = number_of((double)PyArrayScalar_VAL(sum, Float) / by, NPY_FLOAT);
+    else if (sum && Py_TYPE(sum) == ndarray_type) {
+        PyObject *number = PyFloat_FromDouble(by);
+        out = number ? binary_op(sum, number, TRUEDIV) : NULL;
+        Py_XDECREF(number);
     }
     Py_XDECREF(sum);
-    return out;
+    return root ? square_root(out) : out;
 }
 
 /* The elements of one axis, or of all of them in C's order, moved on by `shift`. */

@@ -292,6 +292,70 @@ static void run_loop(Walk *w, int count, PyUFuncGenericFunction function, void *
     }
 }
 
+/* A call of many short rows (points of two or three coordinates) costs more than what is done in it. So operands that do not
+ * go on from row to row, as a column or one row for all does not, are copied to where they do, some thousand at a time. */
+enum { SHORT = 16, COPIED = 2048 }; /* elements of a row, bytes of a copy times 8 */
+
+static int goes_on(Walk const *w, int k, npy_intp size)
+{
+    return w->strides[k][0] == size && w->strides[k][1] == size * w->dims[0];
+}
+
+#define COPY(T)                                                                                                           \
+    static void copy_##T(const char *from, npy_intp rows, npy_intp n, npy_intp row, npy_intp step, T *to)                \
+    {                                                                                                                     \
+        for (npy_intp r = 0; r < rows; r++, from += row)                                                                  \
+            for (npy_intp i = 0; i < n; i++)                                                                              \
+                *to++ = *(const T *)(from + i * step);                                                                    \
+    }
+typedef struct { npy_uint64 a, b; } two_words;
+COPY(npy_uint8) COPY(npy_uint16) COPY(npy_uint32) COPY(npy_uint64) COPY(two_words)
+#undef COPY
+
+/* Whether it was done: rows are short, and the result's lie one after the other. */
+static int run_short(Walk *w, int nin, npy_intp const *size, PyUFuncGenericFunction function, void *data)
+{
+    npy_uint64 copies[2][COPIED];
+    npy_intp n = w->dims[0], most = COPIED / 2 / n, index[AXES] = {0}; /* rows at a time, of numbers of 16 bytes */
+    if (w->nd < 2 || n > SHORT || w->dims[1] < 4 || nin > 2 || !goes_on(w, nin, size[nin]))
+        return 0;
+    for (;;) {
+        for (npy_intp done = 0, rows; done < w->dims[1]; done += rows) {
+            rows = w->dims[1] - done < most ? w->dims[1] - done : most;
+            npy_intp steps[OPERANDS], count = rows * n;
+            char *args[OPERANDS];
+            for (int k = 0; k <= nin; k++) {
+                npy_intp row = w->strides[k][1], step = w->strides[k][0];
+                args[k] = w->data[k] + done * row;
+                steps[k] = size[k];
+                if (goes_on(w, k, size[k]))
+                    continue;
+                switch (size[k]) {
+                    case 1: copy_npy_uint8(args[k], rows, n, row, step, (npy_uint8 *)copies[k]); break;
+                    case 2: copy_npy_uint16(args[k], rows, n, row, step, (npy_uint16 *)copies[k]); break;
+                    case 4: copy_npy_uint32(args[k], rows, n, row, step, (npy_uint32 *)copies[k]); break;
+                    case 8: copy_npy_uint64(args[k], rows, n, row, step, copies[k]); break;
+                    default: copy_two_words(args[k], rows, n, row, step, (two_words *)copies[k]);
+                }
+                args[k] = (char *)copies[k];
+            }
+            function(args, &count, steps, data);
+        }
+        int i = 2;
+        for (; i < w->nd; i++) {
+            for (int k = 0; k <= nin; k++)
+                w->data[k] += w->strides[k][i];
+            if (++index[i] < w->dims[i])
+                break;
+            for (int k = 0; k <= nin; k++)
+                w->data[k] -= w->strides[k][i] * w->dims[i];
+            index[i] = 0;
+        }
+        if (i >= w->nd)
+            return 1;
+    }
+}
+
 /* Which of two operands is one number, where the other one and the result have no gaps. -1 for neither. */
 static int one_number(Walk const *w, npy_intp size)
 {
@@ -430,7 +494,7 @@ static PyObject *direct(PyUFuncObject *f, PyObject *const *in, int nin, PyObject
         }
         dims = shape;
         /* NumPy's iterator would fill a buffer with the rows' numbers: many rows are faster there. */
-        if (found->tiled && total > UNLOCKED && nd > 1 && nin == 2 && (!w.strides[0][0] || !w.strides[1][0]))
+        if (found->tiled && total > UNLOCKED && nd > 1 && nin == 2 && w.dims[0] > SHORT && (!w.strides[0][0] || !w.strides[1][0]))
             return NULL;
     }
     if (!total || (out && !is_apart(&w, nin, size)))
@@ -459,7 +523,7 @@ static PyObject *direct(PyUFuncObject *f, PyObject *const *in, int nin, PyObject
     }
     if (tiled >= 0)
         run_tiled(&w, tiled, size[0], function, data);
-    else
+    else if (!found->exact || !run_short(&w, nin, size, function, data))
         run_loop(&w, nin + 1, function, data);
     if (save) {
         PyEval_RestoreThread(save);
@@ -495,6 +559,8 @@ static int keeps_type(int which, int type)
     return is_float || (which == SUM || which == PROD ? is_long : type != NPY_BOOL && type < NPY_FLOAT);
 }
 
+#include "_short.h"
+
 /* The value to begin with: of an extreme it is the first element. */
 static int begin(int which, int type, char *to, char const *from, npy_intp size)
 {
@@ -528,9 +594,12 @@ static void divide(char *sums, npy_intp count, npy_intp by, int type)
 
 enum { BUFFERED = 8192 }; /* elements that NumPy copies to add what does not lie in one line */
 
-/* Whether elements lie in C's order with gaps between them, and NumPy adds them like a copy without. */
-static int lies_apart(PyArrayObject *a)
+/* Whether elements lie in C's order with gaps between them, and NumPy reduces them like a copy without. It does not where of
+ * two zeros the larger is asked for. */
+static int lies_apart(PyArrayObject *a, int which)
 {
+    if ((which == MAX || which == MIN) && PyTypeNum_ISFLOAT(PyArray_TYPE(a)))
+        return 0;
     npy_intp next = 0, total = 1;
     for (int d = PyArray_NDIM(a) - 1; d >= 0; d--) {
         npy_intp n = PyArray_DIM(a, d), stride = PyArray_STRIDE(a, d);
@@ -552,13 +621,13 @@ static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, in
     if (!nd || nd > AXES || type >= NPY_CLONGDOUBLE || plain_descr[type] != descr || !keeps_type(which, type))
         return NULL;
     if (!PyArray_ISCARRAY_RO(a)) {
-        PyArrayObject *copy = lies_apart(a) ? (PyArrayObject *)PyArray_NewCopy(a, NPY_CORDER) : NULL;
+        PyArrayObject *copy = lies_apart(a, which) ? (PyArrayObject *)PyArray_NewCopy(a, NPY_CORDER) : NULL;
         PyObject *of_copy = copy ? direct_reduce(f, which, copy, whole, axis, keepdims) : NULL;
         Py_XDECREF(copy);
         return of_copy;
     }
     axis += axis < 0 ? nd : 0;
-    if (!whole && (axis < 0 || axis >= nd || (axis && axis != nd - 1)))
+    if (!whole && (axis < 0 || axis >= nd))
         return NULL;
     Loop *found = loop_of(f, type);
     if (!found || found->result != type)
@@ -583,9 +652,10 @@ static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, in
             return NULL;
         to = PyArray_BYTES((PyArrayObject *)out);
     }
-    /* Along the last axis each result takes a row; along the first, each row goes to all results. */
-    int by_rows = left > 1 && !whole && !axis;
-    npy_intp count = by_rows ? left : n, step = by_rows ? size : 0, steps[3] = {step, size, step};
+    /* Along the last axis each result takes a row; along another, each row goes to all results of its block. */
+    npy_intp inner = whole ? 1 : PyArray_MultiplyList(dims + axis + 1, nd - axis - 1), outer = left / inner;
+    int by_rows = inner > 1;
+    npy_intp count = by_rows ? inner : n, step = by_rows ? size : 0, steps[3] = {step, size, step};
     PyUFuncGenericFunction function = f->functions[found->at];
     void *data = f->data ? f->data[found->at] : NULL;
     if (fetestexcept(FLAGS_SEEN))
@@ -595,15 +665,19 @@ static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, in
         Py_INCREF(a);
         save = PyEval_SaveThread();
     }
-    if (by_rows) {
-        int taken = 0;
-        for (npy_intp i = 0; i < left; i++)
-            taken = begin(which, type, to + i * size, from + i * size, size);
-        for (npy_intp i = taken; i < n; i++) {
-            char *args[3] = {to, from + i * left * size, to};
-            function(args, &count, steps, data);
-        }
+    if (reduce_short(which, type, from, outer, n, inner, to)) {
     }
+    else if (by_rows)
+        for (npy_intp o = 0; o < outer; o++) {
+            char *results = to + o * inner * size, *block = from + o * n * inner * size;
+            int taken = 0;
+            for (npy_intp i = 0; i < inner; i++)
+                taken = begin(which, type, results + i * size, block + i * size, size);
+            for (npy_intp i = taken; i < n; i++) {
+                char *args[3] = {results, block + i * inner * size, results};
+                function(args, &count, steps, data);
+            }
+        }
     else
         for (npy_intp i = 0; i < left; i++) {
             char *result = to + i * size, *row = from + i * n * size;
@@ -629,14 +703,14 @@ static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, in
     return out ? out : PyArray_Scalar(to, descr, NULL);
 }
 
-/* Whether NumPy adds rows of that shape, with a gap between them, in the order that `direct_reduce` does: values whose sums
+/* Whether NumPy adds blocks of rows of that shape, with a gap between rows, in the order that `direct_reduce` does: values whose sums
  * are rounded tell. */
-static int adds_alike(PyUFuncObject *add, int type, npy_intp rows, npy_intp columns, npy_intp gap)
+static int adds_alike(PyUFuncObject *add, int type, npy_intp const *shape)
 {
-    npy_intp dims[2] = {rows, columns + gap};
-    PyArrayObject *a = (PyArrayObject *)PyArray_SimpleNew(2, dims, type);
+    npy_intp gap = shape[3], dims[3] = {shape[0], shape[1], shape[2] + gap};
+    PyArrayObject *a = (PyArrayObject *)PyArray_SimpleNew(3, dims, type);
     unsigned seed = 17;
-    for (npy_intp i = 0; a && i < rows * (columns + gap); i++) {
+    for (npy_intp i = 0; a && i < PyArray_MultiplyList(dims, 3); i++) {
         seed = seed * 1664525u + 1013904223u;
         double v = ((double)(seed >> 8) - 8e6) / 3 / (1 << (seed >> 28)); /* no sum of which is exact */
         if (type == NPY_DOUBLE)
@@ -644,8 +718,8 @@ static int adds_alike(PyUFuncObject *add, int type, npy_intp rows, npy_intp colu
         else
             ((float *)PyArray_DATA(a))[i] = (float)v;
     }
-    dims[1] = columns;
-    PyObject *part = a ? PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(a)), 2, dims, PyArray_STRIDES(a),
+    dims[2] -= gap;
+    PyObject *part = a ? PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(a)), 3, dims, PyArray_STRIDES(a),
                                               PyArray_BYTES(a), NPY_ARRAY_ALIGNED, NULL) : NULL;
     if (part && PyArray_SetBaseObject((PyArrayObject *)part, (PyObject *)a) < 0)
         Py_CLEAR(part);
@@ -655,7 +729,7 @@ static int adds_alike(PyUFuncObject *add, int type, npy_intp rows, npy_intp colu
     if (a)
         PyArray_UpdateFlags(a, NPY_ARRAY_UPDATE_ALL);
     int alike = a != NULL;
-    for (int axis = -1; axis < 2 && alike; axis++) {
+    for (int axis = -1; axis < 3 && alike; axis++) {
         PyObject *given = axis < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(axis);
         PyObject *want = NULL, *got = NULL;
         if (given)
@@ -677,14 +751,15 @@ static int adds_alike(PyUFuncObject *add, int type, npy_intp rows, npy_intp colu
 /* The order is no promise of NumPy's, so another version is asked before sums are taken from it. */
 static void check_order(PyUFuncObject *add)
 {
-    static const npy_intp shapes[][3] = {{1, 1003, 0}, {17, 59, 0}, {59, 17, 0}, {300, 3, 0}, {8, 8, 3}, {20, 390, 1},
-                                         {1, BUFFERED + 900, 0}, {93, 101, 0}};
+    static const npy_intp shapes[][4] = {{1, 1, 1003, 0}, {1, 17, 59, 0}, {1, 59, 17, 0}, {1, 300, 3, 0}, {1, 8, 8, 3}, {1, 20, 390, 1},
+                                         {7, 19, 3, 0}, {5, 12, 41, 0}, {4, 3, 130, 0}, {11, 2, 5, 1}, {9, 140, 2, 0},
+                                         {1, 1, BUFFERED + 900, 0}, {1, 93, 101, 0}};
     enum { LARGE = 2, SHAPES = sizeof shapes / sizeof *shapes };
     most_reduced = NPY_MAX_INTP;
     reductions_on = add != NULL;
     for (int i = 0; i < SHAPES && reductions_on && most_reduced > BUFFERED; i++) {
-        int alike = adds_alike(add, NPY_DOUBLE, shapes[i][0], shapes[i][1], shapes[i][2])
-                    && adds_alike(add, NPY_FLOAT, shapes[i][0], shapes[i][1], shapes[i][2]);
+        int alike = adds_alike(add, NPY_DOUBLE, shapes[i])
+                    && adds_alike(add, NPY_FLOAT, shapes[i]);
         reductions_on = alike || i >= SHAPES - LARGE;
         if (!alike)
             most_reduced = BUFFERED;

@@ -113,7 +113,6 @@ static inline npy_uint64 as_bits(const unsigned char *m)
                 x[i] = v[k++ * step];                                                                                     \
         return k;                                                                                                         \
     }
-typedef struct { npy_uint64 a, b; } two_words;
 RUN(npy_uint8) RUN(npy_uint16) RUN(npy_uint32) RUN(npy_uint64) RUN(two_words)
 #undef RUN
 

@@ -77,7 +77,7 @@ static const char *const binary_ufunc_names[BINARIES] = {
 static const char *const unary_ufunc_names[UNARIES] = {"negative", "positive", "absolute", "invert"};
 static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
-static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc;
+static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc, *sqrt_ufunc;
 static PyObject *name_ddof;
 static PyObject *spreads; /* True where the rows of large arrays are spread over processes */
 static int var_squares; /* whether NumPy's variance calls `square`, which is what overflows then; older ones multiply */
@@ -1922,14 +1922,14 @@ static int find_ufuncs(PyObject *numpy, const char *const *names, PyObject **whe
 /* The ufuncs of the operators; one that was exchanged for something else is not taken. */
 static int take_ufuncs(void)
 {
-    static const char *const square_name = "square", *const positive_name = "positive", *const matmul_name = "matmul";
+    static const char *const square_name = "square", *const positive_name = "positive", *const matmul_name = "matmul", *const sqrt_name = "sqrt";
     PyObject *numpy = PyImport_ImportModule("numpy");
     int failed = !numpy || find_own(numpy) < 0 || find_ufuncs(numpy, binary_ufunc_names, binary_ufunc, BINARIES) < 0
                  || find_ufuncs(numpy, unary_ufunc_names, unary_ufunc, UNARIES) < 0
                  || find_ufuncs(numpy, compare_ufunc_names, compare_ufunc, 6) < 0
                  || find_ufuncs(numpy, &square_name, &square_ufunc, 1) < 0
                  || find_ufuncs(numpy, &positive_name, &positive_ufunc, 1) < 0
-                 || find_ufuncs(numpy, &matmul_name, &matmul_ufunc, 1) < 0
+                 || find_ufuncs(numpy, &matmul_name, &matmul_ufunc, 1) < 0 || find_ufuncs(numpy, &sqrt_name, &sqrt_ufunc, 1) < 0
                  || take_known(numpy) < 0 || !(name_ddof = PyUnicode_InternFromString("ddof"))
                  || find_ufuncs(numpy, reduction_ufunc_names, reduction_ufunc, REDUCTIONS) < 0;
     Py_XDECREF(numpy);

@@ -766,7 +766,7 @@ static PyObject *call_known(Function *f, PyObject *const *args, Py_ssize_t n, Py
         done = spread_of(args, n, names, k == F_STD, flags);
         break;
     case F_NORM:
-        done = plain == 1 ? euclidean_norm(args[0], flags) : NULL;
+        done = euclidean_norm(args, n, names, flags);
         break;
     case F_COPY:
         done = plain == 1 && Py_TYPE(args[0]) == ndarray_type ? copied(args[0]) : NULL;

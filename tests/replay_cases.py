@@ -509,3 +509,27 @@ def arrays_of_several_lengths(np: Any, rounds: int) -> Any:
             u[1:-1] += u[2:]
         out.append(u)
     return out
+
+
+def short_rows(dtype: str, n: int) -> Any:
+    def run(np: Any, rounds: int) -> Any:
+        start = numpy.random.default_rng(n).standard_normal((50, n)).astype(dtype)
+        start[3] = -0.0
+        x, seen = np.array(start), []
+        for _ in range(rounds):
+            x = x - 0.01 * x.sum(axis=1)[:, None] - 0.001 * x.sum(axis=0)
+            x = x - 0.01 * x.mean(axis=-1)[:, None] + 0.001 * x.mean(axis=0)
+            x = x + 0.001 * np.where((x > 0).all(axis=1), 1.0, -1.0)[:, None]
+            x = x + 0.001 * np.where((x > 1).any(axis=0), 1.0, -1.0)
+            x = x / (1 + 0.001 * np.linalg.norm(x, axis=1))[:, None]
+            x = x * (1 - 0.01 * x.std(axis=1, keepdims=True)) * (1 - 0.01 * x.var(axis=1)[:, None])
+            seen.append(np.linalg.norm(x[:, 0]))
+        return x, seen
+
+    run.__name__ = f"short_rows_{dtype}_{n}"
+    return program(run)
+
+
+for _dtype in ("f8", "f4"):
+    for _n in (2, 3, 7, 8, 9):
+        short_rows(_dtype, _n)

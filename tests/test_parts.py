@@ -202,7 +202,7 @@ def test_shifts_of_periodic_arrays(name: str, shape: tuple[int, ...]) -> None:
 
 
 def test_shifts_of_a_periodic_array_are_views_of_one_copy() -> None:
-    with lazynp.config(mode="graph"):  # in "auto" a loop of another test may have raised the limit of what is done at once
+    with lazynp.config(mode="graph"):  # in "auto" another test may have raised the limit of what is small
         u = lazynp.array(numpy.random.default_rng(3).standard_normal((SIDE, SIDE))) * 2.0
         before = profile.library
         lap = STENCILS["four neighbours"](lazynp, u) - 4.0 * u

@@ -22,6 +22,7 @@ import numpy as np
 from ..support import KIND, code_of
 from .formulas import TYPES
 from .program import Unsupported
+from .reductions import ALL, MAX, MEAN, MIN, PROD, REDUCTIONS, are_short, put_short
 from .regions import Length, Region, Shape, alike, apart, capacity, dense, has_gaps, offset
 from .scalar import ctype, expression
 from .writer import LARGEST_WORKSPACE, Place, Writer, product
@@ -30,7 +31,6 @@ from .writer import LARGEST_WORKSPACE, Place, Writer, product
 EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM, READ, DOT, WHERE, MASKED, CLIP, INTO, TOTAL, ALONG, FILL, JOIN = range(15)
 STACKED = 8  # of `how`: arrays are joined along a new axis
 NAMED = {WHERE: "where", MASKED: "where", CLIP: "clip", FILL: "fill"}  # what is no ufunc's
-SUM, PROD, MAX, MIN, ANY, ALL, MEAN, REDUCTIONS = range(8)  # as in `_direct.h`
 SLOT, MEMORY, NUMBER = 1, 2, 3  # where an operand is from
 TILE = 256  # elements of a number that is repeated in memory
 
@@ -422,6 +422,10 @@ class Generator:
         left = "1" if axis < 0 else product([*a.shape[:axis], *a.shape[axis + 1 :]])
         rows = axis == 0 and len(a.shape) > 1
         w.put(f"const int64_t n = {n}, left = {left};")
+        if axis >= 0 and are_short(which, a.shape, axis):
+            put_short(w, which, t, of, to, a.shape[-1], rows)
+            w.put("}")
+            return
         w.put(f"const int64_t steps[] = {{{item if rows else 0}, {step}, {item if rows else 0}}};")
         begin = f"{of}[i{'' if rows else ' * n'}]" if first else str(int(which in (PROD, ALL)))
         w.put(f"for (int64_t i = 0; i < left; ++i) {to}[i] = ({t}){begin};")
