@@ -54,6 +54,16 @@ def test_subclasses(expression: str, mode: str, tmp_path: pathlib.Path) -> None:
     check(expression, mode, tmp_path)
 
 
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0), (0, 3), (3,)])
+@pytest.mark.parametrize("name", ["all", "any", "max", "min", "sum", "mean", "ptp"])
+def test_reductions_of_masked_arrays(name: str, shape: tuple[int, ...], tmp_path: pathlib.Path) -> None:
+    """A scalar that comes of one is viewed as a masked array, in NumPy's code."""
+    for mask in ("0", "1"):
+        for more in ("", "axis=None", "axis=0", "axis=-1", "axis=0, keepdims=True"):
+            check(f"m.ma.array(m.ones({shape}), mask=m.full({shape}, {mask})).{name}({more})", "auto", tmp_path)
+        check(f"m.ma.zeros({shape}).{name}()", "auto", tmp_path)
+
+
 @pytest.mark.parametrize("expression", LIBRARIES.split("\n")[1:-1])
 def test_libraries(expression: str, tmp_path: pathlib.Path) -> None:
     root, module = re.findall(r"\b(matplotlib|scipy|pandas)(\.[a-z]+)?", expression)[0]

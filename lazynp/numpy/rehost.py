@@ -242,10 +242,12 @@ def masked_arrays(core: Any) -> None:
             out = (
                 args[1] if name == "var" and len(args) > 1 else args[0] if name != "var" and args else kwargs.get("out")
             )
+            if not self.ndim:
+                kwargs.pop("keepdims", None)  # of no axes
             keep = kwargs.get("keepdims", False)
             if out is not None or keep not in (False, numpy._NoValue) or axis is not None and self.ndim > 1:
                 return original(self, axis, *args, **kwargs)
-            if axis not in (None, 0, -1) or not self.size:
+            if axis not in (None, 0, -1) or not self.size and name not in ("all", "any"):
                 return original(self, axis, *args, **kwargs)
             return original(one_row(self), 1, *args, **kwargs)[0]
 
