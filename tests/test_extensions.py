@@ -50,7 +50,13 @@ static PyType_Spec spec = {"NAME.Summer", sizeof(PyObject), 0, Py_TPFLAGS_DEFAUL
 static PyTypeObject Fixed = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "NAME.Fixed", .tp_basicsize = sizeof(PyObject),
                              .tp_methods = of_class, .tp_new = PyType_GenericNew};
 static PyObject *same(PyObject *self, PyObject *x) { return Py_NewRef(x); }
+static PyObject *helped(PyObject *self, PyObject *nothing)
+{
+    PyObject *function = PyObject_GetAttrString(self, "helper"), *given = PyObject_CallFunction(function, "i", 4);
+    return given ? total(self, PyTuple_Pack(1, given)) : NULL;
+}
 static PyMethodDef functions[] = {
+    {"helped", helped, METH_NOARGS, ""},
     {"same", same, METH_O, ""},
     {"total", total, METH_VARARGS, "The sum."}, {"halve", halve, METH_VARARGS, ""}, {NULL}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "NAME", "", -1, functions};
@@ -64,6 +70,11 @@ PyMODINIT_FUNC PyInit_NAME(void)
     PyModule_AddObject(module, "Summer", summer);
     PyType_Ready(&Fixed);
     PyModule_AddObject(module, "Fixed", (PyObject *)&Fixed);
+    PyObject *other = PyImport_ImportModule("part_in_python"); /* as `from part_in_python import helper` of Cython */
+    if (other)
+        PyModule_AddObject(module, "helper", PyObject_GetAttrString(other, "helper"));
+    else
+        PyErr_Clear();
     return module;
 }
 """
@@ -79,6 +90,7 @@ assert total(y) == 30.0 == compiled_part.Summer().total(y[::1]) and total(x[::2]
 compiled_part.Summer().halve(x)
 assert x.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5] and total(numpy.ones(3)) == 3.0
 assert total.__doc__ == "The sum." and pickle.loads(pickle.dumps(total)) is total
+assert compiled_part.helped() == 6.0 and compiled_part.helper.__name__ == "helper"
 assert compiled_part.Fixed().total(x) == 7.5 and compiled_part.same(x) is x
 np.config.adapters = False
 try:
@@ -97,6 +109,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """Where the compiled module lies."""
     path = tmp_path_factory.mktemp("extensions")
     (path / "compiled_part.c").write_text(SOURCE.replace("NAME", "compiled_part"))
+    (path / "part_in_python.py").write_text(
+        "import sys\ndef helper(n): return sys.modules['lazynp'].arange(float(n))\n"
+    )
     where = [f"-I{sysconfig.get_path('include')}", f"-I{numpy.get_include()}"]
     out = "compiled_part" + str(sysconfig.get_config_var("EXT_SUFFIX"))
     if not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists():
