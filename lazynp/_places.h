@@ -2,14 +2,14 @@
  *
  * What NumPy gives, in less time: of a mask it looks for runs, which random masks do not have, and of rows (`points[near]`)
  * it makes an iterator each. Here is what numerical programs write: one mask over the first axes, or one to four arrays of
- * equal shape for them, of an array of numbers whose rows behind those axes have no gaps. All else is left to NumPy, its
+ * equal shape for them, of an array of numbers whose rows behind those axes have no gaps; for a write also behind whole axes. All else is left to NumPy, its
  * errors among it, so everything is looked at before the first element is written. */
 
 enum { MOST_PLACES = 4, AT_ONCE = 256, MOSTLY = 52, FREES = 1 << 20 }; /* of FREES elements on others may run meanwhile */
 
 typedef struct {
     PyArrayObject *keys[MOST_PLACES]; /* one mask, or as many arrays of whole numbers */
-    int count, axes;                  /* of them; that they stand for */
+    int lead, count, axes;            /* whole axes before; how many arrays; axes that they stand for */
     npy_intp row, found;              /* bytes of what is found at a place; how many are found */
 } Places;
 
@@ -19,12 +19,22 @@ static int is_number_array(PyObject *o)
            && PyArray_ISALIGNED((PyArrayObject *)o);
 }
 
+/* `:`, of a whole axis. */
+static int is_whole(PyObject *o)
+{
+    PySliceObject *s = (PySliceObject *)o;
+    return PySlice_Check(o) && s->start == Py_None && s->stop == Py_None && s->step == Py_None;
+}
+
 /* What a key names of an array: 1, or 0 where it is not one of those above. */
 static int are_places(PyObject *o, PyObject *key, Places *p)
 {
     PyArrayObject *h = (PyArrayObject *)o;
     PyObject *const *given = PyTuple_CheckExact(key) ? &PyTuple_GET_ITEM(key, 0) : &key;
     Py_ssize_t n = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 1;
+    for (p->lead = 0; n > 1 && is_whole(given[0]); n--, given++)
+        if (!is_number_array(o) || p->lead >= PyArray_NDIM(h) || !PyArray_DIM(h, p->lead++))
+            return 0;
     if (n < 1 || n > MOST_PLACES || !is_number_array(o))
         return 0;
     for (int i = 0; i < n; i++) {
@@ -36,10 +46,10 @@ static int are_places(PyObject *o, PyObject *key, Places *p)
     int is_mask = PyArray_TYPE(first) == NPY_BOOL;
     p->count = (int)n;
     p->axes = is_mask ? PyArray_NDIM(first) : (int)n;
-    if ((is_mask && n > 1) || !PyArray_NDIM(first) || p->axes > PyArray_NDIM(h))
+    if ((is_mask && n > 1) || !PyArray_NDIM(first) || p->lead + p->axes > PyArray_NDIM(h))
         return 0;
     p->row = PyArray_ITEMSIZE(h);
-    for (int i = PyArray_NDIM(h) - 1; i >= p->axes; i--) {
+    for (int i = PyArray_NDIM(h) - 1; i >= p->lead + p->axes; i--) {
         if (PyArray_DIM(h, i) != 1 && PyArray_STRIDE(h, i) != p->row)
             return 0;
         p->row *= PyArray_DIM(h, i);
@@ -47,8 +57,8 @@ static int are_places(PyObject *o, PyObject *key, Places *p)
     if (!p->row)
         return 0;
     if (is_mask) {
-        int last = p->axes - 1;
-        if (!PyArray_CompareLists(PyArray_DIMS(first), PyArray_DIMS(h), p->axes)
+        int last = p->lead + p->axes - 1;
+        if (!PyArray_CompareLists(PyArray_DIMS(first), PyArray_DIMS(h) + p->lead, p->axes)
             || (PyArray_DIM(h, last) != 1 && PyArray_STRIDE(h, last) != p->row))
             return 0;
         p->found = PyArray_CountNonzero(first);
@@ -56,12 +66,12 @@ static int are_places(PyObject *o, PyObject *key, Places *p)
     }
     for (int i = 0; i < n; i++) {
         PyArrayObject *k = p->keys[i];
-        int known = PyArray_TYPE(k) == NPY_LONG || PyArray_TYPE(k) == NPY_LONGLONG || PyArray_TYPE(k) == NPY_INT;
-        if (!known || !PyArray_ISBEHAVED_RO(k) || !PyArray_SAMESHAPE(k, first))
+        if (!PyTypeNum_ISINTEGER(PyArray_TYPE(k)) || PyArray_TYPE(k) == NPY_ULONG || PyArray_TYPE(k) == NPY_ULONGLONG || !PyArray_ISBEHAVED_RO(k) || !PyArray_SAMESHAPE(k, first))
             return 0;
     }
     p->found = PyArray_SIZE(first);
-    return n > 1 || p->row > PyArray_ITEMSIZE(h); /* elements by one array NumPy finds as fast */
+    int plain = n == 1 && p->row == PyArray_ITEMSIZE(h) && PyArray_ITEMSIZE(first) == sizeof(npy_intp);
+    return !plain || p->lead; /* elements by one array NumPy finds as fast */
 }
 
 /* 64 bytes of a mask, each 0 or 1, as bits: of eight bytes the product has one in each of its highest bits. */
@@ -138,21 +148,22 @@ static npy_intp run(char *x, const unsigned char *m, npy_intp n, char *v, npy_in
 }
 
 /* All that a mask names, run after run along its last axes, as many as have no gaps; the number of rows. */
-static npy_intp by_mask(PyArrayObject *h, const Places *p, char *v, int step, int writes)
+static npy_intp by_mask(PyArrayObject *h, const Places *p, char *x, char *v, int step, int writes)
 {
     PyArrayObject *mask = p->keys[0];
     int outer = p->axes - 1;
     npy_intp n = PyArray_DIM(mask, outer), at[NPY_MAXDIMS] = {0}, done = 0;
-    for (; outer > 0 && (n == 0 || PyArray_STRIDE(h, outer - 1) == n * p->row); outer--)
+    npy_intp const *strides = PyArray_STRIDES(h) + p->lead, *dims = PyArray_DIMS(h) + p->lead;
+    for (; outer > 0 && (n == 0 || strides[outer - 1] == n * p->row); outer--)
         n *= PyArray_DIM(mask, outer - 1);
     const unsigned char *m = PyArray_DATA(mask), *end = m + PyArray_SIZE(mask);
-    for (char *x = PyArray_BYTES(h); m < end; m += n) {
+    for (; m < end; m += n) {
         done += run(x, m, n, v + done * p->row * step, p->found - done, p->row, step, writes);
         for (int i = outer - 1; i >= 0; i--) {
-            x += PyArray_STRIDE(h, i);
-            if (++at[i] < PyArray_DIM(h, i))
+            x += strides[i];
+            if (++at[i] < dims[i])
                 break;
-            x -= at[i] * PyArray_STRIDE(h, i);
+            x -= at[i] * strides[i];
             at[i] = 0;
         }
     }
@@ -196,7 +207,7 @@ static void move_rows(char *x, const npy_intp *far, npy_intp n, char *v, npy_int
         }                                                                                                                 \
         return !wrong;                                                                                                    \
     }
-FAR(npy_int64) FAR(npy_int32)
+FAR(npy_int64) FAR(npy_int32) FAR(npy_uint32) FAR(npy_int16) FAR(npy_uint16) FAR(npy_int8) FAR(npy_uint8)
 #undef FAR
 
 /* The distances of n places, from one of those on that arrays of numbers name; whether all are places of the array. */
@@ -204,16 +215,24 @@ static int places_from(npy_intp i, npy_intp n, PyArrayObject *h, const Places *p
 {
     memset(far, 0, (size_t)n * sizeof *far);
     for (int k = 0; k < p->count; k++) {
-        const char *key = PyArray_BYTES(p->keys[k]) + i * PyArray_ITEMSIZE(p->keys[k]);
-        npy_intp length = PyArray_DIM(h, k), stride = PyArray_STRIDE(h, k);
-        if (PyArray_ITEMSIZE(p->keys[k]) == 8 ? !far_npy_int64((const npy_int64 *)key, n, length, stride, far)
-                                              : !far_npy_int32((const npy_int32 *)key, n, length, stride, far))
+        int size = (int)PyArray_ITEMSIZE(p->keys[k]), sign = PyTypeNum_ISSIGNED(PyArray_TYPE(p->keys[k])), inside;
+        npy_intp length = PyArray_DIM(h, p->lead + k), stride = PyArray_STRIDE(h, p->lead + k);
+        const char *key = PyArray_BYTES(p->keys[k]) + i * size;
+#define OF(T) far_##T((const T *)key, n, length, stride, far)
+        switch (size) {
+            case 1: inside = sign ? OF(npy_int8) : OF(npy_uint8); break;
+            case 2: inside = sign ? OF(npy_int16) : OF(npy_uint16); break;
+            case 4: inside = sign ? OF(npy_int32) : OF(npy_uint32); break;
+            default: inside = OF(npy_int64);
+        }
+#undef OF
+        if (!inside)
             return 0;
     }
     return 1;
 }
 
-static int by_numbers(PyArrayObject *h, const Places *p, char *v, int step, int writes)
+static int by_numbers(PyArrayObject *h, const Places *p, char *x, char *v, int step, int writes)
 {
     npy_intp some[AT_ONCE], at_once = writes ? p->found : AT_ONCE; /* before a write all are looked at */
     npy_intp *far = at_once > AT_ONCE ? malloc((size_t)at_once * sizeof *far) : some;
@@ -221,22 +240,30 @@ static int by_numbers(PyArrayObject *h, const Places *p, char *v, int step, int 
     for (npy_intp i = 0, n; inside && i < p->found; i += n) {
         n = p->found - i < at_once ? p->found - i : at_once;
         if ((inside = places_from(i, n, h, p, far)))
-            move_rows(PyArray_BYTES(h), far, n, v + i * p->row * step, p->row, step, writes);
+            move_rows(x, far, n, v + i * p->row * step, p->row, step, writes);
     }
     if (far != some)
         free(far);
     return inside;
 }
 
-/* Whether all that the key names was moved. */
+/* Whether all that the key names was moved, for each index of the whole axes before. */
 static int move_places(PyArrayObject *h, const Places *p, char *v, int step, int writes)
 {
-    int mask = PyArray_TYPE(p->keys[0]) == NPY_BOOL, whole;
-    PyThreadState *others = PyArray_SIZE(p->keys[0]) > FREES ? PyEval_SaveThread() : NULL;
-    if (mask)
-        whole = by_mask(h, p, v, step, writes) == p->found;
-    else
-        whole = by_numbers(h, p, v, step, writes);
+    int mask = PyArray_TYPE(p->keys[0]) == NPY_BOOL, whole = 1;
+    npy_intp at[NPY_MAXDIMS] = {0}, times = PyArray_MultiplyList(PyArray_DIMS(h), p->lead);
+    PyThreadState *others = PyArray_SIZE(p->keys[0]) * times > FREES ? PyEval_SaveThread() : NULL;
+    char *x = PyArray_BYTES(h);
+    for (npy_intp k = 0; k < times && whole; k++, v += p->found * p->row * step) {
+        whole = mask ? by_mask(h, p, x, v, step, writes) == p->found : by_numbers(h, p, x, v, step, writes);
+        for (int i = p->lead - 1; i >= 0; i--) {
+            x += PyArray_STRIDE(h, i);
+            if (++at[i] < PyArray_DIM(h, i))
+                break;
+            x -= at[i] * PyArray_STRIDE(h, i);
+            at[i] = 0;
+        }
+    }
     if (others)
         PyEval_RestoreThread(others);
     return whole;
@@ -246,7 +273,7 @@ static int move_places(PyArrayObject *h, const Places *p, char *v, int step, int
 static PyObject *get_places(PyObject *h, PyObject *key)
 {
     Places p;
-    if (!are_places(h, key, &p))
+    if (!are_places(h, key, &p) || p.lead) /* of which NumPy's result is in another order in memory */
         return PyObject_GetItem(h, key);
     PyArrayObject *a = (PyArrayObject *)h, *first = p.keys[0];
     int mask = PyArray_TYPE(first) == NPY_BOOL, lead = mask ? 1 : PyArray_NDIM(first), rest = PyArray_NDIM(a) - p.axes;
@@ -293,9 +320,11 @@ static int is_written(PyArrayObject *a, PyObject *value, const Places *p, char *
     PyArrayObject *x = (PyArrayObject *)value;
     if (!is_number_array(value) || !PyArray_IS_C_CONTIGUOUS(x) || !PyArray_EquivTypes(PyArray_DESCR(x), PyArray_DESCR(a)) || may_meet(a, x))
         return 0;
-    int mask = PyArray_TYPE(p->keys[0]) == NPY_BOOL, lead = mask ? 1 : PyArray_NDIM(p->keys[0]), rest = PyArray_NDIM(a) - p->axes;
-    if (PyArray_NDIM(x) != lead + rest || !PyArray_CompareLists(PyArray_DIMS(x) + lead, PyArray_DIMS(a) + p->axes, rest)
-        || (mask ? PyArray_DIM(x, 0) != p->found : !PyArray_CompareLists(PyArray_DIMS(x), PyArray_DIMS(p->keys[0]), lead)))
+    int mask = PyArray_TYPE(p->keys[0]) == NPY_BOOL, some = mask ? 1 : PyArray_NDIM(p->keys[0]), behind = p->lead + p->axes;
+    npy_intp const *is = PyArray_DIMS(x), *dims = PyArray_DIMS(a);
+    if (PyArray_NDIM(x) != p->lead + some + PyArray_NDIM(a) - behind || !PyArray_CompareLists(is, dims, p->lead)
+        || !PyArray_CompareLists(is + p->lead + some, dims + behind, PyArray_NDIM(a) - behind)
+        || (mask ? is[p->lead] != p->found : !PyArray_CompareLists(is + p->lead, PyArray_DIMS(p->keys[0]), some)))
         return 0;
     *v = PyArray_DATA(x);
     *step = 1;

@@ -44,8 +44,8 @@ def key_for(rng: Any, shape: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
         mask = rng.random(shape[:axes]) < rng.choice([0.02, 0.5, 0.97])
         return laid_out(rng, mask), (int(mask.sum()), *shape[axes:])
     common = tuple(rng.integers(0, 30, rng.integers(1, 3))) if rng.random() < 0.9 else (700,)
-    dtype = rng.choice(["i8", "i4", "i8", "u1", "i2"])
-    least = 0 if dtype == "u1" else -1
+    dtype = rng.choice(["i8", "i4", "i8", "u1", "i2", "u4", "i1", "u2", "u8"])
+    least = 0 if dtype[0] == "u" else -1
     beyond = int(rng.random() < 0.05)
     keys = [laid_out(rng, rng.integers(least * n, n + beyond, common).astype(dtype)) for n in shape[:axes]]
     return keys[0] if axes == 1 and rng.random() < 0.8 else tuple(keys), (*common, *shape[axes:])
@@ -95,6 +95,15 @@ def compare(seed: int) -> None:
     value = values[rng.integers(len(values))]()
     a, b = x.copy("K"), x.copy("K")
     assert outcome(lambda: a.__setitem__(key, value)) == outcome(lambda: speed.set_places(b, key, value)), seed
+    assert numpy.array_equal(a, b), seed
+    before = tuple([int(n) for n in rng.integers(1, 4, rng.integers(1, 3))])  # whole axes
+    whole = (*[slice(None)] * len(before), *(key if isinstance(key, tuple) else (key,)))
+    a = laid_out(rng, numbers(rng, (*before, *shape), dtype))
+    b = a.copy("K")
+    wanted, given = outcome(lambda: a[whole]), outcome(lambda: speed.get_places(a, whole))
+    assert same(wanted[0], given[0]) if isinstance(wanted[0], numpy.ndarray) else wanted == given, seed
+    value = numbers(rng, (*before, *found), dtype) if rng.random() < 0.6 else value
+    assert outcome(lambda: a.__setitem__(whole, value)) == outcome(lambda: speed.set_places(b, whole, value)), seed
     assert numpy.array_equal(a, b), seed
 
 
