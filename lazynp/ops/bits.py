@@ -15,15 +15,17 @@ from .elementwise import (
     bitwise_and,
     bitwise_count,
     bitwise_or,
+    bitwise_xor,
     convert,
     invert,
+    less,
     multiply,
     right_shift,
     subtract,
     where,
 )
 from .family import map_batch
-from .promotion import Shape
+from .promotion import Shape, is_inexact
 from .shape import Axes, to_front
 
 BELOW_A_BYTE = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2, "int1": 1, "uint1": 1}
@@ -159,6 +161,16 @@ def count_leading_zeros(x: Node) -> Node:
 def shift_right_logical(x: Node, n: Node) -> Node:
     """Zeros come in from the left."""
     return convert(right_shift(unsigned(x), unsigned(n)), x.dtype)
+
+
+def in_total_order(x: Node) -> Node:
+    """Floats as integers that lie in their order, -0 below 0 and NaN above infinity; others as they are."""
+    if not is_inexact(x.dtype):
+        return x
+    width = 8 * x.dtype.itemsize
+    bits = bitcast(x, dtype=np.dtype(f"i{x.dtype.itemsize}"))
+    turned = bitwise_xor(bits, like((1 << (width - 1)) - 1, bits))
+    return where(less(bits, like(0, bits)), turned, bits)
 
 
 def multiply_high(x: Node, y: Node) -> Node:

@@ -113,6 +113,10 @@ A((3,), 'int16').at[np.array([0, 1, 5])].get(mode='fill', fill_value=np.nan)
 jax.device_get({'a': key(), 'b': A((1,))})['b']
 jax.experimental.checkify.checkify(lambda x: x[5], jax.experimental.checkify.index_checks)(A((3,)))[0].get() is None
 jax.experimental.checkify.checkify(lambda x: x.at[5].set(1), jax.experimental.checkify.index_checks)(A((3,)))[0].get()
+lax.top_k(jnp.array([jnp.nan, 1.0, -0.0, 0.0, -jnp.nan, jnp.inf]), 6)
+lax.top_k(jnp.array([jnp.nan, 1.0, -0.0, 0.0, -jnp.inf], 'bfloat16'), 5)
+lax.approx_max_k(jnp.array([1.0, 2.0, -0.0, 0.0, 0.0, jnp.inf]), 6)
+jax.random.poisson(key(), 1e10)
 """.strip()
 REFUSED = """
 jnp.polyder(W(2), m=1)
@@ -171,6 +175,12 @@ jax.jit(lambda: jax.new_ref(0.0))()
 key().astype(int)
 key().item()
 key().sum()
+jnp.asarray(key(), 'int32')
+lax.full((2,), 1j, 'float32')
+jnp.full((2,), 1j, 'float32')
+jnp.array([1j], 'float32')
+lax.convert_element_type(1j, 'int32')
+lax.full_like(A((2,)), 1j)
 """.strip()
 TEXTS = "\n".join([WEAKNESS, DTYPES, WORKING, REFUSED]).split("\n")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import jax
+import numpy as np
 import pytest
 from agreement import disagreement, outcome
 
@@ -44,3 +46,29 @@ def test_flags(name: str) -> None:
 
     theirs, ours = (outcome(lambda lib=lib: run(lib)) for lib in (jax, lazynp.jax))
     assert disagreement(name, theirs, ours) is None
+
+
+RANKS: list[tuple[str | None, tuple[int, ...], tuple[int, ...]]] = [
+    (None, (3,), ()),
+    (None, (2, 3), (3,)),
+    (None, (2, 1), (1, 3)),
+    ("(n),(n)->(n)", (2, 3), (3,)),
+    ("(n),(n)->(n)", (2, 2, 3), (2, 3)),
+]
+
+
+@pytest.mark.parametrize("case", RANKS, ids=str)
+@pytest.mark.parametrize("mode", ["raise", "warn"])
+def test_ranks_of_vectorized_functions(case: tuple[Any, ...], mode: str) -> None:
+    signature, *shapes = case
+    found = []
+    for j in (jax, lazynp.jax):
+        f = j.numpy.vectorize(lambda x, y: x + y, signature=signature)
+        with warnings.catch_warnings(record=True) as seen, j.numpy_rank_promotion(mode):
+            warnings.simplefilter("always")
+            try:
+                result: Any = f(*[np.ones(s, np.float32) for s in shapes]).shape
+            except ValueError as error:
+                result = str(error).partition(" Set ")[0]
+        found.append((result, [str(w.message).partition(" Set ")[0] for w in seen]))
+    assert found[0] == found[1]

@@ -135,7 +135,8 @@ def random_poisson(keys: Array, rate: Array, dtype: DType, shape: tuple[int, ...
         if not small.all():
             draws = Draws(keys, math.prod(shape), F32, partitionable)
             found = transformed(draws, np.where(small, np.float32(1e5), rate), most)
-            out[~small] = found[~small].astype(dtype)
+            count = found[~small]
+            out[~small] = np.where(count >= most, most, count.astype(dtype))
     out[rate == 0] = 0
     return out.reshape(whole)
 

@@ -17,6 +17,7 @@ from ...graph.node import ABSTRACT, Node
 from ...ops import elementwise as e
 from ...ops import reductions, scans, sorting
 from ...ops import shape as s
+from ...ops.bits import in_total_order
 from ...ops.elementwise import convert, scalar, where
 from ...ops.indexing import take_along_axis
 from ...ops.joining import concatenate, flip, span
@@ -513,9 +514,15 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
 @public
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Array]:
     """The k largest elements along an axis, the largest first, and where they stand; of equals the first ones first.
+    NaN is larger than all, and 0 than -0.
 
     Raises: ValueError for a k that is negative or larger than the axis, and for complex numbers.
     """
+    return greatest(operand, k, axis, in_total_order)
+
+
+def greatest(operand: Any, k: Any, axis: int, order: Callable[[Node], Node]) -> list[Array]:
+    """`top_k` of numbers in an order: that of the values which `order` gives for them."""
     node, count = argument("top_k", operand), operator.index(k)
     if node.dtype.kind == "c":
         raise ValueError("top_k is not compatible with complex inputs.")
@@ -526,12 +533,13 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Array]:
         raise ValueError(f"k argument to top_k must be no larger than size along axis; got {count=} with {node.shape=}")
     if state.on:
         check_unsplit(node, at, "The input should be unsharded over the axis along which to compute the top_k values.")
-    return list(keeping(node, "top_k", lambda: apply(lambda x: largest(x, count, at), node), at))
+    return list(keeping(node, "top_k", lambda: apply(lambda x: largest(x, order(x), count, at), node), at))
 
 
-def largest(x: Node, k: int, axis: int) -> tuple[Node, Node]:
+def largest(x: Node, keys: Node, k: int, axis: int) -> tuple[Node, Node]:
+    """The k elements of x whose keys are the largest, and where they stand."""
     n = x.shape[axis]
-    order = flip(sorting.argsort(flip(x, (axis,)), axis=axis, kind="stable"), (axis,))
+    order = flip(sorting.argsort(flip(keys, (axis,)), axis=axis, kind="stable"), (axis,))
     order = e.subtract(np.int64(n - 1), span(order, axis, 0, k))
     return take_along_axis(x, order, axis), convert(order, np.dtype(np.int32))
 
@@ -550,7 +558,8 @@ def approximate(name: str, sign: int) -> Callable[..., tuple[Array, Array]]:
         node = argument(name, operand)
         check_kinds(name, [node], ["f"])
         at = axis_of(reduction_dimension, node.ndim)
-        values, places = top_k(wrap(node) if sign > 0 else apply(e.negative, node), k, axis=at)
+        given = wrap(node) if sign > 0 else apply(e.negative, node)
+        values, places = greatest(given, k, at, lambda x: x)
         return [values if sign > 0 else apply(e.negative, values.node), places]
 
     approx.__name__ = approx.__qualname__ = name

@@ -22,7 +22,7 @@ from ...tree import map as tree_map
 from ..array import Array, as_node, converted, door
 from ..at_once import apply
 from ..casts import astype_node
-from ..dtypes import KIND_OF, SCALARS, canonical, dtype_and_weak, is_extended
+from ..dtypes import KIND_OF, SCALARS, canonical, check_real, dtype_and_weak, is_extended
 from .call import (
     argument,
     arguments,
@@ -48,7 +48,12 @@ def dtype(x: Any) -> np.dtype[Any]:
 
 
 def scalar_argument(name: str, x: Any, dtype: Any) -> Node:
-    """The node of an operand; a Python int is of that dtype at once, if one was asked for."""
+    """The node of an operand; a Python int is of that dtype at once, if one was asked for.
+
+    Raises: TypeError for a Python complex where that dtype is real.
+    """
+    if type(x) is complex and dtype is not None:
+        check_real(x, dtype)
     if type(x) is not int or dtype is None:
         return argument(name, x)
     value = converted(x, dtype)

@@ -38,6 +38,7 @@ from ..dtypes import (
     SCALARS,
     canonical,
     check_dtype,
+    check_real,
     dtype_and_weak,
     float_dtype,
     inexact,
@@ -153,8 +154,10 @@ def has_buffer(x: Any) -> bool:
 
 
 def retyped(x: Array, dtype: np.dtype[Any]) -> Array:
-    out = astype(x, dtype)
-    return out
+    """x in another dtype. Raises ValueError for keys, and for other dtypes as keys."""
+    if is_extended(x.dtype) != is_extended(dtype):
+        raise ValueError(f"Cannot convert_element_type from {x.dtype} to {dtype}")
+    return astype(x, dtype)
 
 
 def from_sequence(x: Sequence[Any], dtype: Any) -> Array:
@@ -163,6 +166,8 @@ def from_sequence(x: Sequence[Any], dtype: Any) -> Array:
     if any([leaf is None for leaf in leaves]):
         raise ValueError("None is not a valid value for jnp.array")
     for item in leaves:
+        if type(item) is complex and dtype is not None:
+            check_real(item, dtype)
         if not is_arraylike(item):
             if hasattr(item, "__array__"):
                 return from_sequence(host_tree(x), dtype)
@@ -269,6 +274,8 @@ def scalar_as(x: Any, dtype: np.dtype[Any]) -> np.ndarray:
     """A scalar's value in a dtype that was asked for; for one of keys as it is."""
     if is_extended(dtype):
         return x
+    if type(x) is complex:
+        check_real(x, dtype)
     return converted(x, dtype) if type(x) is int else retyped(from_object(x, None), dtype)._value()
 
 

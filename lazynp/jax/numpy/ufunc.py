@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from ...api import control
 from ...api.vmap import vmap
 from ...doors import through
+from ...flags import flags
 from ...graph.node import Node
 from ...ops.elementwise import convert
 from ...ops.reductions import reductions
@@ -377,9 +379,26 @@ def vectorize(
             for name, n in zip(dims, x.shape[x.ndim - len(dims) :]):
                 if sizes.setdefault(name, n) != n:
                     raise ValueError(f"inconsistent size for core dimension {name!r}: {n} vs {sizes[name]} {error}")
+        check_mapped_ranks(given, [len(d) for d in ins], signature)
         return broadcast_map(checked(core, outs, sizes, error), given, [len(d) for d in ins])
 
     return wrapped
+
+
+def check_mapped_ranks(given: Sequence[Array], cores: Sequence[int], signature: str | None) -> None:
+    """What jax_numpy_rank_promotion asks for where arrays, scalars aside, have different numbers of mapped axes.
+
+    Raises: ValueError, or warns.
+    """
+    if flags.numpy_rank_promotion == "allow" or len({x.ndim - n for x, n in zip(given, cores) if x.ndim}) < 2:
+        return
+    text = (
+        f"operands with shapes {[x.shape for x in given]} require rank promotion for jnp.vectorize function with "
+        f"signature {signature}. Set the jax_numpy_rank_promotion config option to 'allow' to disable this message."
+    )
+    if flags.numpy_rank_promotion == "raise":
+        raise ValueError(text)
+    warnings.warn(text, stacklevel=3)
 
 
 def checked(
