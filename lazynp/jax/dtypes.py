@@ -175,11 +175,11 @@ NARROW = (
 """Dtypes without implicit promotion: how their names begin, what they are called, what to cast them to."""
 
 
-def check_real(x: complex, dtype: np.dtype[Any]) -> None:
+def check_real(x: Any, dtype: np.dtype[Any]) -> None:
     """Raises Python's TypeError for a complex number that is to be a real one."""
     kind = KIND_OF[dtype]
     if kind in "iuf":
-        (float if kind == "f" else int)(x)  # type: ignore[arg-type]
+        (float if kind == "f" else int)(x)
 
 
 def least_upper_bound(x64: bool, points: frozenset[Any], strict: bool = False) -> Any:
