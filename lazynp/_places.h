@@ -170,9 +170,35 @@ static npy_intp by_mask(PyArrayObject *h, const Places *p, char *x, char *v, int
     return done;
 }
 
-/* Rows at some distances from x. */
-static void move_rows(char *x, const npy_intp *far, npy_intp n, char *v, npy_intp row, int step, int writes)
+enum { TAKEN, WRITTEN, ADDED, SUBTRACTED }; /* what is done with rows */
+
+#define ADD_ROWS(T)                                                                                                       \
+    static void add_rows_##T(char *x, const npy_intp *far, npy_intp n, const T *v, npy_intp row, int step, int how)      \
+    {                                                                                                                     \
+        npy_intp length = row / (npy_intp)sizeof(T);                                                                      \
+        for (npy_intp i = 0; i < n; i++)                                                                                  \
+            for (npy_intp k = 0; k < length; k++) {                                                                       \
+                T *to = (T *)(x + far[i]) + k, y = v[i * length * step + k];                                              \
+                *to = how == ADDED ? *to + y : *to - y;                                                                    \
+            }                                                                                                             \
+    }
+ADD_ROWS(npy_double) ADD_ROWS(npy_float) ADD_ROWS(npy_uint64) ADD_ROWS(npy_uint32)
+#undef ADD_ROWS
+
+/* Rows at some distances from x; `type` is that of what is added. */
+static void move_rows(char *x, const npy_intp *far, npy_intp n, char *v, npy_intp row, int type, int step, int how)
 {
+    int writes = how == WRITTEN;
+    if (how > WRITTEN) {
+#define OF(T) add_rows_##T(x, far, n, (const T *)v, row, step, how)
+        switch (type) {
+            case NPY_DOUBLE: OF(npy_double); return;
+            case NPY_FLOAT: OF(npy_float); return;
+            case NPY_INT: case NPY_UINT: OF(npy_uint32); return;
+            default: OF(npy_uint64); return;
+        }
+#undef OF
+    }
 #define ROWS(SIZE)                                                                                                        \
     if (writes)                                                                                                           \
         for (npy_intp i = 0; i < n; i++)                                                                                  \
@@ -232,15 +258,15 @@ static int places_from(npy_intp i, npy_intp n, PyArrayObject *h, const Places *p
     return 1;
 }
 
-static int by_numbers(PyArrayObject *h, const Places *p, char *x, char *v, int step, int writes)
+static int by_numbers(PyArrayObject *h, const Places *p, char *x, char *v, int step, int how)
 {
-    npy_intp some[AT_ONCE], at_once = writes ? p->found : AT_ONCE; /* before a write all are looked at */
+    npy_intp some[AT_ONCE], at_once = how ? p->found : AT_ONCE; /* before a write all are looked at */
     npy_intp *far = at_once > AT_ONCE ? malloc((size_t)at_once * sizeof *far) : some;
     int inside = far != NULL;
     for (npy_intp i = 0, n; inside && i < p->found; i += n) {
         n = p->found - i < at_once ? p->found - i : at_once;
         if ((inside = places_from(i, n, h, p, far)))
-            move_rows(x, far, n, v + i * p->row * step, p->row, step, writes);
+            move_rows(x, far, n, v + i * p->row * step, p->row, PyArray_TYPE(h), step, how);
     }
     if (far != some)
         free(far);
@@ -248,14 +274,14 @@ static int by_numbers(PyArrayObject *h, const Places *p, char *x, char *v, int s
 }
 
 /* Whether all that the key names was moved, for each index of the whole axes before. */
-static int move_places(PyArrayObject *h, const Places *p, char *v, int step, int writes)
+static int move_places(PyArrayObject *h, const Places *p, char *v, int step, int how)
 {
     int mask = PyArray_TYPE(p->keys[0]) == NPY_BOOL, whole = 1;
     npy_intp at[NPY_MAXDIMS] = {0}, times = PyArray_MultiplyList(PyArray_DIMS(h), p->lead);
     PyThreadState *others = PyArray_SIZE(p->keys[0]) * times > FREES ? PyEval_SaveThread() : NULL;
     char *x = PyArray_BYTES(h);
     for (npy_intp k = 0; k < times && whole; k++, v += p->found * p->row * step) {
-        whole = mask ? by_mask(h, p, x, v, step, writes) == p->found : by_numbers(h, p, x, v, step, writes);
+        whole = mask ? by_mask(h, p, x, v, step, how) == p->found : by_numbers(h, p, x, v, step, how);
         for (int i = p->lead - 1; i >= 0; i--) {
             x += PyArray_STRIDE(h, i);
             if (++at[i] < PyArray_DIM(h, i))
@@ -286,7 +312,7 @@ static PyObject *get_places(PyObject *h, PyObject *key)
         shape[lead + i] = PyArray_DIM(a, p.axes + i);
     Py_INCREF(PyArray_DESCR(a));
     PyObject *out = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(a), lead + rest, shape, NULL, NULL, 0, NULL);
-    if (!out || move_places(a, &p, PyArray_DATA((PyArrayObject *)out), 1, 0))
+    if (!out || move_places(a, &p, PyArray_DATA((PyArrayObject *)out), 1, TAKEN))
         return out;
     Py_DECREF(out); /* numbers that are no places, or a mask of other bytes than 0 and 1 */
     return PyObject_GetItem(h, key);
@@ -331,22 +357,49 @@ static int is_written(PyArrayObject *a, PyObject *value, const Places *p, char *
     return 1;
 }
 
-/* `h[key] = value` as NumPy does it. */
-static int set_places(PyObject *h, PyObject *key, PyObject *value)
+/* What is written, or added, to places of an array: 1 where it was done, 0 where NumPy has to do it. */
+static int change_places(PyObject *h, PyObject *key, PyObject *value, int how)
 {
     Places p;
     PyArrayObject *a = (PyArrayObject *)h;
     _Alignas(16) char item[32];
     char *v;
-    int step, done = 0;
-    if (are_places(h, key, &p) && PyArray_ISWRITEABLE(a) && !((unsigned)PyArray_FLAGS(a) & WARNS_ON_WRITE)
-        && is_written(a, value, &p, item, &v, &step)) {
-        done = 1;
-        for (int i = 0; i < p.count; i++)
-            done = done && !may_meet(a, p.keys[i]);
-        done = done && move_places(a, &p, v, step, 1);
+    int step;
+    if (!are_places(h, key, &p) || !PyArray_ISWRITEABLE(a) || (unsigned)PyArray_FLAGS(a) & WARNS_ON_WRITE
+        || (how > WRITTEN && PyArray_TYPE(p.keys[0]) == NPY_BOOL) || !is_written(a, value, &p, item, &v, &step))
+        return 0;
+    for (int i = 0; i < p.count; i++)
+        if (may_meet(a, p.keys[i]))
+            return 0;
+    return move_places(a, &p, v, step, how);
+}
+
+/* `h[key] = value` as NumPy does it. */
+static int set_places(PyObject *h, PyObject *key, PyObject *value)
+{
+    return change_places(h, key, value, WRITTEN) ? 0 : PyObject_SetItem(h, key, value);
+}
+
+/* at_places(f, x, key, *value): `f.at(x, key, *value)`. */
+static PyObject *at_places(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    if (n == 4 && PyArray_CheckExact(args[1]) && PyArray_NDIM((PyArrayObject *)args[1]) > 1) { /* vectors have a loop in NumPy */
+        int how = args[0] == binary_ufunc[0] ? ADDED : args[0] == binary_ufunc[1] ? SUBTRACTED : TAKEN, type = PyArray_TYPE((PyArrayObject *)args[1]);
+        int known = type == NPY_DOUBLE || type == NPY_FLOAT || (type >= NPY_INT && type <= NPY_ULONGLONG);
+        if (PyArray_IsPythonScalar(args[3])) /* which is not weak here */
+            known = type == (PyFloat_CheckExact(args[3]) ? NPY_DOUBLE : PyLong_CheckExact(args[3]) ? NPY_LONG : NPY_OBJECT);
+        feclearexcept(FLAGS_SEEN);
+        if (how && known && PyArray_ISNOTSWAPPED((PyArrayObject *)args[1]) && change_places(args[1], args[2], args[3], how)) {
+            int raised = type == NPY_DOUBLE || type == NPY_FLOAT ? fetestexcept(FLAGS_SEEN) : 0;
+            if (raised && tell_errors_in("at", raised) < 0)
+                return NULL;
+            Py_RETURN_NONE;
+        }
     }
-    return done ? 0 : PyObject_SetItem(h, key, value);
+    PyObject *at = n ? PyObject_GetAttrString(args[0], "at") : NULL;
+    PyObject *out = at ? PyObject_Vectorcall(at, args + 1, (size_t)n - 1, NULL) : NULL;
+    Py_XDECREF(at);
+    return out;
 }
 
 static PyObject *get_places_of(PyObject *module, PyObject *args)

@@ -78,7 +78,7 @@ static const char *const unary_ufunc_names[UNARIES] = {"negative", "positive", "
 static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
 static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc, *sqrt_ufunc;
-static PyObject *name_ddof;
+static PyObject *name_ddof, *name_at;
 static PyObject *spreads; /* True where the rows of large arrays are spread over processes */
 static int var_squares; /* whether NumPy's variance calls `square`, which is what overflows then; older ones multiply */
 /* The ufuncs that NumPy's reductions reduce by. */
@@ -1874,6 +1874,7 @@ static PyMethodDef functions[] = {
     {"set_type_name", set_type_name, METH_VARARGS, "set_type_name(type, name): what Python's messages of errors call a class."},
     {"set_limit", set_limit, METH_O, "set_limit(n): arrays of up to n elements are small; -1: none is."},
     {"get_places", get_places_of, METH_VARARGS, "get_places(x, key): x[key] of a NumPy array."},
+    {"at_places", (PyCFunction)(void (*)(void))at_places, METH_FASTCALL, "at_places(f, x, key, *value): f.at(x, key, *value)."},
     {"set_places", set_places_of, METH_VARARGS, "set_places(x, key, value): x[key] = value."},
     {"transpose", transpose, METH_O, "transpose(a): the handle of a.T where a is at hand, else None."},
     {"reshape", (PyCFunction)(void (*)(void))reshape, METH_FASTCALL,
@@ -1931,6 +1932,7 @@ static int take_ufuncs(void)
                  || find_ufuncs(numpy, &positive_name, &positive_ufunc, 1) < 0
                  || find_ufuncs(numpy, &matmul_name, &matmul_ufunc, 1) < 0 || find_ufuncs(numpy, &sqrt_name, &sqrt_ufunc, 1) < 0
                  || take_known(numpy) < 0 || !(name_ddof = PyUnicode_InternFromString("ddof"))
+                 || !(name_at = PyUnicode_InternFromString("at"))
                  || find_ufuncs(numpy, reduction_ufunc_names, reduction_ufunc, REDUCTIONS) < 0;
     Py_XDECREF(numpy);
     PyObject *methods = failed ? NULL : PyImport_ImportModule("numpy._core._methods");

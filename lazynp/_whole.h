@@ -906,6 +906,13 @@ static PyObject *ufunc_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
         if (quick || PyErr_Occurred())
             return from_host(quick);
     }
+    static PyMethodDef at = {"at", (PyCFunction)(void (*)(void))at_places, METH_FASTCALL, NULL};
+    static PyObject *at_host;
+    if (is_word(m->host, name_at)) {
+        if (!at_host && !(at_host = PyCFunction_New(&at, NULL)))
+            return NULL;
+        return whole(at_host, f, args + 1, n - 1, names, m->flags | (n == m->most + 2 ? LAST : 0));
+    }
     PyObject *host = PyObject_GetAttr(f, m->host);
     PyObject *done = host ? whole(host, NULL, args + 1, n - 1, names, m->flags | (n == m->most + 2 ? LAST : 0)) : NULL;
     Py_XDECREF(host);

@@ -178,9 +178,10 @@ def asked(name: str | None, descriptor: property) -> Any:
     return descriptor if native is None else native.CallerDependent(name, descriptor)
 
 
-# `x[key]` and `x[key] = value` of NumPy's arrays: masks, rows, and elements of several axes, in less time than NumPy's.
+# `x[key]`, `x[key] = value` and `f.at(x, key, value)` of NumPy's arrays: masks, rows, elements of several axes.
 get_places: Any = operator.getitem if native is None else native.get_places
 set_places: Any = operator.setitem if native is None else native.set_places
+at_places: Any = (lambda f, *args: f.at(*args)) if native is None else native.at_places
 at_once: Any = not_simple if native is None else native.method
 reduced: Any = not_simple if native is None else native.reduce
 whole_call: Any = not_simple if native is None else native.whole_call

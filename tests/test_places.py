@@ -177,3 +177,31 @@ def test_behind_the_door(mode: str, size: int) -> None:
         found = program(np)
     for a, b in zip(found, program(numpy)):
         assert numpy.array_equal(numpy.asarray(a), b)
+
+
+@pytest.mark.parametrize("block", SEEDS.blocks)
+def test_ufuncs_at(block: int) -> None:
+    """In the order of the places, some of which come several times."""
+    for seed in list(SEEDS.of(block))[::4]:
+        rng = numpy.random.default_rng(seed)
+        shape = tuple(rng.integers(1, [30, 8, 5][: rng.integers(1, 4)]))
+        dtype = rng.choice(["f8", "f4", "i8", "u8", "i4", "u4", "i2", "c16", ">f8", "?"])
+        x = numbers(rng, shape, dtype)
+        key, found = key_for(rng, shape)
+        scale = 1e38 if dtype == "f4" else 1e308 if dtype == "f8" else 1
+        value = [
+            numbers(rng, found, dtype),
+            numbers(rng, found, dtype) * numpy.array(scale / 100, dtype),
+            3,
+            2.5,
+            numbers(rng, found[1:], dtype),
+        ][rng.integers(5)]
+        f = [numpy.add, numpy.subtract, numpy.add, numpy.maximum][rng.integers(4)]
+        a, b = x.copy(), x.copy()
+        wanted = outcome(lambda f=f, a=a, k=key, v=value: f.at(a, k, v))
+        given = outcome(lambda f=f, b=b, k=key, v=value: speed.at_places(f, b, k, v))
+        if dtype in ("f4", "f8"):
+            assert wanted == given, seed
+        else:  # NumPy looks at flags that operations before have left
+            assert wanted[0] == given[0], seed
+        numpy.testing.assert_array_equal(a, b)

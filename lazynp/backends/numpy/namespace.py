@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy._core import multiarray
 
-from ...speed import get_places, set_places
+from ...speed import at_places, get_places, set_places
 from .parts import FEWEST, along, counted, each, stacked, taken, wrapped
 
 Array = Any
@@ -139,7 +139,7 @@ def scatter_into(
     if mode == "set":
         set_places(out, index, value)
     else:
-        AT[mode].at(out, index, value)
+        at_places(AT[mode], out, index, value)
     return out
 
 
