@@ -241,6 +241,138 @@ static PyObject *set_in_class(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* --- classes in C: what stands in their slots --- */
+
+typedef struct {
+    PyTypeObject *type;
+    initproc init;
+    newfunc make;
+    ternaryfunc call;
+} Slots;
+static Slots *kept;
+static Py_ssize_t kept_count;
+
+/* What a class, or the nearest of its bases, had in its slots: in a line of bases one alone is adapted. */
+static Slots *slots_of(PyTypeObject *type)
+{
+    for (; type; type = type->tp_base)
+        for (Py_ssize_t i = 0; i < kept_count; i++)
+            if (kept[i].type == type)
+                return &kept[i];
+    return NULL;
+}
+
+/* Arguments with NumPy's arrays for ours, new references; -1 with an error set. */
+static int converted(PyObject **args, PyObject **kwargs)
+{
+    int found = any_ours(&PyTuple_GET_ITEM(*args, 0), PyTuple_GET_SIZE(*args));
+    if (!found && *kwargs)
+        found = has_ours(*kwargs);
+    if (found < 0)
+        return -1;
+    Py_INCREF(*args);
+    Py_XINCREF(*kwargs);
+    if (!found)
+        return 0;
+    PyObject *plain = PyObject_CallOneArg(numpy_of, *args), *named = *kwargs ? PyObject_CallOneArg(numpy_of, *kwargs) : NULL;
+    Py_DECREF(*args);
+    if (!plain || (*kwargs && !named)) {
+        Py_XDECREF(plain);
+        Py_XDECREF(*kwargs);
+        return -1;
+    }
+    Py_XDECREF(*kwargs);
+    *args = plain;
+    *kwargs = named;
+    return 0;
+}
+
+static int init_slot(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    initproc init = slots_of(Py_TYPE(self))->init;
+    if (converted(&args, &kwargs) < 0)
+        return -1;
+    int done = init(self, args, kwargs);
+    Py_DECREF(args);
+    Py_XDECREF(kwargs);
+    return done;
+}
+
+static PyObject *new_slot(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    newfunc make = slots_of(type)->make;
+    if (converted(&args, &kwargs) < 0)
+        return NULL;
+    PyObject *made = make(type, args, kwargs);
+    Py_DECREF(args);
+    Py_XDECREF(kwargs);
+    return made;
+}
+
+static PyObject *call_slot(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    ternaryfunc call = slots_of(Py_TYPE(self))->call;
+    if (converted(&args, &kwargs) < 0)
+        return NULL;
+    PyObject *out = call(self, args, kwargs);
+    Py_DECREF(args);
+    Py_XDECREF(kwargs);
+    return out;
+}
+
+/* Put functions into the slots of a class and of those that have them from it, where others stand. */
+static int replace_slots(PyTypeObject *type, const Slots *old, const Slots *new)
+{
+    if (old->init && type->tp_init == old->init)
+        type->tp_init = new->init;
+    if (old->make && type->tp_new == old->make)
+        type->tp_new = new->make;
+    if (old->call && type->tp_call == old->call)
+        type->tp_call = new->call;
+    PyType_Modified(type);
+    PyObject *below = PyObject_CallMethod((PyObject *)type, "__subclasses__", NULL);
+    int failed = !below || !PyList_Check(below);
+    for (Py_ssize_t i = 0; !failed && i < PyList_GET_SIZE(below); i++)
+        failed = replace_slots((PyTypeObject *)PyList_GET_ITEM(below, i), old, new) < 0;
+    Py_XDECREF(below);
+    return failed ? -1 : 0;
+}
+
+static const Slots ours = {NULL, init_slot, new_slot, call_slot};
+
+/* adapt_slots(cls): its objects are made and called with our arrays, too; whether it was changed. Not where a base has been
+ * adapted, whose slots its own call. */
+static PyObject *adapt_slots(PyObject *module, PyObject *arg)
+{
+    PyTypeObject *type = (PyTypeObject *)arg, *base = PyType_Check(arg) ? type->tp_base : NULL;
+    if (!base || type->tp_vectorcall || slots_of(type))
+        Py_RETURN_FALSE;
+    Slots old = {type, type->tp_init != base->tp_init ? type->tp_init : NULL,
+                 type->tp_new != base->tp_new ? type->tp_new : NULL, type->tp_call != base->tp_call ? type->tp_call : NULL};
+    Slots *more = PyMem_Realloc(kept, (size_t)(kept_count + 1) * sizeof(Slots));
+    if (!more)
+        return PyErr_NoMemory();
+    kept = more;
+    kept[kept_count++] = old;
+    Py_INCREF(type);
+    return replace_slots(type, &old, &ours) < 0 ? NULL : Py_NewRef(Py_True);
+}
+
+/* restore_slots(cls): as they were. */
+static PyObject *restore_slots(PyObject *module, PyObject *arg)
+{
+    for (Py_ssize_t i = 0; i < kept_count; i++)
+        if ((PyObject *)kept[i].type == arg) {
+            Slots old = kept[i];
+            if (replace_slots(old.type, &ours, &old) < 0)
+                return NULL;
+            kept[i] = kept[--kept_count];
+            Py_DECREF(arg);
+            break;
+        }
+    Py_RETURN_NONE;
+}
+
 /* adapted(function, attributes, convert=None): the function for our arrays too, bound to objects where the function itself
  * is. convert: makes of a tuple and a dict of arguments those that the function is given. */
 static PyObject *adapted(PyObject *module, PyObject *args)
@@ -343,7 +475,8 @@ static PyObject *builder(PyObject *module, PyObject *args)
 }
 
 static PyMethodDef functions[] = {{"adapted", adapted, METH_VARARGS, NULL}, {"bind", bind, METH_VARARGS, NULL},
-                                  {"set_in_class", set_in_class, METH_VARARGS, NULL},
+                                  {"set_in_class", set_in_class, METH_VARARGS, NULL}, {"adapt_slots", adapt_slots, METH_O, NULL},
+                                  {"restore_slots", restore_slots, METH_O, NULL},
                                   {"builder", builder, METH_VARARGS, NULL}, {NULL}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_adapters", .m_size = -1,
                                         .m_methods = functions, .m_doc = "See `lazynp/adapters/patches.py`."};

@@ -49,6 +49,33 @@ static PyType_Slot slots[] = {{Py_tp_methods, of_class}, {0, NULL}};
 static PyType_Spec spec = {"NAME.Summer", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, slots};
 static PyTypeObject Fixed = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "NAME.Fixed", .tp_basicsize = sizeof(PyObject),
                              .tp_methods = of_class, .tp_new = PyType_GenericNew};
+typedef struct { PyObject_HEAD double made, sum; } Keeping;
+static int keep(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"values", NULL};
+    PyArrayObject *a;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!", names, &PyArray_Type, &a))
+        return -1;
+    ((Keeping *)self)->sum = PyFloat_AsDouble(total(self, PyTuple_Pack(1, a)));
+    return 0;
+}
+static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *self = type->tp_alloc(type, 0);
+    if (self && keep(self, args, kwargs) < 0)
+        return NULL;
+    ((Keeping *)self)->made = ((Keeping *)self)->sum;
+    return self;
+}
+static PyObject *added(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    PyObject *more = total(self, args);
+    return more ? PyFloat_FromDouble(PyFloat_AsDouble(more) + ((Keeping *)self)->sum + ((Keeping *)self)->made) : NULL;
+}
+static PyTypeObject Keeper = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "NAME.Keeper", .tp_basicsize = sizeof(Keeping),
+                              .tp_init = keep, .tp_new = make, .tp_call = added, .tp_flags = Py_TPFLAGS_BASETYPE};
+static PyTypeObject Lower = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "NAME.Lower", .tp_basicsize = sizeof(Keeping),
+                             .tp_base = &Keeper, .tp_flags = Py_TPFLAGS_BASETYPE};
 static PyObject *same(PyObject *self, PyObject *x) { return Py_NewRef(x); }
 static PyObject *helped(PyObject *self, PyObject *nothing)
 {
@@ -70,6 +97,10 @@ PyMODINIT_FUNC PyInit_NAME(void)
     PyModule_AddObject(module, "Summer", summer);
     PyType_Ready(&Fixed);
     PyModule_AddObject(module, "Fixed", (PyObject *)&Fixed);
+    PyType_Ready(&Keeper);
+    PyModule_AddObject(module, "Keeper", (PyObject *)&Keeper);
+    PyType_Ready(&Lower);
+    PyModule_AddObject(module, "Lower", (PyObject *)&Lower);
     PyObject *other = PyImport_ImportModule("part_in_python"); /* as `from part_in_python import helper` of Cython */
     if (other)
         PyModule_AddObject(module, "helper", PyObject_GetAttrString(other, "helper"));
@@ -82,7 +113,9 @@ USE = """
 {imports}
 import pickle
 import compiled_part
+import lazynp.speed
 import numpy
+in_c = lazynp.speed.native is not None
 from compiled_part import total
 x = np.arange(6.0)
 y = x * 2
@@ -91,12 +124,27 @@ compiled_part.Summer().halve(x)
 assert x.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5] and total(numpy.ones(3)) == 3.0
 assert total.__doc__ == "The sum." and pickle.loads(pickle.dumps(total)) is total
 assert compiled_part.helped() == 6.0 and compiled_part.helper.__name__ == "helper"
-assert compiled_part.Fixed().total(x) == 7.5 and compiled_part.same(x) is x
+class Below(compiled_part.Keeper):
+    def __init__(self, values):
+        super().__init__(values)
+class Further(compiled_part.Lower):
+    pass
+for kind in (compiled_part.Keeper, compiled_part.Lower, Below, Further) if in_c else ():
+    assert kind(x)(x) == 22.5 == kind(values=x).__call__(x) and kind(numpy.ones(2))(y[:1]) == 4.0
+    assert type(compiled_part.Lower.__new__(compiled_part.Lower, x)) is compiled_part.Lower
+assert compiled_part.same(x) is x and (not in_c or compiled_part.Fixed().total(x) == 7.5)
 np.config.adapters = False
 try:
     compiled_part.total(x)
 except TypeError as error:
     print("refused")
+for kind in (compiled_part.Keeper, compiled_part.Lower, Below, Further):
+    try:
+        kind(x)
+    except TypeError as error:
+        assert "must be numpy.ndarray" in str(error)
+    else:
+        print("taken", kind)
 np.config.adapters = "extensions"
 print(compiled_part.total(x))
 """

@@ -111,6 +111,12 @@ def results(m: Any) -> list[Any]:
         def __array_finalize__(self, other):
             self.tag = getattr(other, "tag", "none")
 
+    class High(Tagged):
+        __array_priority__ = 10.0
+
+    class Low(Tagged):
+        __array_priority__ = -10.0
+
     class Measure(Tagged):
         def __float__(self):
             raise TypeError("no float")
@@ -139,11 +145,16 @@ def results(m: Any) -> list[Any]:
 
     x, q, v, z = m.arange(4.0).reshape(2, 2), tagged([[1.26, 2.34], [3, 4]]), tagged([1, 2]), tagged(1.0, Measure)
     whole, masked = tagged([[126, 234], [3, 4]]), m.ma.array([[1.0, 2], [3, 4]], mask=[[0, 1], [0, 0]])
+    high, low = tagged([[1.0, 2], [3, 4]], High), tagged([[1.0, 2], [3, 4]], Low)
     where, right = m.array([True, False]).view(Undoing), m.ones(2).view(Right)
     calls = [
         lambda: x.clip(0, q), lambda: x.clip(q, None), lambda: m.clip(x, 2, v), lambda: m.clip(x, masked, 9),
         lambda: x.clip(masked, masked, out=m.zeros((2, 2))), lambda: m.clip(x, [1, 2], 3),
         *[lambda a=a, d=d: a.round(d) for a in (q, whole) for d in (0, 1, -1)], lambda: m.round(q, 1),
+        *[lambda f=f: f(x, high) for f in (m.dot, m.ndarray.dot, m.inner)], lambda: m.dot(high, x),
+        *[lambda f=f: f([x, high]) for f in (m.concatenate, m.stack, m.hstack, m.block)], lambda: m.append(high, x),
+        lambda: x.dot(low), lambda: low.dot(x), lambda: m.ma.concatenate([masked, x]),
+        lambda: m.concatenate([masked, x]),
         lambda: q.trace(), lambda: m.trace(whole, dtype=complex), lambda: m.trace(q, 1),
         lambda: m.nditer([z, x]).operands, lambda: m.broadcast_arrays(z, m.ones(2), subok=True),
         lambda: m.broadcast_to(z, (2,), subok=True), lambda: m.nested_iters((q, x), [[0], [1]])[0].operands,

@@ -30,6 +30,7 @@ def adapt(module: Any, patches: Patches) -> None:
         if isinstance(value, type) and value.__module__.split(".")[0] == module.__name__.split(".")[0]:
             with contextlib.suppress(TypeError):  # without our C module a class in C cannot be changed
                 patches.methods(value)
+                patches.slots(value)
 
 
 def routines(module: Any, patches: Patches) -> None:

@@ -250,6 +250,13 @@ class Patches:
                 ):
                     self.wrap(owner, name)
 
+    def slots(self, cls: type) -> None:
+        """How objects of a class in C are made and called, which Python code cannot change; in a line of bases, of the
+        first such class."""
+        if native is not None and is_fixed(cls) and native.adapt_slots(cls):
+            self.undoing.append(functools.partial(native.restore_slots, cls))
+            self.wrap(cls, *[name for name in ("__init__", "__call__") if name in vars(cls)])
+
     def undo(self) -> None:
         """Put everything back, the last change first."""
         while self.undoing:

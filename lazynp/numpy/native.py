@@ -180,7 +180,7 @@ def concatenate(
     if subclasses:
         leader = max(subclasses, key=lambda a: a.__array_priority__)
         if leader.__array_priority__ > 0:  # that of plain arrays, which come first
-            return of_type(type(leader), value._host_(), leader)
+            return of_type(type(leader), value._host_(), None)  # made of all of them: no one's attributes
     return value
 
 

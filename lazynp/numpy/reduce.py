@@ -207,6 +207,8 @@ def into(out: Any, node: Node) -> Any:
 def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: Any) -> Any:
     """A method of ndarray done by NumPy's."""
     ours: list[Any] = []
+    if name == "dot" and args and any([isinstance(x, Handle) and type(x) is not ndarray for x in (self, args[0])]):
+        return sys.modules["lazynp.numpy.native"].dot(self, *args, **kwargs)  # whose class the result has
     if type(self) is not ndarray:
         if type(self).__array_ufunc__ is not ndarray.__array_ufunc__:  # type: ignore[attr-defined]
             if name in BY_UFUNC:
