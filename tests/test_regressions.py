@@ -551,3 +551,14 @@ def test_pairs_of_numbers_are_written_into_out(mode: str) -> None:
         whole, part = lazynp.zeros(()), lazynp.zeros(())
         lazynp.modf(lazynp.array(1.5), out=(part, whole))
         assert (float(part), float(whole)) == (0.5, 1.0)
+
+
+def test_copies_of_an_array_that_is_larger_than_what_may_be_pending() -> None:
+    """A copy reads the buffer and records nothing: the stream, which was to be cut, was empty."""
+    x = lazynp.arange(1e6)
+    x[:] = x * 2
+    x[0] = float(x[5])
+    with lazynp.config(pending_bytes=1000):
+        copies = [x.copy(), lazynp.array(x), lazynp.copy(x)]
+        x[1] = 7.0
+        assert [float(c[1]) for c in copies] == [2.0] * 3 and float((x + copies[0])[1]) == 9.0

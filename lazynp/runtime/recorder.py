@@ -203,6 +203,8 @@ class Recorder:
                     self.phase -= period * self.times
                     self.ran = True
                     self.run(len(self.nodes) - period)
+            elif not self.nodes:  # a copy, which no pending node reads
+                Storage.captured = 0
             elif len(self.nodes) >= config.pending_nodes or Storage.captured >= config.pending_bytes:
                 self.run(self.cut())
                 self.search()
