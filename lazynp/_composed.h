@@ -26,7 +26,16 @@ static PyObject *dotted(PyObject *host, PyObject *const *args, int flags)
         out = match_dot(NULL, args[0], args[1]);
     if (out || PyErr_Occurred())
         return out;
-    out = whole(host, NULL, args, 2, NULL, is_small_product(args[0], args[1]) ? flags | LOOKS : flags);
+    PyObject *x = at_hand(args[0]), *y = x ? at_hand(args[1]) : NULL;
+    if (y && is_number_array(x) && is_number_array(y)) {
+        Py_INCREF(x);
+        Py_INCREF(y);
+        out = from_host(PyArray_MatrixProduct(x, y));
+        Py_DECREF(x);
+        Py_DECREF(y);
+    }
+    else
+        out = whole(host, NULL, args, 2, NULL, is_small_product(args[0], args[1]) ? flags | LOOKS : flags);
     if (out && watches())
         note_product(before, is_matmul(args) ? (PyUFuncObject *)matmul_ufunc : NULL, args[0], args[1], out, 1);
     return out;

@@ -5,7 +5,7 @@
  * equal shape for them, of an array of numbers whose rows behind those axes have no gaps; for a write also behind whole axes. All else is left to NumPy, its
  * errors among it, so everything is looked at before the first element is written. */
 
-enum { MOST_PLACES = 4, AT_ONCE = 256, MOSTLY = 52, FREES = 1 << 20 }; /* of FREES elements on others may run meanwhile */
+enum { MOST_PLACES = 4, AT_ONCE = 256, FEW = 64, MOSTLY = 52, FREES = 1 << 20 }; /* of FREES elements on others may run meanwhile */
 
 typedef struct {
     PyArrayObject *keys[MOST_PLACES]; /* one mask, or as many arrays of whole numbers */
@@ -71,7 +71,7 @@ static int are_places(PyObject *o, PyObject *key, Places *p)
     }
     p->found = PyArray_SIZE(first);
     int plain = n == 1 && p->row == PyArray_ITEMSIZE(h) && PyArray_ITEMSIZE(first) == sizeof(npy_intp);
-    return !plain || p->lead; /* elements by one array NumPy finds as fast */
+    return !plain || p->lead || p->found <= FEW; /* many elements by one array NumPy finds as fast */
 }
 
 /* 64 bytes of a mask, each 0 or 1, as bits: of eight bytes the product has one in each of its highest bits. */
@@ -377,6 +377,11 @@ static int change_places(PyObject *h, PyObject *key, PyObject *value, int how)
 /* `h[key] = value` as NumPy does it. */
 static int set_places(PyObject *h, PyObject *key, PyObject *value)
 {
+    if (is_whole(key) && is_number_array(h) && is_number_array(value) && PyArray_ISWRITEABLE((PyArrayObject *)h)
+        && !((unsigned)PyArray_FLAGS((PyArrayObject *)h) & WARNS_ON_WRITE) && PyArray_NDIM((PyArrayObject *)h)
+        && PyArray_TYPE((PyArrayObject *)h) == PyArray_TYPE((PyArrayObject *)value)
+        && PyArray_SAMESHAPE((PyArrayObject *)h, (PyArrayObject *)value))
+        return PyArray_CopyInto((PyArrayObject *)h, (PyArrayObject *)value); /* without a view of all of it */
     return change_places(h, key, value, WRITTEN) ? 0 : PyObject_SetItem(h, key, value);
 }
 

@@ -913,8 +913,8 @@ static PyObject *ufunc_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
             return NULL;
         return whole(at_host, f, args + 1, n - 1, names, m->flags | (n == m->most + 2 ? LAST : 0));
     }
-    PyObject *host = PyObject_GetAttr(f, m->host);
-    PyObject *done = host ? whole(host, NULL, args + 1, n - 1, names, m->flags | (n == m->most + 2 ? LAST : 0)) : NULL;
+    PyObject *host = PyObject_GetAttr((PyObject *)&PyUFunc_Type, m->host); /* which makes no bound method */
+    PyObject *done = host ? whole(host, f, args + 1, n - 1, names, m->flags | (n == m->most + 2 ? LAST : 0)) : NULL;
     Py_XDECREF(host);
     return done;
 }
