@@ -166,9 +166,34 @@ def results(m: Any) -> list[Any]:
     return [lambda call=call: said(call()) for call in calls]
 
 
+def containers(m: Any) -> list[Any]:
+    class Table:
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, at):
+            return [5, 6][at]
+
+        def __array__(self, dtype=None, copy=None):
+            if dtype is None:
+                return m.arange(2.0)
+            if dtype != object:
+                return m.ones(2, dtype)
+            out = m.array(None, dtype=object)
+            out[()] = self
+            return out
+
+    def said(x):
+        return x.dtype.str, x.shape, [type(v).__name__ for v in x.ravel()]
+
+    t = Table()
+    given = [[t], [t, t], (t, 1), [[t], [t]], [t, [1, 2]]]
+    return [lambda x=x, kw=kw: said(m.array(x, **kw)) for x in given for kw in ({}, {"dtype": object}, {"dtype": "f4"})]
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.filterwarnings("ignore:future versions will not create a writeable array:FutureWarning")
-@pytest.mark.parametrize("cases", [operators, wrapping, numbers, results])
+@pytest.mark.parametrize("cases", [operators, wrapping, numbers, results, containers])
 def test_protocols(cases: Callable[[Any], list[Any]], mode: str) -> None:
     same(cases, mode)
 

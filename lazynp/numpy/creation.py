@@ -110,7 +110,7 @@ def array(
             return value
     ours: list[Any] = []
     try:
-        into = None if dtype is None or kind not in (list, tuple) else dtype_of(dtype).kind
+        into = None if dtype is None or kind not in (list, tuple) else dtype_of(dtype)
         host = to_host(object, ours, into) if kind in PLAIN or not makes_array(object) else ArrayProvider(object, ours)
     except RecursionError:  # a list that contains itself
         host = object

@@ -167,9 +167,9 @@ def dtype_of(given: Any) -> numpy.dtype[Any]:
     return numpy.dtype(given if not isinstance(given, Handle) else given._meta_())
 
 
-def to_host(x: Any, ours: list[Any], into: str | None = None) -> Any:
-    """What NumPy gets for an argument, to read at once. Appends the arrays of ours in it to `ours`. `into`: the kind of
-    the dtype that an array is made with of a list."""
+def to_host(x: Any, ours: list[Any], into: numpy.dtype[Any] | None = None) -> Any:
+    """What NumPy gets for an argument, to read at once. Appends the arrays of ours in it to `ours`. `into`: the dtype
+    that an array is made with of a list."""
     kind = type(x)
     if kind in PLAIN or x is None:
         return x
@@ -202,7 +202,7 @@ def to_host(x: Any, ours: list[Any], into: str | None = None) -> Any:
         and not hasattr(kind, "__array_interface__")
         and not isinstance(x, (type, numpy.generic))
     ):
-        return through_array(x, ours)
+        return through_array(x, ours, into)
     return x
 
 
@@ -211,15 +211,15 @@ def operands_to_host(x: Any, ours: list[Any]) -> Any:
     return type(x)([to_host(v, ours) for v in x]) if type(x) in (list, tuple) else to_host(x, ours)
 
 
-def element(x: Any, into: str | None = None) -> Any:
+def element(x: Any, into: numpy.dtype[Any] | None = None) -> Any:
     """An element of a list: a 0-d subclass is asked for its number (the masked constant has none), of the kind of dtype
     that it has or goes into."""
     if isinstance(x, Handle) and type(x) is not ndarray and not x.shape:
         own = x.dtype.kind
-        ask = {"f": "__float__", "i": "__int__", "u": "__int__"}.get(into or own)
+        ask = {"f": "__float__", "i": "__int__", "u": "__int__"}.get(own if into is None else into.kind)
         if ask is not None and getattr(type(x), ask) is not getattr(ndarray, ask):
             number = getattr(x, ask)()
-            return number if into and into != own else x.dtype.type(number)
+            return x.dtype.type(number) if into is None or into.kind == own else number
     return x
 
 
@@ -232,10 +232,10 @@ def of_traced(x: ndarray, ours: list[Any]) -> numpy.ndarray:
     return value
 
 
-def through_array(x: Any, ours: list[Any]) -> Any:
+def through_array(x: Any, ours: list[Any], dtype: numpy.dtype[Any] | None = None) -> Any:
     """An object that makes itself an array: NumPy does not take an array of ours for one."""
     try:
-        array = x.__array__()
+        array = x.__array__() if dtype is None else x.__array__(dtype)
     except Exception:  # NumPy will ask again, and show it
         return x
     if not isinstance(array, Handle):
