@@ -177,7 +177,7 @@ def containers(m: Any) -> list[Any]:
         def __array__(self, dtype=None, copy=None):
             if dtype is None:
                 return m.arange(2.0)
-            if dtype != object:
+            if dtype.kind != "O":
                 return m.ones(2, dtype)
             out = m.array(None, dtype=object)
             out[()] = self
