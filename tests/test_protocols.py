@@ -95,7 +95,14 @@ def numbers(m: Any) -> list[Any]:
         out.fill(value)
         return [type(v).__name__ for v in out], out[0] is value
 
+    def multiplied(values):
+        x = m.ones(2)
+        x @= values
+        return x.tolist()
+
     return [
+        *[lambda v=v: multiplied(v) for v in (range(2), memoryview(b"ab"), [1, 2], [[1, 2], [3, 4]])],
+        lambda: m.zeros(2).fill(q),
         lambda: shown(list(m.array([q, q], dtype=object))),
         lambda: m.array([[q], [q]], dtype=complex).tolist(),
         lambda: m.array([q, 2.0]).tolist(),

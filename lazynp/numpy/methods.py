@@ -30,6 +30,7 @@ from .host import (
     at_hand,
     bind,
     dtype_of,
+    element,
     fresh,
     like,
     note_work,
@@ -44,7 +45,7 @@ from .host import (
 )
 from .layout import array_of, c_contiguous, laid, lies, settled, turned_to
 from .line_warnings import at_line
-from .overrides import has_protocol
+from .overrides import overriding
 from .record import tells_errors
 from .reduce import by_host, plain
 
@@ -415,7 +416,8 @@ def fill(self: Any, value: Any) -> None:
         return
     worked(self, "fill")
     if isinstance(value, Handle) and self.dtype.kind != "O":  # an array of objects keeps the array itself
-        value = value.__array__()
+        value = element(value, self.dtype)
+        value = value.__array__() if isinstance(value, Handle) else value
     with Writes() as to:
         to(self).fill(real_of(value, self.dtype))
 
@@ -525,11 +527,10 @@ def may_hold(own: numpy.dtype[Any], other: numpy.dtype[Any]) -> bool:
 
 
 def imatmul(self: Any, other: Any) -> Any:
-    if type(other) not in PLAIN and not isinstance(other, (Handle, numpy.ndarray, list, tuple)):
-        if defers(self, other, True):
-            return NotImplemented
-        return UFUNCS["matmul"](self, other, out=(self,))
-    if type(self) is not ndarray and has_protocol(self):
+    foreign = type(other) not in PLAIN and not isinstance(other, (Handle, numpy.ndarray, list, tuple))
+    if foreign and defers(self, other, True):
+        return NotImplemented
+    if overriding((self, other)):
         axes = [(-1,), (-2, -1), (-1,)] if self.ndim == 1 else [(-2, -1)] * 3
         return UFUNCS["matmul"](self, other, axes=axes, out=(self,))
     if is_traced(self) or is_traced(other):
