@@ -536,6 +536,53 @@ static PyObject *direct(PyUFuncObject *f, PyObject *const *in, int nin, PyObject
     return (PyObject *)out;
 }
 
+/* A product of vectors and matrices of one type, by NumPy's loop of `matmul`, to which a vector is a matrix of one row or one
+ * column. NULL with an error set, or with none: then it is for NumPy. */
+static PyObject *direct_product(PyUFuncObject *f, PyObject *x, PyObject *y)
+{
+    enum { LARGE = 1 << 14 }; /* products, above which other threads may run */
+    PyArrayObject *a = (PyArrayObject *)x, *b = (PyArrayObject *)y, *out = NULL;
+    if (!f || !PyArray_CheckExact(x) || !PyArray_CheckExact(y) || PyArray_DESCR(a) != PyArray_DESCR(b))
+        return NULL;
+    int type = PyArray_TYPE(a), left = PyArray_NDIM(a), right = PyArray_NDIM(b), at = 0;
+    if (type >= NPY_CLONGDOUBLE || plain_descr[type] != PyArray_DESCR(a) || left < 1 || left > 2 || right < 1 || right > 2
+        || !PyArray_ISALIGNED(a) || !PyArray_ISALIGNED(b) || PyArray_DIM(a, left - 1) != PyArray_DIM(b, 0))
+        return NULL;
+    while (at < f->ntypes && f->types[3 * at] != type)
+        at++;
+    if (at == f->ntypes || f->types[3 * at + 1] != type || f->types[3 * at + 2] != type || !f->functions[at])
+        return NULL;
+    npy_intp rows = left > 1 ? PyArray_DIM(a, 0) : 1, columns = right > 1 ? PyArray_DIM(b, 1) : 1, n = PyArray_DIM(b, 0);
+    npy_intp item = PyArray_ITEMSIZE(a), shape[2] = {left > 1 ? rows : columns, columns}, number[2];
+    if (!rows || !columns || !n)
+        return NULL;
+    int made = left + right - 2;
+    if (made && !(out = new_array(PyArray_DESCR(a), made, shape)))
+        return NULL;
+    char *args[3] = {PyArray_BYTES(a), PyArray_BYTES(b), out ? PyArray_BYTES(out) : (char *)number};
+    npy_intp sizes[4] = {1, rows, n, columns};
+    npy_intp steps[9] = {0, 0, 0, left > 1 ? PyArray_STRIDE(a, 0) : 0, PyArray_STRIDE(a, left - 1), PyArray_STRIDE(b, 0),
+                         right > 1 ? PyArray_STRIDE(b, 1) : 0, left > 1 ? (right > 1 ? columns : 1) * item : 0, right > 1 ? item : 0};
+    if (fetestexcept(FLAGS_SEEN))
+        feclearexcept(FLAGS_SEEN);
+    PyThreadState *save = NULL;
+    Py_INCREF(a); /* another thread may take them from their handles */
+    Py_INCREF(b);
+    if ((double)rows * (double)columns * (double)n > LARGE)
+        save = PyEval_SaveThread();
+    f->functions[at](args, sizes, steps, f->data ? f->data[at] : NULL);
+    if (save)
+        PyEval_RestoreThread(save);
+    Py_DECREF(a);
+    Py_DECREF(b);
+    int raised = fetestexcept(FLAGS_SEEN);
+    if (raised && tell_errors(f, raised) < 0) {
+        Py_XDECREF(out);
+        return NULL;
+    }
+    return out ? (PyObject *)out : PyArray_Scalar(number, plain_descr[type], NULL);
+}
+
 /* Reductions of arrays in C's order: of all elements, along the last axis or along the first. */
 
 /* What a call of one asks for. */

@@ -484,7 +484,8 @@ static PyObject *binary_op(PyObject *a, PyObject *b, int i)
     if (y && i != MATMUL && grows(x, y))
         return PyObject_TypeCheck(a, ndarray_type) ? call_two(forward[i], a, b) : call_two(reflected[i], b, a);
     if (y && i == MATMUL) {
-        PyObject *out = from_host(by_host(host_binary[i], x, y));
+        PyObject *out = direct_product((PyUFuncObject *)matmul_ufunc, x, y);
+        out = from_host(out || PyErr_Occurred() ? out : by_host(host_binary[i], x, y));
         if (out && matmul_ufunc && watches())
             note_product(before, (PyUFuncObject *)matmul_ufunc, a, b, out, 0);
         return out;

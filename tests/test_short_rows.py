@@ -1,4 +1,4 @@
-"""Reductions along short axes, and operations on short rows, have loops of their own: NumPy's bits and warnings."""
+"""What C does at once: reductions along short axes, operations on short rows, products. NumPy's bits and warnings."""
 
 from __future__ import annotations
 
@@ -105,3 +105,19 @@ def test_rows_and_columns(block: int) -> None:
             wanted = outcome(lambda f=f, a=a, y=y, c=column: getattr(numpy, f)(a, a[..., :1] if c else y, out=a))
             found = outcome(lambda f=f, b=b, y=ours[1], c=column: getattr(lazynp, f)(b, b[..., :1] if c else y, out=b))
             agree(found, wanted, seed)
+
+
+@pytest.mark.parametrize("block", SEEDS.blocks)
+def test_products(block: int) -> None:
+    """Of vectors and matrices, in all layouts; a matrix with its own transpose, too."""
+    for seed in SEEDS.of(block):
+        rng = numpy.random.default_rng(seed)
+        m, k, n = rng.integers(0 if rng.random() < 0.1 else 1, rng.choice([3, 9, 40]), 3)
+        dtype = rng.choice(["f8", "f4", "c16", "i8", "?", "u1", "c8"])
+        x = array(rng, (m, k) if rng.random() < 0.6 else (k,), dtype)
+        y = array(rng, (k + int(rng.random() < 0.03), n) if rng.random() < 0.6 else (k,), dtype)
+        y = x.T if rng.random() < 0.1 else y
+        wanted = outcome(lambda x=x, y=y: x @ y)
+        ours = lazynp.asarray(x), lazynp.asarray(y)
+        agree(outcome(lambda x=ours[0], y=ours[1]: x @ y), wanted, seed)
+        agree(outcome(lambda x=x, y=ours[1]: lazynp.asarray(x) @ y), wanted, seed)
