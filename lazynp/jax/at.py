@@ -64,7 +64,7 @@ def written(x: Node, y: Node, plan: Plan, arrays: Sequence[Any], how: str, mode:
     view = viewed(x, plan)
     sizes = [view.shape[a] for a in plan.axes]
     indices = [wrapped_index(k, n, wrap and mode != "raise") for k, n in zip(arrays, sizes)]
-    bounds = {"clip": "clip", "fill": "drop", "raise": "raise"}[mode]
+    bounds = "drop" if mode in ("fill", "assumed") else mode
     if bounds == "drop":  # what is still negative is outside
         indices = [where(e.less(k, 0), n, k) if k.dtype.kind == "i" else k for k, n in zip(indices, sizes)]
     new = scatter(view, y, *indices, axes=plan.axes, at=plan.at, bounds=bounds, mode=how)

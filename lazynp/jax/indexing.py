@@ -35,7 +35,7 @@ from .transfers import to_device
 
 MODES = {
     None: None,
-    "promise_in_bounds": "clip",
+    "promise_in_bounds": "assumed",
     "clip": "clip",
     "fill": "fill",
     "drop": "fill",
@@ -46,7 +46,10 @@ BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
 def mode_of(mode: Any, default: str) -> str:
-    """What to do out of bounds: "clip", "fill" (when writing: drop) or "raise". Raises ValueError for another mode."""
+    """What to do out of bounds: "clip", "fill" (when writing: drop), "assumed" (in bounds) or "raise".
+
+    Raises: ValueError for another mode.
+    """
     name = mode if mode is None or isinstance(mode, str) else getattr(mode, "name", str(mode)).lower()
     if name not in MODES:
         raise ValueError(f'Unknown gather mode "{name}"')
@@ -260,7 +263,9 @@ def read(x: Node, *arrays: Any, plan: Plan, mode: str, fill: Any, wrap: bool) ->
         common = broadcast(*[np.shape(k) if type(k) is not Node else k.shape for k in arrays])
         if math.prod(common):
             raise TypeError(f"index is out of bounds for axis {plan.axes[sizes.index(0)]} with size 0")
-    bounds = {"clip": "clip", "fill": "zero", "raise": "raise"}[mode]
+    if mode == "assumed" and not any([np.ndim(k) if type(k) is not Node else k.ndim for k in arrays]):
+        mode = "clip"  # JAX reads one place as a dynamic slice, whose start moves inside, in the derivative, too
+    bounds = "zero" if mode == "fill" else mode
     if mode == "raise":
         wrap = False
     indices = [wrapped_index(k, n, wrap) for k, n in zip(arrays, sizes)]
@@ -317,7 +322,7 @@ def take_index(x: Array, index: Any, mode: Any = None, fill_value: Any = None, w
         return empty_of(x, region)
     # Where nothing is looked up, JAX does not ask what the mode is.
     everything = not plan.axes and tuple([k for k in plan.key if k is not None]) == whole(plan.shape)
-    how = "clip" if everything else mode_of(mode, "clip")
+    how = "clip" if everything else mode_of(mode, "assumed")
     if plan.outside:
         if how == "raise":
             raise IndexError(f"index {index} is out of bounds for an array of shape {x.shape}")

@@ -335,7 +335,7 @@ divmod_ = multi_ufunc_op(
 
 
 def power_base(g: Node, out: Node, x: Node, y: Node) -> Node | None:
-    """y x^(y-1), and zero where y is zero, whatever x; but for the number 0.0 it is NaN at x = 0, as in JAX."""
+    """y x^(y-1); for whole numbers zero where y is zero, whatever x, and NaN at x = 0 for a y of 0.0, as in JAX."""
     n = const(y.inputs[0] if y.op is weak_cast else y)
     if isinstance(n, Node):
         fixed = y.op is None and y.trace == CONCRETE and not y.shape and isinstance(y.buffer, np.ndarray)
@@ -344,9 +344,18 @@ def power_base(g: Node, out: Node, x: Node, y: Node) -> Node | None:
         if n == 0 and isinstance(n, (int, np.integer)):
             return None
         return multiply(g, multiply(power(x, n - 1), n) if n != 1 else 1)
+    if not is_whole(y):
+        return multiply(g, convert(multiply(y, power(x, subtract(y, 1))), out.dtype))
     zero = equal(y, 0)
     safe = where(zero, ones_like(y), subtract(y, 1))
     return multiply(g, where(zero, zeros_of(out), convert(multiply(y, power(x, safe)), out.dtype)))
+
+
+def is_whole(y: Node) -> bool:
+    """Whether a node holds whole numbers, cast or not, or may do so: once computed, a cast has let go of its input."""
+    while (y.op is cast or y.op is weak_cast) and y.inputs:
+        y = y.inputs[0]
+    return y.dtype.kind in "iub" or y.op is cast or y.op is weak_cast
 
 
 def power_exponent(g: Node, out: Node, x: Node, y: Node) -> Node:

@@ -18,8 +18,9 @@ from .indexing import take_along_axis
 from .joining import pad
 from .linalg import (
     Tangents,
+    adjoint,
     cholesky,
-    cholesky_jvp,
+    cholesky_along,
     result_dtypes,
     solve_abstract,
     triangle,
@@ -120,6 +121,12 @@ def permutation_values(pivots: np.ndarray, n: int) -> np.ndarray:
         for j, p in enumerate(pivots[i]):
             out[i][[j, p]] = out[i][[p, j]]
     return out
+
+
+def cholesky_jvp(tangents: Tangents, out: Node, a: Node, *, upper: bool) -> Node | None:
+    """As JAX's: from the whole tangent, which is taken for a symmetric one."""
+    t = tangents[0]
+    return None if t is None else cholesky_along(adjoint(t) if upper else t, out, upper)
 
 
 cholesky_or_nan = Op(

@@ -4,8 +4,8 @@
 The shape of the broadcast index arrays stands at axis `at` of what is read or written.
 
 `bounds`: "raise" (NumPy's IndexError), "clip", "wrap"; an index out of bounds reads zero under gather's "zero", and
-writes nothing under scatter's "drop".
-Negative indices count from the end, but under "clip", where they are 0.
+writes nothing under scatter's "drop". Under gather's "assumed" it reads as under "clip", and its cotangent is lost.
+Negative indices count from the end, but under "clip" and "assumed", where they are 0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import LIBRARY, Op
 from .creation import iota
-from .elementwise import add, convert, divide, equal, multiply, where
+from .elementwise import add, convert, divide, equal, less, multiply, where
 from .promotion import Shape, broadcast
 from .shape import (
     Axes,
@@ -102,11 +102,13 @@ def gather_abstract(x: Aval, *indices: Aval, axes: Shape, at: int, bounds: str) 
 
 
 def gather_lower(xp: Any, x: Any, *indices: Any, axes: Shape, at: int, bounds: str) -> Any:
-    return xp.gather(x, indices, axes, at, bounds)
+    return xp.gather(x, indices, axes, at, "clip" if bounds == "assumed" else bounds)
 
 
 def gather_transpose(ct: Node, x: Aval, *indices: Node, axes: Shape, at: int, bounds: str) -> tuple[Node | None, ...]:
-    bounds = "drop" if bounds == "zero" else bounds
+    if bounds == "assumed":
+        indices = tuple([where(less(i, 0), x.shape[a], i) if i.dtype.kind == "i" else i for i, a in zip(indices, axes)])
+    bounds = "drop" if bounds in ("zero", "assumed") else bounds
     spread = scatter(zeros_of(x), ct, *indices, axes=axes, at=at, bounds=bounds, mode="add")
     return (spread, *(None,) * len(indices))
 

@@ -305,10 +305,13 @@ slogdet = matrix_op("slogdet", lambda m, n: [(), ()], n_out=2, jvp=slogdet_jvp)
 
 
 def cholesky_jvp(tangents: Tangents, out: Node, a: Node, *, upper: bool) -> Node | None:
+    """The tangent of a factor, from the triangle of the argument's that is read."""
+    return None if tangents[0] is None else cholesky_along(hermitian(tangents[0], not upper), out, upper)
+
+
+def cholesky_along(t: Node, out: Node, upper: bool) -> Node:
     """Smith, Differentiation of the Cholesky algorithm (1995); Murray, arXiv:1602.07527, section 3.1."""
-    if tangents[0] is None:
-        return None
-    t, low = hermitian(tangents[0], not upper), adjoint(out) if upper else out
+    low = adjoint(out) if upper else out
     half = triangular_solve(low, t, lower=True, unit=False)
     k = adjoint(triangular_solve(low, adjoint(half), lower=True, unit=False))
     along = matmul(low, half_diagonal(tril(k)))

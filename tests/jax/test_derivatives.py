@@ -226,3 +226,35 @@ def test_derivatives_agree_with_jax(group: str) -> None:
             if b.shape != a.shape or not np.allclose(b, a, rtol=tolerance, atol=tolerance, equal_nan=True):
                 wrong.append(f"{name}, result {i}: {b.tolist()}, not {a.tolist()}")
     assert not wrong, "\n".join(wrong)
+
+
+X4 = np.arange(4.0, dtype="float32")
+OUTSIDE = np.array([0, 3, -1, 9, -7])
+POSITIVE = np.array([[4, 1, 0.5], [1, 3, 0.25], [0.5, 0.25, 2]], "float32")
+ZERO, BASES, POWERS = np.float32(0), np.zeros(2, "float32"), np.array([0, 1], "float32")
+AT_EDGES: dict[str, Callable[[Any], Any]] = {
+    "places outside": lambda j: j.grad(lambda x: (x[OUTSIDE] * np.float32(2)).sum())(X4),
+    "traced places outside": lambda j: j.jit(j.grad(lambda x, i: x[i].sum()))(X4, OUTSIDE),
+    "tables": lambda j: j.grad(lambda x: x.reshape(2, 2)[OUTSIDE].sum())(X4),
+    "clipped places": lambda j: j.grad(lambda x: x.at[OUTSIDE].get(mode="clip").sum())(X4),
+    "promised places": lambda j: j.grad(lambda x: x.at[OUTSIDE].get(mode="promise_in_bounds").sum())(X4),
+    "one place": lambda j: j.grad(lambda x: j.jit(lambda x, i: x[i])(x, 9))(X4),
+    "mapped places": lambda j: j.grad(lambda x: j.vmap(lambda i: x[i])(OUTSIDE).sum())(X4),
+    "places taken": lambda j: j.lax.index_take(X4, (OUTSIDE,), (0,)),
+    "promised writes": lambda j: j.numpy.asarray(X4).at[OUTSIDE].add(1.0, mode="promise_in_bounds"),
+    "triangle of a factor": lambda j: j.grad(lambda a: j.scipy.linalg.cholesky(a, lower=True).sum())(POSITIVE),
+    "upper factor": lambda j: j.grad(lambda a: j.scipy.linalg.cholesky(a)[0].sum())(POSITIVE),
+    "solved by a factor": lambda j: j.grad(lambda a: j.scipy.linalg.cho_factor(a)[0].sum())(POSITIVE),
+    "powers of nothing": lambda j: j.grad(lambda x, y: x**y, (0, 1))(ZERO, ZERO),
+    "jitted powers": lambda j: j.jit(j.grad(lambda x, y: (x**y).sum()))(BASES, POWERS),
+    "mapped powers": lambda j: j.vmap(j.grad(lambda x, y: x**y))(BASES, POWERS),
+    "whole powers": lambda j: j.grad(lambda x, y: (x**y).sum())(BASES, np.array([0, 1])),
+}
+"""Derivatives where an index leaves its array, a matrix is not symmetrized, or a base is zero."""
+
+
+@pytest.mark.parametrize("name", AT_EDGES)
+def test_at_edges(name: str) -> None:
+    theirs, ours = (j.tree.leaves(AT_EDGES[name](j)) for j in (jax, lazynp.jax))
+    for a, b in zip(theirs, ours, strict=True):
+        np.testing.assert_allclose(np.asarray(b), np.asarray(a), rtol=1e-5, atol=1e-6)

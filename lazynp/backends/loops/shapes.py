@@ -207,7 +207,7 @@ def places_of(
 ) -> tuple[list[str], str]:
     """The index into a value for one element of what is read or written, and a condition: whether it lies inside."""
     axes, at, bounds = s.params["axes"], s.params["at"], s.params["bounds"]
-    if bounds not in ("clip", "wrap", "zero", "drop"):
+    if bounds not in ("clip", "assumed", "wrap", "zero", "drop"):
         raise Unsupported(f"{s.op} that may raise")
     arrays = [w.place(state, a) for a in s.args[first:]]
     common = np.broadcast_shapes(*[state.body.values[a].shape for a in s.args[first:]])
@@ -221,7 +221,7 @@ def places_of(
         p = w.aligned(arrays[axes.index(d)], common)
         k = w.name("k")
         w.put(f"int64_t {k} = (int64_t){p.at(mine)};")
-        if bounds == "clip":
+        if bounds in ("clip", "assumed"):
             w.put(f"{k} = std::min<int64_t>(std::max<int64_t>({k}, 0), {n - 1});")
         elif bounds == "wrap":
             w.put(f"{k} %= {n}; if ({k} < 0) {k} += {n};")

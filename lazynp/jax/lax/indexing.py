@@ -215,11 +215,11 @@ def dynamic_update_index_in_dim(
 
 @public
 def index_take(src: Any, idxs: Any, axes: Sequence[int]) -> Array:
-    """src at index arrays (one for each axis in `axes`), a new axis first."""
+    """src at index arrays (one for each axis in `axes`), a new axis first; indices wrap around."""
     node = argument("index_take", src)
     index = arguments("index_take", *idxs)
     at = tuple([operator.index(a) for a in axes])
-    return apply(lambda x, *i: indexing.gather(x, *i, axes=at, at=0, bounds="clip"), node, *index)
+    return apply(lambda x, *i: indexing.gather(x, *i, axes=at, at=0, bounds="wrap"), node, *index)
 
 
 # Gather and scatter. An index array is made for each axis on which a slice is smaller than the operand.
