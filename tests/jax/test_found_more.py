@@ -181,6 +181,8 @@ jnp.full((2,), 1j, 'float32')
 jnp.array([1j], 'float32')
 lax.convert_element_type(1j, 'int32')
 lax.full_like(A((2,)), 1j)
+lax.conv_general_dilated(A((1, 2, 6)), A((3, 2, 3)), (1,), 'SAME', lhs_dilation=(2,))
+lax.conv_general_dilated(A((1, 2, 6)), A((3, 2, 3)), (1,), 'VALID', lhs_dilation=(2,))
 """.strip()
 TEXTS = "\n".join([WEAKNESS, DTYPES, WORKING, REFUSED]).split("\n")
 

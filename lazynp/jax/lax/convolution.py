@@ -185,6 +185,11 @@ def conv_general_dilated(
     steps = sizes_of(window_strides)
     one = (1,) * (x.ndim - 2)
     dl, dr = (one if d is None else sizes_of(d) for d in (lhs_dilation, rhs_dilation))
+    if isinstance(padding, str) and any([d != 1 for d in dl]):
+        raise ValueError(
+            "String padding is not implemented for transposed convolution using this op. Please either exactly specify "
+            "the required padding or use conv_transpose."
+        )
     if isinstance(padding, str) and len(dl) == len(dr) == len(steps) == len(one):
         padding = pads_for(x, w, numbers, dl, dr, steps, padding)
     checked_conv(x, w, numbers, steps, feature_group_count, batch_group_count)
