@@ -58,6 +58,26 @@ def test_uses_of_libraries(script: str) -> None:
     assert found == {"auto": {}, "graph": {}, "left behind": []}
 
 
+UFUNCS = """
+    import {} as np, pandas as pd
+    frame = pd.DataFrame(dict(a=[1.0, 4.0], b=[2.0, 3.0]))
+    m = np.asarray([3.0, 2.0])
+    for x in (frame["a"], frame, pd.Index([1.0, 2.0])):
+        for found in (np.hypot(m, x), np.hypot(x, m), np.maximum(m, x), np.add(x, 1), np.isnan(x), np.logaddexp(m, x)):
+            print(type(found).__name__, found.to_numpy().tolist(), type(found.to_numpy()).__module__)
+    summed = m
+    summed += frame["a"]
+    into = np.zeros(2)
+    np.sin(frame["a"], out=into)
+    print(type(summed).__name__, list(summed), into.tolist())
+"""
+
+
+def test_ufuncs_of_our_arrays_and_pandas_objects() -> None:
+    pytest.importorskip("pandas")
+    assert python(UFUNCS.format("lazynp")) == python(UFUNCS.format("numpy"))
+
+
 LIBRARY = """
     import numpy
     count = 0

@@ -6,7 +6,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from .patches import Patches, numpy_of
+from ..speed import UfuncBase
+from .patches import Arguments, Changes, Patches, adapted, arrays_of, numpy_of
 
 # They look for variables in the frame that calls them, and take no arrays.
 READ_FRAMES = ("eval", "query")
@@ -26,10 +27,22 @@ def adapt(pandas: Any, patches: Patches) -> None:
     for value in list(vars(pandas).values()):
         if isinstance(value, type) and value.__module__.split(".")[0] == "pandas":
             patches.methods(value, READ_FRAMES)
+    protocol = "__array_ufunc__"
+    for owner in dict.fromkeys(k for cls in (pandas.Series, pandas.Index) for k in cls.__mro__ if protocol in vars(k)):
+        function: Any = adapted(vars(owner)[protocol], of_numpy)
+        function.lazynp_adapted = True
+        patches.put(owner, protocol, function)
     for name, classes in CLASSES.items():
         module = importlib.import_module(name)
         for cls in classes:
             patches.methods(getattr(module, cls), READ_FRAMES)
+
+
+def of_numpy(args: tuple[Any, ...], kwargs: dict[str, Any], changes: Changes) -> Arguments:
+    """Arguments of `__array_ufunc__`: pandas leaves a call to arrays that it does not know, and keeps what the ufunc
+    gives."""
+    args, kwargs = arrays_of(args, kwargs, changes)
+    return tuple([x.host if isinstance(x, UfuncBase) else x for x in args]), kwargs
 
 
 def converted(function: Callable[..., Any]) -> Callable[..., Any]:
