@@ -717,9 +717,12 @@ static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, in
     else if (by_rows)
         for (npy_intp o = 0; o < outer; o++) {
             char *results = to + o * inner * size, *block = from + o * n * inner * size;
-            int taken = 0;
-            for (npy_intp i = 0; i < inner; i++)
-                taken = begin(which, type, results + i * size, block + i * size, size);
+            int taken = which == MAX || which == MIN;
+            if (taken)
+                memcpy(results, block, (size_t)(inner * size));
+            else
+                for (npy_intp i = 0; i < inner; i++)
+                    begin(which, type, results + i * size, block, size);
             for (npy_intp i = taken; i < n; i++) {
                 char *args[3] = {results, block + i * inner * size, results};
                 function(args, &count, steps, data);

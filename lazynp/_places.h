@@ -5,7 +5,7 @@
  * equal shape for them, of an array of numbers whose rows behind those axes have no gaps; for a write also behind whole axes. All else is left to NumPy, its
  * errors among it, so everything is looked at before the first element is written. */
 
-enum { MOST_PLACES = 4, AT_ONCE = 256, FEW = 64, MOSTLY = 52, FREES = 1 << 20 }; /* of FREES elements on others may run meanwhile */
+enum { MOST_PLACES = 4, AT_ONCE = 256, ROW_BYTES = 512, FEW = 64, MOSTLY = 52, FREES = 1 << 20 }; /* of FREES elements on others may run meanwhile */
 
 typedef struct {
     PyArrayObject *keys[MOST_PLACES]; /* one mask, or as many arrays of whole numbers */
@@ -335,14 +335,17 @@ static int may_meet(PyArrayObject *a, PyArrayObject *b)
     return low[0] < high[1] && low[1] < high[0];
 }
 
-/* Whether the value of a write is one number, whose bytes are put into `item`, or an array with a row for each place: step
+/* Whether the value of a write is one number, of which a row is put into `item`, or an array with a row for each place: step
  * is 0 or 1. 0 where NumPy has to look at it. */
 static int is_written(PyArrayObject *a, PyObject *value, const Places *p, char *item, char **v, int *step)
 {
     *step = 0;
     *v = item;
-    if (p->row == PyArray_ITEMSIZE(a) && PyArray_ISNOTSWAPPED(a) && from_number(value, PyArray_TYPE(a), item))
+    if (p->row <= ROW_BYTES && PyArray_ISNOTSWAPPED(a) && from_number(value, PyArray_TYPE(a), item)) {
+        for (npy_intp size = PyArray_ITEMSIZE(a), k = size; k < p->row; k += size)
+            memcpy(item + k, item, (size_t)size);
         return 1;
+    }
     PyArrayObject *x = (PyArrayObject *)value;
     if (!is_number_array(value) || !PyArray_IS_C_CONTIGUOUS(x) || !PyArray_EquivTypes(PyArray_DESCR(x), PyArray_DESCR(a)) || may_meet(a, x))
         return 0;
@@ -362,7 +365,7 @@ static int change_places(PyObject *h, PyObject *key, PyObject *value, int how)
 {
     Places p;
     PyArrayObject *a = (PyArrayObject *)h;
-    _Alignas(16) char item[32];
+    _Alignas(16) char item[ROW_BYTES];
     char *v;
     int step;
     if (!are_places(h, key, &p) || !PyArray_ISWRITEABLE(a) || (unsigned)PyArray_FLAGS(a) & WARNS_ON_WRITE

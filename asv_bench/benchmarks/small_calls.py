@@ -322,15 +322,10 @@ BATCH = 2e-4  # seconds
 ALL = [*CALLS, *WRITES]
 
 
-def space(module):
-    names = {"np": module}
-    exec(SETUP, names)
-    return names
-
-
-def timer(text, module):
+def timer(text, module, setup=SETUP):
     """A function of n: seconds that n calls take."""
-    names = space(module)
+    names = {"np": module}
+    exec(setup, names)
     given = ", ".join(f"{name}={name}" for name in names if not name.startswith("_"))
     code = (
         f"def run(n, {given}):\n    start = clock()\n    for _ in range(n):\n        {text}\n    return clock() - start"
@@ -340,9 +335,9 @@ def timer(text, module):
     return names["run"]
 
 
-def ratio(text, module, rounds=15):
+def ratio(text, module, setup=SETUP, rounds=15):
     """lazynp's time over NumPy's, and NumPy's time of a call in seconds."""
-    ours, theirs = timer(text, module), timer(text, numpy)
+    ours, theirs = timer(text, module, setup), timer(text, numpy, setup)
     calls = 1
     while theirs(calls) < BATCH:
         calls *= 2
@@ -355,11 +350,11 @@ def ratio(text, module, rounds=15):
     return statistics.median([t / s for t, s in pairs]), statistics.median([s for _, s in pairs]) / calls
 
 
-def main(part=""):
+def main(part="", calls=ALL, setup=SETUP):
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     import lazynp
 
-    rows = sorted([(*ratio(text, lazynp), text) for text in ALL if part in text], reverse=True)
+    rows = sorted([(*ratio(text, lazynp, setup), text) for text in calls if part in text], reverse=True)
     for r, seconds, text in rows:
         print(f"{r:6.2f}  {seconds * 1e6:8.2f} us  +{(r - 1) * seconds * 1e9:7.0f} ns  {text}")
     mean = math.exp(statistics.mean(math.log(r) for r, *_ in rows))
