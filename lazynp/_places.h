@@ -80,6 +80,9 @@ static inline npy_uint64 as_bits(const unsigned char *m)
     npy_uint64 bits = 0, w;
     for (int i = 0; i < 8; i++) {
         memcpy(&w, m + 8 * i, 8);
+#if NPY_BYTE_ORDER == NPY_BIG_ENDIAN
+        w = __builtin_bswap64(w);
+#endif
         bits |= (w & 0x0101010101010101u) * 0x0102040810204080u >> 56 << 8 * i;
     }
     return bits;
@@ -194,8 +197,8 @@ static void move_rows(char *x, const npy_intp *far, npy_intp n, char *v, npy_int
         switch (type) {
             case NPY_DOUBLE: OF(npy_double); return;
             case NPY_FLOAT: OF(npy_float); return;
-            case NPY_INT: case NPY_UINT: OF(npy_uint32); return;
-            default: OF(npy_uint64); return;
+            case NPY_INT32: case NPY_UINT32: OF(npy_uint32); return;
+            default: OF(npy_uint64); return; /* the types that `at_places` takes are of 4 or 8 bytes */
         }
 #undef OF
     }
@@ -393,7 +396,8 @@ static PyObject *at_places(PyObject *module, PyObject *const *args, Py_ssize_t n
 {
     if (n == 4 && PyArray_CheckExact(args[1]) && PyArray_NDIM((PyArrayObject *)args[1]) > 1) { /* vectors have a loop in NumPy */
         int how = args[0] == binary_ufunc[0] ? ADDED : args[0] == binary_ufunc[1] ? SUBTRACTED : TAKEN, type = PyArray_TYPE((PyArrayObject *)args[1]);
-        int known = type == NPY_DOUBLE || type == NPY_FLOAT || (type >= NPY_INT && type <= NPY_ULONGLONG);
+        int known = type == NPY_DOUBLE || type == NPY_FLOAT || type == NPY_INT32 || type == NPY_UINT32 || type == NPY_INT64
+                    || type == NPY_UINT64 || type == NPY_LONGLONG || type == NPY_ULONGLONG;
         if (PyArray_IsPythonScalar(args[3])) /* which is not weak here */
             known = type == (PyFloat_CheckExact(args[3]) ? NPY_DOUBLE : PyLong_CheckExact(args[3]) ? NPY_LONG : NPY_OBJECT);
         feclearexcept(FLAGS_SEEN);

@@ -90,11 +90,11 @@ static int reduce_short(int which, int type, const char *x, npy_intp outer, npy_
                 OF(npy_double, sum_npy_double);
             else if (type == NPY_FLOAT)
                 OF(npy_float, sum_npy_float);
-            else if (type == NPY_LONG || type == NPY_ULONG || type == NPY_LONGLONG || type == NPY_ULONGLONG)
+            else if (type == NPY_INT64 || type == NPY_UINT64 || type == NPY_LONGLONG || type == NPY_ULONGLONG)
                 OF(npy_uint64, sum_npy_uint64);
             else
                 return 0;
-            return sizeof(npy_long) == 8;
+            return 1;
         case MAX: return type == NPY_DOUBLE ? OF(npy_double, largest_npy_double) : type == NPY_FLOAT && OF(npy_float, largest_npy_float);
         case MIN: return type == NPY_DOUBLE ? OF(npy_double, least_npy_double) : type == NPY_FLOAT && OF(npy_float, least_npy_float);
         case ANY:
