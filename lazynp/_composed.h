@@ -30,7 +30,8 @@ static PyObject *dotted(PyObject *host, PyObject *const *args, int flags)
     if (y && is_number_array(x) && is_number_array(y)) {
         Py_INCREF(x);
         Py_INCREF(y);
-        out = from_host(PyArray_MatrixProduct(x, y));
+        out = PyArray_MatrixProduct(x, y);
+        out = from_host(out && PyArray_CheckExact(out) ? PyArray_Return((PyArrayObject *)out) : out);
         Py_DECREF(x);
         Py_DECREF(y);
     }

@@ -22,6 +22,7 @@ from ..tree import flatten as flatten_raw
 from ..tree import map as map_raw
 from ..tree import metadata as metadata_raw
 from .tree_keys import DictKey, FlattenedIndexKey, GetAttrKey, KeyPath, SequenceKey, keystr
+from .tree_keys import KeyEntry as KeyEntry
 
 T = TypeVar("T")
 IsLeaf = Callable[[Any], bool] | None

@@ -318,8 +318,10 @@ def full_like(
     size = own if shape is None else shape_of(shape)
     if not isinstance(fill_value, Array) and np.ndim(fill_value) == 0:
         check_arraylike("full_like", fill_value)
-        if isinstance(fill_value, complex) and KIND_OF[to] not in "cb" and not weak:
-            raise TypeError(f"full_like: {fill_value} is complex, the dtype is {to}")
+        if isinstance(fill_value, complex) and KIND_OF[to] in "iuf":
+            if not weak:
+                check_real(fill_value, to)
+            fill_value = fill_value.real
         return filled(size, scalar_as(fill_value, to), to, weak)
     out = full(size, fill_value, to)
     return apply(lambda x: cast_node(x, to, True), out.node) if weak and not np.ndim(fill_value) else out
