@@ -15,14 +15,15 @@ def folders(*paths: str | None) -> tuple[str, ...]:
     return tuple(sorted({os.path.join(os.path.realpath(p), "") for p in paths if p}))
 
 
-STANDARD = folders(sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
-PACKAGES = folders(
-    sysconfig.get_path("purelib"),
-    sysconfig.get_path("platlib"),
-    site.getusersitepackages(),
-    *getattr(site, "getsitepackages", list)(),
-    HERE,
-)
+STANDARD, OURS = folders(os.path.dirname(os.__file__)), folders(HERE)
+
+
+@functools.cache
+def elsewhere() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Where libraries and Python's own modules lie beside the usual places, which it takes a while to ask for."""
+    libraries = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.getusersitepackages()]
+    libraries += getattr(site, "getsitepackages", list)()
+    return folders(*libraries), folders(sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
 
 
 @functools.lru_cache(4096)  # functions of NumPy's import it each time that they are called
@@ -36,8 +37,10 @@ def whose(filename: str) -> str:
 @functools.lru_cache(4096)
 def whose_folder(folder: str) -> str:
     path = os.path.join(os.path.realpath(folder), "")
-    if path.startswith(PACKAGES) or any(
-        f"{os.sep}{name}{os.sep}" in path for name in ("site-packages", "dist-packages")
-    ):
+    names = [f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages")]
+    if path.startswith(OURS) or any([name in path for name in names]):
         return LIBRARY
-    return PYTHON if path.startswith(STANDARD) else OWN
+    if path.startswith(STANDARD):
+        return PYTHON
+    libraries, standard = elsewhere()
+    return LIBRARY if path.startswith(libraries) else PYTHON if path.startswith(standard) else OWN
