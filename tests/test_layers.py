@@ -237,6 +237,6 @@ def test_import_time() -> None:
 
     for _ in range(4):
         beyond()
-    took = least(beyond, LIMIT, 60)
+    took = least(beyond, LIMIT, 150)
     print(f"CPU time: import numpy {min(theirs) * 1e3:.0f} ms, both {min(both) * 1e3:.0f} ms")
     assert took <= LIMIT
