@@ -140,9 +140,12 @@ def test_what_cannot_be_saved_makes_no_file(tmp_path: Any) -> None:
 def test_a_call_that_runs_without_a_plan_is_timed() -> None:
     a = np.random.default_rng(0).random((900, 1000))
     a.block_until_ready()
-    with np.profile() as p:
-        np.sort(a, axis=0).block_until_ready()
-    assert p.seconds["library calls"] > 0.5 * p.wall
+    shares = []
+    for _ in range(5):  # on a busy machine a run may wait for a core in the midst of Python's own work
+        with np.profile() as p:
+            np.sort(a, axis=0).block_until_ready()
+        shares.append(p.seconds["library calls"] / p.wall)
+    assert max(shares) > 0.5, shares
 
 
 def test_html_is_well_formed(profiled: Any) -> None:

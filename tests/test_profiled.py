@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import least
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "examples"))
@@ -35,6 +36,13 @@ def test_the_profile_of_a_whole_program(name: str, tmp_path: Path) -> None:
 def test_the_advice_followed_makes_a_program_faster(name: str, tmp_path: Path) -> None:
     pytest.importorskip("IPython", reason="IPython comes with lazynp[test]")
     env = {"LAZYNP_CACHE_DIR": str(tmp_path)}
-    times = [[run.took(run.HERE / path, tmp_path, **env) for path in run.PROGRAMS[name]] for _ in range(2)]
-    before, after = (min(column) for column in zip(*times, strict=True))
-    assert before / after >= 1.5
+    times: list[list[float]] = []
+
+    def share() -> float:
+        """Of the time before, which following the advice leaves: of the least times so far."""
+        times.append([run.took(run.HERE / path, tmp_path, **env) for path in run.PROGRAMS[name]])
+        before, after = (min(column) for column in zip(*times, strict=True))
+        return after / before
+
+    share()  # compiles
+    assert least(share, 1 / 1.5, 6) <= 1 / 1.5
