@@ -108,8 +108,8 @@ static int reads_reduction(int which, PyObject *const *args, Py_ssize_t n, PyObj
 {
     PyObject *along = n == 2 ? args[1] : NULL;
     r->which = which;
-    r->keep = r->axis = 0;
-    if (n < 1 || n > 2 || r->which == REDUCTIONS || !reductions_on || !reduction_ufunc[r->which])
+    r->keep = 0;
+    if (n < 1 || n > 2 || !is_direct(r->which))
         return 0;
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
@@ -120,14 +120,7 @@ static int reads_reduction(int which, PyObject *const *args, Py_ssize_t n, PyObj
         else
             return 0;
     }
-    r->whole = !along || along == Py_None;
-    if (!r->whole && !PyLong_CheckExact(along))
-        return 0;
-    if (!r->whole && (r->axis = PyLong_AsLong(along)) == -1 && PyErr_Occurred()) {
-        PyErr_Clear();
-        return 0;
-    }
-    return 1;
+    return read_axes(along, r);
 }
 
 /* A reduction, the function or the method: matched or noted. NULL, without an error set, for Python to do. */
@@ -139,8 +132,7 @@ static PyObject *reduced_whole(int which, PyObject *host, PyObject *const *args,
     if (out || PyErr_Occurred())
         return out;
     if (simple && (x = few_bytes(args[0], BYTES_REDUCED)) && PyArray_CheckExact(x)) {
-        PyUFuncObject *f = (PyUFuncObject *)reduction_ufunc[r.which];
-        out = direct_reduce(f, r.which, (PyArrayObject *)x, r.whole, r.axis, r.keep);
+        out = direct_reduce(&r, (PyArrayObject *)x);
         if (out)
             out = from_host(out);
     }
@@ -163,7 +155,7 @@ static int reads_along(PyObject *const *args, Py_ssize_t n, PyObject *names, int
 {
     Layout as;
     *r = (Along){.axis = n == 2 && args[1] != Py_None ? args[1] : NULL};
-    if (limit < 0 || n < 1 || n > 2 || !reductions_on || !lies_like(args[0], &as) || (as.type != NPY_FLOAT && as.type != NPY_DOUBLE))
+    if (limit < 0 || n < 1 || n > 2 || !is_direct(SUM) || !lies_like(args[0], &as) || (as.type != NPY_FLOAT && as.type != NPY_DOUBLE))
         return 0;
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];

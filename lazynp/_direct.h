@@ -583,15 +583,50 @@ static PyObject *direct_product(PyUFuncObject *f, PyObject *x, PyObject *y)
     return out ? (PyObject *)out : PyArray_Scalar(number, plain_descr[type], NULL);
 }
 
-/* Reductions of arrays in C's order: of all elements, along the last axis or along the first. */
+/* Reductions of arrays in C's order: of all elements, along an axis or along neighbouring ones. */
 
 /* What a call of one asks for. */
 typedef struct {
-    int which, whole, keep;
-    long axis;
+    int which, keep, count;
+    long axis[AXES]; /* as given: `count` of them; 0: all */
 } Reduction;
 
-static int reductions_on; /* whether NumPy was found to add in the order that is taken here */
+/* What is given for `axis`: None, a number or a tuple of numbers. 0 where it is anything else. */
+static int read_axes(PyObject *along, Reduction *r)
+{
+    int tuple = along && PyTuple_CheckExact(along);
+    Py_ssize_t n = tuple ? PyTuple_GET_SIZE(along) : along && along != Py_None;
+    if (n > AXES || (tuple && !n))
+        return 0;
+    for (r->count = 0; r->count < n; r->count++) {
+        PyObject *number = tuple ? PyTuple_GET_ITEM(along, r->count) : along;
+        if (!PyLong_CheckExact(number))
+            return 0;
+        if ((r->axis[r->count] = PyLong_AsLong(number)) == -1 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The axes along which an array with nd axes is reduced, from the first on. 0 where they are no neighbours, or there are none such. */
+static int are_neighbours(Reduction const *r, int nd, int *first, int *count)
+{
+    *first = 0;
+    *count = r->count ? r->count : nd;
+    for (int i = 0; i < r->count; i++) {
+        long axis = r->axis[i] + (r->axis[i] < 0 ? nd : 0);
+        if (!i)
+            *first = (int)axis;
+        if (axis < 0 || axis >= nd || axis != *first + i)
+            return 0;
+    }
+    return nd > 0;
+}
+
+static PyObject *reduction_ufunc[REDUCTIONS];
+static int in_order = -1; /* whether NumPy was found to add in the order that is taken here; -1: not looked at */
 static npy_intp most_reduced; /* elements of an array in which it does: older ones add parts of BUFFERED elements */
 
 /* Whether the reduction keeps the type, in NumPy too: sums of short integers do not. */
@@ -641,6 +676,53 @@ static void divide(char *sums, npy_intp count, npy_intp by, int type)
 
 enum { BUFFERED = 8192 }; /* elements that NumPy copies to add what does not lie in one line */
 
+/* A reduction of `outer` blocks of n rows with `inner` elements each, along the rows, in NumPy's order of adding. It is called as a
+ * ufunc's loop is.
+ *
+ * args: the first element and the first result. sizes: outer, n, inner. steps: which reduction it is, and from one element to the next,
+ * in bytes: more than an element only where there is one row. at: the place of the ufunc's loop. */
+static void reduce_blocks(char **args, npy_intp const *sizes, npy_intp const *steps, void *at)
+{
+    int which = (int)steps[0];
+    PyUFuncObject *f = (PyUFuncObject *)reduction_ufunc[which];
+    intptr_t place = (intptr_t)at;
+    int type = f->types[3 * place];
+    npy_intp outer = sizes[0], n = sizes[1], inner = sizes[2], size = PyDataType_ELSIZE(plain_descr[type]);
+    char *from = args[0], *to = args[1];
+    PyUFuncGenericFunction function = f->functions[place];
+    void *data = f->data ? f->data[place] : NULL;
+    if (steps[1] == size && reduce_short(which, type, from, outer, n, inner, to)) {
+    }
+    else if (inner > 1) /* each row goes to all results of its block */
+        for (npy_intp o = 0; o < outer; o++) {
+            char *results = to + o * inner * size, *block = from + o * n * inner * size;
+            npy_intp each[3] = {size, size, size};
+            int taken = which == MAX || which == MIN;
+            if (taken)
+                memcpy(results, block, (size_t)(inner * size));
+            else if (which == PROD || which == ALL)
+                for (npy_intp i = 0; i < inner; i++)
+                    begin(which, type, results + i * size, block, size);
+            else
+                memset(results, 0, (size_t)(inner * size));
+            for (npy_intp i = taken; i < n; i++) {
+                char *row[3] = {results, block + i * inner * size, results};
+                function(row, &inner, each, data);
+            }
+        }
+    else /* each result takes a row */
+        for (npy_intp o = 0; o < outer; o++) {
+            char *result = to + o * size, *row = from + o * n * size;
+            int taken = begin(which, type, result, row, size);
+            char *elements[3] = {result, row + taken * steps[1], result};
+            npy_intp rest = n - taken, along[3] = {0, steps[1], 0};
+            if (rest)
+                function(elements, &rest, along, data);
+        }
+    if (which == MEAN)
+        divide(to, outer * inner, n, type);
+}
+
 /* Whether elements lie in C's order with gaps between them, and NumPy reduces them like a copy without. It does not where of
  * two zeros the larger is asked for. */
 static int lies_apart(PyArrayObject *a, int which)
@@ -658,53 +740,43 @@ static int lies_apart(PyArrayObject *a, int which)
     return PyArray_ISALIGNED(a) && PyArray_ISNOTSWAPPED(a);
 }
 
-/* The reduction of `a` along an axis, or all of them where it is `whole`: an array or NumPy's scalar. NULL with no
- * error set where it is for NumPy, as nearly all is of which it would warn. */
-static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, int whole, long axis, int keepdims)
+/* The reduction of `a`: an array or NumPy's scalar. NULL with no error set where it is for NumPy, as nearly all is of which it
+ * would warn. */
+static PyObject *direct_reduce(Reduction const *r, PyArrayObject *a)
 {
     PyArray_Descr *descr = PyArray_DESCR(a);
-    int nd = PyArray_NDIM(a), type = descr->type_num;
+    int nd = PyArray_NDIM(a), type = descr->type_num, first, count;
     npy_intp const *dims = PyArray_DIMS(a);
-    if (!nd || nd > AXES || type >= NPY_CLONGDOUBLE || plain_descr[type] != descr || !keeps_type(which, type))
+    if (nd > AXES || !are_neighbours(r, nd, &first, &count) || type >= NPY_CLONGDOUBLE || plain_descr[type] != descr
+        || !keeps_type(r->which, type))
         return NULL;
     if (!PyArray_ISCARRAY_RO(a)) {
-        PyArrayObject *copy = lies_apart(a, which) ? (PyArrayObject *)PyArray_NewCopy(a, NPY_CORDER) : NULL;
-        PyObject *of_copy = copy ? direct_reduce(f, which, copy, whole, axis, keepdims) : NULL;
+        int alike = (count == 1 || count == nd) && lies_apart(a, r->which);
+        PyArrayObject *copy = alike ? (PyArrayObject *)PyArray_NewCopy(a, NPY_CORDER) : NULL;
+        PyObject *of_copy = copy ? direct_reduce(r, copy) : NULL;
         Py_XDECREF(copy);
         return of_copy;
     }
-    axis += axis < 0 ? nd : 0;
-    if (!whole && (axis < 0 || axis >= nd))
+    Loop *found = loop_of((PyUFuncObject *)reduction_ufunc[r->which], type);
+    npy_intp total = PyArray_SIZE(a), size = PyDataType_ELSIZE(descr), shape[AXES];
+    if (!found || found->result != type || !total || total > most_reduced)
         return NULL;
-    Loop *found = loop_of(f, type);
-    if (!found || found->result != type)
-        return NULL;
-    whole |= nd == 1;
-    npy_intp total = 1, size = PyDataType_ELSIZE(descr), shape[AXES];
-    for (int i = 0; i < nd; i++)
-        total *= dims[i];
-    if (!total || total > most_reduced)
-        return NULL;
-    npy_intp n = whole ? total : dims[axis], left = total / n;
     int made = 0;
     for (int i = 0; i < nd; i++)
-        if (keepdims || !(whole || i == axis))
-            shape[made++] = whole || i == axis ? 1 : dims[i];
+        if (r->keep || i < first || i >= first + count)
+            shape[made++] = i < first || i >= first + count ? dims[i] : 1;
     npy_intp number[2];
-    char *to = (char *)number, *from = PyArray_BYTES(a);
+    char *args[2] = {PyArray_BYTES(a), (char *)number};
     PyObject *out = NULL;
     if (made) {
         out = (PyObject *)new_array(descr, made, shape);
         if (!out)
             return NULL;
-        to = PyArray_BYTES((PyArrayObject *)out);
+        args[1] = PyArray_BYTES((PyArrayObject *)out);
     }
-    /* Along the last axis each result takes a row; along another, each row goes to all results of its block. */
-    npy_intp inner = whole ? 1 : PyArray_MultiplyList(dims + axis + 1, nd - axis - 1), outer = left / inner;
-    int by_rows = inner > 1;
-    npy_intp count = by_rows ? inner : n, step = by_rows ? size : 0, steps[3] = {step, size, step};
-    PyUFuncGenericFunction function = f->functions[found->at];
-    void *data = f->data ? f->data[found->at] : NULL;
+    npy_intp sizes[3] = {PyArray_MultiplyList(dims, first), PyArray_MultiplyList(dims + first, count),
+                         PyArray_MultiplyList(dims + first + count, nd - first - count)};
+    npy_intp steps[2] = {r->which, size};
     if (fetestexcept(FLAGS_SEEN))
         feclearexcept(FLAGS_SEEN);
     PyThreadState *save = NULL;
@@ -712,45 +784,19 @@ static PyObject *direct_reduce(PyUFuncObject *f, int which, PyArrayObject *a, in
         Py_INCREF(a);
         save = PyEval_SaveThread();
     }
-    if (reduce_short(which, type, from, outer, n, inner, to)) {
-    }
-    else if (by_rows)
-        for (npy_intp o = 0; o < outer; o++) {
-            char *results = to + o * inner * size, *block = from + o * n * inner * size;
-            int taken = which == MAX || which == MIN;
-            if (taken)
-                memcpy(results, block, (size_t)(inner * size));
-            else
-                for (npy_intp i = 0; i < inner; i++)
-                    begin(which, type, results + i * size, block, size);
-            for (npy_intp i = taken; i < n; i++) {
-                char *args[3] = {results, block + i * inner * size, results};
-                function(args, &count, steps, data);
-            }
-        }
-    else
-        for (npy_intp i = 0; i < left; i++) {
-            char *result = to + i * size, *row = from + i * n * size;
-            int taken = begin(which, type, result, row, size);
-            char *args[3] = {result, row + taken * size, result};
-            npy_intp rest = n - taken;
-            if (rest)
-                function(args, &rest, steps, data);
-        }
-    if (which == MEAN)
-        divide(to, left, n, type);
+    reduce_blocks(args, sizes, steps, (void *)(intptr_t)found->at);
     if (save) {
         PyEval_RestoreThread(save);
         Py_DECREF(a);
     }
     int raised = fetestexcept(FLAGS_SEEN);
     /* A product that becomes too small is told of as NumPy's loop does, which is mostly not at all: no second run. */
-    if (raised && (raised != FE_UNDERFLOW || which != PROD
+    if (raised && (raised != FE_UNDERFLOW || r->which != PROD
                    || PyUFunc_GiveFloatingpointErrors("reduce", NPY_FPE_UNDERFLOW) < 0)) {
         Py_XDECREF(out);
         return NULL;
     }
-    return out ? out : PyArray_Scalar(to, descr, NULL);
+    return out ? out : PyArray_Scalar(number, descr, NULL);
 }
 
 /* Whether NumPy adds blocks of rows of that shape, with a gap between rows, in the order that `direct_reduce` does: values whose sums
@@ -779,13 +825,16 @@ static int adds_alike(PyUFuncObject *add, int type, npy_intp const *shape)
     if (a)
         PyArray_UpdateFlags(a, NPY_ARRAY_UPDATE_ALL);
     int alike = a != NULL;
-    for (int axis = -1; axis < 3 && alike; axis++) {
-        PyObject *given = axis < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(axis);
+    static const Reduction all[] = {{SUM, 1, 0, {0}},    {SUM, 1, 1, {0}},    {SUM, 1, 1, {1}},
+                                    {SUM, 1, 1, {2}},    {SUM, 1, 2, {0, 1}}, {SUM, 1, 2, {1, 2}}};
+    for (int k = 0; k < (gap ? 4 : 6) && alike; k++) {
+        Reduction const *r = &all[k];
+        PyObject *given = !r->count ? Py_NewRef(Py_None) : Py_BuildValue(r->count > 1 ? "(ll)" : "l", r->axis[0], r->axis[1]);
         PyObject *want = NULL, *got = NULL;
         if (given)
             want = PyObject_CallMethod((PyObject *)add, "reduce", "OOOOO", a, given, Py_None, Py_None, Py_True);
         if (want && PyArray_CheckExact(want))
-            got = direct_reduce(add, SUM, a, axis < 0, axis, 1);
+            got = direct_reduce(r, a);
         PyArrayObject *x = (PyArrayObject *)want, *y = (PyArrayObject *)got;
         alike = got && PyArray_NBYTES(x) == PyArray_NBYTES(y)
                 && !memcmp(PyArray_DATA(x), PyArray_DATA(y), (size_t)PyArray_NBYTES(y));
@@ -798,20 +847,29 @@ static int adds_alike(PyUFuncObject *add, int type, npy_intp const *shape)
     return alike;
 }
 
-/* The order is no promise of NumPy's, so another version is asked before sums are taken from it. */
-static void check_order(PyUFuncObject *add)
+/* The order is no promise of NumPy's, so each version is asked before sums are taken from it. */
+static void check_order(void)
 {
+    PyUFuncObject *add = (PyUFuncObject *)reduction_ufunc[SUM];
     static const npy_intp shapes[][4] = {{1, 1, 1003, 0}, {1, 17, 59, 0}, {1, 59, 17, 0}, {1, 300, 3, 0}, {1, 8, 8, 3}, {1, 20, 390, 1},
                                          {7, 19, 3, 0}, {5, 12, 41, 0}, {4, 3, 130, 0}, {11, 2, 5, 1}, {9, 140, 2, 0},
                                          {1, 1, BUFFERED + 900, 0}, {1, 93, 101, 0}};
     enum { LARGE = 2, SHAPES = sizeof shapes / sizeof *shapes };
     most_reduced = NPY_MAX_INTP;
-    reductions_on = add != NULL;
-    for (int i = 0; i < SHAPES && reductions_on && most_reduced > BUFFERED; i++) {
+    in_order = add != NULL;
+    for (int i = 0; i < SHAPES && in_order && most_reduced > BUFFERED; i++) {
         int alike = adds_alike(add, NPY_DOUBLE, shapes[i])
                     && adds_alike(add, NPY_FLOAT, shapes[i]);
-        reductions_on = alike || i >= SHAPES - LARGE;
+        in_order = alike || i >= SHAPES - LARGE;
         if (!alike)
             most_reduced = BUFFERED;
     }
+}
+
+/* Whether a reduction may be done by `direct_reduce`; REDUCTIONS is none. */
+static int is_direct(int which)
+{
+    if (which != REDUCTIONS && in_order < 0)
+        check_order();
+    return which != REDUCTIONS && in_order && reduction_ufunc[which];
 }

@@ -534,20 +534,26 @@ static void forget_handle(Handle *o) /* it dies */
     o->pending = REAL;
 }
 
-/* What a reduction is, of an array with nd axes; the axis is counted from the first, and -1 for all. -1: there is none such. */
+/* What a reduction of an array with nd axes is: REDUCTIONS more for each axis before those along which it goes, and AXES times that
+ * for each of these. -1: there is none such. */
 static int how_of(Reduction const *r, int nd)
 {
-    long axis = r->axis + (r->axis < 0 ? nd : 0);
-    if (!r->whole && (axis < 0 || axis >= nd))
-        return -1;
-    return r->which + REDUCTIONS * (r->whole || nd == 1 ? 0 : 1 + (int)axis);
+    int first, count;
+    return are_neighbours(r, nd, &first, &count) ? r->which + REDUCTIONS * (first + AXES * count) : -1;
 }
 
 /* The reduction of slot s by NumPy. */
 static PyObject *reduced_as(Slot const *s, PyObject *x)
 {
-    int axis = s->how / REDUCTIONS - 1;
-    PyObject *along = axis < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(axis), *names = PyTuple_Pack(2, name_axis, name_keepdims);
+    int first = s->how / REDUCTIONS % AXES, count = s->how / REDUCTIONS / AXES;
+    PyObject *along = PyTuple_New(count), *names = PyTuple_Pack(2, name_axis, name_keepdims);
+    for (int i = 0; i < count && along; i++) {
+        PyObject *axis = PyLong_FromLong(first + i);
+        if (axis)
+            PyTuple_SET_ITEM(along, i, axis);
+        else
+            Py_CLEAR(along);
+    }
     PyObject *args[3] = {x, along, s->out.nd == s->of.nd ? Py_True : Py_False};
     PyObject *out = along && names ? PyObject_Vectorcall(known[M_REDUCTION + s->how % REDUCTIONS], args, 1, names) : NULL;
     Py_XDECREF(along);

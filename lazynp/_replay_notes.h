@@ -543,12 +543,13 @@ static void note_reduction(int before, Reduction const *r, PyObject *x, PyObject
 {
     PyUFuncObject *f = (PyUFuncObject *)reduction_ufunc[r->which];
     PyArrayObject *a = Py_TYPE(x) == ndarray_type && is_there(x) && notable(x) ? (PyArrayObject *)((Handle *)x)->h : NULL;
-    int type = a ? PyArray_TYPE(a) : -1, nd = a ? PyArray_NDIM(a) : 0, how = a ? how_of(r, nd) : -1, axis = how / REDUCTIONS - 1;
+    int type = a ? PyArray_TYPE(a) : -1, nd = a ? PyArray_NDIM(a) : 0, how = a ? how_of(r, nd) : -1, count = how / REDUCTIONS / AXES;
     Loop *loop = how >= 0 && PyArray_SIZE(a) && keeps_type(r->which, type) ? loop_of(f, type) : NULL;
     int lies = loop && loop->result == type
-               && (PyArray_IS_C_CONTIGUOUS(a) || (nd == 1 && PyArray_STRIDE(a, 0) > 0) || lies_apart(a, r->which)) && (axis <= 0 || axis == nd - 1);
+               && (PyArray_IS_C_CONTIGUOUS(a) || (nd == 1 && PyArray_STRIDE(a, 0) > 0)
+                   || ((count == 1 || count == nd) && lies_apart(a, r->which)));
     Layout as = {.type = type};
-    if (lies && axis < 0 && !r->keep) {
+    if (lies && count == nd && !r->keep) {
         note_how(before, TOTAL, f, 1, &x, &as, 0, NULL, -1, how);
         return;
     }

@@ -419,7 +419,11 @@ static int fill(Program *q, Rounds *m)
         Loop *loop = r->f ? loop_of(r->f, s->type) : NULL;
         s->fused = s->kind == WHERE || s->kind == MASKED || s->kind == CLIP || s->kind == FILL || s->kind == JOIN || (loop && loop->replayed && s->kind != TOTAL && s->kind != ALONG);
         char **called = q->p + m->params + n + 1 + 2 * k;
-        if (loop) {
+        if (loop && (s->kind == TOTAL || s->kind == ALONG)) {
+            called[0] = (char *)reduce_blocks;
+            called[1] = (char *)(intptr_t)loop->at;
+        }
+        else if (loop) {
             called[0] = (char *)r->f->functions[loop->at];
             called[1] = r->f->data ? (char *)r->f->data[loop->at] : NULL;
         }

@@ -21,25 +21,36 @@ enum { ROW = 128, COLUMNS = 32 }; /* longest row that is summed here: NumPy halv
             sum += x[i];                                                                                                  \
         return sum + 0;                                                                                                   \
     }                                                                                                                     \
-    static void sum_##T(const T *x, npy_intp outer, npy_intp n, npy_intp inner, T *to)                                   \
+    static inline __attribute__((always_inline)) void columns_##T(const T *x, npy_intp outer, npy_intp n, npy_intp inner, T *to)\
     {                                                                                                                     \
-        if (inner == 1 && n == 2)                                                                                         \
-            for (npy_intp o = 0; o < outer; o++)                                                                          \
-                to[o] = x[2 * o] + x[2 * o + 1] + 0;                                                                      \
-        else if (inner == 1 && n == 3)                                                                                    \
-            for (npy_intp o = 0; o < outer; o++)                                                                          \
-                to[o] = x[3 * o] + x[3 * o + 1] + x[3 * o + 2] + 0;                                                       \
-        else if (inner == 1)                                                                                              \
-            for (npy_intp o = 0; o < outer; o++)                                                                          \
-                to[o] = row_sum_##T(x + o * n, n);                                                                        \
-        else                                                                                                              \
-            for (npy_intp o = 0; o < outer; o++, to += inner) {                                                           \
-                T sums[COLUMNS] = {0};                                                                                    \
-                for (npy_intp i = 0; i < n; i++, x += inner)                                                              \
-                    for (npy_intp k = 0; k < inner; k++)                                                                  \
-                        sums[k] += x[k];                                                                                  \
-                memcpy(to, sums, (size_t)inner * sizeof(T));                                                              \
-            }                                                                                                             \
+        for (npy_intp o = 0; o < outer; o++, to += inner) {                                                               \
+            T sums[COLUMNS] = {0};                                                                                        \
+            for (npy_intp i = 0; i < n; i++, x += inner)                                                                  \
+                for (npy_intp k = 0; k < inner; k++)                                                                      \
+                    sums[k] += x[k];                                                                                      \
+            memcpy(to, sums, (size_t)inner * sizeof(T));                                                                  \
+        }                                                                                                                 \
+    }                                                                                                                     \
+    static inline __attribute__((always_inline)) void rows_##T(const T *x, npy_intp outer, npy_intp n, T *to)             \
+    {                                                                                                                     \
+        for (npy_intp o = 0; o < outer; o++)                                                                              \
+            to[o] = row_sum_##T(x + o * n, n);                                                                            \
+    }                                                                                                                     \
+    static void sum_##T(const T *x, npy_intp outer, npy_intp n, npy_intp inner, T *to)                                    \
+    {                                                                                                                     \
+        switch (inner == 1 ? -n : inner) { /* where the length is known, the code is another */                           \
+            case -2: rows_##T(x, outer, 2, to); break;                                                                    \
+            case -3: rows_##T(x, outer, 3, to); break;                                                                    \
+            case -4: rows_##T(x, outer, 4, to); break;                                                                    \
+            case 2: columns_##T(x, outer, n, 2, to); break;                                                               \
+            case 3: columns_##T(x, outer, n, 3, to); break;                                                               \
+            case 4: columns_##T(x, outer, n, 4, to); break;                                                               \
+            default:                                                                                                      \
+                if (inner == 1)                                                                                           \
+                    rows_##T(x, outer, n, to);                                                                            \
+                else                                                                                                      \
+                    columns_##T(x, outer, n, inner, to);                                                                  \
+        }                                                                                                                 \
     }
 SUMS(npy_double) SUMS(npy_float) SUMS(npy_uint64)
 #undef SUMS
@@ -82,6 +93,7 @@ static int reduce_short(int which, int type, const char *x, npy_intp outer, npy_
 {
     if (outer * inner < 2 || (inner == 1 && n > ROW) || inner > COLUMNS)
         return 0;
+    int raised = fetestexcept(FE_INVALID), done = 1;
 #define OF(T, DO) DO((const T *)x, outer, n, inner, (T *)to)
     switch (which) {
         case SUM:
@@ -94,12 +106,15 @@ static int reduce_short(int which, int type, const char *x, npy_intp outer, npy_
                 OF(npy_uint64, sum_npy_uint64);
             else
                 return 0;
-            return 1;
-        case MAX: return type == NPY_DOUBLE ? OF(npy_double, largest_npy_double) : type == NPY_FLOAT && OF(npy_float, largest_npy_float);
-        case MIN: return type == NPY_DOUBLE ? OF(npy_double, least_npy_double) : type == NPY_FLOAT && OF(npy_float, least_npy_float);
+            break;
+        case MAX: done = type == NPY_DOUBLE ? OF(npy_double, largest_npy_double) : type == NPY_FLOAT && OF(npy_float, largest_npy_float); break;
+        case MIN: done = type == NPY_DOUBLE ? OF(npy_double, least_npy_double) : type == NPY_FLOAT && OF(npy_float, least_npy_float); break;
         case ANY:
-        case ALL: truth((const npy_bool *)x, outer, n, inner, (npy_bool *)to, which == ALL); return 1;
+        case ALL: truth((const npy_bool *)x, outer, n, inner, (npy_bool *)to, which == ALL); break;
         default: return 0;
     }
 #undef OF
+    if (!done && !raised) /* a comparison with NaN, of which NumPy says nothing */
+        feclearexcept(FE_INVALID);
+    return done;
 }

@@ -84,7 +84,7 @@ static int var_squares; /* whether NumPy's variance calls `square`, which is wha
 /* The ufuncs that NumPy's reductions reduce by. */
 static const char *const reduction_ufunc_names[REDUCTIONS] = {
     "add", "multiply", "maximum", "minimum", "logical_or", "logical_and", "add"};
-static PyObject *reduction_ufunc[REDUCTIONS], *name_axis, *name_keepdims, *name_dtype;
+static PyObject *name_axis, *name_keepdims, *name_dtype;
 static npy_intp limit = -1;
 
 /* Handles. */
@@ -998,19 +998,11 @@ static int is_simple(PyObject *o)
            || (PyType_Check(o) && o != (PyObject *)ndarray_type);
 }
 
-/* One of NumPy's methods that reduce, by `direct_reduce`, along one axis, or all (NULL, None). NULL, without an error set,
- * where it is not that simple. */
+/* One of NumPy's methods that reduce, by `direct_reduce`. NULL, without an error set, where it is not that simple. */
 static PyObject *reduced_along(PyObject *host, PyObject *x, PyObject *along, int keepdims)
 {
-    int which = reduction_known(number_known(host)), whole = !along || along == Py_None;
-    long axis = 0;
-    if (which == REDUCTIONS || !reduction_ufunc[which] || !reductions_on || (!whole && !PyLong_CheckExact(along)))
-        return NULL;
-    if (!whole && (axis = PyLong_AsLong(along)) == -1 && PyErr_Occurred()) {
-        PyErr_Clear();
-        return NULL;
-    }
-    return direct_reduce((PyUFuncObject *)reduction_ufunc[which], which, (PyArrayObject *)x, whole, axis, keepdims);
+    Reduction r = {.which = reduction_known(number_known(host)), .keep = keepdims};
+    return is_direct(r.which) && read_axes(along, &r) ? direct_reduce(&r, (PyArrayObject *)x) : NULL;
 }
 
 /* The same for the arguments of a call, which may be an axis and keepdims. */
@@ -2025,7 +2017,6 @@ PyMODINIT_FUNC PyInit__speed(void)
     if (!(name_dtype = PyUnicode_InternFromString("dtype")))
         return NULL;
     name_keepdims = PyUnicode_InternFromString("keepdims");
-    check_order((PyUFuncObject *)reduction_ufunc[SUM]);
     PyObject *out = PyUnicode_InternFromString("out"); /* as in calls: names of arguments are compared by identity */
     name_out = out ? PyTuple_Pack(1, out) : NULL;
     Py_XDECREF(out);

@@ -887,12 +887,10 @@ static PyObject *call_function(PyObject *self, PyObject *args, PyObject *kwargs)
 /* `f.reduce(x)`, along the first axis, where it is that simple; else NULL, without an error set. */
 static PyObject *reduced_by(PyObject *f, PyObject *x)
 {
-    int which = 0;
-    while (which < REDUCTIONS && reduction_ufunc[which] != f)
-        which++;
-    if (!x || which == REDUCTIONS || !reductions_on || !PyArray_CheckExact(x))
-        return NULL;
-    return direct_reduce((PyUFuncObject *)f, which, (PyArrayObject *)x, 0, 0, 0);
+    Reduction r = {.count = 1};
+    while (r.which < REDUCTIONS && reduction_ufunc[r.which] != f)
+        r.which++;
+    return x && is_direct(r.which) && PyArray_CheckExact(x) ? direct_reduce(&r, (PyArrayObject *)x) : NULL;
 }
 
 /* A method of a ufunc of NumPy's own, by its name: `reduce`, `at`, ... */

@@ -533,3 +533,32 @@ def short_rows(dtype: str, n: int) -> Any:
 for _dtype in ("f8", "f4"):
     for _n in (2, 3, 7, 8, 9):
         short_rows(_dtype, _n)
+
+
+def blocks(dtype: str, shape: tuple[int, int, int]) -> Any:
+    """Reductions along middle axes and neighbouring ones, extremes among them that are zeros of two signs, or NaN."""
+
+    def run(np: Any, rounds: int) -> Any:
+        start, few = numpy.random.default_rng(shape[1]).standard_normal(shape).astype(dtype), 0.05 / (shape[1] * shape[2])
+        x, seen = np.array(start), []
+        zeros = np.array(numpy.where(start > 0, 0.0, -0.0).astype(dtype))
+        holes = np.array(numpy.where(start > 1.5, numpy.nan, start).astype(dtype))
+        for k in range(rounds):
+            x = x - few * x.sum(axis=1)[:, None] - 0.1 * few * x.sum(axis=(1, 2))[:, None, None]
+            x = x - 0.001 * x.mean(axis=(0, 1), keepdims=True) + 0.001 * x.mean(axis=1, keepdims=True)
+            x = x / (1.0 + 0.01 * (x.max(axis=2) - x.min(axis=2))[..., None])
+            x = x * (1.0 - 0.001 * np.abs(x).max(axis=(-2, -1)))[:, None, None] + 0.001 * x.max(axis=1)[:, None]
+            x = x + few * x[:, 1:].sum(axis=1)[:, None] + 0.001 * np.prod(x * 0.5, axis=1, keepdims=True)
+            zeros = zeros * (1.0 + 0.1 * k)
+            holes = holes * 0.999
+            seen.append(np.copysign(1.0, zeros.max(axis=1)) + zeros.min(axis=2).sum() + np.copysign(1.0, zeros.max(axis=0)).sum())
+            seen.append(holes.min(axis=1) + holes.max(axis=(1, 2)).mean() + holes.max(axis=(0, 1)).sum())
+        return x, seen
+
+    run.__name__ = f"blocks_{dtype}_{'_'.join(map(str, shape))}"
+    return program(run)
+
+
+for _dtype in ("f8", "f4"):
+    for _shape in ((6, 5, 3), (2, 40, 1), (3, 9, 33), (1, 300, 1), (4, 1, 150)):
+        blocks(_dtype, _shape)

@@ -88,6 +88,8 @@ def test_nothing_warns_that_does_not_in_numpy(name: str) -> None:
         "z = np.clip(x, 0.0, 1.0)",
         "z = np.where(x < y, x, y)",
         "z = np.where(x < 0.5, 1.0, np.where(x > y, x, -x))",
+        "m = x.reshape(500, 8).max(axis=1)",
+        "m = x.reshape(20, 20, 10).min(axis=(0, 1))",
     ],
 )
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

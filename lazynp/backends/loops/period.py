@@ -22,7 +22,6 @@ import numpy as np
 from ..support import KIND, code_of
 from .formulas import TYPES
 from .program import Unsupported
-from .reductions import ALL, MAX, MEAN, MIN, PROD, REDUCTIONS, are_short, put_short
 from .regions import Length, Region, Shape, alike, apart, capacity, dense, has_gaps, offset
 from .scalar import ctype, expression
 from .writer import LARGEST_WORKSPACE, Place, Writer, product
@@ -30,6 +29,7 @@ from .writer import LARGEST_WORKSPACE, Place, Writer, product
 # Kinds of slots, as in `_replay.h`.
 EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM, READ, DOT, WHERE, MASKED, CLIP, INTO, TOTAL, ALONG, FILL, JOIN = range(15)
 STACKED = 8  # of `how`: arrays are joined along a new axis
+REDUCTIONS, AXES = 7, 4  # of `how` too: kinds of reductions, and axes, as in `_known.h` and `_direct.h`
 NAMED = {WHERE: "where", MASKED: "where", CLIP: "clip", FILL: "fill"}  # what is no ufunc's
 SLOT, MEMORY, NUMBER = 1, 2, 3  # where an operand is from
 TILE = 256  # elements of a number that is repeated in memory
@@ -51,7 +51,8 @@ class Slot(NamedTuple):
         out: the layout of the result, or of the part that is indexed. loop: the dtype that numbers are given in.
         offset: of that part, in bytes; `fixed`: always. stored: whether the value is asked for after its part.
         fused: whether C++ is made of the operation, of which else the ufunc's loop is called.
-        how: which reduction it is, with REDUCTIONS more for each axis up to the one that it goes along.
+        how: which reduction it is, with REDUCTIONS more for each axis before those along which it goes, and REDUCTIONS * AXES for
+            each of these.
     """
 
     kind: int
@@ -407,37 +408,19 @@ class Generator:
         w.put("}")
 
     def reduced(self, c: Call) -> None:
-        """NumPy's loop for each result, or, along the first of several axes, for each row on all results."""
-        w, how = self.writer, self.slots[c.k].how
-        axis, which = divmod(how, REDUCTIONS)
-        axis -= 1
+        """`reduce_blocks` of the C module: blocks of rows, along the rows."""
+        w = self.writer
+        along, which = divmod(self.slots[c.k].how, REDUCTIONS)
+        count, first = divmod(along, AXES)
         (a,) = c.args
         names: dict[Region, str] = {}
-        at, t = self.n_params + len(self.slots) + 1 + 2 * c.k, ctype(a.dtype)
-        item, first = np.dtype(a.dtype).itemsize, int(which in (MAX, MIN))
+        at, item = self.n_params + len(self.slots) + 1 + 2 * c.k, np.dtype(a.dtype).itemsize
         step = a.strides[0] * item if len(a.shape) == 1 else item
+        sizes = [product(n) for n in (a.shape[:first], a.shape[first : first + count], a.shape[first + count :])]
         w.put("{")
-        of, to = self.place(a, names).base, self.place(c.target, names).base
-        n = product(a.shape if axis < 0 else a.shape[axis : axis + 1])
-        left = "1" if axis < 0 else product([*a.shape[:axis], *a.shape[axis + 1 :]])
-        rows = axis == 0 and len(a.shape) > 1
-        w.put(f"const int64_t n = {n}, left = {left};")
-        if axis >= 0 and are_short(which, a.shape, axis):
-            put_short(w, which, t, of, to, a.shape[-1], rows)
-            w.put("}")
-            return
-        w.put(f"const int64_t steps[] = {{{item if rows else 0}, {step}, {item if rows else 0}}};")
-        begin = f"{of}[i{'' if rows else ' * n'}]" if first else str(int(which in (PROD, ALL)))
-        w.put(f"for (int64_t i = 0; i < left; ++i) {to}[i] = ({t}){begin};")
-        last = f"{of} + i * left" if rows else f"{of} + i * n" + (f" + {step // item}" if first else "")
-        w.put(f"for (int64_t i = {first if rows else 0}; i < {'n' if rows else 'left'}; ++i) {{")
-        result = to if rows else f"{to} + i"
-        w.put(f"char* args[] = {{(char*)({result}), (char*)({last}), (char*)({result})}};")
-        w.put(f"const int64_t count = {'left' if rows else f'n - {first}'};")
-        w.put(f"if (count) ((Loop)p[{at}])(args, &count, steps, p[{at + 1}]);")
-        w.put("}")
-        if which == MEAN:  # as NumPy divides: by a double, whose quotient is rounded
-            w.put(f"for (int64_t i = 0; i < left; ++i) {to}[i] = ({t})((double){to}[i] / (double)n);")
+        w.put(f"char* args[] = {{(char*){self.place(a, names).base}, (char*){self.place(c.target, names).base}}};")
+        w.put(f"const int64_t sizes[] = {{{', '.join(map(str, sizes))}}}, steps[] = {{{which}, {step}}};")
+        w.put(f"((Loop)p[{at}])(args, sizes, steps, p[{at + 1}]);")
         w.put("}")
 
     def place(self, r: Region, names: dict[Region, str]) -> Place:
