@@ -539,8 +539,8 @@ def blocks(dtype: str, shape: tuple[int, int, int]) -> Any:
     """Reductions along middle axes and neighbouring ones, extremes among them that are zeros of two signs, or NaN."""
 
     def run(np: Any, rounds: int) -> Any:
-        start, few = numpy.random.default_rng(shape[1]).standard_normal(shape).astype(dtype), 0.05 / (shape[1] * shape[2])
-        x, seen = np.array(start), []
+        start = numpy.random.default_rng(shape[1]).standard_normal(shape).astype(dtype)
+        x, seen, few = np.array(start), [], 0.05 / (shape[1] * shape[2])
         zeros = np.array(numpy.where(start > 0, 0.0, -0.0).astype(dtype))
         holes = np.array(numpy.where(start > 1.5, numpy.nan, start).astype(dtype))
         for k in range(rounds):
@@ -551,7 +551,8 @@ def blocks(dtype: str, shape: tuple[int, int, int]) -> Any:
             x = x + few * x[:, 1:].sum(axis=1)[:, None] + 0.001 * np.prod(x * 0.5, axis=1, keepdims=True)
             zeros = zeros * (1.0 + 0.1 * k)
             holes = holes * 0.999
-            seen.append(np.copysign(1.0, zeros.max(axis=1)) + zeros.min(axis=2).sum() + np.copysign(1.0, zeros.max(axis=0)).sum())
+            signs = [np.copysign(1.0, z) for z in (zeros.max(axis=1), zeros.min(axis=2), zeros.max(axis=0))]
+            seen.append(signs[0] + signs[1].sum() + signs[2].sum())
             seen.append(holes.min(axis=1) + holes.max(axis=(1, 2)).mean() + holes.max(axis=(0, 1)).sum())
         return x, seen
 

@@ -78,7 +78,8 @@ def test_reductions(block: int) -> None:
             shape = (int(rng.integers(1, 400)), *rng.integers(1, 5, nd - 1))
         x = array(rng, shape, rng.choice(["f8", "f4", "i8", "?", "i4", "u8", "i2", "c16"]))
         axis, keep = rng.choice([-1, 0, *rng.integers(-nd, nd, 2)]), bool(rng.integers(2))
-        several = tuple([int(k) for k in numpy.sort(rng.permutation(nd)[: rng.integers(0, nd + 1)]) - nd * rng.integers(2)])
+        axes = numpy.sort(rng.permutation(nd)[: rng.integers(0, nd + 1)]) - nd * rng.integers(2)
+        several = tuple(axes.tolist())
         for name in rng.choice(list(REDUCTIONS), 3, replace=False):
             call = REDUCTIONS[name]
             for along in (int(axis), None, several[:2] if name == "norm" else several):

@@ -51,8 +51,8 @@ class Slot(NamedTuple):
         out: the layout of the result, or of the part that is indexed. loop: the dtype that numbers are given in.
         offset: of that part, in bytes; `fixed`: always. stored: whether the value is asked for after its part.
         fused: whether C++ is made of the operation, of which else the ufunc's loop is called.
-        how: which reduction it is, with REDUCTIONS more for each axis before those along which it goes, and REDUCTIONS * AXES for
-            each of these.
+        how: which reduction it is, with REDUCTIONS more for each axis before those along which it goes, and
+            REDUCTIONS * AXES for each of these.
     """
 
     kind: int
