@@ -1242,6 +1242,7 @@ static PyObject *call_ufunc(PyObject *self, PyObject *args, PyObject *kwargs)
     return out;
 }
 
+#include "_strangers.h"
 #include "_whole.h"
 #include "_objects.h"
 #include "_scalars.h"
@@ -1826,6 +1827,10 @@ static PyObject *bind(PyObject *module, PyObject *table)
     take(table, "other", "details", &details_type);
     take(table, "other", "shared_drawn", &shared_drawn);
     take(table, "other", "no_value", &no_value_type);
+    take(table, "other", "unbound", &unbound);
+    take(table, "other", "view", &view_of_theirs);
+    if (view_of_theirs)
+        take_views();
     static const char *const called[] = {"ufunc", "dispatcher", "function", "builtin", "creator"};
     for (int i = 0; i < 5; i++) { /* classes that inherit the offset, and before Python 3.12 not the flag */
         PyTypeObject *type = NULL;

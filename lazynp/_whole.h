@@ -14,10 +14,11 @@ enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4
  * LOOKS: it reads no elements and makes no arrays but views, so that arrays may be of any size. VALUES: what it gives
  * is no array, nor has any. READS: from a file, which may be any object. REDUCES: the result is smaller than the
  * arguments. SHARES: it says whether two arrays share memory. MAKES: it makes an array, mostly of what
- * is none. CREATES: the `__new__` of a class, which is to be asked first whether an argument is NumPy's array. `speed.py` has the same. */
+ * is none. CREATES: the `__new__` of a class, which is to be asked first whether an argument is NumPy's array.
+ * NEVER: the Python function always does it. `speed.py` has the same. */
 enum {
     GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128, VALUES = 512, READS = 1024,
-    REDUCES = 2048, SHARES = 4096, MAKES = 8192, CREATES = 16384
+    REDUCES = 2048, SHARES = 4096, MAKES = 8192, CREATES = 16384, NEVER = 32768
 };
 enum { MOST_DRAWN = 1 << 14 }; /* `draws.py: LARGE` */
 
@@ -1125,12 +1126,19 @@ static PyObject *array_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
 static PyObject *real_itself(PyObject *o);
 static PyObject *class_field(PyObject *const *args, Py_ssize_t n);
 
+/* Whether what a method stands for is one of NumPy's arrays, and none of ufuncs or generators. */
+static int is_of_arrays(PyObject *host)
+{
+    int kind = Py_TYPE(host) == &PyMethodDescr_Type || Py_TYPE(host) == &PyWrapperDescr_Type;
+    return kind && ((PyDescrObject *)host)->d_type == &PyArray_Type;
+}
+
 static PyObject *call_method_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
     Method *m = (Method *)self;
     Py_ssize_t n = PyVectorcall_NARGS(count);
     int by_place = m->most > 2 && n == m->most + 2 && PyUnicode_CheckExact(m->host); /* `out` of a ufunc's method */
-    if (n && (n <= m->most + 1 || by_place)) {
+    if (n && (n <= m->most + 1 || by_place) && !(m->flags & NEVER)) {
         PyObject *done = m->flags & PROTOCOL            ? protocol_call(args, n, names)
                          : m->flags & DRAWS             ? generator_method(m, args, n, names)
                          : PyUnicode_CheckExact(m->host) ? ufunc_method(m, args, n, names)
@@ -1142,6 +1150,8 @@ static PyObject *call_method_vector(PyObject *self, PyObject *const *args, size_
         if (done || PyErr_Occurred())
             return leaving(done);
     }
+    if (unbound && (!n || !PyObject_TypeCheck(args[0], &HandleBase)) && is_of_arrays(m->host))
+        return called_unbound(m->host, args, n, names);
     return call_slow(m->slow, args, n, names);
 }
 

@@ -30,9 +30,9 @@ calls: Any = built("_calls")
 # with `copy=False`; it is a method of a generator; it is `__array_ufunc__`; it makes no arrays but views of any size;
 # what it gives is no array, nor has any; it reads a file, which may be any object; its result is smaller than its
 # arguments, as that of the functions and methods named below is; it says whether two arrays share memory; it makes an
-# array, mostly of what is none; it is the `__new__` of a class.
+# array, mostly of what is none; it is the `__new__` of a class; the Python function always does it.
 GROWS, BLANK, BARE, WRITES, NO_COPY, DRAWS, PROTOCOL, LOOKS, VALUES, READS = 1, 2, 4, 8, 16, 32, 64, 128, 512, 1024
-REDUCES, SHARES, MAKES, CREATES = 2048, 4096, 8192, 16384
+REDUCES, SHARES, MAKES, CREATES, NEVER = 2048, 4096, 8192, 16384, 32768
 REDUCING = frozenset(
     {
         *("all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "ptp"),

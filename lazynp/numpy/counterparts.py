@@ -24,6 +24,7 @@ from . import (  # noqa: F401
     operators,
     products,
     recorded,
+    strangers,
     ufunc,
 )
 from .array import Writes, ndarray

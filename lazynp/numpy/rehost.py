@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy
 
+from .. import speed
 from ..threads import at_fork
 from ..tracebacks import leave
 from . import counterparts, dispatch, functions, native, standard, subclasses, ufunc
@@ -192,7 +193,9 @@ class Finder:
                 for part in ("_exceptions", "_string_helpers", "_type_aliases", "_internal", "_dtype"):
                     importlib.import_module(f"{NAME}._core.{part}")
             if name == "ma.core":
-                masked_arrays(module)
+                mask_dtypes(module)
+                if speed.native is None:
+                    scalar_views(module)
                 subclasses.take_theirs(module)
             if name in RENAMES:
                 rename(module)
@@ -229,8 +232,29 @@ def package_without_code(spec: Any) -> bool:
     return spec.origin is None
 
 
-def masked_arrays(core: Any) -> None:
-    """Methods of MaskedArray that call `.view(type(self))` of a NumPy scalar, which knows only NumPy's own classes.
+def mask_dtypes(core: Any) -> None:
+    """Have a masked array that is given another dtype give it to a mask that is a record, too."""
+    cls = core.MaskedArray
+
+    def set_dtype(self: Any, dtype: Any) -> None:
+        record = isinstance(self._mask, numpy.void)
+        if record:
+            self._mask = core.np.array(self._mask)
+        original_dtype(self, dtype)
+        if record and not self._mask.ndim:
+            self._mask = self._mask[()]
+
+    if "_set_dtype" in vars(cls):  # from NumPy 2.5 on
+        original_dtype = cls._set_dtype
+        cls._set_dtype = functools.wraps(original_dtype)(set_dtype)
+    else:
+        original_dtype = cls.dtype.fset
+        cls.dtype = property(cls.dtype.fget, set_dtype, doc=cls.dtype.__doc__)
+
+
+def scalar_views(core: Any) -> None:
+    """Methods of MaskedArray that call `.view(type(self))` of a NumPy scalar, which knows only NumPy's own classes
+    without our C module (`strangers.view`).
 
     Where the result is a scalar, they work on one row, and give its one element.
     """
@@ -276,20 +300,6 @@ def masked_arrays(core: Any) -> None:
             return core.mvoid(value, mask=mask, hardmask=self.ma._hardmask)
         return core.masked if mask else value
 
-    def set_dtype(self: Any, dtype: Any) -> None:
-        record = isinstance(self._mask, numpy.void)
-        if record:
-            self._mask = core.np.array(self._mask)
-        original_dtype(self, dtype)
-        if record and not self._mask.ndim:
-            self._mask = self._mask[()]
-
-    if "_set_dtype" in vars(cls):  # from NumPy 2.5 on
-        original_dtype = cls._set_dtype
-        cls._set_dtype = functools.wraps(original_dtype)(set_dtype)
-    else:
-        original_dtype = cls.dtype.fset
-        cls.dtype = property(cls.dtype.fget, set_dtype, doc=cls.dtype.__doc__)
     original_take, original_getitem, original_round = cls.take, core.MaskedIterator.__getitem__, cls.round
     cls.round = functools.wraps(original_round)(rounded)
     cls.take = functools.wraps(original_take)(take)
