@@ -2,11 +2,14 @@
 
 import importlib
 import importlib.util
+import inspect
 import os
 import subprocess
 import sys
+import types
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -185,3 +188,43 @@ def test_the_modules_of_numpys_own_tests_are_there() -> None:
     gone = {"distutils"} if sys.version_info >= (3, 12) else set()
     assert {n for n in scope.LEFT_OUT if not (scope.ROOT / n).exists()} == gone
     assert not [n for n in (*scope.QUICK, *scope.SHORT) if not (scope.ROOT / n).is_file()]
+
+
+EXTENDED = {"argsort", "sort", "fftfreq", "rfftfreq"}  # which have parameters of the array API that NumPy has not yet
+PLACES = ("", ".linalg", ".fft", ".random", ".ma", ".char", ".strings", ".rec", ".lib.stride_tricks", ".polynomial")
+
+
+def introspected(function: Any) -> list[Any]:
+    try:
+        signature = str(inspect.signature(function))
+    except (TypeError, ValueError) as error:
+        signature = type(error).__name__
+    kinds = (types.BuiltinFunctionType, types.FunctionType, type)
+    return [signature, function.__doc__, inspect.isroutine(function), isinstance(function, kinds)]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_inspect_and_help_say(place: str) -> None:
+    module, ours = importlib.import_module("numpy" + place), importlib.import_module("lazynp" + place)
+    for name in sorted(vars(module)):
+        host = getattr(module, name)
+        if name.startswith("_") or name in EXTENDED or not callable(host) or not hasattr(ours, name):
+            continue
+        wanted, got = introspected(host), introspected(getattr(ours, name))
+        if wanted[0] == "(*args, **kwargs)" or "ValueError" in wanted[0] or isinstance(host, type):
+            wanted[0] = got[0]  # ours may say more
+        if not isinstance(host, (types.BuiltinFunctionType, type)):
+            wanted[3] = got[3]
+        assert got == wanted, name
+
+
+def test_signatures_of_generators() -> None:
+    for kind in ("Generator", "RandomState", "MT19937", "PCG64", "SeedSequence"):
+        host, ours = getattr(numpy.random, kind), getattr(lazynp.random, kind)
+        assert inspect.signature(ours) == inspect.signature(host)
+        for name in vars(host):
+            if not name.startswith("_") and callable(getattr(host, name)):
+                assert inspect.signature(getattr(ours, name)) == inspect.signature(getattr(host, name)), name
+    for name in ("normal", "integers", "shuffle", "choice"):
+        wanted = inspect.signature(getattr(numpy.random.default_rng(0), name))
+        assert inspect.signature(getattr(lazynp.random.default_rng(0), name)) == wanted

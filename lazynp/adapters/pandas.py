@@ -27,8 +27,12 @@ def adapt(pandas: Any, patches: Patches) -> None:
     for value in list(vars(pandas).values()):
         if isinstance(value, type) and value.__module__.split(".")[0] == "pandas":
             patches.methods(value, READ_FRAMES)
+    arrays = all_below(pandas.api.extensions.ExtensionArray)
+    for array in arrays:
+        patches.methods(array, READ_FRAMES)
     protocol = "__array_ufunc__"
-    for owner in dict.fromkeys(k for cls in (pandas.Series, pandas.Index) for k in cls.__mro__ if protocol in vars(k)):
+    kinds: tuple[Any, ...] = (pandas.Series, pandas.Index, *arrays)
+    for owner in dict.fromkeys(k for kind in kinds for k in kind.__mro__ if protocol in vars(k)):
         function: Any = adapted(vars(owner)[protocol], of_numpy)
         function.lazynp_adapted = True
         patches.put(owner, protocol, function)
@@ -36,6 +40,12 @@ def adapt(pandas: Any, patches: Patches) -> None:
         module = importlib.import_module(name)
         for cls in classes:
             patches.methods(getattr(module, cls), READ_FRAMES)
+
+
+def all_below(cls: Any) -> list[Any]:
+    """A class of pandas', and the classes in pandas that derive from it."""
+    below = [k for kind in cls.__subclasses__() if kind.__module__.split(".")[0] == "pandas" for k in all_below(kind)]
+    return [cls, *dict.fromkeys(below)]
 
 
 def of_numpy(args: tuple[Any, ...], kwargs: dict[str, Any], changes: Changes) -> Arguments:

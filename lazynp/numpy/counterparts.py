@@ -127,6 +127,7 @@ class Builtin(FunctionBase):
     """A function that is no method when it stands in a class, as C functions are not."""
 
     host: Any
+    __class__ = property(lambda self: types.BuiltinFunctionType)  # for `isinstance`, and so for `inspect` and `pydoc`
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -224,14 +225,16 @@ def sign_all() -> None:
         if isinstance(method, (types.FunctionType, Method)):
             signed(method, getattr(numpy.ndarray, name, None))
     for name in ("frompyfunc", "nested_iters"):
-        signed(OURS[name], getattr(numpy, name))
+        signed(OURS[name], getattr(numpy, name)).__doc__ = getattr(numpy, name).__doc__
     pairs: list[tuple[Any, Any]] = [
         (iterators.nditer, numpy.nditer),
         (iterators.broadcast, numpy.broadcast),
+        (iterators.flatiter, numpy.flatiter),
+        (ufunc.ufunc, numpy.ufunc),
         (ndarray, numpy.ndarray),
     ]
     for ours, host in pairs:
-        ours.__signature__ = Signature(ours, host)
+        ours.__signature__, ours.__doc__ = Signature(ours, host), host.__doc__
 
 
 sign_all()

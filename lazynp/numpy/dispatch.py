@@ -335,10 +335,9 @@ def array_function_dispatch(
         if implementation.__name__ in REDUCERS and implementation.__module__.endswith("._core.fromnumeric"):
             public._method = getattr(numpy.ndarray, REDUCERS[implementation.__name__])
         functools.update_wrapper(public, implementation, updated=())
-        if docs_from_dispatcher and dispatcher.__doc__ is not None:
-            public.__doc__ = dispatcher.__doc__
-        if not verify and not getattr(implementation, "__text_signature__", None):
-            vars(public)["_signature_of"] = dispatcher
+        if docs_from_dispatcher:  # of a compiled function, to which NumPy gives text and signature of its own making
+            host = getattr(numpy._core.multiarray, implementation.__name__, dispatcher)
+            public.__doc__, vars(public)["_signature_of"] = host.__doc__ or dispatcher.__doc__, host
         if module is not None:
             public.__module__ = public_module(module)
         array_functions.add(public)
@@ -399,8 +398,8 @@ class LazySignature:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             raise AttributeError("__signature__")
-        source = vars(instance).get("_signature_of")
-        return inspect.signature(source if source is not None else instance._implementation)
+        given = vars(instance)
+        return inspect.signature(given.get("_signature_of", given["__wrapped__"]))  # not of what stands in for it
 
 
 Dispatcher.__signature__ = LazySignature()  # type: ignore[attr-defined]

@@ -376,6 +376,10 @@ def as_strided(
     return of_type(type(x), value, x, x) if subok and is_sub(x) else part_of(x, value)
 
 
+as_strided.__doc__ = numpy.lib.stride_tricks.as_strided.__doc__
+as_strided.__wrapped__ = numpy.lib.stride_tricks.as_strided  # type: ignore[attr-defined]
+
+
 as_strided.__module__ = "lazynp.lib.stride_tricks"
 
 

@@ -8,6 +8,7 @@ they are.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import types
 import warnings
@@ -23,6 +24,7 @@ from .. import speed
 from ..runtime.profile import profile
 from ..tracebacks import boundary, bounded
 from .array import Handle, Writes, ndarray
+from .counterparts import Signature
 from .dispatch import Function
 from .draws import BITS as BIT_GENERATOR
 from .draws import SHARED, ahead, in_turn
@@ -71,6 +73,7 @@ def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
 
     call.__name__, call.__doc__ = name, host.__doc__
     call.__qualname__ = getattr(host, "__qualname__", name)
+    call.__wrapped__ = host  # type: ignore[attr-defined]
     return call
 
 
@@ -111,6 +114,9 @@ OBJECTS = (
 def shuffle(x: Any) -> None:
     """See `numpy.random.shuffle`."""
     RandomState.shuffle(mtrand._rand, x)
+
+
+shuffle.__doc__, shuffle.__signature__ = mtrand.shuffle.__doc__, inspect.signature(mtrand.shuffle)  # type: ignore[attr-defined]
 
 
 def reduced(self: Any) -> Any:
@@ -175,6 +181,7 @@ speed.tell(shared_drawn=SHARED)
 
 def made_class(base: Any, table: dict[str, Any]) -> Any:
     cls = Kind(base.__name__, (base,), table)
+    cls.__signature__ = Signature(cls, base)  # type: ignore[attr-defined]
     OURS.add(cls)
     return cls
 
@@ -271,6 +278,7 @@ def default_rng(seed: Any = None) -> Any:
 
 default_rng.__doc__ = source.default_rng.__doc__
 default_rng.__module__ = "lazynp.random"
+default_rng.__signature__ = inspect.signature(source.default_rng)  # type: ignore[attr-defined]
 TABLE = {
     **BITS,
     "Generator": Generator,
@@ -290,7 +298,7 @@ def drawing(function: Any, name: str) -> Any:
         return drawn(*map(element, args), **{k: element(v) for k, v in kwargs.items()})
 
     functools.update_wrapper(call, drawn)
-    vars(call).pop("__wrapped__", None)
+    call.__wrapped__ = function  # type: ignore[attr-defined]
     return call
 
 
