@@ -294,3 +294,53 @@ def test_traced_casts_are_recorded_where_errors_are_asked_for() -> None:
     with numpy.errstate(all="raise"):
         got = lazynp.jit(lambda x: x.astype("f4").astype(int))(lazynp.full(N, 1.5))
     assert numpy.array_equal(got, numpy.ones(N, int))
+
+
+# What NumPy's C code warns of beside floating-point errors, by the innermost line of Python that there is.
+OF_C: dict[str, Callable[[Any, int], Any]] = {
+    "divide": lambda m, n: m.divide(1, m.arange(float(n)), where=m.arange(n) > 0),
+    "log": lambda m, n: m.log(m.arange(float(n)), where=m.arange(n) > 0),
+    "modf": lambda m, n: m.modf(m.arange(float(n)), where=m.arange(n) > 0),
+    "a matrix": lambda m, n: m.add(m.zeros((1, n)).view(m.matrix), 1, where=m.ones(n, bool)),
+    "an explicit None": lambda m, n: m.log(m.ones(n), where=m.ones(n, bool), out=None),
+    "everywhere": lambda m, n: m.log(m.ones(n), where=True),
+    "with out": lambda m, n: m.log(m.ones(n), where=m.ones(n, bool), out=m.zeros(n)),
+    "bincount": lambda m, n: m.bincount(m.zeros(n)),
+    "fromstring": lambda m, n: m.fromstring("1 2 x", sep=" "),
+    "a line of two": lambda m, n: [m.bincount(m.zeros(n)) for _ in range(2)],
+}
+
+
+@pytest.mark.parametrize("n", [5, N])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", OF_C)
+def test_warnings_of_c_code_are_of_the_line(name: str, mode: str, n: int) -> None:
+    def outcome(m: Any) -> Any:
+        try:
+            return said(m, lambda m: OF_C[name](m, n))
+        except Exception as error:
+            return type(error), str(error)
+
+    wanted = outcome(numpy)
+    with lazynp.config(mode=mode):
+        assert outcome(lazynp) == wanted
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_errors_below_a_line_have_it_once(mode: str) -> None:
+    lines = []
+    for m in (numpy, lazynp):
+        with lazynp.config(mode=mode), pytest.raises((TypeError, ValueError)) as caught:
+            m.bincount(m.array([-1]))
+        lines.append([entry.lineno for entry in caught.traceback if str(entry.path) == __file__])
+    assert lines[0] == lines[1]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_one_kind_of_error_is_logged_and_another_warned_of(mode: str) -> None:
+    def divided(m: Any) -> None:
+        with m.errstate(divide="call", invalid="warn", call=lambda *_: None):
+            (m.arange(3.0) - 1) / m.zeros(3)
+
+    with lazynp.config(mode=mode):
+        assert said(lazynp, divided) == said(numpy, divided)

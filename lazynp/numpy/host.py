@@ -25,7 +25,7 @@ from ..runtime.views import TRANSPOSE, axes_in_memory, inverse_of, view_to
 from ..speed import HandleBase, native, tell
 from . import subclasses
 from .array import HOST_VIEW, Handle, Writes, borrow, flag_of_writes, is_traced, known, ndarray, new_handle, root, wrap
-from .line_warnings import at_line
+from .line_warnings import as_line
 
 SCALARS = frozenset({bool, int, float, complex, str, bytes, numpy.bool_, *sctypeDict.values()})
 PLAIN = SCALARS | {type(None), type(numpy.dtype(float)), type(numpy._globals._NoValue), type(Ellipsis)}
@@ -443,7 +443,7 @@ def host_function(
         except TracedArgumentError:
             return on_traced(name, function, args, kwargs)
         if not writes and "out" not in kwargs:
-            value = at_line(function, *host, **named)
+            value = as_line(function, *host, **named)
             if counted:
                 note_work(name, ours)
             return wrap_result(value, ours)
@@ -456,7 +456,7 @@ def host_function(
             for w in (*writes, "out"):
                 if w in kwargs:
                     named[w] = to(kwargs[w])
-            value = at_line(function, *host, **named)
+            value = as_line(function, *host, **named)
         if "out" in kwargs and kwargs["out"] is not None and type(value) is not tuple:
             return kwargs["out"]
         return wrap_result(value, ours)

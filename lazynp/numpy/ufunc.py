@@ -34,7 +34,7 @@ from .host import (
     wrap_result,
 )
 from .layout import array_of
-from .line_warnings import at_line
+from .line_warnings import as_line, at_line
 from .overrides import HOST_TYPES, ask, has_protocol, is_subclass, overriding, wrapped, wrapper_of
 from .recorded_ufuncs import ENGINE, native_call, native_pair
 from .reduce import native_accumulate, native_reduce
@@ -166,6 +166,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         elif method is None and len(args) < self.nin:
             check_call(self, name, args, kwargs)
         out = kwargs.get("out")
+        unwritten: dict[str, Any] = {}
         if out is Ellipsis:
             return self.into_arrays(name, args, kwargs)
         if "out" in kwargs:
@@ -174,6 +175,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             kwargs = {**kwargs, "out": outs}
             if all(o is None for o in outs):
                 del kwargs["out"]
+                unwritten = {"out": None}  # which tells NumPy that what `where` leaves out need not have a value
         if "sig" in kwargs and "signature" not in kwargs:
             kwargs = {("signature" if k == "sig" else k): v for k, v in kwargs.items()}
         where = kwargs.get("where")
@@ -189,7 +191,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             value = self.native_results(args, kwargs)
             if value is not NotImplemented:
                 return value
-        return self.on_host(name, args, kwargs)
+        return self.on_host(name, args, {**kwargs, **unwritten} if "where" in kwargs else kwargs)
 
     def into_arrays(self, method: str, args: Any, kwargs: Any) -> Any:
         """`out=...`: arrays also where there are no axes."""
@@ -226,8 +228,9 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         name = f"{self.__name__}{'' if method == '__call__' else '.' + method}"
         outs = kwargs.get("out")
         function = self.host if method == "__call__" else getattr(self.host, method)
+        called = as_line if "where" in named else at_line  # which may warn of what nobody gave it to write to
         if outs is None and method != "at" and not self.host.__name__.startswith(INTO_FIRST):
-            value = at_line(function, *host, **named)
+            value = called(function, *host, **named)
             note_work(name, ours)
         else:
             note_work(name, ours)
@@ -236,7 +239,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
                     named["out"] = to(outs)
                 if args and (method == "at" or self.host.__name__.startswith(INTO_FIRST)):
                     host[0] = to(args[0]) if isinstance(args[0], Handle) else host[0]
-                value = at_line(function, *host, **named)
+                value = called(function, *host, **named)
         if outs is not None and all(o is not None for o in outs) and not any(is_subclass(o) for o in outs):
             return outs[0] if len(outs) == 1 else outs
         leader = wrapper_of(args, outs) if kwargs.get("subok", True) else None
