@@ -13,6 +13,8 @@
  */
 
 enum { LENGTHS = 16 }; /* that move, in a program */
+enum { MOST_TRIALS = 16, FIRST_RUNS = 4, TRIAL = 16 }; /* how often a program is timed, for how many rounds at most; the first of a long visit
+                                                  do not count, in which memory is made */
 enum { RING = 1024, CANDIDATES = 6, LONGEST = 256, PROGRAMS = 64, LAST_SEEN = 1024, PATIENCE = 64, SPARED = 4096 };
 enum { /* what a slot does. READ, DOT and TOTAL give a number at once: an element, a product of two vectors, a reduction */
     EXTERNAL,
@@ -98,6 +100,10 @@ typedef struct Program {
     Run *run;
     PyObject *errors;            /* for each part the ufuncs that warn of a division by zero, overflow, invalid values */
     long runs, all_runs;         /* periods since it was entered, and before */
+    float with[MOST_TRIALS], without[MOST_TRIALS]; /* nanoseconds of a round as a program, and of one that was done: see `weigh` */
+    int trials, trials_without, operations, last_runs;
+    long long tried_since, later; /* when a visit began that is timed, 0: none is; when its first rounds were over */
+    long tried_runs;
 } Program;
 
 static Note ring[RING];
@@ -121,11 +127,13 @@ static struct { uint32_t sig; long long at; } last_seen[LAST_SEEN]; /* by the la
 /* Distances at which notes repeat. begins: after how many of `count` notes, modulo the period, a program would begin; -1: not
  * looked at yet. */
 static struct { int period, asked, begins; long long count; } candidate[CANDIDATES];
-static struct { uint32_t sum, asked; long long count, began; } visits[LAST_SEEN]; /* of loops, by a round */
+typedef struct { uint32_t sum, asked; long long count, began; } Visits;
+static Visits visits[LAST_SEEN]; /* of loops, by a round */
 enum { OFTEN = 4 }; /* that a loop is looked at while nothing comes of it; then each time twice as rarely */
 static Program *programs[PROGRAMS];
 enum { IDLE = 4096, REST_NS = 50000000 }; /* notes without use, and for how long there are none then */
 static long long rest_began;
+static int trials; /* of each program */
 static int program_count, building, watching, rest, idle, evidence, cursor, part_start, settling, patience;
 static long long wait_ns; /* for how long a loop has to go on before a program is made for it */
 static long long position = 1, cold_since = 1, period_start, outside_ids, blocked_until, looks_until;
@@ -232,8 +240,13 @@ static int is_ours(Handle *a)
 
 /* What is running: entering and leaving. */
 
+static Program *left_out; /* while it is timed what it would have done */
+static long long left_out_since;
+
 static void look_again(void)
 {
+    rest = 0;
+    left_out = NULL;
     memset(candidate, 0, sizeof candidate);
     cold_since = position;
 }
@@ -244,13 +257,76 @@ static long long clock_ns(void)
     return timespec_get(&t, TIME_UTC) ? t.tv_sec * 1000000000LL + t.tv_nsec : 0;
 }
 
+/* Of this thread's own work, where the system knows it: others do not count. */
+static long long work_ns(void)
+{
+#ifdef CLOCK_THREAD_CPUTIME_ID
+    struct timespec t;
+    if (!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t))
+        return t.tv_sec * 1000000000LL + t.tv_nsec;
+#endif
+    return clock_ns();
+}
+
+static int compare_floats(void const *a, void const *b)
+{
+    float x = *(float const *)a, y = *(float const *)b;
+    return (x > y) - (x < y);
+}
+
+static float median(float *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, compare_floats);
+    return x[n / 2];
+}
+
+/* Whether a round takes less time as a program, the calls in between with it: where values are asked for at once, little is left to
+ * gain. A program's first visits are timed, and by turns the same operations without it, which are not noted then. Medians are
+ * compared, since now and then something else comes between. */
+static void weigh(Program *q)
+{
+    if (q->trials == trials && q->trials_without == trials) {
+        q->useless = median(q->with, trials) > median(q->without, trials);
+        SAY("  weighed: %g ns, without %g\n", (double)q->with[trials / 2], (double)q->without[trials / 2]);
+    }
+}
+
+static void end_trial(Program *q, int matched)
+{
+    long long took = work_ns() - q->tried_since;
+    long operations = (q->runs - q->tried_runs) * q->n + matched;
+    q->tried_since = 0;
+    if (operations > 0 && took > 0 && q->trials < trials) {
+        q->with[q->trials++] = (float)took * (float)q->n / (float)operations;
+        weigh(q);
+    }
+}
+
+static void leave_out(Program *q)
+{
+    q->last_runs = Py_MAX(1, Py_MIN(q->runs, FIRST_RUNS));
+    rest = q->last_runs * q->operations;
+    left_out = q;
+    left_out_since = work_ns();
+}
+
+static void end_left_out(void)
+{
+    Program *q = left_out;
+    q->without[q->trials_without++] = (float)(work_ns() - left_out_since) / (float)q->last_runs;
+    look_again();
+    weigh(q);
+}
+
 /* Whether to note an operation. Where no loop is found for long, nothing is noted for a while. */
 static inline int watches(void)
 {
     if (!watching || !rest)
         return watching;
     if (!--rest) {
-        if (clock_ns() - rest_began < REST_NS)
+        if (left_out)
+            end_left_out();
+        else if (clock_ns() - rest_began < REST_NS)
             rest = IDLE / 4;
         else
             look_again();
@@ -353,6 +429,10 @@ static void enter(Program *q)
 {
     if (q->busy || views_alive || !errors_are_usual())
         return;
+    if (q->trials_without < trials && q->trials_without <= q->trials) {
+        leave_out(q);
+        return;
+    }
     SAY("enter %ld n=%d at %lld (cold %lld)\n", q->id, q->n, position, position - cold_since);
     P = q;
     idle = 0;
@@ -363,6 +443,8 @@ static void enter(Program *q)
     q->busy = 1;
     q->runs = 0;
     q->used = (long)position;
+    q->tried_since = q->trials < trials ? work_ns() : 0;
+    q->tried_runs = 0;
 }
 
 /* Leave a program of which nothing is pending. */
@@ -375,6 +457,8 @@ static void leave(void)
         return;
     SAY("leave %ld runs=%ld cursor=%d/%d expected kind %d part_start=%d\n", q->id, q->runs, cursor, q->n, cursor < q->n ? q->slot[cursor].kind : -1, part_start);
     memset(q->made, 0, (size_t)q->n * sizeof *q->made);
+    if (q->tried_since)
+        end_trial(q, cursor);
     q->all_runs += q->runs;
     left_last = q->id;
     if (entered_by) {
@@ -891,8 +975,16 @@ static int finish(void)
     q->runs++;
     periods_run++;
     operations_run += q->n;
+    int ends = 0;
+    if (q->tried_since && q->runs == FIRST_RUNS)
+        q->later = work_ns();
+    if (q->tried_since && q->runs == TRIAL) {
+        ends = 1;
+        q->tried_since = q->later;
+        q->tried_runs = FIRST_RUNS;
+    }
     forget(q);
-    if (P == q && !cursor && (q->useless || !errors_are_usual()) && settle() < 0) {
+    if (P == q && !cursor && (ends || q->useless || !errors_are_usual()) && settle() < 0) {
         Py_XDECREF(errors);
         return -1;
     }

@@ -54,21 +54,21 @@ static int is_hot(uint32_t const *now, int n)
     uint32_t sum = 0; /* which begins at the same place in each visit, mostly */
     for (int k = 0; k < n; k++)
         sum = sum * 31 + now[-k];
-    int at = place_of(sum);
-    if (visits[at].sum != sum) {
-        visits[at].sum = sum;
-        visits[at].count = visits[at].asked = 0;
-        visits[at].began = clock_ns();
+    Visits *v = &visits[place_of(sum)];
+    if (v->sum != sum) {
+        memset(v, 0, sizeof *v);
+        v->sum = sum;
+        v->began = clock_ns();
     }
-    visits[at].count += n;
-    uint32_t asked = visits[at].asked;
-    if (visits[at].count < evidence)
+    v->count += n;
+    uint32_t asked = v->asked;
+    if (v->count < evidence)
         return 0;
     if (asked <= OFTEN)
         idle = 0;
-    if (clock_ns() - visits[at].began < wait_ns)
+    if (clock_ns() - v->began < wait_ns)
         return 0;
-    visits[at].asked++;
+    v->asked++;
     return asked <= OFTEN || !(asked & (asked - 1));
 }
 

@@ -8,6 +8,8 @@ static PyObject *layout_tuple(Layout const *a)
 
 static void free_program(Program *q)
 {
+    if (left_out == q)
+        look_again();
     for (int k = 0; q->slot && k < q->n; k++)
         for (int d = 0; d < AXES + 2; d++)
             for (int i = 0; i < 3; i++)
@@ -358,8 +360,8 @@ static int lengths_agree(Program const *q)
     return 1;
 }
 
-/* About what a round gains: each operation that is matched something, and what comes between costs, since the views that it
- * is given have to be made. */
+/* About what a round gains: each operation that is matched something, but for single elements, which take no longer without; and what
+ * comes between costs, since the views that it is given have to be made. */
 static int gain(Program const *q)
 {
     int out = 0;
@@ -373,7 +375,8 @@ static int gain(Program const *q)
         int before = 0; /* something external */
         for (int j = 0; j < q->n; j++)
             before |= q->slot[j].kind == EXTERNAL && q->slot[j].part == next;
-        out += s->kind == EXTERNAL ? -3 : s->kind == READ ? 1 : s->kind == GETITEM ? (used || !before ? 1 : -2) : back ? 0 : 2;
+        int element = s->kind == READ || (s->kind == SETITEM && !s->out.nd);
+        out += s->kind == EXTERNAL ? -3 : element ? 0 : s->kind == GETITEM ? (used || !before ? 1 : -2) : back ? 0 : 2;
     }
     return out;
 }
@@ -398,6 +401,7 @@ static int fill(Program *q, Rounds *m)
         s->out = r->out;
         s->offset = r->offset;
         s->fixed = r->offset == b->offset && (!old || (old->slot[k].fixed && old->slot[k].offset == r->offset));
+        q->operations += r->kind != EXTERNAL;
         work += r->kind != EXTERNAL && r->kind != GETITEM && r->kind != READ;
         for (int i = 0; i < r->nin; i++) {
             s->from[i] = m->from[0][k][i];
@@ -526,6 +530,23 @@ static int is_outer(int n)
     return 0;
 }
 
+/* Whether a program of such a round, wherever it begins, was of no use. */
+static int is_useless(int n)
+{
+    uint32_t const *first = signatures + (position - 1) % RING + RING - (n - 1);
+    for (int j = 0; j < program_count; j++) {
+        Program *q = programs[j];
+        for (int from = 0; from < n && q->useless && q->n == n; from++) {
+            int k = 0;
+            while (k < n && first[k] == q->sig[(from + k) % n])
+                k++;
+            if (k == n)
+                return 1;
+        }
+    }
+    return 0;
+}
+
 /* Whether nothing moves between two rounds of so many notes. */
 static int is_steady(int n)
 {
@@ -554,6 +575,8 @@ static void plan(int n)
     if (!planner || 3 * n > RING || is_outer(n))
         return;
     n = m.n = steady_round(n);
+    if (is_useless(n))
+        return;
     m.first = best_end(n) - n + 1;
     if (m.first - n < cold_since || !are_alike(&m) || is_known(&m))
         return;
@@ -635,10 +658,8 @@ static PyObject *replay_ready(PyObject *module, PyObject *args)
         Py_RETURN_NONE;
     building--;
     idle = 0; /* and not to rest now, since notes were of no use while it was built */
-    if (rest) {
-        rest = 0;
+    if (rest)
         look_again();
-    }
     SAY("ready %ld %d\n", number, addresses != Py_None);
     if (addresses == Py_None) {
         q->bad = 100;
@@ -662,14 +683,15 @@ static PyObject *replay_ready(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* replay_on(planner, error_state, get_errors, ignoring, evidence, seconds): begin to watch; (None, ..., 0, 0): no more. */
+/* replay_on(planner, error_state, get_errors, ignoring, evidence, seconds, trials): begin to watch; (None, ..., 0, 0, 0): no more. */
 static PyObject *replay_on(PyObject *module, PyObject *args)
 {
     PyObject *with, *state, *get, *quiet;
-    int least;
+    int least, often;
     double wait;
-    if (!PyArg_ParseTuple(args, "OOOOid", &with, &state, &get, &quiet, &least, &wait) || settle() < 0)
+    if (!PyArg_ParseTuple(args, "OOOOidi", &with, &state, &get, &quiet, &least, &wait, &often) || settle() < 0)
         return NULL;
+    trials = Py_MIN(often, MOST_TRIALS);
     evidence = least;
     wait_ns = (long long)(wait * 1e9);
     look_again();

@@ -1889,7 +1889,7 @@ static PyMethodDef functions[] = {
     {"count", count_made, METH_NOARGS,
      "count(): how often this module made a handle, or had NumPy do a whole call: for the compatibility report."},
     {"replay_on", replay_on, METH_VARARGS,
-     "replay_on(planner, error_state, get_errors, ignoring, evidence, seconds): note operations, and replay loops."},
+     "replay_on(planner, error_state, get_errors, ignoring, evidence, seconds, trials): note operations, and replay loops."},
     {"replay_ready", replay_ready, METH_VARARGS,
      "replay_ready(number, addresses, workspace, errors): the functions of a program's parts; None: there are none."},
     {"replay_settle", replay_settle, METH_NOARGS, "replay_settle(): what is pending has its value."},

@@ -44,7 +44,7 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def _replayed() -> Iterator[None]:
     with config(mode="auto"):
-        replay.switch(True, 0, 0, replay.DirectPlanner)
+        replay.switch(True, 0, 0, replay.DirectPlanner, 0)
         native.replay_counts()
         yield
         replay.switch(config.replay)
@@ -180,12 +180,39 @@ def test_loops_that_share_most_of_their_rounds(longer_first: bool) -> None:
 
 
 def test_a_loop_is_compiled_beside_it() -> None:
-    replay.switch(True, seconds=0)
+    replay.switch(True, seconds=0, trials=0)
     names_bound_anew(lazynp, 40)
     assert lazynp.compile_wait(60)
     native.replay_counts()
     assert values(names_bound_anew(lazynp, 100)) == values(names_bound_anew(numpy, 100))
     assert native.replay_counts()["periods"] > 80
+
+
+def test_a_program_is_kept_where_a_round_takes_less_time() -> None:
+    """Some visits are timed, and by turns what they would have done. Elements that are read once they are written gain nothing."""
+
+    def elements(np: Any, rounds: int) -> Any:
+        u, v = np.ones(20), np.ones(100)
+        for k in range(rounds):
+            u *= 0.999
+            for i in range(8):
+                v[i + 1] = 0.5 * v[i]
+        return u, v
+
+    def rows(np: Any, rounds: int) -> Any:
+        u, v = np.ones(200), np.zeros(200)
+        for k in range(rounds):
+            v[1:-1] = 0.2 * (u[2:] + u[:-2] + u[1:-1]) + 0.01 * (u[1:-1] - 1.0)
+            u, v = v, u
+        return u, v
+
+    for program, kept in ((elements, False), (rows, True)):
+        replay.switch(True, 0, 0, replay.DirectPlanner, 7)
+        assert values(program(lazynp, 300)) == values(program(numpy, 300))
+        assert native.replay_counts()["periods"] > 20
+        assert values(program(lazynp, 200)) == values(program(numpy, 200))
+        periods = native.replay_counts()["periods"]
+        assert (periods > 150) == kept and (periods == 0) != kept, (program.__name__, periods)
 
 
 def test_arithmetic_is_fused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +235,7 @@ def test_arithmetic_is_fused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_compiler(tmp_path: pathlib.Path) -> None:
     with config(compile=False, cache_dir=str(tmp_path)):
-        replay.switch(True, 0, 0, replay.DirectPlanner)
+        replay.switch(True, 0, 0, replay.DirectPlanner, 0)
         assert values(names_bound_anew(lazynp, 60)) == values(names_bound_anew(numpy, 60))
         assert native.replay_counts()["periods"] == 0
 
@@ -590,7 +617,7 @@ def test_a_loop_after_one_that_only_looks() -> None:
             a[k % 64] = a[(k + 1) % 64] * 0.5
         return a
 
-    replay.switch(True, seconds=0)
+    replay.switch(True, seconds=0, trials=0)
     assert values(looks(lazynp)) == values(looks(numpy))
     names_bound_anew(lazynp, 60)
     assert lazynp.compile_wait(60)

@@ -16,6 +16,7 @@ from .kernels import waits
 FIRST = 0  # among what is done around a fork: what else waits may read what was only matched
 EVIDENCE = 32
 watching = False  # for loops
+TRIALS = 7  # of a program: it is kept where a round takes less time with it
 SECONDS = 0.1  # of a loop before it is compiled: that takes about as long, in another process
 
 
@@ -67,15 +68,17 @@ class DirectPlanner:
         planner.tell(question[0], planner.make(question))
 
 
-def switch(on: bool, evidence: int = EVIDENCE, seconds: float = SECONDS, planner: Any = ThreadPlanner) -> None:
+def switch(
+    on: bool, evidence: int = EVIDENCE, seconds: float = SECONDS, planner: Any = ThreadPlanner, trials: int = TRIALS
+) -> None:
     """Begin to watch for loops, or end it. A loop counts as one when it has come three times, with `evidence`
-    operations more, and has gone on for so many seconds."""
+    operations more, and has gone on for so many seconds. Its program is timed `trials` times (0: it is kept anyhow)."""
     global watching
     watching = on
     if on and state is not None:
-        native.replay_on(planner, *state, evidence, seconds)
+        native.replay_on(planner, *state, evidence, seconds, trials)
     else:
-        native.replay_on(None, None, None, None, 0, 0.0)
+        native.replay_on(None, None, None, None, 0, 0.0, 0)
 
 
 def follow(name: str, value: Any) -> None:
