@@ -53,7 +53,11 @@ FLAGS: dict[str, Flag] = {
     "numpy_rank_promotion": Flag("allow", ("allow", "warn", "raise"), traced=True),
     "default_matmul_precision": Flag(None, PRECISIONS, traced=True),
     "threefry_partitionable": Flag(True, traced=True),
-    "default_prng_impl": Flag("threefry2x32", ("threefry2x32", "rbg", "unsafe_rbg"), traced=True),
+    "default_prng_impl": Flag(
+        "threefry2x32",
+        ("threefry2x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32", "threefry4x32"),
+        traced=True,
+    ),
     "random_seed_offset": Flag(0, traced=True),
     "enable_custom_prng": Flag(False, traced=True),
     "legacy_prng_key": Flag("allow", ("allow", "warn", "error"), traced=True),

@@ -12,8 +12,9 @@ from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import LIBRARY, Op, results
 from .control import together
+from .family import map_batch
 from .joining import concatenate, span
-from .promotion import Shape
+from .promotion import Shape, broadcast
 from .random import DType, front
 from .shape import Axes, reshape, to_front
 
@@ -42,6 +43,16 @@ philox = Op(
     batch=philox_batch,
     doc="The next state, and unsigned integers of that dtype and shape, of a state of four words.",
 )
+hash_counter = Op(
+    "hash_counter",
+    LIBRARY,
+    lambda key, counter, *, algorithm, at, dtype: Aval(broadcast(key.shape, counter.shape), dtype),
+    lambda xp, key, counter, *, algorithm, at, dtype: xp.hash_counter(key, counter, algorithm, at, dtype),
+    static=("algorithm", "at", "dtype"),
+    doc="A record of words for each counter (uint64) under its key; both broadcast. The counter's halves are the words "
+    "`at` and `at + 1` of what is hashed by that algorithm (`backends.numpy.counters.HASHES`).",
+)
+hash_counter.batch = map_batch(hash_counter)
 words_to_sample = Op(
     "words_to_sample",
     LIBRARY,

@@ -1,4 +1,4 @@
-"""Keys of other generators than threefry: JAX's `rbg` and `unsafe_rbg`, and one that a user defines, against JAX."""
+"""Keys of other generators than threefry2x32: JAX's, and one that a user defines, against JAX."""
 
 from __future__ import annotations
 
@@ -71,7 +71,12 @@ def transformed(r: Any, key: Any) -> Any:
 
 CALLS["transformed"] = transformed
 CALLS["gamma"] = lambda r, k: r.gamma(k, np.array([0.5, 2.0, 7.0], "f4"))
-NAMES = {"rbg": list(CALLS), "unsafe_rbg": ["key", "split", "fold_in", "normal", "transformed"]}
+OF_HASHES = ["key", "split", "fold_in", "wrap", "normal", "bits", "permutation", "transformed"]
+NAMES = {
+    "rbg": list(CALLS),
+    "unsafe_rbg": ["key", "split", "fold_in", "normal", "transformed"],
+    **dict.fromkeys(("philox2x32", "philox4x32", "threefry4x32"), OF_HASHES),
+}
 STORED = Path(__file__).with_name("generators.json")
 
 

@@ -19,12 +19,12 @@ ROUNDS = 10
 HALF = np.uint64(32)
 
 
-def hashed(counter: list[Array], key: tuple[int, int]) -> list[Array]:
-    """Four words for each counter (four arrays of words, held as uint64)."""
+def hashed(counter: list[Array], key: list[Array]) -> list[Array]:
+    """Four words for each counter (four arrays of words, held as uint64) under a key of two, which broadcast."""
     low = np.uint64(0xFFFFFFFF)
     a, b, c, d = counter
     for i in range(ROUNDS):
-        k0, k1 = (np.uint64((k + i * w) & 0xFFFFFFFF) for k, w in zip(key, WEYL))
+        k0, k1 = ((k + np.uint64(i * w)) & low for k, w in zip(key, WEYL))
         first, second = a * MULTIPLIERS[0], c * MULTIPLIERS[1]
         a, b, c, d = (second >> HALF) ^ b ^ k0, second & low, (first >> HALF) ^ d ^ k1, first & low
     return [a, b, c, d]
@@ -41,7 +41,7 @@ def words(state: Array, count: int) -> tuple[Array, Array]:
     carry = (low < index).astype(U64)
     high = carry + np.uint64(k0 | k1 << 32)
     mask = np.uint64(0xFFFFFFFF)
-    found = hashed([low & mask, low >> HALF, high & mask, high >> HALF], (k0, k1))
+    found = hashed([low & mask, low >> HALF, high & mask, high >> HALF], [np.uint64(k0), np.uint64(k1)])
     after = start + blocks & 0xFFFFFFFFFFFFFFFF
     following = np.array([k0, k1, after & 0xFFFFFFFF, after >> 32], U32)
     return following, np.stack(found, axis=-1).reshape(-1)[:count].astype(U32)

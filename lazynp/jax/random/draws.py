@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.numpy import philox as lowerings  # noqa: F401  (of ops.generators)
+from ...backends.numpy import counters as lowerings  # noqa: F401  (of ops.generators)
 from ...backends.numpy.samplers import SAMPLERS, rounds_of_sorting, word_width
 from ...graph.node import Node
 from ...ops import random as threefry

@@ -6,6 +6,7 @@ the same names here take keys of any generator. `draws` has those that make samp
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -15,11 +16,12 @@ import numpy as np
 from ...graph.node import Node
 from ...graph.op import results
 from ...ops import random as threefry
-from ...ops.elementwise import bitwise_xor, convert
-from ...ops.generators import philox
+from ...ops.creation import iota
+from ...ops.elementwise import bitwise_or, bitwise_xor, convert, left_shift
+from ...ops.generators import hash_counter, philox
 from ...ops.joining import concatenate
 from ...ops.random import KEY_DTYPES, key_data, key_wrap
-from ...ops.shape import broadcast_to, move_axis, reshape, slice_
+from ...ops.shape import broadcast_to, move_axis, reshape, slice_, whole, zeros_of
 from ..array import as_node, wrap
 from ..config import flags
 from .arguments import Shape
@@ -155,6 +157,57 @@ def unsafe_fold_in(words: Any, data: Any) -> Any:
     return wrap(bitwise_xor(as_node(words), slice_(found, key=(9, (0, 4, 1)))))
 
 
+# --- Hashes of counters -----------------------------------------------------------------------------------------------
+
+U64 = np.dtype(np.uint64)
+
+
+def hash_impl(name: str, tag: str, n_key: int, n_out: int, own_at: int) -> PRNGImpl:
+    """A generator by a hash of counters (`ops.generators.hash_counter`).
+
+    Args:
+        n_key, n_out: words of a key, and of a hash. own_at: where the counter stands whose hash is a key.
+    """
+    hashes = np.dtype([("words", "<u4", (n_out,))])
+
+    def of_counter(words: Any, counter: Node, at: int) -> Node:
+        """The words of the hashes, as a last axis."""
+        return key_data(hash_counter(keys_of(words, impl), counter, algorithm=name, at=at, dtype=hashes))
+
+    def counters(shape: Sequence[int]) -> Node:
+        return reshape(iota(math.prod(shape), U64), shape=tuple(shape))
+
+    def as_key(found: Node) -> Any:
+        return wrap(slice_(found, key=(*whole(found.shape[:-1]), (0, n_key, 1))))
+
+    def seed(value: Any) -> Any:
+        halves = key_data(threefry.random_seed(as_node(value), dtype=FRY))
+        if n_key == 4:  # the seed is a part of the key, and nothing is counted
+            padded = concatenate(halves, zeros_of(halves), axis=0)
+            return as_key(of_counter(padded, counters(()), 0))
+        high, low = [convert(slice_(halves, key=(i,)), U64) for i in range(2)]
+        counter = bitwise_or(left_shift(high, np.uint64(32)), low)
+        return as_key(of_counter(as_node(np.zeros(n_key, np.uint32)), counter, 0))
+
+    def split(words: Any, shape: Shape) -> Any:
+        return as_key(of_counter(words, counters(shape), own_at))
+
+    def fold_in(words: Any, data: Any) -> Any:
+        return as_key(of_counter(words, convert(convert(as_node(data), U32), U64), own_at))
+
+    def bits(words: Any, width: int, shape: Sequence[int]) -> Any:
+        found = of_counter(words, counters(shape), 0)
+        parts = [slice_(found, key=(*whole(found.shape[:-1]), i)) for i in range(n_out)]
+        if width == 64:
+            parts = parts[:2] if n_key < 4 else [bitwise_xor(a, b) for a, b in zip(parts[:2], parts[2:])]
+            high, low = [convert(p, U64) for p in parts]
+            return wrap(bitwise_or(left_shift(high, np.uint64(32)), low))
+        return wrap(convert(functools.reduce(bitwise_xor, parts), np.dtype(f"uint{width}")))
+
+    impl = PRNGImpl((n_key,), seed, split, bits, fold_in, name, tag)
+    return impl
+
+
 def fry(f: Callable[..., Node], *args: Any, **params: Any) -> Any:
     """An operation on threefry keys, between words."""
     return wrap(key_data(f(*args, **params)))
@@ -177,5 +230,13 @@ threefry_impl = PRNGImpl(
 )
 rbg_impl = PRNGImpl((4,), rbg_seed, rbg_split, rbg_bits, rbg_fold_in, "rbg", "rbg")
 unsafe_rbg_impl = PRNGImpl((4,), rbg_seed, unsafe_split, rbg_bits, unsafe_fold_in, "unsafe_rbg", "urbg")
-IMPLS.update({impl.name: impl for impl in (threefry_impl, rbg_impl, unsafe_rbg_impl)})
+all_impls = (
+    hash_impl("philox2x32", "phx2", 1, 2, 0),
+    hash_impl("philox4x32", "phx4", 2, 4, 2),
+    threefry_impl,
+    rbg_impl,
+    unsafe_rbg_impl,
+    hash_impl("threefry4x32", "fry4", 4, 4, 2),
+)
+IMPLS.update({impl.name: impl for impl in all_impls})
 record_of[threefry_impl], impl_of[FRY] = FRY, threefry_impl
