@@ -104,6 +104,8 @@ CASES: dict[str, Callable[[Door], Any]] = {
         lambda xs: d.lax.scan(lambda c, a: (c / a, d.np.log(c)), 1.0, xs), d.np.array([1.0, 0, 2]), errors="all_checks"
     ),
     "while": lambda d: d.run(d.looped, d.np.array(2)),
+    "while of numbers": lambda d: d.run(lambda: d.looped(d.np.array(2))),
+    "while of a number of Python's": lambda d: d.run(d.looped, 2),
     "while in jit": lambda d: d.run(d.looped, d.np.array(2), outer=d.j.jit),
     "cond": lambda d: d.run(d.branched, d.np.array(2)),
     "cond passed": lambda d: d.run(d.branched, d.np.array(-2), outer=d.j.jit),

@@ -16,7 +16,7 @@ from ...doors import wrap_all
 from ...graph.function import Function
 from ...graph.node import ABSTRACT, Node, leaf
 from ...graph.op import make
-from ...graph.walk import dependents, toposort
+from ...graph.walk import toposort
 from ...ops.control import cond, scan, together, while_
 from ...ops.dynamic import dynamic_slice, dynamic_update_slice
 from ...ops.elementwise import where
@@ -144,11 +144,11 @@ class Run:
         """The outputs for these inputs, the error with the checks inside, and the effects that are no checks."""
         found: dict[Node, Node] = dict(zip(function.inputs, inputs))
         ends = [*function.effects, *function.outputs]
-        inside = {*dependents(ends, function.inputs), *function.effects}
-        effects = []
+        inside, checks, effects = set(function.inputs), set(function.effects), []
         for n in toposort(ends, stop=set(found)):
-            if n in found or n not in inside or n.op is None:
+            if n in found or n.op is None or n not in checks and not any([i in inside for i in n.inputs]):
                 continue
+            inside.add(n)
             new = tuple([found.get(i, i) for i in n.inputs])
             if n.op is check_op:
                 error = self.discharged(error, n, new)
