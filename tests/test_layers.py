@@ -66,6 +66,7 @@ NOT_OPS = "no names of operations, though some are spelt like them: "
 LISTS = {
     "backends/loops/control.py": (4, GENERATORS),
     "backends/loops/keyed.py": (11, GENERATORS),
+    "backends/loops/matrices.py": (5, GENERATORS + "; dtypes and functions of C++"),
     "backends/loops/shapes.py": (18, GENERATORS + "; modes of a scatter"),
     "backends/loops/sums.py": (3, GENERATORS + "; sums and products have several accumulators"),
     "backends/loops/writer.py": (10, "which of those steps write into a carried value, or may read it before"),

@@ -38,16 +38,23 @@ def cholesky_values(a: np.ndarray, upper: bool) -> np.ndarray:
 
 
 def solve_values(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """numpy.linalg.solve, NaN where a matrix is singular."""
+    """numpy.linalg.solve; of a singular matrix what its LU factors give, with infinities and NaN, as in JAX."""
     with np.errstate(all="ignore"):
-        return RAW.solve(a, b)
+        out = RAW.solve(a, b)
+    if b.size and np.isnan(out[..., 0, 0]).any() and np.isfinite(a).all():
+        for i in np.ndindex(*out.shape[:-2]):
+            if np.isnan(out[i]).all():
+                own, right = (np.broadcast_to(x, (*out.shape[:-2], *x.shape[-2:]))[i] for x in (a, b))
+                factors, _, rows = lu_values(own)
+                out[i] = substituted(factors, substituted(factors, right[rows], True, True), False, False)
+    return out
 
 
 def triangular_values(a: np.ndarray, b: np.ndarray, lower: bool, unit: bool) -> np.ndarray:
     """x with a x = b, of which one triangle of a is read. By halves, the smallest with the general solver."""
     n = a.shape[-1]
     if n <= BLOCK:
-        if not np.isfinite(b).all():
+        if not np.isfinite(b).all() or not unit and not np.diagonal(a, 0, -2, -1).all():
             return substituted(a, b, lower, unit)
         t = np.tril(a) if lower else np.triu(a)
         if unit:
@@ -61,7 +68,8 @@ def triangular_values(a: np.ndarray, b: np.ndarray, lower: bool, unit: bool) -> 
 
 
 def substituted(a: np.ndarray, b: np.ndarray, lower: bool, unit: bool) -> np.ndarray:
-    """The same, row by row: a NaN in b does not reach the unknowns that do not depend on it."""
+    """The same, row by row: a NaN in b, or a zero on the diagonal, does not reach the unknowns that do not depend on
+    it."""
     n = a.shape[-1]
     x = np.empty(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + b.shape[-2:], np.result_type(a, b))
     with np.errstate(all="ignore"):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..exact import SUM
-from . import keyed, sums  # they know how to write their steps
+from . import keyed, matrices, sums  # they know how to write their steps
 from .control import Carry, step, test
 from .libraries import declarations
 from .program import Loop, Site, Value
@@ -70,7 +70,7 @@ struct Watch {
 };
 """
 COMPLEX = re.compile(r"\bcfloat\b|\bcdouble\b|std::complex")
-CHAPTERS = {"keyed": keyed.PRELUDE, "exact": SUM, "sums": sums.PRELUDE}
+CHAPTERS = {"keyed": keyed.PRELUDE, "exact": SUM, "matrices": matrices.PRELUDE, "sums": sums.PRELUDE}
 
 
 class Source(NamedTuple):
