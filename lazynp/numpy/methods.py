@@ -45,7 +45,7 @@ from .host import (
 )
 from .layout import array_of, c_contiguous, laid, lies, settled, turned_to
 from .line_warnings import at_line
-from .overrides import overriding
+from .overrides import has_hook, overriding
 from .record import tells_errors
 from .reduce import by_host, plain
 
@@ -530,7 +530,7 @@ def imatmul(self: Any, other: Any) -> Any:
     foreign = type(other) not in PLAIN and not isinstance(other, (Handle, numpy.ndarray, list, tuple))
     if foreign and defers(self, other, True):
         return NotImplemented
-    if overriding((self, other)):
+    if overriding((self, other)) or has_hook(self):
         axes = [(-1,), (-2, -1), (-1,)] if self.ndim == 1 else [(-2, -1)] * 3
         return UFUNCS["matmul"](self, other, axes=axes, out=(self,))
     if is_traced(self) or is_traced(other):

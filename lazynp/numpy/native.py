@@ -118,7 +118,10 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
             return out
     if is_sub(a) or is_sub(b):
         return leader_wrapped(host_of("dot"), (a, b), out)
-    return host_dot(a, b) if out is None else host_dot(a, b, out=out)
+    if out is None:
+        return host_dot(a, b)
+    made = host_dot(a, b, out=out)
+    return made if made.shape else made[()]
 
 
 def for_blas(x: ndarray) -> ndarray:
@@ -136,7 +139,7 @@ def leader_wrapped(function: Host, args: Any, out: Any) -> Any:
     with Writes() as to:
         value = function(*[to_host(a, ours) for a in args], **({} if out is None else {"out": to(out)}))
     if out is not None:
-        return out
+        return value if isinstance(value, numpy.generic) else out
     leader = max((a for a in args if isinstance(a, Handle)), key=lambda a: a.__array_priority__)
     return like(leader, value, ours)
 

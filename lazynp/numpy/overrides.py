@@ -24,6 +24,20 @@ def has_protocol(x: Any) -> bool:
     return kind is not ndarray and kind.__array_ufunc__ is not ndarray.__array_ufunc__  # type: ignore[attr-defined]
 
 
+def has_hook(x: Any) -> bool:
+    """Whether an array of ours is of a subclass that sees what ufuncs do: by an `__array_ufunc__`, or an
+    `__array_wrap__`, of its own."""
+    kind = type(x)
+    return kind is not ndarray and (has_protocol(x) or kind.__array_wrap__ is not array_wrap)
+
+
+class Probe(numpy.ndarray):
+    """An array of NumPy's that tells the name of the ufunc that an operator calls."""
+
+    def __array_ufunc__(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return function.__name__
+
+
 def overriding(operands: Any) -> list[Any]:
     """The operands, of different types, with an `__array_ufunc__` of their own; subclasses before their bases."""
     found: list[Any] = []

@@ -28,6 +28,7 @@ from .casts import discards, real_of, warn_of_it
 from .host import PLAIN, TracedArgumentError, at_hand, dtype_of, fresh, like, note_work, on_traced, to_host, wrap_result
 from .layout import array_of
 from .line_warnings import METHODS, at_line
+from .overrides import has_hook
 from .record import as_nodes, cast_node, errors_wanted
 
 NoValue = numpy._globals._NoValue
@@ -210,11 +211,13 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
     if name == "dot" and args and any([isinstance(x, Handle) and type(x) is not ndarray for x in (self, args[0])]):
         return sys.modules["lazynp.numpy.native"].dot(self, *args, **kwargs)  # whose class the result has
     if type(self) is not ndarray:
-        if type(self).__array_ufunc__ is not ndarray.__array_ufunc__:  # type: ignore[attr-defined]
-            if name in BY_UFUNC:
-                return getattr(sys.modules["lazynp._core._methods"], BY_UFUNC[name])(self, *args, **kwargs)
-            if name in SCANS:
-                return scanned_by_type(name, self, *args, **kwargs)
+        hook = has_hook(self)
+        if name in BY_UFUNC and (hook or name == "clip"):
+            return getattr(sys.modules["lazynp._core._methods"], BY_UFUNC[name])(self, *args, **kwargs)
+        if hook and name in SCANS:
+            return scanned_by_type(name, self, *args, **kwargs)
+        if hook and name == "round" and self.dtype.kind == "f":
+            return rounded_by_type(self, *args, **kwargs)
         if name == "trace":
             return traced_by_type(self, *args, **kwargs)
         given = bound(OUT, args, kwargs) if name in ("argmin", "argmax") else None
@@ -260,8 +263,28 @@ def traced_by_type(
 ) -> Any:
     """`trace` of a subclass: the sum of what it takes for its diagonal."""
     diagonal = self.diagonal(offset, axis1, axis2)
-    total = sys.modules["lazynp"].add.reduce(diagonal, diagonal.ndim - 1, dtype, out)
-    return total.view(ndarray)[()] if isinstance(total, Handle) and not total.shape and out is None else total
+    more = {} if dtype is None else {"dtype": dtype}
+    total = sys.modules["lazynp"].add.reduce(diagonal, axis=-1, **more, **({} if out is None else {"out": out}))
+    return number_of(total) if out is None else total
+
+
+def rounded_by_type(self: Any, decimals: Any = 0, out: Any = None) -> Any:
+    """`round` of a subclass: the ufuncs that NumPy's method calls."""
+    door, into = sys.modules["lazynp"], () if out is None else (out,)
+    places = operator.index(decimals)
+    if not places:
+        made = door.rint(self, *into)
+        return number_of(made) if out is None else made
+    scaled, back = (door.multiply, door.divide) if places > 0 else (door.divide, door.multiply)
+    factor = 10.0 ** abs(places)
+    made = scaled(self, factor, out=door.empty_like(self, subok=False) if out is None else out)
+    made = back(door.rint(made, out=made), factor, out=made)
+    return number_of(made) if out is None else made
+
+
+def number_of(x: Any) -> Any:
+    """What NumPy's methods in C give for an array without axes, of whatever class."""
+    return x.view(ndarray)[()] if isinstance(x, Handle) and not x.shape else x
 
 
 def scanned_by_type(name: str, self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
@@ -274,7 +297,7 @@ def scanned_by_type(name: str, self: Any, axis: Any = None, dtype: Any = None, o
 
 SCANS = {"cumsum": "add", "cumprod": "multiply"}
 HANDED_OUT = frozenset({"tolist", "tobytes", "tostring", "tofile", "dump", "dumps"})  # the program asks for the value
-# A subclass with an `__array_ufunc__` of its own: by NumPy's Python code, which calls ufuncs.
+# A subclass with an `__array_ufunc__` or `__array_wrap__` of its own: by NumPy's Python code, which calls ufuncs.
 BY_UFUNC = {
     **{name: f"_{name}" for name in ("sum", "prod", "any", "all", "mean", "var", "std")},
     "min": "_amin",

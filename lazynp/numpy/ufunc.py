@@ -35,7 +35,7 @@ from .host import (
 )
 from .layout import array_of
 from .line_warnings import as_line, at_line
-from .overrides import HOST_TYPES, ask, has_protocol, is_subclass, overriding, wrapped, wrapper_of
+from .overrides import HOST_TYPES, Probe, ask, has_hook, is_subclass, overriding, wrapped, wrapper_of
 from .recorded_ufuncs import ENGINE, native_call, native_pair
 from .reduce import native_accumulate, native_reduce
 
@@ -240,9 +240,13 @@ class ufunc(UfuncBase, metaclass=UfuncType):
                 if args and (method == "at" or self.host.__name__.startswith(INTO_FIRST)):
                     host[0] = to(args[0]) if isinstance(args[0], Handle) else host[0]
                 value = called(function, *host, **named)
-        if outs is not None and all(o is not None for o in outs) and not any(is_subclass(o) for o in outs):
+        if method == "at":
+            return None
+        written = outs is not None and all(o is not None for o in outs)
+        sub = written and any(is_subclass(o) for o in outs)
+        if written and (method != "__call__" or not sub):
             return outs[0] if len(outs) == 1 else outs
-        leader = wrapper_of(args, outs) if kwargs.get("subok", True) else None
+        leader = wrapper_of(args, outs) if sub or kwargs.get("subok", True) else None
         if leader is None:
             if type(value) is tuple:
                 return tuple(
@@ -446,13 +450,13 @@ def with_protocol(name: str, host: Any, operands: Any) -> Any:
     value = at_line(host, *values)
     note_work(name, ours)
     leader = wrapper_of(operands, None)
-    return wrap_result(value, ours) if leader is None else wrapped(leader, value, None, (u, operands, 0))
+    return wrap_result(value, ours) if leader is None else wrapped(leader, value, None, (*power_of(u, operands), 0))
 
 
 def power_of(u: Any, operands: Any) -> Any:
     """The ufunc and the operands of an operator: NumPy's `**` is another function for some exponents."""
-    if u.host is numpy.power and isinstance(operands[0], Handle):
-        used = arithmetic.power_name(operands[0].dtype, operands[1])
+    if u.host is numpy.power and isinstance(operands[0], Handle) and isinstance(operands[1], (int, float)):
+        used = numpy.empty(0, operands[0].dtype).view(Probe) ** operands[1]
         if used != "power":
             return of(getattr(numpy, used)), operands[:1]
     return u, operands
@@ -462,7 +466,7 @@ def write_result(self: Any, name: str, host: Any, inplace_host: Any, other: Any)
     """`self op= other` past the shortcuts."""
     if type(other) not in SIMPLE and getattr(type(other), "__array_ufunc__", None) is not default:
         return of(getattr(numpy, name))(self, other, out=(self,))
-    if has_protocol(self):
+    if has_hook(self):
         u, operands = power_of(of(getattr(numpy, name)), (self, other))
         return u(*operands, out=(self,))
     return arithmetic.write_result(self, name, host, inplace_host, other)
