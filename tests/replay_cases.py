@@ -535,6 +535,23 @@ for _dtype in ("f8", "f4"):
         short_rows(_dtype, _n)
 
 
+@program
+def truth_of_any_byte(np: Any, rounds: int) -> Any:
+    """Truth values in memory of which some bytes are neither 0 nor 1, beside comparisons of numbers."""
+    m = np.array((numpy.arange(40) % 3).astype("u1").view(bool))
+    x, y, seen = np.array(numpy.linspace(0, 1, 40)), np.array(numpy.linspace(1, 0, 40).astype("f4")), []
+    for k in range(rounds):
+        x = (x + 0.01 * k) % 1.0
+        a = m & (x < 0.5)
+        b = np.where(m | (y < 0.3), x, -x) * (x < 0.7)
+        c = ~m ^ (x >= y)
+        n = m + (x < 0.2)
+        y = y * (y < 0.9) + np.logical_and(m, x) * 0.5
+        d = m.copy()
+        seen.append((a.sum(), b.sum(), c.sum(), n.sum(), d.any()))
+    return a, b, c, d, n, x, y, seen
+
+
 def blocks(dtype: str, shape: tuple[int, int, int]) -> Any:
     """Reductions along middle axes and neighbouring ones, extremes among them that are zeros of two signs, or NaN."""
 

@@ -189,11 +189,11 @@ def test_a_loop_is_compiled_beside_it() -> None:
 
 
 def test_a_program_is_kept_where_a_round_takes_less_time() -> None:
-    """Some visits are timed, and by turns what they would have done. Elements that are read once they are written gain nothing."""
+    """Some visits are timed, and by turns what they would have done. Elements that are read back gain nothing."""
 
     def elements(np: Any, rounds: int) -> Any:
         u, v = np.ones(20), np.ones(100)
-        for k in range(rounds):
+        for _ in range(rounds):
             u *= 0.999
             for i in range(8):
                 v[i + 1] = 0.5 * v[i]
@@ -201,7 +201,7 @@ def test_a_program_is_kept_where_a_round_takes_less_time() -> None:
 
     def rows(np: Any, rounds: int) -> Any:
         u, v = np.ones(200), np.zeros(200)
-        for k in range(rounds):
+        for _ in range(rounds):
             v[1:-1] = 0.2 * (u[2:] + u[:-2] + u[1:-1]) + 0.01 * (u[1:-1] - 1.0)
             u, v = v, u
         return u, v

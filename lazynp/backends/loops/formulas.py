@@ -10,6 +10,7 @@ from __future__ import annotations
 TYPES = "\n".join(
     [f"typedef __{t.upper()}_TYPE__ {t}_t;" for t in (f"{u}int{w}" for u in ("", "u") for w in (8, 16, 32, 64))]
 )
+TYPES += "\ntypedef uint8_t held_t;"  # truth values: any byte but 0 is true in memory
 TYPES += "\ntypedef void (*Loop)(char**, const int64_t*, const int64_t*, void*);"
 # Complex numbers are moved here; what is computed of them is for NumPy's loops.
 TYPES += "\nstruct cfloat { float real, imag; };\nstruct cdouble { double real, imag; };"

@@ -428,7 +428,7 @@ class Generator:
         name = names.get(r)
         if name is None:
             name = names[r] = self.writer.name("q")
-            t = ctype(r.dtype)
+            t = held(r.dtype)
             moves = "".join([f" + o[{k}]" for k in r.moves])
             item = np.dtype(r.dtype).itemsize
             self.writer.put(f"{t}* const {name} = ({t}*)({self.pointer(r.root)} + {r.start * item}{moves});")
@@ -463,7 +463,7 @@ class Generator:
         reads = list(dict.fromkeys([r for s in group for r in s.reads]))
         numbers = {x: w.name("n") for x in dict.fromkeys([x for s in group for x in numbers_of(s.value)])}
         for x, name in numbers.items():
-            w.put(f"const {ctype(x.dtype)} {name} = *(const {ctype(x.dtype)}*)(s + {16 * x.at});")
+            w.put(f"const {held(x.dtype)} {name} = *(const {held(x.dtype)}*)(s + {16 * x.at});")
         inputs = {r: w.aligned(trimmed(self.place(r, names), len(shape)), shape) for r in reads}
         outputs = {s.target: self.place(s.target, names) for s in group}
 
@@ -473,10 +473,10 @@ class Generator:
                 for r in s.reads:
                     if r not in text:
                         text[r] = w.name("x")
-                        w.put(f"const {ctype(r.dtype)} {text[r]} = {inputs[r].at(index)};")
+                        w.put(f"const {held(r.dtype)} {text[r]} = {inputs[r].at(index)};")
                 result = w.name("x")
                 line = self.term(s.value, text)
-                w.put(f"const {ctype(s.target.dtype)} {result} = {line};")
+                w.put(f"const {held(s.target.dtype)} {result} = {line};")
                 w.put(f"{outputs[s.target].at(index)} = {result};")
                 text[s.target] = result
 
@@ -491,14 +491,17 @@ class Generator:
         if not isinstance(x, Value):
             return text[x]
         if x not in text:
-            args = [self.term(a, text) for a in x.args]
             args = [
-                t if a.dtype == x.loop or (x.op == "where" and not i) else f"({ctype(x.loop)})({t})"
+                f"held_t({self.term(a, text)} != 0)" if isinstance(a, Region) and a.dtype == "bool" else self.term(a, text)
+                for a in x.args
+            ]
+            args = [
+                t if a.dtype == x.loop or (x.op == "where" and not i) else cast(t, a.dtype, x.loop)
                 for i, (a, t) in enumerate(zip(x.args, args))
             ]
             text[x] = self.writer.name("x")
             value = args[0] if x.op == NAMED[FILL] else expression(x.op, args, x.loop, x.dtype, quiet=True)
-            self.writer.put(f"const {ctype(x.dtype)} {text[x]} = {value};")
+            self.writer.put(f"const {held(x.dtype)} {text[x]} = {value};")
         return text[x]
 
     def through_scratch(self, s: Statement) -> None:
@@ -525,6 +528,17 @@ class Generator:
             self.writer.put("}")
         if itself:
             self.writer.put("}")
+
+
+def cast(text: str, source: str, target: str) -> str:
+    """Of a truth value a choice, which is no branch: see TYPES."""
+    t = held(target)
+    return f"pick({text}, {t}(1), {t}(0))" if source == "bool" and KIND[target] == "f" else f"({t})({text})"
+
+
+def held(dtype: str) -> str:
+    """The C++ type in memory and of variables: g++ makes no vectors of `bool` beside floats."""
+    return "held_t" if dtype == "bool" else ctype(dtype)
 
 
 def region_of(j: int, param: Param, slots: int) -> Region:
