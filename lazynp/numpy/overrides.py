@@ -34,8 +34,8 @@ def has_hook(x: Any) -> bool:
 class Probe(numpy.ndarray):
     """An array of NumPy's that tells the name of the ufunc that an operator calls."""
 
-    def __array_ufunc__(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        return function.__name__
+    def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
+        return ufunc.__name__
 
 
 def overriding(operands: Any) -> list[Any]:

@@ -456,7 +456,7 @@ def with_protocol(name: str, host: Any, operands: Any) -> Any:
 def power_of(u: Any, operands: Any) -> Any:
     """The ufunc and the operands of an operator: NumPy's `**` is another function for some exponents."""
     if u.host is numpy.power and isinstance(operands[0], Handle) and isinstance(operands[1], (int, float)):
-        used = numpy.empty(0, operands[0].dtype).view(Probe) ** operands[1]
+        used: Any = numpy.empty(0, operands[0].dtype).view(Probe) ** operands[1]
         if used != "power":
             return of(getattr(numpy, used)), operands[:1]
     return u, operands
