@@ -841,6 +841,17 @@ for f in (lambda: 128 - b, lambda: b + 200, lambda: (b < b) % (200 - b), lambda:
 e(b.__iadd__, 1000)
 log(b, b + 1)
 
+# where a fraction is wanted of dates, texts and whole numbers
+d = np.array(["2020-01-01", "2020-02-29"], "M8[D]")
+e(np.linspace, d[0], d[1], 3)
+e(np.linspace, 0, np.timedelta64(5, "s"), 3)
+e(np.linspace, "a", 3)
+e(np.linspace, np.float32(1), 2, 3)
+e(np.interp, d, [0, 1], [0, 1])
+e(np.percentile, d, 50)
+e(np.median, ["a", "b"])
+log(np.linspace(1, np.float32(2), 2).dtype, np.linspace(np.int8(1), True, 2).dtype, np.linspace(np.ones(2, "f2"), 2, 2).dtype)
+
 # what cannot be written says so before the key is looked at
 x = np.arange(49.0).reshape(7, 7)
 d = x.diagonal()

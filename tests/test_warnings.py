@@ -344,3 +344,35 @@ def test_one_kind_of_error_is_logged_and_another_warned_of(mode: str) -> None:
 
     with lazynp.config(mode=mode):
         assert said(lazynp, divided) == said(numpy, divided)
+
+
+class Warns:
+    """A class of a library's that warns of the line of its caller, and of the class from which it is called."""
+
+    def __array_ufunc__(self, function: Any, *args: Any, **kwargs: Any) -> str:
+        warnings.warn(f"{function.__name__} of mine", FutureWarning, stacklevel=2)
+        return function.__name__
+
+    def __array_function__(self, function: Any, *args: Any, **kwargs: Any) -> str:
+        warnings.warn(f"{function.__name__} of mine", FutureWarning, stacklevel=2)
+        return function.__name__
+
+
+@pytest.mark.parametrize("n", [5, N])
+@pytest.mark.parametrize("mode", MODES)
+def test_classes_that_take_over_warn_of_the_line(mode: str, n: int) -> None:
+    calls: list[Callable[[Any], Any]] = [
+        lambda m: m.add(m.ones(n), Warns()),
+        lambda m: m.ones(n) * Warns(),
+        lambda m: m.sin(Warns()),
+        lambda m: m.add.reduce(Warns()),
+        lambda m: m.add.outer(m.ones(n), Warns()),
+        lambda m: m.sin(m.ones(n), out=(Warns(),)),
+        lambda m: m.concatenate([m.ones(n), Warns()]),
+        lambda m: m.mean(Warns()),
+    ]
+    for call in calls:
+        wanted = said(numpy, call)
+        assert len(wanted) == 1
+        with lazynp.config(mode=mode):
+            assert said(lazynp, call) == wanted

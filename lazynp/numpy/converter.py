@@ -13,6 +13,7 @@ from .host import fresh
 from .overrides import wrapper_of
 
 PYTHON_SCALARS = (int, float, complex)
+HOST: Any = numpy._core._multiarray_umath._array_converter
 
 
 class array_converter:
@@ -46,21 +47,8 @@ class array_converter:
 
     def result_type(self, /, extra_dtype: Any = None, *, ensure_inexact: bool = False) -> Any:
         """The common dtype of the inputs; Python's scalars are weak."""
-        given = [x if is_python(x) else a.dtype for x, a in zip(self.objects, self.arrays)]
-        if extra_dtype is not None:
-            given.append(extra_dtype)
-        if not ensure_inexact:
-            return numpy.result_type(*given)
-        if all(is_python(x) for x in self.objects) or any(isinstance(g, numpy.dtype) and g.kind in "fc" for g in given):
-            return numpy.result_type(*given, 1.0)
-        dtype = numpy.result_type(*given)
-        return (
-            numpy.result_type(dtype, 1.0)
-            if dtype.kind in "biufc"
-            else dtype
-            if dtype.kind in "mMO"
-            else numpy.result_type(dtype, 1.0)
-        )
+        given = [x if is_python(x) else numpy.empty((), a.dtype) for x, a in zip(self.objects, self.arrays)]
+        return HOST(*given).result_type(extra_dtype, ensure_inexact=ensure_inexact)
 
     def wrap(self, arr: Any, /, *, to_scalar: bool | None = None) -> Any:
         """A result, through the `__array_wrap__` of the inputs."""

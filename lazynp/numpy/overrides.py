@@ -10,6 +10,7 @@ import numpy
 from .array import Handle, ndarray
 from .calls import call_wrap
 from .host import PLAIN, fresh, like, to_host
+from .line_warnings import as_line
 
 HOST_TYPES = PLAIN | {ndarray, numpy.ndarray, list, tuple}
 
@@ -64,7 +65,7 @@ def ask(u: Any, method: str, foreign: list[Any], args: Any, kwargs: Any) -> Any:
         if type(x).__array_ufunc__ is None:
             raise TypeError(f"operand '{type(x).__name__}' does not support ufuncs (__array_ufunc__=None)")
     for x in foreign:
-        value = x.__array_ufunc__(u, method, *args, **kwargs)
+        value = as_line(x.__array_ufunc__, u, method, *args, **kwargs)  # which may warn by a `stacklevel`
         if value is not NotImplemented:
             return value
     types = ", ".join(repr(type(x).__name__) for x in (*args, *kwargs.get("out", ())))
