@@ -850,7 +850,8 @@ e(np.linspace, np.float32(1), 2, 3)
 e(np.interp, d, [0, 1], [0, 1])
 e(np.percentile, d, 50)
 e(np.median, ["a", "b"])
-log(np.linspace(1, np.float32(2), 2).dtype, np.linspace(np.int8(1), True, 2).dtype, np.linspace(np.ones(2, "f2"), 2, 2).dtype)
+log(np.linspace(1, np.float32(2), 2).dtype, np.linspace(np.int8(1), True, 2).dtype)
+log(np.linspace(np.ones(2, "f2"), 2, 2).dtype)
 
 # what cannot be written says so before the key is looked at
 x = np.arange(49.0).reshape(7, 7)

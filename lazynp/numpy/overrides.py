@@ -27,9 +27,12 @@ def has_protocol(x: Any) -> bool:
 
 def has_hook(x: Any) -> bool:
     """Whether an array of ours is of a subclass that sees what ufuncs do: by an `__array_ufunc__`, or an
-    `__array_wrap__`, of its own."""
+    `__array_wrap__`, of its own. That of a masked array, which NumPy's code has, needs to see only results."""
     kind = type(x)
-    return kind is not ndarray and (has_protocol(x) or kind.__array_wrap__ is not array_wrap)
+    if kind is ndarray or has_protocol(x):
+        return kind is not ndarray
+    space = getattr(kind.__array_wrap__, "__globals__", {})
+    return not space.get("__name__", "").startswith("lazynp")
 
 
 class Probe(numpy.ndarray):

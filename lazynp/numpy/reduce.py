@@ -212,7 +212,7 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
         return sys.modules["lazynp.numpy.native"].dot(self, *args, **kwargs)  # whose class the result has
     if type(self) is not ndarray:
         hook = has_hook(self)
-        if name in BY_UFUNC and (hook or name == "clip"):
+        if name in BY_UFUNC and (hook or name == "clip" and not self.ndim):
             return getattr(sys.modules["lazynp._core._methods"], BY_UFUNC[name])(self, *args, **kwargs)
         if hook and name in SCANS:
             return scanned_by_type(name, self, *args, **kwargs)
