@@ -1829,8 +1829,9 @@ static PyObject *bind(PyObject *module, PyObject *table)
     take(table, "other", "no_value", &no_value_type);
     take(table, "other", "unbound", &unbound);
     take(table, "other", "view", &view_of_theirs);
-    if (view_of_theirs)
-        take_views();
+    take(table, "other", "wrap", &wrap_by_theirs);
+    if (wrap_by_theirs)
+        take_methods();
     static const char *const called[] = {"ufunc", "dispatcher", "function", "builtin", "creator"};
     for (int i = 0; i < 5; i++) { /* classes that inherit the offset, and before Python 3.12 not the flag */
         PyTypeObject *type = NULL;

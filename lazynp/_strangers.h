@@ -1,10 +1,11 @@
 /* Methods where the array is NumPy's own, which Python's part does: `strangers.py`.
  *
- * `np.ndarray.flatten(x)` of our class may be given NumPy's array, and `x.view(kind)` of NumPy's array, or scalar, a class
- * of ours. NumPy takes that for a dtype, so its method looks for one first, and is NumPy's for all else. */
+ * `np.ndarray.flatten(x)` of our class may be given NumPy's array, `x.view(kind)` of NumPy's array, or scalar, a class of
+ * ours, which NumPy takes for a dtype, and `x.__array_wrap__(a)` an array of ours, which it refuses. So these two methods
+ * look for what is ours first, and are NumPy's for all else. */
 
 static PyTypeObject HandleBase;
-static PyObject *unbound, *view_of_theirs;
+static PyObject *unbound, *view_of_theirs, *wrap_by_theirs;
 
 /* A method of ndarray that was called with no array of ours as its self. */
 static PyObject *called_unbound(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
@@ -74,11 +75,30 @@ static int is_class_of_ours(PyObject *o)
 VIEW(array)
 VIEW(scalar)
 
-static void take_views(void) /* once in a process */
+static PyCFunction wrap_host;
+
+static PyObject *wrap_plain(PyObject *self, PyObject *args)
+{
+    if (!PyTuple_GET_SIZE(args) || !PyObject_TypeCheck(PyTuple_GET_ITEM(args, 0), &HandleBase))
+        return wrap_host(self, args);
+    PyObject *first = PyTuple_Pack(1, self), *with = first ? PySequence_Concat(first, args) : NULL;
+    PyObject *out = with ? PyObject_Call(wrap_by_theirs, with, NULL) : NULL;
+    Py_XDECREF(first);
+    Py_XDECREF(with);
+    return out;
+}
+
+static void take_methods(void) /* once in a process */
 {
     static int done;
     if (done++)
         return;
+    PyObject *method = PyObject_GetAttrString((PyObject *)&PyArray_Type, "__array_wrap__");
+    if (method && Py_TYPE(method) == &PyMethodDescr_Type && ((PyMethodDescrObject *)method)->d_method->ml_flags == METH_VARARGS) {
+        wrap_host = ((PyMethodDescrObject *)method)->d_method->ml_meth;
+        ((PyMethodDescrObject *)method)->d_method->ml_meth = wrap_plain;
+    }
+    Py_XDECREF(method);
     array_take(&PyArray_Type);
     scalar_take(&PyGenericArrType_Type);
 }

@@ -1,4 +1,5 @@
-"""pandas' extension arrays with our arrays: operators, ufuncs, indexing, methods, and NumPy's functions of them."""
+"""pandas' extension arrays with our arrays: operators, ufuncs, indexing, methods, and NumPy's functions of them; and what
+objects of the user's give pandas."""
 
 from __future__ import annotations
 
@@ -93,3 +94,24 @@ def test_extension_arrays(made: str, other: str) -> None:
         warnings.simplefilter("ignore")
         wanted = uses(numpy, MADE[made], OTHERS[other])
         assert uses(lazynp, MADE[made], OTHERS[other]) == wanted
+
+
+def test_indexers_of_the_user_s() -> None:
+    class Forward(pandas.api.indexers.BaseIndexer):
+        def get_window_bounds(
+            self, num_values: int = 0, min_periods: Any = None, center: Any = None, closed: Any = None, step: Any = None
+        ) -> Any:
+            begin = m.arange(num_values, dtype=m.int64)
+            return begin, m.minimum(begin + self.window_size, num_values)
+
+    series, shown = pandas.Series([1.0, 2, 3, 4]), {}
+    for m in (numpy, lazynp):
+        windows = series.rolling(Forward(window_size=2), min_periods=1)
+        groups = series.groupby([0, 1, 0, 1]).rolling(Forward(window_size=2), min_periods=1)
+        shown[m] = repr([windows.sum(), windows.max(), windows.apply(m.mean, raw=True), groups.mean()])
+    assert shown[lazynp] == shown[numpy]
+
+
+def test_cells_that_are_arrays() -> None:
+    table = pandas.DataFrame({"g": [0, 1, 0], "x": [1.0, 2, 3]}).groupby("g")["x"]
+    assert repr(table.agg(lambda _: lazynp.array([1, 2]))) == repr(table.agg(lambda _: numpy.array([1, 2])))

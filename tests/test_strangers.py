@@ -111,3 +111,41 @@ def test_methods_that_write_into_numpys_arrays() -> None:
     assert [type(v) for v in map(lazynp.ndarray.flatten, [ROWS])] == [lazynp.ndarray]
     ours = lazynp.asarray(ROWS)
     assert pickle.loads(pickle.dumps(ours)).tolist() == ROWS.tolist()
+
+
+class Theirs(numpy.ndarray):
+    """A library's own subclass of NumPy's array."""
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+@pytest.mark.parametrize("kind", [numpy.ndarray, numpy.matrix, Theirs])
+def test_linear_algebra_of_numpys_arrays(kind: type, mode: str) -> None:
+    x = (numpy.eye(2) + 1).view(kind)
+    for name in (
+        "inv",
+        "pinv",
+        "cholesky",
+        "eig",
+        "eigh",
+        "svd",
+        "qr",
+        "det",
+        "norm",
+        "slogdet",
+        "matrix_rank",
+        "cond",
+    ):
+        wanted = outcome(getattr(numpy.linalg, name), x)
+        with config(mode=mode):
+            assert outcome(getattr(lazynp.linalg, name), x) == wanted, name
+    with config(mode=mode):
+        assert outcome(lazynp.linalg.solve, x, x) == outcome(numpy.linalg.solve, x, x)
+
+
+def test_results_wrapped_by_numpys_arrays() -> None:
+    a, number = lazynp.arange(3.0), lazynp.array(2.0)
+    assert type(ROWS.__array_wrap__(a)) is lazynp.ndarray
+    assert type(ROWS.__array_wrap__(number, None, True)) is numpy.float64
+    assert type(ROWS.__array_wrap__(ROWS)) is numpy.ndarray
+    assert type(ROWS.view(Theirs).__array_wrap__(a)) is Theirs
+    assert type(ROWS.view(numpy.matrix).__array_wrap__(a.reshape(1, 3))) is lazynp.matrix

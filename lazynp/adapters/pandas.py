@@ -24,6 +24,8 @@ def adapt(pandas: Any, patches: Patches) -> None:
     patches.functions(pandas, READ_FRAMES)
     patches.functions(pandas.api.types)
     patches.functions(importlib.import_module("pandas.plotting"))
+    patches.functions(importlib.import_module("pandas._libs.window.aggregations"))  # given what an indexer returns
+    patches.wrap(importlib.import_module("pandas.io.formats.printing"), "pprint_thing")  # of what a cell holds
     for value in list(vars(pandas).values()):
         if isinstance(value, type) and value.__module__.split(".")[0] == "pandas":
             patches.methods(value, READ_FRAMES)

@@ -197,6 +197,8 @@ class Finder:
                 if speed.native is None:
                     scalar_views(module)
                 subclasses.take_theirs(module)
+            if name == "linalg._linalg" and speed.native is None:
+                own_wrappers(module)
             if name in RENAMES:
                 rename(module)
 
@@ -230,6 +232,13 @@ def whole_polynomials(module: types.ModuleType) -> None:
 def package_without_code(spec: Any) -> bool:
     """A folder that is a namespace package."""
     return spec.origin is None
+
+
+def own_wrappers(linalg: Any) -> None:
+    """Have the function that most of `linalg` begins with wrap results in our arrays where it is given NumPy's, whose
+    `__array_wrap__` refuses ours without our C module (`strangers.wrap`)."""
+    as_given = linalg._makearray
+    linalg._makearray = lambda a: as_given(linalg.asarray(a) if type(a) is numpy.ndarray else a)
 
 
 def mask_dtypes(core: Any) -> None:

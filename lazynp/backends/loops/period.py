@@ -492,7 +492,9 @@ class Generator:
             return text[x]
         if x not in text:
             args = [
-                f"held_t({self.term(a, text)} != 0)" if isinstance(a, Region) and a.dtype == "bool" else self.term(a, text)
+                f"held_t({self.term(a, text)} != 0)"
+                if isinstance(a, Region) and a.dtype == "bool"
+                else self.term(a, text)
                 for a in x.args
             ]
             args = [
