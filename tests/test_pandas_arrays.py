@@ -1,4 +1,4 @@
-"""pandas' extension arrays with our arrays: operators, ufuncs, indexing, methods, and NumPy's functions of them; and what
+"""pandas' extension arrays with our arrays: operators, ufuncs, indexing, methods, and NumPy's functions of them; what
 objects of the user's give pandas."""
 
 from __future__ import annotations

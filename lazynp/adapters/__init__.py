@@ -40,6 +40,7 @@ ADAPTERS = {
     "pyarrow": "pyarrow",
     "scipy.linalg": "scipy_matrices",
     "scipy.optimize": "scipy_optimize",
+    "scipy.sparse": "scipy_sparse",
     "scipy.sparse.linalg": "scipy_linear",
     "sklearn.base": "sklearn_estimators",
     "sklearn.cluster": "sklearn_functions",
