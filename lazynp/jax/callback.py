@@ -16,7 +16,7 @@ import numpy as np
 from ..api.trace import after, effect, stack
 from ..errors import JaxRuntimeError
 from ..graph.aval import Aval
-from ..graph.node import ABSTRACT
+from ..graph.node import ABSTRACT, leaf
 from ..graph.op import results
 from ..ops.callback import Call
 from ..ops.callback import callback as op
@@ -33,7 +33,8 @@ METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", 
 
 def array_of(x: np.ndarray) -> Array:
     """What a callback gets: an array that does not see later writes."""
-    return wrap_value(np.array(x, order="C"))
+    own = np.array(x, order="C")
+    return wrap_value(own) if x.dtype.names is None else wrap(leaf(x.shape, x.dtype, own))
 
 
 def checked(name: str, values: Any, structure: Any, outs: Sequence[Aval], strict: bool) -> list[np.ndarray]:
@@ -224,8 +225,6 @@ def debug_print(
         FormatCheck().format(text, *args, **kwargs)
 
     def show(*a: Any, **k: Any) -> None:
-        a = tuple([np.asarray(x) if type(x) is Array else x for x in a])
-        k = {name: np.asarray(x) if type(x) is Array else x for name, x in k.items()}
         print(text.format(*a, **k))
 
     debug_callback(show, *args, **kwargs)

@@ -362,11 +362,13 @@ def off_diagonal(differences: Node) -> Node:
 
 
 def eigh_jvp(tangents: Tangents, out: Node, a: Node, *, UPLO: str) -> Any:
+    return None if tangents[0] is None else eigh_along(hermitian(tangents[0], UPLO == "L"), out)
+
+
+def eigh_along(t: Node, out: Node) -> Any:
     """Giles, An extended collection of matrix derivative results (2008), section 3.1."""
-    if tangents[0] is None:
-        return None
     w, v = results(out)
-    inside = matmul(adjoint(v), matmul(hermitian(tangents[0], UPLO == "L"), v))
+    inside = matmul(adjoint(v), matmul(t, v))
     return real(diagonal(inside)), matmul(v, multiply(off_diagonal(subtract(row(w), column(w))), inside))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..graph.op import LIBRARY, Op
 from . import linalg
+from .elementwise import add, divide
 from .family import front_batch
 
 
@@ -34,7 +35,7 @@ def one_by_one(run: Callable[[Any], Any], a: np.ndarray) -> Any:
     return tuple(found) if isinstance(model, tuple) else found[0]
 
 
-def or_nan(op: Op, jvp: Any) -> Op:
+def or_nan(op: Op, jvp: Any, name: str | None = None) -> Op:
     """The op with NaN where it would raise."""
 
     def lower(xp: Any, a: Any, **params: Any) -> Any:
@@ -44,7 +45,7 @@ def or_nan(op: Op, jvp: Any) -> Op:
             return one_by_one(lambda one: op.lower(xp, one, **params), a)
 
     out = Op(
-        f"{op.name}_or_nan",
+        name or f"{op.name}_or_nan",
         LIBRARY,
         op.abstract,
         lower,
@@ -57,9 +58,34 @@ def or_nan(op: Op, jvp: Any) -> Op:
     return out
 
 
+def eigh_jvp(tangents: Any, out: Any, a: Any, *, UPLO: str) -> Any:
+    """As JAX's: from the whole tangent, which is taken for a Hermitian one."""
+    return None if tangents[0] is None else linalg.eigh_along(tangents[0], out)
+
+
+def triangle_jvp(tangents: Any, out: Any, a: Any, *, UPLO: str) -> Any:
+    """As JAX's: at the mean of the matrix and its adjoint, which is only seen by the second derivative."""
+    if tangents[0] is None:
+        return None
+    return linalg.eigh_along(tangents[0], eigh(divide(add(a, linalg.adjoint(a)), 2), UPLO=UPLO))
+
+
+def refused(tangents: Any, out: Any, a: Any) -> Any:
+    if tangents[0] is not None:
+        raise NotImplementedError(
+            "Derivatives of non-symmetric eigenvectors are only valid under assumptions on the input that JAX cannot "
+            "check (see the enable_eigvec_derivs argument to jax.lax.linalg.eig). Pass enable_eigvec_derivs=True to "
+            "jax.lax.linalg.eig to opt in."
+        )
+
+
 svd = or_nan(linalg.svd, linalg.svd.jvp)
-eigh = or_nan(linalg.eigh, linalg.eigh.jvp)
+eigh = or_nan(linalg.eigh, eigh_jvp)
+eigh_of_triangle = or_nan(linalg.eigh, triangle_jvp, "eigh_of_triangle")
+"""The same, of a matrix that need not be Hermitian, of which one triangle is read."""
 eig = or_nan(linalg.eig, linalg.eig.jvp)
+eig_without_slopes = or_nan(linalg.eig, refused, "eig_without_slopes")
+"""The same, without derivatives."""
 pinv = or_nan(linalg.pinv_op, linalg.pinv_op.jvp)
 
 

@@ -88,3 +88,17 @@ def test_monitoring() -> None:
         ]
         with pytest.raises(AssertionError):
             lib.monitoring.unregister_event_listener(listen)
+
+
+def test_what_makes_itself_an_array_is_joined_and_multiplied() -> None:
+    for j in (jax, lazynp.jax):
+
+        class Three:
+            def __jax_array__(self, j: Any = j) -> Any:
+                return j.numpy.arange(3.0)
+
+        jnp = j.numpy
+        assert jnp.shape(Three()) == (3,) and jnp.ndim(Three()) == 1
+        assert (jnp.eye(3) @ Three()).tolist() == [0, 1, 2]
+        assert jnp.concatenate([Three(), Three()]).tolist() == [0, 1, 2, 0, 1, 2]
+        assert jnp.stack([Three(), Three()]).shape == (2, 3)

@@ -46,6 +46,7 @@ def loud(j: Any, x: Any) -> Any:
 
 PRINTS: dict[str, Check] = {
     "at once": lambda j, seen: j.debug.print("{} and {b}", j.numpy.arange(3), b=2.5),
+    "representation": lambda j, seen: j.debug.print("{!r} {k}", j.numpy.arange(3), k=j.random.key(3)),
     "plain values": lambda j, seen: j.debug.print("{} {}", "text", None),
     "format": lambda j, seen: j.debug.print("{:.2f}", j.numpy.float32(1.23456)),
     "jit": lambda j, seen: j.jit(lambda x: loud(j, x))(1.5),

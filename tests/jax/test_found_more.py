@@ -20,6 +20,8 @@ jax.flatten_util.ravel_pytree([1, (2, 3)])[0]
 jax.flatten_util.ravel_pytree([1, 2.0])[0]
 jax.flatten_util.ravel_pytree([A((2,))])[1](A((2,), 'int32'))
 jnp.choose(1, (1, 2))
+lax.concatenate([W(1)[None], W(2)[None]], 0)
+lax.concatenate([W(1)[None], A((1,), 'int32')], 0)
 jnp.choose(np.array([0, 1]), (1, 2.0))
 jnp.intersect1d(2.0, 2.0)
 jnp.setxor1d(1, 2)

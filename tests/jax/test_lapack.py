@@ -32,6 +32,22 @@ CASES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "schur of integers": lambda j, n, s: n.schur(np.ones((2, 2), int)),
     "schur, mapped": lambda j, n, s: j.vmap(n.schur)(A),
     "schur has no derivative": lambda j, n, s: j.grad(lambda a: n.schur(a)[0].sum())(A[0]),
+    "eigh of a triangle, along": lambda j, n, s: j.jvp(
+        lambda a: j.numpy.linalg.eigh(a, symmetrize_input=False)[0], (S[0],), (A[1],)
+    ),
+    "eigh of a triangle, twice": lambda j, n, s: j.hessian(
+        lambda a: (j.numpy.linalg.eigh(a, symmetrize_input=False)[0] ** 2)[0]
+    )(S[0]),
+    "eigh of a triangle of complex": lambda j, n, s: j.jvp(
+        lambda a: n.eigh(a, symmetrize_input=False)[1], (H[0],), (C[1],)
+    ),
+    "eig has no derivative": lambda j, n, s: j.grad(lambda a: abs(j.numpy.linalg.eig(a)[0]).sum())(A[0]),
+    "eigenvalues alone have": lambda j, n, s: j.grad(
+        lambda a: abs(n.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]).sum()
+    )(A[0]),
+    "eig has one if asked": lambda j, n, s: j.grad(
+        lambda a: abs(n.eig(a, compute_left_eigenvectors=False, enable_eigvec_derivs=True)[1]).sum()
+    )(A[0]),
     "hessenberg": lambda j, n, s: n.hessenberg(A),
     "hessenberg of complex": lambda j, n, s: n.hessenberg(C[0]),
     "tridiagonal": lambda j, n, s: n.tridiagonal(S),

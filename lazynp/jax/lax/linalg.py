@@ -208,7 +208,8 @@ def eigh(
     def decompose(a: Node) -> tuple[Node, Node]:
         if symmetrize_input:
             a = e.divide(e.add(a, linalg.adjoint(a)), 2)
-        w, v = results(or_nan.eigh(a, UPLO="L" if lower else "U"))
+        op = or_nan.eigh if symmetrize_input else or_nan.eigh_of_triangle
+        w, v = results(op(a, UPLO="L" if lower else "U"))
         return v, w
 
     return apply(decompose, node)
@@ -223,8 +224,12 @@ def eig(
     implementation: EigImplementation | None = None,
     use_magma: bool | None = None,
 ) -> list:
-    """Eigenvalues, and left and right eigenvectors as far as they are asked for. Computed by LAPACK in any case; the
-    eigenvectors have derivatives in any case."""
+    """Eigenvalues, and left and right eigenvectors as far as they are asked for. Computed by LAPACK in any case.
+
+    Args:
+        enable_eigvec_derivs: whether they have derivatives together with eigenvectors, which are right for eigenvectors
+            whose norm and phase do not matter.
+    """
     if use_magma is not None:
         warnings.warn(
             "use_magma is deprecated, please use implementation=EigImplementation.MAGMA instead.",
@@ -234,18 +239,20 @@ def eig(
     if implementation not in (None, EigImplementation.LAPACK):
         raise NotImplementedError(f"{implementation} is not an implementation for CPU")
     node = matrix("eig", x, "The input to eig")
-    out = [apply(or_nan.eigvals, node)]
+    alone = not (compute_left_eigenvectors or compute_right_eigenvectors)
+    op = or_nan.eig if enable_eigvec_derivs else or_nan.eig_without_slopes
+    out = [apply(or_nan.eigvals if alone else lambda a: results(op(a))[0], node)]
     if compute_left_eigenvectors:
         # The right ones of the adjoint, in the order of the eigenvalues: columns of the inverse's adjoint, normalized.
         def left(a: Node) -> Node:
-            _, v = results(or_nan.eig(a))
+            _, v = results(op(a))
             u = linalg.adjoint(linalg.inv(v))
             size = e.sqrt(add_reduce(e.square(e.absolute(u)), axes=(u.ndim - 2,), keepdims=True, dtype=None))
             return e.divide(u, size)
 
         out.append(apply(left, node))
     if compute_right_eigenvectors:
-        out.append(apply(lambda a: results(or_nan.eig(a))[1], node))
+        out.append(apply(lambda a: results(op(a))[1], node))
     return out
 
 

@@ -13,7 +13,7 @@ from ...ops import joining
 from ...ops import shape as s
 from ...ops.elementwise import convert
 from ...ops.promotion import Shape
-from ..array import Array, wrap
+from ..array import Array, cast_node, wrap
 from ..at_once import apply
 from ..splits import settled
 from ..spreading import keeps_split, state
@@ -172,7 +172,8 @@ def concatenate(operands: Any, dimension: int) -> Array:
             "Cannot concatenate arrays with shapes that differ in dimensions other than the one being concatenated: "
             f"concatenating along dimension {axis} for shapes {shapes_of(nodes)}."
         )
-    return apply(lambda *xs: joining.concatenate(*xs, axis=axis), *nodes)
+    weak = all([n.weak for n in nodes])
+    return apply(lambda *xs: cast_node(joining.concatenate(*xs, axis=axis), nodes[0].dtype, weak), *nodes)
 
 
 @public

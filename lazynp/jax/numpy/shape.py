@@ -45,7 +45,9 @@ def own(value: np.ndarray, weak: bool) -> Array:
 def shape(a: Any) -> tuple[int, ...]:
     """The shape of an array."""
     check_arraylike("shape", a)
-    return a.shape if isinstance(a, Array) else np.shape(a)
+    if isinstance(a, Array):
+        return a.shape
+    return shape(a.__jax_array__()) if hasattr(a, "__jax_array__") and not hasattr(a, "shape") else np.shape(a)
 
 
 def ndim(a: Any) -> int:

@@ -157,6 +157,9 @@ class PRNGKeyArray(Array):
 
     __str__ = __repr__
 
+    def __format__(self, spec: str) -> str:
+        return format(repr(self), spec)
+
     def __eq__(self, other: object) -> Any:
         return self._compare(other, "all", "__eq__")
 

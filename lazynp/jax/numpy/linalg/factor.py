@@ -129,7 +129,8 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
     def impl(a: Node) -> tuple[Node, ...]:
         if symmetrize_input:
             a = symmetrized(a)
-        return results(or_nan.eigh(a, UPLO=UPLO or "L"))
+        op = or_nan.eigh if symmetrize_input else or_nan.eigh_of_triangle
+        return results(op(a, UPLO=UPLO or "L"))
 
     return EighResult(*apply(single(impl), node))
 
@@ -140,9 +141,9 @@ def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -
 
 
 def eig(a: Any) -> Any:
-    """Eigenvalues and eigenvectors, complex."""
+    """Eigenvalues and eigenvectors, complex. They have no derivatives: see `lax.linalg.eig`, and `eigvals`."""
     (node,) = matrices("eig", a, square=True)
-    return EigResult(*apply(lambda a: results(or_nan.eig(convert(a, widest(a)))), node))
+    return EigResult(*apply(lambda a: results(or_nan.eig_without_slopes(convert(a, widest(a)))), node))
 
 
 def eigvals(a: Any) -> Any:
