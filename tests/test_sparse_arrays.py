@@ -97,3 +97,11 @@ def test_constructors_and_functions() -> None:
         return [shown(m, value) for value in made]
 
     assert cases(lazynp) == cases(numpy)
+
+
+def test_interpolative_decompositions() -> None:
+    interpolative = pytest.importorskip("scipy.linalg.interpolative")
+    a = numpy.arange(16.0).reshape(4, 4) + 5 * numpy.eye(4)
+    for m in (numpy, lazynp):
+        value = interpolative.svd(m.asarray(a), 2)[1]
+        assert numpy.allclose(value, numpy.linalg.svd(a)[1][:2], rtol=1e-2)
