@@ -14,6 +14,7 @@ from ..config import config
 from ..graph.node import ABSTRACT, Node
 from ..graph.op import current
 from ..graph.walk import toposort
+from ..ops.bits import count_leading_zeros, population_count, shift_right_logical
 from ..ops.elementwise import convert, nextafter, spacing
 from .array import ERRORS, NDARRAY, SILENT, wrap
 from .dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF
@@ -133,7 +134,7 @@ def owned(value: Any, dtype: Any, args: Sequence[Any]) -> Any:
     return value.copy() if any([value is a for a in args]) else value
 
 
-AS_STORED: set[Any] = {nextafter, spacing}
+AS_STORED: set[Any] = {nextafter, spacing, count_leading_zeros, population_count, shift_right_logical}
 """Functions whose values depend on how numbers of a type are stored."""
 
 

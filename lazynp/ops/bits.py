@@ -17,7 +17,6 @@ from .elementwise import (
     bitwise_or,
     bitwise_xor,
     convert,
-    invert,
     less,
     multiply,
     right_shift,
@@ -135,8 +134,10 @@ reduce_precision.batch = map_batch(reduce_precision)
 
 
 def unsigned(x: Node) -> Node:
-    """An integer as the unsigned one of its width."""
-    return convert(x, np.dtype(f"u{x.dtype.itemsize}"))
+    """The bits of an integer as an unsigned one."""
+    found = convert(x, np.dtype(f"u{x.dtype.itemsize}"))
+    bits = width(x.dtype)
+    return found if bits >= 8 else bitwise_and(found, like((1 << bits) - 1, found))
 
 
 def like(value: int, x: Node) -> Node:
@@ -144,18 +145,18 @@ def like(value: int, x: Node) -> Node:
 
 
 def population_count(x: Node) -> Node:
-    """The number of ones in the two's complement."""
-    return convert(bitwise_count(unsigned(x)), x.dtype)
+    """The number of ones in the two's complement, of bytes where an element is less than one, as in JAX."""
+    return convert(bitwise_count(convert(x, np.dtype(f"u{x.dtype.itemsize}"))), x.dtype)
 
 
 def count_leading_zeros(x: Node) -> Node:
     """Of all bits of an integer."""
-    smeared, width = unsigned(x), 8 * x.dtype.itemsize
-    distance = 1
-    while distance < width:
+    smeared, distance = unsigned(x), 1
+    while distance < width(x.dtype):
         smeared = bitwise_or(smeared, right_shift(smeared, like(distance, smeared)))
         distance *= 2
-    return population_count(convert(invert(smeared), x.dtype))
+    ones = like((1 << width(x.dtype)) - 1, smeared)
+    return convert(bitwise_count(bitwise_xor(smeared, ones)), x.dtype)
 
 
 def shift_right_logical(x: Node, n: Node) -> Node:
