@@ -1,4 +1,4 @@
-"""Modules of scikit-learn and SciPy with functions some of whose arguments have to be of NumPy's own type."""
+"""Modules of libraries with functions some of whose arguments have to be of NumPy's own type."""
 
 from __future__ import annotations
 
