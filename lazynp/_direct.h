@@ -161,7 +161,8 @@ static Py_NO_INLINE int from_number(PyObject *o, int type, char *to)
     if (PyComplex_CheckExact(o))
         return from_complex(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o), type, to);
     if (PyBool_Check(o)) {
-        *to = o == Py_True;
+        if (type == NPY_BOOL)
+            *to = o == Py_True;
         return type == NPY_BOOL;
     }
 #define SCALAR(TYPE, NAME) \
@@ -176,7 +177,25 @@ static Py_NO_INLINE int from_number(PyObject *o, int type, char *to)
         SCALAR(NPY_ULONG, ULong) SCALAR(NPY_LONGLONG, LongLong) SCALAR(NPY_ULONGLONG, ULongLong)
         SCALAR(NPY_FLOAT, Float) SCALAR(NPY_DOUBLE, Double) SCALAR(NPY_CFLOAT, CFloat) SCALAR(NPY_CDOUBLE, CDouble)
     }
+#undef SCALAR
     return 0;
+}
+
+/* Whether an index is a whole number, and which: NPY_MIN_INTP for one that is too large. */
+static inline int is_index(PyObject *o, npy_intp *k)
+{
+    int over = 0;
+    if (PyLong_CheckExact(o))
+        *k = PyLong_AsLongAndOverflow(o, &over);
+    else if (Py_TYPE(o) == &PyLongArrType_Type)
+        *k = PyArrayScalar_VAL(o, Long);
+    else if (Py_TYPE(o) == &PyIntArrType_Type)
+        *k = PyArrayScalar_VAL(o, Int);
+    else
+        return 0;
+    if (over)
+        *k = NPY_MIN_INTP;
+    return 1;
 }
 
 /* Where the elements are. */

@@ -314,12 +314,8 @@ static int cut(Layout const *of, PyObject *key, npy_intp *offset, Layout *out)
         if (o != Py_None && at >= of->nd)
             return 0;
         npy_intp n = o == Py_None ? 1 : of->shape[at], stride = o == Py_None ? 0 : of->stride[at];
-        if (PyLong_CheckExact(o)) {
-            Py_ssize_t i = PyLong_AsSsize_t(o);
-            if (i == -1 && PyErr_Occurred()) {
-                PyErr_Clear();
-                return 0;
-            }
+        npy_intp i;
+        if (is_index(o, &i)) {
             i += i < 0 ? n : 0;
             if (i < 0 || i >= n)
                 return 0;

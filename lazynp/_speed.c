@@ -700,6 +700,48 @@ static inline void looked(void)
     looked_at = position;
 }
 
+/* Where the element is that a key of whole numbers names; NULL where it names none. */
+static char *element_at(PyArrayObject *h, PyObject *key)
+{
+    int tuple = PyTuple_CheckExact(key), nd = PyArray_NDIM(h);
+    char *at = PyArray_BYTES(h);
+    if (nd != (tuple ? PyTuple_GET_SIZE(key) : 1))
+        return NULL;
+    for (int i = 0; i < nd; i++) {
+        npy_intp n = PyArray_DIM(h, i), k;
+        if (!is_index(tuple ? PyTuple_GET_ITEM(key, i) : key, &k) || k < -n || k >= n)
+            return NULL;
+        at += (k < 0 ? k + n : k) * PyArray_STRIDE(h, i);
+    }
+    return at;
+}
+
+/* Whether elements may be read and written where they are. */
+static inline int has_plain_elements(PyArrayObject *a)
+{
+    int type = PyArray_TYPE(a);
+    return type < NPY_CLONGDOUBLE && plain_descr[type] == PyArray_DESCR(a) && PyArray_ISALIGNED(a);
+}
+
+/* NumPy's number for an element. */
+static PyObject *element(char const *at, int type)
+{
+#define SCALAR(TYPE, NAME) \
+    case TYPE: \
+        if ((out = Py##NAME##ArrType_Type.tp_alloc(&Py##NAME##ArrType_Type, 0))) \
+            memcpy(&PyArrayScalar_VAL(out, NAME), at, sizeof(PyArrayScalar_VAL(out, NAME))); \
+        return out;
+    PyObject *out;
+    switch (type) {
+        SCALAR(NPY_DOUBLE, Double)
+        SCALAR(NPY_FLOAT, Float)
+        SCALAR(NPY_LONG, Long)
+        case NPY_BOOL: PyArrayScalar_RETURN_BOOL_FROM_LONG(*at);
+        default: return PyArray_Scalar((void *)at, plain_descr[type], NULL);
+    }
+#undef SCALAR
+}
+
 static PyObject *subscript(PyObject *self, PyObject *key)
 {
     int before = touched;
@@ -710,6 +752,15 @@ static PyObject *subscript(PyObject *self, PyObject *key)
     }
     if (is_current(self)) {
         Handle *a = (Handle *)self;
+        char *at = has_plain_elements((PyArrayObject *)a->h) ? element_at((PyArrayObject *)a->h, key) : NULL;
+        if (at) {
+            PyObject *out = element(at, PyArray_TYPE((PyArrayObject *)a->h));
+            if (out && watches() && !only_looks()) {
+                note_read(before, self, (PyArrayObject *)a->h, key);
+                looked();
+            }
+            return out;
+        }
         if (is_plain(key) || (PyArray_IsScalar(key, Integer) && PyArray_NDIM((PyArrayObject *)a->h) == 1)) {
             PyObject *b = Py_NewRef(a->b), *h = Py_NewRef(a->h), *part = PyObject_GetItem(h, key);
             if (part && PyArray_CheckExact(part)) {
@@ -753,35 +804,15 @@ static inline int is_bare_number(PyObject *o)
            || (!PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE) && PyArray_IsScalar(o, Number));
 }
 
-/* Where the element is that a key of whole numbers names; NULL where it names none. */
-static char *element_at(PyArrayObject *h, PyObject *key)
-{
-    int tuple = PyTuple_CheckExact(key), nd = PyArray_NDIM(h);
-    char *at = PyArray_BYTES(h);
-    if (nd != (tuple ? PyTuple_GET_SIZE(key) : 1))
-        return NULL;
-    for (int i = 0; i < nd; i++) {
-        PyObject *number = tuple ? PyTuple_GET_ITEM(key, i) : key;
-        int over;
-        long k = PyLong_CheckExact(number) ? PyLong_AsLongAndOverflow(number, &over) : LONG_MIN;
-        npy_intp n = PyArray_DIM(h, i);
-        if (k < -n || k >= n)
-            return NULL;
-        at += (k < 0 ? k + n : k) * PyArray_STRIDE(h, i);
-    }
-    return at;
-}
-
 /* `h[key] = value` by NumPy, h being the view of an array at hand that is free, or its flat iterator; an element by its key and a number that
  * needs no cast are written here. */
 static int put(PyObject *self, PyObject *h, PyObject *key, PyObject *value)
 {
     PyArrayObject *a = (PyArrayObject *)h;
-    int type = PyArray_CheckExact(h) ? PyArray_TYPE(a) : NPY_OBJECT; /* or an array's flat iterator */
     char *at = NULL;
-    if (type < NPY_CLONGDOUBLE && plain_descr[type] == PyArray_DESCR(a) && PyArray_ISBEHAVED(a) && PyArray_FLAGS(a) >= 0) {
+    if (PyArray_CheckExact(h) && has_plain_elements(a) && PyArray_ISWRITEABLE(a) && PyArray_FLAGS(a) >= 0) { /* no flat iterator */
         at = element_at(a, key);
-        if (at && from_number(value, type, at))
+        if (at && from_number(value, PyArray_TYPE(a), at))
             return 0;
     }
     Storage *s = (Storage *)Py_NewRef(((Handle *)self)->s);
@@ -863,13 +894,14 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
     }
     if (value && limit >= 0 && is_current(self) && ((Storage *)((Handle *)self)->s)->free) {
         PyObject *h = ((Handle *)self)->h, *given = NULL;
-        if (PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyArray_IsScalar(value, Number))
+        if (PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value) || PyArray_IsScalar(value, Number)
+            || PyArray_IsScalar(value, Bool))
             given = value;
         else if (is_current(value) && PyArray_TYPE((PyArrayObject *)h) != NPY_OBJECT) /* which holds the handle itself */
             given = ((Handle *)value)->h;
-        if (given && is_plain(key)) {
-            if ((PyLong_CheckExact(key) && PyArray_NDIM((PyArrayObject *)h) == 1)
-                || PyArray_SIZE((PyArrayObject *)h) <= limit)
+        char *at = given && has_plain_elements((PyArrayObject *)h) ? element_at((PyArrayObject *)h, key) : NULL;
+        if (at || (given && is_plain(key))) {
+            if (at || PyArray_SIZE((PyArrayObject *)h) <= limit)
                 return watches() && !only_looks() ? put_noted(before, self, h, key, value, given) : put(self, h, key, given);
             Py_INCREF(h);
             Py_INCREF(given);
@@ -1671,13 +1703,36 @@ static PyNumberMethods handle_number = {
 static PyMappingMethods handle_mapping = {.mp_length = size_of, .mp_subscript = subscript, .mp_ass_subscript = assign};
 /* The sequence protocol, which `reversed`, `bisect` and C code ask for. Python's own iterator has added the length. */
 
+/* NumPy's error behind the last of n items, with which each iteration ends: rows of one length one after the other. */
+static void no_more(Py_ssize_t n)
+{
+    static PyObject *text;
+    static Py_ssize_t text_of;
+    if (!text || text_of != n) {
+        PyObject *made = PyUnicode_FromFormat("index %zd is out of bounds for axis 0 with size %zd", n, n);
+        if (!made)
+            return;
+        Py_XSETREF(text, made);
+        text_of = n;
+    }
+    PyErr_SetObject(PyExc_IndexError, text);
+}
+
 static PyObject *item_at(PyObject *self, Py_ssize_t i)
 {
-    if (is_current(self) && PyArray_NDIM((PyArrayObject *)((Handle *)self)->h) == 1) {
-        PyObject *h = Py_NewRef(((Handle *)self)->h);
-        PyObject *out = PyArray_Type.tp_as_sequence->sq_item(h, i);
-        Py_DECREF(h);
-        return out;
+    if (is_current(self) && PyArray_NDIM((PyArrayObject *)((Handle *)self)->h)) {
+        PyArrayObject *h = (PyArrayObject *)((Handle *)self)->h;
+        npy_intp n = PyArray_DIM(h, 0);
+        if (i == n)
+            return no_more(n), NULL;
+        if (PyArray_NDIM(h) == 1 && i >= 0 && i < n && has_plain_elements(h))
+            return element(PyArray_BYTES(h) + i * PyArray_STRIDE(h, 0), PyArray_TYPE(h));
+        if (PyArray_NDIM(h) == 1) {
+            Py_INCREF(h);
+            PyObject *out = PyArray_Type.tp_as_sequence->sq_item((PyObject *)h, i);
+            Py_DECREF(h);
+            return out;
+        }
     }
     PyObject *key = PyLong_FromSsize_t(i);
     if (key && !P && is_current(self)) { /* a row: as in `subscript` */
@@ -1742,6 +1797,13 @@ static PyObject *count_made(PyObject *module, PyObject *nothing) { return PyLong
 
 /* iterator(a): Python's own, of sequences. */
 static PyObject *iterator(PyObject *module, PyObject *self) { return PySeqIter_New(self); }
+
+static getiterfunc iterate_slowly; /* the door's `__iter__` */
+
+static PyObject *iterate(PyObject *self)
+{
+    return is_there(self) && PyArray_NDIM((PyArrayObject *)((Handle *)self)->h) ? PySeqIter_New(self) : iterate_slowly(self);
+}
 
 static PySequenceMethods handle_sequence = {
     .sq_length = size_of, .sq_item = item_at, .sq_ass_item = assign_at, .sq_concat = concatenated};
@@ -1852,6 +1914,9 @@ static PyObject *bind(PyObject *module, PyObject *table)
         /* A class made in Python does not inherit these: its `__add__` is that of numbers, its `__getitem__` that of
          * mappings. */
         ndarray_type->tp_as_sequence->sq_item = item_at;
+        if (ndarray_type->tp_iter != iterate) /* this may be called again */
+            iterate_slowly = ndarray_type->tp_iter;
+        ndarray_type->tp_iter = iterate;
         ndarray_type->tp_as_sequence->sq_concat = ndarray_type->tp_as_sequence->sq_inplace_concat = concatenated;
     }
     Py_RETURN_NONE;

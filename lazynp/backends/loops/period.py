@@ -491,12 +491,9 @@ class Generator:
         if not isinstance(x, Value):
             return text[x]
         if x not in text:
-            args = [
-                f"held_t({self.term(a, text)} != 0)"
-                if isinstance(a, Region) and a.dtype == "bool"
-                else self.term(a, text)
-                for a in x.args
-            ]
+            args = [self.term(a, text) for a in x.args]
+            read = [isinstance(a, Region) and a.dtype == "bool" for a in x.args]
+            args = [f"held_t({t} != 0)" if raw else t for raw, t in zip(read, args)]
             args = [
                 t if a.dtype == x.loop or (x.op == "where" and not i) else cast(t, a.dtype, x.loop)
                 for i, (a, t) in enumerate(zip(x.args, args))
