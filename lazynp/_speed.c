@@ -804,15 +804,74 @@ static inline int is_bare_number(PyObject *o)
            || (!PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE) && PyArray_IsScalar(o, Number));
 }
 
-/* `h[key] = value` by NumPy, h being the view of an array at hand that is free, or its flat iterator; an element by its key and a number that
- * needs no cast are written here. */
+/* Elements `step` bytes apart, each `size` bytes, all the same. */
+static void fill_line(char *at, npy_intp n, npy_intp step, char const *item, npy_intp size)
+{
+#define FILL_AS(T)                                          \
+    {                                                       \
+        T x;                                                \
+        memcpy(&x, item, sizeof x);                         \
+        if (step == sizeof x)                               \
+            for (npy_intp i = 0; i < n; i++)                \
+                ((T *)at)[i] = x;                           \
+        else                                                \
+            for (npy_intp i = 0; i < n; i++, at += step)    \
+                *(T *)at = x;                               \
+        return;                                             \
+    }
+    switch (size) {
+        case 1: FILL_AS(npy_uint8)
+        case 2: FILL_AS(npy_uint16)
+        case 4: FILL_AS(npy_uint32)
+        case 8: FILL_AS(npy_uint64)
+        default:
+            for (npy_intp i = 0; i < n; i++, at += step)
+                memcpy(at, item, (size_t)size);
+    }
+#undef FILL_AS
+}
+
+/* `a[key] = number` of a part that a plain key names, where the number needs no cast. 0: that is for NumPy. */
+static int fill_part(PyArrayObject *a, PyObject *key, PyObject *number)
+{
+    long long item[2];
+    Layout of, part;
+    npy_intp offset, at[AXES] = {0}, size = PyDataType_ELSIZE(PyArray_DESCR(a));
+    if (PyArray_NDIM(a) > AXES || !from_number(number, PyArray_TYPE(a), (char *)item))
+        return 0;
+    lay_out(&of, a);
+    if (!cut(&of, key, &offset, &part))
+        return 0;
+    int last = part.nd - 1;
+    char *line = PyArray_BYTES(a) + offset;
+    if (last < 0)
+        memcpy(line, item, (size_t)size);
+    for (int d = 0; d <= last; d++)
+        if (!part.shape[d])
+            return 1;
+    while (last >= 0) {
+        fill_line(line, part.shape[last], part.stride[last], (char const *)item, size);
+        int d = last - 1;
+        while (d >= 0 && ++at[d] == part.shape[d]) {
+            line -= (part.shape[d] - 1) * part.stride[d];
+            at[d--] = 0;
+        }
+        if (d < 0)
+            return 1;
+        line += part.stride[d];
+    }
+    return 1;
+}
+
+/* `h[key] = value` by NumPy, h being the view of an array at hand that is free, or its flat iterator; elements by a plain key and a number
+ * that needs no cast are written here. */
 static int put(PyObject *self, PyObject *h, PyObject *key, PyObject *value)
 {
     PyArrayObject *a = (PyArrayObject *)h;
     char *at = NULL;
     if (PyArray_CheckExact(h) && has_plain_elements(a) && PyArray_ISWRITEABLE(a) && PyArray_FLAGS(a) >= 0) { /* no flat iterator */
         at = element_at(a, key);
-        if (at && from_number(value, PyArray_TYPE(a), at))
+        if (at ? from_number(value, PyArray_TYPE(a), at) : is_plain(key) && fill_part(a, key, value))
             return 0;
     }
     Storage *s = (Storage *)Py_NewRef(((Handle *)self)->s);
