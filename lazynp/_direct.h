@@ -874,15 +874,17 @@ static void check_order(void)
                                          {7, 19, 3, 0}, {5, 12, 41, 0}, {4, 3, 130, 0}, {11, 2, 5, 1}, {9, 140, 2, 0},
                                          {1, 1, BUFFERED + 900, 0}, {1, 93, 101, 0}};
     enum { LARGE = 2, SHAPES = sizeof shapes / sizeof *shapes };
+    int found = add != NULL;
     most_reduced = NPY_MAX_INTP;
-    in_order = add != NULL;
-    for (int i = 0; i < SHAPES && in_order && most_reduced > BUFFERED; i++) {
+    in_order = 0; /* for who comes meanwhile */
+    for (int i = 0; i < SHAPES && found && most_reduced > BUFFERED; i++) {
         int alike = adds_alike(add, NPY_DOUBLE, shapes[i])
                     && adds_alike(add, NPY_FLOAT, shapes[i]);
-        in_order = alike || i >= SHAPES - LARGE;
+        found = alike || i >= SHAPES - LARGE;
         if (!alike)
             most_reduced = BUFFERED;
     }
+    in_order = found;
 }
 
 /* Whether a reduction may be done by `direct_reduce`; REDUCTIONS is none. */

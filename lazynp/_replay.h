@@ -101,7 +101,7 @@ typedef struct Program {
     PyObject *errors;            /* for each part the ufuncs that warn of a division by zero, overflow, invalid values */
     long runs, all_runs;         /* periods since it was entered, and before */
     float with[MOST_TRIALS], without[MOST_TRIALS]; /* nanoseconds of a round as a program, and of one that was done: see `weigh` */
-    int trials, trials_without, operations, last_runs;
+    int trials, trials_without, spoiled, operations, last_runs;
     long long tried_since, later; /* when a visit began that is timed, 0: none is; when its first rounds were over */
     long tried_runs;
 } Program;
@@ -242,6 +242,7 @@ static int is_ours(Handle *a)
 
 static Program *left_out; /* while it is timed what it would have done */
 static long long left_out_since;
+static unsigned long timed_thread; /* which of them began that, or the visit that is timed */
 
 static void look_again(void)
 {
@@ -286,9 +287,17 @@ static float median(float *x, int n)
 static void weigh(Program *q)
 {
     if (q->trials == trials && q->trials_without == trials) {
-        q->useless = median(q->with, trials) > median(q->without, trials);
+        q->useless |= median(q->with, trials) > median(q->without, trials);
         SAY("  weighed: %g ns, without %g\n", (double)q->with[trials / 2], (double)q->without[trials / 2]);
     }
+}
+
+/* Another thread has gone on with what was timed, each of which has a clock of its own. Where that comes again and again, nothing is
+ * said of the program. */
+static void spoil(Program *q)
+{
+    if (++q->spoiled > trials)
+        q->trials = q->trials_without = MOST_TRIALS;
 }
 
 static void end_trial(Program *q, int matched)
@@ -296,7 +305,9 @@ static void end_trial(Program *q, int matched)
     long long took = work_ns() - q->tried_since;
     long operations = (q->runs - q->tried_runs) * q->n + matched;
     q->tried_since = 0;
-    if (operations > 0 && took > 0 && q->trials < trials) {
+    if (timed_thread != PyThread_get_thread_ident())
+        spoil(q);
+    else if (operations > 0 && took > 0 && q->trials < trials) {
         q->with[q->trials++] = (float)took * (float)q->n / (float)operations;
         weigh(q);
     }
@@ -307,15 +318,21 @@ static void leave_out(Program *q)
     q->last_runs = Py_MAX(1, Py_MIN(q->runs, FIRST_RUNS));
     rest = q->last_runs * q->operations;
     left_out = q;
+    timed_thread = PyThread_get_thread_ident();
     left_out_since = work_ns();
 }
 
 static void end_left_out(void)
 {
     Program *q = left_out;
-    q->without[q->trials_without++] = (float)(work_ns() - left_out_since) / (float)q->last_runs;
+    long long took = work_ns() - left_out_since;
     look_again();
-    weigh(q);
+    if (timed_thread != PyThread_get_thread_ident())
+        spoil(q);
+    else if (took > 0) {
+        q->without[q->trials_without++] = (float)took / (float)q->last_runs;
+        weigh(q);
+    }
 }
 
 /* Whether to note an operation. Where no loop is found for long, nothing is noted for a while. */
@@ -444,6 +461,7 @@ static void enter(Program *q)
     q->runs = 0;
     q->used = (long)position;
     q->tried_since = q->trials < trials ? work_ns() : 0;
+    timed_thread = PyThread_get_thread_ident();
     q->tried_runs = 0;
 }
 
@@ -674,7 +692,7 @@ static PyObject *joined_as(Slot const *s, PyObject *const *in)
 static PyObject *new_filled(Layout const *as, PyObject *number)
 {
     PyArrayObject *out = new_array(plain_descr[as->type], as->nd, as->shape);
-    int zero = number && (number == Py_False || (PyLong_CheckExact(number) && Py_SIZE(number) == 0));
+    int zero = number && (number == Py_False || (PyLong_CheckExact(number) && PyObject_Not(number) == 1));
     if (out && zero)
         memset(PyArray_BYTES(out), 0, (size_t)PyArray_NBYTES(out));
     else if (out && number && PyArray_FillWithScalar(out, number) < 0)

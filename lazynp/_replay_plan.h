@@ -530,7 +530,7 @@ static int is_outer(int n)
     return 0;
 }
 
-/* Whether a program of such a round, wherever it begins, was of no use. */
+/* Whether a program of such a round, wherever it begins, was of no use for arrays as large. */
 static int is_useless(int n)
 {
     uint32_t const *first = signatures + (position - 1) % RING + RING - (n - 1);
@@ -540,7 +540,7 @@ static int is_useless(int n)
             int k = 0;
             while (k < n && first[k] == q->sig[(from + k) % n])
                 k++;
-            if (k == n)
+            if (k == n && position - n - from >= cold_since && fits(q, position - n - from, 1))
                 return 1;
         }
     }
@@ -746,6 +746,10 @@ static PyObject *replay_settle(PyObject *module, PyObject *nothing)
 static PyObject *replay_forked(PyObject *module, PyObject *nothing)
 {
     settling = 0;
+    if (left_out) /* a thread's clock begins anew */
+        look_again();
+    if (P)
+        P->tried_since = 0;
     settling_lock = PyThread_allocate_lock();
     main_thread = PyThread_get_thread_ident();
     if (!settling_lock)

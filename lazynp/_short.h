@@ -21,7 +21,7 @@ enum { ROW = 128, COLUMNS = 32 }; /* longest row that is summed here: NumPy halv
             sum += x[i];                                                                                                  \
         return sum + 0;                                                                                                   \
     }                                                                                                                     \
-    static inline __attribute__((always_inline)) void columns_##T(const T *x, npy_intp outer, npy_intp n, npy_intp inner, T *to)\
+    Py_ALWAYS_INLINE static inline void columns_##T(const T *x, npy_intp outer, npy_intp n, npy_intp inner, T *to)        \
     {                                                                                                                     \
         for (npy_intp o = 0; o < outer; o++, to += inner) {                                                               \
             T sums[COLUMNS] = {0};                                                                                        \
@@ -31,7 +31,7 @@ enum { ROW = 128, COLUMNS = 32 }; /* longest row that is summed here: NumPy halv
             memcpy(to, sums, (size_t)inner * sizeof(T));                                                                  \
         }                                                                                                                 \
     }                                                                                                                     \
-    static inline __attribute__((always_inline)) void rows_##T(const T *x, npy_intp outer, npy_intp n, T *to)             \
+    Py_ALWAYS_INLINE static inline void rows_##T(const T *x, npy_intp outer, npy_intp n, T *to)                           \
     {                                                                                                                     \
         for (npy_intp o = 0; o < outer; o++)                                                                              \
             to[o] = row_sum_##T(x + o * n, n);                                                                            \

@@ -813,10 +813,10 @@ static void fill_line(char *at, npy_intp n, npy_intp step, char const *item, npy
         memcpy(&x, item, sizeof x);                         \
         if (step == sizeof x)                               \
             for (npy_intp i = 0; i < n; i++)                \
-                ((T *)at)[i] = x;                           \
+                memcpy(at + i * sizeof x, &x, sizeof x);    \
         else                                                \
             for (npy_intp i = 0; i < n; i++, at += step)    \
-                *(T *)at = x;                               \
+                memcpy(at, &x, sizeof x);                   \
         return;                                             \
     }
     switch (size) {
@@ -870,8 +870,13 @@ static int put(PyObject *self, PyObject *h, PyObject *key, PyObject *value)
     PyArrayObject *a = (PyArrayObject *)h;
     char *at = NULL;
     if (PyArray_CheckExact(h) && has_plain_elements(a) && PyArray_ISWRITEABLE(a) && PyArray_FLAGS(a) >= 0) { /* no flat iterator */
+        long long item[2]; /* of a number that needs a cast, a part may be there already */
         at = element_at(a, key);
-        if (at ? from_number(value, PyArray_TYPE(a), at) : is_plain(key) && fill_part(a, key, value))
+        if (at && from_number(value, PyArray_TYPE(a), (char *)item)) {
+            memcpy(at, item, (size_t)PyDataType_ELSIZE(PyArray_DESCR(a)));
+            return 0;
+        }
+        if (!at && is_plain(key) && fill_part(a, key, value))
             return 0;
     }
     Storage *s = (Storage *)Py_NewRef(((Handle *)self)->s);

@@ -548,8 +548,11 @@ def truth_of_any_byte(np: Any, rounds: int) -> Any:
         n = m + (x < 0.2)
         y = y * (y < 0.9) + np.logical_and(m, x) * 0.5
         d = m.copy()
+        e = np.where(x < 0.5, m, d)  # which copies bytes
+        d[x > 0.9] = True
+        f = np.where(y < 0.5, m, ~m) & (x < 2.0)
         seen.append((a.sum(), b.sum(), c.sum(), n.sum(), d.any()))
-    return a, b, c, d, n, x, y, seen
+    return a, b, c, d, e, f, n, x, y, seen
 
 
 def blocks(dtype: str, shape: tuple[int, int, int]) -> Any:

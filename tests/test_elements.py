@@ -96,3 +96,15 @@ def test_numbers_are_not_iterated_over() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert done.stdout.splitlines()[0] == "iteration over a 0-d array" and len(done.stdout.splitlines()) == 3, done
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("f4", 1e300), ("c8", 1 + 1e300j), ("f4", numpy.float64(1e300))])
+@pytest.mark.parametrize("key", [1, slice(0, 2)])
+def test_what_raises_writes_no_more_than_in_numpy(dtype: str, value: Any, key: Any) -> None:
+    found = []
+    for np in (numpy, lazynp):
+        a = np.zeros(3, dtype)
+        with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+            a[key] = value
+        found.append(numpy.asarray(a).tolist())
+    assert found[0] == found[1]

@@ -215,6 +215,43 @@ def test_a_program_is_kept_where_a_round_takes_less_time() -> None:
         assert (periods > 150) == kept and (periods == 0) != kept, (program.__name__, periods)
 
 
+def test_trials_in_several_threads_say_nothing() -> None:
+    """Each thread has a clock of its own; what one began another goes on with."""
+
+    def loop(np: Any, rounds: int) -> Any:
+        u, v = np.ones(200), np.zeros(200)
+        for _ in range(rounds):
+            v[1:-1] = 0.2 * (u[2:] + u[:-2] + u[1:-1]) + 0.01 * (u[1:-1] - 1.0)
+            u, v = v, u
+        return u, v
+
+    replay.switch(True, 0, 0, replay.DirectPlanner, 7)
+    for rounds in range(40):
+        loop(lazynp, 4)
+        thread = threading.Thread(target=loop, args=(lazynp, 3 + rounds % 3))
+        thread.start()
+        thread.join()
+    native.replay_counts()
+    assert values(loop(lazynp, 300)) == values(loop(numpy, 300))
+    assert native.replay_counts()["periods"] > 150
+
+
+def test_what_is_useless_for_few_elements_may_be_worth_it_for_many() -> None:
+    def loop(np: Any, n: int, rounds: int) -> Any:
+        u, v = np.ones(n), np.ones(100)
+        for _ in range(rounds):
+            u = u * 0.5 + 0.25 * u
+            for i in range(6):
+                v[i + 1] = 0.5 * v[i]
+        return u, v
+
+    replay.switch(True, 0, 0, replay.DirectPlanner, 7)
+    loop(lazynp, 2, 300)
+    native.replay_counts()
+    assert values(loop(lazynp, 20_000, 300)) == values(loop(numpy, 20_000, 300))
+    assert native.replay_counts()["programs"] > 0
+
+
 def test_arithmetic_is_fused(monkeypatch: pytest.MonkeyPatch) -> None:
     """What C++ is written of is not left to NumPy's loops, each of which goes through memory. Loops that were looked up
     while lazynp was imported, `add` of float64 for one, had been kept without what is known of them."""

@@ -492,8 +492,8 @@ class Generator:
             return text[x]
         if x not in text:
             args = [self.term(a, text) for a in x.args]
-            read = [isinstance(a, Region) and a.dtype == "bool" for a in x.args]
-            args = [f"held_t({t} != 0)" if raw else t for raw, t in zip(read, args)]
+            if x.op not in ("where", NAMED[FILL]):
+                args = [f"held_t({t} != 0)" if is_raw(a) else t for a, t in zip(x.args, args)]
             args = [
                 t if a.dtype == x.loop or (x.op == "where" and not i) else cast(t, a.dtype, x.loop)
                 for i, (a, t) in enumerate(zip(x.args, args))
@@ -527,6 +527,11 @@ class Generator:
             self.writer.put("}")
         if itself:
             self.writer.put("}")
+
+
+def is_raw(x: Any) -> bool:
+    """Whether a truth value may be any byte: one in memory, or a choice between such, which NumPy copies."""
+    return not isinstance(x, Number) and x.dtype == "bool" and (isinstance(x, Region) or x.op == "where")
 
 
 def cast(text: str, source: str, target: str) -> str:
