@@ -82,6 +82,7 @@ def extend(name: str, module: types.ModuleType) -> None:
         public = vars(module)[function]
         if isinstance(public, Dispatcher):
             public._implementation = like_original(made(public._implementation), public._implementation)
+            vars(public)["_signature_of"] = public._implementation
             public._relevant = accepting(public._relevant)
         else:
             public = vars(module)[function] = like_original(made(public), public)
