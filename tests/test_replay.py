@@ -188,6 +188,7 @@ def test_a_loop_is_compiled_beside_it() -> None:
     assert native.replay_counts()["periods"] > 80
 
 
+@pytest.mark.alone
 def test_a_program_is_kept_where_a_round_takes_less_time() -> None:
     """Some visits are timed, and by turns what they would have done. Elements that are read back gain nothing."""
 
@@ -215,6 +216,7 @@ def test_a_program_is_kept_where_a_round_takes_less_time() -> None:
         assert (periods > 150) == kept and (periods == 0) != kept, (program.__name__, periods)
 
 
+@pytest.mark.alone
 def test_trials_in_several_threads_say_nothing() -> None:
     """Each thread has a clock of its own; what one began another goes on with."""
 
