@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from .tracing import CATEGORIES, COMPILE, DEMAND, Line, Trace, kernel_name, state_of, text_at
+from .tracing import CATEGORIES, COMPILE, DEMAND, PERIOD, Line, Trace, kernel_name, state_of, text_at
 
 LINES, KERNELS, DEMANDS, HOSTS = 12, 16, 8, 8  # that are shown
 Table = tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]  # heading, names of columns, rows
@@ -42,6 +42,8 @@ def tables(trace: Trace, figures: dict[str, Any]) -> list[Table]:
         for s, line, by in found[:LINES]
         if s >= 0.005 * looked
     ]
+    if not rows:
+        rows = [("", "", "", f"the block was over before it was looked at, which is every {seconds_text(PERIOD)}")]
     out.append(("by line", ("share", "line", "mostly", ""), rows))
     out.append(("kernels", ("time", "calls", "tier", "state", "GB/s", "operations"), kernel_rows(trace)))
     asked = sorted([(s, int(n), line) for line, (n, s) in trace.demands.items()], reverse=True)

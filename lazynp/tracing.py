@@ -140,10 +140,11 @@ class Trace:
         self.replace(kernels.Kernel, "run", self.kernel_run(kernels.Kernel.run))
         self.replace(kernels.Form, "note", self.compile_noted(kernels.Form.note))
         self.replace(recorder.Recorder, "demand", self.demanded(recorder.Recorder.demand))
-        # A thread that computes in Python lets others in every five milliseconds, and where NumPy does without the
-        # interpreter's lock, which would be the lines that are seen.
+        # A thread that computes in Python lets others in only when one has waited for a switch interval without being
+        # woken, and NumPy and our kernels wake it at each call, only to have the lock again before it runs: with an
+        # interval longer than such a call nothing was seen of 50 steps of a small jitted program (11 ms).
         self._interval = sys.getswitchinterval()
-        sys.setswitchinterval(PERIOD / 4)
+        sys.setswitchinterval(PERIOD / 200)
         self.start = self._seen = time.perf_counter()
         start(self.look, name="lazynp profile")
         return True

@@ -6,6 +6,7 @@ import inspect
 import itertools
 import json
 import threading
+import time
 import types
 import xml.etree.ElementTree as ET
 from typing import Any
@@ -122,6 +123,27 @@ def test_the_text_has_all_parts(profiled: Any) -> None:
     for heading in ("where ", "by line", "kernels", "values that were asked for", "counts"):
         assert f"\n{heading}" in f"\n{text}"
     assert "np.linalg.inv(u @ u" in text
+
+
+def test_many_small_kernels_are_looked_at() -> None:
+    """They let the helper in at each call and were back before it ran: nothing was seen of them."""
+    f = jax.jit(lambda x: jnp.tanh(x @ x.T).sum(axis=0) - 1.0)
+    x = jnp.ones((40, 40))
+    f(x).block_until_ready()
+    seen = []
+    for _ in range(12):
+        with np.profile() as p:
+            end = time.perf_counter() + 0.01
+            while time.perf_counter() < end:
+                f(x).block_until_ready()
+        seen.append({file for file, _ in p.lines})
+    assert seen.count({__file__}) >= 6
+
+
+def test_a_block_that_is_over_at_once_says_so() -> None:
+    with np.profile() as p:
+        pass
+    assert p.lines or "was over before it was looked at" in str(p)
 
 
 def test_host_calls_are_listed() -> None:
