@@ -33,7 +33,7 @@ CHECKED := lazynp tests examples asv_bench compat docs
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test matrix fuzz fuzz-jax faults spread accuracy kills threads lint format bench bench-check bench-programs bench-peers bench-numpy compat compat-jax libraries types dist docs clean distclean
+.PHONY: help demo readme test matrix fuzz fuzz-jax faults spread accuracy kills threads lint format bench bench-check bench-programs bench-peers bench-numpy compat compat-jax libraries types dist docs clean distclean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -41,6 +41,9 @@ help: ## list the targets
 demo: $(STAMP)-demo ## a network behind both doors, then each example program under NumPy and under lazynp, in one table
 	$(BIN)/python examples/jax/beside.py --epochs 1
 	$(BIN)/python examples/run_demo.py $(ARGS)
+
+readme: $(STAMP)-demo ## some ten minutes: measure what the README shows, and write its tables and its plot; ARGS=--counts for a part
+	$(BIN)/python docs/readme_figures.py $(ARGS)
 
 # The tests that measure come first, with nothing beside them, and the summary of all others last. 5: none was chosen.
 # BLAS gets one thread in each of several test processes: with one a core in each they wait for one another.

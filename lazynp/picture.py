@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
-LETTER, ROW, PAD, GAP, LAYER = 7.2, 16, 8, 18, 44  # pixels
+LETTER, ROW, PAD, GAP, LAYER, LANE = 7.2, 16, 8, 18, 44, 9  # pixels; an arrow keeps LANE away from boxes it passes
+SMALL_LETTER = 6.0
 MOST_LINES, MOST_BOXES, MOST_LETTERS = 16, 200, 64
 COLOURS = {  # by kind: fill and edge, which are legible on dark pages too
     "kernel": ("#fff3d6", "#b7791f"),
@@ -51,10 +52,14 @@ def picture(boxes: Sequence[Box], title: str) -> str:
             where[b] = (x, y)
             x += sizes[b][0] + GAP
         y += max(sizes[b][1] for b in layer) + LAYER
-    parts = [arrow(where, sizes, source, b, label) for b, box in enumerate(boxes) for source, label in box.sources]
+    parts: list[str] = []
+    left, right = 0.0, wide + 2 * PAD
+    for arrow, label, ends in arrows(boxes, sizes, layers, where):
+        parts += [arrow, label]
+        left, right = min(left, ends[0] - PAD), max(right, ends[1] + PAD)
     for b, box in enumerate(boxes):
         parts += drawn(box, *where[b], *sizes[b])
-    return svg(int(wide + 2 * PAD), int(y - LAYER + PAD), parts, title)
+    return svg(int(right - left), int(y - LAYER + PAD), parts, title, int(left))
 
 
 def layered(boxes: Sequence[Box]) -> list[list[int]]:
@@ -106,18 +111,49 @@ def drawn(box: Box, x: float, y: float, width: float, height: float) -> list[str
     ]
 
 
-def arrow(
-    where: dict[int, tuple[float, float]], sizes: list[tuple[float, float]], source: int, to: int, label: str
-) -> str:
-    """An arrow from below one box to the top of another."""
-    x, y = where[source][0] + sizes[source][0] / 2, where[source][1] + sizes[source][1]
-    u, v = where[to][0] + sizes[to][0] / 2, where[to][1]
-    bend = (v - y) / 2
-    aside = 0.0 if v - y < 1.5 * LAYER else min(bend, 160) * (1 if u >= x else -1)  # past what lies between
-    points = [(x, y), (x + aside, y + bend), (u + aside, v - bend), (u, v - 2)]
-    start, *others = [f"{a:.0f},{b:.0f}" for a, b in points]
-    line = f'<path d="M{start} C{" ".join(others)}" fill="none" stroke="#777" marker-end="url(#lazynp-arrow)"/>'
-    return line + text((x + u) / 2 + aside * 0.75 + 4, (y + v) / 2, label, "#666", small=True)
+def arrows(
+    boxes: Sequence[Box],
+    sizes: list[tuple[float, float]],
+    layers: list[list[int]],
+    where: dict[int, tuple[float, float]],
+) -> Iterator[tuple[str, str, tuple[float, float]]]:
+    """Each arrow, from below one box to the top of another: its path, what stands at it, and how far these reach.
+
+    It goes straight down between the boxes of each layer that it passes, and in between it bends.
+    """
+    depth = {b: k for k, layer in enumerate(layers) for b in layer}
+    tops = [where[layer[0]][1] for layer in layers]
+    ends = [top + max(sizes[b][1] for b in layer) for top, layer in zip(tops, layers)]
+    taken = [[(where[b][0], where[b][0] + sizes[b][0]) for b in layer] for layer in layers]
+    for to, box in enumerate(boxes):
+        for source, label in box.sources:
+            x, y = where[source][0] + sizes[source][0] / 2, where[source][1] + sizes[source][1]
+            last, v = where[to][0] + sizes[to][0] / 2, where[to][1] - 2
+            path, at, widest = f"M{x:.0f},{y:.0f}", ((x + last) / 2, (y + v) / 2), [x, last]
+            for k in range(depth[source] + 1, depth[to]):
+                lane = free(taken[k], x + (last - x) / (depth[to] - k + 1))
+                taken[k].append((lane, lane))
+                path += f"{bend(x, y, lane, tops[k])} V{ends[k]:.0f}"
+                x, y = lane, ends[k]
+                if k == depth[source] + 1:  # below the first boxes that it passes, where others begin no more
+                    at = (lane, y + ROW)
+                widest.append(lane)
+            shape = f'<path d="{path}{bend(x, y, last, v)}" fill="none" stroke="#777" marker-end="url(#lazynp-arrow)"/>'
+            reach = max([*widest, at[0] + 4 + SMALL_LETTER * len(label)])
+            yield shape, text(at[0] + 4, at[1], label, "#666", small=True), (min(widest), reach)
+
+
+def free(taken: Sequence[tuple[float, float]], wanted: float) -> float:
+    """The place nearest to the wanted one that is not in or close to what is taken; of two such the right one."""
+    places = [wanted, *[place for start, end in taken for place in (start - LANE, end + LANE)]]
+    good = [x for x in places if all(x <= start - LANE or x >= end + LANE for start, end in taken)]
+    return min(good, key=lambda x: (round(abs(x - wanted), 1), -x))
+
+
+def bend(x: float, y: float, u: float, v: float) -> str:
+    """A curve that begins and ends upright."""
+    middle = (y + v) / 2
+    return f" C{x:.0f},{middle:.0f} {u:.0f},{middle:.0f} {u:.0f},{v:.0f}"
 
 
 def text(x: float, y: float, content: str, colour: str, bold: bool = False, small: bool = False) -> str:
@@ -126,16 +162,17 @@ def text(x: float, y: float, content: str, colour: str, bold: bool = False, smal
     return f'<text x="{x:.0f}" y="{y:.0f}" fill="{colour}"{style}>{escape(content)}</text>' if content else ""
 
 
-def svg(width: int, height: int, parts: list[str], title: str) -> str:
+def svg(width: int, height: int, parts: list[str], title: str, left: int = 0) -> str:
     """The document."""
     return "".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-            f'viewBox="0 0 {width} {height}" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12">',
+            f'viewBox="{left} 0 {width} {height}" '
+            'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12">',
             f"<title>{escape(title)}</title>",
             '<defs><marker id="lazynp-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
             'orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#777"/></marker></defs>',
-            f'<rect width="{width}" height="{height}" fill="#fff" rx="6"/>',
+            f'<rect x="{left}" width="{width}" height="{height}" fill="#fff" rx="6"/>',
             *parts,
             "</svg>",
         ]

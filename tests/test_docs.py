@@ -22,6 +22,7 @@ sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "docs")]
 run_gallery = importlib.import_module("run_gallery")
 speed_plot = importlib.import_module("speed_plot")
 api_pages = importlib.import_module("api_pages")
+readme_figures = importlib.import_module("readme_figures")
 
 
 def test_how_to_add_an_op_runs() -> None:
@@ -177,6 +178,25 @@ def test_the_plot_of_the_readme_is_that_of_its_table() -> None:
     assert "(docs/speed.svg)" in README.read_text() and ET.fromstring(drawn).tag.endswith("svg")
     dots = [float(x) for x in re.findall(r'cx="([\d.]+)" cy="[\d.]+" r="5"', drawn)]
     assert len(dots) >= 30 and all(0 < x < speed_plot.WIDTH for x in dots)
+
+
+def test_the_readme_has_the_figures_that_its_command_writes() -> None:
+    """The tables that are counted as they would be written now; of names those whose number grows, nearly."""
+    readme = README.read_text()
+    assert readme_figures.put(readme, "tests", readme_figures.tests_table()) == readme
+    shown, now = (re.search(r"methods and ufuncs [\d,]+ \((\d+) %\)", t) for t in (readme, readme_figures.names_line()))
+    assert shown and now and abs(int(shown[1]) - int(now[1])) <= 5
+
+
+def test_the_table_of_the_demo_is_written_from_its_figures() -> None:
+    entry = {"program": "cavity_flow", "size": 1200, "ratio": 4.0, "agreement": "agrees"}
+    entry["total"] = {"numpy": 3.0, "first": 1.5, "second": 1.0}
+    written = readme_figures.demo_table([entry], [{"program": "cavity_flow", "ratio": 2.0}])
+    assert "| cavity flow | 1,200 | 4.00 | 2.00 | 2.00 | 3.00 | agrees |\n" in written
+    readme = readme_figures.put(README.read_text(), "demo table", written)
+    assert [row["hot"] for row in speed_plot.rows(readme)] == ["4.00"]
+    with pytest.raises(AssertionError, match="no place for figures"):
+        readme_figures.put(readme, "figures", "")
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/settings.md"])

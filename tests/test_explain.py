@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -22,6 +24,19 @@ N = 400
 def pending() -> Any:
     a = np.linspace(0.0, 1.0, N * N).reshape(N, N) + 0.5
     return np.sin(a) * 2 + (a @ a)
+
+
+def corners(path: str) -> list[tuple[float, float]]:
+    """Points along what is drawn by M, C and V: ten on each piece."""
+    found, (x, y) = [], (0.0, 0.0)
+    for letter, numbers in re.findall(r"([MCV])([^MCV]+)", path):
+        given = [float(number) for number in re.split("[ ,]", numbers.strip())]
+        ends = [(x, given[0])] * 3 if letter == "V" else list(zip(given[::2], given[1::2]))
+        for t in (0.1 * k for k in range(1, 11)) if letter != "M" else ():
+            shares = [(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3]
+            found.append(tuple(sum(s * p[k] for s, p in zip(shares, [(x, y), *ends])) for k in (0, 1)))
+        x, y = ends[-1]
+    return found
 
 
 def boxes(svg: str) -> int:
@@ -138,6 +153,19 @@ def test_a_box_stands_below_all_that_it_reads() -> None:
     depth = {b: k for k, layer in enumerate(layered(drawn)) for b in layer}
     assert sorted(depth) == list(range(len(drawn)))
     assert all(depth[source] < depth[b] for b, box in enumerate(drawn) for source, _ in box.sources)
+
+
+def test_arrows_go_round_the_boxes_that_they_pass() -> None:
+    """An array that is read at once and again three layers below: nothing of its second arrow is behind a box."""
+    a = np.sort(pending().ravel())
+    svg = ET.fromstring(np.explain(np.sort(np.cumsum(a) * 2 + 1) - a).svg)
+    paper, *boxes = [[float(r.attrib.get(k, 0)) for k in ("x", "y", "width", "height")] for r in svg if "rect" in r.tag]
+    paths = [path.attrib["d"] for path in svg if path.tag.endswith("path")]
+    assert any(" V" in path for path in paths)
+    for path in paths:
+        for (left, top, width, height), (u, v) in itertools.product(boxes, corners(path)):
+            assert not (left < u < left + width and top < v < top + height), path
+            assert paper[0] <= u <= paper[0] + paper[2]
 
 
 def test_a_large_graph_is_shortened() -> None:
