@@ -400,9 +400,9 @@ static PyObject *at_places(PyObject *module, PyObject *const *args, Py_ssize_t n
                     || type == NPY_UINT64 || type == NPY_LONGLONG || type == NPY_ULONGLONG;
         if (PyArray_IsPythonScalar(args[3])) /* which is not weak here */
             known = type == (PyFloat_CheckExact(args[3]) ? NPY_DOUBLE : PyLong_CheckExact(args[3]) ? NPY_LONG : NPY_OBJECT);
-        feclearexcept(FLAGS_SEEN);
+        forget_errors(1);
         if (how && known && PyArray_ISNOTSWAPPED((PyArrayObject *)args[1]) && change_places(args[1], args[2], args[3], how)) {
-            int raised = type == NPY_DOUBLE || type == NPY_FLOAT ? fetestexcept(FLAGS_SEEN) : 0;
+            int raised = type == NPY_DOUBLE || type == NPY_FLOAT ? errors_seen(1) : 0;
             if (raised && tell_errors_in("at", raised) < 0)
                 return NULL;
             Py_RETURN_NONE;

@@ -51,8 +51,9 @@ typedef struct { /* an operation that was done */
     void const *memory[MOST_IN]; /* the operands' storages, to compare only */
     char const *data[MOST_IN];
     npy_intp offset;
-    long long died;
+    long long died, questions; /* questions: to `watches`, until then */
     uint32_t sig;
+    int passing; /* its value is held by the call only that gave a number of it */
 } Note;
 
 typedef struct { /* an array in memory that a period uses */
@@ -93,6 +94,7 @@ typedef struct Program {
     npy_intp *offset;            /* of each slot's part, then of each parameter from its root, then lengths that move */
     npy_intp most[LENGTHS];      /* how long such may be */
     long long known[LENGTHS];    /* the period in which it was seen last */
+    int plain;                   /* in all that it calls errors are seen as `errors_seen` says */
     int lengths, general;        /* how many there are; whether another program was the example, too */
     PyObject **value;            /* of what was done one by one */
     Storage **storage;           /* for values, made ahead */
@@ -101,7 +103,7 @@ typedef struct Program {
     PyObject *errors;            /* for each part the ufuncs that warn of a division by zero, overflow, invalid values */
     long runs, all_runs;         /* periods since it was entered, and before */
     float with[MOST_TRIALS], without[MOST_TRIALS]; /* nanoseconds of a round as a program, and of one that was done: see `weigh` */
-    int trials, trials_without, spoiled, operations, last_runs;
+    int trials, trials_without, spoiled, questions, last_runs; /* questions: to `watches`, in a round */
     long long tried_since, later; /* when a visit began that is timed, 0: none is; when its first rounds were over */
     long tried_runs;
 } Program;
@@ -132,7 +134,7 @@ static Visits visits[LAST_SEEN]; /* of loops, by a round */
 enum { OFTEN = 4 }; /* that a loop is looked at while nothing comes of it; then each time twice as rarely */
 static Program *programs[PROGRAMS];
 enum { IDLE = 4096, REST_NS = 50000000 }; /* notes without use, and for how long there are none then */
-static long long rest_began;
+static long long rest_until; /* by the clock */
 static int trials; /* of each program */
 static int program_count, building, watching, rest, idle, evidence, cursor, part_start, settling, patience;
 static long long wait_ns; /* for how long a loop has to go on before a program is made for it */
@@ -241,7 +243,7 @@ static int is_ours(Handle *a)
 /* What is running: entering and leaving. */
 
 static Program *left_out; /* while it is timed what it would have done */
-static long long left_out_since;
+static long long left_out_since, questions; /* questions: to `watches`, so far */
 static unsigned long timed_thread; /* which of them began that, or the visit that is timed */
 
 static void look_again(void)
@@ -313,15 +315,34 @@ static void end_trial(Program *q, int matched)
     }
 }
 
+/* Whether all of it pays: to note an operation costs as much as a small one itself, and where loops are short and many, that may be
+ * more than they gain. So stretches with notes, and the programs that are entered there, are timed by turns with stretches without;
+ * if these take less time for as many operations, nothing is noted for a while, in which most of the time goes by. */
+enum { STRETCH = 2048, STRETCHES = 8, MOST_WAITING = 4096 };
+
+static struct {
+    int without, turns, visits;   /* whether nothing is noted in this one; how many there were of each; visits that began in it */
+    long long began, questions;   /* at its beginning */
+    long long next, waiting;      /* the question at which is timed again; how many stretches lie between */
+    double took[2], answered[2];  /* nanoseconds and operations, with notes and without */
+    unsigned long thread;
+} stretch;
+
+/* The next rounds are done without the program, and not noted. */
 static void leave_out(Program *q)
 {
     q->last_runs = Py_MAX(1, Py_MIN(q->runs, FIRST_RUNS));
-    rest = q->last_runs * q->operations;
+    rest = q->last_runs * q->questions;
+    stretch.began = 0;
     left_out = q;
     timed_thread = PyThread_get_thread_ident();
     left_out_since = work_ns();
 }
 
+static void enter(Program *q);
+
+/* What was left out ends with a round, and the program goes on there: were that noted, an inner loop of it might get a program of its
+ * own, and be entered first ever after. */
 static void end_left_out(void)
 {
     Program *q = left_out;
@@ -332,18 +353,91 @@ static void end_left_out(void)
     else if (took > 0) {
         q->without[q->trials_without++] = (float)took / (float)q->last_runs;
         weigh(q);
+        if (!P && !q->useless && q->ready)
+            enter(q);
     }
+}
+
+static void begin_stretch(int without)
+{
+    stretch.without = without;
+    stretch.visits = 0;
+    stretch.began = work_ns();
+    stretch.questions = questions;
+    stretch.thread = PyThread_get_thread_ident();
+}
+
+/* From now on as many stretches are not timed as `waiting` says. */
+static void rest_from_timing(void)
+{
+    stretch.turns = 0;
+    memset(stretch.took, 0, sizeof stretch.took);
+    memset(stretch.answered, 0, sizeof stretch.answered);
+    stretch.next = questions + stretch.waiting * STRETCH;
+    stretch.began = 0;
+}
+
+static int count_stretch(void)
+{
+    long long took = work_ns() - stretch.began;
+    if (stretch.thread != PyThread_get_thread_ident() || took <= 0)
+        return 0;
+    stretch.took[stretch.without] += (double)took;
+    stretch.answered[stretch.without] += (double)(questions - stretch.questions);
+    return 1;
+}
+
+/* After an operation was noted, outside of programs: a stretch with notes is over, perhaps. */
+static void end_with_notes(void)
+{
+    if (!stretch.began) {
+        if (questions >= stretch.next)
+            begin_stretch(0);
+        return;
+    }
+    if (questions - stretch.questions < STRETCH)
+        return;
+    if (!stretch.visits || building || !count_stretch()) {
+        begin_stretch(0);
+        return;
+    }
+    rest = STRETCH;
+    begin_stretch(1);
+}
+
+static void end_without_notes(void)
+{
+    int counted = count_stretch();
+    stretch.without = 0;
+    look_again();
+    if (!counted || ++stretch.turns < STRETCHES) {
+        begin_stretch(0);
+        return;
+    }
+    double gain = stretch.took[1] / stretch.answered[1] - stretch.took[0] / stretch.answered[0];
+    SAY("  stretches: %g ns an operation, without notes %g\n", stretch.took[0] / stretch.answered[0], stretch.took[1] / stretch.answered[1]);
+    if (gain < 0) {
+        rest = IDLE / 4;
+        rest_until = clock_ns() + (long long)(16 * (stretch.took[0] + stretch.took[1]));
+        stretch.waiting = 0;
+    }
+    else
+        stretch.waiting = Py_MIN(MOST_WAITING, 2 * stretch.waiting + 128);
+    rest_from_timing();
 }
 
 /* Whether to note an operation. Where no loop is found for long, nothing is noted for a while. */
 static inline int watches(void)
 {
+    questions += watching;
     if (!watching || !rest)
         return watching;
     if (!--rest) {
         if (left_out)
             end_left_out();
-        else if (clock_ns() - rest_began < REST_NS)
+        else if (stretch.without)
+            end_without_notes();
+        else if (clock_ns() < rest_until)
             rest = IDLE / 4;
         else
             look_again();
@@ -453,6 +547,7 @@ static void enter(Program *q)
     SAY("enter %ld n=%d at %lld (cold %lld)\n", q->id, q->n, position, position - cold_since);
     P = q;
     idle = 0;
+    stretch.visits++;
     cursor = part_start = 0;
     period_start = position;
     patience = PATIENCE;
@@ -946,12 +1041,11 @@ static int run_part(Program *q, int *raised)
         if (where == &q->spare[k])
             q->kept[k] = (PyArrayObject *)Py_NewRef(*where); /* a later part may read it */
     }
-    if (fetestexcept(FLAGS_SEEN))
-        feclearexcept(FLAGS_SEEN);
+    forget_errors(q->plain);
     q->run[part](q->p, q->offset, q->numbers);
-    *raised = fetestexcept(FLAGS_SEEN) & (FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID);
+    *raised = errors_seen(q->plain) & (FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID);
     if (*raised)
-        feclearexcept(FLAGS_SEEN);
+        forget_errors(q->plain);
     for (int k = part_start; k < cursor; k++)
         if (q->made[k] && q->slot[k].stored)
             give_value(q, k, q->kept[k]);
@@ -993,18 +1087,24 @@ static int finish(void)
     q->runs++;
     periods_run++;
     operations_run += q->n;
-    int ends = 0;
+    questions += q->questions;
+    int turn = 0;
     if (q->tried_since && q->runs == FIRST_RUNS)
         q->later = work_ns();
     if (q->tried_since && q->runs == TRIAL) {
-        ends = 1;
         q->tried_since = q->later;
         q->tried_runs = FIRST_RUNS;
+        end_trial(q, 0);
+        turn = q->trials_without < trials;
     }
     forget(q);
-    if (P == q && !cursor && (ends || q->useless || !errors_are_usual()) && settle() < 0) {
-        Py_XDECREF(errors);
-        return -1;
+    if (P == q && !cursor && (turn || q->useless || !errors_are_usual())) {
+        if (settle() < 0) {
+            Py_XDECREF(errors);
+            return -1;
+        }
+        if (turn && !P && !left_out && !q->useless)
+            leave_out(q);
     }
     return errors ? warn(errors, raised) : 0;
 }

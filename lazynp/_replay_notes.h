@@ -112,9 +112,11 @@ static int are_long(npy_intp *lengths, Layout const *expected, Layout const *as)
     return 1;
 }
 
-/* Whether the notes from `first` on, whose signatures are the program's, have their operands from where it has them;
- * `exactly`: and lengths and offsets are those that it takes as given. */
-static int fits(Program const *q, long long first, int exactly)
+/* What of the notes is to be a program's: where operands come from and how they lie; lengths, too; offsets, too. */
+enum { LAYOUTS, AND_LENGTHS, AND_OFFSETS };
+
+/* Whether the notes from `first` on, whose signatures are the program's, are what it takes as given. */
+static int fits(Program const *q, long long first, int what)
 {
     long long who[MOST_IN * LONGEST];
     npy_intp lengths[LENGTHS];
@@ -133,12 +135,14 @@ static int fits(Program const *q, long long first, int exactly)
             if (who[j] && r->in[i] != who[j])
                 return 0;
             who[j] = r->in[i];
-            if (!same_layout(&q->is[j].as, &r->of[i]) || (exactly && !are_long(lengths, &q->is[j].as, &r->of[i])))
+            if (!same_layout(&q->is[j].as, &r->of[i]) || (what >= AND_LENGTHS && !are_long(lengths, &q->is[j].as, &r->of[i])))
                 return 0;
         }
-        if (exactly && s->kind != EXTERNAL
-            && (!are_long(lengths, &s->out, &r->out)
-                || (s->fixed && (s->kind == GETITEM || s->kind == SETITEM) && s->offset != r->offset)))
+        if (s->kind == EXTERNAL)
+            continue;
+        if (what >= AND_LENGTHS && !are_long(lengths, &s->out, &r->out))
+            return 0;
+        if (what == AND_OFFSETS && s->fixed && (s->kind == GETITEM || s->kind == SETITEM) && s->offset != r->offset)
             return 0;
     }
     for (int j = 0; j < q->params; j++)
@@ -199,6 +203,7 @@ static void push(Note *r)
     long long i = position;
     uint32_t h = r->sig;
     signatures[i % RING] = signatures[i % RING + RING] = h;
+    r->questions = questions;
     uint32_t const *now = signatures + i % RING + RING;
     position++;
     int best = 0, open = -1, promising = 0;
@@ -243,7 +248,7 @@ static void push(Note *r)
         int k = 0;
         while (k < q->n && now[-k] == q->sig[q->n - 1 - k])
             k++;
-        if (k == q->n && fits(q, i + 1 - k, 1)) {
+        if (k == q->n && fits(q, i + 1 - k, AND_OFFSETS)) {
             enter(q);
             if (P && left_last && since > k && since - k <= LINKED)
                 learn_link(q, since - k, now[-k]);
@@ -287,7 +292,7 @@ static void note_how(int before, int kind, PyUFuncObject *f, int nin, PyObject *
     r->nin = nin;
     r->type = type;
     r->how = how;
-    r->died = 0;
+    r->died = r->passing = 0;
     r->offset = offset;
     for (int i = 0; i < nin; i++) {
         int array = Py_TYPE(in[i]) == ndarray_type;
@@ -295,6 +300,8 @@ static void note_how(int before, int kind, PyUFuncObject *f, int nin, PyObject *
         r->in[i] = array ? maker(in[i]) : 0;
         if (!array)
             continue;
+        if (is_number_now(kind) && Py_REFCNT(in[i]) == 1 && r->in[i] > 0 && position - r->in[i] < RING)
+            ring[r->in[i] % RING].passing = 1;
         lay_out(&r->of[i], (PyArrayObject *)((Handle *)in[i])->h);
         if (type < 0 && (kind != SETITEM || !i))
             r->type = r->of[i].type;
@@ -309,9 +316,11 @@ static void note_how(int before, int kind, PyUFuncObject *f, int nin, PyObject *
     if (++idle > IDLE && !building) {
         idle = 0;
         rest = IDLE / 4;
-        rest_began = clock_ns();
+        rest_until = clock_ns() + REST_NS;
     }
     push(r);
+    if (trials && !P && !left_out)
+        end_with_notes();
 }
 
 static void note(int before, int kind, PyUFuncObject *f, int nin, PyObject *const *in, Layout const *out, npy_intp offset,

@@ -265,9 +265,9 @@ static int is_known(Rounds *m)
         int same = q->n == n;
         for (int k = 0; k < n && same; k++)
             same = q->sig[k] == ring[(m->first + k) % RING].sig;
-        if (!same || !fits(q, m->first, 0))
+        if (!same || !fits(q, m->first, LAYOUTS))
             continue;
-        if (fits(q, m->first, 1)) {
+        if (fits(q, m->first, AND_OFFSETS)) {
             if (q->bad != 100 || !q->general)
                 return 1;
             failed = 1; /* there is no code for lengths that move so */
@@ -387,6 +387,8 @@ static int fill(Program *q, Rounds *m)
     PyUFuncObject *matmul = (PyUFuncObject *)matmul_ufunc;
     Program *old = m->old;
     int n = m->n, work = 0;
+    q->plain = 1;
+    q->questions = (int)(ring[(m->first + n - 1) % RING].questions - ring[(m->first - 1) % RING].questions);
     memcpy(q->is, m->is[0], (size_t)m->params * sizeof *q->is);
     for (int j = 0; j < m->params; j++)
         if (!find_lengths(m, q, &q->is[j].as, &m->is[1][j].as, old ? &old->is[j].as : NULL, limit))
@@ -401,7 +403,6 @@ static int fill(Program *q, Rounds *m)
         s->out = r->out;
         s->offset = r->offset;
         s->fixed = r->offset == b->offset && (!old || (old->slot[k].fixed && old->slot[k].offset == r->offset));
-        q->operations += r->kind != EXTERNAL;
         work += r->kind != EXTERNAL && r->kind != GETITEM && r->kind != READ;
         for (int i = 0; i < r->nin; i++) {
             s->from[i] = m->from[0][k][i];
@@ -422,6 +423,7 @@ static int fill(Program *q, Rounds *m)
                 return 0; /* lengths of turned arrays are not looked at, and of one element `dot` is another loop */
         Loop *loop = r->f ? loop_of(r->f, s->type) : NULL;
         s->fused = s->kind == WHERE || s->kind == MASKED || s->kind == CLIP || s->kind == FILL || s->kind == JOIN || (loop && loop->replayed && s->kind != TOTAL && s->kind != ALONG);
+        q->plain &= !r->f || r->f == matmul || s->kind == TOTAL || s->kind == ALONG || (loop && loop->replayed);
         char **called = q->p + m->params + n + 1 + 2 * k;
         if (loop && (s->kind == TOTAL || s->kind == ALONG)) {
             called[0] = (char *)reduce_blocks;
@@ -452,7 +454,7 @@ static int fill(Program *q, Rounds *m)
 }
 
 /* Stored is what was still there at the end of its part, one round before (this one's may not have died yet), or is read in
- * a later one. */
+ * a later one. A part that ends with a number is run in that call; others when the next operation comes. */
 static void find_stored(Program *q, long long before)
 {
     for (int k = 0; k < q->n; k++) {
@@ -460,9 +462,10 @@ static void find_stored(Program *q, long long before)
         int end = k;
         while (end < q->n && q->slot[end].part == s->part)
             end++;
-        long long died = ring[(before + k) % RING].died;
+        Note const *r = &ring[(before + k) % RING];
+        int at_once = is_number_now(q->slot[end - 1].kind) && !r->passing;
         if (makes_value(s->kind))
-            s->stored = !died || died > before + end;
+            s->stored = !r->died || r->died > before + end - at_once;
         s->stored |= is_number_now(s->kind);
         for (int i = 0; i < s->nin; i++)
             if (s->from[i] == FROM_SLOT) {
@@ -540,7 +543,7 @@ static int is_useless(int n)
             int k = 0;
             while (k < n && first[k] == q->sig[(from + k) % n])
                 k++;
-            if (k == n && position - n - from >= cold_since && fits(q, position - n - from, 1))
+            if (k == n && position - n - from >= cold_since && fits(q, position - n - from, AND_LENGTHS))
                 return 1;
         }
     }
@@ -658,8 +661,11 @@ static PyObject *replay_ready(PyObject *module, PyObject *args)
         Py_RETURN_NONE;
     building--;
     idle = 0; /* and not to rest now, since notes were of no use while it was built */
-    if (rest)
+    if (rest) {
         look_again();
+        stretch.without = 0;
+        stretch.began = 0;
+    }
     SAY("ready %ld %d\n", number, addresses != Py_None);
     if (addresses == Py_None) {
         q->bad = 100;
@@ -728,6 +734,7 @@ static PyObject *replay_on(PyObject *module, PyObject *args)
     entered_by = NULL;
     left_last = 0;
     building = rest = idle = 0;
+    memset(&stretch, 0, sizeof stretch);
     looks_until = 0;
     look_wait = REST_NS;
     look_next = clock_ns() + look_wait;
@@ -746,8 +753,10 @@ static PyObject *replay_settle(PyObject *module, PyObject *nothing)
 static PyObject *replay_forked(PyObject *module, PyObject *nothing)
 {
     settling = 0;
-    if (left_out) /* a thread's clock begins anew */
+    if (left_out || stretch.without) /* a thread's clock begins anew */
         look_again();
+    stretch.without = 0;
+    stretch.began = 0;
     if (P)
         P->tried_since = 0;
     settling_lock = PyThread_allocate_lock();

@@ -93,7 +93,6 @@ static int reduce_short(int which, int type, const char *x, npy_intp outer, npy_
 {
     if (outer * inner < 2 || (inner == 1 && n > ROW) || inner > COLUMNS)
         return 0;
-    int raised = fetestexcept(FE_INVALID), done = 1;
 #define OF(T, DO) DO((const T *)x, outer, n, inner, (T *)to)
     switch (which) {
         case SUM:
@@ -107,14 +106,21 @@ static int reduce_short(int which, int type, const char *x, npy_intp outer, npy_
             else
                 return 0;
             break;
-        case MAX: done = type == NPY_DOUBLE ? OF(npy_double, largest_npy_double) : type == NPY_FLOAT && OF(npy_float, largest_npy_float); break;
-        case MIN: done = type == NPY_DOUBLE ? OF(npy_double, least_npy_double) : type == NPY_FLOAT && OF(npy_float, least_npy_float); break;
+        case MAX:
+        case MIN: {
+            int before = errors_seen(1), done = 0;
+            if (which == MAX)
+                done = type == NPY_DOUBLE ? OF(npy_double, largest_npy_double) : type == NPY_FLOAT && OF(npy_float, largest_npy_float);
+            else
+                done = type == NPY_DOUBLE ? OF(npy_double, least_npy_double) : type == NPY_FLOAT && OF(npy_float, least_npy_float);
+            if (!done && !(before & FE_INVALID)) /* a comparison with NaN, of which NumPy says nothing */
+                feclearexcept(FE_INVALID);
+            return done;
+        }
         case ANY:
         case ALL: truth((const npy_bool *)x, outer, n, inner, (npy_bool *)to, which == ALL); break;
         default: return 0;
     }
 #undef OF
-    if (!done && !raised) /* a comparison with NaN, of which NumPy says nothing */
-        feclearexcept(FE_INVALID);
-    return done;
+    return 1;
 }

@@ -238,6 +238,91 @@ def test_trials_in_several_threads_say_nothing() -> None:
     assert native.replay_counts()["periods"] > 150
 
 
+@pytest.mark.alone
+def test_an_inner_loop_gets_no_program_while_its_nest_is_timed() -> None:
+    """What is left out for comparison is not noted, and the program goes on after it."""
+
+    def generations(np: Any, rounds: int) -> Any:
+        cells = (np.arange(512).reshape(8, 8, 8) % 5 == 0).astype("uint8")
+        for _ in range(rounds):
+            padded = np.zeros((10, 10, 10), dtype=np.uint8)
+            padded[1:-1, 1:-1, 1:-1] = cells
+            near = np.zeros(cells.shape, dtype=np.uint8)
+            for i in range(3):
+                for j in range(3):
+                    near += padded[i : i + 8, j : j + 8, 1:9]
+            cells = ((near == 5) | ((near == 4) & (cells == 1))).astype(np.uint8)
+        return cells
+
+    replay.switch(True, 8, 0.001, trials=7)
+    end = time.monotonic() + 20
+    periods, calls = 0.0, 0
+    while time.monotonic() < end and not (calls > 40 and 0 < periods <= 60):
+        native.replay_counts()
+        assert values(generations(lazynp, 40)) == values(generations(numpy, 40))
+        periods, calls = native.replay_counts()["periods"], calls + 1
+    assert 0 < periods <= 60, periods
+
+
+@pytest.mark.alone
+def test_what_costs_more_to_note_than_it_gains_is_not_noted() -> None:
+    """Products of short rows, in loops of another length each time: noting one takes as long as doing it."""
+
+    def factors(np: Any) -> Any:
+        a = np.arange(1024.0).reshape(32, 32) % 7.0 + 40.0 * np.eye(32)
+        for i in range(32):
+            for j in range(i):
+                a[i, j] -= a[i, :j] @ a[:j, j]
+                a[i, j] /= a[j, j]
+            for j in range(i, 32):
+                a[i, j] -= a[i, :i] @ a[:i, j]
+        return a
+
+    def pace(trials: int) -> float:
+        replay.switch(trials >= 0, trials=trials)
+        end = time.monotonic() + 2
+        while time.monotonic() < end:
+            factors(lazynp)
+        times = []
+        for _ in range(50):
+            began = time.thread_time()
+            factors(lazynp)
+            times.append(time.thread_time() - began)
+        return sorted(times)[25]
+
+    assert values(factors(lazynp)) == values(factors(numpy))
+    ratios = []
+    while len(ratios) < 4 and (not ratios or min(ratios) > 1.2):
+        ratios.append(pace(7) / pace(-1))
+    assert min(ratios) < 1.2, ratios
+
+
+@pytest.mark.parametrize("asked", ["max", "sum", "dot"])
+def test_an_array_that_is_held_when_a_number_is_asked_for(asked: str) -> None:
+    """It was let go of before the next operation, so the program did not store it, and every visit ended there."""
+
+    def sweeps(np: Any, a: Any) -> Any:
+        for _ in range(2):
+            old = a.copy()
+            a[1:-1] = 0.5 * (old[2:] + old[:-2])
+            change = np.abs(a - old)
+            if (np.dot(change, change) if asked == "dot" else getattr(change, asked)()) < 1e-30:
+                break
+
+    def program(np: Any) -> Any:
+        a = np.linspace(0.0, 1.0, 40) ** 2
+        for _ in range(40):
+            sweeps(np, a)
+            a[0] = a[-1] * 0.5
+            a[5:9] = 0.25 * a[4:8]
+        return a
+
+    for _ in range(3):
+        native.replay_counts()
+        assert values(program(lazynp)) == values(program(numpy))
+    assert native.replay_counts()["periods"] >= 30
+
+
 def test_what_is_useless_for_few_elements_may_be_worth_it_for_many() -> None:
     def loop(np: Any, n: int, rounds: int) -> Any:
         u, v = np.ones(n), np.ones(100)
