@@ -98,7 +98,7 @@ static int flat_assign(PyObject *self, PyObject *key, PyObject *value)
     if (f->owner && !f->made && is_position(key) && is_current(f->owner) && ((Storage *)((Handle *)f->owner)->s)->free
         && (PyLong_CheckExact(key) || at_hand(f->owner)) && (given = at_hand(value))) {
         PyObject *it = PyArray_IterNew(((Handle *)f->owner)->h);
-        int failed = it ? put(f->owner, it, key, given) : -1;
+        int failed = it ? put(f->owner, it, key, given, NULL) : -1;
         Py_XDECREF(it);
         return failed;
     }
@@ -284,7 +284,7 @@ static int class_assign(PyObject *o, PyObject *key, PyObject *value)
 {
     PyObject *h = PyUnicode_CheckExact(key) && PyType_IsSubtype(Py_TYPE(o), ndarray_type) ? pinned_array(o) : NULL;
     PyObject *given = h && !PyDataType_REFCHK(PyArray_DESCR((PyArrayObject *)h)) ? at_hand(value) : NULL;
-    return given ? (put(o, h, key, given) < 0 ? -1 : 1) : 0;
+    return given ? (put(o, h, key, given, NULL) < 0 ? -1 : 1) : 0;
 }
 
 /* The method: its Python function does what is not that simple. */

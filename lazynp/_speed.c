@@ -864,14 +864,12 @@ static int fill_part(PyArrayObject *a, PyObject *key, PyObject *number)
 }
 
 /* `h[key] = value` by NumPy, h being the view of an array at hand that is free, or its flat iterator; elements by a plain key and a number
- * that needs no cast are written here. */
-static int put(PyObject *self, PyObject *h, PyObject *key, PyObject *value)
+ * that needs no cast are written here. `at`: where the one element is that the key names, if it does. */
+static int put(PyObject *self, PyObject *h, PyObject *key, PyObject *value, char *at)
 {
     PyArrayObject *a = (PyArrayObject *)h;
-    char *at = NULL;
     if (PyArray_CheckExact(h) && has_plain_elements(a) && PyArray_ISWRITEABLE(a) && PyArray_FLAGS(a) >= 0) { /* no flat iterator */
         long long item[2]; /* of a number that needs a cast, a part may be there already */
-        at = element_at(a, key);
         if (at && from_number(value, PyArray_TYPE(a), (char *)item)) {
             memcpy(at, item, (size_t)PyDataType_ELSIZE(PyArray_DESCR(a)));
             return 0;
@@ -894,11 +892,11 @@ static int put(PyObject *self, PyObject *h, PyObject *key, PyObject *value)
 }
 
 /* The same, noted. */
-static int put_noted(int before, PyObject *self, PyObject *h, PyObject *key, PyObject *value, PyObject *given)
+static int put_noted(int before, PyObject *self, PyObject *h, PyObject *key, PyObject *value, PyObject *given, char *at)
 {
     int notes = may_note_setitem(self, value);
     Py_INCREF(h);
-    int failed = put(self, h, key, given);
+    int failed = put(self, h, key, given, at);
     if (!failed && notes) {
         note_setitem(before, self, (PyArrayObject *)h, key, value);
         if (PyArray_IsAnyScalar(value))
@@ -911,7 +909,7 @@ static int put_noted(int before, PyObject *self, PyObject *h, PyObject *key, PyO
 static int put_masked(int before, PyObject *self, PyObject *h, PyObject *mask, PyObject *number)
 {
     Py_INCREF(h);
-    int failed = put(self, h, ((Handle *)mask)->h, number);
+    int failed = put(self, h, ((Handle *)mask)->h, number, NULL);
     if (!failed)
         note_masked(before, self, (PyArrayObject *)h, mask, number);
     Py_DECREF(h);
@@ -966,12 +964,12 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
         char *at = given && has_plain_elements((PyArrayObject *)h) ? element_at((PyArrayObject *)h, key) : NULL;
         if (at || (given && is_plain(key))) {
             if (at || PyArray_SIZE((PyArrayObject *)h) <= limit)
-                return watches() && !only_looks() ? put_noted(before, self, h, key, value, given) : put(self, h, key, given);
+                return watches() && !only_looks() ? put_noted(before, self, h, key, value, given, at) : put(self, h, key, given, at);
             Py_INCREF(h);
             Py_INCREF(given);
             int done = is_few((PyArrayObject *)h, key);
             if (done > 0 && is_current(self) && ((Handle *)self)->h == h && ((Storage *)((Handle *)self)->s)->free)
-                done = (watches() ? put_noted(before, self, h, key, value, given) : put(self, h, key, given)) < 0 ? -1 : 1;
+                done = (watches() ? put_noted(before, self, h, key, value, given, at) : put(self, h, key, given, at)) < 0 ? -1 : 1;
             else if (done > 0)
                 done = 0;
             Py_DECREF(given);
@@ -981,7 +979,7 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
         }
         else if (given == value && given && is_current(key) && PyArray_SIZE((PyArrayObject *)h) <= limit)
             return watches() && may_note_masked(self, (PyArrayObject *)h, key, value)
-                       ? put_masked(before, self, h, key, value) : put(self, h, ((Handle *)key)->h, given);
+                       ? put_masked(before, self, h, key, value) : put(self, h, ((Handle *)key)->h, given, NULL);
         int done = assign_whole(self, key, value);
         if (done)
             return done < 0 ? -1 : 0;

@@ -589,7 +589,7 @@ static int assign_whole(PyObject *self, PyObject *key, PyObject *value)
     int done = 0;
     PyObject *k = NULL, *v = NULL, *h = given_value(self, &gift, 0);
     if (h && (k = given_value(key, &gift, 0)) && (v = given_value(value, &gift, 0)))
-        done = put(self, h, k, v) < 0 ? -1 : 1;
+        done = put(self, h, k, v, NULL) < 0 ? -1 : 1;
     else if (PyErr_Occurred())
         done = -1;
     Py_XDECREF(v);

@@ -74,7 +74,7 @@ UFUNCS = """
 
 
 def test_ufuncs_of_our_arrays_and_pandas_objects() -> None:
-    pytest.importorskip("pandas")
+    pytest.importorskip("pandas", reason="it comes with lazynp[test]")
     assert python(UFUNCS.format("lazynp")) == python(UFUNCS.format("numpy"))
 
 

@@ -14,7 +14,7 @@ import pytest
 import lazynp
 from lazynp.config import config
 
-strict = pytest.importorskip("array_api_strict")
+strict = pytest.importorskip("array_api_strict", reason="it comes with lazynp[test]")
 VERSION = "2024.12"
 MISSING = object()
 FLAGS = {"set_array_api_strict_flags", "get_array_api_strict_flags", "reset_array_api_strict_flags"}

@@ -454,7 +454,7 @@ def test_compiler_that_does_not_end(tmp_path, monkeypatch):
 @pytest.mark.skipif(gcc.APART is None, reason="the system lends a new process its descriptors")
 def test_compilers_never_hold_locks_of_the_programs_files(tmp_path):
     """A file that is closed and opened again while a compiler is started: HDF5 refuses it where the lock is held."""
-    fcntl = pytest.importorskip("fcntl")
+    fcntl = pytest.importorskip("fcntl", reason="only systems like Unix have it")
     runs = 0
 
     def build():

@@ -920,7 +920,7 @@ def test_callbacks_that_raise(scripted):
 
 def test_what_is_a_refusal():
     """Of the errors of a translation, those of the kernel; the process that has the others is replaced."""
-    worker = pytest.importorskip("lazynp.backends.torch.worker")
+    worker = pytest.importorskip("lazynp.backends.torch.worker", reason="the worker imports torch")
 
     def because(error, cause):
         error.__cause__ = cause

@@ -87,7 +87,7 @@ def test_memory_that_one_element_is_many_times_can_be_written() -> None:
 
 @pytest.mark.parametrize("method", ["BFGS", "Nelder-Mead", "L-BFGS-B", "trust-constr"])
 def test_scipy_minimize(method: str) -> None:
-    optimize = pytest.importorskip("scipy.optimize")
+    optimize = pytest.importorskip("scipy.optimize", reason="it comes with lazynp[test]")
     start, options = [-1.2, 1.0, 0.7], {"maxiter": 60}
     ours = optimize.minimize(lambda x: rosenbrock(np, np.asarray(x)), np.array(start), method=method, options=options)
     theirs = optimize.minimize(lambda x: rosenbrock(numpy, x), numpy.array(start), method=method, options=options)
@@ -95,7 +95,7 @@ def test_scipy_minimize(method: str) -> None:
 
 
 def test_scipy_minimize_with_our_gradient() -> None:
-    optimize = pytest.importorskip("scipy.optimize")
+    optimize = pytest.importorskip("scipy.optimize", reason="it comes with lazynp[test]")
 
     def f(x: Any) -> Any:
         return rosenbrock(np, x)
@@ -108,7 +108,7 @@ def test_scipy_minimize_with_our_gradient() -> None:
 
 @pytest.mark.parametrize("method", ["RK45", "BDF", "LSODA"])
 def test_scipy_solve_ivp(method: str) -> None:
-    integrate = pytest.importorskip("scipy.integrate")
+    integrate = pytest.importorskip("scipy.integrate", reason="it comes with lazynp[test]")
 
     def slope(np: Any, y: Any) -> Any:
         return np.array([y[1], (1 - y[0] ** 2) * y[1] - y[0]])
@@ -119,7 +119,7 @@ def test_scipy_solve_ivp(method: str) -> None:
 
 
 def test_scipy_linalg() -> None:
-    linalg = pytest.importorskip("scipy.linalg")
+    linalg = pytest.importorskip("scipy.linalg", reason="it comes with lazynp[test]")
     rng = numpy.random.default_rng(0)
     a, b = rng.normal(size=(40, 40)), rng.normal(size=(40, 3))
     numpy.testing.assert_array_equal(linalg.solve(np.array(a), np.array(b)), linalg.solve(a, b))
@@ -130,7 +130,7 @@ def test_scipy_linalg() -> None:
 
 
 def test_scipy_ndimage() -> None:
-    ndimage = pytest.importorskip("scipy.ndimage")
+    ndimage = pytest.importorskip("scipy.ndimage", reason="it comes with lazynp[test]")
     a = numpy.random.default_rng(0).normal(size=(50, 60))
     ours = np.array(a)
     numpy.testing.assert_array_equal(ndimage.gaussian_filter(ours, 1.5), ndimage.gaussian_filter(a, 1.5))
@@ -142,7 +142,8 @@ def test_scipy_ndimage() -> None:
 
 def test_scipy_others() -> None:
     special, stats, sparse, signal, interpolate, spatial = [
-        pytest.importorskip(f"scipy.{n}") for n in ("special", "stats", "sparse", "signal", "interpolate", "spatial")
+        pytest.importorskip(f"scipy.{n}", reason="it comes with lazynp[test]")
+        for n in ("special", "stats", "sparse", "signal", "interpolate", "spatial")
     ]
     x = numpy.linspace(0.1, 3, 50)
     ours = np.array(x)
@@ -164,7 +165,7 @@ def test_scipy_others() -> None:
 
 
 def test_pandas() -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="it comes with lazynp[test]")
     x = numpy.arange(12.0).reshape(4, 3)
     ours = np.array(x)
     frame, wanted = pandas.DataFrame(ours, columns=list("abc")), pandas.DataFrame(x, columns=list("abc"))
@@ -186,9 +187,9 @@ def test_pandas() -> None:
 
 
 def test_matplotlib(tmp_path: pathlib.Path) -> None:
-    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib = pytest.importorskip("matplotlib", reason="it comes with lazynp[test]")
     matplotlib.use("Agg")
-    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="it comes with lazynp[test]")
 
     def drawn(np: Any) -> numpy.ndarray:
         figure, axes = pyplot.subplots(2, 3, figsize=(6, 4), dpi=50)
@@ -212,7 +213,7 @@ def test_matplotlib(tmp_path: pathlib.Path) -> None:
 
 def test_scikit_learn() -> None:
     for name in ("linear_model", "ensemble", "cluster", "preprocessing", "pipeline", "model_selection", "neighbors"):
-        pytest.importorskip(f"sklearn.{name}")
+        pytest.importorskip(f"sklearn.{name}", reason="it comes with lazynp[test]")
     from sklearn import cluster, decomposition, ensemble, linear_model, neighbors, pipeline, preprocessing
 
     rng = numpy.random.default_rng(0)
@@ -236,7 +237,7 @@ def test_scikit_learn() -> None:
 
 
 def test_xarray() -> None:
-    xarray = pytest.importorskip("xarray")
+    xarray = pytest.importorskip("xarray", reason="it comes with lazynp[test]")
     x = numpy.arange(12.0).reshape(3, 4)
     ours, theirs = [xarray.DataArray(a, dims=("time", "place"), coords={"time": [0, 1, 2]}) for a in (np.array(x), x)]
     for f in (

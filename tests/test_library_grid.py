@@ -16,7 +16,7 @@ IMAGE = numpy.random.default_rng(0).random((16, 16))
 
 
 def module(name: str) -> Any:
-    return pytest.importorskip(name)
+    return pytest.importorskip(name, reason="it comes with lazynp[libraries]")
 
 
 def labelled(m: Any) -> Any:

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy
 import pytest
+from outcomes import outcomes
 
 import lazynp
 
-pandas = pytest.importorskip("pandas")
+pandas = pytest.importorskip("pandas", reason="it comes with lazynp[test]")
 
 DAYS = numpy.array(["2020-01-01", "2020-01-02", "2020-01-03"], "M8[ns]")
 MADE: dict[str, Callable[[], Any]] = {
@@ -77,14 +78,7 @@ def uses(m: Any, made: Callable[[], Any], other: Any) -> list[tuple[Any, ...]]:
         "interp": lambda: m.interp(made(), x, x),
         "dot": lambda: m.dot(made(), x),
     }
-    found = []
-    for name, call in calls.items():
-        try:
-            value = call()
-            found.append((name, type(value).__name__, str(getattr(value, "dtype", "")), repr(value)))
-        except Exception as error:
-            found.append((name, type(error).__name__, str(error)))
-    return found
+    return outcomes(calls, lambda value: (type(value).__name__, str(getattr(value, "dtype", "")), repr(value)))
 
 
 @pytest.mark.parametrize("other", OTHERS)

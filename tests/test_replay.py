@@ -188,6 +188,15 @@ def test_a_loop_is_compiled_beside_it() -> None:
     assert native.replay_counts()["periods"] > 80
 
 
+def rows(np: Any, rounds: int) -> Any:
+    """A loop that gains much by being replayed."""
+    u, v = np.ones(200), np.zeros(200)
+    for _ in range(rounds):
+        v[1:-1] = 0.2 * (u[2:] + u[:-2] + u[1:-1]) + 0.01 * (u[1:-1] - 1.0)
+        u, v = v, u
+    return u, v
+
+
 @pytest.mark.alone
 def test_a_program_is_kept_where_a_round_takes_less_time() -> None:
     """Some visits are timed, and by turns what they would have done. Elements that are read back gain nothing."""
@@ -198,13 +207,6 @@ def test_a_program_is_kept_where_a_round_takes_less_time() -> None:
             u *= 0.999
             for i in range(8):
                 v[i + 1] = 0.5 * v[i]
-        return u, v
-
-    def rows(np: Any, rounds: int) -> Any:
-        u, v = np.ones(200), np.zeros(200)
-        for _ in range(rounds):
-            v[1:-1] = 0.2 * (u[2:] + u[:-2] + u[1:-1]) + 0.01 * (u[1:-1] - 1.0)
-            u, v = v, u
         return u, v
 
     for program, kept in ((elements, False), (rows, True)):
@@ -220,21 +222,14 @@ def test_a_program_is_kept_where_a_round_takes_less_time() -> None:
 def test_trials_in_several_threads_say_nothing() -> None:
     """Each thread has a clock of its own; what one began another goes on with."""
 
-    def loop(np: Any, rounds: int) -> Any:
-        u, v = np.ones(200), np.zeros(200)
-        for _ in range(rounds):
-            v[1:-1] = 0.2 * (u[2:] + u[:-2] + u[1:-1]) + 0.01 * (u[1:-1] - 1.0)
-            u, v = v, u
-        return u, v
-
     replay.switch(True, 0, 0, replay.DirectPlanner, 7)
     for rounds in range(40):
-        loop(lazynp, 4)
-        thread = threading.Thread(target=loop, args=(lazynp, 3 + rounds % 3))
+        rows(lazynp, 4)
+        thread = threading.Thread(target=rows, args=(lazynp, 3 + rounds % 3))
         thread.start()
         thread.join()
     native.replay_counts()
-    assert values(loop(lazynp, 300)) == values(loop(numpy, 300))
+    assert values(rows(lazynp, 300)) == values(rows(numpy, 300))
     assert native.replay_counts()["periods"] > 150
 
 
@@ -254,14 +249,19 @@ def test_an_inner_loop_gets_no_program_while_its_nest_is_timed() -> None:
             cells = ((near == 5) | ((near == 4) & (cells == 1))).astype(np.uint8)
         return cells
 
-    replay.switch(True, 8, 0.001, trials=7)
-    end = time.monotonic() + 20
-    periods, calls = 0.0, 0
-    while time.monotonic() < end and not (calls > 40 and 0 < periods <= 60):
-        native.replay_counts()
-        assert values(generations(lazynp, 40)) == values(generations(numpy, 40))
-        periods, calls = native.replay_counts()["periods"], calls + 1
-    assert 0 < periods <= 60, periods
+    def settled(seconds: float) -> bool:
+        """Whether it comes to that in so much time. It may not, where a trial is disturbed by others."""
+        replay.switch(True, 8, 0.001, trials=7)
+        end, calls = time.monotonic() + seconds, 0
+        while time.monotonic() < end:
+            native.replay_counts()
+            assert values(generations(lazynp, 40)) == values(generations(numpy, 40))
+            calls += 1
+            if calls > 40 and 0 < native.replay_counts()["periods"] <= 60:
+                return True
+        return False
+
+    assert any(settled(5) for _ in range(4))
 
 
 @pytest.mark.alone

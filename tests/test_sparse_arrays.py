@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy
 import pytest
+from outcomes import outcomes
 
 import lazynp
 
-sparse = pytest.importorskip("scipy.sparse")
+sparse = pytest.importorskip("scipy.sparse", reason="it comes with lazynp[test]")
 
 DENSE = numpy.array([[1.0, 0, 2], [0, 0, 3], [4, 0, 0]])
 KINDS = ("csr_array", "csc_matrix", "coo_array", "lil_array", "dok_array", "dia_array", "bsr_array", "csr_matrix")
@@ -69,13 +70,7 @@ def uses(m: Any, kind: str, other: Callable[[Any], Any]) -> list[Any]:
         "dot": lambda: m.dot(x, made()),
         "of it": lambda: getattr(sparse, kind)(x),
     }
-    found = []
-    for name, call in calls.items():
-        try:
-            found.append((name, shown(m, call())))
-        except Exception as error:
-            found.append((name, type(error).__name__, str(error).replace("lazynp", "numpy")))
-    return found
+    return outcomes(calls, lambda value: shown(m, value))
 
 
 @pytest.mark.parametrize("other", OTHERS)
@@ -100,7 +95,7 @@ def test_constructors_and_functions() -> None:
 
 
 def test_interpolative_decompositions() -> None:
-    interpolative = pytest.importorskip("scipy.linalg.interpolative")
+    interpolative = pytest.importorskip("scipy.linalg.interpolative", reason="it comes with lazynp[test]")
     a = numpy.arange(16.0).reshape(4, 4) + 5 * numpy.eye(4)
     for m in (numpy, lazynp):
         value = interpolative.svd(m.asarray(a), 2)[1]

@@ -67,10 +67,10 @@ def test_reductions_of_masked_arrays(name: str, shape: tuple[int, ...], tmp_path
 @pytest.mark.parametrize("expression", LIBRARIES.split("\n")[1:-1])
 def test_libraries(expression: str, tmp_path: pathlib.Path) -> None:
     root, module = re.findall(r"\b(matplotlib|scipy|pandas)(\.[a-z]+)?", expression)[0]
-    library = pytest.importorskip(root)
+    library = pytest.importorskip(root, reason="it comes with lazynp[test]")
     importlib.import_module(root + module) if root != "pandas" else None
     if root == "scipy":
-        pytest.importorskip("scipy.stats.mstats")
+        pytest.importorskip("scipy.stats.mstats", reason="it comes with lazynp[test]")
     check(expression, "auto", tmp_path, **{root: library})
 
 

@@ -233,7 +233,7 @@ def test_runners(tmp_path, args, given, wanted) -> None:
     """Whoever runs the program's code."""
     for library in ("coverage", "IPython"):
         if library in args:
-            pytest.importorskip(library)
+            pytest.importorskip(library, reason="it comes with lazynp[test]")
     test = (
         "import unittest, numpy\nclass T(unittest.TestCase):\n    def test(self): assert numpy.__name__ == 'lazynp'\n"
     )
