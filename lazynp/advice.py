@@ -277,11 +277,11 @@ def whole(trace: Trace, p: Any, calls: int, first: float) -> Iterator[Item]:
             "length, with slices of it written.",
         )
     if trace.seconds[COMPILED] and p.bytes:
-        speed = sum(u.bytes for (_, tier), u in trace.kernels.items() if tier == COMPILED) / trace.seconds[COMPILED]
+        speed = sum(u.needed for (_, tier), u in trace.kernels.items() if tier == COMPILED) / trace.seconds[COMPILED]
         yield Item(
             trace.seconds[COMPILED] / calls,
             None,
-            f"Compiled kernels, which move {speed / 1e9:.3g} GB/s.",
+            f"Compiled kernels, which work through {speed / 1e9:.3g} GB/s of memory.",
             "Near the memory's speed only fewer bytes help: float32 for float64, fewer passes. Below it threads do "
             "(config.threads).",
         )

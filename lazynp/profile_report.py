@@ -45,7 +45,8 @@ def tables(trace: Trace, figures: dict[str, Any]) -> list[Table]:
     if not rows:
         rows = [("", "", "", f"the block was over before it was looked at, which is every {seconds_text(PERIOD)}")]
     out.append(("by line", ("share", "line", "mostly", ""), rows))
-    out.append(("kernels", ("time", "calls", "tier", "state", "GB/s", "operations"), kernel_rows(trace)))
+    names = ("time", "calls", "tier", "state", "MB", "needed", "GB/s", "operations")
+    out.append(("kernels", names, kernel_rows(trace)))
     asked = sorted([(s, int(n), line) for line, (n, s) in trace.demands.items()], reverse=True)
     rows = [(seconds_text(s), f"{n:,}", place(line), text_at(line).strip()[:60]) for s, n, line in asked[:DEMANDS]]
     out.append(("values that were asked for", ("time", "times", "line", ""), rows))
@@ -60,7 +61,6 @@ def kernel_rows(trace: Trace) -> Sequence[tuple[str, ...]]:
     rows = []
     for (kernel, tier), use in sorted(trace.kernels.items(), key=lambda t: -t[1].seconds)[:KERNELS]:
         state, why = state_of(kernel)
-        speed = f"{use.bytes / use.seconds / 1e9:.1f}" if use.seconds else ""
         name = kernel_name(kernel) + f"  {list(use.shape)}"
         rows.append(
             (
@@ -68,7 +68,9 @@ def kernel_rows(trace: Trace) -> Sequence[tuple[str, ...]]:
                 f"{use.calls:,}",
                 tier.removeprefix("kernels, "),
                 state + (f": {why}" if why else ""),
-                speed,
+                f"{use.bytes / 1e6:,.0f}",
+                f"{use.needed / 1e6:,.0f}",
+                f"{use.needed / use.seconds / 1e9:.1f}" if use.seconds else "",
                 name,
             )
         )

@@ -8,13 +8,17 @@ timed is parted by these looks: into the user's own Python, recording, and work 
 from __future__ import annotations
 
 import collections
+import math
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any, NamedTuple
+
+import numpy
+from numpy.lib.array_utils import byte_bounds
 
 from .api.jit import Entry, Jit
 from .backends.support import compilable
@@ -56,11 +60,18 @@ class Event(NamedTuple):
 
 
 class KernelUse(NamedTuple):
-    """Calls of a kernel in one tier."""
+    """Calls of a kernel in one tier.
+
+    Attributes:
+        bytes: of all operands and results, each as often as the kernel goes through it.
+        needed: of the memory that they are in, once read and once written: less where operands overlap, as those of a
+            stencil, or are broadcast.
+    """
 
     calls: int
     seconds: float
     bytes: int
+    needed: int
     shape: tuple[int, ...]
 
 
@@ -72,6 +83,21 @@ class Wrapped(NamedTuple):
     category: str
     name: Callable[..., str] | None
     counted: bool = True
+
+
+def once(arrays: Iterable[numpy.ndarray]) -> int:
+    """Bytes of the memory that the arrays are in, with what several of them share counted once."""
+    spans = []
+    for x in arrays:
+        own = x.itemsize * math.prod([n for n, stride in zip(x.shape, x.strides) if stride])
+        spans.append((*byte_bounds(x), own))
+    total, start, end, held = 0, 0, 0, 0
+    for low, high, own in sorted(spans):
+        if low < end:
+            end, held = max(end, high), held + own
+        else:
+            total, start, end, held = total + min(end - start, held), low, high, own
+    return total + min(end - start, held)
 
 
 def op_name(step: Any, *_: Any) -> str:
@@ -116,6 +142,7 @@ class Trace:
         self.lines: dict[Line, dict[str, float]] = {}
         self.demands: dict[Line, list[float]] = {}
         self.kernels: dict[tuple[Any, str], KernelUse] = {}
+        self._needed: dict[tuple[Any, tuple[int, ...]], int] = {}  # kernel and shape -> bytes of its first call
         self.times: collections.Counter[str] = collections.Counter()
         self.events: list[Event] = []
         self.sampled: list[tuple[float, Line | None]] = []
@@ -218,11 +245,12 @@ class Trace:
             finally:
                 tier = COMPILED if profile.interpreted == before else INTERPRETED
                 own = self.leave(tier, kernel_name(kernel), began)
-                use = self.kernels.get((kernel, tier), KernelUse(0, 0.0, 0, tuple(shape)))
-                moved = profile.bytes - moved
-                self.kernels[kernel, tier] = KernelUse(
-                    use.calls + 1, use.seconds + own, use.bytes + moved, tuple(shape)
-                )
+                form = (kernel, tuple(shape))
+                if form not in self._needed:
+                    self._needed[form] = once(ins) + once(outs)
+                use = self.kernels.get((kernel, tier), KernelUse(0, 0.0, 0, 0, form[1]))
+                moved, needed = use.bytes + profile.bytes - moved, use.needed + self._needed[form]
+                self.kernels[kernel, tier] = KernelUse(use.calls + 1, use.seconds + own, moved, needed, form[1])
 
         return call
 

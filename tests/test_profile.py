@@ -102,6 +102,19 @@ def test_what_was_asked_for(profiled: Any) -> None:
     assert times == 4 and 0 < seconds < profiled.wall
 
 
+def test_bytes_that_are_needed_are_those_of_memory_that_is_shared_once() -> None:
+    u = numpy.zeros((10, 10))
+    assert tracing.once([u]) == tracing.once([u, u[1:], u[:-1, 2:]]) == 800
+    assert tracing.once([u[0], u[9]]) == 160 and tracing.once([u[:, 0]]) == 80  # apart, and of a column its elements
+    assert tracing.once([numpy.broadcast_to(u[0], (50, 10))]) == 80 and tracing.once([]) == tracing.once([u[:0]]) == 0
+    with np.profile() as p:
+        v = np.random.default_rng(0).random((600, 600))
+        v[1:-1, 1:-1] = 0.25 * (v[2:, 1:-1] + v[:-2, 1:-1] + v[1:-1, 2:] + v[1:-1, :-2])
+        np.synchronize()
+    use = max(p._times.kernels.values(), key=lambda use: use.bytes)
+    assert use.bytes == 5 * 598 * 598 * 8 and 2 * 598 * 598 * 8 <= use.needed <= 2 * 600 * 600 * 8
+
+
 def test_kernels_have_a_state(profiled: Any) -> None:
     text = str(profiled)
     assert "of the 1e+09 s after which it is compiled" in text and "add, multiply" in text
