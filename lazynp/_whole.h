@@ -18,7 +18,9 @@ enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4
  * NEVER: the Python function always does it. `speed.py` has the same. */
 enum {
     GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128, VALUES = 512, READS = 1024,
-    REDUCES = 2048, SHARES = 4096, MAKES = 8192, CREATES = 16384, NEVER = 32768
+    REDUCES = 2048, SHARES = 4096, MAKES = 8192, CREATES = 16384, NEVER = 32768,
+    SIZED_BY = 16 /* bits above which is, where GROWS or DRAWS, the place from 1 on of the argument that says how large the result is;
+                     0: each may */
 };
 enum { MOST_DRAWN = 1 << 14 }; /* `draws.py: LARGE` */
 
@@ -497,6 +499,13 @@ static int is_word(PyObject *name, PyObject *word) /* which is interned, as name
 
 #include "_makers.h"
 
+/* Whether an argument of that name says how large the result is: `speed.py: sized_by`. */
+static int is_sizing(PyObject *name)
+{
+    return PyUnicode_CompareWithASCIIString(name, "size") == 0 || PyUnicode_CompareWithASCIIString(name, "num") == 0
+           || PyUnicode_CompareWithASCIIString(name, "shape") == 0;
+}
+
 /* Call NumPy's function, a method of `self` if there is one. NULL, without an error set, where the call is not that
  * simple. */
 static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
@@ -530,9 +539,14 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
     }
     if (target && !PyArray_CheckExact(target) && (!is_current(target) || !((Storage *)((Handle *)target)->s)->free || !at_hand(target)))
         return NULL;
-    for (; done < n + named; done++)
+    Py_ssize_t sizing = flags >> SIZED_BY;
+    for (; done < n + named; done++) {
+        int sizes = !sizing || (done < n ? done + 1 == sizing : is_sizing(PyTuple_GET_ITEM(names, done - n)));
+        gift.flags = sizes ? flags : flags & ~(GROWS | DRAWS);
         if (!(to[done] = given_value(args[done], &gift, 0)))
             break;
+    }
+    gift.flags = flags;
     double most = flags & DRAWS ? MOST_DRAWN : limit;
     int simple = done == n + named && !(flags & (GROWS | DRAWS) && gift.product > most);
     PyObject *value = NULL;

@@ -11,6 +11,7 @@ import importlib
 import operator
 import os
 import types
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 
@@ -41,6 +42,12 @@ REDUCING = frozenset(
     }
 )
 MOST = 100  # arguments by place, where none is written to
+
+
+def sized_by(names: Sequence[str]) -> int:
+    """The flags that say which of the arguments of these names says how large the result is; 0 where none does."""
+    return next((i + 1 << 16 for i, name in enumerate(names) if name in ("size", "num", "shape")), 0)
+
 
 if TYPE_CHECKING or native is None:
 

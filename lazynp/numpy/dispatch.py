@@ -30,6 +30,7 @@ from ..speed import (
     WRITES,
     FunctionBase,
     reduced,
+    sized_by,
     tell,
     whole_call,
 )
@@ -266,7 +267,7 @@ def make_whole(public: FunctionBase, implementation: Any, signature: Any = None)
     code = getattr(signature or implementation, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
     public.whole = undispatched(host)
-    public.flags = (GROWS if name in GROWING else 0) | (WRITES if name in WRITING else 0)
+    public.flags = (GROWS | sized_by(names) if name in GROWING else 0) | (WRITES if name in WRITING else 0)
     public.flags |= (LOOKS if name in LOOKING else 0) | (READS if name in READING else 0)
     public.flags |= REDUCES if name in REDUCING else 0
     written = (*WRITTEN, *WRITTEN_TOO.get(name, ()))

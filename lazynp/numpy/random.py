@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import sys
 import types
 import warnings
@@ -75,6 +76,12 @@ def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
     call.__qualname__ = getattr(host, "__qualname__", name)
     call.__wrapped__ = host  # type: ignore[attr-defined]
     return call
+
+
+def sized(host: Callable[..., Any]) -> int:
+    """Which argument of a method that draws is the size, by its signature, which begins its text."""
+    signature = re.match(r"\s*\w+\(([^)]*)\)", host.__doc__ or "")
+    return speed.sized_by([part.partition("=")[0].strip() for part in signature[1].split(",")]) if signature else 0
 
 
 def plain(self: Any) -> Any:
@@ -147,7 +154,7 @@ def subclass(base: Any) -> Any:
         if not name.startswith("_") and callable(getattr(base, name)):
             method = method_of(name, getattr(base, name))
             if base is source.Generator and name not in COMPOUND and name in vars(base):
-                flags = speed.DRAWS | (speed.WRITES if name in INPLACE else 0)
+                flags = speed.DRAWS | sized(getattr(base, name)) | (speed.WRITES if name in INPLACE else 0)
                 method = speed.method(getattr(base, name), method, OUT_PLACE.get(name, speed.MOST), flags)
             else:
                 method = bounded(method)
@@ -316,7 +323,7 @@ def counterpart(key: str, value: Any) -> Any:
         return TABLE[key]
     if key in FUNCTIONS and not isinstance(value, types.ModuleType):
         if key not in made:
-            made[key] = shuffle if key in INPLACE else Function(drawing(value, key), value, speed.DRAWS)
+            made[key] = shuffle if key in INPLACE else Function(drawing(value, key), value, speed.DRAWS | sized(value))
             made[key].__module__ = "lazynp.random"
         return made[key]
     return value
