@@ -877,6 +877,8 @@ static int put(PyObject *self, PyObject *h, PyObject *key, PyObject *value, char
         if (!at && is_plain(key) && fill_part(a, key, value))
             return 0;
     }
+    else
+        at = NULL; /* NumPy says what is wrong with it */
     Storage *s = (Storage *)Py_NewRef(((Handle *)self)->s);
     Py_INCREF(h);
     Py_INCREF(key);
