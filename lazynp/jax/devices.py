@@ -100,7 +100,8 @@ class State:
     """How arrays lie on devices.
 
     Attributes:
-        on: whether they lie on several, or where they are made was said; set by the first time.
+        on: whether they lie on several or on a mesh, or where they are made was said; set by the first time.
+        meshes: whether a mesh of devices was made.
         processes: whether they may lie on devices of other processes (`processes.py`).
         settled: how many functions are running whose caller says how their results lie, so that nothing is unclear.
         sums: the mesh axes along which that caller wants summands.
@@ -109,7 +110,7 @@ class State:
         spmd: the mesh axes along which each `vmap` that is under way says that constraints lie, the innermost last.
     """
 
-    on = processes = False
+    on = meshes = processes = False
     settled = jitted = mapping = 0
     sums: frozenset[Any] = frozenset()
 
@@ -157,8 +158,8 @@ def settled() -> bool:
 
 
 def several() -> bool:
-    """Whether there is more than one device."""
-    return settled() and (len(own()) > 1 or group.size() > 1)
+    """Whether it matters where arrays lie: there is more than one device, or a mesh, be it of one."""
+    return settled() and (state.meshes or len(own()) > 1 or group.size() > 1)
 
 
 def watch(target: Any) -> None:

@@ -61,9 +61,12 @@ class Region:
 
 
 def check_read(x: Node, plan: Any) -> None:
-    """Raise ShardingTypeError for a slice, along an axis that is split, of an array that is at hand. A traced one is
-    sliced, and the rule of that knows how the result lies."""
+    """Raise ShardingTypeError for a slice, along an axis that is split over several devices, of an array that is at
+    hand. A traced one is sliced, and the rule of that knows how the result lies."""
     if not state.on or state.settled or x.trace or plan.axes or len(plan.shape) != x.ndim:
+        return
+    lies = known.get(x)
+    if lies is not None and lies.num_devices == 1:
         return
     region = Region(x, plan)
     if region.cut:

@@ -417,7 +417,7 @@ def per_device(
             )
         leaves, structure = flatten(args)
         over = with_devices(over, leaves)
-        state.on = state.on or several() and isinstance(over, Mesh) and over.size > 1
+        state.on = state.on or several() and isinstance(over, Mesh)
         if in_specs is Infer:
             check_inferred(over, manual)
             found = [sharding_at(as_node(x)) for x in leaves]
@@ -491,7 +491,7 @@ def per_device(
             found_specs = spread_specs(out_specs, out, "out_specs")
             found_others = [others_of(as_node(x), inside, manual)[len(manual) :] for x in results]
             whole_results = [joined(fresh(x), s, list(manual), check_vma) for x, s in zip(results, found_specs)]
-        if isinstance(over, Mesh) and (state.on or over.size > 1):
+        if isinstance(over, Mesh):
             lies = [with_others(s, o, x.shape, over) for x, s, o in zip(whole_results, found_specs, found_others)]
             whole_results = [as_node(labelled(fresh(x), s)) for x, s in zip(whole_results, lies)]
         if body and any([x.trace for x in whole_results]):

@@ -211,6 +211,7 @@ class Mesh(BaseMesh):
         """The mesh of these, one object for all that are equal."""
         self = super().__new__(cls)
         self._set(np.array(devices, dtype=object), axis_names, axis_types)
+        state.meshes = state.meshes or not self.empty
         return made.setdefault(self._key(), self)
 
     def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
@@ -355,7 +356,7 @@ class Setting(contextlib.AbstractContextManager[None]):
     def __init__(self, mesh: BaseMesh | None) -> None:
         self._mesh = NONE if mesh is None else mesh
         current.meshes.append(self._mesh)
-        state.on = state.on or several() and self._mesh.size > 1
+        state.on = state.on or several() and not self._mesh.empty
         detour_by_meshes()
 
     def __enter__(self) -> None:
@@ -368,8 +369,8 @@ class Setting(contextlib.AbstractContextManager[None]):
 
 
 def detour_by_meshes() -> None:
-    """While a mesh of several devices is set, all arrays are made by the graph, which knows where they lie."""
-    detour(current, several() and any([mesh.size > 1 for mesh in current.meshes]))
+    """While a mesh of devices is set, all arrays are made by the graph, which knows where they lie."""
+    detour(current, several() and not all([mesh.empty for mesh in current.meshes]))
 
 
 class set_mesh(Setting):

@@ -241,5 +241,7 @@ def test_sharding_goes_with_its_array() -> None:
     j = lazynp.jax
     s = j.NamedSharding(j.make_mesh((1,), ("x",)), j.P("x"))
     x = j.device_put(j.numpy.arange(4), s)
-    assert x.sharding == s and (x + 1).sharding != s
+    assert x.sharding == (x + 1).sharding == j.jit(j.numpy.sin)(x).sharding == x[1:3].sharding == s
+    assert x[0].sharding == x.sum().sharding == j.NamedSharding(s.mesh, j.P())
+    assert j.shard_map(lambda y: 2 * y, mesh=s.mesh, in_specs=j.P("x"), out_specs=j.P("x"))(x).sharding == s
     assert j.numpy.arange(4).sharding == j.sharding.SingleDeviceSharding(j.devices()[0])

@@ -229,3 +229,62 @@ def test_fragments(name: str) -> None:
             call(j)
         kinds.append(type(error.value).__name__)
     assert kinds[0] == kinds[1]
+
+
+def gathered(of_x: Any = (4, 5, 6), of_starts: Any = (4, 2), sizes: Any = (1, 5, 2), **dims: Any) -> Call:
+    numbers = {"offset_dims": (1, 2), "collapsed_slice_dims": (0,), "start_index_map": (0, 2), **dims}
+    return lambda j: j.lax.gather(
+        np.zeros(of_x, "f4"), np.zeros(of_starts, "i4"), j.lax.GatherDimensionNumbers(**numbers), sizes
+    )
+
+
+def scattered(of_x: Any = (4, 5, 6), of_starts: Any = (4, 2), of_updates: Any = (4, 5, 2), **dims: Any) -> Call:
+    numbers = {"update_window_dims": (1, 2), "inserted_window_dims": (0,), "scatter_dims_to_operand_dims": (0, 2)}
+    return lambda j: j.lax.scatter_add(
+        np.zeros(of_x, "f4"),
+        np.zeros(of_starts, "i4"),
+        np.zeros(of_updates, "f4"),
+        j.lax.ScatterDimensionNumbers(**{**numbers, **dims}),
+    )
+
+
+BATCHED = {"operand_batching_dims": (0,), "start_indices_batching_dims": (0,), "collapsed_slice_dims": ()}
+BATCHED_WRITE = {"operand_batching_dims": (0,), "scatter_indices_batching_dims": (0,), "inserted_window_dims": ()}
+NUMBERS: dict[str, Call] = {
+    "offset dims unsorted": gathered(offset_dims=(2, 1)),
+    "offset dims twice": gathered(offset_dims=(1, 1)),
+    "offset dims outside": gathered(offset_dims=(1, 7)),
+    "too few offset dims": gathered(offset_dims=(1,)),
+    "collapsed outside": gathered(collapsed_slice_dims=(5,)),
+    "collapsed and long": gathered(sizes=(2, 5, 2)),
+    "too few coordinates": gathered(start_index_map=(0,)),
+    "coordinates outside": gathered(start_index_map=(0, 3)),
+    "coordinates twice": gathered(start_index_map=(0, 0)),
+    "too few sizes": gathered(sizes=(1, 5)),
+    "sizes too large": gathered(sizes=(1, 5, 7)),
+    "no axis of coordinates": gathered(of_starts=()),
+    "batching that is indexed": gathered(**BATCHED),
+    "batching of the coordinates": gathered(
+        **{**BATCHED, "start_index_map": (1, 2), "start_indices_batching_dims": (1,)}
+    ),
+    "batching of another length": gathered(of_starts=(3, 2), **{**BATCHED, "start_index_map": (1, 2)}),
+    "batching of one": scattered(
+        **{**BATCHED_WRITE, "scatter_dims_to_operand_dims": (1, 2), "scatter_indices_batching_dims": ()}
+    ),
+    "window unsorted": scattered(update_window_dims=(2, 1)),
+    "window outside": scattered(update_window_dims=(1, 3)),
+    "window too small": scattered(update_window_dims=(1,), of_updates=(4, 5)),
+    "window too large": scattered(of_updates=(4, 5, 7)),
+    "updates of another rank": scattered(of_updates=(4, 5)),
+    "updates of another length": scattered(of_updates=(3, 5, 2)),
+    "inserted twice": scattered(inserted_window_dims=(0, 0)),
+    "inserted outside": scattered(inserted_window_dims=(3,)),
+    "places outside": scattered(scatter_dims_to_operand_dims=(0, 3)),
+    "places twice": scattered(scatter_dims_to_operand_dims=(0, 0)),
+    "batching that is written at": scattered(**BATCHED_WRITE),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_dimension_numbers_that_do_not_fit(name: str) -> None:
+    assert text_of(NUMBERS[name], jax) == text_of(NUMBERS[name], lazynp.jax)

@@ -20,6 +20,7 @@ from ..array import Array, wrap
 from ..at_once import apply
 from ..spreading import keeps_split, state
 from .call import argument, arguments, axis_of, check_same_dtypes, public, sizes_of, spread
+from .dimension_checks import check_gather, check_scatter
 
 INT64 = np.dtype(np.int64)
 
@@ -330,36 +331,6 @@ def gather(
     return apply(run, x, starts)
 
 
-def check_gather(x: Node, starts: Node, sizes: Shape, dims: GatherDimensionNumbers) -> None:
-    if starts.dtype.kind not in "iu":
-        raise ValueError("start_indices must have an integer type")
-    if len(sizes) != x.ndim:
-        raise TypeError(
-            f"Gather op must have one slice size for every input dimension; got: len(slice_sizes)={len(sizes)}, "
-            f"input_shape.rank={x.ndim}"
-        )
-    if any(not 0 <= a <= n for a, n in zip(sizes, x.shape)):
-        raise TypeError(f"Slice size at some index in gather op is out of range, got {sizes} for shape {x.shape}.")
-    if len(dims.start_index_map) != starts.shape[-1]:
-        raise TypeError(
-            f"Gather op has {len(dims.start_index_map)} elements in start_index_map and the bound of dimension "
-            f"index_vector_dim={starts.ndim - 1} of start_indices is {starts.shape[-1]}. These two numbers must be "
-            "equal."
-        )
-    for kind in ("offset_dims", "collapsed_slice_dims", "operand_batching_dims"):
-        given = getattr(dims, kind)
-        if list(given) != sorted(given):
-            raise TypeError(f"{kind} in gather op must be sorted; got {given}")
-    gone = len(dims.collapsed_slice_dims) + len(dims.operand_batching_dims)
-    if len(dims.offset_dims) + gone != x.ndim:
-        raise TypeError(
-            f"All components of the offset index in a gather op must be either in offset_dims, collapsed or batching: "
-            f"got {dims} for a operand of rank {x.ndim}."
-        )
-    if any(sizes[d] > 1 for d in (*dims.collapsed_slice_dims, *dims.operand_batching_dims)):
-        raise TypeError(f"Gather op can only collapse slice dims with bound 0 or 1, but got {sizes} for {dims}.")
-
-
 def scatter_of(name: str, mode_: str, sign: Callable[[Node], Node] | None = None) -> Callable[..., Array]:
     def scatter(
         operand: Any,
@@ -375,6 +346,7 @@ def scatter_of(name: str, mode_: str, sign: Callable[[Node], Node] | None = None
         if x.dtype != value.dtype:
             check_same_dtypes(name, [x, value])
         dims = ScatterDimensionNumbers(*[tuple(d) for d in dimension_numbers])
+        check_scatter(x, starts, value, dims)
         return apply(
             lambda x, i, v: scattered(x, i, v if sign is None else sign(v), dims, mode_, mode), x, starts, value
         )
@@ -401,11 +373,6 @@ def as_gather(x: Node, value: Node, dims: ScatterDimensionNumbers) -> tuple[Gath
 
 def scattered(x: Node, starts: Node, value: Node, dims: ScatterDimensionNumbers, how: str, mode: Any) -> Node:
     numbers, sizes = as_gather(x, value, dims)
-    if len(numbers.start_index_map) != starts.shape[-1]:
-        raise TypeError(
-            f"Scatter op has {len(numbers.start_index_map)} elements in scatter_dims_to_operand_dims and the bound of "
-            f"the last dimension of scatter_indices is {starts.shape[-1]}. These two numbers must be equal."
-        )
     found = find_places(x.shape, starts, sizes, numbers, GatherScatterMode.from_any(mode))
     if found.order != tuple(range(value.ndim)):
         value = s.transpose(value, axes=s.inverse(found.order))
