@@ -27,7 +27,7 @@ setup(
         Extension(
             "lazynp._calls",
             ["lazynp/_calls.c"],
-            depends=["lazynp/_boundary.h", "lazynp/_calls_tree.h", "lazynp/_leaving.h"],
+            depends=["lazynp/_boundary.h", "lazynp/_calls_tree.h", "lazynp/_leaving.h", "lazynp/_one_step.h"],
             include_dirs=[numpy.get_include()],
             extra_compile_args=["-O2", *FLAGS],
             optional=True,

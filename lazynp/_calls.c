@@ -33,6 +33,7 @@ static PyObject *(*lent)(PyObject *), *(*handle_of)(PyObject *);
 #include "_calls_tree.h"
 #include "_leaving.h"
 #include "_boundary.h"
+#include "_one_step.h"
 
 static int is_leaf(PyObject *x)
 {
@@ -71,7 +72,8 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     PyObject *state, *run, *constants;
-    int handles; /* whether results are the NumPy door's */
+    int handles;  /* whether results are the NumPy door's */
+    int one_step; /* whether `run` is a OneStep, whose results stand at the places */
     Tree in, out;
     Expected *expected;
     Result *results;
@@ -279,6 +281,40 @@ static int run_steps(Signature *s, PyObject **leaves, PyObject **results)
     return PyErr_Occurred() ? -1 : 0; /* a loop may have said that an integer's negative power is none */
 }
 
+/* A leaf as an array of its own type. */
+static PyObject *leaf_array(const Expected *e, PyObject *leaf)
+{
+    if (PyArray_CheckExact(leaf))
+        return Py_NewRef(leaf);
+    PyObject *x = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(e->dtype), 0, NULL, NULL, NULL, 0, NULL);
+    if (x && put_number(PyArray_BYTES((PyArrayObject *)x), e->dtype, leaf) < 0)
+        Py_CLEAR(x);
+    return x;
+}
+
+/* The results' arrays, by the compiled function of a small program. */
+static int run_one_step(Signature *s, PyObject **leaves, PyObject **results)
+{
+    OneStep *p = (OneStep *)s->run;
+    PyObject *inputs[MOST_LEAVES], *made[MOST_ARRAYS];
+    Py_ssize_t n = s->in.leaves, k = 0, r = PyTuple_GET_SIZE(p->results);
+    while (k < n && (inputs[k] = leaf_array(&s->expected[k], leaves[k])))
+        k++;
+    int fits = n == PyTuple_GET_SIZE(p->inputs);
+    for (Py_ssize_t i = 0; i < s->out.leaves; i++)
+        fits = fits && s->results[i].place < r;
+    if (k == n && !fits)
+        PyErr_SetString(PyExc_SystemError, "a signature and what was compiled do not fit together");
+    int done = k == n && fits ? one_step_run(p, inputs, made) : -1;
+    for (Py_ssize_t i = 0; i < s->out.leaves && done == 0; i++)
+        results[i] = Py_NewRef(made[s->results[i].place]);
+    for (Py_ssize_t i = 0; i < r && done == 0; i++)
+        Py_DECREF(made[i]);
+    while (k)
+        Py_DECREF(inputs[--k]);
+    return done;
+}
+
 /* The results' arrays, by a Python function from the list of values to a list in which they stand. */
 static int run_function(Signature *s, PyObject **leaves, PyObject **results)
 {
@@ -287,18 +323,10 @@ static int run_function(Signature *s, PyObject **leaves, PyObject **results)
     if (!values)
         return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *x;
-        if (PyArray_CheckExact(leaves[i])) {
-            x = Py_NewRef(leaves[i]);
-        } else {
-            PyArray_Descr *dtype = s->expected[i].dtype;
-            x = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(dtype), 0, NULL, NULL, NULL, 0, NULL);
-            if (x && put_number(PyArray_BYTES((PyArrayObject *)x), dtype, leaves[i]) < 0)
-                Py_CLEAR(x);
-            if (!x) {
-                Py_DECREF(values);
-                return -1;
-            }
+        PyObject *x = leaf_array(&s->expected[i], leaves[i]);
+        if (!x) {
+            Py_DECREF(values);
+            return -1;
         }
         PyList_SET_ITEM(values, i, x);
     }
@@ -324,7 +352,8 @@ static PyObject *signature_run(Signature *s, PyObject **leaves)
 {
     PyObject *results[MOST_LEAVES] = {NULL}, *out = NULL;
     Py_ssize_t n = s->out.leaves, at = 0, used = 0;
-    int failed = (s->n_steps ? run_steps : run_function)(s, leaves, results) < 0;
+    int whole = !s->n_steps && s->one_step && steps_are_run && ((OneStep *)s->run)->function;
+    int failed = (whole ? run_one_step : s->n_steps ? run_steps : run_function)(s, leaves, results) < 0;
     for (Py_ssize_t i = 0; i < n && !failed; i++) {
         results[i] = s->handles ? handle_of(results[i]) : wrapped(results[i], s->results[i].weak);
         failed = !results[i];
@@ -588,6 +617,7 @@ static PyObject *make_signature(PyObject *module, PyObject *given)
     s->handles = handles;
     s->state = Py_NewRef(state);
     s->run = Py_NewRef(run);
+    s->one_step = PyObject_TypeCheck(run, &OneStepType);
     s->constants = Py_NewRef(constants);
     PyObject_GC_Track(s);
     int done = tree_add(&s->in, args);
@@ -660,6 +690,8 @@ static PyMethodDef functions[] = {
     {"signature", make_signature, METH_VARARGS,
      "signature(state, args, expected, out, results, run, steps, sizes, constants, handles): see `runtime/jit_calls.py`. None where "
      "these are not simple."},
+    {"allow_steps", allow_steps, METH_O, "allow_steps(yes): whether calls go to compiled functions without a call of Python."},
+    {"steps", count_steps, METH_NOARGS, "steps(): how many calls of compiled functions there were, and their seconds."},
     {NULL}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_calls", .m_size = -1, .m_methods = functions,
                                         .m_doc = "Calls of compiled functions; see `lazynp/speed.py`."};
@@ -675,6 +707,9 @@ PyMODINIT_FUNC PyInit__calls(void)
     if (PyType_Ready(&CallableType) < 0 || PyModule_AddObjectRef(module, "CallBase", (PyObject *)&CallableType) < 0)
         return NULL;
     if (PyType_Ready(&BoundaryType) < 0 || PyModule_AddObjectRef(module, "Boundary", (PyObject *)&BoundaryType) < 0)
+        return NULL;
+    OneStepType.tp_new = PyBaseObject_Type.tp_new;
+    if (PyType_Ready(&OneStepType) < 0 || PyModule_AddObjectRef(module, "OneStepBase", (PyObject *)&OneStepType) < 0)
         return NULL;
     name_fast = PyUnicode_InternFromString("fast");
     name_slow = PyUnicode_InternFromString("_slow");

@@ -130,8 +130,20 @@ if TYPE_CHECKING or calls is None:
         def _slow(self, *args: Any, **kwargs: Any) -> Any:
             raise NotImplementedError
 
+    class OneStepBase:
+        """What a small program is called by once it is compiled."""
+
+        __slots__ = ()
+
+        def enter(self, address: int, inputs: Any, constants: Any, results: Any) -> bool:
+            """Have the function at that address called; whether `step` can do so."""
+            return False
+
+        def step(self, values: list[Any]) -> list[Any]:
+            raise NotImplementedError
+
 else:
-    CallBase = calls.CallBase
+    CallBase, OneStepBase = calls.CallBase, calls.OneStepBase
 
 
 def attach(cls: type, attribute: str, function: Any, kind: str = "", name: str = "") -> None:

@@ -26,7 +26,7 @@ from .config import config
 from .numpy import host
 from .owners import LIBRARY as LIBRARY_CODE
 from .owners import OWN, whose
-from .runtime import alone, chain, execute, kernels, recorder, segment, steps
+from .runtime import alone, chain, execute, kernels, one_step, recorder, segment, steps
 from .runtime.profile import profile
 from .speed import native
 from .swap import HIDDEN
@@ -116,6 +116,7 @@ TIMED = (
     Wrapped(recorder, "run_segment", RUNNING, None),
     Wrapped(execute.Planned, "__call__", RUNNING, None),
     Wrapped(execute.Direct, "__call__", SMALL, None),
+    Wrapped(one_step.OneStep, "compiled", COMPILED, lambda *_: "a small jitted program"),
     Wrapped(Jit, "_trace", TRACING, lambda f, *_: getattr(f, "__name__", "a function")),
     Wrapped(Entry, "program", TRACING, lambda *_: "a program of what was traced", counted=False),
     Wrapped(Jit, "_remember", TRACING, lambda f, *_: f"the signature of {getattr(f, '__name__', 'a function')}", False),
@@ -170,6 +171,7 @@ class Trace:
         # A thread that computes in Python lets others in only when one has waited for a switch interval without being
         # woken, and NumPy and our kernels wake it at each call, only to have the lock again before it runs: with an
         # interval longer than such a call nothing was seen of 50 steps of a small jitted program (11 ms).
+        one_step.allow(False)  # without a call that is timed
         self._interval = sys.getswitchinterval()
         sys.setswitchinterval(PERIOD / 200)
         self.start = self._seen = time.perf_counter()
@@ -188,6 +190,7 @@ class Trace:
             setattr(owner, attribute, before)
         self._undo.clear()
         sys.setswitchinterval(self._interval)
+        one_step.allow(True)
         Trace.on = None
         rest = max(0.0, self.wall - sum(self.seconds.values()))
         looked = sum(self.parted.values())

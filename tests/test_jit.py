@@ -303,7 +303,7 @@ def test_recursion_and_errors_leave_no_lock() -> None:
 def test_small_functions_run_as_calls_and_large_ones_as_plans() -> None:
     f = lj.jit(lambda a: ljnp.sin(a) + 1)
     f(ljnp.ones(3)), f(ljnp.ones(5000))
-    kinds = [type(program.run) for e in f._entries.values() for program, _ in e.programs.values()]
+    kinds = [type(program.run.first) for e in f._entries.values() for program, _ in e.programs.values()]
     assert kinds == [Direct, Planned]
 
 

@@ -64,11 +64,12 @@ FILES = sorted(ROOT.rglob("*.py"))
 GENERATORS = "the functions that write C++ of a step which is no map, each for the operations that it is given"
 NOT_OPS = "no names of operations, though some are spelt like them: "
 LISTS = {
+    "backends/loops/calls.py": (10, GENERATORS),
     "backends/loops/control.py": (4, GENERATORS),
     "backends/loops/keyed.py": (11, GENERATORS),
     "backends/loops/matrices.py": (5, GENERATORS + "; dtypes and functions of C++"),
     "backends/loops/shapes.py": (18, GENERATORS + "; modes of a scatter"),
-    "backends/loops/sums.py": (3, GENERATORS + "; sums and products have several accumulators"),
+    "backends/loops/sums.py": (1, GENERATORS),
     "backends/loops/writer.py": (10, "which of those steps write into a carried value, or may read it before"),
     "backends/numpy/blocked.py": (2, "reductions to which NumPy's method gives a dtype"),
     "backends/numpy/namespace.py": (2, NOT_OPS + "modes of a scatter"),

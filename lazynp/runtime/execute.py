@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy._core import umath
 
 from ..away import on_host
 from ..config import config
@@ -22,7 +21,9 @@ from ..graph.op import MAP
 from ..graph.walk import toposort
 from ..ops.closure import unrecorded
 from ..ops.rewrites import rewrites
+from .loops import ERRORS, SILENT
 from .numpy_calls import call_of
+from .one_step import OneStep, is_one
 from .planner import make_plan
 from .recorder import recorder
 from .segment import Segment
@@ -31,9 +32,6 @@ from .steps import Environment
 SMALL = 2048  # elements of the largest value up to which NumPy's calls cost less than a kernel
 SMALL_OPERATIONS = 16  # and operations of one shape
 new = object.__new__
-ERRORS = vars(umath)["_extobj_contextvar"]  # what np.errstate sets, without its cost
-with np.errstate(all="ignore"):
-    SILENT = ERRORS.get()
 
 
 class Slot:
@@ -99,6 +97,12 @@ class Program:
         wanted = list(dict.fromkeys([n for n in results if n in inside]))
         make: Any = Direct if is_small(nodes) else Planned
         self.run: Any = make(nodes, wanted, inputs, values, donated)
+        if not function.effects and is_one(nodes):
+            there = {*inputs, *nodes}
+            captured = list(dict.fromkeys([i for n in nodes for i in n.inputs if i not in there and i.value is None]))
+            self.run = OneStep(self.run, inputs, captured, list(map(value_of, captured)), wanted)
+        elif make is Planned:
+            self.run.hasten()
         place, number = dict(zip(wanted, self.run.out)), {n: i for i, n in enumerate(inputs)}
         self.sources: list[tuple[int, Any]] = []
         seen: dict[Node, int] = {}
@@ -177,6 +181,9 @@ class Direct:
         """The wanted node whose result is at a place."""
         return self.wanted[self.out.index(place)]
 
+    def hasten(self) -> None:
+        """There is nothing to compile."""
+
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         there = [*values, *self.constants]
         known = len(there)
@@ -243,7 +250,7 @@ class Planned:
             segment.scalars[k] = values[i]
         segment.buffers = [*[values[i] for i in self.take], *self.constants]
         dead = tuple([bool(donated) and donated[i] for i in self.take]) + (False,) * len(self.constants)
-        self.plan = make_plan(segment, dead).hasten()
+        self.plan = make_plan(segment, dead)
         self.scalars, self.moving, self.shapes = segment.scalars, segment.moving, segment.shapes
         self.sites, self.blank, self.out = segment.sites, [None] * len(nodes), self.plan.out
 
@@ -261,6 +268,10 @@ class Planned:
         for step in self.plan.steps:
             step.run(env)
         return there
+
+    def hasten(self) -> None:
+        """Have its kernels compiled as soon as they have run once."""
+        self.plan.hasten()
 
 
 def runner(function: Function) -> Program:

@@ -18,6 +18,7 @@ from ..graph.op import MAP
 from ..ops.promotion import loop_of
 from ..speed import calls, native
 from .execute import Direct, Program
+from .one_step import OneStep
 
 MOST = 8  # signatures of a function: a call is compared with one after the other
 NUMBERS = (bool, int, float, complex)
@@ -69,17 +70,18 @@ def remember(
     if any(n.dtype.names is not None for n in outputs):
         return
     run = program.run
+    first = run.first if type(run) is OneStep else run
     steps: Any = ()
     sizes: Any = ()
     constants: Any = ()
     there: list[int] = []
     for where, at in sources:
         there.append(at if where == 0 else there[at])
-    if handles and (type(run) is not Direct or len(set(there)) < len(there)):
+    if handles and (type(first) is not Direct or len(set(there)) < len(there)):
         return  # results that are large, or one array twice
     places = there
-    if type(run) is Direct:
-        found = InnerLoops(run).made(len(inputs))
+    if type(first) is Direct:
+        found = InnerLoops(first).made(len(inputs))
         if found is not None:
             steps, sizes, constants, number = found
             places = [number[run.node_at(at)] for at in there]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy._core import umath
 
 from ..backends.gcc import BuildError
 from ..backends.loops import build
@@ -35,6 +36,9 @@ SOURCE_AFTER = 0.004  # seconds that a loop has cost when its source is written,
 BUILD_AFTER = 0.03  # and when it is built: g++ alone, without torch, takes half a second
 STEPS = 64  # of machine code in its first call; later as many as take about EARLY to LATE seconds
 EARLY, LATE = 0.01, 0.1
+ERRORS = vars(umath)["_extobj_contextvar"]  # what np.errstate sets, without its cost
+with np.errstate(all="ignore"):
+    SILENT = ERRORS.get()
 Runner = Callable[[list[Any]], list[Any]]
 ready: weakref.WeakKeyDictionary[Function, Runner] = weakref.WeakKeyDictionary()
 machines: weakref.WeakKeyDictionary[Function, dict[Any, Machine]] = weakref.WeakKeyDictionary()
@@ -58,14 +62,15 @@ class Machine:
     """One loop: what its interpreter has cost, and its machine code when there is some.
 
     Attributes:
-        program: makes the plain data of which the source is made.
+        program: makes the plain data of which the source is made. told: is called with the function once there is one,
+            and with None where there is none.
         run: the compiled function. steps: how many are made in one call of it.
-        spaces: workspaces that wait for the next run.
+        spaces: workspaces that wait for the next run, each with what Python computes in it.
         asked: whether the source was written; it may not be possible.
     """
 
-    def __init__(self, program: Callable[[], Loop]) -> None:
-        self.program = program
+    def __init__(self, program: Callable[[], Loop], told: Callable[[Any], None] = lambda run: None) -> None:
+        self.program, self.told = program, told
         self.seconds = 0.0
         self.run: Any = None
         self.steps = STEPS
@@ -95,6 +100,7 @@ class Machine:
             self.source = generate(self.program())
         except Unsupported:
             self.submitted = True
+            self.loaded(None)
             return
         found = build.found(self.source.text)
         if found is not None:
@@ -102,7 +108,14 @@ class Machine:
             self.loaded(found or None)
             profile.cache_hits += bool(found)
 
+    def room(self) -> tuple[Any, Sites | None]:
+        """A workspace, and what Python computes in it."""
+        assert self.source is not None
+        space = np.empty(self.source.workspace + 64, np.uint8)
+        return space, Sites(self.source.sites, space) if self.source.sites else None
+
     def loaded(self, found: Any) -> None:
+        self.told(found)
         self.run = found
 
     def built(self, run: Any, failure: BuildError | None, began: float, reason: str) -> None:
@@ -131,11 +144,11 @@ class Machine:
         start = time.perf_counter()
         carry = [np.array(c, order="C") for c in carry]
         try:
-            space = self.spaces.pop()
+            room = self.spaces.pop()
         except IndexError:
-            space = np.empty(self.source.workspace + 64, np.uint8)
+            room = self.room()
+        space, python = room
         arrays = [*[np.asarray(x, order="C") for x in given], *self.source.arrays, *carry, *ys, space]
-        python = Sites(self.source.sites, space) if self.source.sites else None
         objects, site = build.objects(arrays), None if python is None else id(python)
         n = begin
         while n < end:  # some steps at a time, and signal handlers between
@@ -149,7 +162,7 @@ class Machine:
             elif seconds < EARLY:
                 self.steps = min(self.steps * 4, 1 << 40)
         if space.size <= KEPT and not self.spaces:
-            self.spaces.append(space)
+            self.spaces.append(room)
         profile.compiled += 1
         profile.compiled_seconds += time.perf_counter() - start
         return n, carry
@@ -169,7 +182,11 @@ class Sites:
 
     def __call__(self, k: int) -> None:
         call, args, outs = self.steps[k]
-        made = call(*args)
+        token = ERRORS.set(SILENT)
+        try:
+            made = call(*args)
+        finally:
+            ERRORS.reset(token)
         for out, x in zip(outs, made if type(made) in (tuple, list) else (made,)):
             out[...] = x
 

@@ -7,6 +7,8 @@ import collections
 import time
 from typing import Any
 
+from ..speed import calls
+
 COUNTERS = (
     "operations",
     "segments",
@@ -86,6 +88,10 @@ class Profile:
     def snapshot(self) -> dict[str, Any]:
         """All counters now, as plain data."""
         out: dict[str, Any] = {name: getattr(self, name) for name in (*COUNTERS, *SECONDS)}
+        if calls is not None:  # which calls some compiled code itself
+            made, seconds = calls.steps()
+            out["compiled"] += made
+            out["compiled_seconds"] += seconds
         out["compiles"] = list(self.compiles)
         out.update({name: dict(getattr(self, name)) for name in TALLIES})
         return out

@@ -20,6 +20,8 @@ A = RNG.normal(size=(4, 3, 3)).astype(np.float32)
 S = (A @ np.swapaxes(A, -1, -2) + 0.5 * np.eye(3)).astype(np.float32)
 S[2] -= 9 * np.eye(3, dtype=np.float32)  # has no factor
 B = RNG.normal(size=(4, 3, 2)).astype(np.float32)
+WIDE = RNG.normal(size=(3, 41, 60)).astype(np.float32)
+LARGER = (WIDE @ np.swapaxes(WIDE, -1, -2) / 60 + 0.2 * np.eye(41)).astype(np.float32)
 SINGULAR = np.array([[[1, 2], [2, 4]], [[0, 0], [0, 0]], [[0, 0], [1, 2]], [[1, 2], [3, 5]]], np.float32)
 Body = Callable[[Any, Any, Any], Any]
 
@@ -47,6 +49,9 @@ BODIES: dict[str, tuple[Body, np.ndarray, np.ndarray]] = {
     "one for all": (lambda j, a, b: j.vmap(lambda x: j.numpy.linalg.solve(a, x))(j.numpy.stack([b, 2 * b])), A, B),
     "singular": (lambda j, a, b: j.numpy.linalg.solve(a, b), SINGULAR, B[:, :2]),
     "zeros": (lambda j, a, b: triangular(j, a, b, lower=True), SINGULAR, B[:, :2]),
+    "cholesky of many rows": (lambda j, a, b: j.numpy.linalg.cholesky(a), LARGER, LARGER),
+    "many rows": (lambda j, a, b: j.numpy.linalg.solve(a, b), LARGER, LARGER[:, :, :3]),
+    "many rows, triangular": (lambda j, a, b: triangular(j, a, b, lower=True), LARGER, LARGER[:, :, :1]),
     "slope": (lambda j, a, b: j.grad(lambda a: (j.numpy.linalg.solve(a, b) ** 2).sum())(a), A, B),
 }
 

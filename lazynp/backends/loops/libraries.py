@@ -68,3 +68,29 @@ def blas() -> Blas | None:
                 found = {d: ctypes.cast(getattr(library, n), ctypes.c_void_p).value or 0 for d, n in names.items()}
                 return Blas(found, integer)
     return None
+
+
+class Ufunc(ctypes.Structure):
+    """The head of NumPy's object, which its C API has as `PyUFuncObject`."""
+
+    _fields_ = (
+        ("head", ctypes.c_byte * object.__basicsize__),
+        *[(name, ctypes.c_int) for name in ("nin", "nout", "nargs", "identity")],
+        *[(name, ctypes.POINTER(ctypes.c_void_p)) for name in ("functions", "data")],
+        *[(name, ctypes.c_int) for name in ("ntypes", "reserved")],
+        ("name", ctypes.c_void_p),
+        ("types", ctypes.POINTER(ctypes.c_byte)),
+    )
+
+
+@functools.cache
+def inner_loop(ufunc: np.ufunc, dtypes: tuple[str, ...]) -> tuple[int, int] | None:
+    """The addresses of a ufunc's loop for these dtypes, and of what it is given; None where it has none."""
+    head, numbers = Ufunc.from_address(id(ufunc)), [np.dtype(d).num for d in dtypes]
+    if head.nargs != len(numbers) or not head.functions or not head.types:
+        return None
+    for k in range(head.ntypes):
+        if [head.types[k * head.nargs + i] for i in range(head.nargs)] == numbers:
+            function, data = head.functions[k], head.data[k] if head.data else None
+            return (function, data or 0) if function else None
+    return None

@@ -10,25 +10,25 @@ from .scalar import ctype
 from .shapes import unrolled
 from .writer import Place, State, Writer, emits
 
-LARGEST = 16
+LARGEST = 64
 """Rows of a matrix up to which it is cheaper here than a call of Python."""
 PRELUDE = """\
-// L with a = L L^T in place of a, of which the lower triangle is read; NaN where there is none.
+// U with a = U^T U in place of a, of which the upper triangle is read; NaN where there is none. Row after row, so that
+// loops go along memory.
 template <class T, int64_t N> INLINE void cholesky_of(T* a) {
     for (int64_t j = 0; j < N; ++j) {
-        T d = a[j * N + j];
-        for (int64_t k = 0; k < j; ++k) d -= a[j * N + k] * a[j * N + k];
-        if (!(d > 0)) {
+        T* const u = a + j * N;
+        if (!(u[j] > 0)) {
             for (int64_t i = 0; i < N * N; ++i) a[i] = std::numeric_limits<T>::quiet_NaN();
             return;
         }
-        d = a[j * N + j] = std::sqrt(d);
+        const T d = std::sqrt(u[j]);
+        for (int64_t k = j; k < N; ++k) u[k] = k == j ? d : u[k] / d;
         for (int64_t i = j + 1; i < N; ++i) {
-            T s = a[i * N + j];
-            for (int64_t k = 0; k < j; ++k) s -= a[i * N + k] * a[j * N + k];
-            a[i * N + j] = s / d;
-            a[j * N + i] = 0;
+            const T f = u[i];
+            for (int64_t k = i; k < N; ++k) a[i * N + k] -= f * u[k];
         }
+        for (int64_t k = 0; k < j; ++k) u[k] = 0;
     }
 }
 // x with a x = b in place of b, which has M columns; one triangle of a is read.
@@ -95,9 +95,9 @@ def cholesky(w: Writer, state: State, s: Step) -> Place:
     n, upper = a.shape[-1], s.params["upper"]
 
     def one(index: list[str]) -> None:
-        name = own(w, a, index, upper)
+        name = own(w, a, index, not upper)
         w.put(f"cholesky_of<{ctype(a.dtype)}, {n}>({name});")
-        moved(w, n, n, lambda i, j, at: f"{out.at([*index, *((j, i) if upper else (i, j))])} = {name}[{at}];")
+        moved(w, n, n, lambda i, j, at: f"{out.at([*index, *((i, j) if upper else (j, i))])} = {name}[{at}];")
 
     unrolled(w, a.shape[:-2], one)
     return out

@@ -50,6 +50,22 @@ INLINE double expm1_of(double y) {
     return s * (r * p) + (s - 1);
 }
 INLINE double within(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
+// The vector functions of glibc leave small results to the scalar ones, lane by lane: 100 times slower, and masks of
+// attention have such. So exp(x + d) exp(-d). Of `exp(a ? b : c)` the compiler makes two calls: so choices by bits.
+template <class T> INLINE T either(bool first, T a, T b) {
+    using I = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+    const I mask = -(I)first;
+    return bitcast<T>((I)((bitcast<I>(a) & mask) | (bitcast<I>(b) & ~mask)));
+}
+template <class T> INLINE T exp_f(T x) {
+    constexpr bool f = sizeof(T) == 4;
+    constexpr T low = f ? -86 : -700, none = f ? -104 : -746, d = f ? 64 : 512;
+    constexpr T factor = f ? T(0x1.969d47321e4ccp-93) : T(0x1.44109edb20931p-739);
+    const T y = either(x < low, x + d, x), z = either(y < low, low, y);
+    T e;
+    if constexpr (f) e = ::expf(z); else e = ::exp(z);
+    return e * either(x < low, either(x < none, T(0), factor), T(1));
+}
 INLINE float expm1_f(float x) { return x == 0 ? x : (float)expm1_of(within(x, -104, 104)); }
 INLINE float exp2_f(float x) { return (float)(expm1_of(within(x, -151, 151) * 0.6931471805599453) + 1); }
 INLINE float tanh_f(float x) {
@@ -69,6 +85,19 @@ INLINE float log1p_f(float x) {
     return u == 1 || x == std::numeric_limits<float>::infinity() ? x : (float)y;
 }
 INLINE double log1p_f(double x) { return ::log1p(x); }
+// x to a power that is known: N halves. As NumPy has it, a half is the root, also of -inf and -0.
+template <class T> INLINE T root_of(T x) { return x == -std::numeric_limits<T>::infinity() ? -x : std::sqrt(x) + 0; }
+template <int N, class T> INLINE T power_of(T x) {
+    if constexpr (N < 0) {
+        if constexpr (N % 2) return power_of<-2 * N>(1 / root_of(x));
+        else return 1 / power_of<-N>(x);
+    } else if constexpr (N == 1) return std::sqrt(x);
+    else if constexpr (N % 2) return power_of<2 * N>(root_of(x));
+    else if constexpr (N == 0) return 1;
+    else if constexpr (N == 2) return x;
+    else if constexpr (N % 4) return x * power_of<N - 2>(x);
+    else { const T y = power_of<N / 2>(x); return y * y; }
+}
 template <class T> INLINE T times(T a, T b) {
     return T(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
 }
@@ -120,7 +149,7 @@ template <class T> INLINE T ipow(T a, T b) {
 template <class T> INLINE T logaddexp(T a, T b) {
     if (a == b) return a + T(0.693147180559945309417232121458176568);
     T d = a - b;
-    return d > 0 ? a + log1p_f(std::exp(-d)) : d <= 0 ? b + log1p_f(std::exp(d)) : d;
+    return d > 0 ? a + log1p_f(exp_f(-d)) : d <= 0 ? b + log1p_f(exp_f(d)) : d;
 }
 // Of a signed and an unsigned integer, as numbers: C makes both unsigned.
 template <class A, class B> INLINE bool less(A a, B b) {
@@ -196,6 +225,8 @@ def expression(op: str, args: list[str], loop: str, dtype: str, quiet: bool = Fa
         return text.format(*args, T=t, D=ctype(dtype), U=f"uint{bits}_t", W=bits - 1, F=end)
     if not code.libm or kind != "f":
         raise Unsupported(f"{op} of {loop}")
+    if code.libm == "exp" and not quiet:
+        return f"exp_f({args[0]})"
     if code.libm in vectorized():
         return f"::{code.libm}{end}({', '.join(args)})"
     return f"std::{code.libm}({', '.join(args)})"

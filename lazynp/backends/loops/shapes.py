@@ -74,15 +74,38 @@ def reshape(w: Writer, state: State, s: Step) -> Place:
     shape = state.body.values[s.outs[0]].shape
     if p.variable:
         return p._replace(shape=shape, strides=(0,) * len(shape))
-    kept = [(n, t) for n, t in zip(p.shape, p.strides) if n != 1]
-    if [n for n, _ in kept] == [n for n in shape if n != 1]:
-        rest = iter([t for _, t in kept])
-        return p._replace(shape=shape, strides=tuple([next(rest) if n != 1 else 0 for n in shape]))
-    if not p.dense:
-        full = w.fresh(Value(p.shape, p.dtype))
-        w.copy(p, full)
-        p = full
-    return p._replace(shape=shape, strides=dense(shape))
+    strides = reshaped(p.shape, p.strides, shape)
+    if strides is not None:
+        return p._replace(shape=shape, strides=strides)
+    full = w.fresh(Value(p.shape, p.dtype))
+    w.copy(p, full)
+    return full._replace(shape=shape, strides=dense(shape))
+
+
+def reshaped(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
+    """The strides of the same elements in another shape; None where they have to be copied."""
+    if 0 in new:
+        return dense(new)
+    runs: list[tuple[int, int]] = []  # axes along which elements are evenly apart: how many, and the step
+    for n, t in zip(shape, strides):
+        if n == 1:
+            continue
+        if runs and runs[-1][1] == n * t:
+            runs[-1] = (runs[-1][0] * n, t)
+        else:
+            runs.append((n, t))
+    made: list[int] = []
+    for n in reversed(new):
+        if n == 1:
+            made.append(0)
+            continue
+        left, t = runs.pop()
+        if left % n:
+            return None
+        made.append(t)
+        if left > n:
+            runs.append((left // n, t * n))
+    return tuple(reversed(made))
 
 
 @emits("broadcast_to")

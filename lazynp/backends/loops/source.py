@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..exact import SUM
-from . import keyed, matrices, sums  # they know how to write their steps
+from . import calls, keyed, matrices, sums  # noqa: F401  they know how to write their steps
 from .control import Carry, step, test
 from .libraries import declarations
 from .program import Loop, Site, Value

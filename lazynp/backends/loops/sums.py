@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -15,6 +16,7 @@ from .writer import Emit, Place, Shape, State, Writer, dense, emits, size_of
 
 LARGEST_PRODUCT = 1 << 18  # multiplications from which a matrix product is a library's
 BLAS_PRODUCT = 1 << 13  # and from which it is that of BLAS, where that can be called
+FEWEST = 4  # columns of a product that are worth vectors
 LANES = 8  # partial sums side by side
 
 
@@ -60,7 +62,7 @@ def accumulate(w: Writer, name: str, shape: Shape, element: Callable[[list[str]]
     which are joined at the end, and those of sums keep what is rounded off."""
     acc, names = w.name("a"), [w.name("j") for _ in shape]
     n = shape[-1] if shape else 1
-    lanes = LANES if name in ("add", "multiply") and dtype[0] == "f" and n >= 2 * LANES else 1
+    lanes = LANES if registry[name].associative and dtype[0] == "f" and n >= 2 * LANES else 1
     kind, exact = ctype(dtype), name == "add" and dtype[0] in "fc"
     if exact:
         w.required.add("exact")
@@ -103,21 +105,36 @@ def matmul(w: Writer, state: State, s: Step) -> Place:
         raise Unsupported(f"matmul of {value.dtype}")
     out = w.fresh(value, state.wanted.get(s.outs[0]))
     left, right = as_matrix(a, 0), as_matrix(b, 1)
-    m, k, n = left.shape[-2], left.shape[-1], right.shape[-1]
+    m, n = left.shape[-2], right.shape[-1]
     stack = value.shape[: len(value.shape) - (len(a.shape) > 1) - (len(b.shape) > 1)]
+    strides = (*out.strides[: len(stack)], n if len(b.shape) > 1 else 1, 1)
+    multiplied(w, left, right, Place(out.base, strides, (*stack, m, n), out.dtype, out.variable), stack)
+    return out
+
+
+def multiplied(w: Writer, left: Place, right: Place, out: Place, stack: Shape) -> None:
+    """Products of matrices, which broadcast to a stack, into a dense one."""
+    (m, k), n = left.shape[-2:], right.shape[-1]
+    if len(right.shape) == 2 and len(left.shape) == len(stack) + 2 and rows_run_on(left):
+        m, stack = m * size_of(stack), ()
+        left, out = (p._replace(shape=(m, p.shape[-1]), strides=p.strides[-2:]) for p in (left, out))
     library = blas()
     if library is not None and m * n * k > BLAS_PRODUCT and min(m, n, k) > 1 and out.dtype in library.gemm:
         by_blas(w, library, left, right, out, stack)
-        return out
+        return
     if size_of(stack) * m * n * k > LARGEST_PRODUCT:
         raise Unsupported("a large matrix product")
-    result = Place(
-        out.base, (*out.strides[: len(stack)], n if len(b.shape) > 1 else 1, 1), (*stack, m, n), out.dtype, out.variable
-    )
+    if n >= FEWEST and m > 1 and right.strides[-1] != 1:  # its rows are read as vectors
+        right = copied(w, right)
     left, right = (w.aligned(p, (*stack, *p.shape[-2:])) for p in (left, right))
-    stacks = [p._replace(shape=stack, strides=p.strides[:-2]) for p in (left, right, result)]
-    w.nest(stack, stacks, lambda i: product(w, left, right, result, i), simd=False)
-    return out
+    stacks = [p._replace(shape=stack, strides=p.strides[:-2]) for p in (left, right, out)]
+    w.nest(stack, stacks, lambda i: product(w, left, right, out, i), simd=False)
+
+
+def rows_run_on(p: Place) -> bool:
+    """Whether a stack of matrices is one matrix of all rows."""
+    axes = [(n, t) for n, t in zip(p.shape[:-1], p.strides[:-1]) if n != 1]
+    return len(axes) < 2 or all([s == m * t for (_, s), (m, t) in itertools.pairwise(axes)]) and p.shape[-2] != 1
 
 
 GEMM = "void (*)(int, int, int, {n}, {n}, {n}, {t}, const {t}*, {n}, const {t}*, {n}, {t}, {t}*, {n})"
@@ -156,7 +173,7 @@ def copied(w: Writer, p: Place) -> Place:
 
 
 def product(w: Writer, a: Place, b: Place, out: Place, stack: list[str]) -> None:
-    """One matrix product: rows times columns for few columns, else sums of rows."""
+    """One matrix product: rows times columns for few columns, else by tiles."""
     t, (m, k), n = ctype(out.dtype), a.shape[-2:], b.shape[-1]
     along = matrix_vector(a, b, out)
     if along is not None:
@@ -166,17 +183,14 @@ def product(w: Writer, a: Place, b: Place, out: Place, stack: list[str]) -> None
         matrix, vector, size, stride = (a, b, m, b.strides[-2]) if n == 1 else (b, a, n, a.strides[-1])
         operands = f"&{matrix.at(zeros)}, {step}, &{vector.at(zeros)}, {stride}, &{out.at(zeros)}"
         w.put(f"{name}<{t}, {size}, {k}>({operands});")
-    elif n < 4 or out.variable:
+    elif n < FEWEST or out.variable:
         dots(w, a, b, out, stack)
     else:
-        i, j, l, x = w.name("i"), w.name("j"), w.name("l"), w.name("x")
-        to = out.at([*stack, i, j])
-        w.put(f"for (int64_t {i} = 0; {i} < {m}; ++{i}) {{")
-        w.put(f"for (int64_t {j} = 0; {j} < {n}; ++{j}) {to} = 0;")
-        w.put(f"for (int64_t {l} = 0; {l} < {k}; ++{l}) {{ const {t} {x} = {a.at([*stack, i, l])};")
-        w.put("#pragma GCC ivdep")
-        w.put(f"for (int64_t {j} = 0; {j} < {n}; ++{j}) {to} += {x} * {b.at([*stack, l, j])}; }}")
-        w.put("}")
+        w.required.add("sums")
+        zeros = [*stack, "0", "0"]
+        apart = f"{a.strides[-2]}, {a.strides[-1]}"
+        operands = f"&{a.at(zeros)}, {apart}, &{b.at(zeros)}, {b.strides[-2]}, &{out.at(zeros)}"
+        w.put(f"product_of<{t}, {m}, {k}, {n}>({operands});")
 
 
 def dots(w: Writer, a: Place, b: Place, out: Place, stack: list[str]) -> None:
@@ -211,6 +225,33 @@ template <class T> INLINE T total(const Lanes<T>& v) {
     std::memcpy(s, &v, 64);
     for (int n = 32 / sizeof(T); n; n /= 2) for (int i = 0; i < n; ++i) s[i] += s[i + n];
     return s[0];
+}
+// R rows of C = A B, V columns of it.
+template <class T, int64_t R, int64_t K, int64_t V>
+INLINE void tile(const T* a, int64_t ai, int64_t al, const T* b, int64_t bl, T* c, int64_t ci) {
+    using Row __attribute__((vector_size(V * sizeof(T)))) = T;
+    Row s[R] = {};
+    for (int64_t l = 0; l < K; ++l) {
+        Row v;
+        std::memcpy(&v, b + l * bl, sizeof v);
+        for (int64_t r = 0; r < R; ++r) s[r] += a[r * ai + l * al] * v;
+    }
+    for (int64_t r = 0; r < R; ++r) std::memcpy(c + r * ci, &s[r], sizeof s[r]);
+}
+// V columns of all rows: six rows at a time, then the rest.
+template <class T, int64_t M, int64_t K, int64_t N, int64_t V>
+INLINE void columns_of(const T* a, int64_t ai, int64_t al, const T* b, int64_t bl, T* c) {
+    constexpr int64_t R = 6, whole = M / R * R;
+    for (int64_t i = 0; i < whole; i += R) tile<T, R, K, V>(a + i * ai, ai, al, b, bl, c + i * N, N);
+    if constexpr (whole < M) tile<T, M - whole, K, V>(a + whole * ai, ai, al, b, bl, c + whole * N, N);
+}
+// C = A B, M by K times K by N. B's rows lie in one piece, and so does C. The last columns are computed twice where N
+// is no multiple of the width.
+template <class T, int64_t M, int64_t K, int64_t N>
+INLINE void product_of(const T* a, int64_t ai, int64_t al, const T* b, int64_t bl, T* c) {
+    constexpr int64_t most = 64 / sizeof(T), V = N >= most ? most : N >= most / 2 ? most / 2 : 4;
+    for (int64_t j = 0; j + V <= N; j += V) columns_of<T, M, K, N, V>(a, ai, al, b + j, bl, c + j);
+    if constexpr (N % V != 0) columns_of<T, M, K, N, V>(a, ai, al, b + N - V, bl, c + N - V);
 }
 // y = A x, for the M rows of A, `step` apart, each of K elements.
 template <class T, int64_t M, int64_t K> INLINE void by_rows(const T* a, int64_t step, const T* x, int64_t sx, T* y) {

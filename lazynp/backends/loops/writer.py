@@ -16,6 +16,7 @@ from .scalar import converted, ctype, expression, literal
 LARGEST_WORKSPACE = 1 << 25  # bytes
 MOST_STEPS = 1500
 ALIGN = 64
+HALVES = (-6, -4, -3, -2, -1, 1, 2, 3, 4, 6, 8)  # exponents times two
 Shape = tuple[int, ...]
 Emit = Callable[..., Any]
 STEPS: dict[str, Emit] = {}
@@ -290,7 +291,7 @@ class Writer:
                 number = s.outs[0]
                 args = [converted(text[a], values[a].dtype, d) for a, d in zip(s.args, s.loop)]
                 dtype = values[number].dtype
-                line = self.formula(s, args, dtype)
+                line = self.known_power(state, s, args) or self.formula(s, args, dtype)
                 if number in outs and outs[number].variable:
                     text[number] = outs[number].base
                     self.put(f"{text[number]} = {line};")
@@ -305,6 +306,13 @@ class Writer:
         else:
             self.nest(shape, [*ins.values(), *outs.values()], inner)
         state.places.update(outs)
+
+    @staticmethod
+    def known_power(state: State, s: Step, args: list[str]) -> str | None:
+        """A power whose exponent is a small constant, as products and roots: the function takes ten times as long."""
+        exponent = state.body.scalars.get(s.args[-1]) if s.op == "power" and s.loop[0][0] == "f" else None
+        halves = None if exponent is None else 2 * exponent
+        return f"power_of<{int(halves)}>({args[0]})" if halves in HALVES else None
 
     @staticmethod
     def formula(s: Step, args: list[str], dtype: str) -> str:
