@@ -242,14 +242,6 @@ static PyObject *class_view(PyObject *o, PyTypeObject *kind)
     return part ? of_class(o, kind, part, 1) : NULL;
 }
 
-static int is_list_of_places(PyObject *key)
-{
-    int yes = PyList_CheckExact(key);
-    for (Py_ssize_t i = 0; yes && i < PyList_GET_SIZE(key); i++)
-        yes = PyLong_CheckExact(PyList_GET_ITEM(key, i));
-    return yes;
-}
-
 /* `o.getfield(...)` of a subclass, which records do for their fields: `methods.py: view_by_host`. NULL, without an error
  * set, for Python to do. */
 static PyObject *class_field(PyObject *const *args, Py_ssize_t n)

@@ -299,11 +299,8 @@ static int move_places(PyArrayObject *h, const Places *p, char *v, int step, int
 }
 
 /* `h[key]` as NumPy gives it. */
-static PyObject *get_places(PyObject *h, PyObject *key)
+static PyObject *get_found(PyObject *h, PyObject *key, Places p)
 {
-    Places p;
-    if (!are_places(h, key, &p) || p.lead) /* of which NumPy's result is in another order in memory */
-        return PyObject_GetItem(h, key);
     PyArrayObject *a = (PyArrayObject *)h, *first = p.keys[0];
     int mask = PyArray_TYPE(first) == NPY_BOOL, lead = mask ? 1 : PyArray_NDIM(first), rest = PyArray_NDIM(a) - p.axes;
     npy_intp shape[NPY_MAXDIMS];
@@ -319,6 +316,22 @@ static PyObject *get_places(PyObject *h, PyObject *key)
         return out;
     Py_DECREF(out); /* numbers that are no places, or a mask of other bytes than 0 and 1 */
     return PyObject_GetItem(h, key);
+}
+
+static PyObject *get_places(PyObject *h, PyObject *key)
+{
+    Places p;
+    if (!are_places(h, key, &p) || p.lead) /* of which NumPy's result is in another order in memory */
+        return PyObject_GetItem(h, key);
+    return get_found(h, key, p);
+}
+
+/* The same where that is few elements; else NULL, without an error set. */
+static PyObject *get_few(PyObject *h, PyObject *key)
+{
+    Places p;
+    int few = are_places(h, key, &p) && !p.lead && (double)p.found * (double)p.row <= most_of((PyArrayObject *)h) * (double)PyArray_ITEMSIZE((PyArrayObject *)h);
+    return few ? get_found(h, key, p) : NULL;
 }
 
 /* Whether two arrays may have memory in common. */

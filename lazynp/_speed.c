@@ -327,6 +327,9 @@ static int is_lent(PyObject *details, int now)
     return is;
 }
 
+/* How many elements of an array are few: `BYTES`. */
+static inline double most_of(PyArrayObject *a) { return (double)limit * Py_MAX(1.0, (double)BYTES / (double)Py_MAX(1, PyArray_ITEMSIZE(a))); }
+
 #include "_places.h"
 #include "_replay.h"
 #include "_replay_match.h"
@@ -742,6 +745,20 @@ static PyObject *element(char const *at, int type)
 #undef SCALAR
 }
 
+static int is_list_of_places(PyObject *key)
+{
+    int yes = PyList_CheckExact(key);
+    for (Py_ssize_t i = 0; yes && i < PyList_GET_SIZE(key); i++)
+        yes = PyLong_CheckExact(PyList_GET_ITEM(key, i));
+    return yes;
+}
+
+/* The array that stands in a key, where it is there. */
+static PyArrayObject *places_in(PyObject *o)
+{
+    return is_current(o) ? (PyArrayObject *)((Handle *)o)->h : PyArray_CheckExact(o) ? (PyArrayObject *)o : NULL;
+}
+
 static PyObject *subscript(PyObject *self, PyObject *key)
 {
     int before = touched;
@@ -779,12 +796,14 @@ static PyObject *subscript(PyObject *self, PyObject *key)
             Py_DECREF(h);
             return part;
         }
-        PyObject *k = is_current(key) ? at_hand(key) : NULL;
-        if (k && at_hand(self)) { /* integers or booleans: NumPy's fresh array */
-            PyObject *part = by_host(get_places, a->h, k);
-            if (!part || !PyArray_CheckExact(part) || !PyArray_BASE((PyArrayObject *)part))
+        PyArrayObject *k = limit >= 0 ? places_in(key) : NULL;
+        if (k) { /* integers or booleans: NumPy's fresh array */
+            int small = at_hand(self) && PyArray_SIZE(k) <= limit;
+            PyObject *part = by_host(small ? get_places : get_few, a->h, (PyObject *)k);
+            if (part && PyArray_CheckExact(part) && PyArray_BASE((PyArrayObject *)part))
+                Py_DECREF(part);
+            else if (part || PyErr_Occurred())
                 return from_host(part);
-            Py_DECREF(part);
         }
         PyObject *out = subscript_whole(self, key);
         if (out || PyErr_Occurred())
@@ -918,32 +937,62 @@ static int put_masked(int before, PyObject *self, PyObject *h, PyObject *mask, P
     return failed;
 }
 
-/* Whether a plain index takes so few elements of a large array that a write is best done at once; NumPy tells what is
- * wrong with one that has too many axes. -1 on an error. */
+/* Whether a key takes so few elements of an array, which may be large, that to read or write them is best done at once; NumPy tells what
+ * is wrong with one that has too many axes. */
 static int is_few(PyArrayObject *h, PyObject *key)
 {
     PyObject *const *keys = PyTuple_CheckExact(key) ? &PyTuple_GET_ITEM(key, 0) : &key;
     Py_ssize_t n = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 1, given = 0;
-    for (Py_ssize_t k = 0; k < n; k++)
-        given += PyLong_CheckExact(keys[k]) || PySlice_Check(keys[k]);
+    PyArrayObject *first = NULL, *places;
+    for (Py_ssize_t k = 0; k < n; k++) {
+        PyObject *const part[3] = {PySlice_Check(keys[k]) ? ((PySliceObject *)keys[k])->start : Py_None,
+                                   PySlice_Check(keys[k]) ? ((PySliceObject *)keys[k])->stop : Py_None,
+                                   PySlice_Check(keys[k]) ? ((PySliceObject *)keys[k])->step : Py_None};
+        for (int i = 0; i < 3; i++)
+            if (part[i] != Py_None && !PyLong_CheckExact(part[i]))
+                return 0;
+        if (PyLong_CheckExact(keys[k]) || PySlice_Check(keys[k]))
+            given++;
+        else if (is_list_of_places(keys[k]))
+            given++;
+        else if ((places = places_in(keys[k])))
+            given += PyArray_TYPE(places) == NPY_BOOL ? PyArray_NDIM(places) : 1;
+        else if (keys[k] != Py_Ellipsis && keys[k] != Py_None)
+            return 0;
+    }
     int d = 0, nd = PyArray_NDIM(h);
     double count = 1;
     for (Py_ssize_t k = 0; k < n && d < nd; k++) {
         if (PySlice_Check(keys[k])) {
             Py_ssize_t start, stop, step;
-            if (PySlice_Unpack(keys[k], &start, &stop, &step) < 0)
-                return -1;
+            if (PySlice_Unpack(keys[k], &start, &stop, &step) < 0) {
+                PyErr_Clear();
+                return 0;
+            }
             count *= (double)PySlice_AdjustIndices(PyArray_DIM(h, d++), &start, &stop, step);
         }
         else if (PyLong_CheckExact(keys[k]))
             d++;
+        else if (PyList_CheckExact(keys[k])) {
+            d++;
+            count *= (double)PyList_GET_SIZE(keys[k]);
+        }
         else if (keys[k] == Py_Ellipsis)
             for (Py_ssize_t whole = nd - given; whole > 0 && d < nd; whole--)
                 count *= (double)PyArray_DIM(h, d++);
+        else if ((places = places_in(keys[k]))) {
+            int mask = PyArray_TYPE(places) == NPY_BOOL;
+            d += mask ? PyArray_NDIM(places) : 1;
+            if (mask)
+                count *= (double)PyArray_CountNonzero(places);
+            else if (!first || !PyArray_SAMESHAPE(first, places)) /* several are broadcast */
+                count *= (double)PyArray_SIZE(places);
+            first = first ? first : places;
+        }
     }
     while (d < nd)
         count *= (double)PyArray_DIM(h, d++);
-    return count <= (double)limit;
+    return count <= most_of(h);
 }
 
 static int assign(PyObject *self, PyObject *key, PyObject *value)
@@ -967,17 +1016,8 @@ static int assign(PyObject *self, PyObject *key, PyObject *value)
         if (at || (given && is_plain(key))) {
             if (at || PyArray_SIZE((PyArrayObject *)h) <= limit)
                 return watches() && !only_looks() ? put_noted(before, self, h, key, value, given, at) : put(self, h, key, given, at);
-            Py_INCREF(h);
-            Py_INCREF(given);
-            int done = is_few((PyArrayObject *)h, key);
-            if (done > 0 && is_current(self) && ((Handle *)self)->h == h && ((Storage *)((Handle *)self)->s)->free)
-                done = (watches() ? put_noted(before, self, h, key, value, given, at) : put(self, h, key, given, at)) < 0 ? -1 : 1;
-            else if (done > 0)
-                done = 0;
-            Py_DECREF(given);
-            Py_DECREF(h);
-            if (done)
-                return done < 0 ? -1 : 0;
+            if (is_few((PyArrayObject *)h, key))
+                return watches() ? put_noted(before, self, h, key, value, given, at) : put(self, h, key, given, at);
         }
         else if (given == value && given && is_current(key) && PyArray_SIZE((PyArrayObject *)h) <= limit)
             return watches() && may_note_masked(self, (PyArrayObject *)h, key, value)

@@ -15,11 +15,11 @@ enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4
  * is no array, nor has any. READS: from a file, which may be any object. REDUCES: the result is smaller than the
  * arguments. SHARES: it says whether two arrays share memory. MAKES: it makes an array, mostly of what
  * is none. CREATES: the `__new__` of a class, which is to be asked first whether an argument is NumPy's array.
- * NEVER: the Python function always does it. `speed.py` has the same. */
+ * NEVER: the Python function always does it. TOUCHES: of its first argument only what the second one names. `speed.py` has the same. */
 enum {
     GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128, VALUES = 512, READS = 1024,
-    REDUCES = 2048, SHARES = 4096, MAKES = 8192, CREATES = 16384, NEVER = 32768,
-    SIZED_BY = 16 /* bits above which is, where GROWS or DRAWS, the place from 1 on of the argument that says how large the result is;
+    REDUCES = 2048, SHARES = 4096, MAKES = 8192, CREATES = 16384, NEVER = 32768, TOUCHES = 65536,
+    SIZED_BY = 20 /* bits above which is, where GROWS or DRAWS, the place from 1 on of the argument that says how large the result is;
                      0: each may */
 };
 enum { MOST_DRAWN = 1 << 14 }; /* `draws.py: LARGE` */
@@ -506,6 +506,21 @@ static int is_sizing(PyObject *name)
            || PyUnicode_CompareWithASCIIString(name, "shape") == 0;
 }
 
+/* Whether a function that TOUCHES its first argument reads or writes few elements of it. */
+static int touches_few(PyObject *const *args, Py_ssize_t n)
+{
+    if (n < 2 || !is_current(args[0]) || limit < 0)
+        return 0;
+    PyArrayObject *h = (PyArrayObject *)((Handle *)args[0])->h, *places = places_in(args[1]);
+    if (!places && PyTuple_CheckExact(args[1]))
+        return is_few(h, args[1]);
+    npy_intp least = PyArray_SIZE(h);
+    for (int d = 0; d < PyArray_NDIM(h); d++)
+        least = Py_MIN(least, PyArray_DIM(h, d));
+    double count = places ? (double)PyArray_SIZE(places) : is_list_of_places(args[1]) ? (double)PyList_GET_SIZE(args[1]) : is_number(args[1]) ? 1 : NPY_INFINITY;
+    return least && count * (double)(PyArray_SIZE(h) / least) <= most_of(h);
+}
+
 /* Call NumPy's function, a method of `self` if there is one. NULL, without an error set, where the call is not that
  * simple. */
 static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names, int flags)
@@ -537,18 +552,22 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
                 target = PyTuple_GET_ITEM(target, 0);
         }
     }
-    if (target && !PyArray_CheckExact(target) && (!is_current(target) || !((Storage *)((Handle *)target)->s)->free || !at_hand(target)))
+    int touches = flags & TOUCHES && touches_few(args, n);
+    if (target && !PyArray_CheckExact(target)
+        && (!is_current(target) || !((Storage *)((Handle *)target)->s)->free || !(at_hand(target) || (touches && target == args[0]))))
         return NULL;
     Py_ssize_t sizing = flags >> SIZED_BY;
+    npy_intp most = gift.most;
     for (; done < n + named; done++) {
         int sizes = !sizing || (done < n ? done + 1 == sizing : is_sizing(PyTuple_GET_ITEM(names, done - n)));
         gift.flags = sizes ? flags : flags & ~(GROWS | DRAWS);
+        gift.most = touches && !done ? NPY_MAX_INTP : most;
         if (!(to[done] = given_value(args[done], &gift, 0)))
             break;
     }
     gift.flags = flags;
-    double most = flags & DRAWS ? MOST_DRAWN : limit;
-    int simple = done == n + named && !(flags & (GROWS | DRAWS) && gift.product > most);
+    double room = flags & DRAWS ? MOST_DRAWN : limit;
+    int simple = done == n + named && !(flags & (GROWS | DRAWS) && gift.product > room);
     PyObject *value = NULL;
     if (simple) {
         if (target && !PyArray_CheckExact(target)) {
@@ -580,12 +599,21 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
     return out;
 }
 
-/* `a[key]` and `a[key] = value` by NumPy, of a small array at hand with a key that is plain: lists, arrays, tuples of them. */
+/* `a[key]` and `a[key] = value` by NumPy, of an array at hand with a key that is plain: lists, arrays, tuples of them. The array is small,
+ * or the part. */
+
+static void begin_part(Gift *gift, PyObject *self, PyObject *key)
+{
+    begin_gift(gift, 0);
+    PyArrayObject *h = is_current(self) ? (PyArrayObject *)((Handle *)self)->h : NULL;
+    if (h && limit >= 0 && PyArray_SIZE(h) > limit && is_few(h, key))
+        gift->most = NPY_MAX_INTP;
+}
 
 static PyObject *subscript_whole(PyObject *self, PyObject *key)
 {
     Gift gift;
-    begin_gift(&gift, 0);
+    begin_part(&gift, self, key);
     PyObject *out = NULL, *k = NULL, *h = limit >= 0 ? given_value(self, &gift, 0) : NULL;
     if (h && (k = given_value(key, &gift, 0)))
         out = home_of(get_places(h, k), &gift);
@@ -599,7 +627,7 @@ static PyObject *subscript_whole(PyObject *self, PyObject *key)
 static int assign_whole(PyObject *self, PyObject *key, PyObject *value)
 {
     Gift gift;
-    begin_gift(&gift, 0);
+    begin_part(&gift, self, key);
     int done = 0;
     PyObject *k = NULL, *v = NULL, *h = given_value(self, &gift, 0);
     if (h && (k = given_value(key, &gift, 0)) && (v = given_value(value, &gift, 0)))

@@ -31,9 +31,10 @@ calls: Any = built("_calls")
 # with `copy=False`; it is a method of a generator; it is `__array_ufunc__`; it makes no arrays but views of any size;
 # what it gives is no array, nor has any; it reads a file, which may be any object; its result is smaller than its
 # arguments, as that of the functions and methods named below is; it says whether two arrays share memory; it makes an
-# array, mostly of what is none; it is the `__new__` of a class; the Python function always does it.
+# array, mostly of what is none; it is the `__new__` of a class; the Python function always does it; of its
+# first argument it reads or writes what the second one names.
 GROWS, BLANK, BARE, WRITES, NO_COPY, DRAWS, PROTOCOL, LOOKS, VALUES, READS = 1, 2, 4, 8, 16, 32, 64, 128, 512, 1024
-REDUCES, SHARES, MAKES, CREATES, NEVER = 2048, 4096, 8192, 16384, 32768
+REDUCES, SHARES, MAKES, CREATES, NEVER, TOUCHES = 2048, 4096, 8192, 16384, 32768, 65536
 REDUCING = frozenset(
     {
         *("all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min", "prod", "ptp"),
@@ -41,12 +42,13 @@ REDUCING = frozenset(
         *("histogram2d", "histogramdd", "argwhere", "flatnonzero", "nonzero", "trim_zeros"),
     }
 )
+TOUCHING = frozenset({"put", "searchsorted", "take"})  # beside `ufunc.at`
 MOST = 100  # arguments by place, where none is written to
 
 
 def sized_by(names: Sequence[str]) -> int:
     """The flags that say which of the arguments of these names says how large the result is; 0 where none does."""
-    return next((i + 1 << 16 for i, name in enumerate(names) if name in ("size", "num", "shape")), 0)
+    return next((i + 1 << 20 for i, name in enumerate(names) if name in ("size", "num", "shape")), 0)
 
 
 if TYPE_CHECKING or native is None:

@@ -279,3 +279,76 @@ def test_small_operands_that_do_not_fit_say_so() -> None:
         lazynp.ones(1000) + lazynp.ones(999)
     with pytest.raises(ValueError, match="could not be broadcast together"):
         lazynp.add(lazynp.ones((1000, 2)), lazynp.ones((999, 1, 3)))
+
+
+def few_keys(np: Any, r: Any, shape: tuple[int, ...]) -> list[tuple[str, Any]]:
+    """Keys that take few elements of a large array, and some that take many."""
+    places = [np.array(r.integers(-n, n, 7)) for n in shape]
+    mask, rows = numpy.zeros(shape, dtype=bool), numpy.zeros(shape[0], dtype=bool)
+    mask.flat[r.permutation(mask.size)[:9]] = True
+    rows[r.permutation(len(rows))[: r.integers(0, 4)]] = True
+    return [
+        ("mask", np.array(mask)),
+        ("NumPy's mask", mask),
+        ("mask of rows", np.array(rows)),
+        ("nothing", np.array(numpy.zeros(shape, dtype=bool))),
+        ("one", places[0]),
+        ("one of two axes", places[0].reshape(7, 1)),
+        ("all", tuple(places)),
+        ("a row and places", (3, places[-1])),
+        ("places and columns", (places[0], slice(1, 9, 2))),
+        ("columns by places", (slice(4, 6), places[-1])),
+        ("broadcast", (places[0].reshape(7, 1), places[-1])),
+        ("a mask and places", (np.array(rows), places[-1][: int(rows.sum())])),
+        ("a list", [1, -2, 5]),
+        ("a list in a tuple", (slice(None, 3), [1, -2, 5])),
+        ("beyond", (np.array([0, 10**6]),)),
+        ("too many", (0,) * (len(shape) + 1)),
+        ("many", np.array(mask.sum(axis=1) >= 0)),
+        ("ellipsis", (..., places[-1])),
+        ("new axis", (None, places[0])),
+    ]
+
+
+def few_uses(np: Any, a: Any, key: Any, number: Any) -> list[Callable[[], Any]]:
+    return [
+        lambda: a[key],
+        lambda: a.__setitem__(key, number),
+        lambda: a.__setitem__(key, a[key] if number else np.array(a[key])[::-1]),
+        lambda: np.add.at(a, key, 1),
+    ]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "u1", "?", "c16", "f2"])
+@pytest.mark.parametrize("seed", range(3))
+def test_few_elements_of_a_large_array(seed: int, dtype: str) -> None:
+    """They are read and written at once; what was recorded before of the array has its values from before."""
+
+    def steps(np: Any) -> list[Any]:
+        r = numpy.random.default_rng(seed)
+        found: list[Any] = []
+        for turn in range(2):
+            a = np.array((r.random((90, 110)) * 90).astype(dtype))
+            a = a if turn == 0 else a.T[::-1]
+            for name, key in few_keys(np, r, a.shape):
+                doubled = a * 2  # which is pending while the array is written
+                number = r.integers(0, 2)
+                for use in few_uses(np, a, key, number):
+                    try:
+                        found += [(name, use())]
+                    except (IndexError, TypeError, ValueError) as error:
+                        found += [(name, type(error).__name__)]
+                found += [doubled, a.copy()]
+            line = a.ravel()
+            at = np.array(r.integers(-line.size, line.size, 5))
+            found += [np.take(line, at), line.take(at), np.take(a, np.array([1, 5]), axis=0), a.take([3, 8], 1)]
+            found += [np.searchsorted(np.sort(line.real), line[:4].real), line.put(at, 1), line, np.put(a, at, 0), a]
+        return found
+
+    def plain(x: Any) -> Any:
+        return tuple(map(plain, x)) if isinstance(x, tuple) else (numpy.asarray(x).tobytes(), numpy.asarray(x).dtype)
+
+    for mode in ("auto", "graph"):
+        with config(mode=mode):
+            ours = [plain(x) for x in steps(lazynp)]
+        assert ours == [plain(x) for x in steps(numpy)]

@@ -27,6 +27,8 @@ from ..speed import (
     REDUCES,
     REDUCING,
     SHARES,
+    TOUCHES,
+    TOUCHING,
     WRITES,
     FunctionBase,
     reduced,
@@ -269,7 +271,7 @@ def make_whole(public: FunctionBase, implementation: Any, signature: Any = None)
     public.whole = undispatched(host)
     public.flags = (GROWS | sized_by(names) if name in GROWING else 0) | (WRITES if name in WRITING else 0)
     public.flags |= (LOOKS if name in LOOKING else 0) | (READS if name in READING else 0)
-    public.flags |= REDUCES if name in REDUCING else 0
+    public.flags |= (REDUCES if name in REDUCING else 0) | (TOUCHES if name in TOUCHING else 0)
     written = (*WRITTEN, *WRITTEN_TOO.get(name, ()))
     if name == "nan_to_num":
         public.flags = NO_COPY
