@@ -317,11 +317,14 @@ static void end_trial(Program *q, int matched)
 
 /* Whether all of it pays: to note an operation costs as much as a small one itself, and where loops are short and many, that may be
  * more than they gain. So stretches with notes, and the programs that are entered there, are timed by turns with stretches without;
- * if these take less time for as many operations, nothing is noted for a while, in which most of the time goes by. */
+ * if these take less time for as many operations, nothing is noted for a while, in which most of the time goes by. A stretch with
+ * notes is timed from where a program is entered, and may end with a round of it: a loop that is called now and then has other work of
+ * the thread's before it and after it, which stretches without notes have at times and these would have always. */
 enum { STRETCH = 2048, STRETCHES = 8, MOST_WAITING = 4096 };
 
 static struct {
     int without, turns, visits;   /* whether nothing is noted in this one; how many there were of each; visits that began in it */
+    int over;                     /* whether it was counted: the next one begins when the program is left */
     long long began, questions;   /* at its beginning */
     long long next, waiting;      /* the question at which is timed again; how many stretches lie between */
     double took[2], answered[2];  /* nanoseconds and operations, with notes and without */
@@ -361,7 +364,7 @@ static void end_left_out(void)
 static void begin_stretch(int without)
 {
     stretch.without = without;
-    stretch.visits = 0;
+    stretch.visits = stretch.over = 0;
     stretch.began = work_ns();
     stretch.questions = questions;
     stretch.thread = PyThread_get_thread_ident();
@@ -395,14 +398,25 @@ static void end_with_notes(void)
             begin_stretch(0);
         return;
     }
-    if (questions - stretch.questions < STRETCH)
+    if (!stretch.over && questions - stretch.questions < STRETCH)
         return;
-    if (!stretch.visits || building || !count_stretch()) {
+    if (!stretch.over && (!stretch.visits || building || !count_stretch())) {
         begin_stretch(0);
         return;
     }
     rest = STRETCH;
     begin_stretch(1);
+}
+
+/* After a round. */
+static void end_with_round(void)
+{
+    if (!stretch.began || stretch.without || stretch.over || questions - stretch.questions < STRETCH)
+        return;
+    if (building || !count_stretch())
+        begin_stretch(0);
+    else
+        stretch.over = 1;
 }
 
 static void end_without_notes(void)
@@ -547,6 +561,8 @@ static void enter(Program *q)
     SAY("enter %ld n=%d at %lld (cold %lld)\n", q->id, q->n, position, position - cold_since);
     P = q;
     idle = 0;
+    if (stretch.began && !stretch.without && !stretch.visits && !stretch.over)
+        begin_stretch(0);
     stretch.visits++;
     cursor = part_start = 0;
     period_start = position;
@@ -1088,6 +1104,7 @@ static int finish(void)
     periods_run++;
     operations_run += q->n;
     questions += q->questions;
+    end_with_round();
     int turn = 0;
     if (q->tried_since && q->runs == FIRST_RUNS)
         q->later = work_ns();

@@ -297,6 +297,32 @@ def test_what_costs_more_to_note_than_it_gains_is_not_noted() -> None:
     assert min(ratios) < 1.2, ratios
 
 
+@pytest.mark.alone
+def test_other_work_between_the_visits_of_a_loop_is_none_of_its_own() -> None:
+    """The stretch in which a program is entered began where the loop before had ended: what lay between was counted."""
+
+    def relax(np: Any) -> Any:
+        u = np.linspace(0.0, 1.0, 900).reshape(30, 30)
+        u[0, :], u[-1, :] = 1.0, 0.0
+        for _ in range(1000):
+            old = u.copy()
+            u[1:-1, 1:-1] = 0.25 * (old[2:, 1:-1] + old[:-2, 1:-1] + old[1:-1, 2:] + old[1:-1, :-2])
+            if np.abs(u - old).max() < 1e-30:
+                break
+        return u
+
+    replay.switch(True, 8, 0.001, trials=7)
+    wanted, periods = values(relax(numpy)), []
+    for _ in range(40):
+        native.replay_counts()
+        assert values(relax(lazynp)) == wanted
+        periods.append(native.replay_counts()["periods"])
+        began = time.thread_time()
+        while time.thread_time() - began < 0.03:
+            pass
+    assert sorted(periods[20:])[5] > 500, periods
+
+
 @pytest.mark.parametrize("asked", ["max", "sum", "dot"])
 def test_an_array_that_is_held_when_a_number_is_asked_for(asked: str) -> None:
     """It was let go of before the next operation, so the program did not store it, and every visit ended there."""
