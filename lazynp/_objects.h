@@ -235,14 +235,14 @@ static PyObject *of_class(PyObject *o, PyTypeObject *kind, PyObject *part, int s
     return (PyObject *)out;
 }
 
-/* `o.view()` or `o.view(cls)`, without a dtype: `methods.py: view`. NULL, without an error set, for Python to do. */
+/* `o.view()` or `o.view(cls)`, without a dtype: `view_methods.py: view`. NULL, without an error set, for Python to do. */
 static PyObject *class_view(PyObject *o, PyTypeObject *kind)
 {
     PyObject *h = pinned_array(o), *part = h ? PyArray_View((PyArrayObject *)h, NULL, NULL) : NULL;
     return part ? of_class(o, kind, part, 1) : NULL;
 }
 
-/* `o.getfield(...)` of a subclass, which records do for their fields: `methods.py: view_by_host`. NULL, without an error
+/* `o.getfield(...)` of a subclass, which records do for their fields: `view_methods.py: view_by_host`. NULL, without an error
  * set, for Python to do. */
 static PyObject *class_field(PyObject *const *args, Py_ssize_t n)
 {

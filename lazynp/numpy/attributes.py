@@ -26,8 +26,8 @@ from . import renew, subclasses
 from .array import HOST_VIEW, Writes, borrow, is_traced, ndarray, new_handle, root
 from .casts import real_of
 from .host import SUBCLASS, bind, fresh, like, note_work, of_type, on_traced, part_of, unwrap
-from .methods import derived, own, reshape
 from .recorded_ufuncs import write_part
+from .view_methods import derived, own, reshape
 
 
 def get_shape(self: Any) -> tuple[int, ...]:

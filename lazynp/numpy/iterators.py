@@ -22,8 +22,8 @@ from .host import (
     unwrap,
     wrap_result,
 )
-from .methods import own
 from .renew import become
+from .view_methods import own
 
 
 class flatiter(FlatBase):

@@ -22,10 +22,10 @@ from .arithmetic import assign
 from .array import Handle, is_traced, ndarray
 from .layout import array_of
 from .library import shown, wanted
-from .methods import own
 from .record import cast_node, nodes_of
 from .recorded_ufuncs import recordable
 from .traced_views import at_places
+from .view_methods import own
 
 Rule = Callable[..., Any]
 
