@@ -24,7 +24,7 @@ def normal(*shape: int, dtype: Any = np.float32) -> np.ndarray:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 def test_tiles(dtype: str) -> None:
     """Rows and columns that are no multiples of a tile's, operands that are turned, stacks that are one matrix."""
-    sizes = ((2, 1, 4), (5, 3, 5), (6, 8, 8), (7, 9, 17), (13, 16, 33), (12, 2, 7))
+    sizes = ((1, 3, 4), (1, 12, 5), (2, 1, 4), (5, 3, 5), (6, 8, 8), (7, 9, 17), (13, 16, 33), (12, 2, 7))
     parts = [
         (RNG.integers(-9, 9, (2, m, k)).astype(dtype), RNG.integers(-9, 9, (k, n)).astype(dtype)) for m, k, n in sizes
     ]

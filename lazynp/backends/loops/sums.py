@@ -124,8 +124,8 @@ def multiplied(w: Writer, left: Place, right: Place, out: Place, stack: Shape) -
         return
     if size_of(stack) * m * n * k > LARGEST_PRODUCT:
         raise Unsupported("a large matrix product")
-    if n >= FEWEST and m > 1 and right.strides[-1] != 1:  # its rows are read as vectors
-        right = copied(w, right)
+    if n >= FEWEST and right.strides[-1] != 1 and matrix_vector(left, right, out) is None:
+        right = copied(w, right)  # its rows are read as vectors
     left, right = (w.aligned(p, (*stack, *p.shape[-2:])) for p in (left, right))
     stacks = [p._replace(shape=stack, strides=p.strides[:-2]) for p in (left, right, out)]
     w.nest(stack, stacks, lambda i: product(w, left, right, out, i), simd=False)
