@@ -10,6 +10,8 @@ import contextlib
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..api.trace import stack as traces
 from ..away import on_host
 from ..graph.aval import Aval
@@ -236,8 +238,8 @@ def in_order(results: Sequence[Node], stop: Collection[Node], inside: Inside | N
 
 
 def is_literal(n: Node) -> bool:
-    """Whether a constant stands where it is used: a Python scalar, and none that a derivative is taken along."""
-    return n.weak and not n.shape and n.buffer is not None and not n.trace
+    """Whether a constant stands where it is used: one number, and none that a derivative is taken along."""
+    return not n.shape and n.buffer is not None and not n.trace and n.dtype.type is not np.void
 
 
 def with_places(function: Function) -> Function:
