@@ -21,6 +21,8 @@ from ...ops.control import cond, scan, together, while_
 from ...ops.dynamic import dynamic_slice, dynamic_update_slice
 from ...ops.elementwise import where
 from ...ops.indexing import gather, scatter
+from ...runtime.detours import detour
+from ...runtime.recorder import recorder
 from ...runtime.tape import Tape
 from ...tree import flatten, unflatten
 from ..array import Array, as_node, door, wrap
@@ -121,8 +123,12 @@ def checkify(f: Callable[..., Any], errors: frozenset[ErrorCategory] = user_chec
             }
             inputs = list(fresh.values())
             given = [door.wrap(fresh[i]) if i in fresh else x for i, x in enumerate(leaves)]
-            function, out, _ = run_traced(f, inputs, structure, door, Trace(f, "checkify"), given)
             run = Run(frozenset(errors))
+            detour(run, True)  # what is made of constants is checked, too
+            try:
+                function, out, _ = run_traced(f, inputs, structure, door, Trace(f, "checkify"), given)
+            finally:
+                detour(run, False)
             outs, error, effects = run.interpret(function, inputs, init_error)
             error_leaves, error_structure = flatten(error)
             tape.results += [*outs, *[as_node(x) for x in error_leaves]]
@@ -135,10 +141,19 @@ def checkify(f: Callable[..., Any], errors: frozenset[ErrorCategory] = user_chec
 
 
 class Run:
-    """One walk through a graph and the graphs in it."""
+    """One walk through a graph and the graphs in it.
+
+    Attributes:
+        errors: the categories that are asked for.
+        since: the number of the first node that the function recorded, be it of constants.
+    """
 
     def __init__(self, errors: frozenset[ErrorCategory]) -> None:
-        self.errors = errors
+        self.errors, self.since = errors, recorder.count
+
+    def own(self, n: Node) -> bool:
+        """Whether the function recorded a node, which depends on none of its arguments."""
+        return not n.trace and n.index >= self.since
 
     def interpret(self, function: Function, inputs: list[Node], error: Error) -> tuple[list[Node], Error, list[Node]]:
         """The outputs for these inputs, the error with the checks inside, and the effects that are no checks."""
@@ -146,7 +161,9 @@ class Run:
         ends = [*function.effects, *function.outputs]
         inside, checks, effects = set(function.inputs), set(function.effects), []
         for n in toposort(ends, stop=set(found)):
-            if n in found or n.op is None or n not in checks and not any([i in inside for i in n.inputs]):
+            if n in found or n.op is None:
+                continue
+            if n not in checks and not any([i in inside for i in n.inputs]) and not self.own(n):
                 continue
             inside.add(n)
             new = tuple([found.get(i, i) for i in n.inputs])
