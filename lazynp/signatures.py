@@ -20,6 +20,8 @@ def callable_(fun: Any) -> Fun:
     """fun itself. Raises TypeError where it cannot be called."""
     if not callable(fun):
         raise TypeError(f"Expected a callable value, got {fun}")
+    if inspect.isgeneratorfunction(fun):
+        raise TypeError(f"Expected a function, got a generator function: {fun}")
     return fun
 
 
@@ -286,6 +288,10 @@ def argument_axes(in_axes: Any, args: tuple[Any, ...]) -> list[int | None]:
     return spread_axes(in_axes, args, "vmap in_axes") if args else []
 
 
+explanations: list[Callable[[Any, Any, str], list[str]]] = []
+"""What says where a tree is no prefix of another, given both and what the first is called. A door puts it here."""
+
+
 def spread_axes(axes: Any, tree: Any, what: str) -> list[int | None]:
     """For each leaf of a tree the axis that a prefix of the tree says. Raises ValueError where it is no prefix."""
     marked = optree.tree_map(
@@ -294,7 +300,11 @@ def spread_axes(axes: Any, tree: Any, what: str) -> list[int | None]:
     try:
         found = optree.broadcast_prefix(marked, tree, namespace=NAMESPACE)
     except ValueError as error:
-        raise ValueError(f"{what} specification must be a tree prefix of the corresponding value: {error}") from None
+        found = [text for explain in explanations for text in explain(axes, tree, what)] or [str(error)]
+        raise ValueError(
+            f"{what} specification must be a tree prefix of the corresponding value; \n  Mismatch details "
+            f"({len(found)} found):\n  " + "\n  ".join(found)
+        ) from None
     return [None if a is UNMAPPED else a for a in found]
 
 

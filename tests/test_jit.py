@@ -383,7 +383,7 @@ def test_debug_nans() -> None:
     with pytest.raises(FloatingPointError, match="nan"):
         lj.jit(lambda a: a / a)(zero)
     assert float((ljnp.ones(2) / 2)[0]) == 0.5
-    with pytest.raises(FloatingPointError, match="divide"):  # names the operation inside
+    with pytest.raises(FloatingPointError, match="div"):  # names the operation inside
         lj.jit(lambda a: ljnp.sum(a / a) * 2)(zero)
 
 

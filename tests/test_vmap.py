@@ -240,7 +240,7 @@ def test_pmap() -> None:
 
 def test_shard_map_on_one_device() -> None:
     mesh, theirs = (
-        lj.make_mesh((1, 1), ("a", "b")),
+        lj.make_mesh((1, 1), ("a", "b"), (lj.sharding.AxisType.Auto,) * 2),
         jax.make_mesh((1, 1), ("a", "b"), (jax.sharding.AxisType.Auto,) * 2),
     )
     x = np.arange(12, dtype=np.float32).reshape(4, 3)

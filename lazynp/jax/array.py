@@ -458,7 +458,10 @@ def as_node(x: Any) -> Node:
 
 def scalar_buffer(x: Any, dtype: DType) -> np.ndarray:
     """A Python scalar as an array of no axes. Raises OverflowError for an int that does not fit."""
-    return np.array(x, dtype)
+    try:
+        return np.array(x, dtype)
+    except OverflowError:
+        raise OverflowError(f"Python int {x} too large to convert to {dtype.name}") from None
 
 
 def converted(x: int, dtype: DType) -> np.ndarray:

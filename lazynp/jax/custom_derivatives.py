@@ -14,6 +14,7 @@ from ..api import custom
 from ..api.custom import Forward, Reverse, Rule, custom_gradient
 from ..api.differentiate import tangent_node
 from ..doors import through
+from ..errors import UnexpectedTracerError
 from ..graph.node import Node
 from ..ops.promotion import is_inexact
 from ..ops.tags import Nodes, Tangents
@@ -233,6 +234,12 @@ class custom_vjp(custom.custom_vjp):
     def rule(self, static: Sequence[Any], args: tuple[Any, ...], free: Sequence[int]) -> Rule | None:
         if self.rules is None:
             return None
+        if custom.traced_level(static):
+            raise UnexpectedTracerError(
+                "Found a JAX Tracer object passed as an argument to a custom_vjp function in a position indicated by "
+                "nondiff_argnums as non-differentiable. Its rule has no place for its cotangent: pass it as an "
+                "argument that is differentiated along, and return None or zeros for it in the rule."
+            )
         fwd, bwd = self.rules
         fun = held(fwd, args, {}, free)[0]
         return (SymbolicReverse if self.symbolic_zeros else Partial)(

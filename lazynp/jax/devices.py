@@ -101,7 +101,7 @@ class State:
 
     Attributes:
         on: whether they lie on several or on a mesh, or where they are made was said; set by the first time.
-        meshes: whether a mesh of devices was made.
+        meshes: whether a mesh of devices is in use: in a sharding, a `with` block, or `shard_map`.
         processes: whether they may lie on devices of other processes (`processes.py`).
         settled: how many functions are running whose caller says how their results lie, so that nothing is unclear.
         sums: the mesh axes along which that caller wants summands.
@@ -158,7 +158,8 @@ def settled() -> bool:
 
 
 def several() -> bool:
-    """Whether it matters where arrays lie: there is more than one device, or a mesh, be it of one."""
+    """Whether it matters where arrays lie: there is more than one device, or a mesh in use, be it of
+    one."""
     return settled() and (state.meshes or len(own()) > 1 or group.size() > 1)
 
 

@@ -417,6 +417,7 @@ def per_device(
             )
         leaves, structure = flatten(args)
         over = with_devices(over, leaves)
+        state.meshes = state.meshes or isinstance(over, Mesh)
         state.on = state.on or several() and isinstance(over, Mesh)
         if in_specs is Infer:
             check_inferred(over, manual)

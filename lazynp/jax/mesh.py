@@ -211,7 +211,6 @@ class Mesh(BaseMesh):
         """The mesh of these, one object for all that are equal."""
         self = super().__new__(cls)
         self._set(np.array(devices, dtype=object), axis_names, axis_types)
-        state.meshes = state.meshes or not self.empty
         return made.setdefault(self._key(), self)
 
     def __init__(self, devices: Any, axis_names: Any, axis_types: Any = None) -> None:
@@ -313,6 +312,7 @@ class Mesh(BaseMesh):
 
     def __enter__(self) -> Mesh:
         current.entered.append(self)
+        state.meshes = state.meshes or not self.empty
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -356,6 +356,7 @@ class Setting(contextlib.AbstractContextManager[None]):
     def __init__(self, mesh: BaseMesh | None) -> None:
         self._mesh = NONE if mesh is None else mesh
         current.meshes.append(self._mesh)
+        state.meshes = state.meshes or not self._mesh.empty
         state.on = state.on or several() and not self._mesh.empty
         detour_by_meshes()
 

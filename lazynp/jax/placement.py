@@ -49,7 +49,6 @@ from .spreading import (
     unplaced,
 )
 from .transfers import explicitly
-from .tree_util import prefix_errors
 from .varying import axes_of_value, contexts, pvary
 
 
@@ -107,16 +106,7 @@ def prefix(where: Any, tree: Any, what: str) -> list[Any]:
 
     Raises: ValueError where it is none, with the place.
     """
-    try:
-        return list(spread_axes(where, tree, what))
-    except ValueError:
-        for error in prefix_errors(where, tree, is_where):
-            text = str(error(what))
-            raise ValueError(
-                f"{what} specification must be a tree prefix of the corresponding value; \n  Mismatch details "
-                f"(1 found):\n  {text}"
-            ) from None
-        raise
+    return list(spread_axes(where, tree, what))
 
 
 def check_fits(sharding: Sharding, shape: tuple[int, ...], what: str, name: str = "", divides: bool = True) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..ops.shape import Key
+from ..runtime.checks import names as names_in_errors
 from .bind import Primitive, bound
 from .dimension_numbers import ConvDimensionNumbers
 from .jaxpr_places import COLLECTIVES, axis_of, collective_params, operand_of, said
@@ -249,6 +250,9 @@ def operands_of(node: Node) -> list[Node]:
     if node.op.name == "power" and steps_of(node)[0].name == "integer_pow":
         return inputs[:1]
     return inputs
+
+
+names_in_errors.update(NAMES)
 
 
 # --- Primitives -------------------------------------------------------------------------------------------------------

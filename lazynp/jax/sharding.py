@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..tracebacks import bounded
-from .devices import MEMORIES, Device, default_device, everything, own
+from .devices import MEMORIES, Device, default_device, everything, own, state
 from .mesh import (  # noqa: F401
     AbstractDevice,
     AbstractMesh,
@@ -181,6 +181,7 @@ class NamedSharding(Sharding):
             )
         self.mesh, self.spec, self._memory = mesh, spec, memory_of(memory_kind)
         check_spec(mesh, spec)
+        state.meshes = state.meshes or isinstance(mesh, Mesh)
 
     @property
     def memory_kind(self) -> str | None:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import optree
 
+from ..signatures import explanations
 from ..tree import NAMESPACE, flatten_up_to, is_no_node, kept_of
 from ..tree import flatten as flatten_raw
 from ..tree import map as map_raw
@@ -195,6 +196,14 @@ def prefix_errors(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> l
     """Where the first tree is no prefix of the second, from the root down: for each place a function from what the
     first tree is called to the error."""
     return list(mismatches((), prefix_tree, full_tree, is_leaf))
+
+
+def is_axis(x: Any) -> bool:
+    """Whether it stands for a subtree in a prefix that says axes or places: None does, and what is no container."""
+    return x is None or is_leaf_type(x)
+
+
+explanations.append(lambda axes, tree, what: [str(f(what)) for f in prefix_errors(axes, tree, is_axis)])
 
 
 def children_of(tree: Any) -> tuple[list[tuple[KeyPath, Any]], Any]:
@@ -479,6 +488,8 @@ def register_dataclass(
         data_fields = [f.name for f in fields if f.init and not f.metadata.get("static", False)]
         data_fields = [name for name in data_fields if name not in drop_fields]
     data, meta = tuple(data_fields), tuple(meta_fields)
+    if both := {*data} & {*meta}:
+        raise ValueError(f"data_fields and meta_fields must not overlap. Overlapping fields: {both}.")
     if fields:
         need = {f.name for f in fields if f.init} - set(drop_fields)
         if {*data, *meta} != need:

@@ -102,8 +102,8 @@ igammac = special(
 )
 igamma_grad_a = special(
     values.igamma_grad_a,
-    missing("igamma has no second derivative along a"),
-    missing("igamma has no second derivative along a"),
+    refused("igamma_grad_a"),
+    refused("igamma_grad_a"),
 )
 random_gamma_grad = special(
     values.random_gamma_grad,

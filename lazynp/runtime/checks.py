@@ -15,6 +15,9 @@ from ..ops.promotion import is_inexact
 from .detours import detour
 from .recorder import recorder
 
+names: dict[str, str] = {}
+"""What operations are called in errors, where a door has other names than the graph."""
+
 
 def check_values(values: Sequence[Any], where: str) -> None:
     """Raise FloatingPointError for a NaN (under `debug_nans`) or an infinity (under `debug_infs`) among these."""
@@ -33,7 +36,7 @@ def checked(node: Node) -> None:
     recorder.demand(node)
     assert node.op is not None
     values = on_host(node.buffer)
-    check_values(values if type(values) is tuple else (values,), node.op.name)
+    check_values(values if type(values) is tuple else (values,), names.get(node.op.name, node.op.name))
 
 
 def watch(target: Any) -> None:

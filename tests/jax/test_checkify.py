@@ -137,3 +137,17 @@ def test_as_in_jax(name: str) -> None:
     ours, theirs = outcome(CASES[name], lazynp.jax), outcome(CASES[name], jax)
     jax.tree.map(np.testing.assert_array_equal, ours, theirs)
     assert jax.tree.structure(ours) == jax.tree.structure(theirs)
+
+
+@pytest.mark.parametrize("name", ["log", "divide", "index"])
+def test_what_is_made_of_constants_is_checked(name: str) -> None:
+    for j in (jax, lazynp.jax):
+        checkify = importlib.import_module(f"{j.__name__}.experimental.checkify")
+        run = {
+            "log": lambda j=j: j.numpy.log(-1.0),
+            "divide": lambda j=j: j.numpy.float32(1.0) / 0.0,
+            "index": lambda j=j: j.numpy.arange(3)[j.numpy.array(5)],
+        }[name]
+        error = checkify.checkify(run, errors=checkify.all_checks)()[0].get()
+        assert error is not None
+        assert {"log": "nan generated", "divide": "division by zero", "index": "out-of-bounds indexing"}[name] in error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from typing import Any
 
@@ -425,3 +426,9 @@ def test_large_arrays_come_in_blocks() -> None:
             np.asarray(jax.random.normal(jax.random.key(1), (n,)))[-5:],
             np.asarray(oracle.random.normal(oracle.random.key(1), (n,)))[-5:],
         )
+
+
+@pytest.mark.parametrize("impl", ["threefry2x32", "rbg"])
+def test_dtypes_of_keys_are_pickled(impl: str) -> None:
+    key = jax.random.key(3, impl=impl)
+    assert pickle.loads(pickle.dumps(key.dtype)) == key.dtype

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Callable
@@ -288,3 +289,65 @@ NUMBERS: dict[str, Call] = {
 @pytest.mark.parametrize("name", NUMBERS)
 def test_dimension_numbers_that_do_not_fit(name: str) -> None:
     assert text_of(NUMBERS[name], jax) == text_of(NUMBERS[name], lazynp.jax)
+
+
+def nondiff(j: Any) -> Any:
+    f = j.custom_vjp(lambda n, x: x * n, nondiff_argnums=(0,))
+    f.defvjp(lambda n, x: (x * n, x), lambda n, kept, ct: (ct * n,))
+    return f
+
+
+SAID: dict[str, tuple[Any, Call, str]] = {
+    "traced and not differentiated along": (
+        (jax.errors.UnexpectedTracerError, lazynp.jax.errors.UnexpectedTracerError),
+        lambda j: j.jit(nondiff(j))(2.0, 3.0),
+        "Found a JAX Tracer object passed as an argument to a custom_vjp function in a position indicated by "
+        "nondiff_argnums as non-differentiable",
+    ),
+    "too large": (OverflowError, lambda j: j.numpy.asarray(2**40), "Python int 1099511627776 too large to convert"),
+    "generator": (TypeError, lambda j: j.jit(generates), "Expected a function, got a generator function"),
+    "axes of another type": (
+        ValueError,
+        lambda j: j.vmap(lambda d: d, in_axes=([0],))((np.ones(3),)),
+        "Mismatch details (1 found):\n  pytree structure error: different types at key path\n    vmap in_axes[0]",
+    ),
+    "axes of another length": (
+        ValueError,
+        lambda j: j.vmap(lambda x: (x, x), out_axes=(0, 0, 0))(np.ones(3)),
+        "pytree structure error: different lengths of tuple at key path\n    vmap out_axes",
+    ),
+    "fields twice": (
+        ValueError,
+        lambda j: j.tree_util.register_dataclass(dataclasses.make_dataclass("Q", ["a", "b"]), ["a", "b"], ["b"]),
+        "data_fields and meta_fields must not overlap. Overlapping fields: {'b'}.",
+    ),
+    "a mask of numbers": (
+        ValueError,
+        lambda j: j.numpy.sum(np.ones(3), where=np.ones(3, "f4")),
+        "jnp.sum: where must be None or a boolean array; got where.dtype=dtype('float32').",
+    ),
+    "second derivative of igamma": (
+        NotImplementedError,
+        lambda j: j.grad(j.grad(j.lax.igamma))(2.0, 3.0),
+        "Differentiation rule for 'igamma_grad_a' not implemented",
+    ),
+}
+
+
+def generates() -> Any:
+    yield 1
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_errors_say_the_same(name: str) -> None:
+    kind, call, text = SAID[name]
+    for j in (jax, lazynp.jax):
+        with pytest.raises(kind) as error:
+            call(j)
+        assert text in str(error.value)
+
+
+def test_nan_is_said_to_come_from_jaxs_primitives() -> None:
+    for j in (jax, lazynp.jax):
+        with j.debug_nans(True), pytest.raises(FloatingPointError, match=r"\(nan\) encountered in div"):
+            j.numpy.float32(0.0) / np.float32(0)

@@ -66,8 +66,8 @@ def power(x: Node, y: Node) -> Node:
 
 
 def sign(x: Node) -> Node:
-    """A zero keeps its sign."""
-    out = e.sign(x)
+    """A zero keeps its sign. Of complex numbers, too, it has no derivative but zero, as in JAX."""
+    out = stop_gradient(e.sign(x)) if x.dtype.kind == "c" else e.sign(x)
     if x.dtype.kind == "f":
         zero = e.equal(x, scalar(0, x))
         return where(zero, e.copysign(scalar(0, x), x), out)

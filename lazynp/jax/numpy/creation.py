@@ -25,6 +25,7 @@ from ..array import (
     check_arraylike,
     converted,
     is_arraylike,
+    scalar_buffer,
     silently,
     typed,
     wrap,
@@ -112,7 +113,7 @@ def from_object(x: Any, dtype: Any) -> Array:
     if kind in SCALARS:
         own = canonical(SCALARS[kind])
         if dtype is None:
-            return wrap_value(silently(np.array, x, own), kind is not bool)
+            return wrap_value(silently(scalar_buffer, x, own), kind is not bool)
         if kind is int and KIND_OF[dtype] in "iu":
             return wrap_value(np.array(x, dtype))
         if kind is int:

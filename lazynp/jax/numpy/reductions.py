@@ -53,7 +53,10 @@ def mask_of(name: str, given: Any) -> Node | None:
     if given is None:
         return None
     check_arraylike(name, given)
-    return truth(as_node(given))
+    node = as_node(given)
+    if node.dtype.kind != "b":
+        raise ValueError(f"jnp.{name}: where must be None or a boolean array; got where.dtype={node.dtype!r}.")
+    return node
 
 
 def scalar_initial(initial: Any) -> Node | None:

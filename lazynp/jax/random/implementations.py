@@ -53,12 +53,22 @@ class PRNGImpl(NamedTuple):
     def __hash__(self) -> int:
         return hash(self.tag)
 
+    def __reduce__(self) -> Any:
+        return (impl_named, (self.name,)) if IMPLS.get(self.name) is self else (PRNGImpl, tuple(self))
+
     def __str__(self) -> str:
         return self.tag
 
 
 IMPLS: dict[str, PRNGImpl] = {}
 """Those that are known by a name."""
+
+
+def impl_named(name: str) -> PRNGImpl:
+    """The generator that is known by that name."""
+    return IMPLS[name]
+
+
 record_of: dict[PRNGImpl, DType] = {}
 impl_of: dict[DType, PRNGImpl] = {}
 """The dtype of a generator's keys in the graph, a record of their words; and back."""

@@ -1,6 +1,7 @@
 """`jax.experimental.sparse`: arrays of which only some elements are kept, with their indices, and `sparsify`."""
 
 from ....tracebacks import bound_all as _bound_all
+from . import linalg
 from .ad import grad, jacfwd, jacobian, jacrev, value_and_grad
 from .api import empty, eye, todense, todense_p
 from .base import JAXSparse
