@@ -115,9 +115,11 @@ def matmul(w: Writer, state: State, s: Step) -> Place:
 def multiplied(w: Writer, left: Place, right: Place, out: Place, stack: Shape) -> None:
     """Products of matrices, which broadcast to a stack, into a dense one."""
     (m, k), n = left.shape[-2:], right.shape[-1]
-    if len(right.shape) == 2 and len(left.shape) == len(stack) + 2 and rows_run_on(left):
+    step = rows_apart(left) if len(right.shape) == 2 and len(left.shape) == len(stack) + 2 else None
+    if step is not None:
         m, stack = m * size_of(stack), ()
-        left, out = (p._replace(shape=(m, p.shape[-1]), strides=p.strides[-2:]) for p in (left, out))
+        left = left._replace(shape=(m, k), strides=(step, left.strides[-1]))
+        out = out._replace(shape=(m, n), strides=(n, 1))
     library = blas()
     if library is not None and m * n * k > BLAS_PRODUCT and min(m, n, k) > 1 and out.dtype in library.gemm:
         by_blas(w, library, left, right, out, stack)
@@ -131,10 +133,12 @@ def multiplied(w: Writer, left: Place, right: Place, out: Place, stack: Shape) -
     w.nest(stack, stacks, lambda i: product(w, left, right, out, i), simd=False)
 
 
-def rows_run_on(p: Place) -> bool:
-    """Whether a stack of matrices is one matrix of all rows."""
+def rows_apart(p: Place) -> int | None:
+    """How far apart the rows of a stack of matrices are, where it is one matrix; None where it is not."""
     axes = [(n, t) for n, t in zip(p.shape[:-1], p.strides[:-1]) if n != 1]
-    return len(axes) < 2 or all([s == m * t for (_, s), (m, t) in itertools.pairwise(axes)]) and p.shape[-2] != 1
+    if any([s != m * t for (_, s), (m, t) in itertools.pairwise(axes)]):
+        return None
+    return axes[-1][1] if axes else 0
 
 
 GEMM = "void (*)(int, int, int, {n}, {n}, {n}, {t}, const {t}*, {n}, const {t}*, {n}, {t}, {t}*, {n})"
