@@ -48,3 +48,11 @@ def test_what_a_library_does_not_do_is_no_figure() -> None:
         peers.thunk("scan", "numexpr")
     with pytest.raises(NotImplementedError, match="is not installed"):
         peers.module("no_such_library")
+
+
+def test_what_a_library_does_not_do_is_no_failure_of_its_benchmark() -> None:
+    """asv takes NotImplementedError of `setup` for "n/a", and that of the benchmark itself for a failure."""
+    for benchmark in (peers.Peers(), peers.PeersMemory()):
+        with pytest.raises(NotImplementedError, match="autograd does not do this"):
+            benchmark.setup("stencil", "autograd")
+    peers.PeersMemory().setup("stencil", "numba")

@@ -377,10 +377,14 @@ WORKLOADS: dict[str, dict[str, Maker]] = {
 
 def thunk(workload: str, library: str, elements: int = ELEMENTS) -> Thunk:
     """Raises NotImplementedError where the library is not there, or cannot do it."""
+    return maker_of(workload, library)(elements)
+
+
+def maker_of(workload: str, library: str) -> Maker:
     maker = WORKLOADS[workload].get(library)
     if maker is None:
         raise NotImplementedError(f"{library} does not do this")
-    return maker(elements)
+    return maker
 
 
 def warmed(workload: str, library: str) -> Thunk:
@@ -410,6 +414,10 @@ class PeersMemory:
 
     params = (("chain, float64", "stencil"), LIBRARIES)
     param_names = ("workload", "library")
+
+    def setup(self, workload: str, library: str) -> None:
+        maker_of(workload, library)
+        module(library)
 
     def peakmem_run(self, workload: str, library: str) -> None:
         run = thunk(workload, library)
