@@ -222,13 +222,23 @@ def matrix_vector(a: Place, b: Place, out: Place) -> tuple[str, int] | None:
 
 
 PRELUDE = """\
-template <class T> using Lanes __attribute__((vector_size(64))) = T;
-template <class T> INLINE Lanes<T> lanes(const T* x) { Lanes<T> v; std::memcpy(&v, x, 64); return v; }
-template <class T> INLINE T total(const Lanes<T>& v) {
-    T s[64 / sizeof(T)];
-    std::memcpy(s, &v, 64);
-    for (int n = 32 / sizeof(T); n; n /= 2) for (int i = 0; i < n; ++i) s[i] += s[i + n];
+template <class T, int64_t N> using Lanes __attribute__((vector_size(N * sizeof(T)))) = T;
+template <class T, int64_t N> INLINE Lanes<T, N> lanes(const T* x) {
+    Lanes<T, N> v;
+    std::memcpy(&v, x, sizeof v);
+    return v;
+}
+template <class T, int64_t N> INLINE T total(const Lanes<T, N>& v) {
+    T s[N];
+    std::memcpy(s, &v, sizeof s);
+    for (int n = N / 2; n; n /= 2) for (int i = 0; i < n; ++i) s[i] += s[i + n];
     return s[0];
+}
+// How many elements a vector has for rows of that many.
+template <class T> constexpr int64_t width(int64_t most) {
+    int64_t n = 64 / sizeof(T);
+    while (n > most) n /= 2;
+    return n;
 }
 // R rows of C = A B, V columns of it.
 template <class T, int64_t R, int64_t K, int64_t V>
@@ -259,47 +269,47 @@ INLINE void product_of(const T* a, int64_t ai, int64_t al, const T* b, int64_t b
 }
 // y = A x, for the M rows of A, `step` apart, each of K elements.
 template <class T, int64_t M, int64_t K> INLINE void by_rows(const T* a, int64_t step, const T* x, int64_t sx, T* y) {
-    constexpr int64_t N = 64 / sizeof(T), whole = K / N * N;
+    constexpr int64_t N = width<T>(K), whole = K / N * N;
     T own[K];
     if (sx != 1) { for (int64_t i = 0; i < K; ++i) own[i] = x[i * sx]; x = own; }
     for (int64_t i = 0; i < M; i += 4) {
-        Lanes<T> s[4] = {};
+        Lanes<T, N> s[4] = {};
         const T* row[4];
         for (int r = 0; r < 4; ++r) row[r] = a + std::min<int64_t>(i + r, M - 1) * step;
         for (int64_t j = 0; j < whole; j += N) {
-            const Lanes<T> v = lanes(x + j);
-            for (int r = 0; r < 4; ++r) s[r] += lanes(row[r] + j) * v;
+            const Lanes<T, N> v = lanes<T, N>(x + j);
+            for (int r = 0; r < 4; ++r) s[r] += lanes<T, N>(row[r] + j) * v;
         }
         if constexpr (whole < K) {
-            Lanes<T> v = {};
+            Lanes<T, N> v = {};
             std::memcpy(&v, x + whole, (K - whole) * sizeof(T));
             for (int r = 0; r < 4; ++r) {
-                Lanes<T> u = {};
+                Lanes<T, N> u = {};
                 std::memcpy(&u, row[r] + whole, (K - whole) * sizeof(T));
                 s[r] += u * v;
             }
         }
-        for (int64_t r = 0; r < 4 && i + r < M; ++r) y[i + r] = total<T>(s[r]);
+        for (int64_t r = 0; r < 4 && i + r < M; ++r) y[i + r] = total<T, N>(s[r]);
     }
 }
-// y = A x, for the K columns of A, `step` apart, each of M elements.
+// y = A x, for the K columns of A, `step` apart, each of M elements. The last are computed twice where M is no multiple
+// of the width.
 template <class T, int64_t M, int64_t K>
 INLINE void by_columns(const T* a, int64_t step, const T* x, int64_t sx, T* y) {
-    constexpr int64_t N = 64 / sizeof(T);
+    constexpr int64_t N = width<T>(M);
     int64_t i = 0;
     for (; i + 4 * N <= M; i += 4 * N) {
-        Lanes<T> s[4] = {};
+        Lanes<T, N> s[4] = {};
         for (int64_t j = 0; j < K; ++j)
-            for (int r = 0; r < 4; ++r) s[r] += lanes(a + j * step + i + r * N) * x[j * sx];
+            for (int r = 0; r < 4; ++r) s[r] += lanes<T, N>(a + j * step + i + r * N) * x[j * sx];
         std::memcpy(y + i, s, sizeof s);
     }
-    for (; i + N <= M; i += N) {
-        Lanes<T> s = {};
-        for (int64_t j = 0; j < K; ++j) s += lanes(a + j * step + i) * x[j * sx];
-        std::memcpy(y + i, &s, sizeof s);
+    for (; i < M; i += N) {
+        const int64_t at = std::min<int64_t>(i, M - N);
+        Lanes<T, N> s = {};
+        for (int64_t j = 0; j < K; ++j) s += lanes<T, N>(a + j * step + at) * x[j * sx];
+        std::memcpy(y + at, &s, sizeof s);
     }
-    for (int64_t r = i; r < M; ++r) y[r] = 0;
-    for (int64_t j = 0; j < K && i < M; ++j) for (int64_t r = i; r < M; ++r) y[r] += a[j * step + r] * x[j * sx];
 }
 """
 
