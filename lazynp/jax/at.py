@@ -19,8 +19,10 @@ from ..ops.elementwise import convert, where
 from ..ops.indexing import scatter
 from ..ops.promotion import broadcast
 from ..ops.shape import broadcast_to, reshape, set_, slice_, whole
+from ..ops.tags import refusing
 from ..tracebacks import leave
 from .array import Array, as_node, cast_node, is_arraylike, typed, wrap_value
+from .array import wrap as wrap_node
 from .at_once import apply
 from .casts import astype_node
 from .dtypes import KIND_OF, iinfo, promotion, x64_enabled
@@ -238,6 +240,8 @@ class IndexUpdateRef:
         Raises: NotImplementedError for a traced index with more than 64 elements, unless `unique_indices` is given.
         """
         x = self.array
+        if x.node.trace:
+            x = wrap_node(refusing(x.node, why="scatter_apply JVP not implemented"))
         count = update(full_of(x, 0, np.int32), self.index, 1, "add", options.get("mode"), **wrapping(options))
         times = self._repeats(count, options)
         for k in range(times):
@@ -266,6 +270,8 @@ class IndexUpdateRef:
         if fast is not None:
             return fast
         where_to = options.pop("out_sharding", None)
+        if how == "multiply" and not options.get("unique_indices") and looks_up(self.index):
+            values = once_each(values)
         try:
             if where_to is None:
                 return update(self.array, self.index, values, how, options.get("mode"), **wrapping(options))
@@ -276,6 +282,19 @@ class IndexUpdateRef:
         except BaseException as error:
             leave(error)
             raise
+
+
+def looks_up(index: Any) -> bool:
+    """Whether there are arrays in an index, by which a place may be met more than once."""
+    return any([np.ndim(k) > 0 for k in (index if type(index) is tuple else (index,)) if hasattr(k, "ndim")])
+
+
+def once_each(values: Any) -> Any:
+    """Factors that have no derivative: JAX has one for places that are met once."""
+    if not isinstance(values, Array) or not values.node.trace:
+        return values
+    why = "scatter_mul gradients are only implemented if `unique_indices=True`"
+    return wrap_node(refusing(values.node, why=why))
 
 
 OPTIONS = frozenset({"indices_are_sorted", "unique_indices", "mode", "out_sharding", "wrap_negative_indices"})

@@ -60,6 +60,23 @@ stopped = Op(
 )
 
 
+def no_tangent(tangents: Tangents, out: Node, x: Node, *, why: str) -> Node:
+    raise NotImplementedError(why)
+
+
+refusing = Op(
+    "refusing",
+    VIEW,
+    lambda x, *, why: x,
+    lambda xp, x, *, why: x,
+    static=("why",),
+    jvp=no_tangent,
+    batch=lambda inputs, axes, *, why: (refusing(*inputs, why=why), axes[0]),
+    tag=True,
+    doc="The same value. Who differentiates along it is told why that is not to be had.",
+)
+
+
 def stop_gradient(x: Node) -> Node:
     """x, seen as constant by derivatives."""
     return stopped(x, hidden=1) if x.trace else x

@@ -258,3 +258,29 @@ def test_at_edges(name: str) -> None:
     theirs, ours = (j.tree.leaves(AT_EDGES[name](j)) for j in (jax, lazynp.jax))
     for a, b in zip(theirs, ours, strict=True):
         np.testing.assert_allclose(np.asarray(b), np.asarray(a), rtol=1e-5, atol=1e-6)
+
+
+NOT_UNIQUE = [
+    lambda j: j.grad(lambda v: j.numpy.ones(3).at[j.numpy.array([0, 0])].mul(v).sum())(2.0),
+    lambda j: j.grad(lambda v: j.numpy.ones(3).at[np.array([0, 1])].divide(v).sum())(2.0),
+    lambda j: j.grad(lambda v: j.numpy.ones(3).at[np.array([0, 1])].mul(v, unique_indices=True).sum())(2.0),
+    lambda j: j.grad(lambda v: j.numpy.ones(3).at[0:2].mul(v).sum())(2.0),
+    lambda j: j.grad(lambda x: x.at[np.array([0, 0])].mul(2.0).sum())(j.numpy.ones(3)),
+    lambda j: j.grad(lambda x: x.at[0].apply(j.numpy.sin).sum())(j.numpy.ones(3)),
+    lambda j: j.grad(
+        lambda v: j.lax.scatter_mul(
+            j.numpy.ones(3), np.array([[0], [0]]), v, j.lax.ScatterDimensionNumbers((), (0,), (0,))
+        ).sum()
+    )(j.numpy.ones(2)),
+]
+
+
+@pytest.mark.parametrize("call", NOT_UNIQUE)
+def test_derivatives_of_scatters_that_jax_refuses(call: Any) -> None:
+    found = []
+    for j in (jax, lazynp.jax):
+        try:
+            found.append(np.asarray(call(j)).tolist())
+        except NotImplementedError as error:
+            found.append(str(error))
+    assert found[0] == found[1]

@@ -16,6 +16,7 @@ from ...ops import shape as s
 from ...ops.creation import iota
 from ...ops.elementwise import convert, scalar, where
 from ...ops.promotion import Shape
+from ...ops.tags import refusing
 from ..array import Array, wrap
 from ..at_once import apply
 from ..spreading import keeps_split, state
@@ -347,6 +348,8 @@ def scatter_of(name: str, mode_: str, sign: Callable[[Node], Node] | None = None
             check_same_dtypes(name, [x, value])
         dims = ScatterDimensionNumbers(*[tuple(d) for d in dimension_numbers])
         check_scatter(x, starts, value, dims)
+        if mode_ == "multiply" and not unique_indices and value.trace:
+            value = refusing(value, why=f"{name} gradients are only implemented if `unique_indices=True`")
         return apply(
             lambda x, i, v: scattered(x, i, v if sign is None else sign(v), dims, mode_, mode), x, starts, value
         )
@@ -409,6 +412,7 @@ def scatter_apply(
 ) -> Array:
     """The operand with a function applied to the places that a scatter of that update shape would write."""
     x, starts = arguments("scatter_apply", operand, scatter_indices)
+    operand = wrap(refusing(x, why="scatter_apply JVP not implemented")) if x.trace else operand
     sizes = sizes_of(update_shape)
     dims = ScatterDimensionNumbers(*[tuple(d) for d in dimension_numbers])
     zero = apply(lambda: s.broadcast_to(scalar(0, x), shape=sizes))
