@@ -14,7 +14,11 @@
 #else
 #define CLONES
 #endif
+#ifdef _MSC_VER
+#define INLINE static __forceinline
+#else
 #define INLINE static inline __attribute__((always_inline))
+#endif
 
 /* Threefry-2x32, 20 rounds. */
 
