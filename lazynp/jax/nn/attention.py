@@ -9,6 +9,8 @@ import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
+from ..array import as_node
+from ..numpy.call import check_broadcast
 from .functions import logsumexp, softmax
 
 
@@ -116,6 +118,7 @@ def dot_product_attention(
         logits = (logits + bias).astype(logits.dtype)
     open_to = allowed(t, s, is_causal, window, *lengths)
     if mask is not None:
+        check_broadcast("and", [as_node(logits), as_node(mask)])
         open_to = mask if open_to is None else jnp.logical_and(open_to, mask)
     if open_to is not None:
         logits = jnp.where(open_to, logits, large_negative(logits.dtype))

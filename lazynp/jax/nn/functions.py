@@ -15,6 +15,7 @@ import numpy as np
 from .. import dtypes, lax
 from .. import numpy as jnp
 from ..arguments import arraylike, inexact
+from ..derivatives import custom_jvp
 from ..numpy.axes import check_sizes, static_int
 
 Axis = int | tuple[int, ...] | None
@@ -166,10 +167,15 @@ def tanh(x: Any, /) -> Any:
 
 def log1mexp(x: Any) -> Any:
     """log(1 - e^-x), without loss for small and for large x (Maechler 2012); NaN below 0."""
-    below = -arraylike("log1mexp", x)
-    near = below > -np.log(2.0)
-    small, large = jnp.where(near, below, -1), jnp.where(near, -1, below)
-    return jnp.where(near, jnp.log(-jnp.expm1(small)), jnp.log1p(-jnp.exp(large)))
+    return log1mexp_of(arraylike("log1mexp", x))
+
+
+@custom_jvp
+def log1mexp_of(x: Any) -> Any:
+    return jnp.where(x < np.log(2.0), jnp.log(-jnp.expm1(-x)), jnp.log1p(-jnp.exp(-x)))
+
+
+log1mexp_of.defjvps(lambda g, out, x: g / jnp.expm1(x))
 
 
 # Along axes.

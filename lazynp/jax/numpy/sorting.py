@@ -235,7 +235,7 @@ def unique_rows(rows: Array, equal_nan: bool, size: int | None, fill_value: Any)
             if fill_value is None:
                 raise ValueError("jnp.unique: for zero-sized input with nonzero size argument, fill_value is required")
             empty = full((size, *rows.shape[1:]), fill_value, rows.dtype)
-            return empty, zeros(size, dtype), zeros(n, dtype), zeros(size, dtype)
+            return empty, zeros(0, dtype), zeros(n, dtype), zeros(0, dtype)
         return rows, zeros(0, dtype), zeros(n, dtype), zeros(0, dtype)
     order = (
         argsort(rows) if rows.ndim == 1 else lexsort([rows[:, k] for k in reversed(range(rows.shape[1]))] or [zeros(n)])
@@ -256,7 +256,7 @@ def unique_rows(rows: Array, equal_nan: bool, size: int | None, fill_value: Any)
     count = starts.shape[0]
     ends = concatenate([starts[1:], full((1,), n, dtype)]) if size is None else bounds[1:]
     counts = where(arange(count) < found, ends - starts, 0).astype(dtype)
-    places = where(starts < n, starts, starts[0])
+    places = where(starts < n, starts, starts[:1])
     index = order[places].astype(dtype)
     values = ordered[places]
     if fill_value is not None and size is not None:
@@ -420,12 +420,12 @@ def intersect1d(
     new = inside & concatenate([ones_like(inside[:1]), ordered[1:] != ordered[:-1]]) if a.size else inside
     places = nonzero(new, size=size, fill_value=a.size)[0]
     found = places < a.size
-    if a.size == 0:
-        values = full(places.shape, 0 if fill_value is None else fill_value, a.dtype)
+    values = take(ordered, places, mode="clip") if a.size else zeros(places.shape, a.dtype)
+    if size is not None:
+        least = where(found.any(), values[:1], 0).astype(a.dtype)
+        values = where(found, values, least if fill_value is None else fill_value)
     else:
-        least = ordered[0] if fill_value is None else asarray(fill_value, a.dtype)
-        values = where(found, take(ordered, places, mode="clip"), least)
-    values = weak_as(ar1, ar2, values)
+        values = weak_as(ar1, ar2, values)
     if not return_indices:
         return values
     in_a = where(found, take(order, places, mode="clip"), a.size).astype(dtype)

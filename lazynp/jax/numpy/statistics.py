@@ -16,7 +16,7 @@ from ..dtypes import FLOAT32, KIND_OF, inexact, int_dtype, promotion, x64_enable
 from . import at_once
 from .axes import axes_of, axis_of, static_int
 from .call import named
-from .creation import asarray, astype, full, linspace, ones, zeros
+from .creation import asarray, astype, full, linspace, ones, ones_like, zeros
 from .elementwise import table
 from .joining import concatenate, stack
 from .products import dot
@@ -327,12 +327,13 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None) -> Any:
     """How many elements, or how much weight, each bin holds; and the bins' edges."""
-    check_arraylike("histogram", a, *([] if weights is None else [weights]))
+    check_arraylike("histogram", a, bins, *([] if weights is None else [weights]))
     if weights is not None and shape(weights) != shape(a):
         raise ValueError("weights should have the same shape as a.")
-    (x,) = floating(ravel(a))
-    edges = histogram_bin_edges(a, bins, range, weights)
-    w = ones(x.shape, x.dtype) if weights is None else ravel(weights)
+    x, w = floating(ravel(a), ravel(a if weights is None else weights))
+    edges = histogram_bin_edges(x, bins, range, w)
+    if weights is None:
+        w = ones_like(x)
     places = searchsorted(edges, x, side="right")
     places = where(x == edges[-1], edges.shape[0] - 1, places)
     counts = update(zeros(edges.shape[0], w.dtype), places, w, "add")[1:]

@@ -76,12 +76,12 @@ def map_coordinates(
     ]
     total: Any = None
     for corner in itertools.product(*per_axis):
-        value = x[tuple([i for i, _, _ in corner])]
         weight: Any = None
         inside: Any = None
         for _, valid, w in corner:
             weight = w if weight is None else weight * w
             inside = valid if inside is None else inside & valid
+        value = x[tuple([i for i, _, _ in corner])]
         if mode == "constant":
             value = jnp.where(inside, value, fill)
         total = weight * value if total is None else total + weight * value
