@@ -27,7 +27,7 @@ setup(
         Extension(
             "lazynp._calls",
             ["lazynp/_calls.c"],
-            depends=["lazynp/_boundary.h", "lazynp/_calls_tree.h", "lazynp/_leaving.h", "lazynp/_one_step.h"],
+            depends=[f"lazynp/_{name}.h" for name in ("boundary", "calls_given", "calls_tree", "leaving", "one_step")],
             include_dirs=[numpy.get_include()],
             extra_compile_args=["-O2", *FLAGS],
             optional=True,

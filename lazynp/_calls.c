@@ -21,7 +21,7 @@
 /* The arrays of the door: a Python class with the slots _host, _weak, _graph. */
 static PyTypeObject *array_type;
 static Py_ssize_t host_at, weak_at, graph_at;
-static PyObject *flags, *name_fast, *name_slow, *ours; /* `ours`: how names of our modules begin */
+static PyObject *flags, *name_fast, *name_slow, *name_delete, *ours; /* `ours`: how names of our modules begin */
 /* Those of the NumPy door, by functions of `_speed`: its class, whether all that was matched has its value now, the array of
  * one that is at hand (borrowed; NULL: it is not), and a new one for a fresh array (takes the reference). */
 static PyTypeObject *handle_type;
@@ -34,6 +34,7 @@ static PyObject *(*lent)(PyObject *), *(*handle_of)(PyObject *);
 #include "_leaving.h"
 #include "_boundary.h"
 #include "_one_step.h"
+#include "_calls_given.h"
 
 static int is_leaf(PyObject *x)
 {
@@ -49,6 +50,8 @@ typedef struct {
     PyObject *weak;        /* of the door's array: True or False */
     int ndim;
     npy_intp shape[NPY_MAXDIMS];
+    int donated;
+    PyObject *gone; /* of an array that is deleted: what is left of it; else NULL */
 } Expected;
 
 typedef struct {
@@ -74,7 +77,10 @@ typedef struct {
     PyObject *state, *run, *constants;
     int handles;  /* whether results are the NumPy door's */
     int one_step; /* whether `run` is a OneStep, whose results stand at the places */
-    Tree in, out;
+    int donates;  /* whether arguments are donated */
+    Tree in, out; /* `in`: of the arguments by place, then of those by name */
+    Fixed *fixed; /* the static arguments */
+    Py_ssize_t n_fixed;
     Expected *expected;
     Result *results;
     Py_ssize_t n_steps, n_places, n_constants;
@@ -91,7 +97,9 @@ static void signature_dealloc(Signature *s)
         Py_XDECREF(s->expected[i].kind);
         Py_XDECREF(s->expected[i].dtype);
         Py_XDECREF(s->expected[i].weak);
+        Py_XDECREF(s->expected[i].gone);
     }
+    fixed_free(s->fixed, s->n_fixed);
     for (Py_ssize_t i = 0; s->results && i < s->out.leaves; i++) {
         Py_XDECREF(s->results[i].dtype);
         Py_XDECREF(s->results[i].weak);
@@ -114,6 +122,8 @@ static int signature_traverse(Signature *s, visitproc visit, void *arg)
 {
     Py_VISIT(s->run);
     Py_VISIT(s->constants);
+    for (Py_ssize_t i = 0; i < s->n_fixed; i++)
+        Py_VISIT(s->fixed[i].value);
     return 0;
 }
 
@@ -160,6 +170,29 @@ static int expected_leaf(const Expected *e, PyObject **leaf)
         return !over && value >= -2147483648LL && value <= 2147483647LL;
     }
     return 1;
+}
+
+/* Whether arguments are those of the signature; then its leaves are given, values and owners. -1: an error. What may run
+ * Python code comes first: the leaves are borrowed. */
+static int signature_match(Signature *s, PyObject *args, PyObject *kwargs, PyObject **leaves, PyObject **owners)
+{
+    Py_ssize_t at = 0, found = 0;
+    int same = s->handles ? settled() : 1;
+    for (Py_ssize_t i = 0; same == 1 && i < s->n_fixed; i++)
+        same = fixed_match(&s->fixed[i], args, kwargs);
+    if (same == 1)
+        same = tree_match(&s->in, &at, args, leaves, &found);
+    if (same == 1)
+        same = kwargs ? tree_match(&s->in, &at, kwargs, leaves, &found) : s->in.parts[at].count == 0;
+    if (same == 1 && s->donates) {
+        memcpy(owners, leaves, found * sizeof *leaves);
+        for (Py_ssize_t i = 0; same == 1 && i < found; i++) /* what is given away twice is an error */
+            for (Py_ssize_t k = 0; s->expected[i].donated && k < found; k++)
+                same = same && (k == i || owners[k] != owners[i]);
+    }
+    for (Py_ssize_t i = 0; same == 1 && i < found; i++)
+        same = expected_leaf(&s->expected[i], &leaves[i]);
+    return same;
 }
 
 /* The door's array for a fresh NumPy array. Takes the reference. */
@@ -378,36 +411,47 @@ typedef struct {
     PyObject *signatures; /* a list, the Python side's */
 } Callable;
 
+/* The result for leaves, borrowed, of arguments of this signature. */
+static PyObject *callable_run(Signature *s, PyObject **leaves, PyObject **owners)
+{
+    Py_ssize_t n = s->in.leaves;
+    int done = 0;
+    for (Py_ssize_t i = 0; i < n; i++) { /* a list among the arguments may be changed while this runs */
+        Py_INCREF(leaves[i]);
+        if (s->donates)
+            Py_INCREF(owners[i]);
+    }
+    for (Py_ssize_t i = 0; s->donates && i < n && done == 0; i++)
+        if (s->expected[i].gone)
+            done = array_delete(owners[i], s->expected[i].gone);
+    PyObject *out = done == 0 ? signature_run(s, leaves) : NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Py_DECREF(leaves[i]);
+        if (s->donates)
+            Py_DECREF(owners[i]);
+    }
+    return out;
+}
+
 static PyObject *callable_call(Callable *f, PyObject *args, PyObject *kwargs)
 {
-    if (f->signatures && PyList_GET_SIZE(f->signatures) && (!kwargs || !PyDict_GET_SIZE(kwargs))) {
-        PyObject *state = PyObject_GetAttr(flags, name_fast), *leaves[MOST_LEAVES];
+    if (f->signatures && PyList_GET_SIZE(f->signatures)) {
+        PyObject *state = PyObject_GetAttr(flags, name_fast), *leaves[MOST_LEAVES], *owners[MOST_LEAVES];
         if (!state)
             return NULL;
         for (Py_ssize_t k = 0; k < PyList_GET_SIZE(f->signatures); k++) {
             Signature *s = (Signature *)PyList_GET_ITEM(f->signatures, k);
-            Py_ssize_t at = 0, found = 0;
             if (Py_TYPE(s) != &SignatureType || (s->state != state && !PyLong_CheckExact(state)))
                 continue;
+            Py_INCREF(s); /* code of the arguments' may forget it */
             int same = s->state == state ? 1 : PyObject_RichCompareBool(s->state, state, Py_EQ);
-            if (same == 1 && s->handles)
-                same = settled(); /* Python code may run; the leaves, which are borrowed, are looked for after it */
             if (same == 1)
-                same = tree_match(&s->in, &at, args, leaves, &found);
-            for (Py_ssize_t i = 0; same == 1 && i < found; i++)
-                same = expected_leaf(&s->expected[i], &leaves[i]);
+                same = signature_match(s, args, kwargs, leaves, owners);
+            PyObject *out = same == 1 ? callable_run(s, leaves, owners) : NULL;
+            Py_DECREF(s);
             if (same == 0)
                 continue;
             Py_DECREF(state);
-            if (same < 0)
-                return NULL;
-            for (Py_ssize_t i = 0; i < found; i++) /* a list among the arguments may be changed while this runs */
-                Py_INCREF(leaves[i]);
-            Py_INCREF(s);
-            PyObject *out = signature_run(s, leaves);
-            Py_DECREF(s);
-            for (Py_ssize_t i = 0; i < found; i++)
-                Py_DECREF(leaves[i]);
             return out;
         }
         Py_DECREF(state);
@@ -477,21 +521,34 @@ static int take_expected(Signature *s, PyObject *given)
     s->expected = PyMem_Calloc(n ? n : 1, sizeof(Expected));
     if (!s->expected || !PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != n)
         return -1;
-    for (Py_ssize_t i = 0; i < n; i++) { /* (kind, shape, dtype, weak) */
+    for (Py_ssize_t i = 0; i < n; i++) { /* (kind, shape, dtype, weak, donated, gone) */
         Expected *e = &s->expected[i];
-        PyObject *shape, *dtype, *kind, *weak;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(given, i), "OO!OO", &kind, &PyTuple_Type, &shape, &dtype, &weak))
+        PyObject *shape, *dtype, *kind, *weak, *gone;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(given, i), "OO!OOpO", &kind, &PyTuple_Type, &shape, &dtype, &weak,
+                              &e->donated, &gone))
             return -1;
         if (!PyType_Check(kind) || !PyArray_DescrCheck(dtype) || PyTuple_GET_SIZE(shape) > NPY_MAXDIMS)
             return -1;
         e->kind = (PyTypeObject *)Py_NewRef(kind);
         e->dtype = (PyArray_Descr *)Py_NewRef(dtype);
         e->weak = Py_NewRef(weak);
+        e->gone = gone == Py_None ? NULL : Py_NewRef(gone);
+        s->donates = s->donates || e->donated;
         e->ndim = (int)PyTuple_GET_SIZE(shape);
         for (int d = 0; d < e->ndim; d++)
             e->shape[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, d));
     }
     return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Static arguments are pairs of place or name and value. */
+static int take_fixed(Signature *s, PyObject *given)
+{
+    s->fixed = PyMem_Calloc(PyTuple_GET_SIZE(given) + 1, sizeof(Fixed));
+    for (Py_ssize_t i = 0; s->fixed && i < PyTuple_GET_SIZE(given); i++, s->n_fixed++)
+        if (fixed_take(&s->fixed[i], PyTuple_GET_ITEM(given, i)) < 0)
+            return -1;
+    return s->fixed ? 0 : -1;
 }
 
 static int take_results(Signature *s, PyObject *given)
@@ -598,13 +655,14 @@ static int take_steps(Signature *s, PyObject *steps, PyObject *sizes, PyObject *
     return 1;
 }
 
-/* signature(state, args, expected, out, results, run, steps, sizes, constants, handles) -> Signature or None */
+/* signature(state, args, kwargs, statics, expected, out, results, run, steps, sizes, constants, handles) -> Signature or None */
 static PyObject *make_signature(PyObject *module, PyObject *given)
 {
-    PyObject *state, *args, *expected, *out, *results, *run, *steps, *sizes, *constants;
+    PyObject *state, *args, *kwargs, *statics, *expected, *out, *results, *run, *steps, *sizes, *constants;
     int handles;
-    if (!PyArg_ParseTuple(given, "OOOOOOO!O!O!p", &state, &args, &expected, &out, &results, &run, &PyTuple_Type, &steps,
-                          &PyTuple_Type, &sizes, &PyTuple_Type, &constants, &handles))
+    if (!PyArg_ParseTuple(given, "OO!O!O!OOOOO!O!O!p", &state, &PyTuple_Type, &args, &PyDict_Type, &kwargs, &PyTuple_Type, &statics,
+                          &expected, &out, &results, &run, &PyTuple_Type, &steps, &PyTuple_Type, &sizes, &PyTuple_Type,
+                          &constants, &handles))
         return NULL;
     if (handles && !handle_type) {
         PyErr_SetString(PyExc_ValueError, "bind_handles was not called");
@@ -622,10 +680,12 @@ static PyObject *make_signature(PyObject *module, PyObject *given)
     PyObject_GC_Track(s);
     int done = tree_add(&s->in, args);
     if (done == 1)
+        done = tree_add(&s->in, kwargs);
+    if (done == 1)
         done = tree_add(&s->out, out);
     if (done == 1 && (s->in.leaves > MOST_LEAVES || s->out.leaves > MOST_LEAVES))
         done = 0;
-    if (done == 1 && (take_expected(s, expected) < 0 || take_results(s, results) < 0))
+    if (done == 1 && (take_fixed(s, statics) < 0 || take_expected(s, expected) < 0 || take_results(s, results) < 0))
         done = -1;
     if (done == 1 && PyTuple_GET_SIZE(steps))
         done = take_steps(s, steps, sizes, constants);
@@ -688,8 +748,8 @@ static PyMethodDef functions[] = {
      "bind_handles(ndarray, flags, shared): the class of the NumPy door's arrays, that object, and `_speed.shared`."},
     {"bind", bind, METH_VARARGS, "bind(Array, flags): the class of arrays, and the object with the attribute `fast`."},
     {"signature", make_signature, METH_VARARGS,
-     "signature(state, args, expected, out, results, run, steps, sizes, constants, handles): see `runtime/jit_calls.py`. None where "
-     "these are not simple."},
+     "signature(state, args, kwargs, statics, expected, out, results, run, steps, sizes, constants, handles): see "
+     "`runtime/jit_calls.py`. None where these are not simple."},
     {"allow_steps", allow_steps, METH_O, "allow_steps(yes): whether calls go to compiled functions without a call of Python."},
     {"steps", count_steps, METH_NOARGS, "steps(): how many calls of compiled functions there were, and their seconds."},
     {NULL}};
@@ -713,6 +773,7 @@ PyMODINIT_FUNC PyInit__calls(void)
         return NULL;
     name_fast = PyUnicode_InternFromString("fast");
     name_slow = PyUnicode_InternFromString("_slow");
+    name_delete = PyUnicode_InternFromString("delete");
     ours = PyUnicode_InternFromString("lazynp.");
-    return name_fast && name_slow && ours ? module : NULL;
+    return name_fast && name_slow && name_delete && ours ? module : NULL;
 }

@@ -5,9 +5,10 @@
 #include <Python.h>
 #include <string.h>
 
-/* Kinds of nodes in the order in which they are met, and the sorted keys of each dict. */
+/* Kinds of nodes in the order in which they are met, and the sorted keys of each dict. ANYTHING, which `...` stands for, is
+ * what somebody else compares. */
 
-enum { LEAF, NOTHING, TUPLE, LIST, DICT };
+enum { LEAF, NOTHING, ANYTHING, TUPLE, LIST, DICT };
 
 typedef struct {
     char kind;
@@ -53,8 +54,8 @@ static int tree_add(Tree *t, PyObject *x)
         t->leaves++;
         return 1;
     }
-    if (x == Py_None) {
-        p->kind = NOTHING;
+    if (x == Py_None || x == Py_Ellipsis) {
+        p->kind = x == Py_None ? NOTHING : ANYTHING;
         return 1;
     }
     if (PyTuple_CheckExact(x) || PyList_CheckExact(x)) {
@@ -99,6 +100,8 @@ static int tree_match(const Tree *t, Py_ssize_t *at, PyObject *x, PyObject **lea
         return 1;
     case NOTHING:
         return x == Py_None;
+    case ANYTHING:
+        return 1;
     case DICT:
         if (!PyDict_CheckExact(x) || PyDict_GET_SIZE(x) != p->count)
             return 0;
@@ -133,6 +136,7 @@ static PyObject *tree_build(const Tree *t, Py_ssize_t *at, PyObject **leaves, Py
         leaves[(*used)++] = NULL;
         return out;
     case NOTHING:
+    case ANYTHING:
         Py_RETURN_NONE;
     case DICT:
         out = PyDict_Copy(p->model);

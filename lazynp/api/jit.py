@@ -52,8 +52,7 @@ class Call(NamedTuple):
 
     Attributes:
         leaves: of what is not static. nodes: the same in the graph. structure: of `(args, kwargs)`.
-        statics: pairs of (place or name, value).
-        donated: for each leaf whether it is donated; empty where none is.
+        statics: pairs of (place or name, value). donated: for each leaf whether it is donated; empty where none is.
     """
 
     leaves: list[Any]
@@ -78,6 +77,7 @@ class Entry:
         out: structure of the result.
         pure: whether it captures nothing that is traced: then it may be kept, and run by a plan.
         programs: by the kinds of the arguments (arrays, types of scalars) and which are donated.
+        unused: for which donated arguments it was said that no result can use their buffers.
     """
 
     def __init__(self, function: Function, out: Any, written: tuple[int, ...], since: int, door: Door) -> None:
@@ -85,6 +85,7 @@ class Entry:
         self.single = out.is_leaf()
         self.pure = not any(n.trace for n in function.captured())
         self.programs: dict[Any, tuple[Program, list[Any]]] = {}
+        self.unused: set[tuple[bool, ...]] = set()
 
     def program(self, values: Sequence[Any], donated: tuple[bool, ...] = ()) -> tuple[Program, list[Any]]:
         """The program for arguments of these kinds, and for each result (where, at, maker): see `Program.sources`."""
@@ -192,10 +193,10 @@ class Jit(CallBase):
         if not entry.pure or any([n.trace for n in call.nodes]):
             return finish(entry, call, wrap_all(entry.door, inline(entry.function, call.nodes)))
         values = [n.value if n.value is not None else value_of(n) for n in call.nodes]
-        donated = self._give(call, entry) if call.donated else ()
-        program, results = entry.program(values, donated)
-        if not (call.statics or donated or entry.written) and call.door is self._door:
-            self._remember(args, kwargs, call, (entry, program, results))
+        deleted = self._usable(call, entry) if any(call.donated) else ()
+        program, results = entry.program(values, self._give(call, entry, deleted) if deleted else ())
+        if not entry.written and call.door is self._door:
+            self._remember(args, kwargs, call, (entry, program, results), deleted)
         door = entry.door
         there = program.run(values)
         out = results_of(door, there, results, call.leaves if not any(call.donated) else wrap_all(door, call.nodes))
@@ -265,11 +266,8 @@ class Jit(CallBase):
             function = Function(inputs, outputs, function.effects, function.token)
         return Entry(function, out, written, since, call.door)
 
-    def _give(self, call: Call, entry: Entry) -> tuple[bool, ...]:
-        """Take the buffers of donated arguments that a result can use from their owners; which these are.
-
-        An argument whose node nobody else has may be overwritten; any donated one is gone for its owner.
-        """
+    def _usable(self, call: Call, entry: Entry) -> tuple[bool, ...]:
+        """Which of the arguments are donated, and have buffers that a result can use. Warns of others, once."""
         wanted = [(n.aval.size, n.dtype) for n in entry.function.outputs]
         given = []
         for x, n, donated in zip(call.leaves, call.nodes, call.donated):
@@ -278,12 +276,17 @@ class Jit(CallBase):
             if usable:
                 wanted.remove(kind)
             given.append(usable)
-        unused = [n.aval for n, d, g in zip(call.nodes, call.donated, given) if d and not g]
-        if unused:
-            names = ", ".join(map(str, unused))
+        unused = tuple([d and not g for d, g in zip(call.donated, given)])
+        if any(unused) and unused not in entry.unused:
+            entry.unused.add(unused)
+            names = ", ".join([str(n.aval) for n, u in zip(call.nodes, unused) if u])
             warnings.warn(f"Some donated buffers were not usable: {names}.", stacklevel=4)
+        return tuple(given)
+
+    def _give(self, call: Call, entry: Entry, deleted: Sequence[bool]) -> tuple[bool, ...]:
+        """Take the buffers of arguments from their owners; which may be overwritten: nobody else has their nodes."""
         out = []
-        for k, usable in enumerate(given):
+        for k, usable in enumerate(deleted):
             if usable:
                 node = call.nodes[k]
                 buffer, ref, lent = value_of(node), weakref.ref(node), node.index == BORROWED
@@ -294,20 +297,19 @@ class Jit(CallBase):
             out.append(usable)
         return tuple(out)
 
-    def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...]) -> None:
-        """Let `_try` find the program of a call."""
-        flat = not kwargs and len(args) == len(call.leaves) and all([a is x for a, x in zip(args, call.leaves)])
-        key: list[Any] = [flags.fast, None if flat else call.structure]
-        host = known.key_of_nodes(call.leaves, call.nodes, key, found[1].kinds, doors, self._known)
-        if flags.fast is not None and (host is not None or self._known is Miss):
+    def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...], deleted: Sequence[bool]) -> None:
+        """Let the C module find the program of a call, and `_try`, which knows of nothing static or donated."""
+        entry, program, _ = found
+        host = None
+        if flags.fast is not None and not (call.statics or call.donated):
+            flat = not kwargs and len(args) == len(call.leaves) and all([a is x for a, x in zip(args, call.leaves)])
+            key: list[Any] = [flags.fast, None if flat else call.structure]
+            host = known.key_of_nodes(call.leaves, call.nodes, key, program.kinds, doors, self._known)
             if host is not None:
                 self._fast.keep(tuple(key), (*found, host))
-            if not kwargs and (host is not None or found[1].is_news(flags.fast, call.leaves)):
-                entry, program, _ = found
-                out = unflatten(entry.out, [0.0] * len(entry.function.outputs))
-                jit_calls.remember(
-                    self._signatures, self._door, flags, args, call.leaves, call.nodes, out, entry.function, program
-                )
+        if host is not None or flags.fast is not None and program.is_news(flags.fast, call.leaves):
+            given, out = unflatten(call.structure, call.leaves), unflatten(entry.out, [0.0] * entry.out.num_leaves)
+            jit_calls.remember(self._signatures, self._door, flags, call, given, deleted, out, entry.function, program)
 
     def clear_cache(self) -> None:
         """Forget all that was traced."""

@@ -66,7 +66,7 @@ else:
 
 
 class Deleted(NamedTuple):
-    """What is known of an array without a value: its type, and how it lay on devices."""
+    """What is known of an array without a value: its type, and how it lay on devices; None: nobody had placed it."""
 
     aval: Aval
     sharding: Any
@@ -348,10 +348,18 @@ class Array(AsNumber, OnDevices, Base):
         if self.is_deleted():
             return
         self.block_until_ready()
-        gone, node = Deleted(self.node.aval, self.sharding), self._graph
+        node = self._graph
+        gone = (
+            self._gone(Aval(self.shape, self.dtype, self._weak)) if node is None else Deleted(node.aval, self.sharding)
+        )
         with lock:
             self._weak, self._host, self._graph = gone, None, None  # type: ignore[assignment]
         delete_with(node)
+
+    @staticmethod
+    def _gone(aval: Aval) -> Deleted:
+        """What is left of a deleted array that nobody had placed."""
+        return Deleted(aval, None)
 
     def on_device_size_in_bytes(self) -> int:
         """Bytes of its parts on all devices."""

@@ -35,8 +35,8 @@ class OnDevices(Base):
         if node is not None and node.trace == ABSTRACT:
             raise AttributeError(f"The 'sharding' attribute is not available on traced array with shape {node.aval}.")
         if self.is_deleted():
-            found: Sharding = self._weak.sharding
-            return found
+            found: Sharding | None = self._weak.sharding
+            return self._unplaced() if found is None else found
         return self._placed() or self._unplaced()
 
     def _unplaced(self) -> Sharding:

@@ -98,7 +98,7 @@ class Placed(Shown):
         finally:
             spreading.jitted -= 1
 
-    def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...]) -> None:
+    def _remember(self, *call: Any) -> None:
         """Nothing: its callers look at how arguments lie."""
 
 

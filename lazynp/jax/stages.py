@@ -320,9 +320,9 @@ class PjitFunction(Shown):
     _device: Device | None = None
     _passing: Passing | None = None
 
-    def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...]) -> None:
+    def _remember(self, *call: Any) -> None:
         if not several():
-            super()._remember(args, kwargs, call, found)
+            super()._remember(*call)
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(args, kwargs) if spreading.processes else super()._slow(*args, **kwargs)
@@ -343,7 +343,7 @@ class PjitFunction(Shown):
         self._passing = Passing(self._fun, lambda fun, static: make(fun, static=static), self._static)
         return self._passing(args, kwargs)
 
-    def _give(self, call: Call, entry: Entry) -> tuple[bool, ...]:
+    def _usable(self, call: Call, entry: Entry) -> tuple[bool, ...]:
         """Raises JaxRuntimeError where an array is donated and used by another argument of the same call."""
         for i, (x, donated) in enumerate(zip(call.leaves, call.donated)):
             others = [j for j, y in enumerate(call.leaves) if y is x and j != i]
@@ -352,7 +352,7 @@ class PjitFunction(Shown):
                     "INVALID_ARGUMENT: Attempt to use a buffer that was previously donated in the same call to "
                     f"Execute() (flattened argument {others[0]}, which is argument {i} too)."
                 )
-        return super()._give(call, entry)
+        return super()._usable(call, entry)
 
     def _call_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call without mutable references."""

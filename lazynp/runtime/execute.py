@@ -96,8 +96,9 @@ class Program:
         inside = set(nodes)
         wanted = list(dict.fromkeys([n for n in results if n in inside]))
         make: Any = Direct if is_small(nodes) else Planned
-        self.run: Any = make(nodes, wanted, inputs, values, donated)
-        if not function.effects and is_one(nodes):
+        one = not function.effects and is_one(nodes)
+        self.run: Any = make(nodes, wanted, inputs, values, () if one else donated)
+        if one:
             there = {*inputs, *nodes}
             captured = list(dict.fromkeys([i for n in nodes for i in n.inputs if i not in there and i.value is None]))
             self.run = OneStep(self.run, inputs, captured, list(map(value_of, captured)), wanted)

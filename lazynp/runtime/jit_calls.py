@@ -17,7 +17,7 @@ from ..graph.node import Node
 from ..graph.op import MAP
 from ..ops.promotion import loop_of
 from ..speed import calls, native
-from .execute import Direct, Program
+from .execute import Direct, Planned, Program
 from .one_step import OneStep
 
 MOST = 8  # signatures of a function: a call is compared with one after the other
@@ -42,29 +42,35 @@ def remember(
     known: list[Any],
     door: Any,
     flags: Any,
-    args: Any,
-    leaves: Sequence[Any],
-    inputs: Sequence[Node],
+    call: Any,
+    given: Any,
+    deleted: Sequence[bool],
     out: Any,
     function: Function,
     program: Program,
 ) -> None:
-    """Add the signature of a call to `known`, if it is simple: `args` whose leaves have the types of `inputs`, results
-    in the form of the tree `out`, which are the door's (`lazynp.doors.Door`)."""
+    """Add the signature of a call (`api.jit.Call`) to `known`, if it is simple, with results in the form of the tree
+    `out`, which are the door's (`lazynp.doors.Door`). `given`: the trees of arguments by place
+    and by name. `deleted`: for each leaf whether it is, since it was donated; empty where none is."""
+    leaves, inputs = call.leaves, call.nodes
     array, handles, outputs = door.array, door.of_value is None, function.outputs
     if calls is None or len(known) >= MOST or any(kind is not None for kind in program.kinds):
         return
     if handles and (function.effects or not handles_are_known(array, flags)):
         return
+    if any(deleted) and type(program.run) is Planned:
+        return  # it may overwrite what is deleted, if nobody else has that
     sources = program.sources[: program.n_out]
     if any(where not in (0, 3) for where, _ in sources):
         return
     expected = []
-    for x, n in zip(leaves, inputs):
+    for i, (x, n) in enumerate(zip(leaves, inputs)):
         if n.dtype.hasobject or n.dtype.names is not None or n.dtype.num > np.dtype(np.complex128).num:
             return
         if type(x) is array or type(x) is np.ndarray and x.dtype == n.dtype or type(x) in NUMBERS:
-            expected.append((type(x), n.shape, n.dtype, n.weak))
+            gone = array._gone(n.aval) if deleted and deleted[i] else None
+            donated = type(x) is array and any(call.donated) and call.donated[i]
+            expected.append((type(x), n.shape, n.dtype, n.weak, donated, gone))
         else:
             return
     if any(n.dtype.names is not None for n in outputs):
@@ -88,10 +94,15 @@ def remember(
             if len(set(places)) < len(set(there)):
                 places, steps = there, ()
     results = tuple([(at, n.shape, n.dtype, n.weak) for at, n in zip(places, outputs)])
-    made = calls.signature(flags.fast, args, tuple(expected), out, results, run, steps, sizes, constants, handles)
+    named = {k: value for k, (_, value) in call.statics}  # `...` stands for them
+    args, kwargs = given
+    args = tuple([... if i in named else a for i, a in enumerate(args)])
+    kwargs.update({k: ... for k in named if type(k) is str})
+    like = (flags.fast, args, kwargs, tuple(named.items()), tuple(expected), out)
+    made = calls.signature(*like, results, run, steps, sizes, constants, handles)
     if made is None and steps:
         results = tuple([(at, n.shape, n.dtype, n.weak) for at, n in zip(there, outputs)])
-        made = calls.signature(flags.fast, args, tuple(expected), out, results, run, (), (), (), handles)
+        made = calls.signature(*like, results, run, (), (), (), handles)
     if made is not None:
         known.append(made)
 
