@@ -413,7 +413,7 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
         raise ValueError(f"ldexp not supported for input types {(d1, d2)}")
     (a,) = promoted(INEXACT, x1)
     n = as_node(x2)
-    check_broadcast("add", [as_node(a), n])  # JAX adds to the exponent
+    check_broadcast("add", [a, n])  # JAX adds to the exponent
 
     def impl(a: Node, n: Node) -> Node:
         wide = a if a.dtype.kind == "f" else convert(a, FLOAT32)
