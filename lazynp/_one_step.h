@@ -26,7 +26,11 @@ static long long steps_made, steps_time;
 static int64_t clock_now(void)
 {
     struct timespec t;
+#ifdef CLOCK_MONOTONIC
     clock_gettime(CLOCK_MONOTONIC, &t);
+#else
+    timespec_get(&t, TIME_UTC);
+#endif
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 

@@ -745,6 +745,14 @@ static PyObject *element(char const *at, int type)
 #undef SCALAR
 }
 
+/* Whether the bounds and the step of a slice are Python's own integers, if they are given: nothing of the user's runs for them. */
+static int is_plain_slice(PyObject *o)
+{
+    PySliceObject *s = (PySliceObject *)o;
+    return (s->start == Py_None || PyLong_CheckExact(s->start)) && (s->stop == Py_None || PyLong_CheckExact(s->stop))
+           && (s->step == Py_None || PyLong_CheckExact(s->step));
+}
+
 static int is_list_of_places(PyObject *key)
 {
     int yes = PyList_CheckExact(key);
@@ -804,6 +812,8 @@ static PyObject *subscript(PyObject *self, PyObject *key)
                 Py_DECREF(part);
             else if (part || PyErr_Occurred())
                 return from_host(part);
+            else if (!small && PyArray_TYPE(k) == NPY_BOOL && PyArray_IS_C_CONTIGUOUS(k) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)a->h))
+                return call_two(getitem, self, key); /* many, which were counted */
         }
         PyObject *out = subscript_whole(self, key);
         if (out || PyErr_Occurred())
@@ -945,15 +955,7 @@ static int is_few(PyArrayObject *h, PyObject *key)
     Py_ssize_t n = PyTuple_CheckExact(key) ? PyTuple_GET_SIZE(key) : 1, given = 0;
     PyArrayObject *first = NULL, *places;
     for (Py_ssize_t k = 0; k < n; k++) {
-        PyObject *const part[3] = {PySlice_Check(keys[k]) ? ((PySliceObject *)keys[k])->start : Py_None,
-                                   PySlice_Check(keys[k]) ? ((PySliceObject *)keys[k])->stop : Py_None,
-                                   PySlice_Check(keys[k]) ? ((PySliceObject *)keys[k])->step : Py_None};
-        for (int i = 0; i < 3; i++)
-            if (part[i] != Py_None && !PyLong_CheckExact(part[i]))
-                return 0;
-        if (PyLong_CheckExact(keys[k]) || PySlice_Check(keys[k]))
-            given++;
-        else if (is_list_of_places(keys[k]))
+        if (PySlice_Check(keys[k]) ? is_plain_slice(keys[k]) : PyLong_CheckExact(keys[k]) || is_list_of_places(keys[k]))
             given++;
         else if ((places = places_in(keys[k])))
             given += PyArray_TYPE(places) == NPY_BOOL ? PyArray_NDIM(places) : 1;

@@ -225,14 +225,8 @@ static PyObject *given_value(PyObject *o, Gift *gift, int depth)
         return given_items(o, gift, depth);
     if (type == &PyArray_Type)
         return given_array(o, NULL, NULL, o, gift);
-    if (type == &PySlice_Type) {
-        PySliceObject *s = (PySliceObject *)o;
-        PyObject *parts[3] = {s->start, s->stop, s->step};
-        for (int i = 0; i < 3; i++)
-            if (parts[i] != Py_None && !PyLong_CheckExact(parts[i]))
-                return NULL;
-        return Py_NewRef(o);
-    }
+    if (type == &PySlice_Type)
+        return is_plain_slice(o) ? Py_NewRef(o) : NULL;
     if (PyType_Check(o))
         return PyType_IsSubtype((PyTypeObject *)o, ndarray_type) && !(gift->flags & READS) ? NULL : Py_NewRef(o);
     if (type == &PyRange_Type) { /* a shape, it may be: how large is not looked at, but of one that is too long for that */
