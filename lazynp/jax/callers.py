@@ -23,6 +23,7 @@ MACHINERY = frozenset(
         "numpy.methods",
         "numpy.operators",
         "numpy.ufunc",
+        "placement",
     )
 )
 """What stands between a function that someone writes, and the promotion of its operands."""

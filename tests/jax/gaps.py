@@ -221,3 +221,13 @@ SIGNATURES: dict[str, dict[str, str]] = {
 if "fix_imports" in inspect.signature(numpy.save).parameters:  # of older NumPys; JAX passes NumPy's function on
     SIGNATURES["jax.numpy"] |= {"save": "without fix_imports, which was for Python 2"}
 """Functions whose parameters differ in names, kinds or defaults."""
+UNLIKE: dict[str, str] = {
+    r"no_tracing": "nothing is traced before it runs, so that nothing can be refused",
+    r"named_call.*type\(x\)|array_(repr|str)": "the class is called Array, and not ArrayImpl",
+    r"einsum_path": "a list and a text, as NumPy's; JAX's is an object of opt_einsum's",
+    r"2\*\*33": "arrays of many gigabytes, which JAX describes without making them",
+    r"lax\.reduce.*x\*y\+1": "a function that is not associative: the order of its calls is undefined",
+    r"jnp\.cross\(A\(\(3,\)\),A\(\(3,\)\)\)": "zero exactly; XLA fuses products with sums and leaves a rounding error",
+    r"special\.expn": "1 / (n - 1) at 0, as SciPy's; JAX's is 1 / n",
+}
+"""Generated expressions (`expressions.py`) that are left out, as they differ for a reason."""

@@ -34,5 +34,6 @@ from .ragged import *
 from .reductions import *
 from .shapes import *
 from .solves import *
+from .windows import *
 
 _place_results(globals())

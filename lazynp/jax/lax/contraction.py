@@ -20,7 +20,7 @@ from ..at_once import apply
 from ..dtypes import EXTENSIONS, FLOAT32, KIND_OF, result_type
 from ..precision import DotAlgorithmPreset, Precision, check_precision
 from .call import arguments, dtype_of, public
-from .reductions import padtype_to_pads
+from .windows import padtype_to_pads
 
 for _names in (Precision, DotAlgorithmPreset):
     public(_names)

@@ -22,7 +22,7 @@ from ..dtypes import KIND_OF
 from ..precision import check_precision
 from .call import argument, arguments, check_kinds, check_same_dtypes, dtype_of, public, sizes_of, spread
 from .contraction import NARROWER, dot_general, in_common
-from .reductions import dilated, padtype_to_pads
+from .windows import dilated, padtype_to_pads
 
 public(ConvDimensionNumbers)
 

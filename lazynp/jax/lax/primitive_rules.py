@@ -23,7 +23,7 @@ from ..primitives import known
 from ..shape_struct import ShapeDtypeStruct
 from ..sharding import PartitionSpec
 from . import elementwise as e
-from . import indexing, others, pieces, reductions, shapes
+from . import indexing, others, pieces, reductions, shapes, windows
 from .call import arguments, public
 from .control import fori_loop
 from .solves import custom_linear_solve
@@ -54,7 +54,7 @@ def reduce(*args: Any, jaxpr: Any, dimensions: Any, computation: Any = None) -> 
 
 def reduce_window(*args: Any, jaxpr: Any, consts: Any = (), window_dimensions: Any, **window: Any) -> list[Any]:
     operands, inits = halves(args)
-    return list(reductions.reduce_window(operands, inits, combining(jaxpr, consts), window_dimensions, **window))
+    return list(windows.reduce_window(operands, inits, combining(jaxpr, consts), window_dimensions, **window))
 
 
 def window_of(operation: Fun, first: Callable[[np.dtype[Any]], Any]) -> Fun:
@@ -62,7 +62,7 @@ def window_of(operation: Fun, first: Callable[[np.dtype[Any]], Any]) -> Fun:
 
     def rule(x: Any, *, window_dimensions: Any, **window: Any) -> Any:
         start = np.asarray(first(as_node(x).dtype), as_node(x).dtype)[()]
-        return reductions.reduce_window(x, start, operation, window_dimensions, **window)
+        return windows.reduce_window(x, start, operation, window_dimensions, **window)
 
     return rule
 
@@ -89,7 +89,7 @@ def select_and_gather_add(tangents: Any, operand: Any, *, select_prim: Any, **wi
         return shapes.select(first, a[0], b[0]), shapes.select(first, a[1], b[1])
 
     zero = np.zeros((), as_node(tangents).dtype)[()]
-    return reductions.reduce_window((operand, tangents), (edge, zero), combine, **window)[1]
+    return windows.reduce_window((operand, tangents), (edge, zero), combine, **window)[1]
 
 
 def select_and_scatter_add(source: Any, operand: Any, **params: Any) -> Any:
@@ -121,7 +121,7 @@ def select_and_scatter(
         return shapes.select(first, a[0], b[0]), shapes.select(first, a[1], b[1])
 
     inits = np.zeros((), x.dtype)[()], np.int32(-1)
-    chosen = reductions.reduce_window((x, places), inits, combine, window_dimensions, **window)[1].ravel()
+    chosen = windows.reduce_window((x, places), inits, combine, window_dimensions, **window)[1].ravel()
     values, start = numbers.ravel(), shapes.full(x.size, init_value, numbers.dtype)
 
     def step(i: Any, out: Array) -> Array:

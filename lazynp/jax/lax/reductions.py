@@ -27,8 +27,7 @@ from ...tree import flatten, structure, unflatten
 from ..array import Array, door, wrap
 from ..at_once import apply
 from ..spreading import check_unsplit, dropping, keeping, state
-from .call import argument, arguments, axis_of, check_kinds, dtype_of, public, sizes_of, spread, widened
-from .pieces import padded
+from .call import argument, arguments, axis_of, check_kinds, dtype_of, public, spread, widened
 
 Combine = Callable[[list[Node], list[Node]], list[Node]]
 
@@ -41,6 +40,12 @@ def axes_of(name: str, x: Node, axes: Any) -> Shape:
     if not all(0 <= a < x.ndim for a in found):
         raise ValueError(f"reduction axes {found} contains out-of-bounds indices for {x.aval}.")
     return tuple(sorted(found))
+
+
+def axes_as_deleted(name: str, x: Node, axes: Any) -> Shape:
+    """Sorted axes. What names no axis from either end is an IndexError, as where `numpy.delete` takes axes away."""
+    np.delete(x.shape, tuple([operator.index(a) for a in axes]))
+    return axes_of(name, x, axes)
 
 
 def reducer(name: str, ufunc: str, accepts: str) -> Callable[..., Array]:
@@ -59,8 +64,8 @@ def reducer(name: str, ufunc: str, accepts: str) -> Callable[..., Array]:
 
     def reduce_(operand: Any, axes: Sequence[int]) -> Array:
         node = argument(name, operand)
+        found = (axes_as_deleted if ufunc.startswith("logical") else axes_of)(name, node, axes)
         check_kinds(name, [node], [accepts])
-        found = axes_of(name, node, axes)
         return apply(lambda x: widened(lambda v: run(v, found))(x), node)
 
     reduce_.__name__ = reduce_.__qualname__ = name
@@ -105,8 +110,8 @@ reduce_or = reducer("reduce_or", "logical_or", "ib")
 def reduce_xor(operand: Any, axes: Sequence[int]) -> Array:
     """Exclusive or over these axes, bit by bit."""
     node = argument("reduce_xor", operand)
+    found = axes_as_deleted("reduce_xor", node, axes)
     check_kinds("reduce_xor", [node], ["ib"])
-    found = axes_of("reduce_xor", node, axes)
     return apply(lambda x: reductions.reductions["bitwise_xor"](x, axes=found, keepdims=False, dtype=None), node)
 
 
@@ -115,14 +120,14 @@ def arg_reducer(name: str) -> Callable[..., Array]:
 
     def arg(operand: Any, axis: int, index_dtype: Any) -> Array:
         node = argument(name, operand)
-        check_kinds(name, [node], ["ifb"])
         at, dtype = operator.index(axis), dtype_of(index_dtype)
         if not 0 <= at < node.ndim:
             raise ValueError(f"Invalid axis {at} for operand shape {node.shape}")
-        if dtype.kind not in "iu":
-            raise TypeError(f"index_dtype must be an integer type, but got {dtype}")
         if node.shape[at] == 0:
             raise ValueError(f"{name} require non-empty reduced dimension. operand.shape={node.shape} axis={at}")
+        if dtype.kind not in "iu":
+            raise TypeError(f"index_dtype must be an integer type, but got {dtype}")
+        check_kinds(name, [node], ["ifb"])
         return apply(lambda x: convert(op(x, axis=at, keepdims=False), dtype), node)
 
     arg.__name__ = arg.__qualname__ = name
@@ -215,21 +220,24 @@ def reduce(
             f"Operands must have the same tree structure as init_values: {named(tree)} vs. {named(init_tree)}"
         )
     nodes, firsts = arguments("reduce", *leaves), arguments("reduce", *inits)
-    if any(n.ndim for n in firsts):
-        raise ValueError(f"reduce found non-scalar initial value: {[n.shape for n in firsts]}")
-    axes = axes_of("reduce", nodes[0], dimensions)
-    if any(n.shape != nodes[0].shape for n in nodes):
-        raise ValueError(f"all operands must have the same shape: {[n.shape for n in nodes]}")
-    combine, name = combiner(computation, init_values)
-    if without_effect(nodes, firsts, MONOIDS.get(called(computation))):
-        name = MONOIDS[called(computation)]
+    name = MONOIDS.get(called(computation))
+    if len(nodes) == 1 and name is not None and not firsts[0].ndim and is_identity(firsts[0], name):
+        (axes_as_deleted if name in BITWISE else axes_of)("reduce", nodes[0], dimensions)
         firsts = [identity(name, nodes[0])]
         combine = KNOWN.get(name) or BITWISE[name]
+    else:
+        combine, name = combiner(computation, init_values)
+        if any(n.ndim for n in firsts):
+            raise ValueError(f"reduce found non-scalar initial value: {[n.shape for n in firsts]}")
+        if any(n.shape != nodes[0].shape for n in nodes):
+            raise ValueError(f"all operands must have the same shape: {[n.shape for n in nodes]}")
+        np.delete(nodes[0].shape, tuple(dimensions))
     if any(a.dtype != b.dtype for a, b in zip(nodes, firsts)):
         raise TypeError(
             "reduce operand dtypes should match corresponding initial value dtypes, got operands="
             f"{shaped(nodes)} and initial_values={shaped(firsts)}"
         )
+    axes = axes_of("reduce", nodes[0], dimensions)
 
     def run(*xs: Node) -> tuple[Node, ...]:
         rows, starts = list(xs[: len(nodes)]), list(xs[len(nodes) :])
@@ -253,112 +261,7 @@ def halved(combine: Combine, rows: list[Node]) -> list[Node]:
     return rows
 
 
-# Windows.
-
-
-@public
-def padtype_to_pads(in_shape: Any, window_shape: Any, window_strides: Any, padding: Any) -> list[tuple[int, int]]:
-    """What "SAME", "SAME_LOWER" and "VALID" stand for. Raises TypeError or RuntimeError for another word."""
-    if not isinstance(padding, str):
-        raise TypeError(f"Unknown padding type: {padding}.")
-    kind = padding.upper()
-    if kind == "VALID":
-        return [(0, 0)] * len(in_shape)
-    if kind not in ("SAME", "SAME_LOWER"):
-        raise RuntimeError(f"Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got {padding}.")
-    pads = []
-    for n, k, step in zip(in_shape, window_shape, window_strides):
-        total = max((-(-n // step) - 1) * step + k - n, 0)
-        low = total // 2 if kind == "SAME" else total - total // 2
-        pads.append((int(low), int(total - low)))
-    return pads
-
-
-def dilated(sizes: Sequence[int], dilation: Sequence[int]) -> Shape:
-    return tuple([0 if n == 0 else (n - 1) * d + 1 for n, d in zip(sizes, dilation)])
-
-
-class Window:
-    """The parameters of a window, checked.
-
-    Raises: ValueError or TypeError for those that do not fit.
-    """
-
-    def __init__(
-        self, name: str, shape: Shape, sizes: Any, strides: Any, padding: Any, base: Any = None, inner: Any = None
-    ) -> None:
-        ones = (1,) * len(shape)
-        self.sizes = sizes_of(sizes)
-        self.strides, self.base, self.inner = (ones if v is None else sizes_of(v) for v in (strides, base, inner))
-        for what, v in (("dimensions", self.sizes), ("strides", self.strides)):
-            if len(v) != len(shape):
-                raise TypeError(
-                    f"{name} got the wrong number of window_{what} for operand: got operand shape {shape} with "
-                    f"window_{what} {v}."
-                )
-        names = ("window_dimensions", "window_strides", "base_dilation", "window_dilation")
-        for what, v in zip(names, (self.sizes, self.strides, self.base, self.inner)):
-            if any(n < 1 for n in v):
-                raise TypeError(f"{name} {what} must have every element be strictly positive, got {v}.")
-        wide = dilated(self.sizes, self.inner)
-        if isinstance(padding, str):
-            padding = padtype_to_pads(dilated(shape, self.base), wide, self.strides, padding)
-        self.padding = tuple([(operator.index(a), operator.index(b)) for a, b in padding])
-        if len(self.padding) != len(shape):
-            raise ValueError(f"{name} padding must have a pair for each axis of shape {shape}, got {self.padding}")
-        full = [n + a + b for n, (a, b) in zip(dilated(shape, self.base), self.padding)]
-        self.shape = tuple([max((n - k) // t + 1, 0) if n >= k else 0 for n, k, t in zip(full, wide, self.strides)])
-
-
-@public
-def reduce_window_shape_tuple(
-    operand_shape: Any,
-    window_dimensions: Any,
-    window_strides: Any,
-    padding: Any,
-    base_dilation: Any = None,
-    window_dilation: Any = None,
-) -> Shape:
-    """The shape of what reduce_window makes."""
-    shape = sizes_of(operand_shape)
-    return Window(
-        "reduce_window", shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
-    ).shape
-
-
-def windowed(xs: list[Node], fills: list[Node], w: Window, combine: Combine) -> list[Node]:
-    """Combined over windows, an axis at a time, the last one first: the order of elements is kept, so that a function
-    which chooses the first of equals chooses as one that reads the window row by row."""
-    config = [(low, high, d - 1) for (low, high), d in zip(w.padding, w.base)]
-    xs = [padded(x, v, config) if any(c != (0, 0, 0) for c in config) else x for x, v in zip(xs, fills)]
-    for axis in reversed(range(len(w.sizes))):
-        k, step, gap, n = w.sizes[axis], w.strides[axis], w.inner[axis], w.shape[axis]
-        if (k, step) == (1, 1):
-            continue
-        if k <= 16 or n == 0:
-            parts = [[span(x, axis, i * gap, n, step) for x in xs] for i in range(k)]
-            xs = functools.reduce(combine, parts)
-        else:
-            xs = [span(x, axis, 0, n, step) for x in doubled(xs, axis, k, gap, combine)]
-    return xs
-
-
-def doubled(xs: list[Node], axis: int, k: int, gap: int, combine: Combine) -> list[Node]:
-    """Windows of k elements at every place, from those of 1, 2, 4, ... elements."""
-    out: list[Node] | None = None
-    start, size = 0, 1
-    count = xs[0].shape[axis] - (k - 1) * gap
-    while True:
-        if k & size:
-            part = [span(x, axis, start * gap, count) for x in xs]
-            out = part if out is None else combine(out, part)
-            start += size
-        if start == k:
-            assert out is not None
-            return out
-        n = xs[0].shape[axis] - size * gap
-        xs = combine([span(x, axis, 0, n) for x in xs], [span(x, axis, size * gap, n) for x in xs])
-        size *= 2
+# Known functions of two elements.
 
 
 def first_of(better: Any) -> Combine:
@@ -390,63 +293,6 @@ def called(computation: Any) -> str:
     """The name of a function of `lax`; of any other one nothing."""
     own = getattr(computation, "__module__", "") == "jax.lax"
     return str(getattr(computation, "__name__", "")) if own else ""
-
-
-@public
-def reduce_window(
-    operand: Any,
-    init_value: Any,
-    computation: Callable[..., Any],
-    window_dimensions: Any,
-    window_strides: Any = None,
-    padding: Any = "VALID",
-    base_dilation: Any = None,
-    window_dilation: Any = None,
-) -> Any:
-    """A reduction over windows of the operand, padded with the initial value. Trees of operands have trees of both.
-
-    Raises: TypeError or ValueError for parameters that do not fit.
-    """
-    leaves, tree = flatten(operand)
-    inits, init_tree = flatten(init_value)
-    if tree != init_tree:
-        raise ValueError(
-            f"Operands must have the same tree structure as init_values: {named(tree)} vs. {named(init_tree)}"
-        )
-    nodes, fills = arguments("reduce_window", *leaves), arguments("reduce_window", *inits)
-    if not nodes:
-        raise ValueError("reduce_window must have at least one operand.")
-    if any(f.ndim for f in fills):
-        raise TypeError(
-            f"reduce_window expected init_values to be scalars but init_values have shapes {[f.shape for f in fills]}."
-        )
-    combine, name = combiner(computation, init_value)
-    if called(computation) in ("add", "max", "min") and without_effect(nodes, fills, name):
-        fills = [identity(str(name), nodes[0])]
-    if any(a.dtype != b.dtype for a, b in zip(nodes, fills)):
-        raise TypeError(
-            "reduce_window got inconsistent dtypes for operands and init_values: got operand dtypes "
-            f"{[n.dtype for n in nodes]} and init_value dtypes {[n.dtype for n in fills]}."
-        )
-    w = Window(
-        "reduce_window", nodes[0].shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
-    )
-    combine = KNOWN.get(name or "", combine)
-
-    def run(*xs: Node) -> tuple[Node, ...]:
-        rows, starts = list(xs[: len(nodes)]), list(xs[len(nodes) :])
-        out = windowed(rows, starts, w, combine)
-        if all(is_identity(f, name) for f in fills):
-            return tuple(out)
-        return tuple(combine([spread(v, w.shape) for v in starts], out))
-
-    out = keeping(nodes[0], "reduce_window", lambda: apply(run, *nodes, *fills))
-    return unflatten(tree, list(out))
-
-
-def without_effect(nodes: Sequence[Node], firsts: Sequence[Node], name: str | None) -> bool:
-    """Whether there is one initial value, of another dtype than its operand, that is known to change nothing."""
-    return len(nodes) == 1 and nodes[0].dtype != firsts[0].dtype and is_identity(firsts[0], name)
 
 
 UNITS = {"add": 0, "multiply": 1, "bitwise_or": 0, "bitwise_xor": 0, "bitwise_and": -1}
@@ -578,7 +424,6 @@ __all__ = [
     "cummin",
     "cumprod",
     "cumsum",
-    "padtype_to_pads",
     "reduce",
     "reduce_and",
     "reduce_max",
@@ -586,8 +431,6 @@ __all__ = [
     "reduce_or",
     "reduce_prod",
     "reduce_sum",
-    "reduce_window",
-    "reduce_window_shape_tuple",
     "reduce_xor",
     "sort",
     "sort_key_val",

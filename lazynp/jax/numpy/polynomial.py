@@ -10,7 +10,7 @@ import numpy as np
 from ..array import Array, cast_node, check_arraylike, typed
 from ..at import update
 from ..at_once import apply
-from ..dtypes import promotion, x64_enabled
+from ..dtypes import complex_of, promotion, x64_enabled
 from .creation import arange, asarray, astype, ones, zeros, zeros_like
 from .joining import concatenate
 from .linalg import eigvals, inv, lstsq
@@ -186,29 +186,23 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
         return zeros(0, complex)
     if x.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
-    zero_roots = 0
     if strip_zeros:
         values = value_of(x, "jnp.roots strips zeros, which needs values: use strip_zeros=False under a trace.")
         nonzero = np.nonzero(values)[0]
-        if len(nonzero) == 0:
-            return zeros(0, complex)
-        zero_roots = len(values) - 1 - int(nonzero[-1])
-        x = x[int(nonzero[0]) : int(nonzero[-1]) + 1]
-    lead = asarray(0) if strip_zeros else argmax(astype(x, bool))
-    x = x if strip_zeros else roll(x, -lead)
-    n = x.shape[0] - 1
-    found = []
-    if n > 0:
-        below = asarray(np.eye(n, k=-1)).astype(x.dtype)
-        companion = update(below, 0, -x[1:] / x[0], "set")
-        values = eigvals(companion)
-        if not strip_zeros:
-            values = values[(values == 0).argsort()]
-            values = where(arange(n) < n - lead, values, complex(np.nan, np.nan))
-        found.append(values)
-    if zero_roots:
-        found.append(zeros(zero_roots, found[0].dtype if found else complex))
-    return concatenate(found) if found else zeros(0, complex)
+        return companion_roots(x[int(nonzero[0]) if len(nonzero) else x.size :])
+    some: Any = x != 0
+    lead = where(some.any(), argmax(some), x.size)
+    values = companion_roots(roll(where(some.any(), x, 1), -lead))
+    values = values[(values == 0).argsort()]
+    return where(arange(values.size) < values.size - lead, values, complex(np.nan, np.nan))
+
+
+def companion_roots(x: Array) -> Any:
+    """The zeros of a polynomial whose first coefficient is not 0."""
+    n = x.size - 1
+    if n < 1:
+        return zeros(0, complex_of(x.dtype))
+    return eigvals(update(asarray(np.eye(n, k=-1)).astype(x.dtype), 0, -x[1:] / x[0], "set"))
 
 
 def polyfit(

@@ -17,7 +17,7 @@ from ...ops.shape import transpose
 from ...tracebacks import leave
 from ..array import as_dtype, cast_node, check_arraylike, typed
 from ..at_once import apply
-from ..dtypes import INT32, KIND_OF, promotion, requested, x64_enabled
+from ..dtypes import INT32, KIND_OF, DType, TypePromotionError, promotion, requested, x64_enabled
 from ..precision import check_precision
 from ..splits import RefusedError
 from . import at_once
@@ -29,12 +29,27 @@ from .reductions import wide
 from .shape import ndim, ravel, shape
 
 
-def contracted(name: str, impl: Callable[..., Node], a: Any, b: Any, preferred: Any = None) -> Any:
+def typed_product(name: str, preferred: Any, *args: Any) -> tuple[DType, DType, bool]:
+    """In which dtype a product is computed, that of its result, and whether it is weak. Where a dtype is asked for, the
+    operands need no common one."""
+    operands = [typed(a) for a in args]
+    if preferred is None:
+        dtype, weak = promotion(x64_enabled(), *operands)
+        return dtype, dtype, weak
+    result = requested(preferred, name)
+    try:
+        return promotion(x64_enabled(), *operands)[0], result, False
+    except TypePromotionError:
+        return wide(result), result, False
+
+
+def contracted(
+    name: str, impl: Callable[..., Node], a: Any, b: Any, preferred: Any = None, precision: Any = None
+) -> Any:
     """`impl(a, b)` in the common dtype. Raises TypeError for shapes that do not fit."""
     check_arraylike(name, a, b)
-    dtype, weak = promotion(x64_enabled(), typed(a), typed(b))
-    result = dtype if preferred is None else requested(preferred, name)
-    weak = weak and preferred is None
+    dtype, result, weak = typed_product(name, preferred, a, b)
+    check_precision(precision)
 
     def run(x: Node, y: Node) -> Node:
         compute = wide(dtype) if dtype.kind != "b" else INT32
@@ -63,12 +78,11 @@ def simple(name: str, impl: Callable[..., Node], simple_case: bool) -> Callable[
         a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
     ) -> Any:
         try:
-            check_precision(precision)
-            if simple_case and preferred_element_type is None:
+            if simple_case and preferred_element_type is None and precision is None:
                 found = at_once.product(a, b)
                 if found is not None:
                     return found
-            return contracted(name, impl, a, b, preferred_element_type)
+            return contracted(name, impl, a, b, preferred_element_type, precision)
         except BaseException as error:
             leave(error)
             raise
@@ -90,15 +104,14 @@ def matmul(
     a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
     """The matrix product. Raises ValueError for a scalar, TypeError for shapes that do not fit."""
-    check_precision(precision)
-    found = at_once.product(a, b) if preferred_element_type is None else None
+    found = at_once.product(a, b) if preferred_element_type is None and precision is None else None
     if found is not None:
         return found
     check_arraylike("matmul", a, b)
     for i, x in enumerate((a, b)):
         if ndim(x) < 1:
             raise ValueError(f"matmul input operand {i} must have ndim at least 1, but it has ndim 0")
-    return contracted("matmul", matmul_node, a, b, preferred_element_type)
+    return contracted("matmul", matmul_node, a, b, preferred_element_type, precision)
 
 
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
@@ -118,13 +131,18 @@ def along(x: Node, axis: int) -> Node:
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The inner products of vectors along an axis, the first conjugated."""
-    check_precision(precision)
     check_arraylike("vecdot", x1, x2)
     if ndim(x1) < 1 or ndim(x2) < 1:
         raise IndexError("vecdot requires arrays of at least one dimension")
     if shape(x1)[axis] != shape(x2)[axis]:
         raise ValueError(f"vecdot requires input vectors of the same length, got {shape(x1)} and {shape(x2)}")
-    return contracted("vecdot", lambda a, b: c.vecdot(along(a, axis), along(b, axis)), x1, x2, preferred_element_type)
+    rest = [[n for i, n in enumerate(shape(x)) if i != axis % ndim(x)] for x in (x1, x2)]
+    check_cores("(n),(n)->()", *[(*r, shape(x1)[axis]) for r in rest])
+
+    def impl(a: Node, b: Node) -> Node:
+        return c.vecdot(along(a, axis), along(b, axis))
+
+    return contracted("vecdot", impl, x1, x2, preferred_element_type, precision)
 
 
 def check_cores(signature: str, *shapes: tuple[int, ...]) -> None:
@@ -167,6 +185,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
         return found
     no_out("outer", out)
     check_arraylike("outer", a, b)
+    promotion(x64_enabled(), typed(a), typed(b))  # which the user may have refused
     return ravel(a)[:, None] * ravel(b)[None, :]
 
 
@@ -183,8 +202,8 @@ def tensordot(
 
     Raises: TypeError where the axes do not fit.
     """
-    check_precision(precision)
     check_arraylike("tensordot", a, b)
+    typed_product("tensordot", preferred_element_type, a, b)
     m, n = ndim(a), ndim(b)
     if isinstance(axes, (int, np.integer)):
         if axes > min(m, n):
@@ -203,9 +222,11 @@ def tensordot(
         raise TypeError(
             f"tensordot axes argument must be an int, a pair of ints, or a pair of lists/tuples of ints, got {axes!r}"
         )
-    return contracted(
-        "tensordot", lambda x, y: c.tensordot(x, y, tuple(first), tuple(second)), a, b, preferred_element_type
-    )
+
+    def impl(x: Node, y: Node) -> Node:
+        return c.tensordot(x, y, tuple(first), tuple(second))
+
+    return contracted("tensordot", impl, a, b, preferred_element_type, precision)
 
 
 def einsum(
@@ -221,17 +242,16 @@ def einsum(
 ) -> Any:
     """The sum over products of elements that the subscripts say; operands and lists of axes may stand in turns."""
     no_out("einsum", out)
-    check_precision(precision)
     text, arrays = einsum_arguments(subscripts, operands)
     check_arraylike("einsum", *arrays)
-    dtype, weak = promotion(x64_enabled(), *[typed(a) for a in arrays])
-    result = dtype if preferred_element_type is None else requested(preferred_element_type, "einsum")
+    dtype, result, weak = typed_product("einsum", preferred_element_type, *arrays)
+    check_precision(precision)
     strategy = {"optimal": "optimal"}.get(optimize, optimize) if isinstance(optimize, str) else optimize
 
     def impl(*nodes: Node) -> Node:
         compute = wide(dtype) if dtype.kind != "b" else INT32
         found = einsum_nodes(text, *[convert(n, compute) for n in nodes], optimize=strategy)
-        return cast_node(found, result, weak and preferred_element_type is None)
+        return cast_node(found, result, weak)
 
     return apply(impl, *[as_dtype(a, dtype) for a in arrays])
 
@@ -265,6 +285,7 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> A
 def kron(a: Any, b: Any) -> Any:
     """The Kronecker product."""
     check_arraylike("kron", a, b)
+    promotion(x64_enabled(), typed(a), typed(b))
     a, b = asarray(a), asarray(b)
     nd = max(a.ndim, b.ndim)
     p, q = (1,) * (nd - a.ndim) + a.shape, (1,) * (nd - b.ndim) + b.shape
@@ -276,6 +297,7 @@ def kron(a: Any, b: Any) -> Any:
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
     """The cross product of vectors of 3, or of 2, elements. Raises ValueError for others."""
     check_arraylike("cross", a, b)
+    promotion(x64_enabled(), typed(a), typed(b))
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = asarray(a), asarray(b)

@@ -547,17 +547,16 @@ def delete_traced(x: Array, index: Array, axis: int, n: int, unique: bool) -> An
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """func1d of each vector along an axis, mapped over the others."""
     check_arraylike("apply_along_axis", arr)
-    x = asarray(arr)
-    at = axis_of(axis, x.ndim)
-    rest = [i for i in range(x.ndim) if i != at]
-    rows = moveaxis(x, at, -1)
-    shape = rows.shape[:-1]
-    flat = reshape(rows, (math.prod(shape), rows.shape[-1]))
-    out = vmap(lambda v: asarray(func1d(v, *args, **kwargs)), door=door)(flat)
-    out = reshape(out, (*shape, *out.shape[1:]))
-    extra = out.ndim - len(rest)
-    order = [*range(at), *range(len(rest), len(rest) + extra), *range(at, len(rest))]
-    return out.transpose(order)
+    at = axis_of(axis, np.ndim(arr))
+
+    def func(v: Any) -> Any:
+        return func1d(v, *args, **kwargs)
+
+    for i in range(1, np.ndim(arr) - at):
+        func = vmap(func, i, -1, door=door)
+    for _ in range(at):
+        func = vmap(func, door=door)
+    return func(arr)
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:

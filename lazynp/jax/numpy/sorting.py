@@ -13,6 +13,7 @@ from ...graph.node import Node
 from ...ops import joining as j
 from ...ops import sorting as s
 from ...ops.elementwise import convert, subtract
+from ...ops.tags import stop_gradient
 from ..array import Array, as_node, cast_node, check_arraylike, typed
 from ..at import update
 from ..at_once import apply
@@ -100,6 +101,9 @@ def sort_complex(a: Any) -> Any:
 
 
 def partition_like(name: str, argument: bool) -> Callable[..., Any]:
+    """The least elements in order, then the others, the largest first; or the places of the least in order, then the
+    others as they come."""
+
     def call(a: Any, kth: int, axis: int = -1) -> Any:
         check_arraylike(name, a)
         x = as_node(a)
@@ -107,9 +111,20 @@ def partition_like(name: str, argument: bool) -> Callable[..., Any]:
             raise NotImplementedError(f"jnp.{name} for complex dtype is not implemented.")
         at = axis_of(axis, x.ndim)
         k = axis_of(static_int(kth, "It stands for `kth`."), x.shape[at])
-        if argument:
-            return apply(lambda x: convert(s.argpartition(sortable(x), axis=at, kth=(k,)), int_dtype()), x)
-        return apply(lambda x: cast_node(s.partition(sortable(x), axis=at, kth=(k,)), x.dtype, x.weak), x)
+        if x.dtype.kind == "b":
+            raise TypeError(
+                "neg does not accept dtype bool. Accepted dtypes are subtypes of integer, floating, complexfloating."
+            )
+
+        def impl(x: Node) -> Node:
+            keys = sortable(x)
+            order = s.argsort(keys, axis=at, kind="stable") if argument else s.sort(keys, axis=at, kind=None)
+            low, high = j.span(order, at, 0, k + 1), j.span(order, at, k + 1, x.shape[at] - k - 1)
+            if argument:
+                return convert(j.concatenate(low, s.sort(high, axis=at, kind=None), axis=at), int_dtype())
+            return cast_node(j.concatenate(low, j.flip(high, (at,)), axis=at), x.dtype, x.weak)
+
+        return apply(impl, x)
 
     return named(call, name)
 
@@ -203,6 +218,8 @@ def unique(
     x = asarray(ar)
     if size is None and is_traced(x):
         raise concretization_error(x.node, size_needed("unique"))
+    if size is None:
+        x = apply(stop_gradient, x.node)
     if axis is None:
         rows, shape = ravel(x), x.shape
     else:
@@ -378,16 +395,19 @@ def first_repeat(a: Array) -> Any:
 def setxor1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
 ) -> Any:
-    """What is in one and not in the other."""
+    """What is in one and not in the other, in order; with `assume_unique` what stands once in both together."""
     a, b = pair("setxor1d", ar1, ar2)
     static_size("setxor1d", size, a, b)
-    left = ~isin(a, b) if b.size else ones_like(a, np.bool_)
-    right = ~isin(b, a) if a.size else ones_like(b, np.bool_)
-    both, kept = concatenate([a, b]), concatenate([left, right])
-    if size is None:
-        picked = both[kept]
-        return weak_as(ar1, ar2, sort(picked) if assume_unique else unique(picked))
-    return weak_as(ar1, ar2, masked_unique(both, kept, size, fill_value))
+    if size is not None and not assume_unique:
+        left = ~isin(a, b) if b.size else ones_like(a, np.bool_)
+        right = ~isin(b, a) if a.size else ones_like(b, np.bool_)
+        return weak_as(ar1, ar2, masked_unique(concatenate([a, b]), concatenate([left, right]), size, fill_value))
+    if not assume_unique:
+        a, b = unique(a), unique(b)
+    both = sort(concatenate([a, b]))
+    ends, differs = ones_like(both[:1], np.bool_), both[1:] != both[:-1]
+    alone = concatenate([ends, differs]) & concatenate([differs, ends])
+    return weak_as(ar1, ar2, both[alone] if size is None else sized(both, alone, size, fill_value)[0])
 
 
 def masked_unique(x: Array, kept: Array, size: int, fill_value: Any) -> Any:
@@ -395,9 +415,19 @@ def masked_unique(x: Array, kept: Array, size: int, fill_value: Any) -> Any:
     order = lexsort([x, ~kept])
     ordered, inside = x[order], kept[order]
     new = inside & concatenate([ones_like(inside[:1]), ordered[1:] != ordered[:-1]])
-    places = nonzero(new, size=size, fill_value=x.size)[0]
-    least = ordered[0] if fill_value is None else asarray(fill_value, x.dtype)
-    return where(places < x.size, take(ordered, places, mode="clip"), least)
+    return sized(ordered, new, size, fill_value)[0]
+
+
+def sized(ordered: Array, mask: Array, size: int | None, fill_value: Any) -> tuple[Array, Array, Array]:
+    """What stands under a mask, where, and which of these there are: filled up to a size with the first of it, or with
+    0 where there is nothing."""
+    places = nonzero(mask, size=size, fill_value=ordered.size)[0]
+    found = places < ordered.size
+    values = take(ordered, places, mode="clip") if ordered.size else zeros(places.shape, ordered.dtype)
+    if size is not None:
+        first = where(found.any(), values[:1], 0).astype(ordered.dtype)
+        values = where(found, values, first if fill_value is None else fill_value)
+    return values, places, found
 
 
 def intersect1d(
@@ -409,26 +439,28 @@ def intersect1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """What is in both, in order; on request where it stands in each."""
+    """What is in both, in order; on request where it stands in each. With `assume_unique` what stands twice in both
+    together."""
     a, b = pair("intersect1d", ar1, ar2)
     static_size("intersect1d", size, a, b)
-    dtype = int_dtype()
-    ia = arange(a.size, dtype=dtype)
-    kept = isin(a, b)
-    order = lexsort([ia, a, ~kept])
-    ordered, inside = a[order], kept[order]
-    new = inside & concatenate([ones_like(inside[:1]), ordered[1:] != ordered[:-1]]) if a.size else inside
-    places = nonzero(new, size=size, fill_value=a.size)[0]
-    found = places < a.size
-    values = take(ordered, places, mode="clip") if a.size else zeros(places.shape, a.dtype)
-    if size is not None:
-        least = where(found.any(), values[:1], 0).astype(a.dtype)
-        values = where(found, values, least if fill_value is None else fill_value)
+    if assume_unique:
+        both = concatenate([a, b])
+        back = argsort(both)
+        ordered = both[back]
+        values, places, found = sized(ordered[:-1], ordered[1:] == ordered[:-1], size, fill_value)
+        order, in_b = back, take(back, places + 1, mode="clip") - a.size if back.size else places
     else:
+        kept = isin(a, b)
+        order = lexsort([arange(a.size), a, ~kept])
+        ordered, inside = a[order], kept[order]
+        new = inside & concatenate([ones_like(inside[:1]), ordered[1:] != ordered[:-1]])
+        values, places, found = sized(ordered, new, size, fill_value)
+        back = argsort(b)
+        in_b = take(back, searchsorted(b[back], values), mode="clip") if b.size else places
+    if size is None:
         values = weak_as(ar1, ar2, values)
     if not return_indices:
         return values
-    in_a = where(found, take(order, places, mode="clip"), a.size).astype(dtype)
-    back = argsort(b)
-    in_b = where(found, take(back, searchsorted(b[back], values), mode="clip"), b.size).astype(dtype)
-    return values, in_a, in_b
+    in_a = take(order, places, mode="clip") if order.size else places
+    dtype = int_dtype()
+    return values, where(found, in_a, a.size).astype(dtype), where(found, in_b, b.size).astype(dtype)
