@@ -118,11 +118,13 @@ class Flags(threading.local):
 
     Attributes:
         state: a number for the values that graphs depend on.
-        fast: the same; None while calls of compiled functions need care (`CAREFUL`).
+        fast: the same; None while calls of compiled functions need care (`CAREFUL`, or a mesh is set).
+        on_mesh: whether a mesh of devices is set, on which results of calls lie.
     """
 
     state: int
     fast: int | None
+    on_mesh = False
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"Unrecognized config option: {name}")
@@ -152,7 +154,7 @@ def refresh(target: Any) -> None:
     """Work the keys out anew, of the process (the class) or of this thread."""
     values = tuple([getattr(target, name) for name in TRACED])
     target.state = states.setdefault(values, len(states))
-    target.fast = None if any([getattr(target, name) for name in CAREFUL]) else target.state
+    target.fast = None if target.on_mesh or any([getattr(target, name) for name in CAREFUL]) else target.state
     for watcher in watchers:
         watcher(target)
 
@@ -172,6 +174,13 @@ def set_flag(name: str, value: Any) -> None:
     setattr(Flags, name, check(name, value))
     refresh(Flags)
     if "state" in vars(flags):
+        refresh(flags)
+
+
+def on_mesh(yes: bool) -> None:
+    """Say for this thread whether a mesh of devices is set."""
+    if flags.on_mesh != yes:
+        flags.on_mesh = yes
         refresh(flags)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +18,31 @@ from leftovers import Leftovers
 from lazynp.config import config
 
 COMPILING = {"test_compiler", "test_artifacts", "test_runtime", "test_examples", "test_swap", "test_loops"}
+
+
+JAX = Path(__file__).parent / "jax"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--part", choices=("jax", "others"), help="only the tests below tests/jax, or only the others")
+
+
+def is_left_out(path: Path, part: str | None) -> bool:
+    below = path == JAX or JAX in path.parents
+    return part == "others" and below or part == "jax" and path.is_file() and not below
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A process that runs both parts keeps what both load and compile, which is much with JAX beside us."""
+    return is_left_out(collection_path, config.getoption("--part")) or None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The same for files that the command names."""
+    out = [item for item in items if is_left_out(item.path, config.getoption("--part"))]
+    if out:
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if not is_left_out(item.path, config.getoption("--part"))]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,12 +59,3 @@ def _no_surprise(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     with config(compile_after=1e9):
         yield
-
-
-@pytest.fixture(autouse=True)
-def _one_place() -> Iterator[None]:
-    """What a test says of a mesh of one device does not reach the next."""
-    yield
-    devices = sys.modules.get("lazynp.jax.devices")
-    if devices is not None and devices.settled() and len(devices.own()) == 1 and not devices.state.processes:
-        devices.state.on = devices.state.meshes = False

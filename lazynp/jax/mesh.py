@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..api.trace import stack
+from ..flags import on_mesh
 from ..runtime.detours import detour
 from .devices import Device, everything, own, several, state
 from .specs import AxisType
@@ -371,7 +372,9 @@ class Setting(contextlib.AbstractContextManager[None]):
 
 def detour_by_meshes() -> None:
     """While a mesh of devices is set, all arrays are made by the graph, which knows where they lie."""
-    detour(current, several() and not all([mesh.empty for mesh in current.meshes]))
+    there = several() and not all([mesh.empty for mesh in current.meshes])
+    detour(current, there)
+    on_mesh(there)
 
 
 class set_mesh(Setting):

@@ -7,10 +7,12 @@ from typing import Any
 from ..api.jit import Call, Entry, Jit, finish
 from ..api.trace import inline, stack
 from ..doors import wrap_all
+from ..errors import JaxRuntimeError
 from ..graph.walk import toposort
 from ..ops.tags import as_call
 from ..signatures import name_of
 from ..tree import flatten, unflatten
+from .array import Array
 from .constraints import flow_back, mesh_of, nodes_of
 from .jaxpr import lying_as
 from .jit_places import (
@@ -45,6 +47,17 @@ class Shown(Jit):
             return super()._run(call, entry, args, kwargs)
         outs = as_call(function, call.nodes, inline(function, call.nodes), "jit", self._params(call, entry))
         return finish(entry, call, wrap_all(entry.door, outs))
+
+    def _usable(self, call: Call, entry: Entry) -> tuple[bool, ...]:
+        """Raises JaxRuntimeError where an array is donated and used by another argument of the same call."""
+        for i, (x, donated) in enumerate(zip(call.leaves, call.donated)):
+            others = [j for j, y in enumerate(call.leaves) if y is x and j != i]
+            if donated and others and isinstance(x, Array):
+                raise JaxRuntimeError(
+                    "INVALID_ARGUMENT: Attempt to use a buffer that was previously donated in the same call to "
+                    f"Execute() (flattened argument {others[0]}, which is argument {i} too)."
+                )
+        return super()._usable(call, entry)
 
     def _params(self, call: Call, entry: Entry) -> dict[str, Any]:
         """What equations of calls say, besides the graph."""

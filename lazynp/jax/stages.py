@@ -14,7 +14,6 @@ from ..api.jit import Call, Entry, Jit
 from ..api.jit import jit as make_jit
 from ..config import config
 from ..doors import through
-from ..errors import JaxRuntimeError
 from ..graph.show import show
 from ..graph.walk import toposort
 from ..runtime import jit_calls
@@ -320,12 +319,19 @@ class PjitFunction(Shown):
     _device: Device | None = None
     _passing: Passing | None = None
 
-    def _remember(self, *call: Any) -> None:
-        if not several():
-            super()._remember(*call)
+    def _remember(self, args: Any, kwargs: Any, call: Call, found: tuple[Any, ...], deleted: Sequence[bool]) -> None:
+        if not several() or self._nowhere(call) and over_mesh_of([found[0].function]) is None:
+            super()._remember(args, kwargs, call, found, deleted)
+
+    def _nowhere(self, call: Call) -> bool:
+        """Whether nothing says where the results of a call lie, but what the function says inside: there is one device,
+        and no mesh is set, nor was one given to `jit`, nor was an argument placed."""
+        said = self._in is not None or self._out is not None or self._device is not None
+        return not (said or len(everything()) > 1 or default_mesh().device_numbers or any(map(sharding_at, call.nodes)))
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call(args, kwargs) if spreading.processes else super()._slow(*args, **kwargs)
+        """Where arrays may have been placed, it has to be looked at how these lie."""
+        return self._call(args, kwargs) if spreading.on else super()._slow(*args, **kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._in is not None or self._out is not None:
@@ -343,22 +349,15 @@ class PjitFunction(Shown):
         self._passing = Passing(self._fun, lambda fun, static: make(fun, static=static), self._static)
         return self._passing(args, kwargs)
 
-    def _usable(self, call: Call, entry: Entry) -> tuple[bool, ...]:
-        """Raises JaxRuntimeError where an array is donated and used by another argument of the same call."""
-        for i, (x, donated) in enumerate(zip(call.leaves, call.donated)):
-            others = [j for j, y in enumerate(call.leaves) if y is x and j != i]
-            if donated and others and isinstance(x, Array):
-                raise JaxRuntimeError(
-                    "INVALID_ARGUMENT: Attempt to use a buffer that was previously donated in the same call to "
-                    f"Execute() (flattened argument {others[0]}, which is argument {i} too)."
-                )
-        return super()._usable(call, entry)
-
     def _call_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call without mutable references."""
         if not several():
             return super()._call(args, kwargs)
         call = self._take_apart(args, kwargs)
+        if self._nowhere(call):
+            entry = self._entry(call)
+            if over_mesh_of([entry.function]) is None:
+                return self._run(call, entry, args, kwargs)
         leaves, shardings = list(call.leaves), [sharding_at(n) for n in call.nodes]
         for where, parameter in ((self._in, "in_shardings"), (self._out, "out_shardings")):
             if where is not None:

@@ -83,11 +83,18 @@ class Plan:
 
 
 class Planner:
-    """One pass over a segment's nodes, then the steps in order. Slots: leaf k is k, node n is n_leaves + n."""
+    """One pass over a segment's nodes, then the steps in order. Slots: leaf k is k, node n is n_leaves + n.
+
+    Attributes:
+        kinds: what each node is. Of records, such as keys, kernels know nothing: elementwise work on them is a call.
+    """
 
     def __init__(self, segment: Any, dead: tuple[bool, ...]) -> None:
         self.seg, self.dead = segment, dead
         self.n_leaves, self.n = len(dead), len(segment.ops)
+        self.kinds = [
+            LIBRARY if k.kind == MAP and t.kind == "V" else k.kind for k, t in zip(segment.ops, segment.dtypes)
+        ]
         self.needed = self.reachable()
         self.users: list[list[int]] = [[] for _ in range(self.n_leaves + self.n)]
         for i in range(self.n):
@@ -122,7 +129,7 @@ class Planner:
         return needed
 
     def kind(self, slot: int) -> str:
-        return self.seg.ops[slot - self.n_leaves].kind if slot >= self.n_leaves else "leaf"
+        return self.kinds[slot - self.n_leaves] if slot >= self.n_leaves else "leaf"
 
     def shape(self, slot: int) -> tuple[int, ...]:
         return self.seg.shapes[slot - self.n_leaves] if slot >= self.n_leaves else self.seg.buffers[slot].shape
@@ -133,7 +140,7 @@ class Planner:
         for i in range(self.n):
             if not self.needed[i]:
                 continue
-            kind, slot = self.seg.ops[i].kind, self.n_leaves + i
+            kind, slot = self.kinds[i], self.n_leaves + i
             inputs = self.slots(i)
             if kind == MAP:
                 self.join(
@@ -222,7 +229,7 @@ class Planner:
             stack += [s - self.n_leaves for s in self.slots(t) if self.part.get(s - self.n_leaves) == old]
         inside = group | target
         alone = all(
-            self.seg.ops[t].kind == MAP
+            self.kinds[t] == MAP
             and self.n_leaves + t not in self.outputs
             and all(u in inside for u in self.users[self.n_leaves + t])
             for t in group
@@ -240,9 +247,9 @@ class Planner:
             stack = [root]
             while stack:
                 for u in self.users[stack.pop()]:
-                    if self.seg.ops[u].kind == VIEW:
+                    if self.kinds[u] == VIEW:
                         stack.append(self.n_leaves + u)
-                    elif self.seg.ops[u].kind == SET and first < u < i and self.root(self.slots(u)[0]) == root:
+                    elif self.kinds[u] == SET and first < u < i and self.root(self.slots(u)[0]) == root:
                         return False
         return True
 
@@ -270,7 +277,7 @@ class Planner:
         """Whether a reduction can end the kernel that computes its input."""
         source = self.slots(i)
         return (
-            self.seg.ops[i].kind == REDUCE
+            self.kinds[i] == REDUCE
             and self.seg.ops[i].code is not None
             and bool(self.seg.ops[i].code.compiled)
             and len(source) == 1
@@ -299,7 +306,7 @@ class Planner:
         found, stack = [], [root]
         while stack:
             for u in self.users[stack.pop()]:
-                if self.seg.ops[u].kind == VIEW:
+                if self.kinds[u] == VIEW:
                     stack.append(self.n_leaves + u)
                 elif u != write:
                     found.append(u)
@@ -312,7 +319,7 @@ class Planner:
             slot = stack.pop()
             if slot in self.outputs:
                 return True
-            stack.extend([self.n_leaves + u for u in self.users[slot] if self.seg.ops[u].kind == VIEW])
+            stack.extend([self.n_leaves + u for u in self.users[slot] if self.kinds[u] == VIEW])
         return False
 
     def place_write(self, i: int) -> int:
@@ -353,7 +360,7 @@ class Planner:
         that it overwrites, and by none of its instructions that come after."""
         value = self.seg.refs[i][1]
         part = self.part[value]
-        if any(self.seg.ops[m].kind == REDUCE for m in self.members[part]):
+        if any(self.kinds[m] == REDUCE for m in self.members[part]):
             return False
         before = set()
         for u in readers:
@@ -416,7 +423,7 @@ class Planner:
         for i in range(self.n):
             if not self.needed[i]:
                 continue
-            kind, level = self.seg.ops[i].kind, self.level[self.n_leaves + i]
+            kind, level = self.kinds[i], self.level[self.n_leaves + i]
             if kind == SET and self.write[i][1] is None:
                 refs = self.seg.refs[i]
                 order.append(
@@ -454,9 +461,7 @@ class Planner:
             if i in direct:
                 w = direct[i]
                 outs.append((i, w, self.write[w][0] == "spare", self.slots(w)[0]))
-            elif (
-                slot in self.outputs or self.seg.ops[i].kind == REDUCE or any(u not in inside for u in self.users[slot])
-            ):
+            elif slot in self.outputs or self.kinds[i] == REDUCE or any(u not in inside for u in self.users[slot]):
                 outs.append((i, None, False, None))
         spec, ins, scalars = spec_of(self, members, [o[0] for o in outs])
         targets = [
@@ -467,7 +472,7 @@ class Planner:
                 w,
                 spare,
                 base,
-                self.seg.ops[i].kind == REDUCE,
+                self.kinds[i] == REDUCE,
             )
             for i, w, spare, base in outs
         ]
@@ -478,7 +483,7 @@ class Planner:
     def overwritable(self, slot: int) -> bool:
         """Whether a value's memory is the segment's, and nothing but elementwise reads look at it."""
         mine = self.dead[slot] if slot < self.n_leaves else self.kind(slot) in (MAP, LIBRARY) and not self.is_pick(slot)
-        return mine and slot not in self.outputs and all(self.seg.ops[u].kind == MAP for u in self.users[slot])
+        return mine and slot not in self.outputs and all(self.kinds[u] == MAP for u in self.users[slot])
 
     def forget(self, steps: list[Any]) -> None:
         """Let each step drop the values of which it is the last reader; dying whole inputs may be overwritten by it."""

@@ -15,6 +15,7 @@ from random_forms import Form, fused, ulps_apart
 
 import lazynp.jax as jax
 import lazynp.jax.numpy as jnp
+from lazynp.config import config
 
 oracle.config.update("jax_platforms", "cpu")
 
@@ -169,8 +170,14 @@ def test_a_seed_may_have_64_bits() -> None:
             )
 
 
-def test_arrays_of_keys() -> None:
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+def test_arrays_of_keys(mode: str) -> None:
     """They index, reshape, join and select as arrays do, and keep their dtype."""
+    with config(mode=mode):
+        check_arrays_of_keys()
+
+
+def check_arrays_of_keys() -> None:
     mine, theirs = jax.random.split(jax.random.key(0), 6), oracle.random.split(oracle.random.key(0), 6)
 
     def words(module: Any, keys: Any) -> np.ndarray:
@@ -194,6 +201,9 @@ def test_arrays_of_keys() -> None:
         lambda m, k: m.jit(lambda q: q[::-1])(k),
         lambda m, k: m.vmap(lambda q: m.random.fold_in(q, 1))(k),
         lambda m, k: m.vmap(m.random.split)(k),
+        lambda m, k: m.vmap(lambda q, n: m.lax.cond(n > 1, lambda q: m.random.fold_in(q, 3), lambda q: q, q))(
+            k, m.numpy.arange(6)
+        ),
     ]
     for i, step in enumerate(steps):
         a, b = step(jax, mine), step(oracle, theirs)

@@ -142,13 +142,21 @@ def carrying(what: str, body: Body) -> Body:
     return call
 
 
+def types_of(tree: Any) -> tuple[Any, list[tuple[Split | None, str]]]:
+    """The structure of a tree, and for each leaf which explicit axes split it and how its type is shown: without the
+    arrays, which nobody is to keep after the function that made them."""
+    leaves, structure = flatten(tree)
+    return structure, [(explicit_split(x), type_text(x)) for x in leaves]
+
+
 def check_branches(x: Any, y: Any) -> None:
-    """Raise TypeError where the results of two branches lie in different ways."""
-    for one, other in () if otherwise_apart(x, y) else zip(flatten(x)[0], flatten(y)[0]):
-        if apart(one, other):
+    """Raise TypeError where the results of two branches, given by their types, lie in different ways."""
+    for (a, one), (b, other) in () if x[0] != y[0] else zip(x[1], y[1]):
+        empty: Split = ((),) * len(a or b or ())
+        if (a or empty) != (b or empty):
             raise TypeError(
                 "cond branches must have equal output types but they differ.\n\nThe output of true_fun has type "
-                f"{type_text(one)} but the corresponding output of false_fun has type {type_text(other)}.\n\nRevise "
+                f"{one} but the corresponding output of false_fun has type {other}.\n\nRevise "
                 "true_fun and/or false_fun so that all output types match."
             )
 
@@ -160,14 +168,15 @@ def cond_over(cond: Any) -> Any:
     def call(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **options: Any) -> Any:
         if not state.on or not callable(true_fun) or not callable(false_fun):
             return cond(pred, true_fun, false_fun, *operands, **options)
-        lies, outs = lies_of(operands), {}
+        lies, types = lies_of(operands), {}
 
         def alike(name: str, fun: Body) -> Body:
             @functools.wraps(fun)
             def checked(*args: Any) -> Any:
-                outs[name] = out = typed(fun, lies)(*args)
-                if len(outs) == 2:
-                    check_branches(outs["true"], outs["false"])
+                out = typed(fun, lies)(*args)
+                types[name] = types_of(out)
+                if len(types) == 2:
+                    check_branches(types["true"], types["false"])
                 return out
 
             return checked
