@@ -20,6 +20,7 @@ from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node
 from ..graph.op import MAP, VIEW, Op, pick
 from ..runtime.recorder import recorder
+from ..runtime.storage import lock
 from .constraints import flow_back, nodes_of, over_mesh_of
 from .devices import own
 from .sharding import (
@@ -114,7 +115,8 @@ def note(node: Node) -> None:
 
     Raises: ShardingTypeError, and ValueError for operands on other devices.
     """
-    derive_all(node)
+    with lock:  # another thread may be about to compute it, and then nobody knows what it was made of
+        derive_all(node)
     if known[node] is None and node.dtype is not None and node not in unplaced and not state.mapping:
         made_now(node, node.op is not None)
 

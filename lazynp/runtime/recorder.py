@@ -328,6 +328,8 @@ class Recorder:
         if value is None:
             self.run_all(node)
             return
+        if self.before is not None:
+            self.before(self.nodes)
         node.buffer, node.inputs = value, ()
         self.few = 0
         self.take(len(self.nodes))

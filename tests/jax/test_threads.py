@@ -16,6 +16,9 @@ from patience import PATIENCE
 
 import lazynp.jax as jax
 import lazynp.jax.numpy as jnp
+from lazynp.jax import spreading
+from lazynp.jax.sharding import Mesh, NamedSharding, PartitionSpec
+from lazynp.runtime.recorder import recorder
 
 THREADS = 8
 
@@ -264,3 +267,27 @@ def test_effects_of_threads_stay_in_order_within_each() -> None:
 
     together(lambda i: [f(i, k).block_until_ready() for k in range(20)])
     assert all([values == list(range(20)) for values in seen.values()])
+
+
+def test_where_a_result_lies_is_found_before_another_thread_computes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Computed, it no longer knows what it was made of."""
+    lies = NamedSharding(Mesh(np.array(jax.devices()[:1]), ("i",)), PartitionSpec("i"))
+    x = jax.device_put(jnp.arange(6.0), lies)
+    derive, busy = spreading.derive, threading.Event()
+
+    def meanwhile(node: Any) -> Any:
+        if threading.current_thread() is threading.main_thread() and node.op.name == "multiply":
+            other = threading.Thread(target=lambda: (busy.set(), recorder.demand(node)))
+            others.append(other)
+            other.start()
+            busy.wait(PATIENCE)
+            other.join(0.2)
+        return derive(node)
+
+    others: list[threading.Thread] = []
+    monkeypatch.setattr(spreading, "derive", meanwhile)
+    y = x * 3
+    assert len(others) == 1
+    others[0].join(PATIENCE)
+    assert y.sharding == lies
+    np.testing.assert_array_equal(np.asarray(y), np.arange(6) * 3)
