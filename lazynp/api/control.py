@@ -93,9 +93,8 @@ def scan(
     *,
     door: Door,
 ) -> tuple[Any, Any]:
-    """`carry, y = f(carry, x)` for each x along the leading axes of xs: the last carry, and the ys stacked.
-
-    `unroll` is accepted, and changes nothing.
+    """`carry, y = f(carry, x)` for each x along the leading axes of xs: the last carry, and the ys stacked. `unroll` is
+    accepted, and changes nothing.
 
     Raises: TypeError where the carry changes its structure, shapes or dtypes; ValueError for xs of different lengths.
     """
@@ -105,8 +104,6 @@ def scan(
     door, nodes = arrays([*carry, *rows], door)
     first, x_nodes = nodes[: len(carry)], nodes[len(carry) :]
     length = scan_length(rows, x_nodes, length)
-    if not isinstance(unroll, bool) and operator.index(unroll) < 0:
-        raise ValueError("`unroll` must be a `bool` or a non-negative `int`.")
     if flags.disable_jit:
         return scan_in_python(f, init, x_nodes, xs_tree, length, reverse, door)
     x_avals = [Aval(n.shape[1:], n.dtype, n.weak) for n in x_nodes]
@@ -117,6 +114,8 @@ def scan(
     parts = scan_parts(out, function)
     n_carry = parts[0].num_leaves
     check_carry("scan body", f, tree, first, parts[0], function.outputs[:n_carry])
+    if not isinstance(unroll, bool) and operator.index(unroll) < 0:
+        raise ValueError("`unroll` must be a `bool` or a non-negative `int`.")
     use_in_loop([function], [*first, *x_nodes], n_carry, "scan")
     return arrays_of(scan_node(function, first, x_nodes, bool(reverse), length), [function], out, door)
 
@@ -162,10 +161,11 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     def trace(first: Sequence[Node]) -> tuple[Function, Function, Any]:
         avals = [n.aval for n in first]
         test, out = traced(cond_fun, avals, pair(tree), door, "while_cond")
+        body = traced(body_fun, avals, pair(tree), door, "while_body")
         if not out.is_leaf() or short(test.outputs[0]) != "bool[]":
             got = f"output type(s) [{shaped_text(test.outputs[0])}]" if out.is_leaf() else f"pytree {named(out)}"
             raise TypeError(f"cond_fun must return a boolean scalar, but got {got}.")
-        return test, *traced(body_fun, avals, pair(tree), door, "while_body")
+        return test, *body
 
     first, (test, body, out) = with_carry(trace, first)
     check_carry("while_loop body", body_fun, tree, first, out, body.outputs)

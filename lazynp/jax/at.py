@@ -333,6 +333,8 @@ def small_update(x: Array, index: Any, value: Any, how: str) -> Array | None:
 
 
 def negated(values: Any) -> Any:
+    if values is None:
+        raise ValueError("None is not a valid value for jnp.array")
     return -(values if is_arraylike(values) else np.asarray(values))
 
 

@@ -10,7 +10,9 @@ from ..graph.node import Node
 from ..ops import elementwise as e
 from ..ops.elementwise import convert, where
 from .array import cast_node
-from .dtypes import FLOAT32, KIND_OF, iinfo
+from .dtypes import FLOAT32, KIND_OF, SMALL_INTS, SMALL_UINTS, iinfo
+
+NARROW = {*SMALL_INTS.values(), *SMALL_UINTS.values()}
 
 
 def astype_node(x: Node, dtype: np.dtype[Any]) -> Node:
@@ -19,6 +21,8 @@ def astype_node(x: Node, dtype: np.dtype[Any]) -> Node:
     if KIND_OF.get(dtype) == "b":  # a dtype of keys has no kind
         return x if kind == "b" else e.not_equal(x, Node.of_scalar(np.zeros((), x.dtype)[()]))
     if KIND_OF.get(dtype) not in ("i", "u") or kind not in "fc":
+        if x.dtype in NARROW and dtype in NARROW:  # they are not cast to one another at once
+            x = convert(x, np.dtype(np.int8))
         return convert(x, dtype)
     x = e.real(x) if kind == "c" else x
     x = convert(x, FLOAT32) if x.dtype.itemsize < 4 else x

@@ -452,7 +452,10 @@ def finfo(dtype: Any) -> Any:
 
 def iinfo(dtype: Any) -> Any:
     """Limits of an integer dtype, of ml_dtypes' too."""
-    return ml_dtypes.iinfo(np.dtype(dtype))
+    try:
+        return ml_dtypes.iinfo(np.dtype(dtype))
+    except TypeError:
+        return ml_dtypes.iinfo(dtype)  # which says in which way it is none
 
 
 def scalar_type_of(x: Any) -> type:

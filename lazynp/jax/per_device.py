@@ -224,8 +224,10 @@ def mapped_length(args: list[Any], axes: tuple[Any, ...], kwargs: Any, name: Any
     leaves, where = flatten(tuple(args))[0], spread_axes(axes, tuple(args), "pmap in_axes")
     more = flatten(kwargs)[0]
     pairs = [(x, a) for x, a in zip([*leaves, *more], [*where, *[0] * len(more)]) if a is not None]
-    if not pairs or any([not np.ndim(x) for x, _ in pairs]):
+    if not pairs:
         raise ValueError("pmap requires at least one argument with a mapped axis.")
+    if any([not np.ndim(x) for x, _ in pairs]):
+        raise IndexError("tuple index out of range")
     for x, a in pairs:
         if not -np.ndim(x) <= a < np.ndim(x):
             raise IndexError(f"in_axes of pmap says axis {a} of an array of shape {np.shape(x)}")

@@ -538,6 +538,8 @@ def jit_on_devices(
     if fun is None:
         shardings = {"in_shardings": in_shardings, "out_shardings": out_shardings}
         return functools.partial(jit_on_devices, **shardings, device=device, backend=backend, **options)
+    if any(isinstance(options.get(k), int) for k in ("static_argnames", "donate_argnames")):
+        raise TypeError("'int' object is not iterable")
     made = make_jit(fun, make=PjitFunction, **options)
     check_apart(made._static)
     made._device, made._keep_unused = device if several() else None, bool(options.get("keep_unused"))

@@ -228,6 +228,19 @@ UNLIKE: dict[str, str] = {
     r"2\*\*33": "arrays of many gigabytes, which JAX describes without making them",
     r"lax\.reduce.*x\*y\+1": "a function that is not associative: the order of its calls is undefined",
     r"jnp\.cross\(A\(\(3,\)\),A\(\(3,\)\)\)": "zero exactly; XLA fuses products with sums and leaves a rounding error",
+    r"repeat\(.*, -1,.*total": "negative repeats, which are meaningless where the length is given",
+    r"(jit|grad)\(lambda x.*: x\[A\(.*'bool'\)": "arrays made inside jitted functions stay at hand, and can be masks",
     r"special\.expn": "1 / (n - 1) at 0, as SciPy's; JAX's is 1 / n",
 }
 """Generated expressions (`expressions.py`) that are left out, as they differ for a reason."""
+ACCIDENTS: dict[str, str] = {
+    "Cannot lower jaxpr": "the compiler under JAX refuses what JAX has let through",
+    "Invalid integer data type 'V'": "JAX's tables lack integers of 4 bits",
+    "Support for narrow-width integers is platform-dependent": "what JAX's machines can do",
+    "Unsupported dtype float16": "what LAPACK's functions take, of which we have the results in half precision",
+    "Unsupported dtype bfloat16": "what LAPACK's functions take, of which we have the results in half precision",
+    "at least one array or dtype is required": "the Jacobian of a function of nothing, or whose result is nothing",
+    "safe_map() argument 2": "a loop over lists of two lengths, where the operation itself would raise another class",
+    "Non-hashable static arguments": "arguments by position are looked at before it is seen that one has a wrong name",
+}
+"""First words of JAX's errors that no program can mean, where whatever ours do is right."""

@@ -93,6 +93,12 @@ def weak_if_all(impl: Impl) -> Impl:
     return call
 
 
+def with_axes(name: str, operand: Any) -> Node:
+    """The node of an operand that is asked for its axes: a Python scalar has none, which is an AttributeError."""
+    operand.ndim  # noqa: B018
+    return argument(name, operand)
+
+
 def nary(
     name: str,
     impl: Impl,

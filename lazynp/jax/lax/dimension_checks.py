@@ -80,7 +80,6 @@ def check_batches(op: str, x: Node, starts: Node, of_x: Shape, kind: str, of_sta
 
 def check_gather(x: Node, starts: Node, sizes: Shape, dims: Any) -> None:
     """Raises TypeError where the dimension numbers, sizes and operands of a gather do not fit."""
-    check_indices("gather", starts)
     gone, batching = dims.collapsed_slice_dims, dims.operand_batching_dims
     check_order("gather", "offset_dims", dims.offset_dims)
     rank = len(dims.offset_dims) + starts.ndim - 1
@@ -119,6 +118,7 @@ def check_gather(x: Node, starts: Node, sizes: Shape, dims: Any) -> None:
         for i, d in enumerate(axes):
             if sizes[d] > 1:
                 raise TypeError(f"Gather op can only {what}, but bound is {sizes[d]} for index {d} at position {i}.")
+    check_indices("gather", starts)
 
 
 def check_scatter(x: Node, starts: Node, value: Node, dims: Any) -> None:

@@ -12,10 +12,11 @@ from ...graph.node import Node
 from ...ops import bits, special
 from ...ops import elementwise as e
 from ...ops.elementwise import scalar, where
-from ...ops.tags import stop_gradient
+from ...ops.tags import refusing, stop_gradient
 from ..array import Array
 from ..at_once import apply
 from ..dtypes import KIND_OF
+from ..extrema import maximum, minimum
 from .call import argument, arguments, check_kinds, dtype_of, nary, public, spread, weak_if_all, widened
 
 NUMBER, INEXACT, BITS, ANY, REAL = "ifc", "fc", "ib", "ifcb", "ifb"
@@ -95,6 +96,20 @@ def rsqrt(x: Node) -> Node:
     return e.divide(scalar(1, x), e.sqrt(x))
 
 
+def atan2(x: Node, y: Node) -> Node:
+    """The angle; of complex numbers -i log((y + i x) / sqrt(x² + y²))."""
+    if x.dtype.kind != "c":
+        return e.arctan2(x, y)
+    i = Node.of_scalar(x.dtype.type(1j))
+    length = e.sqrt(e.add(e.square(x), e.square(y)))
+    return e.multiply(e.negative(i), e.log(e.divide(e.add(y, e.multiply(i, x)), length)))
+
+
+def without_derivative(name: str, x: Node) -> Node:
+    """A value along which nothing is differentiated, as JAX has no rule for it."""
+    return refusing(x, why=f"Differentiation rule for '{name}' not implemented") if x.trace else x
+
+
 def bitwise_not(x: Node) -> Node:
     return e.logical_not(x) if x.dtype.kind == "b" else e.invert(x)
 
@@ -111,7 +126,7 @@ add = nary("add", e.add, NUMBER, NUMBER, hint="add")
 asin = nary("asin", e.arcsin, INEXACT)
 asinh = nary("asinh", e.arcsinh, INEXACT)
 atan = nary("atan", e.arctan, INEXACT)
-atan2 = nary("atan2", e.arctan2, INEXACT, INEXACT)
+atan2 = nary("atan2", atan2, INEXACT, INEXACT)
 atanh = nary("atanh", e.arctanh, INEXACT)
 bessel_i0e = nary("bessel_i0e", special.bessel_i0e, "f")
 bessel_i1e = nary("bessel_i1e", special.bessel_i1e, "f")
@@ -149,8 +164,8 @@ log = nary("log", e.log, INEXACT, accuracy=True)
 log1p = nary("log1p", e.log1p, INEXACT, accuracy=True)
 logistic = nary("logistic", logistic, INEXACT, accuracy=True)
 lt = nary("lt", e.less, REAL, REAL)
-max = nary("max", e.maximum, ANY, ANY, hint="maximum")
-min = nary("min", e.minimum, ANY, ANY, hint="minimum")
+max = nary("max", maximum, ANY, ANY, hint="maximum")
+min = nary("min", minimum, ANY, ANY, hint="minimum")
 product = nary("mul", e.multiply, NUMBER, NUMBER, hint="multiply")
 mulhi = nary("mulhi", bits.multiply_high, "i", "i")
 ne = nary("ne", e.not_equal, ANY, ANY)
@@ -158,7 +173,7 @@ neg = nary("neg", e.negative, NUMBER)
 nextafter = nary("nextafter", e.nextafter, "f", "f", names="x1 x2")
 polygamma = nary("polygamma", special.polygamma, "f", "f", names="m x")
 population_count = nary("population_count", bits.population_count, "i")
-random_gamma_grad = nary("random_gamma_grad", special.random_gamma_grad, "f", "f", names="a x")
+gamma_slope = nary("random_gamma_grad", special.random_gamma_grad, "f", "f", names="a x")
 real = nary("real", e.real, "c")
 reciprocal = nary("reciprocal", lambda x: e.divide(scalar(1, x), x), INEXACT)
 rem = nary("rem", rem, "if", "if", hint="remainder")
@@ -179,7 +194,7 @@ square = nary("square", e.square, NUMBER)
 sub = nary("sub", e.subtract, NUMBER, NUMBER, hint="subtract")
 tan = nary("tan", e.tan, INEXACT, accuracy=True)
 tanh = nary("tanh", e.tanh, INEXACT, accuracy=True)
-zeta = nary("zeta", special.zeta, "f", "f", names="x q")
+zeta = nary("zeta", lambda x, q: without_derivative("zeta", special.zeta(x, q)), "f", "f", names="x q")
 pow_ = nary("pow", power, INEXACT, "ifc", same=False)
 
 
@@ -212,15 +227,24 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Array:
 @public
 def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Array:
     """To the nearest integer; halves away from zero, or to the even one."""
+    method = RoundingMethod(rounding_method)
     node = argument("round", x)
     check_kinds("round", [node], ["f"])
-    method = RoundingMethod(rounding_method)
     return apply(weak_if_all(widened(e.rint if method == RoundingMethod.TO_NEAREST_EVEN else away)), node)
+
+
+@public
+def random_gamma_grad(a: Any, x: Any) -> Array:
+    """The derivative of a sample x of the gamma distribution by its parameter a, which is broadcast."""
+    shape = np.broadcast_shapes(a.shape, x.shape)
+    return gamma_slope(*[apply(lambda v: spread(v, shape), n) for n in arguments("random_gamma_grad", a, x)])
 
 
 @public
 def conj(x: Any) -> Array:
     """The complex conjugate; of a real number, as a complex one."""
+    if x is None:
+        raise ValueError("Invalid argument to dtype: None.")
     node = argument("conj", x)
     check_kinds("conj", [node], ["wc"])
     return apply(weak_if_all(conjugated), node)

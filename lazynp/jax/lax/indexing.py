@@ -20,7 +20,7 @@ from ...ops.tags import refusing
 from ..array import Array, wrap
 from ..at_once import apply
 from ..spreading import keeps_split, state
-from .call import argument, arguments, axis_of, check_same_dtypes, public, sizes_of, spread
+from .call import argument, arguments, axis_of, check_kinds, check_same_dtypes, public, sizes_of, spread, with_axes
 from .dimension_checks import check_gather, check_scatter
 
 INT64 = np.dtype(np.int64)
@@ -108,7 +108,7 @@ def dynamic_slice(
 
     Raises: TypeError for sizes that are larger than the operand.
     """
-    node = argument("dynamic_slice", operand)
+    node = with_axes("dynamic_slice", operand)
     starts = starts_of("dynamic_slice", node, start_indices, allow_negative_indices)
     sizes = sizes_of(slice_sizes)
     if len(sizes) != node.ndim:
@@ -134,7 +134,7 @@ def dynamic_update_slice(
 
     Raises: TypeError for an update of another dtype or rank, or larger than the operand.
     """
-    node, value = arguments("dynamic_update_slice", operand, update)
+    node, value = with_axes("dynamic_update_slice", operand), argument("dynamic_update_slice", update)
     starts = starts_of("dynamic_update_slice", node, start_indices, allow_negative_indices)
     if node.ndim != value.ndim:
         raise TypeError(
@@ -169,7 +169,7 @@ def dynamic_slice_in_dim(
     operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
 ) -> Array:
     """dynamic_slice along one axis."""
-    node = argument("dynamic_slice_in_dim", operand)
+    node = with_axes("dynamic_slice_in_dim", operand)
     axis = index_of_axis(axis, node)
     sizes = list(node.shape)
     sizes[axis] = operator.index(slice_size)
@@ -346,6 +346,8 @@ def scatter_of(name: str, mode_: str, sign: Callable[[Node], Node] | None = None
         x, starts, value = arguments(name, operand, scatter_indices, updates)
         if x.dtype != value.dtype:
             check_same_dtypes(name, [x, value])
+        if mode_ in ("add", "multiply"):
+            check_kinds({"add": "add", "multiply": "mul"}[mode_], [x, value], ["ifc", "ifc"])
         dims = ScatterDimensionNumbers(*[tuple(d) for d in dimension_numbers])
         check_scatter(x, starts, value, dims)
         if mode_ == "multiply" and not unique_indices and value.trace:

@@ -17,7 +17,7 @@ from ...ops.generators import philox
 from ...ops.shape import reshape
 from ..array import Array, wrap
 from ..at_once import apply
-from ..dtypes import KIND_OF, inexact
+from ..dtypes import KIND_OF, complex_of, inexact
 from ..precision import DotAlgorithm
 from .call import argument, public, sizes_of
 
@@ -92,7 +92,9 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Any) -> Array:
     kind = FftType[fft_type.upper()] if isinstance(fft_type, str) else fft_type
     node, lengths = argument("fft", x), sizes_of(fft_lengths)
     n = len(lengths)
-    if not lengths or n > node.ndim:
+    if not n:
+        return apply(lambda x: convert(x, complex_of(x.dtype)) if kind in (FftType.FFT, FftType.IFFT) else x, node)
+    if n > node.ndim:
         raise ValueError(
             f"fft input shape {node.shape} must have at least as many input dimensions as fft_lengths {lengths}."
         )

@@ -17,7 +17,7 @@ from ..array import Array, cast_node, wrap
 from ..at_once import apply
 from ..splits import settled
 from ..spreading import keeps_split, state
-from .call import argument, arguments, axis_of, check_same_dtypes, public, shapes_of, spread
+from .call import argument, arguments, axis_of, check_same_dtypes, public, shapes_of, spread, with_axes
 from .shapes import expand_dims
 
 
@@ -84,7 +84,7 @@ def index_of_axis(axis: Any, x: Node) -> int:
 @public
 def slice_in_dim(operand: Any, start_index: Any, limit_index: Any, stride: int = 1, axis: int = 0) -> Array:
     """A range of one axis; indices as in Python's slices."""
-    node = argument("slice_in_dim", operand)
+    node = with_axes("slice_in_dim", operand)
     axis = index_of_axis(axis, node)
     n = node.shape[axis]
     start = 0 if start_index is None else operator.index(start_index)
@@ -98,7 +98,7 @@ def slice_in_dim(operand: Any, start_index: Any, limit_index: Any, stride: int =
 @public
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """One element of an axis. Raises IndexError beyond its end."""
-    node = argument("index_in_dim", operand)
+    node = with_axes("index_in_dim", operand)
     axis = index_of_axis(axis, node)
     i, n = operator.index(index), node.shape[axis]
     if not -n <= i < n:

@@ -330,11 +330,11 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
         if not 1 <= num_keys <= len(operand):
             raise ValueError(f"num_keys={num_keys} must be between 1 and len(operand)={len(operand)}")
         nodes = arguments("sort", *operand)
+        at = axis_of(dimension, nodes[0].ndim)
         if any(n.shape != nodes[0].shape for n in nodes):
             raise TypeError(
                 f"Arguments to sort must have equal shapes, got: {', '.join([str(n.shape) for n in nodes])}"
             )
-        at = axis_of(dimension, nodes[0].ndim)
         for n in nodes:
             check_unsplit(n, at, "Arguments to sort must be unsharded over the sorting dimension.")
         one = at if nodes[0].ndim == 1 else None
@@ -369,14 +369,15 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Array]:
 
 def greatest(operand: Any, k: Any, axis: int, order: Callable[[Node], Node]) -> list[Array]:
     """`top_k` of numbers in an order: that of the values which `order` gives for them."""
-    node, count = argument("top_k", operand), operator.index(k)
+    node = argument("top_k", operand)
     if node.dtype.kind == "c":
         raise ValueError("top_k is not compatible with complex inputs.")
-    if count < 0:
-        raise ValueError(f"k argument to top_k must be nonnegative, got {count}")
+    if k < 0:
+        raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
     at = axis_of(axis, node.ndim)
-    if node.shape[at] < count:
-        raise ValueError(f"k argument to top_k must be no larger than size along axis; got {count=} with {node.shape=}")
+    if node.shape[at] < k:
+        raise ValueError(f"k argument to top_k must be no larger than size along axis; got {k=} with {node.shape=}")
+    count = operator.index(k)
     if state.on:
         check_unsplit(node, at, "The input should be unsharded over the axis along which to compute the top_k values.")
     return list(keeping(node, "top_k", lambda: apply(lambda x: largest(x, order(x), count, at), node), at))

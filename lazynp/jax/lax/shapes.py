@@ -68,6 +68,8 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Array:
     """
     if new_dtype is None:
         raise ValueError("dtype must be specified.")
+    if operand is None:
+        raise ValueError("Invalid argument to dtype: None.")
     own = dtype_and_weak(operand)[0]
     if is_extended(own) != is_extended(new_dtype):
         raise ValueError(f"Cannot convert_element_type from {own} to {dtype_of(new_dtype)}")
@@ -82,17 +84,17 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Array:
     node, new = argument("bitcast_convert_type", operand), dtype_of(new_dtype)
     if is_extended(getattr(operand, "dtype", None)):
         raise ValueError(f"unexpected input: dtype={operand.dtype}")
-    if (node.dtype.kind == "b") != (new.kind == "b") or (node.dtype.kind == "c") != (new.kind == "c"):
-        raise TypeError(
-            "lax.bitcast_convert_type does not support bool or complex values unless the operand and destination types "
-            f"match. Got operand dtype={node.dtype}, {new_dtype=}"
-        )
     a, b = width(node.dtype), width(new)
     if a < b and (node.shape or (1,))[-1] * a != b:
         last = (node.shape or (1,))[-1]
         raise ValueError(
             f"Attempting to convert array of shape {node.shape} from {node.dtype} of size {a} bits to {new} of "
             f"size {b}, bits but {last} * {a} != {b}"
+        )
+    if (node.dtype.kind == "b") != (new.kind == "b") or (node.dtype.kind == "c") != (new.kind == "c"):
+        raise TypeError(
+            "lax.bitcast_convert_type does not support bool or complex values unless the operand and destination types "
+            f"match. Got operand dtype={node.dtype}, {new_dtype=}"
         )
     return apply(lambda x: bitcast(x, dtype=new), node)
 
@@ -144,7 +146,7 @@ def iota(dtype: Any, size: int) -> Array:
 def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: Any = None) -> Array:
     """The index along one axis."""
     new, sizes = dtype_of(dtype), sizes_of(shape)
-    axis = operator.index(dimension)
+    axis = int(dimension)
     if KIND_OF.get(new) not in ("i", "u", "f", "c"):
         raise TypeError(
             f"iota does not accept dtype {new}. Accepted dtypes are subtypes of integer, floating, complexfloating."

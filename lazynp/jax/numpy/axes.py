@@ -12,9 +12,12 @@ from ...graph.node import ABSTRACT
 from ..array import Array
 
 
-def no_out(name: str, out: Any) -> None:
-    """Arrays are immutable: there is nothing to write into. Raises NotImplementedError."""
+def no_out(name: str, out: Any, axis: Any = None) -> None:
+    """Arrays are immutable: there is nothing to write into. Raises NotImplementedError; TypeError for what is no axis
+    at all."""
     if out is not None:
+        if isinstance(axis, float):
+            raise TypeError("'float' object is not iterable")
         raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
 
 

@@ -382,6 +382,8 @@ def arange(
     if found is not None:
         return found
     to = None if dtype is None else requested(dtype, "arange")
+    if start is None and stop is None:
+        raise TypeError("must be real number, not NoneType")
     given = [x for x in (start, stop, step) if x is not None]
     check_arraylike("arange", *given)
     numbers: list[Any] = [None if x is None else concrete("arange", x) for x in (start, stop, step)]

@@ -18,6 +18,7 @@ from ...signatures import renamed
 from ..array import Array, as_node, cast_node, check_arraylike, typed
 from ..at_once import apply, widened
 from ..dtypes import FLOAT32, INT32, KIND_OF, is_extended, promotion, x64_enabled
+from ..extrema import maximum, minimum
 from . import at_once
 from .call import (
     ANY,
@@ -40,7 +41,9 @@ from .formulas import (
     BOOL,
     arctan2,
     bitwise_count,
+    check_width,
     constant,
+    copysign,
     divide,
     divmod_,
     exp2,
@@ -141,15 +144,15 @@ BINARY: dict[str, tuple[str, str, Any, str]] = {
     "fmod": (NUMERIC, "iuf", fmod, FLOATS),
     "power": (NUMERIC, "iufc", power, REALS),
     "float_power": (INEXACT, "fc", e.power, COMPLEX),
-    "maximum": (COMMON, "biufc", e.maximum, ANY),
-    "minimum": (COMMON, "biufc", e.minimum, ANY),
+    "maximum": (COMMON, "biufc", maximum, "?" + INTS + FLOATS),
+    "minimum": (COMMON, "biufc", minimum, "?" + INTS + FLOATS),
     "fmax": (COMMON, "biufc", e.fmax, ANY),
     "fmin": (COMMON, "biufc", e.fmin, ANY),
     "arctan2": (INEXACT, "fc", arctan2, FLOATS),
     "hypot": (INEXACT, "f", hypot, FLOATS),
     "logaddexp": (INEXACT, "fc", logaddexp, FLOATS),
     "logaddexp2": (INEXACT, "fc", logaddexp2, FLOATS),
-    "copysign": (INEXACT, "f", e.copysign, FLOATS),
+    "copysign": (INEXACT, "f", copysign, FLOATS),
     "nextafter": (INEXACT, "f", e.nextafter, FLOATS),
     "heaviside": (INEXACT, "f", e.heaviside, FLOATS),
     "left_shift": (NUMERIC, "iu", shift(e.left_shift), ""),
@@ -336,12 +339,6 @@ def imag(val: Any, /) -> Any:
     """The imaginary part; zeros of what is real."""
     check_arraylike("imag", val)
     return apply(lambda x: kept(e.imag(x) if is_complex(x) else zeros_of(x), x), as_node(val))
-
-
-def check_width(dtype: np.dtype[Any]) -> None:
-    """Raise NotImplementedError for floating-point numbers of fewer than 16 bits, whose sign JAX does not read."""
-    if KIND_OF[dtype] == "f" and dtype.itemsize < 2:
-        raise NotImplementedError("jax.numpy.signbit only supports 16, 32, and 64-bit types.")
 
 
 def signbit(x: Any, /) -> Any:

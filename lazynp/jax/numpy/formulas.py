@@ -252,11 +252,23 @@ def frexp(x: Node) -> tuple[Node, Node]:
     return mantissa, where(e.isfinite(x), convert(exponent, INT32), Node.of_scalar(np.int32(0)))
 
 
+def check_width(dtype: np.dtype[Any]) -> None:
+    """Raise NotImplementedError for floating-point numbers of fewer than 16 bits, whose sign JAX does not read."""
+    if KIND_OF[dtype] == "f" and dtype.itemsize < 2:
+        raise NotImplementedError("jax.numpy.signbit only supports 16, 32, and 64-bit types.")
+
+
 def spacing(x: Node) -> Node:
+    check_width(x.dtype)
     return e.copysign(e.spacing(x), x)
 
 
-AS_STORED.add(spacing)
+def copysign(x: Node, y: Node) -> Node:
+    check_width(y.dtype)
+    return e.copysign(x, y)
+
+
+AS_STORED |= {spacing, copysign}
 
 
 def bitwise_count(x: Node) -> Node:

@@ -115,7 +115,7 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
 def hstack(tup: Any, dtype: Any = None) -> Any:
     """Side by side."""
     items = [at_least(a, 1) for a in items_of("hstack", tup)]
-    return concatenate(items, 0 if items and ndim(items[0]) == 1 else 1, dtype)
+    return concatenate(items, 0 if ndim(items[0]) == 1 else 1, dtype)
 
 
 def dstack(tup: Any, dtype: Any = None) -> Any:

@@ -13,9 +13,8 @@ from ...ops.elementwise import convert, where
 from ...tracebacks import leave
 from ..array import Array, as_node, check_arraylike
 from ..at_once import apply
-from ..dtypes import FLOAT32, KIND_OF
-from .axes import axes_of, no_out
-from .by_name import names_in
+from ..dtypes import FLOAT32, KIND_OF, requested
+from .axes import no_out
 from .call import named
 from .elementwise import scalar
 from .reductions import all, max, mean, min, prod, std, sum, var
@@ -77,7 +76,8 @@ def nan_extremum(name: str, run: Callable[..., Any], worst: float) -> Callable[.
         a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = None
     ) -> Any:
         try:
-            no_out(name, out)
+            check_arraylike(name, a)
+            no_out(name, out, axis)
             found = filled(a, axis=axis, keepdims=keepdims, initial=initial, where=where)
             x = as_node(a)
             if KIND_OF[x.dtype] not in "fc" or initial is not None:
@@ -106,8 +106,8 @@ def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, where: Any = None
 ) -> Any:
     """The mean of what is not NaN."""
-    no_out("nanmean", out)
     check_arraylike("nanmean", a)
+    no_out("nanmean", out, axis)
     if KIND_OF[as_node(a).dtype] not in "fc":
         return mean(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     good = ~isnan(a)
@@ -131,11 +131,14 @@ def nan_moment(name: str, root: bool) -> Callable[..., Any]:
         mean: Any = None,
     ) -> Any:
         try:
-            no_out(name, out)
             check_arraylike(name, a)
+            no_out(name, out, axis)
             x, run = as_node(a), std if root else var
-            if not names_in(axis):
-                axes_of(axis, x.ndim)  # where var raises IndexError for an axis that is not there, this is a ValueError
+            if root and dtype is not None and KIND_OF[requested(dtype, name)] not in "fc":
+                raise TypeError(
+                    f"sqrt does not accept dtype {requested(dtype, name)}. Accepted dtypes are subtypes of floating, "
+                    "complexfloating."
+                )
             if where is not None:
                 a = broadcast_to(a, np.broadcast_shapes(x.shape, np.shape(where)))
                 x = as_node(a)

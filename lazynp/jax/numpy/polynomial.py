@@ -31,7 +31,7 @@ def vectors(name: str, *args: Any) -> list[Array]:
 def polyadd(a1: Any, a2: Any) -> Any:
     """The sum."""
     a, b = vectors("polyadd", a1, a2)
-    if a.ndim and b.ndim and a.shape[0] == b.shape[0]:
+    if a.ndim == b.ndim == 1 and a.shape == b.shape:
         return a + b
     dtype, weak = promotion(x64_enabled(), typed(a), typed(b))
     a, b = sorted((a, b), key=lambda x: -x.shape[0])
@@ -125,6 +125,8 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     x, constants = floating(p, k)
     if order < 0:
         raise ValueError("Order of integral must be positive")
+    if order and not x.ndim:
+        raise TypeError("len() of unsized object")
     constants = atleast_1d(constants)
     if constants.shape == (1,):
         constants = constants * ones(max(order, 1), constants.dtype)

@@ -243,6 +243,11 @@ def einsum(
     """The sum over products of elements that the subscripts say; operands and lists of axes may stand in turns."""
     no_out("einsum", out)
     text, arrays = einsum_arguments(subscripts, operands)
+    terms = text.partition("->")[0].split(",")
+    if len(terms) != len(arrays):
+        raise ValueError(
+            f"Number of einsum subscripts, {len(terms)}, must be equal to the number of operands, {len(arrays)}."
+        )
     check_arraylike("einsum", *arrays)
     dtype, result, weak = typed_product("einsum", preferred_element_type, *arrays)
     check_precision(precision)

@@ -104,6 +104,15 @@ def reducer(ufunc: np.ufunc, chars: str, widens: bool = False) -> Callable[[Any,
     return run
 
 
+def check_mask(where: Any, a: Any) -> None:
+    """Raise ValueError for a mask that does not broadcast with the array."""
+    shapes = [np.shape(where), np.shape(a)]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(f"Incompatible shapes for broadcasting: shapes={[*shapes, ()]}") from None
+
+
 def additive(name: str, ufunc: str) -> Callable[..., Any]:
     """sum and prod."""
     fast = reducer(getattr(np, ufunc), "fdFDilILqQ", widens=True)
@@ -123,9 +132,10 @@ def additive(name: str, ufunc: str) -> Callable[..., Any]:
                 found = fast(a, axis, keepdims)
                 if found is not None:
                     return found
-            no_out(name, out)
+            no_out(name, out, axis)
             check_arraylike(name, a)
             if names_in(axis):
+                check_mask(where, a)
                 total = over_names(
                     name,
                     axis,
@@ -168,8 +178,13 @@ def extremum(name: str, ufunc: str) -> Callable[..., Any]:
                 found = fast(a, axis, keepdims)
                 if found is not None:
                     return found
-            no_out(name, out)
+            no_out(name, out, axis)
             check_arraylike(name, a)
+            if initial is None and where is not None:
+                raise ValueError(
+                    f"reduction operation {name} does not have an identity, so to use a where mask one has to specify "
+                    "'initial'"
+                )
             if names_in(axis):
                 combine = pmax if ufunc == "maximum" else pmin
                 return over_names(name, axis, lambda rest: call(a, rest, None, keepdims, initial, where), combine)
@@ -181,11 +196,6 @@ def extremum(name: str, ufunc: str) -> Callable[..., Any]:
                 and 0 not in [n for i, n in enumerate(x.shape) if i not in axes]
             ):
                 raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
-            if initial is None and where is not None:
-                raise ValueError(
-                    f"reduction operation {name} does not have an identity, so to use a where mask one has to specify "
-                    "'initial'"
-                )
             start, mask = scalar_initial(initial), mask_of(name, where)
 
             def impl(x: Node, *rest: Node) -> Node:
@@ -215,9 +225,10 @@ def logical(name: str, ufunc: str) -> Callable[..., Any]:
                 found = fast(a, axis, keepdims)
                 if found is not None:
                     return found
-            no_out(name, out)
+            no_out(name, out, axis)
             check_arraylike(name, a)
             if names_in(axis):
+                check_mask(where, a)
                 return over_names(name, axis, lambda rest: None, None)
             x = as_node(a)
             axes, mask = axes_of(axis, x.ndim), mask_of(name, where)
@@ -270,10 +281,11 @@ def mean(
         found = at_once.mean(a, axis, keepdims)
         if found is not None:
             return found
-    no_out("mean", out)
     check_arraylike("mean", a)
+    no_out("mean", out, axis)
     x, mask = as_node(a), mask_of("mean", where)
     result = inexact(x.dtype) if dtype is None else requested(dtype, "mean")
+    axes = () if names_in(axis) else axes_of(axis, x.ndim)
     if KIND_OF[result] == "b":
         raise TypeError(
             "div does not accept dtype bool at position 0. Accepted dtypes at position 0 are subtypes of integer, "
@@ -282,7 +294,6 @@ def mean(
     if names_in(axis):
         count = length_of(axis, x.shape) if where is None else sum(broadcast_mask(where, x), axis, dtype=result)
         return sum(a, axis, result, None, keepdims, where=where) / count
-    axes = axes_of(axis, x.ndim)
 
     def impl(x: Node, kept: Node | None = None) -> Node:
         x = convert(x, wide(inexact(result)))
@@ -326,19 +337,21 @@ def moment(name: str, finish: Callable[[Node], Node]) -> Callable[..., Any]:
                 found = at_once.variance(a, axis, ddof, keepdims, name == "std")
                 if found is not None:
                     return found
-            no_out(name, out)
             check_arraylike(name, a)
+            no_out(name, out, axis)
             if correction is not None:
                 if ddof != 0:
                     raise ValueError("ddof and correction can't be provided simultaneously.")
                 ddof = correction
             x, mask = as_node(a), mask_of(name, where)
-            if names_in(axis):
-                return along_names(a, axis, dtype, ddof, keepdims, where, mean, finish)
-            axes = (size_axis(axis, x.ndim),) if isinstance(axis, int) else axes_of(axis, x.ndim)
-            center = None if mean is None else as_node(mean)
             if dtype is not None and KIND_OF[requested(dtype, name)] not in "fc":
                 raise ValueError(f"dtype argument to jnp.{name} must be inexact; got {requested(dtype, name)}")
+            if mask is not None:
+                check_broadcast(mask.shape, x.shape)
+            if names_in(axis):
+                return along_names(a, axis, dtype, ddof, keepdims, where, mean, finish)
+            axes = axes_of(axis, x.ndim)
+            center = None if mean is None else as_node(mean)
             result = real_dtype(inexact(x.dtype)) if dtype is None else requested(dtype, name)
             compute = wide(inexact(x.dtype)) if dtype is None else wide(result)
             if is_complex(x) and compute.kind != "c":
@@ -378,8 +391,8 @@ var, std = moment("var", lambda x: x), moment("std", e.sqrt)
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """The largest less the least."""
-    no_out("ptp", out)
     check_arraylike("ptp", a)
+    no_out("ptp", out, axis)
     return max(a, axis=axis, keepdims=keepdims) - min(a, axis=axis, keepdims=keepdims)
 
 
@@ -394,13 +407,6 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return apply(lambda x: add_reduce(convert(truth(x), dtype), axes=axes, keepdims=keepdims, dtype=dtype), x)
 
 
-def size_axis(axis: Any, ndim: int) -> int:
-    """An axis whose length is looked up: JAX raises IndexError for one that is out of bounds."""
-    if isinstance(axis, int) and not -ndim <= axis < ndim:
-        raise IndexError(f"axis {axis} is out of bounds for array of dimension {ndim}")
-    return axis_of(axis, ndim)
-
-
 def arg_extremum(name: str, skip_nan: bool = False) -> Callable[..., Any]:
     """argmax and argmin, nanargmax and nanargmin."""
     base = name.removeprefix("nan")
@@ -412,12 +418,14 @@ def arg_extremum(name: str, skip_nan: bool = False) -> Callable[..., Any]:
                 found = at_once.arg_extremum(name, a, axis)
                 if found is not None:
                     return found
-            no_out(name, out)
+            if skip_nan:
+                no_out(name, out)
             check_arraylike(name, a)
+            no_out(name, out)
             x = as_node(a)
             if is_complex(x):
                 raise TypeError(f"{name} does not accept dtype {x.dtype}")
-            at = None if axis is None else size_axis(axis, x.ndim)
+            at = None if axis is None else axis_of(axis, x.ndim)
             if (x.aval.size if at is None else x.shape[at]) == 0:
                 raise ValueError(f"attempt to get {name} of an empty sequence")
             dtype, nd, keep = int_dtype(), x.ndim, bool(keepdims)

@@ -179,7 +179,7 @@ def take(
     if KIND_OF[index.dtype] == "b":
         index = astype(index, np.int32)
     if KIND_OF[index.dtype] not in "iu":
-        raise TypeError(f"take requires integer indices; got {index.dtype}")
+        raise ValueError("indices must have an integer type")
     n = x.shape[at]
     if mode == "raise":
         raise NotImplementedError("The 'raise' mode to jnp.take is not supported.")

@@ -323,10 +323,10 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         shifts = shifts * len(at)
     if len(at) == 1:
         at = at * len(shifts)
-    if not at:
-        return asarray(a)
     if len(at) != len(shifts):
         raise ValueError("shift and axis must have the same length or be broadcastable")
+    if not at:
+        return asarray(a)
     fixed = all([not isinstance(n, Array) or n._host is not None for n in shifts])
     if fixed:
         total: dict[int, int] = {}
@@ -370,6 +370,7 @@ def repeat(
     check_arraylike("repeat", a, repeats)
     if axis is None:
         a, axis = ravel(a), 0
+    axis = static_int(axis)
     if ndim(a) == 0:
         a, axis = at_least(a, 1), 0
     at = axis_of(axis, ndim(a))

@@ -151,14 +151,14 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
             widths[axis] = (w, w) if np.ndim(w) == 0 else tuple(w)
     else:
         widths = per_side(pad_width, x.ndim, "pad_width")
+    if not callable(mode) and mode not in (*WRAPPING, *STATISTICS, "constant", "linear_ramp", "empty"):
+        raise NotImplementedError(f"Unimplemented padding mode '{mode}' for np.pad.")
     sides = [(operator.index(a), operator.index(b)) for a, b in widths]
     if any([n < 0 for pair in sides for n in pair]):
         raise ValueError("index can't contain negative values")
     if callable(mode):
         return pad_by(x, sides, mode, kwargs)
     allowed = OPTIONS.get(mode, set())
-    if mode not in (*WRAPPING, *STATISTICS, "constant", "linear_ramp", "empty"):
-        raise NotImplementedError(f"Unimplemented padding mode '{mode}' for np.pad.")
     if kwargs.keys() - allowed:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {kwargs.keys() - allowed}")
     if mode in ("constant", "empty"):

@@ -254,6 +254,8 @@ def unique_rows(rows: Array, equal_nan: bool, size: int | None, fill_value: Any)
             empty = full((size, *rows.shape[1:]), fill_value, rows.dtype)
             return empty, zeros(0, dtype), zeros(n, dtype), zeros(0, dtype)
         return rows, zeros(0, dtype), zeros(n, dtype), zeros(0, dtype)
+    if rows.size == 0:
+        size = None  # rows without elements are all one, however many are asked for
     order = (
         argsort(rows) if rows.ndim == 1 else lexsort([rows[:, k] for k in reversed(range(rows.shape[1]))] or [zeros(n)])
     )

@@ -15,6 +15,7 @@ from ..at_once import apply
 from ..dtypes import FLOAT32, KIND_OF, inexact, int_dtype, promotion, x64_enabled
 from . import at_once
 from .axes import axes_of, axis_of, static_int
+from .by_name import names_in
 from .call import named
 from .creation import asarray, astype, full, linspace, ones, ones_like, zeros
 from .elementwise import table
@@ -39,6 +40,8 @@ def floating(*xs: Any) -> list[Array]:
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
     """The weighted mean. Raises TypeError, ValueError for weights that do not fit."""
+    if names_in(axis):
+        raise TypeError("'str' object cannot be interpreted as an integer")
     if weights is None:
         check_arraylike("average", a)
         out = mean(a, axis=axis, keepdims=keepdims)
@@ -51,10 +54,10 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     if x.shape != w.shape:
         if axis is None:
             raise ValueError("Axis must be specified when shapes of a and weights differ.")
-        axes = axes_of(axis, x.ndim)
+        axes = [axis_of(i, x.ndim) for i in (axis if isinstance(axis, (tuple, list)) else (axis,))]
         if w.shape != tuple([x.shape[i] for i in axes]):
             raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-        w = reshape(w, tuple([x.shape[i] if i in axes else 1 for i in range(x.ndim)]))
+        w = reshape(transpose(w, np.argsort(axes)), tuple([x.shape[i] if i in axes else 1 for i in range(x.ndim)]))
         w = broadcast_to(w, x.shape)
     total = sum_(w, axis=axis, keepdims=keepdims)
     out = sum_(x * w, axis=axis, keepdims=keepdims) / total
@@ -77,9 +80,9 @@ def quantile_of(
     (x,), q = floating(a), asarray(q)
     if KIND_OF[x.dtype] == "c":
         raise ValueError(f"{name} does not support complex input, as the operation is poorly defined.")
+    axes = axes_of(axis, x.ndim)
     if q.ndim > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
-    axes = axes_of(axis, x.ndim)
     kept = tuple([1 if i in axes else n for i, n in enumerate(x.shape)]) or (1,)  # a scalar counts as one axis
     rest = [i for i in range(x.ndim) if i not in axes]
     x = transpose(x, (*rest, *axes))
@@ -364,8 +367,9 @@ def histogramdd(
 ) -> Any:
     """The histogram of points, one a row, and the edges along each axis."""
     check_arraylike("histogramdd", sample, *([] if weights is None else [weights]))
-    x = sample if np.ndim(sample) == 2 else reshape(sample, (-1, 1))
-    (x,) = floating(x)
+    if np.ndim(sample) != 2:
+        raise ValueError(f"histogramdd takes a point in each row, got a sample of shape {np.shape(sample)}")
+    (x,) = floating(sample)
     n, rank = x.shape
     if weights is not None and shape(weights) != (n,):
         raise ValueError("should have one weight for each sample.")

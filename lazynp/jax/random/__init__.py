@@ -32,6 +32,7 @@ from .discrete import (
 )
 from .gammas import ball, beta, chisquare, dirichlet, f, gamma, generalized_normal, loggamma, t
 from .keys import PRNGKey, clone, fold_in, key, key_data, key_dtype, key_impl, split, wrap_key_data
+from .keys import keys_first as _keys_first
 from .primitives import random_gamma_p
 from .selections import choice, multivariate_normal, orthogonal, permutation
 
@@ -85,4 +86,5 @@ __all__ = [
     "weibull_min",
     "wrap_key_data",
 ]
+_keys_first(globals())
 _place_results(globals())

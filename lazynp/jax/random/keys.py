@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
+import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -17,6 +20,7 @@ from ...ops.elementwise import add, convert
 from ...ops.random import random_clone
 from ...ops.shape import slice_
 from ...runtime.reuse import born, share, use
+from ...tracebacks import leave
 from .. import array as arrays
 from ..array import Array, as_node, door, is_arraylike
 from ..at_once import apply
@@ -315,6 +319,29 @@ def warn_of_raw() -> None:
 def wrapped(node: Node) -> Node:
     """Keys of the default generator from raw ones."""
     return keys_of(node, default_impl())
+
+
+def keys_first(names: dict[str, Any]) -> None:
+    """Have the samplers of a module say what is wrong with their key before what is wrong with their parameters."""
+    for name, f in list(names.items()):
+        if isinstance(f, types.FunctionType) and next(iter(inspect.signature(f).parameters)) == "key":
+            names[name] = key_first(f)
+
+
+def key_first(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A sampler whose key is looked at where it raises."""
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return f(*args, **kwargs)
+        except Exception as error:
+            leave(error)
+            if args:
+                key_node(f.__name__, args[0])
+            raise
+
+    return call
 
 
 def draw(name: str, f: Callable[..., Any], key: Any, *nodes: Node, **params: Any) -> Any:

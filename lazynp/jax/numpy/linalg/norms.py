@@ -53,6 +53,11 @@ def root_of_squares(a: Array, axis: Any, keepdims: bool) -> Any:
     return sqrt(sum_(squares, axis=axis, keepdims=keepdims))
 
 
+def largest(sizes: Any, axis: Any, keepdims: bool = False) -> Any:
+    """The largest of numbers that are not negative; 0 where there is none."""
+    return max_(sizes, axis=axis, keepdims=keepdims, initial=0)
+
+
 def vector(a: Array, ord: Any, axis: Any, keepdims: bool) -> Any:
     if isinstance(ord, str):
         raise ValueError(
@@ -60,7 +65,7 @@ def vector(a: Array, ord: Any, axis: Any, keepdims: bool) -> Any:
         )
     if not isinstance(ord, Array):
         if ord == np.inf:
-            return max_(absolute(a), axis=axis, keepdims=keepdims, initial=0)
+            return largest(absolute(a), axis, keepdims)
         if ord == -np.inf:
             return min_(absolute(a), axis=axis, keepdims=keepdims)
         if ord == 0:
@@ -81,12 +86,11 @@ def of_matrix(a: Array, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
         return root_of_squares(a, axes, keepdims)
     if ord in (1, -1, np.inf, -np.inf):
         inner, outer = (i, k) if abs(ord) == 1 else (k, i)
-        pick = max_ if ord > 0 else min_
         sums = sum_(absolute(a), axis=inner, keepdims=True)
-        out = pick(sums, axis=outer, keepdims=True)
+        out = largest(sums, outer, True) if ord > 0 else min_(sums, axis=outer, keepdims=True)
     elif ord in (2, -2, "nuc"):
         s = svd(moveaxis(a, axes, (-2, -1)), compute_uv=False)
-        out = sum_(s, axis=-1) if ord == "nuc" else max_(s, axis=-1) if ord == 2 else min_(s, axis=-1)
+        out = sum_(s, axis=-1) if ord == "nuc" else largest(s, -1) if ord == 2 else min_(s, axis=-1)
         return expand_dims(out, axes) if keepdims else out
     else:
         raise ValueError(f"Invalid order '{ord}' for matrix norm.")

@@ -124,6 +124,8 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
 def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False) -> Any:
     """x that comes closest to a x = b, the squared distances, the rank, the singular values."""
     left, right = matrices("lstsq", a, b)
+    if not right.ndim:
+        raise IndexError("tuple index out of range")
     for x in (left, right):
         if x.ndim not in (1, 2):
             raise TypeError(f"{x.ndim}-dimensional array given. Array must be one or two-dimensional")
@@ -138,7 +140,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = Fal
     if m == 0 or n == 0:
         s = asarray(np.zeros(0, left.dtype))
         zero = asarray(np.zeros((n, *right.shape[1:]), left.dtype))
-        return zero, asarray(np.zeros(0, left.dtype)), asarray(np.int32(0)), s
+        return zero, (abs(y) ** 2).sum(axis=0), asarray(np.int32(0)), s
     u, s, vh = svd(x, full_matrices=False)
     eps = float(np.finfo(s.dtype).eps)
     cut = eps * max(n, m) if rcond is None else eps if rcond < 0 else rcond

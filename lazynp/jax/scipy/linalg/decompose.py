@@ -181,6 +181,8 @@ def polar(
 def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """H with zeros below the first subdiagonal, and, if asked, Q: a = Q H Q^H. By Householder reflections."""
     (a,) = matrices(a)
+    if a.ndim < 2:
+        raise TypeError(f"Input 0 to hessenberg must have rank at least 2, but got shape={a.shape}")
     n = a.shape[-1]
     h = a
     q = jnp.broadcast_to(jnp.eye(n, dtype=a.dtype), a.shape)

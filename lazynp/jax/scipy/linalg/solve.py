@@ -5,8 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from ... import numpy as jnp
 from ...arguments import matrices
+from ...lax import custom_linear_solve, stop_gradient
 from ...lax import linalg as lapack
 
 
@@ -109,13 +112,23 @@ def solve(
     """x with a x = b.
 
     Args:
-        assume_a: "gen", "sym", "her" or "pos"; LU is used for all.
+        assume_a: "gen", "sym", "her" or "pos": Cholesky factors are used for this one, of one triangle, LU for all
+            others. lower: which triangle.
 
     Raises: ValueError for another `assume_a`.
     """
     if assume_a not in ("gen", "sym", "her", "pos"):
         raise ValueError(f"Expected assume_a to be one of ['gen', 'sym', 'her', 'pos']; got {assume_a!r}")
-    return jnp.linalg.solve(a, b)
+    if assume_a != "pos":
+        return jnp.linalg.solve(a, b)
+    a, b = matrices(a, b)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2] or not b.ndim:
+        return jnp.linalg.solve(a, b)  # which says what does not fit
+    factors = cho_factor(stop_gradient(a), lower=lower)
+    vector = a.ndim == b.ndim + 1
+    columns = jnp.broadcast_to(b[..., None] if vector else b, (*a.shape[:-1], 1 if vector else b.shape[-1]))
+    out = custom_linear_solve(lambda x: a @ x, columns, lambda _, x: cho_solve(factors, x), symmetric=True)
+    return out[..., 0] if vector else out
 
 
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -144,7 +157,13 @@ def lu_solve(
         raise ValueError(
             f"inconsistent size for core dimension 'n': {b.shape[-1 if b.ndim == 1 else -2]} vs {lu.shape[-1]}"
         )
-    permutation = lapack.lu_pivots_to_permutation(jnp.asarray(pivots), lu.shape[-1])
+    swaps = jnp.asarray(pivots)
+    if swaps.dtype != np.int32:
+        raise TypeError(
+            f"lu_pivots_to_permutation does not accept dtype {swaps.dtype} at position 0. Accepted dtypes at position "
+            "0 are subtypes of int32."
+        )
+    permutation = lapack.lu_pivots_to_permutation(swaps, lu.shape[-1])
     b, vector = as_columns(lu, b, "lu_solve")
     stack = jnp.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
     b = jnp.broadcast_to(b, (*stack, *b.shape[-2:]))

@@ -223,6 +223,8 @@ def fresnel(x: Any) -> tuple[Any, Any]:
     (x,) = inexact("fresnel", x)
     if x.dtype.kind == "c":
         raise NotImplementedError("Support for complex-valued inputs is not implemented yet.")
+    if x.dtype.itemsize < 2:
+        raise NotImplementedError(f"Support for {x.dtype} dtype is not implemented yet.")
     if x.dtype in (np.float32, np.float64):
         return fresnel_of(x)
     s, c = fresnel_of(x.astype(np.float32))

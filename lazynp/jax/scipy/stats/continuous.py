@@ -128,7 +128,7 @@ gamma = continuous(
     "a",
     logpdf=lambda z, a: inside(z >= 0, xlogy(a - 1, jnp.where(z >= 0, z, 1)) - jnp.where(z >= 0, z, 1) - gammaln(a)),
     cdf=lambda z, a: gammainc(a, positive(z)),
-    sf=lambda z, a: gammaincc(a, positive(z)),
+    sf=lambda z, a: jnp.where(z < 0, 1, gammaincc(a, positive(z))),
     also="logcdf logsf",
 )
 chi2 = continuous(
