@@ -85,14 +85,13 @@ INLINE float log1p_f(float x) {
     return u == 1 || x == std::numeric_limits<float>::infinity() ? x : (float)y;
 }
 INLINE double log1p_f(double x) { return ::log1p(x); }
-// x to a power that is known: N halves. As NumPy has it, a half is the root, also of -inf and -0.
+// x to a power that is known: N halves.
 template <class T> INLINE T root_of(T x) { return x == -std::numeric_limits<T>::infinity() ? -x : std::sqrt(x) + 0; }
 template <int N, class T> INLINE T power_of(T x) {
     if constexpr (N < 0) {
         if constexpr (N % 2) return power_of<-2 * N>(1 / root_of(x));
         else return 1 / power_of<-N>(x);
-    } else if constexpr (N == 1) return std::sqrt(x);
-    else if constexpr (N % 2) return power_of<2 * N>(root_of(x));
+    } else if constexpr (N % 2) return power_of<2 * N>(root_of(x));
     else if constexpr (N == 0) return 1;
     else if constexpr (N == 2) return x;
     else if constexpr (N % 4) return x * power_of<N - 2>(x);

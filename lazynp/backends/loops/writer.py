@@ -17,6 +17,9 @@ LARGEST_WORKSPACE = 1 << 25  # bytes
 MOST_STEPS = 1500
 ALIGN = 64
 HALVES = (-6, -4, -3, -2, -1, 1, 2, 3, 4, 6, 8)  # exponents times two
+ROOTS = bool(
+    np.signbit(np.power(np.array([-0.0]), 0.5))[0]
+)  # NumPy 2.3 and later: a half is the root, of -inf and -0 too
 Shape = tuple[int, ...]
 Emit = Callable[..., Any]
 STEPS: dict[str, Emit] = {}
@@ -312,6 +315,8 @@ class Writer:
         """A power whose exponent is a small constant, as products and roots: the function takes ten times as long."""
         exponent = state.body.scalars.get(s.args[-1]) if s.op == "power" and s.loop[0][0] == "f" else None
         halves = None if exponent is None else 2 * exponent
+        if halves == 1 and ROOTS:
+            return f"std::sqrt({args[0]})"
         return f"power_of<{int(halves)}>({args[0]})" if halves in HALVES else None
 
     @staticmethod
