@@ -3,7 +3,6 @@ dtypes are accepted, what is computed, and for which dtypes NumPy's own ufunc do
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -274,6 +273,14 @@ for _name, (_mode, _accepts, _impl, _chars) in UNARY.items():
         _chars,
         _keeps is None,
     )
+
+
+def power_by_number(x: Any, y: Any) -> Any:
+    """NumPy's operator, but for roots: those of -inf and -0 are others, before NumPy 2.3, than those of `numpy.power`,
+    which computes what is recorded."""
+    return np.power(x, y) if type(y) is float and y == 0.5 else x**y
+
+
 HOSTS: dict[str, Any] = {
     "divide": host_divide,
     "float_power": np.power,
@@ -281,7 +288,7 @@ HOSTS: dict[str, Any] = {
     "floor_divide": host_floor_divide,
 }
 for _name, (_mode, _accepts, _impl, _chars) in BINARY.items():
-    _scalars, _keeps = operator.pow if _name == "power" else None, KEEPS.get(_name)
+    _scalars, _keeps = power_by_number if _name == "power" else None, KEEPS.get(_name)
     table[_name] = binary(
         _name,
         of_keys(_name, checked(_name, elementwise(_name, _impl, _mode, _accepts, _keeps))),
