@@ -34,7 +34,7 @@ MODULES = (
     "api_util", "custom_derivatives", "dlpack", "dtypes", "errors", "flatten_util", "image", "lax.linalg", "nn", "ops",
     "nn.initializers", "numpy.fft", "numpy.linalg", "random", "scipy.cluster.vq", "scipy.fft", "scipy.integrate",
     "scipy.interpolate", "scipy.linalg", "scipy.ndimage", "scipy.optimize", "scipy.signal", "scipy.sparse.linalg",
-    "scipy.special", "scipy.stats", "test_util", "tree", "tree_util",
+    "scipy.spatial.transform", "scipy.special", "scipy.stats", "test_util", "tree", "tree_util",
 )  # fmt: skip
 NAME = re.compile(r"\{(\w+)\}")
 

@@ -64,6 +64,8 @@ def reducer(name: str, ufunc: str, accepts: str) -> Callable[..., Array]:
 
     def reduce_(operand: Any, axes: Sequence[int]) -> Array:
         node = argument(name, operand)
+        if ufunc.startswith("logical"):
+            check_kinds(name, [node], [accepts])
         found = (axes_as_deleted if ufunc.startswith("logical") else axes_of)(name, node, axes)
         check_kinds(name, [node], [accepts])
         return apply(lambda x: widened(lambda v: run(v, found))(x), node)
@@ -110,8 +112,8 @@ reduce_or = reducer("reduce_or", "logical_or", "ib")
 def reduce_xor(operand: Any, axes: Sequence[int]) -> Array:
     """Exclusive or over these axes, bit by bit."""
     node = argument("reduce_xor", operand)
-    found = axes_as_deleted("reduce_xor", node, axes)
     check_kinds("reduce_xor", [node], ["ib"])
+    found = axes_as_deleted("reduce_xor", node, axes)
     return apply(lambda x: reductions.reductions["bitwise_xor"](x, axes=found, keepdims=False, dtype=None), node)
 
 

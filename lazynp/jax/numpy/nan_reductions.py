@@ -13,7 +13,7 @@ from ...ops.elementwise import convert, where
 from ...tracebacks import leave
 from ..array import Array, as_node, check_arraylike
 from ..at_once import apply
-from ..dtypes import FLOAT32, KIND_OF, requested
+from ..dtypes import FLOAT32, KIND_OF, inexact, requested
 from .axes import no_out
 from .call import named
 from .elementwise import scalar
@@ -113,8 +113,10 @@ def nanmean(
     good = ~isnan(a)
     if where is not None:
         good = good & where
-    count = sum(good, axis=axis, dtype=FLOAT32 if dtype is None else dtype, keepdims=keepdims)
-    return nansum(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where) / count.astype(as_node(a).dtype)
+    result = inexact(as_node(a).dtype) if dtype is None else requested(dtype, "mean")
+    count = sum(good, axis=axis, dtype=result, keepdims=keepdims)
+    total = nansum(a, axis=axis, dtype=result, keepdims=keepdims, where=where)
+    return apply(lambda t, n: convert(e.divide(t, n), result), total.node, count.node)
 
 
 def nan_moment(name: str, root: bool) -> Callable[..., Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -273,7 +272,7 @@ def pad_by(x: Array, sides: list[tuple[int, int]], f: Callable[..., Any], kwargs
 
 def window(name: str, formula: Callable[..., Any]) -> Callable[..., Any]:
     def call(M: int) -> Any:
-        m = static_int(math.floor(M) if isinstance(M, float) else M)  # JAX asks only whether it is known
+        m = int(M) if isinstance(M, (float, str)) else static_int(M)  # JAX asks only whether it is known
         if m <= 1:
             check_sizes("broadcast_in_dim", (m,))
             return ones(m)

@@ -12,7 +12,7 @@ from ...errors import concretization_error
 from ..array import Array, cast_node, check_arraylike, typed
 from ..at import update
 from ..at_once import apply
-from ..dtypes import FLOAT32, KIND_OF, inexact, int_dtype, promotion, x64_enabled
+from ..dtypes import FLOAT32, KIND_OF, inexact, int_dtype, promotion, requested, x64_enabled
 from . import at_once
 from .axes import axes_of, axis_of, static_int
 from .by_name import names_in
@@ -219,18 +219,24 @@ def cov(
 ) -> Any:
     """The covariances of rows (columns unless `rowvar`)."""
     check_arraylike("cov", m, *([] if y is None else [y]))
-    if dtype is not None:
-        raise NotImplementedError("cov with dtype specified")
+    if dtype is not None and KIND_OF[requested(dtype, "cov")] not in "fc":
+        raise ValueError(f"cov: dtype must be a subclass of float or complex; got {dtype=}")
     parts = floating(m) if y is None else floating(m, y)
     x = parts[0]
     if any([p.ndim > 2 for p in parts]):
         raise ValueError("m has more than 2 dimensions")
-    x = as_rows(x, rowvar)
+    x = as_rows(x, rowvar or all([p.ndim == 1 for p in parts]))
     if y is not None:
-        x = concatenate([x, as_rows(parts[1], rowvar)], 0)
+        x = concatenate([x, as_rows(parts[1], rowvar or parts[1].ndim < 2 or parts[1].shape[0] == 1)], 0)
+    if not x.shape[0]:
+        return zeros((0, 0))
+    if not x.shape[1]:
+        return full((x.shape[0],) * 2 if x.shape[0] > 1 else (), np.nan, x.dtype)
     if ddof is None:
         ddof = 0 if bias else 1
     weights = covariance_weights(fweights, aweights, x.shape[1])
+    if dtype is not None:
+        x, weights = astype(x, dtype), weights if weights is None else astype(weights, dtype)
     if weights is None:
         center, total, norm = mean(x, axis=1), x.shape[1], x.shape[1] - ddof
     else:
@@ -245,7 +251,7 @@ def cov(
 
 def as_rows(x: Array, rowvar: bool) -> Array:
     x = reshape(x, (1, -1)) if x.ndim < 2 else x
-    return transpose(x) if not rowvar and x.shape[0] != 1 else x
+    return x if rowvar else transpose(x)
 
 
 def covariance_weights(fweights: Any, aweights: Any, n: int) -> Any:

@@ -328,6 +328,15 @@ def keys_first(names: dict[str, Any]) -> None:
             names[name] = key_first(f)
 
 
+def callable_with(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a function has these parameters."""
+    try:
+        inspect.signature(f).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
 def key_first(f: Callable[..., Any]) -> Callable[..., Any]:
     """A sampler whose key is looked at where it raises."""
 
@@ -337,7 +346,7 @@ def key_first(f: Callable[..., Any]) -> Callable[..., Any]:
             return f(*args, **kwargs)
         except Exception as error:
             leave(error)
-            if args:
+            if args and callable_with(f, args, kwargs):
                 key_node(f.__name__, args[0])
             raise
 

@@ -164,7 +164,8 @@ def polar(
 
     Computed from the singular values, whatever the `method`.
 
-    Raises: ValueError for another side, or fewer axes than two.
+    Raises: ValueError for another side, or fewer axes than two; NotImplementedError for "qdwh" of wide matrices on the
+        right, and of others on the left.
     """
     (a,) = matrices(a)
     if a.ndim < 2:
@@ -173,6 +174,11 @@ def polar(
         raise ValueError("The argument `side` must be either 'right' or 'left'.")
     if method not in ("qdwh", "svd"):
         raise ValueError(f"Unknown polar decomposition method {method}.")
+    if method == "qdwh" and (a.shape[-2] < a.shape[-1]) != (side == "left"):
+        raise NotImplementedError(
+            "method='qdwh' only supports mxn matrices where m < n where side='right' and m >= n side='left', got "
+            f"{a.shape} with {side=}"
+        )
     u, s, vh = jnp.linalg.svd(a, full_matrices=False)
     basis = adjoint(vh) if side == "right" else u
     return u @ vh, (basis * s[..., None, :]) @ adjoint(basis)

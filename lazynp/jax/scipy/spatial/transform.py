@@ -74,6 +74,7 @@ class Rotation(NamedTuple):
         intrinsic = check_axes(seq)
         angles = jnp.atleast_1d(angles)
         angles = jnp.deg2rad(angles) if degrees else angles * 1.0
+        angles = angles.astype(angles.dtype)  # never weak
         found = None
         for i, axis in enumerate(seq.lower()):
             half = angles[..., i] / 2
