@@ -428,7 +428,11 @@ def test_sorting_and_masked_writes_are_recorded(dtype: str) -> None:
         for name, case in cases.items():
             got = numpy.asarray(case(np, np.array(x), np.array(mask)))
             wanted = case(numpy, x.copy(), mask)
-            assert (got.dtype, got.tobytes()) == (wanted.dtype, wanted.tobytes()), name
+            assert got.dtype == wanted.dtype, name
+            if dtype in "gG":  # whose elements have bytes that say nothing
+                assert numpy.array_equal(got, wanted), name
+            else:
+                assert got.tobytes() == wanted.tobytes(), name
 
 
 SORTING_ERRORS = {

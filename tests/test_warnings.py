@@ -376,3 +376,37 @@ def test_classes_that_take_over_warn_of_the_line(mode: str, n: int) -> None:
         assert len(wanted) == 1
         with lazynp.config(mode=mode):
             assert said(lazynp, call) == wanted
+
+
+@pytest.mark.parametrize("settings", [{"mode": "graph"}, {"mode": "auto", "small": 0}])
+def test_warnings_that_are_kept(settings: dict[str, Any]) -> None:
+    """Whoever keeps warnings gets those of floating point too, at the call, where the engine would say nothing."""
+    x = numpy.array([0.0, numpy.nan, 1e300])
+    calls: list[Callable[[Any, Any], Any]] = [
+        lambda m, x: 1 / x,
+        lambda m, x: m.log(x - 1),
+        lambda m, x: x.astype("i4"),
+        lambda m, x: x.astype("f2"),
+        lambda m, x: m.copyto(m.zeros(3, "f4"), x, casting="unsafe"),
+        lambda m, x: m.zeros(3, int).__setitem__([0, 1], x[1:]),
+        lambda m, x: m.multiply.reduce(x[2:] * m.ones(3)),
+        lambda m, x: m.array([1, 2], "q") // 0,
+        lambda m, x: x * x,
+    ]
+    with lazynp.config(**settings):
+        ours = lazynp.array(x) * 1
+        for f in calls:
+            with warnings.catch_warnings(record=True) as wanted:
+                warnings.simplefilter("always")
+                f(numpy, x)
+            assert wanted
+            for _ in range(2):
+                with warnings.catch_warnings(record=True) as found:
+                    warnings.simplefilter("always")
+                    f(lazynp, ours)
+                assert [(w.category, str(w.message)) for w in found] == [(w.category, str(w.message)) for w in wanted]
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                with numpy.errstate(all="ignore"):
+                    f(lazynp, ours)
+            assert not found

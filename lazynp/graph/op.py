@@ -31,7 +31,7 @@ class Op:
         kind: how a plan treats it. "map": elementwise over broadcast inputs; "reduce": over `axes`, from a map's
             iteration space; "view": no data is touched, the result aliases the input; "set": (base, value) -> base
             with a region replaced; "library": anything else, run as one call.
-        static, moving: names of the parameters of both kinds, in order.
+        static, moving: names of the parameters of both kinds, in order; dtype_at: the place of a static `dtype`, or -1.
         abstract: `(*avals, **params) -> Aval` (a tuple of them where `n_out > 1`); raises NumPy's own errors.
         lower: `(xp, *arrays, **params) -> array`, against a small array namespace: NumPy, torch eager, FX tracing.
         partials: one rule per input, `(g, out, *inputs, **params) -> tangent`: the derivative along that input, linear
@@ -61,8 +61,8 @@ class Op:
     """
 
     __slots__ = (
-        *("name", "kind", "static", "moving", "abstract", "lower", "partials", "jvp", "transpose", "batch", "vjp"),
-        *("linear", "hidden", "shorter", "tag", "n_out", "doc", "ufunc", "associative", "code", "loop", "call"),
+        *("name", "kind", "static", "moving", "dtype_at", "abstract", "lower", "partials", "jvp", "transpose", "batch"),
+        *("vjp", "linear", "hidden", "shorter", "tag", "n_out", "doc", "ufunc", "associative", "code", "loop", "call"),
     )
 
     def __init__(
@@ -93,6 +93,7 @@ class Op:
             raise ValueError(f"op {name!r} exists already")
         self.name, self.kind, self.abstract, self.lower = name, kind, abstract, lower
         self.static, self.moving, self.n_out, self.doc = tuple(static), tuple(moving), n_out, doc
+        self.dtype_at = self.static.index("dtype") if "dtype" in self.static else -1
         self.partials, self.jvp, self.transpose, self.batch = partials, jvp, transpose, batch
         self.vjp, self.linear, self.hidden, self.shorter, self.tag = vjp, linear, hidden, shorter, tag
         self.ufunc, self.associative, self.code = ufunc, associative, code
@@ -138,6 +139,8 @@ _avals: Bounded[Any, Any] = Bounded(AVALS_KEPT)
 def make(op: Op, inputs: tuple[Node, ...], static: tuple[Any, ...] = (), moving: tuple[Any, ...] = ()) -> Node:
     """A node, with its abstract value worked out (or remembered), told to the recorder."""
     key: Any = (op, static, moving, *[n.number for n in inputs])
+    if op.dtype_at >= 0:  # equal dtypes may be of two types of C
+        key = (*key, getattr(static[op.dtype_at], "char", None))
     try:
         known = _avals.get(key) or _avals.recall(key)
     except TypeError:  # a parameter that cannot be hashed
@@ -170,12 +173,7 @@ def work_out(op: Op, inputs: tuple[Node, ...], static: tuple[Any, ...], moving: 
     return known
 
 
-def scalar(value: Any) -> Node:
-    """A constant from a Python or NumPy scalar; a Python scalar is weak."""
-    return Node.of_scalar(value)
-
-
-constant = scalar
+constant = Node.of_scalar  # from a Python or NumPy scalar; a Python scalar is weak
 
 
 def pick_abstract(source: tuple[Aval, ...], *, i: int) -> Aval:

@@ -28,8 +28,7 @@ from .index import normalize
 
 new_handle = object.__new__
 HOST_VIEW = View((), (), ())  # the view of a pinned storage that only NumPy can express: the handle's own `_h_`
-# One of each: NumPy's longlong, another scalar type, is equal to int64 where that is a C long, and is left to NumPy.
-NATIVE = frozenset(numpy.dtype(numpy.dtype(c).str).char for c in "?bBhHiIlLqQefdFD")
+NATIVE = frozenset("?bBhHiIlLqQefdgFDG")
 SLOTTED = frozenset({"__getitem__", "__setitem__", "__len__"})  # what the C module falls back on
 
 

@@ -86,7 +86,7 @@ def correlate(a: Any, v: Any, mode: Any = 0, conjugated: bool = False) -> Any:
         return NotImplemented
     kind = MODES[mode] if type(mode) is int and 0 <= mode < 3 else mode
     dtype = numpy.result_type(*[n.dtype for n in nodes])
-    if kind not in MODES or dtype.char not in "bBhHiIlLqQfdFD":
+    if kind not in MODES or dtype.char not in "bBhHiIlLqQfdgFDG":
         return NotImplemented
     x, y = [cast_node(n, dtype) for n in nodes]
     y = elementwise.conjugate(y) if conjugated and dtype.kind == "c" else y

@@ -13,6 +13,7 @@ from ..config import config
 from ..graph.node import Node
 from ..ops.creation import full
 from ..ops.joining import stack
+from ..ops.promotion import same
 from ..ops.shape import reshape
 from . import subclasses
 from .array import Handle, borrow, is_native, is_traced, ndarray, of_node
@@ -23,12 +24,15 @@ from .host import (
     ArrayProvider,
     ForeignArray,
     TracedArgumentError,
+    as_base,
     at_hand,
     dtype_of,
     fresh,
+    is_wide,
     keep_elements,
     makes_array,
     note_work,
+    of_class,
     of_type,
     on_traced,
     owned,
@@ -100,10 +104,15 @@ def array(
     if subok and subclasses.is_theirs(object):
         object = subclasses.from_numpy(object)
         kind = type(object)
-    if kind is ndarray and ndmax is None and (ndmin == 0 or type(ndmin) is int and ndmin <= object.ndim):
-        value = converted(object, dtype, copy, order)
+    wide = is_wide(object)
+    if (kind is ndarray or wide) and ndmax is None and (ndmin == 0 or type(ndmin) is int and ndmin <= object.ndim):
+        given = as_base(object)
+        value = converted(given, dtype, copy, order)
         if value is not NotImplemented:
-            return value
+            if not wide:
+                return value
+            if value is not given:
+                return of_class(kind, value, object) if subok else value
     if kind in (list, tuple) and copy is not False and order in ("K", "C") and ndmax is None and type(ndmin) is int:
         value = stacked(object, dtype, ndmin)
         if value is not NotImplemented:
@@ -155,7 +164,7 @@ def array(
 
 
 MOST_JOINED = 256  # arrays and numbers in a list that become operands of one operation
-NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdFD"]})
+NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdgFDG"]})
 
 
 def stacked(given: Any, dtype: Any, ndmin: int) -> Any:
@@ -255,7 +264,7 @@ def arange(*args: Any, **kwargs: Any) -> Any:
         value = overridden_by(like, PUBLIC["arange"], args, kwargs)
         if value is not NotImplemented:
             return value
-    if kwargs or not NUMBERS.issuperset(map(type, args)):
+    if kwargs or not BOUNDS.issuperset(map(type, args)):
         ours: list[Any] = []
         return fresh(
             numpy.arange(*[to_host(a, ours) for a in args], **{k: to_host(v, ours) for k, v in kwargs.items()})
@@ -263,7 +272,7 @@ def arange(*args: Any, **kwargs: Any) -> Any:
     return fresh(numpy.arange(*args))
 
 
-NUMBERS = frozenset({int, float})
+BOUNDS = frozenset({int, float})
 zeros, empty = filler("zeros"), filler("empty")
 
 
@@ -281,10 +290,12 @@ def converted(x: ndarray, dtype: Any, copy: Any, order: Any) -> Any:
         order or "K",
         "K" if order == "A" else order or "K",
     )  # for "A" NumPy asks for none, but of a plain copy
-    if target is x.dtype or target == x.dtype and target.char == x.dtype.char and not target.metadata:
+    if same(target, x.dtype) and not target.metadata:
         if not copied and lies(x, order):
             return x
         return NotImplemented if copy is False or copy is COPY_MODES.NEVER else x.copy(given)
+    if not copied and target == x.dtype:  # a view as the other one of two equal dtypes
+        return NotImplemented
     if copy is False or copy is COPY_MODES.NEVER:
         return NotImplemented
     if at_hand(x) and discards(x.dtype, target):

@@ -25,8 +25,6 @@ def as_node(x: Any) -> Node:
     """
     kind = type(x)
     node = record.as_node(x)
-    if node is None:
-        node = record.as_equal(x)
     if node is not None:
         return node
     door = doors.get(kind)

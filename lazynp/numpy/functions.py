@@ -266,7 +266,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: Any = True, **kwargs: Any) -> Any:
 
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False) -> Any:
     """By sorted lines, NaN at their ends, where NumPy's text goes through them in Python or masks them."""
-    if type(a) is not ndarray or at_hand(a) or is_traced(a) or a.dtype.char not in "fd" or out is not None:
+    if type(a) is not ndarray or at_hand(a) or is_traced(a) or a.dtype.char not in "fdg" or out is not None:
         return NotImplemented
     if not a.size or axis is None and settled(a):  # of one line NumPy finds the middle without sorting
         return NotImplemented

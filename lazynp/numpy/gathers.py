@@ -168,7 +168,7 @@ def shape_of_numbers(value: Any) -> tuple[int, ...] | None:
     return made.shape if made.dtype.kind in "biufc" else None
 
 
-NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdFD"]})
+NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdgFDG"]})
 
 
 def scattered(x: Any, key: Any, value: Any, fill: Callable[[Any, tuple[int, ...], Any], Node | None]) -> bool:

@@ -157,6 +157,18 @@ def note_work(name: str, arrays: Iterable[Any]) -> None:
             return
 
 
+def blank_like(out: Any) -> Any:
+    """Memory like an `out=`, for which a call is tried that strict mode may forbid: what NumPy refuses is no work."""
+    if type(out) is tuple:
+        return tuple(map(blank_like, out))
+    if not isinstance(out, (Handle, numpy.ndarray)):
+        return out
+    meta = out._meta_() if isinstance(out, Handle) else out
+    made = numpy.empty_like(meta, subok=False)
+    made.flags.writeable = flag_of_writes(meta)
+    return made
+
+
 def at_hand(x: ndarray) -> bool:
     """Whether the value is there, and so small that NumPy does the work at once."""
     return type(x) is ndarray and known(x) and x._h_.size <= config.limit
@@ -444,10 +456,13 @@ def host_function(
             return on_traced(name, function, args, kwargs)
         if not writes and "out" not in kwargs:
             value = as_line(function, *host, **named)
-            if counted:
+            is_view = isinstance(value, numpy.ndarray) and owner_of(value, ours) is not None
+            if counted and not is_view:
                 note_work(name, ours)
             return wrap_result(value, ours)
         if counted:
+            if config.strict and kwargs.get("out") is not None:
+                as_line(function, *host, **{**named, "out": blank_like(kwargs["out"])})
             note_work(name, ours)
         with Writes() as to:
             for i in places:
@@ -483,7 +498,12 @@ def of_type(cls: Any, host: numpy.ndarray, parent: Any, owner: Any = None) -> An
         parent: what `__array_finalize__` is told of.
         owner: the array whose memory `host` shows; None if nobody has it.
     """
-    base = fresh(host) if owner is None else part_of(owner, host)
+    return of_class(cls, fresh(host) if owner is None else part_of(owner, host), parent, owner)
+
+
+def of_class(cls: Any, base: ndarray, parent: Any, owner: Any = None) -> Any:
+    """A new array of a subclass of ours that has the memory of one of the base class, which is computed: the memory of
+    a subclass lies still."""
     base._pin_()
     out = new_handle(cls)
     bind(out, base._s_, SUBCLASS, base._h_, HOST_VIEW)
@@ -493,6 +513,22 @@ def of_type(cls: Any, host: numpy.ndarray, parent: Any, owner: Any = None) -> An
     if finalize is not None and finalize is not ndarray.__array_finalize__:  # type: ignore[attr-defined]
         out.__array_finalize__(parent)
     return out
+
+
+def as_base(x: Any) -> Any:
+    """An array of a subclass as one of the base class, with which the engine computes; anything else as it is."""
+    return part_of(x, x._host_()) if isinstance(x, Handle) and type(x) is not ndarray else x
+
+
+def by_engine() -> bool:
+    """Whether the engine computes with values that are at hand, too, and lie still: where it has to. Nothing is won by
+    waiting, and one pass over memory is NumPy's at once, as it is elsewhere (`layout.settled`)."""
+    return config.limit < 0 or config.strict
+
+
+def is_wide(x: Any) -> bool:
+    """Whether x is of a subclass, and what it takes part in is the engine's to compute."""
+    return by_engine() and isinstance(x, Handle) and type(x) is not ndarray and x._h_.size > max(config.limit, 1)
 
 
 def owner_of(value: numpy.ndarray, ours: list[Any]) -> Any:

@@ -39,11 +39,16 @@ from .casts import real_of
 from .gathers import gathered, scattered, takes_few
 from .host import (
     ForeignArray,
+    as_base,
+    at_hand,
+    by_engine,
     fresh,
+    is_wide,
     keep_elements,
     like,
     makes_array,
     note_work,
+    of_class,
     of_traced,
     of_type,
     owner_of,
@@ -114,6 +119,12 @@ def pending_getitem(self: ndarray, key: Any) -> Any:
 
 def host_part(self: ndarray, key: Any) -> Any:
     """`self[key]` of a view that only NumPy can express."""
+    plain = type(self) is ndarray and by_engine() and not at_hand(self)
+    if (plain or is_wide(self)) and has_array(key) and is_native(self.dtype):
+        value = advanced_getitem(as_base(self), key)
+        if plain or not isinstance(value, Handle):
+            return value
+        return of_class(type(self), value, self, self if value._s_ is self._s_ else None)
     ours: list[Any] = []
     h = self._host_()
     part = h[to_host(key, ours)]

@@ -28,6 +28,20 @@ def level_of_other() -> int:
     return level
 
 
+SHOW: Any = getattr(warnings, "_showwarnmsg_impl", None)
+FILTERS: Any = getattr(warnings, "_get_filters", lambda: warnings.filters)  # of the context, from Python 3.14 on
+
+
+def are_kept() -> bool:
+    """Whether the program keeps warnings in a list and asks for all of them: `catch_warnings(record=True)` with a
+    filter "always" before all others."""
+    if getattr(warnings, "_showwarnmsg_impl", None) is SHOW:
+        return False
+    filters = FILTERS()
+    action, text, kind, module, _ = filters[0] if filters else ("", None, Warning, None, 0)
+    return action == "always" and text is None is module and issubclass(RuntimeWarning, kind)
+
+
 class Log:
     """What NumPy logs to."""
 

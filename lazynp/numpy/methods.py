@@ -26,13 +26,17 @@ from .casts import cast_to_real, discards, real_of
 from .host import (
     PLAIN,
     TracedArgumentError,
+    as_base,
     at_hand,
     bind,
+    by_engine,
     dtype_of,
     element,
     fresh,
+    is_wide,
     like,
     note_work,
+    of_class,
     of_type,
     on_traced,
     part_of,
@@ -59,14 +63,15 @@ def worked(self: Any, name: str) -> Any:
 
 
 def ravel(self: Any, order: str = "C") -> Any:
-    turned = turned_to(self, order) if own(self) and order != "C" and not settled(self) else None
-    if turned is not None and is_native(self.dtype):
+    turned = turned_to(self, order) if engine_copies(self) and order != "C" and not settled(self) else None
+    if turned is not None:
         self, order = turned, "C"
     elif order in ("K", "A") and own(self) and c_contiguous(self):
         order = "C"
     if order != "C" or not own(self):
         if type(self) is ndarray:
-            return view_by_host(self, "ravel", order)
+            copied = order == "C" and engine_copies(self) and not c_contiguous(self)
+            return flatten(self) if copied else view_by_host(self, "ravel", order)
         value = self._host_().ravel(order)
         return of_type(type(self), value, self, self if numpy.may_share_memory(value, self._h_) else None)
     if not c_contiguous(self):
@@ -74,21 +79,32 @@ def ravel(self: Any, order: str = "C") -> Any:
     return reshape(self, (self.size,))
 
 
+def engine_copies(self: Any) -> bool:
+    """Whether what copies the elements in another order is the engine's to do, and not NumPy's at once."""
+    if type(self) is not ndarray or not is_native(self.dtype):
+        return False
+    return own(self) or by_engine() and not at_hand(self)  # `own` first: it makes a deferred selection
+
+
 def flatten(self: Any, order: str = "C") -> Any:
-    turned = turned_to(self, order) if own(self) and order != "C" and not settled(self) else None
-    if turned is not None and is_native(self.dtype):
+    turned = turned_to(self, order) if engine_copies(self) and order != "C" and not settled(self) else None
+    if turned is not None:
         self, order = turned, "C"
-    if order != "C" or not own(self) or not is_native(self.dtype) or at_hand(self):
+    if is_wide(self) and is_native(self.dtype):
+        return of_class(type(self), flatten(as_base(self), order), self)
+    if order != "C" or not engine_copies(self) or at_hand(self):
         return like(self, worked(self, "flatten").flatten(order), [])
-    return (
-        copy(reshape(self, (self.size,)))
-        if c_contiguous(self)
-        else array_of(shape_ops.reshape(self._node_(), shape=(self.size,)))
-    )
+    if c_contiguous(self):
+        return copy(reshape(self, (self.size,)))
+    if not own(self):
+        return reshape(copy(self), (self.size,))
+    return array_of(shape_ops.reshape(self._node_(), shape=(self.size,)))
 
 
 def copy(self: Any, order: Any = "C") -> Any:
     if type(self) is not ndarray:
+        if is_wide(self):
+            return of_class(type(self), copy(as_base(self), order), self)
         return of_type(type(self), worked(self, "copy").copy(order), self)
     if at_hand(self):
         return fresh(self._h_.copy(order))
@@ -109,6 +125,10 @@ def astype(
         value = speed.at_once(HOST_ASTYPE, self, (dtype, order, casting), NOTHING)
         if value is not NotImplemented:
             return value
+    if is_wide(self):
+        base = as_base(self)
+        value = astype(base, dtype, order, casting, subok, copy)
+        return (self if value is base else of_class(type(self), value, self)) if subok else value
     plainly = type(self) is ndarray and not at_hand(self) and order in ("K", "C", "A", "F") and type(copy) is bool
     if plainly and is_native(self.dtype) and not (isinstance(dtype, type) and issubclass(dtype, numpy.dtype)):
         target = dtype_of(dtype)
@@ -165,6 +185,8 @@ def host_method(name: str) -> Callable[..., Any]:
 def native_first(name: str, native: Callable[..., Any]) -> Callable[..., Any]:
     """A method that is recorded where the array, or the first argument, is pending or large."""
     fallback = writer(name) if name in WRITERS else host_method(name)
+    if name not in WRITERS:
+        reduce.RULES[name] = native
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         waits = not at_hand(self) or args and type(args[0]) is ndarray and not at_hand(args[0])

@@ -22,12 +22,15 @@ from .casts import real_of
 from .host import (
     PLAIN,
     SCALARS,
+    as_base,
     at_hand,
     dtype_of,
     fresh,
     host_function,
+    is_wide,
     like,
     note_work,
+    of_class,
     of_type,
     on_traced,
     part_of,
@@ -68,11 +71,17 @@ c_where = host_of("where")
 host_where = host_function(host_of("where"), "where")
 
 
+def of_numbers(x: Any) -> Any:
+    """A list of numbers as an array; anything else as it is."""
+    return numpy.asarray(x) if type(x) is list and x and SCALARS.issuperset(map(type, x)) else x
+
+
 def where(condition: Any, *choices: Any) -> Any:
     """See `numpy.where`."""
     value = small_call(c_where, condition, *choices)
     if value is not NotImplemented:
         return fresh(value) if type(value) is numpy.ndarray else wrap_result(value, [])
+    condition, *choices = map(of_numbers, (condition, *choices))  # type: ignore[assignment]
     if not choices and type(condition) is ndarray:
         return condition.nonzero()
     if len(choices) == 2 and worth_recording((condition, *choices)):
@@ -117,7 +126,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
         if type(made) is ndarray and made.dtype == out.dtype and recorded_ufuncs.written_to(out, made):
             return out
     if is_sub(a) or is_sub(b):
-        return leader_wrapped(host_of("dot"), (a, b), out)
+        return leader_wrapped(dot, (a, b), out)
     if out is None:
         return host_dot(a, b)
     made = host_dot(a, b, out=out)
@@ -133,15 +142,24 @@ def for_blas(x: ndarray) -> ndarray:
     return x if forwards or meta.dtype.kind not in "fc" else UFUNC_POSITIVE(x)
 
 
-def leader_wrapped(function: Host, args: Any, out: Any) -> Any:
+def leader_wrapped(function: Callable[..., Any], args: Any, out: Any) -> Any:
     """A product of subclasses: of the type with the highest priority."""
+    if out is None and any(map(is_wide, args)):
+        made = function(*map(as_base, args))
+        leader = leader_of(args)
+        return of_class(type(leader), made, leader) if type(made) is ndarray and is_sub(leader) else made
     ours: list[Any] = []
     with Writes() as to:
-        value = function(*[to_host(a, ours) for a in args], **({} if out is None else {"out": to(out)}))
+        given = [to_host(a, ours) for a in args]
+        value = host_of(function.__name__)(*given, **({} if out is None else {"out": to(out)}))
+    note_work(function.__name__, ours)
     if out is not None:
         return value if isinstance(value, numpy.generic) else out
-    leader = max((a for a in args if isinstance(a, Handle)), key=lambda a: a.__array_priority__)
-    return like(leader, value, ours)
+    return like(leader_of(args), value, ours)
+
+
+def leader_of(args: Any) -> Any:
+    return max((a for a in args if isinstance(a, Handle)), key=lambda a: a.__array_priority__)
 
 
 def is_sub(x: Any) -> bool:
@@ -162,17 +180,17 @@ def concatenate(
         if value is not NotImplemented:
             return fresh(value)
     if type(arrays) in (tuple, list) and list in map(type, arrays):
-        arrays = [numpy.asarray(x) if type(x) is list and x and SCALARS.issuperset(map(type, x)) else x for x in arrays]
+        arrays = list(map(of_numbers, arrays))
     if (
         type(arrays) in (tuple, list)
-        and casting == "same_kind"
+        and casting in CASTINGS
         and (out is None or dtype is None and type(out) is ndarray)
         and worth_recording(arrays if out is None else (*arrays, out))
         and not any(type(x) in SCALARS for x in arrays)
     ):
         flat = axis is None and all([type(x) is ndarray for x in arrays])
         given = [x.ravel() for x in arrays] if flat else arrays
-        value = native_concatenate(given, 0 if flat else axis, dtype)
+        value = native_concatenate(given, 0 if flat else axis, dtype, out, casting)
         if value is not NotImplemented and (out is None or recorded_ufuncs.written_to(out, value)):
             return value if out is None else out
     subclasses = [x for x in arrays if is_sub(x)] if type(arrays) in (tuple, list) else []
@@ -194,12 +212,19 @@ def joined(axis: int, *arrays: Any) -> numpy.ndarray:
     return c_concatenate(arrays, axis)
 
 
-def native_concatenate(arrays: Any, axis: Any, dtype: Any) -> Any:
+CASTINGS = frozenset({"no", "equiv", "safe", "same_kind", "unsafe"})
+
+
+def native_concatenate(arrays: Any, axis: Any, dtype: Any, out: Any = None, casting: Any = "same_kind") -> Any:
+    """The joined arrays, in the dtype of `out`, if there is one, in which NumPy copies them."""
     order = joined_order(arrays)
     nodes = as_nodes(arrays if order is None else in_memory_order(arrays, order))
     if nodes is None:
         return NotImplemented
-    target = dtype_of(dtype) if dtype is not None else numpy.result_type(*[n.dtype for n in nodes])
+    if out is not None:
+        target = out.dtype
+    else:
+        target = dtype_of(dtype) if dtype is not None else numpy.result_type(*[n.dtype for n in nodes])
     ndim = nodes[0].ndim
     if axis is None or not ndim or not is_native(target) or any(n.ndim != ndim for n in nodes):
         return NotImplemented
@@ -207,7 +232,7 @@ def native_concatenate(arrays: Any, axis: Any, dtype: Any) -> Any:
         at = operator.index(axis)
     except TypeError:
         return NotImplemented
-    if not -ndim <= at < ndim or not all(numpy.can_cast(n.dtype, target, "same_kind") for n in nodes):
+    if not -ndim <= at < ndim or not all(numpy.can_cast(n.dtype, target, casting) for n in nodes):
         return NotImplemented
     at = at % ndim if order is None else order[at]
     first = nodes[0].shape
@@ -394,7 +419,7 @@ def frompyfunc(function: Any, /, nin: Any, nout: Any, **kwargs: Any) -> Any:
 def inner(a: Any, b: Any, /) -> Any:
     """See `numpy.inner`."""
     if is_sub(a) or is_sub(b):
-        return leader_wrapped(host_of("inner"), (a, b), None)
+        return leader_wrapped(inner, (a, b), None)
     value = products.TABLE["inner"](a, b)
     return host_inner(a, b) if value is NotImplemented else value
 

@@ -102,12 +102,12 @@ def wrapper_of(args: Any, outs: Any) -> Any:
 
 
 def wrapped(leader: Any, value: Any, outs: Any, context: Any) -> Any:
-    """Results through `__array_wrap__`."""
+    """Results through `__array_wrap__`, NumPy's or the engine's."""
 
     def one(v: Any, i: int) -> Any:
         out = outs[i] if outs is not None else None
-        scalar = not isinstance(v, numpy.ndarray)
-        array = out if out is not None else fresh(numpy.asarray(v))
+        scalar = not isinstance(v, (Handle, numpy.ndarray))
+        array = out if out is not None else v if isinstance(v, Handle) else fresh(numpy.asarray(v))
         owner = out if is_subclass(out) else leader
         told = context and (*context[:2], i)
         return call_wrap(owner, array, told, scalar and out is None)

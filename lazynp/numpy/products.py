@@ -112,7 +112,7 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
         return NotImplemented
     common = numpy.result_type(*[n.dtype for n in nodes])
     target = common if dtype is None else numpy.dtype(dtype)
-    if target.char not in "?bBhHiIlLqQfdFD" or not all([numpy.can_cast(n.dtype, target, casting) for n in nodes]):
+    if target.char not in "?bBhHiIlLqQfdgFDG" or not all([numpy.can_cast(n.dtype, target, casting) for n in nodes]):
         return NotImplemented
     if len(operands) == 1 and out is None and target == common and sorted(labels[0][0]) == sorted(labels[1]):
         if not labels[1]:

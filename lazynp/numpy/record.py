@@ -11,6 +11,7 @@ from ..config import config
 from ..graph.node import Node, leaf
 from ..graph.op import Op
 from ..ops.elementwise import cast, real
+from ..ops.promotion import same
 from . import array, line_warnings
 from .array import Handle, is_native, is_traced, known, ndarray, of_node
 from .casts import discards, warn_of_it
@@ -52,14 +53,6 @@ def as_node(x: Any) -> Node | None:
     return None
 
 
-def as_equal(x: Any) -> Node | None:
-    """A node for an operand in a trace, of a dtype that is left to NumPy where it can be: longlong, as int64."""
-    if not isinstance(x, (ndarray, numpy.ndarray, numpy.generic)) or x.dtype.kind not in "iu":
-        return None
-    equal = numpy.dtype(x.dtype.str)
-    return as_node(x.astype(equal)) if is_native(equal) else None
-
-
 def common_dtype(nodes: Sequence[Node]) -> numpy.dtype[Any]:
     """To which arrays and numbers promote; numbers of Python's that are traced, and so not known, as any of their kind.
     Raises TypeError or OverflowError where there is none."""
@@ -73,8 +66,6 @@ def nodes_of(arrays: Sequence[Any]) -> list[Node] | None:
     nodes = []
     for x in arrays:
         node = as_node(x)
-        if node is None and any(map(is_traced, arrays)):
-            node = as_equal(x)
         if node is None:
             return None
         nodes.append(node)
@@ -84,7 +75,7 @@ def nodes_of(arrays: Sequence[Any]) -> list[Node] | None:
 def as_nodes(inputs: Sequence[Any]) -> list[Node] | None:
     """Nodes for all operands, or None; None too where NumPy is to tell of floating-point errors as they happen."""
     nodes = nodes_of(inputs)
-    if nodes and errstate.get() is not silent[0] and errors_wanted() and not any([n.trace for n in nodes]):
+    if nodes and errors_wanted() and not any([n.trace for n in nodes]):
         return None
     return nodes
 
@@ -95,15 +86,15 @@ silent = [errstate.get()]
 
 
 def errors_wanted() -> bool:
-    """Whether `numpy.errstate` says that floating-point errors are to be raised, or told to somebody."""
+    """Whether floating-point errors are to be raised, or told to somebody: `numpy.errstate` says so, or warnings of
+    them are kept. Strict mode keeps none."""
     state = errstate.get()
-    if state is silent[0] or state is line_warnings.last[0][1]:
-        return False
-    modes = numpy.geterr()
-    if not {"ignore", "warn"}.issuperset(modes.values()):
-        return True
-    silent[0] = state
-    return False
+    if state is not silent[0] and state is not line_warnings.last[0][1]:
+        modes = numpy.geterr()
+        if not {"ignore", "warn"}.issuperset(modes.values()):
+            return True
+        silent[0] = state
+    return line_warnings.are_kept() and not config.strict and "warn" in numpy.geterr().values()
 
 
 def tells_errors(*operands: Any) -> bool:
@@ -121,7 +112,7 @@ def apply(op: Op, *inputs: Any, **params: Any) -> Any:
 
 def cast_node(node: Node, dtype: numpy.dtype[Any]) -> Node:
     """The node in that dtype: as C casts, with NumPy's warning where imaginary parts are lost."""
-    if node.dtype == dtype and not node.weak:
+    if same(node.dtype, dtype) and not node.weak:
         return node
     if discards(node.dtype, dtype) and not node.trace:
         warn_of_it()

@@ -25,9 +25,24 @@ from ..speed import at_once
 from .arithmetic import assign, common_order, in_memory_order, straightened
 from .array import Handle, Writes, is_native, is_traced, known, ndarray, of_node
 from .casts import discards, real_of, warn_of_it
-from .host import PLAIN, TracedArgumentError, at_hand, dtype_of, fresh, like, note_work, on_traced, to_host, wrap_result
+from .host import (
+    PLAIN,
+    TracedArgumentError,
+    as_base,
+    at_hand,
+    blank_like,
+    dtype_of,
+    fresh,
+    is_wide,
+    like,
+    note_work,
+    of_class,
+    on_traced,
+    to_host,
+    wrap_result,
+)
 from .layout import array_of
-from .line_warnings import METHODS, at_line
+from .line_warnings import METHODS, as_line, at_line
 from .overrides import has_hook
 from .record import as_nodes, cast_node, errors_wanted
 
@@ -171,7 +186,7 @@ def begun(name: str, x: ndarray, initial: Any, where: Any) -> tuple[ndarray, Any
     return filled if order is None else filled._derived_(TRANSPOSE, order), first
 
 
-NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdFD"]})
+NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdgFDG"]})
 
 
 def reduced(rule: Callable[..., Node], x: ndarray, axes: tuple[int, ...], keepdims: bool, out: Any) -> Any:
@@ -224,6 +239,9 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
         if given is not None and given.get("axis") is None:
             self = self.ravel()  # which stays of more axes for a matrix
             args, kwargs = (), {**given, "axis": self.ndim - 1}
+        value = by_base(name, self, args, kwargs)
+        if value is not NotImplemented:
+            return value
     try:
         h = to_host(self, ours)
         values = [to_host(a, ours) for a in args]
@@ -234,13 +252,18 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
     out = args[place] if len(args) > place else kwargs.get("out")
     counted = name not in HANDED_OUT
     if counted and out is not None:
+        if config.strict:
+            given = {"out": blank_like(out)} if len(values) <= place else {}
+            tried = [blank_like(out) if i == place else v for i, v in enumerate(values)]
+            at_line(METHODS.get(name, host), h, *tried, **{**named, **given})
         note_work(f"ndarray.{name}", ours)
     with Writes() as to:
         if len(args) > place:
             values[place] = to(out)
         elif out is not None:
             named["out"] = to(out)
-        value = at_line(METHODS.get(name, host), h, *values, **named)
+        called = as_line if h.dtype.kind == "c" and name not in METHODS else at_line  # a cast to the real part may warn
+        value = called(METHODS.get(name, host), h, *values, **named)
     if counted and out is None:
         note_work(f"ndarray.{name}", ours)
     scalar = isinstance(value, numpy.generic)
@@ -251,6 +274,27 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
     if type(out) is tuple:
         (out,) = out
     return out if isinstance(out, (Handle, numpy.ndarray)) else like(self, value, ours)
+
+
+RULES: dict[str, Callable[..., Any]] = {}
+"""By a method's name what the engine gives for an array of the base class, or NotImplemented; `recorded` has more."""
+
+
+def by_base(name: str, self: Any, args: Any, kwargs: Any) -> Any:
+    """A method of a subclass, done by the engine on its memory; NotImplemented where NumPy does it."""
+    if name not in RULES or not is_wide(self) or not is_native(self.dtype) or errors_wanted():
+        return NotImplemented
+    place = OUT_PLACE.get(name, len(args))
+    if (args[place] if len(args) > place else kwargs.get("out")) is not None:
+        return NotImplemented
+    value = RULES[name](as_base(self), *args, **kwargs)
+    if value is NotImplemented:
+        return value
+    scalar = not isinstance(value, Handle)
+    if name in WRAPPED:
+        return self.__array_wrap__(fresh(numpy.asarray(value)) if scalar else value, None, scalar)
+    plainly = scalar or name == "searchsorted" or name == "round" and is_scaled(self.dtype, *args, **kwargs)
+    return value if plainly else of_class(type(self), value, self)
 
 
 def is_scaled(dtype: numpy.dtype[Any], decimals: Any = 0, out: Any = None) -> bool:
@@ -337,6 +381,12 @@ def reduction(
     """A method that reduces: at once, recorded, or by NumPy."""
     host = getattr(numpy.ndarray, name)
 
+    def rule(self: Any, *args: Any, **kwargs: Any) -> Any:
+        given = bound(names, args, kwargs)
+        return NotImplemented if given is None else native(self, given)
+
+    RULES[name] = rule
+
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         value = at_once(host, self, args, kwargs)
         if value is not NotImplemented:
@@ -348,11 +398,9 @@ def reduction(
                 value = at_line(METHODS.get(name, host), h, *args, **kwargs)
                 return value if type(value) is not numpy.ndarray else wrap_result(value, [self])
         elif type(self) is ndarray and is_native(self.dtype) and (not errors_wanted() or is_traced(self)):
-            given = bound(names, args, kwargs)
-            if given is not None:
-                value = native(self, given)
-                if value is not NotImplemented:
-                    return value
+            value = rule(self, *args, **kwargs)
+            if value is not NotImplemented:
+                return value
         return by_host(name, host, self, args, kwargs)
 
     return call

@@ -19,14 +19,17 @@ from ..runtime.storage import lock
 from ..speed import UfuncBase, in_messages, tell
 from . import arithmetic, library, subclasses
 from .arithmetic import array_of_list, grows
-from .array import Handle, Writes, ndarray
+from .array import Handle, Writes, is_native, ndarray
 from .calls import check_call, check_outs, with_out
 from .host import (
     PLAIN,
     SCALARS,
     TracedArgumentError,
+    as_base,
     at_hand,
+    blank_like,
     host_function,
+    is_wide,
     note_work,
     on_traced,
     returned,
@@ -216,8 +219,33 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             return wrap_result(value, ours)
         return wrapped(leader, value, None, (self, args, 0) if method == "__call__" else None)
 
+    def on_base(self, method: str, args: Any, kwargs: Any) -> Any:
+        """The engine's result for subclasses, which say only of what class it is; NotImplemented where NumPy does
+        it."""
+        if kwargs.get("out") is not None or not any(map(is_wide, args)):
+            return NotImplemented
+        if not all([is_native(x.dtype) for x in args if isinstance(x, Handle)]):
+            return NotImplemented
+        given, named = tuple(map(as_base, args)), {k: as_base(v) for k, v in kwargs.items()}
+        if method == "__call__":
+            value = native_call(self, given, named) if self.operator else NotImplemented
+            value = self.native_results(given, named) if value is NotImplemented else value
+        elif method == "reduce":
+            value = native_reduce(self.host, given[0], given[1:], named)
+        elif method == "accumulate":
+            value = native_accumulate(self.host, given[0], given[1:], named)
+        else:
+            return NotImplemented
+        leader = wrapper_of(args, None) if kwargs.get("subok", True) and value is not NotImplemented else None
+        if leader is None:
+            return value
+        return wrapped(leader, value, None, (self, args, 0) if method == "__call__" else None)
+
     def on_host(self, method: str, args: Any, kwargs: Any) -> Any:
         """NumPy's, on values."""
+        value = self.on_base(method, args, kwargs)
+        if value is not NotImplemented:
+            return value
         ours: list[Any] = []
         try:
             host = [to_host(x, ours) for x in args]
@@ -228,11 +256,14 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         name = f"{self.__name__}{'' if method == '__call__' else '.' + method}"
         outs = kwargs.get("out")
         function = self.host if method == "__call__" else getattr(self.host, method)
-        called = as_line if "where" in named else at_line  # which may warn of what nobody gave it to write to
+        # NumPy may warn of what nobody gave it to write to, or of a cast to the real part
+        called = as_line if "where" in named or "casting" in named else at_line
         if outs is None and method != "at" and not self.host.__name__.startswith(INTO_FIRST):
             value = called(function, *host, **named)
             note_work(name, ours)
         else:
+            if config.strict and outs is not None:
+                called(function, *host, **{**named, "out": blank_like(outs)})
             note_work(name, ours)
             with Writes() as to:
                 if outs is not None:
@@ -445,12 +476,16 @@ def with_protocol(name: str, host: Any, operands: Any) -> Any:
     if foreign:
         u, operands = power_of(u, operands)
         return ask(u, "__call__", foreign, operands, {})
+    caller, given = power_of(u, operands)
+    value = caller.on_base("__call__", given, {})
+    if value is not NotImplemented:
+        return value
     ours: list[Any] = []
     values = [to_host(x, ours) for x in operands]
     value = at_line(host, *values)
     note_work(name, ours)
     leader = wrapper_of(operands, None)
-    return wrap_result(value, ours) if leader is None else wrapped(leader, value, None, (*power_of(u, operands), 0))
+    return wrap_result(value, ours) if leader is None else wrapped(leader, value, None, (caller, given, 0))
 
 
 def power_of(u: Any, operands: Any) -> Any:

@@ -19,7 +19,7 @@ from ..graph.node import CONCRETE, Node
 from ..graph.op import MAP, VIEW, Op, Rule
 from .code import ALL, BITS, HEAVY, NUMBER, REAL, Code, arithmetic, comparison, mathematics, rounding
 from .family import bilinear, broadcast, loop_dtypes, map_batch, multi_ufunc_op, resolution_key, ufunc_op
-from .promotion import complex_dtype, real_dtype
+from .promotion import complex_dtype, real_dtype, same
 from .shape import instantiate, zeros_of
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
@@ -80,11 +80,11 @@ cast.call = weak_cast.call = cast_call
 
 def convert(x: Node, dtype: np.dtype[Any]) -> Node:
     """x with that dtype; of a complex number the real part, where the result is real."""
-    if x.dtype == dtype and not x.weak:
+    if same(x.dtype, dtype) and not x.weak:
         return x
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = real(x)
-    return x if x.dtype == dtype and not x.weak else cast(x, dtype=dtype)
+    return x if same(x.dtype, dtype) and not x.weak else cast(x, dtype=dtype)
 
 
 def where_abstract(condition: Aval, a: Aval, b: Aval) -> Aval:

@@ -20,10 +20,12 @@ EXTENSION_FLOATS = frozenset(
     }
 )
 REAL_OF: dict[np.dtype[Any], np.dtype[Any]] = {
+    np.dtype(np.clongdouble): np.dtype(np.longdouble),  # first: where it is as wide as double, it is equal to that
     np.dtype(np.complex64): np.dtype(np.float32),
     np.dtype(np.complex128): np.dtype(np.float64),
 }
 COMPLEX_OF: dict[np.dtype[Any], np.dtype[Any]] = {
+    np.dtype(np.longdouble): np.dtype(np.clongdouble),
     np.dtype(np.float32): np.dtype(np.complex64),
     np.dtype(np.float64): np.dtype(np.complex128),
 }
@@ -101,6 +103,11 @@ def is_weak(x: Any) -> bool:
 def is_inexact(dtype: np.dtype[Any]) -> bool:
     """Floating point or complex: what can have a tangent."""
     return dtype.kind in "fc" or dtype.name in EXTENSION_FLOATS
+
+
+def same(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
+    """Whether two dtypes are one. C's long and long long may be equal, and are two."""
+    return a is b or a == b and getattr(a, "char", None) == getattr(b, "char", None)
 
 
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

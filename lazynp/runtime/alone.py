@@ -22,6 +22,7 @@ from ..ops.code import LIGHT
 from ..ops.shape import as_index
 from .numpy_calls import call_of
 from .profile import profile
+from .segment import labelled
 from .steps import own
 
 FEW = 4  # nodes: the operation, and the views that it reads
@@ -55,7 +56,7 @@ def value_of(nodes: list[Node]) -> Any:
     profile.operations += len(nodes)
     if op.kind == LIBRARY:
         profile.library += 1
-    return value
+    return labelled(value, node.dtype)
 
 
 def called(node: Node, args: list[Any]) -> Any:

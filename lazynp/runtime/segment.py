@@ -216,9 +216,15 @@ def hand_out(segment: Segment, env: Environment, plan: Plan) -> None:
             node.error = value.error
             failures.seen = True
         elif node.buffer is None and value is not None:
-            node.buffer = value if type(value) is tuple or value.flags.c_contiguous else np.ascontiguousarray(value)
+            node.buffer = value if type(value) is tuple else labelled(value, node.dtype)
             if at in plan.shared:
                 node.index = BORROWED
+
+
+def labelled(value: Any, dtype: Any) -> Any:
+    """A value as what its node says that it is: without gaps, and of that one of two equal dtypes. Plans know one."""
+    dense = value if value.flags.c_contiguous else np.ascontiguousarray(value)
+    return dense if dense.dtype is dtype or dense.dtype.char == dtype.char else dense.view(dtype)
 
 
 def remains(segment: Segment) -> list[Node]:

@@ -168,7 +168,7 @@ def compose(first: Key, second: Key) -> Key | None:
     return tuple(out)
 
 
-@functools.lru_cache(4096)
+@functools.lru_cache(4096, typed=True)  # equal dtypes may be two
 def layout(base: tuple[int, ...], view: View | None, dtype: Any) -> Any:
     """A NumPy array with the strides that the view of a C-contiguous base has. Its memory must not be touched."""
     strides, step = [], 0 if 0 in base else dtype.itemsize  # without elements NumPy's new arrays have strides of 0

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy._core import multiarray
 
+from ...ops.promotion import complex_dtype
 from ...speed import at_places, get_places, set_places
 from .parts import FEWEST, along, counted, each, stacked, taken, wrapped
 
@@ -31,9 +32,7 @@ def make_complex(re: Array, im: Array) -> Array:
     """From both parts: no arithmetic, so that infinities and signed zeros stay what they are."""
     kinds = [x for x in (re, im) if isinstance(x, (np.ndarray, np.generic))]
     dtype = np.result_type(*[x.dtype for x in kinds] or [np.float64])
-    out = np.empty(
-        np.broadcast_shapes(np.shape(re), np.shape(im)), np.complex64 if dtype == np.float32 else np.complex128
-    )
+    out = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), complex_dtype(dtype))
     out.real, out.imag = re, im
     return out
 
