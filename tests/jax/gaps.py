@@ -228,6 +228,7 @@ UNLIKE: dict[str, str] = {
     r"2\*\*33": "arrays of many gigabytes, which JAX describes without making them",
     r"lax\.reduce.*x\*y\+1": "a function that is not associative: the order of its calls is undefined",
     r"jnp\.cross\(A\(\(3,\)\),A\(\(3,\)\)\)": "zero exactly; XLA fuses products with sums and leaves a rounding error",
+    r"^\(.*\)\(jax\.ShapeDtypeStruct": "a shape is no value: some of JAX's transformations take it by accident",
     r"repeat\(.*, -1,.*total": "negative repeats, which are meaningless where the length is given",
     r"(jit|grad)\(lambda x.*: x\[A\(.*'bool'\)": "arrays made inside jitted functions stay at hand, and can be masks",
     r"special\.expn": "1 / (n - 1) at 0, as SciPy's; JAX's is 1 / n",

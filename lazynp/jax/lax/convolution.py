@@ -190,6 +190,8 @@ def conv_general_dilated(
             "String padding is not implemented for transposed convolution using this op. Please either exactly specify "
             "the required padding or use conv_transpose."
         )
+    if isinstance(padding, str):
+        padtype_to_pads((), (), (), padding)  # which raises for a word that is none
     if isinstance(padding, str) and len(dl) == len(dr) == len(steps) == len(one):
         padding = pads_for(x, w, numbers, dl, dr, steps, padding)
     checked_conv(x, w, numbers, steps, feature_group_count, batch_group_count)

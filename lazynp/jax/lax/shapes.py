@@ -116,6 +116,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
 @public
 def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sharding: Any = None) -> Array:
     """An array of one value with the shape and dtype of x, weak where x is, unless a dtype is given."""
+    if fill_value is None:
+        raise ValueError("Invalid argument to dtype: None.")
     own, weak = dtype_and_weak(x)
     sizes = sizes_of(np.shape(x) if not hasattr(x, "shape") else x.shape) if shape is None else sizes_of(shape)
     new = own if dtype is None else dtype_of(dtype)

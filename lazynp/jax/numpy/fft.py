@@ -17,7 +17,7 @@ from ..at_once import apply
 from ..dtypes import FLOAT32, KIND_OF, complex_of, float_dtype, inexact, requested
 from .axes import axis_of
 from .call import named
-from .creation import zeros
+from .creation import asarray, zeros
 from .shape import roll, shape
 
 NORMS = {None: "backward", "backward": "backward", "ortho": "ortho", "forward": "forward"}
@@ -105,8 +105,9 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The inverse of hfft."""
+    a = asarray(a)
+    at = axis_of(axis, a.ndim)
     x = prepared("ihfft", a, real_only=True)
-    at = axis_of(axis, x.ndim)
     count = length("ihfft", n, x.shape[at])
     how = FLIP[norm_of("ihfft", norm)]
     return apply(lambda x: e.conjugate(f.rfft(x, axis=at, norm=how, n=count)), x)
@@ -114,12 +115,14 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 
 def axes_and_sizes(name: str, x: Node, s: Any, axes: Any, half: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes to transform and the lengths along them."""
-    if axes is not None and len(set([a % x.ndim for a in axes])) != len(axes):
+    if axes is not None and len(set(axes)) != len(axes):
         raise ValueError(f"jax.numpy.fft.{name} does not support repeated axes. Got axes {axes}.")
     if axes is None:
         count = x.ndim if s is None else len(s)
         axes = tuple(range(x.ndim - count, x.ndim))
     at = tuple([axis_of(a, x.ndim) for a in axes])
+    if len(set(at)) != len(at):
+        raise TypeError(f"transpose permutation isn't a permutation of operand dimensions, got axes {at}.")
     if s is not None and len(s) != len(at):
         raise ValueError("Shape and axes have different lengths.")
     if s is not None and any([operator.index(n) < 0 for n in s]):
@@ -154,7 +157,7 @@ def many_axes(name: str, kind: str, default: Sequence[int] | None = None) -> Cal
 
 def transformed(x: Node, kind: str, axes: Sequence[int], sizes: Sequence[int], norm: str) -> Node:
     if not axes:
-        return x
+        return x if kind == "rfft" else convert(x, complex_of(x.dtype))
     if kind == "rfft":
         x = f.rfft(x, axis=axes[-1], norm=norm, n=sizes[-1])
         return f.fftn(x, sizes[:-1], axes[:-1], norm)

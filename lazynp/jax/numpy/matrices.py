@@ -169,10 +169,10 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
     """A copy of a with values on its diagonal. Raises NotImplementedError unless `inplace=False`."""
     if inplace:
         raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
+    if wrap:
+        raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
     check_arraylike("fill_diagonal", a, val)
     x, v = asarray(a), ravel(val)
-    if wrap:
-        raise NotImplementedError("wrap=True not implemented, must pass wrap=False.")
     if x.ndim < 2:
         raise ValueError("array must be at least 2-d")
     if x.ndim > 2 and len(set(x.shape)) > 1:

@@ -181,6 +181,8 @@ def extremum(name: str, ufunc: str) -> Callable[..., Any]:
             no_out(name, out, axis)
             check_arraylike(name, a)
             if initial is None and where is not None:
+                if isinstance(axis, float):
+                    axes_of(axis, 0)  # which raises
                 raise ValueError(
                     f"reduction operation {name} does not have an identity, so to use a where mask one has to specify "
                     "'initial'"

@@ -321,6 +321,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         index = index.clip(0, n - 1)
     else:
         raise ValueError(f"mode={mode!r} not understood. Must be 'raise', 'wrap', or 'clip'")
+    if not given:
+        raise IndexError("index is out of bounds for axis 0 with size 0")
     index, *parts = broadcast_arrays(index, *given)
     choices = apply(lambda x: e.convert(x, x.dtype), as_node(stack(parts)))
     return take_index(choices, (index, *grid_of(index.shape)))
