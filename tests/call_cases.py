@@ -519,6 +519,52 @@ np.stack([a, b], out=np.zeros((2, 4, 5)))
 np.nansum(f, axis=0, out=np.zeros(5))
 np.trace(m, out=np.zeros(()))
 np.add.reduce(a, axis=0, out=np.zeros(5), where=k)
+np.cov(a, rowvar=False)
+np.corrcoef(z, z.conj())
+np.average(a, axis=0, weights=np.abs(b[:, 0]))
+np.linalg.cond(m, 1)
+np.linalg.vector_norm(a, axis=1, ord=3)
+np.cross(a[:, :3], b[:, :3])
+np.interp(v, p, w, left=-1.0, right=1.0)
+np.unwrap(np.cumsum(v) * 3)
+np.where([1, 0, 1, 1, 0, 0, 1], v, w)
+np.where(np.isnan(f), 0.0, f).sum(axis=1)
+np.nan_to_num(f, nan=-1.0)
+np.nanquantile(f, [0.25, 0.75], axis=1)
+np.nanpercentile(f, 40, method='nearest')
+np.nancumprod(f, axis=1)
+np.searchsorted(p, v, side='right')
+np.argsort(a, axis=0, kind='stable')[:2]
+np.take_along_axis(a, np.argsort(b, axis=1), axis=1)
+np.partition(a, 2, axis=0)[2]
+np.lexsort((v, np.round(w)))
+np.roll(a, (1, -2), axis=(0, 1))
+np.rot90(a, 3)
+np.block([[m, a[:, :4]], [b[:, :4], m]])
+np.concatenate([a, n], casting='same_kind')
+np.concatenate([a, b], axis=None, dtype='f4', casting='unsafe').sum()
+np.pad(a, ((1, 2), (0, 1)), mode='symmetric')
+np.fft.irfft2(np.fft.rfft2(a), s=a.shape)
+np.fft.ihfft(u)
+np.convolve(v, np.hanning(5), mode='same')
+np.tensordot(c, c, axes=([0, 2], [0, 2]))
+np.einsum('bij,bjk->bik', t, t)
+np.ldexp(v, np.array([1, 2, 3, -1, 0, 1, 2]))
+np.hypot(v, w) + np.arctan2(v, w)
+np.heaviside(v, 0.5) * np.copysign(w, v)
+np.select([v < -0.5, v > 0.5], [-v, v ** 2], default=0.0)
+np.add.reduceat(v, [0, 2, 5])
+np.multiply.outer(v, w)[2:5].sum(axis=0)
+a.astype(np.longdouble).sum(axis=1).astype(float)
+np.cumsum(v.astype('g') * 3)[-1:].astype(float)
+z.real.ravel() * z.imag
+z.real[[0, 2, 1]]
+np.asmatrix(m) * np.asmatrix(m)
+np.asmatrix(a).sum(axis=0)
+np.ma.masked_invalid(f).filled(0.0)
+np.ma.masked_array(a, k).astype(np.float32).filled(0.0)
+np.divmod(n, 3)[1] * a
+np.frexp(v)[0] * np.ldexp(1.0, np.frexp(v)[1])
 """.strip().splitlines()
 HOST: dict[str, str] = {
     "np.unique(n, axis=0)": "rows are compared as records",
@@ -556,6 +602,9 @@ np.real_if_close(z)
 np.ma.masked_array(a, k).sum()
 np.ma.masked_array(a, k).mean(axis=0).filled(0.0)
 np.ma.masked_where(a > 0, a).filled(0.0)
+np.ma.masked_array(a, k).astype(np.float32).filled(0.0)
+np.asmatrix(m) * np.asmatrix(m)
+np.asmatrix(a).sum(axis=0)
 np.linalg.eig(s)[0].real
 np.polynomial.polynomial.polyroots(w[:3])
 z.view(float)
@@ -574,6 +623,9 @@ NO_SLOPE: dict[str, str] = {
     "np.nextafter(a, b)": "no derivative",
     "np.spacing(a)": "no derivative",
     "np.ma.masked_array(a, k).sum()": "masked arrays",
+    "np.ma.masked_array(a, k).astype(np.float32).filled(0.0)": "the same",
+    "np.asmatrix(m) * np.asmatrix(m)": "a subclass, whose memory lies still",
+    "np.asmatrix(a).sum(axis=0)": "the same",
     "np.ma.masked_array(a, k).mean(axis=0).filled(0.0)": "masked arrays",
     "np.ma.masked_where(a > 0, a).filled(0.0)": "masked arrays",
     "a.item(3)": "Python's number",

@@ -233,3 +233,18 @@ def test_python_numbers_that_do_not_fit_the_dtype_asked_for(call: Any, mode: str
     assert str(ours.value) == str(theirs.value)
     with np.config(mode=mode):
         assert np.add.outer(np.array(x), 300, dtype="b").tolist() == numpy.add.outer(x, 300, dtype="b").tolist()
+
+
+def test_an_override_is_not_told_of_an_out_that_is_none() -> None:
+    """`out=(None,)` was refused, as NumPy refuses it of its own arrays, before the override was asked."""
+
+    class Told:
+        def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+            return method, kwargs
+
+    assert np.multiply.reduce(Told(), None, out=(None,), dtype=None) == ("reduce", {"axis": None, "dtype": None})
+    try:
+        assert numpy.multiply.reduce(numpy.ones(3), out=(None,)) == np.multiply.reduce(np.ones(3), out=(None,))
+    except TypeError:
+        with pytest.raises(TypeError, match="ArrayType"):
+            np.multiply.reduce(np.ones(3), out=(None,))

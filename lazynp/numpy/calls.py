@@ -22,8 +22,6 @@ def check_outs(u: Any, method: str, out: Any, outs: Any) -> None:
             raise TypeError("'out' must be a tuple of arrays")
     elif type(out) is tuple and len(outs) != 1:
         raise ValueError("The 'out' tuple must have exactly one entry")
-    elif type(out) is tuple and out[0] is None:
-        numpy.add.reduce([0], out=out)  # type: ignore[call-overload]  # NumPy's error, if it is one
 
 
 def with_out(args: Any, kwargs: Any, place: int) -> Any:

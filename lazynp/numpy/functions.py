@@ -26,7 +26,7 @@ from ..graph.op import results
 from ..notices import outside
 from ..ops import fft, linalg
 from ..ops.contraction import matmul
-from ..ops.elementwise import absolute, convert, equal, multiply, subtract, where
+from ..ops.elementwise import absolute, convert, equal, imag, make_complex, multiply, real, subtract, where
 from ..ops.joining import wrap_around
 from ..ops.promotion import is_inexact
 from ..ops.reductions import reductions
@@ -41,7 +41,7 @@ from .dispatch import Dispatcher
 from .host import PLAIN, at_hand, fresh, part_of, to_host, wrap_result
 from .layout import array_of, order_of_copies, settled
 from .library import shown, wanted
-from .record import cast_node, nodes_of, tells_errors
+from .record import apply, cast_node, nodes_of, tells_errors
 from .recorded_ufuncs import recordable, spreads, stack_order
 
 Function = Callable[..., Any]
@@ -250,18 +250,21 @@ def method_of_number(obj: Any, method: str, *args: Any, **kwargs: Any) -> Any:
 
 def corrcoef(x: Any, y: Any = None, rowvar: Any = True, **kwargs: Any) -> Any:
     """NumPy's text reads the variances as a view of the matrix that it then writes into; here they are copied."""
-    given = [v for v in (x, y) if v is not None]
-    if kwargs.keys() - {"dtype"} or not wanted(given) or any(v.dtype.kind not in "biuf" or not v.size for v in given):
-        return NotImplemented
     np = sys.modules["lazynp"]
+    x, y = [np.asarray(v) if type(v) in (list, tuple) else v for v in (x, y)]
+    given = [v for v in (x, y) if v is not None]
+    if kwargs.keys() - {"dtype"} or not wanted(given) or any(v.dtype.kind not in "biufc" or not v.size for v in given):
+        return NotImplemented
     c = np.cov(x, y, rowvar, **kwargs)
     if c.ndim != 2:
         return c / c
     along = numpy.arange(c.shape[0])
-    deviations = np.sqrt(c[along, along])
+    variances = c[along, along]
+    whole = c.dtype.kind == "c"
+    deviations = np.sqrt(apply(real, variances) if whole else variances)
     c = c / deviations[:, None]
     c /= deviations[None, :]
-    return np.clip(c, -1, 1)
+    return apply(make_complex, *[np.clip(apply(f, c), -1, 1) for f in (real, imag)]) if whole else np.clip(c, -1, 1)
 
 
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False) -> Any:

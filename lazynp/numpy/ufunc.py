@@ -186,6 +186,8 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         if foreign:
             check_call(self, name, args, kwargs)
             return ask(self, name, foreign, args, kwargs)
+        if name != "__call__" and type(out) is tuple and out[0] is None:
+            numpy.add.reduce([0], out=out)  # type: ignore[call-overload]  # NumPy's error, if it is one
         if name == "__call__" and self.operator and len(args) == self.nin:
             value = native_call(self, args, kwargs)
             if value is not NotImplemented:
