@@ -518,6 +518,7 @@ np.percentile(a, 25, axis=0, out=np.zeros(5))
 np.stack([a, b], out=np.zeros((2, 4, 5)))
 np.nansum(f, axis=0, out=np.zeros(5))
 np.trace(m, out=np.zeros(()))
+np.array(2.5 in a) | np.array(4 in n) | np.array(a[0] in a)
 np.add.reduce(a, axis=0, out=np.zeros(5), where=k)
 np.cov(a, rowvar=False)
 np.corrcoef(z, z.conj())
@@ -561,6 +562,7 @@ z.real.ravel() * z.imag
 z.real[[0, 2, 1]]
 np.asmatrix(m) * np.asmatrix(m)
 np.asmatrix(a).sum(axis=0)
+a.flatten('f') + a.copy('f').ravel('k')
 np.ma.masked_invalid(f).filled(0.0)
 np.ma.masked_array(a, k).astype(np.float32).filled(0.0)
 np.divmod(n, 3)[1] * a
@@ -609,6 +611,7 @@ np.linalg.eig(s)[0].real
 np.polynomial.polynomial.polyroots(w[:3])
 z.view(float)
 a.item(3)
+np.array(2.5 in a) | np.array(4 in n) | np.array(a[0] in a)
 max(v)
 np.allclose(a, a)
 np.array_equal(a, b)

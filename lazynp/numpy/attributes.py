@@ -23,9 +23,10 @@ from ..speed import attribute, native, tell
 from ..speed import method as whole_method
 from ..tracebacks import boundary
 from . import renew, subclasses
-from .array import HOST_VIEW, Writes, borrow, is_traced, ndarray, new_handle, root
+from .array import HOST_VIEW, Writes, borrow, is_native, is_traced, ndarray, new_handle, root
 from .casts import real_of
-from .host import SUBCLASS, bind, fresh, like, note_work, of_type, on_traced, part_of, unwrap
+from .host import SCALARS, SUBCLASS, at_hand, bind, fresh, like, note_work, of_type, on_traced, part_of, unwrap
+from .layout import settled
 from .recorded_ufuncs import write_part
 from .view_methods import derived, own, reshape
 
@@ -293,6 +294,9 @@ class Items:
 
 
 def contains(self: Any, value: Any) -> bool:
+    plain = type(self) is ndarray and (type(value) in SCALARS or type(value) is ndarray)
+    if plain and is_native(self.dtype) and not at_hand(self) and not settled(self):
+        return bool((self == value).any())
     h = self._host_()
     note_work("ndarray.__contains__", (self,))
     return unwrap(value) in h

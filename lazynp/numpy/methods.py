@@ -62,7 +62,11 @@ def worked(self: Any, name: str) -> Any:
     return h
 
 
+SPELLED: dict[Any, str] = {"c": "C", "f": "F", "a": "A", "k": "K"}  # orders that NumPy takes too
+
+
 def ravel(self: Any, order: str = "C") -> Any:
+    order = SPELLED.get(order, order)
     turned = turned_to(self, order) if engine_copies(self) and order != "C" and not settled(self) else None
     if turned is not None:
         self, order = turned, "C"
@@ -87,6 +91,7 @@ def engine_copies(self: Any) -> bool:
 
 
 def flatten(self: Any, order: str = "C") -> Any:
+    order = SPELLED.get(order, order)
     turned = turned_to(self, order) if engine_copies(self) and order != "C" and not settled(self) else None
     if turned is not None:
         self, order = turned, "C"
@@ -96,21 +101,21 @@ def flatten(self: Any, order: str = "C") -> Any:
         return like(self, worked(self, "flatten").flatten(order), [])
     if c_contiguous(self):
         return copy(reshape(self, (self.size,)))
-    if not own(self):
-        return reshape(copy(self), (self.size,))
-    return array_of(shape_ops.reshape(self._node_(), shape=(self.size,)))
+    dense = self if own(self) else copy(self)
+    return array_of(shape_ops.reshape(dense._node_(), shape=(self.size,)))
 
 
 def copy(self: Any, order: Any = "C") -> Any:
+    order = SPELLED.get(order, order)
     if type(self) is not ndarray:
         if is_wide(self):
             return of_class(type(self), copy(as_base(self), order), self)
         return of_type(type(self), worked(self, "copy").copy(order), self)
     if at_hand(self):
         return fresh(self._h_.copy(order))
-    if is_traced(self):
-        return array_of(self._node_())
     if order not in ("C", "K", "A", "F") or not is_native(self.dtype):
+        if is_traced(self):
+            return array_of(self._node_())
         return fresh(worked(self, "copy").copy(order))
     return laid(self, order)
 
@@ -125,6 +130,7 @@ def astype(
         value = speed.at_once(HOST_ASTYPE, self, (dtype, order, casting), NOTHING)
         if value is not NotImplemented:
             return value
+    order = SPELLED.get(order, order)
     if is_wide(self):
         base = as_base(self)
         value = astype(base, dtype, order, casting, subok, copy)
