@@ -226,7 +226,10 @@ def mapped_length(args: list[Any], axes: tuple[Any, ...], kwargs: Any, name: Any
     pairs = [(x, a) for x, a in zip([*leaves, *more], [*where, *[0] * len(more)]) if a is not None]
     if not pairs:
         raise ValueError("pmap requires at least one argument with a mapped axis.")
-    if any([not np.ndim(x) for x, _ in pairs]):
+    scalars = [x for x, _ in pairs if not np.ndim(x)]
+    if scalars and getattr(scalars[0], "weak_type", False):
+        raise ValueError("pmap requires at least one argument with a mapped axis.")
+    if scalars:
         raise IndexError("tuple index out of range")
     for x, a in pairs:
         if not -np.ndim(x) <= a < np.ndim(x):

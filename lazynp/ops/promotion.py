@@ -106,8 +106,9 @@ def is_inexact(dtype: np.dtype[Any]) -> bool:
 
 
 def same(a: np.dtype[Any], b: np.dtype[Any]) -> bool:
-    """Whether two dtypes are one. C's long and long long may be equal, and are two."""
-    return a is b or a == b and getattr(a, "char", None) == getattr(b, "char", None)
+    """Whether two dtypes are one. C's long and long long may be equal, and are two; a dtype of keys is its record."""
+    chars = getattr(a, "char", None), getattr(b, "char", None)
+    return a is b or a == b and (chars[0] == chars[1] or None in chars)
 
 
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

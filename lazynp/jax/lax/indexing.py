@@ -183,6 +183,8 @@ def dynamic_index_in_dim(
     operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
 ) -> Array:
     """One element of an axis."""
+    if isinstance(operand, (bool, int, float, complex)):
+        raise IndexError("list assignment index out of range")
     out = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
     if keepdims:
         return out
