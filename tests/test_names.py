@@ -194,6 +194,9 @@ EXTENDED = {"argsort", "sort", "fftfreq", "rfftfreq"}  # which have parameters o
 PLACES = ("", ".linalg", ".fft", ".random", ".ma", ".char", ".strings", ".rec", ".lib.stride_tricks", ".polynomial")
 
 
+OLD_MASKED = hasattr(numpy.ma.core, "get_object_signature")  # puts signatures before texts, of functions in Python only
+
+
 def introspected(function: Any) -> list[Any]:
     try:
         signature = str(inspect.signature(function))
@@ -215,6 +218,8 @@ def otherwise_introspected(place: str) -> list[str]:
             wanted[0] = got[0]  # ours may say more
         if not isinstance(host, (types.BuiltinFunctionType, type)):
             wanted[3] = got[3]
+        if place == ".ma" and OLD_MASKED and wanted[1] and wanted[1].startswith(f"{name}("):
+            wanted[1] = wanted[1].partition("\n")[2]
         found += [] if got == wanted else [f"{name}: {got}, {wanted}"]
     return found
 
@@ -233,13 +238,20 @@ def test_what_inspect_and_help_say() -> None:
     assert done.stdout.strip() == "all looked at", done
 
 
+def signature(function: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        return None
+
+
 def test_signatures_of_generators() -> None:
     for kind in ("Generator", "RandomState", "MT19937", "PCG64", "SeedSequence"):
         host, ours = getattr(numpy.random, kind), getattr(lazynp.random, kind)
-        assert inspect.signature(ours) == inspect.signature(host)
+        assert signature(host) in (signature(ours), None)  # older NumPy's have none
         for name in vars(host):
             if not name.startswith("_") and callable(getattr(host, name)):
-                assert inspect.signature(getattr(ours, name)) == inspect.signature(getattr(host, name)), name
+                assert signature(getattr(host, name)) in (signature(getattr(ours, name)), None), name
     for name in ("normal", "integers", "shuffle", "choice"):
-        wanted = inspect.signature(getattr(numpy.random.default_rng(0), name))
-        assert inspect.signature(getattr(lazynp.random.default_rng(0), name)) == wanted
+        wanted = signature(getattr(numpy.random.default_rng(0), name))
+        assert wanted in (signature(getattr(lazynp.random.default_rng(0), name)), None)

@@ -36,10 +36,10 @@ def has_hook(x: Any) -> bool:
 
 
 class Probe(numpy.ndarray):
-    """An array of NumPy's that tells the name of the ufunc that an operator calls."""
+    """An array of NumPy's that tells which ufunc an operator calls."""
 
     def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
-        return ufunc.__name__
+        return ufunc
 
 
 def overriding(operands: Any) -> list[Any]:

@@ -494,8 +494,8 @@ def power_of(u: Any, operands: Any) -> Any:
     """The ufunc and the operands of an operator: NumPy's `**` is another function for some exponents."""
     if u.host is numpy.power and isinstance(operands[0], Handle) and isinstance(operands[1], (int, float)):
         used: Any = numpy.empty(0, operands[0].dtype).view(Probe) ** operands[1]
-        if used != "power":
-            return of(getattr(numpy, used)), operands[:1]
+        if used is not numpy.power:  # before NumPy 2.3 it may be one that NumPy does not name: of `x**0`
+            return of(used), operands[:1]
     return u, operands
 
 
