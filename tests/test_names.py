@@ -218,7 +218,8 @@ def otherwise_introspected(place: str) -> list[str]:
             wanted[0] = got[0]  # ours may say more
         if not isinstance(host, (types.BuiltinFunctionType, type)):
             wanted[3] = got[3]
-        if place == ".ma" and OLD_MASKED and wanted[1] and wanted[1].startswith(f"{name}("):
+        before = f"{name}("
+        if place == ".ma" and OLD_MASKED and str(wanted[1]).startswith(before) > str(got[1]).startswith(before):
             wanted[1] = wanted[1].partition("\n")[2]
         found += [] if got == wanted else [f"{name}: {got}, {wanted}"]
     return found
