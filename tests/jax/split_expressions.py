@@ -18,7 +18,7 @@ from lazynp.jax.splits import RefusedError
 
 NOT_ALIKE = (
     "float8", "pmap", "jax.vmap", "lax.scan", "lax.map", "repeat", "lax.cond", "segment_", "fill_diagonal",
-    "hyp1f1",
+    "hyp1f1", "polyadd", "polysub",
 )  # fmt: skip
 """What also says how its operands have to lie, with errors of other classes; and NaNs that NumPy cannot compare."""
 

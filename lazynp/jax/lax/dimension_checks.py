@@ -33,10 +33,13 @@ def check_disjoint(op: str, kind: str, dims: Sequence[int], other: str, others: 
         raise TypeError(f"{kind} and {other} in {op} op must be disjoint; got: {dims} and {others}.")
 
 
-def check_indices(op: str, starts: Node) -> None:
-    """Raises ValueError for indices that are no integers, TypeError for those without an axis of coordinates."""
+def check_integers(starts: Node) -> None:
     if starts.dtype.kind not in "iu":
         raise ValueError("indices must have an integer type")
+
+
+def check_coordinates(op: str, starts: Node) -> None:
+    """Raises TypeError for indices without an axis of coordinates."""
     if not starts.ndim:
         raise TypeError(
             f"{op.capitalize()} index leaf dimension must be within [0, rank(indices) + 1). rank(indices) is 0 and "
@@ -80,6 +83,7 @@ def check_batches(op: str, x: Node, starts: Node, of_x: Shape, kind: str, of_sta
 
 def check_gather(x: Node, starts: Node, sizes: Shape, dims: Any) -> None:
     """Raises TypeError where the dimension numbers, sizes and operands of a gather do not fit."""
+    check_coordinates("gather", starts)
     gone, batching = dims.collapsed_slice_dims, dims.operand_batching_dims
     check_order("gather", "offset_dims", dims.offset_dims)
     rank = len(dims.offset_dims) + starts.ndim - 1
@@ -118,12 +122,13 @@ def check_gather(x: Node, starts: Node, sizes: Shape, dims: Any) -> None:
         for i, d in enumerate(axes):
             if sizes[d] > 1:
                 raise TypeError(f"Gather op can only {what}, but bound is {sizes[d]} for index {d} at position {i}.")
-    check_indices("gather", starts)
+    check_integers(starts)
 
 
 def check_scatter(x: Node, starts: Node, value: Node, dims: Any) -> None:
     """Raises TypeError where the dimension numbers, updates and operands of a scatter do not fit."""
-    check_indices("scatter", starts)
+    check_integers(starts)
+    check_coordinates("scatter", starts)
     inserted, batching = dims.inserted_window_dims, dims.operand_batching_dims
     window = dims.update_window_dims
     rank = starts.ndim - 1 + len(window)
