@@ -155,7 +155,7 @@ def test_a_library_that_loads_a_module_of_its_own_name(folder: pathlib.Path) -> 
 
 
 def test_an_unknown_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="no adapter for nothing; there are: bottleneck, cv2"):
+    with pytest.raises(ValueError, match="no adapter for nothing; there are: awkward, bottleneck, cv2, cvxpy"):
         config.adapters = "numba,nothing"
     with pytest.raises(ValueError, match="adapters"):
         config.adapters = 3  # type: ignore[assignment]

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
 # What is loaded -> the file here that adapts it. The name without dots is what `config.adapters` calls it.
 ADAPTERS = {
+    "awkward": "public_names",
     "bottleneck": "bottleneck",
     "cv2": "cv2",
+    "cvxpy.interface": "public_functions",
     "dask.array": "dask",
+    "deap.creator": "deap",
     "gymnasium.spaces": "gymnasium",
     "h5py": "h5py",
     "jax": "jax",
@@ -38,6 +41,10 @@ ADAPTERS = {
     "numexpr": "numexpr",
     "pandas": "pandas",
     "polars": "polars",
+    "pyamg.krylov": "public_names",
+    "pyamg.multilevel": "public_names",
+    "pyamg.relaxation.relaxation": "public_names",
+    "pyamg.util.linalg": "public_functions",
     "pyarrow": "pyarrow",
     "scipy.linalg": "scipy_matrices",
     "scipy.linalg.interpolative": "public_functions",
@@ -58,6 +65,7 @@ ADAPTERS = {
     "sklearn.model_selection": "sklearn_grids",
     "sklearn.utils.class_weight": "public_functions",
     "statsmodels.base.data": "public_functions",
+    "sparse": "sparse",
     "sympy.core.sympify": "sympy",
     "tables": "tables",
     "torch": "torch",
