@@ -117,11 +117,12 @@ def axes_and_sizes(name: str, x: Node, s: Any, axes: Any, half: bool) -> tuple[t
     """The axes to transform and the lengths along them."""
     if axes is not None and len(set(axes)) != len(axes):
         raise ValueError(f"jax.numpy.fft.{name} does not support repeated axes. Got axes {axes}.")
+    said = axes is not None
     if axes is None:
         count = x.ndim if s is None else len(s)
         axes = tuple(range(x.ndim - count, x.ndim))
     at = tuple([axis_of(a, x.ndim) for a in axes])
-    if len(set(at)) != len(at):
+    if len(set(at)) != len(at) and said:
         raise TypeError(f"transpose permutation isn't a permutation of operand dimensions, got axes {at}.")
     if s is not None and len(s) != len(at):
         raise ValueError("Shape and axes have different lengths.")
