@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 import numpy
@@ -17,7 +18,8 @@ MODES: dict[str, dict[str, Any]] = {"graph": {"mode": "graph"}, "auto": {"mode":
 def run(text: str, xp: Any, data: dict[str, Any]) -> Any:
     """The call's value; constants are arrays of the library."""
     made = xp.array if xp is lazynp else lambda x: x
-    with numpy.errstate(all="ignore"):
+    with numpy.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)  # of matrices
         return eval(text, {"np": xp, **{k: made(v) for k, v in CONSTANTS.items()}, **data})
 
 

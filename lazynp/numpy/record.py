@@ -12,6 +12,7 @@ from ..graph.node import Node, leaf
 from ..graph.op import Op
 from ..ops.elementwise import cast, real
 from ..ops.promotion import same
+from ..runtime.device import devices
 from . import array, line_warnings
 from .array import Handle, is_native, is_traced, known, ndarray, of_node
 from .casts import discards, warn_of_it
@@ -87,14 +88,15 @@ silent = [errstate.get()]
 
 def errors_wanted() -> bool:
     """Whether floating-point errors are to be raised, or told to somebody: `numpy.errstate` says so, or warnings of
-    them are kept. Strict mode keeps none."""
+    them are kept. Strict mode keeps none, and a device knows of none."""
     state = errstate.get()
     if state is not silent[0] and state is not line_warnings.last[0][1]:
         modes = numpy.geterr()
         if not {"ignore", "warn"}.issuperset(modes.values()):
             return True
         silent[0] = state
-    return line_warnings.are_kept() and not config.strict and "warn" in numpy.geterr().values()
+    kept = line_warnings.are_kept() and not config.strict and not devices.used
+    return kept and "warn" in numpy.geterr().values()
 
 
 def tells_errors(*operands: Any) -> bool:
