@@ -12,7 +12,6 @@ from ..graph.node import Node, leaf
 from ..graph.op import Op
 from ..ops.elementwise import cast, real
 from ..ops.promotion import same
-from ..runtime.device import devices
 from . import array, line_warnings
 from .array import Handle, is_native, is_traced, known, ndarray, of_node
 from .casts import discards, warn_of_it
@@ -95,7 +94,7 @@ def errors_wanted() -> bool:
         if not {"ignore", "warn"}.issuperset(modes.values()):
             return True
         silent[0] = state
-    kept = line_warnings.are_kept() and not config.strict and not devices.used
+    kept = line_warnings.are_kept() and not config.strict and config.device == "cpu"
     return kept and "warn" in numpy.geterr().values()
 
 
