@@ -15,7 +15,8 @@ from .devices import Device
 from .layouts import Auto, Format, place_of
 from .placement import check_fits, is_where, no_mesh, placed, resolved
 from .processes import spanning
-from .sharding import DuplicateSpecError, Mesh, NamedSharding, PartitionSpec, default_mesh
+from .sharding import Mesh, NamedSharding, PartitionSpec, default_mesh
+from .specs import check_no_axis_twice
 from .spreading import named_sharding, sharding_at, split_of
 from .tree_util import keystr, prefix_errors, tree_leaves_with_path
 from .unreduced import pending, with_pending
@@ -89,16 +90,9 @@ def pinned_anywhere(pinned: Sequence[Any]) -> list[Any]:
 def where_to(where: Any, parameter: str) -> Any:
     """A sharding for what stands in `in_shardings` or `out_shardings`; None where it says nothing."""
     where = place_of(where)
-    spec = getattr(where, "spec", where)
-    if isinstance(spec, PartitionSpec) and PartitionSpec.UNCONSTRAINED in spec.partitions:
-        raise ValueError(f"Unconstrained dims are not allowed when passed to {parameter}: {where}")
     if isinstance(where, PartitionSpec) and default_mesh().empty:
         raise RuntimeError(no_mesh("jit", parameter))
-    try:
-        to = None if where is None else resolved(where, f"jit {parameter}")
-    except DuplicateSpecError as error:
-        raise DuplicateSpecError(str(error).replace("NamedSharding spec", parameter)) from None
-    return to
+    return None if where is None else resolved(where, f"jit {parameter}")
 
 
 def result_names(out: Any) -> list[str]:
@@ -186,10 +180,21 @@ def check_some_devices(said: Sequence[Any], lies: Sequence[Any]) -> None:
 
 
 def check_places(where: Any, parameter: str) -> Any:
-    """Raise TypeError for what is neither a sharding nor a spec."""
+    """Raise TypeError for what is neither a sharding nor a spec, ValueError for a sharding over no mesh or a spec that
+    leaves something open, DuplicateSpecError for one that names an axis twice."""
     for x in flatten(where, is_leaf=is_where)[0]:
         if isinstance(x, Device) or not is_where(x) and not hasattr(x, "sharding"):
             raise TypeError(
                 f"{parameter} leaf specifications are expected to be PartitionSpec instances or None, but got {x}"
             )
+        to = place_of(x)
+        if isinstance(to, NamedSharding) and to.mesh.empty:
+            raise ValueError(
+                f"One of {parameter} leaf specifications got an empty NamedSharding: {to} which is not allowed."
+            )
+        spec = getattr(to, "spec", to)
+        if isinstance(spec, PartitionSpec):
+            if PartitionSpec.UNCONSTRAINED in spec.partitions:
+                raise ValueError(f"Unconstrained dims are not allowed when passed to {parameter}: {to}")
+            check_no_axis_twice(spec, parameter)
     return where

@@ -155,15 +155,21 @@ def check_spec(mesh: Any, spec: PartitionSpec) -> None:
                 raise ValueError(
                     f"{kind} axes {name} is not found in mesh.axis_names={mesh.axis_names}. Got pspec={spec}"
                 )
-    names = [name for part in spec.partitions for name in axes_of(part)]
-    for name in names:
+    check_no_axis_twice(spec, "NamedSharding spec")
+    for name in [name for part in spec.partitions for name in axes_of(part)]:
         if name not in mesh.axis_names:
             raise ValueError(f"Resource axis: {name} of {spec} is not found in mesh: {mesh.axis_names}.")
-        if names.count(name) > 1:
-            raise DuplicateSpecError(
-                f"A single NamedSharding spec specification can map every mesh axis to at most one positional "
-                f"dimension, but {spec} has duplicate entries for `{name}`"
-            )
+
+
+def check_no_axis_twice(spec: PartitionSpec, what: str) -> None:
+    """Raise DuplicateSpecError for a name that stands twice in a spec."""
+    names = [name for part in spec.partitions for name in axes_of(part)]
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        raise DuplicateSpecError(
+            f"A single {what} specification can map every mesh axis to at most one positional dimension, but {spec} "
+            f"has duplicate entries for {', '.join([f'`{name}`' for name in twice])}"
+        )
 
 
 def axes_of(part: Any) -> tuple[Any, ...]:

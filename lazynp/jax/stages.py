@@ -289,9 +289,10 @@ class Compiled(Stage):
                     f"Required sharding: {to}"
                 )
         if wrong:
+            count = f"the {len(wrong)} mismatches" if len(wrong) < 5 else f"5 mismatches out of {len(wrong)}"
             raise ValueError(
                 "Computation was compiled for input shardings that disagree with the shardings of arguments passed to "
-                f"it. Here are the {len(wrong)} mismatches:\n" + "\n".join(wrong)
+                f"it. Here are {count}:\n" + "\n".join(wrong[:5])
             )
 
 
@@ -520,6 +521,7 @@ def jit_on_devices(
     out_shardings: Any = None,
     device: Any = None,
     backend: str | None = None,
+    make: type[PjitFunction] = PjitFunction,
     **options: Any,
 ) -> Any:
     """`api.jit.jit`, of functions whose arguments and results lie on devices as the shardings say.
@@ -537,10 +539,10 @@ def jit_on_devices(
     check_backend(backend)
     if fun is None:
         shardings = {"in_shardings": in_shardings, "out_shardings": out_shardings}
-        return functools.partial(jit_on_devices, **shardings, device=device, backend=backend, **options)
+        return functools.partial(jit_on_devices, **shardings, device=device, backend=backend, make=make, **options)
     if any(isinstance(options.get(k), int) for k in ("static_argnames", "donate_argnames")):
         raise TypeError("'int' object is not iterable")
-    made = make_jit(fun, make=PjitFunction, **options)
+    made = make_jit(fun, make=make, **options)
     check_apart(made._static)
     made._device, made._keep_unused = device if several() else None, bool(options.get("keep_unused"))
     made._inline = bool(options.get("inline"))

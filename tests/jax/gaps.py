@@ -12,7 +12,6 @@ OTHER_MACHINES = {
     "jax.experimental.array_serialization": "needs tensorstore",
     "jax.experimental.buffer_callback": "XLA's buffers",
     "jax.experimental.colocated_python": "Pathways",
-    "jax.experimental.custom_partitioning": "XLA's partitioner",
     "jax.experimental.fused": "XLA's fusions on TPUs",
     "jax.experimental.jax2tf": "TensorFlow",
     "jax.experimental.mosaic": "GPU and TPU kernels",
@@ -39,7 +38,6 @@ ABSENT = {
     "jax.experimental.control_deps": "the order of operations in an XLA program",
     "jax.experimental.profiler": "XLA's profiles",
     "jax.experimental.scheduling_groups": "XLA's scheduler",
-    "jax.experimental.shard_alike": "XLA's partitioner",
     "jax.experimental.xla_metadata": "XLA's texts",
     "jax.extend.lowering": "MLIR: there is none here",
     "jax.extend.sharding": "XLA's partitioner",
@@ -62,6 +60,7 @@ MISSING: dict[str, dict[str, set[str]]] = {
         NOT_YET: words("EArray cur_qdd primal_tangent_dtype"),
     },
     "jax.example_libraries.optimizers": {INSIDE: words("map namedtuple partial safe_map safe_zip unzip2 zip")},
+    "jax.experimental.custom_partitioning": {NO_PRIMITIVES: primitives("custom_partitioning")},
     "jax.experimental.hijax": {NO_TRACES: words("AbstractRef HiPspec ShapedArray TransformedRef VJPHiPrimitive")},
     "jax.experimental.jet": {
         NO_TRACES: words(

@@ -4,13 +4,14 @@ results lie, and errors with their messages. `test_many_devices.py` compares.
 Programs stand between lines of `--`; the value of the last line is compared. `mesh` has explicit axes of 4 by 2
 devices, `amesh` Auto ones, `mixed` one of each, `line` and `eline` one axis of 8. `put(value, mesh, *spec)` places an
 array, `f32(8, 2)` is NumPy's `arange` in that shape, `ty` a value's type as text, `spec` how the arrays of a tree lie,
-`shards` the parts of an array.
+`shards` the parts of an array, `module` a module of the library, `err` what a call gives or raises.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
+import importlib
 import json
 import math
 import pathlib
@@ -38,6 +39,15 @@ def names_of(j: Any) -> dict[str, Any]:
     def spec(tree: Any) -> Any:
         return j.tree.map(lambda x: getattr(x.sharding, "spec", x.sharding), tree)
 
+    def module(name: str) -> Any:
+        return importlib.import_module(f"{j.__name__}.{name}")
+
+    def err(f: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return f(*args, **kwargs)
+        except Exception as error:
+            return raised(error)
+
     def shards(x: Any) -> Any:
         return [(s.device.id, s.index, s.replica_id, np.asarray(s.data).tolist()) for s in x.addressable_shards]
 
@@ -60,6 +70,8 @@ def names_of(j: Any) -> dict[str, Any]:
         "put": put,
         "spec": spec,
         "shards": shards,
+        "module": module,
+        "err": err,
         "A": np.arange,
         "f32": lambda *s: np.arange(math.prod(s), dtype=np.float32).reshape(s),
         "ty": lambda x: str(j.typeof(x)),
@@ -93,8 +105,13 @@ def outcome(j: Any, text: str) -> str:
             return "None"
         return shown(eval(compile(ast.Expression(last.value), "<block>", "eval"), space), j)
     except Exception as error:
-        kind = next(c for c in type(error).__mro__ if c.__module__ == "builtins")
-        return f"raises {kind.__name__}: {in_order(str(error))}"
+        return raised(error)
+
+
+def raised(error: Exception) -> str:
+    """The class of an error, or the one of Python's that it is, and its message."""
+    kind = next(c for c in type(error).__mro__ if c.__module__ == "builtins")
+    return f"raises {kind.__name__}: {in_order(str(error))}"
 
 
 def in_order(text: str) -> str:

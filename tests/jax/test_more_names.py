@@ -109,6 +109,23 @@ def computed_on(j: Any) -> Any:
     ]
 
 
+def partitioned(j: Any) -> Any:
+    """One device computes the function itself, and nothing has to lie like anything."""
+    names, alike = part(j, "experimental.custom_partitioning"), part(j, "experimental.shard_alike").shard_alike
+    f = names.custom_partitioning(lambda x, n=2: x * n, static_argnums=(1,))
+    f.def_partition(lambda *said: None, sharding_rule="... i -> ... i")
+    rule = names.SdyShardingRule((names.ArrayMapping("i", "j"),), (names.ArrayMapping("j"),), reduction_factors=("i",))
+    return [
+        float(f(3.0)),
+        float(j.jit(lambda x: f(x, 4))(3.0)),
+        str(rule),
+        outcome(lambda: f.def_partition(lambda *said: None, sharding_rule="i j")),
+        outcome(lambda: j.grad(f)(3.0)),
+        [float(x) for x in alike(1.0, 2.0)],
+        outcome(lambda: alike([1.0], 2.0)),
+    ]
+
+
 def going_away(j: Any) -> Any:
     found = []
     for name in ("Effect", "gensym", "check_jaxpr", "OutputType", "is_constant_shape", "TraceTag", "abc"):
@@ -130,7 +147,7 @@ def absent(j: Any) -> Any:
     return [hasattr(part(j, n[4:]) if (n := name.rpartition(".")[0])[4:] else j, name.split(".")[-1]) for name in names]
 
 
-CASES = [draws, transformed, refused, memories, contexts, computed_on, going_away, alive, absent]
+CASES = [draws, transformed, refused, memories, contexts, computed_on, partitioned, going_away, alive, absent]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda f: f.__name__)
