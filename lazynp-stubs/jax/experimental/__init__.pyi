@@ -5,6 +5,7 @@ from typing import Any
 from . import checkify as checkify
 from . import compilation_cache as compilation_cache
 from . import compute_on as compute_on
+from . import custom_partitioning as custom_partitioning
 from . import hijax as hijax
 def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, sharding: Any = None, ordered: bool = False, **kwargs: Any) -> Any: ...
 from . import jet as jet
@@ -15,5 +16,6 @@ from . import ode as ode
 from . import pjit as pjit
 from . import random as random
 from . import rnn as rnn
+from . import shard_alike as shard_alike
 from . import shard_map as shard_map
 from . import sparse as sparse
