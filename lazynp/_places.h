@@ -404,6 +404,36 @@ static int set_places(PyObject *h, PyObject *key, PyObject *value)
     return change_places(h, key, value, WRITTEN) ? 0 : PyObject_SetItem(h, key, value);
 }
 
+/* Whether it is an array of at least two dimensions, or what NumPy makes one of. -1: an error is set. */
+static int has_two_axes(PyObject *key)
+{
+    if (PyTuple_CheckExact(key))
+        return PyTuple_GET_SIZE(key) == 1 && !PyTuple_Check(PyTuple_GET_ITEM(key, 0)) ? has_two_axes(PyTuple_GET_ITEM(key, 0)) : 0;
+    if (PyArray_Check(key) || !PyList_Check(key))
+        return PyArray_Check(key) && PyArray_NDIM((PyArrayObject *)key) > 1;
+    PyObject *made = PyArray_FROM_O(key);
+    int found = made ? PyArray_NDIM((PyArrayObject *)made) > 1 : -1;
+    Py_XDECREF(made);
+    return found;
+}
+
+/* The value for NumPy's `f.at(x, key, value)`. NumPy's loop for vectors reads behind a value of one dimension where the key has
+ * more and repeats it; one of two dimensions it repeats rightly. */
+static PyObject *repeated_value(PyObject *x, PyObject *key, PyObject *value)
+{
+    int many = PyArray_Check(x) && PyArray_NDIM((PyArrayObject *)x) == 1 && (PyArray_Check(value) || PyList_Check(value) || PyTuple_Check(value)) ? has_two_axes(key) : 0;
+    if (many <= 0)
+        return many ? NULL : Py_NewRef(value);
+    PyArrayObject *v = (PyArrayObject *)PyArray_FROM_O(value);
+    if (!v || PyArray_NDIM(v) != 1)
+        return (PyObject *)v;
+    npy_intp shape[] = {1, PyArray_DIM(v, 0)};
+    PyArray_Dims row = {shape, 2};
+    PyObject *out = PyArray_Newshape(v, &row, NPY_ANYORDER);
+    Py_DECREF(v);
+    return out;
+}
+
 /* at_places(f, x, key, *value): `f.at(x, key, *value)`. */
 static PyObject *at_places(PyObject *module, PyObject *const *args, Py_ssize_t n)
 {
@@ -422,7 +452,12 @@ static PyObject *at_places(PyObject *module, PyObject *const *args, Py_ssize_t n
         }
     }
     PyObject *at = n ? PyObject_GetAttrString(args[0], "at") : NULL;
-    PyObject *out = at ? PyObject_Vectorcall(at, args + 1, (size_t)n - 1, NULL) : NULL;
+    PyObject *value = at && n == 4 ? repeated_value(args[1], args[2], args[3]) : NULL, *out = NULL;
+    if (value)
+        out = PyObject_Vectorcall(at, (PyObject *[]){args[1], args[2], value}, 3, NULL);
+    else if (at && n != 4)
+        out = PyObject_Vectorcall(at, args + 1, (size_t)n - 1, NULL);
+    Py_XDECREF(value);
     Py_XDECREF(at);
     return out;
 }

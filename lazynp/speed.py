@@ -14,6 +14,8 @@ import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 
 def built(name: str) -> Any:
     """A C module, None where it was not built, or built for another Python or NumPy, or where none is to be used."""
@@ -199,10 +201,19 @@ def asked(name: str | None, descriptor: property) -> Any:
     return descriptor if native is None else native.CallerDependent(name, descriptor)
 
 
+def repeating_at(f: Any, x: Any, key: Any, *value: Any) -> None:
+    """`f.at(x, key, *value)`. NumPy's loop for vectors reads behind a value of one dimension where the key has more and
+    repeats it; one of two dimensions it repeats rightly."""
+    places = key[0] if isinstance(key, tuple) and len(key) == 1 else key
+    if value and np.ndim(x) == np.ndim(value[0]) == 1 and not isinstance(places, tuple) and np.ndim(places) > 1:
+        value = (np.asarray(value[0])[None],)
+    f.at(x, key, *value)
+
+
 # `x[key]`, `x[key] = value` and `f.at(x, key, value)` of NumPy's arrays: masks, rows, elements of several axes.
 get_places: Any = operator.getitem if native is None else native.get_places
 set_places: Any = operator.setitem if native is None else native.set_places
-at_places: Any = (lambda f, *args: f.at(*args)) if native is None else native.at_places
+at_places: Any = repeating_at if native is None else native.at_places
 at_once: Any = not_simple if native is None else native.method
 reduced: Any = not_simple if native is None else native.reduce
 whole_call: Any = not_simple if native is None else native.whole_call

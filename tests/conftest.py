@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,13 +59,3 @@ def _no_surprise(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     with config(compile_after=1e9):
         yield
-
-
-@pytest.fixture(autouse=True)
-def _one_place() -> Iterator[None]:
-    """What a test says of a mesh of one device does not reach the next: while arrays may have been placed, small ones
-    are recorded, too, and after tests that compile kernels a draw in `test_same_bits.py` has then had other bits."""
-    yield
-    devices = sys.modules.get("lazynp.jax.devices")
-    if devices is not None and devices.settled() and len(devices.own()) == 1 and not devices.state.processes:
-        devices.state.on = devices.state.meshes = False

@@ -198,10 +198,37 @@ def test_ufuncs_at(block: int) -> None:
         ][rng.integers(5)]
         f = [numpy.add, numpy.subtract, numpy.add, numpy.maximum][rng.integers(4)]
         a, b = x.copy(), x.copy()
-        wanted = outcome(lambda f=f, a=a, k=key, v=value: f.at(a, k, v))
+        repeated = numpy.broadcast_to(value, found) if numpy.ndim(value) else value  # see the next test
+        wanted = outcome(lambda f=f, a=a, k=key, v=repeated: f.at(a, k, v))
         given = outcome(lambda f=f, b=b, k=key, v=value: speed.at_places(f, b, k, v))
         if dtype in ("f4", "f8"):
             assert wanted == given, seed
         else:  # NumPy looks at flags that operations before have left
             assert wanted[0] == given[0], seed
         numpy.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("mode", ["auto", "graph"])
+@pytest.mark.parametrize("size", [24, 200_000])
+@pytest.mark.parametrize("as_list", [False, True])
+def test_repeated_values(mode: str, size: int, as_list: bool) -> None:
+    """A value of one dimension is repeated along the others of the key; NumPy reads behind it, up to 2.5 at least."""
+    rng = numpy.random.default_rng(5)
+    for shape in ((29, 28), (3, 5, 7)):
+        x, key, value = rng.random(size), rng.integers(-size, size, shape), rng.random(shape[-1])
+        for f in (np.add, np.subtract, np.maximum):
+            wanted = x.copy()
+            for k, v in zip(key.ravel(), numpy.broadcast_to(value, shape).ravel()):
+                wanted[k] = f.host(wanted[k], v)
+            k, v = (key.tolist(), value.tolist()) if as_list else (key, value)
+            with config(mode=mode):
+                for places, values in ((k, v), ((k,), v), (np.array(key), np.array(value))):
+                    y = np.array(x)
+                    f.at(y, places, values)
+                    numpy.testing.assert_array_equal(y, wanted)
+            y = x.copy()
+            getattr(numpy, f.__name__).at(y, np.array(key), np.array(value))  # NumPy asks ours
+            numpy.testing.assert_array_equal(y, wanted)
+            y = x.copy()
+            speed.at_places(f.host, y, k, v)
+            numpy.testing.assert_array_equal(y, wanted)

@@ -7,6 +7,7 @@ theirs; what is left is NumPy's, on host values.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 import numpy
@@ -257,7 +258,10 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             return on_traced(name, self.host if method == "__call__" else getattr(self.host, method), args, kwargs)
         name = f"{self.__name__}{'' if method == '__call__' else '.' + method}"
         outs = kwargs.get("out")
-        function = self.host if method == "__call__" else getattr(self.host, method)
+        if method == "at":
+            function: Any = partial(speed.at_places, self.host)
+        else:
+            function = self.host if method == "__call__" else getattr(self.host, method)
         # NumPy may warn of what nobody gave it to write to, or of a cast to the real part
         called = as_line if "where" in named or "casting" in named else at_line
         if outs is None and method != "at" and not self.host.__name__.startswith(INTO_FIRST):

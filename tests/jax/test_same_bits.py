@@ -15,6 +15,8 @@ import samples
 from cpus import environment, has_avx512
 
 import lazynp
+import lazynp.jax as jax
+from lazynp import config
 from lazynp.backends.loops import build, keyed, scalar
 from lazynp.backends.numpy import samplers
 
@@ -31,6 +33,28 @@ def different(found: dict[str, str]) -> list[str]:
 def test_here() -> None:
     assert len(STORED) > 250
     assert not different(samples.digests())
+
+
+@pytest.mark.compiles
+@pytest.mark.parametrize("dtype", [np.float32])
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [("maxwell", ()), ("dirichlet", (np.linspace(0.1, 3, 5, dtype=np.float32),)), ("ball", (7, 1.5))],
+)
+def test_compiled(name: str, args: tuple[object, ...], dtype: np.typing.DTypeLike) -> None:
+    """A sampler that sums a few numbers has the same bits where its kernels are compiled."""
+
+    def drawn(n: int) -> bytes:
+        return np.asarray(getattr(jax.random, name)(jax.random.key(3), *args, (n,), dtype=dtype)).tobytes()
+
+    sizes = (20, 50, 3000, 77, 300)
+    with config(mode="graph"), jax.enable_x64(True):
+        with config(compile=False):
+            expected = [drawn(n) for n in sizes]
+        with config(compile=True, compile_after=0.0, deterministic=False):
+            for _ in range(4):
+                assert [drawn(n) for n in sizes] == expected
+                lazynp.compile_wait()
 
 
 @pytest.mark.parametrize(("name", "speed"), [("old", "1"), ("old", "0"), ("avx2", "1"), ("avx512", "0")])

@@ -11,6 +11,7 @@ import numpy as np
 from ...graph.node import Node
 from ...ops.elementwise import (
     add,
+    convert,
     divide,
     less,
     less_equal,
@@ -26,7 +27,7 @@ from ...ops.elementwise import (
     where,
 )
 from ...ops.random import between, erf, erf_inv, exp, exp_complex, power
-from ...ops.shape import add_reduce, broadcast_to
+from ...ops.shape import add_reduce, broadcast_to, reshape, slice_, whole
 from ...ops.tags import stop_gradient
 from ..array import Array
 from ..config import flags
@@ -50,6 +51,23 @@ from .keys import draw, partitionable, parts
 def sample(key: Node, sampler: str, dtype: DType, shape: Shape) -> Node:
     """Samples of a distribution without parameters, on nodes."""
     return random_sample(key, sampler=sampler, dtype=dtype, partitionable=partitionable(), shape=shape)
+
+
+def total(x: Node) -> Node:
+    """The sum along the last axis, which stays with length 1. It is made of additions, so that its order, and with it
+    each bit, is the same in every tier; a reduction's is not. Types of two bytes are added as float32."""
+    if x.dtype.itemsize == 2:
+        return convert(total(convert(x, np.dtype(np.float32))), x.dtype)
+    *rows, n = x.shape
+
+    def part(start: int, count: int) -> Node:
+        return slice_(x, key=(*whole(tuple(rows)), (start, count, 1)))
+
+    if n < 2:
+        return add_reduce(x, axes=(len(rows),), keepdims=True, dtype=x.dtype)
+    if n % 2:
+        return add(total(part(0, n - 1)), part(n - 1, 1))
+    return total(add(part(0, n // 2), part(n // 2, n // 2)))
 
 
 def simple(name: str, what: str) -> Callable[..., Array]:
@@ -289,8 +307,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
 
 
 def maxwell_node(key: Node, *, dtype: DType, shape: Shape) -> Node:
-    x = square(sample(key, "normal", dtype, (*shape, 3)))
-    return sqrt(add_reduce(x, axes=(len(shape),), keepdims=False, dtype=dtype))
+    return reshape(sqrt(total(square(sample(key, "normal", dtype, (*shape, 3))))), shape=shape)
 
 
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Array:

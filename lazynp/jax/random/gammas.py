@@ -9,7 +9,7 @@ from ...ops import random as ops
 from ...ops.elementwise import absolute, add, divide, maximum, multiply, sqrt, subtract
 from ...ops.random import power
 from ...ops.reductions import maximum_reduce
-from ...ops.shape import add_reduce, broadcast_to, expand_dims
+from ...ops.shape import broadcast_to
 from ...ops.tags import stop_gradient
 from ..array import Array
 from .arguments import (
@@ -22,7 +22,7 @@ from .arguments import (
     sampled_dtype,
     shape_of,
 )
-from .continuous import sample, scalar, sign_node
+from .continuous import sample, scalar, sign_node, total
 from .draws import random_gamma
 from .keys import draw, partitionable, parts
 
@@ -94,7 +94,7 @@ def dirichlet_node(key: Node, alpha: Node, *, shape: Shape) -> Node:
     x, axes = gamma_node(key, alpha, shape=shape, log_space=True), (len(shape) - 1,)
     top = maximum_reduce(stop_gradient(x), axes=axes, keepdims=True, dtype=None)
     parts_of = ops.exp(subtract(x, top))
-    return divide(parts_of, add_reduce(parts_of, axes=axes, keepdims=True, dtype=parts_of.dtype))
+    return divide(parts_of, total(parts_of))
 
 
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -181,6 +181,5 @@ def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *, ou
 def ball_node(key: Node, p: Node, inverse: Node, *, shape: Shape, d: int) -> Node:
     first, second = parts(key, 2)
     g = generalized_node(first, inverse, shape=(*shape, d))
-    size = add_reduce(power(absolute(g), p), axes=(len(shape),), keepdims=False, dtype=g.dtype)
-    size = power(add(size, sample(second, "exponential", g.dtype, shape)), inverse)
-    return divide(g, expand_dims(size, len(shape)))
+    size = add(total(power(absolute(g), p)), sample(second, "exponential", g.dtype, (*shape, 1)))
+    return divide(g, power(size, inverse))
