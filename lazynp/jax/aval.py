@@ -74,12 +74,15 @@ class ShapedArray:
         """What tells it from others: what is known of the array, how it lies, and along which axes it varies."""
         return self.plain, None, ()
 
-    def update(self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None) -> ShapedArray:
+    def update(
+        self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None, sharding: Any = None
+    ) -> ShapedArray:
         """With some of it replaced."""
-        return ShapedArray(
+        return type(self)(
             self.shape if shape is None else tuple(shape),
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
+            sharding=sharding,
         )
 
     def strip_weak_type(self) -> ShapedArray:
@@ -149,6 +152,14 @@ class PlacedArray(ShapedArray):
             self._lies if split else None,
             (*self._varying, *self._sums, *[self._memory] * self._in_host()),
         )
+
+    def update(
+        self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None, sharding: Any = None
+    ) -> ShapedArray:
+        out = super().update(shape, dtype, weak_type, sharding or self._lies)
+        assert isinstance(out, PlacedArray)
+        out._varying, out._memory, out._sums = self._varying, self._memory, self._sums
+        return out
 
     def _in_host(self) -> bool:
         return self._memory is MemorySpace.Host

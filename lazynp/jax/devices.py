@@ -200,7 +200,7 @@ def device_at(number: int) -> Device:
 
 def check_backend(backend: Any) -> None:
     if backend not in (None, "cpu"):
-        raise RuntimeError(f"Unknown backend {backend!r}: the only platform present is 'cpu'")
+        raise RuntimeError(f"Unknown backend {backend}. Available backends are ['cpu']")
 
 
 def devices(backend: str | None = None) -> list[Device]:

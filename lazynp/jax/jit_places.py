@@ -15,7 +15,7 @@ from .devices import Device
 from .layouts import Auto, Format, place_of
 from .placement import check_fits, is_where, no_mesh, placed, resolved
 from .processes import spanning
-from .sharding import Mesh, NamedSharding, PartitionSpec, default_mesh
+from .sharding import Mesh, NamedSharding, PartitionSpec, default_mesh, shards_of
 from .specs import check_no_axis_twice
 from .spreading import named_sharding, sharding_at, split_of
 from .tree_util import keystr, prefix_errors, tree_leaves_with_path
@@ -122,13 +122,30 @@ def given(node: Any, lies: Any, where: Any, leaf: Any, name: str) -> tuple[Any, 
             f"to jit. Got arg type: {node.aval}"
         )
     moves = lies is None or node.trace == ABSTRACT or lies.num_devices == to.num_devices == 1
-    if not moves and not lies.is_equivalent_to(to, node.ndim):
+    memory = lies.memory_kind if lies is not None else "device"
+    if isinstance(leaf, Array) and not node.trace and memory != to.memory_kind:
+        raise ValueError(
+            "Memory kinds passed to jax.jit does not match memory kind on the respective arg. Got jit memory kind: "
+            f"{to.memory_kind}, arg memory kind: {memory} for arg type: {shaped(node.aval, lies)}"
+        )
+    if not moves and not split_alike(lies, to, node.shape):
         raise ValueError(
             "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
             f"{to},\narg sharding: {lies} for arg type: {shaped(node.aval, lies)}"
         )
     check_fits(to, node.shape, "pjit arguments", name)
     return placed(node, to), to
+
+
+def split_alike(a: Any, b: Any, shape: tuple[int, ...]) -> bool:
+    """Whether the devices of two shardings have the same parts of an array, in their own order each."""
+    if a.is_equivalent_to(b, len(shape)) or a.is_fully_replicated and b.is_fully_replicated:
+        return True
+    try:
+        parts = [[index for _, index, _ in shards_of(s, shape)] for s in (a, b)]
+    except ValueError:  # one of them cannot split it
+        return False
+    return parts[0] == parts[1]
 
 
 def typed_by(to: Any) -> bool:

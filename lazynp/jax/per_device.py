@@ -14,8 +14,9 @@ from ..tree import flatten, map, unflatten
 from .array import as_node, door, wrap
 from .assembling import from_local, local_part
 from .devices import check_backend, everything, process_index
+from .jit_places import split_alike
 from .mapping import fresh, shard_map
-from .sharding import IndivisibleError, Mesh, NamedSharding, PartitionSpec, shards_of
+from .sharding import IndivisibleError, Mesh, NamedSharding, PartitionSpec
 from .spreading import sharding_at, state
 from .stages import PjitFunction, check_apart
 from .tree_util import prefix_errors
@@ -150,8 +151,7 @@ def lined_up(x: Any, axis: int | None, mesh: Mesh, name: Any, wrong: list[ValueE
     to = along(mesh, name, axis)
     if lies.is_equivalent_to(to, node.ndim):
         return x
-    parts = [[index for _, index, _ in shards_of(s, node.shape)] for s in (lies, to)]
-    if parts[0] != parts[1] or lies.device_set == to.device_set:
+    if not split_alike(lies, to, node.shape):
         wrong.append(
             ValueError(
                 "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import gc
+import inspect
+import math
 import types
 from typing import Any
 
@@ -123,6 +125,20 @@ def check_fits(sharding: Sharding, shape: tuple[int, ...], what: str, name: str 
         sharding.shard_shape(shape)
 
 
+def check_divides(sharding: Sharding, shape: tuple[int, ...]) -> None:
+    """Raise ValueError where explicit axes, which are part of types, do not divide the axis of an array."""
+    if not isinstance(sharding, NamedSharding) or len(sharding.spec) > len(shape):
+        return
+    for d, (n, axes) in enumerate(zip(shape, split_of(sharding, len(shape)))):
+        k = math.prod([sharding.mesh.shape[a] for a in axes])
+        if n % k and set(axes) <= set(sharding.mesh.explicit_axes):
+            typed = f"NamedSharding(mesh={sharding.mesh.abstract_mesh}, spec={sharding.spec})"
+            raise ValueError(
+                f"Sharding spec {axes} implies that array axis {d} is partitioned {k} times, but does not evenly "
+                f"divide the dimension size {n}. Got shape: {shape} and sharding {typed}"
+            )
+
+
 PLACES = (Device, Sharding, PartitionSpec, MemorySpace)
 
 
@@ -170,6 +186,9 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
             continue
         if node.trace == CONCRETE and len(sharding.device_set) > 1 and spanning(sharding) and spread_of(node) is None:
             check_same(v, value_of(node))
+        source = sharding_at(node) if node.trace else None
+        if source is not None and source._memory == sharding._memory:
+            node = constrain(node, sharding=source)  # to there cotangents go back
         out.append(placed(node, sharding, not isinstance(v, Array)))
     return unflatten(structure, out)
 
@@ -270,6 +289,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
             )
         to = in_full(where, node.ndim, "reshard")
         check_explicit(to, "reshard")
+        check_divides(to, node.shape)
         check_fits(to, node.shape, "reshard args")
         out.append(shown_as(placed(node, to), "reshard"))
     return unflatten(structure, out)
@@ -363,6 +383,7 @@ def spread_over(tree: Any, where: Any, what: str, mesh: Any = None) -> Any:
     for v, to in zip(leaves, wanted):
         node = as_node(v)
         sharding = in_full(to, node.ndim, what, mesh)
+        check_divides(sharding, node.shape)
         check_fits(sharding, node.shape, f"{what} results")
         out.append(placed(node, sharding))
     return unflatten(structure, out)
@@ -379,8 +400,7 @@ def varying_as(x: Array, out: Array) -> Array:
 def placing(f: Any) -> Any:
     """A function of arrays whose parameter `device` or `out_sharding` says how the result lies. Where it is not given,
     what is made `like` an array lies as that."""
-    code = f.__code__
-    has = {"device", "out_sharding", "sharding"} & set(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    has = {"device", "out_sharding", "sharding"} & set(inspect.signature(f).parameters)
     if not has:
         return f
     like = f.__name__.endswith("_like")

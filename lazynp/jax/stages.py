@@ -25,7 +25,7 @@ from .aval import ShapedArray, shaped
 from .config import flags
 from .constraints import over_mesh_of
 from .costs import costs
-from .devices import Device, check_backend, everything, several
+from .devices import Device, check_backend, everything, own, several
 from .jaxpr import node_of, sharding_of_type, structs
 from .jaxpr_types import ClosedJaxpr
 from .jaxpr_writer import closed, to_be_shown
@@ -544,6 +544,7 @@ def jit_on_devices(
         raise TypeError("'int' object is not iterable")
     made = make_jit(fun, make=make, **options)
     check_apart(made._static)
+    device = own()[0] if backend is not None else device
     made._device, made._keep_unused = device if several() else None, bool(options.get("keep_unused"))
     made._inline = bool(options.get("inline"))
     if isinstance(in_shardings, list):  # stands for the tuple of arguments
