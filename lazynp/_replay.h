@@ -153,7 +153,8 @@ static Handle *views[LONGEST]; /* matched views that are still there */
 static int view_count, views_alive;
 static PyObject *called_with[2]; /* while the number is asked for that a slot gives at once */
 static long periods_run, times_left, programs_made, programs_asked, parts_refused;
-static long operations_run, programs_ready; /* since the beginning, for `replay_pace` */
+static long operations_run, programs_ready, calls_begun; /* since the beginning, for `replay_pace` */
+static int inside; /* how many functions in Python are being called, whose own calls are not the program's */
 
 #ifdef TRACE_REPLAY /* for who works on this: CFLAGS=-DTRACE_REPLAY python setup.py build_ext --inplace */
 #define SAY(...) fprintf(stderr, __VA_ARGS__)

@@ -778,8 +778,9 @@ static PyObject *replay_counts(PyObject *module, PyObject *nothing)
 }
 
 /* replay_pace(): of the operations that were matched, how many have run; the programs that were asked for, those that are
- * being made, and those that there were: since the beginning. */
+ * being made, and those that there were; the operators, indices, functions and methods that the program has called: since
+ * the beginning. */
 static PyObject *replay_pace(PyObject *module, PyObject *nothing)
 {
-    return Py_BuildValue("(llil)", operations_run, programs_made, building, programs_ready);
+    return Py_BuildValue("(llill)", operations_run, programs_made, building, programs_ready, calls_begun);
 }

@@ -471,6 +471,7 @@ static int is_small_product(PyObject *a, PyObject *b)
 
 static PyObject *binary_op(PyObject *a, PyObject *b, int i)
 {
+    calls_begun += !inside;
     int before = touched, square = i == POW && is_two(b);
     PyObject *ufunc = square ? square_ufunc : binary_ufunc[i];
     if (P && ufunc) {
@@ -514,6 +515,7 @@ static PyObject *binary_op(PyObject *a, PyObject *b, int i)
 
 static PyObject *inplace_op(PyObject *a, PyObject *b, int i)
 {
+    calls_begun += !inside;
     int before = touched;
     if (P && binary_ufunc[i]) {
         PyObject *out = match_in_place((PyUFuncObject *)binary_ufunc[i], a, b);
@@ -575,6 +577,7 @@ static unaryfunc const host_unary[UNARIES] = {PyNumber_Negative, PyNumber_Positi
 
 static PyObject *unary_op(PyObject *a, int i)
 {
+    calls_begun += !inside;
     int before = touched;
     if (P && unary_ufunc[i]) {
         PyObject *out = match_ufunc((PyUFuncObject *)unary_ufunc[i], 1, a, NULL);
@@ -599,6 +602,7 @@ static PyObject *op_invert(PyObject *a) { return unary_op(a, INVERT); }
 
 static PyObject *op_compare(PyObject *a, PyObject *b, int i)
 {
+    calls_begun += !inside;
     int before = touched;
     if (P && compare_ufunc[i]) {
         PyObject *out = match_ufunc((PyUFuncObject *)compare_ufunc[i], 2, a, b);
@@ -769,6 +773,7 @@ static PyArrayObject *places_in(PyObject *o)
 
 static PyObject *subscript(PyObject *self, PyObject *key)
 {
+    calls_begun += !inside;
     int before = touched;
     if (P) {
         PyObject *out = match_index(self, key);
@@ -836,17 +841,22 @@ static inline int is_bare_number(PyObject *o)
 /* Elements `step` bytes apart, each `size` bytes, all the same. */
 static void fill_line(char *at, npy_intp n, npy_intp step, char const *item, npy_intp size)
 {
-#define FILL_AS(T)                                          \
-    {                                                       \
-        T x;                                                \
-        memcpy(&x, item, sizeof x);                         \
-        if (step == sizeof x)                               \
-            for (npy_intp i = 0; i < n; i++)                \
-                memcpy(at + i * sizeof x, &x, sizeof x);    \
-        else                                                \
-            for (npy_intp i = 0; i < n; i++, at += step)    \
-                memcpy(at, &x, sizeof x);                   \
-        return;                                             \
+#define FILL_AS(T)                                   \
+    {                                                \
+        T x;                                         \
+        memcpy(&x, item, sizeof x);                  \
+        for (npy_intp i = 0; i < n; i++, at += step) \
+            memcpy(at, &x, sizeof x);                \
+        return;                                      \
+    }
+    if (step == size && n > 16) { /* what is written is copied on, out of the nearest cache */
+        npy_intp most = n * size, done = size;
+        memcpy(at, item, (size_t)size);
+        for (; done < most && done <= 2048; done *= 2)
+            memcpy(at + done, at, (size_t)(done < most - done ? done : most - done));
+        for (npy_intp block = done; done < most; done += block)
+            memcpy(at + done, at, (size_t)(block < most - done ? block : most - done));
+        return;
     }
     switch (size) {
         case 1: FILL_AS(npy_uint8)
@@ -878,6 +888,10 @@ static int fill_part(PyArrayObject *a, PyObject *key, PyObject *number)
     for (int d = 0; d <= last; d++)
         if (!part.shape[d])
             return 1;
+    for (; last > 0 && part.stride[last - 1] == part.shape[last] * part.stride[last]; last--) { /* lines that follow one another */
+        part.shape[last - 1] *= part.shape[last];
+        part.stride[last - 1] = part.stride[last];
+    }
     while (last >= 0) {
         fill_line(line, part.shape[last], part.stride[last], (char const *)item, size);
         int d = last - 1;
@@ -999,6 +1013,7 @@ static int is_few(PyArrayObject *h, PyObject *key)
 
 static int assign(PyObject *self, PyObject *key, PyObject *value)
 {
+    calls_begun += !inside;
     int before = touched;
     if (P && value) {
         int done = match_setitem(self, key, value);
@@ -1333,6 +1348,7 @@ static PyObject *class_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n
 
 static PyObject *call_ufunc_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
+    calls_begun += !inside;
     Py_ssize_t n = PyVectorcall_NARGS(count), named = names ? PyTuple_GET_SIZE(names) : 0;
     PyObject *host = ((Ufunc *)self)->host;
     int plain = host && Py_TYPE(host) == &PyUFunc_Type;

@@ -646,7 +646,9 @@ static PyObject *call_slow(PyObject *slow, PyObject *const *args, Py_ssize_t n, 
     PyObject *before = passing;
     if (n && Py_TYPE(args[0]) == ndarray_type && Py_REFCNT(args[0]) == 1)
         passing = args[0];
+    inside++;
     PyObject *out = leaving(PyObject_Vectorcall(slow, args, (size_t)n, names));
+    inside--;
     passing = before;
     return out;
 }
@@ -855,6 +857,7 @@ static PyObject *call_maker(Function *f, PyObject *const *args, Py_ssize_t n, Py
 
 static PyObject *call_function_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
+    calls_begun += !inside;
     Function *f = (Function *)self;
     Py_ssize_t n = PyVectorcall_NARGS(count);
     PyObject *done = f->flags & MAKES ? call_maker(f, args, n, names) : NULL;
@@ -1171,6 +1174,7 @@ static int is_of_arrays(PyObject *host)
 
 static PyObject *call_method_vector(PyObject *self, PyObject *const *args, size_t count, PyObject *names)
 {
+    calls_begun += !inside;
     Method *m = (Method *)self;
     Py_ssize_t n = PyVectorcall_NARGS(count);
     int by_place = m->most > 2 && n == m->most + 2 && PyUnicode_CheckExact(m->host); /* `out` of a ufunc's method */

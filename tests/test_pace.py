@@ -84,12 +84,12 @@ def test_a_loop_that_writes_is_replayed_and_the_limit_falls_again(trials: Trials
 @pytest.mark.compiles
 def test_what_is_not_faster_is_recorded_as_before(trials: Trials, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pace, "BETTER", 0.0)
-    verdicts: list[bool] = []
-    compared = Trials.compared
-    monkeypatch.setattr(Trials, "compared", lambda self, p: verdicts.append(compared(self, p)) or verdicts[-1])
+    verdicts: list[Any] = []
+    trial = Trials.trial
+    monkeypatch.setattr(Trials, "trial", lambda self, p, s: (trial(self, p, s), verdicts.append(p.wins)))
     with config(mode="auto", small=1000):
-        goes_on(relaxed, 41, lambda: verdicts)
-        assert verdicts == [False]
+        goes_on(relaxed, 41, lambda: False in verdicts)
+        assert False in verdicts and True not in verdicts  # None: the trial could not say
         assert until(lambda: not trials.busy, 10) and config.limit == 1000
         goes_on(relaxed, 41, for_a_while())
         assert not any(verdicts)  # on a busy machine another plan of the loop has its trial, too
@@ -97,15 +97,59 @@ def test_what_is_not_faster_is_recorded_as_before(trials: Trials, monkeypatch: p
 
 
 @needs_replay
-def test_what_writes_nowhere_and_what_is_too_large_is_not_tried(
+def test_what_is_interpreted_and_what_is_too_large_is_not_tried(
     trials: Trials, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A loop that writes nowhere is measured when its kernels are compiled, as they never are here."""
     tried: list[Any] = []
-    monkeypatch.setattr(Trials, "trial", lambda self, p: tried.append(p))
+    monkeypatch.setattr(Trials, "trial", lambda self, p, s: tried.append(p))
     with config(mode="auto", small=1000):
         for program, n in ((functional, 40), (relaxed, 80)):
             goes_on(program, n, for_a_while())
-    assert not tried
+        assert not tried
+        monkeypatch.setattr(pace, "COLD", 0.0)  # so long it was waited for
+        goes_on(functional, 40, lambda: tried)
+    assert tried
+    trials.busy = False  # which the trial itself does
+
+
+def asking(np: Any, n: int, steps: int) -> Any:
+    x = np.arange(n * n) * 0.5
+    for _ in range(steps):
+        x = np.sort(0.5 * x)[::-1]
+        if float(x[3]) < 0:
+            break
+    return x
+
+
+@needs_replay
+def test_a_loop_that_asks_for_values_goes_on_at_once(trials: Trials, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether replay has a program for it or not; now and then it is recorded for a moment."""
+    monkeypatch.setattr(pace, "COLD", 0.0)
+    monkeypatch.setattr(pace, "TO_NOTE", 0.1)
+    monkeypatch.setattr(pace, "REST", 0.3)
+    monkeypatch.setattr(pace, "LONGEST", 0.3)
+    monkeypatch.setattr(Trials, "found", lambda self: False)
+    watches: list[float] = []
+    watch = Trials.watch
+    monkeypatch.setattr(Trials, "watch", lambda self, s: (watches.append(config.limit), watch(self, s)))
+    with config(mode="auto", small=1000):
+        goes_on(asking, 40, lambda: len(watches) > 2)
+        assert watches[:3] == [pace.RANGE * 1000] * 3
+        assert until(lambda: config.limit == 1000, 10), "nothing runs any more, and the limit is up"
+
+
+@needs_replay
+def test_calls_are_counted_alike_whether_they_are_recorded_or_not() -> None:
+    counts = []
+    with config(mode="auto"):
+        for small in (1000, 100_000):
+            with config(small=small):
+                before = pace.calls_begun()
+                for program in (relaxed, functional, asking):
+                    program(lazynp, 40, 3)
+                counts.append(pace.calls_begun() - before)
+    assert counts[0] == counts[1] > 60
 
 
 @needs_replay
@@ -113,7 +157,7 @@ def test_a_plan_that_stands_for_several_sizes_is_tried_where_it_is_not_too_large
     trials: Trials, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[Any] = []
-    monkeypatch.setattr(Trials, "trial", lambda self, p: tried.append(p))
+    monkeypatch.setattr(Trials, "trial", lambda self, p, s: tried.append(p))
     with config(mode="auto", small=1000):
         goes_on(relaxed, 90, for_a_while())
         assert not tried
@@ -125,7 +169,7 @@ def test_a_plan_that_stands_for_several_sizes_is_tried_where_it_is_not_too_large
 @needs_replay
 def test_a_device_that_was_used_once_changes_nothing(trials: Trials, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[Any] = []
-    monkeypatch.setattr(Trials, "trial", lambda self, p: tried.append(p))
+    monkeypatch.setattr(Trials, "trial", lambda self, p, s: tried.append(p))
     monkeypatch.setattr(devices, "used", True)
     with config(mode="auto", small=1000):
         goes_on(relaxed, 50, lambda: tried)

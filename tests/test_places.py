@@ -232,3 +232,20 @@ def test_repeated_values(mode: str, size: int, as_list: bool) -> None:
             y = x.copy()
             speed.at_places(f.host, y, k, v)
             numpy.testing.assert_array_equal(y, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "i2", "f4", "f8", "c8", "c16", "u8"])
+def test_one_number_into_parts(dtype: str) -> None:
+    """Of arrays of several dimensions, whose lines follow one another or have gaps between them."""
+    rng = numpy.random.default_rng(7)
+    for _ in range(300):
+        shape = tuple(rng.integers(1, [90, 40, 12][: rng.integers(1, 4)]))
+        x = numbers(rng, shape, dtype)
+        y = np.array(x)
+        cut = [slice(*sorted(rng.integers(0, n + 1, 2)), rng.choice([1, 1, 2])) for n in shape]
+        keys = (..., tuple(cut), cut[0], (int(rng.integers(shape[0])), ...), (..., slice(None, None, -1)), (..., -1))
+        key = keys[rng.integers(len(keys))]
+        number = [1, 0, True][rng.integers(3)] if dtype in "?i1u8" else [2, -1.5, 3][rng.integers(3)]
+        x[key] = number
+        y[key] = number
+        numpy.testing.assert_array_equal(numpy.asarray(y), x)

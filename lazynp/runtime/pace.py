@@ -5,8 +5,9 @@ Larger ones are recorded, which fuses what is not written anywhere, but costs so
 writes into parts of arrays is often better replayed up to some hundred thousand elements. Nobody knows from the text
 which: it depends on what the memory and the processor give. So it is tried: where the same plan has run for a while,
 the limit is raised, until replay has seen the loop and asked for its program; the loop goes on as before while that is
-compiled; then both paces are compared. The limit stays up while periods are matched, and no longer: other operations
-on such arrays are to be recorded.
+compiled; then both paces are compared. Where replay finds nothing the operations may still go faster at once, one by
+one, where a value is asked for after each few of them. The limit stays up for some seconds, and longer each time: then
+the loop is recorded for a moment, since another one may have begun.
 """
 
 from __future__ import annotations
@@ -19,97 +20,114 @@ from ..config import config
 from ..graph.op import SET
 from ..speed import native
 from ..threads import at_fork, start
+from .profile import profile
 
 RANGE = 6  # times `config.limit`: how many elements the largest array may have
 REPEATS, SECONDS = 24, 0.4  # of a plan, in a row, before it is tried
 APART = 0.25  # seconds after which a plan is not in a row with itself
+COLD = 4.0  # seconds after which a loop whose kernels are still interpreted is tried nevertheless
 MISSES = 2  # of a plan, before it is left alone
 STEP, WATCH = 0.01, 0.2  # seconds: between two looks at a trial, and at a loop that is replayed
 TO_NOTE, TO_COMPILE, TO_MATCH, MEASURED = 0.5, 30.0, 0.4, 0.1  # seconds that each part of a trial may take
-BETTER = 0.9  # of the pace before
+REST, LONGEST = 2.0, 32.0  # seconds that a loop goes on before it is recorded for a moment: at first, and at last
+BETTER, WORSE = 0.9, 1.2  # of the pace before: what wins, and what has won already goes on
 
 
 class Pace:
-    """How fast a plan's operations go, on arrays of about one size: a plan may stand for many.
+    """How fast a plan's loop goes, on arrays of about one size: a plan may stand for many.
 
     Attributes:
-        repeats, operations, seconds: of the plan, and of all that ran between two runs of it.
-        wins: whether its loop goes better replayed; None: not tried yet.
+        repeats: of the plan, in a row. at: when it ran last.
+        began, calls, interpreted: when the row began, and what had been called and how many kernels had been
+            interpreted in the process by then.
+        cold: the seconds in which most of its kernels were.
+        wins: whether its loop goes better at once or replayed; None: not tried yet.
         missed: how often the limit was raised for it, and nothing came of that.
+        rest: the seconds for which it is raised the next time.
     """
 
-    __slots__ = ("repeats", "operations", "seconds", "at", "count", "wins", "missed")
+    __slots__ = ("repeats", "at", "began", "calls", "interpreted", "cold", "wins", "missed", "rest")
 
     def __init__(self) -> None:
-        self.repeats = self.operations = self.count = self.missed = 0
-        self.seconds = self.at = 0.0
+        self.missed, self.rest = 0, REST
+        self.at = self.cold = 0.0
         self.wins: bool | None = None
+        self.begin(0.0)
+
+    def begin(self, now: float) -> None:
+        """Measure anew."""
+        self.repeats, self.began, self.calls, self.interpreted = 0, now, calls_begun(), profile.interpreted
 
 
 class Trials:
     """Attributes:
-    operations: recorded ones that have run. busy: whether a trial is on, or a loop is watched. raised: the limit that
-    was set, 0 for none.
+    busy: whether a trial is on, or a loop is watched. raised: the limit that was set, 0 for none.
     """
 
     def __init__(self) -> None:
-        self.operations = self.raised = 0
+        self.raised = 0
         self.busy = False
 
     def ran(self, plan: Any, segment: Any) -> None:
         """A segment has run, or is about to."""
         now = time.perf_counter()
-        self.operations += len(segment.ops)
         elements = largest(segment)
         pace = plan.paces.get(elements.bit_length())
         if pace is None:
             pace = plan.paces[elements.bit_length()] = Pace()
-        elif now - pace.at < APART:
+        if now - pace.at < APART:
             pace.repeats += 1
-            pace.seconds += now - pace.at
-            pace.operations += self.operations - pace.count
             if pace.repeats >= REPEATS and pace.wins is not False and not self.busy:
-                self.consider(pace, segment, elements)
+                self.consider(pace, segment, elements, now)
         else:
-            pace.repeats = pace.operations = 0
-            pace.seconds = 0.0
-        pace.at, pace.count = now, self.operations
+            pace.begin(now)
+        pace.at = now
 
-    def consider(self, pace: Pace, segment: Any, elements: int) -> None:
-        if pace.wins is None and pace.seconds < SECONDS * 4**pace.missed:
+    def consider(self, pace: Pace, segment: Any, elements: int, now: float) -> None:
+        seconds = now - pace.began
+        if pace.wins is None and seconds < SECONDS * 4**pace.missed:
             return
         if config.mode != "auto" or config.deterministic or not config.compile or config.limit <= 0 or self.raised:
             return
         if not config.limit < elements <= RANGE * config.limit:
             return
-        if pace.wins is None and not any([op is not None and op.kind == SET for op in segment.ops]):
-            pace.wins = False
+        writes = any([op is not None and op.kind == SET for op in segment.ops])
+        interpreted = profile.interpreted - pace.interpreted
+        if pace.wins is None and not writes and interpreted * 8 > pace.repeats and pace.cold < COLD:
+            pace.cold += seconds  # its kernels are to be compiled first
+            pace.begin(now)
             return
         self.busy = True
-        if start(self.trial, pace, name="lazynp-pace") is None:
+        recorded = seconds / max(calls_begun() - pace.calls, 1)
+        if start(self.trial, pace, recorded, name="lazynp-pace") is None:
             self.busy = False
 
     # --- in a thread of its own ---------------------------------------------------------------------------------------
 
-    def trial(self, pace: Pace) -> None:
+    def trial(self, pace: Pace, recorded: float) -> None:
+        """`recorded`: the seconds between two calls of the program, as it goes now."""
         try:
             known = pace.wins
-            if (known or self.found()) and self.matched(TO_MATCH):
-                pace.wins = known or self.compared(pace)
+            if known or self.found():
+                self.matched(TO_MATCH)
+            self.lift()
+            best = fastest()
+            if best < math.inf:
+                pace.wins = best < recorded * (WORSE if known else BETTER)
             else:  # the loop has ended, say, or another process had the processor: perhaps next time
                 pace.missed += 1
                 pace.wins = known if pace.missed <= MISSES else False
             if pace.wins and self.raised:
-                self.watch()
+                self.watch(pace.rest)
+                pace.rest = min(2 * pace.rest, LONGEST)
         finally:
             self.lower()
-            pace.repeats = pace.operations = 0
-            pace.seconds = 0.0
+            pace.begin(time.perf_counter())
             self.busy = False
 
     def found(self) -> bool:
         """Whether replay has a program for what runs now."""
-        matched, asked, _, ready = native.replay_pace()
+        matched, asked, _, ready = native.replay_pace()[:4]
         self.lift()
         if not until(lambda: native.replay_pace()[:2] != (matched, asked), TO_NOTE):
             return False
@@ -118,29 +136,19 @@ class Trials:
         self.lower()
         return until(lambda: not native.replay_pace()[2], TO_COMPILE) and native.replay_pace()[3] > ready
 
-    def compared(self, pace: Pace) -> bool:
-        """Whether what is replayed now goes faster than it went before."""
-        recorded, best = pace.seconds / pace.operations, math.inf
-        for _ in range(3):
-            before, began = native.replay_pace()[0], time.perf_counter()
-            time.sleep(MEASURED)
-            done = native.replay_pace()[0] - before
-            if done:
-                best = min(best, (time.perf_counter() - began) / done)
-        return best < BETTER * recorded
-
     def matched(self, seconds: float) -> bool:
         """Raise the limit; whether anything is replayed then."""
         before = native.replay_pace()[0]
         self.lift()
         return until(lambda: native.replay_pace()[0] != before, seconds)
 
-    def watch(self) -> None:
-        """Until nothing is matched any more."""
-        before, now = -1, 0
-        while now != before and self.raised == config.limit:
+    def watch(self, seconds: float) -> None:
+        """As long as the program calls something, but not for ever: another loop may have begun that is better
+        recorded, or kernels are faster by now."""
+        before, end = -1, time.perf_counter() + seconds
+        while self.raised == config.limit and time.perf_counter() < end and before != calls_begun():
+            before = calls_begun()
             time.sleep(WATCH)
-            before, now = now, native.replay_pace()[0]
 
     def lift(self) -> None:
         if not self.raised and not config.deterministic:  # which may have been set since the trial began
@@ -156,6 +164,24 @@ class Trials:
         """In a forked child, where no thread watches."""
         self.lower()
         self.busy = False
+
+
+def calls_begun() -> int:
+    """The operators, indices, functions and methods that the program has called, whatever was done then."""
+    calls: int = native.replay_pace()[4] if native is not None else 0
+    return calls
+
+
+def fastest() -> float:
+    """The seconds between two calls of the program now, at best; infinite if there are none."""
+    best = math.inf
+    for _ in range(3):
+        before, began = calls_begun(), time.perf_counter()
+        time.sleep(MEASURED)
+        done = calls_begun() - before
+        if done:
+            best = min(best, (time.perf_counter() - began) / done)
+    return best
 
 
 def until(condition: Any, seconds: float) -> bool:

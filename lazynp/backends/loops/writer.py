@@ -17,9 +17,8 @@ LARGEST_WORKSPACE = 1 << 25  # bytes
 MOST_STEPS = 1500
 ALIGN = 64
 HALVES = (-6, -4, -3, -2, -1, 1, 2, 3, 4, 6, 8)  # exponents times two
-ROOTS = bool(
-    np.signbit(np.power(np.array([-0.0]), 0.5))[0]
-)  # NumPy 2.3 and later: a half is the root, of -inf and -0 too
+# NumPy 2.3 and later take the root where the exponent is a half, of -inf and -0 too.
+ROOTS = bool(np.signbit(np.power(np.array([-0.0]), 0.5))[0])
 Shape = tuple[int, ...]
 Emit = Callable[..., Any]
 STEPS: dict[str, Emit] = {}
