@@ -254,6 +254,7 @@ NOT_IN_CASES = {
     # Of `custom_vjp` in a `shard_map`, cotangents of one device or of all: tests/jax/test_sharding_programs.py.
     *("into_rule", "out_of_rule", "regrouped"),
     "arrival",  # of what a thread is making: test_draws.py
+    "dim_as_value",  # a size with variables: tests/jax/test_symbolic_sizes.py
     # Of one triangle of a matrix that need not be Hermitian; what refuses derivatives: tests/jax/test_lapack.py.
     *("eigh_of_triangle", "eig_without_slopes"),
     # On keys, and what samplers are made of, which only the runtime's namespace has: tests/jax/test_random.py compares

@@ -114,9 +114,10 @@ class Node:
     @classmethod
     def of_scalar(cls, value: Any) -> Node:
         """A scalar constant. Python's bool, int, float and complex are weak; NumPy's scalars have their dtype."""
+        if hasattr(value, "symbolic"):
+            return value.node
         kind = type(value)
-        dtype = SCALAR_DTYPES.get(kind)
-        if dtype is not None:
+        if (dtype := SCALAR_DTYPES.get(kind)) is not None:
             node = cls(None, (), (), (), (), dtype, kind is not bool, *SCALAR_NUMBERS[kind])
         elif isinstance(value, np.generic):
             node = cls(None, (), (), (), (), value.dtype, False)

@@ -147,9 +147,9 @@ def make(op: Op, inputs: tuple[Node, ...], static: tuple[Any, ...] = (), moving:
         key = known = None
     if known is None:
         known = work_out(op, inputs, static, moving, key)
-    shape, dtype, weak, number, sort, outs = known
+    shape, dtype, weak, number, sort, outs, least = known
     node = Node(op, inputs, static, moving, shape, dtype, weak, number, sort)
-    node.outs = outs
+    node.outs, node.trace = outs, least
     for n in inputs:
         if n.trace > node.trace:
             node.trace = n.trace
@@ -161,13 +161,14 @@ def make(op: Op, inputs: tuple[Node, ...], static: tuple[Any, ...] = (), moving:
 
 
 def work_out(op: Op, inputs: tuple[Node, ...], static: tuple[Any, ...], moving: tuple[Any, ...], key: Any) -> Any:
-    """What a node of these parts is like: (shape, dtype, weak, number, sort, outs)."""
+    """What a node of these parts is like: (shape, dtype, weak, number, sort, outs, trace); sizes may be symbolic."""
     named = {**dict(zip(op.static, static)), **dict(zip(op.moving, moving))}
     aval = op.abstract(*[n.aval for n in inputs], **named)
     if op.n_out != 1:
-        known = ((), None, False, *numbers(*aval), aval)
+        known = ((), None, False, *numbers(*aval), aval, 0)
     else:
-        known = (aval.shape, aval.dtype, aval.weak, *numbers(aval.shape, aval.dtype, aval.weak), ())
+        least = 2 if any([hasattr(n, "symbolic") for n in (*aval.shape, *static)]) else 0
+        known = (aval.shape, aval.dtype, aval.weak, *numbers(aval.shape, aval.dtype, aval.weak), (), least)
     if key is not None:
         _avals.keep(key, known)
     return known

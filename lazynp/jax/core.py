@@ -16,6 +16,7 @@ from .jaxpr import eval_jaxpr
 from .jaxpr_types import Literal, Var
 from .names import ensure_compile_time_eval, typeof
 from .primitives import primitive_of
+from .symbolic import max_dim, min_dim
 
 __all__ = [
     "AbstractValue",
@@ -40,16 +41,6 @@ ParamDict = dict[str, Any]
 def eval_context() -> AbstractContextManager[None]:
     """In the block, what depends on no traced value is computed at once."""
     return ensure_compile_time_eval()
-
-
-def max_dim(d1: int, d2: int) -> int:
-    """The larger of two sizes."""
-    return max(d1, d2)
-
-
-def min_dim(d1: int, d2: int) -> int:
-    """The smaller of two sizes."""
-    return min(d1, d2)
 
 
 class TracerMeta(type):

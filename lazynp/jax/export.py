@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,7 +27,9 @@ from .custom_derivatives import custom_vjp
 from .devices import default_backend
 from .jaxpr import ShapeDtypeStruct
 from .stages import PjitFunction
-from .tree_util import PyTreeDef
+from .symbolic import SymbolicScope, evaluated, is_symbolic_dim, sizes, symbolic_shape
+from .symbolic_calls import check_solvable, solved, with_sizes
+from .tree_util import PyTreeDef, keystr, tree_flatten_with_path
 
 __all__ = [
     "DisabledSafetyCheck",
@@ -46,9 +47,6 @@ __all__ = [
     "symbolic_shape",
 ]
 minimum_supported_calling_convention_version, maximum_supported_calling_convention_version = 9, 10
-NO_SYMBOLS = (
-    "shapes with dimension variables are not supported: a graph is traced for sizes. Export the function once for each."
-)
 
 
 class DisabledSafetyCheck:
@@ -154,6 +152,11 @@ class Exported:
             raise ValueError("No VJP is available")
         return self._get_vjp(self)
 
+    def _solve(self, shapes: dict[str, tuple[Any, ...]]) -> dict[str, Any]:
+        """What its variables are where arguments of these names have these shapes. Raises ValueError where they cannot
+        be."""
+        return solved({name: aval.shape for name, aval in zip(shapes, self.in_avals)}, shapes)
+
     def serialize(self, vjp_order: int = 0) -> bytearray:
         """The function as bytes, for `deserialize`; `vjp_order` says how often derivatives may be taken of it then.
 
@@ -173,28 +176,42 @@ class Exported:
         leaves, structure = flatten((args, kwargs))
         if PyTreeDef(structure) != self.in_tree:
             raise ValueError(
-                f"Exported function {self.fun_name} was called with arguments of the structure {PyTreeDef(structure)}, "
-                f"but it was exported for {self.in_tree}"
+                f"The invocation args and kwargs must have the same pytree structure as when the function "
+                f"'{self.fun_name}' was exported, {self.in_tree}, but have {PyTreeDef(structure)}"
             )
-        for i, (x, aval) in enumerate(zip(leaves, self.in_avals)):
-            check_type(self, i, as_node(x), aval)
+        names = names_of(self.in_tree)
+        for name, x, aval in zip(names, leaves, self.in_avals):
+            check_type(name, as_node(x), aval)
+        self._solve(dict(zip(names, [np.shape(x) for x in leaves])))
         found = differentiable(self)(*leaves) if leaves else run(self)
         return unflatten(self.out_tree.spec, found)
 
 
-def check_type(exported: Exported, i: int, node: Node, aval: Any) -> None:
-    """Raise ValueError for an argument of another type."""
-    where = f"argument {i} of the exported function {exported.fun_name}"
-    if node.shape != aval.shape:
-        raise ValueError(f"Shape mismatch for {where}: expected {aval.shape}, got {node.shape}")
+def names_of(tree: PyTreeDef) -> list[str]:
+    """What errors call the arguments: `args[0]['x']`."""
+    paths = tree_flatten_with_path(tree.unflatten(range(tree.num_leaves)))[0]
+    return [("kwargs" if path[0].idx else "args") + keystr(path[1:]) for path, _ in paths]
+
+
+def check_type(name: str, node: Node, aval: Any) -> None:
+    """Raise ValueError for an argument of another type. What sizes variables stand for is looked at later."""
+    called = f"expected {aval.shape} and called with {node.shape}"
+    if len(node.shape) != len(aval.shape):
+        raise ValueError(f"Rank mismatch for {name}: {called}")
+    for i, (n, wanted) in enumerate(zip(node.shape, aval.shape)):
+        if n != wanted and not is_symbolic_dim(wanted):
+            raise ValueError(f"Shape mismatch for {name}.shape[{i}] (expected same constant): {called}")
     if node.dtype != aval.plain.dtype:
-        raise ValueError(f"Dtype mismatch for {where}: expected {aval.dtype}, got {node.dtype}")
+        raise ValueError(f"Dtype mismatch for {name}: expected {aval.dtype} and called with {node.dtype}")
 
 
 def run(exported: Exported, *leaves: Any) -> list[Any]:
     """The leaves of the result."""
-    nodes = inline(exported._function, [as_node(x) for x in leaves])
-    return [np.zeros(a.shape, FLOAT0) if a.dtype == FLOAT0 else wrap(n) for n, a in zip(nodes, exported.out_avals)]
+    nodes = [as_node(x) for x in leaves]
+    values = exported._solve(dict(zip(names_of(exported.in_tree), [n.shape for n in nodes])))
+    outs = inline(with_sizes(exported._function, values), nodes)
+    return [np.zeros(evaluated(a.shape, values), FLOAT0) if a.dtype == FLOAT0 else wrap(n)
+            for n, a in zip(outs, exported.out_avals)]  # fmt: skip
 
 
 def differentiable(exported: Exported) -> Callable[..., Any]:
@@ -287,6 +304,7 @@ def export(
         args = tuple([x for i, x in enumerate(args_specs) if i not in static and i - len(args_specs) not in static])
         kwargs = {k: x for k, x in kwargs_specs.items() if k not in static}
         in_tree = PyTreeDef(flatten((args, kwargs))[1])
+        check_solvable({n: np.shape(x) for n, x in zip(names_of(in_tree), flatten((args, kwargs))[0])}, fun_jit._fun)
         name = name_of(fun_jit._fun)
         return make_exported(name, entry.function, in_tree, traced.out_tree, None, how, derivative, entry.since)
 
@@ -305,6 +323,7 @@ def described(exported: Exported, blob: graph_bytes.Blob, vjp_order: int) -> Any
         "float0": [a.dtype == FLOAT0 for a in exported.out_avals],
         "platforms": list(exported.platforms),
         "checks": checks,
+        "constraints": next((list(d.scope.texts) for d in sizes([a.shape for a in exported.in_avals])), []),
         "function": blob.function(exported._function, exported._since),
         "vjp": described(exported.vjp(), blob, vjp_order - 1) if vjp_order > 0 else None,
     }
@@ -316,6 +335,7 @@ def deserialize(blob: bytes | bytearray) -> Exported:
 
 
 def restored(blob: graph_bytes.Blob, text: Any) -> Exported:
+    blob.scope = SymbolicScope(text["constraints"])
     function = blob.read_function(text["function"])
     avals = [ShapedArray(n.shape, FLOAT0) if zero else ShapedArray(*n.aval)
              for n, zero in zip(function.outputs, text["float0"])]  # fmt: skip
@@ -366,47 +386,7 @@ def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -
     )
 
 
-# --- Shapes with variables: sizes only --------------------------------------------------------------------------------
-
-
-class SymbolicScope:
-    """What is known of dimension variables. There are none here."""
-
-    def __init__(self, constraints_str: Sequence[str] = ()) -> None:
-        if constraints_str:
-            raise NotImplementedError(NO_SYMBOLS)
-
-
-def is_symbolic_dim(p: Any) -> bool:
-    """Whether a size is an expression with variables: never here."""
-    return False
-
-
-def symbolic_shape(
-    shape_spec: str | None, *, constraints: Sequence[str] = (), scope: Any = None, like: Sequence[Any] | None = None
-) -> tuple[int, ...]:
-    """The shape that a text says, such as "3, 4"; with `like`, "..." and "_" are its sizes.
-
-    Raises: NotImplementedError for variables.
-    """
-    if constraints:
-        raise NotImplementedError(NO_SYMBOLS)
-    text = (shape_spec or "...").strip().strip("()")
-    parts = [p.strip() for p in text.split(",") if p.strip()]
-    if "..." in parts:
-        if like is None:
-            raise ValueError("symbolic_shape: '...' needs `like`")
-        at = parts.index("...")
-        parts[at : at + 1] = ["_"] * (len(like) - len(parts) + 1)
-    found = []
-    for i, p in enumerate(parts):
-        if p == "_" and like is not None:
-            found.append(int(like[i]))
-        elif re.fullmatch(r"\d+", p):
-            found.append(int(p))
-        else:
-            raise NotImplementedError(f"{NO_SYMBOLS} (the size {p!r})")
-    return tuple(found)
+# --- Shapes with variables ------------------------------------------------------------------------------------------
 
 
 def symbolic_args_specs(args: Any, shapes_specs: Any, constraints: Sequence[str] = (), scope: Any = None) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ..graph.node import Node
 from ..ops import elementwise as e
+from .dtypes import shown
 
 Binary = Callable[[Node, Node], Node]
 
@@ -23,6 +24,15 @@ def extremum(op: Binary, better: Binary) -> Binary:
         return e.where(e.logical_or(e.isnan(x), e.isnan(y)), e.where(first, x, y), out)
 
     return of_two
+
+
+def check_ordered(x: Node) -> None:
+    """Raise TypeError for random keys, which have no order."""
+    if x.dtype.names:
+        raise TypeError(
+            f"lt_to does not accept dtype {shown(x.dtype)} at position 0. Accepted dtypes at position 0 are subtypes "
+            "of integer, floating, bool."
+        )
 
 
 maximum, minimum = extremum(e.maximum, e.greater), extremum(e.minimum, e.less)

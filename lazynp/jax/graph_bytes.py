@@ -24,6 +24,7 @@ from ..runtime.execute import boundary, value_of
 from ..tree import NAMESPACE
 from .jaxpr_writer import behind, in_order
 from .random.implementations import IMPLS, impl_of, record
+from .symbolic import SymbolicScope, is_symbolic_dim, symbolic_shape
 
 MAGIC, VERSION = b"lazynp.jax.export", 1
 PLAIN = (bool, int, str, type(None))
@@ -34,6 +35,7 @@ class Blob:
 
     def __init__(self, arrays: list[bytes] | None = None) -> None:
         self.arrays = [] if arrays is None else arrays
+        self.scope = SymbolicScope()  # of variables in sizes that are read
 
     # --- Values ---
 
@@ -77,6 +79,8 @@ class Blob:
             return {"aval": self.aval(x)}
         if isinstance(x, Function):
             return {"function": self.function(x)}
+        if is_symbolic_dim(x):
+            return {"dim": str(x)}
         raise NotImplementedError(f"a parameter of type {type(x).__name__} cannot be serialized: {x!r}")
 
     def read_value(self, text: Any) -> Any:
@@ -93,15 +97,16 @@ class Blob:
             "array": self.read_array,
             "aval": self.read_aval,
             "function": self.read_function,
+            "dim": lambda text: symbolic_shape(text, scope=self.scope)[0],
         }
         ((kind, rest),) = text.items()
         return readers[kind](rest)
 
     def aval(self, a: Any) -> Any:
-        return [list(a.shape), self.dtype(a.dtype), bool(a.weak)]
+        return [[self.value(n) for n in a.shape], self.dtype(a.dtype), bool(a.weak)]
 
     def read_aval(self, text: Any) -> Aval:
-        return Aval(tuple(text[0]), self.read_dtype(text[1]), text[2])
+        return Aval(tuple([self.read_value(n) for n in text[0]]), self.read_dtype(text[1]), text[2])
 
     # --- Graphs ---
 
@@ -110,7 +115,13 @@ class Blob:
         operation that is a user's Python function."""
         if function.effects:
             raise NotImplementedError("a function with effects (printing, callbacks) cannot be serialized")
-        found = boundary(function, since)
+        found, stack = [], boundary(function, since)
+        while stack:
+            n = stack.pop()
+            if n.trace == ABSTRACT and n.op is not None:  # made of sizes
+                stack.extend(boundary(Function((), n.inputs), since))
+            else:
+                found.append(n)
         stop = {*found, *function.inputs}
         number = {n: i for i, n in enumerate(function.inputs)}
         lines: list[Any] = []

@@ -30,6 +30,7 @@ from .devices import state as spreading
 from .dtypes import INT32, KIND_OF, iinfo
 from .explicit_indexing import check_read, taken_at_once
 from .slices import Block, has_slices
+from .symbolic import is_symbolic_dim, max_dim, min_dim
 from .transfers import State as guarded
 from .transfers import to_device
 
@@ -127,7 +128,7 @@ def is_mask(k: Any) -> bool:
 def part_of(k: Any, index: Any) -> Any:
     """One index as an int, a slice of ints, None, Ellipsis, a NumPy array or a node. Raises TypeError, IndexError."""
     kind = type(k)
-    if kind is int or k is None or k is Ellipsis:
+    if kind is int or k is None or k is Ellipsis or is_symbolic_dim(k):
         return k
     if kind is slice:
         return static_slice(k)
@@ -181,7 +182,7 @@ def static_slice(k: slice) -> slice:
                 f"Slice entries must be static integers. Got {k}; "
                 "use lax.dynamic_slice or lax.dynamic_slice_in_dim for a start that is traced."
             )
-        bounds.append(None if b is None else operator.index(b))
+        bounds.append(b if b is None or is_symbolic_dim(b) else operator.index(b))
     return slice(*bounds)
 
 
@@ -200,21 +201,39 @@ def plan_of(index: Any, shape: tuple[int, ...], arrays_only: bool = False) -> Pl
         n = sizes[source]
         source += 1
         if type(k) is slice:
-            span = range(*k.indices(n))
-            key.append((span.start, len(span), span.step))
-        elif type(k) is int and not advanced:
+            key.append(cut_of(k, n))
+        elif (type(k) is int or is_symbolic_dim(k)) and not advanced:
             if n == 0:
                 raise IndexError(f"index is out of bounds for axis {source - 1} with size 0")
+            if is_symbolic_dim(n) or is_symbolic_dim(k):
+                key.append(min_dim(max_dim(k + n if k < 0 else k, 0), n - 1))
+                continue
             outside = outside or not -n <= k < n
             key.append(min(max(k + n if k < 0 else k, 0), n - 1))
         else:
-            axes.append(sum([type(i) is not int for i in key]))
+            axes.append(sum([i is None or type(i) is tuple for i in key]))
             arrays.append(np.asarray(k, np.int64) if type(k) is int else k)
             key.append((0, n, 1))
     if len(arrays) > 1:
         check_together([k.shape for k in arrays])
     at = result_axis(tuple(entries), axes)
     return Plan(sizes, tuple(key), tuple(axes), at, tuple(arrays), outside)
+
+
+def cut_of(k: slice, n: Any) -> tuple[Any, Any, Any]:
+    """Where a slice of an axis of this length starts, how many elements it has, and its step."""
+    if not any([is_symbolic_dim(v) for v in (k.start, k.stop, k.step, n)]):
+        span = range(*k.indices(n))
+        return span.start, len(span), span.step
+    step = 1 if k.step is None else k.step
+    first, last = (0, n) if step > 0 else (-1, n - 1)
+
+    def end(v: Any, default: Any) -> Any:
+        return default if v is None else min_dim(last, max_dim(v + n if v < 0 else v, first))
+
+    start, stop = end(k.start, 0 if step > 0 else n - 1), end(k.stop, n if step > 0 else -1)
+    distance = stop - start if step > 0 else start - stop
+    return start, max_dim((distance + abs(step) - 1) // abs(step), 0), step
 
 
 def check_together(shapes: list[Any]) -> None:
@@ -226,8 +245,10 @@ def check_together(shapes: list[Any]) -> None:
             raise ValueError(f"Incompatible shapes for broadcasting: shapes={shapes}") from None
 
 
-def wrapped_index(k: Any, n: int, wrap: bool) -> Node:
+def wrapped_index(k: Any, n: Any, wrap: bool) -> Node:
     """An index array as a node, negative indices counted from the end."""
+    if is_symbolic_dim(n):
+        k, n = k if type(k) is Node else leaf(k.shape, k.dtype, np.array(k, order="C")), n.node
     if type(k) is not Node:
         if wrap:
             k = np.where(k < 0, k + n, k)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class ShapeDtypeStruct:
                 "sharding should be an instance of `jax.sharding.Sharding`, `jax.sharding.PartitionSpec` or "
                 f"`jax.experimental.layout.Format`. Got {sharding} of type {type(sharding)}."
             )
-        self.shape = tuple([int(n) for n in shape])
+        self.shape = tuple([n if hasattr(n, "symbolic") else int(n) for n in shape])
         if isinstance(sharding, NamedSharding):
             sharding.check_compatible_aval(self.shape)
         self.dtype = dtype if is_extended(dtype) else np.dtype(dtype)
@@ -61,7 +62,7 @@ class ShapeDtypeStruct:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:
         """With some attributes replaced."""

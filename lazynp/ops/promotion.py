@@ -40,9 +40,22 @@ def broadcast(*shapes: Shape) -> Shape:
     return first
 
 
+def broadcast_symbolic(shapes: tuple[Shape, ...]) -> Shape:
+    """The common shape of some whose sizes are not all numbers. Raises ValueError where there is none for sure."""
+    out = []
+    for i in range(max(map(len, shapes))):
+        others = [s[-1 - i] for s in shapes if i < len(s) and s[-1 - i] != 1]
+        if any([n != others[0] for n in others]):
+            raise ValueError("no common shape")
+        out.append(others[0] if others else 1)
+    return tuple(reversed(out))
+
+
 @functools.lru_cache(16384)
 def broadcast_unequal(shapes: tuple[Shape, ...]) -> Shape:
     try:
+        if any([hasattr(n, "symbolic") for s in shapes for n in s]):
+            return broadcast_symbolic(shapes)
         return np.broadcast_shapes(*shapes)
     except ValueError:
         text = " ".join(f"({','.join(map(str, s))}{',' if len(s) == 1 else ''})" for s in shapes)
@@ -123,6 +136,8 @@ def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def numpy_error(function: Callable[..., Any], *avals: Aval, **params: Any) -> Exception:
     """NumPy's own exception for operands of these shapes and dtypes. They hold no data: every stride is 0."""
+    if any([hasattr(n, "symbolic") for a in avals for n in a.shape]):
+        return ValueError(f"{function.__name__}: sizes of {', '.join(map(str, avals))} do not fit")
     try:
         function(*[np.broadcast_to(np.zeros((), a.dtype), a.shape) for a in avals], **params)
     except Exception as error:

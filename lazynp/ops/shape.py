@@ -51,7 +51,7 @@ def whole(shape: Shape) -> Key:
 
 
 def key_shape(key: Key) -> Shape:
-    return tuple([1 if k is None else k[1] for k in key if type(k) is not int])
+    return tuple([1 if k is None else k[1] for k in key if k is None or type(k) is tuple])
 
 
 def slice_abstract(x: Aval, *, key: Key) -> Aval:

@@ -16,6 +16,7 @@ from ...tracebacks import leave
 from ..array import Array, as_node
 from ..at_once import apply, widened
 from ..dtypes import KIND_OF, is_extended, requested
+from ..symbolic import _DimExpr
 
 KINDS = {
     **{"i": "integer", "f": "floating", "c": "complexfloating", "b": "bool"},
@@ -171,12 +172,14 @@ def axis_of(axis: int, ndim: int) -> int:
     return axis % ndim
 
 
-def sizes_of(shape: Any) -> Shape:
-    """A shape as plain ints. Raises TypeError for what is none."""
+def sizes_of(shape: Any) -> Any:
+    """A shape as plain ints, and sizes with variables. Raises TypeError for what is none."""
+    if isinstance(shape, _DimExpr):
+        return (shape,)
     if hasattr(shape, "__index__"):
         return (shape.__index__(),)
     try:
-        out = tuple([n.__index__() for n in shape])
+        out = tuple([n if isinstance(n, _DimExpr) else n.__index__() for n in shape])
     except (AttributeError, TypeError):
         raise TypeError(f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.") from None
     if any(n < 0 for n in out):

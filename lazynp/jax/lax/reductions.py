@@ -26,7 +26,10 @@ from ...transforms.batch import batch
 from ...tree import flatten, structure, unflatten
 from ..array import Array, door, wrap
 from ..at_once import apply
+from ..dtypes import shown
+from ..extrema import check_ordered
 from ..spreading import check_unsplit, dropping, keeping, state
+from ..symbolic import is_symbolic_dim
 from .call import argument, arguments, axis_of, check_kinds, dtype_of, public, spread, widened
 
 Combine = Callable[[list[Node], list[Node]], list[Node]]
@@ -129,6 +132,8 @@ def arg_reducer(name: str) -> Callable[..., Array]:
             raise ValueError(f"{name} require non-empty reduced dimension. operand.shape={node.shape} axis={at}")
         if dtype.kind not in "iu":
             raise TypeError(f"index_dtype must be an integer type, but got {dtype}")
+        if node.dtype.names:
+            raise ValueError(f"Unsupported dtype for {name.removeprefix('arg')}: {shown(node.dtype)}")
         check_kinds(name, [node], ["ifb"])
         return apply(lambda x: convert(op(x, axis=at, keepdims=False), dtype), node)
 
@@ -203,6 +208,17 @@ def shaped(nodes: Sequence[Node]) -> str:
     return f"[{', '.join([f'ShapedArray({n.aval})' for n in nodes])}]"
 
 
+def alike(name: str, operands: Any, init_values: Any) -> tuple[list[Node], list[Node], Any]:
+    """The nodes of operands and of their initial values, and the tree that both have. Raises ValueError for two."""
+    leaves, tree = flatten(operands)
+    inits, init_tree = flatten(init_values)
+    if tree != init_tree:
+        raise ValueError(
+            f"Operands must have the same tree structure as init_values: {named(tree)} vs. {named(init_tree)}"
+        )
+    return arguments(name, *leaves), arguments(name, *inits), tree
+
+
 @public
 def reduce(
     operands: Any,
@@ -215,13 +231,7 @@ def reduce(
 
     Raises: TypeError or ValueError where operands and initial values do not match.
     """
-    leaves, tree = flatten(operands)
-    inits, init_tree = flatten(init_values)
-    if tree != init_tree:
-        raise ValueError(
-            f"Operands must have the same tree structure as init_values: {named(tree)} vs. {named(init_tree)}"
-        )
-    nodes, firsts = arguments("reduce", *leaves), arguments("reduce", *inits)
+    nodes, firsts, tree = alike("reduce", operands, init_values)
     name = MONOIDS.get(called(computation))
     if len(nodes) == 1 and name is not None and not firsts[0].ndim and is_identity(firsts[0], name):
         (axes_as_deleted if name in BITWISE else axes_of)("reduce", nodes[0], dimensions)
@@ -338,11 +348,13 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
                 f"Arguments to sort must have equal shapes, got: {', '.join([str(n.shape) for n in nodes])}"
             )
         for n in nodes:
+            check_ordered(n)
             check_unsplit(n, at, "Arguments to sort must be unsharded over the sorting dimension.")
         one = at if nodes[0].ndim == 1 else None
         run = functools.partial(apply, lambda *xs: tuple(sorted_together(xs, at, num_keys)), *nodes)
         return tuple(keeping(nodes[0], "sort", run, one))
     node = argument("sort", operand)
+    check_ordered(node)
     at = axis_of(dimension, node.ndim)
     return apply(lambda x: sorting.sort(x, axis=at, kind="stable" if is_stable else None), node)
 
@@ -387,9 +399,10 @@ def greatest(operand: Any, k: Any, axis: int, order: Callable[[Node], Node]) -> 
 
 def largest(x: Node, keys: Node, k: int, axis: int) -> tuple[Node, Node]:
     """The k elements of x whose keys are the largest, and where they stand."""
-    n = x.shape[axis]
+    n: Any = x.shape[axis]
     order = flip(sorting.argsort(flip(keys, (axis,)), axis=axis, kind="stable"), (axis,))
-    order = e.subtract(np.int64(n - 1), span(order, axis, 0, k))
+    last = (n - 1).node if is_symbolic_dim(n) else np.int64(n - 1)
+    order = e.subtract(last, span(order, axis, 0, k))
     return take_along_axis(x, order, axis), convert(order, np.dtype(np.int32))
 
 

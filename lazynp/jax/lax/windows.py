@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import named
 from ...graph.node import Node
 from ...ops.joining import span
 from ...ops.promotion import Shape
-from ...tree import flatten, unflatten
+from ...tree import unflatten
 from ..at_once import apply
 from ..spreading import keeping
-from .call import arguments, public, sizes_of, spread
+from .call import public, sizes_of, spread
 from .pieces import padded
-from .reductions import KNOWN, Combine, called, combiner, identity, is_identity
+from .reductions import KNOWN, Combine, alike, called, combiner, identity, is_identity
 
 
 @public
@@ -139,13 +138,7 @@ def reduce_window(
 
     Raises: TypeError or ValueError for parameters that do not fit.
     """
-    leaves, tree = flatten(operand)
-    inits, init_tree = flatten(init_value)
-    if tree != init_tree:
-        raise ValueError(
-            f"Operands must have the same tree structure as init_values: {named(tree)} vs. {named(init_tree)}"
-        )
-    nodes, fills = arguments("reduce_window", *leaves), arguments("reduce_window", *inits)
+    nodes, fills, tree = alike("reduce_window", operand, init_value)
     if not nodes:
         raise ValueError("reduce_window must have at least one operand.")
     if isinstance(padding, str):

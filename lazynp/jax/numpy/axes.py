@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import concretization_error, shape_error
 from ...graph.node import ABSTRACT
 from ..array import Array
+from ..symbolic import _DimExpr
 
 
 def no_out(name: str, out: Any, axis: Any = None) -> None:
@@ -21,8 +22,11 @@ def no_out(name: str, out: Any, axis: Any = None) -> None:
         raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
 
 
-def static_int(x: Any, what: str = "") -> int:
-    """A Python int. Raises ConcretizationTypeError for a traced value, TypeError for what is no integer."""
+def static_int(x: Any, what: str = "") -> Any:
+    """A Python int, or a size with variables. Raises ConcretizationTypeError for a traced value, TypeError for what is
+    no integer."""
+    if isinstance(x, _DimExpr):
+        return x
     node = x._graph if isinstance(x, Array) else None
     if node is not None and node.trace == ABSTRACT:
         raise concretization_error(node, what)
@@ -53,7 +57,7 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
 
 def shape_of(shape: Any, what: str = "shape") -> tuple[int, ...]:
     """A shape from an int or a sequence of ints. Raises TypeError for what is none or traced."""
-    if isinstance(shape, (int, np.integer)) or isinstance(shape, Array) and shape.ndim == 0:
+    if isinstance(shape, (int, np.integer, _DimExpr)) or isinstance(shape, Array) and shape.ndim == 0:
         if isinstance(shape, Array) and shape.node.trace == ABSTRACT:
             raise shape_error(shape.node, (shape,))
         return (static_int(shape, f"It stands in a {what}."),)

@@ -17,6 +17,7 @@ from ...config import config
 from ...flags import Flags, flags, watchers
 from ...graph.node import Node
 from ...ops.elementwise import convert
+from ...ops.promotion import broadcast
 from ...tracebacks import leave
 from ..array import ERRORS, NDARRAY, SILENT, Array, as_dtype, as_node, cast_node, check_arraylike, new, typed
 from ..at_once import apply, widened
@@ -159,7 +160,7 @@ def check_broadcast(name: str, nodes: list[Node]) -> None:
     """Raise IncompatibleShapesError where shapes do not broadcast."""
     shapes = [n.shape for n in nodes]
     try:
-        np.broadcast_shapes(*shapes)
+        broadcast(*shapes)
     except ValueError:
         if len({len(s) for s in shapes if s}) > 1:
             raise IncompatibleShapesError(f"Incompatible shapes for broadcasting: shapes={shapes}") from None

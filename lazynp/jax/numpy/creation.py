@@ -18,6 +18,7 @@ from ...ops import elementwise as e
 from ...ops.elementwise import convert
 from ...ops.joining import concatenate
 from ...ops.shape import broadcast_to, move_axis, reshape
+from ...tree import map as tree_map
 from ..array import (
     Array,
     as_node,
@@ -49,6 +50,7 @@ from ..dtypes import (
     result_type,
     x64_enabled,
 )
+from ..symbolic import as_array, is_symbolic_dim, max_dim
 from ..transfers import State as guarded
 from ..transfers import to_device
 from . import at_once
@@ -173,6 +175,8 @@ def from_sequence(x: Sequence[Any], dtype: Any) -> Array:
             if hasattr(item, "__array__"):
                 return from_sequence(host_tree(x), dtype)
             raise TypeError(f"Value '{item}' with type {type(item)} is not a valid JAX array type.")
+    if any(map(is_symbolic_dim, leaves)):
+        return from_sequence(tree_map(as_array, x), dtype)
     if not leaves:
         host = np.array(x, dtype or float_dtype())
         return wrap_value(host)
@@ -227,7 +231,7 @@ def copy(a: Any, order: str | None = None) -> Any:
 
 
 def small_shape(shape: tuple[int, ...]) -> bool:
-    return math.prod(shape) <= config.limit
+    return not any(map(is_symbolic_dim, shape)) and math.prod(shape) <= config.limit
 
 
 def keys(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
@@ -390,7 +394,7 @@ def arange(
     if any([np.ndim(x) != 0 for x in numbers if x is not None]):
         raise ValueError("jax.numpy.arange: arguments must be scalars; got arrays of more than one element")
     if to is None:
-        to = result_type(*given)
+        to = result_type(*[0 if is_symbolic_dim(x) else x for x in given])
     if any([np.iscomplexobj(x) for x in numbers]):
         raise ValueError("jax.numpy.arange does not support complex dtypes")
     low, high, by = numbers
@@ -399,6 +403,9 @@ def arange(
     by = 1 if by is None else by
     if by == 0:
         raise ZeroDivisionError("arange: step must not be 0")
+    if any(map(is_symbolic_dim, (low, high, by))):
+        places = wrap(convert(c.iota(max_dim(-((low - high) // by), 0), to), to))
+        return places if (low, by) == (0, 1) else places * by + low
     if is_whole(low, high, by):
         n = max(0, -((int(low) - int(high)) // int(by)))
     else:
@@ -521,7 +528,7 @@ def identity(n: Any, dtype: DTypeLike = None) -> Any:
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None) -> Any:
     """Ones at and below the k-th diagonal."""
-    n, m = operator.index(N), operator.index(N if M is None else M)
+    n, m = static_int(N), static_int(N if M is None else M)
     check_sizes("iota", (n, m))
     to = float_dtype() if dtype is None else requested(dtype, "tri")
     if isinstance(k, Array) and k.node.trace == ABSTRACT:

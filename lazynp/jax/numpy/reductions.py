@@ -22,8 +22,9 @@ from ...tracebacks import leave
 from ..array import ERRORS, NDARRAY, SILENT, Array, as_node, check_arraylike, new
 from ..at_once import apply
 from ..casts import astype_node
-from ..dtypes import FLOAT32, KIND_OF, default, inexact, int_dtype, requested, x64_enabled
+from ..dtypes import FLOAT32, KIND_OF, default, inexact, int_dtype, requested, shown, x64_enabled
 from ..parallel import pmax, pmin, psum
+from ..symbolic import is_symbolic_dim
 from . import at_once
 from .axes import axes_of, axis_of, check_broadcast, no_out
 from .by_name import length_of, names_in, over_names
@@ -255,7 +256,8 @@ all, any_ = logical("all", "logical_and"), logical("any", "logical_or")
 def counted(x: Node, axes: tuple[int, ...], mask: Node | None, keepdims: bool, dtype: np.dtype[Any]) -> Node:
     """How many elements go into a mean."""
     if mask is None:
-        return Node.of_scalar(dtype.type(math.prod([x.shape[a] for a in axes])))
+        count: Any = math.prod([x.shape[a] for a in axes])
+        return convert(count.node, dtype) if is_symbolic_dim(count) else Node.of_scalar(dtype.type(count))
     check_broadcast(mask.shape, x.shape)
     full = broadcast_to(convert(mask, dtype), shape=x.shape)
     return add_reduce(full, axes=axes, keepdims=keepdims, dtype=dtype)
@@ -346,6 +348,11 @@ def moment(name: str, finish: Callable[[Node], Node]) -> Callable[..., Any]:
                     raise ValueError("ddof and correction can't be provided simultaneously.")
                 ddof = correction
             x, mask = as_node(a), mask_of(name, where)
+            if dtype is not None and is_complex(x) and KIND_OF[requested(dtype, name)] != "c":
+                raise ValueError(
+                    "jax.numpy.var does not yet support real dtype parameters when computing the variance of an array "
+                    "of complex values: what numpy.var does then is unclear."
+                )
             if dtype is not None and KIND_OF[requested(dtype, name)] not in "fc":
                 raise ValueError(f"dtype argument to jnp.{name} must be inexact; got {requested(dtype, name)}")
             if mask is not None:
@@ -425,6 +432,8 @@ def arg_extremum(name: str, skip_nan: bool = False) -> Callable[..., Any]:
             check_arraylike(name, a)
             no_out(name, out)
             x = as_node(a)
+            if x.dtype.names:
+                raise ValueError(f"Unsupported dtype for {base.removeprefix('arg')}: {shown(x.dtype)}")
             if is_complex(x):
                 raise TypeError(f"{name} does not accept dtype {x.dtype}")
             at = None if axis is None else axis_of(axis, x.ndim)

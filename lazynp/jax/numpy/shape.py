@@ -20,6 +20,7 @@ from ..array import Array, as_node, check_arraylike, is_arraylike, wrap_value
 from ..at_once import apply
 from ..devices import state
 from ..explicit_indexing import explicit_split
+from ..symbolic import is_symbolic_dim
 from . import at_once
 from .axes import axes_of, axis_of, check_broadcast, check_sizes, shape_of, static_int
 from .call import IncompatibleShapesError
@@ -79,7 +80,7 @@ def new_shape(old: tuple[int, ...], given: Any) -> tuple[int, ...]:
         if count % rest:
             raise IncompatibleShapesError(f"cannot reshape array of shape {old} (size {count}) into shape {wanted}")
         return tuple([count // rest if n == -1 else n for n in wanted])
-    if rest != count:
+    if rest != count and not is_symbolic_dim(rest) and not is_symbolic_dim(count):  # else calls will tell
         raise IncompatibleShapesError(
             f"cannot reshape array of shape {old} (size {count}) into shape {wanted} (size {rest})"
         )

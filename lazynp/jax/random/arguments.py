@@ -12,6 +12,7 @@ from ...errors import shape_error
 from ...graph.node import ABSTRACT, Node
 from ..array import Array, as_dtype, typed
 from ..dtypes import KIND_OF, DType, TypePromotionError, promotion, requested, x64_enabled
+from ..symbolic import is_symbolic_dim
 
 Shape = tuple[int, ...]
 WORDS = {"f": "float", "fc": "float or complex", "i": "int"}
@@ -23,7 +24,7 @@ def canonical_shape(shape: Any) -> Shape:
     if isinstance(shape, int):
         shape = (shape,)
     try:
-        out = tuple([index(n) for n in shape])
+        out = tuple([n if is_symbolic_dim(n) else index(n) for n in shape])
     except TypeError as error:
         for n in shape if isinstance(shape, Sequence) else (shape,):
             if isinstance(n, Array) and n.node.trace == ABSTRACT:
