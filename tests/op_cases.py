@@ -151,6 +151,8 @@ UFUNC_CASES = [
     *[part(n, i, 2 if n == "divmod" else 1) for n in ("divmod", "modf", "frexp") for i in (0, 1)],
     Case("power of ints", lambda x: E_.power(x, 3), reals((3,)), lambda jax, jnp, x: x**3),
     Case("power two", lambda x: E_.power(x, 2), reals((3,)), lambda jax, jnp, x: x**2),
+    Case("power of C", E_.c_power, positive((3, 1), (4,)), lambda jax, jnp, x, y: jnp.power(x, y)),
+    Case("half power of C", lambda x: E_.c_power(x, 0.5), positive((3,)), lambda jax, jnp, x: x**0.5),
     Case(
         "maximum with ties",
         E_.maximum,

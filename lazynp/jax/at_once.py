@@ -14,8 +14,8 @@ from ..config import config
 from ..graph.node import ABSTRACT, Node
 from ..graph.op import current
 from ..graph.walk import toposort
-from ..ops.bits import count_leading_zeros, population_count, shift_right_logical
-from ..ops.elementwise import convert, nextafter, spacing
+from ..ops.bits import count_leading_zeros, population_count, shift_right_logical, width
+from ..ops.elementwise import bitwise_and, convert, left_shift, nextafter, right_shift, spacing
 from .array import ERRORS, NDARRAY, SILENT, wrap
 from .dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF
 from .spreading import note
@@ -155,3 +155,20 @@ def widened(impl: Callable[..., Any]) -> Callable[..., Any]:
         return convert(out, dtype) if out.dtype == wide else out
 
     return call
+
+
+def by_signed_bits(impl: Callable[[Node, Node], Node]) -> Callable[[Node, Node], Node]:
+    """The same shift to the right, but that the upper bit of unsigned integers of less than a byte is a sign, as XLA
+    has it."""
+    usual = widened(impl)
+
+    def shifted(x: Node, y: Node) -> Node:
+        if x.dtype not in EXTENSIONS or KIND_OF[x.dtype] != "u":
+            return usual(x, y)
+        bits = width(x.dtype)
+        gap, mask = [Node.of_scalar(np.int32(n)) for n in (32 - bits, (1 << bits) - 1)]
+        signed = right_shift(left_shift(convert(x, INT32), gap), gap)
+        return convert(bitwise_and(impl(signed, convert(y, INT32)), mask), x.dtype)
+
+    AS_STORED.add(shifted)
+    return shifted

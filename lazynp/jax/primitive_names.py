@@ -53,6 +53,7 @@ NAMES = {
     "negative": "neg",
     "not_equal": "ne",
     "power": "pow",
+    "c_power": "pow",
     "right_shift": "shift_right_arithmetic",
     "rint": "round",
     "set": "scatter",

@@ -16,9 +16,18 @@ from numpy._core import umath
 
 from ..graph.aval import Aval
 from ..graph.node import CONCRETE, Node
-from ..graph.op import MAP, VIEW, Op, Rule
+from ..graph.op import MAP, VIEW, Op, Rule, registry
 from .code import ALL, BITS, HEAVY, NUMBER, REAL, Code, arithmetic, comparison, mathematics, rounding
-from .family import bilinear, broadcast, loop_dtypes, map_batch, multi_ufunc_op, resolution_key, ufunc_op
+from .family import (
+    bilinear,
+    broadcast,
+    loop_dtypes,
+    map_batch,
+    multi_ufunc_op,
+    resolution_key,
+    ufunc_abstract,
+    ufunc_op,
+)
 from .promotion import complex_dtype, real_dtype, same
 from .shape import instantiate, zeros_of
 
@@ -334,21 +343,26 @@ divmod_ = multi_ufunc_op(
 )
 
 
-def power_base(g: Node, out: Node, x: Node, y: Node) -> Node | None:
-    """y x^(y-1); for whole numbers zero where y is zero, whatever x, and NaN at x = 0 for a y of 0.0, as in JAX."""
-    n = const(y.inputs[0] if y.op is weak_cast else y)
-    if isinstance(n, Node):
-        fixed = y.op is None and y.trace == CONCRETE and not y.shape and isinstance(y.buffer, np.ndarray)
-        n = y.buffer[()] if fixed else y
-    if not isinstance(n, Node):
-        if n == 0 and isinstance(n, (int, np.integer)):
-            return None
-        return multiply(g, multiply(power(x, n - 1), n) if n != 1 else 1)
-    if not is_whole(y):
-        return multiply(g, convert(multiply(y, power(x, subtract(y, 1))), out.dtype))
-    zero = equal(y, 0)
-    safe = where(zero, ones_like(y), subtract(y, 1))
-    return multiply(g, where(zero, zeros_of(out), convert(multiply(y, power(x, safe)), out.dtype)))
+def power_base(name: str) -> Rule:
+    def rule(g: Node, out: Node, x: Node, y: Node) -> Node | None:
+        """y x^(y-1); for whole numbers zero where y is zero, whatever x, and NaN at x = 0 for a y of 0.0, as in JAX."""
+        op = registry[name]
+        n = const(y.inputs[0] if y.op is weak_cast else y)
+        if isinstance(n, Node):
+            fixed = y.op is None and y.trace == CONCRETE and not y.shape and isinstance(y.buffer, np.ndarray)
+            n = y.buffer[()] if fixed else y
+        if not isinstance(n, Node):
+            whole = isinstance(n, (int, np.integer))
+            if whole and n == 0:
+                return None
+            return multiply(g, 1 if whole and n == 1 else multiply(op(x, n - 1), n))
+        if not is_whole(y):
+            return multiply(g, convert(multiply(y, op(x, subtract(y, 1))), out.dtype))
+        zero = equal(y, 0)
+        safe = where(zero, ones_like(y), subtract(y, 1))
+        return multiply(g, where(zero, zeros_of(out), convert(multiply(y, op(x, safe)), out.dtype)))
+
+    return rule
 
 
 def is_whole(y: Node) -> bool:
@@ -363,8 +377,21 @@ def power_exponent(g: Node, out: Node, x: Node, y: Node) -> Node:
     return multiply(g, multiply(log(where(equal(x, 0), ones_like(x), x)), out))
 
 
-power = ufunc_op("power", power_base, power_exponent, code=mathematics("pow", raises=True, iu="ipow<{T}>({0}, {1})"))
-float_power = ufunc_op("float_power", power_base, power_exponent, code=mathematics("pow", raises=True))
+power = ufunc_op(
+    "power", power_base("power"), power_exponent, code=mathematics("pow", raises=True, iu="ipow<{T}>({0}, {1})")
+)
+float_power = ufunc_op("float_power", power_base("float_power"), power_exponent, code=mathematics("pow", raises=True))
+c_power = Op(
+    "c_power",
+    MAP,
+    ufunc_abstract(np.power),
+    lambda xp, x, y: xp.c_power(x, y),
+    partials=(power_base("c_power"), power_exponent),
+    code=mathematics("pow", raises=True),
+    doc="As C's pow: a half is no square root, which is another number of -inf and -0.",
+)
+c_power.loop = lambda out, x, y: (out, out)
+c_power.batch = map_batch(c_power)
 
 
 def scalar(value: Any, like: Node) -> Node:
@@ -518,7 +545,7 @@ sqrt = ufunc_op(
         "f", libm="sqrt", quiet="__builtin_sqrt{F}({0})", c="std::sqrt({0})", errors="i", replayed="f", exact=True
     ),
 )
-cbrt = ufunc_op("cbrt", lambda g, out, x: divide(g, multiply(multiply(out, out), 3)), code=mathematics("cbrt"))
+cbrt = ufunc_op("cbrt", lambda g, out, x: multiply(g, multiply(power(out, -2), 1 / 3)), code=mathematics("cbrt"))
 sin = ufunc_op("sin", lambda g, out, x: multiply(g, cos(x)), code=mathematics("sin", c="std::sin({0})"))
 cos = ufunc_op("cos", lambda g, out, x: multiply(g, negative(sin(x))), code=mathematics("cos", c="std::cos({0})"))
 tan = ufunc_op("tan", lambda g, out, x: multiply(g, add(multiply(out, out), 1)), code=mathematics("tan"))
@@ -584,7 +611,7 @@ hypot = ufunc_op(
 
 def finite_difference(x: Node, out: Node) -> Node:
     """x - out, without the inf - inf that would be NaN."""
-    return subtract(*[where(equal(v, math.inf), zeros_of(v), v) if not v.weak else v for v in (x, out)])
+    return subtract(*[where(equal(v, math.inf), zeros_of(v), v) for v in (x, out)])
 
 
 logaddexp = ufunc_op(

@@ -312,9 +312,10 @@ class Writer:
     @staticmethod
     def known_power(state: State, s: Step, args: list[str]) -> str | None:
         """A power whose exponent is a small constant, as products and roots: the function takes ten times as long."""
-        exponent = state.body.scalars.get(s.args[-1]) if s.op == "power" and s.loop[0][0] == "f" else None
+        known = code_of(s.op).libm == "pow" and s.loop[0][0] == "f"
+        exponent = state.body.scalars.get(s.args[-1]) if known else None
         halves = None if exponent is None else 2 * exponent
-        if halves == 1 and ROOTS:
+        if halves == 1 and ROOTS and s.op != "c_power":
             return f"std::sqrt({args[0]})"
         return f"power_of<{int(halves)}>({args[0]})" if halves in HALVES else None
 

@@ -41,6 +41,18 @@ def as_complex(x: Array) -> Array:
     return x if x.dtype.kind == "c" else make_complex(x, 0.0)
 
 
+def c_power(x: Array, y: Array) -> Array:
+    """x to the power y, as C's pow has it: NumPy takes the square root where the exponent is one half for all."""
+    y = np.asarray(y)
+    one = y.size and not any(y.strides) or y.size == 1
+    if not one or y.flat[0] != 0.5 or np.result_type(x, y).kind != "f":
+        return np.power(x, y)
+    with np.errstate(invalid="ignore"):
+        root = np.sqrt(x, dtype=np.result_type(x, y))
+    root, endless = np.broadcast_arrays(root, np.equal(x, -np.inf))
+    return np.where(endless, root.dtype.type(np.inf), root + root.dtype.type(0))
+
+
 def reduce(name: str, x: Array, axes: tuple[int, ...], keepdims: bool, dtype: Any) -> Array:
     """`ufunc.reduce`, which takes one axis as a number where it knows no order for several."""
     ufunc = getattr(np, name)
@@ -245,6 +257,7 @@ def arange_n(start: Any, step: Any, n: int, dtype: np.dtype[Any]) -> Array:
 
 
 OWN = (
+    c_power,
     lstsq_stack,
     scatter_into,
     accumulate,

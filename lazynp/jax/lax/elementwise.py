@@ -14,9 +14,10 @@ from ...ops import elementwise as e
 from ...ops.elementwise import scalar, where
 from ...ops.tags import refusing, stop_gradient
 from ..array import Array
-from ..at_once import apply
+from ..at_once import apply, by_signed_bits
 from ..dtypes import KIND_OF
 from ..extrema import maximum, minimum
+from ..powers import power_node
 from .call import argument, arguments, check_kinds, dtype_of, nary, public, spread, weak_if_all, widened
 
 NUMBER, INEXACT, BITS, ANY, REAL = "ifc", "fc", "ib", "ifcb", "ifb"
@@ -63,7 +64,7 @@ def rem(x: Node, y: Node) -> Node:
 
 def power(x: Node, y: Node) -> Node:
     """y may be an integer."""
-    return e.power(x, e.convert(y, x.dtype) if y.dtype != x.dtype else y)
+    return power_node(x, e.convert(y, x.dtype) if y.dtype != x.dtype else y)
 
 
 def sign(x: Node) -> Node:
@@ -181,7 +182,7 @@ rsqrt = nary("rsqrt", rsqrt, INEXACT, accuracy=True)
 shift_left = nary("shift_left", e.left_shift, "i", "i", hint="left_shift")
 shift_right_arithmetic = nary(
     "shift_right_arithmetic",
-    lambda x, y: e.right_shift(x, y) if x.dtype.kind == "i" else signed_shift(x, y),
+    by_signed_bits(lambda x, y: e.right_shift(x, y) if x.dtype.kind == "i" else signed_shift(x, y)),
     "i",
     "i",
 )

@@ -15,9 +15,10 @@ from ...ops.promotion import real_dtype
 from ...ops.shape import zeros_of
 from ...signatures import renamed
 from ..array import Array, as_node, cast_node, check_arraylike, typed
-from ..at_once import apply, widened
+from ..at_once import apply, by_signed_bits, widened
 from ..dtypes import FLOAT32, INT32, KIND_OF, is_extended, promotion, x64_enabled
 from ..extrema import maximum, minimum
+from ..powers import host_power, power_node
 from . import at_once
 from .call import (
     ANY,
@@ -142,7 +143,7 @@ BINARY: dict[str, tuple[str, str, Any, str]] = {
     "remainder": (NUMERIC, "iuf", remainder, REALS),
     "fmod": (NUMERIC, "iuf", fmod, FLOATS),
     "power": (NUMERIC, "iufc", power, REALS),
-    "float_power": (INEXACT, "fc", e.power, COMPLEX),
+    "float_power": (INEXACT, "fc", power_node, COMPLEX),
     "maximum": (COMMON, "biufc", maximum, "?" + INTS + FLOATS),
     "minimum": (COMMON, "biufc", minimum, "?" + INTS + FLOATS),
     "fmax": (COMMON, "biufc", e.fmax, ANY),
@@ -155,7 +156,7 @@ BINARY: dict[str, tuple[str, str, Any, str]] = {
     "nextafter": (INEXACT, "f", e.nextafter, FLOATS),
     "heaviside": (INEXACT, "f", e.heaviside, FLOATS),
     "left_shift": (NUMERIC, "iu", shift(e.left_shift), ""),
-    "right_shift": (NUMERIC, "iu", shift(e.right_shift), ""),
+    "right_shift": (NUMERIC, "iu", by_signed_bits(shift(e.right_shift)), ""),
     "bitwise_and": (COMMON, "biu", e.bitwise_and, BITS),
     "bitwise_or": (COMMON, "biu", e.bitwise_or, BITS),
     "bitwise_xor": (COMMON, "biu", e.bitwise_xor, BITS),
@@ -264,37 +265,45 @@ def checked(name: str, general: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def of_finite_keys(name: str, general: Callable[..., Any]) -> Callable[..., Any]:
+    """isnan, isinf and isfinite, which know of keys that they are finite."""
+    if name not in ("isnan", "isinf", "isfinite"):
+        return general
+
+    def call(x: Any) -> Any:
+        if is_extended(getattr(x, "dtype", None)):
+            return table["equal" if name == "isfinite" else "not_equal"](x, x)
+        return general(x)
+
+    return call
+
+
 for _name, (_mode, _accepts, _impl, _chars) in UNARY.items():
     _keeps = KEEPS.get(_name)
     table[_name] = unary(
         _name,
-        checked(_name, elementwise(_name, _impl, _mode, _accepts, _keeps)),
+        of_finite_keys(_name, checked(_name, elementwise(_name, _impl, _mode, _accepts, _keeps))),
         getattr(np, _name, np.positive),
         _chars,
         _keeps is None,
     )
 
 
-def power_by_number(x: Any, y: Any) -> Any:
-    """NumPy's operator, but for roots: those of -inf and -0 are others, before NumPy 2.3, than those of `numpy.power`,
-    which computes what is recorded."""
-    return np.power(x, y) if type(y) is float and y == 0.5 else x**y
-
-
 HOSTS: dict[str, Any] = {
     "divide": host_divide,
-    "float_power": np.power,
+    "float_power": host_power,
+    "power": host_power,
     "remainder": host_remainder,
     "floor_divide": host_floor_divide,
 }
 for _name, (_mode, _accepts, _impl, _chars) in BINARY.items():
-    _scalars, _keeps = power_by_number if _name == "power" else None, KEEPS.get(_name)
+    _keeps = KEEPS.get(_name)
     table[_name] = binary(
         _name,
         of_keys(_name, checked(_name, elementwise(_name, _impl, _mode, _accepts, _keeps))),
         HOSTS.get(_name) or getattr(np, _name),
         _chars,
-        _scalars,
+        None,
         _mode,
         weak_beside(_name),
     )

@@ -16,6 +16,7 @@ from ...ops.shape import broadcast_to
 from ...ops.tags import stop_gradient
 from ..at_once import AS_STORED
 from ..dtypes import INT32, KIND_OF, float_dtype
+from ..powers import power_node
 
 BOOL = np.dtype(bool)
 LN2 = float(np.log(2.0))
@@ -121,7 +122,9 @@ def divmod_(x: Node, y: Node) -> tuple[Node, Node]:
 
 def power(x: Node, y: Node) -> Node:
     """A negative integer exponent in an array counts modulo 64, as JAX's six squarings do."""
-    if not is_int(x) or y.dtype.kind == "u":
+    if not is_int(x):
+        return power_node(x, y)
+    if y.dtype.kind == "u":
         return e.power(x, y)
     return e.power(x, where(e.less(y, scalar(0, y)), e.bitwise_and(y, scalar(63, y)), y))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -67,13 +66,12 @@ def deferring(f: Callable[[Any, Any], Any], sign: str, swapped: bool = False) ->
 def operator_of(short: str, name: str) -> Callable[[Any, Any], Any]:
     f = power_ if name == "power" else table[name]
     mode, _, _, chars = BINARY.get(name, (COMMON, "", None, ""))
-    scalars = operator.pow if name == "power" else None
     return binary(
         f"__{short}__",
         deferring(f, SIGNS.get(short, f"{short}()")),
         HOSTS.get(name) or getattr(np, name),
         chars,
-        scalars,
+        None,
         mode,
         weak_beside(name),
     )
