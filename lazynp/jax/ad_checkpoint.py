@@ -10,6 +10,7 @@ from ..api.custom import ruled, traced_level
 from ..api.trace import Trace, inline, placeholder, run_traced, stack, trace_function
 from ..doors import door_of
 from ..flags import flags
+from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.op import make, pick, untagged
 from ..graph.walk import dependents, toposort
@@ -296,10 +297,9 @@ def checkpoint_name(x: Any, name: str) -> Any:
 # --- What is kept -----------------------------------------------------------------------------------------------------
 
 
-def saved_residuals(f: Fun, *args: Any, **kwargs: Any) -> list[tuple[ShapedArray, str]]:
-    """The types of the values that the derivative of `f(*args)` keeps, and where each comes from."""
-    leaves, structure = flatten((args, kwargs))
-    function, _ = trace_function(f, [as_node(x).aval for x in leaves], structure, door, "saved_residuals")
+def linear_part(function: Function) -> tuple[list[Node], list[Node | None], list[Node | None]]:
+    """Of the derivative of a traced function, what it keeps of the point, its inputs (None for whole numbers), and its
+    results (None: zero)."""
     before = set(toposort([*function.outputs, *function.inputs]))
     sources, tangents = linearize(function.outputs, function.inputs)
     linear = dependents([t for t in tangents if t is not None], [s for s in sources if s is not None])
@@ -320,6 +320,14 @@ def saved_residuals(f: Fun, *args: Any, **kwargs: Any) -> list[tuple[ShapedArray
             found[n] = None
         else:
             stack.extend(reversed(n.inputs))
+    return list(found), sources, tangents
+
+
+def saved_residuals(f: Fun, *args: Any, **kwargs: Any) -> list[tuple[ShapedArray, str]]:
+    """The types of the values that the derivative of `f(*args)` keeps, and where each comes from."""
+    leaves, structure = flatten((args, kwargs))
+    function, _ = trace_function(f, [as_node(x).aval for x in leaves], structure, door, "saved_residuals")
+    found, _, _ = linear_part(function)
     names = leaf_names(f, args, kwargs)
     place = {n: i for i, n in enumerate(function.inputs)}
     rows = sorted(found, key=lambda n: -1 if n.op is None and n not in place else place.get(n, len(place)))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..api import differentiate
-from ..api.differentiate import cotangent_nodes, pick_arguments, tangent_nodes
+from ..api.differentiate import cotangent_nodes, instantiated, pick_arguments, tangent_nodes
 from ..api.trace import inline, trace_function
 from ..doors import through
 from ..errors import transposed_error
@@ -24,12 +24,16 @@ from ..graph.node import ABSTRACT, Node, leaf
 from ..ops.promotion import is_inexact
 from ..tree import flatten, unflatten
 from ..tree import map as tree_map
+from .ad_checkpoint import linear_part
 from .array import Array, as_node, cast_node, door, is_arraylike, typed, wrap
+from .beginning import Beginning
 from .dtypes import float0
 from .following import check_lies, of_following
 from .given_back import of_primals
 from .gradient_refs import given_to
 from .jaxpr import ShapeDtypeStruct, eval_shape
+from .jaxpr_types import Jaxpr
+from .jaxpr_writer import jaxpr_of
 from .spreading import state as spreading
 from .stages import jit
 from .tree_util import PyTreeDef, register_pytree_node
@@ -104,11 +108,14 @@ class LinearMap:
         like: gives an argument of the types that it takes.
         parts: its graph, and the arrays that it keeps.
         primals: the structure of the arguments of the function that it is the derivative of.
+        of: of a pullback the function, the types of the leaves of its arguments, and their structure.
     """
 
-    def __init__(self, direct: Fun | None, like: Fun, check: Check, parts: Any = None, primals: Any = None) -> None:
+    def __init__(
+        self, direct: Fun | None, like: Fun, check: Check, parts: Any = None, primals: Any = None, of: Any = None
+    ) -> None:
         self.direct, self.like, self.check, self.parts = direct, like, check, parts
-        self.primals = primals
+        self.primals, self.of = primals, of
 
     def __call__(self, *args: Any) -> Any:
         if self.direct is not None and spreading.on and self.check is not checked_results:
@@ -129,6 +136,24 @@ class LinearMap:
     def in_tree(self) -> PyTreeDef:
         """The structure of the arguments of the function whose derivative it is."""
         return PyTreeDef(self.primals)
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """Of a pullback the graph of the linear function that it is the transpose of; its constants are what is kept of
+        the point. Runs the function once more, on traced values.
+
+        Raises: AttributeError for another linear map, and for one that has been put together of its parts.
+        """
+        if self.of is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'jaxpr'")
+        fun, avals, structure = self.of
+        function, _ = trace_function(fun, avals, structure, door, "vjp")
+        kept, sources, tangents = linear_part(function)
+        given = [leaf(n.shape, float0, trace=ABSTRACT) if t is None else t for n, t in zip(function.inputs, sources)]
+        outs = [instantiated(t, n) for t, n in zip(tangents, function.outputs)]
+        whole, _ = jaxpr_of(Function((*kept, *given), [n for n in outs if n is not None]), Beginning())
+        n = len(kept)
+        return Jaxpr(whole.invars[:n], whole.invars[n:], whole.outvars, whole.eqns, whole.effects)
 
     def with_refs(self, *wanted: Any) -> Fun:
         """A pullback that adds the cotangents of some arguments to references, and leaves others out: a reference, a
@@ -182,7 +207,11 @@ def gives_map(f: Fun, check: Check) -> Fun:
         out, linear, *aux = inner(fun, *primals, **options)
         like = (lambda: primals) if check is checked_tangents else lambda: out
         direct = linear if check is checked_tangents else typed_by_cotangent(linear, out)
-        return out, LinearMap(direct, like, check, primals=flatten(primals)[1]), *aux
+        leaves, structure = flatten(primals)
+        of = None
+        if check is checked_cotangents and not aux:
+            of = fun, [as_node(x).aval for x in leaves], flatten((primals, {}))[1]
+        return out, LinearMap(direct, like, check, primals=structure, of=of), *aux
 
     del vars(call)["__wrapped__"]
     return call

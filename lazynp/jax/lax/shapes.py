@@ -23,6 +23,7 @@ from ..array import Array, as_node, converted, door
 from ..at_once import apply
 from ..casts import astype_node
 from ..dtypes import KIND_OF, SCALARS, canonical, check_real, dtype_and_weak, is_extended
+from ..numpy.creation import keys
 from .call import (
     argument,
     arguments,
@@ -107,6 +108,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     """
     sizes = sizes_of(shape)
     new = None if dtype is None else dtype_of(dtype)
+    if is_extended(new) and not is_extended(getattr(fill_value, "dtype", None)):
+        return keys(sizes, fill_value, new)
     node = scalar_argument("full", fill_value, new)
     if node.ndim:
         raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {node.shape}.")
@@ -121,6 +124,11 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sha
     own, weak = dtype_and_weak(x)
     sizes = sizes_of(np.shape(x) if not hasattr(x, "shape") else x.shape) if shape is None else sizes_of(shape)
     new = own if dtype is None else dtype_of(dtype)
+    given = getattr(fill_value, "dtype", None)
+    if is_extended(new) or is_extended(given):
+        if is_extended(given) and given != new:
+            raise ValueError(f"Cannot convert_element_type from {given} to {new}")
+        return full(sizes, fill_value, new)
     node = scalar_argument("full_like", fill_value, new)
     if node.ndim:
         raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {node.shape}.")

@@ -18,6 +18,7 @@ from ..array import Array, as_node, cast_node, check_arraylike, typed
 from ..at import update
 from ..at_once import apply
 from ..dtypes import FLOAT32, INT32, KIND_OF, complex_of, int_dtype, requested
+from ..extrema import check_ordered
 from ..indexing import take_index
 from . import at_once
 from .axes import axis_of, static_int
@@ -29,7 +30,8 @@ from .shape import moveaxis, ravel, reshape
 
 
 def sortable(x: Node) -> Node:
-    """The small types of ml_dtypes are sorted as float32."""
+    """The small types of ml_dtypes are sorted as float32. Raises TypeError for random keys, which have no order."""
+    check_ordered(x)
     return convert(x, FLOAT32) if x.dtype.kind == "V" and KIND_OF[x.dtype] == "f" else x
 
 

@@ -116,7 +116,7 @@ def cond(x: Any, p: Any = None) -> Any:
     (a,) = floating(x)
     if a.ndim < 2:
         raise ValueError(f"jnp.linalg.cond: input array must be at least 2D; got {a.shape}")
-    if a.size == 0:
+    if 0 in a.shape[-2:]:
         raise ValueError(f"jnp.linalg.cond: input array must not be empty; got {a.shape}")
     if p in (None, 2):
         s = svd(a, compute_uv=False)
@@ -140,8 +140,9 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
         return table["not_equal"](a, 0).any().astype(np.int32)
     s = svd(a, full_matrices=False, compute_uv=False, hermitian=hermitian)
     rtol = tol if rtol is None else rtol
+    largest = max_(s, axis=-1, initial=None if rtol is None else 0)  # without rtol of no singular values an error
     if rtol is None:
         eps = np.finfo(s.dtype if s.dtype.kind == "f" else FLOAT32).eps
         rtol = max(a.shape[-2:]) * eps
-    limit = max_(s, axis=-1, initial=0)[..., None] * rtol
+    limit = largest[..., None] * rtol
     return sum_(s > limit, axis=-1)

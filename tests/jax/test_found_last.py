@@ -1,0 +1,129 @@
+"""Expressions of the kinds that JAX's own tests have, which differed: values, dtypes, errors, and what is printed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import pytest
+from expressions import Library, compared
+
+import lazynp.jax
+
+jax.config.update("jax_platforms", "cpu")
+LIBRARIES = Library(jax, False), Library(lazynp.jax, False)
+KEYS = """
+lax.full_like(random.split(key()), 0)
+lax.full_like(random.split(key()), 3, shape=(2,))
+lax.full((2,), 0, key().dtype)
+lax.full_like(A((2,)), key())
+jnp.argmax(random.split(key()))
+jnp.argmin(random.split(key()))
+lax.argmax(random.split(key()), 0, 'int32')
+jnp.sort(random.split(key()))
+jnp.argsort(random.split(key()))
+lax.sort(random.split(key()))
+lax.sort((random.split(key()), A((2,))), num_keys=2)
+jnp.isnan(random.split(key()))
+jnp.isinf(key())
+jnp.isfinite(key())
+""".strip()
+NUMBERS = """
+jnp.linalg.matrix_rank(jnp.zeros((0, 0)))
+jnp.linalg.matrix_rank(jnp.zeros((3, 0)))
+jnp.linalg.matrix_rank(jnp.zeros((2, 0, 3)))
+jnp.linalg.matrix_rank(jnp.zeros((2, 0, 3)), rtol=0.1)
+jnp.linalg.matrix_rank(jnp.zeros((0, 2, 3)))
+jnp.linalg.cond(jnp.zeros((0, 2, 2)))
+jnp.linalg.cond(jnp.zeros((0, 2, 2)), 1)
+jnp.linalg.cond(jnp.zeros((2, 0, 0)))
+jnp.var(jnp.array([1j, 2]), dtype='float32')
+jnp.std(jnp.array([1j, 2]), dtype='int32')
+jnp.nanvar(jnp.array([1j, 2]), dtype='float32')
+jnp.var(jnp.array([1j, 2]), dtype='complex64')
+lax.shift_right_arithmetic(jnp.arange(16).astype('uint4'), jnp.full(16, 1, 'uint4'))
+lax.shift_right_arithmetic(jnp.arange(4).astype('uint2'), jnp.full(4, 1, 'uint2'))
+jnp.right_shift(jnp.arange(16).astype('uint4'), jnp.full(16, 2, 'uint4'))
+jnp.arange(16).astype('uint4') >> 5
+jax.grad(jax.grad(jax.nn.softplus))(jnp.inf)
+jax.grad(jax.grad(lambda x: jnp.logaddexp(x, 0.0)))(jnp.inf)
+jax.grad(jax.grad(lambda x: jnp.logaddexp(x, x)))(jnp.inf)
+jax.grad(jax.grad(lambda x: jnp.logaddexp(x, jnp.inf)))(1.0)
+jax.grad(jax.grad(lambda x: jnp.logaddexp2(x, 0.0)))(jnp.inf)
+jax.grad(jax.grad(jnp.cbrt))(0.0)
+jax.grad(jax.grad(jnp.cbrt))(jnp.inf)
+jax.grad(jax.grad(lambda x: x**1.0))(0.0)
+jax.grad(jax.grad(lambda x: x**1))(0.0)
+""".strip()
+PULLBACKS = """
+jax.vjp(lambda x: jnp.sin(jnp.sin(x)), 1.0)
+jax.vjp(lambda x: jnp.sin(jnp.sin(x)), jnp.ones(3))
+jax.vjp(lambda x: (jnp.sin(x), {'a': x}), jnp.ones(3))
+jax.vjp(lambda x: jnp.sin(x) * 2, jnp.ones(3))
+jax.vjp(jax.jit(lambda x, y: x @ y), jnp.ones((2, 3)), jnp.ones((3, 2)))
+jax.vjp(jax.checkpoint(lambda x: jnp.sin(jnp.sin(x))), 1.0)
+jax.vjp(remat(lambda x: jnp.sin(jnp.sin(x @ x)), policy=jax.checkpoint_policies.dots_saveable), jnp.ones((3, 3)))
+jax.vjp(remat(lambda x: jnp.sin(jnp.sin(x @ x)), policy=jax.checkpoint_policies.nothing_saveable), jnp.ones((3, 3)))
+""".strip()
+
+
+@pytest.mark.parametrize("text", [*KEYS.split("\n"), *NUMBERS.split("\n")])
+def test_beside_jax(text: str) -> None:
+    theirs, ours = (library.outcome(text) for library in LIBRARIES)
+    found: Any = compared(theirs, ours)
+    assert found is None or found.kind == "message", found
+
+
+@pytest.mark.parametrize("text", PULLBACKS.split("\n"))
+def test_jaxpr_of_a_pullback(text: str) -> None:
+    """It has the operations that are left to do, and as constants what is kept."""
+    found = []
+    for library in LIBRARIES:
+        library.names["remat"] = library.root.checkpoint
+        jaxpr = library.evaluate(text)[1].jaxpr
+        names = [f" {name}" for name in ("sin ", "cos ", "mul ", "dot_general[")]
+        found.append(
+            ([str(jaxpr).count(n) for n in names], [str(v.aval).strip("~") for v in (*jaxpr.invars, *jaxpr.outvars)])
+        )
+    assert found[0] == found[1]
+
+
+def test_linear_maps_without_a_jaxpr() -> None:
+    for j in (jax, lazynp.jax):
+        with pytest.raises(AttributeError):
+            j.linearize(j.numpy.sin, 1.0)[1].jaxpr  # noqa: B018
+
+
+HALVES = {
+    "operator": "x**0.5",
+    "another number": "x**-0.5 + x**1.5",
+    "NumPy's number": "x**np.float32(0.5)",
+    "function": "jnp.power(x, 0.5)",
+    "array": "x ** jnp.full(x.shape, 0.5, x.dtype)",
+    "array of no axes": "x ** jnp.asarray(0.5, x.dtype)",
+    "of lax": "lax.pow(x, jnp.full(x.shape, 0.5, x.dtype))",
+    "float_power": "jnp.float_power(x, 0.5)",
+    "one element": "x[0] ** 0.5, x[1] ** 0.5, x[:1] ** 0.5",
+    "derivative": "jax.grad(lambda y: jnp.sum(y**1.5))(x)",
+    "of an exponent": "jax.grad(lambda y: jnp.sum(jnp.abs(x) ** y))(jnp.asarray(0.5, x.dtype))",
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("n", [3, 100])
+@pytest.mark.parametrize("name", HALVES)
+def test_half_powers(name: str, n: int, dtype: str) -> None:
+    """Of -inf and -0 they are inf and 0, as of C's pow, and no square roots: also in compiled code."""
+    for body in (HALVES[name], f"jax.jit(lambda x: ({HALVES[name]}))(x)"):
+        text = (
+            f"(lambda x: ({body}))(jnp.resize(jnp.array([-jnp.inf, -0.0, 4.0, 0.0, jnp.inf, 2.5], '{dtype}'), ({n},)))"
+        )
+        theirs, ours = (library.outcome(text) for library in LIBRARIES)
+        assert compared(theirs, ours) is None
+
+
+def test_half_powers_by_a_traced_exponent() -> None:
+    text = "jax.jit(lambda x, y: x**y)(jnp.array([-jnp.inf, -0.0, 4.0]), 0.5)"
+    assert compared(*[library.outcome(text) for library in LIBRARIES]) is None
+    text = "lax.fori_loop(0, 50, lambda i, c: c**0.5, jnp.array([-jnp.inf, -0.0, 4.0]))"
+    assert compared(*[library.outcome(text) for library in LIBRARIES]) is None
