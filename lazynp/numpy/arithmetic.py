@@ -21,11 +21,11 @@ from ..ops.shape import broadcast_to
 from ..runtime.recorder import recorder
 from ..runtime.storage import Storage, lock
 from ..runtime.views import INDEX, TRANSPOSE, View, inverse_of
-from .array import HOST_VIEW, Handle, Writes, known, ndarray, new_handle, of_node, writeable
-from .host import TracedArgumentError, fresh, note_work, on_traced
+from .array import HOST_VIEW, Handle, Writes, is_traced, known, ndarray, new_handle, of_node, writeable
+from .host import TracedArgumentError, bare, by_engine, fresh, note_work, on_traced
 from .line_warnings import at_line
 from .masked import elementwise_selection, selection_of
-from .record import as_nodes, cast_node, host_value, out_of_range
+from .record import cast_node, errors_kept, host_value, nodes_of, out_of_range, told
 
 # The ufunc of each operator.
 BINARY = {
@@ -147,7 +147,7 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
         return from_operator(at_line(host, *[host_value(x) for x in operands]))
     op = ufuncs.get(name)
     for x in operands:
-        if selection_of(x) is not None:
+        if selection_of(x) is not None and not errors_kept():  # else in what is not selected others would happen
             with lock:
                 out = (
                     elementwise_selection(
@@ -161,7 +161,7 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
     given, order = operands, common_order(operands)
     if order is not None:
         operands = in_memory_order(operands, order)
-    nodes = as_nodes(operands) if op is not None else None
+    nodes = nodes_of(operands) if op is not None else None
     if nodes is None:
         try:
             values = [host_value(x) for x in given]
@@ -180,7 +180,7 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
         if beyond:
             with numpy.errstate(all="ignore"):
                 host(*[dummy(x) for x in operands])  # which raises, unless it computes with another dtype
-        node = checked(ufunc_node(name, host, nodes, operands))
+        node = told(checked(ufunc_node(name, host, nodes, operands)))
     out = of_node(node)
     return out if order is None else out._derived_(TRANSPOSE, order)
 
@@ -310,14 +310,14 @@ def power_name(base: numpy.dtype[Any], exponent: Any) -> str:
 def write_result(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray:
     """`self op= other`, past the shortcut: what is recorded is read and written in one step for other threads."""
     with lock:
-        out = recorded_result(self, name, host, inplace_host, other)
+        out = recorded_result(bare(self), name, host, inplace_host, bare(other))
     if out is None:
         self._host_()
         note_work(name, (self,))
         with Writes() as to:
             at_line(inplace_host, to(self), host_value(other))
         return self
-    return out
+    return out if type(self) is ndarray else self
 
 
 def recorded_result(self: ndarray, name: str, host: Host, inplace_host: Host, other: Any) -> ndarray | None:
@@ -330,21 +330,21 @@ def recorded_result(self: ndarray, name: str, host: Host, inplace_host: Host, ot
             elementwise_selection(
                 lambda nodes: result_node(self, name, host, inplace_host, nodes, other), inplace_host, (self, other)
             )
-            if name in ufuncs and not power_of_arrays(name, (self, other))
+            if name in ufuncs and not power_of_arrays(name, (self, other)) and not errors_kept()
             else None
         )
         if out is not None:
             self._s_, self._b_, self._h_, self._v_ = out._s_, False, None, None
             return self
         self._host_()
-    pinned = s.details is not None and s.details.pin
+    pinned = lies_still(self) and not delivers(self)
     small = config.limit >= 0 and all_at_once(name, (self, other))
     if pinned or small or name not in ufuncs or not writeable(self):
         return None
     target, given, order = self, other, common_order((self, other))
     if order is not None and len(order) == self.ndim:  # the new value is computed as it lies, with what reads it later
         target, given = in_memory_order((self, other), order)
-    nodes = as_nodes((target, given))
+    nodes = nodes_of((target, given))
     if nodes is None:
         return None
     try:
@@ -367,21 +367,54 @@ def result_node(self: ndarray, name: str, host: Host, inplace_host: Host, nodes:
     shape = self._s_.node.shape if selection_of(self) is not None else self.shape  # type: ignore[union-attr]
     if node.shape != shape or not numpy.can_cast(node.dtype, self.dtype, "same_kind"):
         inplace_host(dummy(self), dummy(other))
-    return cast_node(checked(node), self.dtype)
+    return cast_node(told(checked(node)), self.dtype)
 
 
 def assign(self: ndarray, node: Node) -> None:
     """Make node, of self's shape and dtype, what self's view shows."""
     with lock:
-        store(self._s_, self._view_(), node)
+        if lies_still(self):
+            deliver(self, node)
+        else:
+            store(self._s_, self._view_(), node)
     del node
     recorder.settle()
+
+
+def lies_still(x: ndarray) -> bool:
+    """Whether what is written to an array has to be in its memory at once."""
+    return x._v_ is HOST_VIEW or x._s_.details is not None and x._s_.details.pin
+
+
+def delivers(x: ndarray) -> bool:
+    """Whether the engine writes into memory that lies still: where it has to, and each element is there once."""
+    if not by_engine() or is_traced(x):
+        return False
+    h, extent = x._meta_(), 0
+    for step, n in sorted([(abs(step), n) for step, n in zip(h.strides, h.shape) if n != 1]):
+        if step < extent + h.itemsize:
+            return not h.size
+        extent += step * (n - 1)
+    return True
+
+
+def deliver(self: ndarray, node: Node) -> None:
+    """Compute node, and put it into memory that others have views of. Under the lock."""
+    if node.trace:
+        raise TracedArgumentError("a write into an array whose memory NumPy has a view of")
+    if node.value is None:
+        recorder.demand(node)
+    value = on_host(node.buffer) if node.value is None else node.value
+    numpy.copyto(self._writable_(), value, "unsafe")
 
 
 def assign_where(self: ndarray, mask: Node, node: Node) -> bool:
     """The same where mask is true; False, and nothing is done, where NumPy has to do it: another thread is writing into
     the rest."""
     with lock:
+        if lies_still(self):
+            deliver(self, where(mask, node, self._node_()))
+            return True
         s, view = self._s_, self._view_()
         base = s.graph()
         if s.node is not base:

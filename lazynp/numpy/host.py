@@ -132,7 +132,7 @@ def site() -> str:
 POINTS = frozenset({"nonzero", "ndarray.nonzero", "_unique_hash"})
 
 
-def note_work(name: str, arrays: Iterable[Any]) -> None:
+def note_work(name: str, arrays: Iterable[Any], trial: Callable[[], Any] | None = None) -> None:
     """Count a call as host work, or refuse it under `config.strict`: the one place where that is done.
 
     Host work is what NumPy computes, writes or copies on values because the engine has no operation for it. Not counted
@@ -143,6 +143,7 @@ def note_work(name: str, arrays: Iterable[Any]) -> None:
     Args:
         name: of the function or method.
         arrays: what it works on, each with its value in `_h_`.
+        trial: makes the call into memory that nobody has, for one that would be refused and may be wrong.
     """
     most = max(config.limit, 1)
     for x in arrays:
@@ -152,13 +153,15 @@ def note_work(name: str, arrays: Iterable[Any]) -> None:
                 return
             where = site()
             if config.strict:
+                if trial is not None:
+                    trial()
                 raise HostFallbackError(name, [a._h_.dtype for a in [x, *arrays]], where)
             profile.host_calls[(name, where)] += 1
             return
 
 
 def blank_like(out: Any) -> Any:
-    """Memory like an `out=`, for which a call is tried that strict mode may forbid: what NumPy refuses is no work."""
+    """Memory like an `out=`, for which a call is tried that strict mode forbids: what NumPy refuses is no work."""
     if type(out) is tuple:
         return tuple(map(blank_like, out))
     if not isinstance(out, (Handle, numpy.ndarray)):
@@ -461,9 +464,9 @@ def host_function(
                 note_work(name, ours)
             return wrap_result(value, ours)
         if counted:
-            if config.strict and kwargs.get("out") is not None:
-                as_line(function, *host, **{**named, "out": blank_like(kwargs["out"])})
-            note_work(name, ours)
+            out = kwargs.get("out")
+            tried = None if out is None else lambda: as_line(function, *host, **{**named, "out": blank_like(out)})
+            note_work(name, ours, tried)
         with Writes() as to:
             for i in places:
                 if i < len(args):
@@ -529,6 +532,11 @@ def by_engine() -> bool:
 def is_wide(x: Any) -> bool:
     """Whether x is of a subclass, and what it takes part in is the engine's to compute."""
     return by_engine() and isinstance(x, Handle) and type(x) is not ndarray and x._h_.size > max(config.limit, 1)
+
+
+def bare(x: Any) -> Any:
+    """A large array of a subclass as one of the base class, where the engine is to compute with it; else as it is."""
+    return as_base(x) if is_wide(x) else x
 
 
 def owner_of(value: numpy.ndarray, ours: list[Any]) -> Any:

@@ -18,7 +18,7 @@ from ..runtime.processes import processes
 from ..runtime.recorder import recorder
 from ..runtime.storage import lock
 from ..runtime.views import INDEX, derive
-from .arithmetic import BYTES, array_of_list, store
+from .arithmetic import BYTES, array_of_list, deliver, delivers, lies_still, store
 from .array import (
     HOST_VIEW,
     Handle,
@@ -61,7 +61,7 @@ from .host import (
 from .index import is_plain, normalize
 from .line_warnings import at_line
 from .masked import select, selection_of, write_selection
-from .record import as_node, cast_node, known_small, tells_errors
+from .record import as_node, cast_node, errors_kept, known_small
 
 FULL_INT = (int, numpy.integer)
 
@@ -274,10 +274,11 @@ def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
     s = self._s_
     if not is_plain(key) and not has_array(key):
         key = plain_key(key)
-    pinned = s.details is not None and (s.details.pin or s.details.mask is not None)
-    if pinned or not is_native(s.dtype) or not writeable(self):
-        return (key,)
-    if isinstance(value, Handle) and value.dtype != s.dtype and tells_errors(self, value) and not has_traced(key):
+    if is_wide(value):
+        value = as_base(value)
+    if lies_still(self):
+        return placed(self, key, value)
+    if s.details is not None and s.details.mask is not None or not is_native(s.dtype) or not writeable(self):
         return (key,)
     if is_plain(key):
         normal = normalize(key, self.shape)
@@ -286,11 +287,31 @@ def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
         if one_element(key, normal) and not is_scalar(value):
             return (key,)
         return record_set(self, normal, value)
-    if is_own_mask(self, key) and write_selection(self, key, value):
+    deferred = selection_of(value) is None or value.dtype == s.dtype or not errors_kept()
+    if deferred and is_own_mask(self, key) and write_selection(self, key, value):
         return None
     if any([is_traced(self), has_traced(key), has_traced(value)]):
         return (key,)
     return None if scattered(self, key, value, region_value) else (key,)
+
+
+def placed(self: Any, key: Any, value: Any) -> tuple[Any] | None:
+    """Write into memory that lies still what the engine computes; where NumPy has to do it, the key for it."""
+    traced = any([is_traced(self), has_traced(key), has_traced(value)])
+    whole = self if type(self) is ndarray else as_base(self)
+    if traced or not is_native(self.dtype) or not writeable(self) or not delivers(whole):
+        return (key,)
+    if not is_plain(key):
+        return None if scattered(whole, key, value, region_value) else (key,)
+    region = self if key is Ellipsis else self[key]  # of a subclass, which may give it more axes
+    if not isinstance(region, Handle) or one_element(key, normalize(key, self.shape)):
+        return (key,)
+    part = as_base(region)
+    node = region_value(value, part.shape, part.dtype)
+    if node is None:
+        return (key,)
+    deliver(part, node)
+    return None
 
 
 def one_element(key: Any, normal: Any) -> bool:
@@ -324,7 +345,7 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
         if isinstance(region, Handle):
             self, key = region, ...
     key = host_key(key)
-    kind = self._s_.dtype.kind
+    kind = self.dtype.kind
     if kind == "O" and is_full(key, self.ndim):  # the object itself
         with Writes() as to:
             to(self)[key] = value
@@ -335,7 +356,7 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
         value = (float if kind == "f" else int)(value) if own else value._host_()
     elif type(value) in (list, tuple):
         value = unwrap(value) if kind != "O" else objects(value, self._host_()[key])
-    value = real_of(value, self._s_.dtype)
+    value = real_of(value, self.dtype)
     with Writes() as to:
         speed.set_places(to(self), key, value)
 

@@ -14,9 +14,12 @@ from .casts import real_of
 from .host import (
     ForeignArray,
     at_hand,
+    bare,
+    by_engine,
     fresh,
     like,
     note_work,
+    of_class,
     operands_to_host,
     owner_of,
     unwrap,
@@ -88,8 +91,9 @@ class flatiter(FlatBase):
 def in_one_row(self: Any, key: Any) -> Any:
     """The elements as a view that has one axis, for an array that is pending or large and lies in C's order; None for
     others, and for keys that are no slices and have no integers in them."""
-    x = self._owner
-    if self._made is not None or not own(x) or at_hand(x):
+    x = bare(self._owner)
+    lies_still = type(x) is ndarray and x._v_ is HOST_VIEW
+    if at_hand(x) or not (by_engine() if lies_still else own(x) and self._made is None):
         return None
     if type(key) is list:
         key = numpy.asarray(key) if all([type(k) is int for k in key]) else None
@@ -107,8 +111,6 @@ def as_many(x: ndarray, key: Any, value: Any) -> Any:
         return value.astype(x.dtype) if isinstance(value, numpy.generic) else value
     if type(key) not in (slice, list, ndarray, numpy.ndarray) or type(value) is not ndarray:
         return None
-    if not numpy.can_cast(value.dtype, x.dtype, "same_kind"):
-        return None
     count = len(range(*key.indices(x.size))) if type(key) is slice else numpy.size(key)
     return value.reshape(-1) if value.size == count else None
 
@@ -119,7 +121,9 @@ def flat_item(self: Any, key: Any) -> Any:
         return row[key]
     row = in_one_row(self, key)
     if row is not None:
-        return row[key].copy() if type(key) is slice else row[key]
+        found = row[key].copy() if type(key) is slice else row[key]
+        plainly = type(self._owner) is ndarray or not isinstance(found, Handle)
+        return found if plainly else of_class(type(self._owner), found, self._owner)
     value = (self._made or self._to_host())[unwrap(key)]
     if not isinstance(value, numpy.ndarray):
         return value
@@ -132,9 +136,9 @@ def set_flat_item(self: Any, key: Any, value: Any) -> None:
     if row is not None:
         row[key] = value
         return
-    given = as_many(self._owner, key, value)
-    row = None if given is None else in_one_row(self, key)
-    if row is not None:
+    row = in_one_row(self, key)
+    given = None if row is None else as_many(row, key, value)
+    if given is not None:
         row[key] = given
         return
     if type(key) is not int:
@@ -168,9 +172,9 @@ MOST_AXES = 32  # of NumPy's flat iterator
 
 
 def set_flat(self: Any, value: Any) -> None:
-    given = as_many(self, slice(None), value)
-    row = None if given is None else in_one_row(flatiter(self), slice(None))
-    if row is not None:
+    row = in_one_row(flatiter(self), slice(None))
+    given = None if row is None else as_many(row, slice(None), value)
+    if given is not None:
         row[:] = given
         return
     self._host_()

@@ -17,17 +17,20 @@ import numpy
 
 from .. import speed
 from ..config import config
+from ..graph.node import Node
+from ..ops import elementwise, reductions
 from ..ops import shape as shape_ops
 from ..runtime.storage import lock
 from . import reduce, view_methods
 from .arithmetic import defers, from_operator
-from .array import HOST_VIEW, Handle, Writes, borrow, flag_of_writes, is_native, is_traced, ndarray, wrap
+from .array import HOST_VIEW, Handle, Writes, borrow, flag_of_writes, is_native, is_traced, ndarray, of_node, wrap
 from .casts import cast_to_real, discards, real_of
 from .host import (
     PLAIN,
     TracedArgumentError,
     as_base,
     at_hand,
+    bare,
     bind,
     by_engine,
     dtype_of,
@@ -48,7 +51,6 @@ from .host import (
 from .layout import array_of, c_contiguous, laid, lies, settled, turned_to
 from .line_warnings import at_line
 from .overrides import has_hook, overriding
-from .record import tells_errors
 from .reduce import by_host, plain
 from .view_methods import own, reshape, view, view_by_host
 
@@ -138,12 +140,14 @@ def astype(
     plainly = type(self) is ndarray and not at_hand(self) and order in ("K", "C", "A", "F") and type(copy) is bool
     if plainly and is_native(self.dtype) and not (isinstance(dtype, type) and issubclass(dtype, numpy.dtype)):
         target = dtype_of(dtype)
-        # "same_value" is a question to the values, which NumPy answers.
-        if is_native(target) and casting != "same_value" and numpy.can_cast(self.dtype, target, casting):
+        if casting == "same_value":
+            possible = keeps_values(self, target)  # if not, NumPy says so
+        else:
+            possible = is_native(target) and numpy.can_cast(self.dtype, target, casting)
+        if possible:
             if target == self.dtype and not copy and lies(self, order):
                 return self
-            if target == self.dtype or not tells_errors(self):
-                return laid(self, order, target)
+            return laid(self, order, target)
     if is_traced(self):
         return on_traced("astype", numpy.ndarray.astype, (self, dtype, order, casting, subok, copy), {})
     if self.dtype.kind == "c" and discards(self.dtype, numpy.dtype(unwrap(dtype))) and casting == "unsafe":
@@ -155,6 +159,32 @@ def astype(
     if value is not self._h_:
         note_work("ndarray.astype", [self])
     return like(self, value, [self]) if subok else fresh(value) if value is not self._h_ else view(self, type=ndarray)
+
+
+def keeps_values(x: Any, dtype: numpy.dtype[Any]) -> bool:
+    """Whether all elements are in that dtype what they are in their own."""
+    if not is_native(dtype) or is_traced(x) or not x.size:
+        return False
+    source = given = x._node_()
+    imaginary = discards(given.dtype, dtype)
+    given = elementwise.real(given) if imaginary else given
+    made = elementwise.cast(given, dtype=dtype)
+    back = elementwise.real(made) if discards(dtype, given.dtype) else made
+    kept = elementwise.equal(elementwise.cast(back, dtype=given.dtype), given)
+    if imaginary:
+        kept = elementwise.logical_and(kept, elementwise.logical_not(elementwise.imag(source)))
+    if given.dtype.kind in "fc" and dtype.kind in "fc":
+        kept = elementwise.logical_or(kept, elementwise.logical_and(elementwise.isnan(made), elementwise.isnan(given)))
+    elif given.dtype.kind == "f" or dtype.kind in "fc":  # what is cast back from infinity may be anything
+        kept = elementwise.logical_and(kept, elementwise.isfinite(given if given.dtype.kind == "f" else made))
+    if given.dtype.char == "e" and dtype.kind in "iu":  # NumPy compares their bits
+        negative = elementwise.logical_and(elementwise.signbit(given), elementwise.logical_not(given))
+        kept = elementwise.logical_and(kept, elementwise.logical_not(negative))
+    if "u" in (dtype.kind, given.dtype.kind):  # what wraps around comes back
+        signs = [elementwise.less(n, Node.of_scalar(n.dtype.type(0))) for n in (made, given) if n.dtype.kind in "if"]
+        kept = elementwise.logical_and(kept, elementwise.logical_not(signs[0])) if signs else kept
+    every = reductions.reductions["logical_and"](kept, axes=tuple(range(kept.ndim)), keepdims=False, dtype=None)
+    return bool(of_node(every))
 
 
 def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
@@ -200,6 +230,10 @@ def native_first(name: str, native: Callable[..., Any]) -> Callable[..., Any]:
             value = native(self, *args, **kwargs)
             if value is not NotImplemented:
                 return value
+        if name in WRITERS and is_wide(self) and is_native(self.dtype):
+            value = native(as_base(self), *map(bare, args), **{k: bare(v) for k, v in kwargs.items()})
+            if value is not NotImplemented:
+                return value
         return fallback(self, *args, **kwargs)
 
     return call
@@ -237,13 +271,19 @@ def fill(self: Any, value: Any) -> None:
     if is_traced(self) or is_traced(value):
         self[...] = value
         return
-    if type(self) is ndarray and not at_hand(self) and type(value) in (bool, int, float) and is_native(self.dtype):
+    plainly = type(self) is ndarray and not at_hand(self) and is_native(self.dtype)
+    if plainly and type(value) in (bool, int, float):
         self[...] = value
         return
-    worked(self, "fill")
     if isinstance(value, Handle) and self.dtype.kind != "O":  # an array of objects keeps the array itself
         value = element(value, self.dtype)
         value = value.__array__() if isinstance(value, Handle) else value
+    if plainly or is_wide(self) and is_native(self.dtype):
+        one = numpy.empty((), self.dtype)  # which NumPy converts as it does for `fill`
+        at_line(one.fill, value if numpy.ndim(value) else real_of(value, self.dtype))
+        as_base(self)[...] = one[()]
+        return
+    worked(self, "fill")
     with Writes() as to:
         to(self).fill(real_of(value, self.dtype))
 

@@ -24,6 +24,7 @@ from .host import (
     SCALARS,
     as_base,
     at_hand,
+    bare,
     dtype_of,
     fresh,
     host_function,
@@ -40,7 +41,7 @@ from .host import (
 )
 from .layout import array_of
 from .line_warnings import at_line
-from .record import as_node, as_nodes, cast_node, common_dtype, tells_errors
+from .record import as_node, cast_node, cast_where, common_dtype, nodes_of
 
 Host = Callable[..., Any]
 
@@ -89,7 +90,7 @@ def where(condition: Any, *choices: Any) -> Any:
         order = common_order(given)
         if order is not None:
             given = in_memory_order(given, order)
-        nodes = as_nodes(given)
+        nodes = nodes_of(given)
         if nodes is not None:
             c, a, b = nodes
             if c.dtype != bool:
@@ -144,7 +145,10 @@ def for_blas(x: ndarray) -> ndarray:
 
 def leader_wrapped(function: Callable[..., Any], args: Any, out: Any) -> Any:
     """A product of subclasses: of the type with the highest priority."""
-    if out is None and any(map(is_wide, args)):
+    if out is not None and any(map(is_wide, (*args, out))):
+        made = function(*map(as_base, args), as_base(out))
+        return out if isinstance(made, Handle) else made
+    if any(map(is_wide, args)):
         made = function(*map(as_base, args))
         leader = leader_of(args)
         return of_class(type(leader), made, leader) if type(made) is ndarray and is_sub(leader) else made
@@ -195,13 +199,17 @@ def concatenate(
             return value if out is None else out
     subclasses = [x for x in arrays if is_sub(x)] if type(arrays) in (tuple, list) else []
     named = {"axis": axis, "casting": casting, **({} if dtype is None else {"dtype": dtype})}
+    wide = any(map(is_wide, (*subclasses, out)))
     if out is not None:
-        return host_concatenate(arrays, out=out, **named)
-    value = host_concatenate(arrays, **named)
+        if not wide:
+            return host_concatenate(arrays, out=out, **named)
+        concatenate([as_base(x) for x in arrays], out=as_base(out), **named)
+        return out
+    value = concatenate([as_base(x) for x in arrays], **named) if wide else host_concatenate(arrays, **named)
     if subclasses:
         leader = max(subclasses, key=lambda a: a.__array_priority__)
         if leader.__array_priority__ > 0:  # that of plain arrays, which come first
-            return of_type(type(leader), value._host_(), None)  # made of all of them: no one's attributes
+            return of_class(type(leader), value, None)  # made of all of them: no one's attributes
     return value
 
 
@@ -218,7 +226,7 @@ CASTINGS = frozenset({"no", "equiv", "safe", "same_kind", "unsafe"})
 def native_concatenate(arrays: Any, axis: Any, dtype: Any, out: Any = None, casting: Any = "same_kind") -> Any:
     """The joined arrays, in the dtype of `out`, if there is one, in which NumPy copies them."""
     order = joined_order(arrays)
-    nodes = as_nodes(arrays if order is None else in_memory_order(arrays, order))
+    nodes = nodes_of(arrays if order is None else in_memory_order(arrays, order))
     if nodes is None:
         return NotImplemented
     if out is not None:
@@ -311,6 +319,9 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 def recorded_copy(dst: Any, src: Any, casting: Any, where: Any) -> bool:
     """Record a copy, where the engine does it; whether it does."""
+    dst, src, where = map(bare, (dst, src, where))
+    if type(where) is list and set(map(type, where)) == {bool}:
+        where = numpy.asarray(where)
     masked = type(where) is ndarray or type(where) is numpy.ndarray
     operands = (dst, src, where) if masked else (dst, src)
     if not (masked or where is True) or type(dst) is not ndarray or not worth_recording(operands) or not dst.ndim:
@@ -322,16 +333,15 @@ def recorded_copy(dst: Any, src: Any, casting: Any, where: Any) -> bool:
         node = strong(as_node(src), dst.dtype, casting == "unsafe") if loose else None
         if node is None or not numpy.can_cast(node.dtype, dst.dtype, casting):
             return False
-        if node.dtype != dst.dtype and tells_errors(*operands):
-            return False
-        shape, node = dst.shape, cast_node(node, dst.dtype)
+        shape = dst.shape
         if node.shape != shape and not fits(node.shape, shape):
             return False
         if masked:
             mask = (
                 as_node(where) if where.dtype == bool and (where.shape == shape or fits(where.shape, shape)) else None
             )
-            return mask is not None and assign_where(dst, mask, node)
+            return mask is not None and assign_where(dst, mask, cast_where(mask, node, dst.dtype))
+        node = cast_node(node, dst.dtype)
         assign(dst, node if node.shape == shape and node.value is None else broadcast_to(node, shape=shape))
         return True
 
@@ -372,7 +382,7 @@ def native_clip(self: ndarray, low: Any, high: Any) -> Any:
         return NotImplemented  # NumPy's method leaves out such a bound
     operands: Any = (self, *bounds)
     order = common_order(operands)
-    nodes = as_nodes(operands if order is None else in_memory_order(operands, order))
+    nodes = nodes_of(operands if order is None else in_memory_order(operands, order))
     if nodes is None or self.dtype.kind not in "biuf":
         return NotImplemented
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy
 from ..config import config
 from ..graph.node import Node, leaf
 from ..graph.op import Op
-from ..ops.elementwise import cast, real
+from ..ops.elementwise import cast, real, where
 from ..ops.promotion import same
+from ..runtime.recorder import recorder
 from . import array, line_warnings
 from .array import Handle, is_native, is_traced, known, ndarray, of_node
 from .casts import discards, warn_of_it
@@ -73,7 +75,8 @@ def nodes_of(arrays: Sequence[Any]) -> list[Node] | None:
 
 
 def as_nodes(inputs: Sequence[Any]) -> list[Node] | None:
-    """Nodes for all operands, or None; None too where NumPy is to tell of floating-point errors as they happen."""
+    """Nodes for all operands, or None; None too where NumPy is to tell of floating-point errors as they happen: of what
+    takes several operations here, in which others may happen."""
     nodes = nodes_of(inputs)
     if nodes and errors_wanted() and not any([n.trace for n in nodes]):
         return None
@@ -85,22 +88,39 @@ silent = [errstate.get()]
 """The last state of `numpy.errstate` that was looked at, if errors are at most warned of in it."""
 
 
-def errors_wanted() -> bool:
-    """Whether floating-point errors are to be raised, or told to somebody: `numpy.errstate` says so, or warnings of
-    them are kept. Strict mode keeps none, and a device knows of none."""
+def errors_kept() -> bool:
+    """Whether floating-point errors are to be raised, or told to somebody, as they happen: `numpy.errstate` says so, or
+    warnings of them are kept. A device knows of none that are kept."""
     state = errstate.get()
     if state is not silent[0] and state is not line_warnings.last[0][1]:
         modes = numpy.geterr()
         if not {"ignore", "warn"}.issuperset(modes.values()):
             return True
         silent[0] = state
-    kept = line_warnings.are_kept() and not config.strict and config.device == "cpu"
-    return kept and "warn" in numpy.geterr().values()
+    return line_warnings.are_kept() and config.device == "cpu" and "warn" in numpy.geterr().values()
+
+
+def errors_wanted() -> bool:
+    """The same, where it is NumPy that would tell of them: strict mode does without warnings."""
+    return errors_kept() and not (config.strict and {"ignore", "warn"}.issuperset(numpy.geterr().values()))
 
 
 def tells_errors(*operands: Any) -> bool:
     """Whether NumPy is to work on these values at once, as `as_nodes` asks it of nodes."""
     return errors_wanted() and not any(map(is_traced, operands))
+
+
+def told(node: Node, ufunc: Any = None) -> Node:
+    """An operation that has just been recorded: computed at once where the floating-point errors in it are to be told
+    of as they happen, with the warnings and errors that NumPy has for it; `ufunc`: for which it gives the first of two
+    results."""
+    if node.value is None and not node.trace and errors_kept():
+        recorder.compute_aloud(node, line_warnings.at_line if ufunc is None else functools.partial(first_of, ufunc))
+    return node
+
+
+def first_of(ufunc: Any, _: Any, *args: Any) -> Any:
+    return line_warnings.at_line(ufunc, *args)[0]
 
 
 def apply(op: Op, *inputs: Any, **params: Any) -> Any:
@@ -120,7 +140,14 @@ def cast_node(node: Node, dtype: numpy.dtype[Any]) -> Node:
         node = real(node)
     if node.value is not None:
         return Node.of_scalar(numpy.asarray(node.value).astype(dtype)[()])
-    return cast(node, dtype=dtype)
+    return told(cast(node, dtype=dtype))
+
+
+def cast_where(mask: Node, node: Node, dtype: numpy.dtype[Any]) -> Node:
+    """The same, of what stands where a mask is set: what does not is not looked at."""
+    if node.value is None and not same(node.dtype, dtype) and errors_kept():
+        node = where(mask, node, Node.of_scalar(numpy.zeros((), node.dtype)[()]))
+    return cast_node(node, dtype)
 
 
 def host_value(x: Any) -> Any:

@@ -19,13 +19,13 @@ from ..ops.shape import broadcast_to, reshape, slice_, transpose, whole
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign, common_order, in_memory_order
 from .array import Handle, is_native, is_traced, known, ndarray, of_node
-from .host import like, to_host
+from .host import bare, like, to_host
 from .indexing import has_traced
 from .layout import array_of, order_of_copies, settled
 from .library import shown
 from .methods import give, native_first
 from .native import dot as native_dot
-from .record import as_node, cast_node, common_dtype, nodes_of, tells_errors
+from .record import as_node, cast_node, common_dtype, nodes_of, tells_errors, told
 from .recorded_ufuncs import recordable
 from .reduce import into, native_dtype, normal_axes
 
@@ -186,6 +186,7 @@ def mask_of(mask: Any, x: Any) -> Node | None:
 
 def putmask(a: Any, mask: Any, values: Any) -> Any:
     """`numpy.putmask`: where the mask is set, of the values, repeated, those that stand there."""
+    a, mask, values = map(bare, (a, mask, values))
     typed = isinstance(values, (ndarray, numpy.ndarray, numpy.generic))
     if typed and not numpy.can_cast(values.dtype, a.dtype):  # an error of NumPy's
         return NotImplemented
@@ -199,6 +200,7 @@ def putmask(a: Any, mask: Any, values: Any) -> Any:
 
 def place(arr: Any, mask: Any, vals: Any) -> Any:
     """`numpy.place`: where the mask is set, the values in their order, repeated."""
+    arr, mask, vals = map(bare, (arr, mask, vals))
     chosen = None if in_place(arr, mask, vals) else mask_of(mask, arr)
     if chosen is None:
         return NotImplemented
@@ -295,7 +297,7 @@ def trace(self: ndarray, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype:
         return like(self, self._host_().trace(offset, axis1, axis2, dtype), [self])  # few elements are added up
     first = max(-offset, 0) * columns + max(offset, 0)
     diagonal = slice_(row, key=(*whole(row.shape[:-1]), (first if n else 0, n, columns + 1)))
-    total = reductions.reductions["add"](diagonal, axes=(len(rest),), keepdims=False, dtype=target)
+    total = told(reductions.reductions["add"](diagonal, axes=(len(rest),), keepdims=False, dtype=target))
     back = tuple([rest.index(k) for k in sorted(rest)])
     if out is not None:
         return into(out, total if back == tuple(range(len(rest))) else transpose(total, axes=back))

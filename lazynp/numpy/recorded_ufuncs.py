@@ -21,7 +21,7 @@ from . import arithmetic
 from .arithmetic import assign, assign_where, dummy
 from .array import Handle, is_native, is_traced, known, ndarray, of_node, writeable
 from .host import PLAIN, at_hand, dtype_of, returned, to_host
-from .record import MOST_AXES, as_node, as_nodes, cast_node, out_of_range
+from .record import MOST_AXES, as_node, cast_node, cast_where, nodes_of, out_of_range, tells_errors, told
 
 ENGINE = frozenset({*ufuncs, "matmul"})
 NATIVE_KEYWORDS = frozenset({"out", "where", "dtype", "casting", "subok", "order"})
@@ -52,7 +52,7 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
     target = out
     if order is not None and (out is None or out.ndim == len(order)):
         *operands, target = arithmetic.in_memory_order((*operands, out), order)
-    nodes = as_nodes(operands)
+    nodes = nodes_of(operands)
     if nodes is None or out_of_range(nodes):
         return NotImplemented
     if dtype is not None:
@@ -61,7 +61,7 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
         return NotImplemented
     if nodes is None:
         return NotImplemented
-    if name == "power" and where is not True:  # where the mask is not set no exponent is looked at
+    if where is not True and (name == "power" or tells_errors(*args)):  # where the mask is not set nothing is looked at
         return NotImplemented
     try:
         node = ufuncs[name](*nodes)
@@ -71,11 +71,24 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
         return NotImplemented
     if name == "power":
         arithmetic.check_exponent(node)
+    if where is True:
+        told(node)
     if out is not None:
         return out if write(target, node, where) is target else NotImplemented
     return of_node(node) if order is None else of_node(node)._derived_(TRANSPOSE, order)
 
 
+def native_ones(u: Any, args: Any) -> Any:
+    """Ones like an array, by the ufunc that NumPy has for it and does not name."""
+    if u.host is not ONES_LIKE or not config_allows(args, {}) or type(args[0]) is not ndarray:
+        return NotImplemented
+    node = as_node(args[0])
+    if node is None:
+        return NotImplemented
+    return of_node(broadcast_to(Node.of_scalar(node.dtype.type(1)), shape=node.shape))
+
+
+ONES_LIKE = getattr(numpy._core.umath, "_ones_like", None)
 PAIRS: dict[str, tuple[Callable[..., Node], Callable[..., Node]]] = {
     "divmod": (ufuncs["floor_divide"], ufuncs["remainder"]),
     "modf": (partial(modf, i=0), partial(modf, i=1)),
@@ -97,11 +110,11 @@ def native_pair(u: Any, args: Any, outs: Any = None) -> Any:
         return NotImplemented
     operands: Any = [to_node_operand(a) for a in args]
     order = arithmetic.common_order(operands)
-    nodes = as_nodes(operands if order is None else arithmetic.in_memory_order(operands, order))
+    nodes = nodes_of(operands if order is None else arithmetic.in_memory_order(operands, order))
     if nodes is None or out_of_range(nodes):
         return NotImplemented
     try:
-        made = [of_node(rule(*nodes)) for rule in rules]
+        made = [of_node(told(rules[0](*nodes), u.host)), of_node(rules[1](*nodes))]
     except (TypeError, ValueError, OverflowError):
         return NotImplemented
     return tuple(made if order is None else [x._derived_(TRANSPOSE, order) for x in made])
@@ -135,13 +148,14 @@ def spreads(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
 
 def write(out: Any, node: Node, where: Any) -> Any:
     """The result of a call with `out=`, and perhaps `where=`."""
-    node = cast_node(node, out.dtype)
     if where is not True:
         mask = as_node(where) if type(where) in (ndarray, numpy.ndarray, bool, numpy.bool_) else None
         if mask is None or mask.dtype != bool or not spreads(mask.shape, out.shape):
             return NotImplemented
+        node = cast_where(mask, node, out.dtype)
         mask = mask if mask.shape == out.shape and mask.value is None else broadcast_to(mask, shape=out.shape)
         return out if assign_where(out, mask, node) else NotImplemented
+    node = cast_node(node, out.dtype)
     with lock:
         if not recordable(out):
             return NotImplemented
@@ -162,11 +176,11 @@ def native_matmul(u: Any, args: Any) -> Any:
                 return returned(u.host(x._host_(), y._host_()))
     operands = [to_node_operand(a) for a in args]
     order = stack_order(operands)
-    nodes = as_nodes(operands if order is None else arithmetic.in_memory_order(operands, order))
+    nodes = nodes_of(operands if order is None else arithmetic.in_memory_order(operands, order))
     if nodes is None:
         return NotImplemented
     try:
-        out = of_node(matmul(*nodes))
+        out = of_node(told(matmul(*nodes)))
         return out if order is None else out._derived_(TRANSPOSE, order)
     except (TypeError, ValueError):
         u.host(*[dummy(x) for x in args])
@@ -240,10 +254,10 @@ def recordable(out: Any) -> bool:
     """Whether a write to the whole of `out` can be recorded."""
     if type(out) is not ndarray or not is_native(out.dtype) or out.ndim > MOST_AXES:
         return False
-    s = out._s_
-    if s.details is not None and (s.details.pin or s.details.mask is not None):
+    details = out._s_.details
+    if details is not None and details.mask is not None:
         return False
-    return writeable(out)
+    return writeable(out) and (arithmetic.delivers(out) or not arithmetic.lies_still(out))
 
 
 def write_part(z: Any, name: str, value: Any) -> bool:

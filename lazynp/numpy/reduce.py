@@ -23,13 +23,14 @@ from ..ops.shape import reshape, transpose
 from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import at_once
 from .arithmetic import assign, common_order, in_memory_order, straightened
-from .array import Handle, Writes, is_native, is_traced, known, ndarray, of_node
+from .array import Handle, Writes, is_native, known, ndarray, of_node
 from .casts import discards, real_of, warn_of_it
 from .host import (
     PLAIN,
     TracedArgumentError,
     as_base,
     at_hand,
+    bare,
     blank_like,
     dtype_of,
     fresh,
@@ -44,7 +45,8 @@ from .host import (
 from .layout import array_of
 from .line_warnings import METHODS, as_line, at_line
 from .overrides import has_hook
-from .record import as_nodes, cast_node, errors_wanted
+from .record import cast_node, nodes_of, tells_errors, told
+from .recorded_ufuncs import recordable
 
 NoValue = numpy._globals._NoValue
 NAMES = ("axis", "dtype", "out", "keepdims", "initial", "where")
@@ -104,8 +106,6 @@ def native_reduce(host: numpy.ufunc, x: ndarray, args: Any, kwargs: Any) -> Any:
         return wrap_result(value, [])
     given = {"axis": 0, **dict(zip(NAMES, args)), **kwargs}
     name = host.__name__
-    if errors_wanted() and not is_traced(x):
-        return NotImplemented
     if name not in reductions.reductions or getattr(numpy, name, None) is not host or len(args) > len(NAMES):
         return NotImplemented
     return recorded(name, x, given)
@@ -140,10 +140,10 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
 
     def rule(node: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
         node = read_as(node, dtype)
-        made = reductions.reductions[name](node, axes=axes, keepdims=keepdims, dtype=dtype)
+        made = told(reductions.reductions[name](node, axes=axes, keepdims=keepdims, dtype=dtype))
         if plainly or first is None:
             return made
-        return ufuncs[name](Node.of_scalar(numpy.asarray(first).astype(made.dtype)[()]), made)
+        return told(ufuncs[name](Node.of_scalar(numpy.asarray(first).astype(made.dtype)[()]), made))
 
     try:
         return reduced(rule, x, axes, bool(keepdims), out)
@@ -179,7 +179,7 @@ def begun(name: str, x: ndarray, initial: Any, where: Any) -> tuple[ndarray, Any
     if where.ndim > x.ndim or any(n not in (1, m) for n, m in zip(where.shape[::-1], x.shape[::-1])):
         return None
     order = common_order((where, x))
-    nodes = as_nodes((where, x) if order is None else in_memory_order((where, x), order))
+    nodes = nodes_of((where, x) if order is None else in_memory_order((where, x), order))
     if nodes is None:
         return None
     filled = array_of(select(*nodes, Node.of_scalar(numpy.asarray(neutral).astype(x.dtype)[()])))
@@ -209,12 +209,7 @@ def into(out: Any, node: Node) -> Any:
     """A result, or the `out=` that it was written to."""
     if out is None:
         return of_node(node)
-    if (
-        node.shape != out.shape
-        or node.dtype != out.dtype
-        or out._s_.details is not None
-        or not out._meta_().flags.writeable
-    ):
+    if node.shape != out.shape or node.dtype != out.dtype or not recordable(out):
         return NotImplemented
     assign(out, cast_node(node, out.dtype))
     return out
@@ -239,9 +234,9 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
         if given is not None and given.get("axis") is None:
             self = self.ravel()  # which stays of more axes for a matrix
             args, kwargs = (), {**given, "axis": self.ndim - 1}
-        value = by_base(name, self, args, kwargs)
-        if value is not NotImplemented:
-            return value
+    value = by_base(name, self, args, kwargs)
+    if value is not NotImplemented:
+        return value
     try:
         h = to_host(self, ours)
         values = [to_host(a, ours) for a in args]
@@ -252,11 +247,13 @@ def by_host(name: str, host: Callable[..., Any], self: Any, args: Any, kwargs: A
     out = args[place] if len(args) > place else kwargs.get("out")
     counted = name not in HANDED_OUT
     if counted and out is not None:
-        if config.strict:
+
+        def tried() -> Any:
             given = {"out": blank_like(out)} if len(values) <= place else {}
-            tried = [blank_like(out) if i == place else v for i, v in enumerate(values)]
-            at_line(METHODS.get(name, host), h, *tried, **{**named, **given})
-        note_work(f"ndarray.{name}", ours)
+            into = [blank_like(out) if i == place else v for i, v in enumerate(values)]
+            return at_line(METHODS.get(name, host), h, *into, **{**named, **given})
+
+        note_work(f"ndarray.{name}", ours, tried)
     with Writes() as to:
         if len(args) > place:
             values[place] = to(out)
@@ -282,14 +279,13 @@ RULES: dict[str, Callable[..., Any]] = {}
 
 def by_base(name: str, self: Any, args: Any, kwargs: Any) -> Any:
     """A method of a subclass, done by the engine on its memory; NotImplemented where NumPy does it."""
-    if name not in RULES or not is_wide(self) or not is_native(self.dtype) or errors_wanted():
-        return NotImplemented
     place = OUT_PLACE.get(name, len(args))
-    if (args[place] if len(args) > place else kwargs.get("out")) is not None:
+    out = args[place] if len(args) > place else kwargs.get("out")
+    if name not in RULES or not (is_wide(self) or is_wide(out)) or not is_native(self.dtype):
         return NotImplemented
-    value = RULES[name](as_base(self), *args, **kwargs)
-    if value is NotImplemented:
-        return value
+    value = RULES[name](as_base(self), *map(bare, args), **{k: bare(v) for k, v in kwargs.items()})
+    if value is NotImplemented or out is not None:
+        return value if value is NotImplemented else out
     scalar = not isinstance(value, Handle)
     if name in WRAPPED:
         return self.__array_wrap__(fresh(numpy.asarray(value)) if scalar else value, None, scalar)
@@ -397,7 +393,7 @@ def reduction(
                 h = self._h_ if dtype is None else real_of(self._h_, numpy.dtype(dtype))
                 value = at_line(METHODS.get(name, host), h, *args, **kwargs)
                 return value if type(value) is not numpy.ndarray else wrap_result(value, [self])
-        elif type(self) is ndarray and is_native(self.dtype) and (not errors_wanted() or is_traced(self)):
+        elif type(self) is ndarray and is_native(self.dtype):
             value = rule(self, *args, **kwargs)
             if value is not NotImplemented:
                 return value
@@ -436,6 +432,7 @@ def moment(name: str) -> Callable[[ndarray, dict[str, Any]], Any]:
             count *= self.shape[a]
         if (
             count - ddof <= 0
+            or tells_errors(self)
             or out is not None
             and type(out) is not ndarray
             or self.dtype == numpy.float16
@@ -498,11 +495,12 @@ def scanned(op: Op, x: ndarray, given: dict[str, Any]) -> Any:
         node = x._node_()
     try:
         if axis is None:
-            return into(out, op(reshape(node, shape=(x.size,)) if x.ndim != 1 else node, axis=0, dtype=dtype))
+            row = reshape(node, shape=(x.size,)) if x.ndim != 1 else node
+            return into(out, told(op(row, axis=0, dtype=dtype)))
         order = common_order((x,))
         if order is None:
-            return into(out, op(node, axis=axes[0], dtype=dtype))
-        node = op(straightened(x, inverse_of(order))._node_(), axis=order[axes[0]], dtype=dtype)
+            return into(out, told(op(node, axis=axes[0], dtype=dtype)))
+        node = told(op(straightened(x, inverse_of(order))._node_(), axis=order[axes[0]], dtype=dtype))
     except (TypeError, ValueError):
         return NotImplemented
     return of_node(node)._derived_(TRANSPOSE, order) if out is None else into(out, transpose(node, axes=order))
@@ -516,7 +514,7 @@ def scan(ufunc: str) -> Callable[[ndarray, dict[str, Any]], Any]:
 def native_accumulate(host: numpy.ufunc, x: ndarray, args: Any, kwargs: Any) -> Any:
     """`ufunc.accumulate`, recorded; NotImplemented where that is not possible here."""
     op = scans.scans.get(host.__name__)
-    if op is None or at_hand(x) or not is_native(x.dtype) or errors_wanted() and not is_traced(x):
+    if op is None or at_hand(x) or not is_native(x.dtype):
         return NotImplemented
     given = bound(("axis", "dtype", "out"), args, kwargs)
     if given is None or getattr(numpy, host.__name__, None) is not host:

@@ -40,7 +40,7 @@ from .host import (
 from .layout import array_of
 from .line_warnings import as_line, at_line
 from .overrides import HOST_TYPES, Probe, ask, has_hook, is_subclass, overriding, wrapped, wrapper_of
-from .recorded_ufuncs import ENGINE, native_call, native_pair
+from .recorded_ufuncs import ENGINE, native_call, native_ones, native_pair
 from .reduce import native_accumulate, native_reduce
 
 INTO_FIRST = "qr_r_raw"  # LAPACK's factors, written over the matrix
@@ -148,6 +148,8 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         """The recorded results of a generalized ufunc, or of one that gives two; else NotImplemented."""
         if self.library is not None:
             return library.recorded(self.library, args, kwargs)
+        if self.nin == 1 and not kwargs and not self.operator and self.nout == 1:
+            return native_ones(self, args)
         if self.nout != 2 or kwargs.keys() - {"out"}:
             return NotImplemented
         return native_pair(self, args, kwargs.get("out"))
@@ -225,24 +227,34 @@ class ufunc(UfuncBase, metaclass=UfuncType):
     def on_base(self, method: str, args: Any, kwargs: Any) -> Any:
         """The engine's result for subclasses, which say only of what class it is; NotImplemented where NumPy does
         it."""
-        if kwargs.get("out") is not None or not any(map(is_wide, args)):
+        outs = kwargs.get("out") or ()
+        if not any(map(is_wide, (*args, *outs))):
             return NotImplemented
-        if not all([is_native(x.dtype) for x in args if isinstance(x, Handle)]):
+        if not all([is_native(x.dtype) for x in (*args, *outs) if isinstance(x, Handle)]):
             return NotImplemented
         given, named = tuple(map(as_base, args)), {k: as_base(v) for k, v in kwargs.items()}
+        if outs:
+            named["out"] = tuple(map(as_base, outs))
         if method == "__call__":
             value = native_call(self, given, named) if self.operator else NotImplemented
             value = self.native_results(given, named) if value is NotImplemented else value
-        elif method == "reduce":
-            value = native_reduce(self.host, given[0], given[1:], named)
-        elif method == "accumulate":
-            value = native_accumulate(self.host, given[0], given[1:], named)
+        elif method in ("reduce", "accumulate") and type(given[0]) is ndarray and len(outs) < 2:
+            reduce = native_reduce if method == "reduce" else native_accumulate
+            value = reduce(self.host, given[0], given[1:], {**named, **({"out": named["out"][0]} if outs else {})})
         else:
             return NotImplemented
-        leader = wrapper_of(args, None) if kwargs.get("subok", True) and value is not NotImplemented else None
+        if value is NotImplemented:
+            return value
+        return self.of_class(method, args, outs, value) if kwargs.get("subok", True) or outs else value
+
+    def of_class(self, method: str, args: Any, outs: Any, value: Any) -> Any:
+        """The engine's result, in the class that the operands and `out=` say."""
+        if outs and (method != "__call__" or not any(map(is_subclass, outs))):
+            return outs[0] if len(outs) == 1 else outs
+        leader = wrapper_of(args, outs or None)
         if leader is None:
             return value
-        return wrapped(leader, value, None, (self, args, 0) if method == "__call__" else None)
+        return wrapped(leader, value, outs or None, (self, (*args, *outs), 0) if method == "__call__" else None)
 
     def on_host(self, method: str, args: Any, kwargs: Any) -> Any:
         """NumPy's, on values."""
@@ -268,9 +280,8 @@ class ufunc(UfuncBase, metaclass=UfuncType):
             value = called(function, *host, **named)
             note_work(name, ours)
         else:
-            if config.strict and outs is not None:
-                called(function, *host, **{**named, "out": blank_like(outs)})
-            note_work(name, ours)
+            tried = None if outs is None else lambda: called(function, *host, **{**named, "out": blank_like(outs)})
+            note_work(name, ours, tried)
             with Writes() as to:
                 if outs is not None:
                     named["out"] = to(outs)

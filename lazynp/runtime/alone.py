@@ -64,6 +64,16 @@ def called(node: Node, args: list[Any]) -> Any:
     return own(call_for(node)(*args), args)
 
 
+def spoken(node: Node, args: list[Any], call: Callable[..., Any]) -> Any:
+    """The node's value by `call(function, *args)`, which tells of errors; None where that makes another dtype."""
+    value = np.asarray(call(call_for(node), *args))
+    if value.dtype != node.dtype or value.shape != node.shape:
+        return None
+    profile.segments += 1
+    profile.operations += 1
+    return labelled(own(value, args), node.dtype)
+
+
 def of_library(op: Any, params: dict[str, Any], *args: Any) -> Any:
     return op.lower(xp, *args, **params)
 

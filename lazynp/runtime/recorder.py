@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..away import on_host
 from ..bounded import Bounded
 from ..config import config
 from ..graph.errors import NotConcreteError
@@ -334,6 +335,30 @@ class Recorder:
         self.few = 0
         self.take(len(self.nodes))
         self.search()
+
+    def compute_aloud(self, node: Node, call: Callable[..., Any]) -> None:
+        """Compute a node that has just been recorded, by itself and at once, as `call(function, *operands)` does, which
+        tells of floating-point errors. What it reads is computed before, and tells of none."""
+        with self.lock:
+            if processes.run is not None or node.op is None or node.buffer is not None:
+                return
+            if self.nodes and self.nodes[-1] is node:
+                self.run(len(self.nodes) - 1)
+                if self.nodes and self.nodes[-1] is node:
+                    self.take(len(self.nodes))
+                    self.search()
+            for a in node.inputs:
+                if a.value is None and a.buffer is None:
+                    self.demand(a)
+            args = [on_host(a.buffer) if a.value is None else a.value for a in node.inputs]
+        value = alone.spoken(node, args, call)
+        with self.lock:
+            if value is None:
+                self.demand(node)
+                return
+            if self.before is not None:
+                self.before([node])
+            node.buffer, node.inputs = value, ()
 
     def run(self, n: int, wanted: Node | None = None) -> None:
         """Run the first n pending operations. What cannot be computed at this moment is set aside; after another
