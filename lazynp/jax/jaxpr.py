@@ -19,6 +19,7 @@ from .aval import on_explicit
 from .beginning import Beginning
 from .devices import several
 from .dtypes import canonical, shown
+from .jaxpr_places import axis_of
 from .jaxpr_types import ClosedJaxpr, Jaxpr, Literal, Var
 from .jaxpr_writer import closed, to_be_shown
 from .shape_struct import ShapeDtypeStruct
@@ -110,6 +111,7 @@ def make_jaxpr(
         before = stack.axes
         if axis_env:
             stack.axes = {**before, **{k: (n, leaf((), np.dtype(np.int32), trace=ABSTRACT)) for k, n in axis_env}}
+            axis_of.update({stack.axes[k][1]: k for k, _ in axis_env})
         beginning = Beginning()
         try:
             with to_be_shown():

@@ -20,6 +20,7 @@ from ..graph.node import Node
 from ..graph.op import MAP, pick
 from ..graph.walk import toposort
 from ..ops.callback import callback
+from ..ops.control import together
 from ..ops.elementwise import cast, weak_cast
 from ..ops.promotion import is_inexact
 from ..ops.shape import reshape
@@ -211,6 +212,8 @@ def behind(n: Node, stop: Collection[Node], calls: bool = False) -> Node:
 
 def is_tag(n: Node, calls: bool) -> bool:
     """Whether a jaxpr does without it."""
+    if n.op is together:
+        return True
     return n not in said and n.op is not None and bool(n.op.tag) and n.op is not bound and not (calls and is_call(n))
 
 
@@ -237,9 +240,19 @@ def in_order(results: Sequence[Node], stop: Collection[Node], inside: Inside | N
     return order
 
 
+def literal(n: Node) -> Any:
+    """The value of a constant that stands where it is used: one number, cast or not, and none that a derivative is
+    taken along. None of another node."""
+    if n.shape or n.trace or n.dtype is None or n.dtype.type is np.void:
+        return None
+    if n.buffer is None and n.value is None and (n.op is cast or n.op is weak_cast):
+        found = literal(n.inputs[0])
+        return None if found is None else np.asarray(found).astype(n.dtype)
+    return None if n.buffer is None else on_host(n.buffer)
+
+
 def is_literal(n: Node) -> bool:
-    """Whether a constant stands where it is used: one number, and none that a derivative is taken along."""
-    return not n.shape and n.buffer is not None and not n.trace and n.dtype.type is not np.void
+    return literal(n) is not None
 
 
 def with_places(function: Function) -> Function:
@@ -255,12 +268,15 @@ def jaxpr_of(
 ) -> tuple[Jaxpr, list[Node]]:
     """The graph of a function, and its constants, also those that only the rules of users' derivatives read. Arguments
     for which there are literals are none."""
-    found = since.constants(function) if isinstance(since, Beginning) else boundary(with_places(function), since)
+    if isinstance(since, Beginning):
+        found = [n for n in since.constants(function) if n not in axis_of]
+    else:
+        found = boundary(with_places(function), since)
     stop, inside = {*found, *function.inputs}, inside or Inside()
     order = in_order([*function.outputs, *function.effects], stop, inside)
     reached = set(order)
     constants = [n for n in found if not is_literal(n) and (n in reached or n.trace and is_inexact(n.dtype))]
-    writer = Writer({n: Literal(on_host(n.buffer), n.aval) for n in found if is_literal(n)}, inside)
+    writer = Writer({n: Literal(literal(n), n.aval) for n in found if is_literal(n)}, inside)
     gone = {function.inputs[i]: v for i, v in (literals or {}).items()}
     writer.known.update(gone)
     for n in (*constants, *function.inputs):

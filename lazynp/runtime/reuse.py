@@ -95,16 +95,22 @@ def born(node: Node) -> None:
         watch.own.append(keys)
 
 
-def mark(keys: Keys, place: Any, name: str) -> None:
-    """Raises KeyReuseError where one of the keys has been used before."""
+PRIMITIVES = {"bits": "random_bits", "split": "random_split"}
+
+
+def mark(keys: Keys, place: Any, name: str, at: int = 0) -> None:
+    """Raises KeyReuseError where one of the keys, the argument number `at`, has been used before."""
     place = place.ravel()
     before = [w for w in keys.used[place] if w is not None]
     here = f"{name} at {user_line()}"
     if before:
+        primitive = PRIMITIVES.get(name)
         raise KeyReuseError(
-            f"a random key is used for {here}, and has been used before: {before[0]}. Make new keys with "
+            (f"In {primitive or 'jit'}, argument {at} is already consumed" if watches.active else
+             f"Previously-consumed key passed to {primitive or 'jit-compiled function'} at index {at}")
+            + f": a random key is used for {here}, and has been used before: {before[0]}. Make new keys with "
             "jax.random.split or jax.random.fold_in; jax.random.clone says that the repetition is meant."
-        )
+        )  # fmt: skip
     keys.used[place] = here
     for watch in watches.active[-1:]:
         watch.log.append((keys, place))
@@ -174,11 +180,11 @@ def use_as(function: Function, given: Sequence[Node], name: str) -> None:
     if found is None:
         return
     with lock:
-        for used, node in zip(found.inputs, given):
+        for i, (used, node) in enumerate(zip(found.inputs, given)):
             if used is not None:
                 record = record_of(node)
                 part = record.place.ravel()
-                mark(record.keys, part[used] if part.size == used.size else part, name)
+                mark(record.keys, part[used] if part.size == used.size else part, name, i)
         for keys, place in found.captured:
             mark(keys, place, name)
 
@@ -203,15 +209,18 @@ def use_in_loop(functions: Sequence[Function], given: Sequence[Node], n_carry: i
         return
     body = functions[-1]
     kept = [s or out is x for s, out, x in zip(uses[body].spent, body.outputs, body.inputs)]
-    for found in [uses[f] for f in functions]:
+    for found, part in zip([uses[f] for f in functions], ("cond", "body")[-len(functions) :]):
+        text = (
+            f"{name} {part} function leads to key reuse when repeatedly executed: the one of {name}, at {user_line()},"
+        )
         if found.captured:
             raise KeyReuseError(
-                f"the body of {name}, at {user_line()}, uses a random key from outside, and so the same one in each "
+                f"{text} uses a random key from outside, and so the same one in each "
                 "step. Carry the key along and split it in the body, or loop over jax.random.split(key, n)."
             )
         if any([used is not None and k for used, k in zip(found.inputs[:n_carry], kept)]):
             raise KeyReuseError(
-                f"the body of {name}, at {user_line()}, uses the random key that it carries, and hands it on to the "
+                f"{text} uses the random key that it carries, and hands it on to the "
                 "next step. Split it in the body: one key to use, one to carry."
             )
     for f in functions:

@@ -127,3 +127,54 @@ def test_half_powers_by_a_traced_exponent() -> None:
     assert compared(*[library.outcome(text) for library in LIBRARIES]) is None
     text = "lax.fori_loop(0, 50, lambda i, c: c**0.5, jnp.array([-jnp.inf, -0.0, 4.0]))"
     assert compared(*[library.outcome(text) for library in LIBRARIES]) is None
+
+
+JAXPRS = """
+jax.make_jaxpr(random.split)(key())
+jax.make_jaxpr(lambda k: random.bits(k))(key())
+jax.make_jaxpr(random.key_data)(key())
+jax.make_jaxpr(random.wrap_key_data)(random.key_data(key()))
+jax.make_jaxpr(jax.jit(lambda x: x * 2))(1.0)
+jax.make_jaxpr(jax.jit(lambda x: x * 2.5 + 1))(W(1))
+jax.make_jaxpr(lambda x: lax.psum(x, 'i'), axis_env=[('i', 2)])(jnp.ones(3))
+jax.make_jaxpr(lambda x: lax.pmax(x, 'i'), axis_env=[('i', 2)])(jnp.ones(3))
+jax.make_jaxpr(lambda x: lax.axis_index('i') * x, axis_env=[('i', 2)])(jnp.ones(3))
+jax.make_jaxpr(lambda x: lax.all_gather(x, 'i'), axis_env=[('i', 2)])(jnp.ones(3))
+jax.make_jaxpr(lambda x: lax.ppermute(x, 'i', [(0, 1)]), axis_env=[('i', 2)])(jnp.ones(3))
+""".strip()
+
+
+@pytest.mark.parametrize("text", JAXPRS.split("\n"))
+def test_jaxprs(text: str) -> None:
+    wanted, got = (str(library.evaluate(text)) for library in LIBRARIES)
+    assert got == wanted
+
+
+def test_batched_branches_have_no_operation_of_ours() -> None:
+    text = "jax.make_jaxpr(jax.vmap(lambda p, x: lax.cond(p, jnp.sin, jnp.cos, x)))(W([True, False]), jnp.ones(2))"
+    assert "together" not in str(LIBRARIES[1].evaluate(text))
+
+
+REUSES = """
+[random.uniform(k), random.normal(k)]
+[random.uniform(k), random.split(k)]
+[random.bits(k), random.bits(k)]
+[jax.jit(lambda x, k: random.uniform(k) + x)(1.0, k) for _ in range(2)]
+jax.jit(lambda k: (random.bits(k), random.bits(k)))(k)
+jax.jit(lambda k: random.uniform(k) + random.normal(k))(k)
+lax.scan(lambda k, _: (k, random.bits(k)), k, None, length=2)
+lax.while_loop(lambda c: random.uniform(c[1]) < c[0], lambda c: (c[0] + 1, c[1]), (0, k))
+lax.while_loop(lambda c: c[0] < 3, lambda c: (random.uniform(c[1]), c[1]), (0.0, k))
+""".strip()
+
+
+@pytest.mark.parametrize("text", REUSES.split("\n"))
+def test_keys_used_again(text: str) -> None:
+    """The message begins with JAX's words."""
+    words = []
+    for library in LIBRARIES:
+        library.names["k"] = library.key(0)
+        with library.root.debug_key_reuse(True), pytest.raises(library.root.errors.KeyReuseError) as error:
+            library.evaluate(text)
+        words.append(str(error.value).splitlines()[0].partition(" repeatedly executed")[0].rstrip("."))
+    assert words[1].startswith(words[0])

@@ -15,11 +15,11 @@ from ...ops.random import random_clone
 from ...ops.shape import broadcast_to, reshape
 from ..array import as_node, wrap
 from ..lax.primitives import RULES
-from ..primitives import primitive_of
+from ..primitives import STEPS, Step, primitive_of
 from ..vmap import vmap
 from .arguments import Shape
 from .draws import random_bits, random_gamma
-from .implementations import keys_of, random_fold_in, random_seed, random_split, words_of
+from .implementations import impl_of, keys_of, random_fold_in, random_seed, random_split, words_of
 from .keys import key_node, key_record, partitionable, resolve
 
 U32 = np.dtype(np.uint32)
@@ -79,3 +79,14 @@ RULES.update(
     }
 )
 random_gamma_p = primitive_of("random_gamma")
+STEPS.update(
+    {
+        "key_data": lambda n: [Step("random_unwrap", {})],
+        "key_wrap": lambda n, *, dtype: [Step("random_wrap", {"impl": impl_of[dtype]})],
+        "random_bits": lambda n, *, width, shape, **_: [
+            Step("random_bits", {"bit_width": width, "shape": tuple(shape)})
+        ],
+        "random_seed": lambda n, *, dtype: [Step("random_seed", {"impl": impl_of[dtype]})],
+        "random_split": lambda n, *, shape, **_: [Step("random_split", {"shape": tuple(shape)})],
+    }
+)
