@@ -27,6 +27,9 @@ from .array import Array, as_node, is_arraylike, wrap, wrap_value
 from .aval import ShapedArray
 from .branches import token_of_branch
 from .dtypes import canonical, is_extended
+from .spreading import note, sharding_at
+from .spreading import state as spreading
+from .varying import contexts
 
 METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 
@@ -87,10 +90,11 @@ def without_last(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *values: function(*values[:-1])
 
 
-def over_devices() -> bool:
-    """Whether what maps the function that is being traced is a `shard_map` or a `pmap`, which call for each device."""
+def over_devices() -> int:
+    """Over how many devices a `shard_map` or a `pmap` maps the function that is being traced, which call for each; 0
+    where it is neither that maps it."""
     mapping = next((t for t in reversed(stack.active) if t.kind == "vmap"), None)
-    return mapping is not None and getattr(mapping.function, "over_devices", False)
+    return 0 if mapping is None else int(getattr(mapping.function, "over_devices", 0))
 
 
 def call_back(name: str, callback: Callable[..., Any], shapes: Any, args: Any, kwargs: Any, **how: Any) -> Any:
@@ -171,7 +175,13 @@ def debug_callback(
     partitioned: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Call `callback(*args, **kwargs)` at every run, for its effect; its result is dropped."""
+    """Call `callback(*args, **kwargs)` at every run, for its effect; its result is dropped.
+
+    `partitioned`: once for each device, with its parts of the arrays. Calls are in the order of the program, `ordered`
+    or not.
+
+    Raises: ValueError for `ordered` calls of arrays that lie on several devices.
+    """
     if callback is None:
         return lambda f: lambda *a, **k: debug_callback(f, *a, ordered=ordered, partitioned=partitioned, **k)
     if not callable(callback):
@@ -179,13 +189,36 @@ def debug_callback(
             f"first argument to jax.debug.callback must be callable, but got an object of type {type(callback)}"
         )
     function = callback
+    lies = [lies_of(x) for x in flatten((args, kwargs))[0]] if spreading.on and spreading.jitted else []
+    jitted = any([t.kind == "jit" for t in stack.active])
+    if ordered and (any([s is not None for s in lies]) or jitted and over_devices() > 1):
+        raise ValueError("The following ordered effects are not supported for more than 1 device: [debug_callback]")
+    placed = {i: s for i, s in enumerate(lies) if s is not None} if partitioned else {}
 
     def quiet(*a: Any, **k: Any) -> tuple[()]:
-        function(*a, **k)
+        if not placed:
+            function(*a, **k)
+            return ()
+        leaves, structure = flatten((a, k))
+        parts = {i: s.devices_indices_map(leaves[i].shape) for i, s in placed.items()}
+        for device in next(iter(parts.values())):
+            local, named = unflatten(
+                structure, [x[parts[i][device]] if i in parts else x for i, x in enumerate(leaves)]
+            )
+            function(*local, **named)
         return ()
 
     call_back("debug_callback", quiet, (), args, kwargs, ordered=True, differentiable=True, method="sequential")
     return None
+
+
+def lies_of(x: Any) -> Any:
+    """The sharding of an array that lies on several devices, else None."""
+    if not isinstance(x, Array) or contexts.active:
+        return None
+    note(x.node)
+    lies = sharding_at(x.node)
+    return lies if lies is not None and lies.num_devices > 1 else None
 
 
 class FormatCheck(string.Formatter):
@@ -214,9 +247,10 @@ def debug_print(
     skip_format_check: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Print `fmt.format(*args, **kwargs)` at every run, with the arrays' values.
+    """Print `fmt.format(*args, **kwargs)` at every run, with the arrays' values; where `partitioned`, for each device
+    with its parts of them.
 
-    Raises: ValueError for arguments that the format does not use.
+    Raises: ValueError for arguments that the format does not use, and for `ordered` prints on several devices.
     """
     if fmt is None:
         return lambda f, *a, **k: debug_print(f, *a, **k)
@@ -227,7 +261,7 @@ def debug_print(
     def show(*a: Any, **k: Any) -> None:
         print(text.format(*a, **k))
 
-    debug_callback(show, *args, **kwargs)
+    debug_callback(show, *args, ordered=ordered, partitioned=partitioned, **kwargs)
     return None
 
 

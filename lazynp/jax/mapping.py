@@ -482,7 +482,7 @@ def per_device(
                     contexts.active.pop()
                 return out
 
-            local.over_devices = True  # type: ignore[attr-defined]
+            local.over_devices = over.size  # type: ignore[attr-defined]
             inner: Callable[..., Any] = local
             for axis, size in reversed([(a, over.shape[a]) for a in manual]):
                 axes = tuple([0 if axis in used else None for _, used in parts])

@@ -133,7 +133,8 @@ class Stage:
         """How the arguments lie, in their structure."""
         found = self._owner._pinned_inputs(self._call)
         around = replicated(found) or over_mesh_of([self._entry.function]) or default_sharding()
-        used = set(toposort([*self._entry.function.outputs, *self._entry.function.effects]))
+        keeps = self._entry.function.inputs if self._owner._keep_unused else ()
+        used = set(toposort([*self._entry.function.outputs, *self._entry.function.effects, *keeps]))
         inputs = self._entry.function.inputs  # which constraints on them have placed, where nothing else has
         lies = [s or known.get(x) or around if x in used else None for s, x in zip(found, inputs)]
         return unflatten(self._call.structure, lies)
@@ -147,11 +148,13 @@ class Stage:
     def _output_shardings(self) -> Any:
         n = self._entry.out.num_leaves
         outputs = self._entry.function.outputs[:n]
-        around = replicated(self._owner._pinned_inputs(self._call)) or over_mesh_of([self._entry.function])
-        found: list[Any] = [sharding_at(x) or around or default_sharding() for x in outputs]
+        pinned: list[Any] = [None] * n
         if self._owner._out is not None:
-            out = unflatten(self._entry.out, outputs)
-            found = in_place_of(found, spread_places(self._owner._out, out, "out_shardings"), "out_shardings")
+            pinned = spread_places(self._owner._out, unflatten(self._entry.out, outputs), "out_shardings")
+        placed = [*self._owner._pinned_inputs(self._call), *pinned_anywhere(pinned)]
+        around = replicated(placed) or over_mesh_of([self._entry.function])
+        found: list[Any] = [sharding_at(x) or around or default_sharding() for x in outputs]
+        found = in_place_of(found, pinned, "out_shardings")
         return unflatten(self._entry.out, found)
 
     @property
@@ -359,7 +362,8 @@ class PjitFunction(Shown):
             entry = self._entry(call)
             if over_mesh_of([entry.function]) is None:
                 return self._run(call, entry, args, kwargs)
-        leaves, shardings = list(call.leaves), [sharding_at(n) for n in call.nodes]
+        before = [sharding_at(n) for n in call.nodes]
+        leaves, shardings = list(call.leaves), list(before)
         for where, parameter in ((self._in, "in_shardings"), (self._out, "out_shardings")):
             if where is not None:
                 said = [where_to(p, parameter) for p in flatten(where, is_leaf=is_where)[0]]
@@ -382,8 +386,8 @@ class PjitFunction(Shown):
         call = found._take_apart(args, kwargs)
         entry = found._entry(call)
         out = found._run(call, entry, args, kwargs)
-        for x, moved in zip(originals, call.leaves):  # what is donated, and was placed before, is gone too
-            if x is not moved and isinstance(x, Array) and moved.is_deleted():
+        for x, moved, was in zip(originals, call.leaves, before):  # what is donated, and was placed before, is gone too
+            if x is not moved and was is not None and isinstance(x, Array) and moved.is_deleted():
                 x.delete()
         results, tree = flatten(out)
         spread = [sharding_at(n) for n in entry.function.outputs[: len(results)]]

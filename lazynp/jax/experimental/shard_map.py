@@ -11,7 +11,7 @@ __all__ = ["shard_map"]
 
 
 def shard_map(
-    f: Callable[..., Any], mesh: Any, in_specs: Any, out_specs: Any, check_rep: bool = True, auto: Any = frozenset()
+    f: Callable[..., Any], mesh: Any, in_specs: Any, out_specs: Any, check_rep: bool = True
 ) -> Callable[..., Any]:
     """`jax.shard_map` with its former parameters."""
-    return current(f, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
+    return current(f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=check_rep)
