@@ -2154,11 +2154,11 @@ PyMODINIT_FUNC PyInit__speed(void)
         return NULL;
 #ifdef __GLIBC__
     /* By default glibc gives the pages of arrays of a few hundred KB back when they are freed, and the next operation
-     * faults them in again: see "Pages" in docs/architecture.md. These are what its thresholds grow to by themselves once
-     * an array of 32 MB was freed. Who sets them in the environment knows better. */
+     * faults them in again: see "Pages" in docs/architecture.md. The first is what its threshold grows to by itself once
+     * an array of 32 MB was freed; the keeper of `runtime/pool.py` gives pages back. Who sets them in the environment knows better. */
     if (!getenv("MALLOC_MMAP_THRESHOLD_") && !getenv("MALLOC_TRIM_THRESHOLD_") && !getenv("GLIBC_TUNABLES")) {
         mallopt(M_MMAP_THRESHOLD, 32 << 20);
-        mallopt(M_TRIM_THRESHOLD, 64 << 20);
+        mallopt(M_TRIM_THRESHOLD, 256 << 20);
     }
 #endif
     PyTypeObject *types[] = {

@@ -232,7 +232,7 @@ static PyObject *given_value(PyObject *o, Gift *gift, int depth)
     if (type == &PyRange_Type) { /* a shape, it may be: how large is not looked at, but of one that is too long for that */
         Py_ssize_t n = PyObject_Size(o);
         PyErr_Clear();
-        gift->product = n > NPY_MAXDIMS ? gift->product * (double)n : 1e30;
+        gift->product = n > (depth ? 2 : NPY_MAXDIMS) ? gift->product * (double)n : 1e30;
         return Py_NewRef(o);
     }
     if (PyArray_IsScalar(o, Generic) && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyArray_IsScalar(o, Void))

@@ -67,10 +67,10 @@ SETTINGS = {
     ),
     "small": Setting(
         "LAZYNP_SMALL",
-        98304,
+        196608,
         int,
         lambda v: v >= 0,
-        "arrays up to so many elements are computed at once in mode auto; four times as many where nothing is compiled",
+        "arrays up to so many elements are computed at once in mode auto; twice as many where nothing is compiled",
     ),
     "compile": Setting("LAZYNP_COMPILE", True, flag, lambda v: isinstance(v, bool), "whether hot kernels are compiled"),
     "compile_after": Setting(
@@ -163,7 +163,7 @@ SETTINGS = {
     ),
     "spread_size": Setting(
         "LAZYNP_SPREAD_SIZE",
-        98304,
+        196608,
         int,
         lambda v: v >= 1,
         "arrays of so many elements, or more, are split over the processes; see docs/many-processes.md",
@@ -247,7 +247,7 @@ class Config:
         object.__setattr__(self, name, value)
         if name in ("mode", "small", "compile", "deterministic"):
             small = getattr(self, "small", 0) * (
-                1 if getattr(self, "compile", True) and not getattr(self, "deterministic", False) else 4
+                1 if getattr(self, "compile", True) and not getattr(self, "deterministic", False) else 2
             )
             limit = {"auto": small, "graph": -1, "eager": 1 << 62}[getattr(self, "mode", "auto")]
             object.__setattr__(self, "limit", limit)

@@ -193,7 +193,7 @@ PROGRAMS = {
         f = np.stack([e, b]).std(axis=1)
         g = np.ma.masked_less(e, 2).sum()
         h = np.einsum("i,j->ij", a, d)
-        h[[1, 2]] += np.arange(100000.0)[3]
+        h[[1, 2]] += np.arange(250000.0)[3]
         k = np.random.default_rng(1).permutation(a)
         """,
         mode="auto",
@@ -213,7 +213,7 @@ PROGRAMS = {
     ),
     "compiled": Program(
         """
-        u = np.arange(160000.0).reshape(400, 400)
+        u = np.arange(250000.0).reshape(500, 500)
         k = u * 0.001
         for i in 6: u[1:-1, 1:-1] = 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]) + k[1:-1, 1:-1]
         v = np.sqrt(u) * 2 + k

@@ -13,7 +13,7 @@ import lazynp
 from lazynp.runtime.profile import profile
 from lazynp.runtime.recorder import recorder
 
-SIZE = 150_000
+SIZE = 250_000
 CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "add": lambda m, x, i: x + x,
     "scalar": lambda m, x, i: 2.5 * x,
@@ -22,9 +22,9 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "clip": lambda m, x, i: m.clip(i, 5, 9000),
     "where": lambda m, x, i: m.where(i, x, -1.0),
     "slice": lambda m, x, i: x[1:] - x[:-1],
-    "turned": lambda m, x, i: x.reshape(300, 500).T * 2.0,
-    "row": lambda m, x, i: x.reshape(3, 50_000)[1:] + 1.0,
-    "sum": lambda m, x, i: x.reshape(300, 500).sum(axis=0),
+    "turned": lambda m, x, i: x.reshape(500, 500).T * 2.0,
+    "row": lambda m, x, i: x.reshape(5, 50_000)[1:] + 1.0,
+    "sum": lambda m, x, i: x.reshape(500, 500).sum(axis=0),
     "sort": lambda m, x, i: m.sort(x),
     "division by zero": lambda m, x, i: x / m.zeros(SIZE),
 }
@@ -73,7 +73,7 @@ def test_several_operations_are_a_kernel() -> None:
 def test_a_result_shares_no_memory() -> None:
     x, _ = arrays(lazynp)
     y = +x
-    z = x.reshape(300, 500).T.copy()
+    z = x.reshape(500, 500).T.copy()
     for made in (y, z):
         assert not numpy.shares_memory(numpy.asarray(made), numpy.asarray(x))
     x[0] = 99.0
@@ -81,7 +81,7 @@ def test_a_result_shares_no_memory() -> None:
 
 
 def test_an_error_is_that_of_the_value() -> None:
-    a = lazynp.zeros((400, 400))
+    a = lazynp.zeros((500, 500))
     with pytest.raises(numpy.linalg.LinAlgError, match="Singular"):
         numpy.asarray(lazynp.linalg.inv(a))
     assert lazynp.ones(3).sum() == 3.0

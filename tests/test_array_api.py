@@ -482,8 +482,8 @@ def test_dlpack_shares_memory() -> None:
     copied[0] = 9
     assert x[0] == 0
     assert lazynp.from_dlpack(x, copy=True, device="cpu").tolist() == [0, 5, 0, 0]
-    pending = lazynp.asarray(data("float64", (400, 400))) * 2
-    numpy.testing.assert_array_equal(numpy.from_dlpack(pending), data("float64", (400, 400)) * 2)
+    pending = lazynp.asarray(data("float64", (500, 500))) * 2
+    numpy.testing.assert_array_equal(numpy.from_dlpack(pending), data("float64", (500, 500)) * 2)
 
 
 def test_dlpack_with_others() -> None:

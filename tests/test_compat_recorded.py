@@ -24,7 +24,7 @@ def test_factors_written_over_the_matrix(mode: str) -> None:
 
 
 def test_factors_of_a_large_matrix() -> None:
-    x = numpy.random.default_rng(0).random((400, 400))
+    x = numpy.random.default_rng(0).random((500, 500))
     with np.config(mode="auto"):
         q, r = np.linalg.qr(np.array(x) * 1.0)
         numpy.testing.assert_allclose(numpy.asarray(q @ r), x, atol=1e-10)

@@ -109,7 +109,7 @@ def commands(page: Path) -> list[list[str]]:
     return [[w for w in shlex.split(line, comments=True) if not re.match(r"[A-Z_]+=", w)] for line in lines]
 
 
-SCRIPT = "import sys\nimport numpy as np\nprint(np.ones((400, 400)).sum(), len(sys.argv))\n"
+SCRIPT = "import sys\nimport numpy as np\nprint(np.ones((500, 500)).sum(), len(sys.argv))\n"
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.stem)

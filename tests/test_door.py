@@ -377,7 +377,7 @@ def test_version_is_numpys() -> None:
 
 
 @pytest.mark.parametrize("fill", [3.0, 3.5])
-@pytest.mark.parametrize("size", [(), 10, 100_000])
+@pytest.mark.parametrize("size", [(), 10, 250_000])
 @pytest.mark.parametrize("mode", ["auto", "graph"])
 def test_casts_that_must_keep_values(mode: str, size: Any, fill: float) -> None:
     """NumPy knows `same_value` from 2.4 on, and in `astype` alone; the values decide."""

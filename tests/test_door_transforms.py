@@ -266,7 +266,7 @@ def test_small_calls_of_jitted_functions(name: str) -> None:
 def test_a_small_jitted_call_sees_what_is_pending() -> None:
     """Operations that were recorded, or matched in a replayed loop, come before it."""
     f = lazynp.jit(lambda x: x * 0.5 + 1)
-    for n in (10, 150_000):
+    for n in (10, 250_000):
         x, want = lazynp.ones(n), np.ones(n)
         for k in range(200 if n == 10 else 5):
             x[1:] += x[:-1] * 0.25

@@ -26,7 +26,7 @@ from lazynp.numpy import draws
 
 ROOT = Path(__file__).parents[1]
 MODES = ("auto", "graph", "eager")
-N = 150_000  # more than what is small in any mode
+N = 250_000  # more than what is small in any mode
 several_cores = pytest.mark.skipif(CORES < 2, reason="on one core everything is drawn at once")
 
 

@@ -380,7 +380,7 @@ def effects(np: Any, statement: str, n: int) -> tuple[Any, dict[str, Any]]:
     return raised, {k: numpy.array(names[k]) for k in "fyzxmsbi"}
 
 
-@pytest.mark.parametrize("mode, n", [("auto", 60), ("auto", 150000), ("graph", 60)])
+@pytest.mark.parametrize("mode, n", [("auto", 60), ("auto", 250000), ("graph", 60)])
 def test_errors_of_values_come_at_the_call(mode: str, n: int) -> None:
     """Of the statement, as NumPy's do, and leave what it would have written."""
     for statement in ERRORS:

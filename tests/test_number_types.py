@@ -101,7 +101,7 @@ def test_types_of_numbers(name: str, mode: str) -> None:
         assert numpy.array_equal(found, wanted), (char, found - wanted)
 
 
-@pytest.mark.parametrize("shape", [(300_000,), (700, 500), (100, 4, 700), (150_000, 2)])
+@pytest.mark.parametrize("shape", [(300_000,), (700, 500), (100, 4, 700), (250_000, 2)])
 def test_large_arrays_of_extended_precision(shape: tuple[int, ...]) -> None:
     """The blocks are NumPy's loops, and sums have NumPy's order."""
     host = numpy.random.default_rng(0).standard_normal(shape).astype("g") * (1 + 3 * numpy.finfo("g").eps)

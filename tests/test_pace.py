@@ -161,7 +161,7 @@ def test_a_plan_that_stands_for_several_sizes_is_tried_where_it_is_not_too_large
     with config(mode="auto", small=1000):
         goes_on(relaxed, 90, for_a_while())
         assert not tried
-        goes_on(relaxed, 60, lambda: tried)
+        goes_on(relaxed, 50, lambda: tried)
     assert tried
     trials.busy = False  # which the trial itself does
 

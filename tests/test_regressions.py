@@ -446,7 +446,7 @@ def later_values(xp: Any, n: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("mode", ["auto", "graph"])
-@pytest.mark.parametrize("n", [8, 150_000])
+@pytest.mark.parametrize("n", [8, 250_000])
 def test_copies_of_pinned_memory_are_copies(mode: str, n: int) -> None:
     """A copy took the memory itself, and changed with it."""
     with lazynp.config(mode=mode):

@@ -108,7 +108,7 @@ def test_memory_is_flat_over_small_writes(mode: str) -> None:
 def test_memory_is_flat_over_large_updates(mode: str) -> None:
     n = 20_000 if LONG else 2_000
     with lazynp.config(mode=mode):
-        a, b = lazynp.ones(100_000), lazynp.zeros(100_000)
+        a, b = lazynp.ones(250_000), lazynp.zeros(250_000)
 
         def step(i: int) -> None:
             nonlocal b
@@ -247,12 +247,12 @@ def test_fork_while_something_is_pending() -> None:
         script("""
         import os
         lazynp.config.mode = "graph"
-        big = np.ones((400, 400)) * 2
+        big = np.ones((500, 500)) * 2
         float(big[0, 0])                      # helper threads run
         pending = (big + 1) * 3
         pid = os.fork()
         more = pending + big[::-1] * 2
-        ok = numpy.asarray(more).tolist() == [[13.0] * 400] * 400
+        ok = numpy.asarray(more).tolist() == [[13.0] * 500] * 500
         ok = ok and numpy.asarray(pending)[0, 0] == 9
         if pid == 0:
             os._exit(0 if ok else 1)
@@ -267,7 +267,7 @@ def test_ctrl_c_leaves_arrays_usable() -> None:
         import os, random, signal, threading, time
         signal.signal(signal.SIGINT, signal.default_int_handler)  # who started the tests may have it ignored
         rng, caught = random.Random(0), 0
-        for mode, n in (("graph", 50), ("auto", 100_000), ("graph", 200_000)):
+        for mode, n in (("graph", 50), ("auto", 250_000), ("graph", 200_000)):
             lazynp.config.mode = mode
             for _ in range(12):
                 a, b = np.zeros(n), np.zeros(n)

@@ -289,7 +289,7 @@ def in_c(m: Any) -> dict[str, Callable[[], Any]]:
     draws = m.random.default_rng(2)
     masked = m.ma.array([1.0, 2.0], mask=[True, False])
     theirs, large, whole = numpy.arange(10.0) + 1, m.array(numpy.ones((600, 400))), m.array(7)
-    narrow, bits = m.array(numpy.linspace(-3, 5, 150_000, dtype="f4")), m.array(numpy.arange(300_000) % 7 == 0)
+    narrow, bits = m.array(numpy.linspace(-3, 5, 250_000, dtype="f4")), m.array(numpy.arange(300_000) % 7 == 0)
     bits.any(), (narrow + narrow).shape  # whose values are there then
     return {
         "NumPy's array to the right": lambda: x * theirs,

@@ -22,7 +22,7 @@ from ..speed import native
 from ..threads import at_fork, start
 from .profile import profile
 
-RANGE = 6  # times `config.limit`: how many elements the largest array may have
+RANGE = 3  # times `config.limit`: how many elements the largest array may have
 REPEATS, SECONDS = 24, 0.4  # of a plan, in a row, before it is tried
 APART = 0.25  # seconds after which a plan is not in a row with itself
 COLD = 4.0  # seconds after which a loop whose kernels are still interpreted is tried nevertheless

@@ -220,7 +220,7 @@ def random_values(seed: int, arrays: list[Any]) -> list[np.ndarray]:
     return [np.asarray(a) for a in out]
 
 
-@pytest.mark.parametrize("size", [6, 1000, 150_000])
+@pytest.mark.parametrize("size", [6, 1000, 250_000])
 def test_random_programs_on_arrays_of_all(size: int) -> None:
     """Each thread's values are those of its program alone, and what all read is as it was."""
     for seed in range(4):
