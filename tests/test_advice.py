@@ -44,8 +44,9 @@ def test_following_it_makes_a_program_faster(name: str) -> None:
     slow, fast = programs.PROGRAMS[name]
     for _ in range(2):
         programs.seconds_of(slow), programs.seconds_of(fast)
-    ratios = sorted([programs.seconds_of(slow) / programs.seconds_of(fast) for _ in range(7)])
-    assert ratios[3] >= 1.5
+    rounds = [(programs.seconds_of(slow), programs.seconds_of(fast)) for _ in range(15)]
+    best = [min(seconds) for seconds in zip(*rounds)]  # which others disturb least
+    assert best[0] / best[1] >= 1.5, rounds
 
 
 def test_values_that_are_asked_for_in_a_loop() -> None:

@@ -246,5 +246,5 @@ def test_an_override_is_not_told_of_an_out_that_is_none() -> None:
     try:
         assert numpy.multiply.reduce(numpy.ones(3), out=(None,)) == np.multiply.reduce(np.ones(3), out=(None,))
     except TypeError:
-        with pytest.raises(TypeError, match="ArrayType"):
+        with pytest.raises(TypeError, match=r"(?i)array"):  # NumPy 2.2 has other words
             np.multiply.reduce(np.ones(3), out=(None,))
