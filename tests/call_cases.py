@@ -574,8 +574,6 @@ HOST: dict[str, str] = {
     "(x := v * 1, np.negative.at(x, [0, 2]), x)[2]": "a ufunc of one operand",
     "np.vectorize(lambda x: x * 2 + 1)(v)": "a Python function of single elements",
 }
-if numpy.lib.NumpyVersion(numpy.__version__) < "2.5.0":
-    HOST["np.polynomial.polynomial.polyroots(w[:3])"] = "a real view of complex numbers, which is then sorted"
 NEEDS_VALUES = """
 np.sort(np.abs(np.linalg.eigvals(m)))
 np.unique(v)

@@ -204,8 +204,4 @@ HOST: dict[str, str] = {
     "r = np.unique(a, axis=0)": "rows are compared as structures",
 }
 """With the reason."""
-POLYROOTS = "r = np.polynomial.polynomial.polyroots([1.0, -3.0, 2.0])"
-if numpy.lib.NumpyVersion(numpy.__version__) < "2.5.0":
-    HOST[POLYROOTS] = "eigenvalues are a view, and sorted in it"
-else:
-    STATEMENTS += POLYROOTS + "\n"
+STATEMENTS += "r = np.polynomial.polynomial.polyroots([1.0, -3.0, 2.0])\n"

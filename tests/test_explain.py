@@ -18,7 +18,7 @@ import lazynp.jax as jax
 import lazynp.jax.numpy as jnp
 from lazynp.runtime.profile import difference, profile
 
-N = 400
+N = 500
 
 
 def pending() -> Any:

@@ -23,7 +23,7 @@ SIDE = 400
 @pytest.fixture(autouse=True)
 def settings() -> Iterator[None]:
     """The interpreter only; and recorded is what has more than 1,000 elements, so that a test is short."""
-    with lazynp.config(deterministic=True, small=250):
+    with lazynp.config(deterministic=True, small=500):
         yield
 
 

@@ -30,7 +30,7 @@ from lazynp.jax.experimental import checkify, sparse
 from lazynp.speed import calls
 from lazynp.tracebacks import bounds, is_own, leave, trimmed
 
-LARGE, SMALL = 400, 3
+LARGE, SMALL = 500, 3
 PRINTED = 10  # lines of a traceback, at most
 
 

@@ -17,6 +17,7 @@ from ..backends.order import memory_order
 from ..config import config
 from ..graph.node import ABSTRACT, Node
 from ..ops.elementwise import ufuncs, where
+from ..ops.promotion import same
 from ..ops.shape import broadcast_to
 from ..runtime.recorder import recorder
 from ..runtime.storage import Storage, lock
@@ -25,7 +26,7 @@ from .array import HOST_VIEW, Handle, Writes, is_traced, known, ndarray, new_han
 from .host import TracedArgumentError, bare, by_engine, fresh, note_work, on_traced
 from .line_warnings import at_line
 from .masked import elementwise_selection, selection_of
-from .record import cast_node, errors_kept, host_value, nodes_of, out_of_range, told
+from .record import cast_node, errors_kept, host_value, nodes_of, out_of_range, tells_errors, told
 
 # The ufunc of each operator.
 BINARY = {
@@ -355,18 +356,23 @@ def recorded_result(self: ndarray, name: str, host: Host, inplace_host: Host, ot
         inplace_host(dummy(self), dummy(other))  # the error names the shapes that the user sees
         raise
     del nodes
+    if node is None:
+        return None
     assign(target, node)
     return self
 
 
-def result_node(self: ndarray, name: str, host: Host, inplace_host: Host, nodes: list[Node], other: Any) -> Node:
-    """The new value of self, in its dtype; NumPy's error where the operation cannot be done in place."""
+def result_node(self: ndarray, name: str, host: Host, inplace_host: Host, nodes: list[Node], other: Any) -> Node | None:
+    """The new value of self, in its dtype; NumPy's error where the operation cannot be done in place. None where NumPy
+    is to tell of errors in the operation and in a cast together."""
     if out_of_range(nodes):
         inplace_host(dummy(self), dummy(other))
     node = ufunc_node(name, inplace_host, nodes, (self, other))
     shape = self._s_.node.shape if selection_of(self) is not None else self.shape  # type: ignore[union-attr]
     if node.shape != shape or not numpy.can_cast(node.dtype, self.dtype, "same_kind"):
         inplace_host(dummy(self), dummy(other))
+    if not same(node.dtype, self.dtype) and tells_errors(self, other):
+        return None
     return cast_node(told(checked(node)), self.dtype)
 
 
