@@ -142,7 +142,7 @@ def test_the_same_values(values: Any) -> None:
         return out.dtype, out.tolist() if out.dtype.kind not in "fc" else repr(out.tolist())
 
     if numpy.lib.NumpyVersion(numpy.__version__) < "2.4.0":
-        pytest.skip("NumPy 2.4 has it")
+        pytest.skip("casting='same_value' came with NumPy 2.4")
     host = numpy.array(values)
     with warnings.catch_warnings(), numpy.errstate(all="ignore"), lazynp.config(mode="graph"):
         warnings.simplefilter("ignore")

@@ -114,13 +114,13 @@ class Node:
     @classmethod
     def of_scalar(cls, value: Any) -> Node:
         """A scalar constant. Python's bool, int, float and complex are weak; NumPy's scalars have their dtype."""
-        if hasattr(value, "symbolic"):
-            return value.node
         kind = type(value)
         if (dtype := SCALAR_DTYPES.get(kind)) is not None:
             node = cls(None, (), (), (), (), dtype, kind is not bool, *SCALAR_NUMBERS[kind])
         elif isinstance(value, np.generic):
             node = cls(None, (), (), (), (), value.dtype, False)
+        elif hasattr(value, "symbolic"):
+            return value.node
         else:
             raise TypeError(f"not a scalar: {kind.__name__}")
         node.value = value

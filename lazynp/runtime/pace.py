@@ -108,9 +108,11 @@ class Trials:
         """`recorded`: the seconds between two calls of the program, as it goes now."""
         try:
             known = pace.wins
-            if known or self.found():
-                self.matched(TO_MATCH)
+            ready = known or self.found()
+            matched = native.replay_pace()[0]
             self.lift()
+            if ready:
+                until(lambda: native.replay_pace()[0] != matched, TO_MATCH)
             best = fastest()
             if best < math.inf:
                 pace.wins = best < recorded * (WORSE if known else BETTER)
@@ -135,12 +137,6 @@ class Trials:
             return True
         self.lower()
         return until(lambda: not native.replay_pace()[2], TO_COMPILE) and native.replay_pace()[3] > ready
-
-    def matched(self, seconds: float) -> bool:
-        """Raise the limit; whether anything is replayed then."""
-        before = native.replay_pace()[0]
-        self.lift()
-        return until(lambda: native.replay_pace()[0] != before, seconds)
 
     def watch(self, seconds: float) -> None:
         """As long as the program calls something, but not for ever: another loop may have begun that is better

@@ -182,3 +182,10 @@ def test_scaled_dot_general(mode: str) -> None:
     np.testing.assert_allclose(*slopes, atol=1.0)
     with pytest.raises(ValueError, match="Unsupported mode"):
         j.nn.get_scaled_dot_general_config("foo")
+
+
+def test_shardings_of_xlas_own_are_refused() -> None:
+    from_here = importlib.import_module("lazynp.jax.experimental.custom_partitioning")
+    f = from_here.custom_partitioning(lambda x: x)
+    with pytest.raises(NotImplementedError, match="decode_shardings"):
+        f.def_partition(lambda *a: a, decode_shardings=False)

@@ -56,9 +56,13 @@ class custom_partitioning:
         parts that one device has, the shardings of the results, and those that the arguments have to have. How results
         lie is found by `sharding_rule`: an `SdyShardingRule`, a text like `"... i, i j -> ... j"`, or a function
         of a mesh and of the types of arguments and results that gives one of these.
+
+        Raises: NotImplementedError for `decode_shardings=False`: there are no shardings of XLA's here.
         """
+        if not decode_shardings:
+            raise NotImplementedError("decode_shardings=False: partition gets shardings of a mesh, never XLA's own")
         self.partition, self.infer_sharding_from_operands = partition, infer_sharding_from_operands
-        self.propagate_user_sharding, self.decode_shardings = propagate_user_sharding, decode_shardings
+        self.propagate_user_sharding = propagate_user_sharding
         special = {
             "reduction_factors": reduction_factors,
             "need_replication_factors": need_replication_factors,
