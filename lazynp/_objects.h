@@ -73,7 +73,7 @@ typedef struct {
 
 static int is_position(PyObject *key)
 {
-    return PyLong_CheckExact(key) || PySlice_Check(key) || PyArray_IsScalar(key, Integer);
+    return PyLong_Check(key) || PySlice_Check(key) || PyArray_IsScalar(key, Integer);
 }
 
 static PyObject *flat_subscript(PyObject *self, PyObject *key)

@@ -128,6 +128,17 @@ def test_isinstance(name: str, mode: str, tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.skipif(native is None, reason="without the C module the code that is running decides")
+def test_a_subclass_on_memory_that_was_given() -> None:
+    data = bytearray(16)
+    for module in (numpy, lazynp):
+        r = module.recarray((2,), dtype=[("a", "i4"), ("b", "f4")], buf=data)
+        assert r.base is data
+        r.a[1] = 5
+        assert data[8] == 5
+        data[8] = 7
+        assert r.a[1] == 7
+
+
 def test_a_buffer_that_is_asked_for_inside_of_numpy() -> None:
     """NumPy's code is on the stack, but it is not NumPy that wants an array."""
     x = lazynp.ma.array([1.0, 2.0], mask=[0, 1])

@@ -507,9 +507,10 @@ def of_type(cls: Any, host: numpy.ndarray, parent: Any, owner: Any = None) -> An
 def of_class(cls: Any, base: ndarray, parent: Any, owner: Any = None) -> Any:
     """A new array of a subclass of ours that has the memory of one of the base class, which is computed: the memory of
     a subclass lies still."""
-    base._pin_()
+    lies_still = (details := base._s_.details) is not None and details.pin
+    h = base._host_() if lies_still else base._pin_()
     out = new_handle(cls)
-    bind(out, base._s_, SUBCLASS, base._h_, HOST_VIEW)
+    bind(out, base._s_, SUBCLASS, h, HOST_VIEW)
     if owner is not None and type(owner) is not ForeignArray:
         set_base(out, root(owner, cls))
     finalize = cls.__array_finalize__

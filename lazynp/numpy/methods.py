@@ -356,7 +356,7 @@ def new(
         return part_of(buffer, host) if cls is ndarray else of_type(cls, host, None, buffer)
     host = numpy.ndarray(shape, dtype, buffer, offset, strides, order)
     out = borrow(host)
-    return out if cls is ndarray else of_type(cls, host, None, out)
+    return out if cls is ndarray else of_class(cls, out, None)
 
 
 def array_finalize(self: Any, parent: Any, /) -> None:
