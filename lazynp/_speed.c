@@ -2191,6 +2191,7 @@ PyMODINIT_FUNC PyInit__speed(void)
     name_shared = PyUnicode_InternFromString("shared");
     name_lent = PyUnicode_InternFromString("lent");
     name_drawn = PyUnicode_InternFromString("_drawn");
+    name_twin = PyUnicode_InternFromString("_twin");
     name_type = PyUnicode_InternFromString("type");
     name_finalize = PyUnicode_InternFromString("__array_finalize__");
     name_name = PyUnicode_InternFromString("__name__");
@@ -2200,7 +2201,7 @@ PyMODINIT_FUNC PyInit__speed(void)
     name_array_function = PyUnicode_InternFromString("__array_function__");
     name_priority = PyUnicode_InternFromString("__array_priority__");
     name_ufunc = PyUnicode_InternFromString("__array_ufunc__");
-    if (!name_pin || !name_lent || !name_dunder_call || !name_drawn || !name_shared || !name_type || !name_finalize || !name_name || !name_host
+    if (!name_pin || !name_lent || !name_dunder_call || !name_drawn || !name_twin || !name_shared || !name_type || !name_finalize || !name_name || !name_host
         || !name_wrap || !name_priority || !name_ufunc || !name_fields || !name_array_function)
         return NULL;
     for (int i = 0; i < LEFT; i++)

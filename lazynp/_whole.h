@@ -10,7 +10,8 @@ enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4
 
 /* What a function is like. GROWS: the result may be larger than all arguments. BLANK: a large result is made by the
  * Python function, on the device perhaps. BARE: the Python function has more named arguments than NumPy's. WRITES: into
- * its first argument. NO_COPY: into it, with `copy=False`. DRAWS: a method of a generator. PROTOCOL: `__array_ufunc__`.
+ * its first argument. NO_COPY: into it, with `copy=False`. DRAWS: a method of a generator. WAITS: of one that may have a draw
+ * under way. BY_TWIN: it asks others of its methods, and wants NumPy's arrays of them. PROTOCOL: `__array_ufunc__`.
  * LOOKS: it reads no elements and makes no arrays but views, so that arrays may be of any size. VALUES: what it gives
  * is no array, nor has any. READS: from a file, which may be any object. REDUCES: the result is smaller than the
  * arguments. SHARES: it says whether two arrays share memory. MAKES: it makes an array, mostly of what
@@ -19,6 +20,7 @@ enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4
 enum {
     GROWS = 1, BLANK = 2, BARE = 4, WRITES = 8, NO_COPY = 16, DRAWS = 32, PROTOCOL = 64, LOOKS = 128, VALUES = 512, READS = 1024,
     REDUCES = 2048, SHARES = 4096, MAKES = 8192, CREATES = 16384, NEVER = 32768, TOUCHES = 65536,
+    WAITS = 1 << 17, BY_TWIN = 1 << 18,
     SIZED_BY = 20 /* bits above which is, where GROWS or DRAWS, the place from 1 on of the argument that says how large the result is;
                      0: each may */
 };
@@ -68,7 +70,7 @@ static PyObject *returned_of, *pinned, *no_value_type, *kind_part;
 enum { LEFT = 4, LEFT_COPY = 3 };
 static PyObject *subclass_mark, *finalize_nothing, *name_type, *name_finalize, *name_name, *name_host,
     *name_wrap, *name_priority, *name_ufunc, *name_fields, *name_array_function, *details_type;
-static PyObject *left_names[LEFT], *name_dunder_call, *name_drawn, *name_shared, *shared_drawn;
+static PyObject *left_names[LEFT], *name_dunder_call, *name_drawn, *name_twin, *name_shared, *shared_drawn;
 static const char *const left_words[LEFT] = {"like", "overwrite_input", "descending", "copy"};
 
 static void begin_gift(Gift *gift, int flags)
@@ -971,16 +973,31 @@ static PyObject *protocol_call(PyObject *const *args, Py_ssize_t n, PyObject *na
     return whole(args[1], NULL, args + 3, n - 3, names, 0);
 }
 
-/* A method of a generator, none of whose draws is under way; `self` has their last in a slot. */
+/* A method of a generator, none of whose draws is under way; `self` has their last in a slot, and in another NumPy's own
+ * generator of the same bits, once it was made. */
 static PyObject *generator_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
-    PyObject *drawn = PyObject_GetAttr(args[0], name_drawn);
-    Py_XDECREF(drawn); /* which the generator holds */
-    if (!drawn || (drawn != Py_None && drawn != shared_drawn)) {
+    if (m->flags & WAITS) {
+        PyObject *drawn = PyObject_GetAttr(args[0], name_drawn);
+        Py_XDECREF(drawn); /* which the generator holds */
+        if (!drawn || (drawn != Py_None && drawn != shared_drawn)) {
+            PyErr_Clear();
+            return NULL;
+        }
+    }
+    if (m->flags & WRITES && !names && n == 2 && PyList_CheckExact(args[1])) /* whatever is in it */
+        return PyObject_Vectorcall(m->host, args, (size_t)n, NULL);
+    if (!(m->flags & BY_TWIN))
+        return whole(m->host, args[0], args + 1, n - 1, names, m->flags);
+    PyObject *twin = PyObject_GetAttr(args[0], name_twin), *out;
+    if (!twin || twin == Py_None) {
         PyErr_Clear();
+        Py_XDECREF(twin);
         return NULL;
     }
-    return whole(m->host, args[0], args + 1, n - 1, names, m->flags);
+    out = whole(m->host, twin, args + 1, n - 1, names, m->flags);
+    Py_DECREF(twin);
+    return out;
 }
 
 /* `a.copy()`, which is `positive(a)` where that is no other array; NULL, without an error set, where it is not that. */

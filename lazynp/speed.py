@@ -30,12 +30,14 @@ calls: Any = built("_calls")
 
 # What a function is like, as `_whole.h` has it: its result may be larger than all arguments; a large result is for the
 # Python function to make, which has more named arguments than NumPy's; it writes into its first argument, or does so
-# with `copy=False`; it is a method of a generator; it is `__array_ufunc__`; it makes no arrays but views of any size;
+# with `copy=False`; it is a method of a generator, one that may have a draw under way, or that asks others of its
+# methods; it is `__array_ufunc__`; it makes no arrays but views of any size;
 # what it gives is no array, nor has any; it reads a file, which may be any object; its result is smaller than its
 # arguments, as that of the functions and methods named below is; it says whether two arrays share memory; it makes an
 # array, mostly of what is none; it is the `__new__` of a class; the Python function always does it; of its
 # first argument it reads or writes what the second one names.
-GROWS, BLANK, BARE, WRITES, NO_COPY, DRAWS, PROTOCOL, LOOKS, VALUES, READS = 1, 2, 4, 8, 16, 32, 64, 128, 512, 1024
+GROWS, BLANK, BARE, WRITES, NO_COPY, DRAWS, WAITS, BY_TWIN = 1, 2, 4, 8, 16, 32, 1 << 17, 1 << 18
+PROTOCOL, LOOKS, VALUES, READS = 64, 128, 512, 1024
 REDUCES, SHARES, MAKES, CREATES, NEVER, TOUCHES = 2048, 4096, 8192, 16384, 32768, 65536
 REDUCING = frozenset(
     {

@@ -12,6 +12,7 @@ import sys
 import threading
 import types
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -344,3 +345,45 @@ def test_the_global_state_by_its_name() -> None:
     again = pickle.loads(pickle.dumps(found))
     assert type(again) is np.random.RandomState and again.rand() == copy.deepcopy(found).rand() == np.random.rand()
     assert found._bit_generator is np.random.get_bit_generator()
+
+
+LEGACY: list[Callable[[Any, Any], Any]] = [
+    lambda m, r: r.choice(m.arange(5), 3, False),
+    lambda m, r: r.choice(["a", "b", "c"], 4),
+    lambda m, r: r.choice(m.arange(4), p=m.ones(4) / 4),
+    lambda m, r: r.permutation(m.arange(12.0).reshape(3, 4)),
+    lambda m, r: r.permutation(7),
+    lambda m, r: r.randint(0, m.array([3, 4])),
+    lambda m, r: r.rand(200, 200),
+    lambda m, r: r.randn(4),
+    lambda m, r: r.multivariate_normal(m.zeros(2), m.eye(2), 3),
+    lambda m, r: r.get_state()[1],
+    lambda m, r: r.get_state(legacy=False)["state"]["key"],
+    lambda m, r: shuffled(r, m.arange(9)),
+    lambda m, r: shuffled(r, [m.arange(2), 1, "text"])[1:],
+    lambda m, r: pickle.loads(pickle.dumps(r)).randn(2),
+    lambda m, r: copy.deepcopy(r).choice(9),
+    lambda m, r: (r.choice(100), r.__init__(9), r.choice(100), r.seed(3), r.choice(100)),
+]
+
+
+def shuffled(r: Any, x: Any) -> Any:
+    r.shuffle(x)
+    return x
+
+
+def test_legacy_generators_draw_numpy_s_numbers(mode: str) -> None:
+    theirs, ours = numpy.random.RandomState(5), np.random.RandomState(5)
+    for call in LEGACY:
+        want, have = call(numpy, theirs), call(np, ours)
+        kind = np.ndarray if type(want) is numpy.ndarray else type(want)
+        assert type(have) is kind
+        numpy.testing.assert_equal(numpy.asarray(have) if kind is np.ndarray else have, want)
+
+
+def test_a_class_of_a_legacy_generator_is_asked_for_itself() -> None:
+    class Loaded(np.random.RandomState):
+        def randint(self, *args: Any, **kwargs: Any) -> Any:
+            return 3
+
+    assert Loaded(0).randint(6) == 3 and Loaded(0).rand() == numpy.random.RandomState(0).rand()

@@ -33,11 +33,13 @@ from .host import PLAIN, element, host_function, public_module, to_host, unwrap,
 
 INPLACE = frozenset({"shuffle"})
 OUT_PLACE = {"random": 2, "standard_normal": 2, "standard_exponential": 3, "standard_gamma": 3}
-COMPOUND = frozenset({"choice"})  # asks other methods of self, and wants NumPy's arrays of them
+# Methods that ask others of self, and want NumPy's arrays of them: NumPy's own generator is asked.
+BY_TWIN = {source.Generator: frozenset({"choice"}), source.RandomState: frozenset({"choice", "permutation"})}
+STATE = frozenset({"seed", "get_state", "set_state"})  # methods of RandomState that draw nothing
 
 
-def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that draws: plain arguments go to NumPy as they are."""
+def method_of(name: str, host: Callable[..., Any], by_twin: bool = False) -> Callable[..., Any]:
+    """A method that draws: plain arguments go to NumPy as they are. by_twin: NumPy's own generator is asked."""
     own = vars(source.Generator).get(name) is host
     place = OUT_PLACE.get(name, sys.maxsize) if own else sys.maxsize
 
@@ -51,11 +53,11 @@ def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
                 value = ahead(self, name, host, args, kwargs)
                 if value is not None:
                     return value
-        if name in COMPOUND:
-            self = plain(self)
+        if by_twin:
+            self = twin(self)
         if not kwargs and PLAIN.issuperset(map(type, args)):
             value = host(self, *args)
-            return value if type(value) in PLAIN else wrap_result(value, [])
+            return value if type(value) in PLAIN else shown(value)
         ours: list[Any] = []
         values = [to_host(element(a), ours) for a in args]
         named = {k: to_host(element(v), ours) for k, v in kwargs.items()}
@@ -70,7 +72,7 @@ def method_of(name: str, host: Callable[..., Any]) -> Callable[..., Any]:
             if out is not None:
                 named["out"] = to(out)
             value = host(self, *values, **named)
-        return out if out is not None else wrap_result(value, ours)
+        return out if out is not None else shown(value, ours)
 
     call.__name__, call.__doc__ = name, host.__doc__
     call.__qualname__ = getattr(host, "__qualname__", name)
@@ -84,11 +86,16 @@ def sized(host: Callable[..., Any]) -> int:
     return speed.sized_by([part.partition("=")[0].strip() for part in signature[1].split(",")]) if signature else 0
 
 
-def plain(self: Any) -> Any:
-    """NumPy's own generator on the same bits."""
-    if isinstance(self, source.Generator):
-        return source.Generator(BIT_GENERATOR.__get__(self))
-    return source.RandomState(self._bit_generator)
+def twin(self: Any) -> Any:
+    """NumPy's own generator on the same bits, which one of ours keeps."""
+    if type(self) in BY_TWIN:
+        return self
+    made = getattr(self, "_twin", None)
+    if made is None:
+        of_numpy = isinstance(self, source.Generator)
+        made = source.Generator(BIT_GENERATOR.__get__(self)) if of_numpy else source.RandomState(self._bit_generator)
+        self._twin = made
+    return made
 
 
 def shuffled_sequence(self: Any, host: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -145,17 +152,22 @@ def subclass(base: Any) -> Any:
     table: dict[str, Any] = {
         "__module__": public_module(base.__module__),
         "__doc__": base.__doc__,
-        "__slots__": (),
+        "__slots__": ("_twin",),
+        "__init__": restarted,
         "__reduce__": reduced,
     }
-    if base is source.Generator:
-        table |= {"__slots__": ("_drawn",), "__init__": started, "bit_generator": property(bit_generator)}
+    waits = base is source.Generator
+    if waits:
+        table |= {"__slots__": ("_twin", "_drawn"), "__init__": started, "bit_generator": property(bit_generator)}
     for name in dir(base):
         if not name.startswith("_") and callable(getattr(base, name)):
-            method = method_of(name, getattr(base, name))
-            if base is source.Generator and name not in COMPOUND and name in vars(base):
+            by_twin = name in BY_TWIN[base]
+            method = method_of(name, getattr(base, name), by_twin)
+            if name in vars(base) and name not in STATE:
                 flags = speed.DRAWS | sized(getattr(base, name)) | (speed.WRITES if name in INPLACE else 0)
-                method = speed.method(getattr(base, name), method, OUT_PLACE.get(name, speed.MOST), flags)
+                flags |= (speed.WAITS if waits else 0) | (speed.BY_TWIN if by_twin else 0)
+                place = OUT_PLACE.get(name, speed.MOST) if waits else speed.MOST
+                method = speed.method(getattr(base, name), method, place, flags)
             else:
                 method = bounded(method)
             table[name] = method
@@ -165,7 +177,13 @@ def subclass(base: Any) -> Any:
 def started(self: Any, bit_generator: Any) -> None:
     """A generator's `__init__`; `_drawn` is its last draw that may still be under way."""
     source.Generator.__init__(self, bit_generator)
-    self._drawn = SHARED
+    self._drawn, self._twin = SHARED, None
+
+
+def restarted(self: Any, *args: Any, **kwargs: Any) -> None:
+    """A RandomState's `__init__`."""
+    source.RandomState.__init__(self, *args, **kwargs)
+    self._twin = None
 
 
 def bit_generator(self: Any) -> Any:
@@ -251,9 +269,9 @@ def seeded(base: Any) -> Any:
     return made_class(base, table)
 
 
-def shown(x: Any) -> Any:
-    """A state, with arrays of ours."""
-    return {k: shown(v) for k, v in x.items()} if isinstance(x, dict) else wrap_result(x, [])
+def shown(x: Any, given: Any = ()) -> Any:
+    """What NumPy gave, a state perhaps, with arrays of ours. given: those that it got."""
+    return {k: shown(v, given) for k, v in x.items()} if isinstance(x, dict) else wrap_result(x, list(given))
 
 
 BITS = {
