@@ -52,6 +52,7 @@ from .layout import array_of, c_contiguous, laid, lies, settled, turned_to
 from .line_warnings import at_line
 from .overrides import has_hook, overriding
 from .reduce import by_host, plain
+from .supported import VERSION
 from .view_methods import own, reshape, view, view_by_host
 
 # --- fresh arrays ---
@@ -122,6 +123,7 @@ def copy(self: Any, order: Any = "C") -> Any:
     return laid(self, order)
 
 
+KNOWS_SAME_VALUE = VERSION >= (2, 4)
 HOST_ASTYPE, NOTHING = numpy.ndarray.astype, {}  # type: ignore[var-annotated]
 
 
@@ -141,7 +143,7 @@ def astype(
     if plainly and is_native(self.dtype) and not (isinstance(dtype, type) and issubclass(dtype, numpy.dtype)):
         target = dtype_of(dtype)
         if casting == "same_value":
-            possible = keeps_values(self, target)  # if not, NumPy says so
+            possible = KNOWS_SAME_VALUE and keeps_values(self, target)  # if not, NumPy says so
         else:
             possible = is_native(target) and numpy.can_cast(self.dtype, target, casting)
         if possible:
