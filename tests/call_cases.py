@@ -567,11 +567,33 @@ np.ma.masked_invalid(f).filled(0.0)
 np.ma.masked_array(a, k).astype(np.float32).filled(0.0)
 np.divmod(n, 3)[1] * a
 np.frexp(v)[0] * np.ldexp(1.0, np.frexp(v)[1])
+(x := v * 1, np.divide.at(x, [0, 2, 2, -1], w[:4]), x)[2]
+(x := np.abs(a), np.hypot.at(x, ([0, 1, 1], slice(1, 3)), b[:3, :2]), x)[2]
+(x := n * 1, np.bitwise_xor.at(x, (0, [1, 1, 2]), [3, 5, 6]), x)[2]
+(x := v * 1, np.square.at(x, v > 0), np.exp.at(x, []), x)[3]
+np.einsum(a, [0, 1], [1])
+np.einsum(a, np.array([0, 1]), np.array([1]))
+np.einsum('i,i->', z, z)
+np.einsum('i,i->i', z, z)
+np.einsum('ij,jk->ik', m, a, order='F') + np.einsum('ij->ij', m, order='C') @ a
+np.einsum('ij,ij->j', n.astype('e'), n.astype('e'))
+(x := np.zeros(4), np.einsum('ii->i', m, out=x), x)[2]
+np.dot(t, m) + np.dot(m, t).transpose(1, 0, 2) + np.dot(2.0, t)
+np.dot(v, [1, 2, 3, 4, 5, 6, 7.0])
+np.dot(a, b.T, out=np.zeros((4, 4)))
+np.inner(c, c[0]) + np.inner(c, m.T[:3])
+np.vdot(a.T, b.T) + np.vdot([1.0, 2.0], v[::4])
+n.clip(-2**70, 5) + n.clip(2, 2**70)
+np.clip(n, 2, 5, out=np.zeros((4, 5)))
+np.clip(a, -0.5, 0.5, where=k, out=a * 1)
+np.clip(z, -1, 1 + 1j)
+n.astype('u8') * 0x9E3779B97F4A7C15 ^ 2**63
+(n < 2**70) & (-2**70 < n)
+v * 2**70
 """.strip().splitlines()
 HOST: dict[str, str] = {
     "np.unique(n, axis=0)": "rows are compared as records",
     "a[..., None, j]": "how a new axis among indices lies in memory is NumPy's to say",
-    "(x := v * 1, np.negative.at(x, [0, 2]), x)[2]": "a ufunc of one operand",
     "np.vectorize(lambda x: x * 2 + 1)(v)": "a Python function of single elements",
 }
 NEEDS_VALUES = """
@@ -596,7 +618,6 @@ np.roots(w[:4])
 np.pad(v, 3, mode='linear_ramp', end_values=1.0)
 a[a > 0]
 np.piecewise(v, [v < 0, v >= 0], [lambda x: -x, lambda x: x ** 2])
-(x := v * 1, np.negative.at(x, [0, 2]), x)[2]
 np.trim_zeros(np.where(v > 0, v, 0))
 np.real_if_close(z)
 np.ma.masked_array(a, k).sum()
@@ -617,7 +638,6 @@ np.array_equal(a, b)
 """What `jit` and `vmap` cannot go through, since NumPy's text asks for values: an error that says so."""
 NO_SLOPE: dict[str, str] = {
     "np.polymul(v, w[:3])": "zeros are trimmed off: values",
-    "(x := v * 1, np.negative.at(x, [0, 2]), x)[2]": "a ufunc of one operand",
     "np.sum(a, dtype=np.float32)": "too coarse for the difference of two values",
     "a.astype(np.float32)": "the same",
     "np.std(a, axis=0, where=k)": "the deviation of one number is 0, where the root has no derivative",

@@ -16,7 +16,7 @@ from ..away import on_host
 from ..backends.order import memory_order
 from ..config import config
 from ..graph.node import ABSTRACT, Node
-from ..ops.elementwise import ufuncs, where
+from ..ops.elementwise import called, ufuncs, where
 from ..ops.promotion import same
 from ..ops.shape import broadcast_to
 from ..runtime.recorder import recorder
@@ -26,7 +26,7 @@ from .array import HOST_VIEW, Handle, Writes, is_traced, known, ndarray, new_han
 from .host import TracedArgumentError, bare, by_engine, fresh, note_work, on_traced
 from .line_warnings import at_line
 from .masked import elementwise_selection, selection_of
-from .record import cast_node, errors_kept, host_value, nodes_of, out_of_range, tells_errors, told
+from .record import INTEGER_LIMITS, cast_node, errors_kept, host_value, nodes_of, out_of_range, tells_errors, told
 
 # The ufunc of each operator.
 BINARY = {
@@ -146,7 +146,7 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
     """An elementwise operation past the shortcut: recorded where the engine can do it, else by NumPy at once."""
     if all_at_once(name, operands):
         return from_operator(at_line(host, *[host_value(x) for x in operands]))
-    op = ufuncs.get(name)
+    op = called.get(name)
     for x in operands:
         if selection_of(x) is not None and not errors_kept():  # else in what is not selected others would happen
             with lock:
@@ -162,28 +162,35 @@ def elementwise(name: str, host: Host, *operands: Any) -> Any:
     given, order = operands, common_order(operands)
     if order is not None:
         operands = in_memory_order(operands, order)
-    nodes = nodes_of(operands) if op is not None else None
-    if nodes is None:
-        try:
-            values = [host_value(x) for x in given]
-        except TracedArgumentError:
-            return on_traced(name, host, given, {})
-        value = at_line(host, *values)
-        note_work(name, filter(is_handle, given))
-        return from_operator(value)
-    beyond = out_of_range(nodes)
-    if beyond and name in COMPARISONS:
-        # a number that the dtype does not have compares alike with all that it has
-        truth = host(*[n.value if n.weak and n.value is not None else numpy.zeros(1, n.dtype) for n in nodes])
-        shape = numpy.broadcast_shapes(*[n.shape for n in nodes])
-        node = broadcast_to(Node.of_scalar(truth[0]), shape=shape)
-    else:
-        if beyond:
+    node = compared_alike(name, host, operands) if name in COMPARISONS else None
+    if node is None:
+        nodes = nodes_of(operands) if op is not None else None
+        if nodes is None:
+            try:
+                values = [host_value(x) for x in given]
+            except TracedArgumentError:
+                return on_traced(name, host, given, {})
+            value = at_line(host, *values)
+            note_work(name, filter(is_handle, given))
+            return from_operator(value)
+        if out_of_range(nodes):
             with numpy.errstate(all="ignore"):
                 host(*[dummy(x) for x in operands])  # which raises, unless it computes with another dtype
         node = told(checked(ufunc_node(name, host, nodes, operands)))
     out = of_node(node)
     return out if order is None else out._derived_(TRANSPOSE, order)
+
+
+def compared_alike(name: str, host: Host, operands: Any) -> Node | None:
+    """What a comparison gives with a number of Python's that the dtype does not have: it compares alike with all that
+    the dtype has. None for any other."""
+    numbers = [x for x in operands if type(x) is int]
+    arrays = [x for x in operands if isinstance(x, (Handle, numpy.ndarray))]
+    limits = INTEGER_LIMITS.get(arrays[0].dtype.char) if len(numbers) == len(arrays) == 1 else None
+    if limits is None or limits[0] <= numbers[0] <= limits[1]:
+        return None
+    truth = host(*[x if type(x) is int else numpy.zeros(1, x.dtype) for x in operands])
+    return broadcast_to(Node.of_scalar(truth[0]), shape=arrays[0].shape)
 
 
 def common_order(operands: Any) -> tuple[int, ...] | None:
@@ -245,7 +252,7 @@ def ufunc_node(name: str, host: Host, nodes: list[Node], operands: Any) -> Node:
         if name != "power":
             nodes = nodes[:1]
     try:
-        node = ufuncs[name](*nodes)
+        node = called[name](*nodes)
     except (TypeError, ValueError, OverflowError):
         host(*[dummy(x) for x in operands])
         raise

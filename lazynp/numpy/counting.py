@@ -14,20 +14,21 @@ from typing import Any
 import numpy
 
 from ..graph.node import Node, leaf
+from ..graph.op import Op
 from ..ops import elementwise, indexing, signals, sorting
 from ..ops.elementwise import convert
 from ..ops.joining import flip
 from ..ops.reductions import reductions
+from ..ops.shape import broadcast_to, reshape, slice_, transpose, whole
 from ..ops.shape import set_ as written_into
-from ..ops.shape import slice_, whole
 from . import ufunc
 from .arithmetic import assign
-from .array import Handle, is_native, is_traced, ndarray
-from .gathers import places_of
+from .array import Handle, is_native, is_traced, ndarray, of_node
+from .gathers import Places, places_of
 from .host import at_hand
 from .layout import array_of, settled
 from .library import shown, wanted
-from .record import as_node, as_nodes, cast_node, errors_wanted
+from .record import as_node, as_nodes, cast_node, errors_wanted, nodes_of
 from .recorded import concrete, flat, in_place, one_axis, value_of
 from .recorded_ufuncs import spreads, to_node_operand
 
@@ -282,25 +283,85 @@ def reduceat(name: str, x: Any, indices: Any, axis: Any = 0, dtype: Any = None, 
 
 
 def at(name: str, a: Any, indices: Any, *values: Any) -> Any:
-    """`ufunc.at`: in place; True where it was recorded. What is at hand NumPy writes into, without a copy."""
-    if name not in AT or len(values) != 1 or a is values[0] or in_place(a, *values) or errors_wanted():
+    """`ufunc.at`: in place; None where it was recorded. What is at hand NumPy writes into, without a copy."""
+    op = elementwise.called.get(name)
+    nin = 0 if op is None or op.ufunc is None else op.ufunc.nin
+    if op is None or not 0 < nin <= 2 or len(values) != nin - 1 or any([v is a for v in values]):
         return NotImplemented
-    node = as_node(to_node_operand(values[0]))
-    places = None if node is None or traced_key(indices) else places_of(a, indices, False)
-    if node is None or places is None:
+    nodes = None if in_place(a, *values) or errors_wanted() else nodes_of([to_node_operand(v) for v in values])
+    if nodes is None:
         return NotImplemented
-    if not same_loop(a.dtype, values[0], node) or a.dtype.kind not in "iufc" or name != "add" and a.dtype.kind == "c":
+    strong = [cast_node(n, numpy.asarray(v).dtype) if n.weak else n for n, v in zip(nodes, values)]
+    masked = type(indices) is ndarray and indices.dtype == bool and indices.shape == a.shape
+    if masked and not any([n.shape for n in nodes]):
+        return at_mask(op, a, indices._node_(), strong)
+    places = None if traced_key(indices) else places_of(a, indices, False)
+    if places is None:
         return NotImplemented
-    new = cast_node(node, a.dtype)
     base = a._node_()
     region = slice_(base, key=places.view) if places.view != whole(base.shape) else base
     shape = indexing.indexed_shape(region.shape, [i.aval for i in places.arrays], places.axes, places.at)
-    if not spreads(new.shape, shape):
+    if not all([spreads(n.shape, shape) for n in nodes]):
         return NotImplemented
-    new = elementwise.negative(new) if name == "subtract" else new
-    made = indexing.scatter(region, new, *places.arrays, axes=places.axes, at=places.at, bounds="raise", mode=AT[name])
+    real = a.dtype.kind in "iuf" or name == "add" and a.dtype.kind == "c"
+    if name in AT and real and same_loop(a.dtype, values[0], nodes[0]):
+        new = cast_node(nodes[0], a.dtype)
+        new = elementwise.negative(new) if name == "subtract" else new
+        how = {"axes": places.axes, "at": places.at, "bounds": "raise", "mode": AT[name]}
+        made: Node | None = indexing.scatter(region, new, *places.arrays, **how)
+    else:
+        made = in_rounds(op, region, places, [broadcast_to(n, shape=shape) for n in strong])
+    if made is None:
+        return NotImplemented
     assign(a, made if region is base else written_into(base, made, key=places.view))
     return None
+
+
+def at_mask(op: Op, a: ndarray, mask: Node, values: list[Node]) -> Any:
+    """`at` with a mask and numbers."""
+    base = a._node_()
+    try:
+        new = cast_node(op(base, *values), a.dtype)
+    except TypeError:
+        return NotImplemented
+    assign(a, elementwise.where(mask, new, base))
+    return None
+
+
+MOST_ROUNDS = 32
+
+
+def in_rounds(op: Op, region: Node, places: Places, values: list[Node]) -> Node | None:
+    """A region with an operation done at places, as often as each is met, in the order in which they are met; None
+    where one is met very often, or NumPy has no such operation."""
+    indices = numpy.broadcast_arrays(*[value_of(of_node(n)) for n in places.arrays])
+    rows = [i.ravel() for i in indices]
+    sizes = [region.shape[axis] for axis in places.axes]
+    numbers = numpy.ravel_multi_index([i % n for i, n in zip(rows, sizes)], sizes)
+    if not numbers.size:
+        return region
+    order = numpy.argsort(numbers, kind="stable")
+    steps, begins = numpy.arange(order.size), numpy.diff(numbers[order], prepend=-1) != 0
+    times = numpy.empty_like(steps)  # how often each was met before
+    times[order] = steps - numpy.maximum.accumulate(numpy.where(begins, steps, 0))
+    if times.max() >= MOST_ROUNDS:
+        return None
+    n, first, made = len(places.common), places.at, region
+    for k in range(len(values)):
+        v = values[k]
+        v = transpose(v, axes=(*range(first, first + n), *range(first), *range(first + n, v.ndim)))
+        values[k] = reshape(v, shape=(order.size, *v.shape[n:]))
+    for k in range(times.max() + 1):
+        now = numpy.flatnonzero(times == k)
+        at_now = [leaf(now.shape, i.dtype, i[now]) for i in rows]
+        there = [indexing.take(v, leaf(now.shape, now.dtype, now), 0) for v in values] if times.any() else values
+        current = indexing.gather(made, *at_now, axes=places.axes, at=0, bounds="raise")
+        try:
+            new = cast_node(op(current, *there), region.dtype)
+        except TypeError:
+            return None
+        made = indexing.scatter(made, new, *at_now, axes=places.axes, at=0, bounds="raise", mode="set")
+    return made
 
 
 def same_loop(dtype: Any, value: Any, node: Node) -> bool:

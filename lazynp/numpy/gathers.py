@@ -45,6 +45,8 @@ def places_of(x: Any, key: Any, straight: bool) -> Places | None:
     for k in key if type(key) is tuple else (key,):
         if type(k) is list or isinstance(k, (Handle, numpy.ndarray)):
             given, k = k, numpy.asarray(k._host_() if isinstance(k, Handle) else k)
+            if type(given) is list and not k.size:
+                k = k.astype(numpy.intp)
             known_axes = not any([i is Ellipsis for i in index])
             if k.dtype == bool and k.ndim and known_axes and x.shape[axis : axis + k.ndim] == k.shape:
                 index += [numpy.ascontiguousarray(i) for i in numpy.nonzero(k)]

@@ -190,21 +190,11 @@ def keeps_values(x: Any, dtype: numpy.dtype[Any]) -> bool:
 
 
 def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
-    if not SIMPLE.issuperset((type(min), type(max), type(out))):  # which may decide what it gives
+    given = (min, max, out)
+    if type(self) is not ndarray or not at_hand(self) or not all([type(x) in PLAIN or at_hand(x) for x in given]):
         return sys.modules["lazynp._core._methods"]._clip(self, min, max, out, **kwargs)
-    into = out is None or type(out) is ndarray
-    if type(self) is ndarray and not at_hand(self) and into and not kwargs and is_native(self.dtype):
-        made = NATIVE["clip"](self, min, max)
-        if out is not None:
-            made = reduce.into(out, made._node_()) if type(made) is ndarray else NotImplemented
-        if made is not NotImplemented:
-            return made
     args = () if min is None and max is None else (min, max)
     return by_host("clip", numpy.ndarray.clip, self, args, {**kwargs, **({} if out is None else {"out": out})})
-
-
-SIMPLE = PLAIN | {type(None), ndarray, numpy.ndarray, list, tuple}
-NATIVE: dict[str, Callable[..., Any]] = {"clip": lambda *_: NotImplemented}
 
 
 def host_method(name: str) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ import numpy._core._multiarray_umath as compiled  # type: ignore[import-not-foun
 
 from ..config import config
 from ..graph.node import Node
-from ..ops import elementwise, joining
+from ..ops import contraction, elementwise, joining
 from ..ops.shape import broadcast_to
 from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, inverse_of
@@ -20,7 +20,6 @@ from .arithmetic import assign, assign_where, common_order, dummy, in_memory_ord
 from .array import Handle, Writes, is_native, is_traced, ndarray, of_node
 from .casts import real_of
 from .host import (
-    PLAIN,
     SCALARS,
     as_base,
     at_hand,
@@ -118,26 +117,45 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
         value = small_call(c_dot, a, b)
         if value is not NotImplemented:
             return fresh(value) if type(value) is numpy.ndarray else value
-    if out is None and type(a) is ndarray and type(b) is ndarray and worth_recording((a, b)):
-        x, y = a.ndim, b.ndim
-        if x in (1, 2) and y in (1, 2):
-            return UFUNC_MATMUL(for_blas(a), for_blas(b)) if a.shape[-1] == b.shape[0] else host_dot(a, b)
-    if type(out) is type(a) is type(b) is ndarray and worth_recording((a, b, out)) and out.flags.c_contiguous:
-        made = dot(a, b)
-        if type(made) is ndarray and made.dtype == out.dtype and recorded_ufuncs.written_to(out, made):
-            return out
     if is_sub(a) or is_sub(b):
         return leader_wrapped(dot, (a, b), out)
     if out is None:
-        return host_dot(a, b)
+        made = recorded_dot(a, b)
+        return host_dot(a, b) if made is NotImplemented else made
+    if type(out) is ndarray and worth_recording((out,)):
+        made = recorded_dot(a, b)
+        if isinstance(made, ndarray | numpy.generic):
+            if made.dtype != out.dtype or made.shape != out.shape or not out.flags.c_contiguous:
+                c_dot(dummy(a), dummy(b), dummy(out))  # which complains of `out`
+            node = as_node(made)
+            if node is not None and recorded_ufuncs.recordable(out):
+                assign(out, node)
+                return out
     made = host_dot(a, b, out=out)
     return made if made.shape else made[()]
 
 
-def for_blas(x: ndarray) -> ndarray:
+def recorded_dot(a: Any, b: Any) -> Any:
+    """`numpy.dot` of arrays, lists and numbers, of which none is weak here; NotImplemented where NumPy does it."""
+    given = [x if isinstance(x, Handle) else numpy.asarray(recorded_ufuncs.to_node_operand(x)) for x in (a, b)]
+    if not worth_recording(given):
+        return NotImplemented
+    x, y = given
+    if x.ndim and y.ndim and x.shape[-1] != y.shape[max(y.ndim - 2, 0)]:
+        c_dot(dummy(x), dummy(y))  # which complains of the shapes
+    if x.ndim in (1, 2) and y.ndim in (1, 2):
+        return recorded_ufuncs.native_matmul(c_dot, [for_blas(x), for_blas(y)])
+    nodes = nodes_of(given)
+    if nodes is None:
+        return NotImplemented
+    dtype = common_dtype(nodes)
+    return of_node(recorded_ufuncs.product_told(contraction.dot(*[cast_node(n, dtype) for n in nodes]), c_dot))
+
+
+def for_blas(x: Any) -> Any:
     """A vector or matrix that lies as BLAS takes it: `numpy.dot` copies what does not, and `matmul` adds it up in a
     loop of its own, with larger errors."""
-    meta = x._meta_()
+    meta = x._meta_() if isinstance(x, Handle) else x
     strides = [s for n, s in zip(meta.shape, meta.strides) if n != 1]
     forwards = min(strides, default=1) > 0 and (len(strides) < 2 or meta.itemsize in strides)
     return x if forwards or meta.dtype.kind not in "fc" else UFUNC_POSITIVE(x)
@@ -363,39 +381,6 @@ def fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
         return numpy.broadcast_shapes(shape, target) == target
     except ValueError:
         return False
-
-
-def has(dtype: numpy.dtype, value: int) -> bool:
-    """Whether a dtype of whole numbers has this one."""
-    limits = numpy.iinfo(dtype)
-    return int(limits.min) <= value <= int(limits.max)
-
-
-def native_clip(self: ndarray, low: Any, high: Any) -> Any:
-    """`a.clip`, as NumPy chooses its loop."""
-    bounds = [b for b in (low, high) if b is not None]
-    if not bounds or not all(type(b) is ndarray or type(b) in PLAIN for b in bounds):
-        return NotImplemented
-    if any(type(b) in (int, float) and (b != b) for b in bounds):
-        return NotImplemented
-    if self.dtype.kind in "iu" and any(type(b) is int and not has(self.dtype, b) for b in bounds):
-        return NotImplemented  # NumPy's method leaves out such a bound
-    operands: Any = (self, *bounds)
-    order = common_order(operands)
-    nodes = nodes_of(operands if order is None else in_memory_order(operands, order))
-    if nodes is None or self.dtype.kind not in "biuf":
-        return NotImplemented
-    try:
-        if len(bounds) == 2:
-            node = elementwise.clip(*nodes)
-        else:
-            node = (elementwise.maximum if high is None else elementwise.minimum)(*nodes)
-    except (TypeError, ValueError, OverflowError):
-        return NotImplemented
-    return of_node(node) if order is None else of_node(node)._derived_(TRANSPOSE, order)
-
-
-methods.NATIVE["clip"] = native_clip
 
 
 def as_strided(

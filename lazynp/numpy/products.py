@@ -5,7 +5,9 @@ Each gives NotImplemented where it leaves the call to NumPy, with its errors.
 
 from __future__ import annotations
 
+import functools
 import importlib
+import math
 import string
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,42 +16,49 @@ import numpy
 
 from ..backends.order import memory_order
 from ..graph.node import Node, leaf
-from ..ops import contraction
-from ..ops.elementwise import not_equal
-from ..ops.shape import add_reduce
+from ..ops import contraction, indexing
+from ..ops.elementwise import multiply, not_equal
+from ..ops.shape import add_reduce, reshape, transpose
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign
 from .array import Handle, is_traced, ndarray
-from .layout import array_of
+from .layout import array_of, c_contiguous
 from .library import shown, wanted
+from .methods import SPELLED
 from .record import cast_node, nodes_of
-from .recorded_ufuncs import recordable
+from .recorded_ufuncs import product_told, recordable, to_node_operand
 from .traced_views import at_places
 from .view_methods import own
 
 Rule = Callable[..., Any]
 
 
-def of_two(rule: Callable[[Node, Node], Node]) -> Rule:
-    """A product of two arrays in their common dtype."""
+def of_two(rule: Callable[[Node, Node], Node], host: Callable[..., Any]) -> Rule:
+    """A product of two arrays, lists and numbers, of which none is weak here, in their common dtype."""
 
     def call(a: Any, b: Any, /) -> Any:
-        nodes = nodes_of((a, b)) if wanted((a, b)) else None
-        if nodes is None or any(n.weak for n in nodes):
+        given = [x if isinstance(x, Handle) else numpy.asarray(to_node_operand(x)) for x in (a, b)]
+        nodes = nodes_of([straight(x) for x in given]) if wanted(given) else None
+        if nodes is None:
             return NotImplemented
-        if not (is_traced(a) or is_traced(b) or all([x.flags.c_contiguous for x in (a, b) if hasattr(x, "flags")])):
-            return NotImplemented  # NumPy adds such products up by itself, with smaller errors than BLAS
         dtype = numpy.result_type(*[n.dtype for n in nodes])
         try:
-            return shown(rule(*[cast_node(n, dtype) for n in nodes]))
+            return shown(product_told(rule(*[cast_node(n, dtype) for n in nodes]), host))
         except (TypeError, ValueError):
             return NotImplemented
 
     return call
 
 
+def straight(x: Any) -> Any:
+    """An array in C's order: what lies otherwise NumPy copies for BLAS, too, which would add it up by itself, with
+    larger errors."""
+    return x if type(x) is not ndarray or is_traced(x) or c_contiguous(x) else x.copy()
+
+
 LETTERS = string.ascii_letters
 CASTINGS = frozenset({"safe", "same_kind", "unsafe"})
+ORDERS = frozenset("KACF")
 
 
 def as_text(args: Sequence[Any]) -> tuple[str, list[Any]] | None:
@@ -59,11 +68,10 @@ def as_text(args: Sequence[Any]) -> tuple[str, list[Any]] | None:
     operands, lists = list(args[0 : len(args) - len(args) % 2 : 2]), list(args[1::2])
     if len(args) % 2:
         lists.append(args[-1])
-    if not all([type(s) in (list, tuple) for s in lists]):
-        return None
     texts = []
-    for s in lists:
-        if not all([i is Ellipsis or type(i) is int and 0 <= i < len(LETTERS) for i in s]):
+    for given in lists:
+        s = given.tolist() if isinstance(given, (Handle, numpy.ndarray)) else given
+        if type(s) not in (list, tuple) or not all([i is Ellipsis or is_label(i) for i in s]):
             return None
         texts.append("".join(["..." if i is Ellipsis else LETTERS[i] for i in s]))
     return (",".join(texts[:-1]) + "->" + texts[-1] if len(args) % 2 else ",".join(texts)), operands
@@ -100,7 +108,8 @@ def spelled(text: str, operands: Sequence[Any]) -> tuple[list[str], str] | None:
 def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", casting: Any = "safe") -> Any:
     """`numpy.einsum` from left to right."""
     found = as_text(args) if len(args) > 1 else None
-    if found is None or order != "K" or casting not in CASTINGS or not wanted(found[1]):
+    order = SPELLED.get(order, order)
+    if found is None or order not in ORDERS or casting not in CASTINGS or not wanted(found[1]):
         return NotImplemented
     text, operands = found
     if out is not None and not recordable(out):
@@ -110,37 +119,73 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
     nodes = nodes_of(operands) if labels is not None else None
     if labels is None or nodes is None:
         return NotImplemented
+    (first, *_), output = labels
+    if len(operands) == 1 and out is None and set(first) == set(output):  # a view, whatever the dtype and the order
+        return view_of(operands[0], first, output)
     common = numpy.result_type(*[n.dtype for n in nodes])
     target = common if dtype is None else numpy.dtype(dtype)
-    if target.char not in "?bBhHiIlLqQfdgFDG" or not all([numpy.can_cast(n.dtype, target, casting) for n in nodes]):
+    if target.char not in "?bBhHiIlLqQefdgFDG" or not all([numpy.can_cast(n.dtype, target, casting) for n in nodes]):
         return NotImplemented
-    if len(operands) == 1 and out is None and target == common and sorted(labels[0][0]) == sorted(labels[1]):
-        if not labels[1]:
-            return NotImplemented  # a number, which is no view
-        return operands[0].transpose([labels[0][0].index(c) for c in labels[1]])
-    repeated = len(operands) == 1 and set(labels[0][0]) == set(labels[1])
-    if repeated and out is None and target == common and is_traced(operands[0]):
-        (x,) = operands
-        places = numpy.einsum(f"{labels[0][0]}->{labels[1]}", numpy.arange(x.size).reshape(x.shape))
-        return at_places(x, leaf(places.shape, places.dtype, places.copy()))
-    if repeated and not is_traced(operands[0]):
-        return diagonal(operands[0], labels[0][0], labels[1]) if out is None and target == common else NotImplemented
-    sums = len(set(map(frozenset, labels[0]))) == 1 < len(operands)
-    if sums and target.kind == "c" and not any(map(is_traced, operands)):
-        return NotImplemented  # products that are added up, with larger errors by BLAS than by NumPy
-    einsum = importlib.import_module("lazynp.ops.einsum").einsum  # which loads opt_einsum
+    if out is None and order != "K":
+        made = c_einsum(*args, dtype=dtype, casting=casting)
+        fortran = order == "F" or order == "A" and all([x.flags.f_contiguous for x in operands])
+        return made.copy("F" if fortran else "C") if type(made) is ndarray else made
     turned = None if out is not None else turned_like(operands, *labels)
-    output = labels[1] if turned is None else "".join([labels[1][i] for i in inverse_of(turned)])
+    turned_output = output if turned is None else "".join([output[i] for i in inverse_of(turned)])
+    wide = numpy.dtype("f") if target.char == "e" else target  # NumPy adds up halves in single precision
     try:
-        node = einsum(f"{','.join(labels[0])}->{output}", *[cast_node(n, target) for n in nodes], optimize=False)
+        node = product([cast_node(n, wide) for n in nodes], labels[0], turned_output)
     except (TypeError, ValueError):
         return NotImplemented
+    node = cast_node(node, target)
     if out is None:
         return shown(node) if turned is None else array_of(node)._derived_(TRANSPOSE, turned)
     if node.shape != out.shape or not numpy.can_cast(node.dtype, out.dtype, casting):
         return NotImplemented
     assign(out, cast_node(node, out.dtype))
     return out
+
+
+def is_label(i: Any) -> bool:
+    return isinstance(i, (int, numpy.integer)) and type(i) is not bool and int(i) in range(len(LETTERS))
+
+
+def product(nodes: list[Node], inputs: list[str], output: str) -> Node:
+    """The sum of products, of nodes of one dtype."""
+    if len(nodes) == 1 and set(inputs[0]) == set(output):
+        (x,) = nodes
+        places = numbers_of(x.shape, inputs[0], output)
+        return indexing.take(reshape(x, shape=(x.aval.size,)), leaf(places.shape, places.dtype, places), 0)
+    (first, *rest) = inputs
+    alike = len(nodes) > 1 and len(set(first)) == len(first) and all([sorted(s) == sorted(first) for s in rest])
+    if alike and nodes[0].dtype.kind == "c" and not any([n.trace for n in nodes]):
+        # products that are added up: BLAS's errors would be larger than NumPy's
+        order = output + "".join([c for c in first if c not in output])
+        turned = [transpose(n, axes=tuple([s.index(c) for c in order])) for n, s in zip(nodes, inputs)]
+        axes = tuple(range(len(output), len(order)))
+        made = functools.reduce(multiply, turned)
+        return add_reduce(made, axes=axes, keepdims=False, dtype=None) if axes else made
+    einsum = importlib.import_module("lazynp.ops.einsum").einsum  # which loads opt_einsum
+    node: Node = einsum(f"{','.join(inputs)}->{output}", *nodes, optimize=False)
+    return node
+
+
+def numbers_of(shape: tuple[int, ...], labels: str, output: str) -> numpy.ndarray:
+    """Of the elements that stand on diagonals the numbers, in C's order."""
+    numbers = numpy.arange(math.prod(shape)).reshape(shape)
+    return numpy.einsum(f"{labels}->{output}", numbers).copy()
+
+
+def view_of(x: Any, labels: str, output: str) -> Any:
+    """One operand with its axes in another order, and diagonals of it; NotImplemented where NumPy makes the view."""
+    if not output:
+        return NotImplemented  # a number, which is no view
+    if len(labels) == len(output):
+        return x.transpose([labels.index(c) for c in output])
+    if not is_traced(x):
+        return diagonal(x, labels, output)
+    places = numbers_of(x.shape, labels, output)
+    return at_places(x, leaf(places.shape, places.dtype, places))
 
 
 def diagonal(x: Any, labels: str, output: str) -> Any:
@@ -187,9 +232,14 @@ def count_nonzero(a: Any, /) -> Any:
     return COUNT(shown(add_reduce(mask, axes=tuple(range(mask.ndim)), keepdims=False, dtype=numpy.dtype(numpy.intp))))
 
 
+def inner(a: Any, b: Any) -> Any:
+    """As `numpy.inner`, of the operands of `matmul`."""
+    return numpy.inner(a, b.T)
+
+
 TABLE: dict[str, Rule] = {
     "count_nonzero": count_nonzero,
     "c_einsum": c_einsum,
-    "inner": of_two(contraction.inner),
-    "vdot": of_two(contraction.vdot),
+    "inner": of_two(contraction.inner, inner),
+    "vdot": of_two(contraction.vdot, numpy.vdot),
 }

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
@@ -68,10 +67,25 @@ def nodes_of(arrays: Sequence[Any]) -> list[Node] | None:
     nodes = []
     for x in arrays:
         node = as_node(x)
+        if node is None and type(x) is int:
+            node = large_number(x, arrays)
         if node is None:
             return None
         nodes.append(node)
     return nodes
+
+
+def large_number(x: int, arrays: Sequence[Any]) -> Node | None:
+    """A number of Python's that no int64 has, as the arrays beside it take it: a uint64, or a float; None where they do
+    not."""
+    dtypes = [a.dtype for a in arrays if isinstance(a, (Handle, numpy.ndarray, numpy.generic)) and is_native(a.dtype)]
+    kind = numpy.result_type(*dtypes).kind if dtypes else ""
+    try:
+        if kind == "u" or kind in "fc" and kind:
+            return Node.of_scalar(numpy.uint64(x) if kind == "u" else float(x))
+    except OverflowError:  # which NumPy says in its own words
+        pass
+    return None
 
 
 def as_nodes(inputs: Sequence[Any]) -> list[Node] | None:
@@ -110,17 +124,22 @@ def tells_errors(*operands: Any) -> bool:
     return errors_wanted() and not any(map(is_traced, operands))
 
 
-def told(node: Node, ufunc: Any = None) -> Node:
+def told(node: Node, call: Callable[..., Any] = line_warnings.at_line) -> Node:
     """An operation that has just been recorded: computed at once where the floating-point errors in it are to be told
-    of as they happen, with the warnings and errors that NumPy has for it; `ufunc`: for which it gives the first of two
-    results."""
+    of as they happen, with the warnings and errors that NumPy has for it: by `call(function, *operands)`."""
     if node.value is None and not node.trace and errors_kept():
-        recorder.compute_aloud(node, line_warnings.at_line if ufunc is None else functools.partial(first_of, ufunc))
+        recorder.compute_aloud(node, call)
     return node
 
 
-def first_of(ufunc: Any, _: Any, *args: Any) -> Any:
-    return line_warnings.at_line(ufunc, *args)[0]
+def by(host: Callable[..., Any], place: int | None = None) -> Callable[..., Any]:
+    """For `told`: another function that does the same, or has the result at a place among its own."""
+
+    def call(_: Any, *args: Any) -> Any:
+        value = line_warnings.at_line(host, *args)
+        return value if place is None else value[place]
+
+    return call
 
 
 def apply(op: Op, *inputs: Any, **params: Any) -> Any:

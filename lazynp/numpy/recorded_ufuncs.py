@@ -12,7 +12,7 @@ from ..backends.order import memory_order
 from ..config import config
 from ..graph.node import Node
 from ..ops.contraction import matmul
-from ..ops.elementwise import frexp, imag, make_complex, modf, real, ufuncs
+from ..ops.elementwise import called, frexp, imag, make_complex, modf, real, ufuncs
 from ..ops.shape import broadcast_to
 from ..runtime.processes import processes
 from ..runtime.storage import lock
@@ -21,9 +21,9 @@ from . import arithmetic
 from .arithmetic import assign, assign_where, dummy
 from .array import Handle, is_native, is_traced, known, ndarray, of_node, writeable
 from .host import PLAIN, at_hand, dtype_of, returned, to_host
-from .record import MOST_AXES, as_node, cast_node, cast_where, nodes_of, out_of_range, tells_errors, told
+from .record import MOST_AXES, as_node, by, cast_node, cast_where, nodes_of, out_of_range, tells_errors, told
 
-ENGINE = frozenset({*ufuncs, "matmul"})
+ENGINE = frozenset({*called, "matmul"})
 NATIVE_KEYWORDS = frozenset({"out", "where", "dtype", "casting", "subok", "order"})
 
 
@@ -39,11 +39,11 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
     where = True if where is numpy._NoValue else where
     if out is None and where is True and dtype is None and casting == "same_kind":
         if name == "matmul":
-            return native_matmul(u, args)
+            return native_matmul(u.host, args)
         if name != "power":
             return elementwise(name, u.host, [to_node_operand(a) for a in args])
     if name == "matmul" and out is not None and where is True and dtype is None and casting == "same_kind":
-        made = native_matmul(u, args) if recordable(out) else NotImplemented
+        made = native_matmul(u.host, args) if recordable(out) else NotImplemented
         return out if type(made) is ndarray and written_to(out, made) else NotImplemented
     if name == "matmul" or out is None and where is not True or out is not None and not recordable(out):
         return NotImplemented
@@ -64,7 +64,7 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
     if where is not True and (name == "power" or tells_errors(*args)):  # where the mask is not set nothing is looked at
         return NotImplemented
     try:
-        node = ufuncs[name](*nodes)
+        node = called[name](*nodes)
     except (TypeError, ValueError, OverflowError):
         return NotImplemented
     if out is not None and not fits(node, target, casting):
@@ -114,7 +114,7 @@ def native_pair(u: Any, args: Any, outs: Any = None) -> Any:
     if nodes is None or out_of_range(nodes):
         return NotImplemented
     try:
-        made = [of_node(told(rules[0](*nodes), u.host)), of_node(rules[1](*nodes))]
+        made = [of_node(told(rules[0](*nodes), by(u.host, 0))), of_node(rules[1](*nodes))]
     except (TypeError, ValueError, OverflowError):
         return NotImplemented
     return tuple(made if order is None else [x._derived_(TRANSPOSE, order) for x in made])
@@ -163,9 +163,9 @@ def write(out: Any, node: Node, where: Any) -> Any:
     return out
 
 
-def native_matmul(u: Any, args: Any) -> Any:
-    """A matrix product: a library call in the stream; at once where it only makes something small of what is at
-    hand."""
+def native_matmul(host: Callable[..., Any], args: Any) -> Any:
+    """A matrix product: a library call in the stream; by `host` at once where it only makes something small of what is
+    at hand."""
     if len(args) == 2 and config.limit >= 0 and all(type(a) is ndarray for a in args):
         x, y = args
         if 0 < x.ndim <= 2 and 0 < y.ndim <= 2:
@@ -173,18 +173,27 @@ def native_matmul(u: Any, args: Any) -> Any:
             small = 0 < rows * columns <= config.limit and x.shape[-1] == y.shape[0]
             spread = processes.door is not None and processes.door.any_large(args)
             if small and not spread and not is_traced(x) and not is_traced(y):
-                return returned(u.host(x._host_(), y._host_()))
+                return returned(host(x._host_(), y._host_()))
     operands = [to_node_operand(a) for a in args]
     order = stack_order(operands)
     nodes = nodes_of(operands if order is None else arithmetic.in_memory_order(operands, order))
     if nodes is None:
         return NotImplemented
     try:
-        out = of_node(told(matmul(*nodes)))
+        out = of_node(product_told(matmul(*nodes), host))
         return out if order is None else out._derived_(TRANSPOSE, order)
     except (TypeError, ValueError):
-        u.host(*[dummy(x) for x in args])
+        host(*[dummy(x) for x in args])
         raise
+
+
+def product_told(node: Node, host: Callable[..., Any]) -> Node:
+    """`told` of a product, which may have been given its shape after it was computed; `host` does the same."""
+    product = node
+    while len(product.inputs) == 1 and product.value is None:
+        (product,) = product.inputs
+    told(product, by(host))
+    return node
 
 
 def stack_order(operands: list[Any], core: int = 2) -> tuple[int, ...] | None:

@@ -45,6 +45,7 @@ from .reduce import native_accumulate, native_reduce
 
 INTO_FIRST = "qr_r_raw"  # LAPACK's factors, written over the matrix
 METHOD_RULES: dict[str, Any] = {}  # of `reduceat` and `at`, which `counting` has
+UMATH = vars(numpy._core.umath)
 METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
 COPIED = tuple([k for k in ("__doc__", "__qualname__", "__signature__", "__text_signature__") if hasattr(numpy.add, k)])
 
@@ -86,7 +87,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
         self.nin, self.nout, self.nargs = host.nin, host.nout, host.nargs
         self.identity, self.signature = host.identity, host.signature
         self.__dict__.update({k: getattr(host, k, None) for k in COPIED})
-        self.operator = host.__name__ if host.__name__ in ENGINE and getattr(numpy, host.__name__, None) is host else ""
+        self.operator = host.__name__ if host.__name__ in ENGINE and UMATH.get(host.__name__) is host else ""
         self.library = library.call_of(host)
 
     def _call(self, *args: Any, **kwargs: Any) -> Any:

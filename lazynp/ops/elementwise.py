@@ -683,5 +683,7 @@ UFUNCS = tuple(
 )
 ufuncs: dict[str, Op] = {op.name: op for op in list(globals().values()) if isinstance(op, Op) and op.name in UFUNCS}
 """The ufuncs of one result, by NumPy's name. `isnat` is for dates only, which the engine does not hold."""
+called: dict[str, Op] = {**ufuncs, "clip": clip}
+"""The same, and the ufunc that `numpy.clip` calls."""
 LOOPS = {op.ufunc: op.code.loops() for op in ufuncs.values() if op.code is not None}
 """What the C modules have to know of NumPy's inner loops."""
