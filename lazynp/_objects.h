@@ -3,7 +3,7 @@
 
 enum { TRUTH, INTEGER_OF, FLOAT_OF, INDEX_OF, ASKED };
 static const char *const asked_names[ASKED] = {"bool", "int", "float", "index"};
-static PyObject *asked_slow[ASKED], *instance_slow, *flat_get, *flat_getitem, *flat_setitem;
+static PyObject *asked_slow[ASKED], *instance_slow, *flat_get, *flat_getitem, *flat_setitem, *flat_first;
 static PyTypeObject *flat_type;
 
 static int ask_truth(PyObject *self)
@@ -71,34 +71,57 @@ typedef struct {
     PyObject *owner, *made;
 } Flat;
 
-static int is_position(PyObject *key)
+static int is_position(PyObject *key) { return PyLong_Check(key) || PyArray_IsScalar(key, Integer); }
+
+/* What NumPy's iterator takes for a key: a position of any array, slices, arrays and lists of positions of a small one. NULL for
+ * any other (borrowed). */
+static PyObject *flat_key(PyObject *owner, PyObject *key)
 {
-    return PyLong_Check(key) || PySlice_Check(key) || PyArray_IsScalar(key, Integer);
+    if (is_position(key))
+        return key;
+    if (!at_hand(owner))
+        return NULL;
+    return PySlice_Check(key) || (PyList_CheckExact(key) && has_no_array(key)) ? key
+           : Py_TYPE(key) == ndarray_type || PyArray_CheckExact(key)           ? operand(key)
+                                                                               : NULL;
 }
 
 static PyObject *flat_subscript(PyObject *self, PyObject *key)
 {
     Flat *f = (Flat *)self;
-    if (f->owner && !f->made && is_position(key) && is_current(f->owner) && (!PySlice_Check(key) || at_hand(f->owner))) {
-        PyObject *it = PyArray_IterNew(((Handle *)f->owner)->h), *out = it ? PyObject_GetItem(it, key) : NULL;
+    PyObject *given;
+    if (f->owner && !f->made && is_current(f->owner) && (given = flat_key(f->owner, key))) {
+        PyObject *it = PyArray_IterNew(((Handle *)f->owner)->h), *out = it ? PyObject_GetItem(it, given) : NULL;
         Py_XDECREF(it);
         return from_host(out);
     }
     return call_two(flat_getitem, self, key);
 }
 
+/* The next element of an iterator of NumPy's, once there is one. */
+static PyObject *flat_next(PyObject *self)
+{
+    PyObject *made = ((Flat *)self)->made, *out;
+    if (!made || !PyObject_TypeCheck(made, &PyArrayIter_Type))
+        return PyObject_CallOneArg(flat_first, self);
+    Py_INCREF(made);
+    out = Py_TYPE(made)->tp_iternext(made);
+    Py_DECREF(made);
+    return out;
+}
+
 static int flat_assign(PyObject *self, PyObject *key, PyObject *value)
 {
     Flat *f = (Flat *)self;
-    PyObject *given = NULL, *args[3] = {self, key, value};
+    PyObject *to, *given = NULL, *args[3] = {self, key, value};
     if (!value) {
         PyErr_SetString(PyExc_TypeError, "Cannot delete iterator elements");
         return -1;
     }
-    if (f->owner && !f->made && is_position(key) && is_current(f->owner) && ((Storage *)((Handle *)f->owner)->s)->free
-        && (PyLong_CheckExact(key) || at_hand(f->owner)) && (given = at_hand(value))) {
+    if (f->owner && !f->made && is_current(f->owner) && ((Storage *)((Handle *)f->owner)->s)->free
+        && (to = flat_key(f->owner, key)) && (PyLong_CheckExact(key) || at_hand(f->owner)) && (given = at_hand(value))) {
         PyObject *it = PyArray_IterNew(((Handle *)f->owner)->h);
-        int failed = it ? put(f->owner, it, key, given, NULL) : -1;
+        int failed = it ? put(f->owner, it, to, given, NULL) : -1;
         Py_XDECREF(it);
         return failed;
     }
@@ -146,7 +169,7 @@ static PyTypeObject FlatBase = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "lazynp._speed.FlatBase", .tp_basicsize = sizeof(Flat),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, .tp_dealloc = (destructor)flat_dealloc,
     .tp_traverse = (traverseproc)flat_traverse, .tp_clear = (inquiry)flat_clear, .tp_members = flat_members,
-    .tp_as_mapping = &flat_mapping, .tp_doc = "Base of `lazynp.flatiter`: its elements."};
+    .tp_as_mapping = &flat_mapping, .tp_iter = PyObject_SelfIter, .tp_iternext = flat_next, .tp_doc = "Base of `lazynp.flatiter`: its elements."};
 
 /* Views of subclasses: a masked array's code takes its data, and makes itself of it, at every turn. Their handles show
  * NumPy's view of a pinned buffer. */

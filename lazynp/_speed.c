@@ -522,11 +522,11 @@ static PyObject *inplace_op(PyObject *a, PyObject *b, int i)
         if (out || PyErr_Occurred())
             return out;
     }
-    if (is_current(a) && ((Storage *)((Handle *)a)->s)->free && i != MATMUL) {
+    if (is_current(a) && ((Storage *)((Handle *)a)->s)->free) {
         PyObject *x = at_hand(a), *y = x ? operand(b) : NULL;
         /* A subclass of a NumPy scalar may have an answer of its own, which need not be the array. */
         if (y && !(PyArray_IsScalar(b, Generic) && PyType_HasFeature(Py_TYPE(b), Py_TPFLAGS_HEAPTYPE))) {
-            PyObject *out = direct_two(binary_ufunc[i], x, y, x);
+            PyObject *out = i == MATMUL ? NULL : direct_two(binary_ufunc[i], x, y, x);
             if (out && watches())
                 note_in_place(before, (PyUFuncObject *)binary_ufunc[i], a, b);
             if (!out && !PyErr_Occurred()) {
@@ -543,7 +543,7 @@ static PyObject *inplace_op(PyObject *a, PyObject *b, int i)
             Py_DECREF(out);
             return Py_NewRef(a);
         }
-        PyObject *out = y || i == POW ? NULL : direct_narrow(binary_ufunc[i], 2, a, b, ((Handle *)a)->h);
+        PyObject *out = y || i == POW || i == MATMUL ? NULL : direct_narrow(binary_ufunc[i], 2, a, b, ((Handle *)a)->h);
         if (out && watches())
             note_in_place(before, (PyUFuncObject *)binary_ufunc[i], a, b);
         if (out || PyErr_Occurred()) {
@@ -1993,6 +1993,7 @@ static PyObject *bind(PyObject *module, PyObject *table)
     take(table, "flat", "get", &flat_get);
     take(table, "flat", "getitem", &flat_getitem);
     take(table, "flat", "setitem", &flat_setitem);
+    take(table, "flat", "first", &flat_first);
     take(table, "other", "getitem", &getitem);
     take(table, "other", "setitem", &setitem);
     take(table, "other", "delitem", &delitem);

@@ -61,7 +61,7 @@ typedef struct {
     PyObject *name, *slow;
     getter get; /* NumPy's, of its array */
     void *closure;
-    char transposes, plain; /* plain: what it says is no array, and a subclass's is that of the array it shows */
+    char transposes, plain, part; /* plain: what it says is no array, and a subclass's is that of the array it shows; part: `real`, `imag` */
 } Attribute;
 
 static PyTypeObject UfuncBase, FunctionBase;
@@ -388,13 +388,44 @@ static PyObject *shown(Given *g, PyArrayObject *part)
     return view_handle(g->s, g->b, (PyObject *)part, view, kind, from, base);
 }
 
+/* The same of memory in Fortran's order that is shown in it (`reshape(order="F")` of an array in C's): both turned round. NULL,
+ * without an error set, where it is not that. */
+static PyObject *hidden_columns(PyArrayObject *part, PyArrayObject *root)
+{
+    if (!is_fresh_transposed((PyObject *)root) || !PyArray_IS_F_CONTIGUOUS(part) || PyArray_SIZE(part) != PyArray_SIZE(root)
+        || PyArray_DESCR(part) != PyArray_DESCR(root))
+        return NULL;
+    PyObject *dense = PyArray_Transpose(root, NULL), *turned = PyArray_Transpose(part, NULL), *out = NULL, *in_rows = NULL;
+    Handle *whole = dense && turned ? (Handle *)wrap(Py_NewRef(dense)) : NULL;
+    if (whole)
+        in_rows = view_handle(whole->s, whole->b, turned, NULL, kind_reshape, whole->h, (PyObject *)whole);
+    if (in_rows)
+        out = derived((Handle *)in_rows, Py_NewRef(whole->b), Py_NewRef(turned), Py_NewRef((PyObject *)part), kind_transpose, Py_None);
+    if (out) { /* its base is shown as NumPy has it */
+        Handle *base = (Handle *)derived(whole, Py_NewRef(whole->b), Py_NewRef(dense), Py_NewRef((PyObject *)root), kind_transpose, Py_None);
+        if (base) {
+            Py_CLEAR(base->base);
+            Py_XSETREF(((Handle *)out)->base, (PyObject *)base);
+        }
+        else
+            Py_CLEAR(out);
+    }
+    Py_XDECREF(in_rows);
+    Py_XDECREF(whole);
+    Py_XDECREF(turned);
+    Py_XDECREF(dense);
+    return out;
+}
+
 /* A handle on NumPy's view of memory that nobody else sees, whose handle is `*whole`. NULL, without an error set, where
  * Python has to do it. */
 static PyObject *hidden(PyArrayObject *part, PyArrayObject *root, PyObject **whole)
 {
-    if (PyArray_BASE(root) || !PyArray_IS_C_CONTIGUOUS(root) || !PyArray_ISWRITEABLE(root) || !PyArray_ISWRITEABLE(part)
+    if (PyArray_BASE(root) || !PyArray_ISWRITEABLE(root) || !PyArray_ISWRITEABLE(part)
         || ((unsigned)PyArray_FLAGS(part) & WARNS_ON_WRITE) || !PyArray_CHKFLAGS(root, NPY_ARRAY_OWNDATA))
         return NULL;
+    if (!PyArray_IS_C_CONTIGUOUS(root))
+        return hidden_columns(part, root);
     PyObject *kind = step_to(part, root);
     if (!kind && PyArray_DESCR(part) == PyArray_DESCR(root))
         return NULL;
@@ -1367,9 +1398,32 @@ static PyObject *get_attribute(PyObject *self, PyObject *of, PyObject *type)
     return get(a->slow, of, type);
 }
 
+/* `a.real = value` of a small array that nobody else reads, where nothing complex is given: 1 if that was done, -1 with an
+ * error set, 0 for Python to do. */
+static int set_part(PyObject *name, PyObject *of, PyObject *value)
+{
+    PyObject *h, *given;
+    if (!is_current(of) || !((Storage *)((Handle *)of)->s)->free || !(h = at_hand(of)) || !(given = operand(value)) || PyComplex_Check(given)
+        || PyArray_IsScalar(given, ComplexFloating) || (PyArray_Check(given) && PyArray_ISCOMPLEX((PyArrayObject *)given)))
+        return 0;
+    Storage *s = (Storage *)Py_NewRef(((Handle *)of)->s);
+    Py_INCREF(h);
+    Py_INCREF(given);
+    s->busy++;
+    int failed = PyObject_SetAttr(h, name, given);
+    s->busy--;
+    Py_DECREF(given);
+    Py_DECREF(h);
+    Py_DECREF(s);
+    return failed ? -1 : 1;
+}
+
 static int set_attribute(PyObject *self, PyObject *of, PyObject *value)
 {
     PyObject *slow = ((Attribute *)self)->slow;
+    int done = ((Attribute *)self)->part && value ? set_part(((Attribute *)self)->name, of, value) : 0;
+    if (done)
+        return done > 0 ? 0 : -1;
     descrsetfunc set = Py_TYPE(slow)->tp_descr_set;
     if (set)
         return set(slow, of, value);
@@ -1391,6 +1445,7 @@ static PyObject *new_attribute(PyTypeObject *type, PyObject *args, PyObject *kwa
         a->name = Py_NewRef(name);
         a->slow = Py_NewRef(slow);
         a->transposes = PyUnicode_CompareWithASCIIString(name, "T") == 0;
+        a->part = PyUnicode_CompareWithASCIIString(name, "real") == 0 || PyUnicode_CompareWithASCIIString(name, "imag") == 0;
         PyObject *host = PyDict_GetItem(PyArray_Type.tp_dict, name);
         if (host && Py_TYPE(host) == &PyGetSetDescr_Type) {
             a->get = ((PyGetSetDescrObject *)host)->d_getset->get;

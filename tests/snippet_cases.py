@@ -987,4 +987,31 @@ np.random.default_rng(3).standard_gamma(2.0, (3, 3), float, o)
 a.any(0, None, n)
 a.all(0, None, n)
 a.all(0, None, n, False)
+
+# columns first: what is written through the result is in nobody else's memory
+a = np.arange(20.0).reshape(4, 5)
+r = a.reshape(2, 10, order="F")
+r[0, 1] = 9
+log(r, a, r.base.shape, r.strides, r.ravel("K"), np.reshape(a, (5, 4), order="F").T.reshape(-1))
+r.base[1, 1] = -3
+log(r, r.base.flags.f_contiguous, r.flags.owndata, r.base.base is None)
+
+# flat iterators by positions, lists, arrays, masks, and one after the other
+a = np.arange(20.0).reshape(4, 5)
+i, k = np.array([2, 0, 3, 1, 1, 2]), np.arange(20) % 3 == 0
+log(a.flat[i], a.flat[[1, 4]], a.flat[k], [x for x in a.T.flat], list(a.flat) == a.ravel().tolist())
+a.flat[i] = 2
+a.flat[[1, 4]] = 3.5
+a.flat[k] = -1
+log(a)
+it = a.flat
+log(next(it), it.index, next(it), it.coords, it[[3, 4]], len(list(it)))
+e(next, it)
+e(a.flat.__getitem__, [20])
+e(a.flat.__setitem__, [-21], 1)
+
+# functions of Python over arrays, and what they are asked
+f = np.frompyfunc(lambda x, y: x + y, 2, 1)
+log(f(np.arange(3), 2), f.reduce(np.arange(4)), f.nin, f.__name__[:1])
+log(np.vectorize(lambda x, y: x + y)(np.arange(3), 0.5))
 """

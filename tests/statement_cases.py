@@ -197,6 +197,12 @@ r = np.zeros(9); exec("for q in range(1, 9): r[q] = 0.5 * r[q - 1] + v[q]")
 r = a.copy(); exec("for row in r: row -= row.mean()")
 r = a.copy(); exec("for row, x in zip(r, v): row[:] = x")
 while np.linalg.norm(v) > 1: v = v / 2; r = v
+r = np.polynomial.polynomial.polyroots([1.0, -3.0, 2.0])
+r = z.copy(); r.real = v; r.imag = 2
+r = z.copy(); r.imag[::2] = v[::2]; r.real += 1
+r = np.reshape(a.copy(), (5, 4), order="F").T.reshape(-1)
+r = m.copy(); r @= s; r @= r
+it = a.flat; next(it); r = it.index, it.coords, list(it)
 """
 HOST: dict[str, str] = {
     'r = np.linalg.qr(a, mode="raw")': "LAPACK's own form of the factors, which only NumPy gives",
@@ -204,4 +210,3 @@ HOST: dict[str, str] = {
     "r = np.unique(a, axis=0)": "rows are compared as structures",
 }
 """With the reason."""
-STATEMENTS += "r = np.polynomial.polynomial.polyroots([1.0, -3.0, 2.0])\n"

@@ -162,6 +162,8 @@ CASTS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "fill": lambda m, c, f: f.fill(m.complex128(1)),
     "flat": lambda m, c, f: f.flat.__setitem__(slice(None), c),
     "real": lambda m, c, f: setattr(f, "real", c),
+    "real, a number of Python's": lambda m, c, f: setattr(f, "real", 1j),
+    "imag": lambda m, c, f: setattr(c, "imag", c.copy()),
     "put": lambda m, c, f: f.put([0, 1], c[:2]),
     "full": lambda m, c, f: f.__iadd__(m.full(f.shape, m.complex128(1 + 1j), dtype=float)),
     "sum": lambda m, c, f: f.__iadd__(c.sum(dtype=float)),

@@ -23,7 +23,6 @@ SHORT = 22
 """Functions of so many parts in Python's syntax may stand twice: `return x if test(x) else y`."""
 BY_NAME = {
     "__dir__": "Python asks a module for it",
-    "__signature__": "inspect asks for it",
     "_missing_": "enumerations ask for it",
     "lpmn": "a function of JAX's that is there until it is removed",
     "load_ipython_extension": "IPython's %load_ext",

@@ -115,7 +115,7 @@ def set_real(self: Any, value: Any) -> None:
     note_work("ndarray.real", (self,))
     with Writes() as to:
         h = to(self)
-        h.real = real_of(unwrap(value), h.real.dtype)
+        h.real = real_of(numpy.asarray(unwrap(value)), h.real.dtype)
 
 
 def get_imag(self: Any) -> Any:
@@ -135,7 +135,9 @@ def set_imag(self: Any, value: Any) -> None:
     self._host_()
     note_work("ndarray.imag", (self,))
     with Writes() as to:
-        to(self).imag = unwrap(value)
+        h = to(self)
+        given = unwrap(value)
+        h.imag = real_of(numpy.asarray(given), h.imag.dtype) if h.dtype.kind == "c" else given
 
 
 def get_base(self: Any) -> Any:

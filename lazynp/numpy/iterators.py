@@ -73,14 +73,6 @@ class flatiter(FlatBase):
     def _to_host(self) -> numpy.flatiter:
         return self._owner._host_().flat
 
-    def __iter__(self) -> flatiter:
-        return self
-
-    def __next__(self) -> Any:
-        if is_traced(self._owner):
-            self._made = iter(self._traced()) if self._made is None else self._made
-        return next(self._iter)
-
     def __len__(self) -> int:
         return len(self._iter)
 
@@ -149,6 +141,13 @@ def set_flat_item(self: Any, key: Any, value: Any) -> None:
         (self._made or h.flat)[unwrap(key)] = real_of(unwrap(value), h.dtype)
 
 
+def next_element(self: Any) -> Any:
+    """The first element, which makes NumPy's iterator, and each where the array is traced."""
+    if is_traced(self._owner):
+        self._made = iter(self._traced()) if self._made is None else self._made
+    return next(self._iter)
+
+
 def compared(name: str) -> Any:
     host = getattr(numpy.flatiter, name)
     return lambda self, other: wrap_result(host(self._iter, unwrap(other)), [])
@@ -158,6 +157,9 @@ for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
     setattr(flatiter, _name, compared(_name))
 attach(flatiter, "__getitem__", flat_item, "flat", "getitem")
 attach(flatiter, "__setitem__", set_flat_item, "flat", "setitem")
+attach(flatiter, "__next__", next_element, "flat", "first")
+if native is None:
+    flatiter.__iter__ = lambda self: self  # type: ignore[attr-defined]
 tell(flatiter=flatiter)
 flatiter.__module__ = "lazynp"
 

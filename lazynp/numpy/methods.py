@@ -399,8 +399,7 @@ def imatmul(self: Any, other: Any) -> Any:
         return UFUNCS["matmul"](self, other, out=(self,))
     worked(self, "__imatmul__")
     with Writes() as to:
-        a, b = to(self), unwrap(other)
-        a @= b
+        at_line(operator.imatmul, to(self), unwrap(other))
     return self
 
 

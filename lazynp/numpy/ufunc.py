@@ -47,7 +47,7 @@ INTO_FIRST = "qr_r_raw"  # LAPACK's factors, written over the matrix
 METHOD_RULES: dict[str, Any] = {}  # of `reduceat` and `at`, which `counting` has
 UMATH = vars(numpy._core.umath)
 METHODS = ("reduce", "accumulate", "reduceat", "outer", "at")
-COPIED = tuple([k for k in ("__doc__", "__qualname__", "__signature__", "__text_signature__") if hasattr(numpy.add, k)])
+COPIED = tuple([k for k in ("__doc__", "__qualname__", "__text_signature__") if hasattr(numpy.add, k)])
 
 
 class UfuncType(type):
@@ -74,6 +74,13 @@ def described(name: str) -> property:
     return property(get, put)
 
 
+class Signature:
+    """`__signature__` of ufuncs, which NumPy works out when it is asked for, from 2.4 on; AttributeError before."""
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return (numpy.ufunc if instance is None else instance.host).__signature__
+
+
 class ufunc(UfuncBase, metaclass=UfuncType):
     """A function that operates element by element on whole arrays. See `numpy.ufunc`."""
 
@@ -81,6 +88,7 @@ class ufunc(UfuncBase, metaclass=UfuncType):
     host: numpy.ufunc
     __name__ = described("__name__")
     ntypes, types = described("ntypes"), described("types")
+    __signature__ = Signature()
 
     def __init__(self, host: numpy.ufunc) -> None:
         self.host = host
