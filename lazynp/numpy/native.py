@@ -137,7 +137,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 def recorded_dot(a: Any, b: Any) -> Any:
     """`numpy.dot` of arrays, lists and numbers, of which none is weak here; NotImplemented where NumPy does it."""
-    given = [x if isinstance(x, Handle) else numpy.asarray(recorded_ufuncs.to_node_operand(x)) for x in (a, b)]
+    given = [x if isinstance(x, Handle) else numpy.asarray(unwrap(x)) for x in (a, b)]
     if not worth_recording(given):
         return NotImplemented
     x, y = given

@@ -22,11 +22,12 @@ from ..ops.shape import add_reduce, reshape, transpose
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign
 from .array import Handle, is_traced, ndarray
+from .host import unwrap
 from .layout import array_of, c_contiguous
 from .library import shown, wanted
 from .methods import SPELLED
 from .record import cast_node, nodes_of
-from .recorded_ufuncs import product_told, recordable, to_node_operand
+from .recorded_ufuncs import product_told, recordable
 from .traced_views import at_places
 from .view_methods import own
 
@@ -37,7 +38,7 @@ def of_two(rule: Callable[[Node, Node], Node], host: Callable[..., Any]) -> Rule
     """A product of two arrays, lists and numbers, of which none is weak here, in their common dtype."""
 
     def call(a: Any, b: Any, /) -> Any:
-        given = [x if isinstance(x, Handle) else numpy.asarray(to_node_operand(x)) for x in (a, b)]
+        given = [x if isinstance(x, Handle) else numpy.asarray(unwrap(x)) for x in (a, b)]
         nodes = nodes_of([straight(x) for x in given]) if wanted(given) else None
         if nodes is None:
             return NotImplemented
