@@ -98,10 +98,21 @@ static PyObject *flat_subscript(PyObject *self, PyObject *key)
     return call_two(flat_getitem, self, key);
 }
 
-/* The next element of an iterator of NumPy's, once there is one. */
+/* The next element of an iterator of NumPy's, for which the memory stays where it is. */
 static PyObject *flat_next(PyObject *self)
 {
+    Handle *owner = (Handle *)((Flat *)self)->owner;
     PyObject *made = ((Flat *)self)->made, *out;
+    if (!made && owner && is_current((PyObject *)owner)) {
+        Given g = {(PyObject *)owner, owner->s, owner->b, owner->h};
+        PyObject *pinned_view = pin(&g);
+        if (pinned_view) {
+            Py_DECREF(pinned_view);
+            made = ((Flat *)self)->made = PyArray_IterNew(owner->h);
+        }
+        if (PyErr_Occurred())
+            return NULL;
+    }
     if (!made || !PyObject_TypeCheck(made, &PyArrayIter_Type))
         return PyObject_CallOneArg(flat_first, self);
     Py_INCREF(made);

@@ -771,7 +771,54 @@ static PyArrayObject *places_in(PyObject *o)
     return is_current(o) ? (PyArrayObject *)((Handle *)o)->h : PyArray_CheckExact(o) ? (PyArrayObject *)o : NULL;
 }
 
+/* A key with Python's integers for NumPy's, where it does not name one element; NULL where it has none of NumPy's, or others
+ * than integers, slices and new axes. */
+static PyObject *with_integers(PyObject *self, PyObject *key)
+{
+    PyArrayObject *h = (PyArrayObject *)((Handle *)self)->h;
+    int ndim = h && PyArray_CheckExact(h) ? PyArray_NDIM(h) : -1, foreign = 0, others = 0;
+    if (Py_TYPE(self) != ndarray_type)
+        return NULL;
+    if (!PyTuple_CheckExact(key)) {
+        PyObject *out = ndim > 1 && PyArray_IsScalar(key, Integer) ? PyNumber_Index(key) : NULL;
+        PyErr_Clear(); /* a difference of times, of which NumPy tells */
+        return out;
+    }
+    Py_ssize_t n = PyTuple_GET_SIZE(key);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(key, i);
+        if (PyLong_CheckExact(item))
+            continue;
+        if (PyArray_IsScalar(item, Integer))
+            foreign = 1;
+        else if (is_plain_one(item))
+            others = 1;
+        else
+            return NULL;
+    }
+    PyObject *out = foreign && (others || n != ndim) ? PyTuple_New(n) : NULL;
+    for (Py_ssize_t i = 0; out && i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(key, i), *plain = PyArray_IsScalar(item, Integer) ? PyNumber_Index(item) : Py_NewRef(item);
+        if (plain)
+            PyTuple_SET_ITEM(out, i, plain);
+        else
+            Py_CLEAR(out);
+    }
+    PyErr_Clear();
+    return out;
+}
+
+static PyObject *subscript_by(PyObject *self, PyObject *key);
+
 static PyObject *subscript(PyObject *self, PyObject *key)
+{
+    PyObject *plain = PyTuple_CheckExact(key) || PyArray_IsScalar(key, Integer) ? with_integers(self, key) : NULL;
+    PyObject *out = subscript_by(self, plain ? plain : key);
+    Py_XDECREF(plain);
+    return out;
+}
+
+static PyObject *subscript_by(PyObject *self, PyObject *key)
 {
     calls_begun += !inside;
     int before = touched;
@@ -1011,7 +1058,17 @@ static int is_few(PyArrayObject *h, PyObject *key)
     return count <= most_of(h);
 }
 
+static int assign_by(PyObject *self, PyObject *key, PyObject *value);
+
 static int assign(PyObject *self, PyObject *key, PyObject *value)
+{
+    PyObject *plain = PyTuple_CheckExact(key) || PyArray_IsScalar(key, Integer) ? with_integers(self, key) : NULL;
+    int failed = assign_by(self, plain ? plain : key, value);
+    Py_XDECREF(plain);
+    return failed;
+}
+
+static int assign_by(PyObject *self, PyObject *key, PyObject *value)
 {
     calls_begun += !inside;
     int before = touched;

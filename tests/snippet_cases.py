@@ -1014,4 +1014,17 @@ e(a.flat.__setitem__, [-21], 1)
 f = np.frompyfunc(lambda x, y: x + y, 2, 1)
 log(f(np.arange(3), 2), f.reduce(np.arange(4)), f.nin, f.__name__[:1])
 log(np.vectorize(lambda x, y: x + y)(np.arange(3), 0.5))
+
+# keys with integers of NumPy's beside slices and new axes
+a, i = np.arange(12.0).reshape(3, 4), np.array([1, 7, 2], "u1")
+for k in (i[0], (i[0], slice(None)), (slice(None), i[2]), (np.int8(-1), None), (np.int64(1), ...), (i[2], i[0])):
+    log(a[k], np.shares_memory(a, a[k]))
+    a[k] = i[1]
+    log(a)
+for k in (i[1], (i[1], slice(None)), np.uint64(2**63 + 1), (np.uint64(2**63 + 1), slice(None)), (i[0], i[0], i[0])):
+    e(a.__getitem__, k)
+    e(a.__setitem__, k, 0)
+for k in (np.timedelta64(1), (np.timedelta64(1), slice(None)), (np.float64(1), slice(None))):
+    e(a.__getitem__, k)
+log(a[np.bool_(True), :].shape, a)
 """
