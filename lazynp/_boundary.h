@@ -1,9 +1,10 @@
 /* A public function as users call it: what it raises leaves our frames behind (`_leaving.h`). All else about it is the
- * function's own, which is its `__wrapped__`. See `tracebacks.py: bounded`.
+ * function's own, which is its `__wrapped__`. `called` is what a call calls: the function, or what may know its arguments.
+ * See `tracebacks.py: bounded`.
  */
 typedef struct {
     PyObject_HEAD
-    PyObject *function, *weak;
+    PyObject *function, *called, *weak;
     vectorcallfunc call;
 } Boundary;
 
@@ -25,7 +26,7 @@ static PyObject *returned(PyObject *out)
 
 static PyObject *boundary_call(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
-    PyObject *out = PyObject_Vectorcall(((Boundary *)self)->function, args, n, names);
+    PyObject *out = PyObject_Vectorcall(((Boundary *)self)->called, args, n, names);
     if (!out)
         return leaving(NULL);
     if (!PyTuple_CheckExact(out) || Py_REFCNT(out) > 1)
@@ -45,12 +46,13 @@ static PyObject *boundary_call(PyObject *self, PyObject *const *args, size_t n, 
 
 static PyObject *boundary_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *function;
-    if (!PyArg_ParseTuple(args, "O", &function))
+    PyObject *function, *called = NULL;
+    if (!PyArg_ParseTuple(args, "O|O", &function, &called))
         return NULL;
     Boundary *f = (Boundary *)type->tp_alloc(type, 0);
     if (f) {
         f->function = Py_NewRef(function);
+        f->called = Py_NewRef(called ? called : function);
         f->call = boundary_call;
     }
     return (PyObject *)f;
@@ -98,6 +100,7 @@ static PyObject *boundary_reduce(PyObject *self, PyObject *unused)
 static int boundary_traverse(Boundary *f, visitproc visit, void *arg)
 {
     Py_VISIT(f->function);
+    Py_VISIT(f->called);
     return 0;
 }
 
@@ -107,6 +110,7 @@ static void boundary_dealloc(Boundary *f)
     if (f->weak)
         PyObject_ClearWeakRefs((PyObject *)f);
     Py_XDECREF(f->function);
+    Py_XDECREF(f->called);
     Py_TYPE(f)->tp_free((PyObject *)f);
 }
 

@@ -153,12 +153,18 @@ def reduced(function: Callable[..., Any]) -> tuple[Any, tuple[Any, ...]]:
     return (found, places[function]) if function in places else (bounded, (function,))
 
 
-def bounded(function: F) -> F:
+def bounded(function: F, called: Callable[..., Any] | None = None) -> F:
     """A public function as users call it: its errors leave this package. What calls it is C, and costs a tenth of what
-    `boundary` does; without the C module it is the function itself, which keeps its frames."""
+    `boundary` does; without the C module it is the function itself, which keeps its frames.
+
+    Args:
+        called: what is called in its place, and gives the same; the first time that the function is given.
+    """
     if calls is None:
         return function
-    return bounds.setdefault(function, calls.Boundary(function))
+    if function not in bounds:
+        bounds[function] = calls.Boundary(function, called or function)
+    return bounds[function]
 
 
 def is_own(value: Any) -> bool:

@@ -87,11 +87,16 @@ ONE: dict[str, Callable[[Any, Any], Any]] = {
     "x.reshape(2, 5)": lambda jnp, x: x.reshape(2, 5),
     "dot(x, x)": lambda jnp, x: jnp.dot(x, x),
     "x.at[0].set(1)": lambda jnp, x: x.at[0].set(1),
+    "median(x)": lambda jnp, x: jnp.median(x),
+    "i0(x)": lambda jnp, x: jnp.i0(x),
+    "interp(x, x, x)": lambda jnp, x: jnp.interp(x, x, x),
+    "nanstd(x)": lambda jnp, x: jnp.nanstd(x),
+    "unwrap(x)": lambda jnp, x: jnp.unwrap(x),
 }
 
 
 def operation(name: str, j: Any) -> Call:
-    """One operation on 10 elements, without jit."""
+    """One operation on 10 elements, or a function made of several, without jit."""
     jnp, f = j.numpy, ONE[name]
     x = jnp.arange(10.0)
     return lambda: f(jnp, x).block_until_ready()

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 
-from ..tracebacks import bound_all, bound_methods
+from ..tracebacks import bound_all, bound_methods, bounded
 from .at import IndexUpdateRef
+from .hot_calls import HotCall, hot_calls
 from .linear_maps import LinearMap
 from .random.keys import PRNGKeyArray
 from .references import At, Ref, TransformedRef
@@ -31,9 +32,14 @@ def close_doors(package: str) -> None:
     """Have the errors of all public functions that have been imported leave this package, and those of methods but for
     the arrays' operators and NumPy's methods, which see to it themselves."""
     but = (f"{package}.numpy.methods", f"{package}.numpy.operators")
+    public = []
     for name, module in list(sys.modules.items()):
         path = name.removeprefix(f"{package}.")
         if name == package or (path != name and (path in PUBLIC or path.split(".")[0] in FOLDERS)):
-            bound_all(vars(module), but)
+            public.append(vars(module))
+            for function in hot_calls(path, vars(module)):
+                bounded(function, HotCall(function))
+    for names in public:
+        bound_all(names, but)
     for cls in OBJECTS:
         bound_methods(cls)
