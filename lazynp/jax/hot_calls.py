@@ -42,6 +42,9 @@ NAMES = {
         cholesky cond cross det eigh eigvalsh inv lstsq matrix_norm matrix_power matrix_rank multi_dot pinv qr slogdet
         solve svd tensorsolve vector_norm
     """,
+    "lax": """
+        top_k
+    """,
     "nn": """
         celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu log_sigmoid log_softmax logmeanexp
         logsumexp mish one_hot relu6 selu sigmoid silu soft_sign softmax softplus sparse_plus sparse_sigmoid squareplus

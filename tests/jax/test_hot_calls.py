@@ -42,6 +42,8 @@ CASES: dict[str, Callable[[Any, Any], Any]] = {
     "weak": lambda m, x: m.numpy.sign(m.numpy.asarray(2.5)) * x,
     "int": lambda m, x: m.numpy.sign(m.numpy.arange(3) - 1),
     "shift": lambda m, x: m.numpy.left_shift(m.numpy.arange(3), 2),
+    "shifted": lambda m, x: (m.numpy.arange(3) << 2, 5 >> m.numpy.arange(3), divmod(7.0, x + 9)),
+    "top_k": lambda m, x: m.lax.top_k(x, 3),
     "solve": lambda m, x: m.numpy.linalg.solve(m.numpy.outer(x, x) + m.numpy.eye(8), x),
     "eigh": lambda m, x: m.numpy.linalg.eigh(m.numpy.outer(x, x))[0],
     "matrix_power": lambda m, x: m.numpy.linalg.matrix_power(m.numpy.outer(x, x) / 9, 3),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..array import Array, is_arraylike
+from ..hot_calls import HotCall
 from .call import COMMON, binary
 from .elementwise import BINARY, HOSTS, power_, table, weak_beside
 
@@ -26,6 +27,8 @@ OPERATORS = {
     "xor": "bitwise_xor",
     "divmod": "divmod",
 }
+SEVERAL = frozenset({"left_shift", "right_shift", "divmod"})
+"""Functions that are made of several operations."""
 COMPARISONS = {
     "eq": "equal",
     "ne": "not_equal",
@@ -64,7 +67,7 @@ def deferring(f: Callable[[Any, Any], Any], sign: str, swapped: bool = False) ->
 
 
 def operator_of(short: str, name: str) -> Callable[[Any, Any], Any]:
-    f = power_ if name == "power" else table[name]
+    f = power_ if name == "power" else HotCall(table[name]) if name in SEVERAL else table[name]
     mode, _, _, chars = BINARY.get(name, (COMMON, "", None, ""))
     return binary(
         f"__{short}__",
