@@ -141,6 +141,30 @@ static int flat_assign(PyObject *self, PyObject *key, PyObject *value)
     return done ? 0 : -1;
 }
 
+/* part(x, view): an array of ours on NumPy's view of an array's memory, which stays where it is; None where the view shows
+ * other memory. */
+static PyObject *part_of_still(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    if (n != 2 || Py_TYPE(args[0]) != ndarray_type || !PyArray_CheckExact(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "an array of ours and a view are wanted");
+        return NULL;
+    }
+    Handle *a = (Handle *)args[0];
+    PyArrayObject *part = (PyArrayObject *)args[1];
+    if (!is_current(args[0]) || !lies_in(part, a->b))
+        Py_RETURN_NONE;
+    if (args[1] == a->h)
+        return Py_NewRef(args[0]);
+    Given g = {args[0], a->s, a->b, a->h};
+    PyObject *view = pin(&g);
+    if (!view) {
+        if (PyErr_Occurred())
+            return NULL;
+        Py_RETURN_NONE;
+    }
+    return view_handle(g.s, g.b, args[1], view, NULL, g.h, a->base && Py_TYPE(a->base) == ndarray_type ? a->base : args[0]);
+}
+
 /* flat(a): `a.flat`. */
 static PyObject *flat_of(PyObject *module, PyObject *owner)
 {

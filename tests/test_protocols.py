@@ -249,3 +249,16 @@ def test_a_view_of_numpys_array_may_be_made_writeable() -> None:
     y.flags.writeable = True
     y[0] = 5
     assert outside[0] == 5
+
+
+def test_iterators_show_their_operands() -> None:
+    for m in (numpy, lazynp):
+        x, y = m.arange(6.0).reshape(2, 3), m.arange(3.0)
+        operands = m.nditer([x, y], [], [["readwrite"], ["readonly"]]).operands
+        assert operands[0] is x and type(operands[1]) is m.ndarray
+        for v, w in m.nditer([x, y], [], [["readwrite"], ["readonly"]]):
+            assert m.shares_memory(v, x) and not m.shares_memory(v, y) and v.shape == ()
+            v[...] = 2 * w
+        assert x.tolist() == [[0.0, 2.0, 4.0]] * 2
+        for v in m.nditer(x.T, flags=["external_loop", "buffered"], op_dtypes=["f4"], casting="same_kind"):
+            assert v.dtype == "f4" and not m.shares_memory(v, x)

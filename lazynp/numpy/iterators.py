@@ -264,6 +264,10 @@ def inside(value: Any, ours: list[Any]) -> Any:
     """What an iterator shows: an operand's memory, or its own, which it may write back to an operand."""
     if type(value) is tuple:
         return tuple([inside(v, ours) for v in value])
+    if native is not None and len(ours) == 1 and type(ours[0]) is ndarray and type(value) is numpy.ndarray:
+        part = native.part(ours[0], value)
+        if part is not None:
+            return part
     if type(value) is numpy.ndarray and owner_of(value, ours) is None:
         return borrow(value)
     return wrap_result(value, ours)
