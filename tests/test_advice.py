@@ -26,15 +26,17 @@ LINES = {"elements": ("for ", "if ", "peaks"), "small": ("np.linalg.solve",)}
 @pytest.mark.parametrize("name", programs.PROGRAMS)
 def test_the_first_item_is_what_makes_it_slow(name: str) -> None:
     slow, fast = programs.PROGRAMS[name]
-    advice = np.advise(slow, seconds=0.2, show=False)
-    first = advice.items[0]
-    assert FIRST[name] in first.what
-    assert LEAST <= first.seconds / advice.wall <= 1.0
-    if name in LINES:
-        assert first.line is not None
-        lines, _ = inspect.getsourcelines(programs)
-        text = lines[first.line[1] - 1]
-        assert first.line[0] == str(SOURCE) and any(part in text for part in LINES[name]), text
+    lines, _ = inspect.getsourcelines(programs)
+    for attempt in range(3):  # what a busy machine leaves of 0.2 seconds may be too little to tell
+        advice = np.advise(slow, seconds=0.2 * (1 + attempt), show=False)
+        first = advice.items[0]
+        told = FIRST[name] in first.what and LEAST <= first.seconds / advice.wall <= 1.0
+        if told and name in LINES:
+            text = lines[first.line[1] - 1] if first.line is not None and first.line[0] == str(SOURCE) else ""
+            told = any(part in text for part in LINES[name])
+        if told:
+            break
+    assert told, str(advice)
     assert slow() == pytest.approx(fast())
 
 
