@@ -1009,6 +1009,9 @@ log(next(it), it.index, next(it), it.coords, it[[3, 4]], len(list(it)))
 e(next, it)
 e(a.flat.__getitem__, [20])
 e(a.flat.__setitem__, [-21], 1)
+e(a.flat.__setitem__, [1, 20, 3], 8)
+e(a.flat.__setitem__, np.array([2, -30]), np.array([5.0, 6.0]))
+log(a)
 
 # functions of Python over arrays, and what they are asked
 f = np.frompyfunc(lambda x, y: x + y, 2, 1)

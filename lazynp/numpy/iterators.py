@@ -131,8 +131,11 @@ def set_flat_item(self: Any, key: Any, value: Any) -> None:
     row = in_one_row(self, key)
     given = None if row is None else as_many(row, key, value)
     if given is not None:
-        row[key] = given
-        return
+        try:
+            row[key] = given
+            return
+        except IndexError:  # NumPy writes at the places before the one that there is not
+            pass
     if type(key) is not int:
         self._owner._host_()
         note_work("flatiter.__setitem__", (self._owner,))
