@@ -341,3 +341,30 @@ def test_jet_refuses_a_misspelt_keyword() -> None:
     jet = importlib.import_module("lazynp.jax.experimental.jet").jet
     with pytest.raises(TypeError, match="'factorial_scale'"):
         jet(lazynp.jax.numpy.sin, (1.0,), ([1.0],), factorial_scale=False)
+
+
+LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
+    "Conv": (lambda stax: stax.Conv(4, (3, 3), padding="SAME"), (-1, 12, 12, 1)),
+    "Conv with strides": (lambda stax: stax.Conv(4, (3, 3), (2, 2)), (-1, 12, 12, 1)),
+    "ConvTranspose": (lambda stax: stax.Conv1DTranspose(3, (3,), (2,)), (-1, 5, 2)),
+    "GeneralConv": (lambda stax: stax.GeneralConv(("NCHW", "OIHW", "NHWC"), 3, (2, 2)), (-1, 2, 6, 6)),
+    "BatchNorm": (lambda stax: stax.BatchNorm(), (-1, 12, 12, 4)),
+    "MaxPool": (lambda stax: stax.MaxPool((2, 2), (2, 2)), (-1, 12, 12, 4)),
+    "SumPool": (lambda stax: stax.SumPool((3, 3), padding="SAME"), (-1, 7, 7, 2)),
+    "Flatten": (lambda stax: stax.Flatten, (-1, 3, 4)),
+    "serial": (lambda stax: stax.serial(stax.Conv(4, (3, 3)), stax.Relu, stax.AvgPool((2, 2))), (-1, 8, 8, 1)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_for_a_batch_of_unknown_size(name: str) -> None:
+    make, shape = LAYERS[name]
+    found = []
+    for library in (jax, lazynp.jax):
+        stax = importlib.import_module(f"{library.__name__}.example_libraries.stax")
+        out, params = make(stax)[0](library.random.PRNGKey(0), shape)
+        found.append((tuple(map(int, out)), [np.asarray(x) for x in library.tree.leaves(params)]))
+    (theirs, their_params), (ours, our_params) = found
+    assert ours == theirs and len(our_params) == len(their_params)
+    for a, b in zip(their_params, our_params):
+        np.testing.assert_allclose(b, a, rtol=1e-6, atol=1e-7)

@@ -172,8 +172,9 @@ def axis_of(axis: int, ndim: int) -> int:
     return axis % ndim
 
 
-def sizes_of(shape: Any) -> Any:
-    """A shape as plain ints, and sizes with variables. Raises TypeError for what is none."""
+def sizes_of(shape: Any, unknown: bool = False) -> Any:
+    """A shape as plain ints, and sizes with variables. Raises TypeError for what is none. unknown: a size may be
+    negative, which stands for one that nobody knows yet (a batch of -1)."""
     if isinstance(shape, _DimExpr):
         return (shape,)
     if hasattr(shape, "__index__"):
@@ -182,7 +183,7 @@ def sizes_of(shape: Any) -> Any:
         out = tuple([n if isinstance(n, _DimExpr) else n.__index__() for n in shape])
     except (AttributeError, TypeError):
         raise TypeError(f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.") from None
-    if any(n < 0 for n in out):
+    if not unknown and any(n < 0 for n in out):
         raise TypeError(f"shape must have every element be nonnegative, got {out}.")
     return out
 

@@ -402,7 +402,7 @@ def conv_general_dilated_local(
 def conv_shape_tuple(lhs_shape: Any, rhs_shape: Any, strides: Any, pads: Any, batch_group_count: int = 1) -> Shape:
     """The shape of a convolution in the layouts NCHW and OIHW."""
     steps = sizes_of(strides)
-    pads = pads_of(pads, sizes_of(lhs_shape)[2:], sizes_of(rhs_shape)[2:], steps)
+    pads = pads_of(pads, sizes_of(lhs_shape, unknown=True)[2:], sizes_of(rhs_shape)[2:], steps)
     space = [
         max((n + low + high - k) // t + 1, 0) for n, k, t, (low, high) in zip(lhs_shape[2:], rhs_shape[2:], steps, pads)
     ]

@@ -82,7 +82,7 @@ def reduce_window_shape_tuple(
     window_dilation: Any = None,
 ) -> Shape:
     """The shape of what reduce_window makes."""
-    shape = sizes_of(operand_shape)
+    shape = sizes_of(operand_shape, unknown=True)
     return Window(
         "reduce_window", shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
     ).shape
