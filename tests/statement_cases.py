@@ -203,6 +203,13 @@ r = z.copy(); r.imag[::2] = v[::2]; r.real += 1
 r = np.reshape(a.copy(), (5, 4), order="F").T.reshape(-1)
 r = m.copy(); r @= s; r @= r
 it = a.flat; next(it); r = it.index, it.coords, list(it)
+r = a.copy(); r.flat[r.ravel() > 0] = 0; r.flat[[1, 3]] = [7.0]; r.flat[...] = r.flat[()] + np.arange(20)
+r = a.copy(); r.flat[a.ravel() > 0] = v; r.flat[[-1, 2]] *= 2; r.T.flat = range(3)
+r = a.copy(); r[[0, 1], :] = b[None, :2]; r[:, [0, 1]] = np.ones((1, 1, 4, 2))
+r = a[:, [True, False, True, True, False]], a[type('Key', (tuple,), {})(([1], [2]))]
+r = np.zeros(5, "f4"); a.sum(axis=0, out=r); r = r, np.add.reduce(u, out=np.zeros((), "i8"))
+r = a.max(0, out=np.zeros(5, complex)), np.multiply.reduce(u, out=np.zeros((), "u2"))
+r = (a > 0).all(axis=1, out=np.zeros(4)), np.sum(i, out=np.zeros((), "i2"))
 """
 HOST: dict[str, str] = {
     'r = np.linalg.qr(a, mode="raw")': "LAPACK's own form of the factors, which only NumPy gives",

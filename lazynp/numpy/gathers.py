@@ -90,8 +90,17 @@ def recorded(x: Any) -> bool:
     return type(x) is ndarray and not at_hand(x) and is_native(x.dtype) and x.size > 0 and x.ndim <= MOST_AXES
 
 
+def listed(key: Any) -> Any:
+    """A key with lists of integers and truth values in it as arrays, and a tuple of whatever class as a tuple."""
+    if not isinstance(key, tuple):
+        return key
+    lists = [type(k) is list and k and {int, bool}.issuperset(map(type, k)) for k in key]
+    return tuple([numpy.asarray(k) if is_list else k for k, is_list in zip(key, lists)])
+
+
 def gathered(x: Any, key: Any) -> Any:
     """`x[key]` of an array in C's order; NotImplemented where NumPy has to do it."""
+    key = listed(key)
     if recorded(x) and divisible(key) and None not in map(type_of, key):  # where new axes lie is NumPy's to say
         view, key = split(key)
         x = x[view]
@@ -175,8 +184,7 @@ NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "
 
 def scattered(x: Any, key: Any, value: Any, fill: Callable[[Any, tuple[int, ...], Any], Node | None]) -> bool:
     """Record `x[key] = value`; whether that was done. `fill(value, shape, dtype)` is the node that fills a region."""
-    if type(key) is list and bool in map(type, key):
-        key = numpy.asarray(key)
+    key = numpy.asarray(key) if type(key) is list and bool in map(type, key) else listed(key)
     mask = isinstance(key, (Handle, numpy.ndarray)) and key.dtype == bool
     if not recorded(x) or mask and key.ndim == x.ndim and numpy.ndim(value) > 1:  # which NumPy takes in a row
         return False
@@ -195,6 +203,8 @@ def scattered(x: Any, key: Any, value: Any, fill: Callable[[Any, tuple[int, ...]
         given: Any = shape_of_numbers(value)
     else:
         given = () if type(value) in NUMBERS else getattr(value, "shape", None)
+    while given is not None and len(given) > len(shape) and given[0] == 1:
+        given = given[1:]
     if given is None or not spreads(given, shape):
         return False
     if isinstance(value, numpy.generic) and any([i.shape for i in places.arrays]):

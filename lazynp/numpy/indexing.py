@@ -6,6 +6,7 @@ as a select. Other advanced indices are gathers and scatters.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -41,6 +42,7 @@ from .host import (
     ForeignArray,
     as_base,
     at_hand,
+    blank_like,
     by_engine,
     fresh,
     is_wide,
@@ -350,24 +352,24 @@ def host_setitem(self: ndarray, key: Any, value: Any) -> None:
         with Writes() as to:
             to(self)[key] = value
         return
-    note_write(self, key)
     if isinstance(value, Handle):
         own = kind in "iuf" and type(value) is not ndarray and not value.shape and is_full(key, self.ndim)
         value = (float if kind == "f" else int)(value) if own else value._host_()
     elif type(value) in (list, tuple):
         value = unwrap(value) if kind != "O" else objects(value, self._host_()[key])
     value = real_of(value, self.dtype)
+    note_write(self, key, lambda: blank_like(self).__setitem__(key, value))
     with Writes() as to:
         speed.set_places(to(self), key, value)
 
 
-def note_write(self: ndarray, key: Any) -> None:
+def note_write(self: ndarray, key: Any, trial: Callable[[], Any]) -> None:
     """Count a write that NumPy does, by the size of its region."""
     h = self._host_()
     if h.size > max(config.limit, 1) and flag_of_writes(h):  # else NumPy says so, before it looks at the key
         part = h[key] if is_plain(key) else h
         if isinstance(part, numpy.ndarray):
-            note_work("ndarray.__setitem__", (ForeignArray(part),))
+            note_work("ndarray.__setitem__", (ForeignArray(part),), trial)
 
 
 def objects(value: Any, region: Any) -> Any:

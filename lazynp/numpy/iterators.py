@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from .host import (
     ForeignArray,
     at_hand,
     bare,
+    blank_like,
     by_engine,
     fresh,
     like,
@@ -25,6 +27,9 @@ from .host import (
     unwrap,
     wrap_result,
 )
+from .layout import array_of
+from .recorded import in_one_row as filled
+from .recorded import value_of
 from .renew import become
 from .view_methods import own
 
@@ -81,38 +86,56 @@ class flatiter(FlatBase):
 
 
 def in_one_row(self: Any, key: Any) -> Any:
-    """The elements as a view that has one axis, for an array that is pending or large and lies in C's order; None for
-    others, and for keys that are no slices and have no integers in them."""
+    """The elements as a view that has one axis, for an array that is pending or large and lies in C's order, and the
+    key for it; None for others, and for keys that are no slices, masks or integers in an array."""
     x = bare(self._owner)
+    if not of_engine(x, self._made is None):
+        return None
+    if key is Ellipsis:
+        key = slice(None)
+    elif type(key) is list and all([type(k) in (int, bool) for k in key]) and not (key and {*map(type, key)} == {bool}):
+        key = numpy.asarray(key, numpy.intp)
+    if type(key) is not slice:
+        kind = key.dtype.kind if isinstance(key, (Handle, numpy.ndarray)) else ""
+        if not (kind in "iu" and kind or kind == "b" and key.shape == (x.size,)):
+            return None
+        places = value_of(key) if kind != "b" else _empty
+        if places.size and not -x.size <= places.min() <= places.max() < x.size:  # which NumPy says in other words here
+            return None
+    return (x.reshape(-1), key) if x.flags.c_contiguous else None
+
+
+def of_engine(x: Any, unseen: bool = True) -> bool:
+    """Whether the elements of an array are the engine's to find; `unseen`: NumPy has no iterator over them."""
     lies_still = type(x) is ndarray and x._v_ is HOST_VIEW
-    if at_hand(x) or not (by_engine() if lies_still else own(x) and self._made is None):
-        return None
-    if type(key) is list:
-        key = numpy.asarray(key) if all([type(k) is int for k in key]) else None
-    if type(key) is not slice and not (isinstance(key, (Handle, numpy.ndarray)) and key.dtype.kind in "iu"):
-        return None
-    return x.reshape(-1) if is_native(x.dtype) and x.flags.c_contiguous else None
+    return not at_hand(x) and (by_engine() if lies_still else own(x) and unseen) and is_native(x.dtype)
 
 
+_empty = numpy.empty(0)
 NUMBERS = frozenset({bool, int, float, complex, *[numpy.dtype(c).type for c in "?bBhHiIlLqQefdFD"]})
 
 
 def as_many(x: ndarray, key: Any, value: Any) -> Any:
-    """A number, or an array's elements in one row where the key takes as many; None for others, which NumPy repeats."""
+    """A number, or as many elements as the key takes, repeated as NumPy does it; None where it sees to that."""
     if type(value) in NUMBERS:  # NumPy casts its own here, where `x[key] = value` refuses what is too large
         return value.astype(x.dtype) if isinstance(value, numpy.generic) else value
-    if type(key) not in (slice, list, ndarray, numpy.ndarray) or type(value) is not ndarray:
+    if type(value) not in (list, tuple, range, ndarray, numpy.ndarray):
         return None
-    count = len(range(*key.indices(x.size))) if type(key) is slice else numpy.size(key)
-    return value.reshape(-1) if value.size == count else None
+    if type(key) is slice:
+        shape: tuple[int, ...] = (len(range(*key.indices(x.size))),)
+    else:
+        shape = key.shape if key.dtype != bool else (int(numpy.count_nonzero(value_of(key))),)
+    node = filled(value, x.dtype, lambda n: numpy.arange(math.prod(shape)) % n)
+    return None if node is None else array_of(node).reshape(shape)
 
 
 def flat_item(self: Any, key: Any) -> Any:
     row = self._traced()
     if row is not None:
         return row[key]
-    row = in_one_row(self, key)
-    if row is not None:
+    found = in_one_row(self, slice(None) if type(key) is tuple and not key else key)
+    if found is not None:
+        row, key = found
         found = row[key].copy() if type(key) is slice else row[key]
         plainly = type(self._owner) is ndarray or not isinstance(found, Handle)
         return found if plainly else of_class(type(self._owner), found, self._owner)
@@ -128,20 +151,18 @@ def set_flat_item(self: Any, key: Any, value: Any) -> None:
     if row is not None:
         row[key] = value
         return
-    row = in_one_row(self, key)
-    given = None if row is None else as_many(row, key, value)
+    found = in_one_row(self, key)
+    given = None if found is None else as_many(found[0], found[1], value)
     if given is not None:
-        try:
-            row[key] = given
-            return
-        except IndexError:  # NumPy writes at the places before the one that there is not
-            pass
+        row, key = found
+        row[key] = given
+        return
+    owner, key, new = self._owner, unwrap(key), real_of(unwrap(value), self._owner.dtype)
     if type(key) is not int:
-        self._owner._host_()
-        note_work("flatiter.__setitem__", (self._owner,))
+        owner._host_()
+        note_work("flatiter.__setitem__", (owner,), lambda: blank_like(owner).flat.__setitem__(key, new))
     with Writes() as to:
-        h = to(self._owner)
-        (self._made or h.flat)[unwrap(key)] = real_of(unwrap(value), h.dtype)
+        (self._made or to(owner).flat)[key] = new
 
 
 def next_element(self: Any) -> Any:
@@ -177,10 +198,10 @@ MOST_AXES = 32  # of NumPy's flat iterator
 
 
 def set_flat(self: Any, value: Any) -> None:
-    row = in_one_row(flatiter(self), slice(None))
-    given = None if row is None else as_many(row, slice(None), value)
+    x = bare(self)
+    given = as_many(x, slice(None), value) if of_engine(x) else None
     if given is not None:
-        row[:] = given
+        x[...] = given.reshape(x.shape) if isinstance(given, Handle) else given
         return
     self._host_()
     note_work("ndarray.flat", (self,))

@@ -24,6 +24,7 @@ from .host import (
     as_base,
     at_hand,
     bare,
+    blank_like,
     dtype_of,
     fresh,
     host_function,
@@ -330,8 +331,9 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     ours: list[Any] = []
     with Writes() as to:
         target = to(dst)  # before the others are looked at: NumPy sees it when something is copied to itself
-        copy_to(target, to_host(src, ours), casting, to_host(where, ours))
-    note_work("copyto", [dst, *ours])
+        given = to_host(src, ours), casting, to_host(where, ours)
+        note_work("copyto", [dst, *ours], lambda: copy_to(blank_like(dst), *given))
+        copy_to(target, *given)
     return None
 
 

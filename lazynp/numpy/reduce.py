@@ -122,6 +122,12 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
         return NotImplemented
     if out is not None and (type(out) is tuple or type(out) is not ndarray):
         return NotImplemented
+    target = None if out is None or name not in BY_OUT and not name.startswith("logical") else out.dtype
+    if target is not None and not is_native(target):
+        return NotImplemented
+    if target is not None and dtype is None and name in BY_OUT:
+        operands = (target, x.dtype, None)
+        dtype = getattr(numpy, name).resolve_dtypes(operands, reduction=True, casting="unsafe")[2]
     plainly = initial is NoValue and where is True
     if not plainly:
         prepared = begun(name, x, initial, where)
@@ -141,14 +147,20 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
     def rule(node: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
         node = read_as(node, dtype)
         made = told(reductions.reductions[name](node, axes=axes, keepdims=keepdims, dtype=dtype))
-        if plainly or first is None:
-            return made
-        return told(ufuncs[name](Node.of_scalar(numpy.asarray(first).astype(made.dtype)[()]), made))
+        if not plainly and first is not None:
+            made = told(ufuncs[name](Node.of_scalar(numpy.asarray(first).astype(made.dtype)[()]), made))
+        return made if target is None else cast_node(made, target)
 
     try:
         return reduced(rule, x, axes, bool(keepdims), out)
     except (TypeError, ValueError):
         return NotImplemented
+
+
+BY_OUT = frozenset(
+    {"add", "multiply", "maximum", "minimum", "fmax", "fmin", "bitwise_and", "bitwise_or", "bitwise_xor"}
+)
+"""Ufuncs whose reductions are computed in the type of `out`, too, if there is one."""
 
 
 def read_as(node: Node, dtype: Any) -> Node:
