@@ -590,6 +590,14 @@ np.clip(z, -1, 1 + 1j)
 n.astype('u8') * 0x9E3779B97F4A7C15 ^ 2**63
 (n < 2**70) & (-2**70 < n)
 v * 2**70
+np.piecewise(v, [v < -0.5, v < 0.5], [lambda x: -x, 0.5, lambda x: x**2])
+np.piecewise(v, v > 0, [np.exp, 1.0])
+np.polyfit(p, np.stack([v, w], axis=1), 3, w=np.abs(w))
+np.polynomial.chebyshev.chebfit(p, v, 2, w=np.abs(w))
+np.concatenate(c, axis=1) + np.hstack(c)
+np.concatenate(c.T) - np.vstack(c.T)
+np.concatenate(c, axis=None)
+np.concatenate((v, (1.0, 2.0), [3.0]), axis=None)
 """.strip().splitlines()
 HOST: dict[str, str] = {
     "np.unique(n, axis=0)": "rows are compared as records",
@@ -610,14 +618,11 @@ np.histogram2d(v, w, bins=[4, 2], weights=p)[0]
 np.histogramdd(c.reshape(6, 4)[:, :2], bins=(2, 3))[0]
 np.histogram_bin_edges(v, bins=4)
 np.gradient(v, p)
-np.polyfit(p, v, 2)
 np.poly1d(w[:3])(v)
-np.polynomial.polynomial.polyfit(p, v, 2)
 np.polymul(v, w[:3])
 np.roots(w[:4])
 np.pad(v, 3, mode='linear_ramp', end_values=1.0)
 a[a > 0]
-np.piecewise(v, [v < 0, v >= 0], [lambda x: -x, lambda x: x ** 2])
 np.trim_zeros(np.where(v > 0, v, 0))
 np.real_if_close(z)
 np.ma.masked_array(a, k).sum()

@@ -26,6 +26,15 @@ CALLS: dict[str, Callable[..., Any]] = {
     "product": lambda np, x: np.matmul(x, x),
     "dot": lambda np, x: np.dot(np.tile(x, (4, 1)), x),
     "dot of many axes": lambda np, x: np.dot(np.tile(x, (2, 3, 1)), np.tile(x, (2, 1)).T),
+    "transform": lambda np, x: np.fft.fft(x * 1e7),
+    "inverse transform": lambda np, x: np.fft.irfft(x * 1e8, norm="forward"),
+    "rounding": lambda np, x: np.round(x, 10),
+    "mean": lambda np, x: (x * 1e8).mean(),
+    "variance": lambda np, x: x.var(),
+    "deviation where": lambda np, x: np.std(x, where=np.arange(4) > 1),
+    "at": lambda np, x: np.log.at(-x, [1, 2]),
+    "at places met twice": lambda np, x: np.multiply.at(x, [1, 1, 2], 1e10),
+    "parts": lambda np, x: np.add.reduceat(x * 1e8, [0, 2]),
     "inner": lambda np, x: np.inner(x, x),
     "cast": lambda np, x: x.astype("f4"),
     "cast to whole numbers": lambda np, x: x.astype("i4"),
@@ -46,8 +55,7 @@ def told(np: Any, name: str) -> Any:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         CALLS[name](np, x)
-    assert {w.filename for w in said} <= {__file__} or np is numpy
-    return [str(w.message) for w in said]
+    return [(str(w.message), w.filename) for w in said]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -59,7 +67,7 @@ def test_errors_are_told(name: str, mode: str) -> None:
         x = lazynp.full(4, 1e300)
         with numpy.errstate(all="raise"):
             if wanted:
-                with pytest.raises(FloatingPointError, match=wanted[0]):
+                with pytest.raises(FloatingPointError, match=wanted[0][0]):
                     CALLS[name](lazynp, x)
             else:
                 CALLS[name](lazynp, x)

@@ -6,6 +6,7 @@ Each gives NotImplemented where it leaves the call to NumPy, with its errors.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from .gathers import Places, places_of
 from .host import at_hand
 from .layout import array_of, settled
 from .library import shown, wanted
-from .record import as_node, as_nodes, cast_node, errors_wanted, nodes_of
+from .record import as_node, as_nodes, by, cast_node, errors_kept, nodes_of, told
 from .recorded import concrete, flat, in_place, one_axis, value_of
 from .recorded_ufuncs import spreads, to_node_operand
 
@@ -266,7 +267,7 @@ def reduceat(name: str, x: Any, indices: Any, axis: Any = 0, dtype: Any = None, 
         return NotImplemented
     if settled(x):
         return NotImplemented
-    nodes, at = as_nodes((x,)), one_axis(axis, x.ndim)
+    nodes, at = nodes_of((x,)), one_axis(axis, x.ndim)
     starts = value_of(indices)
     if nodes is None or at is None or starts.ndim != 1 or starts.dtype.kind not in "iu" or not starts.size:
         return NotImplemented
@@ -279,7 +280,7 @@ def reduceat(name: str, x: Any, indices: Any, axis: Any = 0, dtype: Any = None, 
         begin = numpy.cumsum(lengths) - lengths
         places = numpy.arange(lengths.sum()) + numpy.repeat(starts - begin, lengths)
         node, starts = indexing.take(node, leaf(places.shape, INTP, places), at), begin
-    return array_of(signals.reduceat(node, leaf(starts.shape, INTP, starts), name=name, axis=at))
+    return array_of(told(signals.reduceat(node, leaf(starts.shape, INTP, starts), name=name, axis=at)))
 
 
 def at(name: str, a: Any, indices: Any, *values: Any) -> Any:
@@ -288,12 +289,12 @@ def at(name: str, a: Any, indices: Any, *values: Any) -> Any:
     nin = 0 if op is None or op.ufunc is None else op.ufunc.nin
     if op is None or not 0 < nin <= 2 or len(values) != nin - 1 or any([v is a for v in values]):
         return NotImplemented
-    nodes = None if in_place(a, *values) or errors_wanted() else nodes_of([to_node_operand(v) for v in values])
+    nodes = None if in_place(a, *values) else nodes_of([to_node_operand(v) for v in values])
     if nodes is None:
         return NotImplemented
     strong = [cast_node(n, numpy.asarray(v).dtype) if n.weak else n for n, v in zip(nodes, values)]
     masked = type(indices) is ndarray and indices.dtype == bool and indices.shape == a.shape
-    if masked and not any([n.shape for n in nodes]):
+    if masked and not any([n.shape for n in nodes]) and not errors_kept():
         return at_mask(op, a, indices._node_(), strong)
     places = None if traced_key(indices) else places_of(a, indices, False)
     if places is None:
@@ -304,7 +305,7 @@ def at(name: str, a: Any, indices: Any, *values: Any) -> Any:
     if not all([spreads(n.shape, shape) for n in nodes]):
         return NotImplemented
     real = a.dtype.kind in "iuf" or name == "add" and a.dtype.kind == "c"
-    if name in AT and real and same_loop(a.dtype, values[0], nodes[0]):
+    if name in AT and real and not errors_kept() and same_loop(a.dtype, values[0], nodes[0]):
         new = cast_node(nodes[0], a.dtype)
         new = elementwise.negative(new) if name == "subtract" else new
         how = {"axes": places.axes, "at": places.at, "bounds": "raise", "mode": AT[name]}
@@ -357,11 +358,18 @@ def in_rounds(op: Op, region: Node, places: Places, values: list[Node]) -> Node 
         there = [indexing.take(v, leaf(now.shape, now.dtype, now), 0) for v in values] if times.any() else values
         current = indexing.gather(made, *at_now, axes=places.axes, at=0, bounds="raise")
         try:
-            new = cast_node(op(current, *there), region.dtype)
+            new = cast_node(told(op(current, *there), by(functools.partial(at_each, op.ufunc))), region.dtype)
         except TypeError:
             return None
         made = indexing.scatter(made, new, *at_now, axes=places.axes, at=0, bounds="raise", mode="set")
     return made
+
+
+def at_each(host: Any, x: Any, *values: Any) -> Any:
+    """What `host.at` makes of each row, in its words."""
+    out = numpy.array(x)
+    host.at(out, numpy.arange(len(out)), *values)
+    return out
 
 
 def same_loop(dtype: Any, value: Any, node: Node) -> bool:

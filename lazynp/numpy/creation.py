@@ -26,6 +26,7 @@ from .host import (
     TracedArgumentError,
     as_base,
     at_hand,
+    bare,
     dtype_of,
     fresh,
     is_wide,
@@ -175,7 +176,7 @@ def stacked(given: Any, dtype: Any, ndmin: int) -> Any:
     for _ in range(2 * MOST_JOINED):  # a list may contain itself
         if not todo:
             break
-        x = todo.pop()
+        x = bare(todo.pop())
         if type(x) in (list, tuple):
             if len(x) + len(todo) + len(leaves) > MOST_JOINED:
                 return NotImplemented
@@ -189,8 +190,10 @@ def stacked(given: Any, dtype: Any, ndmin: int) -> Any:
         return NotImplemented
     node = joined(given)
     target = None if node is None or dtype is None else dtype_of(dtype)
-    if node is None or target is not None and not (is_native(target) and numpy.can_cast(node.dtype, target)):
+    if node is None or target is not None and not is_native(target):
         return NotImplemented
+    if target is not None and len(arrays) < len(leaves) and not numpy.can_cast(node.dtype, target):
+        return NotImplemented  # numbers have to fit
     node = node if target is None else cast_node(node, target)
     lacking = max(ndmin - node.ndim, 0)
     return array_of(reshape(node, shape=(*(1,) * lacking, *node.shape)) if lacking else node)
@@ -199,7 +202,7 @@ def stacked(given: Any, dtype: Any, ndmin: int) -> Any:
 def joined(x: Any) -> Node | None:
     """The node of a nested list; None where the parts are of different shapes."""
     if type(x) not in (list, tuple):
-        node = as_node(x)
+        node = as_node(bare(x))
         return node if node is None or not node.weak else cast_node(node, node.dtype)
     nodes = [joined(v) for v in x]
     found = [n for n in nodes if n is not None]

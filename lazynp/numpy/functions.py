@@ -41,7 +41,7 @@ from .dispatch import Dispatcher
 from .host import PLAIN, at_hand, fresh, part_of, to_host, wrap_result
 from .layout import array_of, order_of_copies, settled
 from .library import shown, wanted
-from .record import apply, cast_node, nodes_of, tells_errors
+from .record import apply, by, cast_node, nodes_of, told
 from .recorded_ufuncs import recordable, spreads, stack_order
 
 Function = Callable[..., Any]
@@ -64,10 +64,11 @@ def raw_fft(a: Any, n: Any, axis: Any, is_real: bool, is_forward: bool, norm: An
     op = (fft.rfft if is_forward else fft.irfft) if is_real else (fft.fft if is_forward else fft.ifft)
     order = order_of_copies(a)  # in which NumPy makes room for the result
     nodes = nodes_of((a,) if order is None else in_memory_order((a,), order))
-    if nodes is None or is_real and is_forward and nodes[0].dtype.kind == "c" or tells_errors(a):
+    if nodes is None or is_real and is_forward and nodes[0].dtype.kind == "c":
         return NotImplemented
-    at %= a.ndim
-    node = op(nodes[0], axis=at if order is None else order[at], norm=NORMS[norm], n=n)
+    at = at % a.ndim if order is None else order[at % a.ndim]
+    host = getattr(numpy.fft, op.name)
+    node = told(op(nodes[0], axis=at, norm=NORMS[norm], n=n), by(lambda x: host(x, n, at, norm)))
     made = array_of(node) if order is None else array_of(node)._derived_(TRANSPOSE, order)
     if out is None:
         return made

@@ -73,8 +73,8 @@ host_where = host_function(host_of("where"), "where")
 
 
 def of_numbers(x: Any) -> Any:
-    """A list of numbers as an array; anything else as it is."""
-    return numpy.asarray(x) if type(x) is list and x and SCALARS.issuperset(map(type, x)) else x
+    """A list or tuple of numbers as an array; anything else as it is."""
+    return numpy.asarray(x) if type(x) in (list, tuple) and x and SCALARS.issuperset(map(type, x)) else x
 
 
 def where(condition: Any, *choices: Any) -> Any:
@@ -202,7 +202,13 @@ def concatenate(
         value = small_call(joined, axis, *arrays) if casting == "same_kind" else NotImplemented
         if value is not NotImplemented:
             return fresh(value)
-    if type(arrays) in (tuple, list) and list in map(type, arrays):
+    if type(arrays) is ndarray and out is None and dtype is None and casting == "same_kind":
+        value = joined_rows(arrays, axis)
+        if value is not NotImplemented:
+            return value
+    if type(arrays) is ndarray and arrays.ndim > 1 and not at_hand(arrays):
+        arrays = list(arrays)
+    if type(arrays) in (tuple, list) and not {list, tuple}.isdisjoint(map(type, arrays)):
         arrays = list(map(of_numbers, arrays))
     if (
         type(arrays) in (tuple, list)
@@ -211,7 +217,7 @@ def concatenate(
         and worth_recording(arrays if out is None else (*arrays, out))
         and not any(type(x) in SCALARS for x in arrays)
     ):
-        flat = axis is None and all([type(x) is ndarray for x in arrays])
+        flat = axis is None and all([type(x) in (ndarray, numpy.ndarray) for x in arrays])
         given = [x.ravel() for x in arrays] if flat else arrays
         value = native_concatenate(given, 0 if flat else axis, dtype, out, casting)
         if value is not NotImplemented and (out is None or recorded_ufuncs.written_to(out, value)):
@@ -237,6 +243,20 @@ c_concatenate = host_of("concatenate")
 
 def joined(axis: int, *arrays: Any) -> numpy.ndarray:
     return c_concatenate(arrays, axis)
+
+
+def joined_rows(x: ndarray, axis: Any) -> Any:
+    """An array's rows, joined along an axis of theirs: the first axis becomes the one before that."""
+    if at_hand(x) or not is_native(x.dtype) or not x.size or not x.flags.c_contiguous and not is_traced(x):
+        return NotImplemented
+    if axis is None:
+        return x.flatten()
+    n = x.ndim - 1
+    if type(axis) is not int or not -n <= axis < n:
+        return NotImplemented
+    rows, at = x.shape[1:], axis % n
+    turned = x.transpose(*range(1, at + 1), 0, *range(at + 1, n + 1))
+    return turned.reshape(*rows[:at], len(x) * rows[at], *rows[at + 1 :]).copy()
 
 
 CASTINGS = frozenset({"no", "equiv", "safe", "same_kind", "unsafe"})

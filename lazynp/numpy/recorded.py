@@ -25,7 +25,7 @@ from .layout import array_of, order_of_copies, settled
 from .library import shown
 from .methods import give, native_first
 from .native import dot as native_dot
-from .record import as_node, cast_node, common_dtype, nodes_of, tells_errors, told
+from .record import as_node, cast_node, common_dtype, nodes_of, told
 from .recorded_ufuncs import recordable
 from .reduce import into, native_dtype, normal_axes
 
@@ -254,8 +254,6 @@ def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
         if places < 0:  # by way of floats, as NumPy does it
             return round_(self.astype(float), places).astype(self.dtype)
         return self if ROUND_IS_SELF else self.copy("K")
-    if tells_errors(self):
-        return NotImplemented
     order = common_order((self,))
     if order is not None and places != 0:  # then NumPy has two orders only
         fortran = self._meta_().flags.f_contiguous
@@ -265,7 +263,7 @@ def round_(self: ndarray, decimals: Any = 0, out: Any = None) -> Any:
     if places < 0:
         up, down = down, up
     scale = float(10 ** abs(places)) if abs(places) < 23 else 10.0 ** abs(places)
-    node = elementwise.rint(node) if places == 0 else down(elementwise.rint(up(node, scale)), scale)
+    node = elementwise.rint(node) if places == 0 else told(down(told(elementwise.rint(told(up(node, scale)))), scale))
     return of_node(node) if order is None else of_node(node)._derived_(TRANSPOSE, order)
 
 

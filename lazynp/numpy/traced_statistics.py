@@ -123,7 +123,62 @@ def i0(x: Any) -> Any:
     return np.where(small, near, far).astype(x.dtype)
 
 
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """Each function of all elements, of which those are taken that its condition chooses, where NumPy gives it those
+    alone."""
+    np = names()
+    x = np.asanyarray(x)
+    one = isinstance(condlist, bool) or isinstance(condlist, Handle) and condlist.ndim == x.ndim
+    single = not isinstance(condlist, Handle) and not isinstance(condlist[0], (list, Handle, numpy.ndarray)) and x.ndim
+    if one or single:
+        return np.piecewise(x, [condlist], funclist, *args, **kw)
+    conditions = [np.asarray(c).astype(bool) for c in condlist]
+    if known(*conditions) or len(funclist) - len(conditions) not in (0, 1):
+        return NotImplemented
+    if len(funclist) > len(conditions):
+        conditions.append(~np.any(np.stack(conditions), axis=0))
+    out = np.zeros_like(x)
+    for c, f in zip(conditions, funclist):
+        value = f(x, *args, **kw) if callable(f) else f
+        out = np.where(c, np.asarray(value).astype(x.dtype), out)
+    return out
+
+
+def known(*arrays: Any) -> bool:
+    return all([concrete(x) for x in arrays if isinstance(x, Handle)])
+
+
+def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: Any = None, cov: Any = False) -> Any:
+    return NotImplemented if cov else fit(names().vander, x, y, deg, rcond, full, w, 1)
+
+
+def fit(
+    vandermonde: Rule, x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: Any = None, more: int = 0
+) -> Any:
+    """`polyutils._fit`, of all degrees up to a number, without its question for the rank, which only values answer;
+    `more`: how many columns there are beyond the number that `vandermonde` is given."""
+    np = names()
+    if full or type(deg) is not int or deg < 0 or known(x, y, w):
+        return NotImplemented
+    x, y = np.asarray(x) + 0.0, np.asarray(y) + 0.0
+    if x.ndim != 1 or not x.size or y.ndim not in (1, 2) or len(x) != len(y):
+        return NotImplemented
+    columns = vandermonde(x, deg + more)
+    if w is not None:
+        w = np.asarray(w) + 0.0
+        if w.shape != x.shape:
+            return NotImplemented
+        columns, y = columns * w[:, None], y * (w[:, None] if y.ndim == 2 else w)
+    scale = np.sqrt((np.abs(columns) ** 2).sum(axis=0))
+    scale = np.where(scale == 0, 1.0, scale)
+    rcond = len(x) * numpy.finfo(x.dtype).eps if rcond is None else rcond
+    return (np.linalg.lstsq(columns / scale, y, rcond)[0].T / scale).T
+
+
 RULES: tuple[tuple[str, str, Rule], ...] = (
+    ("lazynp.lib._function_base_impl", "piecewise", piecewise),
+    ("lazynp.lib._polynomial_impl", "polyfit", polyfit),
+    ("lazynp.polynomial.polyutils", "_fit", fit),
     ("lazynp.lib._function_base_impl", "_quantile", quantile),
     ("lazynp.lib._utils_impl", "_median_nancheck", median_nancheck),
     ("lazynp._core.function_base", "linspace", linspace),
