@@ -203,7 +203,7 @@ def scattered(x: Any, key: Any, value: Any, fill: Callable[[Any, tuple[int, ...]
         given: Any = shape_of_numbers(value)
     else:
         given = () if type(value) in NUMBERS else getattr(value, "shape", None)
-    while given is not None and len(given) > len(shape) and given[0] == 1:
+    while given is not None and len(given) > len(shape) > 0 and given[0] == 1:
         given = given[1:]
     if given is None or not spreads(given, shape):
         return False
