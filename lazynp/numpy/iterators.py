@@ -281,6 +281,13 @@ class flagsobj:
         return self._flags().num
 
 
+def layout_flag(name: str) -> property:
+    """A flag that is NumPy's in any case, and is found without `__getattr__`."""
+    return property(lambda self: getattr(self._flags(), name))
+
+
+for _name in ("c_contiguous", "f_contiguous", "contiguous", "fortran", "aligned", "forc", "fnc", "behaved"):
+    setattr(flagsobj, _name, layout_flag(_name))
 flagsobj.__module__ = "lazynp"
 
 
