@@ -146,6 +146,14 @@ def test_what_a_flat_write_repeats(mode: str) -> None:
         agree(d, numpy.array(4.0))
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_determinants_of_singular_matrices_have_derivatives(mode: str) -> None:
+    x = numpy.array([[0.0, 1.0, 1.0], [2.0, 0.0, 2.0], [0.0, 0.0, 0.0]])
+    with lazynp.config(**MODES[mode]):
+        agree(lazynp.grad(lazynp.linalg.det)(lazynp.array(x)), [[0.0, 0, 0], [0, 0, 0], [2, 2, -2]])
+        agree(lazynp.jit(lazynp.grad(lazynp.linalg.det))(lazynp.array(x[:2, :2] * 0)), numpy.zeros((2, 2)))
+
+
 def test_arrays_of_lists_that_contain_themselves() -> None:
     endless: list[Any] = []
     endless.append(endless)

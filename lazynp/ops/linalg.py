@@ -34,7 +34,7 @@ from .elementwise import (
 )
 from .failing import Failing
 from .family import front_batch, map_batch
-from .joining import concatenate
+from .joining import concatenate, stack
 from .promotion import Shape, broadcast, complex_dtype, numpy_error
 from .shape import Axes, add_reduce, all_front, expand_dims, reshape, slice_, sum_to, swap_last, whole
 
@@ -198,9 +198,30 @@ def inv_jvp(tangents: Tangents, out: Node, a: Node) -> Node | None:
     return None if tangents[0] is None else negative(matmul(matmul(out, tangents[0]), out))
 
 
+def cofactors(a: Node) -> Node:
+    """Of matrices of two or three rows."""
+    n = a.shape[-1]
+
+    def at(i: int, k: int) -> Node:
+        return slice_(a, key=(*whole(a.shape[:-2]), i % n, k % n))
+
+    def minor(i: int, k: int) -> Node:
+        first, second = multiply(at(i + 1, k + 1), at(i + 2, k + 2)), multiply(at(i + 1, k + 2), at(i + 2, k + 1))
+        return subtract(first, second)
+
+    if n == 2:
+        parts = [at(1, 1), negative(at(1, 0)), negative(at(0, 1)), at(0, 0)]
+    else:
+        parts = [minor(i, k) for i in range(3) for k in range(3)]
+    return reshape(stack(*parts, axis=a.ndim - 2), shape=a.shape)
+
+
 def det_jvp(tangents: Tangents, out: Node, a: Node) -> Node | None:
-    """Jacobi's formula; a singular matrix raises."""
-    return None if tangents[0] is None else multiply(out, trace(matmul(inv(a), tangents[0])))
+    """Jacobi's formula; of up to three rows with the cofactors: a larger matrix that is singular raises."""
+    t = tangents[0]
+    if t is None or a.shape[-1] not in (2, 3):
+        return None if t is None else multiply(out, trace(matmul(inv(a), t)))
+    return add_reduce(multiply(cofactors(a), t), axes=(a.ndim - 2, a.ndim - 1), keepdims=False, dtype=None)
 
 
 def slogdet_jvp(tangents: Tangents, out: Node, a: Node) -> tuple[Node | None, Node | None] | None:
