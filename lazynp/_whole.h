@@ -6,7 +6,7 @@
  * Anything else is left to the Python function, as is what only that knows: `like=`, arguments that are written to.
  */
 
-enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4 };
+enum { FEW_GIVEN = 32, MOST_GIVEN = 1 << 20, MOST_ARGUMENTS = 12, MOST_DEPTH = 4, MOST_OUTS = 4 };
 
 /* What a function is like. GROWS: the result may be larger than all arguments. BLANK: a large result is made by the
  * Python function, on the device perhaps. BARE: the Python function has more named arguments than NumPy's. WRITES: into
@@ -554,7 +554,8 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
 {
     Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0, done = 0;
     PyObject *vector[MOST_ARGUMENTS + 2], **to = vector + 1 + !!self, *out = NULL, *target = NULL;
-    Storage *written = NULL;
+    Storage *written = NULL, *several[MOST_OUTS];
+    int outs = 0; /* of a tuple of several */
     Gift gift;
     begin_gift(&gift, flags);
     if (limit < 0 || n + named > MOST_ARGUMENTS || (named && flags & BARE))
@@ -577,6 +578,17 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
             target = args[n + i];
             if (PyTuple_CheckExact(target) && PyTuple_GET_SIZE(target) == 1)
                 target = PyTuple_GET_ITEM(target, 0);
+            else if (PyTuple_CheckExact(target)) {
+                for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(target); k++) {
+                    PyObject *one = PyTuple_GET_ITEM(target, k);
+                    if (one == Py_None)
+                        continue;
+                    if (outs == MOST_OUTS || !is_current(one) || !((Storage *)((Handle *)one)->s)->free || !at_hand(one))
+                        return NULL;
+                    several[outs++] = (Storage *)((Handle *)one)->s;
+                }
+                target = NULL;
+            }
         }
     }
     int touches = flags & TOUCHES && touches_few(args, n);
@@ -601,9 +613,15 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
             written = (Storage *)Py_NewRef(((Handle *)target)->s);
             written->busy++;
         }
+        for (int k = 0; k < outs; k++)
+            ((Storage *)Py_NewRef(several[k]))->busy++;
         vector[1] = self ? self : vector[1];
         made++;
         value = PyObject_Vectorcall(host, vector + 1, (size_t)(n + !!self) | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+        for (int k = 0; k < outs; k++) {
+            several[k]->busy--;
+            Py_DECREF(several[k]);
+        }
         if (written) {
             written->busy--;
             Py_DECREF(written);

@@ -120,3 +120,27 @@ def test_an_array_names_no_dtype(n: int, mode: str) -> None:
         for k, call in enumerate(calls):
             for _ in range(2):
                 assert outcome(call) is TypeError, k
+
+
+def test_several_results_are_written_where_they_were_asked_for() -> None:
+    overlapping = []
+    for m in (numpy, np):
+        v, a, b, i = m.arange(7.0) * 1.25, m.zeros(7), m.zeros(7), m.zeros(7, "i4")
+        before = a + 1
+        found = m.modf(v, out=(a, b))
+        assert found[0] is a and found[1] is b and a.tolist() == [x % 1.0 for x in (numpy.arange(7.0) * 1.25).tolist()]
+        assert before.tolist() == [1.0] * 7
+        assert m.frexp(v, out=(None, i))[1] is i and i.tolist() == [0, 1, 2, 2, 3, 3, 3]
+        theirs = numpy.zeros(7)
+        assert m.modf(v, out=(theirs, a))[0] is theirs and theirs[1] == 0.25
+        assert m.divmod(v, 2, out=(v, v[:]))[0] is v
+        overlapping.append(v.tolist())
+        for outs, error in (
+            ((a,), ValueError),
+            ((a, b, b), ValueError),
+            ((a, m.zeros(3)), ValueError),
+            ((i, a), TypeError),
+        ):
+            with pytest.raises(error):
+                m.modf(v, out=outs)
+    assert overlapping[0] == overlapping[1]
