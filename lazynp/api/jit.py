@@ -132,7 +132,12 @@ class Jit(CallBase):
     """A jitted function: called, it runs the graph of the wrapped function for arguments of this signature.
 
     `door` is the one whose arrays the function sees where no argument is an array.
+
+    Attributes:
+        _tells_unused: whether it warns of donated arguments whose buffers are of no use.
     """
+
+    _tells_unused = True
 
     def __init__(self, fun: Callable[..., Any], door: Door, static: Static = Static()) -> None:  # noqa: B008
         mine = type(self)  # a callable object may have attributes of the names of our methods
@@ -277,7 +282,7 @@ class Jit(CallBase):
                 wanted.remove(kind)
             given.append(usable)
         unused = tuple([d and not g for d, g in zip(call.donated, given)])
-        if any(unused) and unused not in entry.unused:
+        if any(unused) and unused not in entry.unused and self._tells_unused:
             entry.unused.add(unused)
             names = ", ".join([str(n.aval) for n, u in zip(call.nodes, unused) if u])
             warnings.warn(f"Some donated buffers were not usable: {names}.", stacklevel=4)

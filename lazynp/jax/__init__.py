@@ -113,20 +113,14 @@ from .devices import (
 )
 from .dtypes import float0
 from .environment import print_environment_info
+from .explicit_axes import reshard
 from .gradient_refs import ad
 from .installed import install
 from .jaxpr import ShapeDtypeStruct, eval_shape, make_jaxpr
 from .mapping import shard_map, smap
 from .names import clear_caches, ensure_compile_time_eval, named_call, named_scope, typeof, vmap
 from .per_device import pmap
-from .placement import (
-    block_until_ready,
-    copy_to_host_async,
-    device_get,
-    device_put,
-    live_arrays,
-    reshard,
-)
+from .placement import block_until_ready, copy_to_host_async, device_get, device_put, live_arrays
 from .ref import Ref, empty_ref, free_ref, freeze, new_ref
 from .sharding import NamedSharding, Shard, make_mesh, set_mesh
 from .sharding import PartitionSpec as P

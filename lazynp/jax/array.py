@@ -44,8 +44,10 @@ from .dtypes import (
     promotion,
     x64_enabled,
 )
-from .on_devices import OnDevices, delete_with
+from .layouts import orders
+from .on_devices import OnDevices, alike, delete_with
 from .processes import Spread, wait_for
+from .sharding import NamedSharding
 from .spreading import known, made_before, made_now, note
 from .spreading import state as spreading
 from .transfers import State as guarded
@@ -268,7 +270,7 @@ class Array(AsNumber, OnDevices, Base):
 
     def copy(self) -> Array:
         """The same value."""
-        return wrap(self.node)
+        return wrap(alike(self.node) if self.node in orders else self.node)
 
     clone = copy
 
@@ -279,10 +281,11 @@ class Array(AsNumber, OnDevices, Base):
             return type_name(node)
         if self._absent():
             return f"Array(shape={self.shape}, dtype={self.dtype.name})"
-        if spreading.on:
-            self._check_summed()
-        value, prefix = self._value(), "Array("
         name = f"dtype={self.dtype.name}{', weak_type=True' if self.weak_type else ''}"
+        lies = self._placed() if spreading.on else None
+        if isinstance(lies, NamedSharding) and lies.spec.unreduced:
+            return f"Array(shape={self.shape}, {name}, sharding={lies})"
+        value, prefix = self._value(), "Array("
         width = np.get_printoptions()["linewidth"]
         if value.size == 0:
             text = f"[], shape={value.shape}"
@@ -461,7 +464,7 @@ def as_node(x: Any) -> Node:
     if isinstance(x, (bool, int, float, complex)):
         plain: Any = next(t for t in (bool, int, float, complex) if isinstance(x, t))
         return as_node(plain(x))
-    raise InvalidInputException(f"Argument '{x}' of type {kind} is not a valid JAX type.")
+    raise InvalidInputException(f"Argument '{x}' of type {kind} is not a valid JAX type")
 
 
 def scalar_buffer(x: Any, dtype: DType) -> np.ndarray:

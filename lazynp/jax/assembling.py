@@ -10,12 +10,12 @@ import numpy as np
 from ..graph.node import leaf
 from ..runtime.execute import value_of
 from ..signatures import spread_axes
-from ..tree import flatten, unflatten
+from ..tree import flatten, map, unflatten
 from .array import Array, as_node, wrap
 from .devices import Device, everything, own
 from .dtypes import canonical
-from .layouts import place_of
-from .placement import placed
+from .layouts import order_of, place_of
+from .placement import in_order, placed
 from .processes import Spread, boxes_of, extent, holding, spanning, spread_of
 from .sharding import NamedSharding, PartitionSpec, Sharding
 
@@ -66,7 +66,7 @@ def make_array_from_callback(shape: tuple[int, ...], sharding: Sharding, data_ca
     Raises: ValueError where an axis does not divide, or a part has another shape, or this process has no device of the
     sharding and there is no dtype; TypeError for what is no sharding.
     """
-    sharding = place_of(sharding)
+    order, sharding = order_of(sharding, tuple(shape), "jit outputs with pytree key path result"), place_of(sharding)
     if not isinstance(sharding, Sharding):
         raise TypeError(f"sharding should be an instance of `jax.sharding`. Got {sharding} of type {type(sharding)}")
     shape = tuple(shape)
@@ -86,26 +86,37 @@ def make_array_from_callback(shape: tuple[int, ...], sharding: Sharding, data_ca
             "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument to "
             "`jax.make_array_from_callback`."
         )
-    return assembled(shape, sharding, parts, kinds[0])
+    return in_order(assembled(shape, sharding, parts, kinds[0]), order)
 
 
 def make_array_from_process_local_data(sharding: Sharding, local_data: Any, global_shape: Any = None) -> Any:
     """The arrays of which each process has its own data: along an axis that is split over processes its part, else all.
 
     Args:
-        global_shape: of the arrays; by default what the data of all processes are together. Along an axis that is as
-            long as in the global shape, the data are those of all.
+        sharding: of the arrays, or a prefix of the tree of them.
+        global_shape: of the arrays, or a prefix of the tree of them; by default what the data of all processes are
+            together. Along an axis that is as long as in the global shape, the data are those of all.
 
     Raises: ValueError where an axis does not divide, or is neither as long as the whole nor as this process's part.
     """
-    wanted: list[Any]
-    shapes = global_shape
     leaves, structure = flatten(local_data)
-    if shapes is None or isinstance(shapes, tuple) and all([d is None or isinstance(d, int) for d in shapes]):
-        wanted = [shapes] * len(leaves)
-    else:
-        wanted = spread_axes(shapes, local_data, "global_shape")
-    return unflatten(structure, [from_local(sharding, x, s) for x, s in zip(leaves, wanted)])
+    lies: list[Any] = list(spread_axes(place_of(sharding), local_data, "sharding"))
+    held = map(Held, global_shape, is_leaf=is_shape)
+    found: list[Any] = list(spread_axes(held, local_data, "global_shape"))
+    shapes = [s.shape for s in found]
+    return unflatten(structure, [from_local(to, x, s) for to, x, s in zip(lies, leaves, shapes)])
+
+
+class Held:
+    """A shape, as a leaf of a tree of shapes."""
+
+    def __init__(self, shape: Any) -> None:
+        self.shape = shape
+
+
+def is_shape(x: Any) -> bool:
+    """Whether it is a leaf of a tree of shapes: none, or a tuple of sizes, of which some may be left open."""
+    return x is None or isinstance(x, tuple) and all([d is None or isinstance(d, int) for d in x])
 
 
 def from_local(sharding: Sharding, data: Any, global_shape: Any) -> Array:
@@ -215,6 +226,11 @@ def make_array_from_single_device_arrays(
             )
     if not arrays:
         return assembled(shape, sharding, {}, np.dtype(dtype))
+    if dtype is not None and arrays[0].dtype != np.dtype(dtype):
+        raise ValueError(
+            "If `dtype` is provided to `jax.make_array_from_single_device_arrays`, it must match the dtype of the "
+            f"addressable shards. Got dtype={np.dtype(dtype)} and shard dtype={arrays[0].dtype}`."
+        )
     if len(devices) == 1:
         return assembled(shape, sharding, dict(zip(devices, arrays)), arrays[0].dtype)
     parts = {next(iter(a.devices())): a for a in arrays}

@@ -26,6 +26,7 @@ from .array import wrap as wrap_node
 from .at_once import apply
 from .casts import astype_node
 from .dtypes import KIND_OF, iinfo, promotion, x64_enabled
+from .explicit_axes import check_explicit, spread_over
 from .explicit_indexing import check_write
 from .indexing import (
     BASIC,
@@ -40,7 +41,7 @@ from .indexing import (
     viewed,
     wrapped_index,
 )
-from .placement import spread_over
+from .placement import in_full
 from .slices import BlockUpdateRef, has_slices
 from .splits import settled
 
@@ -195,6 +196,7 @@ class IndexUpdateRef:
         """x[index]; with mode "fill", `fill_value` (NaN, the least or largest integer) where it is out of bounds."""
         if out_sharding is None:
             return take_index(self.array, self.index, mode, fill_value, wrap_negative_indices)
+        check_explicit(in_full(out_sharding, 0, ".get"), ".get")
         with settled():
             out = take_index(self.array, self.index, mode, fill_value, wrap_negative_indices)
         placed: Array = spread_over(out, out_sharding, "get")

@@ -17,13 +17,13 @@ MACHINERY = frozenset(
         "dtypes",
         "array",
         "arguments",
+        "creation_places",
         "numpy.call",
         "numpy.elementwise",
         "numpy.linalg.products",
         "numpy.methods",
         "numpy.operators",
         "numpy.ufunc",
-        "placement",
     )
 )
 """What stands between a function that someone writes, and the promotion of its operands."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import optree
@@ -22,10 +22,13 @@ from ..transforms.transpose import vjp as vjp_graph
 from ..tree import NAMESPACE, flatten, unflatten
 from . import graph_bytes
 from .array import as_node, wrap
-from .aval import ShapedArray
+from .aval import ShapedArray, shaped
 from .custom_derivatives import custom_vjp
 from .devices import default_backend
+from .export_places import Tiles, check_count, context_of, exported_places, over, put, tiles_of
 from .jaxpr import ShapeDtypeStruct
+from .sharding import NamedSharding
+from .spreading import sharding_at
 from .stages import PjitFunction
 from .symbolic import SymbolicScope, evaluated, is_symbolic_dim, sizes, symbolic_shape
 from .symbolic_calls import check_solvable, solved, with_sizes
@@ -82,13 +85,21 @@ class DisabledSafetyCheck:
         return hash(self._impl)
 
 
+class Places(NamedTuple):
+    """On how many devices a function runs, and which parts of its arguments and results they have."""
+
+    nr_devices: int = 1
+    in_tiles: tuple[Tiles | None, ...] = ()
+    out_tiles: tuple[Tiles | None, ...] = ()
+
+
 @dataclasses.dataclass(frozen=True)
 class Exported:
     """A function that was traced for arguments of some types.
 
     Attributes:
         fun_name: of the function. in_tree, out_tree: structure of `(args, kwargs)` and of the result.
-        in_avals, out_avals: types of the leaves. platforms: that it may be called on.
+        in_avals, out_avals: types of the leaves. platforms: that it may be called on. nr_devices: on how many it runs.
         mlir_module_serialized: the graph as bytes.
     """
 
@@ -103,6 +114,8 @@ class Exported:
     _get_vjp: Callable[[Exported], Exported] | None = dataclasses.field(repr=False)
     _since: int = 1 << 62
     nr_devices: int = 1
+    _in_tiles: tuple[Tiles | None, ...] = dataclasses.field(default=(), repr=False)
+    _out_tiles: tuple[Tiles | None, ...] = dataclasses.field(default=(), repr=False)
     ordered_effects: tuple[Any, ...] = ()
     unordered_effects: tuple[Any, ...] = ()
     calling_convention_version: int = maximum_supported_calling_convention_version
@@ -114,12 +127,14 @@ class Exported:
         return tuple(range(len(self.in_avals)))
 
     @property
-    def in_shardings_hlo(self) -> tuple[None, ...]:
-        return (None,) * len(self.in_avals)
+    def in_shardings_hlo(self) -> tuple[Tiles | None, ...]:
+        """For each argument, and there for each device, which part of it that has along each axis."""
+        return self._in_tiles or (None,) * len(self.in_avals)
 
     @property
-    def out_shardings_hlo(self) -> tuple[None, ...]:
-        return (None,) * len(self.out_avals)
+    def out_shardings_hlo(self) -> tuple[Tiles | None, ...]:
+        """The same for each result."""
+        return self._out_tiles or (None,) * len(self.out_avals)
 
     @property
     def mlir_module_serialized(self) -> bytes:
@@ -130,13 +145,14 @@ class Exported:
         """The graph as text, a line an operation."""
         return show(self._function.outputs)
 
-    def in_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
-        """How the arguments lie on the devices of a mesh: nothing is said."""
-        return self.in_shardings_hlo
+    def in_shardings_jax(self, mesh: Any) -> tuple[NamedSharding | None, ...]:
+        """How the arguments lie on the devices of a mesh; None where nothing is said. Raises ValueError for a mesh on
+        which they cannot."""
+        return over(mesh, self.in_shardings_hlo)
 
-    def out_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
-        """How the results lie: nothing is said."""
-        return self.out_shardings_hlo
+    def out_shardings_jax(self, mesh: Any) -> tuple[NamedSharding | None, ...]:
+        """The same of the results."""
+        return over(mesh, self.out_shardings_hlo)
 
     def __str__(self) -> str:
         return f"Exported(fun_name={self.fun_name}, ...)"
@@ -166,7 +182,8 @@ class Exported:
         return blob.bytes(described(self, blob, vjp_order))
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """The result. Raises ValueError for arguments of other types, and on another platform."""
+        """The result. Raises ValueError for arguments of other types, on another platform, and on another number of
+        devices than it was exported for."""
         here = default_backend()
         if here not in self.platforms and DisabledSafetyCheck.platform() not in self.disabled_safety_checks:
             raise ValueError(
@@ -183,6 +200,7 @@ class Exported:
         for name, x, aval in zip(names, leaves, self.in_avals):
             check_type(name, as_node(x), aval)
         self._solve(dict(zip(names, [np.shape(x) for x in leaves])))
+        check_count(self.fun_name, self.nr_devices, context_of([as_node(x) for x in leaves]))
         found = differentiable(self)(*leaves) if leaves else run(self)
         return unflatten(self.out_tree.spec, found)
 
@@ -208,8 +226,10 @@ def check_type(name: str, node: Node, aval: Any) -> None:
 def run(exported: Exported, *leaves: Any) -> list[Any]:
     """The leaves of the result."""
     nodes = [as_node(x) for x in leaves]
+    mesh = context_of(nodes)
+    nodes = put(nodes, exported.in_shardings_hlo, mesh)
     values = exported._solve(dict(zip(names_of(exported.in_tree), [n.shape for n in nodes])))
-    outs = inline(with_sizes(exported._function, values), nodes)
+    outs = put(inline(with_sizes(exported._function, values), nodes), exported.out_shardings_hlo, mesh)
     return [np.zeros(evaluated(a.shape, values), FLOAT0) if a.dtype == FLOAT0 else wrap(n)
             for n, a in zip(outs, exported.out_avals)]  # fmt: skip
 
@@ -236,6 +256,8 @@ def derivative(exported: Exported) -> Exported:
     whole = [zeros_of(n) if g is None else g for g, n in zip(found, inputs)]
     given = [*inputs, *[c for c in cts if c is not None]]
     avals = [a.to_tangent_aval() for a in exported.in_avals]
+    ins, lie = exported.in_shardings_hlo, exported.out_shardings_hlo
+    places = Places(exported.nr_devices, (*ins, *[t for t, c in zip(lie, cts) if c is not None]), ins)
     return make_exported(
         f"{exported.fun_name}_vjp",
         Function(given, whole),
@@ -244,6 +266,7 @@ def derivative(exported: Exported) -> Exported:
         avals,
         exported,
         derivative,
+        places=places,
     )
 
 
@@ -261,12 +284,13 @@ def make_exported(
     like: Any,
     get_vjp: Any,
     since: int = 1 << 62,
+    places: Places | None = None,
 ) -> Exported:
-    outs = [ShapedArray(*n.aval) for n in function.outputs] if out_avals is None else out_avals
-    ins = tuple([ShapedArray(*n.aval) for n in function.inputs])
+    outs = [shaped(n.aval, sharding_at(n)) for n in function.outputs] if out_avals is None else out_avals
+    ins = tuple([shaped(n.aval, sharding_at(n)) for n in function.inputs])
     return Exported(
         name, in_tree, ins, out_tree, tuple(outs), tuple(like.platforms),
-        tuple(like.disabled_safety_checks), function, get_vjp, since,
+        tuple(like.disabled_safety_checks), function, get_vjp, since, *(places or Places()),
     )  # fmt: skip
 
 
@@ -306,7 +330,10 @@ def export(
         in_tree = PyTreeDef(flatten((args, kwargs))[1])
         check_solvable({n: np.shape(x) for n, x in zip(names_of(in_tree), flatten((args, kwargs))[0])}, fun_jit._fun)
         name = name_of(fun_jit._fun)
-        return make_exported(name, entry.function, in_tree, traced.out_tree, None, how, derivative, entry.since)
+        count, given, results = exported_places(traced)
+        ins = tuple([tiles_of(s, n.ndim) for s, n in zip(given, entry.function.inputs)])
+        places = Places(count, ins, tuple([tiles_of(s, n.ndim) for s, n in zip(results, entry.function.outputs)]))
+        return make_exported(name, entry.function, in_tree, traced.out_tree, None, how, derivative, entry.since, places)
 
     return do_export
 
@@ -323,6 +350,7 @@ def described(exported: Exported, blob: graph_bytes.Blob, vjp_order: int) -> Any
         "float0": [a.dtype == FLOAT0 for a in exported.out_avals],
         "platforms": list(exported.platforms),
         "checks": checks,
+        "places": [exported.nr_devices, exported.in_shardings_hlo, exported.out_shardings_hlo],
         "constraints": next((list(d.scope.texts) for d in sizes([a.shape for a in exported.in_avals])), []),
         "function": blob.function(exported._function, exported._since),
         "vjp": described(exported.vjp(), blob, vjp_order - 1) if vjp_order > 0 else None,
@@ -343,7 +371,9 @@ def restored(blob: graph_bytes.Blob, text: Any) -> Exported:
     how = How(tuple(text["platforms"]), tuple([DisabledSafetyCheck(c) for c in text["checks"]]))
     later = None if text["vjp"] is None else restored(blob, text["vjp"])
     get_vjp = None if later is None else lambda _: later
-    return make_exported(text["name"], function, trees[0], trees[1], avals, how, get_vjp)
+    count, ins, outs = text["places"]
+    places = Places(count, *[tuple([t and tuple([tuple(p) for p in t]) for t in tiles]) for tiles in (ins, outs)])
+    return make_exported(text["name"], function, trees[0], trees[1], avals, how, get_vjp, places=places)
 
 
 def register_pytree_node_serialization(

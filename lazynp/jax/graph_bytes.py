@@ -26,7 +26,7 @@ from .jaxpr_writer import behind, in_order
 from .random.implementations import IMPLS, impl_of, record
 from .symbolic import SymbolicScope, is_symbolic_dim, symbolic_shape
 
-MAGIC, VERSION = b"lazynp.jax.export", 1
+MAGIC, VERSION = b"lazynp.jax.export", 2
 PLAIN = (bool, int, str, type(None))
 
 

@@ -22,6 +22,7 @@ from .dtypes import canonical, shown
 from .jaxpr_places import axis_of
 from .jaxpr_types import ClosedJaxpr, Jaxpr, Literal, Var
 from .jaxpr_writer import closed, to_be_shown
+from .layouts import order_of, orders
 from .shape_struct import ShapeDtypeStruct
 from .sharding import NamedSharding, Sharding
 from .spreading import known
@@ -37,6 +38,8 @@ def node_of(x: Any) -> Node:
         or (hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "__array__"))
     ):
         node = leaf(tuple(x.shape), canonical(x.dtype), weak=getattr(x, "weak_type", False), trace=ABSTRACT)
+        if isinstance(x, ShapeDtypeStruct) and (order := order_of(x.format, node.shape, "arguments")):
+            orders[node] = order
         lies = getattr(x, "sharding", None)
         if several() and isinstance(lies, Sharding):
             spreading.on = True

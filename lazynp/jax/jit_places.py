@@ -12,12 +12,12 @@ from ..tree import flatten, unflatten
 from .array import Array, wrap
 from .aval import shaped
 from .devices import Device
-from .layouts import Auto, Format, place_of
+from .layouts import Auto, Format, order_of, place_of
 from .placement import check_fits, is_where, no_mesh, placed, resolved
 from .processes import spanning
 from .sharding import Mesh, NamedSharding, PartitionSpec, default_mesh, shards_of
 from .specs import check_no_axis_twice
-from .spreading import named_sharding, sharding_at, split_of
+from .spreading import assignment, named_sharding, refuse_devices, sharding_at, split_of
 from .tree_util import keystr, prefix_errors, tree_leaves_with_path
 from .unreduced import pending, with_pending
 
@@ -103,14 +103,10 @@ def result_names(out: Any) -> list[str]:
 def given(node: Any, lies: Any, where: Any, leaf: Any, name: str) -> tuple[Any, Any]:
     """An argument of that name, placed as `in_shardings` says. Raises ValueError for one that was placed otherwise."""
     to = where_to(where, "in_shardings")
-    if isinstance(where, Format) and isinstance(where.layout, Auto) and isinstance(leaf, Array) and not node.trace:
-        raise ValueError(
-            "Layout passed to jit does not match the layout on the respective arg. Got jit layout: AUTO,\narg layout: "
-            f"{leaf.format.layout} for arg type: {shaped(node.aval, lies)}. The layout given to `jax.jit` is "
-            "`Layout.AUTO` but the corresponding argument passed is a `jax.Array` with a concrete layout. Consider "
-            "passing a `jax.ShapeDtypeStruct` instead of `jax.Array` as an argument to the jitted function  when using "
-            "`Layout.AUTO`."
-        )
+    if to is not None and node.trace == ABSTRACT and lies is not None:
+        here, there = set(assignment(lies)), set(assignment(to))
+        if here and there and here != there:
+            refuse_devices([("ARG_SHARDING", lies), ("jit inside jit", to)])
     if to is None or node.trace == ABSTRACT and typed_by(to):
         return wrap(node), lies
     if not isinstance(leaf, Array) and spanning(to) and not to.is_fully_replicated:
@@ -135,6 +131,25 @@ def given(node: Any, lies: Any, where: Any, leaf: Any, name: str) -> tuple[Any, 
         )
     check_fits(to, node.shape, "pjit arguments", name)
     return placed(node, to), to
+
+
+def check_order(node: Any, lies: Any, where: Any, leaf: Any) -> None:
+    """Raise ValueError for an argument that lies in memory otherwise than `in_shardings` says."""
+    order = order_of(where, node.shape, "pjit arguments")
+    auto = isinstance(where, Format) and isinstance(where.layout, Auto)
+    if not (auto or order is not None) or not isinstance(leaf, Array) or node.trace or lies is None and not auto:
+        return
+    own: Any = leaf.format.layout
+    if auto or own.major_to_minor != order:
+        advice = (
+            " The layout given to `jax.jit` is `Layout.AUTO` but the corresponding argument passed is a `jax.Array` "
+            "with a concrete layout. Consider passing a `jax.ShapeDtypeStruct` instead of `jax.Array` as an argument "
+            "to the jitted function  when using `Layout.AUTO`."
+        )
+        raise ValueError(
+            f"Layout passed to jit does not match the layout on the respective arg. Got jit layout: {where.layout},\n"
+            f"arg layout: {own} for arg type: {shaped(node.aval, lies)}.{advice * auto}"
+        )
 
 
 def split_alike(a: Any, b: Any, shape: tuple[int, ...]) -> bool:

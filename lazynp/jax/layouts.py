@@ -1,11 +1,17 @@
-"""In which order an array's axes lie in memory: the last one fastest, always."""
+"""In which order an array's axes lie in memory. The last one is fastest, always: another order is a label of an array
+that was placed so, which no value depends on."""
 
 from __future__ import annotations
 
 import dataclasses
+import weakref
 from typing import Any, ClassVar
 
+from ..graph.node import Node
 from .sharding import Sharding
+
+orders: weakref.WeakKeyDictionary[Node, tuple[int, ...]] = weakref.WeakKeyDictionary()
+"""The order that was asked for, of arrays that lie in another one than C's."""
 
 
 class Auto:
@@ -17,10 +23,7 @@ class Auto:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """The axes, the slowest first; `Layout.AUTO`: as the compiler chooses, which is C's order.
-
-    Raises: NotImplementedError for another order than that of C, and for tiles.
-    """
+    """The axes, the slowest first; `Layout.AUTO`: as the compiler chooses, which is C's order."""
 
     AUTO: ClassVar[Auto] = Auto()
     major_to_minor: tuple[int, ...]
@@ -28,8 +31,7 @@ class Layout:
     sub_byte_element_size_in_bits: int = 0
 
     def __post_init__(self) -> None:
-        if self.tiling or tuple(self.major_to_minor) != tuple(range(len(self.major_to_minor))):
-            raise NotImplementedError("Arrays lie in C's order here: a layout of another order is XLA's")
+        object.__setattr__(self, "major_to_minor", tuple(self.major_to_minor))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,9 +63,32 @@ class Format:
             )
 
 
-def format_of(ndim: int, sharding: Any) -> Format:
-    """That of an array of so many axes; of a sharding that is not known, only that."""
-    return Format(Layout(tuple(range(ndim)), ()) if sharding is not None else None, sharding)
+def in_c(ndim: int) -> tuple[int, ...]:
+    """The order of C, of so many axes."""
+    return tuple(range(ndim))
+
+
+def format_of(ndim: int, sharding: Any, order: tuple[int, ...] | None = None) -> Format:
+    """That of an array of so many axes, by default in C's order; of a sharding that is not known, only that."""
+    return Format(Layout(in_c(ndim) if order is None else order, ()) if sharding is not None else None, sharding)
+
+
+def order_of(where: Any, shape: tuple[int, ...], what: str) -> tuple[int, ...] | None:
+    """The order of axes that a format, or a layout, says for an array of that shape; None where it says nothing.
+
+    Raises: ValueError for another number of axes, NotImplementedError for tiles.
+    """
+    layout = where.layout if isinstance(where, Format) else where
+    if not isinstance(layout, Layout):
+        return None
+    if len(layout.major_to_minor) != len(shape):
+        raise ValueError(
+            f"One of {what} is incompatible with its layout annotation {layout}: Length of major_to_minor and the rank "
+            f"of the value should match. Got major_to_minor={layout.major_to_minor} and shape={shape}"
+        )
+    if layout.tiling or layout.sub_byte_element_size_in_bits:
+        raise NotImplementedError(f"Tiles are those of other machines: {layout}")
+    return layout.major_to_minor
 
 
 def place_of(where: Any) -> Any:

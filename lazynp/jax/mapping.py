@@ -237,6 +237,17 @@ def check_manual(specs: list[PartitionSpec], manual: Sequence[Any], what: str) -
                 )
 
 
+def check_sums(specs: list[PartitionSpec], mesh: Any, manual: Sequence[Any], what: str) -> None:
+    """Raise NotImplementedError for specs with summands where some axes are not mapped."""
+    for spec in specs:
+        if (spec.unreduced or spec.reduced) and len(manual) < len(mesh.axis_names):
+            raise NotImplementedError(
+                f"unreduced/reduced can only be passed to {what} when shard_map is in full manual mode. Got mesh axis "
+                f"names {mesh.axis_names}, manual_axes: {frozenset(manual)}, specs: {spec}. Please file a bug at "
+                "https://github.com/jax-ml/jax/issues."
+            )
+
+
 def check_lies(x: Node, spec: PartitionSpec, mesh: Any, manual: Sequence[Any]) -> None:
     """Raise ValueError for an argument that lies otherwise on explicit axes that are mapped than its spec says."""
     explicit = set(mesh.explicit_axes) & set(manual)
@@ -278,24 +289,11 @@ def check_results(
     specs = spread_specs(out_specs, out, "out_specs")
     check_manual(specs, manual, "out_specs")
     paths = [path for path, _ in tree_leaves_with_path(out)]
+    results = list(zip(paths, flatten(out)[0], specs, places_of(out_specs, out, "out_specs")))
+    check_ranks([(place, spec, as_node(x), f"{name}(*args){keystr(path)}") for path, x, spec, place in results], name)
     wrong: list[str] = []
-    for path, x, spec, place in zip(paths, flatten(out)[0], specs, places_of(out_specs, out, "out_specs")):
+    for _, x, spec, place in results:
         node = as_node(x)
-        if len(spec) > node.ndim:
-            scalar = (
-                "\n\nFor scalar values (rank 0), consider using an out_specs entry of `P()`, where `P = "
-                "jax.sharding.PartitionSpec`. In particular, for rank 0 outputs which are not constant over the mesh, "
-                "add at least one (singleton) axis to them so that they can be concatenated using out_specs."
-            )
-            raise ValueError(
-                f"shard_map applied to the function '{name}' was given an out_specs entry which is too long to be "
-                f"compatible with the corresponding output value from the function:\n\n{place} is {spec} which has "
-                f"length {len(spec)}, but {name}(*args){keystr(path)} has shape {node.aval}, which has rank "
-                f"{node.ndim} (and {node.ndim} < {len(spec)})\n\nEntries in out_specs must be of length no "
-                "greater than the number of axes in the corresponding output value.\n\n"
-                "Either revise the spec to be shorter, or modify "
-                f"'{name}' so that its outputs have sufficient rank.{scalar * (not node.ndim)}"
-            )
         check_spec(mesh, spec)
         axes = frozenset([a for part in spec.partitions for a in axes_of(part)])
         found = varying.of(node) if varying is not None and node.trace == ABSTRACT else None
@@ -315,6 +313,31 @@ def check_results(
             "those mesh axes. If not, consider revising the corresponding out_specs entries. If so, consider disabling "
             "the check by passing the check_vma=False argument to `jax.shard_map`."
         )
+
+
+def check_ranks(results: Sequence[tuple[str, PartitionSpec, Node, str]], name: str) -> None:
+    """Raise ValueError for specs (each with its place, the result and what that is called) that are too long."""
+    wrong = [
+        f"* {place} is {spec} which has length {len(spec)}, but {what} has shape {node.aval}, which has rank "
+        f"{node.ndim} (and {node.ndim} < {len(spec)})"
+        for place, spec, node, what in results
+        if len(spec) > node.ndim
+    ]
+    if not wrong:
+        return
+    scalar = (
+        "\n\nFor scalar values (rank 0), consider using an out_specs entry of `P()`, where `P = "
+        "jax.sharding.PartitionSpec`. In particular, for rank 0 outputs which are not constant over the mesh, add at "
+        "least one (singleton) axis to them so that they can be concatenated using out_specs."
+    )
+    scalars = any([not node.ndim and len(spec) for _, spec, node, _ in results])
+    text = "\n\n".join(wrong) if len(wrong) > 1 else wrong[0].removeprefix("* ")
+    raise ValueError(
+        f"shard_map applied to the function '{name}' was given an out_specs entry which is too long to be compatible "
+        f"with the corresponding output value from the function:\n\n{text}\n\nEntries in out_specs must be of length "
+        "no greater than the number of axes in the corresponding output value.\n\nEither revise the spec to be "
+        f"shorter, or modify '{name}' so that its outputs have sufficient rank.{scalar * scalars}"
+    )
 
 
 def apart(axes: Axes, more: Axes, mesh: Any) -> str:
@@ -396,11 +419,7 @@ def per_device(
             )
         over = mesh if mesh is not None else default_mesh()
         if over.empty:
-            raise ValueError(
-                "The context mesh cannot be empty. Either use `jax.set_mesh(mesh)` to enter into a mesh context or "
-                "pass "
-                "a mesh to `shard_map` via the `mesh` keyword argument."
-            )
+            raise ValueError("The context mesh cannot be empty. Use `jax.set_mesh(mesh)` to enter into a mesh context")
         if not isinstance(axis_names, (frozenset, set)):
             raise TypeError(
                 "`axis_names` argument of shard_map should be of type `frozenset` or `set`. Got type: "
@@ -425,6 +444,8 @@ def per_device(
             specs, places = [along_manual(s, manual) for s in found], ["in_specs"] * len(found)
         else:
             specs, places = spread_specs(in_specs, args, "in_specs"), places_of(in_specs, args, "in_specs")
+        check_sums(specs, over, manual, "in_specs")
+        check_sums([s for s in flatten(out_specs)[0] if isinstance(s, PartitionSpec)], over, manual, "out_specs")
         check_manual(specs, manual, "in_specs")
         check_manual([s for s in flatten(out_specs)[0] if isinstance(s, PartitionSpec)], manual, "out_specs")
         names = argument_texts(function, args)

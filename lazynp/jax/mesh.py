@@ -352,27 +352,29 @@ def make_mesh(
 
 
 class Setting(contextlib.AbstractContextManager[None]):
-    """A mesh that is the default until the end of the `with` block; without one from now on."""
+    """A mesh that is the default in a `with` block."""
 
-    def __init__(self, mesh: BaseMesh | None) -> None:
-        self._mesh = NONE if mesh is None else mesh
-        current.meshes.append(self._mesh)
+    def __init__(self, mesh: BaseMesh) -> None:
+        self._mesh = mesh
+        self._before: list[Any] = []
+
+    def __enter__(self) -> None:
+        self._set([*current.meshes, self._mesh])
+
+    def _set(self, meshes: list[Any]) -> None:
+        self._before, current.meshes = current.meshes, [] if self._mesh.empty else meshes
         state.meshes = state.meshes or not self._mesh.empty
         state.on = state.on or several() and not self._mesh.empty
         detour_by_meshes()
 
-    def __enter__(self) -> None:
-        pass
-
     def __exit__(self, *error: object) -> None:
-        last = next(i for i in reversed(range(len(current.meshes))) if current.meshes[i] == self._mesh)
-        del current.meshes[last]
+        current.meshes = self._before
         detour_by_meshes()
 
 
 def detour_by_meshes() -> None:
     """While a mesh of devices is set, all arrays are made by the graph, which knows where they lie."""
-    there = several() and not all([mesh.empty for mesh in current.meshes])
+    there = several() and bool(current.meshes)
     detour(current, there)
     on_mesh(there)
 
@@ -380,7 +382,7 @@ def detour_by_meshes() -> None:
 class set_mesh(Setting):
     """Make a mesh the default: from now on, or in a `with` block. None: no mesh.
 
-    Raises: ValueError for what is no `Mesh`, and in a function that is being traced.
+    Raises: ValueError for what is no `Mesh`, for one with manual axes, and in a function that is being traced.
     """
 
     def __init__(self, mesh: Mesh | None) -> None:
@@ -388,16 +390,37 @@ class set_mesh(Setting):
             raise ValueError(f"Expected mesh of type `jax.sharding.Mesh`. Got {type(mesh)}")
         if stack.active:
             raise ValueError("`set_mesh` can only be used outside of `jax.jit`.")
-        super().__init__(mesh)
+        if mesh is not None and mesh.manual_axes:
+            raise ValueError(
+                f"mesh {mesh} contains manual axes which is not allowed when using `jax.set_mesh`. Please use "
+                "`jax.shard_map` to enter into `Manual` mode instead."
+            )
+        super().__init__(NONE if mesh is None else mesh)
+        self._set([self._mesh])
+
+    def __enter__(self) -> None:
+        pass
 
 
 class use_abstract_mesh(Setting):
-    """Make an AbstractMesh the default in a `with` block. Raises ValueError for what is no AbstractMesh."""
+    """Make an AbstractMesh the default in a `with` block.
+
+    Raises: ValueError for what is no AbstractMesh, and for another size than that of the mesh that is set.
+    """
 
     def __init__(self, mesh: AbstractMesh) -> None:
         if not isinstance(mesh, AbstractMesh):
             raise ValueError(f"Expected mesh of type `jax.sharding.AbstractMesh`. Got type: {type(mesh)}")
         super().__init__(mesh)
+
+    def __enter__(self) -> None:
+        before = get_abstract_mesh()
+        if not before.empty and not self._mesh.empty and before.size != self._mesh.size:
+            raise ValueError(
+                f"use_abstract_mesh cannot change the size of the mesh. Got new mesh: {self._mesh} with "
+                f"size={self._mesh.size} and prev mesh: {before} with size={before.size}"
+            )
+        super().__enter__()
 
 
 NONE = Mesh(None, ())

@@ -11,7 +11,7 @@ from ..errors import concretization_error
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops.shape import slice_, whole
 from .devices import Device, default_device, own
-from .layouts import Format, format_of
+from .layouts import Format, format_of, orders
 from .processes import Spread, spread_of
 from .sharding import NamedSharding, Shard, Sharding, SingleDeviceSharding, default_sharding, shards_of
 from .spreading import known, unplaced
@@ -70,7 +70,7 @@ class OnDevices(Base):
     @property
     def format(self) -> Format:
         """In which order its axes lie, and how it lies on devices."""
-        return format_of(self.ndim, self.sharding)
+        return format_of(self.ndim, self.sharding, orders.get(self.node))
 
     def devices(self) -> set[Device]:
         """The devices that have a part of it."""
@@ -94,10 +94,13 @@ class OnDevices(Base):
         if len(found) == 1:
             return [Shard(*found[0], self)]
         value = self._value()
-        return [
+        shards = [
             Shard(device, index, replica, self._on(part(value[index], self.weak_type), device))
             for device, index, replica in found
         ]
+        if self.node in orders:
+            orders.update({s.data.node: orders[self.node] for s in shards})
+        return shards
 
     @property
     def global_shards(self) -> list[Shard]:

@@ -17,10 +17,12 @@ from ..ops.creation import iota
 from ..ops.elementwise import add, convert, divide, equal, multiply, where
 from ..ops.joining import span
 from ..ops.shape import move_axis, reshape, slice_, whole
+from ..ops.tags import without_derivative
 from ..tree import flatten, map, unflatten
 from .array import as_node, wrap
 from .dtypes import INT32, KIND_OF, float_dtype
 from .manual_sums import Sums
+from .mesh import current
 from .varying import axes_of_value, checked, contexts, psum_invariant, pvary, sums_of_value
 
 Apply = Callable[[Node, int, Node], Node]
@@ -197,6 +199,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The maximum along named axes of each leaf."""
+    x = map(lambda v: wrap(without_derivative("pmax", as_node(v))), x)
     if axis_index_groups is not None:
         return reduced("pmax", x, axis_name, axis_index_groups, lambda parts, _: parts.max(0))
     return along("pmax", x, axis_name, lambda v, _, index: ops.pmax(v, index))
@@ -204,6 +207,7 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The minimum along named axes of each leaf."""
+    x = map(lambda v: wrap(without_derivative("pmin", as_node(v))), x)
     if axis_index_groups is not None:
         return reduced("pmin", x, axis_name, axis_index_groups, lambda parts, _: parts.min(0))
     return along("pmin", x, axis_name, lambda v, _, index: ops.pmin(v, index))
@@ -313,7 +317,8 @@ def psum_scatter(
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """What the one sent that names me in `(source, destination)`; zeros where nobody does.
+    """What the one sent that names me in `(source, destination)`; zeros where nobody does. Several names are as one
+    axis, in the mesh's order.
 
     Raises: ValueError where two send to the same, or one sends twice.
     """
@@ -323,6 +328,8 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     names = names_of(axis_name)
     for name in names:
         bound(name, "ppermute")
+    if len(names) > 1 and current.manual:
+        names = tuple([a for a in current.manual[-1].axis_names if a in names])
     size = axis_size(names)
     if any(not 0 <= i < size for pair in pairs for i in pair):
         raise ValueError(f"ppermute: {perm} leaves the axis {axis_name!r} of size {size}")
@@ -393,9 +400,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     Raises: ValueError for another cast, and outside of `shard_map`.
     """
     if to not in ("varying", "unreduced", "reduced"):
-        raise ValueError(
-            f"Got unexpected `to` value. Allowed `to` values are: {{'varying', 'unreduced', 'reduced'}}. Got {to}"
-        )
+        raise ValueError("Got unexpected `to` value. Allowed `to` values are: {'varying', 'unreduced', 'reduced'}")
     names = names_of(axis_name)
     for name in names:
         if name not in stack.axes:

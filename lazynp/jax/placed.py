@@ -89,6 +89,7 @@ class Placed(Shown):
 
     def __init__(self, fun: Any, door: Any, static: Any, shardings: tuple[Any, ...]) -> None:
         super().__init__(lying_as(fun, shardings), door, static)
+        self._tells_unused = not any([s is not None and s.num_devices > 1 for s in shardings])
 
     def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Over arrays of several processes, operation by operation: each device computes its part."""

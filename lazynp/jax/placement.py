@@ -1,49 +1,38 @@
-"""Putting arrays on devices: `device_put`, `reshard`, constraints in jitted functions, arrays made of parts."""
+"""Putting arrays on devices: `device_put`, and what stands for a sharding."""
 
 from __future__ import annotations
 
-import functools
+import enum
 import gc
-import inspect
 import math
-import types
 from typing import Any
 
 import numpy as np
 
+from ..api.trace import stack
 from ..graph.node import ABSTRACT, CONCRETE, Node, leaf
 from ..runtime.execute import value_of
 from ..signatures import spread_axes
-from ..tracebacks import leave
 from ..tree import flatten, map, unflatten
 from .array import Array, as_node, wrap
 from .devices import Device, default_device, several
 from .dtypes import is_extended
 from .jaxpr_places import shown_as
-from .layouts import Auto, Format, Layout
+from .layouts import Auto, Format, in_c, order_of, orders
 from .memory import KINDS, MemorySpace
-from .mesh import Setting
 from .processes import agreed, laid, spanning, spread_of
 from .sharding import (
-    AxisType,
-    Mesh,
     NamedSharding,
     PartitionSpec,
     Sharding,
     SingleDeviceSharding,
-    axes_of,
-    current,
     default_mesh,
     default_sharding,
-    get_abstract_mesh,
 )
-from .splits import settled
 from .spreading import (
-    Split,
     assignment,
     constrain,
     known,
-    named_sharding,
     refuse_devices,
     sharding_at,
     split_of,
@@ -51,7 +40,6 @@ from .spreading import (
     unplaced,
 )
 from .transfers import explicitly
-from .varying import axes_of_value, contexts, pvary
 
 
 def placed(x: Node, sharding: Sharding, owned: bool = False) -> Array:
@@ -69,6 +57,17 @@ def placed(x: Node, sharding: Sharding, owned: bool = False) -> Array:
         x = leaf(x.shape, x.dtype, np.array(wrap(x)._value(), order="C"), weak=x.weak)
     known[x] = sharding
     return wrap(x)
+
+
+def in_order(x: Array, order: tuple[int, ...] | None) -> Array:
+    """An array that lies in memory in that order of its axes; as it is where nothing is said, and in a trace."""
+    if order is None or x.node.trace or orders.get(x.node, in_c(x.ndim)) == order:
+        return x
+    node = leaf(x.shape, x.node.dtype, np.array(x._value(), order="C"), weak=x.node.weak)
+    known[node] = known.get(x.node)
+    if order != in_c(x.ndim):
+        orders[node] = order
+    return wrap(node)
 
 
 def labelled(x: Node, sharding: Sharding) -> Array:
@@ -139,6 +138,31 @@ def check_divides(sharding: Sharding, shape: tuple[int, ...]) -> None:
             )
 
 
+class ArrayCopySemantics(enum.IntEnum):
+    """What `device_put` does with the buffer of its operand, in jaxprs."""
+
+    REUSE_INPUT = 0
+    ALWAYS_COPY = 1
+    DONATE_INPUT = 2
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return f"ArrayCopySemantics.{self.name}"
+
+
+def as_equation(x: Array, where: Any, share: Any, give: bool) -> Array:
+    """A traced array that was put somewhere, in a function that is shown with an equation for that."""
+    if not stack.shown or not x.node.trace:
+        return x
+    kinds = ArrayCopySemantics
+    how = kinds.DONATE_INPUT if give else kinds.ALWAYS_COPY if share is False else kinds.REUSE_INPUT
+    apart = wrap(constrain(x.node, sharding=sharding_at(x.node)))
+    out: Array = shown_as(apart, "device_put", devices=(where,), srcs=(None,), copy_semantics=(how,))
+    return out
+
+
 PLACES = (Device, Sharding, PartitionSpec, MemorySpace)
 
 
@@ -170,27 +194,36 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
                 f"{node.aval}"
             )
         if where is None or isinstance(where, Format) and where.sharding is None:
-            out.append(v if isinstance(v, Array) else on_one(node))
+            out.append(as_equation(v if isinstance(v, Array) else on_one(node), None, share, give))
             continue
+        order = order_of(where, node.shape, "jit outputs with pytree key path result")
         if isinstance(where, MemorySpace):
             kind = KINDS.get(where)
             lies = wrap(node).sharding if node.trace != ABSTRACT else sharding_at(node) or default_sharding()
             where = lies if kind is None else lies.with_memory_kind(kind)
         sharding = resolved(where, "device_put")
         if node.trace == ABSTRACT or state.jitted:
-            out.append(moved_later(node, sharding))
+            out.append(as_equation(moved_later(node, sharding), where, share, give))
             continue
         check_fits(sharding, node.shape, "device_put args")
-        if isinstance(v, Array) and share is not False and not give and sharding_at(node) == sharding:
-            out.append(v)
+        now = sharding_at(node)
+        if order is None and node in orders and (now == sharding or now is not None and on_one_each(now, sharding)):
+            order = orders[node]
+        if isinstance(v, Array) and share is not False and not give and now == sharding:
+            out.append(in_order(v, order))
             continue
         if node.trace == CONCRETE and len(sharding.device_set) > 1 and spanning(sharding) and spread_of(node) is None:
             check_same(v, value_of(node))
         source = sharding_at(node) if node.trace else None
         if source is not None and source._memory == sharding._memory:
             node = constrain(node, sharding=source)  # to there cotangents go back
-        out.append(placed(node, sharding, not isinstance(v, Array)))
+        out.append(in_order(placed(node, sharding, not isinstance(v, Array)), order))
     return unflatten(structure, out)
+
+
+def on_one_each(a: Sharding, b: Sharding) -> bool:
+    """Whether each is of one device."""
+    return a.num_devices == b.num_devices == 1
 
 
 def live_arrays(platform: str | None = None) -> list[Array]:
@@ -251,327 +284,14 @@ def in_full(where: Any, ndim: int, what: str, mesh: Any = None) -> Sharding:
     return to
 
 
-def check_explicit(to: Sharding, what: str) -> None:
-    """Raise ValueError for a sharding along an axis that is not explicit."""
-    if not isinstance(to, NamedSharding):
-        return
-    for name in [a for part in to.spec.partitions for a in axes_of(part)]:
-        if name not in to.mesh.explicit_axes:
-            kind = to.mesh.axis_types[to.mesh.axis_names.index(name)]
-            raise ValueError(
-                f"PartitionSpec passed to {what} cannot contain axis names that are of type Auto or Manual. Got "
-                f"PartitionSpec: {PartitionSpec(*[p for p in to.spec.partitions])} with axis name: {name} of type: "
-                f"AxisType.{kind!r}."
-            )
-
-
-def reshard(xs: Any, out_shardings: Any) -> Any:
-    """The arrays of a tree, as a sharding or a spec over the default mesh says, whose axes are explicit ones.
-
-    Raises: ValueError for another axis, and where an array cannot lie so.
-    """
-    leaves, structure = flatten(xs)
-    one = isinstance(out_shardings, (Sharding, PartitionSpec))
-    wanted = [out_shardings] * len(leaves) if one else spread_axes(out_shardings, xs, "reshard out_shardings")
-    out = []
-    for v, where in zip(leaves, wanted):
-        with explicitly():
-            node = as_node(v)
-        if where is None:
-            raise ValueError(
-                "Reshard should only be used with out_shardings which are non-None and have a non-empty mesh. Got "
-                "sharding None."
-            )
-        if not isinstance(where, (NamedSharding, PartitionSpec)):
-            raise TypeError(
-                "`out_sharding` argument of reshard only supports instances of `NamedSharding` or `PartitionSpec`. "
-                f"Got {where} of type: {type(where)}"
-            )
-        to = in_full(where, node.ndim, "reshard")
-        check_explicit(to, "reshard")
-        check_divides(to, node.shape)
-        check_fits(to, node.shape, "reshard args")
-        out.append(shown_as(placed(node, to), "reshard"))
-    return unflatten(structure, out)
-
-
-def mesh_of(where: Any) -> Any:
-    """The mesh of the first sharding of a tree that has one, else the default one."""
-    named = [s for s in flatten(where, is_leaf=is_where)[0] if isinstance(s, NamedSharding)]
-    return named[0].mesh if named else default_mesh()
-
-
-def relabelled(tree: Any, mesh: Any) -> Any:
-    """The arrays of a tree that lie on a mesh, said to lie on the same one with axes of other types."""
-    if not state.on:
-        return tree
-
-    def one(x: Any) -> Any:
-        lies = sharding_at(x.node) if isinstance(x, Array) else None
-        if not isinstance(lies, NamedSharding) or lies.mesh == mesh or not of_places(lies.mesh, mesh):
-            return x
-        return wrap(constrain(x.node, sharding=named_sharding(mesh, split_of(lies, x.ndim), x.ndim)))
-
-    return map(one, tree)
-
-
-def auto_axes(f: Any = None, /, *, axes: Any = None, out_sharding: Any = None) -> Any:
-    """A function in which explicit axes of the mesh (all, or those in `axes`) are Auto ones; its results lie as
-    `out_sharding` says.
-
-    Raises: TypeError where that is missing.
-    """
-    if f is None:
-        return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
-
-    @functools.wraps(f)
-    def call(*args: Any, out_sharding: Any = out_sharding, **kwargs: Any) -> Any:
-        if out_sharding is None:
-            raise TypeError("Missing required keyword argument: 'out_sharding'")
-        mesh = mesh_of(out_sharding)
-        if mesh.empty:
-            return f(*args, **kwargs)
-        inside = mesh.with_types(names_of(axes, mesh), AxisType.Auto)
-        with Setting(inside):
-            out = f(*relabelled(args, inside), **relabelled(kwargs, inside))
-        return spread_over(relabelled(out, mesh), out_sharding, "auto_axes", mesh)
-
-    return call
-
-
-def names_of(axes: Any, mesh: Any) -> tuple[Any, ...]:
-    """Names of axes, one or several; None: all that are not manual."""
-    if axes is None:
-        return tuple([a for a in mesh.axis_names if a not in mesh.manual_axes])
-    return tuple(axes) if isinstance(axes, (tuple, list, set, frozenset)) else (axes,)
-
-
-def explicit_axes(f: Any = None, /, *, axes: Any = None, in_sharding: Any = None) -> Any:
-    """A function in which axes of the mesh (all, or those in `axes`) are explicit ones, and whose arguments lie as
-    `in_sharding` says.
-
-    Raises: TypeError where that is missing.
-    """
-    if f is None:
-        return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
-
-    @functools.wraps(f)
-    def call(*args: Any, in_sharding: Any = in_sharding, **kwargs: Any) -> Any:
-        if in_sharding is None:
-            raise TypeError("Missing required keyword argument: 'in_sharding'")
-        mesh = mesh_of(in_sharding)
-        inside = mesh.with_types(names_of(axes, mesh), AxisType.Explicit)
-        with Setting(inside):
-            where = map(on_mesh_of(inside), in_sharding, is_leaf=is_where)
-            out = f(*spread_over(args, where, "explicit_axes", inside), **kwargs)
-        return relabelled(out, mesh)
-
-    return call
-
-
-def on_mesh_of(mesh: Any) -> Any:
-    """From a sharding to the same over a mesh whose axes have other types; specs stay."""
-    return lambda s: s.update(mesh=mesh) if isinstance(s, NamedSharding) else s
-
-
-def spread_over(tree: Any, where: Any, what: str, mesh: Any = None) -> Any:
-    """The arrays of a tree, placed; `where` is a sharding, a spec (over the mesh) or a prefix of the tree."""
-    leaves, structure = flatten(tree)
-    one = isinstance(where, (Sharding, PartitionSpec, Device))
-    wanted = [where] * len(leaves) if one else spread_axes(where, tree, what)
-    out = []
-    for v, to in zip(leaves, wanted):
-        node = as_node(v)
-        sharding = in_full(to, node.ndim, what, mesh)
-        check_divides(sharding, node.shape)
-        check_fits(sharding, node.shape, f"{what} results")
-        out.append(placed(node, sharding))
-    return unflatten(structure, out)
-
-
-def varying_as(x: Array, out: Array) -> Array:
-    """An array inside of `shard_map`, said to vary as another one does."""
-    node = out.node
-    for axis in sorted(axes_of_value(x.node) - axes_of_value(node), key=str):
-        node = pvary(node, contexts.active[-1].index[axis])
-    return wrap(node)
-
-
-def placing(f: Any) -> Any:
-    """A function of arrays whose parameter `device` or `out_sharding` says how the result lies. Where it is not given,
-    what is made `like` an array lies as that."""
-    has = {"device", "out_sharding", "sharding"} & set(inspect.signature(f).parameters)
-    if not has:
-        return f
-    like = f.__name__.endswith("_like")
-
-    @functools.wraps(f)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            for name in has:
-                where = kwargs.get(name)
-                if where is not None:
-                    rest = {k: v for k, v in kwargs.items() if k not in has}
-                    spec = getattr(where, "spec", where)
-                    with settled(spec.unreduced if isinstance(spec, PartitionSpec) else frozenset()):
-                        out = f(*args, **rest)
-                    if name != "out_sharding":
-                        out = device_put(out, where)
-                        keeps = f.__name__ in ("array", "asarray") or not out.weak_type or out.node.trace
-                        return out if keeps else out.astype(out.dtype)
-                    check_explicit(in_full(where, 0, f.__name__), f.__name__)
-                    return spread_over(out, where, f.__name__)
-            out = f(*args, **kwargs)
-            if like and contexts.active and isinstance(args[0], Array):
-                return varying_as(args[0], out)
-            if like and state.on and isinstance(args[0], Array) and args[0].shape == out.shape:
-                sharding = sharding_at(args[0].node)
-                if sharding is not None and args[0].node.trace:
-                    sharding = in_full(sharding, out.ndim, f.__name__)
-                return out if sharding is None else placed(out.node, sharding)
-            return out
-        except BaseException as error:
-            leave(error)
-            raise
-
-    return call
-
-
-def place_results(names: dict[str, Any]) -> None:
-    """Have the functions of a module do as their parameters `device` and `out_sharding` say."""
-    for name, f in list(names.items()):
-        if isinstance(f, types.FunctionType) and not name.startswith("_"):
-            names[name] = placing(f)
-
-
-def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """The arrays of a tree, to lie as the shardings say on the axes of a mesh that are Auto; where all axes are
-    Explicit, an assertion that they lie so.
-
-    Raises: RuntimeError for a spec where there is no default mesh, ValueError for explicit or manual axes of a mixed
-    mesh and for arrays that cannot lie so, AssertionError, TypeError for what is no sharding.
-    """
-    leaves, structure = flatten(x)
-    one = shardings is None or isinstance(shardings, (Sharding, PartitionSpec)) or hasattr(shardings, "layout")
-    for where in [shardings] if one else flatten(shardings, is_leaf=is_where)[0]:
-        if not (is_where(where) or hasattr(where, "layout")) or isinstance(where, Device):
-            raise TypeError(
-                f"shardings leaf specifications are expected to be PartitionSpec instances or None, but got {where}"
-            )
-    wanted = [shardings] * len(leaves) if one else prefix(shardings, x, "with_sharding_constraint shardings")
-    out = []
-    for v, where in zip(leaves, wanted):
-        with explicitly():
-            node = as_node(v)
-        if where is None:
-            raise ValueError(
-                "One of with_sharding_constraint arguments got sharding None which is not allowed. Please only pass "
-                "`jax.sharding.Sharding` instances."
-            )
-        if where is PartitionSpec.UNCONSTRAINED:
-            out.append(v if isinstance(v, Array) else wrap(node))
-        else:
-            out.append(constrained(node, where))
-    return unflatten(structure, out)
-
-
-def with_layout_constraint(x: Any, layouts: Any) -> Any:
-    """The arrays of a tree, to lie in memory in that order, which is C's (a tree of layouts may be a prefix of x).
-
-    Raises: ValueError for what is no `Layout`, for another number of axes, and outside of traced functions for what is
-    no array.
-    """
-    leaves, structure = flatten(x)
-    wanted = [layouts] * len(leaves) if isinstance(layouts, Layout) else prefix(layouts, x, "with_layout_constraint")
-    wrong = [type(w) for w in wanted if not isinstance(w, Layout)]
-    if wrong:
-        raise ValueError(f"layouts passed to `with_layout_constraint` must be of type `Layout`. Got {wrong}")
-    for v, w in zip(leaves, wanted):
-        if not isinstance(v, Array):
-            raise ValueError(f"with_layout_constraint in eager mode can only be applied to jax.Arrays. Got {type(v)}")
-        if len(w.major_to_minor) != v.ndim:
-            raise ValueError(
-                f"One of with_layout_constraint arguments is incompatible with its layout annotation {w}: Length of "
-                "major_to_minor and the rank of the value should match. Got "
-                f"major_to_minor={w.major_to_minor} and shape={v.shape}"
-            )
-    return unflatten(structure, leaves)
-
-
-def check_same_devices(node: Node, to: NamedSharding) -> None:
-    """Raise ValueError for a constraint over other devices than those on which an array lies."""
-    lies = sharding_at(node)
-    if lies is not None and {*assignment(lies)} ^ {*assignment(to)} and assignment(lies) and assignment(to):
-        what = "sharding_constraint inside jit" if node.trace else "explicit output sharding"
-        name = "x" if node.trace else "x of _identity_fn"
-        refuse_devices([(f"argument {name} with shape {node.aval} and", lies), (what, to)])
-
-
 def is_where(x: Any) -> bool:
     """Whether it is a leaf of a tree of shardings."""
     return x is None or isinstance(x, (Sharding, PartitionSpec, Device))
 
 
-def constrained(node: Node, where: Any) -> Array:
-    """`with_sharding_constraint` of one array."""
-    mesh = current.entered[-1] if current.entered and not current.meshes else default_mesh()
-    if isinstance(where, PartitionSpec) and mesh.empty:
-        raise RuntimeError(no_mesh("with_sharding_constraint", "shardings"))
-    to = resolved(where, "with_sharding_constraint", mesh)
-    if isinstance(to, NamedSharding) and current.manual and of_places(to.mesh, current.manual[-1]):
-        to = to.update(mesh=current.manual[-1])
-    if not isinstance(to, NamedSharding):
-        return placed(node, to)
-    if not node.trace and not isinstance(to.mesh, Mesh):
-        placed_so = sharding_at(node)
-        if not isinstance(placed_so, NamedSharding) or not of_places(placed_so.mesh, to.mesh):
-            raise ValueError(
-                "Target sharding contains a `jax.sharding.AbstractMesh` which requires the input passed should be a "
-                f"`jax.Array` with a `NamedSharding` over such a mesh. Got an input with shape {node.aval}"
-            )
-        to = to.update(mesh=placed_so.mesh)
-    check_same_devices(node, to)
-    around = get_abstract_mesh()
-    if not around.empty and around.are_all_axes_explicit and to.mesh.are_all_axes_explicit:
-        split, lies = [split_of(s, node.ndim) for s in (to, sharding_at(node))]
-        if split != lies:
-            has, wanted = [named_sharding(to.mesh, s, node.ndim).spec for s in (lies, split)]
-            raise AssertionError(
-                "`with_sharding_constraint` acts as an assert when all axes of mesh are of type `Explicit`. The array "
-                f"sharding: {has} did not match the sharding provided: {wanted}. Please use `jax.sharding.reshard` to "
-                "shard your input to the sharding you want."
-            )
-        return wrap(node)
-    named = {a for part in to.spec.partitions for a in axes_of(part)}
-    manual = set(current.manual[-1].manual_axes) if current.manual else set()
-    if named & (set(to.mesh.explicit_axes) | manual):
-        raise ValueError(
-            f"The spec of NamedSharding passed to with_sharding_constraint can only refer to Auto axes of the mesh. "
-            f"Got spec={to.spec} and mesh={to.mesh.abstract_mesh}. You probably meant to use `reshard` API?"
-        )
-    if to.mesh.explicit_axes:  # what lies along those stays
-        to = named_sharding(to.mesh, merged(to, sharding_at(node), node.ndim), node.ndim)
-    check_fits(to, node.shape, "with_sharding_constraint arguments", divides=not node.trace)
-    if not node.trace and PartitionSpec.UNCONSTRAINED in to.spec.partitions:
-        lies, says = split_of(sharding_at(node), node.ndim), split_of(to, node.ndim)
-        free = [p is PartitionSpec.UNCONSTRAINED for p in (*to.spec.partitions, *[None] * (node.ndim - len(to.spec)))]
-        to = named_sharding(to.mesh, tuple([a if f else b for a, b, f in zip(lies, says, free)]), node.ndim)
-    unconstrained = frozenset([d for d, p in enumerate(to.spec.partitions) if p is PartitionSpec.UNCONSTRAINED])
-    said = {"sharding": to, "layout": None, "context_mesh": default_mesh(), "unconstrained_dims": unconstrained}
-    out: Array = shown_as(placed(node, to), "sharding_constraint", **said)
-    return out
-
-
 def of_places(a: Any, b: Any) -> bool:
     """Whether two meshes have the same axes, of whatever types."""
     return bool(a.shape_tuple == b.shape_tuple)
-
-
-def merged(to: NamedSharding, lies: Sharding | None, ndim: int) -> Split:
-    """The split that a constraint on Auto axes and an array that lies on explicit ones give together."""
-    explicit = set(to.mesh.explicit_axes)
-    pairs = zip(split_of(to, ndim), split_of(lies, ndim))
-    return tuple([(*[a for a in b if a in explicit], *a_) for a_, b in pairs])
 
 
 def no_mesh(what: str, parameter: str) -> str:

@@ -347,7 +347,7 @@ def shards_of(sharding: Sharding, shape: tuple[int, ...]) -> list[tuple[Device, 
 
 def __getattr__(name: str) -> Any:
     if name in FUNCTIONS:  # of arrays, which are made with what is here
-        return bounded(getattr(importlib.import_module("lazynp.jax.placement"), name))
+        return bounded(getattr(importlib.import_module("lazynp.jax.explicit_axes"), name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -72,10 +72,20 @@ def by_operand(node: Node, splits: Sequence[Split], out: list[tuple[Any, ...]], 
 
 def check_cases(node: Node, splits: Sequence[Split], mesh: Any) -> None:
     """Raise ShardingTypeError where what is chosen between, or what chooses, lies in different ways."""
-    found = [s for s, a in zip(splits, node.inputs) if a.shape == node.shape and known.get(a) is not None]
     explicit = set(mesh.explicit_axes)
-    if len(set(found)) > 1 and explicit and explicit.issuperset([a for s in found for axes in s for a in axes]):
-        unclear(f"select cases must have the same shardings, got [{all_shardings(node, splits, mesh)}].")
+    found = [(a, s) for a, s in zip(node.inputs, splits) if a.shape == node.shape and known.get(a) is not None]
+    if not explicit or not explicit.issuperset([a for _, s in found for axes in s for a in axes]):
+        return
+    cases = [s for a, s in found if a is not node.inputs[0]]
+    at = [str(named_sharding(mesh.abstract_mesh, s, node.ndim)) for s in reversed(cases)]
+    if len(set(cases)) > 1:
+        unclear(f"select cases must have the same shardings, got [{', '.join(at)}].")
+    if cases and len(cases) < len(found) and found[0][1] != cases[0]:
+        which = named_sharding(mesh.abstract_mesh, found[0][1], node.ndim)
+        unclear(
+            f"select `which` must be scalar or have the same sharding as cases, got `which` sharding {which} but case "
+            f"sharding {at[0]}."
+        )
 
 
 def kept(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
@@ -86,8 +96,15 @@ def kept(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     return tuple([s if n == m else () for s, n, m in zip(splits[0], a.shape, node.shape)])
 
 
-FACTORS = frozenset({"qr", "lu", "eigh", "svd", "slogdet"})
-"""Operations of matrices that have several results."""
+FACTORS = {
+    **dict.fromkeys(("lu", "inv", "det", "slogdet", "solve", "solve_or_nan"), "lu"),
+    **dict.fromkeys(("svd", "svd_or_nan", "svdvals_or_nan", "pinv_or_nan"), "svd"),
+    **dict.fromkeys(("eigh", "eigh_or_nan", "eigh_of_triangle_or_nan"), "eigh"),
+    **dict.fromkeys(("eig_without_slopes", "eigvals_or_nan"), "eig"),
+    **dict.fromkeys(("cholesky", "cholesky_or_nan"), "cholesky"),
+    "qr": "qr",
+}
+"""Of operations of matrices, in which factors JAX has them computed."""
 
 
 def picked(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
@@ -108,7 +125,7 @@ def picked(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
         else:
             inputs = inputs[constants + i :][:1]
     elif name in FACTORS:
-        return of_matrices(node, splits and [split_of(known.get(inputs[0]), inputs[0].ndim)], mesh)
+        return of_matrices(node, splits and [split_of(known.get(inputs[0]), inputs[0].ndim)], mesh, name)
     for a in inputs:
         sharding = known.get(a)
         if not isinstance(sharding, NamedSharding) or sharding.mesh != mesh:
@@ -320,8 +337,12 @@ def updated(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     return splits[0]
 
 
-def of_matrices(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
-    """Stacks stay split, matrices are whole."""
+def of_matrices(node: Node, splits: Sequence[Split], mesh: Any, name: str | None = None) -> Split:
+    """Stacks stay split, matrices are whole. `name`: of the operation, where the node is one of its results."""
+    primitive = FACTORS.get(name or node.op.name)  # type: ignore[union-attr]
+    if primitive is not None and splits and {a for axes in splits[0][-2:] for a in axes} & set(mesh.explicit_axes):
+        lies = named_sharding(mesh, splits[0], len(splits[0])).spec
+        unclear(f"Input 0 to {primitive} must be unsharded on non-batch dimensions, but got {lies}.")
     stack = splits[0][:-2] if splits else ()
     return (*stack, *[()] * (node.ndim - len(stack)))
 
@@ -424,12 +445,18 @@ def key_words(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     return (*splits[0][: node.ndim], ()) if node.ndim > node.inputs[0].ndim else splits[0][: node.ndim]
 
 
+def per_key(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """What is drawn by each of an array of keys, in axes of its own behind those of the keys."""
+    return (*splits[0], *[()] * (node.ndim - len(splits[0])))
+
+
 KINDS: dict[str, Rule] = {MAP: elementwise, REDUCE: reduced, "set": first}
 
 
 RULES: dict[str, Rule] = {
     "transpose": transposed,
     **dict.fromkeys(("key_data", "key_wrap"), key_words),
+    **dict.fromkeys([f"random_{name}" for name in ("bits", "gamma", "integers", "order", "sample", "split")], per_key),
     "broadcast_to": broadcast,
     "reshape": reshaped,
     "slice": sliced,
@@ -442,7 +469,7 @@ RULES: dict[str, Rule] = {
     "pick": picked,
     "argmax": reduced,
     "argmin": reduced,
-    **dict.fromkeys(("cholesky", "cholesky_or_nan", "inv", "solve", "solve_or_nan", "triangular_or_nan"), of_matrices),
+    **dict.fromkeys((*FACTORS, "triangular_or_nan"), of_matrices),
     "sort": along_axis,
     "argsort": along_axis,
     "scatter": first,

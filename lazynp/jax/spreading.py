@@ -234,6 +234,16 @@ def keeping(x: Node, what: str, make: Callable[[], Any], along: int | None = Non
     return out
 
 
+def everywhere(x: Node, parts: Sequence[Any]) -> tuple[Any, ...]:
+    """New arrays, of which each device that has a part of x has all."""
+    lies = known.get(x) if state.on else None
+    if isinstance(lies, NamedSharding):
+        lies = named_sharding(lies.mesh, (), 1)
+    if lies is not None:
+        known.update({part.node: lies for part in parts})
+    return tuple(parts)
+
+
 def dropping(x: Node, axes: Sequence[int], make: Callable[[], Any]) -> Any:
     """What `make()` gives, arrays that are made of x in several steps and lie as it does, without some of its axes."""
     if not state.on:
@@ -458,6 +468,13 @@ def refuse_devices(pairs: Sequence[tuple[str, Sharding | None]]) -> None:
     other = next(p for p in numbers if p[1] != numbers[0][1])
     where = [f"{what} with device ids {ids} on platform CPU" for what, ids in (numbers[0], other)]
     raise IncompatibleError(f"Received incompatible devices for jitted computation. Got {' and '.join(where)}")
+
+
+def check_whole(x: Node, text: str) -> None:
+    """Raise ShardingTypeError for an array that explicit axes split."""
+    lies = sharding_at(x)
+    if isinstance(lies, NamedSharding) and any(on_explicit_axes(lies, x)):
+        unclear(f"{text} Got input type={shown(x, split_of(lies, x.ndim))}")
 
 
 def check_unsplit(x: Node, axis: int, text: str) -> None:

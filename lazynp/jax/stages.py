@@ -19,9 +19,10 @@ from ..graph.walk import toposort
 from ..runtime import jit_calls
 from ..runtime.kernels import compile_wait
 from ..signatures import HOLE, leaf_names, name_of
-from ..tree import differences, flatten, map, unflatten
+from ..tree import flatten, map, unflatten
 from .array import Array, door
-from .aval import ShapedArray, shaped
+from .aval import ShapedArray
+from .compiled_calls import check_lies, check_orders, check_types, mismatch
 from .config import flags
 from .constraints import over_mesh_of
 from .costs import costs
@@ -30,6 +31,7 @@ from .jaxpr import node_of, sharding_of_type, structs
 from .jaxpr_types import ClosedJaxpr
 from .jaxpr_writer import closed, to_be_shown
 from .jit_places import (
+    check_order,
     check_places,
     check_some_devices,
     given,
@@ -45,10 +47,10 @@ from .jit_places import (
     where_to,
     with_values,
 )
-from .layouts import format_of, place_of
+from .layouts import format_of, order_of, orders, place_of
 from .mesh import Setting
 from .placed import Placed, Shown
-from .placement import is_where, placed
+from .placement import in_order, is_where, placed
 from .references import Passing, Touched, among
 from .sharding import NamedSharding, PartitionSpec, SingleDeviceSharding, default_mesh, default_sharding
 from .spreading import assignment, known, refuse_devices, sharding_at
@@ -160,12 +162,35 @@ class Stage:
     @property
     def input_formats(self) -> Any:
         """How the arguments lie in memory, and on devices."""
-        return map(lambda a, s: format_of(len(a.shape), s), self.in_avals, self.input_shardings)
+        found = [format_of(n.ndim, s, o) for n, s, o in zip(self._call.nodes, self._flat_inputs(), self._orders())]
+        statics = {at for at, _ in self._call.statics}
+        args, kwargs = unflatten(self._call.structure, found)
+        return tuple([a for i, a in enumerate(args) if i not in statics]), kwargs
+
+    def _orders(self) -> list[Any]:
+        """In which order the axes of each argument lie: as `in_shardings` says, else as those of what it was compiled
+        for."""
+        said: list[Any] = [None] * len(self._call.nodes)
+        if self._owner._in is not None:
+            said = spread_places(self._owner._in, positional(self._call, self._call.nodes), "in_shardings")
+        return [order_of(s, n.shape, "pjit arguments") or orders.get(n) for s, n in zip(said, self._call.nodes)]
+
+    def _flat_inputs(self) -> list[Any]:
+        """How each argument lies; None for one that is not used."""
+        with Setting(self._around):
+            return flatten(self._input_shardings(), is_leaf=lambda s: s is None)[0]
 
     @property
     def output_formats(self) -> Any:
         """How the results lie in memory, and on devices."""
-        return map(lambda x, s: format_of(len(x.shape), s), self.out_info, self.output_shardings)
+        outputs = self._entry.function.outputs[: self._entry.out.num_leaves]
+        said: list[Any] = [None] * len(outputs)
+        if self._owner._out is not None:
+            said = spread_places(self._owner._out, unflatten(self._entry.out, outputs), "out_shardings")
+        with Setting(self._around):
+            lies = flatten(self._output_shardings())[0]
+        found = [format_of(n.ndim, s, order_of(p, n.shape, "pjit outputs")) for n, s, p in zip(outputs, lies, said)]
+        return unflatten(self._entry.out, found)
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
@@ -251,17 +276,12 @@ class Compiled(Stage):
                 "Cannot apply JAX transformations to a function lowered and compiled for a particular signature. "
                 f"Detected argument of Tracer type {type(traced)}."
             )
-        for i, (got, want) in enumerate(zip(nodes, self._entry.function.inputs)):
-            if (got.shape, got.dtype) != (want.shape, want.dtype):
-                names = leaf_names(self._jitted._fun, tuple(filled), kwargs)
-                raise TypeError(
-                    f"Argument types differ from the types for which this computation was compiled. Perhaps you are "
-                    f"calling the compiled executable with a different enable_x64 mode than when it was AOT compiled? "
-                    f"The mismatches are:\nArgument {names[i]!r} compiled with {want.aval} and called with {got.aval}"
-                )
+        check_types(nodes, self._entry.function.inputs, lambda: leaf_names(self._jitted._fun, tuple(filled), kwargs))
         if several():
-            self._check_lies(nodes, leaf_names(self._jitted._fun, tuple(filled), kwargs))
-            wanted = self._wanted()
+            names = leaf_names(self._jitted._fun, tuple(filled), kwargs)
+            check_lies(nodes, names, self._flat_inputs())
+            check_orders(nodes, names, self._orders())
+            wanted = self._flat_inputs()
             free = [sharding_at(n) is None and isinstance(s, NamedSharding) for n, s in zip(nodes, wanted)]
             leaves = [placed(n, s) if f else x for x, n, s, f in zip(leaves, nodes, wanted, free)]
             for at, (_, value) in self._call.statics:
@@ -270,45 +290,13 @@ class Compiled(Stage):
                 else:
                     kwargs[at] = value
             with Setting(self._around):
-                return self._owner._call(*with_values(filled, kwargs, self._call, leaves))
+                again = with_values(filled, kwargs, self._call, leaves)
+                owner = self._owner
+                return owner._call(*again) if owner._passing is not None else owner._call_arrays(*again, compiled=True)
         call = self._call._replace(leaves=leaves, nodes=nodes)
         return self._jitted._run(call, self._entry, args, kwargs)
 
     call = __call__
-
-    def _wanted(self) -> list[Any]:
-        """How each argument has to lie; None for one that is not used."""
-        with Setting(self._around):
-            return flatten(self._input_shardings(), is_leaf=lambda s: s is None)[0]
-
-    def _check_lies(self, nodes: list[Any], names: list[str]) -> None:
-        """Raise ValueError for arrays that were placed otherwise than those it was compiled for."""
-        wrong = []
-        for n, name, to in zip(nodes, names, self._wanted()):
-            lies = sharding_at(n)
-            if lies is not None and to is not None and not lies.is_equivalent_to(to, n.ndim):
-                wrong.append(
-                    f"Argument {name} with shape {shaped(n.aval, lies).str_short()}:\n  Passed sharding: {lies}\n  "
-                    f"Required sharding: {to}"
-                )
-        if wrong:
-            count = f"the {len(wrong)} mismatches" if len(wrong) < 5 else f"5 mismatches out of {len(wrong)}"
-            raise ValueError(
-                "Computation was compiled for input shardings that disagree with the shardings of arguments passed to "
-                f"it. Here are {count}:\n" + "\n".join(wrong[:5])
-            )
-
-
-def mismatch(compiled: Any, called: Any) -> str:
-    """Where the arguments of a call have another structure than those that a function was compiled for."""
-    found = []
-    for path, a, b, why in differences(compiled, called):
-        root, rest = {"[0]": "args", "[1]": "kwargs"}[path[:3]], path[3:]
-        found.append(f"    * at {root}{rest}, seen {a} but now given {b}, so {why}")
-    return (
-        "Function compiled with input pytree does not match the input pytree it was called with. There are "
-        f"{len(found)} mismatches, including:\n" + "\n".join(found)
-    )
 
 
 class PjitFunction(Shown):
@@ -353,8 +341,8 @@ class PjitFunction(Shown):
         self._passing = Passing(self._fun, lambda fun, static: make(fun, static=static), self._static)
         return self._passing(args, kwargs)
 
-    def _call_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call without mutable references."""
+    def _call_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any], compiled: bool = False) -> Any:
+        """A call without mutable references. `compiled`: how arguments lie in memory was looked at."""
         if not several():
             return super()._call(args, kwargs)
         call = self._take_apart(args, kwargs)
@@ -374,6 +362,8 @@ class PjitFunction(Shown):
             wanted = spread_places(self._in, positional(call, leaves), "in_shardings")
             names = leaf_names(self._fun, *unflatten(call.structure, leaves))
             for i, where in enumerate(wanted):
+                if not compiled:
+                    check_order(call.nodes[i], shardings[i], where, leaves[i])
                 leaves[i], shardings[i] = given(call.nodes[i], shardings[i], where, leaves[i], names[i])
         if self._device is not None:
             there = SingleDeviceSharding(self._device)
@@ -392,6 +382,7 @@ class PjitFunction(Shown):
         results, tree = flatten(out)
         spread = [sharding_at(n) for n in entry.function.outputs[: len(results)]]
         pinned = [None] * len(results) if self._out is None else spread_places(self._out, out, "out_shardings")
+        names = [""] * len(results) if self._out is None else result_names(out)
         made = [x not in entry.function.inputs for x in entry.function.outputs]  # not an argument itself
         used = set(toposort([*entry.function.outputs, *entry.function.effects]))
         kept = [s for s, x in zip(shardings, entry.function.inputs) if x in used]  # the others are left out, as in JAX
@@ -399,12 +390,15 @@ class PjitFunction(Shown):
         if self._device is not None:
             pinned = [SingleDeviceSharding(self._device)] * len(results)
         elif around is None and isinstance(over := default_sharding(), NamedSharding):
-            around, made = over, [True] * len(made)
+            around = over
+        orders_ = [
+            order_of(p, x.shape, f"pjit outputs with pytree key path {n}") for p, x, n in zip(pinned, results, names)
+        ]
         spread = [around if s is None else s for s in spread]
         spread = [in_type(s, x.ndim) if m else s for s, m, x in zip(spread, made, entry.function.outputs)]
         spread, pinned = [[on_devices(place_of(s), kept) for s in places] for places in (spread, pinned)]
-        names = [""] * len(results) if self._out is None else result_names(out)
-        return unflatten(tree, [result(*x) for x in zip(results, spread, pinned, made, names)])
+        laid = [result(*x) for x in zip(results, spread, pinned, made, names)]
+        return unflatten(tree, [in_order(x, o) if isinstance(x, Array) else x for x, o in zip(laid, orders_)])
 
     def _check_devices(self, args: Any, kwargs: Any, call: Call, shardings: Sequence[Any]) -> None:
         """Raise ValueError where arguments were placed on other devices than others, than the mesh that is set, or than
@@ -485,8 +479,13 @@ class PjitFunction(Shown):
         return Traced(self, call, self._entry(call), self)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """Trace it for these arguments, and lower it."""
-        return self.trace(*args, **kwargs).lower()
+        """Trace it for these arguments, and lower it. Raises ValueError for an argument that cannot lie as it says."""
+        traced = self.trace(*args, **kwargs)
+        for n in traced._call.nodes:
+            lies = sharding_at(n)
+            if lies is not None:
+                lies.shard_shape(n.shape)
+        return traced.lower()
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """The types of the result."""

@@ -15,7 +15,7 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import LIBRARY, Op, Rule
-from .elementwise import multiply
+from .elementwise import multiply, refused
 from .joining import concatenate, span
 from .reductions import reductions
 from .shape import Axes, add_reduce, broadcast_to, move_axis, reshape, to_front, zeros_of
@@ -44,7 +44,7 @@ def collective(name: str, abstract: Rule, resolved: Rule, along: Rule, transpose
         return None if tangents[0] is None else op(tangents[0], index, **params)
 
     linear = transpose is not None
-    rules: dict[str, Any] = {"transpose": transpose, "jvp": jvp, "linear": True} if linear else {}
+    rules: dict[str, Any] = {"transpose": transpose, "jvp": jvp, "linear": True} if linear else {"jvp": refused(name)}
     op = Op(name, LIBRARY, abstract, unresolved, static=static, batch=batch, **rules)
     return op
 

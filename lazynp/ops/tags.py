@@ -77,6 +77,11 @@ refusing = Op(
 )
 
 
+def without_derivative(name: str, x: Node) -> Node:
+    """A value along which nothing is differentiated, as JAX has no rule for it."""
+    return refusing(x, why=f"Differentiation rule for '{name}' not implemented") if x.trace else x
+
+
 def stop_gradient(x: Node) -> Node:
     """x, seen as constant by derivatives."""
     return stopped(x, hidden=1) if x.trace else x

@@ -75,6 +75,7 @@ def names_of(j: Any) -> dict[str, Any]:
         "A": np.arange,
         "f32": lambda *s: np.arange(math.prod(s), dtype=np.float32).reshape(s),
         "ty": lambda x: str(j.typeof(x)),
+        "warnings": warnings,
     }
 
 

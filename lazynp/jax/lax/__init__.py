@@ -1,6 +1,7 @@
 """`jax.lax`: the operators under `jax.numpy`, without promotion; control flow; convolutions, windows, gather and
 scatter."""
 
+from ..creation_places import place_results as _place_results
 from ..exchanges import precv, psend, ragged_all_to_all
 from ..parallel import (
     all_gather,
@@ -18,8 +19,7 @@ from ..parallel import (
     psum_scatter,
     pswapaxes,
 )
-from ..placement import place_results as _place_results
-from ..placement import with_sharding_constraint
+from ..sharding_constraints import with_sharding_constraint
 from . import linalg
 from .contraction import *
 from .control import *

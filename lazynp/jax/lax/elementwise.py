@@ -12,7 +12,7 @@ from ...graph.node import Node
 from ...ops import bits, special
 from ...ops import elementwise as e
 from ...ops.elementwise import scalar, where
-from ...ops.tags import refusing, stop_gradient
+from ...ops.tags import stop_gradient, without_derivative
 from ..array import Array
 from ..at_once import apply, by_signed_bits
 from ..dtypes import KIND_OF
@@ -104,11 +104,6 @@ def atan2(x: Node, y: Node) -> Node:
     i = Node.of_scalar(x.dtype.type(1j))
     length = e.sqrt(e.add(e.square(x), e.square(y)))
     return e.multiply(e.negative(i), e.log(e.divide(e.add(y, e.multiply(i, x)), length)))
-
-
-def without_derivative(name: str, x: Node) -> Node:
-    """A value along which nothing is differentiated, as JAX has no rule for it."""
-    return refusing(x, why=f"Differentiation rule for '{name}' not implemented") if x.trace else x
 
 
 def bitwise_not(x: Node) -> Node:

@@ -18,10 +18,11 @@ from ..dtypes import KIND_OF
 from ..exchanges import ragged_all_to_all
 from ..jaxpr import jaxpr_as_fun
 from ..jaxpr_types import ClosedJaxpr, Jaxpr
-from ..placement import device_put, with_sharding_constraint
+from ..placement import device_put
 from ..primitives import known
 from ..shape_struct import ShapeDtypeStruct
 from ..sharding import PartitionSpec
+from ..sharding_constraints import with_sharding_constraint
 from . import elementwise as e
 from . import indexing, others, pieces, reductions, shapes, windows
 from .call import arguments, public

@@ -9,8 +9,8 @@ from .. import at as _at
 from .. import dtypes as _dtypes
 from .. import indexing as _indexing
 from ..array import Array as ndarray
+from ..creation_places import place_results as _place_results
 from ..dtypes import can_cast, finfo, iinfo, isdtype, promote_types
-from ..placement import place_results as _place_results
 from . import elementwise as _elementwise
 from . import fft, linalg
 from . import methods as _methods

@@ -18,7 +18,7 @@ from ..array import Array, as_node, cast_node, check_arraylike, typed, wrap_valu
 from ..at_once import apply
 from ..dtypes import promotion, requested, x64_enabled
 from ..splits import settled
-from ..spreading import keeps_split, state
+from ..spreading import check_unsplit, keeps_split, state
 from . import at_once
 from .axes import axis_of, static_int
 from .creation import asarray
@@ -234,6 +234,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     if node.ndim == 0:
         raise ValueError("Unstack requires arrays with rank > 0, however a scalar array was passed.")
     at = axis_of(axis, node.ndim)
+    check_unsplit(node, at, f"unstack operand cannot be sharded on the unstacking axis {at}.")
     key = s.whole(node.shape)
     return apply(
         lambda x: tuple([s.slice_(x, key=(*key[:at], i, *key[at + 1 :])) for i in range(node.shape[at])]), node

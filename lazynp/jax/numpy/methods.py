@@ -14,8 +14,9 @@ from ...ops.elementwise import convert
 from ...tracebacks import leave
 from ..array import Array, is_arraylike
 from ..at_once import apply
+from ..creation_places import placing
 from ..dtypes import requested
-from ..placement import device_put, placing
+from ..placement import device_put
 from . import matrices, products, reductions, select, shape, sorting
 from .creation import astype
 from .elementwise import clip, table

@@ -24,6 +24,7 @@ from ..at_once import apply
 from ..casts import astype_node
 from ..dtypes import FLOAT32, KIND_OF, default, inexact, int_dtype, requested, shown, x64_enabled
 from ..parallel import pmax, pmin, psum
+from ..spreading import check_whole, state
 from ..symbolic import is_symbolic_dim
 from . import at_once
 from .axes import axes_of, axis_of, check_broadcast, no_out
@@ -483,6 +484,8 @@ def cumulative(name: str, ufunc: str, fill: float | None = None, promote: bool =
             x = as_node(a)
             at = None if axis is None or x.ndim == 0 and x.weak and axis in (0, -1) else axis_of(axis, x.ndim)
             result = sum_dtype(x.dtype, promote) if dtype is None else requested(dtype, name)
+            if at is None and state.on:
+                check_whole(x, f"The input should be fully replicated when axis is not specified to {name}.")
 
             def impl(x: Node) -> Node:
                 if fill is not None and KIND_OF[x.dtype] in "fc":

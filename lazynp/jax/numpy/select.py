@@ -24,7 +24,8 @@ from ..at import update
 from ..at_once import apply
 from ..dtypes import KIND_OF, int_dtype, is_extended, promotion, x64_enabled
 from ..indexing import mode_of, take_index
-from ..spreading import check_unsplit, keeping, state
+from ..splits import RefusedError
+from ..spreading import check_unsplit, check_whole, everywhere, keeping, state
 from . import at_once
 from .axes import axis_of, check_sizes, no_out, shape_of, static_int
 from .call import check_ranks
@@ -73,6 +74,8 @@ def where_impl(condition: Any, x: Any, y: Any) -> Any:
     check_ranks("where", (c, a, b), depth=1)
     try:
         return apply(lambda c, a, b: cast_node(e.where(truth(c), a, b), dtype, weak), c, a, b)
+    except RefusedError:
+        raise
     except ValueError:
         raise ValueError(f"Incompatible shapes for broadcasting: shapes={[c.shape, a.shape, b.shape]}") from None
 
@@ -90,6 +93,8 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
         check_sizes("broadcast_in_dim", (static_int(size),))
     if x.ndim == 0:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead.")
+    if state.on:
+        check_whole(astype(x, bool).node, "The input should be fully replicated when axis is not specified to cumsum.")
     fills = fill_value if isinstance(fill_value, tuple) else (0 if fill_value is None else fill_value,) * x.ndim
     if x.size == 0 and size is not None:
         return (zeros(static_int(size), int_dtype()),) * x.ndim
@@ -100,9 +105,9 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
         found = np.nonzero(x._value())
         count = len(found[0]) if size is None else static_int(size)
         if size is None:
-            return tuple([wrap_value(np.ascontiguousarray(i.astype(dtype))) for i in found])
+            return everywhere(x.node, [wrap_value(np.ascontiguousarray(i.astype(dtype))) for i in found])
         if not is_traced(*fills):
-            return tuple([wrap_value(sized(i, count, f).astype(dtype)) for i, f in zip(found, fills)])
+            return everywhere(x.node, [wrap_value(sized(i, count, f).astype(dtype)) for i, f in zip(found, fills)])
     if size is None:
         raise concretization_error(x.node, size_needed("nonzero"))
     return traced_nonzero(x, static_int(size), fills)

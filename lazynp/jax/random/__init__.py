@@ -1,6 +1,6 @@
 """`jax.random`: random numbers as functions of keys. The numbers are JAX's."""
 
-from ..placement import place_results as _place_results
+from ..creation_places import place_results as _place_results
 from .continuous import (
     cauchy,
     double_sided_maxwell,

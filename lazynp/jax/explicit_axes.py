@@ -1,0 +1,164 @@
+"""Axes of a mesh that are part of types, and their switching on and off: `reshard`, `auto_axes`, `explicit_axes`."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from ..signatures import spread_axes
+from ..tree import flatten, map, unflatten
+from .array import Array, as_node, wrap
+from .devices import Device
+from .jaxpr_places import shown_as
+from .mesh import Setting
+from .placement import check_divides, check_fits, in_full, is_where, of_places, placed
+from .sharding import AxisType, NamedSharding, PartitionSpec, Sharding, axes_of, default_mesh
+from .spreading import constrain, named_sharding, sharding_at, split_of, state
+from .transfers import explicitly
+
+
+def check_explicit(to: Sharding, what: str) -> None:
+    """Raise ValueError for a sharding along an axis that is not explicit."""
+    if not isinstance(to, NamedSharding):
+        return
+    for name in [a for part in to.spec.partitions for a in axes_of(part)]:
+        if name not in to.mesh.explicit_axes:
+            kind = to.mesh.axis_types[to.mesh.axis_names.index(name)]
+            raise ValueError(
+                f"PartitionSpec passed to {what} cannot contain axis names that are of type Auto or Manual. Got "
+                f"PartitionSpec: {PartitionSpec(*[p for p in to.spec.partitions])} with axis name: {name} of type: "
+                f"AxisType.{kind!r}."
+            )
+
+
+def reshard(xs: Any, out_shardings: Any) -> Any:
+    """The arrays of a tree, as a sharding or a spec over the default mesh says, whose axes are explicit ones.
+
+    Raises: ValueError for another axis, and where an array cannot lie so.
+    """
+    leaves, structure = flatten(xs)
+    one = isinstance(out_shardings, (Sharding, PartitionSpec))
+    wanted = [out_shardings] * len(leaves) if one else spread_axes(out_shardings, xs, "reshard out_shardings")
+    out = []
+    for v, where in zip(leaves, wanted):
+        with explicitly():
+            node = as_node(v)
+        if where is None:
+            raise ValueError(
+                "Reshard should only be used with out_shardings which are non-None and have a non-empty mesh. Got "
+                "sharding None."
+            )
+        if not isinstance(where, (NamedSharding, PartitionSpec)):
+            raise TypeError(
+                "`out_sharding` argument of reshard only supports instances of `NamedSharding` or `PartitionSpec`. "
+                f"Got {where} of type: {type(where)}"
+            )
+        to = in_full(where, node.ndim, "reshard")
+        check_explicit(to, "reshard")
+        check_divides(to, node.shape)
+        check_fits(to, node.shape, "reshard args")
+        out.append(shown_as(placed(node, to), "reshard"))
+    return unflatten(structure, out)
+
+
+def mesh_of(where: Any) -> Any:
+    """The mesh of the first sharding of a tree that has one, else the default one."""
+    named = [s for s in flatten(where, is_leaf=is_where)[0] if isinstance(s, NamedSharding)]
+    return named[0].mesh if named else default_mesh()
+
+
+def relabelled(tree: Any, mesh: Any) -> Any:
+    """The arrays of a tree that lie on a mesh, said to lie on the same one with axes of other types."""
+    if not state.on:
+        return tree
+
+    def one(x: Any) -> Any:
+        lies = sharding_at(x.node) if isinstance(x, Array) else None
+        if not isinstance(lies, NamedSharding) or lies.mesh == mesh or not of_places(lies.mesh, mesh):
+            return x
+        return wrap(constrain(x.node, sharding=named_sharding(mesh, split_of(lies, x.ndim), x.ndim)))
+
+    return map(one, tree)
+
+
+def auto_axes(f: Any = None, /, *, axes: Any = None, out_sharding: Any = None) -> Any:
+    """A function in which explicit axes of the mesh (all, or those in `axes`) are Auto ones; its results lie as
+    `out_sharding` says.
+
+    Raises: TypeError where that is missing.
+    """
+    if f is None:
+        return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
+
+    @functools.wraps(f)
+    def call(*args: Any, out_sharding: Any = out_sharding, **kwargs: Any) -> Any:
+        if out_sharding is None:
+            raise TypeError("Missing required keyword argument: 'out_sharding'")
+        mesh = mesh_of(out_sharding)
+        if mesh.empty:
+            return f(*args, **kwargs)
+        check_names(axes, mesh)
+        inside = mesh.with_types(names_of(axes, mesh), AxisType.Auto)
+        with Setting(inside):
+            out = f(*relabelled(args, inside), **relabelled(kwargs, inside))
+        return spread_over(relabelled(out, mesh), out_sharding, "auto_axes", mesh)
+
+    return call
+
+
+def check_names(axes: Any, mesh: Any) -> None:
+    """Raise KeyError for an axis that the mesh has not."""
+    for a in names_of(axes, mesh):
+        if a not in mesh.axis_names:
+            raise KeyError(a)
+
+
+def names_of(axes: Any, mesh: Any) -> tuple[Any, ...]:
+    """Names of axes, one or several; None: all that are not manual."""
+    if axes is None:
+        return tuple([a for a in mesh.axis_names if a not in mesh.manual_axes])
+    return tuple(axes) if isinstance(axes, (tuple, list, set, frozenset)) else (axes,)
+
+
+def explicit_axes(f: Any = None, /, *, axes: Any = None, in_sharding: Any = None) -> Any:
+    """A function in which axes of the mesh (all, or those in `axes`) are explicit ones, and whose arguments lie as
+    `in_sharding` says.
+
+    Raises: TypeError where that is missing.
+    """
+    if f is None:
+        return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
+
+    @functools.wraps(f)
+    def call(*args: Any, in_sharding: Any = in_sharding, **kwargs: Any) -> Any:
+        if in_sharding is None:
+            raise TypeError("Missing required keyword argument: 'in_sharding'")
+        mesh = mesh_of(in_sharding)
+        check_names(axes, mesh)
+        inside = mesh.with_types(names_of(axes, mesh), AxisType.Explicit)
+        with Setting(inside):
+            where = map(on_mesh_of(inside), in_sharding, is_leaf=is_where)
+            out = f(*spread_over(args, where, "explicit_axes", inside), **kwargs)
+        return relabelled(out, mesh)
+
+    return call
+
+
+def on_mesh_of(mesh: Any) -> Any:
+    """From a sharding to the same over a mesh whose axes have other types; specs stay."""
+    return lambda s: s.update(mesh=mesh) if isinstance(s, NamedSharding) else s
+
+
+def spread_over(tree: Any, where: Any, what: str, mesh: Any = None) -> Any:
+    """The arrays of a tree, placed; `where` is a sharding, a spec (over the mesh) or a prefix of the tree."""
+    leaves, structure = flatten(tree)
+    one = isinstance(where, (Sharding, PartitionSpec, Device))
+    wanted = [where] * len(leaves) if one else spread_axes(where, tree, what)
+    out = []
+    for v, to in zip(leaves, wanted):
+        node = as_node(v)
+        sharding = in_full(to, node.ndim, what, mesh)
+        check_divides(sharding, node.shape)
+        check_fits(sharding, node.shape, f"{what} results")
+        out.append(placed(node, sharding))
+    return unflatten(structure, out)
