@@ -18,6 +18,7 @@ from ..graph.node import Node
 from ..graph.op import LIBRARY, Op
 from .array import wrap
 from .dtypes import int_dtype
+from .symbolic_text import Parser, parts_of
 
 INF = math.inf
 MORE = (
@@ -75,7 +76,7 @@ class SymbolicScope:
         found = re.search("==|>=|<=", text)
         if found is None:
             raise ValueError("Constraint parsing error: must contain one of '==' or '>=' or '<='")
-        left, right = [Parser(part, self, text).whole() for part in (text[: found.start()], text[found.end() :])]
+        left, right = [self.read(part, text) for part in (text[: found.start()], text[found.end() :])]
         difference = left - right
         self.checks.append((text, found[0], difference))
         if not isinstance(difference, _DimExpr):
@@ -94,6 +95,10 @@ class SymbolicScope:
                     f"Invalid equality constraint: {text}. The left-hand-side must be of the form 'term * coefficient'."
                 )
             self.equal[next(iter(left.terms))] = right
+
+    def read(self, text: str, whole: str, where: str = "") -> Any:
+        """The size that a text says, which stands somewhere in a whole one."""
+        return Parser(text, lambda name: made({((Factor(name), 1),): 1}, self), OPERATIONS, whole, where).whole()
 
     def __str__(self) -> str:
         return f"{id(self)} with constraints: {', '.join(self.texts)}" if self.texts else str(id(self))
@@ -432,103 +437,6 @@ def bounds(x: _DimExpr, depth: int = DEEPEST) -> tuple[float, float]:
     return low, high
 
 
-# --- Texts ------------------------------------------------------------------------------------------------------------
-
-TOKEN = re.compile(r"\s*(?:(?P<NAME>[A-Za-z_]\w*)|(?P<NUMBER>\d+)|(?P<SIGN>\.\.\.|[-+*^(),]))\s*")
-
-
-class Parser:
-    """Reads one expression: sums of products of names, numbers, powers and calls of the operations."""
-
-    def __init__(self, text: str, scope: SymbolicScope, whole: str, where: str = "") -> None:
-        self.text, self.scope, self.all, self.where, self.at = text, scope, whole, where, 0
-
-    def wrong(self, what: str) -> ValueError:
-        done, left = self.text[: self.at], self.text[self.at :]
-        return ValueError(
-            f"syntax error in symbolic shape {self.all!r}{self.where}: expecting one of {what} but found "
-            f"{left.strip()[:1] or 'the end'!r}. Parsed {done!r}, remaining {left!r}."
-        )
-
-    def peek(self) -> tuple[str, str]:
-        found = TOKEN.match(self.text, self.at)
-        if found is None:
-            if self.text[self.at :].strip():
-                raise self.wrong("{NAME, NUMBER}")
-            return "END", ""
-        return str(found.lastgroup), str(found[str(found.lastgroup)])
-
-    def take(self, token: str | None = None) -> str:
-        _, text = self.peek()
-        if token is not None and text != token:
-            raise self.wrong(repr(token))
-        found = TOKEN.match(self.text, self.at)
-        self.at = found.end() if found else len(self.text)
-        return text
-
-    def whole(self) -> Any:
-        out = self.expression()
-        if self.peek()[0] != "END":
-            raise self.wrong("{STAR}")
-        return out
-
-    def expression(self) -> Any:
-        out, sign = 0, 1
-        if self.peek()[1] in ("-", "+"):
-            sign = -1 if self.take() == "-" else 1
-        while True:
-            out = out + self.product() * sign
-            if self.peek()[1] not in ("-", "+"):
-                return out
-            sign = -1 if self.take() == "-" else 1
-
-    def product(self) -> Any:
-        out = self.power()
-        while self.peek()[1] == "*":
-            self.take()
-            out = out * self.power()
-        return out
-
-    def power(self) -> Any:
-        out = self.factor()
-        while self.peek()[1] == "^":
-            self.take()
-            if self.peek()[0] != "NUMBER":
-                raise self.wrong("{NUMBER}")
-            out = out ** int(self.take())
-        return out
-
-    def factor(self) -> Any:
-        kind, text = self.peek()
-        if kind == "NUMBER":
-            return int(self.take())
-        if text == "-":
-            self.take()
-            return -self.factor()
-        if kind != "NAME":
-            raise self.wrong("{NAME, MINUS, NUMBER}")
-        self.take()
-        if text in OPERATIONS and self.peek()[1] == "(":
-            self.take("(")
-            a = self.expression()
-            self.take(",")
-            b = self.expression()
-            self.take(")")
-            return OPERATIONS[text](a, b)
-        return made({((Factor(text), 1),): 1}, self.scope)
-
-
-def parts_of(text: str) -> list[str]:
-    """The texts between the commas that stand in no parentheses."""
-    parts, depth, last = [], 0, 0
-    for i, c in enumerate(text):
-        depth += (c == "(") - (c == ")")
-        if c == "," and not depth:
-            parts.append(text[last:i])
-            last = i + 1
-    return [p for p in (*parts, text[last:]) if p.strip()]
-
-
 def is_symbolic_dim(p: Any) -> bool:
     """Whether a size is an expression with variables."""
     return isinstance(p, _DimExpr)
@@ -605,7 +513,7 @@ def symbolic_shape(
                 raise ValueError(f"syntax error in symbolic shape {text!r} in dimension {i}: '_' needs `like`")
             found.append(like[i])
             continue
-        size = Parser(parts[i], scope, text, f" in dimension {i}").whole()
+        size = scope.read(parts[i], text, f" in dimension {i}")
         if like is not None and not isinstance(size, _DimExpr) and size != like[i]:
             raise ValueError(
                 f"polymorphic shape spec {text!r} has {size} in dimension {i}, and the shape that it is like {like[i]}"
