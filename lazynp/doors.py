@@ -11,10 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .graph.aval import Aval
 from .graph.node import Node
 from .graph.op import untagged
 from .runtime.tape import Holder
 from .tracebacks import boundary, is_own, leave
+
+FLOAT0 = np.dtype([("float0", np.void, 0)])
+"""The dtype of derivatives along whole numbers."""
 
 
 class Door(NamedTuple):
@@ -27,6 +31,7 @@ class Door(NamedTuple):
         wrap: the array that stands for a node, pending or abstract: always a handle, never a bare scalar.
         canonical: the dtype that the door uses for one that was asked for (32 bits by default behind JAX's).
         of_value: `(buffer, weak) -> array`, where arrays keep a known value as `_host` and its weakness as `_weak`.
+        lose: makes an array one that a differentiated function has left behind, if its arrays end with that.
     """
 
     name: str
@@ -35,6 +40,7 @@ class Door(NamedTuple):
     wrap: Callable[[Node], Any]
     canonical: Callable[[np.dtype[Any]], np.dtype[Any]]
     of_value: Callable[[np.ndarray, bool], Any] | None = None
+    lose: Callable[[Any], None] | None = None
 
 
 doors: dict[type, Door] = {}
@@ -93,6 +99,12 @@ def wrap_all(door: Door, nodes: Sequence[Node]) -> list[Any]:
     arrays = [door.wrap(n) for n in nodes]
     holders.clear()
     return arrays
+
+
+def arrays(door: Door, nodes: Sequence[Node | None], like: Sequence[Aval | Node]) -> list[Any]:
+    """The arrays for these nodes; zeros of float0 for None."""
+    found = iter(wrap_all(door, [n for n in nodes if n is not None]))
+    return [np.zeros(x.shape, FLOAT0) if n is None else next(found) for n, x in zip(nodes, like)]
 
 
 importlib.import_module("lazynp.numpy.door")  # by name: a door stands above

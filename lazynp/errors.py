@@ -82,17 +82,30 @@ def type_name(node: Node) -> str:
     return f"JitTracer({'~' if node.weak else ''}{node.aval})"
 
 
+def unexpected(aval: Any, text: str) -> UnexpectedTracerError:
+    """For a value of that type that is used after the function has returned in which it was made."""
+    return UnexpectedTracerError(
+        "Encountered an unexpected tracer. A function transformed by JAX had a side effect, allowing for a reference "
+        f"to an intermediate value with type {aval} to escape the scope of the transformation.\nIt is used at "
+        f"{user_line()}. {text} Return the value from the function, instead of keeping it in a global, a list or an "
+        "attribute."
+    )
+
+
+def left_behind_error(aval: Any) -> UnexpectedTracerError:
+    """For a value that a function under differentiation has left behind."""
+    return unexpected(aval, "It depends on what grad, vjp, linearize or jvp differentiated a function along.")
+
+
 def leaked(node: Node) -> UnexpectedTracerError | None:
     """The error for a value whose function has returned; None for one that is still being traced."""
     for n in placeholders(node):
         trace, i = origins.get(n, (None, 0))
         if trace is not None and trace.done:
-            return UnexpectedTracerError(
-                f"Encountered an unexpected tracer: an intermediate value with type {node.aval} is used at "
-                f"{user_line()}. The function being traced when the value leaked was {trace}, which has returned: it "
-                f"depends on {trace.argument(i)}. A traced value has no meaning outside: return it from the function, "
-                "instead of keeping it in a global, a list or an attribute. jax.checking_leaks finds where it leaves "
-                "the function."
+            return unexpected(
+                node.aval,
+                f"The function being traced when the value leaked was {trace}, which has returned: it depends on "
+                f"{trace.argument(i)}. jax.checking_leaks finds where it leaves the function.",
             )
     return None
 
@@ -125,13 +138,12 @@ def listed(names: list[str]) -> str:
 def factory(
     kind: Callable[[str], Exception], what: str, advice: str, noun: str = "traced array with shape "
 ) -> Callable[..., Exception]:
-    """`(node, context="") -> exception` for a use of a traced value; of a leaked one, the error that says so."""
+    """`(node, context="") -> exception` for a use of a traced value, which says so of a leaked one."""
 
     def make(node: Node, context: str = "") -> Exception:
         lost = leaked(node)
-        if lost is not None:
-            return lost
-        parts = (f"{what} {noun}{node.aval}.", context, describe(node), advice)
+        told = (describe(node), advice) if lost is None else (str(lost),)
+        parts = (f"{what} {noun}{node.aval}.", context, *told)
         return kind(" ".join([p for p in parts if p]))
 
     return make
@@ -296,6 +308,15 @@ def cotangent_error(shape: tuple[int, ...], node: Node | None, n: Node, whole: b
         f"unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got {got}, but expected {expected} "
         f"because the corresponding output of the differentiated function had JAX type {n.aval}"
     )
+
+
+def check_primal(rule: str, found: Node, n: Node) -> None:
+    """Raise TypeError for a result of a user's rule of another type than that of the function, n."""
+    if (found.shape, found.dtype) != (n.shape, n.dtype):
+        raise TypeError(
+            f"Custom {rule} must produce primal outputs with the same shapes and dtypes as the outputs of the "
+            f"function, but got {found.aval} for {n.aval}."
+        )
 
 
 def bwd_error(i: int, ct: Node, n: Node) -> ValueError:

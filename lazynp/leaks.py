@@ -1,9 +1,11 @@
-"""Traced arrays that outlive the function in which they were traced, for `jax.checking_leaks`."""
+"""Arrays that outlive the function that a transformation ran: traced ones, for `jax.checking_leaks`, and those that a
+function under differentiation has left behind."""
 
 from __future__ import annotations
 
 import functools
 import gc
+import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
@@ -11,6 +13,10 @@ from typing import Any, TypeVar
 from .errors import origins, placeholders
 from .flags import flags
 from .graph.node import ABSTRACT
+from .ops.promotion import is_inexact
+from .runtime.storage import let_go
+from .runtime.tape import Tape, depth
+from .transforms.jvp import differentiable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,3 +67,19 @@ def belongs(x: Any, trace: Any) -> bool:
 def names(others: list[Any]) -> str:
     """The types of what keeps an array."""
     return ", ".join(sorted({type(r).__name__ for r in others}))
+
+
+def lose(tape: Tape, door: Any) -> None:
+    """The function that a tape runs has returned, and its results were taken apart and let go of: what is left of the
+    arrays that it made, and depends on the tape's leaves, has no value from now on."""
+    depth.made = tape.before
+    left = [(x, x._graph) for r in tape.made if (x := r()) is not None and x._graph is not None]
+    sources = [n for n in tape.leaves if n.trace]
+    gone = {*sources, *differentiable([n for _, n in left], sources)} if left else set()
+    for x, node in left:
+        if node in gone and is_inexact(node.dtype):
+            let_go(node, x)
+            door.lose(x)
+        elif depth.made is not None:
+            depth.made.append(weakref.ref(x))
+    tape.made.clear()

@@ -24,7 +24,7 @@ BELOW = {
     "graph": (),
     "tree": (),
     "errors": ("graph",),
-    "leaks": ("graph", "errors"),
+    "leaks": ("graph", "errors", "ops", "transforms", "runtime"),
     "ops": ("graph", "tree"),
     "transforms": ("ops", "graph", "tree"),
     "backends": ("graph", "ops"),

@@ -6,14 +6,13 @@ A call on traced arrays leaves a `custom` node (see `ops/tags.py`), whose rule i
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..doors import Door, door_of, doors, first_door
-from ..errors import UnexpectedTracerError, bwd_error, named
+from ..doors import FLOAT0, Door, door_of, doors, first_door
+from ..errors import UnexpectedTracerError, bwd_error, check_primal, named
 from ..graph.function import Function, replay
 from ..graph.node import ABSTRACT, KEPT, Node, leaf
 from ..graph.op import results
@@ -21,11 +20,11 @@ from ..ops.elementwise import convert
 from ..ops.promotion import is_inexact
 from ..ops.shape import zeros_of
 from ..ops.tags import Nodes, Tangents, custom, renamed
-from ..runtime.tape import concrete
+from ..runtime.tape import concrete, running
 from ..signatures import Fun, held, name_of, others, pair_of, places_of, positional, tuple_of
 from ..transforms.jvp import jvp
 from ..tree import flatten, leaves, unflatten
-from .differentiate import FLOAT0, tangent_node
+from .differentiate import tangent_node
 from .trace import stack
 
 
@@ -158,23 +157,14 @@ class Forward(Rule):
                 f"structure of the function's, {named(self.out_structure)}, but it had {named(first)}."
             )
         nodes = [tangent_node(self.door, t) for t in found]
-        for p, t in zip([self.door.as_node(v) for v in values], nodes):
+        for p, t, out in zip([self.door.as_node(v) for v in values], nodes, outs):
+            check_primal("JVP rule", p, out)
             if t is not None and (p.shape, p.dtype) != (t.shape, t.dtype):
                 raise TypeError(
                     "Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes. "
                     f"Expected {p.aval} (tangent type of {p.aval}) but got {t.aval}."
                 )
         return nodes
-
-
-class Running(threading.local):
-    """The fwd functions that are under way in this thread: they may call what they belong to."""
-
-    def __init__(self) -> None:
-        self.functions: list[Fun] = []
-
-
-running = Running()
 
 
 class Reverse(Rule):
@@ -214,7 +204,9 @@ class Reverse(Rule):
         self.check_closed(live)
         residuals = self.residuals
         if residuals is None:
-            _, kept, residuals = self.named(inputs, lambda: self.forward(self.arguments(inputs)))
+            found, kept, residuals = self.named(inputs, lambda: self.forward(self.arguments(inputs)))
+            for x, out in zip(flatten(found)[0], outs):
+                check_primal("VJP fwd rule", self.door.as_node(x), out)
         structure, values, places = residuals[0], list(residuals[1]), residuals[2]
         for i, n in zip(places, kept):
             values[i] = self.door.wrap(n)

@@ -13,15 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..doors import Door, door_of, doors, first_door, wrap_all
+from ..doors import FLOAT0, Door, arrays, door_of, doors, first_door, wrap_all
 from ..errors import cotangent_error, cotangent_tree_error, derivative_error, tangent_text, transposed_error, tree_text
-from ..graph.aval import Aval
 from ..graph.function import replay
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.walk import dependents
+from ..leaks import lose
 from ..ops.elementwise import weak_cast
 from ..ops.promotion import is_inexact, is_weak
 from ..ops.shape import zeros_of
+from ..ops.tags import NO_FORWARD, pulled
 from ..ops.tags import stop_gradient as stop_node
 from ..runtime.tape import Holder, Tape, cut
 from ..signatures import Fun, callable_, check_places, held, labelled, name_of
@@ -31,7 +32,6 @@ from ..transforms.transpose import transpose as transpose_graph
 from ..transforms.transpose import vjp as vjp_graph
 from ..tree import flatten, map, unflatten
 
-FLOAT0 = np.dtype([("float0", np.void, 0)])
 Argnums = int | Sequence[int]
 Check = Callable[[Node], None]
 
@@ -72,9 +72,14 @@ def record(tape: Tape, fun: Fun, primals: Any, door: Door | None, has_aux: bool,
                 f"{type(out)} with value {out!r}"
             )
         out, aux = out
-        tape.results += [doors[type(x)].as_node(x) for x in flatten(aux)[0] if type(x) in doors]
-    results, out_structure = flatten(out)
-    return Run(door, nodes, fresh, structure, [door.as_node(x) for x in results], out_structure, aux)
+    (results, out_structure), (others, aux_structure) = flatten(out), flatten(aux)
+    outs, own = [door.as_node(x) for x in results], [doors.get(type(x)) for x in others]
+    found = [x if d is None else d.as_node(x) for x, d in zip(others, own)]
+    del out, aux, results, others
+    lose(tape, door)
+    tape.results += [n for n, d in zip(found, own) if d is not None]
+    aux = unflatten(aux_structure, [x if d is None else d.wrap(x) for x, d in zip(found, own)])
+    return Run(door, nodes, fresh, structure, outs, out_structure, aux)
 
 
 def pick_arguments(
@@ -177,12 +182,6 @@ def instantiated(found: Node | None, like: Node, whole: bool = False) -> Node | 
     return weak_cast(found, dtype=found.dtype) if like.weak and not found.weak else found
 
 
-def arrays(door: Door, nodes: Sequence[Node | None], like: Sequence[Aval | Node]) -> list[Any]:
-    """The arrays for these nodes; zeros of float0 for None."""
-    found = iter(wrap_all(door, [n for n in nodes if n is not None]))
-    return [np.zeros(x.shape, FLOAT0) if n is None else next(found) for n, x in zip(nodes, like)]
-
-
 # --- Reverse mode -----------------------------------------------------------------------------------------------------
 
 
@@ -262,6 +261,7 @@ class Linear:
             self.sources = [n for n in self.inputs if n is not None]
             inside = dependents([n for n in self.outputs if n is not None], self.sources)
             tape.results += [*run.outs, *[n for node in inside for n in node.inputs]]
+        self.reverse = any([n.op is pulled for n in inside])
         for node in inside:
             cut(node)
         kept = {n for node in inside for n in node.inputs}.difference(inside, self.sources)
@@ -275,6 +275,8 @@ class Linear:
 
     def forward(self, *tangents: Any) -> Any:
         """The derivative along these tangents of the arguments."""
+        if self.reverse:
+            raise TypeError(NO_FORWARD)
         run, wrong = self.run, (TypeError, ValueError, ValueError)
         ts = tangent_nodes("linearized function: primals and tangents", run.door, tangents, run.structure, run.nodes,
                            *wrong)  # fmt: skip

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..doors import Door
+from ..doors import Door, arrays
 from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops.creation import eye
@@ -20,7 +20,7 @@ from ..transforms.batch import batch
 from ..transforms.jvp import jvp
 from ..transforms.transpose import vjp
 from ..tree import unflatten
-from .differentiate import Argnums, Run, argnums_of, arrays, check_type, pick_arguments, record
+from .differentiate import Argnums, Run, argnums_of, check_type, pick_arguments, record
 
 Blocks = list[list[Node | None]]  # for each result, for each argument
 

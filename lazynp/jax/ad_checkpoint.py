@@ -18,7 +18,7 @@ from ..ops.kept import named, remembered
 from ..ops.promotion import is_inexact
 from ..ops.tags import Nodes, Tangents, renamed
 from ..runtime.reuse import use_as
-from ..signatures import Fun, held, leaf_names, name_of, others, tuple_of
+from ..signatures import Fun, Static, held, leaf_names, name_of, others, tuple_of
 from ..transforms.jvp import jvp
 from ..transforms.transpose import linearize
 from ..tree import flatten, unflatten
@@ -28,6 +28,7 @@ from .aval import ShapedArray
 from .jaxpr_calls import Checkpointed
 from .jaxpr_text import aval_text
 from .primitives import operands_of, primitive_of, steps_of
+from .references import passed_on
 
 __all__ = [
     "Offloadable",
@@ -258,7 +259,20 @@ def checkpoint(
             checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums, concrete=concrete
         )
     if concrete:
-        raise NotImplementedError("The 'concrete' option to jax.checkpoint is deprecated: use static_argnums instead.")
+        raise NotImplementedError(
+            "The `concrete` option to `jax.checkpoint` was deprecated in JAX v0.8.2, and removed in JAX v0.10.0. In "
+            "its place please use `static_argnums`."
+        )
+
+    def plain(fun: Fun, static: Static) -> Fun:
+        return recomputed(fun, prevent_cse, policy, static.nums)
+
+    static = Static(tuple_of(static_argnums))
+    return passed_on(plain(fun, static), fun, plain, static)
+
+
+def recomputed(fun: Fun, prevent_cse: bool, policy: Fun | None, static_argnums: tuple[int, ...]) -> Fun:
+    """`checkpoint` of functions that use no references."""
 
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:

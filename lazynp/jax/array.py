@@ -22,6 +22,7 @@ from ..errors import (
     JaxRuntimeError,
     array_error,
     concretization_error,
+    left_behind_error,
     type_name,
 )
 from ..graph.aval import Aval
@@ -30,6 +31,7 @@ from ..ops.elementwise import convert, weak_cast
 from ..runtime.device import devices
 from ..runtime.recorder import recorder
 from ..runtime.storage import lock
+from ..runtime.tape import depth
 from ..tracebacks import boundary
 from .as_number import AsNumber
 from .aval import shaped
@@ -74,6 +76,16 @@ class Deleted(NamedTuple):
     sharding: Any
 
 
+class LeftBehind(NamedTuple):
+    """What is known of an array that a differentiated function has left behind."""
+
+    aval: Aval
+
+    @property
+    def sharding(self) -> Any:
+        raise left_behind_error(self.aval)
+
+
 class Array(AsNumber, OnDevices, Base):
     """JAX's array: immutable, evaluated when its value is needed.
 
@@ -106,11 +118,23 @@ class Array(AsNumber, OnDevices, Base):
             if node is None:
                 h = self._host
                 if h is None:
-                    raise RuntimeError(f"Array has been deleted with shape={self._type()}.")
+                    raise self._no_value()
                 node = self._graph = leaf(h.shape, h.dtype, h, weak=self._weak)
                 if spreading.on:
                     made_before(node)
             return node
+
+    def _no_value(self) -> Exception:
+        """The error for a use of an array that was deleted, or that a differentiated function has left behind."""
+        gone: Any = self._weak
+        if self._is_left_behind():
+            return left_behind_error(gone.aval)
+        return RuntimeError(f"Array has been deleted with shape={gone.aval}.")
+
+    def _is_left_behind(self) -> bool:
+        """Whether a differentiated function has made it, which has returned."""
+        gone: Any = self._weak
+        return type(gone) is LeftBehind
 
     def _node(self) -> Node:
         return self.node
@@ -121,7 +145,7 @@ class Array(AsNumber, OnDevices, Base):
         if node is not None:
             return node
         gone: Any = self._weak
-        return gone.aval if type(gone) is Deleted and self._host is None else self.node
+        return gone.aval if type(gone) in (Deleted, LeftBehind) and self._host is None else self.node
 
     def _value(self) -> np.ndarray:
         """The value as a NumPy array, to read only: computes what is pending. Raises where there is no value."""
@@ -344,7 +368,8 @@ class Array(AsNumber, OnDevices, Base):
 
     def is_deleted(self) -> bool:
         """Whether `delete` was called."""
-        return self._host is None and self._graph is None
+        gone: Any = self._weak
+        return self._host is None and type(gone) is Deleted
 
     def delete(self) -> None:
         """Give the value up: using the array is an error from now on. Of one that was deleted nothing."""
@@ -423,6 +448,8 @@ def wrap(node: Node) -> Array:
         a._host, a._weak = on_host(node.buffer), node.weak
         return a
     a._host, a._weak = None, False
+    if depth.made is not None:
+        depth.made.append(weakref.ref(a))
     if node.trace != ABSTRACT:
         ref = weakref.ref(a)
         node.holder = ref if node.holder is None else (node.holder, ref)
@@ -553,5 +580,12 @@ def promote(*xs: Any) -> list[Node]:
     return [as_dtype(x, dtype, weak) for x in xs]
 
 
-door = register(Door("jax", Array, as_node, wrap, canonical, wrap_value))
+def lose(x: Any) -> None:
+    """Make an array one that a differentiated function has left behind."""
+    node = x._graph
+    with lock:
+        x._weak, x._host, x._graph = LeftBehind(node.aval), None, None
+
+
+door = register(Door("jax", Array, as_node, wrap, canonical, wrap_value, lose))
 devices.host_only += (Array,)  # the JAX door computes on the CPU

@@ -77,9 +77,9 @@ class AsNumber(Base):
 
     def __format__(self, spec: str) -> str:
         node = self._graph
-        if node is not None and node.trace == ABSTRACT:
-            return format(repr(self), spec)
-        if self._absent():
+        if node is not None and node.trace == ABSTRACT or self._absent():
+            if spec:
+                raise TypeError(f"unsupported format string passed to a traced {type(self).__name__}.__format__")
             return format(repr(self), spec)
         value = self._value()
         return format(value if value.ndim else value[()], spec)

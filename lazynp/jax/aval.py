@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..api.differentiate import FLOAT0
+from ..doors import FLOAT0
 from ..graph.aval import Aval
 from ..ops.promotion import is_inexact
 from .dtypes import record_of, short_name, shown

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.differentiate import FLOAT0
 from ..api.trace import effect
+from ..doors import FLOAT0
 from ..errors import ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError
 from ..graph.aval import Aval
 from ..graph.node import Node

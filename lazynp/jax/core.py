@@ -47,7 +47,9 @@ class TracerMeta(type):
     """An array is a tracer while the function that it stands in is being transformed."""
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Array) and instance._graph is not None and instance._graph.trace != 0
+        if not isinstance(instance, Array):
+            return False
+        return instance._is_left_behind() if instance._graph is None else instance._graph.trace != 0
 
 
 class Trace:

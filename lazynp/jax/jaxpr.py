@@ -23,6 +23,7 @@ from .jaxpr_places import axis_of
 from .jaxpr_types import ClosedJaxpr, Jaxpr, Literal, Var
 from .jaxpr_writer import closed, to_be_shown
 from .layouts import order_of, orders
+from .references import passed_on
 from .shape_struct import ShapeDtypeStruct
 from .sharding import NamedSharding, Sharding
 from .spreading import known
@@ -132,6 +133,15 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The types of `fun(*args, **kwargs)` as `ShapeDtypeStruct`s. Nothing is computed."""
     if isinstance(fun, Jit):
         return fun.eval_shape(*args, **kwargs)  # type: ignore[attr-defined]
+
+    def types(f: Callable[..., Any], _: Static) -> Callable[..., Any]:
+        return lambda values, *args, **kwargs: (types_of(f, values, *args, **kwargs)[0], values)
+
+    return passed_on(functools.partial(types_of, fun), fun, types, Static())(*args, **kwargs)
+
+
+def types_of(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The types of what a function gives for arguments that are no references."""
     entry = entry_for(fun, Static(), args, kwargs)
     return structs(entry.out, entry.function.outputs)
 

@@ -17,21 +17,20 @@ import numpy as np
 import optree
 
 from ..api.trace import stack
-from ..errors import UnexpectedTracerError
+from ..errors import UnexpectedTracerError, boolean_index_error
 from ..graph.node import KEPT
-from ..ops.elementwise import weak_cast
-from ..runtime.tape import depth, live
-from ..signatures import Static, argument_axes, axis_in
+from ..ops.elementwise import convert, weak_cast
+from ..runtime.tape import depth
+from ..signatures import Static, argument_axes, axis_in, leaf_names, name_of, place_of
 from ..tracebacks import leave
-from ..transforms.jvp import differentiable
 from ..tree import NAMESPACE, flatten, unflatten
 from ..tree import map as tree_map
 from . import numpy as jnp
 from .array import Array, as_node, wrap
 from .aval import ShapedArray
+from .dependence import differentiated
 
 Fun = Callable[..., Any]
-ONCE = "only one reference to a mutable array may be passed as an argument to a function: pass each once"
 
 
 class AbstractRef:
@@ -52,7 +51,7 @@ class AbstractRef:
         return hash((AbstractRef, self.inner_aval))
 
     def __repr__(self) -> str:
-        return f"Ref{{{self.inner_aval}}}"
+        return f"Ref{{{str(self.inner_aval).removeprefix('~')}}}"
 
 
 class Touched(NotImplementedError):
@@ -116,10 +115,14 @@ class Ref:
 
     def __getitem__(self, idx: Any) -> Array:
         found = read(self)
-        return found if is_whole(idx) else found[idx]
+        return found if is_whole(idx) else found[checked(idx, found.shape)]
 
     def __setitem__(self, idx: Any, value: Any) -> None:
         swap(self, idx, value)
+
+    def unsafe_buffer_pointer(self) -> int:
+        """Address of the value."""
+        return read(self).unsafe_buffer_pointer()
 
     def addupdate(self, value: Any, idx: Any = ...) -> None:
         """Add to a part."""
@@ -199,16 +202,47 @@ def read(ref: Any) -> Array:
     return at_hand(ref)._value
 
 
+def checked(idx: Any, shape: tuple[int, ...]) -> Any:
+    """An index. Raises ValueError for a whole number that is out of bounds, IndexError for a mask."""
+    given = idx if type(idx) is tuple else (idx,)
+    after = 0
+    for i, k in enumerate(given):
+        n = shape[i + after] if i + after < len(shape) else 0
+        if k is ...:
+            after = len(shape) - len(given)
+        elif n and isinstance(k, (int, np.integer)) and not -n <= k < n:
+            raise ValueError(f"Out of bound indexer: idx={k}, dim={n}.")
+        elif getattr(getattr(k, "dtype", None), "kind", "") == "b":
+            raise boolean_index_error(as_node(k))
+    return idx
+
+
+def check_shape(name: str, ref: Any, part: Any, value: Any) -> None:
+    """Raise ValueError for what is written to a part of another shape."""
+    if value.shape != part.shape:
+        raise ValueError(
+            f"Invalid shape for `{name}`. Ref shape: {ref.shape}. Expected shape: {part.shape}. Value shape: "
+            f"{value.shape}."
+        )
+
+
+def strong(value: Array) -> Array:
+    """An array whose dtype does not yield to that of others."""
+    return wrap(convert(value.node, value.dtype)) if value.weak_type else value
+
+
 def put(ref: Ref, value: Array) -> None:
     """Let it hold another value, of its type. Raises ValueError for one that is differentiated along, where the
     reference is not."""
     node = as_node(value)
-    if node.trace == KEPT and at_hand(ref)._depth < depth.n and differentiable([node], list(live)):
+    if node.trace == KEPT and at_hand(ref)._depth < depth.n and differentiated(node):
         raise ValueError(
             "performing a set/swap operation with a differentiated value on a non-differentiated array reference of "
             f"type {ref.aval}. Make the reference inside the differentiated function, or write stop_gradient of it."
         )
-    if as_node(ref._value).weak and not node.weak:
+    if ref._scope is not None and ref._scope.kind != "vmap":
+        value = strong(value)
+    elif as_node(ref._value).weak and not node.weak:
         value = wrap(weak_cast(node, dtype=node.dtype))
     ref._value = value
 
@@ -220,22 +254,20 @@ def swap(ref: Any, idx: Any, value: Any) -> Array:
         ref[idx] = value
         return before
     whole = read(ref)
-    before = whole if is_whole(idx) else whole[idx]
+    before = whole if is_whole(idx) else whole[checked(idx, whole.shape)]
     value = jnp.asarray(value)
+    check_shape("swap", ref, before, value)
     if value.dtype != whole.dtype:
         raise ValueError(f"Invalid dtype for `swap`. Ref dtype: {whole.dtype}. Value dtype: {value.dtype}.")
-    if value.shape != before.shape:
-        raise ValueError(
-            f"Invalid shape for `swap`. Ref shape: {whole.shape}. Expected shape: {before.shape}. Value shape: "
-            f"{value.shape}."
-        )
     put(ref, value if is_whole(idx) else whole.at[idx].set(value))
     return before
 
 
 def addupdate(ref: Any, idx: Any, x: Any) -> None:
     """Add to a part. Raises ValueError for a value of another shape or dtype."""
-    swap(ref, idx, ref[idx] + jnp.asarray(x))
+    before, value = ref[idx], jnp.asarray(x)
+    check_shape("addupdate", ref, before, value)
+    swap(ref, idx, before + value)
 
 
 def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None) -> Ref:
@@ -279,22 +311,41 @@ def threaded(f: Fun, refs: Sequence[Ref]) -> Fun:
     return call
 
 
-def passing_on(run: Callable[[list[Ref], list[Any]], Any], refs: list[Ref]) -> Any:
-    """What `run(refs, values)` gives, a pair of the result and of what the references hold then: for these ones, and
-    for as many more as it is found to touch."""
+def passing_on(
+    run: Callable[[list[Ref], list[Any]], Any], refs: list[Ref], called: str = "a function", names: Sequence[str] = ()
+) -> Any:
+    """What `run(refs, values)` gives, a pair of the result and of what the references hold then (None: what they did):
+    for these ones, and for as many more as it is found to touch.
+
+    Args:
+        called: what is run, for errors. names: of the first references, which are its arguments.
+
+    Raises: ValueError for a reference that is two of them, or is an argument and also touched from outside.
+    """
+    places = [*names, *[f"argument {i}" for i in range(len(names), len(refs))]]
     while True:
-        if len(set(map(id, refs))) < len(refs):
-            raise ValueError(ONCE)
+        number: dict[int, int] = {}
+        for i, r in enumerate(refs):
+            if number.setdefault(id(r), i) != i:
+                raise ValueError(
+                    "only one reference to a mutable array may be passed as an argument to a function, but when "
+                    f"tracing {called} the mutable array reference of type {r.aval} appeared at both "
+                    f"{places[number[id(r)]]} and {places[i]}."
+                )
         values = [read(r) for r in refs]
         try:
             out, after = run(refs, values)
         except Touched as found:
-            if any([found.ref is r for r in refs]):
-                raise
+            if id(found.ref) in number:
+                raise ValueError(
+                    f"when tracing {called}, a mutable array reference of type {found.ref.aval} was both closed over "
+                    f"and passed as the argument {places[number[id(found.ref)]]}"
+                ) from None
             refs.append(found.ref)
             continue
         for r, v in zip(refs, after):
-            put(r, v)
+            if v is not None:
+                put(r, v)
         return out
 
 
@@ -389,34 +440,62 @@ class Passing:
     """A jitted function, for calls with references.
 
     Attributes:
-        captured: those that it was found to touch. refs: those of the call that is under way.
+        captured: those that it was found to touch. refs: those of the call that is under way; own: how many of them are
+            its arguments.
     """
 
     def __init__(self, fun: Fun, make: Callable[[Fun, Static], Fun], static: Static) -> None:
         self.captured: list[Ref] = []
         self.refs: list[Ref] = []
+        self.own, self.fun = 0, fun
 
         @functools.wraps(fun)
         def inner(values: list[Any], *args: Any, **kwargs: Any) -> Any:
-            given, named = filled((args, kwargs), self.refs)
-            return threaded(fun, self.refs)(values, *given, **named)
+            values = list(map(strong, values))
+            own = [Ref(v, r._kind) for v, r in zip(values, self.refs[: self.own])]
+            given, named = filled((args, kwargs), own)
+            out, after = threaded(fun, self.refs[self.own :])(values[self.own :], *given, **named)
+            return out, [None if x is v else x for x, v in zip([*map(read, own), *after], values)]
 
         del inner.__wrapped__
         later = [tuple([i + 1 if i >= 0 else i for i in nums]) for nums in (static.nums, static.donate_nums)]
         self.jitted = make(inner, Static(later[0], static.names, later[1], static.donate_names))
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        names = [
+            n for n, x in zip(leaf_names(self.fun, args, kwargs), flatten((args, kwargs))[0]) if isinstance(x, Ref)
+        ]
         own, (args, kwargs) = placed((args, kwargs))
 
         def run(refs: list[Ref], values: list[Any]) -> Any:
             self.captured = refs[len(own) :]
-            before, self.refs = self.refs, refs
+            before, self.refs, self.own = (self.refs, self.own), refs, len(own)
             try:
                 return self.jitted(values, *args, **kwargs)
             finally:
-                self.refs = before
+                self.refs, self.own = before
 
-        return passing_on(run, [*own, *self.captured])
+        called = f"{name_of(self.fun)}{place_of(self.fun)} for jit"
+        return passing_on(run, [*own, *self.captured], called, names)
+
+
+def passed_on(plain: Fun, fun: Fun, make: Callable[[Fun, Static], Fun], static: Static) -> Fun:
+    """What a transformation has made of a function, for calls with references too: `make(f, static)` transforms another
+    one, which takes and gives what the references hold beside its own arguments and results."""
+    passing: list[Passing] = []
+
+    @functools.wraps(plain)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not passing:
+            try:
+                return plain(*args, **kwargs)
+            except (Touched, TypeError) as error:
+                if isinstance(error, TypeError) and not among((args, kwargs)):
+                    raise
+            passing.append(Passing(fun, make, static))
+        return passing[0](args, kwargs)
+
+    return call
 
 
 def vmapped(make: Fun) -> Fun:

@@ -137,3 +137,15 @@ def held(node: Node) -> bool:
         return False
     storage = holder()
     return storage is not None and storage.node is node
+
+
+def let_go(node: Node, owner: Any) -> None:
+    """This owner does not want the node's value any more."""
+    holder, node.holder = node.holder, None
+    refs = []
+    while type(holder) is tuple:
+        holder, last = holder
+        refs.append(last)
+    for ref in reversed([*refs, holder] if holder is not None else refs):
+        if ref() is not owner:
+            node.holder = ref if node.holder is None else (node.holder, ref)

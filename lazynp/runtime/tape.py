@@ -10,6 +10,7 @@ import contextlib
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,11 @@ from .recorder import recorder
 
 class Depth(threading.local):
     """How many differentiations are under way in this thread, and since which node; `concrete`: the leaves whose values
-    may be asked for, those that were there when a user's rule began."""
+    may be asked for, those that were there when a user's rule began; `made`: the arrays that the function which is run
+    has made, of a door whose arrays end with it (see `leaks`)."""
 
     n = since = 0
+    made: list[weakref.ref[Any]] | None = None
     concrete: frozenset[Node] = frozenset()
 
 
@@ -35,11 +38,22 @@ live: set[Node] = set()
 @contextlib.contextmanager
 def concrete() -> Iterator[None]:
     """For what a user's rule for derivatives runs: its arguments are values, since nothing looks behind the rule."""
-    before, depth.concrete = depth.concrete, frozenset(live)
+    before = depth.concrete, depth.made
+    depth.concrete, depth.made = frozenset(live), None
     try:
         yield
     finally:
-        depth.concrete = before
+        depth.concrete, depth.made = before
+
+
+class Running(threading.local):
+    """The fwd functions of users' rules that are under way in this thread: they may call what they belong to."""
+
+    def __init__(self) -> None:
+        self.functions: list[Any] = []
+
+
+running = Running()
 
 
 class Tape:
@@ -49,8 +63,10 @@ class Tape:
     def __init__(self) -> None:
         self.leaves: list[Node] = []
         self.results: list[Node] = []
+        self.made: list[weakref.ref[Any]] = []
 
     def __enter__(self) -> Tape:
+        self.before, depth.made = depth.made, self.made
         if depth.n == 0:
             depth.since = recorder.count
         depth.n += 1
@@ -73,6 +89,7 @@ class Tape:
 
     def __exit__(self, *error: object) -> None:
         depth.n -= 1
+        depth.made = self.before
         for x in self.leaves:
             live.discard(x)
             x.trace = x.inputs[0].trace if x.inputs else 0

@@ -36,7 +36,7 @@ def jvp(
 
 def differentiable(outputs: Sequence[Node], sources: Sequence[Node]) -> list[Node]:
     """The nodes whose derivatives along the sources may be other than zero, and on which an output depends, inputs
-    first, no sources. A path through whole numbers, or through inputs that are hidden from derivatives, is none."""
+    first, no sources. A path through whole numbers, steps, or inputs that are hidden from derivatives, is none."""
     if not sources:
         return []
     found = set(sources)
@@ -51,14 +51,16 @@ def differentiable(outputs: Sequence[Node], sources: Sequence[Node]) -> list[Nod
             stack.pop()
             continue
         inputs = node.inputs[hidden_inputs(node) :] if node.op is not None and node.op.hidden >= 0 else node.inputs
+        flat = node.op is not None and node.op.partials is not None and not any(node.op.partials)
+        passed = not flat and (node.dtype is None or node.dtype.kind in "fc" or is_inexact(node.dtype))
         if node not in entered:
             entered.add(node)
-            if node.dtype is None or node.dtype.kind in "fc" or is_inexact(node.dtype):
+            if passed:
                 stack.extend([n for n in inputs if n.trace >= least and n not in entered])
                 continue
         stack.pop()
         done.add(node)
-        if (node.dtype is None or node.dtype.kind in "fc" or is_inexact(node.dtype)) and not found.isdisjoint(inputs):
+        if passed and not found.isdisjoint(inputs):
             found.add(node)
             order.append(node)
     return order
