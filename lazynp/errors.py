@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .graph.errors import NotConcreteError
@@ -292,11 +292,16 @@ def tree_text(what: str, structure: Any, given: Any) -> str:
     )
 
 
-def cotangent_tree_error(structure: Any, given: Any) -> ValueError:
-    """For a cotangent that has not got the structure of the result."""
+def cotangent_tree_error(differences: Iterable[tuple[str, str, str, str]]) -> ValueError:
+    """For a cotangent that has not got the structure of the result: where, what was there and what is, and what that
+    means."""
+    lines = [
+        f"  * out{path} was a {was} in the original output, but a {found} here, so {why}."
+        for path, was, found, why in differences
+    ]
     return ValueError(
-        "unexpected tree structure. The argument of a function that jax.vjp returned must have the tree structure of "
-        f"the differentiated function's result: expected {named(structure)}, but got {named(given)}"
+        "unexpected tree structure.\n\nThe argument to a VJP function returned by `jax.vjp` must match the pytree\n"
+        "structure of the differentiated function's result.\n\nBut the tree structures differ:\n" + "\n".join(lines)
     )
 
 

@@ -77,9 +77,10 @@ def lose(tape: Tape, door: Any) -> None:
     sources = [n for n in tape.leaves if n.trace]
     gone = {*sources, *differentiable([n for _, n in left], sources)} if left else set()
     for x, node in left:
-        if node in gone and is_inexact(node.dtype):
+        shown = flags.check_tracer_leaks and node.trace == ABSTRACT  # by the trace around, when it ends
+        if node in gone and is_inexact(node.dtype) and not shown:
             let_go(node, x)
             door.lose(x)
-        elif depth.made is not None:
-            depth.made.append(weakref.ref(x))
+    if depth.made is not None:
+        depth.made += [weakref.ref(x) for x, _ in left if x._graph is not None]
     tape.made.clear()

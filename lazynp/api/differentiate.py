@@ -30,7 +30,7 @@ from ..transforms.jvp import jvp as jvp_graph
 from ..transforms.transpose import linearize as linearize_graph
 from ..transforms.transpose import transpose as transpose_graph
 from ..transforms.transpose import vjp as vjp_graph
-from ..tree import flatten, map, unflatten
+from ..tree import differences, flatten, map, unflatten
 
 Argnums = int | Sequence[int]
 Check = Callable[[Node], None]
@@ -164,7 +164,7 @@ def cotangent_nodes(door: Door, tree: Any, structure: Any, like: Sequence[Node])
     """
     leaves, given = flatten(tree)
     if given != structure:
-        raise cotangent_tree_error(structure, given)
+        raise cotangent_tree_error(differences(structure, given))
     found = []
     for x, n in zip(leaves, like):
         node, whole = tangent_node(door, x), not is_inexact(n.dtype)
@@ -174,12 +174,14 @@ def cotangent_nodes(door: Door, tree: Any, structure: Any, like: Sequence[Node])
     return found
 
 
-def instantiated(found: Node | None, like: Node, whole: bool = False) -> Node | None:
-    """A derivative of this node's type: zeros where there is none; None (float0) for whole numbers, unless `whole`."""
+def instantiated(found: Node | None, like: Node, whole: bool = False, real: bool = False) -> Node | None:
+    """A derivative of this node's type: zeros where there is none; None (float0) for whole numbers, unless `whole`.
+    `real`: along complex numbers that of a real result, whose dtype does not yield."""
     if not whole and not is_inexact(like.dtype):
         return None
     found = zeros_of(like) if found is None else found
-    return weak_cast(found, dtype=found.dtype) if like.weak and not found.weak else found
+    yields = like.weak and not found.weak and not (real and found.dtype.kind == "c")
+    return weak_cast(found, dtype=found.dtype) if yields else found
 
 
 # --- Reverse mode -----------------------------------------------------------------------------------------------------
@@ -221,7 +223,7 @@ def value_and_grad(
             value = check_scalar(run)
             check_type("grad", "outputs", holomorphic, True, False, value)
             found = vjp_graph([value], run.leaves, [Node.of_scalar(np.ones((), value.dtype)[()])])
-            grads = [instantiated(g, n) for g, n in zip(found, run.nodes)]
+            grads = [instantiated(g, n, real=not holomorphic) for g, n in zip(found, run.nodes)]
             tape.results += [value, *[g for g in grads if g is not None]]
         out, *leaves = arrays(run.door, [value, *grads], [value, *run.nodes])
         gradient = unflatten(run.structure, leaves)
@@ -291,7 +293,9 @@ class Linear:
         cts = cotangent_nodes(run.door, out_ct, run.out_structure, run.outs)
         pairs = [(t, c) for t, c in zip(self.outputs, cts) if t is not None and c is not None]
         found = iter(transpose_graph([t for t, _ in pairs], self.sources, [c for _, c in pairs]))
-        grads = [instantiated(None if n is None else next(found), x) for n, x in zip(self.inputs, run.nodes)]
+        whole = [None if n is None else next(found) for n in self.inputs]
+        real = all([o.dtype.kind != "c" for o in run.outs])
+        grads = [instantiated(g, x, real=real) for g, x in zip(whole, run.nodes)]
         return unflatten(run.structure, arrays(run.door, grads, run.nodes))
 
 

@@ -17,16 +17,17 @@ from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.show import show
 from ..ops.promotion import is_inexact
 from ..ops.shape import zeros_of
-from ..signatures import name_of
+from ..signatures import Static, name_of
 from ..transforms.transpose import vjp as vjp_graph
 from ..tree import NAMESPACE, flatten, unflatten
 from . import graph_bytes
-from .array import as_node, wrap
+from .array import as_node, door, wrap
 from .aval import ShapedArray, shaped
 from .custom_derivatives import custom_vjp
 from .devices import default_backend
 from .export_places import Tiles, check_count, context_of, exported_places, over, put, tiles_of
 from .jaxpr import ShapeDtypeStruct
+from .jitted_names import is_jitted_in_jax
 from .sharding import NamedSharding
 from .spreading import sharding_at
 from .stages import PjitFunction
@@ -318,6 +319,8 @@ def export(
 
     Raises: ValueError for a function that is not jitted.
     """
+    if is_jitted_in_jax(fun_jit):
+        fun_jit = PjitFunction(fun_jit, door, Static())
     if not isinstance(fun_jit, PjitFunction):
         raise ValueError(f"Function to be exported must be the result of `jit` but is: {fun_jit}")
     how = How((default_export_platform(),) if platforms is None else tuple(platforms), tuple(disabled_checks))

@@ -13,32 +13,37 @@ from .array import Array
 Fun = Callable[..., Any]
 
 
+ARRAY = object()  # among what was noted, in the place of an array
+
+
 class Noted:
-    """A function, and what it was last given and returned."""
+    """A function, and what it last returned.
+
+    Attributes:
+        found: the leaves of its result, without the arrays. sources: for each the number of the argument that it is;
+            None where it is none.
+    """
 
     def __init__(self, fun: Fun) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.given: list[Any] = []
         self.found: list[Any] = []
+        self.sources: list[int | None] = []
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self.given = flatten((args, kwargs))[0]
+        number = {id(x): i for i, x in enumerate(flatten((args, kwargs))[0]) if isinstance(x, Array)}
         out = self.fun(*args, **kwargs)
-        self.found = flatten(out)[0]
+        leaves = flatten(out)[0]
+        self.found = [ARRAY if isinstance(x, Array) else x for x in leaves]
+        self.sources = [number.get(id(x)) for x in leaves]
         return out
-
-    def sources(self) -> list[int | None]:
-        """For each leaf of the result the number of the argument that it is; None where it is none."""
-        number = {id(x): i for i, x in enumerate(self.given) if isinstance(x, Array)}
-        return [number.get(id(x)) for x in self.found]
 
     def restored(self, results: Sequence[Any], args: Any, kwargs: Any) -> list[Any]:
         """Leaves of the result, with those arguments that they are, and with what the function made without arrays."""
         originals = flatten((args, kwargs))[0]
         out = []
-        for x, found, i in zip(results, self.found, self.sources()):
-            out.append(originals[i] if i is not None else x if isinstance(found, Array) else found)
+        for x, found, i in zip(results, self.found, self.sources):
+            out.append(originals[i] if i is not None else x if found is ARRAY else found)
         return out
 
 
@@ -80,7 +85,7 @@ def of_tangents(jvp: Fun) -> Fun:
         out, along, *aux = jvp(noted, primals, tangents, has_aux=has_aux)
         whole = restored(noted, (out, *aux) if aux else out, primals, {})
         ts, (leaves, structure) = flatten(tangents)[0], flatten(along)
-        moved = [x if i is None else ts[i] for x, i in zip(leaves, noted.sources())]
+        moved = [x if i is None else ts[i] for x, i in zip(leaves, noted.sources)]
         tangent = unflatten(structure, moved)
         return (whole[0], tangent, whole[1]) if aux else (whole, tangent)
 

@@ -600,10 +600,15 @@ def hypot_share(g: Node, out: Node, x: Node) -> Node:
     return multiply(g, divide(x, where(equal(out, 0), ones_like(out), out)))
 
 
+def hypot_part(g: Node, out: Node, x: Node) -> Node:
+    """As that, and at the origin a half, with no second derivative: half of what the larger one of two has."""
+    return where(equal(out, 0), multiply(g, Node.of_scalar(out.dtype.type(0.5))), hypot_share(g, out, x))
+
+
 hypot = ufunc_op(
     "hypot",
-    lambda g, out, x, y: hypot_share(g, out, x),
-    lambda g, out, x, y: hypot_share(g, out, y),
+    lambda g, out, x, y: hypot_part(g, out, x),
+    lambda g, out, x, y: hypot_part(g, out, y),
     associative=True,
     code=mathematics("hypot"),
 )

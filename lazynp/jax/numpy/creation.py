@@ -122,6 +122,8 @@ def from_object(x: Any, dtype: Any) -> Array:
             return wrap_value(converted(x, dtype))
         return wrap_value(silently(np.array, x, dtype))
     if isinstance(x, (np.ndarray, np.generic)):
+        if x.dtype.kind in "mM" and isinstance(x, np.generic):
+            raise no_numbers(x)
         short = canonical(check_dtype(x.dtype, "array"))
         if dtype is None:
             return wrap_value(silently(np.array, x, short, order="C"))
@@ -133,18 +135,22 @@ def from_object(x: Any, dtype: Any) -> Array:
         out = wrap(as_node(x))
         return out if dtype is None else retyped(out, dtype)
     if isinstance(x, (str, bytes)):
-        host = np.array(x)
         if dtype is None:
-            raise TypeError(
-                f"Value '{x!s}' with dtype {host.dtype} is not a valid JAX array type. Only arrays of numeric types "
-                "are supported by JAX."
-            )
-        return wrap_value(host.astype(dtype))
+            raise no_numbers(x)
+        return wrap_value(np.array(x).astype(dtype))
     if isinstance(x, (list, tuple, range)):
         return from_sequence(list(x) if type(x) is range else x, dtype)
     if hasattr(x, "__array__") or hasattr(x, "__array_interface__") or has_buffer(x):
         return from_object(np.asarray(x), dtype)
-    raise TypeError(f"Unexpected input type for array: {kind}")
+    raise no_numbers(x)
+
+
+def no_numbers(x: Any) -> TypeError:
+    """For what is no number, or an array of other things."""
+    return TypeError(
+        f"Value '{x!s}' with dtype {np.array(x).dtype} is not a valid JAX array type. Only arrays of numeric types are "
+        "supported by JAX."
+    )
 
 
 def has_buffer(x: Any) -> bool:
@@ -174,7 +180,7 @@ def from_sequence(x: Sequence[Any], dtype: Any) -> Array:
         if not is_arraylike(item):
             if hasattr(item, "__array__"):
                 return from_sequence(host_tree(x), dtype)
-            raise TypeError(f"Value '{item}' with type {type(item)} is not a valid JAX array type.")
+            raise no_numbers(item)
     if any(map(is_symbolic_dim, leaves)):
         return from_sequence(tree_map(as_array, x), dtype)
     if not leaves:
