@@ -76,7 +76,7 @@ class SymbolicScope:
         found = re.search("==|>=|<=", text)
         if found is None:
             raise ValueError("Constraint parsing error: must contain one of '==' or '>=' or '<='")
-        left, right = [self.read(part, text) for part in (text[: found.start()], text[found.end() :])]
+        left, right = [self._read(part, text) for part in (text[: found.start()], text[found.end() :])]
         difference = left - right
         self.checks.append((text, found[0], difference))
         if not isinstance(difference, _DimExpr):
@@ -96,7 +96,7 @@ class SymbolicScope:
                 )
             self.equal[next(iter(left.terms))] = right
 
-    def read(self, text: str, whole: str, where: str = "") -> Any:
+    def _read(self, text: str, whole: str, where: str = "") -> Any:
         """The size that a text says, which stands somewhere in a whole one."""
         return Parser(text, lambda name: made({((Factor(name), 1),): 1}, self), OPERATIONS, whole, where).whole()
 
@@ -513,7 +513,7 @@ def symbolic_shape(
                 raise ValueError(f"syntax error in symbolic shape {text!r} in dimension {i}: '_' needs `like`")
             found.append(like[i])
             continue
-        size = scope.read(parts[i], text, f" in dimension {i}")
+        size = scope._read(parts[i], text, f" in dimension {i}")
         if like is not None and not isinstance(size, _DimExpr) and size != like[i]:
             raise ValueError(
                 f"polymorphic shape spec {text!r} has {size} in dimension {i}, and the shape that it is like {like[i]}"
