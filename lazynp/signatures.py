@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import os
 from collections.abc import Callable, Sequence
 from types import FunctionType
@@ -155,6 +156,11 @@ def positional(fun: Fun, args: tuple[Any, ...], kwargs: dict[str, Any], kind: st
             f"positional-only arguments. Binding failed with the error:\n{error}"
         ) from error
     return bound.args
+
+
+def argnums_of(argnums: Any) -> int | tuple[int, ...]:
+    """Ints, from anything that is an index. Raises TypeError."""
+    return operator.index(argnums) if hasattr(argnums, "__index__") else tuple([operator.index(i) for i in argnums])
 
 
 def places_of(fun: Fun, nums: Sequence[int], names: Sequence[str]) -> tuple[int, ...]:

@@ -7,7 +7,6 @@ rewritten by `transforms`. Arguments, results and errors are JAX's. Jacobians ar
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ from ..ops.shape import zeros_of
 from ..ops.tags import NO_FORWARD, pulled
 from ..ops.tags import stop_gradient as stop_node
 from ..runtime.tape import Holder, Tape, cut
-from ..signatures import Fun, callable_, check_places, held, labelled, name_of
+from ..signatures import Fun, argnums_of, callable_, check_places, held, labelled, name_of
 from ..transforms.jvp import jvp as jvp_graph
 from ..transforms.transpose import linearize as linearize_graph
 from ..transforms.transpose import transpose as transpose_graph
@@ -89,11 +88,6 @@ def pick_arguments(
     places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     check_places(argnums, places, len(args), error)
     return (fun, args) if len(args) == 1 and not kwargs else held(fun, args, kwargs, [i % len(args) for i in places])
-
-
-def argnums_of(argnums: Any) -> Argnums:
-    """Ints, from anything that is an index. Raises TypeError."""
-    return operator.index(argnums) if hasattr(argnums, "__index__") else tuple([operator.index(i) for i in argnums])
 
 
 # --- Checks, with JAX's messages --------------------------------------------------------------------------------------

@@ -15,12 +15,12 @@ from ..ops.elementwise import weak_cast
 from ..ops.promotion import is_inexact
 from ..ops.shape import broadcast_to, move_axis, reshape, zeros_of
 from ..runtime.tape import Tape
-from ..signatures import Fun, callable_, labelled
+from ..signatures import Fun, argnums_of, callable_, labelled
 from ..transforms.batch import batch
 from ..transforms.jvp import jvp
 from ..transforms.transpose import vjp
 from ..tree import unflatten
-from .differentiate import Argnums, Run, argnums_of, check_type, pick_arguments, record
+from .differentiate import Argnums, Run, check_type, pick_arguments, record
 
 Blocks = list[list[Node | None]]  # for each result, for each argument
 
