@@ -1,10 +1,10 @@
 /* A public function as users call it: what it raises leaves our frames behind (`_leaving.h`). All else about it is the
- * function's own, which is its `__wrapped__`. `called` is what a call calls: the function, or what may know its arguments.
- * See `tracebacks.py: bounded`.
+ * function's own, which is its `__wrapped__`. `known` is what may know the arguments, and is asked first: what it gives that
+ * is of the type `cold` is told how long the function took. See `tracebacks.py: bounded`.
  */
 typedef struct {
     PyObject_HEAD
-    PyObject *function, *called, *weak;
+    PyObject *function, *known, *cold, *weak;
     vectorcallfunc call;
 } Boundary;
 
@@ -24,9 +24,30 @@ static PyObject *returned(PyObject *out)
     return bounded;
 }
 
+/* What is known of a call, or what the function gives. */
+static PyObject *known_or_called(Boundary *f, PyObject *const *args, size_t n, PyObject *names)
+{
+    PyObject *found = PyObject_Vectorcall(f->known, args, n & ~PY_VECTORCALL_ARGUMENTS_OFFSET, names), *out, *done;
+    if (!found || (PyObject *)Py_TYPE(found) != f->cold)
+        return found;
+    struct timespec began, ended;
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    out = PyObject_Vectorcall(f->function, args, n, names);
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    if (out) {
+        done = PyObject_CallMethod(found, "took", "d", (double)(ended.tv_sec - began.tv_sec) + 1e-9 * (double)(ended.tv_nsec - began.tv_nsec));
+        if (!done)
+            Py_CLEAR(out);
+        Py_XDECREF(done);
+    }
+    Py_DECREF(found);
+    return out;
+}
+
 static PyObject *boundary_call(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
-    PyObject *out = PyObject_Vectorcall(((Boundary *)self)->called, args, n, names);
+    Boundary *f = (Boundary *)self;
+    PyObject *out = f->known ? known_or_called(f, args, n, names) : PyObject_Vectorcall(f->function, args, n, names);
     if (!out)
         return leaving(NULL);
     if (!PyTuple_CheckExact(out) || Py_REFCNT(out) > 1)
@@ -46,13 +67,14 @@ static PyObject *boundary_call(PyObject *self, PyObject *const *args, size_t n, 
 
 static PyObject *boundary_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *function, *called = NULL;
-    if (!PyArg_ParseTuple(args, "O|O", &function, &called))
+    PyObject *function, *known = NULL, *cold = NULL;
+    if (!PyArg_ParseTuple(args, "O|OO", &function, &known, &cold))
         return NULL;
     Boundary *f = (Boundary *)type->tp_alloc(type, 0);
     if (f) {
         f->function = Py_NewRef(function);
-        f->called = Py_NewRef(called ? called : function);
+        f->known = cold ? Py_NewRef(known) : NULL;
+        f->cold = Py_XNewRef(cold);
         f->call = boundary_call;
     }
     return (PyObject *)f;
@@ -100,7 +122,8 @@ static PyObject *boundary_reduce(PyObject *self, PyObject *unused)
 static int boundary_traverse(Boundary *f, visitproc visit, void *arg)
 {
     Py_VISIT(f->function);
-    Py_VISIT(f->called);
+    Py_VISIT(f->known);
+    Py_VISIT(f->cold);
     return 0;
 }
 
@@ -110,7 +133,8 @@ static void boundary_dealloc(Boundary *f)
     if (f->weak)
         PyObject_ClearWeakRefs((PyObject *)f);
     Py_XDECREF(f->function);
-    Py_XDECREF(f->called);
+    Py_XDECREF(f->known);
+    Py_XDECREF(f->cold);
     Py_TYPE(f)->tp_free((PyObject *)f);
 }
 

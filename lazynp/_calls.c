@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <structmember.h>
+#include <time.h>
 #include <numpy/arrayobject.h>
 #include <numpy/ufuncobject.h>
 

@@ -153,17 +153,18 @@ def reduced(function: Callable[..., Any]) -> tuple[Any, tuple[Any, ...]]:
     return (found, places[function]) if function in places else (bounded, (function,))
 
 
-def bounded(function: F, called: Callable[..., Any] | None = None) -> F:
+def bounded(function: F, known: Callable[..., Any] | None = None, cold: type | None = None) -> F:
     """A public function as users call it: its errors leave this package. What calls it is C, and costs a tenth of what
     `boundary` does; without the C module it is the function itself, which keeps its frames.
 
     Args:
-        called: what is called in its place, and gives the same; the first time that the function is given.
+        known: what is called first, the first time that the function is given. Where it gives an object of the class
+            `cold`, the function is called, and the object's `took` with the seconds that it took.
     """
     if calls is None:
         return function
     if function not in bounds:
-        bounds[function] = calls.Boundary(function, called or function)
+        bounds[function] = calls.Boundary(function) if cold is None else calls.Boundary(function, known, cold)
     return bounds[function]
 
 

@@ -10,7 +10,7 @@ import sys
 
 from ..tracebacks import bound_all, bound_methods, bounded
 from .at import IndexUpdateRef
-from .hot_calls import HotCall, hot_calls
+from .hot_calls import Cold, KnownCall, hot_calls
 from .linear_maps import LinearMap
 from .random.keys import PRNGKeyArray
 from .references import At, Ref, TransformedRef
@@ -38,7 +38,7 @@ def close_doors(package: str) -> None:
         if name == package or (path != name and (path in PUBLIC or path.split(".")[0] in FOLDERS)):
             public.append(vars(module))
             for function in hot_calls(path, vars(module)):
-                bounded(function, HotCall(function))
+                bounded(function, KnownCall(function), Cold)
     for names in public:
         bound_all(names, but)
     for cls in OBJECTS:

@@ -18,6 +18,7 @@ MACHINERY = frozenset(
         "array",
         "arguments",
         "creation_places",
+        "hot_calls",
         "numpy.call",
         "numpy.elementwise",
         "numpy.linalg.products",

@@ -14,6 +14,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ..notices import outside
 from ..ops.promotion import COMPLEX_OF, REAL_OF
 from .callers import written_by_user
 from .config import flags
@@ -309,7 +310,7 @@ def check_dtype(dtype: DType, where: str = "") -> DType:
     return dtype
 
 
-def requested(dtype: Any, where: str = "", stacklevel: int = 3) -> Any:
+def requested(dtype: Any, where: str = "") -> Any:
     """The dtype for one that a user asked for: Python's types are the defaults; a warning where 64 bits are not to be
     had. Raises TypeError for what is no array's dtype."""
     if type(dtype) is type and dtype in SCALARS:
@@ -325,7 +326,7 @@ def requested(dtype: Any, where: str = "", stacklevel: int = 3) -> Any:
         f"Explicitly requested dtype {found}{text} is not available, and will be truncated to dtype {short.name}. To "
         "enable more dtypes, set the jax_enable_x64 configuration option or the JAX_ENABLE_X64 shell environment "
         "variable. See https://github.com/jax-ml/jax#current-gotchas for more.",
-        stacklevel=stacklevel,
+        stacklevel=outside(),
     )
     return short
 
@@ -341,7 +342,7 @@ def dtype_and_weak(x: Any) -> tuple[DType, bool]:
     if weak is not None:
         return x.dtype, weak
     if isinstance(x, (str, np.dtype, type)):
-        return requested(x, "dtype", 5), False
+        return requested(x, "dtype"), False
     dtype: Any = getattr(x, "dtype", None)
     if is_extended(dtype):
         return dtype, False

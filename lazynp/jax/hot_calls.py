@@ -77,8 +77,21 @@ STATIC = frozenset(STATIC_NAMES.split())
 NUMBERS = frozenset({bool, int, float, complex})
 
 
+class Cold:
+    """A call for which nothing is compiled; `took` is to be told how long the function took. No key: nobody asks."""
+
+    __slots__ = ("call", "key", "spent")
+
+    def __init__(self, call: HotCall, key: Any, spent: float) -> None:
+        self.call, self.key, self.spent = call, key, spent
+
+    def took(self, seconds: float) -> None:
+        if self.key is not None and self.spent != NEVER:
+            self.call._spent.keep(self.key, self.spent + seconds)
+
+
 class HotCall(CallBase):
-    """A public function as users call it. `_signatures` are those of the jitted function, once there is one."""
+    """A function that is jitted once its calls have taken long enough. `_signatures` are those of the jitted one."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._fun = function
@@ -87,17 +100,19 @@ class HotCall(CallBase):
         self._names: tuple[str, ...] | None = None
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
+        found = self._found(args, kwargs)
+        if type(found) is not Cold:
+            return found
         began = perf_counter()
-        key = self._key(args, kwargs)
-        if key is None:
-            return self._fun(*args, **kwargs)
-        spent = self._spent.get(key) or self._spent.recall(key) or 0.0
-        if spent > ENOUGH:
-            return self._jitted(key, args, kwargs)
         out = self._fun(*args, **kwargs)
-        if spent != NEVER:
-            self._spent.keep(key, spent + perf_counter() - began)
+        found.took(perf_counter() - began)
         return out
+
+    def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of a call by the jitted function; Cold where the function is to be called."""
+        key = self._key(args, kwargs)
+        spent = 0.0 if key is None else self._spent.get(key) or self._spent.recall(key) or 0.0
+        return self._jitted(key, args, kwargs) if key is not None and spent > ENOUGH else Cold(self, key, spent)
 
     def _jitted(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """By the jitted function; what cannot be traced, which was computed before, goes on as it was."""
@@ -109,7 +124,7 @@ class HotCall(CallBase):
             return self._jit(*args, **kwargs)
         except Exception:
             self._spent.keep(key, NEVER)
-            return self._fun(*args, **kwargs)
+            return Cold(self, key, NEVER)
 
     def _parameters(self) -> tuple[str, ...]:
         if self._names is None:
@@ -131,6 +146,14 @@ class HotCall(CallBase):
         except TypeError:
             return None
         return found
+
+
+class KnownCall(HotCall):
+    """The same for a public function, which its boundary calls itself: no frame of ours is beside the function's own
+    (`bounded`), by which it would count lines and modules."""
+
+    def _slow(self, *args: Any, **kwargs: Any) -> Any:
+        return self._found(args, kwargs)
 
 
 def kind_of(x: Any, static: bool) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -110,6 +111,17 @@ def test_large_and_foreign_arguments_are_not_looked_at(monkeypatch: pytest.Monke
     for x in (large, np.zeros(3), object(), jnp.int32):
         assert f(x) is x
     assert f._jit is None
+
+
+def test_warnings_and_promotion_flags_see_the_users_line() -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        jnp.nansum(jnp.ones(3), dtype="float64")
+        jnp.trace(jnp.ones((2, 2)), dtype="float64")
+    assert [w.filename for w in said] == [__file__] * 2
+    for _ in range(3):
+        with lazynp.jax.numpy_dtype_promotion("strict"), pytest.raises(Exception, match="promotion path"):
+            jnp.kron(jnp.ones(3), jnp.arange(3))
 
 
 def test_functions_are_shown_and_kept_as_before() -> None:

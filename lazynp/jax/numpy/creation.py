@@ -64,7 +64,7 @@ def astype(x: Any, dtype: DTypeLike, /, *, copy: bool = False, device: Any = Non
     """x with that dtype; floats become integers as in XLA: the nearest limit where they do not fit, 0 for NaN."""
     check_arraylike("astype", x)
     x = x if type(x) is Array else asarray(x)
-    to = float_dtype() if dtype is None else requested(dtype, "astype", 4)
+    to = float_dtype() if dtype is None else requested(dtype, "astype")
     h = x._host
     if h is not None and h.size <= config.limit:
         if h.dtype == to:
@@ -96,7 +96,7 @@ def array(
     """
     if order not in (None, "K"):
         raise NotImplementedError("Only implemented for order='K'")
-    want = None if dtype is None else requested(dtype, "array", 4)
+    want = None if dtype is None else requested(dtype, "array")
     out = from_object(object, want)
     if ndmin > out.ndim:
         out = apply(lambda x: reshape(x, shape=(*(1,) * (ndmin - x.ndim), *x.shape)), out.node)
@@ -222,7 +222,7 @@ def asarray(
     """The array of an object: itself, where it is one of that dtype. See `array`."""
     if order not in (None, "K"):
         raise NotImplementedError("Only implemented for order='K'")
-    want = None if dtype is None else requested(dtype, "asarray", 4)
+    want = None if dtype is None else requested(dtype, "asarray")
     out = from_object(a, want)
     return wrap(out.node) if out is a and copy else out
 

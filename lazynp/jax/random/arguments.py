@@ -37,7 +37,7 @@ def canonical_shape(shape: Any) -> Shape:
 
 def sampled_dtype(name: str, dtype: Any, default: type, kinds: str, error: type[Exception] = ValueError) -> DType:
     """The dtype of a sampler's result. Raises `error` where it is not of these kinds ("f", "c", "i", "u")."""
-    found = requested(default if dtype is None else dtype, name, stacklevel=5)
+    found = requested(default if dtype is None else dtype, name)
     if KIND_OF.get(found) is None or KIND_OF[found] not in kinds:
         article = "an" if kinds[0] in "iu" else "a"
         word = "int" if kinds[0] in "iu" else WORDS[kinds]
