@@ -72,7 +72,7 @@ MISSING: dict[str, dict[str, set[str]]] = {
             "unzip2 weakref_lru_cache"
         ),
     },
-    "jax.experimental.mesh_utils": {ONE_PROCESS: words("create_hybrid_device_mesh device_kind_handler_dict")},
+    "jax.experimental.mesh_utils": {ONE_PROCESS: words("device_kind_handler_dict")},
     "jax.experimental.ode": {
         INSIDE: words(
             "abs2 fit_4th_order_polynomial map partial promote_dtypes_inexact ravel_first_arg ravel_first_arg_ "
@@ -202,7 +202,6 @@ SIGNATURES: dict[str, dict[str, str]] = {
     },
     "jax.debug": dict.fromkeys(("breakpoint", "print"), LESS),
     "jax.dlpack": {"from_dlpack": "positional and by keyword alone, as NumPy's"},
-    "jax.experimental.mesh_utils": {"create_device_mesh": MORE},
     "jax.experimental.sparse.random": {"vmap": LESS},
     "jax.experimental.sparse.util": {"vmap": LESS},
     "jax.lax": {
