@@ -203,8 +203,7 @@ static int find_loop(Step *s, PyUFuncObject *f, Value const *value)
             k++;
         if (k < s->count)
             continue;
-        s->loop = f->functions[i];
-        s->data = f->data ? f->data[i] : NULL;
+        s->loop = loop_at(f, i, &s->data);
         s->exact = t[0] < NPY_FLOAT || loop_is(f, EXACT, t[0]);
         s->tiled = loop_is(f, TILED, t[0]);
         return s->loop != NULL;

@@ -557,8 +557,8 @@ static PyObject *direct(PyUFuncObject *f, PyObject *const *in, int nin, PyObject
     if (!flat)
         coalesce(&w, nin + 1);
 
-    PyUFuncGenericFunction function = f->functions[found->at];
-    void *data = f->data ? f->data[found->at] : NULL;
+    void *data;
+    PyUFuncGenericFunction function = loop_at(f, found->at, &data);
     int tiled = found->tiled && nin == 2 && total > 32 ? one_number(&w, size[0]) : -1;
     forget_errors(found->replayed);
     PyThreadState *save = NULL;

@@ -430,8 +430,9 @@ static int fill(Program *q, Rounds *m)
             called[1] = (char *)(intptr_t)loop->at;
         }
         else if (loop) {
-            called[0] = (char *)r->f->functions[loop->at];
-            called[1] = r->f->data ? (char *)r->f->data[loop->at] : NULL;
+            void *data;
+            called[0] = (char *)loop_at(r->f, loop->at, &data);
+            called[1] = data;
         }
         else if (r->kind == DOT || r->kind == UFUNC) {
             int at = loop_of_products(s->type);

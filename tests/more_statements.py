@@ -125,7 +125,7 @@ WRITERS = (
     "np.maximum.at({x}, {x} > {v}, {v})",
     "np.add({x}, {v}, out={x}, where={x} > {v})",
     "np.multiply({x}, {y}, out={x}, where=np.array({m}))",
-    "np.negative({x}, out={x}[::-1])",
+    "np.conjugate({x}, out={x}[::-1])",
     "np.subtract({x}, {v}, out={x}[::-1], where=np.array({m}))",
     "np.add({x}, {v}, out={x}, casting='unsafe')",
     "np.floor({x}, out={x})",  # not cumsum with an axis: NumPy 2.4 crashes at times where x has no axes

@@ -25,7 +25,6 @@ NEEDS_VALUES: dict[str, str] = {
     "mask": "the length of a selection",
     "unique": "the length of the result",
     "product of polynomials": "leading zeros",
-    "piecewise": "the length of a selection, in NumPy's text",
 }
 """Cases in which Python has to know a value: they are for `grad` alone, and errors under `jit` and `vmap`."""
 pytestmark = pytest.mark.filterwarnings("ignore")

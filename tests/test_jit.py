@@ -450,9 +450,11 @@ def test_messages_name_line_function_argument_and_a_way_out() -> None:
 def test_leaked_values() -> None:
     kept: list[Any] = []
     lj.jit(lambda x: kept.append(x * 2))(1.0)
-    for use in (lambda: kept[0] + 1, lambda: float(kept[0]), lambda: lj.jit(lambda y: y + kept[0])(1.0)):
+    for use in (lambda: kept[0] + 1, lambda: lj.jit(lambda y: y + kept[0])(1.0)):
         with pytest.raises(errors.UnexpectedTracerError, match="has returned"):
             use()
+    with pytest.raises(errors.ConcretizationTypeError, match="has returned"):
+        float(kept[0])
     lj.vmap(lambda x: kept.append(x))(ljnp.ones(2))
     with pytest.raises(errors.UnexpectedTracerError):
         kept[1] * 2

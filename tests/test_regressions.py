@@ -562,3 +562,32 @@ def test_copies_of_an_array_that_is_larger_than_what_may_be_pending() -> None:
         copies = [x.copy(), lazynp.array(x), lazynp.copy(x)]
         x[1] = 7.0
         assert [float(c[1]) for c in copies] == [2.0] * 3 and float((x + copies[0])[1]) == 9.0
+
+
+@pytest.mark.parametrize("settings", [{}, {"small": 0}, {"mode": "graph"}, {"mode": "graph", "compile": False}])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8", "u4", "u8"])
+def test_negatives_of_columns(dtype: str, settings: dict[str, Any]) -> None:
+    """NumPy's loop, before 2.5, takes steps of as many elements as an element has bytes for none."""
+    width = numpy.dtype(dtype).itemsize
+    for n in (5, 100_000):
+        x = (numpy.arange(n * width).reshape(n, width) % 100).astype(dtype)
+        wanted = x.copy()
+        wanted[:, 0] = -(x[:, 0].copy())
+        wanted[:, 1] = -(x[:, 2].copy())
+        with lazynp.config(**settings):
+            y = lazynp.array(x)
+            y[:, 0] = -y[:, 0]
+            y[:, 1] = -y[:, 2]
+            assert numpy.array_equal(numpy.asarray(y), wanted)
+
+
+@pytest.mark.parametrize("settings", [{}, {"small": 0}, {"mode": "graph"}])
+def test_what_is_locked_is_said_before_what_is_not_there(settings: dict[str, Any]) -> None:
+    with lazynp.config(**settings):
+        x = lazynp.broadcast_to(lazynp.arange(3.0), (2, 3))
+        for key in (5, (..., 7), (0, 9)):
+            with pytest.raises(ValueError, match="read-only"):
+                x[key] = 1.0
+        y = lazynp.ones(3, complex)
+        y[lazynp.array([2, 2, -2])] = [[0.25, 0.5, 1.5]]
+        assert y.tolist() == [1, 1.5, 0.5]

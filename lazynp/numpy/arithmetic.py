@@ -380,7 +380,13 @@ def result_node(self: ndarray, name: str, host: Host, inplace_host: Host, nodes:
         inplace_host(dummy(self), dummy(other))
     if not same(node.dtype, self.dtype) and tells_errors(self, other):
         return None
-    return cast_node(told(checked(node)), self.dtype)
+    checked(node)
+    try:
+        told(node)
+    except FloatingPointError:  # NumPy has written by then
+        assign(self, cast_node(node, self.dtype))
+        raise
+    return cast_node(node, self.dtype)
 
 
 def assign(self: ndarray, node: Node) -> None:

@@ -267,6 +267,8 @@ def small_setitem(self: ndarray, key: Any, value: Any) -> bool:
 
 def fewer(h: numpy.ndarray, key: Any, limit: int) -> bool:
     """Whether a plain index takes so few elements of a large array that a write is best done at once."""
+    if not flag_of_writes(h):  # NumPy says so, before it looks at the key
+        return True
     part = h[key]
     return type(part) is not numpy.ndarray or part.size <= limit
 
@@ -402,8 +404,11 @@ def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) ->
         if isinstance(value, (list, tuple)):
             if has_traced(value):
                 return region_value(array_of_list(value), shape, dtype)
-            array = numpy.empty(shape, dtype)
-            array[...] = host_key(list(value))
+            host, array = host_key(list(value)), numpy.empty(shape, dtype)
+            try:
+                array[...] = host
+            except ValueError:  # it has more axes, of length 1 it may be
+                array = numpy.array(host, dtype)
         else:
             array = numpy.asarray(value)
         if not is_native(array.dtype):

@@ -39,6 +39,8 @@ def of_two(rule: Callable[[Node, Node], Node], host: Callable[..., Any]) -> Rule
 
     def call(a: Any, b: Any, /) -> Any:
         given = [x if isinstance(x, Handle) else numpy.asarray(unwrap(x)) for x in (a, b)]
+        if any(map(runs_backwards, given)) and not any(map(is_traced, given)):
+            return NotImplemented  # NumPy adds such products up by itself, with smaller errors than BLAS
         nodes = nodes_of([straight(x) for x in given]) if wanted(given) else None
         if nodes is None:
             return NotImplemented
@@ -51,9 +53,13 @@ def of_two(rule: Callable[[Node, Node], Node], host: Callable[..., Any]) -> Rule
     return call
 
 
+def runs_backwards(x: Any) -> bool:
+    """Whether it is a vector that BLAS cannot take as it lies."""
+    return x.ndim == 1 and x.strides[0] < 0
+
+
 def straight(x: Any) -> Any:
-    """An array in C's order: what lies otherwise NumPy copies for BLAS, too, which would add it up by itself, with
-    larger errors."""
+    """An array in C's order, which NumPy copies for BLAS, too, where it lies otherwise."""
     return x if type(x) is not ndarray or is_traced(x) or c_contiguous(x) else x.copy()
 
 

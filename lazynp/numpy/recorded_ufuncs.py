@@ -72,7 +72,12 @@ def native_call(u: Any, args: Any, kwargs: Any) -> Any:
     if name == "power":
         arithmetic.check_exponent(node)
     if where is True:
-        told(node)
+        try:
+            told(node)
+        except FloatingPointError:  # NumPy has written by then
+            if out is not None:
+                write(target, node, where)
+            raise
     if out is not None:
         return out if write(target, node, where) is target else NotImplemented
     return of_node(node) if order is None else of_node(node)._derived_(TRANSPOSE, order)
