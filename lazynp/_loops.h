@@ -17,19 +17,22 @@ static int loop_is(PyUFuncObject *f, int what, int type)
     return masks && type >= 0 && type < 32 && PyLong_AsUnsignedLong(PyTuple_GET_ITEM(masks, what)) >> type & 1;
 }
 
-/* NumPy's loops of `negative` for 32 and 64 bits, before 2.5, read an input as if it had no gaps where it has steps of as many
- * elements as an element has bytes, and the output has steps, too: `numpy.negative(x[:, 0], out=x[:, 0])` of eight float64 a
- * row is wrong. There each element is a call of its own. */
+/* Loops of NumPy's that are wrong for some steps. Those of `negative` for 32 and 64 bits, before 2.5, read an input as if it had
+ * no gaps where its steps are as many elements as an element has bytes, and the output has gaps: there each element is a call of
+ * its own. Those of `isnan`, `isinf`, `isfinite` and `signbit` write an output with gaps, of an input without, as if it had
+ * none: there they write next to it, and what they wrote is copied. */
 typedef struct {
     PyUFuncGenericFunction loop;
     void *data;
     npy_intp size; /* of an element */
-} Negative;
-static Negative negatives[NPY_CLONGDOUBLE];
+} Careful;
+static const char *const careful_names[] = {"negative", "isnan", "isinf", "isfinite", "signbit"};
+enum { CAREFUL = sizeof careful_names / sizeof *careful_names, WRITTEN_APART = 512 };
+static Careful careful[CAREFUL][NPY_CLONGDOUBLE];
 
 static void negative_each(char **args, npy_intp const *n, npy_intp const *steps, void *data)
 {
-    Negative const *of = data;
+    Careful const *of = data;
     npy_intp one = 1;
     if (steps[0] != of->size * of->size || steps[1] == of->size) {
         of->loop(args, n, steps, of->data);
@@ -41,17 +44,37 @@ static void negative_each(char **args, npy_intp const *n, npy_intp const *steps,
     }
 }
 
+static void truths_apart(char **args, npy_intp const *n, npy_intp const *steps, void *data)
+{
+    Careful const *of = data;
+    npy_bool truths[WRITTEN_APART];
+    npy_intp dense[2] = {steps[0], 1};
+    if (steps[0] != of->size || steps[1] == 1) {
+        of->loop(args, n, steps, of->data);
+        return;
+    }
+    for (npy_intp i = 0; i < *n; i += WRITTEN_APART) {
+        npy_intp count = *n - i < WRITTEN_APART ? *n - i : WRITTEN_APART;
+        char *at[2] = {args[0] + i * steps[0], (char *)truths}, *to = args[1] + i * steps[1];
+        of->loop(at, &count, dense, of->data);
+        for (npy_intp k = 0; k < count; k++)
+            to[k * steps[1]] = (char)truths[k];
+    }
+}
+
 /* A ufunc's loop that may be called with any steps. */
 static PyUFuncGenericFunction loop_at(PyUFuncObject *f, npy_intp at, void **data)
 {
-    int type = f->types[at * f->nargs];
+    int type = f->types[at * f->nargs], which = 0;
     *data = f->data ? f->data[at] : NULL;
-    npy_intp size = type == NPY_FLOAT ? 4 : type == NPY_DOUBLE ? 8 : type == NPY_INT || type == NPY_UINT ? 4
-                    : type == NPY_LONG || type == NPY_ULONG ? (npy_intp)sizeof(long)
-                    : type == NPY_LONGLONG || type == NPY_ULONGLONG ? 8 : 0;
-    if (!size || f->nargs != 2 || strcmp(f->name, "negative"))
+    npy_intp size = type == NPY_FLOAT ? (npy_intp)sizeof(float) : type == NPY_DOUBLE ? (npy_intp)sizeof(double)
+                    : type == NPY_INT || type == NPY_UINT ? (npy_intp)sizeof(int) : type == NPY_LONG || type == NPY_ULONG ? (npy_intp)sizeof(long)
+                    : type == NPY_LONGLONG || type == NPY_ULONGLONG ? (npy_intp)sizeof(long long) : 0;
+    while (which < CAREFUL && strcmp(f->name, careful_names[which]))
+        which++;
+    if (!size || f->nargs != 2 || which == CAREFUL || (which && type < NPY_FLOAT))
         return f->functions[at];
-    negatives[type] = (Negative){f->functions[at], *data, size};
-    *data = &negatives[type];
-    return negative_each;
+    careful[which][type] = (Careful){f->functions[at], *data, size};
+    *data = &careful[which][type];
+    return which ? truths_apart : negative_each;
 }

@@ -51,13 +51,16 @@ def ufunc_of(op: str) -> Any:
     return ufunc if ufunc is not None and ufunc.nout == 1 else None
 
 
+CAREFUL = frozenset({np.negative, np.isnan, np.isinf, np.isfinite, np.signbit})
+
+
 def runner(instr: Instr) -> Run:
     """`(*args, out)`: the instruction, into out."""
     ufunc = ufunc_of(instr.op)
     if ufunc is np.maximum or ufunc is np.minimum:  # out must be named
         return lambda x, y, out: ufunc(x, y, out=out)
-    if ufunc is np.negative:
-        return negated
+    if ufunc in CAREFUL:
+        return carefully(ufunc)
     if ufunc is not None:
         return ufunc
     if instr.op == "cast":
@@ -73,13 +76,19 @@ def runner(instr: Instr) -> Run:
     return general
 
 
-def negated(x: Any, out: np.ndarray) -> None:
-    """`-x`, into out. NumPy's loop for 32 and 64 bits, before 2.5, takes steps of as many elements as an element has
-    bytes for none, unless the output has no gaps."""
-    if np.ndim(x) == 0 or x.itemsize**2 not in x.strides or out.flags.c_contiguous:
-        np.negative(x, out)
-    else:
-        out[...] = np.negative(x)
+def carefully(ufunc: Any) -> Run:
+    """`(x, out)`: a ufunc whose loops are wrong for some steps, by way of memory without gaps where out has gaps.
+
+    NumPy's loops of `negative` for 32 and 64 bits, before 2.5, take an input's steps of as many elements as an element
+    has bytes for none; those of `isnan` and its kin write an output with gaps as if it had none."""
+
+    def call(x: Any, out: np.ndarray) -> None:
+        if out.flags.c_contiguous or np.ndim(x) == 0:
+            ufunc(x, out)
+        else:
+            out[...] = ufunc(x)
+
+    return call
 
 
 def convert(x: Any, out: np.ndarray) -> None:
