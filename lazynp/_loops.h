@@ -19,8 +19,8 @@ static int loop_is(PyUFuncObject *f, int what, int type)
 
 /* Loops of NumPy's that are wrong for some steps. Those of `negative` for 32 and 64 bits, before 2.5, read an input as if it had
  * no gaps where its steps are as many elements as an element has bytes, and the output has gaps: there each element is a call of
- * its own. Those of `isnan`, `isinf`, `isfinite` and `signbit` write an output with gaps, of an input without, as if it had
- * none: there they write next to it, and what they wrote is copied. */
+ * its own. Those of `isnan`, `isinf`, `isfinite` and `signbit` of floats write an output with gaps as if it had none: there they
+ * write next to it, and what they wrote is copied. */
 typedef struct {
     PyUFuncGenericFunction loop;
     void *data;
@@ -34,7 +34,7 @@ static void negative_each(char **args, npy_intp const *n, npy_intp const *steps,
 {
     Careful const *of = data;
     npy_intp one = 1;
-    if (steps[0] != of->size * of->size || steps[1] == of->size) {
+    if ((steps[0] != of->size * of->size && steps[0] != -of->size * of->size) || steps[1] == of->size) {
         of->loop(args, n, steps, of->data);
         return;
     }
@@ -49,7 +49,7 @@ static void truths_apart(char **args, npy_intp const *n, npy_intp const *steps, 
     Careful const *of = data;
     npy_bool truths[WRITTEN_APART];
     npy_intp dense[2] = {steps[0], 1};
-    if (steps[0] != of->size || steps[1] == 1) {
+    if (steps[1] == 1) {
         of->loop(args, n, steps, of->data);
         return;
     }
