@@ -6,7 +6,7 @@
  * have; and a vectorized loop for contiguous memory may round otherwise than the one for strides, or take the other
  * one of two zeros. Those that are EXACT cannot: but which NaN comes out where two go in is left open. Loops that are
  * vectorized for arrays only are TILED: a number is best repeated in memory. */
-enum { RAISES, REPLAYED, EXACT, TILED };
+enum { RAISES, REPLAYED, EXACT, TILED, READS_GAPS, WRITES_GAPS };
 static PyObject *known_loops;
 
 static int loop_is(PyUFuncObject *f, int what, int type)
@@ -17,20 +17,17 @@ static int loop_is(PyUFuncObject *f, int what, int type)
     return masks && type >= 0 && type < 32 && PyLong_AsUnsignedLong(PyTuple_GET_ITEM(masks, what)) >> type & 1;
 }
 
-/* Loops of NumPy's that are wrong for some steps. Those of `negative` for 32 and 64 bits, before 2.5, read an input as if it had
- * no gaps where its steps are as many elements as an element has bytes, and the output has gaps: there each element is a call of
- * its own. Those of `isnan`, `isinf`, `isfinite` and `signbit` of floats write an output with gaps as if it had none: there they
- * write next to it, and what they wrote is copied. */
+/* Loops of NumPy's that are wrong for some steps: `ops/code.py: gaps`. What READS_GAPS wrongly is called for each element where
+ * the steps are those. What WRITES_GAPS as if there were none writes next to them, and what it wrote is copied. */
 typedef struct {
     PyUFuncGenericFunction loop;
     void *data;
     npy_intp size; /* of an element */
 } Careful;
-static const char *const careful_names[] = {"negative", "isnan", "isinf", "isfinite", "signbit"};
-enum { CAREFUL = sizeof careful_names / sizeof *careful_names, WRITTEN_APART = 512 };
-static Careful careful[CAREFUL][NPY_CLONGDOUBLE];
+enum { MOST_CAREFUL = 64, WRITTEN_APART = 512 };
+static Careful careful[MOST_CAREFUL];
 
-static void negative_each(char **args, npy_intp const *n, npy_intp const *steps, void *data)
+static void each_apart(char **args, npy_intp const *n, npy_intp const *steps, void *data)
 {
     Careful const *of = data;
     npy_intp one = 1;
@@ -65,16 +62,18 @@ static void truths_apart(char **args, npy_intp const *n, npy_intp const *steps, 
 /* A ufunc's loop that may be called with any steps. */
 static PyUFuncGenericFunction loop_at(PyUFuncObject *f, npy_intp at, void **data)
 {
-    int type = f->types[at * f->nargs], which = 0;
+    int type = f->types[at * f->nargs], k = 0, writes = loop_is(f, WRITES_GAPS, type);
     *data = f->data ? f->data[at] : NULL;
     npy_intp size = type == NPY_FLOAT ? (npy_intp)sizeof(float) : type == NPY_DOUBLE ? (npy_intp)sizeof(double)
                     : type == NPY_INT || type == NPY_UINT ? (npy_intp)sizeof(int) : type == NPY_LONG || type == NPY_ULONG ? (npy_intp)sizeof(long)
                     : type == NPY_LONGLONG || type == NPY_ULONGLONG ? (npy_intp)sizeof(long long) : 0;
-    while (which < CAREFUL && strcmp(f->name, careful_names[which]))
-        which++;
-    if (!size || f->nargs != 2 || which == CAREFUL || (which && type < NPY_FLOAT))
+    if (!size || f->nargs != 2 || !(writes || loop_is(f, READS_GAPS, type)))
         return f->functions[at];
-    careful[which][type] = (Careful){f->functions[at], *data, size};
-    *data = &careful[which][type];
-    return which ? truths_apart : negative_each;
+    while (k < MOST_CAREFUL && careful[k].loop && (careful[k].loop != f->functions[at] || careful[k].data != *data || careful[k].size != size))
+        k++;
+    if (k == MOST_CAREFUL)
+        return f->functions[at];
+    careful[k] = (Careful){f->functions[at], *data, size};
+    *data = &careful[k];
+    return writes ? truths_apart : each_apart;
 }

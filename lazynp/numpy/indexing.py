@@ -6,6 +6,7 @@ as a select. Other advanced indices are gathers and scatters.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -296,7 +297,7 @@ def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
         return None
     if any([is_traced(self), has_traced(key), has_traced(value)]):
         return (key,)
-    return None if scattered(self, key, value, region_value) else (key,)
+    return None if scattered(self, key, value, places_value) else (key,)
 
 
 def placed(self: Any, key: Any, value: Any) -> tuple[Any] | None:
@@ -391,6 +392,15 @@ def is_full(key: Any, ndim: int) -> bool:
     return len(keys) == ndim and all([isinstance(k, FULL_INT) and type(k) is not bool for k in keys])
 
 
+def places_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> Node | None:
+    """The same for places, where a list may have more axes, of length 1."""
+    if isinstance(value, (list, tuple)) and not has_traced(value):
+        with contextlib.suppress(ValueError):  # a ragged one, of which NumPy tells below
+            given = numpy.array(host_key(list(value)), dtype)
+            value = given if given.ndim > len(shape) else value
+    return region_value(value, shape, dtype)
+
+
 def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> Node | None:
     """A node of a value that is to fill a region: in its dtype, no more axes than it has. Raises NumPy's errors."""
     node = as_node(value)
@@ -404,11 +414,8 @@ def region_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) ->
         if isinstance(value, (list, tuple)):
             if has_traced(value):
                 return region_value(array_of_list(value), shape, dtype)
-            host, array = host_key(list(value)), numpy.empty(shape, dtype)
-            try:
-                array[...] = host
-            except ValueError:  # it has more axes, of length 1 it may be
-                array = numpy.array(host, dtype)
+            array = numpy.empty(shape, dtype)
+            array[...] = host_key(list(value))
         else:
             array = numpy.asarray(value)
         if not is_native(array.dtype):

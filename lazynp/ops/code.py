@@ -37,11 +37,14 @@ class Code:
         tiled: the kinds whose loops in NumPy are vectorized for arrays only, so that a number is best repeated in
             memory.
         raises: whether NumPy's loop may raise an error.
+        gaps: what may have none in memory, since NumPy's loops are wrong then. "in": an input of 32 or 64 bits whose
+            steps are as many elements as an element has bytes, where the output has gaps, too (before NumPy 2.5).
+            "out": an output, of floats.
         moves: whether it takes elements as they are, but for a cast: of one operand, or as the first one says of one of
             the two others. The C modules do that themselves, without a loop of NumPy's.
     """
 
-    __slots__ = ("compiled", "cost", "c", "libm", "errors", "replayed", "exact", "tiled", "raises", "moves")
+    __slots__ = ("compiled", "cost", "c", "libm", "errors", "replayed", "exact", "tiled", "raises", "gaps", "moves")
 
     def __init__(
         self,
@@ -54,19 +57,21 @@ class Code:
         exact: bool = False,
         tiled: str = "",
         raises: bool = False,
+        gaps: str = "",
         moves: bool = False,
         **c: str,
     ) -> None:
         """`c`: C++ by several kinds at once, as in `Code("biuf", biuf="({0} < {1})")`."""
         self.compiled, self.cost, self.libm, self.errors = compiled, cost, libm, errors
         self.replayed, self.exact, self.tiled = replayed, exact, tiled
-        self.raises, self.moves = raises, moves
+        self.raises, self.gaps, self.moves = raises, gaps, moves
         self.c = {k: text for kinds, text in c.items() for k in (kinds if ALL_KINDS.issuperset(kinds) else [kinds])}
 
-    def loops(self) -> tuple[int, int, int, int]:
+    def loops(self) -> tuple[int, ...]:
         """What C modules have to know of NumPy's loops: bits by the numbers of types, as `_loops.h` has them."""
-        exact = "f" if self.exact else ""
-        return mask(ALL if self.raises else ""), mask(self.replayed), mask(exact), mask(self.tiled)
+        kinds = (ALL if self.raises else "", self.replayed, "f" if self.exact else "", self.tiled)
+        gaps = ("iuf" if self.gaps == "in" else "", "f" if self.gaps == "out" else "")
+        return tuple([mask(k) for k in (*kinds, *gaps)])
 
 
 @functools.cache

@@ -287,7 +287,7 @@ negative = ufunc_op(
     "negative",
     lambda g, out, x: negative(g),
     transpose=lambda ct, x: (negative(ct),),
-    code=arithmetic("iufc", iufc="{T}(-{0})"),
+    code=arithmetic("iufc", iufc="{T}(-{0})", gaps="in"),
 )
 negative.shorter = lambda node, x: x.inputs[0] if x.op is negative and x.inputs else None
 positive = ufunc_op(
@@ -652,10 +652,12 @@ logical_not = ufunc_op("logical_not", code=arithmetic(ALL, biuf="({0} == 0)"))
 INFINITE = "(std::fabs({0}) == std::numeric_limits<{T}>::infinity())"
 FINITE = "(std::fabs({0}) < std::numeric_limits<{T}>::infinity())"
 QUIETLY = "(__builtin_fabs{F}({0}) == __builtin_inf{F}())"
-isnan = ufunc_op("isnan", code=Code(ALL, biu="false", f="({0} != {0})", replayed="f", exact=True))
-isinf = ufunc_op("isinf", code=Code(ALL, biu="false", f=INFINITE, quiet=QUIETLY, replayed="f", exact=True))
-isfinite = ufunc_op("isfinite", code=Code(ALL, biu="true", f=FINITE, quiet="finite({0})", replayed="f", exact=True))
-signbit = ufunc_op("signbit", code=Code("f", f="std::signbit({0})", exact=True))
+isnan = ufunc_op("isnan", code=Code(ALL, biu="false", f="({0} != {0})", replayed="f", exact=True, gaps="out"))
+isinf = ufunc_op("isinf", code=Code(ALL, biu="false", f=INFINITE, quiet=QUIETLY, replayed="f", exact=True, gaps="out"))
+isfinite = ufunc_op(
+    "isfinite", code=Code(ALL, biu="true", f=FINITE, quiet="finite({0})", replayed="f", exact=True, gaps="out")
+)
+signbit = ufunc_op("signbit", code=Code("f", f="std::signbit({0})", exact=True, gaps="out"))
 
 bitwise_and = ufunc_op(
     "bitwise_and", associative=True, code=Code(BITS, b="({0} & {1})", iu="{T}({0} & {1})", replayed=BITS, tiled="b")

@@ -51,15 +51,13 @@ def ufunc_of(op: str) -> Any:
     return ufunc if ufunc is not None and ufunc.nout == 1 else None
 
 
-CAREFUL = frozenset({np.negative, np.isnan, np.isinf, np.isfinite, np.signbit})
-
-
 def runner(instr: Instr) -> Run:
     """`(*args, out)`: the instruction, into out."""
     ufunc = ufunc_of(instr.op)
     if ufunc is np.maximum or ufunc is np.minimum:  # out must be named
         return lambda x, y, out: ufunc(x, y, out=out)
-    if ufunc in CAREFUL:
+    code = registry[instr.op].code if ufunc is not None else None
+    if code is not None and code.gaps:
         return carefully(ufunc)
     if ufunc is not None:
         return ufunc
@@ -77,10 +75,7 @@ def runner(instr: Instr) -> Run:
 
 
 def carefully(ufunc: Any) -> Run:
-    """`(x, out)`: a ufunc whose loops are wrong for some steps, by way of memory without gaps where out has gaps.
-
-    NumPy's loops of `negative` for 32 and 64 bits, before 2.5, take an input's steps of as many elements as an element
-    has bytes for none; those of `isnan` and its kin write an output with gaps as if it had none."""
+    """`(x, out)`: a ufunc whose loops are wrong for some gaps (`ops/code.py: gaps`), by way of memory without any."""
 
     def call(x: Any, out: np.ndarray) -> None:
         if out.flags.c_contiguous or np.ndim(x) == 0:
