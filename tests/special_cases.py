@@ -26,6 +26,7 @@ from lazynp.ops import (
     shape,
     solves,
     special,
+    transcendental,
 )
 from lazynp.ops.closure import interned
 
@@ -267,7 +268,10 @@ def body(build: Callable[..., list[Node]], *shapes: tuple[int, ...], dtype: Any 
 
 def scanned(reverse: bool) -> Case:
     step = body(
-        lambda w, c, x: [E_.add(E_.multiply(E_.sin(c), w), x), E_.multiply(c, E_.multiply(x, x))], (2,), (2,), (2,)
+        lambda w, c, x: [E_.add(E_.multiply(transcendental.sin(c), w), x), E_.multiply(c, E_.multiply(x, x))],
+        (2,),
+        (2,),
+        (2,),
     )
 
     def build(w: Node, c: Node, xs: Node) -> list[Node]:
@@ -280,8 +284,8 @@ def scanned(reverse: bool) -> Case:
 
 
 BRANCHES = (
-    body(lambda x, y: [E_.sin(x), y], (3,), (3,)),
-    body(lambda x, y: [E_.multiply(x, y), E_.exp(x)], (3,), (3,)),
+    body(lambda x, y: [transcendental.sin(x), y], (3,), (3,)),
+    body(lambda x, y: [E_.multiply(x, y), transcendental.exp(x)], (3,), (3,)),
 )
 CONTROL_CASES = [
     scanned(False),

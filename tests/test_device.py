@@ -30,6 +30,7 @@ from lazynp.backends.numpy.evaluate import evaluate
 from lazynp.config import config
 from lazynp.graph.node import Node
 from lazynp.ops import contraction, creation, elementwise, fft, indexing, joining, reductions, scans, shape, sorting
+from lazynp.ops.ufuncs import UFUNCS, ufuncs
 from lazynp.runtime.device import DeviceBuffer, device_of
 from lazynp.runtime.profile import profile as counters
 from lazynp.runtime.recorder import recorder
@@ -110,9 +111,9 @@ def agree(build: Any, *arrays: Any) -> None:
         close(ours, theirs)
 
 
-@pytest.mark.parametrize("name", elementwise.UFUNCS)
+@pytest.mark.parametrize("name", UFUNCS)
 def test_ufuncs_over_dtypes(name: str, device: str) -> None:
-    op, n = elementwise.ufuncs[name], getattr(np, name).nin
+    op, n = ufuncs[name], getattr(np, name).nin
     for dtype in DTYPES:
         agree(op, *[sample(dtype, *((2, 1), (3,))[i]) for i in range(n)])
         if n == 2:
@@ -128,9 +129,7 @@ def test_reductions_and_scans_over_dtypes(name: str, device: str) -> None:
         for axes, keepdims in (((0,), False), ((1, 2), True), ((0, 1, 2), False), ((), False)):
             agree(lambda x: reduce(x, axes=axes, keepdims=keepdims, dtype=None), x)
             if dtype.kind != "V":
-                agree(
-                    lambda x: reduce(elementwise.ufuncs["maximum"](x, x), axes=axes, keepdims=keepdims, dtype=None), x
-                )
+                agree(lambda x: reduce(ufuncs["maximum"](x, x), axes=axes, keepdims=keepdims, dtype=None), x)
         agree(lambda x: scan(x, axis=1, dtype=None), x)
         if name in ("add", "multiply"):
             agree(lambda x: reduce(x, axes=(1,), keepdims=False, dtype=np.dtype(np.float32)), x)

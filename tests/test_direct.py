@@ -25,7 +25,7 @@ from lazynp import speed
 from lazynp.config import config
 from lazynp.numpy import ufunc
 from lazynp.numpy.arithmetic import OLD_POWERS
-from lazynp.ops.elementwise import ufuncs
+from lazynp.ops.ufuncs import ufuncs
 
 CODES = "?bBhHiIlLqQfdFD"
 UNCOVERED = "egGmMOSU"  # NumPy's, as they always were

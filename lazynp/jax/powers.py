@@ -8,16 +8,16 @@ import numpy as np
 
 from ..backends.numpy.namespace import xp
 from ..graph.node import Node
-from ..ops import elementwise as e
+from ..ops import transcendental as t
 
 
 def power_node(x: Node, y: Node) -> Node:
     """x to the power y by NumPy's function, but where the exponent, or a derivative's, may be one half by C's."""
     if x.dtype.kind != "f" or y.dtype.kind != "f":
-        return e.power(x, y)
+        return t.power(x, y)
     n = y.value if y.value is not None else y.buffer if y.op is None and isinstance(y.buffer, np.ndarray) else None
     known = n is not None and np.size(n) == 1
-    return e.power(x, y) if known and float(2 * np.asarray(n).flat[0]) % 2 != 1 else e.c_power(x, y)
+    return t.power(x, y) if known and float(2 * np.asarray(n).flat[0]) % 2 != 1 else t.c_power(x, y)
 
 
 def host_power(x: Any, y: Any) -> Any:

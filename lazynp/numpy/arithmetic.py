@@ -16,9 +16,10 @@ from ..away import on_host
 from ..backends.order import memory_order
 from ..config import config
 from ..graph.node import ABSTRACT, Node
-from ..ops.elementwise import called, ufuncs, where
+from ..ops.elementwise import where
 from ..ops.promotion import same
 from ..ops.shape import broadcast_to
+from ..ops.ufuncs import called, ufuncs
 from ..runtime.recorder import recorder
 from ..runtime.storage import Storage, lock
 from ..runtime.views import INDEX, TRANSPOSE, View, inverse_of

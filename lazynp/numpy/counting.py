@@ -22,6 +22,7 @@ from ..ops.joining import flip
 from ..ops.reductions import reductions
 from ..ops.shape import broadcast_to, reshape, slice_, transpose, whole
 from ..ops.shape import set_ as written_into
+from ..ops.ufuncs import called
 from . import ufunc
 from .arithmetic import assign
 from .array import Handle, is_native, is_traced, ndarray, of_node
@@ -285,7 +286,7 @@ def reduceat(name: str, x: Any, indices: Any, axis: Any = 0, dtype: Any = None, 
 
 def at(name: str, a: Any, indices: Any, *values: Any) -> Any:
     """`ufunc.at`: in place; None where it was recorded. What is at hand NumPy writes into, without a copy."""
-    op = elementwise.called.get(name)
+    op = called.get(name)
     nin = 0 if op is None or op.ufunc is None else op.ufunc.nin
     if op is None or not 0 < nin <= 2 or len(values) != nin - 1 or any([v is a for v in values]):
         return NotImplemented

@@ -396,8 +396,7 @@ def places_value(value: Any, shape: tuple[int, ...], dtype: numpy.dtype[Any]) ->
     """The same for places, where a list may have more axes, of length 1."""
     if isinstance(value, (list, tuple)) and not has_traced(value):
         with contextlib.suppress(ValueError):  # a ragged one, of which NumPy tells below
-            given = numpy.array(host_key(list(value)), dtype)
-            value = given if given.ndim > len(shape) else value
+            value = numpy.array(host_key(list(value)), dtype)
     return region_value(value, shape, dtype)
 
 

@@ -224,6 +224,7 @@ class flagsobj:
     """`a.flags`: read from the layout, without touching data; what is set pins the storage."""
 
     __slots__ = ("_owner",)
+    _owner: Any
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, owner: Any) -> None:
@@ -235,15 +236,19 @@ class flagsobj:
             return owner._h_.flags
         return owner._meta_().flags
 
-    def __getattr__(self, name: str) -> Any:
+    @property
+    def owndata(self) -> bool:
         owner = self._owner
-        if name == "owndata":
-            if owner._v_ is HOST_VIEW and owner._h_ is owner._s_.buf:  # borrowed, or a subclass's
-                return owner._h_.flags.owndata
-            return owner.base is None
-        if name == "writeable" and owner._v_ is not HOST_VIEW and owner._b_ is not owner._s_.buf:
+        if owner._v_ is HOST_VIEW and owner._h_ is owner._s_.buf:  # borrowed, or a subclass's
+            return owner._h_.flags.owndata
+        return owner.base is None
+
+    @property
+    def writeable(self) -> bool:
+        owner = self._owner
+        if owner._v_ is not HOST_VIEW and owner._b_ is not owner._s_.buf:
             return owner._s_.buf is None or owner._s_.buf.flags.writeable
-        return getattr(self._flags(), name)
+        return self._flags().writeable
 
     def __setattr__(self, name: str, value: Any) -> None:
         owner = self._owner
@@ -276,18 +281,14 @@ class flagsobj:
         other = other._flags() if isinstance(other, flagsobj) else other
         return bool(self._flags() == other)
 
-    @property
-    def num(self) -> int:
-        return self._flags().num
-
 
 def layout_flag(name: str) -> property:
-    """A flag that is NumPy's in any case, and is found without `__getattr__`."""
     return property(lambda self: getattr(self._flags(), name))
 
 
-for _name in ("c_contiguous", "f_contiguous", "contiguous", "fortran", "aligned", "forc", "fnc", "behaved"):
-    setattr(flagsobj, _name, layout_flag(_name))
+for _name in dir(type(numpy.empty(0).flags)):  # the others are NumPy's in any case
+    if not (_name.startswith("__") or _name in vars(flagsobj)):
+        setattr(flagsobj, _name, layout_flag(_name))
 flagsobj.__module__ = "lazynp"
 
 

@@ -12,8 +12,9 @@ from ..backends.order import memory_order
 from ..config import config
 from ..graph.node import Node
 from ..ops.contraction import matmul
-from ..ops.elementwise import called, frexp, imag, make_complex, modf, real, ufuncs
+from ..ops.elementwise import frexp, imag, make_complex, modf, real
 from ..ops.shape import broadcast_to
+from ..ops.ufuncs import called, ufuncs
 from ..runtime.processes import processes
 from ..runtime.storage import lock
 from ..runtime.views import TRANSPOSE, inverse_of

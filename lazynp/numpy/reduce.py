@@ -17,9 +17,10 @@ from ..config import config
 from ..graph.node import Node
 from ..graph.op import Op
 from ..ops import reductions, scans
-from ..ops.elementwise import real, ufuncs
+from ..ops.elementwise import real
 from ..ops.elementwise import where as select
 from ..ops.shape import reshape, transpose
+from ..ops.ufuncs import ufuncs
 from ..runtime.views import TRANSPOSE, inverse_of
 from ..speed import at_once
 from .arithmetic import assign, common_order, in_memory_order, straightened

@@ -17,11 +17,12 @@ from .. import errors
 from ..api.trace import stack as traces
 from ..graph.node import ABSTRACT, Node, leaf
 from ..ops import indexing
-from ..ops.elementwise import cast, convert, ufuncs
+from ..ops.elementwise import cast, convert
 from ..ops.elementwise import where as select
 from ..ops.joining import stack
 from ..ops.promotion import is_inexact
 from ..ops.shape import broadcast_to, reshape, set_, slice_, whole
+from ..ops.ufuncs import ufuncs
 from . import draws
 from .arithmetic import assign, dummy
 from .array import Handle, is_traced, ndarray, of_node, of_scalar

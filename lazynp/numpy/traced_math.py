@@ -9,9 +9,10 @@ from typing import Any
 import numpy
 
 from ..ops import contraction, elementwise, indexing, reductions, scans, sorting
-from ..ops.elementwise import add, convert, divide, less, multiply, subtract, ufuncs
+from ..ops.elementwise import add, convert, divide, less, multiply, subtract
 from ..ops.elementwise import where as select
 from ..ops.shape import add_reduce, reshape, zeros_of
+from ..ops.ufuncs import ufuncs
 from . import traced_nan
 from .creation import array as make_array
 from .host import TracedArgumentError

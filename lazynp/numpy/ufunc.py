@@ -15,7 +15,7 @@ import numpy
 from .. import speed
 from ..config import config
 from ..graph.node import Node, leaf
-from ..ops.elementwise import LOOPS
+from ..ops.ufuncs import LOOPS
 from ..runtime.storage import lock
 from ..speed import UfuncBase, in_messages, tell
 from . import arithmetic, library, subclasses

@@ -16,23 +16,12 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import LIBRARY, Op, Rule
-from .elementwise import (
-    add,
-    divide,
-    equal,
-    multiply,
-    negative,
-    ones_like,
-    power_base,
-    power_exponent,
-    scalar,
-    subtract,
-    where,
-)
+from .elementwise import add, divide, equal, multiply, negative, ones_like, scalar, subtract, where
 from .family import front_batch, map_batch
 from .promotion import Shape, broadcast
 from .shape import Axes, aligned, batch_size, broadcast_to, to_front, zeros_of
 from .special import random_gamma_grad
+from .transcendental import power_base, power_exponent
 
 DType = np.dtype[Any]
 U32 = np.dtype(np.uint32)

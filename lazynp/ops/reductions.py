@@ -20,18 +20,12 @@ from .elementwise import (
     convert,
     divide,
     equal,
-    exp,
-    exp2,
-    finite_difference,
-    hypot_share,
     imag,
     multiply,
     real,
     scalar,
-    sqrt,
     square,
     subtract,
-    ufuncs,
     where,
 )
 from .family import axis_batch, reduce_op
@@ -39,6 +33,8 @@ from .joining import concatenate, flip, span
 from .promotion import Shape, numpy_error, reduced_dtype
 from .scans import multiply_accumulate
 from .shape import add_reduce, broadcast_to, expand_reduced, reduced_shape, reshape, transpose, zeros_of
+from .transcendental import exp, exp2, finite_difference, hypot_share, sqrt
+from .ufuncs import ufuncs
 
 
 def extremum_jvp(

@@ -10,10 +10,11 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.node import Node
 from ..graph.op import Op, Rule
-from .elementwise import add, divide, multiply, subtract, ufuncs
+from .elementwise import add, divide, multiply, subtract
 from .family import linear_jvp, scan_op
 from .joining import concatenate, flip, span, stack
 from .shape import reshape
+from .ufuncs import ufuncs
 
 
 def sum_scan_transpose(ct: Node, x: Aval, *, axis: int, dtype: Any) -> tuple[Node]:

@@ -19,10 +19,7 @@ from .code import Code
 from .elementwise import (
     absolute,
     add,
-    exp,
     greater,
-    log,
-    log1p,
     multiply,
     negative,
     reciprocal,
@@ -35,6 +32,7 @@ from .elementwise import (
 )
 from .family import map_batch
 from .promotion import broadcast, is_inexact
+from .transcendental import exp, log, log1p
 
 
 def special_abstract(name: str) -> Rule:

@@ -15,7 +15,7 @@ import lazynp.jax as jax
 from lazynp import config
 from lazynp.backends import artifacts
 from lazynp.jax import lax
-from lazynp.ops.elementwise import ufuncs
+from lazynp.ops.ufuncs import ufuncs
 from lazynp.runtime import loops
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.elementwise import LOOPS
+from ...ops.ufuncs import LOOPS
 from ...speed import built
 from ..kernel import KernelSpec
 from ..support import code_of

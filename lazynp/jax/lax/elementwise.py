@@ -11,6 +11,7 @@ import numpy as np
 from ...graph.node import Node
 from ...ops import bits, special
 from ...ops import elementwise as e
+from ...ops import transcendental as t
 from ...ops.elementwise import scalar, where
 from ...ops.tags import stop_gradient, without_derivative
 from ..array import Array
@@ -87,23 +88,23 @@ def logistic(x: Node) -> Node:
     """1 / (1 + exp(-x)), from exp(-|x|), which does not overflow."""
     one = scalar(1, x)
     if x.dtype.kind == "c":
-        return e.divide(one, e.add(one, e.exp(e.negative(x))))
-    small = e.exp(e.negative(e.absolute(x)))
+        return e.divide(one, e.add(one, t.exp(e.negative(x))))
+    small = t.exp(e.negative(e.absolute(x)))
     total = e.add(one, small)
     return where(e.greater_equal(x, scalar(0, x)), e.divide(one, total), e.divide(small, total))
 
 
 def rsqrt(x: Node) -> Node:
-    return e.divide(scalar(1, x), e.sqrt(x))
+    return e.divide(scalar(1, x), t.sqrt(x))
 
 
 def atan2(x: Node, y: Node) -> Node:
     """The angle; of complex numbers -i log((y + i x) / sqrt(x² + y²))."""
     if x.dtype.kind != "c":
-        return e.arctan2(x, y)
+        return t.arctan2(x, y)
     i = Node.of_scalar(x.dtype.type(1j))
-    length = e.sqrt(e.add(e.square(x), e.square(y)))
-    return e.multiply(e.negative(i), e.log(e.divide(e.add(y, e.multiply(i, x)), length)))
+    length = t.sqrt(e.add(e.square(x), e.square(y)))
+    return e.multiply(e.negative(i), t.log(e.divide(e.add(y, e.multiply(i, x)), length)))
 
 
 def bitwise_not(x: Node) -> Node:
@@ -116,14 +117,14 @@ def conjugated(x: Node) -> Node:
 
 
 abs = nary("abs", e.absolute, "fcs")
-acos = nary("acos", e.arccos, INEXACT)
-acosh = nary("acosh", e.arccosh, INEXACT)
+acos = nary("acos", t.arccos, INEXACT)
+acosh = nary("acosh", t.arccosh, INEXACT)
 add = nary("add", e.add, NUMBER, NUMBER, hint="add")
-asin = nary("asin", e.arcsin, INEXACT)
-asinh = nary("asinh", e.arcsinh, INEXACT)
-atan = nary("atan", e.arctan, INEXACT)
+asin = nary("asin", t.arcsin, INEXACT)
+asinh = nary("asinh", t.arcsinh, INEXACT)
+atan = nary("atan", t.arctan, INEXACT)
 atan2 = nary("atan2", atan2, INEXACT, INEXACT)
-atanh = nary("atanh", e.arctanh, INEXACT)
+atanh = nary("atanh", t.arctanh, INEXACT)
 bessel_i0e = nary("bessel_i0e", special.bessel_i0e, "f")
 bessel_i1e = nary("bessel_i1e", special.bessel_i1e, "f")
 betainc = nary("regularized_incomplete_beta", special.betainc, "f", "f", "f", names="a b x", public_name="betainc")
@@ -131,21 +132,21 @@ bitwise_and = nary("and", e.bitwise_and, BITS, BITS, hint="bitwise_and", public_
 bitwise_not = nary("not", bitwise_not, BITS, public_name="bitwise_not")
 bitwise_or = nary("or", e.bitwise_or, BITS, BITS, hint="bitwise_or", public_name="bitwise_or")
 bitwise_xor = nary("xor", e.bitwise_xor, BITS, BITS, hint="bitwise_xor", public_name="bitwise_xor")
-cbrt = nary("cbrt", e.cbrt, "f", accuracy=True)
+cbrt = nary("cbrt", t.cbrt, "f", accuracy=True)
 ceil = nary("ceil", e.ceil, "f")
 clz = nary("clz", bits.count_leading_zeros, "i")
 complex = nary("complex", e.make_complex, "w", "w")
-cos = nary("cos", e.cos, INEXACT, accuracy=True)
-cosh = nary("cosh", e.cosh, INEXACT)
+cos = nary("cos", t.cos, INEXACT, accuracy=True)
+cosh = nary("cosh", t.cosh, INEXACT)
 digamma = nary("digamma", special.digamma, "f")
 div = nary("div", div, NUMBER, NUMBER, hint="divide")
 eq = nary("eq", e.equal, ANY, ANY)
 erf = nary("erf", special.erf, "f")
 erf_inv = nary("erf_inv", special.erf_inv, "f")
 erfc = nary("erfc", special.erfc, "f")
-exp = nary("exp", e.exp, INEXACT, accuracy=True)
-exp2 = nary("exp2", e.exp2, INEXACT, accuracy=True)
-expm1 = nary("expm1", e.expm1, INEXACT, accuracy=True)
+exp = nary("exp", t.exp, INEXACT, accuracy=True)
+exp2 = nary("exp2", t.exp2, INEXACT, accuracy=True)
+expm1 = nary("expm1", t.expm1, INEXACT, accuracy=True)
 floor = nary("floor", e.floor, "f")
 ge = nary("ge", e.greater_equal, REAL, REAL)
 gt = nary("gt", e.greater, REAL, REAL)
@@ -156,8 +157,8 @@ imag = nary("imag", e.imag, "c")
 is_finite = nary("is_finite", e.isfinite, "f")
 le = nary("le", e.less_equal, REAL, REAL)
 lgamma = nary("lgamma", special.lgamma, "f")
-log = nary("log", e.log, INEXACT, accuracy=True)
-log1p = nary("log1p", e.log1p, INEXACT, accuracy=True)
+log = nary("log", t.log, INEXACT, accuracy=True)
+log1p = nary("log1p", t.log1p, INEXACT, accuracy=True)
 logistic = nary("logistic", logistic, INEXACT, accuracy=True)
 lt = nary("lt", e.less, REAL, REAL)
 max = nary("max", maximum, ANY, ANY, hint="maximum")
@@ -183,13 +184,13 @@ shift_right_arithmetic = nary(
 )
 shift_right_logical = nary("shift_right_logical", bits.shift_right_logical, "i", "i")
 sign = nary("sign", sign, NUMBER)
-sin = nary("sin", e.sin, INEXACT, accuracy=True)
-sinh = nary("sinh", e.sinh, INEXACT)
-sqrt = nary("sqrt", e.sqrt, INEXACT, accuracy=True)
+sin = nary("sin", t.sin, INEXACT, accuracy=True)
+sinh = nary("sinh", t.sinh, INEXACT)
+sqrt = nary("sqrt", t.sqrt, INEXACT, accuracy=True)
 square = nary("square", e.square, NUMBER)
 sub = nary("sub", e.subtract, NUMBER, NUMBER, hint="subtract")
-tan = nary("tan", e.tan, INEXACT, accuracy=True)
-tanh = nary("tanh", e.tanh, INEXACT, accuracy=True)
+tan = nary("tan", t.tan, INEXACT, accuracy=True)
+tanh = nary("tanh", t.tanh, INEXACT, accuracy=True)
 zeta = nary("zeta", lambda x, q: without_derivative("zeta", special.zeta(x, q)), "f", "f", names="x q")
 pow_ = nary("pow", power, INEXACT, "ifc", same=False)
 

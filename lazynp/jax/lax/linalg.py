@@ -9,6 +9,7 @@ from ...graph.node import Node
 from ...graph.op import results
 from ...ops import elementwise as e
 from ...ops import factorizations, lapack, linalg, or_nan
+from ...ops import transcendental as t
 from ...ops.contraction import matmul
 from ...ops.indexing import take_along_axis
 from ...ops.shape import add_reduce, broadcast_to, reshape, swap_last
@@ -247,7 +248,7 @@ def eig(
         def left(a: Node) -> Node:
             _, v = results(op(a))
             u = linalg.adjoint(linalg.inv(v))
-            size = e.sqrt(add_reduce(e.square(e.absolute(u)), axes=(u.ndim - 2,), keepdims=True, dtype=None))
+            size = t.sqrt(add_reduce(e.square(e.absolute(u)), axes=(u.ndim - 2,), keepdims=True, dtype=None))
             return e.divide(u, size)
 
         out.append(apply(left, node))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...graph.node import Node
 from ...ops import elementwise as e
+from ...ops import transcendental as t
 from ...ops.elementwise import convert, is_complex
 from ...ops.promotion import real_dtype
 from ...ops.shape import zeros_of
@@ -85,7 +86,7 @@ COMPLEX = FLOATS + "FD"
 # name: (how operands are promoted, kinds accepted, what is computed, dtypes of the shortcut)
 UNARY: dict[str, tuple[str, str, Any, str]] = {
     **{
-        n: (INEXACT, "fc", getattr(e, n), COMPLEX)
+        n: (INEXACT, "fc", getattr(t, n), COMPLEX)
         for n in [
             "sin",
             "cos",
@@ -105,11 +106,11 @@ UNARY: dict[str, tuple[str, str, Any, str]] = {
             "log1p",
         ]
     },
-    "sqrt": (INEXACT, "fc", e.sqrt, COMPLEX),
+    "sqrt": (INEXACT, "fc", t.sqrt, COMPLEX),
     "log2": (INEXACT, "fc", log2, FLOATS),
     "log10": (INEXACT, "fc", log10, FLOATS),
     "exp2": (INEXACT, "fc", exp2, FLOATS),
-    "cbrt": (INEXACT, "f", e.cbrt, FLOATS),
+    "cbrt": (INEXACT, "f", t.cbrt, FLOATS),
     "rint": (COMMON, "biufc", rint, FLOATS),
     "fabs": (INEXACT, "f", e.fabs, FLOATS),
     "reciprocal": (INEXACT, "fc", e.reciprocal, COMPLEX),
@@ -332,7 +333,7 @@ def power_(x: Any, y: Any, /) -> Any:
     if n < 0 and KIND_OF[typed(x)[0]] in "iub":
         raise TypeError(f"Integers cannot be raised to negative powers, got integer_pow({typed(x)[0]}, {y})")
     if type(x) is Array and x._host is None and KIND_OF.get(x.dtype, "b") in "fc":
-        strong = widened(lambda x: kept(e.power(cast_node(x, x.dtype, False), n), x))
+        strong = widened(lambda x: kept(t.power(cast_node(x, x.dtype, False), n), x))
         return apply(strong, x._node())  # whole for derivatives too
     return array_power(x, n)
 

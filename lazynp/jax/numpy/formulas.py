@@ -10,6 +10,7 @@ import numpy as np
 
 from ...graph.node import ABSTRACT, Node
 from ...ops import elementwise as e
+from ...ops import transcendental as t
 from ...ops.elementwise import convert, is_complex, scalar, where
 from ...ops.promotion import real_dtype
 from ...ops.shape import broadcast_to
@@ -125,8 +126,8 @@ def power(x: Node, y: Node) -> Node:
     if not is_int(x):
         return power_node(x, y)
     if y.dtype.kind == "u":
-        return e.power(x, y)
-    return e.power(x, where(e.less(y, scalar(0, y)), e.bitwise_and(y, scalar(63, y)), y))
+        return t.power(x, y)
+    return t.power(x, where(e.less(y, scalar(0, y)), e.bitwise_and(y, scalar(63, y)), y))
 
 
 def shift(op: Any) -> Callable[[Node, Node], Node]:
@@ -154,25 +155,25 @@ def square(x: Node) -> Node:
 
 
 def hypot(x: Node, y: Node) -> Node:
-    return e.hypot(x, y)
+    return t.hypot(x, y)
 
 
 def arctan2(y: Node, x: Node) -> Node:
     """Of complex numbers -i log((x + iy) / sqrt(x² + y²))."""
     if not is_complex(x):
-        return e.arctan2(y, x)
+        return t.arctan2(y, x)
     i = scalar(1j, x)
-    unit = e.divide(e.add(x, e.multiply(i, y)), e.sqrt(e.add(e.multiply(x, x), e.multiply(y, y))))
-    return e.multiply(scalar(-1j, x), e.log(unit))
+    unit = e.divide(e.add(x, e.multiply(i, y)), t.sqrt(e.add(e.multiply(x, x), e.multiply(y, y))))
+    return e.multiply(scalar(-1j, x), t.log(unit))
 
 
 def logaddexp(x: Node, y: Node) -> Node:
     """Of complex numbers from the larger real part."""
     if not is_complex(x):
-        return e.logaddexp(x, y)
+        return t.logaddexp(x, y)
     swap = e.less(e.real(x), e.real(y))
     high, low = where(swap, y, x), where(swap, x, y)
-    out = e.add(high, e.log1p(e.exp(e.subtract(low, high))))
+    out = e.add(high, t.log1p(t.exp(e.subtract(low, high))))
     turns = e.multiply(scalar_real(2 * np.pi, out), e.rint(e.divide(e.imag(out), scalar_real(2 * np.pi, out))))
     return e.make_complex(e.real(out), e.subtract(e.imag(out), turns))
 
@@ -183,27 +184,27 @@ def scalar_real(value: float, like: Node) -> Node:
 
 def logaddexp2(x: Node, y: Node) -> Node:
     if not is_complex(x):
-        return e.logaddexp2(x, y)
+        return t.logaddexp2(x, y)
     scale = scalar(LN2, x)
     return e.divide(logaddexp(e.multiply(x, scale), e.multiply(y, scale)), scale)
 
 
 def scaled_log(x: Node, by: float) -> Node:
     """The logarithm to another base; part by part, since an infinite one would spoil the other."""
-    out = e.log(x)
+    out = t.log(x)
     return e.make_complex(*[e.divide(part, scalar_real(by, x)) for part in (e.real(out), e.imag(out))])
 
 
 def log2(x: Node) -> Node:
-    return scaled_log(x, LN2) if is_complex(x) else e.log2(x)
+    return scaled_log(x, LN2) if is_complex(x) else t.log2(x)
 
 
 def log10(x: Node) -> Node:
-    return scaled_log(x, float(np.log(10.0))) if is_complex(x) else e.log10(x)
+    return scaled_log(x, float(np.log(10.0))) if is_complex(x) else t.log10(x)
 
 
 def exp2(x: Node) -> Node:
-    return e.exp(e.multiply(x, scalar(LN2, x))) if is_complex(x) else e.exp2(x)
+    return t.exp(e.multiply(x, scalar(LN2, x))) if is_complex(x) else t.exp2(x)
 
 
 def scaled(factor: float) -> Callable[[Node], Node]:
@@ -218,7 +219,7 @@ def sinc(x: Node) -> Node:
     square, series = e.multiply(small, small), scalar(0, x)
     for k in reversed(range(5)):
         series = e.add(scalar((-1) ** k * np.pi ** (2 * k) / math.factorial(2 * k + 1), x), e.multiply(square, series))
-    return where(zero, series, e.divide(e.sin(px), px))
+    return where(zero, series, e.divide(t.sin(px), px))
 
 
 CHEBYSHEV_A, CHEBYSHEV_B = (
@@ -240,8 +241,8 @@ def i0(x: Node) -> Node:
     near = e.less_equal(x, scalar(8, x))
     small = e.subtract(e.divide(where(near, x, scalar(8, x)), scalar(2, x)), scalar(2, x))
     large = e.subtract(e.divide(scalar(32, x), where(near, scalar(8, x), x)), scalar(2, x))
-    far = e.divide(chebyshev(large, CHEBYSHEV_B), e.sqrt(where(near, scalar(8, x), x)))
-    return e.multiply(e.exp(x), where(near, chebyshev(small, CHEBYSHEV_A), far))
+    far = e.divide(chebyshev(large, CHEBYSHEV_B), t.sqrt(where(near, scalar(8, x), x)))
+    return e.multiply(t.exp(x), where(near, chebyshev(small, CHEBYSHEV_A), far))
 
 
 def modf(x: Node) -> tuple[Node, Node]:

@@ -13,6 +13,7 @@ from ...config import config
 from ...graph.node import ABSTRACT, Node
 from ...ops import elementwise as e
 from ...ops import reductions as r
+from ...ops import transcendental as t
 from ...ops.elementwise import convert, is_complex, where
 from ...ops.joining import concatenate
 from ...ops.promotion import real_dtype
@@ -396,7 +397,7 @@ def broadcast_mask(where: Any, x: Node) -> Any:
     return apply(lambda m: broadcast_to(truth(m), shape=x.shape), as_node(where))
 
 
-var, std = moment("var", lambda x: x), moment("std", e.sqrt)
+var, std = moment("var", lambda x: x), moment("std", t.sqrt)
 
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:

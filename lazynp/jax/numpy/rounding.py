@@ -9,6 +9,7 @@ import numpy as np
 
 from ...graph.node import Node
 from ...ops import elementwise as e
+from ...ops import transcendental as t
 from ...ops.elementwise import convert, is_complex, where
 from ...ops.shape import zeros_of
 from ..array import as_node, check_arraylike
@@ -18,7 +19,7 @@ from .axes import no_out, static_int
 from .call import named, widened
 from .elementwise import kept, rint, scalar
 
-arctan2_node = widened(e.arctan2)
+arctan2_node = widened(t.arctan2)
 
 
 def rounder(name: str) -> Any:

@@ -21,7 +21,6 @@ from ...ops.elementwise import (
     multiply,
     nextafter,
     scalar,
-    sqrt,
     square,
     subtract,
     where,
@@ -29,6 +28,7 @@ from ...ops.elementwise import (
 from ...ops.random import between, erf, erf_inv, exp, exp_complex, power
 from ...ops.shape import add_reduce, broadcast_to, reshape, slice_, whole
 from ...ops.tags import stop_gradient
+from ...ops.transcendental import sqrt
 from ..array import Array
 from ..config import flags
 from ..dtypes import DType, float_dtype, real_part

@@ -6,11 +6,12 @@ from typing import Any
 
 from ...graph.node import Node
 from ...ops import random as ops
-from ...ops.elementwise import absolute, add, divide, maximum, multiply, sqrt, subtract
+from ...ops.elementwise import absolute, add, divide, maximum, multiply, subtract
 from ...ops.random import power
 from ...ops.reductions import maximum_reduce
 from ...ops.shape import broadcast_to
 from ...ops.tags import stop_gradient
+from ...ops.transcendental import sqrt
 from ..array import Array
 from .arguments import (
     Shape,
