@@ -1,14 +1,16 @@
 /* A public function as users call it: what it raises leaves our frames behind (`_leaving.h`). All else about it is the
  * function's own, which is its `__wrapped__`. `known` is what may know the arguments, and is asked first: what it gives that
- * is of the type `cold` is told how long the function took. See `tracebacks.py: bounded`.
+ * is of the type `cold` is told how long the function took. `shown` is called in its place while graphs are traced to be
+ * shown (`showing`: by how many threads). See `tracebacks.py: bounded`.
  */
 typedef struct {
     PyObject_HEAD
-    PyObject *function, *known, *cold, *weak;
+    PyObject *function, *known, *cold, *shown, *weak;
     vectorcallfunc call;
 } Boundary;
 
 static PyTypeObject BoundaryType;
+static long showing;
 
 /* A plain function of ours that one of ours returned, such as what `make_jaxpr(f)` gives, with a boundary of its own;
  * anything else as it is. Takes the reference over, and gives one. */
@@ -47,7 +49,11 @@ static PyObject *known_or_called(Boundary *f, PyObject *const *args, size_t n, P
 static PyObject *boundary_call(PyObject *self, PyObject *const *args, size_t n, PyObject *names)
 {
     Boundary *f = (Boundary *)self;
-    PyObject *out = f->known ? known_or_called(f, args, n, names) : PyObject_Vectorcall(f->function, args, n, names);
+    PyObject *out;
+    if (showing && f->shown)
+        out = PyObject_Vectorcall(f->shown, args, n, names);
+    else
+        out = f->known ? known_or_called(f, args, n, names) : PyObject_Vectorcall(f->function, args, n, names);
     if (!out)
         return leaving(NULL);
     if (!PyTuple_CheckExact(out) || Py_REFCNT(out) > 1)
@@ -67,17 +73,28 @@ static PyObject *boundary_call(PyObject *self, PyObject *const *args, size_t n, 
 
 static PyObject *boundary_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *function, *known = NULL, *cold = NULL;
-    if (!PyArg_ParseTuple(args, "O|OO", &function, &known, &cold))
+    PyObject *function, *known = Py_None, *cold = Py_None, *shown = Py_None;
+    if (!PyArg_ParseTuple(args, "O|OOO", &function, &known, &cold, &shown))
         return NULL;
     Boundary *f = (Boundary *)type->tp_alloc(type, 0);
     if (f) {
         f->function = Py_NewRef(function);
-        f->known = cold ? Py_NewRef(known) : NULL;
-        f->cold = Py_XNewRef(cold);
+        f->known = known != Py_None ? Py_NewRef(known) : NULL;
+        f->cold = cold != Py_None ? Py_NewRef(cold) : NULL;
+        f->shown = shown != Py_None ? Py_NewRef(shown) : NULL;
         f->call = boundary_call;
     }
     return (PyObject *)f;
+}
+
+/* show(by): graphs are traced to be shown by so many threads more. */
+static PyObject *show(PyObject *self, PyObject *by)
+{
+    long more = PyLong_AsLong(by);
+    if (more == -1 && PyErr_Occurred())
+        return NULL;
+    showing += more;
+    Py_RETURN_NONE;
 }
 
 /* As a function of Python it is bound where it is found in a class. */
@@ -124,6 +141,7 @@ static int boundary_traverse(Boundary *f, visitproc visit, void *arg)
     Py_VISIT(f->function);
     Py_VISIT(f->known);
     Py_VISIT(f->cold);
+    Py_VISIT(f->shown);
     return 0;
 }
 
@@ -135,6 +153,7 @@ static void boundary_dealloc(Boundary *f)
     Py_XDECREF(f->function);
     Py_XDECREF(f->known);
     Py_XDECREF(f->cold);
+    Py_XDECREF(f->shown);
     Py_TYPE(f)->tp_free((PyObject *)f);
 }
 

@@ -751,6 +751,7 @@ static PyMethodDef functions[] = {
     {"signature", make_signature, METH_VARARGS,
      "signature(state, args, kwargs, statics, expected, out, results, run, steps, sizes, constants, handles): see "
      "`runtime/jit_calls.py`. None where these are not simple."},
+    {"show", show, METH_O, "show(by): graphs are traced to be shown by so many threads more."},
     {"allow_steps", allow_steps, METH_O, "allow_steps(yes): whether calls go to compiled functions without a call of Python."},
     {"steps", count_steps, METH_NOARGS, "steps(): how many calls of compiled functions there were, and their seconds."},
     {NULL}};

@@ -22,7 +22,7 @@ import sys
 import threading
 from collections.abc import Callable
 from types import FrameType, FunctionType, TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy
 
@@ -153,22 +153,28 @@ def reduced(function: Callable[..., Any]) -> tuple[Any, tuple[Any, ...]]:
     return (found, places[function]) if function in places else (bounded, (function,))
 
 
-def bounded(function: F, known: Callable[..., Any] | None = None, cold: type | None = None) -> F:
+def bounded(
+    function: F,
+    known: Callable[..., Any] | None = None,
+    cold: type | None = None,
+    shown: Callable[..., Any] | None = None,
+) -> F:
     """A public function as users call it: its errors leave this package. What calls it is C, and costs a tenth of what
     `boundary` does; without the C module it is the function itself, which keeps its frames.
 
     Args:
         known: what is called first, the first time that the function is given. Where it gives an object of the class
             `cold`, the function is called, and the object's `took` with the seconds that it took.
+        shown: what is called instead while graphs are traced to be shown.
     """
     if calls is None:
         return function
     if function not in bounds:
-        bounds[function] = calls.Boundary(function) if cold is None else calls.Boundary(function, known, cold)
+        bounds[function] = calls.Boundary(function, known, cold, shown)
     return bounds[function]
 
 
-def is_own(value: Any) -> bool:
+def is_own(value: Any) -> TypeGuard[FunctionType]:
     """Whether it is a plain function of ours that users may call: of a door, or of what doors show."""
     return isinstance(value, FunctionType) and str(value.__globals__.get("__name__")).startswith(SHOWN)
 

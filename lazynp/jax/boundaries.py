@@ -10,10 +10,12 @@ import sys
 
 from ..tracebacks import bound_all, bound_methods, bounded
 from .at import IndexUpdateRef
-from .hot_calls import Cold, KnownCall, hot_calls
+from .hot_calls import Cold, KnownCall
+from .jitted_names import jitted_of
 from .linear_maps import LinearMap
 from .random.keys import PRNGKeyArray
 from .references import At, Ref, TransformedRef
+from .shown_calls import ShownCall
 
 PUBLIC = (
     "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "debug", "distributed", "dlpack",
@@ -37,8 +39,9 @@ def close_doors(package: str) -> None:
         path = name.removeprefix(f"{package}.")
         if name == package or (path != name and (path in PUBLIC or path.split(".")[0] in FOLDERS)):
             public.append(vars(module))
-            for function in hot_calls(path, vars(module)):
-                bounded(function, KnownCall(function), Cold)
+            for function, said in jitted_of(path, vars(module)):
+                known = KnownCall(function) if said.hot else None
+                bounded(function, known, Cold, ShownCall(function, said.shown) if said.shown else None)
     for names in public:
         bound_all(names, but)
     for cls in OBJECTS:

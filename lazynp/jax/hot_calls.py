@@ -19,61 +19,14 @@ from ..config import config
 from ..flags import flags
 from ..signatures import Static
 from ..speed import CallBase
-from ..tracebacks import is_own
 from .array import Array, door
+from .jitted_names import STATIC
 from .spreading import state as spreading
 
 ENOUGH = 0.003  # seconds; tracing a function takes one thousandth or two
 KEPT = 1024  # kinds of arguments of a function whose time is kept
 NEVER = -1.0  # for what cannot be traced
 
-NAMES = {
-    "numpy": """
-        allclose angle append argpartition around average bitwise_left_shift bitwise_right_shift block choose convolve
-        corrcoef correlate cov cross cumulative_prod cumulative_sum deg2rad degrees diag diagonal diff digitize divmod
-        ediff1d float_power frexp gcd gradient heaviside i0 inner interp isclose kron lcm ldexp left_shift lexsort
-        matvec median modf nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin
-        nanpercentile nanprod nanquantile nanstd nansum nanvar nextafter packbits pad partition percentile poly polyadd
-        polyder polyfit polymul polysub polyval put_along_axis quantile rad2deg radians right_shift roll rollaxis rot90
-        round searchsorted select sign signbit sinc sort_complex spacing take_along_axis trace trapezoid tril triu
-        unpackbits unravel_index unwrap vander vecmat
-    """,
-    "numpy.linalg": """
-        cholesky cond cross det eigh eigvalsh inv lstsq matrix_norm matrix_power matrix_rank multi_dot pinv qr slogdet
-        solve svd tensorsolve vector_norm
-    """,
-    "lax": """
-        top_k
-    """,
-    "nn": """
-        celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu log_sigmoid log_softmax logmeanexp
-        logsumexp mish one_hot relu6 selu sigmoid silu soft_sign softmax softplus sparse_plus sparse_sigmoid squareplus
-        standardize swish
-    """,
-    "scipy.special": """
-        beta betainc betaln dawsn digamma entr erfcx erfinv exp1 gamma gammainc gammaincc gammaln gammasgn i0 i0e i1 i1e
-        kl_div log_ndtr log_softmax loggamma logsumexp multigammaln ndtr ndtri owens_t polygamma rel_entr softmax spence
-        wofz xlog1py xlogy zeta
-    """,
-    "scipy.linalg": """
-        cho_solve cholesky expm lu lu_factor lu_solve polar solve solve_triangular toeplitz
-    """,
-    "scipy.signal": """
-        convolve correlate detrend fftconvolve
-    """,
-}
-"""Of these modules, and of those of `scipy.stats` all that are named in `DENSITIES`."""
-DENSITIES = "cdf isf logcdf logpdf logpmf logsf pdf pmf ppf sf"
-STATIC_NAMES = """
-    approximate axes axis axis1 axis2 axisa axisb axisc bias bins bitorder check_finite compute_uv copy d ddof
-    decimals deg density descending dtype edge_order equal_nan fill_value full full_matrices hermitian increasing k
-    keepdims kind kth lower method mode N n new_shape num_classes offset ord order out_sharding overwrite_a
-    overwrite_b overwrite_input p_norm pad_width precision preferred_element_type range rcond return_sign right
-    rowvar shape shift side stable start subset_by_index symmetrize_input trans trim_leading_zeros type
-    unit_diagonal UPLO upper zero_threshold
-"""
-"""Arguments by whose values a function is traced, as they are in JAX."""
-STATIC = frozenset(STATIC_NAMES.split())
 NUMBERS = frozenset({bool, int, float, complex})
 
 
@@ -173,9 +126,3 @@ def kind_of(x: Any, static: bool) -> Any:
     if static:
         return x
     raise TypeError
-
-
-def hot_calls(module: str, names: dict[str, Any]) -> list[Callable[..., Any]]:
-    """Those functions of a public module of the door, which is named without the door's package."""
-    wanted = DENSITIES if module.startswith("scipy.stats.") else NAMES.get(module, "")
-    return [names[n] for n in wanted.split() if is_own(names.get(n))]

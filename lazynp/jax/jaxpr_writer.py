@@ -1,7 +1,6 @@
 """From a graph to its jaxpr, with JAX's names for the primitives.
 
-The graph is ours: what nobody needs is not in it, operands broadcast without an equation of their own, and functions
-that JAX jits inside (`sort`, `where`) stand as what they are.
+The graph is ours: what nobody needs is not in it, and operands broadcast without an equation of their own.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from ..ops.elementwise import cast, weak_cast
 from ..ops.promotion import is_inexact
 from ..ops.shape import reshape
 from ..runtime.execute import boundary
+from ..speed import calls
 from .array import wrap
 from .aval import ShapedArray, shaped, varying_type
 from .beginning import Beginning
@@ -49,10 +49,14 @@ EVERY = 1 << 62  # what was recorded before this number is a function's own: all
 def to_be_shown() -> Iterator[None]:
     """In the block, graphs are traced to be shown: with the calls of jitted functions in them."""
     before, traces.shown = traces.shown, True
+    if calls is not None:
+        calls.show(1)
     try:
         yield
     finally:
         traces.shown = before
+        if calls is not None:
+            calls.show(-1)
 
 
 def type_of(n: Node) -> Aval | ShapedArray:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import lazynp.jax
+import lazynp.speed
 
 VECTOR = np.arange(1, 4, dtype=np.float32)
 MATRIX = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -213,3 +214,33 @@ def test_stages_show_calls() -> None:
         g(VECTOR)  # traced before, not to be shown
         texts.append(str(g.trace(VECTOR).jaxpr))
     assert texts[0] == texts[1] and "jit[" in texts[0]
+
+
+JITTED: dict[str, Callable[[Any, Any], Any]] = {
+    "sort": lambda m, x: m.numpy.sort(x, descending=True),
+    "where": lambda m, x: m.numpy.where(x > 1, x, 0.0),
+    "clip": lambda m, x: m.numpy.clip(x, 0.3, 0.6),
+    "method": lambda m, x: x.cumsum(axis=0),
+    "alias": lambda m, x: m.numpy.mod(x, x + 1),
+    "inlined": lambda m, x: m.numpy.sin(x),
+    "inner": lambda m, x: m.numpy.interp(x, x, x),
+    "several": lambda m, x: m.numpy.divmod(x, 2.0),
+    "linalg": lambda m, x: m.numpy.linalg.inv(m.numpy.outer(x, x) + m.numpy.eye(3)),
+    "nn": lambda m, x: m.nn.log_softmax(x, axis=-1),
+    "scipy": lambda m, x: m.scipy.linalg.solve(m.numpy.outer(x, x) + m.numpy.eye(3), x),
+    "key": lambda m, x: m.random.permutation(m.random.wrap_key_data(x.astype("uint32")[:2]), x),
+    "list": lambda m, x: m.numpy.block([x, 2 * x]),
+}
+
+
+@pytest.mark.skipif(lazynp.speed.calls is None, reason="without the C module functions have no boundary")
+@pytest.mark.parametrize("name", JITTED)
+def test_functions_that_jax_jits_are_calls(name: str) -> None:
+    def calls(j: Any) -> list[Any]:
+        shown = j.make_jaxpr(lambda x: JITTED[name](j, x))(VECTOR)
+        eqns = [e for e in shown.eqns if e.primitive.name == "jit"]
+        values = j.core.eval_jaxpr(shown.jaxpr, shown.consts, j.numpy.asarray(VECTOR))
+        assert all(map(np.allclose, values, j.tree.leaves(JITTED[name](j, j.numpy.asarray(VECTOR)))))
+        return [(e.params["name"], *[str(v.aval) for v in (*e.invars, *e.outvars)]) for e in eqns]
+
+    assert calls(lazynp.jax) == calls(jax)
