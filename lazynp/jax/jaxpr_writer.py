@@ -23,6 +23,7 @@ from ..ops.control import together
 from ..ops.elementwise import cast, weak_cast
 from ..ops.promotion import is_inexact
 from ..ops.shape import reshape
+from ..ops.tags import sums
 from ..runtime.execute import boundary
 from ..speed import calls
 from .array import wrap
@@ -49,12 +50,14 @@ EVERY = 1 << 62  # what was recorded before this number is a function's own: all
 def to_be_shown() -> Iterator[None]:
     """In the block, graphs are traced to be shown: with the calls of jitted functions in them."""
     before, traces.shown = traces.shown, True
+    sums.noting += 1
     if calls is not None:
         calls.show(1)
     try:
         yield
     finally:
         traces.shown = before
+        sums.noting -= 1
         if calls is not None:
             calls.show(-1)
 

@@ -17,11 +17,11 @@ from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import LIBRARY, MAP, VIEW, Op, make, pick
 from ..graph.walk import dependents, toposort
 from .closure import captured, interned, unrecorded, with_leaves
-from .elementwise import add, equal, where
+from .elementwise import equal, where
 from .reductions import logical_or_reduce
 from .rewrites import rewrites
 from .shape import Axes, aligned, batch_size, broadcast_to, expand_dims, instantiate, move_axis, to_front
-from .tags import custom, used
+from .tags import custom, summed, used
 
 Nodes = Sequence[Node]
 Tangents = Sequence[Node | None]
@@ -272,7 +272,7 @@ def scan_transpose(
         rows = [*parts.stacked, *parts.rows]
         results = [
             *[instantiate(c, n) for c, n in zip(by_carry, ct_carry)],
-            *[s if c is None else add(s, c) for s, c in zip(sums, by_const)],
+            *[s if c is None else summed(s, c) for s, c in zip(sums, by_const)],
             *[instantiate(c, n) for c, n in zip(by_x, sources[len(sums) + len(ct_carry) :])],
         ]
         (backward,), extra = opened([([*parts.fixed, *ct_carry, *sums, *rows, *ct_ys], results)])

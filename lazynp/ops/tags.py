@@ -19,6 +19,7 @@ from ..graph.errors import MissingRuleError
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import LIBRARY, VIEW, Op, results
+from .elementwise import add
 from .rewrites import rewrites
 from .shape import Axes, add_reduce, batch_size, broadcast_to, to_front
 
@@ -125,6 +126,28 @@ def as_call(function: Function, inputs: Nodes, outs: Nodes, name: str, params: d
     whole = Function([*captured, *function.inputs], function.outputs) if captured else function
     node = called(*outs, *captured, *inputs, call=Called(name, params, whole), n=len(outs))
     return list(results(node))
+
+
+class Sums:
+    """Which sums are of tangents or cotangents: noted of graphs that are traced to be shown.
+
+    Attributes:
+        noting: in how many places such graphs are traced now.
+    """
+
+    def __init__(self) -> None:
+        self.noting, self.nodes = 0, weakref.WeakSet[Node]()
+
+
+sums = Sums()
+
+
+def summed(a: Node, b: Node) -> Node:
+    """The sum of two tangents or cotangents."""
+    node = add(a, b)
+    if sums.noting:
+        sums.nodes.add(node)
+    return node
 
 
 used: weakref.WeakSet[Node] = weakref.WeakSet()

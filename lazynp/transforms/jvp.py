@@ -9,10 +9,10 @@ from ..graph.aval import Aval
 from ..graph.errors import MissingRuleError
 from ..graph.node import Node
 from ..graph.op import MAP
-from ..ops.elementwise import add, convert
+from ..ops.elementwise import convert
 from ..ops.promotion import is_inexact
 from ..ops.shape import broadcast_to
-from ..ops.tags import NO_FORWARD, custom, hidden_inputs, used
+from ..ops.tags import NO_FORWARD, custom, hidden_inputs, summed, used
 
 Tangent = Any  # a node; None for zero; for an op of several results a tuple of these
 
@@ -88,7 +88,7 @@ def node_jvp(node: Node, tangents: Sequence[Tangent]) -> Tangent:
             continue
         part = fit(rule(t, node, *node.inputs, **params), node.aval if op.kind == MAP else None)
         if part is not None:
-            total = part if total is None else add(total, part)
+            total = part if total is None else summed(total, part)
     return total
 
 

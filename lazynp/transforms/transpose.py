@@ -9,9 +9,10 @@ from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.op import MAP
 from ..graph.walk import dependents
-from ..ops.elementwise import add, convert
+from ..ops.elementwise import convert
 from ..ops.promotion import is_inexact
 from ..ops.shape import sum_to
+from ..ops.tags import summed
 from .jvp import differentiable, jvp, node_jvp
 
 Cotangent = Any  # a node; None for zero; for an op of several results a tuple of these
@@ -114,4 +115,4 @@ def accumulate(a: Cotangent, b: Cotangent) -> Cotangent:
         return b if a is None else a
     if isinstance(a, tuple):
         return tuple([accumulate(x, y) for x, y in zip(a, b)])
-    return add(a, b)
+    return summed(a, b)

@@ -244,3 +244,19 @@ def test_functions_that_jax_jits_are_calls(name: str) -> None:
         return [(e.params["name"], *[str(v.aval) for v in (*e.invars, *e.outvars)]) for e in eqns]
 
     assert calls(lazynp.jax) == calls(jax)
+
+
+def test_cotangents_are_added_by_an_operation_of_their_own() -> None:
+    def in_loop(j: Any) -> Any:
+        return lambda x: j.lax.scan(lambda c, _: (c * j.numpy.sin(x) + x, None), x, None, length=3)[0]
+
+    def sums(j: Any, f: Any) -> list[str]:
+        return re.findall(r"add_any|add ", str(j.make_jaxpr(f)(2.0)))
+
+    for make in (
+        lambda j: j.grad(lambda x: x * x),
+        lambda j: j.grad(j.checkpoint(lambda x: x * j.numpy.sin(x))),
+        lambda j: lambda x: j.jvp(lambda x: x * j.numpy.sin(x), (x,), (x,)),
+    ):
+        assert sums(lazynp.jax, make(lazynp.jax)) == sums(jax, make(jax)) != []
+    assert sums(lazynp.jax, lazynp.jax.grad(in_loop(lazynp.jax)))[:2] == sums(jax, jax.grad(in_loop(jax)))[:2]
