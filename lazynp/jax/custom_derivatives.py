@@ -18,12 +18,14 @@ from ..errors import UnexpectedTracerError
 from ..graph.node import Node
 from ..ops.promotion import is_inexact
 from ..ops.tags import Nodes, Tangents
-from ..signatures import held, name_of
+from ..signatures import held, name_of, positional
 from ..tree import NAMESPACE, flatten, unflatten
 from .array import as_node, door
 from .aval import ShapedArray
 from .linear_calls import linear_call
 from .primitives import primitive_of
+from .reference_loops import ruled_with_references
+from .references import among
 from .tree_util import tree_map
 
 __all__ = [
@@ -225,6 +227,11 @@ class custom_vjp(custom.custom_vjp):
         return rule_setter(self, name)
 
     symbolic_zeros = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not among((args, kwargs)):
+            return super().__call__(*args, **kwargs)
+        return ruled_with_references(self, positional(self.fun, args, kwargs, "custom_vjp"))
 
     def defvjp(self, fwd: Fun, bwd: Fun, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
         """Set the rules. fwd has the arguments of the function, bwd those of `nondiff_argnums` before its own two."""

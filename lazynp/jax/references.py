@@ -232,13 +232,14 @@ def strong(value: Array) -> Array:
 
 
 def put(ref: Ref, value: Array) -> None:
-    """Let it hold another value, of its type. Raises ValueError for one that is differentiated along, where the
+    """Let it hold another value, of its type. Raises Exception, as JAX does, for one that is differentiated along, where the
     reference is not."""
     node = as_node(value)
     if node.trace == KEPT and at_hand(ref)._depth < depth.n and differentiated(node):
-        raise ValueError(
+        raise Exception(
             "performing a set/swap operation with a differentiated value on a non-differentiated array reference of "
-            f"type {ref.aval}. Make the reference inside the differentiated function, or write stop_gradient of it."
+            f"type {ref.aval}. Move the array reference to be an argument of the differentiated function? Or make it "
+            "inside, or write stop_gradient of the value."
         )
     if ref._scope is not None and ref._scope.kind != "vmap":
         value = strong(value)
@@ -349,65 +350,6 @@ def passing_on(
         return out
 
 
-def with_references(plain: Fun, run: Callable[..., Fun]) -> Fun:
-    """A function of control flow that passes references on. `run(*args)` gives the call of `plain` for references and
-    their values."""
-
-    @functools.wraps(plain)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return plain(*args, **kwargs)
-        except Touched as found:
-            return passing_on(run(plain, *args, **kwargs), [found.ref])
-
-    return call
-
-
-def run_scan(plain: Fun, f: Fun, init: Any, xs: Any = None, *rest: Any, **kwargs: Any) -> Fun:
-    def run(refs: list[Ref], values: list[Any]) -> Any:
-        def body(state: Any, x: Any) -> Any:
-            (carry, y), after = threaded(f, refs)(state[0], state[1], x)
-            return (after, carry), y
-
-        (after, carry), ys = plain(body, (values, init), xs, *rest, **kwargs)
-        return (carry, ys), after
-
-    return run
-
-
-def run_while(plain: Fun, cond_fun: Fun, body_fun: Fun, init_val: Any) -> Fun:
-    def run(refs: list[Ref], values: list[Any]) -> Any:
-        def goes_on(state: Any) -> Any:
-            out, after = threaded(cond_fun, refs)(*state)
-            if any([a is not b for a, b in zip(after, state[0])]):
-                raise NotImplementedError("the condition of while_loop writes to a mutable array reference")
-            return out
-
-        after, out = plain(goes_on, lambda state: threaded(body_fun, refs)(*state)[::-1], (values, init_val))
-        return out, after
-
-    return run
-
-
-def run_fori(plain: Fun, lower: Any, upper: Any, body_fun: Fun, init_val: Any, **kwargs: Any) -> Fun:
-    def run(refs: list[Ref], values: list[Any]) -> Any:
-        body = threaded(body_fun, refs)
-        after, out = plain(lower, upper, lambda i, s: body(s[0], i, s[1])[::-1], (values, init_val), **kwargs)
-        return out, after
-
-    return run
-
-
-def run_cond(plain: Fun, pred: Any, true_fun: Fun, false_fun: Fun, *operands: Any, **kwargs: Any) -> Fun:
-    given = (*operands, kwargs["operand"]) if "operand" in kwargs else operands
-    return lambda refs, values: plain(pred, threaded(true_fun, refs), threaded(false_fun, refs), values, *given)
-
-
-def run_switch(plain: Fun, index: Any, branches: Sequence[Fun], *operands: Any, **kwargs: Any) -> Fun:
-    given = (*operands, kwargs["operand"]) if "operand" in kwargs else operands
-    return lambda refs, values: plain(index, [threaded(f, refs) for f in branches], values, *given)
-
-
 class Place:
     """Stands among the arguments of a traced function for a reference, by its number: a tree without leaves."""
 
@@ -498,6 +440,14 @@ def passed_on(plain: Fun, fun: Fun, make: Callable[[Fun, Static], Fun], static: 
     return call
 
 
+def unmapped(refs: Sequence[Ref]) -> Exception:
+    """The error for a value that differs between examples, which is written to a reference that all share."""
+    return Exception(
+        "performing a set/swap operation with vmapped value on an unbatched array reference of type "
+        f"{', '.join([str(r.aval) for r in refs])}. Move the array reference to be an argument to the vmapped function?"
+    )
+
+
 def vmapped(make: Fun) -> Fun:
     """`vmap`, of functions that may use references: those among the arguments are mapped as the arrays they hold."""
 
@@ -528,7 +478,13 @@ def vmapped(make: Fun) -> Fun:
                     return threaded(fun, refs)(values, *given, **named)
 
                 axes = [*at, *[None] * (len(refs) - len(at))]
-                return make(inner, (axes, *checked), (out_axes, axes), *rest, **options)(values, *given, **named)
+                mapped = make(inner, (axes, *checked), (out_axes, axes), *rest, **options)
+                try:
+                    return mapped(values, *given, **named)
+                except ValueError as error:
+                    if "got axis spec None" in str(error) and None not in flatten(out_axes, lambda x: x is None)[0]:
+                        raise unmapped(refs[len(at) :]) from None
+                    raise
 
             return passing_on(run, [*own, *first])
 

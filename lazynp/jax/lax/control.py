@@ -18,7 +18,7 @@ from ...tree import flatten, unflatten
 from ...tree import map as tree_map
 from ..array import Array, door
 from ..branches import calling_back
-from ..references import run_cond, run_fori, run_scan, run_switch, run_while, with_references
+from ..reference_loops import run_cond, run_fori, run_scan, run_switch, run_while, with_references
 from ..varying import one_type
 from .call import public
 from .typed_bodies import cond_over, fori_over, scan_over, while_over
