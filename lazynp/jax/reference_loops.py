@@ -1,5 +1,5 @@
-"""Mutable references in control flow: bodies of loops and branches that use references from outside of them, or get them
-as arguments; and functions with derivatives of their own that do."""
+"""Mutable references in control flow: bodies of loops and branches that use references from outside of them, or get
+them as arguments; and functions with derivatives of their own that do."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def not_carried(init: Any, f: Fun, kind: str) -> None:
     if refs:
         raise ValueError(
             f"function {name_of(f)}{place_of(f)} traced for {kind} returned a mutable array reference of type "
-            f"{refs[0].aval}, but mutable array references cannot be returned: what is carried is returned by each step."
+            f"{refs[0].aval}, but mutable array references cannot be returned: each step returns what is carried."
         )
 
 

@@ -232,8 +232,8 @@ def strong(value: Array) -> Array:
 
 
 def put(ref: Ref, value: Array) -> None:
-    """Let it hold another value, of its type. Raises Exception, as JAX does, for one that is differentiated along, where the
-    reference is not."""
+    """Let it hold another value, of its type. Raises Exception, as JAX does, for one that is differentiated along,
+    where the reference is not."""
     node = as_node(value)
     if node.trace == KEPT and at_hand(ref)._depth < depth.n and differentiated(node):
         raise Exception(
