@@ -300,6 +300,8 @@ explanations: list[Callable[[Any, Any, str], list[str]]] = []
 
 def spread_axes(axes: Any, tree: Any, what: str) -> list[int | None]:
     """For each leaf of a tree the axis that a prefix of the tree says. Raises ValueError where it is no prefix."""
+    if axes is None or optree.tree_is_leaf(axes, namespace=NAMESPACE):
+        return [axes] * len(optree.tree_leaves(tree, namespace=NAMESPACE))
     marked = optree.tree_map(
         lambda a: UNMAPPED if a is None else a, axes, is_leaf=lambda a: a is None, namespace=NAMESPACE
     )

@@ -5,16 +5,13 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ..signatures import spread_axes
 from ..tree import flatten, map, unflatten
-from .array import Array, as_node, wrap
-from .devices import Device
+from .array import Array, wrap
 from .jaxpr_places import shown_as
 from .mesh import Setting
-from .placement import check_divides, check_fits, in_full, is_where, of_places, placed
+from .placement import check_divides, check_fits, each_placed, in_full, is_where, of_places, placed
 from .sharding import AxisType, NamedSharding, PartitionSpec, Sharding, axes_of, default_mesh
 from .spreading import constrain, named_sharding, sharding_at, split_of, state
-from .transfers import explicitly
 
 
 def check_explicit(to: Sharding, what: str) -> None:
@@ -36,13 +33,9 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
 
     Raises: ValueError for another axis, and where an array cannot lie so.
     """
-    leaves, structure = flatten(xs)
-    one = isinstance(out_shardings, (Sharding, PartitionSpec))
-    wanted = [out_shardings] * len(leaves) if one else spread_axes(out_shardings, xs, "reshard out_shardings")
+    leaves, structure = each_placed(xs, out_shardings, "reshard out_shardings")
     out = []
-    for v, where in zip(leaves, wanted):
-        with explicitly():
-            node = as_node(v)
+    for _, node, where in leaves:
         if where is None:
             raise ValueError(
                 "Reshard should only be used with out_shardings which are non-None and have a non-empty mesh. Got "
@@ -151,12 +144,9 @@ def on_mesh_of(mesh: Any) -> Any:
 
 def spread_over(tree: Any, where: Any, what: str, mesh: Any = None) -> Any:
     """The arrays of a tree, placed; `where` is a sharding, a spec (over the mesh) or a prefix of the tree."""
-    leaves, structure = flatten(tree)
-    one = isinstance(where, (Sharding, PartitionSpec, Device))
-    wanted = [where] * len(leaves) if one else spread_axes(where, tree, what)
+    leaves, structure = each_placed(tree, where, what)
     out = []
-    for v, to in zip(leaves, wanted):
-        node = as_node(v)
+    for _, node, to in leaves:
         sharding = in_full(to, node.ndim, what, mesh)
         check_divides(sharding, node.shape)
         check_fits(sharding, node.shape, f"{what} results")

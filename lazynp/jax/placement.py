@@ -102,12 +102,16 @@ def resolved(where: Any, what: str, mesh: Any = None) -> Sharding:
     return where
 
 
-def prefix(where: Any, tree: Any, what: str) -> list[Any]:
-    """For each leaf of a tree what a tree of devices, shardings and specs says, which is a prefix of it.
+def each_placed(tree: Any, where: Any, what: str) -> tuple[list[tuple[Any, Node, Any]], Any]:
+    """The leaves of a tree, each with its node and with what `where` says of it, which is a place or a prefix of the
+    tree; and the tree's structure.
 
-    Raises: ValueError where it is none, with the place.
+    Raises: ValueError where it is no prefix, with the place.
     """
-    return list(spread_axes(where, tree, what))
+    leaves, structure = flatten(tree)
+    wanted = spread_axes(where, tree, what)
+    with explicitly():
+        return [(x, as_node(x), to) for x, to in zip(leaves, wanted)], structure
 
 
 def check_fits(sharding: Sharding, shape: tuple[int, ...], what: str, name: str = "", divides: bool = True) -> None:
@@ -163,9 +167,6 @@ def as_equation(x: Array, where: Any, share: Any, give: bool) -> Array:
     return out
 
 
-PLACES = (Device, Sharding, PartitionSpec, MemorySpace)
-
-
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
     """The arrays of a tree, on a device or as a sharding says (a tree of these may be a prefix of x); NumPy arrays and
     scalars become arrays.
@@ -173,21 +174,12 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     Raises: ValueError where an array cannot lie so, and for `may_alias` beside `donate`: each is a truth value, or a
     prefix of the tree with such.
     """
-    leaves, structure = flatten(x)
-    gives = [donate] * len(leaves) if isinstance(donate, bool) else prefix(donate, x, "device_put donate")
-    shares = (
-        [may_alias] * len(leaves)
-        if may_alias is None or isinstance(may_alias, bool)
-        else prefix(may_alias, x, "device_put may_alias")
-    )
+    gives, shares = spread_axes(donate, x, "device_put donate"), spread_axes(may_alias, x, "device_put may_alias")
     if any([m and d for m, d in zip(shares, gives)]):
         raise ValueError("may_alias and donate cannot be True at the same time.")
-    one = device is None or isinstance(device, PLACES) or hasattr(device, "layout")
-    wanted = [device] * len(leaves) if one else prefix(device, x, "device_put device")
+    found, structure = each_placed(x, device, "device_put device")
     out = []
-    for v, where, share, give in zip(leaves, wanted, shares, gives):
-        with explicitly():
-            node = as_node(v)
+    for (v, node, where), share, give in zip(found, shares, gives):
         if isinstance(where, Format) and isinstance(where.layout, Auto):
             raise ValueError(
                 f"sharding and layout in `Layout` instance should be concrete. Got layout: {where} for input "

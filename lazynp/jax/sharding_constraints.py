@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..graph.node import Node
+from ..signatures import spread_axes
 from ..tree import flatten, unflatten
-from .array import Array, as_node, wrap
+from .array import Array, wrap
 from .devices import Device
 from .jaxpr_places import shown_as
 from .layouts import Layout, order_of
-from .placement import check_fits, in_order, is_where, no_mesh, of_places, placed, prefix, resolved
+from .placement import check_fits, each_placed, in_order, is_where, no_mesh, of_places, placed, resolved
 from .sharding import (
     Mesh,
     NamedSharding,
@@ -22,7 +23,6 @@ from .sharding import (
     get_abstract_mesh,
 )
 from .spreading import Split, assignment, named_sharding, refuse_devices, sharding_at, split_of
-from .transfers import explicitly
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
@@ -32,18 +32,14 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     Raises: RuntimeError for a spec where there is no default mesh, ValueError for explicit or manual axes of a mixed
     mesh and for arrays that cannot lie so, AssertionError, TypeError for what is no sharding.
     """
-    leaves, structure = flatten(x)
-    one = shardings is None or isinstance(shardings, (Sharding, PartitionSpec)) or hasattr(shardings, "layout")
-    for where in [shardings] if one else flatten(shardings, is_leaf=is_where)[0]:
+    for where in flatten(shardings, is_leaf=is_where)[0]:
         if not (is_where(where) or hasattr(where, "layout")) or isinstance(where, Device):
             raise TypeError(
                 f"shardings leaf specifications are expected to be PartitionSpec instances or None, but got {where}"
             )
-    wanted = [shardings] * len(leaves) if one else prefix(shardings, x, "with_sharding_constraint shardings")
+    leaves, structure = each_placed(x, shardings, "with_sharding_constraint shardings")
     out = []
-    for v, where in zip(leaves, wanted):
-        with explicitly():
-            node = as_node(v)
+    for v, node, where in leaves:
         if where is None:
             raise ValueError(
                 "One of with_sharding_constraint arguments got sharding None which is not allowed. Please only pass "
@@ -64,7 +60,7 @@ def with_layout_constraint(x: Any, layouts: Any) -> Any:
     no array.
     """
     leaves, structure = flatten(x)
-    wanted = [layouts] * len(leaves) if isinstance(layouts, Layout) else prefix(layouts, x, "with_layout_constraint")
+    wanted = spread_axes(layouts, x, "with_layout_constraint")
     wrong = [type(w) for w in wanted if not isinstance(w, Layout)]
     if wrong:
         raise ValueError(f"layouts passed to `with_layout_constraint` must be of type `Layout`. Got {wrong}")
