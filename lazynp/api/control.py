@@ -15,7 +15,6 @@ import optree
 from ..doors import Door, door_of, wrap_all
 from ..errors import named, returned_text, shaped_text
 from ..flags import flags
-from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node
 from ..graph.op import results
@@ -37,10 +36,11 @@ from .trace import stack as traces
 INT32 = np.dtype(np.int32)
 
 
-def traced(f: Callable[..., Any], avals: Sequence[Any], tree: Any, door: Door, kind: str) -> tuple[Function, Any]:
-    """f's graph for arguments of these abstract values, and the structure of its result. `tree` is that of the
-    arguments, a tuple."""
-    trace = Trace(f, kind)
+def traced(f: Any, like: Sequence[Node], tree: Any, door: Door, kind: str, rows: int = 0) -> tuple[Function, Any]:
+    """f's graph for arguments like these values, or, of the last ones, like their `rows`, and the structure of its
+    result. `tree` is that of the arguments, a tuple."""
+    trace = Trace(f, kind, sources=like)
+    avals = [n.aval if i < len(like) - rows else n.aval._replace(shape=n.shape[1:]) for i, n in enumerate(like)]
     inputs = [placeholder(a, trace, i) for i, a in enumerate(avals)]
     function, out, _ = run_traced(f, inputs, with_kwargs(tree), door, trace)
     return function, out
@@ -106,10 +106,8 @@ def scan(
     length = scan_length(rows, x_nodes, length)
     if flags.disable_jit:
         return scan_in_python(f, init, x_nodes, xs_tree, length, reverse, door)
-    x_avals = [Aval(n.shape[1:], n.dtype, n.weak) for n in x_nodes]
-
     first, (function, out) = with_carry(
-        lambda carry: traced(f, [*[n.aval for n in carry], *x_avals], pair(tree, xs_tree), door, "scan"), first
+        lambda carry: traced(f, [*carry, *x_nodes], pair(tree, xs_tree), door, "scan", len(x_nodes)), first
     )
     parts = scan_parts(out, function)
     n_carry = parts[0].num_leaves
@@ -159,9 +157,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         return val
 
     def trace(first: Sequence[Node]) -> tuple[Function, Function, Any]:
-        avals = [n.aval for n in first]
-        test, out = traced(cond_fun, avals, pair(tree), door, "while_cond")
-        body = traced(body_fun, avals, pair(tree), door, "while_body")
+        test, out = traced(cond_fun, first, pair(tree), door, "while_cond")
+        body = traced(body_fun, first, pair(tree), door, "while_body")
         if not out.is_leaf() or short(test.outputs[0]) != "bool[]":
             got = f"output type(s) [{shaped_text(test.outputs[0])}]" if out.is_leaf() else f"pytree {named(out)}"
             raise TypeError(f"cond_fun must return a boolean scalar, but got {got}.")
@@ -233,7 +230,7 @@ NO_OPERAND: Any = type("NoOperand", (), {"__repr__": lambda self: "<no operand>"
 def branch(what: str, index: Node, fs: Sequence[Any], names: Sequence[str], operands: Any, door: Door) -> Any:
     leaves, tree = flatten(operands)
     door, nodes = arrays(leaves, door)
-    found = [traced(f, [n.aval for n in nodes], tree, door, what) for f in fs]
+    found = [traced(f, nodes, tree, door, what) for f in fs]
     functions, outs = [f for f, _ in found], [out for _, out in found]
     order = slice(None, None, -1 if what == "cond" else 1)  # the first name is that of what users write first
     check_branches(what, names[order], fs[order], functions[order], outs[order])

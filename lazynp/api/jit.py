@@ -260,7 +260,7 @@ class Jit(CallBase):
             raise RuntimeError(f"re-tracing function {name_of(self._fun)} for `jit`, but 'no_tracing' is set")
         f = with_statics(self._fun, call.statics)
         args, kwargs = unflatten(call.structure, call.leaves)
-        trace = Trace(self._fun, "jit", lambda: leaf_names(self._fun, args, kwargs))
+        trace = Trace(self._fun, "jit", lambda: leaf_names(self._fun, args, kwargs), call.nodes)
         inputs = [placeholder(n, trace, i) for i, n in enumerate(call.nodes)]
         since = recorder.count
         function, out, handles = run_traced(f, inputs, call.structure, call.door, trace)

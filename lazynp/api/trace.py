@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,10 +29,12 @@ class Trace:
         effects: nodes that must be computed whenever the traced function is run, in order. The first callback among
             them follows `first`, the next one will follow `last`.
         done: whether the function has returned.
+        sources: inside of named axes, what its placeholders stand for in the function around, or for a part of that.
     """
 
-    def __init__(self, function: Any, kind: str, names: Callable[[], Sequence[str]] = list) -> None:
+    def __init__(self, function: Any, kind: str, names: Callable[[], Sequence[str]] = list, sources: Any = ()) -> None:
         self.function, self.kind, self.names = function, kind, names
+        self.sources = [weakref.ref(n) for n in sources if stack.axes]
         self.effects: list[Node] = []
         self.first: Node | None = None
         self.last: Node | None = None

@@ -62,7 +62,7 @@ def vmap(
         where = [None if a is None else axis_in(a, n.shape) for a, n in zip(axes, nodes)]
         names = functools.partial(leaf_names, fun, args, kwargs)
         axis = Axis(mapped_size([n.aval for n in nodes], where, axis_size, names), axis_name)
-        return run_batched(fun, own, Trace(fun, "vmap", names), leaves, nodes, where, structure, axis, out_axes)
+        return run_batched(fun, own, Trace(fun, "vmap", names, nodes), leaves, nodes, where, structure, axis, out_axes)
 
     return batched
 

@@ -226,7 +226,7 @@ def traced_first(fun: Fun, names: Fun) -> Fun:
         leaves, structure = flatten((args, kwargs))
         own = door_of(leaves, door)
         nodes = [own.as_node(x) for x in leaves]
-        trace = Trace(getattr(fun, "__wrapped__", fun), "checkpoint / remat", names)
+        trace = Trace(getattr(fun, "__wrapped__", fun), "checkpoint / remat", names, nodes)
         inputs = [placeholder(n.aval, trace, i) for i, n in enumerate(nodes)]
         function, out, _ = run_traced(fun, inputs, structure, own, trace)
         if flags.debug_key_reuse:

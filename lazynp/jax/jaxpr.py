@@ -15,7 +15,7 @@ from ..graph.node import ABSTRACT, Node, leaf
 from ..signatures import Static
 from ..tree import flatten, unflatten
 from .array import Array, door, wrap
-from .aval import on_explicit
+from .aval import on_explicit, shaped
 from .beginning import Beginning
 from .devices import several
 from .dtypes import canonical, shown
@@ -25,9 +25,10 @@ from .jaxpr_writer import closed, to_be_shown
 from .layouts import order_of, orders
 from .references import passed_on
 from .shape_struct import ShapeDtypeStruct
-from .sharding import NamedSharding, Sharding
+from .sharding import NamedSharding, Sharding, current
 from .spreading import known
 from .spreading import state as spreading
+from .varying import axes_of_value, contexts, sums_of_value
 
 
 def node_of(x: Any) -> Node:
@@ -50,11 +51,20 @@ def node_of(x: Any) -> Node:
 
 
 def structs(structure: Any, nodes: Sequence[Node], shardings: Sequence[Any] = ()) -> Any:
-    """The tree of that structure with the types of these nodes, and with shardings: those on explicit axes, or others
-    that are given."""
+    """The tree of that structure with the types of these nodes, and with shardings: those on explicit or manual axes,
+    or others that are given."""
+    if current.manual and not shardings:
+        return unflatten(structure, [struct_of_part(n) for n in nodes])
     found = shardings or [sharding_of_type(known.get(n), n.ndim) for n in nodes]
     infos = [ShapeDtypeStruct(n.shape, shown(n.dtype), weak_type=n.weak, sharding=s) for n, s in zip(nodes, found)]
     return unflatten(structure, infos)
+
+
+def struct_of_part(n: Node) -> ShapeDtypeStruct:
+    """The type of a value inside of `shard_map`."""
+    t = shaped(n.aval, known.get(n), axes_of_value(n), sums_of_value(n))
+    varies = t.manual_axis_type if contexts.active else None
+    return ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak_type, sharding=t.sharding, manual_axis_type=varies)
 
 
 def sharding_of_type(lies: Any, ndim: int) -> NamedSharding | None:

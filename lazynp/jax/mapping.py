@@ -315,6 +315,14 @@ def check_results(
         )
 
 
+def check_spmd(names: Sequence[Any], specs: Sequence[PartitionSpec], mesh: Any) -> None:
+    """Raise ValueError where axes along which a `vmap` lies stand in specs too, KeyError where the mesh has no such."""
+    if {a for s in specs for part in s.partitions for a in axes_of(part)} & set(names):
+        raise ValueError("vmap spmd_axis_name cannot appear in shard_map in_specs")
+    for a in names:
+        mesh.shape[a]
+
+
 def check_ranks(results: Sequence[tuple[str, PartitionSpec, Node, str]], name: str) -> None:
     """Raise ValueError for specs (each with its place, the result and what that is called) that are too long."""
     wrong = [
@@ -448,11 +456,9 @@ def per_device(
         check_sums([s for s in flatten(out_specs)[0] if isinstance(s, PartitionSpec)], over, manual, "out_specs")
         check_manual(specs, manual, "in_specs")
         check_manual([s for s in flatten(out_specs)[0] if isinstance(s, PartitionSpec)], manual, "out_specs")
+        if state.spmd and any([as_node(x).trace == ABSTRACT for x in leaves]):
+            check_spmd(state.spmd[-1], specs, over)
         names = argument_texts(function, args)
-        if several():
-            for x, spec in zip(leaves, specs):
-                check_lies(as_node(x), spec, over, manual)
-                check_devices(as_node(x), over)
         others = [others_of(as_node(x), over, manual) for x in leaves]
         inside = over.with_types(manual, AxisType.Manual)
         body: list[Function] = []  # what one device does, where that is to be shown
@@ -461,6 +467,10 @@ def per_device(
             parts = [
                 cut(x, s, over, manual, what, place, name) for x, s, what, place in zip(split, specs, names, places)
             ]
+            if several():
+                for x, spec in zip(leaves, specs):
+                    check_lies(as_node(x), spec, over, manual)
+                    check_devices(as_node(x), over)
             parts = [(lying(x, lies, inside), used) for (x, used), lies in zip(parts, others)]
 
             outer = list(stack.active)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import enum
 import gc
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..api.trace import stack
 from ..graph.node import ABSTRACT, CONCRETE, Node, leaf
+from ..graph.op import VIEW, Op
 from ..runtime.execute import value_of
 from ..signatures import spread_axes
 from ..tree import flatten, map, unflatten
@@ -26,6 +28,7 @@ from .sharding import (
     PartitionSpec,
     Sharding,
     SingleDeviceSharding,
+    current,
     default_mesh,
     default_sharding,
 )
@@ -174,7 +177,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     Raises: ValueError where an array cannot lie so, and for `may_alias` beside `donate`: each is a truth value, or a
     prefix of the tree with such.
     """
-    gives, shares = spread_axes(donate, x, "device_put donate"), spread_axes(may_alias, x, "device_put may_alias")
+    gives: list[Any] = [*spread_axes(donate, x, "device_put donate")]
+    shares = spread_axes(may_alias, x, "device_put may_alias")
     if any([m and d for m, d in zip(shares, gives)]):
         raise ValueError("may_alias and donate cannot be True at the same time.")
     found, structure = each_placed(x, device, "device_put device")
@@ -206,10 +210,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
             continue
         if node.trace == CONCRETE and len(sharding.device_set) > 1 and spanning(sharding) and spread_of(node) is None:
             check_same(v, value_of(node))
-        source = sharding_at(node) if node.trace else None
-        if source is not None and source._memory == sharding._memory:
-            node = constrain(node, sharding=source)  # to there cotangents go back
-        out.append(in_order(placed(node, sharding, not isinstance(v, Array)), order))
+        out.append(in_order(placed(coming_back(node, sharding), sharding, not isinstance(v, Array)), order))
     return unflatten(structure, out)
 
 
@@ -233,9 +234,45 @@ def on_one(node: Node) -> Array:
     return wrap(node)
 
 
+def put_all(inputs: Sequence[Node], axes: Sequence[int | None], *, sharding: Sharding) -> tuple[Node, int | None]:
+    """Put all examples somewhere: as they lie together, the axis along which they stand among the others, as in JAX."""
+    (x,) = inputs
+    if x.trace == ABSTRACT:
+        return put(x, sharding=sharding), axes[0]
+    check_fits(sharding, x.shape, "device_put args")
+    return constrain(coming_back(x, sharding), sharding=sharding), axes[0]
+
+
+def coming_back(x: Node, to: Sharding) -> Node:
+    """What is differentiated and will be put somewhere, whose cotangent goes back to where x lies."""
+    source = sharding_at(x)
+    if not x.trace or source is None and not several() or source is not None and source._memory != to._memory:
+        return x
+    return constrain(x, sharding=source)
+
+
+put = Op(
+    "device_put",
+    VIEW,
+    lambda x, *, sharding: x,
+    lambda xp, x, *, sharding: x,
+    static=("sharding",),
+    jvp=lambda tangents, out, x, *, sharding: put(tangents[0], sharding=sharding),
+    transpose=lambda ct, x, *, sharding: (ct,),
+    batch=put_all,
+    linear=True,
+    tag="lasting",
+    doc="One example of what will be put somewhere.",
+)
+
+
 def moved_later(x: Node, sharding: Sharding) -> Array:
     """`device_put` of a traced array. It is part of the type on explicit axes; elsewhere the compiler decides, and only
-    the mesh is known."""
+    the mesh is known. What is mapped outside of traced functions is put there with all examples."""
+    if several() and not current.manual and all([t.kind == "vmap" for t in stack.active]) and x.trace == ABSTRACT:
+        state.on = True
+        check_fits(sharding, x.shape, "device_put args")
+        return wrap(put(x, sharding=sharding))
     lies = sharding_at(x)
     if sharding.memory_kind not in (None, "device") or lies is not None and lies.memory_kind != "device":
         return placed(x, sharding)

@@ -82,7 +82,8 @@ def in_device(sharding: Sharding | None) -> Sharding | None:
 
 
 def with_axis(sharding: Sharding | None, axis: int | None, x: Node) -> Sharding | None:
-    """A sharding of arrays that get one more axis: that lies as it does in x, or, where axes are Auto, anyhow."""
+    """A sharding of arrays that get one more axis: that lies as it does in x, or, where axes are Auto, anyhow, or as
+    the `vmap` says. Raises ValueError where it does not divide an array that is there."""
     if not isinstance(sharding, NamedSharding) or axis is None:
         return sharding
     parts = list(sharding.spec)
@@ -90,7 +91,7 @@ def with_axis(sharding: Sharding | None, axis: int | None, x: Node) -> Sharding 
     free: Any = PartitionSpec.UNCONSTRAINED
     own = {a for p in parts for a in axes_of(p)}
     spmd = state.spmd[-1] if state.spmd else ()
-    if spmd and set(spmd) <= set(sharding.mesh.auto_axes):
+    if spmd and not set(spmd) & set(sharding.mesh.explicit_axes + sharding.mesh.manual_axes):
         if own & set(spmd):
             raise ValueError(
                 f"vmap spmd_axis_name {spmd} cannot appear in with_sharding_constraint spec, but got spec "
@@ -102,7 +103,10 @@ def with_axis(sharding: Sharding | None, axis: int | None, x: Node) -> Sharding 
         lies = known.get(x)
         split = split_of(lies, x.ndim)[axis] if isinstance(lies, NamedSharding) and lies.mesh == sharding.mesh else ()
         free = None if own & set(split) else split
-    return NamedSharding(sharding.mesh, PartitionSpec(*parts[:axis], free, *parts[axis:]))
+    out = NamedSharding(sharding.mesh, PartitionSpec(*parts[:axis], free, *parts[axis:]))
+    if x.trace != ABSTRACT and free is spmd:
+        out.shard_shape(x.shape)
+    return out
 
 
 def sharding_at(node: Node) -> Sharding | None:

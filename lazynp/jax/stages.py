@@ -56,6 +56,7 @@ from .sharding import NamedSharding, PartitionSpec, SingleDeviceSharding, defaul
 from .spreading import assignment, known, refuse_devices, sharding_at
 from .spreading import state as spreading
 from .tree_util import PyTreeDef
+from .varying import axes_of_value, contexts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -371,7 +372,7 @@ class PjitFunction(Shown):
         if self._in is not None or self._device is not None:
             args, kwargs = with_values(args, kwargs, call, leaves)
         self._check_devices(args, kwargs, call, shardings)
-        found = self._variant(tuple(shardings))
+        found = self._variant(tuple(shardings), tuple([axes_of_value(n) for n in call.nodes if contexts.active]))
         originals = call.leaves
         call = found._take_apart(args, kwargs)
         entry = found._entry(call)
@@ -445,10 +446,10 @@ class PjitFunction(Shown):
             return found
         return in_place_of(found, spread_places(self._in, positional(call, call.nodes), "in_shardings"), "in_shardings")
 
-    def _variant(self, shardings: tuple[Any, ...]) -> Placed:
-        """The function for arguments that lie so."""
+    def _variant(self, shardings: tuple[Any, ...], varies: tuple[Any, ...] = ()) -> Placed:
+        """The function for arguments that lie so, and that vary along these manual axes."""
         variants = vars(self).setdefault("_placed", {})
-        key = shardings, default_mesh()
+        key = shardings, default_mesh(), varies
         found = variants.get(key)
         if found is None:
             found = variants[key] = Placed(self._fun, self._door, self._static, shardings)

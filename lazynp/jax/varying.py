@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
 from ..errors import origins
@@ -70,8 +71,8 @@ class Graph:
     """
 
     def __init__(self, found: Mapping[Node, Any], index: Mapping[Any, Node]) -> None:
-        self.found: dict[Node, Any] = dict(found)
-        self.new: dict[Node, Node] = {}
+        self.found: MutableMapping[Node, Any] = dict(found)
+        self.new: MutableMapping[Node, Node] = {}
         self.index = dict(index)
         self.axis_of = {n: a for a, n in index.items()}
         self.found |= {n: frozenset((a,)) for n, a in self.axis_of.items()}
@@ -183,11 +184,35 @@ class Graph:
         return union
 
 
+class Layer(ChainMap[Node, Any]):
+    """What is found, on top of what is known below."""
+
+    def __contains__(self, n: object) -> bool:
+        return n in self.maps[0] or self.maps[1].get(n) is not None  # type: ignore[call-overload]
+
+
+class Types(Graph):
+    """Along which axes values vary in bodies of loops and branches, and in functions that are mapped, while these are
+    being traced: they get their casts later (`BODIES`), and those that are put in here are thrown away."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__({}, context.index)
+        self.context = context
+        self.found = Layer({}, context.found)
+        self.new = Layer({}, context.new)
+
+    def outside(self, n: Node) -> Axes | None:
+        trace, i = origins.get(n, (None, 0))
+        source = trace.sources[i]() if trace is not None and i < len(trace.sources) else None
+        return (self.context.outside(n) if source is None else self.of(source)) or NOTHING
+
+
 class Context(Graph):
     """What a `shard_map` is traced in.
 
     Attributes:
         manual: the axes along which it maps. marks: what is known of summands; empty where there are none.
+        types: of values that have no place in the graph yet.
     """
 
     def __init__(self, found: Mapping[Node, Axes], index: Mapping[Any, Node], traces: Sequence[Any]) -> None:
@@ -195,6 +220,7 @@ class Context(Graph):
         self.manual = frozenset(index)
         self.traces = list(traces)
         self.marks: dict[Node, Sums] = {}
+        self.types = Types(self)
 
     def sums(self, node: Node) -> Sums:
         """Along which axes a value is a summand, and along which its cotangent is."""
@@ -295,7 +321,14 @@ def sums_of_value(node: Node) -> Sums:
 
 def axes_of_value(node: Node) -> Axes:
     """Along which axes a value varies, as its type says."""
-    return (contexts.active[-1].of(node) or NOTHING) if contexts.active else NOTHING
+    if not contexts.active:
+        return NOTHING
+    context = contexts.active[-1]
+    found = context.of(node)
+    if found is None:
+        with unrecorded():
+            found = context.types.of(node)
+    return found or NOTHING
 
 
 def checked(name: Any) -> bool:
@@ -313,7 +346,7 @@ def of_outputs(graph: Graph, function: Function, given: Sequence[Node], lies: Se
         if x in graph.axis_of:
             inner.axis_of[own] = graph.axis_of[x]
     inner.index = graph.index  # for casts that are thrown away
-    inner.found |= {n: frozenset((a,)) for a, n in graph.index.items()}
+    inner.found.update({n: frozenset((a,)) for a, n in graph.index.items()})
     with unrecorded():
         return [inner.of(n) for n in function.outputs]
 

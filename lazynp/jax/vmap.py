@@ -34,7 +34,14 @@ def vmap(fun: Any, in_axes: Any = 0, out_axes: Any = 0, *rest: Any, **options: A
                 return mapped(*args, **kwargs)
             lies, over = examples(args, kwargs, in_axes)
             typed = plain(lying_as(fun, lies), in_axes, out_axes, *rest, **options) if any(lies) else mapped
-            state.spmd.append(() if spmd is None else spmd if isinstance(spmd, tuple) else (spmd,))
+            names = () if spmd is None else spmd if isinstance(spmd, tuple) else (spmd,)
+            explicit = names if over is None else split_of(over, 1)[0]
+            if names and names != explicit:
+                raise ValueError(
+                    "Only one of spmd_axis_name or arrays sharded on `Explicit` mesh axis type is allowed. Got "
+                    f"spmd_axis_name={names} and arrays sharded on explicit_mesh_axis={explicit}"
+                )
+            state.spmd.append(names)
             try:
                 out = typed(*args, **kwargs)
             finally:
@@ -118,7 +125,7 @@ def along(lies: NamedSharding, tree: Any, out_axes: Any) -> Any:
     for x, axis in zip(leaves, spread_axes(out_axes, tree, "vmap out_axes")):
         note(x.node)
         found = split_of(sharding_at(x.node), x.ndim)
-        if axis is not None and not found[axis]:
+        if axis is not None and not found[axis] and x.node.op is not constrain:
             at = axis % x.ndim
             split = tidy((*found[:at], *names, *found[at + 1 :]), x.shape, lies.mesh)
             x = x._of(constrain(x.node, sharding=named_sharding(lies.mesh, split, x.ndim)))

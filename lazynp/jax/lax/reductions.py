@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...api.control import traced
+from ...api.control import with_kwargs
+from ...api.trace import trace_function
 from ...away import on_host
 from ...errors import named
 from ...graph.node import ABSTRACT, Node
@@ -186,9 +187,8 @@ def combiner(computation: Callable[..., Any], init: Any) -> tuple[Combine, str |
     leaves, tree = flatten(init)
     nodes = [door.as_node(x) for x in leaves]
     both = structure((init, init))
-    function, out = traced(
-        computation, [n.aval._replace(shape=(), weak=False) for n in (*nodes, *nodes)], both, door, "reduce"
-    )
+    scalars = [n.aval._replace(shape=(), weak=False) for n in (*nodes, *nodes)]
+    function, out = trace_function(computation, scalars, with_kwargs(both), door, "reduce")
     if len(function.outputs) != len(nodes):
         raise ValueError(f"reduce must return as many values as it takes, got {out} for {tree}")
 

@@ -107,14 +107,13 @@ def custom_linear_solve(
     """
     leaves, tree = flatten(b)
     nodes = [as_node(x) for x in leaves]
-    avals = [n.aval for n in nodes]
-    forward, out = traced(matvec, avals, pair(tree), door, "custom_linear_solve")
+    forward, out = traced(matvec, nodes, pair(tree), door, "custom_linear_solve")
     check_like(forward.outputs, nodes, out, tree, "matvec()")
     if transpose_solve is None and symmetric:
         transpose_solve = solve
 
     def solution(f: Any, apply: Any, what: str) -> tuple[Function, Any]:
-        function, out = traced(lambda v: f(apply, v), avals, pair(tree), door, "custom_linear_solve")
+        function, out = traced(lambda v: f(apply, v), nodes, pair(tree), door, "custom_linear_solve")
         found = out.child(0) if has_aux and not out.is_leaf() else out
         check_like(function.outputs[: found.num_leaves], nodes, found, tree, what)
         return function, out
