@@ -107,11 +107,13 @@ class State:
         sums: the mesh axes along which that caller wants summands.
         jitted: how many functions are being traced by `jit`.
         mapping: how many functions of what single devices have are being mapped; what they make lies nowhere.
+        rewriting: how many functions that `vmap` has run are being rewritten for all examples, outside of the meshes
+            that they have set.
         spmd: the mesh axes along which each `vmap` that is under way says that constraints lie, the innermost last.
     """
 
     on = meshes = processes = False
-    settled = jitted = mapping = 0
+    settled = jitted = mapping = rewriting = 0
     sums: frozenset[Any] = frozenset()
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from ..tree import flatten, map, unflatten
 from .array import Array, wrap
 from .jaxpr_places import shown_as
 from .mesh import Setting
-from .placement import check_divides, check_fits, each_placed, in_full, is_where, of_places, placed
+from .placement import check_divides, check_fits, each_placed, in_full, is_where, of_places, placed, with_kept
 from .sharding import AxisType, NamedSharding, PartitionSpec, Sharding, axes_of, default_mesh
 from .spreading import constrain, named_sharding, sharding_at, split_of, state
 
@@ -50,6 +50,8 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
         check_explicit(to, "reshard")
         check_divides(to, node.shape)
         check_fits(to, node.shape, "reshard args")
+        if isinstance(to, NamedSharding) and to.mesh.auto_axes and sharding_at(node) is not None:
+            to = with_kept(to, node, to.mesh.auto_axes, beside=False)
         out.append(shown_as(placed(node, to), "reshard"))
     return unflatten(structure, out)
 
@@ -84,19 +86,32 @@ def auto_axes(f: Any = None, /, *, axes: Any = None, out_sharding: Any = None) -
         return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
 
     @functools.wraps(f)
-    def call(*args: Any, out_sharding: Any = out_sharding, **kwargs: Any) -> Any:
-        if out_sharding is None:
-            raise TypeError("Missing required keyword argument: 'out_sharding'")
-        mesh = mesh_of(out_sharding)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        where = said(out_sharding, kwargs, "out_sharding")
+        mesh = mesh_of(where)
         if mesh.empty:
             return f(*args, **kwargs)
         check_names(axes, mesh)
+        around = default_mesh().abstract_mesh
+        if not around.empty and around != mesh.abstract_mesh:
+            raise ValueError(
+                f"Context mesh {around} must match the mesh passed to shardings {mesh.abstract_mesh}. Recommended "
+                "approach is to use `jax.set_mesh` context manager."
+            )
         inside = mesh.with_types(names_of(axes, mesh), AxisType.Auto)
         with Setting(inside):
             out = f(*relabelled(args, inside), **relabelled(kwargs, inside))
-        return spread_over(relabelled(out, mesh), out_sharding, "auto_axes", mesh)
+        return spread_over(relabelled(out, mesh), where, "auto_axes", mesh)
 
     return call
+
+
+def said(where: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """A parameter of a decorator, else that of the call, which is taken out of it. Raises TypeError without both."""
+    found = kwargs.pop(name, None) if where is None else where
+    if found is None:
+        raise TypeError(f"Missing required keyword argument: {name!r}")
+    return found
 
 
 def check_names(axes: Any, mesh: Any) -> None:
@@ -123,14 +138,20 @@ def explicit_axes(f: Any = None, /, *, axes: Any = None, in_sharding: Any = None
         return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
 
     @functools.wraps(f)
-    def call(*args: Any, in_sharding: Any = in_sharding, **kwargs: Any) -> Any:
-        if in_sharding is None:
-            raise TypeError("Missing required keyword argument: 'in_sharding'")
-        mesh = mesh_of(in_sharding)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = said(in_sharding, kwargs, "in_sharding")
+        if default_mesh().empty:
+            raise ValueError(
+                "Context mesh cannot be empty. Please use `jax.set_mesh` API to enter into a mesh context when using "
+                "`explicit_axes` API."
+            )
+        mesh = mesh_of(given)
         check_names(axes, mesh)
         inside = mesh.with_types(names_of(axes, mesh), AxisType.Explicit)
         with Setting(inside):
-            where = map(on_mesh_of(inside), in_sharding, is_leaf=is_where)
+            where = map(on_mesh_of(inside), given, is_leaf=is_where)
+            for s in flatten(where, is_leaf=is_where)[0]:
+                check_explicit(in_full(s, 0, "reshard", inside), "reshard")
             out = f(*spread_over(args, where, "explicit_axes", inside), **kwargs)
         return relabelled(out, mesh)
 

@@ -36,6 +36,7 @@ from .spreading import (
     assignment,
     constrain,
     known,
+    named_sharding,
     refuse_devices,
     sharding_at,
     split_of,
@@ -308,9 +309,20 @@ def in_full(where: Any, ndim: int, what: str, mesh: Any = None) -> Sharding:
         )
     to = resolved(where, what, mesh)
     if isinstance(to, NamedSharding) and to.mesh.explicit_axes:
-        rest, spec = [None] * (ndim - len(to.spec)), to.spec
-        to = to.update(spec=PartitionSpec(*spec.partitions, *rest, unreduced=spec.unreduced, reduced=spec.reduced))
+        parts, spec = [*to.spec.partitions, *[None] * (ndim - len(to.spec))], to.spec
+        parts = parts[:ndim] if not any([*parts[ndim:]]) else parts
+        to = to.update(spec=PartitionSpec(*parts, unreduced=spec.unreduced, reduced=spec.reduced))
     return to
+
+
+def with_kept(to: NamedSharding, node: Node, kept: Sequence[Any], beside: bool = True) -> NamedSharding:
+    """A sharding of an array that stays as it lies along the `kept` axes of the mesh, `beside` what the sharding says
+    of an axis of the array, or where it says nothing."""
+    split = []
+    for says, lies in zip(split_of(to, node.ndim), split_of(sharding_at(node), node.ndim)):
+        stays = tuple([a for a in lies if a in kept and (beside or not says)])
+        split.append((*stays, *says))
+    return named_sharding(to.mesh, tuple(split), node.ndim)
 
 
 def is_where(x: Any) -> bool:

@@ -11,18 +11,17 @@ from .array import Array, wrap
 from .devices import Device
 from .jaxpr_places import shown_as
 from .layouts import Layout, order_of
-from .placement import check_fits, each_placed, in_order, is_where, no_mesh, of_places, placed, resolved
+from .placement import check_fits, each_placed, in_order, is_where, no_mesh, of_places, placed, resolved, with_kept
 from .sharding import (
     Mesh,
     NamedSharding,
     PartitionSpec,
-    Sharding,
     axes_of,
     current,
     default_mesh,
     get_abstract_mesh,
 )
-from .spreading import Split, assignment, named_sharding, refuse_devices, sharding_at, split_of
+from .spreading import assignment, named_sharding, refuse_devices, sharding_at, split_of
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
@@ -120,7 +119,7 @@ def constrained(node: Node, where: Any) -> Array:
             f"Got spec={to.spec} and mesh={to.mesh.abstract_mesh}. You probably meant to use `reshard` API?"
         )
     if to.mesh.explicit_axes and node.trace:  # what lies along those stays
-        to = named_sharding(to.mesh, merged(to, sharding_at(node), node.ndim), node.ndim)
+        to = with_kept(to, node, to.mesh.explicit_axes)
     check_fits(to, node.shape, "with_sharding_constraint arguments", divides=not node.trace)
     if not node.trace and PartitionSpec.UNCONSTRAINED in to.spec.partitions:
         lies, says = split_of(sharding_at(node), node.ndim), split_of(to, node.ndim)
@@ -130,10 +129,3 @@ def constrained(node: Node, where: Any) -> Array:
     said = {"sharding": to, "layout": None, "context_mesh": default_mesh(), "unconstrained_dims": unconstrained}
     out: Array = shown_as(placed(node, to), "sharding_constraint", **said)
     return out
-
-
-def merged(to: NamedSharding, lies: Sharding | None, ndim: int) -> Split:
-    """The split that a constraint on Auto axes and an array that lies on explicit ones give together."""
-    explicit = set(to.mesh.explicit_axes)
-    pairs = zip(split_of(to, ndim), split_of(lies, ndim))
-    return tuple([(*[a for a in b if a in explicit], *a_) for a_, b in pairs])

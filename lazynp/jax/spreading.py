@@ -101,7 +101,8 @@ def with_axis(sharding: Sharding | None, axis: int | None, x: Node) -> Sharding 
     elif not sharding.mesh.auto_axes:
         note(x)
         lies = known.get(x)
-        split = split_of(lies, x.ndim)[axis] if isinstance(lies, NamedSharding) and lies.mesh == sharding.mesh else ()
+        same = isinstance(lies, NamedSharding) and lies.mesh.shape_tuple == sharding.mesh.shape_tuple
+        split = split_of(lies, x.ndim)[axis] if same else ()
         free = None if own & set(split) else split
     out = NamedSharding(sharding.mesh, PartitionSpec(*parts[:axis], free, *parts[axis:]))
     if x.trace != ABSTRACT and free is spmd:
@@ -298,6 +299,8 @@ def derive(node: Node) -> Sharding | None:
     if first is None or node.dtype is None:
         return named[0]
     mesh = first.mesh
+    if node.op is pick and mesh.explicit_axes and (own := lies_in_body(node)) is not None:
+        return own
     rule = RULES.get(node.op.name) or KINDS.get(node.op.kind, kept)  # type: ignore[union-attr]
     found = [s if isinstance(s, NamedSharding) and s.mesh == mesh else None for s in found]  # no names of other meshes
     splits = [split_of(s, a.ndim) if a.dtype is not None else () for s, a in zip(found, node.inputs)]
@@ -390,10 +393,11 @@ def check_meshes(node: Node, found: Sequence[Sharding | None]) -> None:
     """Raise ValueError where operands lie on explicit axes of another mesh than others, or than the one that is set."""
     pairs = [(a, s.mesh) for a, s in zip(node.inputs, found) if isinstance(s, NamedSharding)]
     pairs = [(a, mesh) for a, mesh in pairs if not mesh.manual_axes]  # `vmap` rewrites bodies of `shard_map` outside
-    if not any([mesh.explicit_axes for _, mesh in pairs]) and not (current.meshes and current.meshes[-1].explicit_axes):
+    around = current.meshes[-1] if current.meshes else None
+    explicit = any([mesh.explicit_axes for _, mesh in pairs]) or around is not None and around.explicit_axes
+    if state.rewriting or not explicit:
         return
     for a, mesh in pairs:
-        around = current.meshes[-1] if current.meshes else None
         if around is not None and around.axis_names and mesh is not around and differ(mesh, around):
             raise IncompatibleError(
                 f"For primitive {primitive(node)}, context mesh {around.abstract_mesh} should match the aval mesh "

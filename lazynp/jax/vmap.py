@@ -33,7 +33,7 @@ def vmap(fun: Any, in_axes: Any = 0, out_axes: Any = 0, *rest: Any, **options: A
             if not state.on:
                 return mapped(*args, **kwargs)
             lies, over = examples(args, kwargs, in_axes)
-            typed = plain(lying_as(fun, lies), in_axes, out_axes, *rest, **options) if any(lies) else mapped
+            typed = plain(lying_as(fun, lies), in_axes, out_axes, *rest, **options)
             names = () if spmd is None else spmd if isinstance(spmd, tuple) else (spmd,)
             explicit = names if over is None else split_of(over, 1)[0]
             if names and names != explicit:
@@ -42,9 +42,11 @@ def vmap(fun: Any, in_axes: Any = 0, out_axes: Any = 0, *rest: Any, **options: A
                     f"spmd_axis_name={names} and arrays sharded on explicit_mesh_axis={explicit}"
                 )
             state.spmd.append(names)
+            before = state.rewriting
             try:
                 out = typed(*args, **kwargs)
             finally:
+                state.rewriting = before
                 state.spmd.pop()
             return out if over is None else along(over, out, out_axes)
         except BaseException as error:
@@ -105,14 +107,16 @@ def examples(args: Any, kwargs: Any, in_axes: Any) -> tuple[list[Any], Any]:
 
 
 def lying_as(fun: Callable[..., Any], lies: list[Any]) -> Callable[..., Any]:
-    """The function of one example, whose arguments are said to lie so."""
+    """The function of one example, whose arguments are said to lie so; when it has returned, it is rewritten."""
 
     @functools.wraps(fun)
     def typed(*args: Any, **kwargs: Any) -> Any:
         for x, where in zip(flatten((args, kwargs))[0], lies):
             if where is not None and isinstance(x, Array) and x.node.trace:
                 known[x.node] = where
-        return fun(*args, **kwargs)
+        out = fun(*args, **kwargs)
+        state.rewriting += 1
+        return out
 
     return typed
 
