@@ -9,6 +9,7 @@
 #include <Python.h>
 #include <fenv.h>
 #include <limits.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <numpy/arrayobject.h>
@@ -23,6 +24,8 @@
  * which other threads may run. */
 enum { AXES = 8, OPERANDS = 4, SHORT = 16, WHOLE = 64, MOST = 8, REGISTER = 64, APART = 320, NUMBER = 32, UNLOCKED = 4096 };
 enum { LOOP, CAST, SELECT };
+
+#include "_stacks.h"
 
 typedef struct {
     int kind, count, at[OPERANDS]; /* count: of operands, the result as the last one */
@@ -694,6 +697,9 @@ static PyObject *bind(PyObject *module, PyObject *loops)
 }
 
 static PyMethodDef functions[] = {
+    {"stacked_product", stacked_product, METH_VARARGS,
+     "stacked_product(a, b, out, fused): numpy.matmul of stacks that were broadcast, of float32 or float64, of matrices with "
+     "at most 8 rows and columns, into one without gaps. See `_stacks.h`."},
     {"bind", bind, METH_O, "bind(loops): what is known of the loops of NumPy's ufuncs, as `_loops.h` has it."},
     {"plan", make_plan, METH_VARARGS,
      "plan(dtypes, scratch, inputs, scalars, steps): a kernel. For each value its dtype and the number of its scratch "

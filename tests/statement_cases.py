@@ -35,6 +35,8 @@ r = a.copy(); r[k] = -a[k]
 r = a.copy(); r[k] *= 2
 r = a.copy(); r[~k] += 1.5
 r = a.copy(); r[k] = b[k] ** 2
+r = t * 2; r[:, t[0] > 0] = 1.5; r[1, ..., t[0, 0] > 0] = np.float32(2.5); r[0, t[1] < 0] = np.inf
+r = t * 2; r[..., t[0, 0] > 0] = True; r[::-1][:, None, t[1] > 0] = 3; r[:, ::2, t[0, 1] < 0] = -0.0
 r = a.copy(); r[:, [0, 2]] = 1
 r = a.copy(); r[[0, 1], [1, 1]] = [5.0, 6.0]
 r = a.copy(); r[[0, 2]] = [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]]
@@ -203,7 +205,7 @@ r = z.copy(); r.imag[::2] = v[::2]; r.real += 1
 r = np.reshape(a.copy(), (5, 4), order="F").T.reshape(-1)
 r = m.copy(); r @= s; r @= r
 it = a.flat; next(it); r = it.index, it.coords, list(it)
-r = a.copy(); r.flat[r.ravel() > 0] = 0; r.flat[[1, 3]] = [7.0]; r.flat[...] = r.flat[()] + np.arange(20)
+r = a.copy(); r.flat[r.ravel() > 0] = 0; r.flat[[1, 3]] = [7.0]; r.flat[...] = np.ravel(r.flat[()]) + np.arange(20)
 r = a.copy(); r.flat[a.ravel() > 0] = v; r.flat[[-1, 2]] *= 2; r.T.flat = range(3)
 r = a.copy(); r[[0, 1], :] = b[None, :2]; r[:, [0, 1]] = np.ones((1, 1, 4, 2))
 r = a[:, [True, False, True, True, False]], a[type('Key', (tuple,), {})(([1], [2]))]

@@ -63,7 +63,7 @@ from .host import (
 )
 from .index import is_plain, normalize
 from .line_warnings import at_line
-from .masked import select, selection_of, write_selection
+from .masked import select, selection_of, write_last_axes, write_selection
 from .record import as_node, cast_node, errors_kept, known_small
 
 FULL_INT = (int, numpy.integer)
@@ -297,7 +297,7 @@ def recorded_setitem(self: ndarray, key: Any, value: Any) -> tuple[Any] | None:
         return None
     if any([is_traced(self), has_traced(key), has_traced(value)]):
         return (key,)
-    return None if scattered(self, key, value, places_value) else (key,)
+    return None if write_last_axes(self, key, value) or scattered(self, key, value, places_value) else (key,)
 
 
 def placed(self: Any, key: Any, value: Any) -> tuple[Any] | None:

@@ -129,11 +129,18 @@ def as_many(x: ndarray, key: Any, value: Any) -> Any:
     return None if node is None else array_of(node).reshape(shape)
 
 
+ITSELF = numpy.zeros((1, 1)).flat[()].ndim == 2  # in NumPy 2.2 an empty key is the array itself, later all elements
+
+
 def flat_item(self: Any, key: Any) -> Any:
+    if type(key) is tuple and not key:
+        if ITSELF:
+            return self._owner
+        key = slice(None)
     row = self._traced()
     if row is not None:
         return row[key]
-    found = in_one_row(self, slice(None) if type(key) is tuple and not key else key)
+    found = in_one_row(self, key)
     if found is not None:
         row, key = found
         found = row[key].copy() if type(key) is slice else row[key]

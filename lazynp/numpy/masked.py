@@ -23,12 +23,14 @@ from ..runtime.recorder import recorder
 from ..runtime.storage import Storage, StorageDetails
 from ..speed import get_places
 from . import array
-from .array import ndarray, new_handle
+from .array import known, ndarray, new_handle
 from .casts import real_of
+from .index import is_plain
 from .record import PYTHON_SCALARS, as_node, cast_node, out_of_range
 
 no_mask: Callable[[Node], Exception] = errors.no_value  # a better error, where the transformations are loaded
 DEEPEST = 64  # operations on a selection that is still deferred
+FEW = 16  # a mask that chooses less than one element of so many is one of few places
 
 
 class Selection:
@@ -180,6 +182,25 @@ def write_selection(a: ndarray, mask: ndarray, value: Any) -> bool:
     del base, new, value
     recorder.settle()
     return True
+
+
+def write_last_axes(a: ndarray, key: Any, value: Any) -> bool:
+    """`a[..., mask] = value` of a number, as a select: the mask is the key's last part, in the shape of a's last axes.
+
+    Not of an array at hand, into which NumPy writes no more than is chosen, and not where the mask is known to choose
+    few, for which a select has to pass all of a."""
+    mask = key[-1] if type(key) is tuple and len(key) > 1 else None
+    if type(mask) is not ndarray or mask.dtype != bool or not mask.ndim or not is_plain(key[:-1]) or known(a):
+        return False
+    if type(value) not in PYTHON_SCALARS and not isinstance(value, numpy.generic) or selection_of(mask) is not None:
+        return False
+    taken = len(key) - 1 - key[:-1].count(None)
+    if taken + mask.ndim != a.ndim and Ellipsis not in key[:-1] or a.shape[a.ndim - mask.ndim :] != mask.shape:
+        return False
+    if known(mask) and numpy.count_nonzero(mask._h_) * FEW < mask.size:
+        return False
+    region = a[(*key[:-1], *[slice(None)] * mask.ndim)]
+    return write_selection(region, mask.reshape((1,) * (region.ndim - mask.ndim) + mask.shape), value)
 
 
 array.settle_selection = settle_selection

@@ -14,6 +14,7 @@ from numpy._core import multiarray
 from ...ops.promotion import complex_dtype
 from ...speed import at_places, get_places, set_places
 from .parts import FEWEST, along, counted, each, stacked, taken, wrapped
+from .products import matmul
 
 Array = Any
 INTP = np.dtype(np.intp)
@@ -259,6 +260,7 @@ def arange_n(start: Any, step: Any, n: int, dtype: np.dtype[Any]) -> Array:
 OWN = (
     c_power,
     lstsq_stack,
+    matmul,
     scatter_into,
     accumulate,
     along,
