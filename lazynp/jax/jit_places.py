@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..api.jit import Call
-from ..graph.node import ABSTRACT
+from ..graph.node import ABSTRACT, Node
 from ..signatures import spread_axes
 from ..tree import flatten, unflatten
 from .array import Array, wrap
@@ -17,7 +17,7 @@ from .placement import check_fits, is_where, no_mesh, placed, resolved
 from .processes import spanning
 from .sharding import Mesh, NamedSharding, PartitionSpec, default_mesh, shards_of
 from .specs import check_no_axis_twice
-from .spreading import assignment, named_sharding, refuse_devices, sharding_at, split_of
+from .spreading import as_written, assignment, named_sharding, refuse_devices, sharding_at, split_of
 from .tree_util import keystr, prefix_errors, tree_leaves_with_path
 from .unreduced import pending, with_pending
 
@@ -174,6 +174,14 @@ def in_type(lies: Any, ndim: int) -> Any:
         return lies
     full = named_sharding(lies.mesh, split_of(lies, ndim), ndim).with_memory_kind(lies._memory)
     return with_pending(full, *pending(lies)) if any(pending(lies)) else full
+
+
+def in_words_of(lies: Any, ndim: int, nodes: Sequence[Node], shardings: Sequence[Any]) -> Any:
+    """A sharding of a result, as that of an argument with as many axes is written which says the same."""
+    if not isinstance(lies, NamedSharding) or lies.mesh.explicit_axes:
+        return lies
+    alike = [s for s, n in zip(shardings, nodes) if n.ndim == ndim and isinstance(s, NamedSharding)]
+    return as_written(lies, [s for s in alike if s.mesh == lies.mesh and s._memory == lies._memory])
 
 
 def result(x: Any, lies: Any, where: Any, owned: bool, name: str) -> Any:

@@ -108,12 +108,14 @@ FACTORS = {
 
 
 def picked(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
-    """One of several results: of a loop as what it began with, else as an operand of the same shape."""
+    """One of several results: of a loop as what it began with, of a callback anew, else as an operand of its shape."""
     source, i = node.inputs[0], node.static[0]
     inputs: Sequence[Node]
     inputs, name = source.inputs, source.op.name  # type: ignore[union-attr]
     drop = False
-    if name == "while":
+    if name == "callback":
+        inputs = ()
+    elif name == "while":
         inputs = inputs[source.static[2] + source.static[3] + i :][:1]
     elif name == "scan":
         body, constants, carried, _ = source.static

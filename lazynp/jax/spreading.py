@@ -310,9 +310,20 @@ def derive(node: Node) -> Sharding | None:
     elif node.op is pick and not any(split):
         return lies_in_body(node) or named_sharding(mesh, (), node.ndim)
     out = named_sharding(mesh, tidy(split, node.shape, mesh), node.ndim)
+    if not mesh.explicit_axes:
+        out = as_written(
+            out, [s for s, a in zip(found, node.inputs) if isinstance(s, NamedSharding) and a.ndim == node.ndim]
+        )
     if any([any(pending(s)) for s in named]):
         out = with_pending(out, *of_result(node, found))
     return out if first._memory == "device" else out.with_memory_kind(first._memory)
+
+
+def as_written(lies: NamedSharding, found: Sequence[NamedSharding]) -> NamedSharding:
+    """The one among the shardings of operands that says the same, as its user has written it."""
+    ndim = max([len(s.spec) for s in (lies, *found)])
+    split = split_of(lies, ndim)
+    return next((s for s in found if split_of(s, ndim) == split), lies)
 
 
 def check_memories(node: Node, found: Sequence[Sharding | None]) -> None:

@@ -14,6 +14,7 @@ from ..api.jit import Call, Entry, Jit
 from ..api.jit import jit as make_jit
 from ..config import config
 from ..doors import through
+from ..graph.node import Node
 from ..graph.show import show
 from ..graph.walk import toposort
 from ..runtime import jit_calls
@@ -21,7 +22,7 @@ from ..runtime.kernels import compile_wait
 from ..signatures import HOLE, leaf_names, name_of
 from ..tree import flatten, map, unflatten
 from .array import Array, door
-from .aval import ShapedArray
+from .aval import ShapedArray, shaped
 from .compiled_calls import check_lies, check_orders, check_types, mismatch
 from .config import flags
 from .constraints import over_mesh_of
@@ -37,6 +38,7 @@ from .jit_places import (
     given,
     in_place_of,
     in_type,
+    in_words_of,
     on_devices,
     pinned_anywhere,
     positional,
@@ -98,7 +100,10 @@ class Stage:
 
     @property
     def in_avals(self) -> Any:
-        return unflatten(self._call.structure, [ShapedArray(*a) for a in self._entry.function.in_avals])
+        return unflatten(self._call.structure, self._types(self._entry.function.inputs))
+
+    def _types(self, nodes: Sequence[Node]) -> list[ShapedArray]:
+        return [shaped(n.aval, known.get(n)) for n in nodes]
 
     @property
     def out_info(self) -> Any:
@@ -120,7 +125,7 @@ class Stage:
     def args_info(self) -> Any:
         """Types of the arguments, and which are donated."""
         donated = self._call.donated or (False,) * len(self._call.nodes)
-        infos = [ArgInfo(ShapedArray(*n.aval), d) for n, d in zip(self._call.nodes, donated)]
+        infos = [ArgInfo(t, d) for t, d in zip(self._types(self._call.nodes), donated)]
         return unflatten(self._call.structure, infos)
 
     @property
@@ -212,7 +217,7 @@ class Traced(Stage):
     def out_avals(self) -> Any:
         """Types of the results."""
         count = self._entry.out.num_leaves
-        return unflatten(self._entry.out, [ShapedArray(*n.aval) for n in self._entry.function.outputs[:count]])
+        return unflatten(self._entry.out, self._types(self._entry.function.outputs[:count]))
 
     def lower(self, **options: Any) -> Lowered:
         """The next stage."""
@@ -254,6 +259,11 @@ class Compiled(Stage):
 
     def cost_analysis(self) -> dict[str, float]:
         return costs(self._entry)
+
+    @property
+    def out_info(self) -> Any:
+        """Types of the result, and how it lies."""
+        return structs(self._entry.out, self._entry.function.outputs, flatten(self.output_formats)[0])
 
     def memory_analysis(self) -> None:
         """Nothing is known before it runs."""
@@ -397,6 +407,7 @@ class PjitFunction(Shown):
         ]
         spread = [around if s is None else s for s in spread]
         spread = [in_type(s, x.ndim) if m else s for s, m, x in zip(spread, made, entry.function.outputs)]
+        spread = [in_words_of(s, x.ndim, call.nodes, shardings) for s, x in zip(spread, entry.function.outputs)]
         spread, pinned = [[on_devices(place_of(s), kept) for s in places] for places in (spread, pinned)]
         laid = [result(*x) for x in zip(results, spread, pinned, made, names)]
         return unflatten(tree, [in_order(x, o) if isinstance(x, Array) else x for x, o in zip(laid, orders_)])

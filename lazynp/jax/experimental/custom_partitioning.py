@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ...tree import flatten, unflatten
-from ..array import Array
+from ...tree import flatten, map, unflatten
+from ..array import Array, as_node, wrap
 from ..custom_derivatives import custom_jvp
 from ..jaxpr import eval_shape
 from ..lax import with_sharding_constraint
@@ -88,7 +88,7 @@ class custom_partitioning:
                 "provide sharding_rule to migrate to Shardy."
             )
         fixed = {i: bound.args[i] for i in self.static_argnums}
-        given = tuple([x for i, x in enumerate(bound.args) if i not in fixed])
+        given = map(lambda v: wrap(as_node(v)), tuple([x for i, x in enumerate(bound.args) if i not in fixed]))
 
         def whole(*arrays: Any) -> Any:
             rest = iter(arrays)
