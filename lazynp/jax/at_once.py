@@ -15,7 +15,7 @@ from ..graph.node import ABSTRACT, Node
 from ..graph.op import current
 from ..graph.walk import toposort
 from ..ops.bits import count_leading_zeros, population_count, shift_right_logical, width
-from ..ops.elementwise import bitwise_and, convert, left_shift, nextafter, right_shift, spacing
+from ..ops.elementwise import bitwise_and, convert, left_shift, nextafter, right_shift, spacing, weak_cast
 from .array import ERRORS, NDARRAY, SILENT, wrap
 from .dtypes import EXTENSIONS, FLOAT32, INT32, KIND_OF
 from .spreading import note
@@ -39,6 +39,25 @@ def apply(f: Callable[..., Any], *nodes: Any, **params: Any) -> Any:
     finally:
         current.sink = sink
     return finished(out)
+
+
+def apply_like(f: Callable[..., Any], *nodes: Node, weak: bool | None = None) -> Any:
+    """`apply` of a function whose operands are taken as strong ones, and whose results are weak where all operands are,
+    or where `weak` says so."""
+    if not any([n.weak for n in nodes]):
+        return apply(f, *nodes)
+    yields = all([n.weak for n in nodes]) if weak is None else weak
+
+    def run(*xs: Node) -> Any:
+        out = f(*[convert(x, x.dtype) for x in xs])
+        return weakened(out) if yields else out
+
+    return apply(run, *nodes)
+
+
+def weakened(out: Any) -> Any:
+    """A node, or a tuple of them, as weak ones."""
+    return tuple([weakened(x) for x in out]) if isinstance(out, tuple) else weak_cast(out, dtype=out.dtype)
 
 
 def size_of(buffer: Any) -> int:

@@ -17,7 +17,7 @@ from ..graph.errors import MissingRuleError
 from ..graph.node import Node
 from ..graph.op import LIBRARY, Op, Rule, results
 from .contraction import matmul
-from .creation import eye, tril, triu
+from .creation import eye, full, tril, triu
 from .elementwise import (
     add,
     conjugate,
@@ -347,28 +347,54 @@ def qr_shapes(m: int, n: int, *, mode: str) -> list[Shape]:
     return [(k, n)] if mode == "r" else [(m, k), (k, n)]
 
 
-def qr_jvp(tangents: Tangents, out: Node, a: Node, *, mode: str) -> tuple[Node, Node] | None:
-    """Walter and Lehmann, arXiv:1001.1654, section 3.3; the columns beyond the square ones follow from q."""
-    t, (m, n) = tangents[0], a.shape[-2:]
-    if t is None:
-        return None
-    if mode == "complete" and m > n:
-        raise MissingRuleError("qr with mode 'complete' of a tall matrix", "jvp")
-    q, r = results(out)
-    k = min(m, n)
-    stack = whole(a.shape[:-1])
-    r1, t1 = (x if n == k else slice_(x, key=(*stack[:-1], (0, x.shape[-2], 1), (0, k, 1))) for x in (r, t))
-    t_rinv = swap_last(triangular_solve(swap_last(r1), swap_last(t1), lower=True, unit=False))
+def thin_qr_jvp(t: Node, q: Node, r: Node) -> tuple[Node, Node]:
+    """Of a q with as many columns as r, which is square. Walter and Lehmann, arXiv:1001.1654, section 3.3."""
+    t_rinv = swap_last(triangular_solve(swap_last(r), swap_last(t), lower=True, unit=False))
     inside = matmul(adjoint(q), t_rinv)
     lower = tril(inside, -1)
     skew = subtract(lower, adjoint(lower))
-    if a.dtype.kind == "c":
+    if t.dtype.kind == "c":
         skew = add(skew, multiply(identity(inside), make_complex(0.0, imag(inside))))
-    tq = add(matmul(q, subtract(skew, inside)), t_rinv)
-    tr = matmul(subtract(inside, skew), r1)
+    return add(matmul(q, subtract(skew, inside)), t_rinv), matmul(subtract(inside, skew), r)
+
+
+def rest_of_q_jvp(tq: Node, q: Node) -> Node:
+    """The tangent of the other columns of a square q, from that of its first n.
+
+    They are a choice of LAPACK's: q is a product of n reflections, I - y s y^H with n columns y. So with z =
+    q[n:, :n] (q[:n, :n] - I)^-1, which is y[n:] y[:n]^-1, they are those of I plus (q[:, :n] - I[:, :n]) z^H.
+    """
+    m, n = tq.shape[-2:]
+    stack = whole(q.shape[:-2])
+    first = slice_(subtract(q, identity(q)), key=(*stack, (0, m, 1), (0, n, 1)))
+
+    def parts(x: Node) -> tuple[Node, Node]:
+        return slice_(x, key=(*stack, (0, n, 1), (0, n, 1))), slice_(x, key=(*stack, (n, m - n, 1), (0, n, 1)))
+
+    (above, below), (t_above, t_below) = parts(first), parts(tq)
+    z_adjoint = solve_op(adjoint(above), adjoint(below))
+    tz_adjoint = solve_op(adjoint(above), adjoint(subtract(t_below, matmul(adjoint(z_adjoint), t_above))))
+    return add(matmul(tq, z_adjoint), matmul(first, tz_adjoint))
+
+
+def qr_jvp(tangents: Tangents, out: Node, a: Node, *, mode: str) -> tuple[Node, Node] | None:
+    """The rows of zeros below r stay, and the columns beyond the square ones follow from q."""
+    t, (m, n) = tangents[0], a.shape[-2:]
+    if t is None:
+        return None
+    q, r = results(out)
+    stack = whole(a.shape[:-2])
+    if mode == "complete" and m > n:
+        thin = slice_(q, key=(*stack, (0, m, 1), (0, n, 1))), slice_(r, key=(*stack, (0, n, 1), (0, n, 1)))
+        tq, tr = thin_qr_jvp(t, *thin)
+        none = full((*a.shape[:-2], m - n, n), 0, r.dtype)
+        return concatenate(tq, rest_of_q_jvp(tq, q), axis=tq.ndim - 1), concatenate(tr, none, axis=tr.ndim - 2)
+    k = min(m, n)
+    r1, t1 = (x if n == k else slice_(x, key=(*stack, (0, x.shape[-2], 1), (0, k, 1))) for x in (r, t))
+    tq, tr = thin_qr_jvp(t1, q, r1)
     if n == k:
         return tq, tr
-    a2, t2 = (slice_(x, key=(*stack, (k, n - k, 1))) for x in (a, t))
+    a2, t2 = (slice_(x, key=(*stack, (0, m, 1), (k, n - k, 1))) for x in (a, t))
     return tq, concatenate(tr, add(matmul(adjoint(tq), a2), matmul(adjoint(q), t2)), axis=tr.ndim - 1)
 
 

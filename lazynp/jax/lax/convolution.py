@@ -16,7 +16,7 @@ from ...ops.creation import eye
 from ...ops.elementwise import convert, not_equal
 from ...ops.promotion import Shape
 from ..array import Array
-from ..at_once import apply
+from ..at_once import apply, apply_like
 from ..dimension_numbers import ConvDimensionNumbers
 from ..dtypes import KIND_OF
 from ..precision import check_precision
@@ -220,7 +220,7 @@ def conv_general_dilated(
         made = transposed(made, s.inverse(tuple(numbers[2])))
         return not_equal(made, np.int32(0)) if truths else convert(made, out)
 
-    return apply(run, x, w)
+    return apply_like(run, x, w)
 
 
 def transposed(x: Node, axes: Shape) -> Node:

@@ -18,7 +18,7 @@ from ...ops.elementwise import convert, scalar, where
 from ...ops.promotion import Shape
 from ...ops.tags import refusing
 from ..array import Array, wrap
-from ..at_once import apply
+from ..at_once import apply, apply_like
 from ..spreading import keeps_split, state
 from .call import argument, arguments, axis_of, check_kinds, check_same_dtypes, public, sizes_of, spread, with_axes
 from .dimension_checks import check_gather, check_scatter
@@ -331,7 +331,7 @@ def gather(
             out = where(test, out, scalar(fill_for(x.dtype, fill_value), x))
         return out if where_.order == tuple(range(out.ndim)) else s.transpose(out, axes=where_.order)
 
-    return apply(run, x, starts)
+    return apply_like(run, x, starts, weak=x.weak)
 
 
 def scatter_of(name: str, mode_: str, sign: Callable[[Node], Node] | None = None) -> Callable[..., Array]:
@@ -354,9 +354,11 @@ def scatter_of(name: str, mode_: str, sign: Callable[[Node], Node] | None = None
         check_scatter(x, starts, value, dims)
         if mode_ == "multiply" and not unique_indices and value.trace:
             value = refusing(value, why=f"{name} gradients are only implemented if `unique_indices=True`")
-        return apply(
-            lambda x, i, v: scattered(x, i, v if sign is None else sign(v), dims, mode_, mode), x, starts, value
-        )
+
+        def run(x: Node, starts: Node, value: Node) -> Node:
+            return scattered(x, starts, value if sign is None else sign(value), dims, mode_, mode)
+
+        return apply_like(run, x, starts, value, weak=x.weak)
 
     scatter.__name__ = scatter.__qualname__ = name
     scatter.__doc__ = f"XLA's {name}: slices of the updates combined into the operand; those that leave it are dropped."

@@ -12,9 +12,9 @@ from ...ops import elementwise as e
 from ...ops import lapack
 from ...ops.contraction import matmul
 from ...ops.creation import tril
-from ...ops.elementwise import convert, scalar
+from ...ops.elementwise import scalar
 from ...ops.shape import expand_dims, swap_last
-from ..at_once import apply
+from ..at_once import apply_like
 from .call import argument, check_same_dtypes
 
 
@@ -50,7 +50,7 @@ def operand(name: str, x: Any, i: int = 0, rank: int = 2) -> Node:
     check_inexact(name, node, i)
     if node.ndim < rank:
         raise TypeError(f"Input {i} to {name} must have rank at least {rank}, but got shape={node.shape}")
-    return convert(node, node.dtype)
+    return node
 
 
 def check_inexact(name: str, node: Node, i: int) -> None:
@@ -72,7 +72,7 @@ def square(name: str, x: Any, message: str) -> Node:
 
 def all_of(op: Op, *nodes: Node, **params: Any) -> list[Any]:
     """The results of an op of several results."""
-    return list(apply(lambda *xs: tuple(results(op(*xs, **params))), *nodes))
+    return list(apply_like(lambda *xs: tuple(results(op(*xs, **params))), *nodes))
 
 
 def schur(
@@ -123,7 +123,7 @@ def householder_product(a: Any, taus: Any) -> Any:
         raise ValueError(
             f"The second argument to householder_product must have at most {min(m, n)} entries, got {scales.shape}"
         )
-    return apply(lambda a, t: lapack.householder_product(a, expand_dims(t, t.ndim)), matrix, scales)
+    return apply_like(lambda a, t: lapack.householder_product(a, expand_dims(t, t.ndim)), matrix, scales)
 
 
 def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
@@ -134,7 +134,7 @@ def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = Fal
     def impl(a: Node, t: Node, c: Node) -> Node:
         return lapack.ormqr(a, expand_dims(t, t.ndim), c, left=bool(left), transpose=bool(transpose))
 
-    return apply(impl, *nodes)
+    return apply_like(impl, *nodes)
 
 
 def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
@@ -147,7 +147,7 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
             "Rank-1 update to Cholesky decomposition takes a square matrix and a vector of the same size as input. "
             f"Got shapes {r.shape} and {w.shape} instead"
         )
-    return apply(lambda r, w: lapack.cholesky_update(r, expand_dims(w, w.ndim)), r, w)
+    return apply_like(lambda r, w: lapack.cholesky_update(r, expand_dims(w, w.ndim)), r, w)
 
 
 def symmetric_product(
@@ -168,4 +168,4 @@ def symmetric_product(
         out = e.add(product, e.multiply(scalar(beta, a), c)) if beta else product
         return e.add(tril(out), swap_last(tril(out, -1))) if symmetrize_output else out
 
-    return apply(impl, *nodes)
+    return apply_like(impl, *nodes)

@@ -14,7 +14,7 @@ from ...ops.contraction import matmul
 from ...ops.indexing import take_along_axis
 from ...ops.shape import add_reduce, broadcast_to, reshape, swap_last
 from ..array import as_node, wrap
-from ..at_once import apply
+from ..at_once import apply_like
 from ..dtypes import float_dtype
 from .call import argument, check_kinds
 from .lapack import (
@@ -92,7 +92,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
             a = e.divide(e.add(a, linalg.adjoint(a)), 2)
         return factorizations.cholesky_or_nan(a, upper=False)
 
-    return apply(factor, node)
+    return apply_like(factor, node)
 
 
 def triangular_solve(
@@ -135,17 +135,17 @@ def triangular_solve(
         out = factorizations.triangular_or_nan(a, b, lower=low, unit=unit_diagonal)
         return reshape(out, shape=out.shape[:-1]) if vector else out
 
-    return apply(solve, left, right)
+    return apply_like(solve, left, right)
 
 
 def lu(x: Any) -> list[Any]:
     """L and U in one matrix; for each row the row that it was swapped with; the permutation of the rows."""
-    return list(apply(lambda a: tuple(results(factorizations.lu(a))), matrix("lu", x)))
+    return list(apply_like(lambda a: tuple(results(factorizations.lu(a))), matrix("lu", x)))
 
 
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     """The permutation of rows that a sequence of swaps makes."""
-    return apply(lambda p: factorizations.permutation_of(p, n=int(permutation_size)), as_node(pivots))
+    return apply_like(lambda p: factorizations.permutation_of(p, n=int(permutation_size)), as_node(pivots))
 
 
 def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None) -> tuple[Any, ...]:
@@ -158,7 +158,7 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma:
         columns = broadcast_to(reshape(places, shape=(*places.shape[:-1], 1, places.shape[-1])), shape=a.shape)
         return (*results(linalg.qr(take_along_axis(a, columns, a.ndim - 1), mode=mode)), places)
 
-    return apply(ordered if pivoting else lambda a: tuple(results(linalg.qr(a, mode=mode))), node)
+    return apply_like(ordered if pivoting else lambda a: tuple(results(linalg.qr(a, mode=mode))), node)
 
 
 def whole_only(subset_by_index: tuple[int, int] | None, message: str, n: int) -> None:
@@ -184,8 +184,8 @@ def svd(
     if algorithm is not None:
         SvdAlgorithm(algorithm)
     if not compute_uv:
-        return apply(or_nan.svdvals, node)
-    return apply(lambda a: tuple(results(or_nan.svd(a, full_matrices=full_matrices))), node)
+        return apply_like(or_nan.svdvals, node)
+    return apply_like(lambda a: tuple(results(or_nan.svd(a, full_matrices=full_matrices))), node)
 
 
 def eigh(
@@ -213,7 +213,7 @@ def eigh(
         w, v = results(op(a, UPLO="L" if lower else "U"))
         return v, w
 
-    return apply(decompose, node)
+    return apply_like(decompose, node)
 
 
 def eig(
@@ -242,7 +242,7 @@ def eig(
     node = matrix("eig", x, "The input to eig")
     alone = not (compute_left_eigenvectors or compute_right_eigenvectors)
     op = or_nan.eig if enable_eigvec_derivs else or_nan.eig_without_slopes
-    out = [apply(or_nan.eigvals if alone else lambda a: results(op(a))[0], node)]
+    out = [apply_like(or_nan.eigvals if alone else lambda a: results(op(a))[0], node)]
     if compute_left_eigenvectors:
         # The right ones of the adjoint, in the order of the eigenvalues: columns of the inverse's adjoint, normalized.
         def left(a: Node) -> Node:
@@ -251,9 +251,9 @@ def eig(
             size = t.sqrt(add_reduce(e.square(e.absolute(u)), axes=(u.ndim - 2,), keepdims=True, dtype=None))
             return e.divide(u, size)
 
-        out.append(apply(left, node))
+        out.append(apply_like(left, node))
     if compute_right_eigenvectors:
-        out.append(apply(lambda a: results(op(a))[1], node))
+        out.append(apply_like(lambda a: results(op(a))[1], node))
     return out
 
 
@@ -281,5 +281,5 @@ def qdwh(
         v = linalg.adjoint(vh)
         return matmul(u, vh), matmul(e.multiply(v, linalg.row(e.convert(s, v.dtype))), vh)
 
-    u, h = apply(polar, node)
+    u, h = apply_like(polar, node, weak=False)
     return u, h, wrap(as_node(0)), wrap(as_node(True))

@@ -17,7 +17,7 @@ from ...ops.generators import philox
 from ...ops.shape import reshape
 from ..array import Array, wrap
 from ..at_once import apply
-from ..dtypes import KIND_OF, complex_of, inexact
+from ..dtypes import KIND_OF, inexact
 from ..precision import DotAlgorithm
 from .call import argument, public, sizes_of
 
@@ -64,16 +64,13 @@ public(DotAlgorithm)
 
 
 def transformable(x: Node, real: bool) -> Node:
-    """An operand of a transform, complex or real. Raises ValueError for a complex one that has to be real, and for one
-    of half precision."""
+    """An operand of a transform, complex or real. Raises ValueError for a complex one that has to be real."""
     dtype = inexact(x.dtype)
     if not real:
         wide = dtype if KIND_OF[dtype] == "c" else np.dtype(np.complex128 if dtype.itemsize == 8 else np.complex64)
         return convert(x, wide)
     if KIND_OF[dtype] == "c":
         raise ValueError("only real valued inputs supported for rfft")
-    if dtype.itemsize < 4:
-        raise ValueError(f"RFFT input must be float32 or float64, got {dtype}")
     return convert(x, dtype)
 
 
@@ -93,12 +90,14 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Any) -> Array:
     node, lengths = argument("fft", x), sizes_of(fft_lengths)
     n = len(lengths)
     if not n:
-        return apply(lambda x: convert(x, complex_of(x.dtype)) if kind in (FftType.FFT, FftType.IFFT) else x, node)
+        return apply(lambda x: transformable(x, kind == FftType.RFFT), node)
     if n > node.ndim:
         raise ValueError(
             f"fft input shape {node.shape} must have at least as many input dimensions as fft_lengths {lengths}."
         )
     node = transformable(node, kind == FftType.RFFT)
+    if node.dtype.itemsize < 4:
+        raise ValueError(f"RFFT input must be float32 or float64, got {node.dtype}")
     expected = (*lengths[:-1], lengths[-1] // 2 + 1) if kind == FftType.IRFFT else lengths
     if node.shape[node.ndim - n :] != expected:
         raise ValueError(f"{kind.name} operand dimensions {node.shape} must match fft_lengths {lengths}")

@@ -14,7 +14,7 @@ from ...ops import shape as s
 from ...ops.elementwise import convert
 from ...ops.promotion import Shape
 from ..array import Array, cast_node, wrap
-from ..at_once import apply
+from ..at_once import apply, apply_like
 from ..splits import settled
 from ..spreading import keeps_split, state
 from .call import argument, arguments, axis_of, check_same_dtypes, public, shapes_of, spread, with_axes
@@ -132,7 +132,7 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Array:
         )
     if x.dtype != value.dtype:
         raise TypeError(f"pad operand and padding_value must be same dtype: got {x.dtype.name} and {value.dtype.name}.")
-    out = apply(lambda x, v: padded(x, v, config), x, value)
+    out = apply_like(lambda x, v: padded(x, v, config), x, value)
     if state.on:
         keeps_split(x, out.node, "padding")
     return out

@@ -26,12 +26,12 @@ from ...ops.promotion import Shape
 from ...transforms.batch import batch
 from ...tree import flatten, structure, unflatten
 from ..array import Array, door, wrap
-from ..at_once import apply
+from ..at_once import apply, apply_like
 from ..dtypes import shown
 from ..extrema import check_ordered
 from ..spreading import check_unsplit, dropping, keeping, state
 from ..symbolic import is_symbolic_dim
-from .call import argument, arguments, axis_of, check_kinds, dtype_of, public, spread, widened
+from .call import argument, arguments, axis_of, check_kinds, dtype_of, kind_of, public, spread, widened
 
 Combine = Callable[[list[Node], list[Node]], list[Node]]
 
@@ -72,7 +72,8 @@ def reducer(name: str, ufunc: str, accepts: str) -> Callable[..., Array]:
             check_kinds(name, [node], [accepts])
         found = (axes_as_deleted if ufunc.startswith("logical") else axes_of)(name, node, axes)
         check_kinds(name, [node], [accepts])
-        return apply(lambda x: widened(lambda v: run(v, found))(x), node)
+        weak = node.weak and not ufunc.startswith("logical")
+        return apply_like(widened(lambda v: run(v, found)), node, weak=weak)
 
     reduce_.__name__ = reduce_.__qualname__ = name
     reduce_.__doc__ = f"`{ufunc}` over these axes, in the operand's dtype."
@@ -166,7 +167,7 @@ def cumulative(name: str, ufunc: str, accepts: str) -> Callable[..., Array]:
         if node.dtype.kind == "b":
             raise TypeError(f"{name} does not accept dtype bool. Accepted dtypes are subtypes of number.")
         check_kinds(name, [node], [accepts])
-        return apply(lambda x: widened(lambda v: run(v, at, reverse))(x), node)
+        return apply_like(widened(lambda v: run(v, at, reverse)), node)
 
     cum.__name__ = cum.__qualname__ = name
     cum.__doc__ = f"All prefixes along an axis, combined by `{ufunc}`; `reverse`: from the end."
@@ -232,6 +233,7 @@ def reduce(
     Raises: TypeError or ValueError where operands and initial values do not match.
     """
     nodes, firsts, tree = alike("reduce", operands, init_values)
+    weak = all([n.weak for n in (*nodes, *firsts)])
     name = MONOIDS.get(called(computation))
     if len(nodes) == 1 and name is not None and not firsts[0].ndim and is_identity(firsts[0], name):
         (axes_as_deleted if name in BITWISE else axes_of)("reduce", nodes[0], dimensions)
@@ -261,7 +263,7 @@ def reduce(
         rows = halved(combine, rows)
         return tuple([s.reshape(x, shape=shape) for x in rows])
 
-    out = dropping(nodes[0], axes, lambda: apply(run, *nodes, *firsts))
+    out = dropping(nodes[0], axes, lambda: apply_like(run, *nodes, *firsts, weak=weak))
     return unflatten(tree, list(out))
 
 
@@ -356,7 +358,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     node = argument("sort", operand)
     check_ordered(node)
     at = axis_of(dimension, node.ndim)
-    return apply(lambda x: sorting.sort(x, axis=at, kind="stable" if is_stable else None), node)
+    return apply_like(lambda x: sorting.sort(x, axis=at, kind="stable" if is_stable else None), node)
 
 
 def sorted_together(xs: Sequence[Node], axis: int, num_keys: int) -> list[Node]:
@@ -394,7 +396,7 @@ def greatest(operand: Any, k: Any, axis: int, order: Callable[[Node], Node]) -> 
     count = operator.index(k)
     if state.on:
         check_unsplit(node, at, "The input should be unsharded over the axis along which to compute the top_k values.")
-    return list(keeping(node, "top_k", lambda: apply(lambda x: largest(x, order(x), count, at), node), at))
+    return list(keeping(node, "top_k", lambda: apply_like(lambda x: largest(x, order(x), count, at), node), at))
 
 
 def largest(x: Node, keys: Node, k: int, axis: int) -> tuple[Node, Node]:
@@ -404,6 +406,24 @@ def largest(x: Node, keys: Node, k: int, axis: int) -> tuple[Node, Node]:
     last = (n - 1).node if is_symbolic_dim(n) else np.int64(n - 1)
     order = e.subtract(last, span(order, axis, 0, k))
     return take_along_axis(x, order, axis), convert(order, np.dtype(np.int32))
+
+
+def candidates(size: Any, ndim: int, k: int, recall: float, whole: int) -> int:
+    """How many of `size` elements an approximate search leaves of which the k extreme ones are among them with this
+    probability: one of each of so many groups, in tiles of a TPU's. `whole`: how many elements the search is of, where
+    these are a part.
+
+    Raises: NotImplementedError for a symbolic size.
+    """
+    if is_symbolic_dim(size):
+        raise NotImplementedError(f"{size} elements along the axis: aggregate_to_topk=False takes a known size")
+    tile = 1024 if ndim == 1 else 128
+    if size <= tile or k == 1:
+        return min(int(size), tile)
+    groups = max(math.ceil((1 - k) / math.log(recall)), tile) if 0 < recall < 1 else size
+    halvings = max((whole if whole > 0 else size) // min(groups, size), 1).bit_length() - 1
+    halvings = min(halvings, (size // tile - 1).bit_length())
+    return int(size) if not halvings else math.ceil(math.ceil(size / tile) / 2**halvings) * tile
 
 
 def approximate(name: str, sign: int) -> Callable[..., tuple[Array, Array]]:
@@ -418,9 +438,17 @@ def approximate(name: str, sign: int) -> Callable[..., tuple[Array, Array]]:
         if k < 1:
             raise ValueError(f"k must be positive, got {k}")
         node = argument(name, operand)
-        check_kinds(name, [node], ["f"])
+        if not node.ndim:
+            raise TypeError(f"{name} operand must have >= 1 dimension, got {node.shape}")
+        size = node.shape[reduction_dimension]
+        if size < k:
+            raise ValueError(f"k must be smaller than the size of reduction_dim {size}, got {k}")
+        if kind_of(node) != "f":
+            raise ValueError("operand must be a floating type")
         at = axis_of(reduction_dimension, node.ndim)
         given = wrap(node) if sign > 0 else apply(e.negative, node)
+        if not aggregate_to_topk:
+            k = candidates(size, node.ndim, k, recall_target, reduction_input_size_override)
         values, places = greatest(given, k, at, lambda x: x)
         return [values if sign > 0 else apply(e.negative, values.node), places]
 

@@ -13,7 +13,7 @@ from ...graph.node import Node
 from ...ops.joining import span
 from ...ops.promotion import Shape
 from ...tree import unflatten
-from ..at_once import apply
+from ..at_once import apply_like
 from ..spreading import keeping
 from .call import public, sizes_of, spread
 from .pieces import padded
@@ -145,9 +145,10 @@ def reduce_window(
         sizes = sizes_of(window_dimensions)
         wide = sizes if window_dilation is None else dilated(sizes, sizes_of(window_dilation))
         padding = padtype_to_pads(nodes[0].shape, wide, window_strides or (), padding)
+    weak = False
     name = {"add": "add", "max": "maximum", "min": "minimum"}.get(called(computation))
     if len(nodes) == 1 and name is not None and not fills[0].ndim and is_identity(fills[0], name):
-        fills = [identity(name, nodes[0])]
+        fills, weak = [identity(name, nodes[0])], nodes[0].weak
         if name == "add" and nodes[0].dtype.kind == "b":
             raise TypeError("operand to reduce_window_sum must have a number dtype, got bool")
         combine = KNOWN[name]
@@ -174,7 +175,7 @@ def reduce_window(
             return tuple(out)
         return tuple(combine([spread(v, w.shape) for v in starts], out))
 
-    out = keeping(nodes[0], "reduce_window", lambda: apply(run, *nodes, *fills))
+    out = keeping(nodes[0], "reduce_window", lambda: apply_like(run, *nodes, *fills, weak=weak))
     return unflatten(tree, list(out))
 
 

@@ -527,6 +527,11 @@ def diagonal_mask(n: int, m: int, k: Node, dtype: np.dtype[Any]) -> Node:
     return convert(e.equal(e.add(rows, k), columns), dtype)
 
 
+def weak_as(given: Any, x: Array) -> Array:
+    """x, weak where what was given is."""
+    return apply(lambda n: cast_node(n, n.dtype, True), x.node) if typed(given)[1] else x
+
+
 def identity(n: Any, dtype: DTypeLike = None) -> Any:
     """The identity matrix."""
     return eye(n, dtype=dtype)

@@ -16,7 +16,7 @@ from ...ops import shape as s
 from ...ops.elementwise import convert
 from ..array import Array, as_node, cast_node, check_arraylike, door, wrap_value
 from ..at import update
-from ..at_once import apply
+from ..at_once import apply, apply_like
 from ..dtypes import int_dtype, requested
 from ..spreading import keeping
 from .axes import axis_of, check_sizes, shape_of, static_int
@@ -50,7 +50,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     if i == k:
         raise ValueError(f"axis1 and axis2 cannot be the same: {axis1}, {axis2}")
     at = static_int(offset, "It stands for the offset of a diagonal.")
-    return apply(lambda x: diagonal_node(x, at, i, k), x)
+    return apply_like(lambda x: diagonal_node(x, at, i, k), x, weak=False)
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
@@ -97,7 +97,7 @@ def triangle(name: str, op: Callable[..., Node]) -> Callable[..., Any]:
         if x.ndim < 2:
             raise ValueError(f"Argument to jax.numpy.{name} must be at least 2D")
         offset = static_int(k, f"It stands for `k` of {name}.")
-        return apply(lambda x: op(x, offset), x)
+        return apply_like(lambda x: op(x, offset), x)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"The elements on one side of the k-th diagonal, zeros elsewhere: numpy.{name}."

@@ -74,7 +74,7 @@ def method(f: Callable[..., Any]) -> Callable[..., Any]:
 placed_reshape, placed_astype = placing(shape.reshape), placing(astype)
 
 
-def reshape(self: Array, *args: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Any:
+def reshape(self: Array, *args: Any, order: str = "C", out_sharding: Any = None) -> Any:
     """The array with another shape, given as one tuple or as numbers."""
     try:
         return placed_reshape(self, args[0] if len(args) == 1 else args, order, out_sharding=out_sharding)
@@ -151,17 +151,19 @@ def flat(self: Array) -> Any:
 
 
 def contains(self: Array, item: Any) -> bool:
-    if self.ndim != 1:
-        raise ValueError(f"Array.__contains__: search array must be one-dimensional, got arr.shape={self.shape}.")
     if not is_arraylike(item):
         raise TypeError(f"Array.__contains__: unsupported operand type {type(item)}.")
+    if self.ndim != 1:
+        raise ValueError(f"Array.__contains__: search array must be one-dimensional, got arr.shape={self.shape}.")
+    if np.ndim(item):
+        raise ValueError(f"Array.__contains__: query value must be a scalar, got query.shape={np.shape(item)}")
     return bool((self == item).any())
 
 
 def namespace(self: Array, *, api_version: str | None = None) -> Any:
     """`jax.numpy`, for code written to the array API."""
-    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
-        raise ValueError(f"version={api_version!r} not supported")
+    if api_version not in (None, "2024.12"):
+        raise ValueError(f"{api_version=} is not available; available versions are: ['2024.12']")
     return importlib.import_module("lazynp.jax.numpy")
 
 

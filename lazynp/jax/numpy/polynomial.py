@@ -11,7 +11,7 @@ from ..array import Array, cast_node, check_arraylike, typed
 from ..at import update
 from ..at_once import apply
 from ..dtypes import complex_of, promotion, x64_enabled
-from .creation import arange, asarray, astype, ones, zeros, zeros_like
+from .creation import arange, asarray, astype, ones, weak_as, zeros, zeros_like
 from .joining import concatenate
 from .linalg import eigvals, inv, lstsq
 from .matrices import vander
@@ -79,7 +79,7 @@ def trim_tolerance(x: Array) -> Any:
     """Without leading coefficients that are 0 but for rounding."""
     values = value_of(x, "polydiv with trim_leading_zeros needs values.")
     eps = np.sqrt(np.finfo(values.dtype).eps)
-    first = next((i for i, c in enumerate(values) if abs(c) > eps), len(values) - 1)
+    first = next((i for i, c in enumerate(values) if abs(c) > eps), len(values))
     return x[first:]
 
 
@@ -92,11 +92,6 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     for k in range(p.shape[0]):
         out = out * x + p[k]
     return out
-
-
-def weak_as(given: Any, x: Array) -> Array:
-    """x, weak where what was given is."""
-    return apply(lambda n: cast_node(n, n.dtype, True), x.node) if typed(given)[1] else x
 
 
 def polyder(p: Any, m: int = 1) -> Any:

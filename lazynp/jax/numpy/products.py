@@ -13,6 +13,7 @@ from ...ops import contraction as c
 from ...ops import elementwise as e
 from ...ops.einsum import einsum as einsum_nodes
 from ...ops.elementwise import convert
+from ...ops.promotion import broadcast
 from ...ops.shape import transpose
 from ...tracebacks import leave
 from ..array import as_dtype, cast_node, check_arraylike, typed
@@ -23,7 +24,7 @@ from ..splits import RefusedError
 from . import at_once
 from .axes import axis_of, no_out
 from .call import named
-from .creation import asarray
+from .creation import asarray, astype
 from .joining import stack
 from .reductions import wide
 from .shape import ndim, ravel, shape
@@ -103,7 +104,8 @@ inner = simple("inner", c.inner, False)
 def matmul(
     a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
-    """The matrix product. Raises ValueError for a scalar, TypeError for shapes that do not fit."""
+    """The matrix product. Raises ValueError for a scalar and for stacks that do not broadcast, TypeError for matrices
+    that do not fit."""
     found = at_once.product(a, b) if preferred_element_type is None and precision is None else None
     if found is not None:
         return found
@@ -111,6 +113,12 @@ def matmul(
     for i, x in enumerate((a, b)):
         if ndim(x) < 1:
             raise ValueError(f"matmul input operand {i} must have ndim at least 1, but it has ndim 0")
+    stacks = [shape(x)[:-2] for x in (a, b)]
+    if all(stacks):
+        try:
+            broadcast(*stacks)
+        except ValueError:
+            raise ValueError(f"Incompatible types for matmul arguments: {shape(a)} and {shape(b)}") from None
     return contracted("matmul", matmul_node, a, b, preferred_element_type, precision)
 
 
@@ -317,4 +325,5 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     parts = [[x[..., i] if i < x.shape[-1] else x[..., 0] * 0 for i in range(3)] for x in (a, b)]
     (a0, a1, a2), (b0, b1, b2) = parts
     rows = [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]
-    return stack(rows, axis=axisc)
+    out = stack(rows, axis=axisc)
+    return astype(out, out.dtype)

@@ -29,7 +29,7 @@ from ..spreading import check_unsplit, check_whole, everywhere, keeping, state
 from . import at_once
 from .axes import axis_of, check_sizes, no_out, shape_of, static_int
 from .call import check_ranks
-from .creation import arange, asarray, astype, full, zeros
+from .creation import arange, asarray, astype, full, weak_as, zeros
 from .elementwise import truth
 from .joining import concatenate, stack
 from .shape import broadcast_arrays, broadcast_to, moveaxis, ravel, reshape
@@ -288,7 +288,7 @@ def put_along_axis(
     index = broadcast_to(index, common)
     bounds = "clip" if mode == "clip" else "drop"
     out = apply(lambda x, i, v: put_along_axis_node(x, i, v, at, "set", bounds), x.node, index.node, value.node)
-    return reshape(out, shape)
+    return weak_as(x, reshape(out, shape))
 
 
 def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:

@@ -27,7 +27,7 @@ from ..splits import unclear
 from ..spreading import keeps_split, state
 from .axes import check_sizes, static_int
 from .call import INEXACT, NUMERIC, named, promoted
-from .creation import arange, asarray, astype, linspace, ones
+from .creation import arange, asarray, astype, linspace, ones, weak_as
 from .elementwise import scalar, table
 from .joining import concatenate
 from .reductions import max as max_
@@ -161,11 +161,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if kwargs.keys() - allowed:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {kwargs.keys() - allowed}")
     if mode in ("constant", "empty"):
-        return pad_constant(x, sides, per_side(kwargs.get("constant_values", 0), x.ndim, "constant_values"))
+        return weak_as(x, pad_constant(x, sides, per_side(kwargs.get("constant_values", 0), x.ndim, "constant_values")))
     if mode == "linear_ramp":
-        return pad_ramp(x, sides, per_side(kwargs.get("end_values", 0), x.ndim, "end_values"))
+        return weak_as(x, pad_ramp(x, sides, per_side(kwargs.get("end_values", 0), x.ndim, "end_values")))
     if mode in STATISTICS:
-        return pad_statistic(x, sides, mode, kwargs.get("stat_length"))
+        return weak_as(x, pad_statistic(x, sides, mode, kwargs.get("stat_length")))
     odd = kwargs.get("reflect_type", "even") == "odd"
     for axis, pair in enumerate(sides):
         if pair == (0, 0):

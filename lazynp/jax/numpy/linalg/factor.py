@@ -15,7 +15,7 @@ from ....ops.indexing import take_along_axis
 from ....ops.shape import broadcast_to
 from ....ops.sorting import argsort
 from ...array import check_arraylike
-from ...at_once import apply
+from ...at_once import apply_like
 from ...dtypes import FLOAT32
 from ..call import INEXACT, promoted
 
@@ -49,7 +49,6 @@ def matrices(name: str, *args: Any, square: bool = False) -> list[Node]:
     """The arguments as stacks of matrices in a floating dtype. Raises TypeError, ValueError."""
     check_arraylike(f"jnp.linalg.{name}", *args)
     nodes = promoted(INEXACT, *args)
-    nodes = [convert(n, n.dtype) for n in nodes]
     shape = nodes[0].shape
     factored = FACTORED.get(name)
     if factored is not None and len(shape) < 2:
@@ -103,7 +102,7 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
         low = tril(factorizations.cholesky_or_nan(a, upper=False))  # the zeros stay where the rest is NaN
         return linalg.adjoint(low) if upper else low
 
-    return apply(single(impl), node)
+    return apply_like(single(impl), node)
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
@@ -111,11 +110,11 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     transposed: the second factor with the reflectors that make the first, and their scales."""
     (node,) = matrices("qr", a)
     if mode == "raw":
-        return QRResult(*apply(single(lambda a: results(lapack.reflectors(a))), node))
+        return QRResult(*apply_like(single(lambda a: results(lapack.reflectors(a))), node))
     if mode not in ("reduced", "r", "full", "complete"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
     full = "complete" if mode in ("complete", "full") else "reduced"
-    q, r = apply(single(lambda a: results(linalg.qr(a, mode=full))), node)
+    q, r = apply_like(single(lambda a: results(linalg.qr(a, mode=full))), node)
     return r if mode == "r" else QRResult(q, r)
 
 
@@ -132,7 +131,7 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
         op = or_nan.eigh if symmetrize_input else or_nan.eigh_of_triangle
         return results(op(a, UPLO=UPLO or "L"))
 
-    return EighResult(*apply(single(impl), node))
+    return EighResult(*apply_like(single(impl), node))
 
 
 def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
@@ -143,13 +142,13 @@ def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -
 def eig(a: Any) -> Any:
     """Eigenvalues and eigenvectors, complex. They have no derivatives: see `lax.linalg.eig`, and `eigvals`."""
     (node,) = matrices("eig", a, square=True)
-    return EigResult(*apply(lambda a: results(or_nan.eig_without_slopes(convert(a, widest(a)))), node))
+    return EigResult(*apply_like(lambda a: results(or_nan.eig_without_slopes(convert(a, widest(a)))), node))
 
 
 def eigvals(a: Any) -> Any:
     """Eigenvalues, complex."""
     (node,) = matrices("eigvals", a, square=True)
-    return apply(lambda a: or_nan.eigvals(convert(a, widest(a))), node)
+    return apply_like(lambda a: or_nan.eigvals(convert(a, widest(a))), node)
 
 
 def widest(a: Node) -> Any:
@@ -171,11 +170,11 @@ def svd(
         if hermitian:
             raise NotImplementedError("subset_by_index takes no hermitian=True")
     if not compute_uv:
-        values = apply(single(lambda a: or_nan.svdvals(a)), node)
+        values = apply_like(single(lambda a: or_nan.svdvals(a)), node)
         return values if subset_by_index is None else values[..., slice(*subset_by_index)]
     if hermitian:
-        return SVDResult(*apply(single(hermitian_svd), node))
-    out = apply(single(lambda a: results(or_nan.svd(a, full_matrices=full_matrices))), node)
+        return SVDResult(*apply_like(single(hermitian_svd), node))
+    out = apply_like(single(lambda a: results(or_nan.svd(a, full_matrices=full_matrices))), node)
     if subset_by_index is not None:
         span = slice(*subset_by_index)
         out = (out[0][..., span], out[1][..., span], out[2][..., span, :])

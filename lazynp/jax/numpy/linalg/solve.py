@@ -12,10 +12,11 @@ from ....graph.op import results
 from ....ops import elementwise as e
 from ....ops import factorizations, linalg, or_nan
 from ....ops.creation import eye
+from ....ops.elementwise import convert
 from ....ops.shape import broadcast_to, slice_, whole
 from ....ops.shape import reshape as reshape_node
 from ...array import check_arraylike
-from ...at_once import apply
+from ...at_once import apply_like
 from ...dtypes import FLOAT32
 from ..creation import asarray
 from ..products import dot
@@ -56,7 +57,7 @@ def solve(a: Any, b: Any) -> Any:
         out = factorizations.solve_or_nan(a, linalg.column(b) if vector else b)
         return reshape_node(out, shape=out.shape[:-1]) if vector else out
 
-    return apply(single(impl), left, right)
+    return apply_like(single(impl), left, right)
 
 
 def inverse(a: Node) -> Node:
@@ -66,7 +67,7 @@ def inverse(a: Node) -> Node:
 def inv(a: Any) -> Any:
     """The inverses."""
     (node,) = matrices("inv", a, square=True)
-    return apply(single(inverse), node)
+    return apply_like(single(inverse), node, weak=False)
 
 
 def entry(a: Node, i: int, k: int) -> Node:
@@ -93,7 +94,7 @@ def small_det(a: Node) -> Node:
 def det(a: Any) -> Any:
     """The determinants."""
     (node,) = matrices("det", a, square=True)
-    return apply(single(lambda a: small_det(a) if a.shape[-1] <= 3 else linalg.det(a)), node)
+    return apply_like(single(lambda a: small_det(a) if a.shape[-1] <= 3 else linalg.det(a)), node)
 
 
 def slogdet(a: Any, *, method: str | None = None) -> Any:
@@ -101,7 +102,7 @@ def slogdet(a: Any, *, method: str | None = None) -> Any:
     (node,) = matrices("slogdet", a, square=True)
     if method not in (None, "lu", "qr"):
         raise ValueError(f"Unknown slogdet method '{method}'. Supported methods are 'lu' (`None`), and 'qr'.")
-    return SlogdetResult(*apply(single(lambda a: results(linalg.slogdet(a))), node))
+    return SlogdetResult(*apply_like(single(lambda a: results(linalg.slogdet(a))), node))
 
 
 def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
@@ -114,7 +115,7 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
         rtol = 10.0 * max(node.shape[-2:]) * float(np.finfo(node.dtype if node.dtype.kind != "V" else FLOAT32).eps)
     if np.ndim(rtol) == 0 and not hasattr(rtol, "_graph"):
         cut = float(rtol)
-        return apply(single(lambda a: or_nan.pinv(a, hermitian=hermitian, rcond=cut)), node)
+        return apply_like(single(lambda a: or_nan.pinv(a, hermitian=hermitian, rcond=cut)), node, weak=False)
     u, s, vh = svd(a, full_matrices=False)
     limit = asarray(rtol)[..., None] * s[..., :1]
     inverse_s = where(s > limit, 1 / where(s > limit, s, 1), 0)
@@ -123,7 +124,7 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
 
 def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False) -> Any:
     """x that comes closest to a x = b, the squared distances, the rank, the singular values."""
-    left, right = matrices("lstsq", a, b)
+    left, right = [convert(n, n.dtype) for n in matrices("lstsq", a, b)]
     if not right.ndim:
         raise IndexError("tuple index out of range")
     for x in (left, right):

@@ -181,7 +181,7 @@ def polar(
         )
     u, s, vh = jnp.linalg.svd(a, full_matrices=False)
     basis = adjoint(vh) if side == "right" else u
-    return u @ vh, (basis * s[..., None, :]) @ adjoint(basis)
+    return (u @ vh).astype(u.dtype), ((basis * s[..., None, :]) @ adjoint(basis)).astype(u.dtype)
 
 
 def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:

@@ -38,7 +38,7 @@ def block_diag(*arrs: Any) -> Any:
 
 def constant_along(values: Any, index: np.ndarray) -> Any:
     """values[..., index]: matrices of which all entries are among a few values."""
-    return values[..., index]
+    return values[..., index].astype(values.dtype)
 
 
 def toeplitz(c: Any, r: Any = None) -> Any:

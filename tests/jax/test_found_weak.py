@@ -1,0 +1,97 @@
+"""Expressions whose results are weak where JAX's are, and others beside JAX that differed with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import pytest
+from expressions import Library, compared
+
+import lazynp.jax
+
+jax.config.update("jax_platforms", "cpu")
+LIBRARIES = Library(jax, False), Library(lazynp.jax, False)
+VECTOR, MATRIX, NUMBERS = "jnp.full((3,), 2.0)", "jnp.diag(jnp.full((2,), 3.0)) + 1.0", "jnp.full((3,), 3)"
+OF_VECTORS = """
+lax.reduce_sum(x, (0,)), lax.reduce_max(x, (0,)), lax.reduce_prod(x, ())
+lax.cumsum(x), lax.cummax(x), lax.cumprod(x), lax.cumlogsumexp(x)
+lax.sort(x), lax.top_k(x, 2), lax.approx_max_k(x, 2)
+lax.reduce(x, 0.0, lax.add, (0,)), lax.reduce(x, 0.0, lambda a, b: a + b, (0,))
+lax.reduce(x, jnp.float32(0), lambda a, b: a + b, (0,))
+lax.reduce_window(x, 0.0, lax.add, (2,), (1,), 'SAME'), lax.reduce_window(x, -jnp.inf, lax.max, (2,), (1,), 'SAME')
+lax.reduce_window(x, jnp.float32(0), lax.add, (2,), (1,), 'SAME')
+lax.reduce_window(x, 0.0, lambda a, b: a + b, (2,), (1,), 'SAME')
+lax.pad(x, 0.0, ((1, 1, 0),)), lax.pad(x, jnp.float32(1), ((1, 1, 0),))
+lax.scatter(x, np.array([[1]]), jnp.ones(1), lax.ScatterDimensionNumbers((), (0,), (0,)))
+lax.scatter_mul(x, np.array([[1]]), x[:1], lax.ScatterDimensionNumbers((), (0,), (0,)))
+lax.gather(x, np.array([[1]]), lax.GatherDimensionNumbers((), (0,), (0,)), (1,), mode='fill', fill_value=1.0)
+lax.conv_general_dilated(x[None, None], x[None, None], (1,), 'SAME')
+lax.conv_general_dilated(x[None, None], jnp.ones((1, 1, 3)), (1,), 'SAME')
+jnp.pad(x, 1), jnp.pad(x, 1, mode='mean'), jnp.pad(x, 1, mode='linear_ramp'), jnp.pad(x, 1, mode='empty')
+jnp.pad(x, 1, constant_values=jnp.float32(2)), jnp.cross(x, x), jnp.linalg.cross(x, x)
+jnp.put_along_axis(x, np.array([0]), jnp.float32(1), 0, inplace=False)
+jsp.linalg.toeplitz(x)
+""".strip()
+OF_MATRICES = """
+lax.linalg.cholesky(x), lax.linalg.eigh(x), lax.linalg.qr(x), lax.linalg.lu(x), lax.linalg.svd(x)
+lax.linalg.eig(x), lax.linalg.schur(x), lax.linalg.hessenberg(x), lax.linalg.triangular_solve(x, x)
+lax.linalg.triangular_solve(x, jnp.ones((2, 2))), lax.linalg.householder_product(x, x[0])
+lax.linalg.symmetric_product(x, x), lax.linalg.cholesky_update(jnp.triu(x), x[0]), lax.linalg.qdwh(x)[:2]
+jnp.linalg.cholesky(x), jnp.linalg.eigh(x), jnp.linalg.qr(x), jnp.linalg.eigvals(x), jnp.linalg.svd(x)
+jnp.linalg.solve(x, x), jnp.linalg.solve(x, jnp.ones(2)), jnp.linalg.inv(x), jnp.linalg.pinv(x), jnp.linalg.det(x)
+jnp.linalg.slogdet(x), jnp.diag(x), jnp.diagonal(x), jnp.tril(x), jnp.triu(x), jsp.linalg.polar(x)
+jsp.linalg.cholesky(x), jsp.linalg.lu(x), jsp.linalg.lu_factor(x), jsp.linalg.solve(x, x), jsp.linalg.eigh(x)
+""".strip()
+OF_NUMBERS = """
+lax.reduce_or(x, ()), lax.reduce_and(x, (0,)), lax.reduce_xor(x, (0,)), lax.reduce(x, 0, lax.bitwise_or, (0,))
+""".strip()
+OTHERS = """
+jax.vjp(lambda x: jnp.linalg.qr(x, mode='complete'), A((4, 2)))[1]((A((4, 4), seed=1), A((4, 2), seed=2)))
+jv(lambda x: jnp.linalg.qr(x, mode='complete'), A((2, 5, 2), 'complex64'))
+jax.jacfwd(jax.jacrev(lambda x: jnp.linalg.qr(x, mode='complete')[0]))(A((3, 2)))
+lax.approx_max_k(A((4, 5)), 2, aggregate_to_topk=False)
+lax.approx_max_k(A((300,)), 2, aggregate_to_topk=False)
+lax.approx_max_k(A((2, 3000)), 10, aggregate_to_topk=False, recall_target=0.8)[0].shape
+lax.approx_max_k(A((2, 3000)), 1, aggregate_to_topk=False)[0].shape
+lax.approx_min_k(A((2, 300)), 10, aggregate_to_topk=False, reduction_input_size_override=10000)[0].shape
+lax.approx_min_k(A((4, 5)), 7)
+lax.approx_min_k(A((4, 5), 'int32'), 2)
+lax.approx_min_k(A(()), 1)
+jnp.polydiv(A((1,)), A((1,)), trim_leading_zeros=True)
+lax.fft(A((3, 4)), 'IRFFT', ())
+lax.fft(A((3, 4), 'float16'), 'RFFT', ())
+A((3,)) in A((3,))
+None in A((3, 3))
+A((3,)).reshape(3, copy=True)
+A((3,)).__array_namespace__(api_version='2023.12')
+A((2, 3, 3)) @ A((3, 3, 2))
+A((2, 3, 3), 'int8') @ A((3, 3, 2), 'complex64')
+""".strip()
+
+
+def beside(text: str) -> None:
+    theirs, ours = (library.outcome(text) for library in LIBRARIES)
+    found: Any = compared(theirs, ours)
+    assert found is None or found.kind == "message", found
+
+
+@pytest.mark.parametrize("text", OF_VECTORS.split("\n"))
+def test_of_weak_vectors(text: str) -> None:
+    beside(f"(lambda x: ({text}))({VECTOR})")
+
+
+@pytest.mark.parametrize("text", OF_MATRICES.split("\n"))
+def test_of_weak_matrices(text: str) -> None:
+    for f in ("", "jax.jit"):
+        beside(f"{f}(lambda x: ({text}))({MATRIX})")
+
+
+@pytest.mark.parametrize("text", OF_NUMBERS.split("\n"))
+def test_of_weak_whole_numbers(text: str) -> None:
+    beside(f"(lambda x: ({text}))({NUMBERS})")
+
+
+@pytest.mark.parametrize("text", OTHERS.split("\n"))
+def test_beside_jax(text: str) -> None:
+    beside(text)
