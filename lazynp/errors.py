@@ -156,6 +156,10 @@ concretization_error = factory(
     "static_argnames=....",
 )
 
+block_error = factory(
+    AttributeError, "The 'block_until_ready' method is not available on", "jax.block_until_ready(tree) passes it over."
+)
+
 
 def shape_error(node: Node, shape: Any) -> Exception:
     """For a traced value that stands in a shape."""

@@ -69,6 +69,19 @@ def names(others: list[Any]) -> str:
     return ", ".join(sorted({type(r).__name__ for r in others}))
 
 
+def losing(tape: Tape, door: Any, fun: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that a tape runs, whose arrays have no value from then on when it raises."""
+
+    def call(*args: Any) -> Any:
+        try:
+            return fun(*args)
+        except BaseException:
+            lose(tape, door)
+            raise
+
+    return call
+
+
 def lose(tape: Tape, door: Any) -> None:
     """The function that a tape runs has returned, and its results were taken apart and let go of: what is left of the
     arrays that it made, and depends on the tape's leaves, has no value from now on."""

@@ -17,7 +17,7 @@ from ..errors import cotangent_error, cotangent_tree_error, derivative_error, ta
 from ..graph.function import replay
 from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.walk import dependents
-from ..leaks import lose
+from ..leaks import lose, losing
 from ..ops.elementwise import weak_cast
 from ..ops.promotion import is_inexact, is_weak
 from ..ops.shape import zeros_of
@@ -63,7 +63,7 @@ def record(tape: Tape, fun: Fun, primals: Any, door: Door | None, has_aux: bool,
     for n in nodes if check is not None else ():
         check(n)  # type: ignore[misc]
     fresh = [tape.fresh(n) if is_inexact(n.dtype) else n for n in nodes]
-    out, aux = fun(*unflatten(structure, [door.wrap(n) for n in fresh])), None
+    out, aux = losing(tape, door, fun)(*unflatten(structure, [door.wrap(n) for n in fresh])), None
     if has_aux:
         if not isinstance(out, (list, tuple)) or len(out) != 2:
             raise TypeError(

@@ -21,6 +21,7 @@ from ..errors import (
     InvalidInputException,
     JaxRuntimeError,
     array_error,
+    block_error,
     concretization_error,
     left_behind_error,
     type_name,
@@ -349,13 +350,15 @@ class Array(AsNumber, OnDevices, Base):
         return self._value().tobytes(order)
 
     def block_until_ready(self) -> Array:
-        """The array, with its value computed."""
+        """The array, with its value computed. Raises AttributeError for a traced one."""
         node = self._graph
         if self.is_deleted():
             raise JaxRuntimeError("INVALID_ARGUMENT: BlockHostUntilReady() called on deleted or donated buffer")
         if node is not None and type(node.buffer) is Spread:
             wait_for(node.buffer)
-        elif node is None or node.trace != ABSTRACT:
+        elif node is not None and node.trace == ABSTRACT:
+            raise block_error(node)
+        else:
             self._value()
         return self
 

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api.trace import effect
+from ..api.trace import effect, stack
 from ..doors import FLOAT0
 from ..errors import ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError
 from ..graph.aval import Aval
+from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.op import LIBRARY, Op, results
+from ..graph.walk import toposort
 from ..ops.callback import Call, callback
 from ..ops.control import together
 from ..ops.shape import Axes, batch_size
@@ -40,7 +42,7 @@ class Primitive:
     Attributes:
         name: of the operation. multiple_results: whether it returns a sequence.
         impl: from arrays to the result. abstract_eval: from abstract values to those of the result.
-        lowering: what `impl` is for traced arrays, where that was registered.
+        lowering: what `impl` is for traced arrays, where that was registered. is_lowered: whether anything was.
     """
 
     multiple_results = False
@@ -51,6 +53,7 @@ class Primitive:
         self.impl: Fun = self._no_impl
         self.abstract_eval: Fun = self._no_abstract_eval
         self.lowering: Fun | None = None
+        self.is_lowered = False
 
     def __repr__(self) -> str:
         return self.name
@@ -239,7 +242,10 @@ bound = Op(
 
 
 def bind_traced(primitive: Primitive, nodes: Sequence[Node], params: dict[str, Any]) -> Any:
-    """The result of a primitive for traced arguments."""
+    """The result of a primitive for traced arguments. Raises NotImplementedError in a function that is traced for
+    types, where nothing says which type it has."""
+    if any([t.kind != "vmap" for t in stack.active]):
+        primitive.abstract_eval(*[ShapedArray(*n.aval) for n in nodes], **params)
     inner = [renamed(n) for n in nodes]
     given = [wrap(n) for n in inner]
     if primitive.lowering is not None:
@@ -254,6 +260,15 @@ def bind_traced(primitive: Primitive, nodes: Sequence[Node], params: dict[str, A
         return []
     found = [wrap(n) for n in results(bound(*made, *nodes, rule=Bound(primitive, params), hidden=len(made)))]
     return found if primitive.multiple_results else found[0]
+
+
+def check_lowered(function: Function) -> None:
+    """Raise NotImplementedError for a primitive that is to run inside `jit`, for which no lowering was registered."""
+    for n in toposort([*function.outputs, *function.effects]):
+        if n.op is bound and not n.static[0].primitive.is_lowered:
+            raise NotImplementedError(
+                f"MLIR translation rule for primitive '{n.static[0].primitive}' not found for platform cpu. {ADVICE}"
+            )
 
 
 def on_values(primitive: Primitive, nodes: Sequence[Node], params: dict[str, Any]) -> list[Any]:

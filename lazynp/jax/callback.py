@@ -248,7 +248,7 @@ def debug_print(
     **kwargs: Any,
 ) -> Any:
     """Print `fmt.format(*args, **kwargs)` at every run, with the arrays' values; where `partitioned`, for each device
-    with its parts of them.
+    with its parts of them. Without arguments `fmt` is printed as it is.
 
     Raises: ValueError for arguments that the format does not use, and for `ordered` prints on several devices.
     """
@@ -259,7 +259,7 @@ def debug_print(
         FormatCheck().format(text, *args, **kwargs)
 
     def show(*a: Any, **k: Any) -> None:
-        print(text.format(*a, **k))
+        print(text.format(*a, **k) if a or k else text)
 
     debug_callback(show, *args, ordered=ordered, partitioned=partitioned, **kwargs)
     return None

@@ -158,7 +158,15 @@ class custom_jvp(custom.custom_jvp):
 
 
 class Partial(Reverse):
-    """The rule of a `custom_vjp`, whose cotangents may be None for whole subtrees of arguments."""
+    """The rule of a `custom_vjp`, whose cotangents may be None for whole subtrees of arguments. Raises TypeError for
+    what fwd keeps that is no array or number."""
+
+    def forward(self, args: Any) -> tuple[Any, list[Node], tuple[Any, list[Any], list[int]]]:
+        found = super().forward(args)
+        for i, x in enumerate(found[2][1]):
+            if i not in found[2][2]:
+                as_node(x)
+        return found
 
     def checked(self, found: Any, inputs: Nodes) -> list[Node | None]:
         structures = self.structure.children()[0].children()  # type: ignore[attr-defined]
@@ -234,7 +242,12 @@ class custom_vjp(custom.custom_vjp):
         return ruled_with_references(self, positional(self.fun, args, kwargs, "custom_vjp"))
 
     def defvjp(self, fwd: Fun, bwd: Fun, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
-        """Set the rules. fwd has the arguments of the function, bwd those of `nondiff_argnums` before its own two."""
+        """Set the rules. fwd has the arguments of the function, bwd those of `nondiff_argnums` before its own two.
+
+        Raises: NotImplementedError for `symbolic_zeros` with `optimize_remat`.
+        """
+        if symbolic_zeros and optimize_remat:
+            raise NotImplementedError("remat optimization for custom_vjp does not support symbolic zeros")
         self.symbolic_zeros = symbolic_zeros
         super().defvjp(fwd, bwd)
 

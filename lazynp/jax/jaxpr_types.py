@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import Node
@@ -29,7 +31,7 @@ class Var:
         self.aval, self.unused = shaped_of(aval), False
 
     def __repr__(self) -> str:
-        return f"Var(id={id(self)}):{self.aval}"
+        return f"Var(id={id(self)}):{str(self.aval).removeprefix('~')}"
 
 
 class DropVarMeta(type):
@@ -53,7 +55,9 @@ class Literal:
     __slots__ = ("val", "aval")
 
     def __init__(self, val: Any, aval: Aval | ShapedArray) -> None:
-        self.val, self.aval = val, shaped_of(aval)
+        self.aval = shaped_of(aval)
+        other = isinstance(val, np.ndarray) and val.dtype != self.aval.dtype
+        self.val = val.astype(self.aval.dtype) if other else val
 
     def __repr__(self) -> str:
         return f"Literal({literal_text(self).rpartition(':')[0]})"

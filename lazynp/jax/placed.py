@@ -13,6 +13,7 @@ from ..ops.tags import as_call
 from ..signatures import name_of
 from ..tree import flatten, unflatten
 from .array import Array
+from .bind import check_lowered
 from .constraints import flow_back, mesh_of, nodes_of
 from .jaxpr import lying_as
 from .jit_places import (
@@ -43,6 +44,8 @@ class Shown(Jit):
     def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         function = entry.function
         traced = not entry.pure or any([n.trace for n in call.nodes])
+        if not traced and not entry.programs:
+            check_lowered(function)
         if not (stack.shown and traced and function.outputs) or self._inline or function.effects or entry.written:
             return super()._run(call, entry, args, kwargs)
         outs = as_call(function, call.nodes, inline(function, call.nodes), "jit", self._params(call, entry))

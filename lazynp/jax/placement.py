@@ -345,14 +345,19 @@ def no_mesh(what: str, parameter: str) -> str:
 
 
 def device_get(x: Any) -> Any:
-    """The arrays of a tree as NumPy arrays; random keys as they are."""
-    return map(lambda v: v.__array__() if isinstance(v, Array) and not is_extended(v.dtype) else v, x)
+    """The arrays of a tree as NumPy arrays; random keys and traced arrays as they are."""
+
+    def fetched(v: Any) -> Any:
+        plain = isinstance(v, Array) and not is_extended(v.dtype) and not v.node.trace
+        return v.__array__() if plain else v
+
+    return map(fetched, x)
 
 
 def block_until_ready(x: Any) -> Any:
     """The tree, with all its arrays computed."""
     for v in flatten(x)[0]:
-        if hasattr(v, "block_until_ready"):
+        if hasattr(v, "block_until_ready") and not (isinstance(v, Array) and v.node.trace == ABSTRACT):
             v.block_until_ready()
     return x
 

@@ -99,6 +99,7 @@ def test_a_primitive_that_needs_values() -> None:
     p.multiple_results = True
     p.def_impl(lambda x: [np.cumsum(x), np.asarray(x).max()])
     p.def_abstract_eval(lambda x: [x, core.mapped_aval(x.shape[0], 0, x)])
+    part(lazynp.jax, "interpreters.mlir").register_lowering(p, lambda ctx, x: [])  # one in MLIR, which is not read
     sums, most = lazynp.jax.jit(lambda x: p.bind(x * 2))(X)
     assert sums.tolist() == [1.0, 5.0] and most == 4.0
     with pytest.raises(NotImplementedError, match=r"Batching rule for 'cumulated' not implemented"):
@@ -107,6 +108,24 @@ def test_a_primitive_that_needs_values() -> None:
         lazynp.jax.grad(lambda x: p.bind(x)[0].sum())(X)
     with pytest.raises(NotImplementedError, match="lower_fun"):
         core.Primitive("nothing").bind(1.0)
+
+
+def test_what_jit_wants_to_know_of_a_primitive() -> None:
+    """Its types, then a lowering; derivatives and batches outside of `jit` want neither."""
+    for j in (jax, lazynp.jax):
+        core, mlir = part(j, "extend.core"), part(j, "interpreters.mlir")
+        p = core.Primitive("unknown")
+        p.def_impl(lambda x: x)
+        with pytest.raises(NotImplementedError, match="Abstract evaluation for 'unknown' not implemented"):
+            j.jit(p.bind)(1.0)
+        with pytest.raises(NotImplementedError, match="Batching rule for 'unknown' not implemented"):
+            j.vmap(p.bind)(X)
+        p.def_abstract_eval(lambda x: x)
+        assert j.eval_shape(p.bind, X).shape == X.shape
+        with pytest.raises(NotImplementedError, match="MLIR translation rule for primitive 'unknown' not found"):
+            j.jit(j.jit(p.bind))(1.0)
+        mlir.register_lowering(p, mlir.lower_fun(lambda x: x, multiple_results=False))
+        assert j.jit(p.bind)(1.0) == 1
 
 
 def inverse(j: Any, f: Any) -> Any:

@@ -226,3 +226,37 @@ def test_a_weak_array_stays_weak_when_it_is_rounded(decimals: int) -> None:
         return [(float(y), y.weak_type) for y in out]
 
     assert found(lazynp.jax) == found(jax)
+
+
+RAISING: dict[str, Callable[[Any, Any], Any]] = {
+    "grad": lambda m, f: m.grad(f)(1.0),
+    "vjp": lambda m, f: m.vjp(f, 1.0),
+    "jvp": lambda m, f: m.jvp(f, (1.0,), (1.0,)),
+    "linearize": lambda m, f: m.linearize(f, 1.0),
+    "jacfwd": lambda m, f: m.jacfwd(f)(m.numpy.ones(2)),
+    "jit": lambda m, f: m.jit(f)(1.0),
+    "jit of grad": lambda m, f: m.jit(m.grad(f))(1.0),
+}
+
+
+@pytest.mark.parametrize("name", RAISING)
+def test_what_a_function_that_raised_has_left_behind_has_no_value(name: str) -> None:
+    for m in (jax, lazynp.jax):
+        kept = []
+
+        def f(x: Any, kept: Any = kept) -> Any:
+            kept.append(x * 2)
+            raise KeyError
+
+        with pytest.raises(KeyError):
+            RAISING[name](m, f)
+        with pytest.raises(m.errors.UnexpectedTracerError):
+            kept[0] + 1
+
+
+def test_traced_arrays_are_neither_waited_for_nor_fetched() -> None:
+    for m in (jax, lazynp.jax):
+        assert m.jit(m.device_get)(2.0) == 2 and m.jit(m.block_until_ready)({"a": 2.0}) == {"a": 2}
+        assert m.grad(lambda x, m=m: m.device_get(x) ** 2)(2.0) == 4
+        with pytest.raises(AttributeError, match="'block_until_ready' method is not available"):
+            m.jit(lambda x: x.block_until_ready())(1.0)

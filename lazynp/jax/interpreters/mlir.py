@@ -35,9 +35,10 @@ def register_lowering(
 ) -> LoweringRule:
     """Say how a primitive is computed for traced arguments: by the function of a rule that `lower_fun` made.
 
-    A rule in MLIR has no effect: the implementation (`def_impl`) is used, and a primitive without one raises
-    NotImplementedError, with advice, when it is bound.
+    A rule in MLIR is not read: the implementation (`def_impl`) is used, and a primitive without one raises
+    NotImplementedError, with advice, when it is bound. One for which no rule was given does not run inside `jit`.
     """
+    prim.is_lowered |= platform in (None, "cpu")
     if isinstance(rule, Lowered) and platform in (None, "cpu"):
         many, fun = rule.multiple_results, rule.fun
         if many and not prim.multiple_results:
