@@ -35,7 +35,7 @@ setup(
         Extension(
             "lazynp._blocks",
             ["lazynp/_blocks.c"],
-            depends=["lazynp/_loops.h", "lazynp/_stacks.h"],
+            depends=["lazynp/_loops.h", "lazynp/_searches.h", "lazynp/_stacks.h"],
             include_dirs=[numpy.get_include()],
             extra_compile_args=["-O3", *FLAGS],
             optional=True,

@@ -26,6 +26,7 @@ enum { AXES = 8, OPERANDS = 4, SHORT = 16, WHOLE = 64, MOST = 8, REGISTER = 64, 
 enum { LOOP, CAST, SELECT };
 
 #include "_stacks.h"
+#include "_searches.h"
 
 typedef struct {
     int kind, count, at[OPERANDS]; /* count: of operands, the result as the last one */
@@ -700,6 +701,11 @@ static PyMethodDef functions[] = {
     {"stacked_product", stacked_product, METH_VARARGS,
      "stacked_product(a, b, out, fused): numpy.matmul of stacks that were broadcast, of float32 or float64, of matrices with "
      "at most 8 rows and columns, into one without gaps. See `_stacks.h`."},
+    {"search", search, METH_VARARGS,
+     "search(table, keys, out, right, kind): numpy.searchsorted of keys in a short table without NaN, all without gaps and "
+     "of one kind (d, f, l, i). See `_searches.h`."},
+    {"tally", tally, METH_VARARGS,
+     "tally(edges, keys, counts, even, kind): numpy.histogram of keys, added to counts. See `_searches.h`."},
     {"bind", bind, METH_O, "bind(loops): what is known of the loops of NumPy's ufuncs, as `_loops.h` has it."},
     {"plan", make_plan, METH_VARARGS,
      "plan(dtypes, scratch, inputs, scalars, steps): a kernel. For each value its dtype and the number of its scratch "

@@ -180,6 +180,13 @@ INDEXING_CASES = [
         mixed(ints((8,), low=0), reals((8,))),
         lambda jax, jnp, x, w: jnp.bincount(x, w, length=6),
     ),
+    Case(
+        "tally",
+        lambda e, x: signals.tally(sorting.sort(e, axis=0, kind=None), x, even=False),
+        reals((6,), (8,)),
+        lambda jax, jnp, e, x: jnp.histogram(x, jnp.sort(e))[0],
+        order=0,
+    ),
     Case("counts", lambda x: signals.counts(x, n=7), ints((8,), low=0), order=0),
     *[
         Case(

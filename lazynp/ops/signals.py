@@ -24,6 +24,7 @@ from .shape import (
     expand_dims,
     instantiate,
     reshape,
+    slice_,
     to_front,
     zeros_of,
 )
@@ -201,6 +202,30 @@ counts = Op(
     moving=("n",),
     batch=counts_batch,
     doc="bincount without weights.",
+)
+
+
+def tally_batch(inputs: Sequence[Node], axes: Axes, *, even: bool) -> tuple[Node, int]:
+    """Each example has its own counts among those of all, for what lies before and behind its bins too."""
+    count, stack = batch_size(inputs, axes), int(axes[0] is not None)
+    edges = inputs[0] if axes[0] is None else to_front(inputs[0], axes[0])
+    x = broadcast_to(inputs[1], shape=(count, *inputs[1].shape)) if axes[1] is None else to_front(inputs[1], axes[1])
+    x, n = reshape(x, shape=(count, x.aval.size // max(count, 1))), edges.shape[-1] - 1
+    places = searchsorted(edges, x, side="right", stack=stack)
+    last = slice_(edges, key=(*[(0, count, 1)] * stack, (n, 1, 1)))
+    own = add(where(equal(x, last), n, places), multiply(expand_dims(iota(count), 1), n + 2))
+    found = reshape(counts(reshape(own, shape=(x.aval.size,)), n=count * (n + 2)), shape=(count, n + 2))
+    return slice_(found, key=((0, count, 1), (1, n, 1))), 0
+
+
+tally = Op(
+    "tally",
+    LIBRARY,
+    lambda edges, x, *, even: Aval((edges.shape[0] - 1,), np.dtype(np.intp)),
+    lambda xp, edges, x, *, even: xp.tally(edges, x, even),
+    static=("even",),
+    batch=tally_batch,
+    doc="numpy.histogram of x, whose edges ascend in the same dtype; `even`: they are equally far apart.",
 )
 
 # --- Reductions of parts ----------------------------------------------------------------------------------------------

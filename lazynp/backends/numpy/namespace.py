@@ -15,6 +15,7 @@ from ...ops.promotion import complex_dtype
 from ...speed import at_places, get_places, set_places
 from .parts import FEWEST, along, counted, each, stacked, taken, wrapped
 from .products import matmul
+from .searches import searchsorted, tally
 
 Array = Any
 INTP = np.dtype(np.intp)
@@ -219,7 +220,7 @@ def bincount(x: Array, weights: Any, n: int) -> Array:
 def searchsorted_stack(a: Array, v: Array, side: Any, stack: int) -> Array:
     """numpy.searchsorted for each member of the leading `stack` axes of both."""
     if stack == 0:
-        return each(lambda wanted: np.searchsorted(a, wanted, side=side), v, INTP)
+        return searchsorted(a, v, side)
     out = np.empty(v.shape, np.intp)
     for i in np.ndindex(*v.shape[:stack]):
         out[i] = np.searchsorted(a[i], v[i], side=side)
@@ -280,6 +281,7 @@ OWN = (
     searchsorted_stack,
     sorted_lines,
     stacked,
+    tally,
     triangular_solve,
     wrapped,
 )
