@@ -17,7 +17,7 @@ from ..graph.node import ABSTRACT, Node, leaf
 from ..graph.show import show
 from ..ops.promotion import is_inexact
 from ..ops.shape import zeros_of
-from ..signatures import Static, name_of
+from ..signatures import Static
 from ..transforms.transpose import vjp as vjp_graph
 from ..tree import NAMESPACE, flatten, unflatten
 from . import graph_bytes
@@ -30,7 +30,7 @@ from .jaxpr import ShapeDtypeStruct
 from .jitted_names import is_jitted_in_jax
 from .sharding import NamedSharding
 from .spreading import sharding_at
-from .stages import PjitFunction
+from .stages import PjitFunction, Stage
 from .symbolic import SymbolicScope, evaluated, is_symbolic_dim, sizes, symbolic_shape
 from .symbolic_calls import check_solvable, solved, with_sizes
 from .tree_util import PyTreeDef, keystr, tree_flatten_with_path
@@ -327,18 +327,25 @@ def export(
 
     def do_export(*args_specs: Any, **kwargs_specs: Any) -> Exported:
         traced = fun_jit.trace(*args_specs, **kwargs_specs)
-        entry, static = traced._entry, dict(traced._call.statics)
+        static = dict(traced._call.statics)
         args = tuple([x for i, x in enumerate(args_specs) if i not in static and i - len(args_specs) not in static])
         kwargs = {k: x for k, x in kwargs_specs.items() if k not in static}
         in_tree = PyTreeDef(flatten((args, kwargs))[1])
         check_solvable({n: np.shape(x) for n, x in zip(names_of(in_tree), flatten((args, kwargs))[0])}, fun_jit._fun)
-        name = name_of(fun_jit._fun)
-        count, given, results = exported_places(traced)
-        ins = tuple([tiles_of(s, n.ndim) for s, n in zip(given, entry.function.inputs)])
-        places = Places(count, ins, tuple([tiles_of(s, n.ndim) for s, n in zip(results, entry.function.outputs)]))
-        return make_exported(name, entry.function, in_tree, traced.out_tree, None, how, derivative, entry.since, places)
+        return of_stage(traced, in_tree, how)
 
     return do_export
+
+
+def of_stage(stage: Stage, in_tree: PyTreeDef, how: How) -> Exported:
+    """A function that was traced, as an exported one. `in_tree`: of its arguments but for those that are static."""
+    function = stage._entry.function
+    count, given, results = exported_places(stage)
+    ins = tuple([tiles_of(s, n.ndim) for s, n in zip(given, function.inputs)])
+    places = Places(count, ins, tuple([tiles_of(s, n.ndim) for s, n in zip(results, function.outputs)]))
+    return make_exported(
+        stage.fun_name, function, in_tree, stage.out_tree, None, how, derivative, stage._entry.since, places
+    )
 
 
 # --- Bytes ------------------------------------------------------------------------------------------------------------

@@ -242,7 +242,7 @@ def in_order(results: Sequence[Node], stop: Collection[Node], inside: Inside | N
             continue
         entered.add(node)
         plain = node.op is pick or is_tag(node, calls)
-        reads = node.inputs if plain else inside.reads(node) if inside is not None else operands_of(node)
+        reads = node.inputs if plain or inside is None else inside.reads(node)
         stack.extend([n for n in reversed(reads) if behind(n, stop, calls) not in done])
     return order
 

@@ -17,7 +17,6 @@ OTHER_MACHINES = {
     "jax.experimental.mosaic": "GPU and TPU kernels",
     "jax.experimental.pallas": "GPU and TPU kernels",
     "jax.experimental.roofline": "models of TPUs",
-    "jax.experimental.serialize_executable": "XLA's executables",
     "jax.experimental.source_mapper": "XLA's texts",
     "jax.experimental.topologies": "XLA's compiler for machines that are not there",
     "jax.experimental.transfer": "transfers between hosts",

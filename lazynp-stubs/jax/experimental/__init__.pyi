@@ -16,6 +16,7 @@ from . import ode as ode
 from . import pjit as pjit
 from . import random as random
 from . import rnn as rnn
+from . import serialize_executable as serialize_executable
 from . import shard_alike as shard_alike
 from . import shard_map as shard_map
 from . import sparse as sparse
