@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..api.custom import ruled, traced_level
@@ -18,7 +18,7 @@ from ..ops.kept import named, remembered
 from ..ops.promotion import is_inexact
 from ..ops.tags import Nodes, Tangents, renamed
 from ..runtime.reuse import use_as
-from ..signatures import Fun, Static, held, leaf_names, name_of, others, tuple_of
+from ..signatures import Fun, Static, held, leaf_names, name_of, others, places_of, tuple_of
 from ..transforms.jvp import jvp
 from ..transforms.transpose import linearize
 from ..tree import flatten, unflatten
@@ -239,45 +239,55 @@ def traced_first(fun: Fun, names: Fun) -> Fun:
 def checkpoint(
     fun: Fun | None = None,
     *,
-    prevent_cse: bool = True,
+    prevent_cse: bool | Sequence[bool] = True,
     policy: Fun | None = None,
     static_argnums: int | tuple[int, ...] = (),
-    concrete: bool = False,
+    static_argnames: str | Iterable[str] = (),
+    concrete: bool | None = None,
 ) -> Fun:
     """A function whose derivative keeps its arguments and what a policy says, and computes the rest once more.
 
     Args:
         policy: which values are kept, one of `checkpoint_policies`, or a function of a primitive, the types of its
             operands and its parameters; by default none.
-        static_argnums: arguments that are no arrays.
+        static_argnums, static_argnames: arguments that are no arrays.
         prevent_cse: without effect: nothing is merged outside `jit`, and inside it what is needed twice is kept.
 
-    Raises: TypeError, when it is called, where a policy says neither True nor False.
+    Raises: NotImplementedError where `concrete` is given, which JAX has no more; TypeError, when it is called, where a
+        policy says neither True nor False.
     """
     if fun is None:
         return functools.partial(
-            checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums, concrete=concrete
+            checkpoint,
+            prevent_cse=prevent_cse,
+            policy=policy,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            concrete=concrete,
         )
-    if concrete:
+    if concrete is not None:
         raise NotImplementedError(
             "The `concrete` option to `jax.checkpoint` was deprecated in JAX v0.8.2, and removed in JAX v0.10.0. In "
             "its place please use `static_argnums`."
         )
 
     def plain(fun: Fun, static: Static) -> Fun:
-        return recomputed(fun, prevent_cse, policy, static.nums)
+        return recomputed(fun, prevent_cse, policy, static)
 
-    static = Static(tuple_of(static_argnums))
+    static = Static(tuple_of(static_argnums), tuple_of(static_argnames))
     return passed_on(plain(fun, static), fun, plain, static)
 
 
-def recomputed(fun: Fun, prevent_cse: bool, policy: Fun | None, static_argnums: tuple[int, ...]) -> Fun:
+def recomputed(fun: Fun, prevent_cse: bool | Sequence[bool], policy: Fun | None, static: Static) -> Fun:
     """`checkpoint` of functions that use no references."""
+    by_name = places_of(fun, (), static.names)
 
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        free = others(static_places(static_argnums, len(args)), len(args))
-        whole, dynamic = held(fun, args, {}, free)
+        count = len(args)
+        free = others([*static_places(static.nums, count), *[i for i in by_name if i < count]], count)
+        whole, dynamic = held(fun, args, {k: v for k, v in kwargs.items() if k in static.names}, free)
+        kwargs = {k: v for k, v in kwargs.items() if k not in static.names}
         whole.__wrapped__ = fun  # type: ignore[attr-defined]
         given = tuple([x if i in free else None for i, x in enumerate(args)])
         inner = traced_first(whole, lambda: leaf_names(fun, given, kwargs))

@@ -79,6 +79,10 @@ class Primitive:
         self.abstract_eval = lambda *args, **params: rule(*args, **params)[0]
         return rule
 
+    def check_types(self, nodes: Sequence[Node], params: dict[str, Any]) -> None:
+        """Raise NotImplementedError where nothing says which type the result for these arguments has."""
+        self.abstract_eval(*[ShapedArray(*n.aval) for n in nodes], **params)
+
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
         """An equation's parameters as `bind` takes them: of what has rules, these as `subfuns`."""
         return dict(params)
@@ -89,6 +93,17 @@ class Primitive:
         if not any(n.trace for n in nodes):
             return self.impl(*args, **params)
         return bind_traced(self, nodes, params)
+
+
+class OwnPrimitive(Primitive):
+    """A primitive whose implementation is traced, which says what types its results have and what runs inside `jit`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.is_lowered = True
+
+    def check_types(self, nodes: Sequence[Node], params: dict[str, Any]) -> None:
+        pass
 
 
 def sequence(primitive: Primitive, out: Any) -> list[Any]:
@@ -245,7 +260,7 @@ def bind_traced(primitive: Primitive, nodes: Sequence[Node], params: dict[str, A
     """The result of a primitive for traced arguments. Raises NotImplementedError in a function that is traced for
     types, where nothing says which type it has."""
     if any([t.kind != "vmap" for t in stack.active]):
-        primitive.abstract_eval(*[ShapedArray(*n.aval) for n in nodes], **params)
+        primitive.check_types(nodes, params)
     inner = [renamed(n) for n in nodes]
     given = [wrap(n) for n in inner]
     if primitive.lowering is not None:

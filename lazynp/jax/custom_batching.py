@@ -23,7 +23,7 @@ from ..transforms.jvp import jvp as jvp_graph
 from ..tree import flatten, unflatten
 from . import numpy as jnp
 from .array import as_node, wrap
-from .bind import AxisData, Primitive, batchers, instantiate_zeros, jvps, transposes
+from .bind import AxisData, OwnPrimitive, batchers, instantiate_zeros, jvps, transposes
 from .closing import close, run
 from .derivatives import jvp
 from .lax.control import map as map_one_by_one
@@ -31,7 +31,7 @@ from .tree_util import PyTreeDef, tree_map
 
 __all__ = ["custom_vmap", "sequential_vmap"]
 Fun = Callable[..., Any]
-custom_vmap_p = Primitive("custom_vmap_call")
+custom_vmap_p = OwnPrimitive("custom_vmap_call")
 custom_vmap_p.multiple_results = True
 
 

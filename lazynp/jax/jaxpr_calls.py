@@ -38,7 +38,7 @@ class Checkpointed(Recompute):
     differentiated = False
     n_kept = 0
 
-    def __init__(self, name: str, policy: Fun | None, prevent_cse: bool) -> None:
+    def __init__(self, name: str, policy: Fun | None, prevent_cse: bool | Sequence[bool]) -> None:
         super().__init__(name)
         self.policy, self.prevent_cse = policy, prevent_cse
 

@@ -13,12 +13,12 @@ from ..graph.node import Node
 from ..tree import NAMESPACE, flatten, unflatten
 from . import numpy as jnp
 from .array import as_node, wrap
-from .bind import Primitive, UndefinedPrimal, Zero, instantiate_zeros, jvps, transposes
+from .bind import OwnPrimitive, UndefinedPrimal, Zero, instantiate_zeros, jvps, transposes
 from .closing import Closed, close, close_on, run
 from .tree_util import PyTreeDef
 
 Fun = Callable[..., Any]
-linear_call_p = Primitive("linear_call")
+linear_call_p = OwnPrimitive("linear_call")
 linear_call_p.multiple_results = True
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from agreement import disagreement, outcome
 
 import lazynp.jax
 
@@ -141,3 +142,18 @@ def test_policies_that_choose_are_for_the_jax_door() -> None:
     ):
         square = lazynp.checkpoint(lambda x: x * x, policy=policy)
         assert float(lazynp.grad(square)(3.0)) == 6.0
+
+
+STATIC_BY_NAME: list[Any] = [
+    lambda j: j.grad(j.checkpoint(lambda x, n=1: x**n, static_argnames="n"))(j.numpy.float32(2), n=3),
+    lambda j: j.grad(j.checkpoint(lambda x, n=1: x**n, static_argnames=("n",)))(j.numpy.float32(2), 3),
+    lambda j: j.jit(j.checkpoint(lambda x, *, way: x if way == "up" else -x, static_argnames="way"))(2.0, way="up"),
+    lambda j: j.checkpoint(lambda x, y, n: x if n else y, static_argnums=2, static_argnames="y")(2.0, y=[1], n=True),
+    lambda j: j.remat(lambda x: x, concrete=False),
+]
+
+
+@pytest.mark.parametrize("call", STATIC_BY_NAME)
+def test_static_arguments_by_name(call: Any) -> None:
+    theirs, ours = outcome(lambda: call(jax)), outcome(lambda: call(lazynp.jax))
+    assert disagreement("call", theirs, ours) is None

@@ -4,7 +4,6 @@ from typing import Any
 import numpy as np
 from ..array import Array
 from .._types import ArrayLike, DTypeLike, Dimensions, Shape
-from ..extend.core import Primitive
 
 AccuracyMode: Any
 ConvDimensionNumbers: Any
@@ -296,7 +295,7 @@ rev_p: Any
 def rng_bit_generator(key: ArrayLike, shape: Sequence[int], dtype: DTypeLike = ..., algorithm: Any = ..., *, out_sharding: Any = None) -> tuple[Array, Array]: ...
 rng_bit_generator_p: Any
 def rng_uniform(a: ArrayLike, b: ArrayLike, shape: Dimensions) -> Array: ...
-rng_uniform_p: Primitive
+rng_uniform_p: Any
 def round(x: ArrayLike, rounding_method: Any = ...) -> Array: ...
 round_p: Any
 def rsqrt(x: ArrayLike, *, accuracy: Any = None) -> Array: ...

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...graph.node import ABSTRACT
 from ..array import Array
-from ..bind import Primitive, UndefinedPrimal, Zero, instantiate_zeros
+from ..bind import OwnPrimitive, UndefinedPrimal, Zero, instantiate_zeros
 from ..interpreters.ad import is_undefined_primal
 from ..tree_util import tree_leaves
 
@@ -56,7 +56,7 @@ class AvalMutableQDD:
         self.aval, self.mutable_qdd = aval, mutable_qdd
 
 
-class HiPrimitive(Primitive):
+class HiPrimitive(OwnPrimitive):
     """An operation on such values; its rules are methods, `impl` that which computes it."""
 
     def __init__(self, name: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from ...graph.op import registry
 from ...ops.elementwise import weak_cast
 from ..array import Array, as_node, wrap
-from ..bind import Primitive
+from ..bind import OwnPrimitive
 from ..callback import io_callback
 from ..derivatives import vjp
 from ..dtypes import KIND_OF
@@ -261,7 +261,7 @@ def uniform_run(a: Any, b: Any, *, shape: Any) -> Array:
     return wrap(weak_cast(out.node, dtype=dtype)) if low.weak and high.weak else out
 
 
-rng_uniform_p = known["rng_uniform"] = Primitive("rng_uniform")
+rng_uniform_p = known["rng_uniform"] = OwnPrimitive("rng_uniform")
 rng_uniform_p.def_impl(uniform_run)
 RULES: dict[str, Fun] = {
     "add_any": e.add,

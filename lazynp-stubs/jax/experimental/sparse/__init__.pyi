@@ -3,7 +3,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from ...array import Array
 from ..._types import Shape
-from ...extend.core import Primitive
 
 class BCOO(JAXSparse):
     def __eq__(self, other: object) -> bool: ...
@@ -125,7 +124,7 @@ from . import random as random
 def random_bcoo(key: Any, shape: Sequence[int], *, dtype: Any = ..., indices_dtype: Any = None, nse: float = 0.2, n_batch: int = 0, n_dense: int = 0, unique_indices: bool = True, sorted_indices: bool = False, generator: Callable[..., Any] = ..., **kwds: Any) -> BCOO: ...
 def sparsify(f: Any, use_tracer: bool = False) -> Any: ...
 def todense(arr: Any) -> Array: ...
-todense_p: Primitive
+todense_p: Any
 from . import transform as transform
 from . import util as util
 from ...._transformations import value_and_grad as value_and_grad

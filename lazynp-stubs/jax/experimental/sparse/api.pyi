@@ -1,7 +1,6 @@
 # Written by `python -m compat stubs`.
 from typing import Any
 from ..._types import Shape
-from ...extend.core import Primitive
 
 from ...array import Array as Array
 from ...experimental.sparse import BCOO as BCOO
@@ -14,4 +13,4 @@ annotations: Any
 def empty(shape: Shape, dtype: Any = None, index_dtype: Any = 'int32', sparse_format: str = 'bcoo', **kwds: Any) -> JAXSparse: ...
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, index_dtype: Any = 'int32', sparse_format: str = 'bcoo', **kwds: Any) -> JAXSparse: ...
 def todense(arr: Any) -> Array: ...
-todense_p: Primitive
+todense_p: Any

@@ -1,6 +1,5 @@
 # Written by `python -m compat stubs`.
 from typing import Any
-from ...extend.core import Primitive
 
 abs_p: Any
 acos_p: Any
@@ -133,7 +132,7 @@ remat_p: Any
 reshape_p: Any
 rev_p: Any
 rng_bit_generator_p: Any
-rng_uniform_p: Primitive
+rng_uniform_p: Any
 round_p: Any
 rsqrt_p: Any
 scan_p: Any

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import numpy as jnp
 from ...array import Array
-from ...bind import Primitive
+from ...bind import OwnPrimitive
 from ...interpreters import ad, batching
 from .base import JAXSparse
 from .bcsr import BCSR
@@ -42,7 +42,7 @@ def same(x: Any) -> Any:
     return x
 
 
-todense_p = Primitive("todense")  # where a function that `sparsify` traces has an array made dense; else the identity
+todense_p = OwnPrimitive("todense")  # where a function that `sparsify` traces has an array made dense; else nothing
 todense_p.def_impl(same)
 todense_p.def_abstract_eval(same)
 ad.deflinear2(todense_p, lambda ct, _: [ct])
