@@ -37,6 +37,7 @@ from .recorded_ufuncs import spreads, to_node_operand
 Rule = Callable[..., Any]
 FLOAT, COMPLEX, INTP = numpy.dtype(float), numpy.dtype(complex), numpy.dtype(numpy.intp)
 REAL = "biuf"
+UNSIGNED = {1: numpy.uint8, 2: numpy.uint16, 4: numpy.uint32, 8: numpy.uint64}
 
 
 def rows_of(*given: Any, kinds: tuple[str, ...] = (REAL,) * 3) -> list[Node] | None:
@@ -115,11 +116,12 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     if nodes is None or any(n.ndim != 1 for n in nodes) or not numpy.can_cast(given.dtype, INTP):
         return NotImplemented
     numbers = value_of(given)
-    if given.dtype.kind == "i" and numbers.size and numbers.min() < 0:
+    most = int(numbers.view(UNSIGNED[numbers.itemsize]).max()) if numbers.size else -1  # negative ones are the largest
+    if most > numpy.iinfo(numbers.dtype).max:
         return NotImplemented
     if weights is not None and nodes[1].shape != nodes[0].shape:
         return NotImplemented
-    n = max(int(numbers.max()) + 1 if numbers.size else 0, int(minlength))
+    n = max(most + 1, int(minlength))
     if weights is None:
         return array_of(signals.counts(nodes[0], n=n))
     places = cast_node(nodes[0], INTP)

@@ -234,5 +234,5 @@ def outer(a: Node, b: Node) -> Node:
 
 def vdot(a: Node, b: Node) -> Node:
     """numpy.vdot."""
-    first = conjugate(a) if a.dtype.kind == "c" else a
-    return matmul(reshape(first, shape=(a.aval.size,)), reshape(b, shape=(b.aval.size,)))
+    a, b = (reshape(x, shape=(x.aval.size,)) for x in (a, b))
+    return vecdot(a, b) if a.dtype.kind == "c" else matmul(a, b)
