@@ -86,13 +86,13 @@ def reduced(what: str, x: Any, axis_name: Any, groups: Any, apply: Callable[[Any
     """Each leaf of a tree with `apply(parts, there)`: what the members of one's group have, along a first axis that is
     as long as the longest group, and a mask of the members along it. What is beyond them is what the first one has.
 
-    Raises: ValueError for groups that do not have each index once; NotImplementedError in a `shard_map` that checks
-        what varies.
+    Raises: ValueError for groups that do not have each index once; NotImplementedError for a sum in a `shard_map` that
+        checks what varies.
     """
     name = one_name(axis_name, what)
     size, index = bound(name, what)
     check_groups(groups, size)
-    if checked(name):
+    if what == "psum" and checked(name):
         raise NotImplementedError(f"{what} with axis_index_groups, where check_vma says what varies")
     longest = max([len(g) for g in groups])
     members, there = np.empty((size, longest), np.int32), np.zeros((size, longest), bool)
@@ -192,7 +192,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
         node = as_node(v)
         if KIND_OF[node.dtype] in "biu":
             node = convert(node, float_dtype())
-        return wrap(divide(node, np.asarray(n).astype(node.dtype)[()]))
+        return wrap(divide(node, Node.of_scalar(float(n))))
 
     return map(mean, along("pmean", x, axis_name, summed))
 
@@ -318,9 +318,9 @@ def psum_scatter(
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """What the one sent that names me in `(source, destination)`; zeros where nobody does. Several names are as one
-    axis, in the mesh's order.
+    axis, in the mesh's order. Negative places count from the end.
 
-    Raises: ValueError where two send to the same, or one sends twice.
+    Raises: ValueError where two send to the same, or one sends twice; IndexError for a place that is not there.
     """
     pairs = tuple([(int(a), int(b)) for a, b in perm])
     if len({a for a, _ in pairs}) < len(pairs) or len({b for _, b in pairs}) < len(pairs):
@@ -331,8 +331,9 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     if len(names) > 1 and current.manual:
         names = tuple([a for a in current.manual[-1].axis_names if a in names])
     size = axis_size(names)
-    if any(not 0 <= i < size for pair in pairs for i in pair):
-        raise ValueError(f"ppermute: {perm} leaves the axis {axis_name!r} of size {size}")
+    if any(not -size <= i < size for pair in pairs for i in pair):
+        raise IndexError(f"ppermute: {perm} leaves the axis {axis_name!r} of size {size}")
+    pairs = tuple([(a % size, b % size) for a, b in pairs])
     if len(names) > 1:
         sources = np.full(size, -1, np.int32)
         for source, destination in pairs:

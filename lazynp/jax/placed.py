@@ -8,6 +8,7 @@ from ..api.jit import Call, Entry, Jit, finish
 from ..api.trace import inline, stack
 from ..doors import wrap_all
 from ..errors import JaxRuntimeError
+from ..graph.node import Node
 from ..graph.walk import toposort
 from ..ops.tags import as_call
 from ..signatures import name_of
@@ -22,9 +23,9 @@ from .jit_places import (
     where_to,
 )
 from .processes import check_closed_over, spanning, spread_of
-from .sharding import default_mesh
+from .sharding import NamedSharding, default_mesh
 from .specs import UNSPECIFIED
-from .spreading import constrain, derive
+from .spreading import constrain, derive, known
 from .spreading import state as spreading
 
 
@@ -92,6 +93,7 @@ class Placed(Shown):
 
     def __init__(self, fun: Any, door: Any, static: Any, shardings: tuple[Any, ...]) -> None:
         super().__init__(lying_as(fun, shardings), door, static)
+        self._lies = shardings
         self._tells_unused = not any([s is not None and s.num_devices > 1 for s in shardings])
 
     def _run(self, call: Call, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -104,6 +106,25 @@ class Placed(Shown):
         if all([spread_of(n) is None for n in nodes]) and not entry_spans(entry):
             return super()._run(call, entry, args, kwargs)
         return finish(entry, call, wrap_all(entry.door, inline(entry.function, call.nodes)))
+
+    def _usable(self, call: Call, entry: Entry) -> tuple[bool, ...]:
+        """Of arrays on a mesh those that a result can use: of their size, dtype and sharding."""
+        usable = super()._usable(call, entry)
+        if not any([u and isinstance(s, NamedSharding) for u, s in zip(usable, self._lies)]):
+            return usable
+        outs = entry.function.outputs[: entry.out.num_leaves]
+        said: list[Any] = [None] * len(outs)
+        if self._out is not None:
+            said = spread_places(self._out, unflatten(entry.out, outs), "out_shardings")
+        lies = [where_to(p, "out_shardings") or known.get(x) for p, x in zip(said, outs)]
+
+        def fits(n: Node, s: Any) -> bool:
+            alike = [t for t, x in zip(lies, outs) if (x.aval.size, x.dtype) == (n.aval.size, n.dtype)]
+            return any([s.is_fully_replicated if t is None else t.is_equivalent_to(s, n.ndim) for t in alike])
+
+        return tuple(
+            [u and (not isinstance(s, NamedSharding) or fits(n, s)) for u, s, n in zip(usable, self._lies, call.nodes)]
+        )
 
     def _trace(self, call: Call) -> Entry:
         spreading.jitted += 1

@@ -86,8 +86,8 @@ def filled(x: Node, axis: int | None, size: int) -> Node:
 
 def gathered_shape(x: Aval, index: Aval, *, axis: int, tiled: bool, size: int) -> Aval:
     if tiled:
-        return Aval((*x.shape[:axis], x.shape[axis] * size, *x.shape[axis + 1 :]), x.dtype)
-    return Aval((*x.shape[:axis], size, *x.shape[axis:]), x.dtype)
+        return Aval((*x.shape[:axis], x.shape[axis] * size, *x.shape[axis + 1 :]), x.dtype, x.weak)
+    return Aval((*x.shape[:axis], size, *x.shape[axis:]), x.dtype, x.weak)
 
 
 def gathered(x: Node, mapped: int | None, n: int, *, axis: int, tiled: bool, size: int) -> Out:
@@ -125,7 +125,7 @@ def scattered_shape(x: Aval, index: Aval, *, axis: int, tiled: bool, size: int) 
         raise ValueError(
             f"tiled reduce_scatter operand scatter dimension size {n} must be divisible by shard_count {size}"
         )
-    return Aval((*x.shape[:axis], *((n // size,) if tiled else ()), *x.shape[axis + 1 :]), x.dtype)
+    return Aval((*x.shape[:axis], *((n // size,) if tiled else ()), *x.shape[axis + 1 :]), x.dtype, x.weak)
 
 
 def scattered(x: Node, mapped: int | None, n: int, *, axis: int, tiled: bool, size: int) -> Out:
