@@ -25,7 +25,7 @@ from .array import Array, as_node, cast_node, is_arraylike, typed, wrap_value
 from .array import wrap as wrap_node
 from .at_once import apply
 from .casts import astype_node
-from .dtypes import KIND_OF, iinfo, promotion, x64_enabled
+from .dtypes import KIND_OF, iinfo, is_extended, promotion, x64_enabled
 from .explicit_axes import check_explicit, spread_over
 from .explicit_indexing import check_write
 from .indexing import (
@@ -97,6 +97,8 @@ def update(
     if 0 in region:
         return x
     check_region(y, region)
+    if how != "set" and is_extended(dtype):
+        raise TypeError(f"{how} does not accept dtype {dtype} at position 0.")
     if how in ("add", "multiply") and out_dtype.kind == "b":
         raise TypeError(f"{how} does not accept dtype bool at position 0.")
     choice = mode_of(mode, "fill")

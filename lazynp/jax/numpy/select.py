@@ -234,7 +234,8 @@ def take_along_axis(
     mode_of(mode, "fill")
     x, index = broadcast_to(x, wide), broadcast_to(index, narrow)
     grid = tuple([index if i == at else reshape(arange(n), row(i, x.ndim, n)) for i, n in enumerate(narrow)])
-    how = ("fill" if mode is None else mode, fill_value, wrap_negative_indices is not False)
+    outside = "fill" if mode is None and not is_extended(x.dtype) else mode
+    how = (outside, fill_value, wrap_negative_indices is not False)
     if state.on:
         check_unsplit(x.node, at, "take_along_axis needs an axis that is not split.")
     return keeping(x.node, "take_along_axis", lambda: take_index(x, grid, *how))

@@ -30,6 +30,7 @@ from ...ops.scans import add_accumulate
 from ...ops.shape import broadcast_to, expand_dims, move_axis, reshape, slice_, transpose, whole, zeros_of
 from ...ops.sorting import argsort
 from ..array import Array, as_node, check_arraylike, typed
+from ..casts import astype_node
 from ..dtypes import (
     EXTENSIONS,
     FLOAT32,
@@ -165,7 +166,7 @@ def inexact_dtype(*parameters: Any) -> DType:
 def geometric_node(key: Node, p: Node, *, dtype: DType, shape: Shape) -> Node:
     log_u = sample(key, "log_uniform", p.dtype, shape)
     trials = floor(divide(log_u, broadcast_to(log1p(negative(p)), shape=shape)))
-    return convert(add(trials, scalar(1, trials)), dtype)
+    return astype_node(add(trials, scalar(1, trials)), dtype)
 
 
 def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Array:

@@ -136,7 +136,8 @@ def sparse_product(lhs: BCOO, rhs: BCOO, numbers: Any, preferred: Any) -> BCOO:
             jnp.broadcast_to(free[0][:, None].astype(dtype), (n, m, free[0].shape[-1])),
             jnp.broadcast_to(free[1][None].astype(dtype), (n, m, free[1].shape[-1])),
         ]
-        indices = jnp.concatenate(places, -1).reshape(n * m, -1)
+        indices = jnp.concatenate(places, -1)
+        indices = indices.reshape(n * m, indices.shape[-1])
         found = bcoo_sum_duplicates(BCOO((data.ravel(), indices), shape=out.shape[n_out:]), nse)
         return found.data, found.indices
 

@@ -224,8 +224,17 @@ def reduce_sum(x: BCOO, *, axes: Sequence[int], out_sharding: Any = None) -> Any
     return out if out.shape else out.data.sum()
 
 
-def gather(x: Any, *rest: Any, **params: Any) -> Any:
-    raise NotImplementedError("sparse rule for gather: indices that are arrays are not supported; use bcoo_gather")
+def gather(x: Any, *places: Any, axes: Sequence[int], at: int, bounds: str) -> Any:
+    """Elements at places along axes, which become the axes from `at` on. Raises NotImplementedError for dense ones, and
+    where what is out of bounds is filled."""
+    if not isinstance(x, BCOO) or any([is_sparse(p) for p in places]):
+        raise NotImplementedError("sparse rule for gather of a dense array at sparse places")
+    if bounds == "zero":
+        raise NotImplementedError("sparse rule for gather: mode='fill' is not supported")
+    index = jnp.stack(jnp.broadcast_arrays(*places), -1).astype(x.indices.dtype)
+    within, ndim = range(at, at + index.ndim - 1), x.ndim - len(axes) + index.ndim - 1
+    numbers = lax.GatherDimensionNumbers(tuple([d for d in range(ndim) if d not in within]), tuple(axes), tuple(axes))
+    return layouts.bcoo_gather(x, index, numbers, tuple([1 if d in axes else n for d, n in enumerate(x.shape)]))
 
 
 def dynamic_slice(x: BCOO, *starts: Any, slice_sizes: Sequence[int]) -> BCOO:
