@@ -247,7 +247,7 @@ def put_all(inputs: Sequence[Node], axes: Sequence[int | None], *, sharding: Sha
 def coming_back(x: Node, to: Sharding) -> Node:
     """What is differentiated and will be put somewhere, whose cotangent goes back to where x lies."""
     source = sharding_at(x)
-    if not x.trace or source is None and not several() or source is not None and source._memory != to._memory:
+    if not x.trace or source is None or source._memory != to._memory:
         return x
     return constrain(x, sharding=source)
 
