@@ -35,7 +35,7 @@ setup(
         Extension(
             "lazynp._blocks",
             ["lazynp/_blocks.c"],
-            depends=["lazynp/_loops.h", "lazynp/_searches.h", "lazynp/_stacks.h"],
+            depends=[f"lazynp/_{name}.h" for name in ("clones", "loops", "searches", "stacks")],
             include_dirs=[numpy.get_include()],
             extra_compile_args=["-O3", *FLAGS],
             optional=True,
@@ -43,7 +43,7 @@ setup(
         Extension(
             "lazynp._keyed",
             ["lazynp/_keyed.c"],
-            depends=["lazynp/_keyed.h"],
+            depends=["lazynp/_clones.h", "lazynp/_keyed.h"],
             # Loops that may be vectorized: no traps, no errno.
             extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math", *FLAGS],
             optional=True,

@@ -2,16 +2,7 @@
  * Each element is a sum in the order of the inner axis, by fused multiply-adds or without them; which of the two gives
  * BLAS's bits, or whether neither does, is found by trying: `backends/numpy/products.py`.
  */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define CLONES
-#endif
-#ifdef _MSC_VER
-#define INLINE static __forceinline
-#else
-#define INLINE static inline __attribute__((always_inline))
-#endif
+#include "_clones.h"
 
 enum { EDGE = 8 }; /* rows and columns of the largest matrix */
 
