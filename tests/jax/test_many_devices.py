@@ -64,6 +64,53 @@ def test_most_expressions_have_values(found: dict[str, tuple[str, str]]) -> None
     assert sum(theirs.startswith("raises") for theirs, _ in found.values()) < len(found) / 2
 
 
+SERIALIZED = """
+import numpy as np
+import lazynp.jax as jax
+from lazynp.jax import lax, numpy as jnp
+from lazynp.jax.experimental import serialize_executable as SE
+from lazynp.jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))
+rows = NamedSharding(mesh, P("x"))
+v = jnp.arange(12, dtype="float32").reshape(4, 3)
+
+def loaded(compiled):
+    return SE.deserialize_and_load(*SE.serialize(compiled))
+
+def raises(error, f, *args, **named):
+    try:
+        f(*args, **named)
+    except error:
+        return True
+
+c = jax.jit(lambda v, k, w=1: {"a": v @ v.T, "b": v.sum() * k + w}, static_argnums=1).lower(v, 3, w=v[0]).compile()
+parts = SE.serialize(c)
+assert type(parts[0]) is bytes and str(parts[1]) == "PyTreeDef(((*,), {'w': *}))", parts[1]
+d = SE.deserialize_and_load(*parts, execution_devices=jax.devices()[:1])
+for name, value in c(v, w=v[0]).items():
+    assert (d(v, w=v[0])[name] == value).all() and value.shape == d(v, w=v[0])[name].shape
+assert raises(TypeError, d, v) and raises(TypeError, d, v[:2], w=v[0])
+assert raises(ValueError, SE.deserialize_and_load, *parts, execution_devices=jax.devices()[:2])
+assert raises(ValueError, SE.deserialize_and_load, parts[0], parts[2], parts[1])
+
+c = jax.jit(lambda v, w: v * 2 + w.sum(), in_shardings=(rows, None), out_shardings=rows).lower(v, v[0]).compile()
+d = loaded(c)
+x, w = jax.device_put(v, rows), jax.device_put(v[0], NamedSharding(mesh, P()))
+assert (d(x, w) == v * 2 + v[0].sum()).all() and d(x, w).sharding == rows
+assert d.input_shardings[0][0] == rows and d.output_shardings == rows
+
+c = jax.jit(jax.shard_map(lambda v: lax.psum(v, "x"), mesh=mesh, in_specs=P("x"), out_specs=P())).lower(x).compile()
+assert (loaded(c)(x) == v.sum(axis=0)).all()
+print("fine")
+"""
+
+
+def test_serialized_functions() -> None:
+    """Not beside JAX, whose own at times cannot be loaded: it does not find the kernels that it has shared."""
+    assert run("-c", SERIALIZED, XLA_FLAGS=EIGHT).strip() == "fine"
+
+
 COUNT = """
 import lazynp.jax as jax
 jax.config.update("jax_num_cpu_devices", 3)
