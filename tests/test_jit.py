@@ -601,7 +601,7 @@ def test_jaxpr_parts() -> None:
     k = ljnp.arange(3.0)
     closed = lj.make_jaxpr(lambda x: ljnp.sum(ljnp.where(x > 0, x, 0) * k))(k)
     names = [e.primitive.name for e in closed.eqns]
-    assert {"gt", "select_n", "mul", "reduce_sum"} <= set(names)
+    assert {"gt", "jit", "mul", "reduce_sum"} <= set(names) and "select_n" in str(closed)  # JAX jits `where`
     assert len(closed.consts) == 1 and str(closed).startswith("{ lambda a:f32[3]; b:f32[3]. let")
     assert [str(v.aval) for v in closed.jaxpr.outvars] == ["float32[]"]
     text = str(lj.make_jaxpr(lambda x: lj.lax.scan(lambda c, v: (c + v, c), 0.0, x))(k))

@@ -244,7 +244,8 @@ def test_every_op_has_a_case() -> None:
 NOT_IN_CASES = {
     "ldexp.accumulate",  # NumPy has no loop for it that gives back what it takes
     *("alias", "stop_gradient", "refusing", "custom", "pulled"),  # tags, which test_grad.py has
-    *("sharding_constraint", "pvary", "psum_invariant"),  # of several devices: tests/jax/test_many_devices.py
+    # Of several devices: tests/jax/test_many_devices.py.
+    *("sharding_constraint", "device_put", "pvary", "psum_invariant"),
     "bound",  # a primitive that a user defines: tests/jax/test_primitives.py
     *("name", "remembered"),  # tags of checkpoint: tests/jax/test_checkpoint.py
     "check",  # what checkify looks at: tests/jax/test_checkify.py
