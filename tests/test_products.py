@@ -60,6 +60,10 @@ def test_others_are_numpys() -> None:
     pairs: list[tuple[Any, Any]] = [(a, a.transpose(0, 2, 1)), (whole, whole), (a, whole), (a, a[0, 0]), (a[0, 0], a)]
     for x, y in [*pairs, (swapped, a), (a + 1j, a), (a[0], a[1]), (a[:, :, :0], a[:, :0])]:
         np.testing.assert_array_equal(products.matmul(x, y), np.matmul(x, y), strict=True)
+    middle = a[: COUNT - 1], a[COUNT - 2 :: -1].transpose(0, 2, 1)  # one matrix stands beside its transpose
+    deep = rng.standard_normal((2, 2, 2, *(2,) * 7, 3, 3))
+    for x, y in (middle, (deep, deep + 1)):
+        np.testing.assert_array_equal(products.matmul(x, y), np.matmul(x, y), strict=True)
     with pytest.raises(ValueError, match="matmul"):
         products.matmul(a, a[:, :3])
     with pytest.raises(ValueError, match="broadcast"):

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 from .native import blocks
 from .parts import in_parts, memory
 
-EDGE = 8  # rows and columns of the largest matrix
+EDGE, AXES = 8, 8  # rows and columns of the largest matrix, axes of the largest stack
 LARGEST = 128  # multiplications of the largest product that takes less time here than in BLAS
 FEW = 700  # matrices for which NumPy is not worth leaving
 THREADS = 1 << 20  # multiplications below which another thread is not worth waking
@@ -30,10 +30,10 @@ def matmul(a: Any, b: Any) -> Any:
     core = a.shape[-2], a.shape[-1], b.shape[-1]
     if math.prod(core) > LARGEST or max(core) > EDGE or not core[1] or core[0] < 2 or core[2] < 2:
         return np.matmul(a, b)  # also of a row or a column, which BLAS sums in another order
-    if a.ctypes.data == b.ctypes.data or not (a.flags.aligned and b.flags.aligned):
+    if np.may_share_memory(a, b) or not (a.flags.aligned and b.flags.aligned):
         return np.matmul(a, b)  # of a matrix and its transpose BLAS computes half
     stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    if math.prod(stack) < FEW:
+    if math.prod(stack) < FEW or len(stack) > AXES:
         return np.matmul(a, b)
     fused = order(a.dtype, core, a.strides[-2:], b.strides[-2:])
     if fused is None:
