@@ -26,11 +26,18 @@ CASES = [(w, library) for w, makers in peers.WORKLOADS.items() for library in ma
 
 @pytest.fixture(autouse=True)
 def _not_compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """By numba and torch, which takes them seconds for each, and changes no result. Whole types are JAX's setting."""
+    """By numba and torch, which takes them seconds for each, and changes no result. Whole types are JAX's setting.
+
+    Torch has one thread: where two of its threads call a function of MKL's for the first time, one of them may be given
+    the loop of low accuracy (https://github.com/pytorch/pytorch/issues/188792). Code that torch compiles calls no MKL.
+    """
     monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
     doors = [(door, door.config.jax_enable_x64) for door in (jax, lazynp.jax)]
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     with torch.compiler.set_stance("force_eager"):
         yield
+    torch.set_num_threads(threads)
     for door, whole in doors:
         door.config.update("jax_enable_x64", whole)
 
