@@ -720,5 +720,8 @@ PyMODINIT_FUNC PyInit__blocks(void)
 {
     import_array();
     import_umath();
-    return PyType_Ready(&PlanType) < 0 || PyType_Ready(&JobType) < 0 ? NULL : PyModule_Create(&definition);
+    if (PyType_Ready(&PlanType) < 0 || PyType_Ready(&JobType) < 0) return NULL;
+    PyObject *module = PyModule_Create(&definition);
+    if (module && (PyModule_AddIntMacro(module, AXES) < 0 || PyModule_AddIntMacro(module, EDGE) < 0)) Py_CLEAR(module);
+    return module;
 }

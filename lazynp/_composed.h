@@ -17,6 +17,13 @@ static int is_matmul(PyObject *const *args)
     return as[0].type == as[1].type && as[0].nd + as[1].nd > 2;
 }
 
+/* Whether two arrays are matrices that have a product. */
+static int are_matrices(PyObject *x, PyObject *y)
+{
+    return PyArray_Check(x) && PyArray_Check(y) && PyArray_NDIM((PyArrayObject *)x) == 2 && PyArray_NDIM((PyArrayObject *)y) == 2
+           && PyArray_DIM((PyArrayObject *)x, 1) == PyArray_DIM((PyArrayObject *)y, 0);
+}
+
 /* NumPy's `dot`, the function or the method, of two operands: matched or noted. */
 static PyObject *dotted(PyObject *host, PyObject *const *args, int flags)
 {
@@ -27,7 +34,10 @@ static PyObject *dotted(PyObject *host, PyObject *const *args, int flags)
     if (out || PyErr_Occurred())
         return out;
     PyObject *x = at_hand(args[0]), *y = x ? at_hand(args[1]) : NULL;
-    if (y && is_number_array(x) && is_number_array(y)) {
+    out = y && are_matrices(x, y) ? by_blas(x, y) : NULL;
+    if (out || PyErr_Occurred())
+        out = from_host(out);
+    else if (y && is_number_array(x) && is_number_array(y)) {
         Py_INCREF(x);
         Py_INCREF(y);
         out = PyArray_MatrixProduct(x, y);

@@ -77,7 +77,7 @@ static const char *const binary_ufunc_names[BINARIES] = {
 static const char *const unary_ufunc_names[UNARIES] = {"negative", "positive", "absolute", "invert"};
 static const char *const compare_ufunc_names[6] = {
     "less", "less_equal", "equal", "not_equal", "greater", "greater_equal"};
-static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc, *sqrt_ufunc;
+static PyObject *binary_ufunc[BINARIES], *unary_ufunc[UNARIES], *compare_ufunc[6], *square_ufunc, *positive_ufunc, *matmul_ufunc, *sqrt_ufunc, *whole_product;
 static PyObject *name_ddof, *name_at;
 static PyObject *spreads; /* True where the rows of large arrays are spread over processes */
 static int var_squares; /* whether NumPy's variance calls `square`, which is what overflows then; older ones multiply */
@@ -165,6 +165,22 @@ static int grows(PyObject *x, PyObject *y)
     }
     npy_intp wide = Py_MAX(PyArray_ITEMSIZE(a), PyArray_ITEMSIZE(b));
     return size > limit && size * wide > BYTES_GROWN * limit;
+}
+
+/* A matrix of whole numbers or booleans that is not tiny. NumPy has plain loops for their products. */
+enum { TINY = 400, TINY_MASK = 4000 };
+
+static int is_whole_matrix(PyObject *o)
+{
+    if (!PyArray_Check(o)) return 0;
+    PyArrayObject *a = (PyArrayObject *)o;
+    return PyArray_NDIM(a) > 1 && (PyArray_ISINTEGER(a) ? PyArray_SIZE(a) > TINY : PyArray_ISBOOL(a) && PyArray_SIZE(a) > TINY_MASK);
+}
+
+/* The product of two of them by `backends/numpy/products.py`. NULL, without an error set, of any others. */
+static PyObject *by_blas(PyObject *x, PyObject *y)
+{
+    return whole_product && is_whole_matrix(x) && is_whole_matrix(y) ? PyObject_CallFunctionObjArgs(whole_product, x, y, NULL) : NULL;
 }
 
 static PyObject *few_bytes(PyObject *o, int most)
@@ -488,7 +504,8 @@ static PyObject *binary_op(PyObject *a, PyObject *b, int i)
     if (y && i != MATMUL && grows(x, y))
         return PyObject_TypeCheck(a, ndarray_type) ? call_two(forward[i], a, b) : call_two(reflected[i], b, a);
     if (y && i == MATMUL) {
-        PyObject *out = direct_product((PyUFuncObject *)matmul_ufunc, x, y);
+        PyObject *out = by_blas(x, y);
+        out = out || PyErr_Occurred() ? out : direct_product((PyUFuncObject *)matmul_ufunc, x, y);
         out = from_host(out || PyErr_Occurred() ? out : by_host(host_binary[i], x, y));
         if (out && matmul_ufunc && watches())
             note_product(before, (PyUFuncObject *)matmul_ufunc, a, b, out, 0);
@@ -1378,7 +1395,8 @@ static PyObject *call_at_hand(PyObject *self, PyObject *const *args, Py_ssize_t 
     if (!out) {
         if (n == 2 && ((PyUFuncObject *)host)->nout == 1 && !((PyUFuncObject *)host)->core_enabled && grows(given[1], given[2]))
             return NULL;
-        done = from_host(call_held(host, given + 1, n, count, NULL));
+        done = host == matmul_ufunc ? by_blas(given[1], given[2]) : NULL;
+        done = from_host(done || PyErr_Occurred() ? done : call_held(host, given + 1, n, count, NULL));
         if (done && plain && watches())
             note_host_ufunc(before, (PyUFuncObject *)host, args[0], n > 1 ? args[1] : NULL, done);
         return done;
@@ -2046,6 +2064,7 @@ static PyObject *bind(PyObject *module, PyObject *table)
     take(table, "other", "spreads", &spreads);
     take(table, "other", "subclass_mark", &subclass_mark);
     take(table, "other", "finalize_nothing", &finalize_nothing);
+    take(table, "other", "whole_product", &whole_product);
     take(table, "other", "flatiter", (PyObject **)&flat_type);
     take(table, "flat", "get", &flat_get);
     take(table, "flat", "getitem", &flat_getitem);

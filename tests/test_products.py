@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,8 @@ def test_on_all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     for shape in ((COUNT,), (1, COUNT), (20, 42), (2, 1, COUNT)):
         a, b = rng.standard_normal((*shape, 3, 4)), rng.standard_normal((*shape, 4, 2))
-        np.testing.assert_array_equal(products.matmul(a, b), np.matmul(a, b), strict=True)
+        for x, y in ((a, b), (a, b[..., :1]), (a.astype(complex), b.astype(complex)), (a, b[(0,) * len(shape)])):
+            np.testing.assert_array_equal(products.matmul(x, y), np.matmul(x, y), strict=True)
 
 
 def test_others_are_numpys() -> None:
@@ -74,7 +76,7 @@ def test_others_are_numpys() -> None:
 def test_a_blas_that_sums_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its bits are not those of the loops: it is called."""
     monkeypatch.setattr(products, "order", lambda *_: None)
-    monkeypatch.setattr(products, "blocks", object())  # which has no loops
+    monkeypatch.setattr(products, "blocks", SimpleNamespace(EDGE=8, AXES=8))  # which has no loops
     a, b = np.random.default_rng(0).standard_normal((2, COUNT, 3, 3))
     np.testing.assert_array_equal(products.matmul(a, b), np.matmul(a, b))
 
@@ -85,3 +87,44 @@ def test_recorded() -> None:
     x, y = lazynp.array(a), lazynp.array(b)
     found = (x * 2) @ (y.transpose(0, 2, 1) + 1)
     np.testing.assert_array_equal(np.asarray(found), (a * 2) @ (b.transpose(0, 2, 1) + 1))
+
+
+WHOLE = [np.dtype(c) for c in "?bBhHiIlL"]
+
+
+@pytest.mark.parametrize("dtype", WHOLE, ids=str)
+@pytest.mark.parametrize("most", [1, 100, 1 << 20, 1 << 31, 1 << 62])
+def test_whole_numbers(dtype: Any, most: int) -> None:
+    """Whatever floats hold or do not, and whatever wraps round: of matrices, stacks, turned ones, and with gaps."""
+    rng = np.random.default_rng(most)
+    limits = (0, 1) if dtype.kind == "b" else (max(np.iinfo(dtype).min, -most), min(np.iinfo(dtype).max, most))
+
+    def numbers(*shape: int) -> Any:
+        x = rng.integers(*limits, shape, np.int64 if dtype.kind == "b" else dtype, endpoint=True).astype(dtype)
+        x.flat[:2] = limits
+        return x
+
+    a, b, stack = numbers(60, 70), numbers(70, 80), numbers(3, 70, 50)
+    turned, gaps, back = numbers(80, 70).T, numbers(70, 160)[:, ::2], numbers(70, 80)[::-1, ::-1]
+    for x, y in [(a, b), (a, stack), (a, turned), (a, gaps), (a, back), (turned, turned.T), (stack[0].T, stack)]:
+        wanted = np.matmul(x, y)
+        np.testing.assert_array_equal(products.matmul(x, y), wanted, strict=True)
+        ours = lazynp.array(x), lazynp.array(y)
+        for found in (ours[0] @ ours[1], lazynp.matmul(*ours), lazynp.dot(*ours) if y.ndim == 2 else ours[0] @ y):
+            np.testing.assert_array_equal(np.asarray(found), wanted, strict=True)
+
+
+def test_what_floats_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the number that they hold no longer, where NumPy multiplies."""
+    n, types = 64, []
+    real = np.matmul
+    monkeypatch.setattr(products.np, "matmul", lambda a, b: types.append(a.dtype.kind) or real(a, b))
+    for largest, kind in (((1 << 53) // n, "f"), ((1 << 53) // n + 1, "i")):
+        a, b = np.full((n, n), largest), np.ones((n, n), np.int64)
+        b[0] = -1
+        assert (products.matmul(a, b) == largest * (n - 2)).all()
+        assert types.pop() == kind
+    with pytest.raises(ValueError, match="matmul"):
+        products.matmul(np.ones((64, 64), int), np.ones((65, 64), int))
+    with pytest.raises(ValueError, match="not aligned"):
+        lazynp.dot(lazynp.ones((64, 64), int), lazynp.ones((65, 64), int))

@@ -130,6 +130,14 @@ def robust_rows(np: Any, a: Any) -> Any:
     return np.corrcoef(ranks[:50])
 
 
+def walks(np: Any, a: Any) -> Any:
+    """How many walks of five steps there are between places, and which are reached in as many: whole numbers, masks."""
+    ways, reached = a.linked.astype(np.int64), a.linked
+    for _ in range(4):
+        ways, reached = ways @ a.linked.astype(np.int64), reached @ a.linked
+    return ways.sum(axis=0) * reached.sum(axis=1)
+
+
 PROGRAMS = (
     vorticity,
     deconvolution,
@@ -141,6 +149,7 @@ PROGRAMS = (
     gaussian_process,
     many_fits,
     robust_rows,
+    walks,
 )
 
 
@@ -155,6 +164,7 @@ def arrays(np: Any) -> SimpleNamespace:
         "seen": r.standard_normal((3, 20000, 2)),
         "samples": r.standard_normal((SIDE * 20, 50)),
         "points": r.random((SIDE, 3)),
+        "linked": r.random((400, 400)) < 0.02,
         "pixels": r.random((SIDE * 50, 20)),
     }
     return SimpleNamespace(**{name: np.array(value) for name, value in held.items()})

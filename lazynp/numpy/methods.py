@@ -16,6 +16,7 @@ from typing import Any
 import numpy
 
 from .. import speed
+from ..backends.numpy.products import matmul as whole_product
 from ..config import config
 from ..graph.node import Node
 from ..ops import elementwise, reductions
@@ -355,7 +356,7 @@ def array_finalize(self: Any, parent: Any, /) -> None:
     """`ndarray.__array_finalize__`: nothing to do."""
 
 
-speed.tell(finalize_nothing=array_finalize)
+speed.tell(finalize_nothing=array_finalize, whole_product=whole_product)
 
 
 def divmod_(self: Any, other: Any) -> Any:
