@@ -36,6 +36,7 @@ from ..runtime.tape import depth
 from ..tracebacks import boundary
 from .as_number import AsNumber
 from .aval import shaped
+from .capsules import CPU, check_request, packed
 from .dependence import asked, differentiated, innermost
 from .dtypes import (
     KIND_OF,
@@ -243,9 +244,6 @@ class Array(AsNumber, OnDevices, Base):
             return (self._unbound(row) for row in self._value())
         return (self[i] for i in range(self.shape[0]))
 
-    def __reversed__(self) -> Iterator[Array]:
-        return (self[i] for i in reversed(range(len(self))))
-
     def __array__(self, dtype: Any = None, context: Any = None, copy: bool | None = None) -> np.ndarray:
         node = self._graph
         if node is not None and (node.trace == ABSTRACT or differentiated(node)):
@@ -267,19 +265,25 @@ class Array(AsNumber, OnDevices, Base):
         view.flags.writeable = False
         return view
 
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, **kwargs: Any) -> Any:
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        node = self._graph
+        if node is not None and (node.trace == ABSTRACT or differentiated(node)):
+            raise concretization_error(node, "The __dlpack__() method was called.")
         if self._on_several():
             raise BufferError(
                 "to_dlpack can only pack a dlpack tensor from an array on a singular device, but an array with a "
                 f"Sharding over {self.sharding.num_devices} devices was provided."
             )
+        check_request(stream, max_version, dl_device)
         self._lent()
-        return self._value().__dlpack__(stream=None, max_version=max_version, **kwargs)
+        return packed(self._value().copy() if copy else self._value())
 
     def __dlpack_device__(self) -> tuple[Any, int]:
         if self._on_several():
             raise BufferError("__dlpack__ only supported for unsharded arrays.")
-        return self._value().__dlpack_device__()
+        return CPU, 0
 
     def __reduce__(self) -> Any:
         node = self._graph

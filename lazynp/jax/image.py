@@ -11,7 +11,7 @@ import numpy as np
 from . import lax
 from . import numpy as jnp
 from .array import check_arraylike
-from .numpy.axes import shape_of
+from .numpy.axes import axis_of, shape_of
 
 NEGLIGIBLE = 1000.0 * float(np.finfo(np.float32).eps)
 
@@ -154,7 +154,8 @@ def scale_and_translate(
         spatial_dims: the axes; scale and translation have an element for each of them.
         antialias: whether what becomes smaller is smoothed.
 
-    Raises: ValueError for a shape that does not fit, or the method NEAREST.
+    Raises: ValueError for a shape that does not fit, an axis that x does not have, or the method NEAREST; TypeError for
+    a scale or translation that is a scalar, AssertionError, as JAX does, for one of another length.
     """
     check_arraylike("scale_and_translate", image)
     sizes = shape_of(shape)
@@ -169,7 +170,9 @@ def scale_and_translate(
     dtype = jnp.result_type(scale, translation)
     s, t = (jnp.asarray(v, None if dtype.kind == "f" else float) for v in (scale, translation))
     x = floating(image)
-    dims = [int(d) % x.ndim for d in spatial_dims]
+    dims = [axis_of(d, x.ndim) for d in spatial_dims]
+    if len(dims) != len(s) or len(dims) != len(t):
+        raise AssertionError(f"scale and translation must have an element for each of {len(dims)} spatial dimensions")
     return resampled(x, sizes, dims, s, t, found, antialias, precision)
 
 

@@ -200,7 +200,6 @@ SIGNATURES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("jit", "vmap"), LESS),
     },
     "jax.debug": dict.fromkeys(("breakpoint", "print"), LESS),
-    "jax.dlpack": {"from_dlpack": "positional and by keyword alone, as NumPy's"},
     "jax.experimental.sparse.random": {"vmap": LESS},
     "jax.experimental.sparse.util": {"vmap": LESS},
     "jax.lax": {

@@ -437,6 +437,43 @@ def test_exchange() -> None:
         x.__array_namespace__(api_version="1999.12")
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "bool", "complex64"])
+def test_exchange_of_dtypes(dtype: str) -> None:
+    x = jnp.ones(300, dtype)
+    y = jnp.from_dlpack(x, copy=True)
+    assert y.dtype == x.dtype and y.tolist() == x.tolist()
+    assert y.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
+    for copied in (None, False):
+        assert jnp.from_dlpack(x, copy=copied).unsafe_buffer_pointer() == x.unsafe_buffer_pointer()
+    assert not jnp.from_dlpack(jnp.asarray(2.5)).weak_type
+    tensor = pytest.importorskip("torch").from_dlpack(x)
+    assert str(tensor.dtype) == f"torch.{dtype}" and tensor.data_ptr() == x.unsafe_buffer_pointer()
+    assert lazynp.jax.dlpack.from_dlpack(tensor, lazynp.jax.devices()[0], None).tolist() == x.tolist()
+
+
+def test_exchange_of_memory() -> None:
+    memory = np.empty(1100, np.float32)
+    x = memory[-memory.ctypes.data // 4 % 16 :][:1000]  # at a multiple of 64 bytes
+    x[:] = 1
+    shared = jnp.from_dlpack(x, copy=False)
+    assert shared.unsafe_buffer_pointer() == x.ctypes.data
+    assert jnp.from_dlpack(x).unsafe_buffer_pointer() != x.ctypes.data
+    assert float((shared * 2 + 1).sum()) == 3000 and x[0] == 1
+    for call, error in {
+        lambda: jnp.from_dlpack(x[1:], copy=False): ValueError,
+        lambda: jnp.from_dlpack(x[::2]): lazynp.jax.errors.JaxRuntimeError,
+        lambda: jnp.from_dlpack(3): TypeError,
+        lambda: lazynp.jax.jit(jnp.from_dlpack)(x): TypeError,
+        lambda: jnp.ones(3).__dlpack__(max_version=(0, 1)): BufferError,
+        lambda: jnp.ones(3).__dlpack__(dl_device=(13, 0)): BufferError,
+        lambda: jnp.ones(3, "int4").__dlpack__(): lazynp.jax.errors.JaxRuntimeError,
+        lambda: lazynp.jax.dlpack.is_supported_dtype(None): TypeError,
+    }.items():
+        with pytest.raises(error):
+            call()
+    assert lazynp.jax.dlpack.is_supported_dtype("bfloat16") and not lazynp.jax.dlpack.is_supported_dtype("float8_e5m2")
+
+
 def test_a_deleted_array() -> None:
     x = jnp.arange(3)
     assert x.is_ready() and not x.is_deleted()

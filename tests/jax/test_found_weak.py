@@ -69,6 +69,19 @@ None in A((3, 3))
 A((3,)).reshape(3, copy=True)
 A((3,)).__array_namespace__(api_version='2023.12')
 A((2, 3, 3)) @ A((3, 3, 2))
+jnp.array([A((), 'bfloat16'), 1])
+jnp.array([[A((), 'float8_e4m3fn')], [1]])
+A((3,)).__reversed__
+repr(jsp.stats.gaussian_kde(jnp.arange(4.0)))
+jsp.stats.rankdata(A((2, 3)), axis=(0, 1))
+jsp.signal.fftconvolve(A((3, 4)), A((3, 4)), axes=(0, 5))
+jsp.signal.fftconvolve(A(()), A(()), axes=0)
+jsp.signal.fftconvolve(A((3, 4)), A((2, 4)), axes=(0, -2))
+jax.image.scale_and_translate(A((3, 4)), (5, 6), (0, 1), A((1,)), A((2,)), 'linear')
+jax.image.scale_and_translate(A((3, 4)), (5, 6), (0, 1), 2.0, A((2,)), 'cubic')
+jax.image.scale_and_translate(A((3, 4)), (5, 6), (2,), A((1,)), A((1,)), 'cubic')
+with jax.numpy_rank_promotion('raise'): out = jnp.where(True, A((3,)), A((2, 3)))
+with jax.numpy_dtype_promotion('strict'): out = jnp.linspace(np.int32(1), np.int32(4), 3)
 A((2, 3, 3), 'int8') @ A((3, 3, 2), 'complex64')
 """.strip()
 
@@ -97,4 +110,4 @@ def test_of_weak_whole_numbers(text: str) -> None:
 
 @pytest.mark.parametrize("text", OTHERS.split("\n"))
 def test_beside_jax(text: str) -> None:
-    beside(text)
+    beside(f"{text}\n" if text.startswith("with ") else text)

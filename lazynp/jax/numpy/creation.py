@@ -19,6 +19,7 @@ from ...ops.elementwise import convert
 from ...ops.joining import concatenate
 from ...ops.shape import broadcast_to, move_axis, reshape
 from ...tree import map as tree_map
+from .. import dlpack
 from ..array import (
     Array,
     as_node,
@@ -55,7 +56,7 @@ from ..transfers import State as guarded
 from ..transfers import to_device
 from . import at_once
 from .axes import axis_of, check_broadcast, check_sizes, shape_of, static_int
-from .nested import flat_leaves, host_tree, joined, ragged, regular
+from .nested import flat_leaves, host_tree, joined, ragged
 
 DTypeLike = Any
 
@@ -202,11 +203,15 @@ def from_sequence(x: Sequence[Any], dtype: Any) -> Array:
     arrays = [item for item in leaves if isinstance(item, Array)]
     if all([item._host is not None for item in arrays]):
         try:
-            return from_object(regular(host_tree(x) if arrays else x), dtype)
+            host = np.array(host_tree(x) if arrays else x)
         except ValueError:
             if not arrays:
                 raise
             raise ragged(x) from None
+        if host.dtype != object:
+            return from_object(host, dtype)
+        if not arrays:
+            raise OverflowError("Python integer too large for the dtype")
     return joined(x, dtype)
 
 
@@ -446,8 +451,7 @@ def linspace(
     to = inexact(result_type(start, stop)) if dtype is None else requested(dtype, "linspace")
     if dtype is None and x64_enabled() is False:
         to = canonical(to)
-    compute = inexact(result_type(start, stop, to))
-    compute = canonical(compute)
+    compute = canonical(to if dtype is None else inexact(result_type(start, stop, to)))
     if endpoint and not retstep and axis == 0 and to is compute:
         found = at_once.linspace(start, stop, n, compute) if to.char in "fd" else None
         if found is not None:
@@ -578,5 +582,5 @@ def fromfile(*args: Any, **kwargs: Any) -> Any:
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """An array from what has `__dlpack__`; the values are copied."""
-    return array(np.from_dlpack(x))
+    """The array that another library's array shows by `__dlpack__`: see `jax.dlpack.from_dlpack`."""
+    return dlpack.from_dlpack(x, device, copy)

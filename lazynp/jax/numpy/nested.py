@@ -34,14 +34,6 @@ def host_tree(x: Any) -> Any:
     return x._value() if isinstance(x, Array) else np.asarray(x)
 
 
-def regular(x: Any) -> np.ndarray:
-    """As one NumPy array. Raises ValueError, NumPy's, for ragged lists."""
-    out = np.array(x)
-    if out.dtype == object:
-        raise OverflowError("Python integer too large for the dtype")
-    return out
-
-
 def joined(x: Any, dtype: np.dtype[Any]) -> Array:
     """Nested lists of pending or traced arrays."""
     nodes: list[Node] = []

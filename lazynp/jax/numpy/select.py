@@ -28,7 +28,6 @@ from ..splits import RefusedError
 from ..spreading import check_unsplit, check_whole, everywhere, keeping, state
 from . import at_once
 from .axes import axis_of, check_sizes, no_out, shape_of, static_int
-from .call import check_ranks
 from .creation import arange, asarray, astype, full, weak_as, zeros
 from .elementwise import truth
 from .joining import concatenate, stack
@@ -71,7 +70,6 @@ def where_impl(condition: Any, x: Any, y: Any) -> Any:
     check_arraylike("where", condition, x, y)
     dtype, weak = promotion(x64_enabled(), typed(x), typed(y))
     c, a, b = as_node(condition), as_dtype(x, dtype), as_dtype(y, dtype)
-    check_ranks("where", (c, a, b), depth=1)
     try:
         return apply(lambda c, a, b: cast_node(e.where(truth(c), a, b), dtype, weak), c, a, b)
     except RefusedError:

@@ -8,6 +8,7 @@ from typing import Any
 from .. import lax
 from .. import numpy as jnp
 from ..arguments import arraylike, common
+from ..numpy.axes import axis_of
 from .spectral import csd, istft, stft, welch
 from .trends import detrend
 
@@ -29,7 +30,7 @@ MODES = ("full", "same", "valid")
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
     """The convolution along some axes (all by default), by Fourier transforms.
 
-    Raises: ValueError for ranks, shapes or a mode that do not fit.
+    Raises: ValueError for ranks, shapes, axes or a mode that do not fit.
     """
     a, b = common("fftconvolve", in1, in2)
     if a.ndim != b.ndim:
@@ -37,7 +38,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     if mode not in MODES:
         raise ValueError("mode must be one of ['same', 'full', 'valid']")
     chosen = range(a.ndim) if axes is None else axes if isinstance(axes, Sequence) else (axes,)
-    over = sorted({int(i) % a.ndim for i in chosen}) if a.ndim else []
+    over = sorted({axis_of(i, a.ndim) for i in chosen})
     if any(a.shape[i] != b.shape[i] for i in range(a.ndim) if i not in over):
         raise ValueError(
             f"mapped axes must have same shape; got in1.shape={a.shape!r} in2.shape={b.shape!r} axes={axes!r}"

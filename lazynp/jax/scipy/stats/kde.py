@@ -73,6 +73,9 @@ class gaussian_kde:
         self.covariance = covariance * factor**2
         self.inv_cov = jnp.linalg.inv(covariance) / factor**2
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join([f'{name}={getattr(self, name)!r}' for name in self.__slots__])})"
+
     @property
     def d(self) -> int:
         """The number of dimensions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,13 +72,14 @@ def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_po
             ("dense"), or ranks in the order in which they stand ("ordinal").
         axis: along which to rank; None: all values at once.
 
-    Raises: ValueError for a bad method or policy, NotImplementedError for the policies "omit" and "raise".
+    Raises: ValueError for a bad method or policy, TypeError for several axes, NotImplementedError for the policies
+    "omit" and "raise".
     """
     x = arraylike("rankdata", a)
     check_policy("rankdata", nan_policy)
     if method not in METHODS:
         raise ValueError(f"unknown method '{method}'")
-    x = jnp.moveaxis(jnp.ravel(x) if axis is None else x, 0 if axis is None else axis, -1)
+    x = jnp.moveaxis(jnp.ravel(x) if axis is None else x, 0 if axis is None else operator.index(axis), -1)
     kind = jnp.result_type(float)
     ahead = x[..., None, :] < x[..., :, None]
     same = x[..., None, :] == x[..., :, None]
