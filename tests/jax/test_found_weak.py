@@ -72,7 +72,7 @@ A((2, 3, 3)) @ A((3, 3, 2))
 jnp.array([A((), 'bfloat16'), 1])
 jnp.array([[A((), 'float8_e4m3fn')], [1]])
 A((3,)).__reversed__
-repr(jsp.stats.gaussian_kde(jnp.arange(4.0)))
+repr(jsp.stats.gaussian_kde(jnp.arange(4.0)))[:140]
 jsp.stats.rankdata(A((2, 3)), axis=(0, 1))
 jsp.signal.fftconvolve(A((3, 4)), A((3, 4)), axes=(0, 5))
 jsp.signal.fftconvolve(A(()), A(()), axes=0)
