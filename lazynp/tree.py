@@ -195,3 +195,8 @@ def differences(a: Any, b: Any, path: str = "") -> Iterator[tuple[str, str, str,
         return
     for entry, x, y in zip(a.entries(), a.children(), b.children()):
         yield from differences(x, y, path + key_text(a, entry))
+
+
+def argument_at(path: str) -> str:
+    """What stands at a path in the tree of positional and named arguments: `args[0]['w']`."""
+    return {"[0]": "args", "[1]": "kwargs"}[path[:3]] + path[3:]

@@ -6,6 +6,7 @@ Those with effects run in the order of the program at every run of the function 
 
 from __future__ import annotations
 
+import logging
 import string
 import traceback
 from collections.abc import Callable, Sequence
@@ -33,11 +34,13 @@ from .varying import contexts
 
 METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 
+logger = logging.getLogger(__name__)
 
-def array_of(x: np.ndarray) -> Array:
+
+def array_of(x: np.ndarray, weak: bool = False) -> Array:
     """What a callback gets: an array that does not see later writes."""
     own = np.array(x, order="C")
-    return wrap_value(own) if x.dtype.names is None else wrap(leaf(x.shape, x.dtype, own))
+    return wrap(leaf(x.shape, x.dtype, own, weak=weak)) if weak or x.dtype.names else wrap_value(own)
 
 
 def checked(name: str, values: Any, structure: Any, outs: Sequence[Aval], strict: bool) -> list[np.ndarray]:
@@ -104,7 +107,7 @@ def call_back(name: str, callback: Callable[..., Any], shapes: Any, args: Any, k
     strict = how["method"] in (None, "sequential", "sequential_unrolled")
 
     def function(*values: np.ndarray) -> Sequence[np.ndarray]:
-        a, k = join([array_of(x) for x in values])
+        a, k = join([array_of(x, at_once and n.weak) for x, n in zip(values, nodes)])
         try:
             found = callback(*a, **k)
         except Exception as error:
@@ -252,14 +255,34 @@ def debug_print(
 
     Raises: ValueError for arguments that the format does not use, and for `ordered` prints on several devices.
     """
+    return formatted(print, fmt, args, kwargs, ordered, partitioned, skip_format_check)
+
+
+def debug_log(
+    fmt: str | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """As `debug_print`, to the log of this module, at the level INFO."""
+    return formatted(logger.info, fmt, args, kwargs, ordered, partitioned, skip_format_check)
+
+
+def formatted(
+    give: Callable[[str], None], fmt: str | None, args: Any, kwargs: Any, ordered: bool, partitioned: bool, as_is: bool
+) -> Any:
+    """Give the text away at every run. `as_is`: it may have no places for arguments, which then follow it."""
     if fmt is None:
-        return lambda f, *a, **k: debug_print(f, *a, **k)
+        return lambda f, *a, **k: formatted(give, f, a, k, ordered, partitioned, as_is)
     text = fmt
-    if not skip_format_check:
+    if not as_is:
         FormatCheck().format(text, *args, **kwargs)
+    has_places = any([name is not None for _, name, _, _ in string.Formatter().parse(text)])
 
     def show(*a: Any, **k: Any) -> None:
-        print(text.format(*a, **k) if a or k else text)
+        give(text.format(*a, **k) if has_places else " ".join([text, *map(str, a)]))
 
     debug_callback(show, *args, ordered=ordered, partitioned=partitioned, **kwargs)
     return None

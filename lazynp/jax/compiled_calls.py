@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..graph.node import Node
-from ..tree import differences
+from ..tree import argument_at, differences
 from .aval import shaped
 from .layouts import Layout, in_c, orders
 from .spreading import sharding_at
@@ -62,8 +62,7 @@ def mismatch(compiled: Any, called: Any) -> str:
     """Where the arguments of a call have another structure than those that a function was compiled for."""
     found = []
     for path, a, b, why in differences(compiled, called):
-        root, rest = {"[0]": "args", "[1]": "kwargs"}[path[:3]], path[3:]
-        found.append(f"    * at {root}{rest}, seen {a} but now given {b}, so {why}")
+        found.append(f"    * at {argument_at(path)}, seen {a} but now given {b}, so {why}")
     return (
         "Function compiled with input pytree does not match the input pytree it was called with. There are "
         f"{len(found)} mismatches, including:\n" + "\n".join(found)

@@ -9,6 +9,7 @@ from typing import Any
 
 from .array import as_node
 from .callback import debug_callback as callback
+from .callback import debug_log as log
 from .callback import debug_print as print
 from .effects import DebugEffect, OrderedDebugEffect
 from .sharding import Sharding, default_sharding
@@ -25,8 +26,6 @@ __all__ = [
     "visualize_array_sharding",
     "visualize_sharding",
 ]
-
-log = print
 
 
 def breakpoint(**kwargs: Any) -> None:

@@ -19,7 +19,7 @@ from ..ops.promotion import is_inexact
 from ..ops.shape import zeros_of
 from ..signatures import Static
 from ..transforms.transpose import vjp as vjp_graph
-from ..tree import NAMESPACE, flatten, unflatten
+from ..tree import NAMESPACE, argument_at, differences, flatten, unflatten
 from . import graph_bytes
 from .array import as_node, door, wrap
 from .aval import ShapedArray, shaped
@@ -32,8 +32,8 @@ from .sharding import NamedSharding
 from .spreading import sharding_at
 from .stages import PjitFunction, Stage
 from .symbolic import SymbolicScope, evaluated, is_symbolic_dim, sizes, symbolic_shape
-from .symbolic_calls import check_solvable, solved, with_sizes
-from .tree_util import PyTreeDef, keystr, tree_flatten_with_path
+from .symbolic_calls import check_one_scope, check_solvable, solved, with_sizes
+from .tree_util import PyTreeDef, broadcast, is_tree_node, keystr, tree_flatten_with_path, tree_leaves
 
 __all__ = [
     "DisabledSafetyCheck",
@@ -193,9 +193,14 @@ class Exported:
             )
         leaves, structure = flatten((args, kwargs))
         if PyTreeDef(structure) != self.in_tree:
+            found = [
+                f"   - {argument_at(path)} is a {a} in the invocation and a {b} when exported, so {why}.\n"
+                for path, a, b, why in differences(structure, self.in_tree.spec)
+            ]
             raise ValueError(
-                f"The invocation args and kwargs must have the same pytree structure as when the function "
-                f"'{self.fun_name}' was exported, {self.in_tree}, but have {PyTreeDef(structure)}"
+                "The invocation args and kwargs must have the same pytree structure as when the function "
+                f"'{self.fun_name}' was exported, but they have the following structural differences:\n"
+                + "\n".join(found)
             )
         names = names_of(self.in_tree)
         for name, x, aval in zip(names, leaves, self.in_avals):
@@ -260,7 +265,7 @@ def derivative(exported: Exported) -> Exported:
     ins, lie = exported.in_shardings_hlo, exported.out_shardings_hlo
     places = Places(exported.nr_devices, (*ins, *[t for t, c in zip(lie, cts) if c is not None]), ins)
     return make_exported(
-        f"{exported.fun_name}_vjp",
+        "fun_vjp_jax",
         Function(given, whole),
         tuple_tree(len(given), True),
         tuple_tree(len(whole), False),
@@ -323,18 +328,25 @@ def export(
         fun_jit = PjitFunction(fun_jit, door, Static())
     if not isinstance(fun_jit, PjitFunction):
         raise ValueError(f"Function to be exported must be the result of `jit` but is: {fun_jit}")
-    how = How((default_export_platform(),) if platforms is None else tuple(platforms), tuple(disabled_checks))
+    how = How(tuple(platforms or (default_export_platform(),)), tuple(disabled_checks))
 
     def do_export(*args_specs: Any, **kwargs_specs: Any) -> Exported:
+        whole = PyTreeDef(flatten((args_specs, kwargs_specs))[1])
+        check_one_scope(shapes_of(whole, args_specs, kwargs_specs), fun_jit._fun)
         traced = fun_jit.trace(*args_specs, **kwargs_specs)
         static = dict(traced._call.statics)
         args = tuple([x for i, x in enumerate(args_specs) if i not in static and i - len(args_specs) not in static])
         kwargs = {k: x for k, x in kwargs_specs.items() if k not in static}
         in_tree = PyTreeDef(flatten((args, kwargs))[1])
-        check_solvable({n: np.shape(x) for n, x in zip(names_of(in_tree), flatten((args, kwargs))[0])}, fun_jit._fun)
+        check_solvable(shapes_of(in_tree, args, kwargs))
         return of_stage(traced, in_tree, how)
 
     return do_export
+
+
+def shapes_of(tree: PyTreeDef, args: Any, kwargs: Any) -> dict[str, tuple[Any, ...]]:
+    """The shapes of arguments, by their names."""
+    return {n: np.shape(x) for n, x in zip(names_of(tree), flatten((args, kwargs))[0])}
 
 
 def of_stage(stage: Stage, in_tree: PyTreeDef, how: How) -> Exported:
@@ -400,9 +412,20 @@ def register_pytree_node_serialization(
     Raises: ValueError for a type or a name that is registered already.
     """
     if nodetype in graph_bytes.kinds:
-        raise ValueError(f"Duplicate serialization registration for type `{nodetype}`.")
+        raise ValueError(
+            f"Duplicate serialization registration for type `{nodetype}`. Previous registration was with "
+            f"serialized_name `{graph_bytes.kinds[nodetype].name}`."
+        )
     if serialized_name in graph_bytes.by_name:
-        raise ValueError(f"Duplicate serialization registration for serialized_name `{serialized_name}`.")
+        raise ValueError(
+            f"Duplicate serialization registration for serialized_name `{serialized_name}`. Previous registration was "
+            f"for type `{graph_bytes.by_name[serialized_name][0]}`."
+        )
+    if from_children is None and not is_tree_node(nodetype):
+        raise ValueError(
+            "If `from_children` is not present, you must call first `jax.tree_util.register_pytree_node` for "
+            f"`{nodetype}`"
+        )
 
     def build(aux: Any, children: Any) -> Any:
         entry = optree.register_pytree_node.get(nodetype, namespace=NAMESPACE)
@@ -416,7 +439,9 @@ def register_pytree_node_serialization(
 def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -> type:
     """Let trees with these named tuples be serialized, under that name. Raises ValueError for another type."""
     if not (isinstance(nodetype, type) and issubclass(nodetype, tuple) and hasattr(nodetype, "_fields")):
-        raise ValueError(f"{nodetype} is no type of named tuples: use jax.export.register_pytree_node_serialization")
+        raise ValueError(
+            "Use `jax.export.register_pytree_node_serialization` for types other than `collections.namedtuple`."
+        )
     return register_pytree_node_serialization(
         nodetype,
         serialized_name=serialized_name,
@@ -430,12 +455,26 @@ def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -
 
 
 def symbolic_args_specs(args: Any, shapes_specs: Any, constraints: Sequence[str] = (), scope: Any = None) -> Any:
-    """`ShapeDtypeStruct`s for arguments, with the shapes that a text, or a tree of texts, says."""
+    """`ShapeDtypeStruct`s for arguments, with the shapes that a text, or a tree of texts, says.
+
+    Args:
+        shapes_specs: a prefix of the arguments' tree; None where an argument's own shape is meant.
+        constraints, scope: of the variables, of which one may be given.
+
+    Raises: ValueError for texts that are no shapes, or whose tree is no prefix of the arguments'.
+    """
+    if constraints and scope is not None:
+        raise ValueError("Cannot use both `scope` and `constraints`")
+    one = scope or SymbolicScope(constraints)
     leaves, structure = flatten(args)
-    if shapes_specs is None or isinstance(shapes_specs, str):
-        texts = [shapes_specs] * len(leaves)
-    else:
-        texts = optree.broadcast_prefix(shapes_specs, args, is_leaf=lambda x: x is None, namespace=NAMESPACE)
-    made = [ShapeDtypeStruct(symbolic_shape(t, constraints=constraints, like=np.shape(x)), as_node(x).dtype)
-            for x, t in zip(leaves, texts)]  # fmt: skip
+
+    def is_none(x: Any) -> bool:
+        return x is None
+
+    whole = broadcast(shapes_specs, args, is_none, "export.symbolic_args_specs shapes_specs")
+    texts = tree_leaves(whole, is_none)
+    made = [
+        ShapeDtypeStruct(symbolic_shape(t, scope=one, like=np.shape(x)), as_node(x).dtype)
+        for x, t in zip(leaves, texts)
+    ]
     return unflatten(structure, made)

@@ -18,7 +18,7 @@ import optree
 
 from ..api.trace import stack
 from ..errors import UnexpectedTracerError, boolean_index_error
-from ..graph.node import KEPT
+from ..graph.node import ABSTRACT, KEPT
 from ..ops.elementwise import convert, weak_cast
 from ..runtime.tape import depth
 from ..signatures import Static, argument_axes, axis_in, leaf_names, name_of, place_of
@@ -203,13 +203,18 @@ def read(ref: Any) -> Array:
 
 
 def checked(idx: Any, shape: tuple[int, ...]) -> Any:
-    """An index. Raises ValueError for a whole number that is out of bounds, IndexError for a mask."""
+    """An index. Raises ValueError for too many of them, a whole number that is out of bounds, and a slice that runs
+    backwards; IndexError for a mask."""
     given = idx if type(idx) is tuple else (idx,)
+    if len([k for k in given if k is not None and k is not ...]) > len(shape):
+        raise ValueError(f"`indices` must not be longer than `shape`: indices={given}, shape={shape}")
     after = 0
     for i, k in enumerate(given):
         n = shape[i + after] if i + after < len(shape) else 0
         if k is ...:
             after = len(shape) - len(given)
+        elif isinstance(k, slice) and isinstance(k.step, (int, np.integer)) and k.step < 1:
+            raise ValueError(f"slice must have a step >= 1 (found: {k.step})")
         elif n and isinstance(k, (int, np.integer)) and not -n <= k < n:
             raise ValueError(f"Out of bound indexer: idx={k}, dim={n}.")
         elif getattr(getattr(k, "dtype", None), "kind", "") == "b":
@@ -233,8 +238,15 @@ def strong(value: Array) -> Array:
 
 def put(ref: Ref, value: Array) -> None:
     """Let it hold another value, of its type. Raises Exception, as JAX does, for one that is differentiated along,
-    where the reference is not."""
+    where the reference is not; UnexpectedTracerError for a traced one, where the reference is of no traced function:
+    the derivative of a loop, whose rule writes to a reference from outside."""
     node = as_node(value)
+    if node.trace == ABSTRACT and ref._scope is None:
+        raise UnexpectedTracerError(
+            f"a traced value is written to a mutable array reference of type {ref.aval} that belongs to no traced "
+            "function. A rule of custom_vjp inside a loop that is differentiated cannot write to a reference from "
+            "outside of it: return what it writes as a cotangent."
+        )
     if node.trace == KEPT and at_hand(ref)._depth < depth.n and differentiated(node):
         raise Exception(
             "performing a set/swap operation with a differentiated value on a non-differentiated array reference of "

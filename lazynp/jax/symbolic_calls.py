@@ -25,14 +25,18 @@ def specification(specs: Shapes) -> str:
     return f"Using the following polymorphic shapes specifications: {','.join(shown)}."
 
 
-def check_solvable(specs: Shapes, fun: Any) -> None:
-    """Raise ValueError for shapes of arguments whose variables no call could tell, or that are of several scopes."""
-    found = list(sizes(specs.values()))
-    if len({id(d.scope) for d in found}) > 1:
+def check_one_scope(specs: Shapes, fun: Any) -> None:
+    """Raise ValueError for shapes of arguments whose variables are of several scopes."""
+    if len({id(d.scope) for d in sizes(specs.values())}) > 1:
         raise ValueError(
             f"Invalid mixing of symbolic scopes when exporting {name_of(fun)}. {specification(specs)} See "
             "jax.export.SymbolicScope."
         )
+
+
+def check_solvable(specs: Shapes) -> None:
+    """Raise ValueError for shapes of arguments whose variables no call could tell."""
+    found = list(sizes(specs.values()))
     left, told = found, set[str]()
     while True:
         rest = [d for d in left if d.variables() - told]

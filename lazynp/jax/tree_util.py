@@ -86,15 +86,15 @@ class PyTreeDef:
         kind = self.spec.type
         one = self.spec.one_level()
         data = one.walk([None] * one.num_leaves, lambda t, d, c: d, lambda x: x)
-        return kind, data
+        return kind, None if data is kind else data  # of a named tuple, the type is all
 
     def compose(self, inner: PyTreeDef) -> PyTreeDef:
         """This structure with `inner` in the place of each leaf."""
         return PyTreeDef(self.spec.compose(inner.spec))
 
     def walk(self, f_node: Callable[..., Any] | None, f_leaf: Callable[..., Any] | None, leaves: Iterable[Any]) -> Any:
-        """`f_node(children)` from the leaves up."""
-        node = None if f_node is None else lambda kind, data, children: f_node(tuple(children))
+        """`f_node(children, data)` from the leaves up, with what a node keeps beside its children."""
+        node = None if f_node is None else lambda kind, data, children: f_node(tuple(children), data)
         return self.spec.walk(list(leaves), node, f_leaf)
 
 
@@ -278,16 +278,18 @@ def tree_reduce(
 def tree_reduce_associative(
     operation: Callable[[Any, Any], Any], tree: Any, *, identity: Any = UNSPECIFIED, is_leaf: IsLeaf = None
 ) -> Any:
-    """The leaves combined pair by pair, in a tree of least depth. Raises TypeError for none without an identity."""
+    """The leaves combined half by half, in a tree of least depth. Raises TypeError for none without an identity."""
     leaves = tree_leaves(tree, is_leaf)
     if not leaves:
         if identity is UNSPECIFIED:
             raise TypeError("Must specify identity for parallel reduction of empty sequence.")
         return identity
-    while len(leaves) > 1:
-        pairs = [operation(a, b) for a, b in zip(leaves[::2], leaves[1::2])]
-        leaves = [*pairs, *leaves[len(pairs) * 2 :]]
-    return leaves[0]
+
+    def combined(part: list[Any]) -> Any:
+        half = len(part) // 2
+        return operation(combined(part[:half]), combined(part[half:])) if half else part[0]
+
+    return combined(leaves)
 
 
 def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
@@ -323,8 +325,13 @@ def tree_transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: 
 
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
     """The prefix's leaves in the structure of the full tree. Raises ValueError where it is no prefix."""
+    return broadcast(prefix_tree, full_tree, is_leaf, "broadcast_prefix prefix_tree")
+
+
+def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf, name: str) -> Any:
+    """`tree_broadcast`, whose error calls the prefix by name."""
     leaves, spec = flatten_raw(prefix_tree, is_leaf)
-    parts = parts_of(prefix_tree, spec, full_tree, is_leaf, "broadcast_prefix prefix_tree")
+    parts = parts_of(prefix_tree, spec, full_tree, is_leaf, name)
     return spec.unflatten([map_raw(lambda _, x=x: x, part) for x, part in zip(leaves, parts)])
 
 
@@ -476,16 +483,18 @@ def register_dataclass(
     """
     if (data_fields is None) != (meta_fields is None):
         raise TypeError(
-            "register_dataclass: data_fields and meta_fields must both be specified when either is specified."
+            "register_dataclass: data_fields and meta_fields must both be specified when either is specified. Got "
+            f"{data_fields=} {meta_fields=}."
         )
     fields = dataclasses.fields(nodetype) if dataclasses.is_dataclass(nodetype) else ()
     if data_fields is None or meta_fields is None:
         if not dataclasses.is_dataclass(nodetype):
             raise TypeError(
-                "register_dataclass: data_fields and meta_fields are required when nodetype is not a dataclass."
+                "register_dataclass: data_fields and meta_fields are required when nodetype is not a dataclass. Got "
+                f"{nodetype=}."
             )
-        meta_fields = [f.name for f in fields if f.init and f.metadata.get("static", False)]
-        data_fields = [f.name for f in fields if f.init and not f.metadata.get("static", False)]
+        meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
+        data_fields = [f.name for f in fields if not f.metadata.get("static", False)]
         data_fields = [name for name in data_fields if name not in drop_fields]
     data, meta = tuple(data_fields), tuple(meta_fields)
     if both := {*data} & {*meta}:

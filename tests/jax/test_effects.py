@@ -47,6 +47,8 @@ def loud(j: Any, x: Any) -> Any:
 PRINTS: dict[str, Check] = {
     "at once": lambda j, seen: j.debug.print("{} and {b}", j.numpy.arange(3), b=2.5),
     "representation": lambda j, seen: j.debug.print("{!r} {k}", j.numpy.arange(3), k=j.random.key(3)),
+    "weak ones": lambda j, seen: j.debug.print("{} {x}", (1,), x=[2.5, j.numpy.float32(1)]),
+    "no places": lambda j, seen: j.debug.print("x", 1, skip_format_check=True),
     "plain values": lambda j, seen: j.debug.print("{} {}", "text", None),
     "format": lambda j, seen: j.debug.print("{:.2f}", j.numpy.float32(1.23456)),
     "jit": lambda j, seen: j.jit(lambda x: loud(j, x))(1.5),
@@ -345,3 +347,12 @@ def test_ffi_calls_python_functions() -> None:
         j.ffi.register_ffi_target("lazynp_test_capsule", object())
     with pytest.raises(RuntimeError, match="No FFI handler registered for nobody"):
         j.ffi.ffi_call("nobody", j.ShapeDtypeStruct((3,), np.float32))(ONES)
+
+
+def test_debug_log_goes_to_the_log(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
+    with caplog.at_level("INFO"):
+        for j in (jax, lazynp.jax):
+            j.jit(lambda x, j=j: j.debug.log("v {}", x))(3)
+            j.effects_barrier()
+    assert [(r.levelname, r.getMessage()) for r in caplog.records if r.getMessage() == "v 3"] == [("INFO", "v 3")] * 2
+    assert capsys.readouterr().out == ""

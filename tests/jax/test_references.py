@@ -284,3 +284,26 @@ def test_references_are_passed_to_loops_branches_and_rules(name: str) -> None:
 
     found, expected = outcome(lambda: call(lazynp.jax)), outcome(lambda: call(jax))
     assert disagreement(name, expected, found) is None
+
+
+@pytest.mark.parametrize("text", ["[::-1]", "[0, 0]", "[:1, 0]"])
+def test_indices_that_references_do_not_take(text: str) -> None:
+    for j in (jax, lazynp.jax):
+        with pytest.raises(ValueError):
+            eval(f"ref{text}", {"ref": j.new_ref(j.numpy.arange(3.0))})
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_a_rule_in_a_differentiated_loop_leaves_no_traced_value(jitted: bool) -> None:
+    """JAX refuses what the rule has in its closure too."""
+    for j in (jax, lazynp.jax):
+        ref = j.new_ref(j.numpy.float32(0))
+        same = j.custom_vjp(lambda x: x)
+        same.defvjp(lambda x: (x, None), lambda _, g, ref=ref: (ref.__setitem__(..., g), (g,))[1])
+
+        def loop(x: Any, j: Any = j, same: Any = same) -> Any:
+            return j.lax.scan(lambda c, _: (j.numpy.sin(same(c)), None), x, None, length=3)[0]
+
+        with pytest.raises(TypeError):
+            (j.jit(j.grad(loop)) if jitted else j.grad(loop))(j.numpy.float32(1))
+        assert float(ref[...]) == 0

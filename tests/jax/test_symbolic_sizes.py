@@ -129,6 +129,8 @@ jax.nn.softmax(x)
 lax.top_k(x, 1)[0]
 jnp.diff(x, axis=0)
 jnp.split(jnp.concatenate([x, x]), 2)[0]
+jnp.split(x, 2)[0]
+jnp.zeros(lax.broadcast_shapes((1, b), (a, 1)))
 jax.vmap(jnp.sum)(x)
 lax.map(jnp.sin, x)
 lax.scan(lambda c, v: (c + v, c), jnp.zeros(b), x)
@@ -197,6 +199,12 @@ jax.random.normal(jax.random.key(0), x.shape)
 jnp.pad(x, 1).reshape(-1)
 lax.cond(x.sum() > 0, jnp.sin, jnp.cos, x)
 jnp.where(x > 1, x, x.shape[0] // 2)
+jnp.full(x.shape, x.shape[0])
+(jnp.median(x), jnp.percentile(x, 30, axis=0))
+jax.random.randint(jax.random.key(0), x.shape, 0, 9)
+jax.random.choice(jax.random.key(0), x, (2,))
+lax.reshape(x, (x.shape[1], x.shape[0], 1))
+jnp.broadcast_to(x, jnp.broadcast_shapes((1, x.shape[1]), (x.shape[0], 1)))
 """.strip().splitlines()
 
 
@@ -273,3 +281,32 @@ def test_structs() -> None:
         for j in LIBRARIES
     )
     assert got == wanted
+
+
+def test_structs_share_a_scope() -> None:
+    """Variables of one name are the same in all arguments; those of two scopes do not meet."""
+    args = np.ones((2, 3), "float32"), np.ones(2, "float32")
+    for j in LIBRARIES:
+        export = importlib.import_module(f"{j.__name__}.export")
+        for options in ({"scope": export.SymbolicScope(["a >= 2"])}, {"constraints": ["a >= 2"]}):
+            specs = export.symbolic_args_specs(args, ("a, b", "a"), **options)
+            exported = export.export(j.jit(lambda x, y: x + y[:, None]))(*specs)
+            np.testing.assert_array_equal(exported.call(*args), 2)
+            assert specs[1].shape[0] >= 2
+        with pytest.raises(ValueError, match="different lengths of tuple at key path"):
+            export.symbolic_args_specs(args, ("a, b",))
+        sizes = [export.symbolic_shape(t) for t in ("a", "b")]
+        with pytest.raises(ValueError, match="Invalid mixing of symbolic scopes"):
+            export.export(j.jit(lambda x, y: x + y))(*[j.ShapeDtypeStruct(s, "float32") for s in sizes])
+
+
+def test_another_tree_than_was_exported() -> None:
+    texts = []
+    for j in LIBRARIES:
+        export = importlib.import_module(f"{j.__name__}.export")
+        call = export.export(j.jit(lambda a, *, k: a["x"] + k))({"x": 1.0}, k=1.0).call
+        for args, kwargs in ((({"x": 1.0},), {"k": [1.0]}), (({"y": 1.0}, 2.0), {"k": 1.0})):
+            with pytest.raises(ValueError) as error:
+                call(*args, **kwargs)
+            texts.append(str(error.value).split("\n")[0] + str(error.value.args[0].count("   - ")))
+    assert texts[:2] == texts[2:]

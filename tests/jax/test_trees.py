@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from types import ModuleType
@@ -112,3 +113,28 @@ def test_partials_of_partials_keep_their_own_arguments() -> None:
             nested = j.tree_util.Partial(kind(max, 5), 2)
             assert j.tree_util.tree_leaves(nested) == [2]
             assert j.tree_util.tree_map(lambda x: x * 4, nested)() == 8
+
+
+def test_small_questions() -> None:
+    found = []
+    for j in (jax, lazynp.jax):
+        structure = j.tree.structure(Pair(1, [2, {"a": 3}]))
+        found.append([
+            j.tree.reduce_associative(lambda a, b: f"({a}{b})", list("abcdefg")),
+            structure.node_data(),
+            structure.walk(lambda children, kept: (children, kept), lambda x: -x, [1, 2, 3]),
+        ])  # fmt: skip
+    assert found[0] == found[1]
+
+
+def test_dataclasses_with_fields_that_are_no_arguments() -> None:
+    for j in (jax, lazynp.jax):
+
+        @dataclasses.dataclass
+        class Doubled:
+            a: int
+            b: int = dataclasses.field(init=False)
+
+        with pytest.raises(ValueError, match=r"Unexpected fields: \{'b'\}"):
+            j.tree_util.register_dataclass(Doubled)
+        j.tree_util.register_dataclass(Doubled, ["a"], [])

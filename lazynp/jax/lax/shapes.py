@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from ...ops import shape as s
 from ...ops.bits import bitcast, width
 from ...ops.elementwise import convert, equal, scalar, weak_cast, where
 from ...ops.promotion import Shape
+from ...ops.promotion import broadcast as broadcast_of
 from ...tree import map as tree_map
 from ..array import Array, as_node, converted, door
 from ..at_once import apply
@@ -256,7 +258,7 @@ def broadcast_like(arr: Any, like_arr: Any) -> Array:
 def broadcast_shapes(*shapes: Any) -> Shape:
     """The common shape. Raises ValueError where there is none."""
     try:
-        return np.broadcast_shapes(*[sizes_of(x) for x in shapes])
+        return broadcast_of((), *[sizes_of(x) for x in shapes])
     except ValueError:
         raise ValueError(f"Incompatible shapes for broadcasting: shapes={list(shapes)}") from None
 
@@ -268,9 +270,9 @@ def broadcast_shapes(*shapes: Any) -> Shape:
 def reshape(operand: Any, new_sizes: Any, dimensions: Any = None, *, out_sharding: Any = None) -> Array:
     """The same elements in another shape; `dimensions`: the order in which the axes are read."""
     node, sizes = argument("reshape", operand), sizes_of(new_sizes)
-    if np.prod(sizes, dtype=int) != node.aval.size:
+    if math.prod(sizes) != node.aval.size:
         raise TypeError(
-            f"reshape total size must be unchanged, got new_sizes {sizes} (size {np.prod(sizes, dtype=int)}) for shape "
+            f"reshape total size must be unchanged, got new_sizes {sizes} (size {math.prod(sizes)}) for shape "
             f"{node.shape} (size {node.aval.size})"
         )
     order = None if dimensions is None else tuple([operator.index(d) for d in dimensions])

@@ -299,7 +299,7 @@ def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *, device: Any = 
     """An array of that shape, filled with a value, or with an array that broadcasts."""
     shape = shape_of(shape)
     check_arraylike("full", fill_value)
-    if is_arraylike(fill_value):
+    if is_arraylike(fill_value) and not is_symbolic_dim(fill_value):
         found, weak = typed(fill_value)
     else:
         fill_value = asarray(fill_value)

@@ -200,7 +200,7 @@ def parts_of(name: str, ary: Any, given: Any, axis: int, even: bool) -> list[Any
             raise ZeroDivisionError("integer division or modulo by zero")
         if count < 0:
             raise ValueError("number sections must be larger than 0.")
-        if even and n % count:
+        if even and not (n % count == 0):  # of a symbolic size, it has to be known
             raise ValueError(f"array split does not result in an equal division: rest is {n % count}")
         sizes = [n // count + (i < n % count) for i in range(count)]
         spans = [(sum(sizes[:i]), m) for i, m in enumerate(sizes)]

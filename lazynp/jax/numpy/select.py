@@ -18,6 +18,7 @@ from ...errors import concretization_error
 from ...graph.node import ABSTRACT
 from ...ops import elementwise as e
 from ...ops.indexing import put_along_axis as put_along_axis_node
+from ...ops.promotion import broadcast as common_shape
 from ...ops.sorting import searchsorted
 from ..array import Array, as_dtype, as_node, cast_node, check_arraylike, door, typed, wrap_value
 from ..at import update
@@ -222,9 +223,7 @@ def take_along_axis(
     if x.ndim != index.ndim:
         raise ValueError(f"indices and arr must have the same number of dimensions; {index.ndim} vs. {x.ndim}")
     at = axis_of(axis, x.ndim)
-    common = np.broadcast_shapes(
-        *[tuple([1 if i == at else n for i, n in enumerate(s)]) for s in (x.shape, index.shape)]
-    )
+    common = common_shape(*[tuple([1 if i == at else n for i, n in enumerate(s)]) for s in (x.shape, index.shape)])
     wide = tuple([x.shape[at] if i == at else n for i, n in enumerate(common)])
     narrow = tuple([index.shape[at] if i == at else n for i, n in enumerate(common)])
     if x.shape[at] == 0:

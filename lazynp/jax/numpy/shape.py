@@ -16,6 +16,7 @@ from ...ops import shape as s
 from ...ops.creation import iota
 from ...ops.elementwise import convert, subtract
 from ...ops.indexing import take
+from ...ops.promotion import broadcast as common_shape
 from ..array import Array, as_node, check_arraylike, is_arraylike, wrap_value
 from ..at_once import apply
 from ..devices import state
@@ -228,7 +229,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The common shape. Raises ValueError where there is none."""
     given = [shape_of(x) for x in shapes]
     try:
-        return np.broadcast_shapes(*given)
+        return common_shape((), *given)
     except ValueError:
         raise ValueError(f"Incompatible shapes for broadcasting: shapes={given}") from None
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import shape_error
 from ...graph.node import ABSTRACT, Node
+from ...ops.promotion import broadcast
 from ..array import Array, as_dtype, typed
 from ..dtypes import KIND_OF, DType, TypePromotionError, promotion, requested, x64_enabled
 from ..symbolic import is_symbolic_dim
@@ -65,7 +66,7 @@ def check_shape(name: str, shape: Shape, *parameters: Shape) -> None:
 def common_shape(*shapes: Shape) -> Shape:
     """Raises JAX's ValueError where there is none."""
     try:
-        return np.broadcast_shapes(*shapes)
+        return broadcast((), *shapes)
     except ValueError:
         raise ValueError(f"Incompatible shapes for broadcasting: shapes={list(shapes)}") from None
 

@@ -172,7 +172,9 @@ class PRNGKeyArray(Array):
 
     def _compare(self, other: Any, combine: str, operator: str) -> Any:
         if not isinstance(other, PRNGKeyArray) or other.dtype != self.dtype:
-            raise ValueError(f"random keys compare with random keys only, not with {type(other).__name__}")
+            raise TypeError(
+                f"equal does not accept dtypes {self.dtype}, {getattr(other, 'dtype', type(other).__name__)}."
+            )
         words: Any = getattr(self._base_array, operator)(other._base_array)
         return getattr(words, combine)(tuple(range(-len(self._impl.key_shape), 0)))
 

@@ -127,7 +127,7 @@ def picked(places: Node, a: tuple[Node, ...], axis: int, shape: Shape) -> Node:
 
 def chosen_evenly(key: Node, *a: Node, n: int, shape: Shape, axis: int, replace: bool, among: bool) -> Node:
     if replace:
-        low, high = (Node.of_scalar(int_dtype().type(v)) for v in (0, n))
+        low, high = (convert(as_node(v), int_dtype()) for v in (0, n))
         return picked(randint_node(key, low, high, dtype=int_dtype(), shape=shape), a, axis, shape)
     count = math.prod(shape)
     return picked(slice_(order_below(key, n=n), key=((0, count, 1),)), a, axis, shape)
