@@ -162,7 +162,7 @@ CASTS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "fill": lambda m, c, f: f.fill(m.complex128(1)),
     "flat": lambda m, c, f: f.flat.__setitem__(slice(None), c),
     "real": lambda m, c, f: setattr(f, "real", c),
-    "real, a number of Python's": lambda m, c, f: setattr(f, "real", 1j),
+    "real, a number": lambda m, c, f: setattr(f, "real", m.complex128(1j)),
     "imag": lambda m, c, f: setattr(c, "imag", c.copy()),
     "put": lambda m, c, f: f.put([0, 1], c[:2]),
     "full": lambda m, c, f: f.__iadd__(m.full(f.shape, m.complex128(1 + 1j), dtype=float)),
@@ -189,6 +189,27 @@ def of_cast(m: Any, n: int, call: Callable[[Any, Any, Any], Any]) -> tuple[list[
     line = call.__code__.co_filename, call.__code__.co_firstlineno
     there = [(*w[:2], *(line if CORE in w[2] else w[2:])) for w in warned]
     return there, [f, made[0] if isinstance(made[0], m.ndarray) else None]
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("n", [20, N])
+@pytest.mark.parametrize("dtype", [float, complex, int])
+@pytest.mark.parametrize("part", ["real", "imag"])
+def test_complex_numbers_as_parts(part: str, dtype: type, n: int, mode: str) -> None:
+    """Refused or not, as the NumPy at hand does it: since 2.5 Python's are refused."""
+    results: list[list[Any]] = []
+    for m in (numpy, lazynp):
+        results.append([])
+        for value in (1j, [1 + 1j] * n, m.complex128(2 + 1j), m.ones(n) * (3 + 1j), 4.0, [5] * n):
+            x = m.ones(n, dtype)
+            try:
+                with lazynp.config(mode=mode):
+                    setattr(x, part, value)
+                results[-1].append(x.tolist()[:2])
+            except TypeError as error:
+                results[-1].append(str(error))
+    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -28,6 +28,7 @@ from .casts import real_of
 from .host import SCALARS, SUBCLASS, at_hand, bind, fresh, like, note_work, of_type, on_traced, part_of, unwrap
 from .layout import settled
 from .recorded_ufuncs import write_part
+from .supported import VERSION
 from .view_methods import derived, own, reshape
 
 
@@ -105,6 +106,17 @@ def viewed(self: Any, value: numpy.ndarray) -> Any:
     return part_of(self, value) if type(self) is ndarray else of_type(type(self), value, self, self)
 
 
+def as_part(part: numpy.ndarray, value: Any) -> Any:
+    """What is written into a real or imaginary part. Since NumPy 2.5 elements are assigned one by one, which Python's
+    complex numbers cannot be; before that an array was made of them."""
+    given = unwrap(value)
+    if VERSION >= (2, 5) and type(given) in (complex, list, tuple):
+        made = numpy.empty(numpy.shape(given), part.dtype)
+        made[...] = given
+        return made
+    return real_of(numpy.asarray(given), part.dtype)
+
+
 def set_real(self: Any, value: Any) -> None:
     if is_traced(self) or is_traced(value):
         (on_traced("real", numpy.real, (self,), {}) if self.dtype.kind == "c" else self)[...] = value
@@ -115,7 +127,7 @@ def set_real(self: Any, value: Any) -> None:
     note_work("ndarray.real", (self,))
     with Writes() as to:
         h = to(self)
-        h.real = real_of(numpy.asarray(unwrap(value)), h.real.dtype)
+        h.real = as_part(h.real, value)
 
 
 def get_imag(self: Any) -> Any:
@@ -136,8 +148,7 @@ def set_imag(self: Any, value: Any) -> None:
     note_work("ndarray.imag", (self,))
     with Writes() as to:
         h = to(self)
-        given = unwrap(value)
-        h.imag = real_of(numpy.asarray(given), h.imag.dtype) if h.dtype.kind == "c" else given
+        h.imag = as_part(h.imag, value) if h.dtype.kind == "c" else unwrap(value)
 
 
 def get_base(self: Any) -> Any:
