@@ -25,6 +25,9 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "turned": lambda m, x, i: x.reshape(500, 500).T * 2.0,
     "row": lambda m, x, i: x.reshape(5, 50_000)[1:] + 1.0,
     "sum": lambda m, x, i: x.reshape(500, 500).sum(axis=0),
+    "rolled": lambda m, x, i: m.roll(x, 5),
+    "rolled back": lambda m, x, i: m.roll(x.reshape(500, 500), (-3, 2), axis=(1, 0)),
+    "rolled rows": lambda m, x, i: m.roll(x.reshape(500, 500), 1, axis=0),
     "sort": lambda m, x, i: m.sort(x),
     "division by zero": lambda m, x, i: x / m.zeros(SIZE),
 }
@@ -59,6 +62,15 @@ def test_no_plan_is_made() -> None:
     numpy.asarray(y)
     assert (profile.plans, profile.kernels) == before[:2] and profile.operations > before[2]
     assert not recorder.nodes
+
+
+def test_nothing_is_copied_for_ends_that_nobody_reads() -> None:
+    x, _ = arrays(lazynp)
+    before = profile.plans, profile.kernels
+    numpy.asarray(lazynp.roll(x, 3))
+    assert (profile.plans, profile.kernels) == before
+    both = lazynp.roll(x, 3) + lazynp.roll(x, -1)  # which read one copy
+    numpy.testing.assert_array_equal(both, numpy.roll(x, 3) + numpy.roll(x, -1))
 
 
 def test_several_operations_are_a_kernel() -> None:

@@ -362,6 +362,59 @@ def test_layouts(client, symbolic):
             assert np.array_equal(out, want), name
 
 
+C = "complex128"
+COMPLEX = KernelSpec(
+    (C, F),
+    (C, F),
+    (
+        Instr("multiply", (0, 2), (C, C), C),
+        Instr("conjugate", (4,), (C,), C),
+        Instr("remainder", (1, 3), (F, F), F),  # a function, as far as its cost goes
+        Instr("imag", (5,), (C,), F),
+    ),
+    (5, 6, 7),
+    2,
+)
+
+
+IN_PLANES = [
+    ((9, 200), False, ("slice", "step", "transposed", "column")),
+    ((3, 1500), False, ("reversed", "row")),
+    ((2500,), True, ("step", "one")),
+]
+
+
+@pytest.mark.parametrize(("shape", "symbolic", "ways"), IN_PLANES, ids=lambda x: str(x).replace(" ", ""))
+def test_planes(client, shape, symbolic, ways):
+    """Complex numbers and gaps in memory: rows of one block and of several, and of some elements more."""
+    rng = np.random.default_rng(0)
+    n, m = shape if len(shape) == 2 else (3, *shape)
+    reals, jobs = dict(layouts(rng, n, m)), []
+    for way in ways:
+        a, b = reals[way].astype(C), reals["step" if way == "slice" else way]
+        if way in ("slice", "step", "reversed"):
+            wide = np.zeros((2 * n + 3, 2 * m + 3), C)
+            at = {"slice": np.s_[1 : n + 1, 2 : m + 2], "step": np.s_[: 2 * n : 2, : 2 * m : 2]}
+            a = wide[at[way]] if way in at else wide[:n, :m][::-1, ::-1]
+            a[...] = reals[way] - 1j * reals[way][::-1]
+        elif way != "transposed":
+            a = np.broadcast_to(a[:, :1] if way == "column" else a[:1], (n, m))
+        outs = [np.zeros((n, m), C), np.zeros((2 * n, 3 * m))[::2, ::3], np.zeros((n, m), C).imag]
+        if len(shape) == 1:
+            a, b, *outs = (x[1] for x in (a, b, *outs))
+        jobs.append((way, a, b, outs, geometry_of(a.shape, [a, b, *outs], symbolic)))
+    for job in jobs:
+        client.submit(COMPLEX, job[-1])
+    assert client.wait(PATIENCE)
+    for way, a, b, outs, geometry in jobs:
+        assert compiled_for(client, COMPLEX, geometry)([a, b], [0.3 - 2j, 0.3], outs), way
+        wanted = np.conj(a * (0.3 - 2j)), b % 0.3, np.conj(a * (0.3 - 2j)).imag
+        for out, want in zip(outs, wanted):
+            assert np.array_equal(out, want), way
+        assert not outs[1].base[1::2].any() and not outs[1].base[:, 1::3].any()
+        assert not outs[2].base.real.any()  # nothing is written between
+
+
 TWICE = KernelSpec((F, F), (), (Instr("add", (0, 1), (F, F), F), Instr("sqrt", (2,), (F,), F)), (2, 3, 2), 2)
 
 

@@ -15,14 +15,17 @@ from typing import Any
 import numpy
 
 from ..backends.order import memory_order
+from ..config import config
 from ..graph.node import Node, leaf
 from ..ops import contraction, indexing
 from ..ops.elementwise import multiply, not_equal
 from ..ops.shape import add_reduce, reshape, transpose
+from ..runtime.device import devices
+from ..runtime.processes import processes
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign
-from .array import Handle, is_traced, ndarray
-from .host import unwrap
+from .array import Handle, is_traced, known, ndarray
+from .host import returned, unwrap
 from .layout import array_of, c_contiguous
 from .library import shown, wanted
 from .methods import SPELLED
@@ -129,6 +132,8 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
     (first, *_), output = labels
     if len(operands) == 1 and out is None and set(first) == set(output):  # a view, whatever the dtype and the order
         return view_of(operands[0], first, output)
+    if out is None and dtype is None and casting == "safe" and order == "K" and sums_at_hand(operands, *labels):
+        return returned(numpy.einsum(text, *[x._host_() if type(x) is ndarray else x for x in operands]))
     common = numpy.result_type(*[n.dtype for n in nodes])
     target = common if dtype is None else numpy.dtype(dtype)
     if target.char not in "?bBhHiIlLqQefdgFDG" or not all([numpy.can_cast(n.dtype, target, casting) for n in nodes]):
@@ -151,6 +156,18 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
         return NotImplemented
     assign(out, cast_node(node, out.dtype))
     return out
+
+
+def sums_at_hand(operands: Sequence[Any], inputs: Sequence[str], output: str) -> bool:
+    """Whether something small is made of arrays that are at hand, in one pass over the largest: NumPy is through with
+    it before anything else had begun. Products of matrices are no such sums."""
+    if processes.run is not None or devices.used or config.limit < 0:
+        return False
+    if not all([type(x) is numpy.ndarray or known(x) and not is_traced(x) for x in operands]):
+        return False
+    sizes = {c: n for s, x in zip(inputs, operands) for c, n in zip(s, x.shape)}
+    every = math.prod(sizes.values())
+    return math.prod([sizes[c] for c in output]) <= config.limit and every == max([x.size for x in operands])
 
 
 def is_label(i: Any) -> bool:

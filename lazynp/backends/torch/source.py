@@ -47,8 +47,9 @@ def generate(spec: KernelSpec, geometry: Geometry, traced: Traced, program: Prog
     sources = [_kernel(kernel, kernels[name], reduces) for name, kernel in program.kernels.items()]
     calls = [s for s in program.steps if isinstance(s, Call)]
     alias_safe = not reduces and len(calls) <= 1 and all(_loads_first(s) for s in sources)
-    if planar.block(spec, geometry):
-        body = planar.blocks(spec, geometry, traced, program, _total(geometry), _steps(program, kernels))
+    length = planar.block(spec, geometry)
+    if length:
+        body = planar.blocks(spec, geometry, traced, program, length, _steps(program, kernels))
     else:
         body = [*_pointers(traced, program), *_steps(program, kernels)]
     waits = not any(isinstance(s, Buffer) for s in program.steps)

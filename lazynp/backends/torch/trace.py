@@ -203,11 +203,9 @@ class _Dims:
         return shape, [1 if output and s == 0 else s for s in strides] if output else strides
 
 
-def trace(spec: KernelSpec, geometry: Geometry, planar: int = 0) -> Traced:
-    """Raises whatever torch raises: the caller turns that into "not compilable". `planar`: the length of blocks in
-    which the parts of complex operands come one after the other, not interleaved; 0: they are interleaved."""
-    if planar:
-        geometry = Geometry((planar,), geometry.strides)
+def trace(spec: KernelSpec, geometry: Geometry, planar: bool = False) -> Traced:
+    """Raises whatever torch raises: the caller turns that into "not compilable". `planar`: the parts of complex
+    operands come one after the other, not interleaved."""
     dims = _Dims(geometry)
     mode = FakeTensorMode(shape_env=dims.env)
     operands: list[Operand] = []

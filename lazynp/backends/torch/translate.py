@@ -28,7 +28,8 @@ def translate(spec: KernelSpec, geometry: Geometry, capability: str) -> tuple[st
     reason = compilable(spec)
     if reason is not None:
         raise wrapper.Unexpected(reason)
-    traced = trace.trace(spec, geometry, planar.block(spec, geometry))
+    length = planar.block(spec, geometry)
+    traced = trace.trace(spec, planar.in_blocks(geometry, length) if length else geometry, planar=length > 0)
     program = wrapper.parse(traced.code, frozenset(traced.symbols))
     text, alias_safe = source.generate(spec, geometry, traced, program)
     return text, {"alias_safe": alias_safe, "guards": [str(g) for g in traced.guards]}
