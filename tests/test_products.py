@@ -114,6 +114,19 @@ def test_whole_numbers(dtype: Any, most: int) -> None:
             np.testing.assert_array_equal(np.asarray(found), wanted, strict=True)
 
 
+@pytest.mark.parametrize(
+    "dtypes", [(">i8", ">i8"), (">i2", ">i2"), ("l", "q"), ("q", "l"), ("q", "q"), ("i", "l"), ("?", "b")]
+)
+def test_dtypes_of_whole_products(dtypes: tuple[str, str]) -> None:
+    """NumPy's: in the machine's byte order, and of the two names for one size the one that it takes."""
+    x, y = [np.arange(6400).reshape(80, 80).astype(d) for d in dtypes]
+    ours = lazynp.array(x), lazynp.array(y)
+    pairs = [(products.matmul(x, y), x @ y), (ours[0] @ ours[1], x @ y), (lazynp.dot(*ours), np.dot(x, y))]
+    for found, wanted in pairs:
+        np.testing.assert_array_equal(np.asarray(found), wanted, strict=True)
+        assert (found.dtype.char, found.dtype.isnative) == (wanted.dtype.char, True)
+
+
 def test_what_floats_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     """To the number that they hold no longer, where NumPy multiplies."""
     n, types = 64, []

@@ -280,16 +280,14 @@ def tree_reduce_associative(
 ) -> Any:
     """The leaves combined half by half, in a tree of least depth. Raises TypeError for none without an identity."""
     leaves = tree_leaves(tree, is_leaf)
-    if not leaves:
-        if identity is UNSPECIFIED:
-            raise TypeError("Must specify identity for parallel reduction of empty sequence.")
-        return identity
+    if not leaves and identity is UNSPECIFIED:
+        raise TypeError("Must specify identity for parallel reduction of empty sequence.")
 
     def combined(part: list[Any]) -> Any:
         half = len(part) // 2
         return operation(combined(part[:half]), combined(part[half:])) if half else part[0]
 
-    return combined(leaves)
+    return combined(leaves) if leaves else identity
 
 
 def tree_all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:

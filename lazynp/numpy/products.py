@@ -24,7 +24,7 @@ from ..runtime.device import devices
 from ..runtime.processes import processes
 from ..runtime.views import TRANSPOSE, inverse_of
 from .arithmetic import assign
-from .array import Handle, is_traced, known, ndarray
+from .array import Handle, is_native, is_traced, known, ndarray
 from .host import returned, unwrap
 from .layout import array_of, c_contiguous
 from .library import shown, wanted
@@ -126,14 +126,18 @@ def c_einsum(*args: Any, out: Any = None, dtype: Any = None, order: Any = "K", c
         return NotImplemented
     operands = [x if type(x) in (ndarray, numpy.ndarray) else numpy.asarray(x) for x in operands]
     labels = spelled(text, operands)
-    nodes = nodes_of(operands) if labels is not None else None
-    if labels is None or nodes is None:
+    if labels is None:
         return NotImplemented
     (first, *_), output = labels
-    if len(operands) == 1 and out is None and set(first) == set(output):  # a view, whatever the dtype and the order
-        return view_of(operands[0], first, output)
-    if out is None and dtype is None and casting == "safe" and order == "K" and sums_at_hand(operands, *labels):
+    view = len(operands) == 1 and out is None and set(first) == set(output)  # whatever the dtype and the order
+    plain = out is None and dtype is None and casting == "safe" and order == "K"
+    if plain and not view and sums_at_hand(operands, *labels):
         return returned(numpy.einsum(text, *[x._host_() if type(x) is ndarray else x for x in operands]))
+    nodes = nodes_of(operands)
+    if nodes is None:
+        return NotImplemented
+    if view:
+        return view_of(operands[0], first, output)
     common = numpy.result_type(*[n.dtype for n in nodes])
     target = common if dtype is None else numpy.dtype(dtype)
     if target.char not in "?bBhHiIlLqQefdgFDG" or not all([numpy.can_cast(n.dtype, target, casting) for n in nodes]):
@@ -163,7 +167,7 @@ def sums_at_hand(operands: Sequence[Any], inputs: Sequence[str], output: str) ->
     it before anything else had begun. Products of matrices are no such sums."""
     if processes.run is not None or devices.used or config.limit < 0:
         return False
-    if not all([type(x) is numpy.ndarray or known(x) and not is_traced(x) for x in operands]):
+    if not all([is_native(x.dtype) and (type(x) is numpy.ndarray or known(x) and not is_traced(x)) for x in operands]):
         return False
     sizes = {c: n for s, x in zip(inputs, operands) for c, n in zip(s, x.shape)}
     every = math.prod(sizes.values())

@@ -446,7 +446,7 @@ def test_exchange_of_dtypes(dtype: str) -> None:
     for copied in (None, False):
         assert jnp.from_dlpack(x, copy=copied).unsafe_buffer_pointer() == x.unsafe_buffer_pointer()
     assert not jnp.from_dlpack(jnp.asarray(2.5)).weak_type
-    tensor = pytest.importorskip("torch").from_dlpack(x)
+    tensor = pytest.importorskip("torch", reason="torch, which takes the array, is not installed").from_dlpack(x)
     assert str(tensor.dtype) == f"torch.{dtype}" and tensor.data_ptr() == x.unsafe_buffer_pointer()
     assert lazynp.jax.dlpack.from_dlpack(tensor, lazynp.jax.devices()[0], None).tolist() == x.tolist()
 

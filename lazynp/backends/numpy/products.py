@@ -32,7 +32,8 @@ def matmul(a: Any, b: Any) -> Any:
     if b.shape[max(b.ndim - 2, 0)] != core[1] or not math.prod(core):
         return np.matmul(a, b)
     if a.dtype.kind in "iub":
-        return whole_product(a, b, core)
+        alike = a.dtype.char == b.dtype.char and a.dtype.isnative  # else NumPy's result is of another dtype
+        return whole_product(a, b, core) if alike else np.matmul(a, b)
     if max(a.ndim, b.ndim) < 3 or min(a.ndim, b.ndim) < 2 or math.prod(core) > MATRIX:
         return np.matmul(a, b)
     stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
