@@ -1292,6 +1292,21 @@ static PyObject *reduce(PyObject *module, PyObject *const *given, Py_ssize_t n)
     Py_RETURN_NOTIMPLEMENTED;
 }
 
+/* A ufunc's reduction of an array of NumPy's, as large as it may be. */
+static PyObject *reduce_array(PyObject *module, PyObject *const *given, Py_ssize_t n)
+{
+    /* given: (ufunc, array, axes, keepdims) */
+    Reduction r = {.keep = n == 4 && given[3] == Py_True};
+    while (n == 4 && r.which < REDUCTIONS && reduction_ufunc[r.which] != given[0])
+        r.which++;
+    PyObject *out = NULL;
+    if (n == 4 && is_direct(r.which) && PyArray_CheckExact(given[1]) && PyTuple_CheckExact(given[2]) && read_axes(given[2], &r))
+        out = direct_reduce(&r, (PyArrayObject *)given[1]);
+    if (!out && !PyErr_Occurred())
+        Py_RETURN_NOTIMPLEMENTED;
+    return out;
+}
+
 /* frames_of(thread, most): where a thread's Python code is, innermost first: (code, line or None, place in the code, name of
  * the module or None). All is looked at while nothing else runs: frames of a thread that goes on meanwhile are not to be
  * followed, above all those that torch's compiler evaluates. */
@@ -2149,6 +2164,8 @@ static PyMethodDef functions[] = {
      "method(host, a, args, kwargs): NumPy's method on a small array at hand, else NotImplemented."},
     {"reduce", (PyCFunction)(void (*)(void))reduce, METH_FASTCALL,
      "reduce(host, a, kwargs): NumPy's method on a small array at hand by its inner loop, else NotImplemented."},
+    {"reduce_array", (PyCFunction)(void (*)(void))reduce_array, METH_FASTCALL,
+     "reduce_array(ufunc, x, axes, keepdims): ufunc.reduce of a NumPy array, with its bits; NotImplemented where NumPy has to do it."},
     {"whole_call", (PyCFunction)(void (*)(void))whole_call, METH_FASTCALL,
      "whole_call(function, args, kwargs): a public function on small arrays at hand by NumPy's, else NotImplemented."},
     {"count", count_made, METH_NOARGS,

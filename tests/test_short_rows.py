@@ -88,6 +88,25 @@ def test_reductions(block: int) -> None:
                 agree(outcome(lambda x=ours, a=along, call=call, k=keep: call(lazynp, x, a, k)), wanted, seed)
 
 
+@pytest.mark.parametrize("name", ["add", "maximum", "minimum", "multiply", "logical_and"])
+def test_reductions_of_large_arrays(name: str, rows: int = 40_000) -> None:
+    """On several threads, as one call of NumPy's: bits, and a warning where one row overflows or has no number."""
+    rng = numpy.random.default_rng(5)
+    for dtype in ("f8", "f4", "i8", "?", "f2"):
+        for shape in ((rows, 3), (rows, 17), (rows // 4, 2, 9), (90, 200, 40)):
+            for fault in (0, 1, numpy.nan, 1e300):
+                x = rng.standard_normal(shape)
+                if fault:
+                    x.reshape(-1)[[5, -3]] = fault, 0.0
+                with numpy.errstate(all="ignore"):
+                    x = (x * 9).astype(dtype)
+                for axis in (-1, 1, (1, 2)[: x.ndim - 1]):
+                    wanted = outcome(lambda x=x, axis=axis: getattr(numpy, name).reduce(x, axis=axis))
+                    ours = lazynp.array(x)
+                    with lazynp.config(threads=3, small=1000):
+                        agree(outcome(lambda x=ours, a=axis: getattr(lazynp, name).reduce(x, axis=a)), wanted, 0)
+
+
 @pytest.mark.parametrize("block", SEEDS.blocks)
 def test_rows_and_columns(block: int) -> None:
     """Operands of which one is a column, a row for all, or has gaps."""

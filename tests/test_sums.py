@@ -87,6 +87,34 @@ def test_sums_of_kernels(client: CompilerClient) -> None:
             assert np.array_equal(np.isinf(out), np.isinf((x * x).sum(axis=axes, keepdims=True))), shape
 
 
+def test_kernels_add_short_rows_as_numpy_does(client: CompilerClient) -> None:
+    cases = [
+        (dtype, (700, n), (1,), (n, 1), symbolic)
+        for dtype in ("float32", "float64")
+        for n, symbolic in ((9, False), (27, False), (128, True), (129, False))
+    ]
+    jobs = [(case, *squares_summed(*case)) for case in cases]
+    for _, spec, geometry in jobs:
+        client.submit(spec, geometry)
+    assert client.wait(240)
+    for (dtype, shape, _, strides, _), spec, geometry in jobs:
+        compiled = client.lookup(spec, geometry)
+        assert compiled is not None
+        x = np.random.default_rng(shape[1]).standard_normal(shape).astype(dtype)
+        x[3], x[4, 1], x[5, 2] = 0.0, np.inf, np.nan
+        out = np.empty((shape[0], 1), dtype)
+        dims = [*shape, *strides, *geometry.strides[1]]
+        pointers = (ctypes.c_void_p * 2)(x.ctypes.data, out.ctypes.data)
+        assert compiled.call(pointers, (ctypes.c_int64 * len(dims))(*dims), None, 2) == 0
+        squares = x * x
+        numpys = squares.sum(axis=1, keepdims=True)
+        if shape[1] <= 128:
+            assert out.tobytes() == numpys.tobytes() or np.array_equal(out, numpys, equal_nan=True), (dtype, shape)
+        else:  # NumPy halves longer rows
+            exact = squares[6:].sum(axis=1, dtype=np.longdouble, keepdims=True)
+            assert abs(out[6:] - exact).max() <= abs(numpys[6:] - exact).max()
+
+
 @pytest.mark.parametrize("settings", [{"mode": "graph"}, {"mode": "auto", "small": 0}], ids=str)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_statistics(settings: dict[str, Any], dtype: str) -> None:

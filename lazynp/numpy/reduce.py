@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 
+from ..backends.numpy.parts import reduced as whole_reduction
 from ..config import config
 from ..graph.node import Node
 from ..graph.op import Op
@@ -140,9 +141,8 @@ def recorded(name: str, x: ndarray, given: dict[str, Any]) -> Any:
         for a in axes:
             size //= max(x._h_.shape[a], 1)
         if size <= config.limit:  # what is at hand, made small
-            value = getattr(numpy, name).reduce(
-                x._h_ if dtype is None else real_of(x._h_, dtype), axis=axes, dtype=dtype, keepdims=bool(keepdims)
-            )
+            whole = x._h_ if dtype is None else real_of(x._h_, dtype)
+            value = whole_reduction(getattr(numpy, name), whole, axes, bool(keepdims), dtype)
             return fresh(value) if type(value) is numpy.ndarray else value
 
     def rule(node: Node, axes: tuple[int, ...], keepdims: bool) -> Node:

@@ -13,7 +13,7 @@ from numpy._core import multiarray
 
 from ...ops.promotion import complex_dtype
 from ...speed import at_places, get_places, set_places
-from .parts import FEWEST, along, counted, each, stacked, taken, wrapped
+from .parts import FEWEST, along, counted, each, reduced, stacked, taken, wrapped
 from .products import matmul
 from .searches import searchsorted, tally
 
@@ -56,10 +56,8 @@ def c_power(x: Array, y: Array) -> Array:
 
 
 def reduce(name: str, x: Array, axes: tuple[int, ...], keepdims: bool, dtype: Any) -> Array:
-    """`ufunc.reduce`, which takes one axis as a number where it knows no order for several."""
-    ufunc = getattr(np, name)
-    axis = axes[0] if len(axes) == 1 else axes
-    return ufunc.reduce(np.asarray(x), axis=axis, dtype=dtype, keepdims=keepdims)
+    """`ufunc.reduce` over some axes."""
+    return reduced(getattr(np, name), x, axes, keepdims, dtype)
 
 
 def accumulate(name: str, x: Array, axis: int, dtype: Any) -> Array:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...config import config
+from ...speed import reduce_array
 from ..support import CORES
 from .crew import Task
 
@@ -70,6 +71,40 @@ def along(call: Callable[[Any, Any], None], x: Any, axis: int, shape: tuple[int,
     other = max(others, key=lambda a: min(x.shape[a], MANY))  # the first of those that have many
     in_parts(lambda part: call(x[part], out[part]), x.shape[other], other)
     return out
+
+
+def reduced(ufunc: np.ufunc, x: Any, axes: tuple[int, ...], keepdims: bool, dtype: Any = None) -> Any:
+    """`ufunc.reduce`, with its bits and warnings: for rows together, where NumPy calls its inner loop for each of them,
+    and on all cores where there are many."""
+    x = np.asarray(x)
+    result = NotImplemented
+    if dtype is None or dtype == x.dtype:
+        if x.size >= FEWEST and x.ndim > 1 and x.shape[0] >= MANY and axes and 0 not in axes and x.flags.c_contiguous:
+            result = rows_reduced(ufunc, x, axes, keepdims)
+        elif x.size:
+            result = reduce_array(ufunc, x, axes, keepdims)
+    if result is not NotImplemented:
+        return result
+    axis = axes[0] if len(axes) == 1 else axes  # a number where it knows no order for several
+    return ufunc.reduce(x, axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def rows_reduced(ufunc: np.ufunc, x: np.ndarray, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """Of an array whose first axis stays; NotImplemented where NumPy has to do it, or to warn."""
+    first = reduce_array(ufunc, x[:1], axes, keepdims)
+    if first is NotImplemented:
+        return first
+    out, left = memory.empty((x.shape[0], *first.shape[1:]), first.dtype), []
+
+    def do(part: tuple[slice, ...]) -> None:
+        made = reduce_array(ufunc, x[part], axes, keepdims)
+        if made is NotImplemented:
+            left.append(part)
+        else:
+            out[part] = made
+
+    in_parts(do, x.shape[0], 0)
+    return NotImplemented if left else out
 
 
 def each(call: Callable[[Any], Any], x: Any, dtype: Any) -> Any:

@@ -1,9 +1,10 @@
-"""Sums in compiled kernels: exact to one rounding of the result, and the same whatever the number of threads.
+"""Sums in compiled kernels: exact to one rounding, or NumPy's along short rows, and the same with any threads.
 
-Inductor adds vector after vector to an accumulator (of float32 it begins anew after 4096), and has a partial sum
-for each thread. For three million elements that loses what NumPy's pairwise order keeps: errors of 1e-5 in float32
-where NumPy has 1e-8. So the accumulators of sums get a type that keeps what is rounded off (`LazynpSum`), and a loop
-that is shared among threads is cut into blocks that depend on its length alone, with an accumulator for each.
+Inductor adds vector after vector to an accumulator (of float32 it begins anew after 4096), and has a partial sum for
+each thread. For three million elements that loses what NumPy's pairwise order keeps: errors of 1e-5 in float32 where
+NumPy has 1e-8. So the accumulators of sums get a type that keeps what is rounded off (`LazynpSum`), and a loop that is
+shared among threads is cut into blocks that depend on its length alone, with an accumulator for each. Rows that NumPy
+adds up in one go, without halving them, are added up in its order.
 
 What is read here is the text of Inductor's kernels, in the few forms that it has.
 """
@@ -58,6 +59,24 @@ template <class T> struct LazynpLanes {
         return {high[0], low[0]};
     }
 };
+// A row of at most LAZYNP_ROW elements in the order in which NumPy adds it: eight sums, and what is left one by one.
+static const int64_t LAZYNP_ROW = 128;
+template <class T> static inline T lazynp_row(const T* row, int64_t n) {
+    T sum = row[0];
+    int64_t i = 1;
+    if (n >= 8) {
+        typedef T Eight __attribute__((vector_size(8 * sizeof(T))));
+        Eight all, next;
+        std::memcpy(&all, row, sizeof all);
+        for (i = 8; i + 8 <= n; i += 8) {
+            std::memcpy(&next, row + i, sizeof next);
+            all += next;
+        }
+        sum = ((all[0] + all[1]) + (all[2] + all[3])) + ((all[4] + all[5]) + (all[6] + all[7]));
+    }
+    for (; i < n; ++i) sum += row[i];
+    return sum + 0;
+}
 // Blocks of a loop that is shared among threads: by its length alone, so that a sum of them is too.
 static inline int lazynp_blocks(int64_t begin, int64_t end, int64_t step) {
     return (int)std::min<int64_t>(128, std::max<int64_t>(1, (end - begin) / step / 1024));
@@ -83,13 +102,40 @@ _FOR = re.compile(r"^\s*for ?\(")
 _ZERO = r"(?:0|at::vec::VectorizedN?<[^<>]*>\(0\))"
 _ACCUMULATOR = re.compile(rf"^(\s*)(float|double|at::vec::VectorizedN?<(?:float|double)(?:, ?\d+)?>) (\w+) = {_ZERO};$")
 _ACCUMULATORS = re.compile(r"^(\s*)(float|double|at::vec::VectorizedN?<(?:float|double)(?:, ?\d+)?>) (\w+)(\[.*\];)$")
+_TOTAL = re.compile(r"^(\s*)(\w+) = \2 \+ at::vec::vec_reduce_all<(float|double)\b.* return x \+ y; \}, \2_vec\);$")
+_TERM = re.compile(r"^(\s*)(\w+)_vec = (?:\2_vec \+ (\w+)|sum_masked_reduce\(\2_vec, (\w+), .+\));$")
 _ALL_LANES = re.compile(r"at::vec::vec_reduce_all<(?:float|double)\b[^<>]*>\(\[\]\([^()]*\) \{ return x \+ y; \}, ")
 
 
 def exact(source: str) -> str:
-    """A kernel whose sums are exact, and whose regions with partial results are loops of the pool over blocks."""
-    lines = [_plain(line) for line in source.split("\n") if not _CASCADE_HELPER.match(line)]
+    """A kernel with sums like that, whose regions with partial results are loops of the pool over blocks."""
+    lines = _in_rows([_plain(line) for line in source.split("\n") if not _CASCADE_HELPER.match(line)])
     return _ALL_LANES.sub("lazynp_all(", "\n".join(_in_lanes(_in_blocks(_typed(lines)))))
+
+
+def _in_rows(lines: list[str]) -> list[str]:
+    """Sums along the last axis: of a short row the terms are put down, and added up as NumPy does. To keep what is
+    rounded off, and to add up a whole vector for each row, takes longer than all else that a row is worth."""
+    out = list(lines)
+    for end, line in enumerate(lines):
+        total = _TOTAL.match(line)
+        if total is None:
+            continue
+        indent, name, kind = total.groups()
+        start = next((i for i in range(end, -1, -1) if _LOOP.match(lines[i]) and _indent(lines[i]) == indent), -1)
+        loop = _LOOP.match(lines[start]) if start >= 0 else None
+        zero = next((i for i in range(start, -1, -1) if lines[i] == f"{indent}{kind} {name} = 0;"), -1)
+        uses = [i for i in range(start + 1, end) if re.search(rf"\b{name}(?:_vec)?\b", lines[i])]
+        terms = {i: found for i in uses if (found := _TERM.match(lines[i])) and found[2] == name}
+        if loop is None or loop[3] != "0L" or zero < 0 or len(terms) != len(uses):
+            continue
+        few = f"{loop[4]} <= LAZYNP_ROW"
+        out[zero] += f"\n{indent}alignas(64) {kind} {name}_row[LAZYNP_ROW + 16];"
+        for i, term in terms.items():
+            put = f"{term[3] or term[4]}.store({name}_row + {loop[2]});"
+            out[i] = f"{term[1]}if ({few}) {put}\n{term[1]}else\n{lines[i]}"
+        out[end] = f"{indent}if ({few}) {name} = lazynp_row({name}_row, {loop[4]});\n{indent}else\n{line}"
+    return "\n".join(out).split("\n")
 
 
 def _typed(lines: list[str]) -> list[str]:
