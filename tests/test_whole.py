@@ -382,7 +382,8 @@ def test_calls_that_stay_in_c(name: str, mode: str) -> None:
         called: list[str] = []
 
         def note(frame: Any, event: str, _: Any) -> None:
-            if event == "call" and "lazynp" in frame.f_globals.get("__name__", ""):
+            name = frame.f_globals.get("__name__", "")
+            if event == "call" and "lazynp" in name and name != "lazynp.numpy.quick":  # which stands in for NumPy's
                 called.append(frame.f_code.co_qualname)
 
         ours()

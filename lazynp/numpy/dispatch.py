@@ -39,6 +39,7 @@ from ..speed import (
 from . import subclasses
 from .array import Handle, borrow, ndarray
 from .host import PLAIN, public_module, unwrap
+from .quick import quick
 
 KNOWN = PLAIN | {ndarray, numpy.ndarray, list, tuple, dict, slice, range}
 array_functions: set[Any] = set()
@@ -268,7 +269,8 @@ def make_whole(public: FunctionBase, implementation: Any, signature: Any = None)
         return
     code = getattr(signature or implementation, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
-    public.whole = undispatched(host)
+    host = undispatched(host)
+    public.whole = quick.get(host, host)
     public.flags = (GROWS | sized_by(names) if name in GROWING else 0) | (WRITES if name in WRITING else 0)
     public.flags |= (LOOKS if name in LOOKING else 0) | (READS if name in READING else 0)
     public.flags |= (REDUCES if name in REDUCING else 0) | (TOUCHES if name in TOUCHING else 0)
