@@ -39,7 +39,7 @@ from ..speed import (
 from . import subclasses
 from .array import Handle, borrow, ndarray
 from .host import PLAIN, public_module, unwrap
-from .quick import quick
+from .quick_common import quick
 
 KNOWN = PLAIN | {ndarray, numpy.ndarray, list, tuple, dict, slice, range}
 array_functions: set[Any] = set()

@@ -22,12 +22,12 @@ quick: dict[Function, Function] = {}
 """For a function of NumPy's the one that is to be called for it."""
 
 try:
-    from numpy._core.umath import _extobj_contextvar as state
-    from numpy._core.umath import _make_extobj as state_of
+    from numpy._core import umath
     from numpy.fft import _pocketfft_umath as transforms  # type: ignore[attr-defined]
     from numpy.linalg import _umath_linalg as lapack
     from numpy.linalg._linalg import EighResult, SlogdetResult, SVDResult
 
+    state, state_of = umath._extobj_contextvar, umath._make_extobj
     FAILS = state_of(all="ignore", invalid="raise")  # what NumPy has its own errors for
     WARNS = state_of(all="raise")  # for what it may be told to warn of
     LOOPS = {

@@ -1,0 +1,171 @@
+"""Functions that programs call often on small arrays, and that NumPy has in Python: without what it asks first.
+
+As in `quick`, each does what NumPy's does for plain arrays of float64 without options, with the same operations on the
+same elements, so that the values are NumPy's; all else, and all that would be warned of, is a call of NumPy's function.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+from numpy import add, isfinite, less_equal, multiply, subtract
+
+from .quick import DOUBLE, LOOPS, quick, stands_for, state, state_of
+
+__all__ = ["quick"]
+
+Function = Callable[..., Any]
+NOT_ENOUGH = object()  # what was computed is to be left, and NumPy's function called
+SILENT = state_of(all="raise", invalid="ignore") if LOOPS else None  # NumPy ignores numbers that are none here, too
+HEARD = state_of(all="raise") if LOOPS else None
+LARGEST = 1 << 53  # whole numbers below are floats
+
+
+def are_plain(*arrays: Any) -> bool:
+    """Whether all are arrays of float64 with elements."""
+    return all([type(x) is numpy.ndarray and x.dtype is DOUBLE and x.size for x in arrays])
+
+
+def trying(given: Any, compute: Function, host: Function) -> Function:
+    """`compute`, or NumPy's function where that gives NOT_ENOUGH, does not take the arguments, or fails."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        token = state.set(given)
+        try:
+            value = compute(*args, **kwargs)
+        except (ArithmeticError, TypeError, ValueError):
+            value = NOT_ENOUGH
+        finally:
+            state.reset(token)
+        return host(*args, **kwargs) if value is NOT_ENOUGH else value
+
+    return call
+
+
+def are_close(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8) -> Any:
+    if type(b) in (int, float) and are_plain(a):
+        near = abs(b) < math.inf
+    elif are_plain(a, b):
+        near = isfinite(b)
+    else:
+        return NOT_ENOUGH
+    if type(rtol) is not float or type(atol) is not float or not 0 <= rtol < math.inf > atol >= 0:
+        return NOT_ENOUGH
+    return (less_equal(abs(a - b), atol + rtol * abs(b)) & near | (a == b))[()]
+
+
+def all_close(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8) -> Any:
+    found = are_close(a, b, rtol, atol)
+    return found if found is NOT_ENOUGH else bool(found.all())
+
+
+def cross(a: Any, b: Any) -> Any:
+    """Of vectors of three coordinates along the last axis."""
+    if not are_plain(a, b) or not a.ndim or not b.ndim or not a.shape[-1] == b.shape[-1] == 3:
+        return NOT_ENOUGH
+    if a.ndim == 1 and a.shape == b.shape:
+        made = numpy.empty(3)
+    else:
+        made = numpy.empty(numpy.broadcast_shapes(a.shape, b.shape))
+    for k in range(3):
+        i, j, into = (k + 1) % 3, (k + 2) % 3, made[..., k]
+        multiply(a[..., i], b[..., j], out=into)
+        subtract(into, a[..., j] * b[..., i], out=into)
+    return made
+
+
+def linspace(start: Any, stop: Any, num: Any = 50) -> Any:
+    kinds = (type(start), type(stop))
+    if type(num) is not int or num < 2 or kinds not in KINDS or not abs(start) < LARGEST > abs(stop):
+        return NOT_ENOUGH
+    step = (float(stop) - float(start)) / (num - 1)
+    if not abs(step) > 1e-290:
+        return NOT_ENOUGH
+    made = numpy.arange(0, num, dtype=float)
+    multiply(made, step, out=made)
+    add(made, float(start), out=made)
+    made[-1] = stop
+    return made
+
+
+KINDS = {(a, b) for a in (int, float) for b in (int, float)}
+
+
+def in_order(a: Any, *places: int) -> Any:
+    """A copy with the elements at these places, and at the last one, that a sorted array would have there."""
+    made = a.flatten()
+    made.partition((*places, -1))
+    return made
+
+
+def median(a: Any) -> Any:
+    if not are_plain(a):
+        return NOT_ENOUGH
+    half = a.size // 2
+    low = half if a.size % 2 else half - 1
+    found = in_order(a, low, half)
+    if found[-1] != found[-1] or found[half] == 0:
+        return NOT_ENOUGH
+    return add.reduce(found[low : half + 1]) / (half + 1 - low)
+
+
+def quantile(a: Any, q: Any) -> Any:
+    """By straight lines between the elements in order."""
+    if type(q) is not float or not are_plain(a) or not 0.0 <= q < 1.0:
+        return NOT_ENOUGH
+    at = (a.size - 1) * q
+    low = int(at)
+    if low >= a.size - 1:
+        return NOT_ENOUGH
+    found = in_order(a, low, low + 1)
+    x, y = found[low], found[low + 1]
+    difference = y - x
+    share = at - low
+    made = y - difference * (1 - share) if share >= 0.5 else x + difference * share
+    return made if made != 0 and isfinite(found[-1]) and isfinite(difference) else NOT_ENOUGH
+
+
+def percentile(a: Any, q: Any) -> Any:
+    return quantile(a, q / 100.0) if type(q) in (int, float) else NOT_ENOUGH
+
+
+def cov(m: Any, y: Any = None, rowvar: Any = True) -> Any:
+    if y is not None or type(rowvar) is not bool or not are_plain(m) or m.ndim != 2:
+        return NOT_ENOUGH
+    x = m.copy("K") if rowvar else m.copy("K").T
+    count = x.shape[1] - 1
+    if count < 1:
+        return NOT_ENOUGH
+    x -= x.mean(axis=1)[:, None]
+    made = numpy.dot(x, x.T)
+    made *= 1 / count
+    return made.squeeze()
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: Any = True) -> Any:
+    made = cov(x, y, rowvar)
+    if made is NOT_ENOUGH or not made.ndim:
+        return NOT_ENOUGH
+    deviation = numpy.sqrt(made.diagonal())
+    made /= deviation[:, None]
+    made /= deviation[None, :]
+    return made.clip(-1, 1, out=made)
+
+
+if LOOPS:
+    for name, compute, given in (
+        ("isclose", are_close, SILENT),
+        ("allclose", all_close, SILENT),
+        ("cross", cross, HEARD),
+        ("linspace", linspace, HEARD),
+        ("median", median, HEARD),
+        ("quantile", quantile, HEARD),
+        ("percentile", percentile, HEARD),
+        ("cov", cov, HEARD),
+        ("corrcoef", corrcoef, HEARD),
+    ):
+        stands_for(getattr(numpy, name))(functools.partial(trying, given, compute))
