@@ -12,7 +12,7 @@ from seeds import Seeds
 import lazynp
 from lazynp.numpy.quick import quick
 
-SEEDS = Seeds("QUICK", 1200, 6)
+SEEDS = Seeds("LAZYNP_QUICK", 1200, 6)
 DTYPES = ("f8", "c16", "f4", "i8", "c8", "?", "f2", "O", ">f8")
 
 
@@ -155,6 +155,12 @@ def test_common_functions(block: int) -> None:
             "median": ((x,), {"axis": 0} if seed % 5 == 0 else {}),
             "quantile": ((x, part), {}),
             "percentile": ((x, part), {"method": "lower"} if seed % 7 == 0 else {}),
+            "histogram": (
+                (x, int(rng.integers(0, 9))),
+                [{}, {"range": (-1, 1.5)}, {"weights": near}, {"range": (0, 1), "weights": near}, {"density": True}][
+                    rng.integers(5)
+                ],
+            ),
             "cov": ((table,), {"rowvar": bool(seed % 2)} if seed % 3 else {}),
             "corrcoef": ((table,), {"rowvar": bool(seed % 2)} if seed % 3 else {}),
         }

@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 from numpy import add, isfinite, less_equal, multiply, subtract
 
+from ..backends.numpy.searches import tally
 from .quick import DOUBLE, LOOPS, quick, stands_for, state, state_of
 
 __all__ = ["quick"]
@@ -23,6 +24,7 @@ NOT_ENOUGH = object()  # what was computed is to be left, and NumPy's function c
 SILENT = state_of(all="raise", invalid="ignore") if LOOPS else None  # NumPy ignores numbers that are none here, too
 HEARD = state_of(all="raise") if LOOPS else None
 LARGEST = 1 << 53  # whole numbers below are floats
+BLOCK = 1 << 16  # elements that NumPy's histogram takes at a time
 
 
 def are_plain(*arrays: Any) -> bool:
@@ -133,6 +135,33 @@ def percentile(a: Any, q: Any) -> Any:
     return quantile(a, q / 100.0) if type(q) in (int, float) else NOT_ENOUGH
 
 
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Of even bins."""
+    if not are_plain(a) or type(bins) is not int or bins < 1 or density or a.size > BLOCK:
+        return NOT_ENOUGH
+    if weights is not None and (not are_plain(weights) or weights.shape != a.shape):
+        return NOT_ENOUGH
+    if range is None:
+        low, high = float(a.min()), float(a.max())
+    else:
+        low, high = range
+    if type(low) not in (int, float) or type(high) not in (int, float) or not -math.inf < low < high < math.inf:
+        return NOT_ENOUGH
+    edges = linspace(low, high, bins + 1)
+    if edges is NOT_ENOUGH:
+        return edges
+    if weights is None:
+        return tally(edges, a, True), edges
+    keys, weights = a.ravel(), weights.ravel()
+    inside = (keys >= low) & (keys <= high)
+    if not inside.all():
+        keys, weights = keys[inside], weights[inside]
+    if not keys.size:
+        return NOT_ENOUGH
+    places = edges[1:-1].searchsorted(keys, "right")
+    return numpy.bincount(places, weights, bins), edges
+
+
 def cov(m: Any, y: Any = None, rowvar: Any = True) -> Any:
     if y is not None or type(rowvar) is not bool or not are_plain(m) or m.ndim != 2:
         return NOT_ENOUGH
@@ -165,6 +194,7 @@ if LOOPS:
         ("median", median, HEARD),
         ("quantile", quantile, HEARD),
         ("percentile", percentile, HEARD),
+        ("histogram", histogram, HEARD),
         ("cov", cov, HEARD),
         ("corrcoef", corrcoef, HEARD),
     ):
