@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..graph.node import Node
 from .sharding import NamedSharding
+from .split_rules import NO_SLICE
 from .splits import Split, entry_text, known, named_sharding, shown, split_of, state, unclear
 
 
@@ -70,11 +72,18 @@ def check_read(x: Node, plan: Any) -> None:
         return
     region = Region(x, plan)
     if region.cut:
-        unclear(
-            "Use `.at[...].get(out_sharding=)` to provide output PartitionSpec for the gather indexing as out sharding "
-            "could not be resolved unambiguously (or would require collectives on inputs). Got "
-            f"operand=ShapedArray({shown(x, explicit_split(x))}), indices=ShapedArray({region.index_type()})"
-        )
+        refuse_read(x, region.index_type())
+
+
+def refuse_read(x: Node, index_type: str) -> None:
+    unclear(f"{NO_SLICE}operand=ShapedArray({shown(x, explicit_split(x))}), indices=ShapedArray({index_type})")
+
+
+def check_looked_up(x: Node, axes: Sequence[int], indices: Sequence[int]) -> None:
+    """Raise ShardingTypeError for an array that is split along axes of which indices, together of this shape, say what
+    is taken."""
+    if state.on and any([explicit_split(x)[d] for d in axes]):
+        refuse_read(x, f"int32[{','.join(map(str, (*indices, len(axes))))}]")
 
 
 def taken_at_once(x: Node, plan: Any, out: Node) -> None:

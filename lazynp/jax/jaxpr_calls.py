@@ -18,6 +18,7 @@ from ..ops.shape import zeros_of
 from ..ops.tags import Batched, Nodes, Tangents, called, custom
 from .api_util import DebugInfo
 from .array import as_node, wrap
+from .jaxpr_places import axis_of
 from .jaxpr_types import ClosedJaxpr, Jaxpr
 from .linear_util import WrappedFun, wrap_init
 
@@ -100,9 +101,9 @@ def inner_of(n: Node) -> Inner:
 
 def between(outs: Sequence[Node], args: Sequence[Node], all_captured: bool = False) -> tuple[list[Node], Function]:
     """The function that has made results from arguments, and what it reads: what is traced of what it captures (or
-    `all_captured`), then the arguments."""
+    `all_captured`), then the arguments; without indices along axes, which an equation of the function gives."""
     captured = [n for n in Function(args, outs).captured() if n.trace or all_captured]
-    operands = [*captured, *args]
+    operands = [n for n in (*captured, *args) if n not in axis_of]
     return operands, Function(operands, outs)
 
 

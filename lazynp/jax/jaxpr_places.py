@@ -9,12 +9,15 @@ from typing import Any
 
 from ..api.trace import stack
 from ..graph.function import Function
-from ..graph.node import Node
-from ..graph.op import results
+from ..graph.node import ABSTRACT, Node, leaf
+from ..graph.op import pick, results
 from ..graph.walk import toposort
+from ..ops.closure import unrecorded
 from ..ops.tags import Called, called
 from .array import as_node
+from .dtypes import INT32
 from .sharding import PartitionSpec
+from .varying import Graph
 
 axis_of: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
 """The name of the axis along which a placeholder is the index, of functions that are shown."""
@@ -42,12 +45,83 @@ def of_one_device(xs: Sequence[Any], outs: Sequence[Any], indices: Mapping[Any, 
     axis_of.update({n: a for a, n in indices.items()})
     function = Function([as_node(x) for x in xs], [as_node(x) for x in outs])
     for n in toposort([*function.inputs, *function.outputs]) if context is not None else ():
-        axes = context.found.get(n)
-        if isinstance(axes, frozenset) and axes:
-            varying[n] = tuple([a for a in indices if a in axes])
-        elif type(axes) is tuple:
-            of_results[n] = [tuple([a for a in indices if a in (found or ())]) for found in axes]
+        mark(n, context.found.get(n), list(indices))
     return function
+
+
+def mark(n: Node, axes: Any, order: Sequence[Any]) -> None:
+    """Say along which axes a value of a function that is shown varies, or of a node with several results each."""
+    varying.pop(n, None)
+    of_results.pop(n, None)
+    if isinstance(axes, frozenset) and axes:
+        varying[n] = tuple([a for a in order if a in axes])
+    elif type(axes) is tuple:
+        of_results[n] = [tuple([a for a in order if a in (found or ())]) for found in axes]
+
+
+class Place:
+    """In place of an operand: the index along an axis, which a body has for its collectives only. These name the
+    axis."""
+
+
+def enter_bodies(bodies: Sequence[tuple[Function, Sequence[Node]]]) -> dict[Node, Place]:
+    """Say of what is in bodies, each with what it is given, along which axes it varies here: a body is that of many
+    loops.
+
+    Returns: what is given that is an index along an axis, and that only collectives read.
+    """
+    if not bodies or not varying and not axis_of:
+        return {}
+    reads = [x for _, given in bodies for x in given]
+    along = sorted(map(axes_along, reads), key=len, reverse=True)
+    order = list(dict.fromkeys([a for axes in along for a in axes]))
+    index = {a: leaf((), INT32, trace=ABSTRACT) for a in order}
+    left = {x for x in reads if x in axis_of}
+    for function, given in bodies:
+        graph = Graph({own: frozenset(axes_along(x)) for own, x in zip(function.inputs, given)}, index)
+        for own, x in zip(function.inputs, given):
+            name = axis_of.get(x)
+            axis_of.pop(own, None)
+            if name is not None:
+                axis_of[own] = graph.axis_of[own] = name
+                if not only_named(function, own):
+                    left.discard(x)
+        with unrecorded():
+            for inner in toposort([*function.inputs, *function.outputs]):
+                graph.of(inner)
+                mark(inner, graph.found.get(inner), order)
+    return {x: Place() for x in left}
+
+
+def axes_along(x: Node) -> tuple[Any, ...]:
+    """The axes along which what an equation reads varies."""
+    if x.op is pick and x.inputs[0] in of_results:
+        return of_results[x.inputs[0]][x.static[0]]
+    return (axis_of[x],) if x in axis_of else varying.get(x, ())
+
+
+def bodies_of(n: Node) -> list[tuple[Function, Sequence[Node]]]:
+    """The bodies of a loop or a branch, and what each is given."""
+    name, inputs = n.op and n.op.name, n.inputs
+    if name == "scan":
+        return [(n.static[0], inputs)]
+    if name == "while":
+        test, body, reads, captured = n.static
+        return [(test, (*inputs[:reads], *inputs[reads + captured :])), (body, inputs[reads:])]
+    return [(f, inputs[1:]) for f in n.static[0]] if name == "cond" else []
+
+
+def only_named(function: Function, place: Node) -> bool:
+    """Whether nothing but collectives reads an index along an axis, which is an argument of a body."""
+    if place in function.outputs:
+        return False
+    for n in toposort(function.outputs):
+        inner = [(f, own) for f, given in bodies_of(n) for own, x in zip(f.inputs, given) if x is place]
+        names = n.op is not None and n.op.name in (*COLLECTIVES, *MARKS)
+        read = n.inputs[:1] if names else () if inner else n.inputs
+        if place in read or not all([only_named(f, own) for f, own in inner]):
+            return False
+    return True
 
 
 def as_shard_map(

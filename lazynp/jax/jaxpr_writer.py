@@ -23,7 +23,7 @@ from ..ops.control import together
 from ..ops.elementwise import cast, weak_cast
 from ..ops.promotion import is_inexact
 from ..ops.shape import reshape
-from ..ops.tags import sums
+from ..ops.tags import called, sums
 from ..runtime.execute import boundary
 from ..speed import calls
 from .array import wrap
@@ -34,7 +34,7 @@ from .dtypes import canonical
 from .effects import DebugEffect, Effect, IOEffect
 from .jaxpr_bodies import with_literals
 from .jaxpr_calls import CALLS, Inner, inner_of, is_call
-from .jaxpr_places import axis_of, of_results, said, varying
+from .jaxpr_places import Place, axis_of, bodies_of, enter_bodies, of_results, said, varying
 from .jaxpr_types import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from .primitives import operands_of, primitive_of, steps_of
 from .spreading import known
@@ -87,9 +87,22 @@ class Inside:
         """What an equation for the node reads."""
         return self.call(n).operands if n.op in CALLS else operands_of(n)
 
+    def places(self, n: Node) -> dict[Node, Place]:
+        """Of what an equation for the node reads, the indices along axes that its bodies have for collectives."""
+        if n.op is called:
+            found = self.call(n)
+            shared = n.static[0].function is not None and found.name != "shard_map"
+            return enter_bodies([(found.function, found.operands)]) if shared else {}
+        return enter_bodies(bodies_of(n))
+
+    def depends(self, n: Node) -> list[Node]:
+        """What has to be there for the node's equation."""
+        places = self.places(n)
+        return [x for x in self.reads(n) if x not in places]
+
     def closed(self, function: Function) -> ClosedJaxpr:
         """The graph of a function."""
-        found = self.graphs.get(function)
+        found = None if varying else self.graphs.get(function)  # one graph may vary along several axes
         if found is None:
             found = self.graphs[function] = closed(function, EVERY, self)
         return found
@@ -113,7 +126,8 @@ class Writer:
 
     def write(self, n: Node) -> None:
         """The equations for a node."""
-        operands = [self.atom(i) for i in self.inside.reads(n)]
+        places = self.inside.places(n)
+        operands = [places.get(i) or self.atom(i) for i in self.inside.reads(n)]
         if n.op in CALLS:
             self.call(n, operands)
             return
@@ -136,8 +150,8 @@ class Writer:
             operands = [var]
         last = steps[-1]
         given = last.params
-        if last.name in ("scan", "while", "cond") and any([isinstance(v, Literal) for v in operands]):
-            given, operands = with_literals(last.name, given, operands, is_scalar, self.closed_over)
+        if last.name in ("scan", "while", "cond") and any([isinstance(v, (Literal, Place)) for v in operands]):
+            given, operands = with_literals(last.name, given, operands, stands_inside, self.closed_over)
         params = {k: self.inner(v) for k, v in given.items()}
         ordered = n.op is callback and n.static[0].ordered
         avals = (type_of(n),) if n.dtype is not None else n.outs[: len(n.static[0].outs)] if ordered else n.outs
@@ -159,7 +173,9 @@ class Writer:
         outputs = n.inputs[: len(n.outs)] if found.name == "shard_map" else found.function.outputs
         results = [Var(type_of(x)) for x in outputs]
         self.parts[n] = [*results, *[None] * (len(n.outs) - len(results))]
-        params = found.params(self.inside.closed(found.function))
+        places = {i: v for i, v in enumerate(operands) if isinstance(v, Place)}
+        operands = [v for v in operands if not isinstance(v, Place)]
+        params = found.params(self.closed_over(found.function, places))
         inner = [g.effects for g in params.values() if isinstance(g, (ClosedJaxpr, Jaxpr))]
         self.eqns.append(JaxprEqn(primitive_of(found.name), operands, results, params, NO_EFFECTS.union(*inner)))
 
@@ -198,9 +214,9 @@ def typed_alike(operands: list[Any]) -> list[Any]:
     ]
 
 
-def is_scalar(atom: Any) -> bool:
-    """Whether it is a Python scalar."""
-    return isinstance(atom, Literal) and bool(atom.aval.weak_type)
+def stands_inside(atom: Any) -> bool:
+    """Whether a body has it itself: a Python scalar, or an index whose axis is named."""
+    return isinstance(atom, Place) or isinstance(atom, Literal) and bool(atom.aval.weak_type)
 
 
 def behind(n: Node, stop: Collection[Node], calls: bool = False) -> Node:
@@ -242,7 +258,7 @@ def in_order(results: Sequence[Node], stop: Collection[Node], inside: Inside | N
             continue
         entered.add(node)
         plain = node.op is pick or is_tag(node, calls)
-        reads = node.inputs if plain or inside is None else inside.reads(node)
+        reads = node.inputs if plain or inside is None else inside.depends(node)
         stack.extend([n for n in reversed(reads) if behind(n, stop, calls) not in done])
     return order
 
@@ -285,7 +301,7 @@ def jaxpr_of(
     constants = [n for n in found if not is_literal(n) and (n in reached or n.trace and is_inexact(n.dtype))]
     writer = Writer({n: Literal(literal(n), n.aval) for n in found if is_literal(n)}, inside)
     gone = {function.inputs[i]: v for i, v in (literals or {}).items()}
-    writer.known.update(gone)
+    writer.known.update({n: v for n, v in gone.items() if not isinstance(v, Place)})
     for n in (*constants, *function.inputs):
         writer.known.setdefault(n, Var(type_of(n)))
     for n in order:

@@ -41,9 +41,7 @@ def elementwise(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
             if a.value is None and at >= 0 and a.shape[at] == n and split[at] and split[at] not in choices:
                 choices.append(split[at])
         if len(choices) > 1 and set(mesh.explicit_axes).issuperset([x for c in choices for x in c]):
-            shown = ", ".join(
-                [str(tuple([s[0] if len(s) == 1 else s or None for s in split])) for split in splits if split]
-            )
+            shown = ", ".join([str(spec_text(((),) * (node.ndim - len(split)) + split)) for split in splits if split])
             unclear(f"{node.op.name} got incompatible shardings for broadcasting: {shown}.")  # type: ignore[union-attr]
         out.append(agreed(choices))
     return by_operand(node, splits, out, mesh)
@@ -355,9 +353,10 @@ def as_bits(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
 
 
 def explicitly_unlike(node: Node, splits: Sequence[Split], mesh: Any) -> bool:
-    """Whether operands on explicit axes lie in different ways."""
+    """Whether operands on explicit axes lie in different ways. Constants of a jitted function lie nowhere."""
     explicit = set(mesh.explicit_axes)
-    placed = [s for s, a in zip(splits, node.inputs) if a.value is None and a.shape]
+    there = [a.value is None and a.shape and (known.get(a) is not None or not state.jitted) for a in node.inputs]
+    placed = [s for s, has in zip(splits, there) if has]
     return bool(explicit) and len({tuple([tuple([a for a in x if a in explicit]) for x in s]) for s in placed}) > 1
 
 
@@ -376,30 +375,63 @@ def joined(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
 def product(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
     """Rows as the first operand's, columns as the second's, stacks as either's."""
     (a, b), (sa, sb) = node.inputs, splits
-    inner = sa[-1], sb[-2] if b.ndim > 1 and node.op.name != "matvec" else sb[-1]  # type: ignore[union-attr]
+    name = node.op.name  # type: ignore[union-attr]
+    vectors = a.ndim == 1 or name in ("vecdot", "vecmat"), b.ndim == 1 or name in ("vecdot", "matvec")
+    inner = sa[-1], sb[-1 if vectors[1] else -2]
     explicit = set(mesh.explicit_axes)
     if state.sums:
         check_summands(inner)
     if inner[0] and inner[1] and explicit.issuperset((*inner[0], *inner[1])):
         if inner[0] != inner[1]:
             unclear(
-                f"dot_general requires contracting dimensions to have consistent sharding, got {inner[0]} and "
-                f"{inner[1]}."
+                f"dot_general requires contracting dimensions to have consistent sharding, got {spec_text(inner[:1])} "
+                f"and {spec_text(inner[1:])}."
             )
         unclear(
             "Contracting dimensions are sharded and it is ambiguous how the output should be sharded. Please specify "
-            f"the output sharding via the `out_sharding` parameter. Got lhs_contracting_spec={inner[0]} and "
-            f"rhs_contracting_spec={inner[1]}"
+            f"the output sharding via the `out_sharding` parameter. Got lhs_contracting_spec={spec_text(inner[:1])} "
+            f"and rhs_contracting_spec={spec_text(inner[1:])}"
         )
-    rows, columns = sa[-2:-1] if a.ndim > 1 else (), sb[-1:] if b.ndim > 1 else ()
-    stack = max(sa[:-2], sb[:-2], key=lambda s: (len(s), sum(map(bool, s))))
-    for x, y in zip(reversed(sa[:-2]), reversed(sb[:-2])):
+    rows, columns = () if vectors[0] else sa[-2:-1], () if vectors[1] else sb[-1:]
+    stacks = [split[: -1 if vector else -2] for split, vector in zip(splits, vectors)]
+    stack = max(stacks, key=lambda s: (len(s), sum(map(bool, s))))
+    for x, y in zip(*map(reversed, stacks)):
         if x and y and x != y and explicit.issuperset((*x, *y)):
             unclear(
                 "dot_general requires lhs batch dimensions and rhs batch dimensions to have the consistent sharding, "
-                f"got {spec_text(sa[:-2])} and {spec_text(sb[:-2])}."
+                f"got {spec_text(stacks[0])} and {spec_text(stacks[1])}."
             )
     return (*stack, *rows, *columns)
+
+
+def convolved(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """Examples as the images', features as the kernels', places as the images' where these divide the result's."""
+    (x, _), (sx, sw) = node.inputs, splits
+    explicit = set(mesh.explicit_axes)
+    if explicit & {a for axes in (sx[1], *sw) for a in axes}:
+        unclear("Please specify the output sharding via `out_sharding` parameter of `conv_general_dilated`")
+    check_divided(x, sx, node.shape, mesh, "conv_general_dilated")
+    return (sx[0], sw[0], *sx[2:])
+
+
+def check_divided(x: Node, split: Split, shape: tuple[int, ...], mesh: Any, what: str) -> None:
+    """Raise ShardingTypeError where an explicit axis that splits x does not divide a result of this shape."""
+    for n, axes in zip(shape, split):
+        parts = math.prod([mesh.shape[a] for a in axes])
+        if n % parts and set(axes) & set(mesh.explicit_axes):
+            unclear(
+                f"{what} on sharded dims where out dim ({n}) is not divisible by mesh axes ({parts}) with spec "
+                f"({axes[0] if len(axes) == 1 else axes}) is not implemented. Got input type="
+                f"{shown(x, split, short=True)} and output shape={shape}"
+            )
+
+
+def searched(node: Node, splits: Sequence[Split], mesh: Any) -> Split:
+    """As what is looked for; that in which it is looked for has to be whole where axes are explicit."""
+    x = node.inputs[0]
+    stack = node.static[1]
+    check_divided(x, splits[0], (*x.shape[:stack], 1), mesh, "dynamic_slice")
+    return splits[1]
 
 
 def check_summands(inner: tuple[tuple[Any, ...], tuple[Any, ...]]) -> None:
@@ -467,7 +499,9 @@ RULES: dict[str, Rule] = {
     "gather": gathered,
     "stop_gradient": first,
     "concatenate": joined,
-    "matmul": product,
+    **dict.fromkeys(("matmul", "vecdot", "matvec", "vecmat"), product),
+    "conv": convolved,
+    "searchsorted": searched,
     "pick": picked,
     "argmax": reduced,
     "argmin": reduced,

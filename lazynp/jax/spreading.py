@@ -32,7 +32,7 @@ from .sharding import (
     current,
     default_sharding,
 )
-from .split_rules import KINDS, RULES, kept
+from .split_rules import KINDS, RULES, check_divided, kept
 from .splits import (
     IncompatibleError,
     NoRuleError,
@@ -99,11 +99,12 @@ def with_axis(sharding: Sharding | None, axis: int | None, x: Node) -> Sharding 
             )
         free = spmd
     elif not sharding.mesh.auto_axes:
-        note(x)
+        with settled():
+            note(x)
         lies = known.get(x)
         same = isinstance(lies, NamedSharding) and lies.mesh.shape_tuple == sharding.mesh.shape_tuple
         split = split_of(lies, x.ndim)[axis] if same else ()
-        free = None if own & set(split) else split
+        free = split
     out = NamedSharding(sharding.mesh, PartitionSpec(*parts[:axis], free, *parts[axis:]))
     if x.trace != ABSTRACT and free is spmd:
         out.shard_shape(x.shape)
@@ -209,14 +210,7 @@ def keeps_split(x: Node, out: Node, what: str, at_once: bool = False) -> None:
     if not isinstance(lies, NamedSharding):
         return
     split = split_of(lies, x.ndim)
-    for n, axes in zip(out.shape, split):
-        k = math.prod([lies.mesh.shape[a] for a in axes])
-        if n % k and set(axes) & set(lies.mesh.explicit_axes):
-            name = axes[0] if len(axes) == 1 else axes
-            unclear(
-                f"{what} on sharded dims where out dim ({n}) is not divisible by mesh axes ({k}) with spec ({name}) is "
-                f"not implemented. Got input type={shown(x, split, short=True)} and output shape={out.shape}"
-            )
+    check_divided(x, split, out.shape, lies.mesh, what)
     if at_once and not lies.mesh.explicit_axes:
         split = tuple([s if n == m else () for s, n, m in zip(split, x.shape, out.shape)])
     if out.buffer is None or not state.processes:

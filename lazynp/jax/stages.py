@@ -26,7 +26,7 @@ from .aval import ShapedArray, shaped
 from .compiled_calls import check_lies, check_orders, check_types, mismatch
 from .config import flags
 from .constraints import over_mesh_of
-from .costs import costs
+from .costs import CompiledMemoryStats, costs, memory_of
 from .devices import Device, check_backend, everything, own, several
 from .jaxpr import node_of, sharding_of_type, structs
 from .jaxpr_types import ClosedJaxpr
@@ -265,8 +265,14 @@ class Compiled(Stage):
         """Types of the result, and how it lies."""
         return structs(self._entry.out, self._entry.function.outputs, flatten(self.output_formats)[0])
 
-    def memory_analysis(self) -> None:
-        """Nothing is known before it runs."""
+    def memory_analysis(self) -> CompiledMemoryStats:
+        """The bytes of arguments that are used, and of results, on each device."""
+        arguments = list(zip(self._call.nodes, self._flat_inputs()))
+        outputs = self._entry.function.outputs[: self._entry.out.num_leaves]
+        with Setting(self._around):
+            results = zip(outputs, flatten(self._output_shardings())[0])
+        donated = [a for a, gone in zip(arguments, self._call.donated) if gone]
+        return memory_of(arguments, results, donated)
 
     def runtime_executable(self) -> Any:
         return self._entry.function

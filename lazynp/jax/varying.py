@@ -415,11 +415,13 @@ def while_inputs(graph: Graph, n: Node, inputs: list[Node]) -> tuple[list[Node],
         inputs[reads + captured + i] = graph.vary(inputs[reads + captured + i], w or NOTHING)
     if body.effects:
         return inputs, n.static
+    of_test = [*inputs[:reads], *own[captured:]]
+    test, tested = with_casts(graph, test, of_test, lies_of(graph, of_test))
     body, changed = with_casts(graph, body, own, lies, now)
-    if not changed:
-        return inputs, n.static
     indices = list(graph.index.values())
-    return [*inputs[:reads], *indices, *inputs[reads:]], (test, body, reads, captured + len(indices))
+    for_test, for_body = indices * tested, indices * changed
+    static = (test, body, reads + len(for_test), captured + len(for_body))
+    return [*for_test, *inputs[:reads], *for_body, *inputs[reads:]], static
 
 
 def cond_inputs(graph: Graph, n: Node, inputs: list[Node]) -> tuple[list[Node], tuple[Any, ...]]:

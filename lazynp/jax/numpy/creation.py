@@ -363,9 +363,7 @@ def like(name: str, value: Any) -> Callable[..., Any]:
 zeros_like, ones_like = like("zeros_like", 0), like("ones_like", 1)
 
 
-def empty_like(
-    prototype: Any, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
-) -> Any:
+def empty_like(prototype: Any, dtype: DTypeLike = None, shape: Any = None, *, device: Any = None) -> Any:
     """zeros_like: no array of this door shows what lay in memory."""
     return zeros_like(prototype, dtype, shape)
 

@@ -18,6 +18,7 @@ from ..array import Array, as_node, cast_node, check_arraylike, door, wrap_value
 from ..at import update
 from ..at_once import apply, apply_like
 from ..dtypes import int_dtype, requested
+from ..explicit_indexing import check_looked_up
 from ..spreading import keeping
 from .axes import axis_of, check_sizes, shape_of, static_int
 from .creation import arange, asarray, astype, linspace, ones, zeros
@@ -50,6 +51,8 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     if i == k:
         raise ValueError(f"axis1 and axis2 cannot be the same: {axis1}, {axis2}")
     at = static_int(offset, "It stands for the offset of a diagonal.")
+    m, n = x.shape[i], x.shape[k]
+    check_looked_up(x, (i, k), (max(0, min(m, n - at) if at >= 0 else min(m + at, n)),))
     return apply_like(lambda x: diagonal_node(x, at, i, k), x, weak=False)
 
 

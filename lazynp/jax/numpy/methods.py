@@ -188,7 +188,7 @@ def rmatmul(self: Array, other: Any) -> Any:
 for _f in (compress, view, byteswap, to_device):
     setattr(Array, _f.__name__, _f)
 for _name, _f in METHODS.items():
-    setattr(Array, _name, _f if isinstance(_f, FunctionType) else method(_f))
+    setattr(Array, _name, placing(_f) if isinstance(_f, FunctionType) else method(_f))
 Array.reshape = reshape
 Array.transpose = transpose
 Array.astype = astype_method

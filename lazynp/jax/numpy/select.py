@@ -24,9 +24,10 @@ from ..array import Array, as_dtype, as_node, cast_node, check_arraylike, door, 
 from ..at import update
 from ..at_once import apply
 from ..dtypes import KIND_OF, int_dtype, is_extended, promotion, x64_enabled
+from ..explicit_indexing import check_looked_up
 from ..indexing import mode_of, take_index
 from ..splits import RefusedError
-from ..spreading import check_unsplit, check_whole, everywhere, keeping, state
+from ..spreading import check_whole, everywhere, keeping, state
 from . import at_once
 from .axes import axis_of, check_sizes, no_out, shape_of, static_int
 from .creation import arange, asarray, astype, full, weak_as, zeros
@@ -233,8 +234,7 @@ def take_along_axis(
     grid = tuple([index if i == at else reshape(arange(n), row(i, x.ndim, n)) for i, n in enumerate(narrow)])
     outside = "fill" if mode is None and not is_extended(x.dtype) else mode
     how = (outside, fill_value, wrap_negative_indices is not False)
-    if state.on:
-        check_unsplit(x.node, at, "take_along_axis needs an axis that is not split.")
+    check_looked_up(x.node, (at,), narrow)
     return keeping(x.node, "take_along_axis", lambda: take_index(x, grid, *how))
 
 
