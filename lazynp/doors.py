@@ -31,6 +31,7 @@ class Door(NamedTuple):
         wrap: the array that stands for a node, pending or abstract: always a handle, never a bare scalar.
         canonical: the dtype that the door uses for one that was asked for (32 bits by default behind JAX's).
         of_value: `(buffer, weak) -> array`, where arrays keep a known value as `_host` and its weakness as `_weak`.
+        mutable: whether its arrays can be written to, so that nobody may be given one that somebody else has.
         lose: makes an array one that a differentiated function has left behind, if its arrays end with that.
     """
 
@@ -41,6 +42,7 @@ class Door(NamedTuple):
     canonical: Callable[[np.dtype[Any]], np.dtype[Any]]
     of_value: Callable[[np.ndarray, bool], Any] | None = None
     lose: Callable[[Any], None] | None = None
+    mutable: bool = True
 
 
 doors: dict[type, Door] = {}
@@ -92,8 +94,14 @@ def through(f: Callable[..., Any], door: Door) -> Callable[..., Any]:
     return call
 
 
-def wrap_all(door: Door, nodes: Sequence[Node]) -> list[Any]:
-    """The arrays for these nodes. All are held before the first is made, since that may run what is pending."""
+def wrap_all(door: Door, nodes: Sequence[Node], given: dict[int, Any] | None = None) -> list[Any]:
+    """The arrays for these nodes. All are held before the first is made, since that may run what is pending.
+
+    `given`: for the numbers of some of them what the caller has given, and gets back unless arrays can be written to.
+    """
+    if given and not door.mutable:
+        made = iter(wrap_all(door, [n for i, n in enumerate(nodes) if i not in given]))
+        return [given[i] if i in given else next(made) for i in range(len(nodes))]
     nodes = [untagged(n) for n in nodes]
     holders = [Holder(n) for n in nodes if n.buffer is None and n.trace < 2] if len(nodes) > 1 else []
     arrays = [door.wrap(n) for n in nodes]

@@ -19,7 +19,7 @@ from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node
 from ..graph.op import results
 from ..ops.elementwise import add, cast, clip, convert, less, not_equal
-from ..ops.flow import check_branches, check_carry, cond_node, promoted, scan_length, scan_node, short, while_node
+from ..ops.flow import check_branches, check_carry, cond_node, kept, promoted, scan_length, scan_node, short, while_node
 from ..ops.joining import flip, stack
 from ..ops.scans import prefixes
 from ..ops.shape import slice_, whole
@@ -54,15 +54,14 @@ def pair(*trees: Any) -> Any:
     return optree.treespec_tuple(trees, namespace=NAMESPACE)
 
 
-def arrays_of(node: Node, functions: Sequence[Function], out: Any, door: Door) -> Any:
-    """The results of a control node, in the structure of the body's; it is computed wherever it stands if a body has
-    effects."""
+def arrays_of(node: Node, functions: Sequence[Function], out: Any, door: Door, given: dict[int, Any] | None) -> Any:
+    """The results of a control node, like the body's, some of them `given`; computed here if a body has effects."""
     if any(f.effects for f in functions):
         if traces.active:
             effect(node)
         else:
             recorder.demand(node)
-    return unflatten(out, wrap_all(door, results(node)))
+    return unflatten(out, wrap_all(door, results(node), given))
 
 
 def with_carry(trace: Callable[[Sequence[Node]], Any], first: list[Node]) -> tuple[list[Node], Any]:
@@ -115,7 +114,8 @@ def scan(
     if not isinstance(unroll, bool) and operator.index(unroll) < 0:
         raise ValueError("`unroll` must be a `bool` or a non-negative `int`.")
     use_in_loop([function], [*first, *x_nodes], n_carry, "scan")
-    return arrays_of(scan_node(function, first, x_nodes, bool(reverse), length), [function], out, door)
+    node = scan_node(function, first, x_nodes, bool(reverse), length)
+    return arrays_of(node, [function], out, door, kept(carry, function))
 
 
 def scan_parts(out: Any, function: Function) -> list[Any]:
@@ -167,7 +167,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     first, (test, body, out) = with_carry(trace, first)
     check_carry("while_loop body", body_fun, tree, first, out, body.outputs)
     use_in_loop([test, body], first, len(first), "while_loop")
-    return arrays_of(while_node(test, body, first), [test, body], out, door)
+    return arrays_of(while_node(test, body, first), [test, body], out, door, kept(leaves, body, test))
 
 
 def fori_loop(
@@ -235,7 +235,7 @@ def branch(what: str, index: Node, fs: Sequence[Any], names: Sequence[str], oper
     order = slice(None, None, -1 if what == "cond" else 1)  # the first name is that of what users write first
     check_branches(what, names[order], fs[order], functions[order], outs[order])
     use_one_of(functions, nodes, what)
-    return arrays_of(cond_node(functions, index, nodes), functions, outs[0], door)
+    return arrays_of(cond_node(functions, index, nodes), functions, outs[0], door, None)
 
 
 def given(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:

@@ -396,7 +396,7 @@ def stop_gradient(x: Any, *, door: Door | None = None) -> Any:
         own = doors.get(type(leaf))
         if own is None:
             node = chosen.as_node(leaf)  # which raises for what is no array
-            return leaf if chosen.of_value is None or type(leaf) in (bool, int, float, complex) else chosen.wrap(node)
+            return leaf if chosen.mutable or type(leaf) in (bool, int, float, complex) else chosen.wrap(node)
         node = own.as_node(leaf)
         return own.wrap(stop_node(node)) if node.trace else leaf
 

@@ -25,6 +25,7 @@ from ..tree import flatten, unflatten
 from ..tree import map as tree_map
 from .array import as_node, door, wrap
 from .aval import ShapedArray
+from .given_back import Noted
 from .jaxpr_calls import Checkpointed
 from .jaxpr_text import aval_text
 from .primitives import operands_of, primitive_of, steps_of
@@ -216,7 +217,8 @@ def static_places(static_argnums: int | Sequence[int], count: int) -> tuple[int,
 
 
 def traced_first(fun: Fun, names: Fun) -> Fun:
-    """The function, run on values without a value; its graph then takes the place of its text.
+    """The function, run on values without a value; its graph then takes the place of its text. What it returns of its
+    arguments, and numbers that it makes without arrays, come back as they are.
 
     Args:
         names: gives the names of the leaves of the arguments, for errors.
@@ -228,10 +230,12 @@ def traced_first(fun: Fun, names: Fun) -> Fun:
         nodes = [own.as_node(x) for x in leaves]
         trace = Trace(getattr(fun, "__wrapped__", fun), "checkpoint / remat", names, nodes)
         inputs = [placeholder(n.aval, trace, i) for i, n in enumerate(nodes)]
-        function, out, _ = run_traced(fun, inputs, structure, own, trace)
+        noted = Noted(fun)
+        function, out, _ = run_traced(noted, inputs, structure, own, trace)
         if flags.debug_key_reuse:
             use_as(function, nodes, f"checkpoint of {name_of(fun)}")
-        return unflatten(out, [own.wrap(n) for n in inline(function, nodes)])
+        made = [own.wrap(n) for n in inline(function, nodes)]
+        return unflatten(out, noted.restored(made, args, kwargs))
 
     return call
 

@@ -594,5 +594,5 @@ def lose(x: Any) -> None:
         x._weak, x._host, x._graph = LeftBehind(node.aval), None, None
 
 
-door = register(Door("jax", Array, as_node, wrap, canonical, wrap_value, lose))
+door = register(Door("jax", Array, as_node, wrap, canonical, wrap_value, lose, mutable=False))
 devices.host_only += (Array,)  # the JAX door computes on the CPU

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..config import config
-from ..errors import boolean_index_error
 from ..flags import flags
 from ..graph.aval import Aval
 from ..graph.node import ABSTRACT, Node
@@ -52,7 +51,15 @@ COMBINE: dict[str, Callable[..., Node]] = {
     "min": e.minimum,
     "max": e.maximum,
 }
-HOST: dict[str, Any] = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
+NUMBERS_ONLY = {"add": "add", "subtract": "sub", "multiply": "mul"}
+"""What is not done with truth values, by the names of JAX's primitives."""
+HOST: dict[str, Any] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+}
 
 
 def written(x: Node, y: Node, plan: Plan, arrays: Sequence[Any], how: str, mode: str, wrap: bool) -> Node:
@@ -82,9 +89,6 @@ def update(
 
     Raises: ValueError where the value does not broadcast to x[index]; TypeError for a dtype that `how` does not do.
     """
-    mask = traced_mask(index)
-    if mask is not None:
-        return masked_update(x, mask, value, how)
     if not is_arraylike(value):
         if value is None:
             raise ValueError("None is not a valid value for jnp.array")
@@ -99,8 +103,11 @@ def update(
     check_region(y, region)
     if how != "set" and is_extended(dtype):
         raise TypeError(f"{how} does not accept dtype {dtype} at position 0.")
-    if how in ("add", "multiply") and out_dtype.kind == "b":
-        raise TypeError(f"{how} does not accept dtype bool at position 0.")
+    if how in NUMBERS_ONLY and out_dtype.kind == "b":
+        raise TypeError(
+            f"{NUMBERS_ONLY[how]} does not accept dtype bool at position 0. Accepted dtypes at position 0 are subtypes "
+            "of integer, floating, complexfloating."
+        )
     choice = mode_of(mode, "fill")
     if plan.outside:
         if choice == "raise":
@@ -115,7 +122,9 @@ def update(
 
     def impl(a: Node, y: Node, *arrays: Any) -> Node:
         a = convert(a, out_dtype)
-        out = written(a, astype_node(y, out_dtype), plan, arrays, how, choice, wrap)
+        y = astype_node(y, out_dtype)
+        new, combined = (e.negative(y), "add") if how == "subtract" else (y, how)
+        out = written(a, new, plan, arrays, combined, choice, wrap)
         return cast_node(out, dtype, weak)
 
     return apply(impl, x.node, y, *plan.arrays)
@@ -145,33 +154,6 @@ def check_region(y: Node, region: tuple[int, ...]) -> None:
     if any([n not in (1, m) for n, m in zip(reversed(y.shape), reversed(region))]):
         requested = Aval(region, y.dtype)
         raise ValueError(f"Incompatible types for broadcasting: input type={y.aval} and requested type={requested}")
-
-
-def traced_mask(index: Any) -> Node | None:
-    """The mask, where the index is one whose values are not known."""
-    if isinstance(index, tuple) and len(index) == 1:
-        index = index[0]
-    node = index._graph if isinstance(index, Array) else None
-    return node if node is not None and node.trace == ABSTRACT and node.dtype.kind == "b" else None
-
-
-def masked_update(x: Array, mask: Node, value: Any, how: str) -> Array:
-    """Where the mask is traced, the shape of x[mask] is not known; a value of one element can be written all the same.
-
-    Raises: NonConcreteBooleanIndexError for any other value.
-    """
-    dtype, weak = typed(x)
-    if mask.shape != x.shape[: mask.ndim] or np.ndim(value) != 0:
-        raise boolean_index_error(mask)
-    y, common = operand(value, dtype, 5)
-
-    def impl(a: Node, y: Node, mask: Node) -> Node:
-        mask = reshape(mask, shape=(*mask.shape, *(1,) * (a.ndim - mask.ndim)))
-        a, y = convert(a, common), astype_node(y, common)
-        new = broadcast_to(COMBINE[how](a, y) if how != "set" else y, shape=a.shape)
-        return cast_node(where(mask, new, a), dtype, weak)
-
-    return apply(impl, x.node, y, mask)
 
 
 class IndexUpdateRef:
@@ -214,7 +196,7 @@ class IndexUpdateRef:
 
     def subtract(self, values: Any, **options: Any) -> Array:
         """x after `x[index] -= values`."""
-        return self._update("add", negated(values), **options)
+        return self._update("subtract", values, **options)
 
     def multiply(self, values: Any, **options: Any) -> Array:
         """x after `x[index] *= values`."""
@@ -330,16 +312,12 @@ def small_update(x: Array, index: Any, value: Any, how: str) -> Array | None:
         return None
     out = h.copy()
     try:
+        if np.ndim(y) > out[index].ndim:
+            return None
         out[index] = y if how == "set" else HOST[how](out[index], y)
     except (IndexError, ValueError, TypeError, OverflowError):
         return None
     return wrap_value(out, x._weak)
-
-
-def negated(values: Any) -> Any:
-    if values is None:
-        raise ValueError("None is not a valid value for jnp.array")
-    return -(values if is_arraylike(values) else np.asarray(values))
 
 
 def full_of(x: Array, value: Any, dtype: Any) -> Array:

@@ -12,6 +12,7 @@ from typing import Any
 from ..graph.aval import Aval
 from ..graph.function import Function
 from ..graph.node import Node
+from ..graph.walk import toposort
 from ..signatures import name_of, place_of
 from ..tree import differences, paths_of
 from . import control
@@ -55,6 +56,14 @@ def promoted(first: Sequence[Node], outs: Sequence[Node]) -> list[Node]:
         return convert(init, out.dtype)
 
     return [one(n, o) for n, o in zip(first, outs)]
+
+
+def kept(carry: Sequence[Any], body: Function, test: Function | None = None) -> dict[int, Any]:
+    """What a loop gives back of its first carry as it was, by its number: that of which the body returns what it has
+    got, and of which the condition makes no use."""
+    read = set(toposort([*test.outputs, *test.effects])) if test is not None else ()
+    same = [i for i in range(len(carry)) if body.inputs[i] is body.outputs[i]]
+    return {i: carry[i] for i in same if test is None or test.inputs[i] not in read}
 
 
 def check_carry(what: str, f: Callable[..., Any], tree: Any, inputs: Sequence[Any], out_tree: Any, outs: Any) -> None:

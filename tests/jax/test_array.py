@@ -489,6 +489,7 @@ def test_conversions_of_traced_values() -> None:
         (np.asarray, "TracerArrayConversionError"), (lambda x: [1, 2][x], "TracerIntegerConversionError"),
         (lambda x: x.tolist(), "ConcretizationTypeError"), (lambda x: x.item(), "ConcretizationTypeError"),
         (lambda x: jnp.arange(3)[x > 0], "NonConcreteBooleanIndexError"), (pickle.dumps, "ConcretizationTypeError"),
+        (lambda x: jnp.arange(3).at[x > 0].set(0), "NonConcreteBooleanIndexError"),
         (lambda x: jnp.zeros(x), "TypeError"), (lambda x: jnp.arange(3)[:x], "IndexError"),
     )  # fmt: skip
     for run, name in runs:
@@ -496,6 +497,18 @@ def test_conversions_of_traced_values() -> None:
             lazynp.jax.jit(run)(jnp.asarray(1))
         names = [c.__name__ for c in type(caught.value).__mro__]
         assert name in names, (name, caught.value)
+
+
+def test_updates_that_are_refused() -> None:
+    """A value with more axes than its place, and arithmetic on truth values."""
+    for j in (lazynp.jax, jax):
+        x, mask = j.numpy.arange(6.0), j.numpy.ones(3, bool)
+        with pytest.raises(ValueError, match="Cannot broadcast to shape with fewer dimensions"):
+            x.at[1:3].set(j.numpy.zeros((1, 1, 2)))
+        for how, name in (("add", "add"), ("subtract", "sub"), ("multiply", "mul")):
+            with pytest.raises(TypeError, match=f"{name} does not accept dtype bool at position 0. Accepted dtypes"):
+                getattr(mask.at[1], how)(True)
+        assert j.numpy.arange(3, dtype="uint8").at[1:].subtract(2).tolist() == [0, 255, 0]
 
 
 def test_not_called() -> None:

@@ -50,6 +50,15 @@ GIVEN_BACK: dict[str, Check] = {
     "aux": lambda j: j.grad(lambda x: (x * 2, x), has_aux=True)(3.0),
     "by name": lambda j: j.value_and_grad(lambda x, *, k: (x * k, k), has_aux=True)(3.0, k=2.0),
     "traced": lambda j: j.jit(lambda x: j.vjp(lambda y: y, x)[0])(3.0),
+    "carried": lambda j: j.lax.fori_loop(0, 3, lambda i, c: (c[0], c[1] + 1, c[2]), (1, 2.0, True)),
+    "carried, rows": lambda j: j.lax.scan(lambda c, x: ((c[0], c[1] + x), c[0]), (1, 0.0), ROWS[0])[0],
+    "carried while": lambda j: j.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1], c[2]), (0, 5.0, 1j)),
+    "read by the condition": lambda j: j.lax.while_loop(lambda c: c[0] < c[1], lambda c: (c[0] + 1, c[1]), (0, 5)),
+    "exchanged": lambda j: j.lax.fori_loop(0, 3, lambda i, c: (c[1], c[0]), (1, 2)),
+    "carried in jit": lambda j: j.jit(lambda x: j.lax.fori_loop(0, 3, lambda i, c: c, (x, 2.0)))(1),
+    "gradient of what is carried": lambda j: j.grad(lambda x: j.lax.fori_loop(0, 3, lambda i, c: c, x) * x)(3.0),
+    "checkpoint": lambda j: j.checkpoint(lambda x: (x, x * 2, 3, 4.0))(1.5),
+    "gradient of checkpoint": lambda j: j.grad(lambda x: j.checkpoint(lambda x, y: (x, y))(x, 2.0)[0] * x)(3.0),
     "no function": lambda j: j.vjp(3, 1.0),
     "no tuple": lambda j: j.jvp(lambda x: x, 1.0, 1.0),
 }
@@ -107,6 +116,13 @@ BLOCKS: dict[str, Check] = {
 def test_as_in_jax(table: dict[str, Check], name: str) -> None:
     ours, theirs = (outcome(table[name], j) for j in BOTH)
     assert ours == theirs
+
+
+def test_arrays_that_loops_hand_on_are_the_callers() -> None:
+    """A loop's carry that its body leaves alone is the array that was given."""
+    x, lax = lazynp.jax.numpy.arange(3.0), lazynp.jax.lax
+    assert lax.fori_loop(0, 3, lambda i, c: c, x) is x
+    assert lax.scan(lambda c, _: (c, None), x, None, length=2)[0] is x
 
 
 def test_a_slice_is_a_tree() -> None:

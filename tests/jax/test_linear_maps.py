@@ -116,7 +116,7 @@ def casts_that_do_not_fit(j: Any) -> Any:
 def values_that_do_not_fit(j: Any) -> Any:
     zeros, high = j.numpy.zeros(2, "int8"), np.float32(300)
     written = [zeros.at[0].set(300.0), zeros.at[:].set(high), zeros.at[np.array([1])].set(-high)]
-    jitted = j.jit(lambda z, v: (z.at[0].set(v), z.at[z == 0].set(v)))(zeros, high)
+    jitted = j.jit(lambda z, v: (z.at[0].set(v), z.at[z[:1]].set(v)))(zeros, high)
     return *written, jitted, j.lax.full((2,), high, np.int8), j.lax.full_like(zeros, high)
 
 
