@@ -193,7 +193,7 @@ class RecomputeRest(Checkpointed):
     the place of what is computed once more."""
 
     def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
-        self.differentiated = True
+        self.prepare(inputs, tangents)
         fresh = [renamed(x) for x in inputs]
         first = len(self.function.outputs) - self.n_kept
         kept = dict(zip(self.function.outputs[first:], outs[first:]))
@@ -216,12 +216,13 @@ def static_places(static_argnums: int | Sequence[int], count: int) -> tuple[int,
     return nums
 
 
-def traced_first(fun: Fun, names: Fun) -> Fun:
+def traced_first(fun: Fun, names: Fun, rule: Checkpointed) -> Fun:
     """The function, run on values without a value; its graph then takes the place of its text. What it returns of its
     arguments, and numbers that it makes without arrays, come back as they are.
 
     Args:
         names: gives the names of the leaves of the arguments, for errors.
+        rule: is told of the graph, if it has effects.
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -232,6 +233,7 @@ def traced_first(fun: Fun, names: Fun) -> Fun:
         inputs = [placeholder(n.aval, trace, i) for i, n in enumerate(nodes)]
         noted = Noted(fun)
         function, out, _ = run_traced(noted, inputs, structure, own, trace)
+        rule.effectful = function if function.effects else None
         if flags.debug_key_reuse:
             use_as(function, nodes, f"checkpoint of {name_of(fun)}")
         made = [own.wrap(n) for n in inline(function, nodes)]
@@ -294,13 +296,14 @@ def recomputed(fun: Fun, prevent_cse: bool | Sequence[bool], policy: Fun | None,
         kwargs = {k: v for k, v in kwargs.items() if k not in static.names}
         whole.__wrapped__ = fun  # type: ignore[attr-defined]
         given = tuple([x if i in free else None for i, x in enumerate(args)])
-        inner = traced_first(whole, lambda: leaf_names(fun, given, kwargs))
+        recompute = policy in (None, checkpoint_policies.nothing_saveable)
+        rule = (Checkpointed if recompute else RecomputeRest)(name_of(fun), policy, prevent_cse)
+        inner = traced_first(whole, lambda: leaf_names(fun, given, kwargs), rule)
         level = traced_level((dynamic, kwargs))
-        if not level or policy is everything_saveable and not stack.shown:
+        if not level or policy is checkpoint_policies.everything_saveable and not stack.shown:
             return inner(*dynamic, **kwargs)
-        if policy is None or policy is nothing_saveable:
-            return ruled(Checkpointed(name_of(fun), policy, prevent_cse), inner, dynamic, kwargs, level)
-        rule = RecomputeRest(name_of(fun), policy, prevent_cse)
+        if recompute:
+            return ruled(rule, inner, dynamic, kwargs, level)
 
         def with_kept(*args: Any, **kwargs: Any) -> Any:
             out = inner(*args, **kwargs)

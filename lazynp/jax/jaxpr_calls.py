@@ -12,8 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..api.custom import Forward, Recompute, Reverse
+from ..api.trace import inline, stack
+from ..errors import origins
 from ..graph.function import Function, replay
-from ..graph.node import Node
+from ..graph.node import ABSTRACT, Node
+from ..graph.walk import toposort
 from ..ops.shape import zeros_of
 from ..ops.tags import Batched, Nodes, Tangents, called, custom
 from .api_util import DebugInfo
@@ -34,18 +37,35 @@ class Checkpointed(Recompute):
         policy, prevent_cse: as the user gave them. differentiated: whether that has happened: the call is not shown
             then, since it is the derivative that computes once more.
         n_kept: how many of the last results are values that are kept for the derivative.
+        effectful: the graph of the arguments, if it has effects.
     """
 
     differentiated = False
     n_kept = 0
+    effectful: Function | None = None
 
     def __init__(self, name: str, policy: Fun | None, prevent_cse: bool | Sequence[bool]) -> None:
         super().__init__(name)
         self.policy, self.prevent_cse = policy, prevent_cse
 
     def jvp(self, outs: Nodes, inputs: Nodes, tangents: Tangents) -> Tangents:
-        self.differentiated = True
+        self.prepare(inputs, tangents)
         return super().jvp(outs, inputs, tangents)
+
+    def prepare(self, inputs: Nodes, tangents: Tangents) -> None:
+        """Note that a derivative is taken. One in reverse, whose tangents are no user's values, computes the call once
+        more, with its effects; in bodies of loops, whose graphs are rewritten without a trace, these come once."""
+        self.differentiated = True
+        if self.effectful is None or not under_way(inputs):
+            return
+        if not under_way([t for t in tangents if t is not None]):
+            inline(self.effectful, inputs[: len(self.effectful.inputs)])
+
+
+def under_way(nodes: Nodes) -> bool:
+    """Whether all values without a value that these depend on are arguments of functions that are being traced."""
+    leaves = [n for n in toposort(nodes) if n.op is None and n.trace == ABSTRACT]
+    return all([n in origins and origins[n][0] in stack.active for n in leaves])
 
 
 class Inner:

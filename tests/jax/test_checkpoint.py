@@ -157,3 +157,37 @@ STATIC_BY_NAME: list[Any] = [
 def test_static_arguments_by_name(call: Any) -> None:
     theirs, ours = outcome(lambda: call(jax)), outcome(lambda: call(lazynp.jax))
     assert disagreement("call", theirs, ours) is None
+
+
+def noted(j: Any, run: Callable[[Any, Any], Any]) -> list[float]:
+    """What a function calls back, of which the derivative is taken."""
+    found: list[float] = []
+
+    def f(x: Any) -> Any:
+        j.debug.callback(lambda v: found.append(round(float(v), 3)), x)
+        return j.numpy.sin(j.numpy.sin(x))
+
+    run(j, f)
+    j.effects_barrier()
+    return sorted(found)
+
+
+RUNS: dict[str, Callable[[Any, Any], Any]] = {
+    "grad": lambda j, f: j.grad(j.checkpoint(f))(2.0),
+    "jit": lambda j, f: j.jit(j.grad(lambda x: j.checkpoint(f)(x) * x))(2.0),
+    "vmap": lambda j, f: j.vmap(j.grad(j.checkpoint(f)))(X),
+    "vjp": lambda j, f: j.vjp(lambda x: j.checkpoint(f)(x * 2), 2.0)[1](1.0),
+    "jvp": lambda j, f: j.jvp(j.checkpoint(f), (2.0,), (1.0,)),
+    "jvp in jit": lambda j, f: j.jit(lambda x: j.jvp(j.checkpoint(f), (x,), (x,)))(2.0),
+    "plain": lambda j, f: j.checkpoint(f)(2.0),
+    "around a loop": lambda j, f: j.grad(
+        j.checkpoint(lambda x: j.lax.scan(lambda c, _: (f(c), None), x, None, length=2)[0])
+    )(2.0),
+    "none saved": lambda j, f: j.grad(j.checkpoint(f, policy=j.checkpoint_policies.nothing_saveable))(2.0),
+    "dots saved": lambda j, f: j.grad(j.checkpoint(f, policy=j.checkpoint_policies.dots_saveable))(2.0),
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_effects_come_again_where_values_are_computed_again(run: str) -> None:
+    assert noted(lazynp.jax, RUNS[run]) == noted(jax, RUNS[run])
