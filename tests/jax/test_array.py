@@ -437,6 +437,22 @@ def test_exchange() -> None:
         x.__array_namespace__(api_version="1999.12")
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_namespace_info(wide: bool) -> None:
+    found: list[Any] = []
+    for j in (lazynp.jax, jax):
+        with j.enable_x64(wide):
+            info = j.numpy.__array_namespace_info__()
+            kinds = (None, "integral", "unsigned integer", "real floating", ("bool", "complex floating"))
+            dtypes = [info.dtypes(kind=k) for k in kinds]
+            devices = [str(d) for d in info.devices()]
+            found.append([info.capabilities(), info.default_device(), info.default_dtypes(), dtypes, devices])
+        with pytest.raises(KeyError):
+            info.dtypes(kind="whole")
+    assert found[0] == found[1]
+    assert jnp.__array_api_version__ == jax.numpy.__array_api_version__
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "bool", "complex64"])
 def test_exchange_of_dtypes(dtype: str) -> None:
     x = jnp.ones(300, dtype)

@@ -233,7 +233,7 @@ def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZER
 @public
 def random_gamma_grad(a: Any, x: Any) -> Array:
     """The derivative of a sample x of the gamma distribution by its parameter a, which is broadcast."""
-    shape = np.broadcast_shapes(a.shape, x.shape)
+    shape = np.broadcast_shapes(np.shape(a), np.shape(x))
     return gamma_slope(*[apply(lambda v: spread(v, shape), n) for n in arguments("random_gamma_grad", a, x)])
 
 

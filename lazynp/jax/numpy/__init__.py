@@ -103,6 +103,7 @@ from .misc import (
     savez,
     unpackbits,
 )
+from .namespace_info import __array_api_version__, __array_namespace_info__
 from .nan_reductions import nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
 from .polynomial import poly, polyadd, polyder, polydiv, polyfit, polyint, polymul, polysub, polyval, roots, trim_zeros
 from .products import (

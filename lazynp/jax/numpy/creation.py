@@ -12,12 +12,14 @@ import numpy as np
 from ...backends.numpy.namespace import xp
 from ...config import config
 from ...errors import concretization_error
+from ...flags import flags
 from ...graph.node import ABSTRACT, Node, leaf
 from ...ops import creation as c
 from ...ops import elementwise as e
 from ...ops.elementwise import convert
 from ...ops.joining import concatenate
 from ...ops.shape import broadcast_to, move_axis, reshape
+from ...runtime.checks import check_values
 from ...tree import map as tree_map
 from .. import dlpack
 from ..array import (
@@ -98,10 +100,18 @@ def array(
     if order not in (None, "K"):
         raise NotImplementedError("Only implemented for order='K'")
     want = None if dtype is None else requested(dtype, "array")
-    out = from_object(object, want)
+    out = made(object, want)
     if ndmin > out.ndim:
         out = apply(lambda x: reshape(x, shape=(*(1,) * (ndmin - x.ndim), *x.shape)), out.node)
     return wrap(out.node) if out is object and copy else out
+
+
+def made(x: Any, dtype: Any) -> Array:
+    """The array of anything, in which NaN and infinity are errors where the flags ask for that."""
+    out = from_object(x, dtype)
+    if type(x) is not Array and (flags.debug_nans or flags.debug_infs) and type(out._host) is np.ndarray:
+        check_values([out._host], "stage")
+    return out
 
 
 def from_object(x: Any, dtype: Any) -> Array:
@@ -228,7 +238,7 @@ def asarray(
     if order not in (None, "K"):
         raise NotImplementedError("Only implemented for order='K'")
     want = None if dtype is None else requested(dtype, "asarray")
-    out = from_object(a, want)
+    out = made(a, want)
     return wrap(out.node) if out is a and copy else out
 
 

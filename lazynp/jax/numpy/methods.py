@@ -20,6 +20,7 @@ from ..placement import device_put
 from . import matrices, products, reductions, select, shape, sorting
 from .creation import astype
 from .elementwise import clip, table
+from .namespace_info import __array_api_version__
 from .rounding import round_
 
 UINT8 = np.dtype(np.uint8)
@@ -162,8 +163,8 @@ def contains(self: Array, item: Any) -> bool:
 
 def namespace(self: Array, *, api_version: str | None = None) -> Any:
     """`jax.numpy`, for code written to the array API."""
-    if api_version not in (None, "2024.12"):
-        raise ValueError(f"{api_version=} is not available; available versions are: ['2024.12']")
+    if api_version not in (None, __array_api_version__):
+        raise ValueError(f"{api_version=} is not available; available versions are: {[__array_api_version__]}")
     return importlib.import_module("lazynp.jax.numpy")
 
 
