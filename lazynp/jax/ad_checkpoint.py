@@ -296,13 +296,13 @@ def recomputed(fun: Fun, prevent_cse: bool | Sequence[bool], policy: Fun | None,
         kwargs = {k: v for k, v in kwargs.items() if k not in static.names}
         whole.__wrapped__ = fun  # type: ignore[attr-defined]
         given = tuple([x if i in free else None for i, x in enumerate(args)])
-        recompute = policy in (None, checkpoint_policies.nothing_saveable)
-        rule = (Checkpointed if recompute else RecomputeRest)(name_of(fun), policy, prevent_cse)
+        kind = Checkpointed if policy in (None, checkpoint_policies.nothing_saveable) else RecomputeRest
+        rule = kind(name_of(fun), policy, prevent_cse)
         inner = traced_first(whole, lambda: leaf_names(fun, given, kwargs), rule)
         level = traced_level((dynamic, kwargs))
         if not level or policy is checkpoint_policies.everything_saveable and not stack.shown:
             return inner(*dynamic, **kwargs)
-        if recompute:
+        if policy is None or kind is Checkpointed:
             return ruled(rule, inner, dynamic, kwargs, level)
 
         def with_kept(*args: Any, **kwargs: Any) -> Any:
