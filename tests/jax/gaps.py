@@ -209,7 +209,7 @@ SIGNATURES: dict[str, dict[str, str]] = {
     },
     "jax.numpy": {
         "array": "JAX's says *args, to refuse them",
-        **dict.fromkeys(("empty_like", "inner", "nanpercentile", "nanquantile", "quantile"), MORE),
+        **dict.fromkeys(("inner", "nanpercentile", "nanquantile", "quantile"), MORE),
         "set_printoptions": "NumPy's own function",
     },
     "jax.ref": {"swap": "JAX's says a parameter that it has for itself"},
