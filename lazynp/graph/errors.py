@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+RULES = {"jvp": "Differentiation rule", "transpose": "Transpose rule (for reverse-mode differentiation)"}
+
 
 class MissingRuleError(NotImplementedError):
     """An op has no rule for a transformation."""
 
     def __init__(self, op: str, transformation: str) -> None:
-        rule = {"transpose": "Transpose rule (for reverse-mode differentiation)"}.get(transformation, transformation)
+        rule = RULES.get(transformation, transformation)
         super().__init__(f"{rule} for '{op}' not implemented")
         self.op, self.transformation = op, transformation
 

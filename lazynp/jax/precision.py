@@ -5,6 +5,10 @@ from __future__ import annotations
 import enum
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from .dtypes import KIND_OF
+
 ALIASES = {
     None: "DEFAULT",
     "default": "DEFAULT",
@@ -67,6 +71,29 @@ class DotAlgorithm(NamedTuple):
 
 SINGLE = ("DEFAULT", "F16_F16_F16", "F32_F32_F32", "F64_F64_F64", "BF16_BF16_F32")
 ON_CPUS = {DotAlgorithmPreset[name] for name in (*SINGLE, "BF16_BF16_F32_X3", "BF16_BF16_F32_X6")}
+
+
+NARROWER = (
+    "`preferred_element_type` must not be narrower than the original type, got preferred_element_type of {} for result "
+    "type of {}."
+)
+
+
+def check_preferred(own: np.dtype[Any], new: np.dtype[Any] | None) -> None:
+    """Raise TypeError for a dtype of a convolution's result that does not fit that of the operands."""
+    if new is None or own.kind == "b":
+        return
+    a, b = KIND_OF[own], KIND_OF[new]
+    if not (a in "iu" and b == "f" or a in "iu" and b in "iu" or a == b):
+        raise TypeError(
+            "Input type is incompatible with `preferred_element_type`. The compatible combinations of (input_type, "
+            "preferred_element_type) are (integral, integral), (integral, floating), (floating, floating), (complex, "
+            "complex."
+        )
+    if a == "i" and b == "u":
+        raise TypeError("`preferred_element_type` must have the same signedness as the original type.")
+    if new.itemsize < own.itemsize:
+        raise TypeError(NARROWER.format(new.name, own.name))
 
 
 def check_precision(precision: Any) -> None:

@@ -54,6 +54,19 @@ jax.grad(jax.grad(jnp.cbrt))(0.0)
 jax.grad(jax.grad(jnp.cbrt))(jnp.inf)
 jax.grad(jax.grad(lambda x: x**1.0))(0.0)
 jax.grad(jax.grad(lambda x: x**1))(0.0)
+[jnp.linalg.matrix_rank(jnp.diag(jnp.array([1.0, 2.0, 8.0])), r) for r in (1.5, jnp.float32(3), None)]
+jnp.linalg.matrix_rank(jnp.ones((2, 3, 3)), rtol=jnp.array([0.1, 10.0]))
+[jnp.linalg.qr(jnp.ones((3, 2)), m).Q.shape for m in ('full', 'complete', 'reduced')]
+[jnp.linalg.pinv(x, hermitian=True) for x in (jnp.array([[1.0, 2], [5, 3]]),)]
+[jnp.linalg.svd(x, hermitian=True, compute_uv=False) for x in (jnp.array([[1.0, 2], [5, 3]]),)]
+jnp.linalg.vector_norm(jnp.arange(3.0), ord=None)
+jnp.fft.fft(jnp.ones((2, 3)), axis=None), jnp.fft.irfft(jnp.ones((2, 3)), n=4, axis=None)
+jnp.einsum(jnp.ones((2, 3)), ['a', 'b'], ['b']), jnp.einsum(jnp.ones((2, 3)), [60, 1])
+jnp.apply_over_axes(lambda x, a: x.sum(a), jnp.ones((2, 3)), [0, 1])
+jnp.polyval(jnp.ones((3, 2)), 2.0), jnp.polyval(jnp.ones(3), jnp.ones((2, 2))), jnp.polyfit(jnp.arange(4.0), jnp.ones(4), 1.0)
+jnp.pad(jnp.ones(3), ((1, 2),)), jnp.pad(jnp.ones((2, 3)), [1, 2], mode='edge'), jnp.pad(jnp.ones(1), jnp.array([1, 2]))
+jsp.special.bessel_jn(1.0, v=2), jsp.special.bessel_jn(jnp.ones(2), v=-1)
+jax.grad(jsp.special.spence)(jnp.nan)
 """.strip()
 PULLBACKS = """
 jax.vjp(lambda x: jnp.sin(jnp.sin(x)), 1.0)

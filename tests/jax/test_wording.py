@@ -351,3 +351,58 @@ def test_nan_is_said_to_come_from_jaxs_primitives() -> None:
     for j in (jax, lazynp.jax):
         with j.debug_nans(True), pytest.raises(FloatingPointError, match=r"\(nan\) encountered in div"):
             j.numpy.float32(0.0) / np.float32(0)
+
+
+SHAPED: dict[str, Call] = {
+    "broadcast_to": lambda j: j.numpy.broadcast_to(np.ones(2, np.float32), (2, 3)),
+    "full": lambda j: j.numpy.full((2, 3), j.numpy.ones(2, np.int32)),
+    "where of sum": lambda j: j.numpy.sum(np.ones((2, 3), np.float32), where=np.array([True, False])),
+    "where of any": lambda j: j.numpy.any(np.ones((2, 3), np.bool_), where=np.array([True, False])),
+    "where of mean": lambda j: j.numpy.mean(np.ones((2, 3), np.float32), where=np.array([True, False])),
+    "where of nanvar": lambda j: j.numpy.nanvar(np.ones((2, 3), np.float32), where=np.array([True, False])),
+    "dtype of nanmin's where": lambda j: j.numpy.nanmin(np.ones(2, np.float32), initial=0, where=np.ones(2, np.int32)),
+    "softmax": lambda j: j.nn.softmax(np.ones((2, 3), np.float32), where=np.array([True, False])),
+    "dot": lambda j: j.numpy.dot(np.ones((2, 3)), np.ones((2, 3))),
+    "inner": lambda j: j.numpy.inner(np.ones((2, 3)), np.ones((3, 4))),
+    "stacks of matmul": lambda j: j.numpy.matmul(np.ones((2, 3, 3), np.float32), np.ones((3, 3, 3), np.float32)),
+    "tensordot": lambda j: j.numpy.tensordot(np.ones((2, 3, 4)), np.ones((3, 2, 4)), axes=2),
+    "matvec": lambda j: j.numpy.matvec(np.ones((2, 3)), np.ones(2)),
+    "vecdot": lambda j: j.numpy.linalg.vecdot(np.ones((2, 3)), np.ones(2)),
+    "einsum": lambda j: j.numpy.einsum("ij,jk", np.ones((2, 3)), np.ones((2, 4))),
+    "output of einsum": lambda j: j.numpy.einsum("ij->ik", np.ones((2, 3))),
+    "vectorize": lambda j: j.numpy.vectorize(lambda x, y: x + y)(np.ones((2, 3)), np.ones(2)),
+    "signature": lambda j: j.numpy.vectorize(lambda x: x, signature="(n)->")(np.ones(2)),
+    "polyval": lambda j: j.numpy.polyval(np.ones((3, 3)), np.ones(2)),
+    "pad": lambda j: j.numpy.pad(np.ones(3), 1.5),
+    "dict for pad": lambda j: j.numpy.pad(np.ones(3), {0: 1}),
+    "options of pad": lambda j: j.numpy.pad(np.ones(3), -1, mode="edge", constant_values=1),
+    "arange": lambda j: j.numpy.arange(2, dtype=bool),
+    "length of fft": lambda j: j.numpy.fft.rfft(np.ones(4), n=0),
+    "norm of fft": lambda j: j.numpy.fft.fft2(np.ones((2, 2)), norm="x"),
+    "searchsorted": lambda j: j.numpy.searchsorted(np.ones(2), 1, side="Left"),
+    "digitize": lambda j: j.numpy.digitize(np.ones(2), np.ones(2), method="x"),
+    "size of unique": lambda j: j.numpy.unique(np.ones(2), size=-1),
+    "correlate": lambda j: j.numpy.correlate(np.ones(3) * 1j, np.ones(2), preferred_element_type=int),
+    "multi_dot": lambda j: j.numpy.linalg.multi_dot([]),
+    "matrix_rank": lambda j: j.numpy.linalg.matrix_rank(np.eye(2), rtol=0.1, tol=0.1),
+    "tensorinv": lambda j: j.numpy.linalg.tensorinv(np.ones((2, 3)), 1),
+    "slogdet": lambda j: j.numpy.linalg.slogdet(np.eye(2) * 1j, method="qr"),
+    "no rule": lambda j: j.grad(lambda a: j.lax.linalg.schur(a)[0].sum())(np.eye(2, dtype=np.float32)),
+    "sici": lambda j: j.scipy.special.sici(np.ones(2) * 1j),
+    "log_ndtr": lambda j: j.scipy.special.log_ndtr(np.ones(2, np.float16)),
+    "axis of one_hot": lambda j: j.nn.one_hot(np.int32(1), -1, axis=-2),
+    "initializer": lambda j: j.nn.initializers.he_normal()(j.random.key(0), 3),
+}
+
+
+@pytest.mark.parametrize("name", SHAPED)
+def test_arguments_that_do_not_fit(name: str) -> None:
+    found = []
+    for j in (jax, lazynp.jax):
+        with pytest.raises(Exception, match=r"\w") as error:
+            SHAPED[name](j)
+        found.append((error.type, str(error.value).splitlines()[0]))
+    (theirs, said), (ours, says) = found
+    builtin = next(c for c in theirs.__mro__ if c.__module__ == "builtins")
+    assert issubclass(ours, builtin)
+    assert says == said

@@ -18,7 +18,7 @@ from ...ops.shape import add_reduce
 from ..array import Array, wrap
 from ..at_once import apply
 from ..dtypes import EXTENSIONS, FLOAT32, KIND_OF, result_type
-from ..precision import DotAlgorithmPreset, Precision, check_precision
+from ..precision import NARROWER, DotAlgorithmPreset, Precision, check_precision
 from .call import arguments, dtype_of, public
 from .windows import padtype_to_pads
 
@@ -33,12 +33,6 @@ def rank_of(dtype: np.dtype[Any]) -> tuple[int, int, bool, bool]:
     """Of two operands of a product, which are not promoted, the higher one has the result's dtype."""
     kind = KIND_OF[dtype]
     return "bifc".find("i" if kind == "u" else kind), dtype.itemsize, kind == "i", dtype in EXTENSIONS
-
-
-NARROWER = (
-    "`preferred_element_type` must not be narrower than the original type, got preferred_element_type of {} for result "
-    "type of {}."
-)
 
 
 def in_common(a: Node, b: Node, preferred: Any) -> tuple[Node, Node, np.dtype[Any]]:

@@ -18,10 +18,9 @@ from ...ops.promotion import Shape
 from ..array import Array
 from ..at_once import apply, apply_like
 from ..dimension_numbers import ConvDimensionNumbers
-from ..dtypes import KIND_OF
-from ..precision import check_precision
+from ..precision import check_precision, check_preferred
 from .call import argument, arguments, check_kinds, check_same_dtypes, dtype_of, public, sizes_of, spread
-from .contraction import NARROWER, dot_general, in_common
+from .contraction import dot_general, in_common
 from .windows import dilated, padtype_to_pads
 
 public(ConvDimensionNumbers)
@@ -140,24 +139,6 @@ def pads_for(
     return pads_of(padding, dilated(space, dl), dilated(kernel, dr), steps)
 
 
-def check_preferred(own: np.dtype[Any], preferred: Any) -> None:
-    """Raise TypeError for a dtype of the result that does not fit that of the operands."""
-    if preferred is None or own.kind == "b":
-        return
-    new = dtype_of(preferred)
-    a, b = KIND_OF[own], KIND_OF[new]
-    if not (a in "iu" and b == "f" or a in "iu" and b in "iu" or a == b):
-        raise TypeError(
-            "Input type is incompatible with `preferred_element_type`. The compatible combinations of (input_type, "
-            "preferred_element_type) are (integral, integral), (integral, floating), (floating, floating), (complex, "
-            "complex."
-        )
-    if a == "i" and b == "u":
-        raise TypeError("`preferred_element_type` must have the same signedness as the original type.")
-    if new.itemsize < own.itemsize:
-        raise TypeError(NARROWER.format(new.name, own.name))
-
-
 @public
 def conv_general_dilated(
     lhs: Any,
@@ -202,7 +183,7 @@ def conv_general_dilated(
         raise TypeError(f"Wrong number of explicit pads for convolution: expected {len(one)}, got {len(pads)}.")
     check_kinds("conv_general_dilated", [x, w], ["bifc", "bifc"])
     check_same_dtypes("conv_general_dilated", [x, w])
-    check_preferred(x.dtype, preferred_element_type)
+    check_preferred(x.dtype, None if preferred_element_type is None else dtype_of(preferred_element_type))
     truths = x.dtype.kind == "b" and preferred_element_type is None
 
     def run(x: Node, w: Node) -> Node:

@@ -1,5 +1,6 @@
 """`jax.nn`: activations, softmax, attention, and `initializers` of weights."""
 
+from ..numpy import tanh
 from . import initializers
 from .attention import dot_product_attention
 from .functions import (
@@ -33,6 +34,5 @@ from .functions import (
     squareplus,
     standardize,
     swish,
-    tanh,
 )
 from .scaled import get_scaled_dot_general_config, scaled_dot_general, scaled_matmul

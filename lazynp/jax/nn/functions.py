@@ -160,11 +160,6 @@ def glu(x: Any, axis: int = -1) -> Any:
     return first * sigmoid(second)
 
 
-def tanh(x: Any, /) -> Any:
-    """The hyperbolic tangent: jax.numpy.tanh."""
-    return jnp.tanh(x)
-
-
 def log1mexp(x: Any) -> Any:
     """log(1 - e^-x), without loss for small and for large x (Maechler 2012); NaN below 0."""
     return log1mexp_of(arraylike("log1mexp", x))
@@ -293,7 +288,6 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
     """
     classes = static_int(num_classes, "It stands for num_classes.")
     x = jnp.asarray(x)
-    check_sizes("iota", (*x.shape, classes))
     if x.dtype.kind not in "iu":
         warnings.warn(
             f"jax.nn.one_hot input should be integer-typed; got dtype={x.dtype}", DeprecationWarning, stacklevel=2
@@ -313,5 +307,6 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
     place %= x.ndim + 1
     shape = [1] * x.ndim
     shape.insert(place, classes)
+    check_sizes("iota", tuple(shape))
     choices = jnp.reshape(jnp.arange(classes, dtype=x.dtype), shape)
     return (jnp.expand_dims(x, place) == choices).astype(dtype)

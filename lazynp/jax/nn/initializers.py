@@ -15,6 +15,7 @@ import numpy as np
 from ...tracebacks import boundary
 from .. import dtypes, random
 from .. import numpy as jnp
+from ..numpy.axes import shape_of
 
 Axes = int | Sequence[int]
 
@@ -165,7 +166,7 @@ def variance_scaling(
 
     @boundary
     def init(key: Any, shape: Sequence[int], dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        shape = tuple(shape)
+        shape = shape_of(shape)
         kind = of(dtype)
         inputs, outputs = fans(shape, in_axis, out_axis, batch_axis)
         if mode not in MODES:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import concretization_error, shape_error
-from ...graph.node import ABSTRACT
+from ...graph.node import ABSTRACT, Node
 from ..array import Array
+from ..aval import ShapedArray
+from ..dtypes import shown
 from ..symbolic import _DimExpr
 
 
@@ -84,10 +86,12 @@ def check_sizes(name: str, shape: tuple[int, ...]) -> None:
         raise TypeError(f"{name} shape must have every element be nonnegative, got {shape}.")
 
 
-def check_broadcast(old: tuple[int, ...], wanted: tuple[int, ...]) -> None:
-    """Raise JAX's ValueError where an array of one shape does not broadcast to the other."""
+def check_broadcast(x: Node, wanted: tuple[int, ...]) -> None:
+    """Raise JAX's ValueError where an array does not broadcast to a shape."""
+    old = x.shape
     if len(old) > len(wanted):
         raise ValueError(f"Cannot broadcast to shape with fewer dimensions: arr_shape={old} shape={wanted}")
     check_sizes("broadcast_in_dim", wanted)
     if any([n not in (1, m) for n, m in zip(reversed(old), reversed(wanted))]):
-        raise ValueError(f"Incompatible shapes for broadcasting: {old} and requested shape {wanted}")
+        types = ShapedArray(old, shown(x.dtype), x.weak), ShapedArray(wanted, shown(x.dtype))
+        raise ValueError("Incompatible types for broadcasting: input type={} and requested type={}".format(*types))

@@ -318,7 +318,7 @@ def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *, device: Any = 
     if not isinstance(fill_value, Array) and np.ndim(fill_value) == 0:
         return filled(shape, scalar_as(fill_value, to), to, weak)
     node = as_node(fill_value)
-    check_broadcast(node.shape, shape)
+    check_broadcast(node, shape)
     if is_extended(found) or is_extended(to):
         if found != to:
             raise ValueError(f"Cannot convert_element_type from {found} to {to}")
@@ -416,6 +416,10 @@ def arange(
         to = result_type(*[0 if is_symbolic_dim(x) else x for x in given])
     if any([np.iscomplexobj(x) for x in numbers]):
         raise ValueError("jax.numpy.arange does not support complex dtypes")
+    if KIND_OF[to] == "b":
+        raise TypeError(
+            "iota does not accept dtype bool. Accepted dtypes are subtypes of integer, floating, complexfloating."
+        )
     low, high, by = numbers
     if high is None:
         low, high = 0, low

@@ -24,16 +24,20 @@ NORMS = {None: "backward", "backward": "backward", "ortho": "ortho", "forward": 
 FLIP = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
-def norm_of(name: str, norm: Any) -> str:
+def norm_of(norm: Any) -> str:
     if norm not in NORMS:
-        raise ValueError(f'jax.numpy.fft.{name} only supports norm="backward","ortho" or "forward", got norm={norm}')
+        raise ValueError(f'Invalid norm value {norm}; should be "backward","ortho" or "forward".')
     return NORMS[norm]
 
 
-def prepared(name: str, a: Any, real_only: bool = False) -> Node:
-    """The argument as floats of at least single precision; complex unless `real_only`."""
+def given(name: str, a: Any) -> Node:
+    """The argument as it came. Raises TypeError for what is no array."""
     check_arraylike(f"jnp.fft.{name}", a)
-    x = as_node(a)
+    return as_node(a)
+
+
+def prepared(name: str, x: Node, real_only: bool = False) -> Node:
+    """The argument as floats of at least single precision; complex unless `real_only`."""
     if real_only and x.dtype.kind == "c":
         raise ValueError(f"only real valued inputs supported for {name}")
     dtype = inexact(x.dtype)
@@ -44,13 +48,21 @@ def prepared(name: str, a: Any, real_only: bool = False) -> Node:
     return convert(x, dtype)
 
 
-def length(name: str, n: Any, default: int) -> int:
-    if n is None:
-        return default
-    count = operator.index(n)
-    if count < 1:
-        raise ValueError(f"Invalid number of data points ({count}) specified in jnp.fft.{name}.")
-    return count
+def lengths(s: Any) -> tuple[int, ...]:
+    """The lengths asked for. Raises TypeError for what are no integers, ValueError for less than 1."""
+    out = tuple(map(operator.index, s))
+    if any([n < 1 for n in out]):
+        raise ValueError("Shape should be positive.")
+    return out
+
+
+def check_axis(name: str, axis: Any) -> None:
+    """Raise ValueError for several axes where there is to be one."""
+    if isinstance(axis, (list, tuple)):
+        raise ValueError(
+            f"jax.numpy.fft.{name} does not support multiple axes. Please use jax.numpy.fft.{name}n. Got axis = "
+            f"{axis!r}."
+        )
 
 
 def nothing(x: Node, shape: tuple[int, ...], real: bool) -> Any:
@@ -63,18 +75,16 @@ def one_axis(name: str, op: Any, real_only: bool = False, half: bool = False) ->
     """A transform along one axis. `half`: the input holds half of a symmetric spectrum."""
 
     def call(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-        x = prepared(name, a, real_only)
-        if isinstance(axis, (list, tuple)):
-            raise ValueError(
-                f"jax.numpy.fft.{name} does not support multiple axes. Please use jax.numpy.fft.{name}n. Got axis = "
-                f"{axis!r}."
-            )
-        if x.ndim == 0:
-            raise ValueError(f"jax.numpy.fft.{name} requires an array of at least one dimension")
+        check_axis(name, axis)
+        if axis is None:
+            return many_axes(name, name)(a, None if n is None else (n,), None, norm)
+        x = given(name, a)
+        wanted = None if n is None else lengths((n,))[0]
         at = axis_of(axis, x.ndim)
         own = x.shape[at]
-        count = length(name, n, 2 * (own - 1) if half else own)
-        how = norm_of(name, norm)
+        count = wanted if wanted is not None else 2 * (own - 1) if half else own
+        x = prepared(name, x, real_only)
+        how = norm_of(norm)
         if n is None and not (own and count):
             return nothing(x, (*x.shape[:at], 0, *x.shape[at + 1 :]), half)
 
@@ -94,10 +104,12 @@ rfft, irfft = one_axis("rfft", f.rfft, real_only=True), one_axis("irfft", f.irff
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The transform of a Hermitian-symmetric signal, which is real."""
-    x = prepared("hfft", a)
+    x = given("hfft", a)
+    check_axis("hfft", axis)
     at = axis_of(axis, x.ndim)
-    count = length("hfft", n, (x.shape[at] - 1) * 2)
-    how = FLIP[norm_of("hfft", norm)]
+    count = (x.shape[at] - 1) * 2 if n is None else lengths((n,))[0]
+    x = prepared("hfft", x)
+    how = FLIP[norm_of(norm)]
     if n is None and x.shape[at] < 2:
         return nothing(x, (*x.shape[:at], 0, *x.shape[at + 1 :]), True)
     return apply(lambda x: f.irfft(e.conjugate(convert(x, complex_of(x.dtype))), axis=at, norm=how, n=count), x)
@@ -105,16 +117,20 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The inverse of hfft."""
-    a = asarray(a)
-    at = axis_of(axis, a.ndim)
-    x = prepared("ihfft", a, real_only=True)
-    count = length("ihfft", n, x.shape[at])
-    how = FLIP[norm_of("ihfft", norm)]
+    check_axis("ihfft", axis)
+    x = asarray(a).node
+    at = axis_of(axis, x.ndim)
+    count = x.shape[at] if n is None else lengths((n,))[0]
+    x = prepared("ihfft", x, real_only=True)
+    how = FLIP[norm_of(norm)]
     return apply(lambda x: e.conjugate(f.rfft(x, axis=at, norm=how, n=count)), x)
 
 
 def axes_and_sizes(name: str, x: Node, s: Any, axes: Any, half: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes to transform and the lengths along them."""
+    s = None if s is None else lengths(s)
+    if s is not None and axes is not None and len(s) != len(axes):
+        raise ValueError("Shape and axes have different lengths.")
     if axes is not None and len(set(axes)) != len(axes):
         raise ValueError(f"jax.numpy.fft.{name} does not support repeated axes. Got axes {axes}.")
     said = axes is not None
@@ -124,15 +140,11 @@ def axes_and_sizes(name: str, x: Node, s: Any, axes: Any, half: bool) -> tuple[t
     at = tuple([axis_of(a, x.ndim) for a in axes])
     if len(set(at)) != len(at) and said:
         raise TypeError(f"transpose permutation isn't a permutation of operand dimensions, got axes {at}.")
-    if s is not None and len(s) != len(at):
-        raise ValueError("Shape and axes have different lengths.")
-    if s is not None and any([operator.index(n) < 0 for n in s]):
-        raise ValueError("Shape should be non-negative.")
     if s is not None and len(s) > x.ndim:
         raise ValueError(
             f"FFT input shape {x.shape} must have at least as many input dimensions as fft_lengths {tuple(s)}."
         )
-    sizes = [x.shape[a] for a in at] if s is None else [operator.index(n) for n in s]
+    sizes = [x.shape[a] for a in at] if s is None else list(s)
     if half and s is None and sizes:
         sizes[-1] = 2 * (sizes[-1] - 1)
     return at, tuple(sizes)
@@ -142,11 +154,12 @@ def many_axes(name: str, kind: str, default: Sequence[int] | None = None) -> Cal
     """A transform along several axes. kind: "fft", "ifft", "rfft", "irfft"."""
 
     def call(a: Any, s: Any = None, axes: Any = default, norm: str | None = None) -> Any:
-        x = prepared(name, a, kind == "rfft")
-        if default is not None and (axes is None or len(axes) != 2):
+        if default is not None and len(axes) != 2:
             raise ValueError(f"jax.numpy.fft.{name} only supports 2 axes. Got axes = {axes!r}.")
+        x = given(name, a)
         at, sizes = axes_and_sizes(name, x, s, axes, kind == "irfft")
-        how = norm_of(name, norm)
+        x = prepared(name, x, kind == "rfft")
+        how = norm_of(norm)
         if s is None and not all(x.shape[a] for a in at):
             return nothing(x, x.shape, kind == "irfft")
         if kind == "irfft" and s is None and at and x.shape[at[-1]] == 1:

@@ -17,20 +17,21 @@ from ..dtypes import FLOAT32, KIND_OF, inexact, requested
 from .axes import no_out
 from .call import named
 from .elementwise import scalar
-from .reductions import all, max, mean, min, prod, std, sum, var
+from .reductions import all, mask_of, max, mean, min, prod, std, sum, var
 from .shape import broadcast_to
 
 
 def nan_filled(name: str, run: Callable[..., Any], filler: Callable[[np.dtype[Any]], Any]) -> Callable[..., Any]:
     """A reduction in which NaN counts as `filler(dtype)`."""
 
-    def call(a: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(a: Any, **kwargs: Any) -> Any:
         try:
             check_arraylike(name, a)
             x = as_node(a)
+            mask_of(name, kwargs.get("where"), x.shape)
             if KIND_OF[x.dtype] not in "fc":
-                return run(a, *args, **kwargs)
-            return run(replaced(x, filler(x.dtype)), *args, **kwargs)
+                return run(a, **kwargs)
+            return run(replaced(x, filler(x.dtype)), **kwargs)
         except BaseException as error:
             leave(error)
             raise
@@ -110,6 +111,7 @@ def nanmean(
     no_out("nanmean", out, axis)
     if KIND_OF[as_node(a).dtype] not in "fc":
         return mean(a, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+    mask_of("nanmean", where, np.shape(a))
     good = ~isnan(a)
     if where is not None:
         good = good & where
@@ -141,8 +143,9 @@ def nan_moment(name: str, root: bool) -> Callable[..., Any]:
                     f"sqrt does not accept dtype {requested(dtype, name)}. Accepted dtypes are subtypes of floating, "
                     "complexfloating."
                 )
-            if where is not None:
-                a = broadcast_to(a, np.broadcast_shapes(x.shape, np.shape(where)))
+            mask = mask_of(name, where, x.shape)
+            if mask is not None:
+                a = broadcast_to(a, np.broadcast_shapes(x.shape, mask.shape))
                 x = as_node(a)
             if KIND_OF[x.dtype] not in "fc":
                 return run(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)

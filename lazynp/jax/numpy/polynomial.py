@@ -18,7 +18,7 @@ from .matrices import vander
 from .products import dot, outer
 from .reductions import argmax
 from .select import value_of, where
-from .shape import atleast_1d, roll
+from .shape import atleast_1d, broadcast_shapes, roll
 from .signal import convolve
 from .statistics import floating
 
@@ -88,7 +88,7 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     check_arraylike("polyval", p, x)
     dtype, _ = promotion(x64_enabled(), typed(p), typed(x))
     p, x = astype(p, dtype), astype(x, dtype)
-    out = zeros_like(x)
+    out = zeros_like(x, shape=broadcast_shapes(p.shape[1:], x.shape))
     for k in range(p.shape[0]):
         out = out * x + p[k]
     return out
@@ -207,7 +207,7 @@ def polyfit(
 ) -> Any:
     """The polynomial of degree `deg` that comes closest to points, by least squares."""
     check_arraylike("polyfit", x, y, *([] if w is None else [w]))
-    order = operator.index(deg) + 1
+    order = int(deg) + 1
     xs, ys = floating(x, y)
     if order <= 0:
         raise ValueError("expected deg >= 0")

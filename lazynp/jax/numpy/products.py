@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import opt_einsum
 
 from ...graph.node import Node
 from ...ops import contraction as c
@@ -27,7 +27,7 @@ from .call import named
 from .creation import asarray, astype
 from .joining import stack
 from .reductions import wide
-from .shape import ndim, ravel, shape
+from .shape import broadcast_shapes, ndim, ravel, shape
 
 
 def typed_product(name: str, preferred: Any, *args: Any) -> tuple[DType, DType, bool]:
@@ -45,9 +45,13 @@ def typed_product(name: str, preferred: Any, *args: Any) -> tuple[DType, DType, 
 
 
 def contracted(
-    name: str, impl: Callable[..., Node], a: Any, b: Any, preferred: Any = None, precision: Any = None
+    name: str, impl: Callable[..., Node], a: Any, b: Any, preferred: Any = None, precision: Any = None, at: int = -2
 ) -> Any:
-    """`impl(a, b)` in the common dtype. Raises TypeError for shapes that do not fit."""
+    """`impl(a, b)` in the common dtype. Raises TypeError for shapes that do not fit.
+
+    Args:
+        at: the axis of b that is contracted, if it has more than one.
+    """
     check_arraylike(name, a, b)
     dtype, result, weak = typed_product(name, preferred, a, b)
     check_precision(precision)
@@ -64,12 +68,16 @@ def contracted(
         return apply(run, *nodes)
     except RefusedError:
         raise
-    except ValueError as error:
-        shapes = " and ".join([str(n.shape) for n in nodes])
-        raise TypeError(
-            f"{name}: dot_general requires contracting dimensions to have the same shape, got arrays of {shapes}: "
-            f"{error}"
-        ) from None
+    except ValueError:
+        check_contracted(*[[n.shape[-1 if i == 0 or n.ndim == 1 else at]] for i, n in enumerate(nodes) if n.ndim])
+        raise
+
+
+def check_contracted(*sizes: list[int]) -> None:
+    """Raise JAX's TypeError for axes that do not fit."""
+    if sizes[0] != sizes[1]:
+        both = " and ".join([str(tuple(n)) for n in sizes])
+        raise TypeError(f"dot_general requires contracting dimensions to have the same shape, got {both}.")
 
 
 def simple(name: str, impl: Callable[..., Node], simple_case: bool) -> Callable[..., Any]:
@@ -83,7 +91,7 @@ def simple(name: str, impl: Callable[..., Node], simple_case: bool) -> Callable[
                 found = at_once.product(a, b)
                 if found is not None:
                     return found
-            return contracted(name, impl, a, b, preferred_element_type, precision)
+            return contracted(name, impl, a, b, preferred_element_type, precision, -2 if simple_case else -1)
         except BaseException as error:
             leave(error)
             raise
@@ -118,7 +126,8 @@ def matmul(
         try:
             broadcast(*stacks)
         except ValueError:
-            raise ValueError(f"Incompatible types for matmul arguments: {shape(a)} and {shape(b)}") from None
+            types = " and ".join([str(asarray(x).aval) for x in (a, b)])
+            raise ValueError(f"Incompatible types for matmul arguments: {types}") from None
     return contracted("matmul", matmul_node, a, b, preferred_element_type, precision)
 
 
@@ -141,9 +150,9 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     """The inner products of vectors along an axis, the first conjugated."""
     check_arraylike("vecdot", x1, x2)
     if ndim(x1) < 1 or ndim(x2) < 1:
-        raise IndexError("vecdot requires arrays of at least one dimension")
+        raise IndexError("tuple index out of range")
     if shape(x1)[axis] != shape(x2)[axis]:
-        raise ValueError(f"vecdot requires input vectors of the same length, got {shape(x1)} and {shape(x2)}")
+        raise ValueError(f"axes must match; got shapes {shape(x1)} and {shape(x2)} with axis={axis}")
     rest = [[n for i, n in enumerate(shape(x)) if i != axis % ndim(x)] for x in (x1, x2)]
     check_cores("(n),(n)->()", *[(*r, shape(x1)[axis]) for r in rest])
 
@@ -156,20 +165,17 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
 def check_cores(signature: str, *shapes: tuple[int, ...]) -> None:
     """Raise ValueError for shapes that a signature of core dimensions does not fit."""
     cores = [part.strip("()").split(",") for part in signature.split("->")[0].split("),(")]
+    where = f"on vectorized function with excluded=frozenset() and signature='{signature}'"
     sizes: dict[str, int] = {}
     for full, core in zip(shapes, cores):
         if len(full) < len(core):
             raise ValueError(
-                f"input with shape {full} does not have enough dimensions for all core dimensions {tuple(core)} on "
-                f"vectorized function with excluded=frozenset() and signature='{signature}'"
+                f"input with shape {full} does not have enough dimensions for all core dimensions {tuple(core)} {where}"
             )
         for name, n in zip(core, full[len(full) - len(core) :]):
             if sizes.setdefault(name, n) != n:
-                raise ValueError(f"inconsistent size for core dimension '{name}': {sizes[name]} vs {n}")
-    try:
-        np.broadcast_shapes(*[full[: len(full) - len(core)] for full, core in zip(shapes, cores)])
-    except ValueError:
-        raise ValueError(f"Incompatible shapes for broadcasting: shapes={[*shapes]}") from None
+                raise ValueError(f"inconsistent size for core dimension '{name}': {n} vs {sizes[name]} {where}")
+    broadcast_shapes(*[full[: len(full) - len(core)] for full, core in zip(shapes, cores)])
 
 
 def matvec(x1: Any, x2: Any, /) -> Any:
@@ -231,6 +237,8 @@ def tensordot(
             f"tensordot axes argument must be an int, a pair of ints, or a pair of lists/tuples of ints, got {axes!r}"
         )
 
+    check_contracted([shape(a)[i] for i in first], [shape(b)[i] for i in second])
+
     def impl(x: Node, y: Node) -> Node:
         return c.tensordot(x, y, tuple(first), tuple(second))
 
@@ -266,23 +274,21 @@ def einsum(
         found = einsum_nodes(text, *[convert(n, compute) for n in nodes], optimize=strategy)
         return cast_node(found, result, weak)
 
-    return apply(impl, *[as_dtype(a, dtype) for a in arrays])
+    try:
+        return apply(impl, *[as_dtype(a, dtype) for a in arrays])
+    except RefusedError:
+        raise
+    except ValueError:
+        opt_einsum.contract_path(text, *[shape(a) for a in arrays], shapes=True)  # which raises in JAX's words
+        raise
 
 
 def einsum_arguments(subscripts: Any, operands: Sequence[Any]) -> tuple[str, list[Any]]:
     """The subscripts as text, and the arrays: of `einsum(a, [0, 1], b, [1, 2], [0, 2])` too."""
     if isinstance(subscripts, str):
         return subscripts, list(operands)
-    given = [subscripts, *operands]
-    pairs = len(given) // 2
-    arrays, lists = given[: 2 * pairs : 2], given[1 : 2 * pairs : 2]
-    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-    def text(labels: Any) -> str:
-        return "".join(["..." if label is Ellipsis else letters[operator.index(label)] for label in labels])
-
-    left = ",".join([text(x) for x in lists])
-    return (f"{left}->{text(given[-1])}" if len(given) % 2 else left), arrays
+    text, arrays = opt_einsum.parser.convert_interleaved_input([subscripts, *operands])
+    return text, list(arrays)
 
 
 def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> Any:

@@ -32,6 +32,7 @@ from .axes import axes_of, axis_of, check_broadcast, no_out
 from .by_name import length_of, names_in, over_names
 from .call import named
 from .elementwise import scalar, truth
+from .shape import broadcast_shapes
 
 BOOL = np.dtype(bool)
 LONG = "lLqQ"
@@ -52,13 +53,16 @@ def wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return FLOAT32 if KIND_OF[dtype] == "f" and dtype.itemsize < 4 else dtype
 
 
-def mask_of(name: str, given: Any) -> Node | None:
+def mask_of(name: str, given: Any, shape: tuple[int, ...] | None = None) -> Node | None:
+    """A mask as booleans. Raises ValueError for another dtype, and where it does not broadcast with that shape."""
     if given is None:
         return None
     check_arraylike(name, given)
     node = as_node(given)
     if node.dtype.kind != "b":
         raise ValueError(f"jnp.{name}: where must be None or a boolean array; got where.dtype={node.dtype!r}.")
+    if shape is not None:
+        broadcast_shapes(node.shape, shape, ())
     return node
 
 
@@ -107,15 +111,6 @@ def reducer(ufunc: np.ufunc, chars: str, widens: bool = False) -> Callable[[Any,
     return run
 
 
-def check_mask(where: Any, a: Any) -> None:
-    """Raise ValueError for a mask that does not broadcast with the array."""
-    shapes = [np.shape(where), np.shape(a)]
-    try:
-        np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ValueError(f"Incompatible shapes for broadcasting: shapes={[*shapes, ()]}") from None
-
-
 def additive(name: str, ufunc: str) -> Callable[..., Any]:
     """sum and prod."""
     fast = reducer(getattr(np, ufunc), "fdFDilILqQ", widens=True)
@@ -138,7 +133,7 @@ def additive(name: str, ufunc: str) -> Callable[..., Any]:
             no_out(name, out, axis)
             check_arraylike(name, a)
             if names_in(axis):
-                check_mask(where, a)
+                mask_of(name, where, np.shape(a))
                 total = over_names(
                     name,
                     axis,
@@ -149,7 +144,7 @@ def additive(name: str, ufunc: str) -> Callable[..., Any]:
             x = as_node(a)
             axes = axes_of(axis, x.ndim)
             result = sum_dtype(x.dtype, promote_integers) if dtype is None else requested(dtype, name)
-            start, mask = scalar_initial(initial), mask_of(name, where)
+            start, mask = scalar_initial(initial), mask_of(name, where, x.shape)
 
             def impl(x: Node, *rest: Node) -> Node:
                 given = iter(rest)
@@ -201,7 +196,7 @@ def extremum(name: str, ufunc: str) -> Callable[..., Any]:
                 and 0 not in [n for i, n in enumerate(x.shape) if i not in axes]
             ):
                 raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
-            start, mask = scalar_initial(initial), mask_of(name, where)
+            start, mask = scalar_initial(initial), mask_of(name, where, x.shape)
 
             def impl(x: Node, *rest: Node) -> Node:
                 given = iter(rest)
@@ -233,10 +228,10 @@ def logical(name: str, ufunc: str) -> Callable[..., Any]:
             no_out(name, out, axis)
             check_arraylike(name, a)
             if names_in(axis):
-                check_mask(where, a)
+                mask_of(name, where, np.shape(a))
                 return over_names(name, axis, lambda rest: None, None)
             x = as_node(a)
-            axes, mask = axes_of(axis, x.ndim), mask_of(name, where)
+            axes, mask = axes_of(axis, x.ndim), mask_of(name, where, x.shape)
 
             def impl(x: Node, kept: Node | None = None) -> Node:
                 return r.reduce(ufunc, truth(x), axes, keepdims, None, None, kept)
@@ -260,7 +255,6 @@ def counted(x: Node, axes: tuple[int, ...], mask: Node | None, keepdims: bool, d
     if mask is None:
         count: Any = math.prod([x.shape[a] for a in axes])
         return convert(count.node, dtype) if is_symbolic_dim(count) else Node.of_scalar(dtype.type(count))
-    check_broadcast(mask.shape, x.shape)
     full = broadcast_to(convert(mask, dtype), shape=x.shape)
     return add_reduce(full, axes=axes, keepdims=keepdims, dtype=dtype)
 
@@ -290,6 +284,8 @@ def mean(
     check_arraylike("mean", a)
     no_out("mean", out, axis)
     x, mask = as_node(a), mask_of("mean", where)
+    if mask is not None:
+        check_broadcast(mask, x.shape)
     result = inexact(x.dtype) if dtype is None else requested(dtype, "mean")
     axes = () if names_in(axis) else axes_of(axis, x.ndim)
     if KIND_OF[result] == "b":
@@ -358,7 +354,7 @@ def moment(name: str, finish: Callable[[Node], Node]) -> Callable[..., Any]:
             if dtype is not None and KIND_OF[requested(dtype, name)] not in "fc":
                 raise ValueError(f"dtype argument to jnp.{name} must be inexact; got {requested(dtype, name)}")
             if mask is not None:
-                check_broadcast(mask.shape, x.shape)
+                check_broadcast(mask, x.shape)
             if names_in(axis):
                 return along_names(a, axis, dtype, ddof, keepdims, where, mean, finish)
             axes = axes_of(axis, x.ndim)

@@ -569,7 +569,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     check_arraylike("apply_over_axes", a)
     x = asarray(a)
     for axis in axes:
-        out = func(x, axis=int(axis))
+        out = func(x, axis)
         if out.ndim == x.ndim - 1:
             out = reshape(out, (*out.shape[: axis_of(axis, x.ndim)], 1, *out.shape[axis_of(axis, x.ndim) :]))
         elif out.ndim != x.ndim:

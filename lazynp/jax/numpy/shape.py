@@ -220,9 +220,9 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
         return found
     a = array if is_arraylike(array) else asarray(array)
     wanted = shape_of(shape)
-    old = a.shape if isinstance(a, Array) else np.shape(a)
-    check_broadcast(old, wanted)
-    return apply(lambda x: s.broadcast_to(x, shape=wanted) if x.shape != wanted else x, as_node(a))
+    node = as_node(a)
+    check_broadcast(node, wanted)
+    return apply(lambda x: s.broadcast_to(x, shape=wanted) if x.shape != wanted else x, node)
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:

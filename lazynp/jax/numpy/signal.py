@@ -22,7 +22,7 @@ from ..array import Array, as_node, cast_node, check_arraylike
 from ..at_once import apply
 from ..dtypes import requested
 from ..explicit_indexing import explicit_split
-from ..precision import check_precision
+from ..precision import check_precision, check_preferred
 from ..splits import unclear
 from ..spreading import keeps_split, state
 from .axes import check_sizes, static_int
@@ -79,6 +79,7 @@ def sliding(name: str, a: Any, v: Any, mode: str, preferred: Any) -> Any:
     if state.on and any([*explicit_split(x), *explicit_split(y)]):
         unclear("Please specify the output sharding via `out_sharding` parameter of `conv_general_dilated`")
     dtype = x.dtype if preferred is None else requested(preferred, name)
+    check_preferred(x.dtype, None if preferred is None else dtype)
     weak = x.weak and preferred is None
     swapped = x.shape[0] < y.shape[0]
     m = min(x.shape[0], y.shape[0])
@@ -144,22 +145,19 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     """An array with elements added at the ends of its axes. Raises ValueError, NotImplementedError for a bad mode."""
     check_arraylike("pad", array)
     x = asarray(array)
-    if isinstance(pad_width, dict):
-        widths = [(0, 0)] * x.ndim
-        for axis, w in pad_width.items():
-            widths[axis] = (w, w) if np.ndim(w) == 0 else tuple(w)
-    else:
-        widths = per_side(pad_width, x.ndim, "pad_width")
+    try:
+        sides = [(operator.index(a), operator.index(b)) for a, b in per_side(pad_width, x.ndim, "pad_width")]
+    except TypeError:
+        raise TypeError("`pad_width` must be of integral type.") from None
     if not callable(mode) and mode not in (*WRAPPING, *STATISTICS, "constant", "linear_ramp", "empty"):
         raise NotImplementedError(f"Unimplemented padding mode '{mode}' for np.pad.")
-    sides = [(operator.index(a), operator.index(b)) for a, b in widths]
+    allowed = kwargs.keys() if callable(mode) else OPTIONS.get(mode, set())
+    if kwargs.keys() - allowed:
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {kwargs.keys() - allowed}")
     if any([n < 0 for pair in sides for n in pair]):
         raise ValueError("index can't contain negative values")
     if callable(mode):
         return pad_by(x, sides, mode, kwargs)
-    allowed = OPTIONS.get(mode, set())
-    if kwargs.keys() - allowed:
-        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {kwargs.keys() - allowed}")
     if mode in ("constant", "empty"):
         return weak_as(x, pad_constant(x, sides, per_side(kwargs.get("constant_values", 0), x.ndim, "constant_values")))
     if mode == "linear_ramp":

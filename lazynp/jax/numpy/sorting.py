@@ -21,7 +21,7 @@ from ..dtypes import FLOAT32, INT32, KIND_OF, complex_of, int_dtype, requested
 from ..extrema import check_ordered
 from ..indexing import take_index
 from . import at_once
-from .axes import axis_of, static_int
+from .axes import axis_of, check_sizes, static_int
 from .call import COMMON, named, promoted
 from .creation import arange, asarray, astype, full, ones_like, zeros
 from .joining import concatenate
@@ -149,18 +149,22 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     )
 
 
+def check_search(method: Any) -> None:
+    """Raise ValueError for what names no way of searching. All of them give the same."""
+    if method not in ("compare_all", "scan", "scan_unrolled", "sort"):
+        raise ValueError(
+            f"invalid argument method={method!r}, expected one of ['compare_all', 'scan', 'scan_unrolled', 'sort']"
+        )
+
+
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
     """Where v would have to be put into sorted a. Raises ValueError for a that is no vector, or another side."""
     check_arraylike("searchsorted", a, v)
-    if side not in ("left", "right"):
-        raise ValueError(f"{side!r} is an invalid value for keyword 'side'. Expected one of ['left', 'right'].")
-    if method not in ("scan", "scan_unrolled", "sort", "compare_all"):
-        raise ValueError(
-            f"{method!r} is an invalid value for keyword 'method'. Expected one of ['sort', 'scan', 'scan_unrolled', "
-            "'compare_all']."
-        )
     if np.ndim(a) != 1:
         raise ValueError("a should be 1-dimensional")
+    if side not in ("left", "right"):
+        raise ValueError(f"invalid argument side={side!r}, expected 'left' or 'right'")
+    check_search(method)
     x, y = promoted(COMMON, a if sorter is None else asarray(a)[sorter], v)
     return apply(lambda x, y: convert(s.searchsorted(sortable(x), sortable(y), side=side, stack=0), INT32), x, y)
 
@@ -173,6 +177,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
         raise ValueError(f"digitize: bins must be a 1-dimensional array; got bins={bins}")
     if edges.shape[0] == 0:
         return zeros(np.shape(x), int_dtype())
+    check_search("scan" if method is None else method)
     side = "right" if not right else "left"
     rising = searchsorted(edges, x, side=side)
     falling = edges.shape[0] - searchsorted(edges[::-1], x, side=side)
@@ -230,6 +235,10 @@ def unique(
         shape = (rows.shape[0],)
         rest = rows.shape[1:]
         rows = reshape(rows, (rows.shape[0], math.prod(rest)))
+    if size is not None:
+        check_sizes("broadcast_in_dim", (size,))
+    if fill_value is not None:
+        fill_value = asarray(fill_value)
     parts = unique_rows(rows, equal_nan, size, fill_value)
     values, index, inverse, counts = parts
     if axis is not None:
@@ -338,11 +347,11 @@ def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
 ) -> Any:
     """Whether each element is one of the others."""
+    check_arraylike("isin", element, test_elements)
     if method not in ISIN_METHODS:
         raise ValueError(
             f"method={method!r} is not implemented; options are {', '.join(map(repr, ISIN_METHODS[:-1]))}, and 'auto'"
         )
-    check_arraylike("isin", element, test_elements)
     shape = np.shape(element)
     a, b = pair("isin", element, test_elements)
     if b.size == 0 or a.size == 0:

@@ -19,7 +19,7 @@ from .by_name import names_in
 from .call import named
 from .creation import asarray, astype, full, linspace, ones, ones_like, zeros
 from .elementwise import table
-from .joining import concatenate, stack
+from .joining import concatenate
 from .products import dot
 from .reductions import max as max_
 from .reductions import mean
@@ -364,7 +364,7 @@ def histogram2d(
     if n not in (1, 2):
         edges = asarray(bins)
         bins = [edges, edges]
-    counts, edges = histogramdd(stack([asarray(x), asarray(y)]).T, bins, range, weights, density)
+    counts, edges = histogramdd(asarray([asarray(x), asarray(y)]).T, bins, range, weights, density)
     return counts, edges[0], edges[1]
 
 
@@ -526,12 +526,12 @@ def slopes(x: Array, axis: int, h: Any) -> Any:
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """Linear interpolation between points; outside the first or last value, `left` and `right`, or "extrapolate"."""
-    for name, v in (("left", left), ("right", right)):
-        if isinstance(v, str) and v != "extrapolate":
-            raise ValueError(f"the only valid string value of `{name}` is 'extrapolate', but got: {v!r}")
     check_arraylike("interp", x, xp, fp)
     if shape(xp) != shape(fp) or np.ndim(xp) != 1:
         raise ValueError("xp and fp must be one-dimensional arrays of equal size")
+    for name, v in (("left", left), ("right", right)):
+        if isinstance(v, str) and v != "extrapolate":
+            raise ValueError(f"the only valid string value of `{name}` is 'extrapolate', but got: {v!r}")
     xs, points = floating(x, xp)
     if KIND_OF[xs.dtype] == "c":
         raise ValueError("jnp.interp: complex x values not supported.")

@@ -31,7 +31,7 @@ from .elementwise import table, truth
 from .joining import concatenate
 from .reductions import sum_dtype, wide
 from .select import take, where
-from .shape import broadcast_to, moveaxis, ravel, reshape, squeeze
+from .shape import broadcast_shapes, broadcast_to, moveaxis, ravel, reshape, squeeze
 
 SEGMENTS = {"add": "add", "subtract": "add", "multiply": "multiply"}
 scan = through(control.scan, door)
@@ -325,7 +325,7 @@ def parse_signature(text: str) -> tuple[list[tuple[str, ...]], list[tuple[str, .
     out = []
     for side in sides:
         groups = GROUP.findall(side)
-        if ",".join([f"({g})" for g in groups]) != side:
+        if not groups or ",".join([f"({g})" for g in groups]) != side:
             raise ValueError(f"not a valid gufunc signature: {text}")
         names = [tuple([n for n in g.split(",") if n]) for g in groups]
         if any([not NAME.fullmatch(n) and not n.isdigit() for g in names for n in g]):
@@ -347,7 +347,7 @@ def vectorize(
 
     @functools.wraps(pyfunc)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        error = f"on vectorized function with excluded={set(excluded)!r} and signature={signature!r}"
+        error = f"on vectorized function with excluded={excluded!r} and signature={signature!r}"
         fixed = {i: a for i, a in enumerate(args) if i in excluded or a is None}
         names = [k for k in kwargs if k not in excluded and kwargs[k] is not None]
         given = [asarray(a) for i, a in enumerate(args) if i not in fixed] + [asarray(kwargs[k]) for k in names]
@@ -430,7 +430,7 @@ def checked(
 def broadcast_map(f: Callable[..., Any], xs: Sequence[Array], cores: Sequence[int]) -> Any:
     """f mapped over the leading axes that the arrays have beyond their core axes, which broadcast."""
     leads = [x.shape[: x.ndim - c] for x, c in zip(xs, cores)]
-    common = np.broadcast_shapes(*leads) if leads else ()
+    common = broadcast_shapes(*leads) if leads else ()
     ready, rows = [], []
     for x, lead in zip(xs, leads):
         padded = (1,) * (len(common) - len(lead)) + lead

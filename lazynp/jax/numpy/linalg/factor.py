@@ -113,8 +113,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         return QRResult(*apply_like(single(lambda a: results(lapack.reflectors(a))), node))
     if mode not in ("reduced", "r", "full", "complete"):
         raise ValueError(f"Unsupported QR decomposition mode '{mode}'")
-    full = "complete" if mode in ("complete", "full") else "reduced"
-    q, r = apply_like(single(lambda a: results(linalg.qr(a, mode=full))), node)
+    shape = "complete" if mode == "complete" else "reduced"
+    q, r = apply_like(single(lambda a: results(linalg.qr(a, mode=shape))), node)
     return r if mode == "r" else QRResult(q, r)
 
 
@@ -170,7 +170,7 @@ def svd(
         if hermitian:
             raise NotImplementedError("subset_by_index takes no hermitian=True")
     if not compute_uv:
-        values = apply_like(single(lambda a: or_nan.svdvals(a)), node)
+        values = apply_like(single(lambda a: or_nan.svdvals(symmetrized(a) if hermitian else a)), node)
         return values if subset_by_index is None else values[..., slice(*subset_by_index)]
     if hermitian:
         return SVDResult(*apply_like(single(hermitian_svd), node))

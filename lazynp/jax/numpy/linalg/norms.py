@@ -106,6 +106,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of the elements along axes, taken as one vector."""
     check_arraylike("jnp.linalg.vector_norm", x)
+    ord = 2 if ord is None else ord
     a = asarray(x) if ord in (1, np.inf, -np.inf) else floating(x)[0]
     return vector(a, ord, axes_of(axis, a.ndim), keepdims)
 
@@ -133,16 +134,24 @@ def cond(x: Any, p: Any = None) -> Any:
 
 
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
-    """How many singular values (of a Hermitian matrix: sizes of eigenvalues) are above `rtol` times the largest."""
+    """How many singular values (of a Hermitian matrix: sizes of eigenvalues) are above a limit.
+
+    Args:
+        rtol: the limit, of each matrix or of all; as in JAX it is taken as it is. By default it is the largest singular
+            value times the longer side times the dtype's epsilon.
+        tol: another name of it.
+
+    Raises: ValueError where both are given.
+    """
     check_arraylike("jnp.linalg.matrix_rank", M)
+    if rtol is not None and tol is not None:
+        raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
     (a,) = floating(M)
     if a.ndim < 2:
         return table["not_equal"](a, 0).any().astype(np.int32)
     s = svd(a, full_matrices=False, compute_uv=False, hermitian=hermitian)
-    rtol = tol if rtol is None else rtol
-    largest = max_(s, axis=-1, initial=None if rtol is None else 0)  # without rtol of no singular values an error
-    if rtol is None:
+    limit = tol if rtol is None else rtol
+    if limit is None:
         eps = np.finfo(s.dtype if s.dtype.kind == "f" else FLOAT32).eps
-        rtol = max(a.shape[-2:]) * eps
-    limit = largest[..., None] * rtol
-    return sum_(s > limit, axis=-1)
+        limit = max_(s, axis=-1) * (max(a.shape[-2:]) * eps)
+    return sum_(s > expand_dims(limit, np.ndim(limit)), axis=-1)

@@ -100,12 +100,16 @@ def multi_dot(arrays: Any, *, precision: Any = None) -> Any:
     check_arraylike("jnp.linalg.multi_dot", *given)
     xs = [asarray(a) for a in given]
     if len(xs) < 2:
-        raise ValueError("multi_dot requires at least 2 arrays")
+        raise ValueError(f"multi_dot requires at least two arrays; got len(arrays)={len(xs)}")
     if xs[0].ndim not in (1, 2) or xs[-1].ndim not in (1, 2) or any([x.ndim != 2 for x in xs[1:-1]]):
-        raise ValueError("multi_dot: arrays must be two-dimensional, the first and last at most")
+        raise ValueError(
+            "multi_dot: input arrays must all be two-dimensional, except for the first and last array which may be 1 "
+            f"or 2 dimensional. Got array shapes {[x.shape for x in xs]}"
+        )
     if any([a.shape[-1] != b.shape[0] for a, b in pairwise(xs)]):
         raise ValueError(
-            f"last dimension of each array must match first dimension of following array; got {[x.shape for x in xs]}"
+            "multi_dot: last dimension of each array must match first dimension of following array. Got array shapes "
+            f"{[x.shape for x in xs]}"
         )
     letters = [opt_einsum.get_symbol(i) for i in range(len(xs) + 1)]
     parts = [letters[i] + letters[i + 1] for i in range(len(xs))]

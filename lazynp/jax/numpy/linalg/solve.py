@@ -12,7 +12,7 @@ from ....graph.op import results
 from ....ops import elementwise as e
 from ....ops import factorizations, linalg, or_nan
 from ....ops.creation import eye
-from ....ops.elementwise import convert
+from ....ops.elementwise import convert, is_complex
 from ....ops.shape import broadcast_to, slice_, whole
 from ....ops.shape import reshape as reshape_node
 from ...array import check_arraylike
@@ -22,7 +22,7 @@ from ..creation import asarray
 from ..products import dot
 from ..select import where
 from ..shape import moveaxis, ndim, reshape, shape
-from .factor import matrices, single, svd
+from .factor import matrices, single, svd, symmetrized
 
 
 class SlogdetResult(NamedTuple):
@@ -42,10 +42,10 @@ def solve(a: Any, b: Any) -> Any:
             f"a={left.shape} and b={right.shape}"
         )
     m, rows = left.shape[-1], right.shape[0 if vector else -2]
-    if rows != m and left.ndim == right.ndim + 1 and right.ndim > 1:
+    if rows != m and left.ndim == right.ndim + 1 and right.ndim > 1 and right.shape[-1] == m:
         raise ValueError(
-            f"Invalid shapes for solve: {left.shape}, {right.shape}. A stack of vectors is solved as "
-            "solve(a, b[..., None]).squeeze(-1)."
+            f"Invalid shapes for solve: {left.shape}, {right.shape}. Prior to JAX v0.5.0, this would have been treated "
+            "as a batched 1-dimensional solve. To recover this behavior, use solve(a, b[..., None]).squeeze(-1)."
         )
     if rows != m:
         raise ValueError(
@@ -102,6 +102,8 @@ def slogdet(a: Any, *, method: str | None = None) -> Any:
     (node,) = matrices("slogdet", a, square=True)
     if method not in (None, "lu", "qr"):
         raise ValueError(f"Unknown slogdet method '{method}'. Supported methods are 'lu' (`None`), and 'qr'.")
+    if method == "qr" and is_complex(node):
+        raise NotImplementedError("slogdet method='qr' not implemented for complex inputs")
     return SlogdetResult(*apply_like(single(lambda a: results(linalg.slogdet(a))), node))
 
 
@@ -115,7 +117,11 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
         rtol = 10.0 * max(node.shape[-2:]) * float(np.finfo(node.dtype if node.dtype.kind != "V" else FLOAT32).eps)
     if np.ndim(rtol) == 0 and not hasattr(rtol, "_graph"):
         cut = float(rtol)
-        return apply_like(single(lambda a: or_nan.pinv(a, hermitian=hermitian, rcond=cut)), node, weak=False)
+
+        def impl(a: Node) -> Node:
+            return or_nan.pinv(symmetrized(a) if hermitian else a, hermitian=hermitian, rcond=cut)
+
+        return apply_like(single(impl), node, weak=False)
     u, s, vh = svd(a, full_matrices=False)
     limit = asarray(rtol)[..., None] * s[..., :1]
     inverse_s = where(s > limit, 1 / where(s > limit, s, 1), 0)
@@ -127,13 +133,13 @@ def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = Fal
     left, right = [convert(n, n.dtype) for n in matrices("lstsq", a, b)]
     if not right.ndim:
         raise IndexError("tuple index out of range")
+    if left.shape[0] != right.shape[0]:
+        raise ValueError("Leading dimensions of input arrays must match")
     for x in (left, right):
         if x.ndim not in (1, 2):
             raise TypeError(f"{x.ndim}-dimensional array given. Array must be one or two-dimensional")
     if left.ndim != 2:
         raise TypeError(f"{left.ndim}-dimensional array given. Array must be two-dimensional")
-    if left.shape[0] != right.shape[0]:
-        raise ValueError("Leading dimensions of input arrays must match")
     m, n = left.shape
     x, y = asarray(a).astype(left.dtype), asarray(b).astype(left.dtype)
     vector = y.ndim == 1
@@ -181,7 +187,8 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     first, rest = full[:ind], full[ind:]
     if math.prod(first) != math.prod(rest):
         raise ValueError(
-            f"tensorinv is only possible when the product of the first {ind} dimensions equals that of the rest"
+            "tensorinv is only possible when the product of the first `ind` dimensions equals that of the remaining "
+            f"dimensions. got arr.shape={full} with ind={ind}."
         )
     n = math.prod(first)
     return reshape(inv(reshape(a, (n, n))), (*rest, *first))

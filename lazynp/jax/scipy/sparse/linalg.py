@@ -20,7 +20,7 @@ def operator_of(a: Any) -> Operator:
         raise TypeError(f"linear operator must be either a function or ndarray: {a}")
     if a.ndim != 2 or a.shape[0] != a.shape[1]:
         raise ValueError(f"linear operator must be a square matrix, but has shape: {a.shape}")
-    return lambda x: a @ x
+    return lambda x: jnp.dot(a, x)
 
 
 def dot(x: Any, y: Any) -> Any:

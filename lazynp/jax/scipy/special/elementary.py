@@ -127,7 +127,7 @@ def spence(x: Any) -> Any:
     x = jnp.asarray(x)
     if x.dtype not in (np.float32, np.float64):
         raise TypeError(f"x.dtype={x.dtype} is not supported, see docstring for supported types.")
-    inside = (x > 0) & (x != 1)
+    inside = ~(x <= 0) & (x != 1)  # and NaN, which formulas carry into derivatives
     safe = jnp.where(inside, x, 0.75)
     inverted = safe > 2.0
     y = jnp.where(inverted, 1.0 / safe, safe)
@@ -137,4 +137,4 @@ def spence(x: Any) -> Any:
     out = jnp.where(small, np.pi**2 / 6.0 - jnp.log(y) * jnp.log(jnp.where(small, 1.0 - y, 1.0)) - out, out)
     out = jnp.where(inverted | large, -0.5 * jnp.log(y) ** 2 - out, out)
     out = jnp.where(x == 0, np.pi**2 / 6, jnp.where(x == 1, 0.0, out))
-    return jnp.where((x < 0) | jnp.isnan(x), np.nan, out).astype(x.dtype)  # never weak, as JAX's
+    return jnp.where(x < 0, np.nan, out).astype(x.dtype)  # never weak, as JAX's

@@ -118,11 +118,11 @@ def dawsn(x: Any) -> Any:
 # The normal distribution.
 
 
-def floats(x: Any) -> Any:
-    """The array, of 32 or 64 bits; TypeError for another dtype."""
+def floats(x: Any, advice: str = ", see docstring for supported types") -> Any:
+    """The array, of 32 or 64 bits; TypeError for another dtype, with that advice."""
     x = jnp.asarray(x)
     if x.dtype not in (np.float32, np.float64):
-        raise TypeError(f"x.dtype={x.dtype} is not supported, see docstring for supported types.")
+        raise TypeError(f"x.dtype={x.dtype} is not supported{advice}.")
     return x.astype(x.dtype)  # no longer weak
 
 
@@ -165,7 +165,7 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
         raise TypeError("series_order must be a Python integer.")
     if not 0 <= series_order <= 30:
         raise ValueError("series_order must be non-negative." if series_order < 0 else "series_order must be <= 30.")
-    x = floats(x)
+    x = floats(x, "")
     lower, upper = (-20.0, 8.0) if x.dtype == np.float64 else (-10.0, 5.0)
 
     @custom_jvp

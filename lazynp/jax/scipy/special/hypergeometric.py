@@ -131,6 +131,7 @@ def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
     (z,) = inexact("bessel_jn", z)
     if z.dtype.kind == "c":
         raise ValueError("complex input not supported.")
+    z = z.astype(z.dtype)  # never weak, as JAX's
     v, n_iter = operator.index(v), operator.index(n_iter)
     f0, f1, norm = jnp.zeros_like(z), jnp.full_like(z, 1e-16), jnp.zeros_like(z)
     orders: list[Any] = []
@@ -139,7 +140,7 @@ def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
         norm = norm + 2.0 * f if k % 2 == 0 else norm
         f0, f1 = f1, f
         orders.append(f)
-    return jnp.stack(orders[::-1][: v + 1]) / (norm - f1)
+    return jnp.stack(orders[::-1])[: v + 1] / (norm - f1)
 
 
 # Spherical harmonics.

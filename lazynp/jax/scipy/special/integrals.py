@@ -174,7 +174,9 @@ def sici_jvp(primals: Any, tangents: Any) -> Any:
 
 def sici(x: Any) -> tuple[Any, Any]:
     """The sine and the cosine integral. Raises ValueError for complex numbers."""
-    (x,) = real_inexact("sici", x)
+    (x,) = inexact("sici", x)
+    if x.dtype.kind == "c":
+        raise ValueError(f"Argument `x` to sici must be real-valued. Got dtype {x.dtype}.")
     return sici_of(x.astype(x.dtype))
 
 
