@@ -180,7 +180,7 @@ def main() -> int:
     kinds = options.kinds.split(",")
     names = [name for name in names if any(kind in plain.PROGRAMS[name].kind for kind in kinds)]
     libraries = ["numpy", *(library for library in options.libraries.split(",") if library != "numpy")]
-    seconds, rounds, ahead = (0.05, 3, 0.4) if options.quick else (options.seconds, options.rounds, 1.5)
+    seconds, rounds, ahead = (0.05, 3, 1.5) if options.quick else (options.seconds, options.rounds, 1.5)
     begin = time.monotonic()
     print(processes.load())
     rows, failed = table(names, [int(s) for s in options.sizes.split(",")], libraries, seconds, rounds, ahead)

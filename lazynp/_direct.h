@@ -10,7 +10,7 @@
 #include "_memory.h"
 
 /* UNLOCKED: above so many elements other threads may run, as in NumPy. */
-enum { AXES = 4, OPERANDS = 3, TABLE = 512, UNLOCKED = 500 };
+enum { AXES = 6, OPERANDS = 3, TABLE = 512, UNLOCKED = 500 };
 
 /* The loop of a ufunc for operands of one type. `at` is -1 where there is none that is taken; `exact`: the results are
  * the same with whatever strides and lengths it is called; `tiled`: with a number it is best called on copies of it;

@@ -2266,6 +2266,8 @@ PyMODINIT_FUNC PyInit__speed(void)
         return NULL;
     for (int i = 0; i < BASES; i++)
         types[i]->tp_new = PyBaseObject_Type.tp_new; /* so that object.__new__ makes them too */
+    if (PyModule_AddIntMacro(module, AXES) < 0 || PyModule_AddIntMacro(module, REDUCTIONS) < 0)
+        return NULL;
     for (int i = 0; i < TYPES; i++)
         if (PyType_Ready(types[i]) < 0 || PyModule_AddObjectRef(module, names[i], (PyObject *)types[i]) < 0)
             return NULL;

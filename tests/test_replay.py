@@ -30,6 +30,7 @@ from replay_cases import (
 
 import lazynp
 from lazynp.backends import artifacts
+from lazynp.backends.loops import period
 from lazynp.config import config
 from lazynp.runtime import periods, replay
 from lazynp.speed import native
@@ -776,3 +777,27 @@ def test_a_loop_after_one_that_only_looks() -> None:
     native.replay_counts()
     names_bound_anew(lazynp, 60)
     assert native.replay_counts()["periods"] > 40
+
+
+def test_numbers_of_the_c_module() -> None:
+    """What a program is made from counts axes and reductions as the C module that notes them does."""
+    if native is not None:
+        assert (period.AXES, period.REDUCTIONS) == (native.AXES, native.REDUCTIONS)
+
+
+def test_arrays_of_five_axes() -> None:
+    """A layer of a network: windows of images with channels, and filters."""
+    rng = numpy.random.default_rng(3)
+    images, weights = rng.standard_normal((3, 9, 9, 2)), rng.standard_normal((3, 3, 2, 4))
+
+    def layer(np: Any) -> Any:
+        x, w, out = np.array(images), np.array(weights), np.zeros((3, 7, 7, 4))
+        for k in range(9):
+            for i in range(7):
+                for j in range(7):
+                    window = x[:, i : i + 3, j : j + 3, :, np.newaxis] * w[np.newaxis]
+                    out[:, i, j] = window.sum(axis=(1, 2, 3)) + window.max(axis=(2, 3))[:, 0] * k
+            x = x * 0.9
+        return out
+
+    numpy.testing.assert_array_equal(numpy.asarray(layer(lazynp)), layer(numpy))

@@ -29,7 +29,7 @@ from .writer import LARGEST_WORKSPACE, Place, Writer, product
 # Kinds of slots, as in `_replay.h`.
 EXTERNAL, UFUNC, IN_PLACE, GETITEM, SETITEM, READ, DOT, WHERE, MASKED, CLIP, INTO, TOTAL, ALONG, FILL, JOIN = range(15)
 STACKED = 8  # of `how`: arrays are joined along a new axis
-REDUCTIONS, AXES = 7, 4  # of `how` too: kinds of reductions, and axes, as in `_known.h` and `_direct.h`
+REDUCTIONS, AXES = 7, 6  # of `how` too: kinds of reductions, and axes, as in `_known.h` and `_direct.h`
 NAMED = {WHERE: "where", MASKED: "where", CLIP: "clip", FILL: "fill"}  # what is no ufunc's
 SLOT, MEMORY, NUMBER = 1, 2, 3  # where an operand is from
 TILE = 256  # elements of a number that is repeated in memory

@@ -127,7 +127,8 @@ def _in_rows(lines: list[str]) -> list[str]:
         zero = next((i for i in range(start, -1, -1) if lines[i] == f"{indent}{kind} {name} = 0;"), -1)
         uses = [i for i in range(start + 1, end) if re.search(rf"\b{name}(?:_vec)?\b", lines[i])]
         terms = {i: found for i in uses if (found := _TERM.match(lines[i])) and found[2] == name}
-        if loop is None or loop[3] != "0L" or zero < 0 or len(terms) != len(uses):
+        nested = any(_FOR.match(line) for line in lines[start + 1 : end])
+        if loop is None or loop[3] != "0L" or zero < 0 or nested or len(terms) != len(uses):
             continue
         few = f"{loop[4]} <= LAZYNP_ROW"
         out[zero] += f"\n{indent}alignas(64) {kind} {name}_row[LAZYNP_ROW + 16];"
