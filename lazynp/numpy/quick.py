@@ -5,6 +5,9 @@ subclasses and for options, in Python. The functions here call the same loop in 
 plain arrays of float64 and complex128 without options; all else, and all that fails or is to be warned of, is a call of
 NumPy's function. So results and errors are NumPy's.
 
+NumPy's state of errors is set, and set back to what it was, inside of `try`: a signal's handler may raise after each
+call.
+
 Without one of the names of NumPy's that are used here, which are private, nothing is quick.
 """
 
@@ -70,13 +73,14 @@ def of_square(name: str, state_given: Any, result: Function | None = None) -> Ca
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs or len(args) != 1 or not are_square(args[0]):
                 return host(*args, **kwargs)
-            token = state.set(state_given)
+            before = state.get()
             try:
+                state.set(state_given)
                 value = loop(args[0])
             except FloatingPointError:
                 value = None
             finally:
-                state.reset(token)
+                state.set(before)
             if value is None:
                 return host(*args)
             return value if result is None else result(*value)
@@ -105,13 +109,14 @@ def solve(host: Function) -> Function:
         a, b = args
         if a.dtype is not b.dtype or not b.ndim or b.shape[-1 if b.ndim == 1 else -2] != a.shape[-1] or not b.size:
             return host(a, b)
-        token = state.set(FAILS)
+        before = state.get()
         try:
+            state.set(FAILS)
             return one(a, b) if b.ndim == 1 else several(a, b)
         except (FloatingPointError, ValueError):
             pass
         finally:
-            state.reset(token)
+            state.set(before)
         return host(a, b)
 
     return call
@@ -124,13 +129,14 @@ def svd(host: Function) -> Function:
     def call(a: Any, full_matrices: Any = True, *args: Any, **kwargs: Any) -> Any:
         if args or kwargs or type(a) is not numpy.ndarray or a.dtype is not DOUBLE or a.ndim != 2 or not a.size:
             return host(a, full_matrices, *args, **kwargs)
-        token = state.set(FAILS)
+        before = state.get()
         try:
+            state.set(FAILS)
             return SVDResult(*(full if full_matrices else thin)(a))
         except FloatingPointError:
             pass
         finally:
-            state.reset(token)
+            state.set(before)
         return host(a, full_matrices)
 
     return call

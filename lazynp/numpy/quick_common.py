@@ -36,13 +36,14 @@ def trying(given: Any, compute: Function, host: Function) -> Function:
     """`compute`, or NumPy's function where that gives NOT_ENOUGH, does not take the arguments, or fails."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        token = state.set(given)
+        before = state.get()
         try:
+            state.set(given)
             value = compute(*args, **kwargs)
         except (ArithmeticError, TypeError, ValueError):
             value = NOT_ENOUGH
         finally:
-            state.reset(token)
+            state.set(before)
         return host(*args, **kwargs) if value is NOT_ENOUGH else value
 
     return call

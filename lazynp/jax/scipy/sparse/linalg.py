@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy
+
 from ... import lax, tree
 from ... import numpy as jnp
 
@@ -20,7 +22,9 @@ def operator_of(a: Any) -> Operator:
         raise TypeError(f"linear operator must be either a function or ndarray: {a}")
     if a.ndim != 2 or a.shape[0] != a.shape[1]:
         raise ValueError(f"linear operator must be a square matrix, but has shape: {a.shape}")
-    return lambda x: jnp.dot(a, x)
+    if isinstance(a, (numpy.ndarray, jnp.ndarray)):
+        return lambda x: jnp.dot(a, x)
+    return lambda x: a @ x  # a sparse one, or whatever else has products
 
 
 def dot(x: Any, y: Any) -> Any:
