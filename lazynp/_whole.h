@@ -618,6 +618,13 @@ static PyObject *whole(PyObject *host, PyObject *self, PyObject *const *args, Py
         vector[1] = self ? self : vector[1];
         made++;
         value = PyObject_Vectorcall(host, vector + 1, (size_t)(n + !!self) | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+        PyObject *plain = value == Py_NotImplemented ? PyObject_GetAttrString(host, "__wrapped__") : NULL;
+        if (plain) { /* `quick.py` has left it to NumPy's function */
+            Py_SETREF(value, PyObject_Vectorcall(plain, vector + 1, (size_t)(n + !!self) | PY_VECTORCALL_ARGUMENTS_OFFSET, names));
+            Py_DECREF(plain);
+        }
+        else if (value == Py_NotImplemented)
+            PyErr_Clear();
         for (int k = 0; k < outs; k++) {
             several[k]->busy--;
             Py_DECREF(several[k]);

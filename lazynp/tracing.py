@@ -23,7 +23,7 @@ from numpy.lib.array_utils import byte_bounds
 from .api.jit import Entry, Jit
 from .backends.support import compilable
 from .config import config
-from .numpy import host
+from .numpy import host, quick, quick_common
 from .owners import LIBRARY as LIBRARY_CODE
 from .owners import OWN, whose
 from .runtime import alone, chain, execute, kernels, one_step, recorder, segment, steps
@@ -41,6 +41,7 @@ INTERPRETED, COMPILED, LIBRARY = "kernels, interpreted", "kernels, compiled", "l
 COPIES, SMALL, PLANNING, RUNNING = "writes and copies", "small jitted graphs", "planning", "running segments"
 TRACING = "tracing jitted functions"
 PROGRAM, RECORDING, HOST = "the program", "recording", "NumPy on the host"
+HOST_FILES = (host.__file__, quick.__file__, quick_common.__file__)
 CATEGORIES = (INTERPRETED, COMPILED, LIBRARY, COPIES, SMALL, PLANNING, RUNNING, TRACING, RECORDING, HOST, PROGRAM)
 KERNELS, DEMAND, COMPILE = "kernels", "demand", "compiler"  # in the trace; no categories: what they contain is one
 
@@ -339,7 +340,7 @@ def where(frames: list[Place]) -> tuple[Line | None, str]:
             if file.startswith("<") or (library is not None and not called):
                 continue  # a library at work for the program, through us: pytest, or what an adapter wraps
             ours, library = True, None
-            if file == host.__file__ or not file.startswith(FOLDER):
+            if file in HOST_FILES or not file.startswith(FOLDER):
                 category = HOST
             elif category != HOST:
                 category = RECORDING

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-RULES = {"jvp": "Differentiation rule", "transpose": "Transpose rule (for reverse-mode differentiation)"}
-
 
 class MissingRuleError(NotImplementedError):
     """An op has no rule for a transformation."""
 
     def __init__(self, op: str, transformation: str) -> None:
-        rule = RULES.get(transformation, transformation)
-        super().__init__(f"{rule} for '{op}' not implemented")
+        rules = {"jvp": "Differentiation rule", "transpose": "Transpose rule (for reverse-mode differentiation)"}
+        super().__init__(f"{rules.get(transformation, transformation)} for '{op}' not implemented")
         self.op, self.transformation = op, transformation
 
 

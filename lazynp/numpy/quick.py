@@ -2,8 +2,8 @@
 
 `numpy.linalg.solve` takes 4 µs for a matrix of 4 x 4, of which LAPACK has 0.5: the rest looks for a common type, for
 subclasses and for options, in Python. The functions here call the same loop in the same way for what programs have,
-plain arrays of float64 and complex128 without options; all else, and all that fails or is to be warned of, is a call of
-NumPy's function. So results and errors are NumPy's.
+plain arrays of float64 and complex128 without options. For all else, and for all that fails or is to be warned of, they
+return NotImplemented, and NumPy's function is called (`_whole.h`). So results, errors and warnings are NumPy's.
 
 NumPy's state of errors is set, and set back to what it was, inside of `try`: a signal's handler may raise after each
 call.
@@ -22,7 +22,7 @@ import numpy
 Function = Callable[..., Any]
 DOUBLE, COMPLEX = numpy.dtype("f8"), numpy.dtype("c16")
 quick: dict[Function, Function] = {}
-"""For a function of NumPy's the one that is to be called for it."""
+"""For a function of NumPy's the one that is asked first."""
 
 try:
     from numpy._core import umath
@@ -42,13 +42,13 @@ except (ImportError, AttributeError, TypeError):
     LOOPS = {}
 
 
-def stands_for(host: Function) -> Callable[[Callable[[Function], Function]], Any]:
+def stands_for(host: Function) -> Callable[[Callable[[], Function]], Any]:
     """What makes the quick function of NumPy's, whose names and texts it has."""
 
-    def decorator(make: Callable[[Function], Function]) -> None:
+    def decorator(make: Callable[[], Function]) -> None:
         if LOOPS:
             plain = getattr(host, "_implementation", host)
-            quick[plain] = functools.update_wrapper(make(plain), plain)
+            quick[plain] = functools.update_wrapper(make(), plain)
 
     return decorator
 
@@ -64,26 +64,24 @@ def are_square(a: Any) -> bool:
     return len(shape) > 1 and shape[-1] == shape[-2] != 0
 
 
-def of_square(name: str, state_given: Any, result: Function | None = None) -> Callable[[Function], Function]:
+def of_square(name: str, state_given: Any, result: Function | None = None) -> Callable[[], Function]:
     """A function of one square matrix, or of a stack of some, without options."""
 
-    def make(host: Function) -> Function:
+    def make() -> Function:
         loop = LOOPS[name]
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs or len(args) != 1 or not are_square(args[0]):
-                return host(*args, **kwargs)
+                return NotImplemented
             before = state.get()
             try:
                 state.set(state_given)
                 value = loop(args[0])
+                return value if result is None else result(*value)
             except FloatingPointError:
-                value = None
+                return NotImplemented
             finally:
                 state.set(before)
-            if value is None:
-                return host(*args)
-            return value if result is None else result(*value)
 
         return call
 
@@ -100,44 +98,42 @@ if LOOPS:
 
 
 @stands_for(numpy.linalg.solve)
-def solve(host: Function) -> Function:
+def solve() -> Function:
     several, one = LOOPS["solve"], LOOPS["solve1"]
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs or len(args) != 2 or not are_square(args[0]) or type(args[1]) is not numpy.ndarray:
-            return host(*args, **kwargs)
+            return NotImplemented
         a, b = args
         if a.dtype is not b.dtype or not b.ndim or b.shape[-1 if b.ndim == 1 else -2] != a.shape[-1] or not b.size:
-            return host(a, b)
+            return NotImplemented
         before = state.get()
         try:
             state.set(FAILS)
             return one(a, b) if b.ndim == 1 else several(a, b)
         except (FloatingPointError, ValueError):
-            pass
+            return NotImplemented
         finally:
             state.set(before)
-        return host(a, b)
 
     return call
 
 
 @stands_for(numpy.linalg.svd)
-def svd(host: Function) -> Function:
+def svd() -> Function:
     full, thin = LOOPS["svd_f"], LOOPS["svd_s"]
 
     def call(a: Any, full_matrices: Any = True, *args: Any, **kwargs: Any) -> Any:
         if args or kwargs or type(a) is not numpy.ndarray or a.dtype is not DOUBLE or a.ndim != 2 or not a.size:
-            return host(a, full_matrices, *args, **kwargs)
+            return NotImplemented
         before = state.get()
         try:
             state.set(FAILS)
             return SVDResult(*(full if full_matrices else thin)(a))
         except FloatingPointError:
-            pass
+            return NotImplemented
         finally:
             state.set(before)
-        return host(a, full_matrices)
 
     return call
 
@@ -173,13 +169,13 @@ def is_axis(axis: Any, a: Any) -> bool:
     return type(axis) is int and -a.ndim <= axis < a.ndim
 
 
-def one_axis(name: str, back: bool) -> Callable[[Function], Function]:
-    def make(host: Function) -> Function:
+def one_axis(name: str, back: bool) -> Callable[[], Function]:
+    def make() -> Function:
         loop = LOOPS[name]
 
         def call(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
             if n is not None or norm is not None or out is not None or not is_plain(a) or not is_axis(axis, a):
-                return host(a, n, axis, norm, out)
+                return NotImplemented
             return along(loop, a, share(a.shape[axis] if back else 1), axis, numpy.empty(a.shape, COMPLEX))
 
         return call
@@ -187,17 +183,17 @@ def one_axis(name: str, back: bool) -> Callable[[Function], Function]:
     return make
 
 
-def several_axes(name: str, back: bool, given: Any) -> Callable[[Function], Function]:
+def several_axes(name: str, back: bool, given: Any) -> Callable[[], Function]:
     """Along the last axis first, as NumPy does."""
 
-    def make(host: Function) -> Function:
+    def make() -> Function:
         loop = LOOPS[name]
 
         def call(a: Any, s: Any = None, axes: Any = given, norm: Any = None, out: Any = None) -> Any:
             if s is not None or norm is not None or out is not None or not is_plain(a):
-                return host(a, s, axes, norm, out)
+                return NotImplemented
             if axes is not None and (type(axes) is not tuple or not axes or not all([is_axis(k, a) for k in axes])):
-                return host(a, s, axes, norm, out)
+                return NotImplemented
             for k in reversed(range(a.ndim) if axes is None else axes):
                 a = along(loop, a, share(a.shape[k] if back else 1), k, numpy.empty(a.shape, COMPLEX))
             return a
@@ -208,14 +204,14 @@ def several_axes(name: str, back: bool, given: Any) -> Callable[[Function], Func
 
 
 @stands_for(numpy.fft.rfft)
-def rfft(host: Function) -> Function:
+def rfft() -> Function:
     even, odd = LOOPS["rfft_n_even"], LOOPS["rfft_n_odd"]
 
     def call(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
         if n is not None or norm is not None or out is not None or not is_plain(a) or a.dtype is COMPLEX:
-            return host(a, n, axis, norm, out)
+            return NotImplemented
         if axis != -1 and not (type(axis) is int and axis == a.ndim - 1):
-            return host(a, n, axis, norm, out)
+            return NotImplemented
         length = a.shape[-1]
         return (odd if length % 2 else even)(a, share(1), out=numpy.empty((*a.shape[:-1], length // 2 + 1), COMPLEX))
 
@@ -223,15 +219,15 @@ def rfft(host: Function) -> Function:
 
 
 @stands_for(numpy.fft.irfft)
-def irfft(host: Function) -> Function:
+def irfft() -> Function:
     loop = LOOPS["irfft"]
 
     def call(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
         if norm is not None or out is not None or not is_plain(a) or a.dtype is DOUBLE or axis != -1:
-            return host(a, n, axis, norm, out)
+            return NotImplemented
         length = 2 * (a.shape[-1] - 1) if n is None else n
         if type(length) is not int or length < 1:
-            return host(a, n, axis, norm, out)
+            return NotImplemented
         return loop(a, share(length), out=numpy.empty((*a.shape[:-1], length)))
 
     return call

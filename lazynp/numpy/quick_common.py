@@ -1,7 +1,7 @@
 """Functions that programs call often on small arrays, and that NumPy has in Python: without what it asks first.
 
 As in `quick`, each does what NumPy's does for plain arrays of float64 without options, with the same operations on the
-same elements, so that the values are NumPy's; all else, and all that would be warned of, is a call of NumPy's function.
+same elements, so that the values are NumPy's; all else, and all that would be warned of, is left to NumPy's function.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from .quick import DOUBLE, LOOPS, quick, stands_for, state, state_of
 __all__ = ["quick"]
 
 Function = Callable[..., Any]
-NOT_ENOUGH = object()  # what was computed is to be left, and NumPy's function called
 SILENT = state_of(all="raise", invalid="ignore") if LOOPS else None  # NumPy ignores numbers that are none here, too
 HEARD = state_of(all="raise") if LOOPS else None
 LARGEST = 1 << 53  # whole numbers below are floats
@@ -32,19 +31,18 @@ def are_plain(*arrays: Any) -> bool:
     return all([type(x) is numpy.ndarray and x.dtype is DOUBLE and x.size for x in arrays])
 
 
-def trying(given: Any, compute: Function, host: Function) -> Function:
-    """`compute`, or NumPy's function where that gives NOT_ENOUGH, does not take the arguments, or fails."""
+def trying(given: Any, compute: Function) -> Function:
+    """`compute` with that state of errors; NotImplemented where it does not take the arguments, or fails."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         before = state.get()
         try:
             state.set(given)
-            value = compute(*args, **kwargs)
+            return compute(*args, **kwargs)
         except (ArithmeticError, TypeError, ValueError):
-            value = NOT_ENOUGH
+            return NotImplemented
         finally:
             state.set(before)
-        return host(*args, **kwargs) if value is NOT_ENOUGH else value
 
     return call
 
@@ -55,21 +53,21 @@ def are_close(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8) -> Any:
     elif are_plain(a, b):
         near = isfinite(b)
     else:
-        return NOT_ENOUGH
+        return NotImplemented
     if type(rtol) is not float or type(atol) is not float or not 0 <= rtol < math.inf > atol >= 0:
-        return NOT_ENOUGH
+        return NotImplemented
     return (less_equal(abs(a - b), atol + rtol * abs(b)) & near | (a == b))[()]
 
 
 def all_close(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8) -> Any:
     found = are_close(a, b, rtol, atol)
-    return found if found is NOT_ENOUGH else bool(found.all())
+    return found if found is NotImplemented else bool(found.all())
 
 
 def cross(a: Any, b: Any) -> Any:
     """Of vectors of three coordinates along the last axis."""
     if not are_plain(a, b) or not a.ndim or not b.ndim or not a.shape[-1] == b.shape[-1] == 3:
-        return NOT_ENOUGH
+        return NotImplemented
     if a.ndim == 1 and a.shape == b.shape:
         made = numpy.empty(3)
     else:
@@ -84,10 +82,10 @@ def cross(a: Any, b: Any) -> Any:
 def linspace(start: Any, stop: Any, num: Any = 50) -> Any:
     kinds = (type(start), type(stop))
     if type(num) is not int or num < 2 or kinds not in KINDS or not abs(start) < LARGEST > abs(stop):
-        return NOT_ENOUGH
+        return NotImplemented
     step = (float(stop) - float(start)) / (num - 1)
     if not abs(step) > 1e-290:
-        return NOT_ENOUGH
+        return NotImplemented
     made = numpy.arange(0, num, dtype=float)
     multiply(made, step, out=made)
     add(made, float(start), out=made)
@@ -107,49 +105,49 @@ def in_order(a: Any, *places: int) -> Any:
 
 def median(a: Any) -> Any:
     if not are_plain(a):
-        return NOT_ENOUGH
+        return NotImplemented
     half = a.size // 2
     low = half if a.size % 2 else half - 1
     found = in_order(a, low, half)
     if found[-1] != found[-1] or found[half] == 0:
-        return NOT_ENOUGH
+        return NotImplemented
     return add.reduce(found[low : half + 1]) / (half + 1 - low)
 
 
 def quantile(a: Any, q: Any) -> Any:
     """By straight lines between the elements in order."""
     if type(q) is not float or not are_plain(a) or not 0.0 <= q < 1.0:
-        return NOT_ENOUGH
+        return NotImplemented
     at = (a.size - 1) * q
     low = int(at)
     if low >= a.size - 1:
-        return NOT_ENOUGH
+        return NotImplemented
     found = in_order(a, low, low + 1)
     x, y = found[low], found[low + 1]
     difference = y - x
     share = at - low
     made = y - difference * (1 - share) if share >= 0.5 else x + difference * share
-    return made if made != 0 and isfinite(found[-1]) and isfinite(difference) else NOT_ENOUGH
+    return made if made != 0 and isfinite(found[-1]) and isfinite(difference) else NotImplemented
 
 
 def percentile(a: Any, q: Any) -> Any:
-    return quantile(a, q / 100.0) if type(q) in (int, float) else NOT_ENOUGH
+    return quantile(a, q / 100.0) if type(q) in (int, float) else NotImplemented
 
 
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     """Of even bins."""
     if not are_plain(a) or type(bins) is not int or bins < 1 or density or a.size > BLOCK:
-        return NOT_ENOUGH
+        return NotImplemented
     if weights is not None and (not are_plain(weights) or weights.shape != a.shape):
-        return NOT_ENOUGH
+        return NotImplemented
     if range is None:
         low, high = float(a.min()), float(a.max())
     else:
         low, high = range
     if type(low) not in (int, float) or type(high) not in (int, float) or not -math.inf < low < high < math.inf:
-        return NOT_ENOUGH
+        return NotImplemented
     edges = linspace(low, high, bins + 1)
-    if edges is NOT_ENOUGH:
+    if edges is NotImplemented:
         return edges
     if weights is None:
         return tally(edges, a, True), edges
@@ -158,18 +156,18 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     if not inside.all():
         keys, weights = keys[inside], weights[inside]
     if not keys.size:
-        return NOT_ENOUGH
+        return NotImplemented
     places = edges[1:-1].searchsorted(keys, "right")
     return numpy.bincount(places, weights, bins), edges
 
 
 def cov(m: Any, y: Any = None, rowvar: Any = True) -> Any:
     if y is not None or type(rowvar) is not bool or not are_plain(m) or m.ndim != 2:
-        return NOT_ENOUGH
+        return NotImplemented
     x = m.copy("K") if rowvar else m.copy("K").T
     count = x.shape[1] - 1
     if count < 1:
-        return NOT_ENOUGH
+        return NotImplemented
     x -= x.mean(axis=1)[:, None]
     made = numpy.dot(x, x.T)
     made *= 1 / count
@@ -178,8 +176,8 @@ def cov(m: Any, y: Any = None, rowvar: Any = True) -> Any:
 
 def corrcoef(x: Any, y: Any = None, rowvar: Any = True) -> Any:
     made = cov(x, y, rowvar)
-    if made is NOT_ENOUGH or not made.ndim:
-        return NOT_ENOUGH
+    if made is NotImplemented or not made.ndim:
+        return NotImplemented
     deviation = numpy.sqrt(made.diagonal())
     made /= deviation[:, None]
     made /= deviation[None, :]
