@@ -1292,16 +1292,20 @@ static PyObject *reduce(PyObject *module, PyObject *const *given, Py_ssize_t n)
     Py_RETURN_NOTIMPLEMENTED;
 }
 
+/* A ufunc's reduction of a NumPy array, as `r` says; NULL, without an error set, where it is not that simple. */
+static PyObject *reduced_by(PyObject *f, PyObject *x, Reduction *r)
+{
+    for (r->which = 0; r->which < REDUCTIONS && reduction_ufunc[r->which] != f;)
+        r->which++;
+    return x && is_direct(r->which) && PyArray_CheckExact(x) ? direct_reduce(r, (PyArrayObject *)x) : NULL;
+}
+
 /* A ufunc's reduction of an array of NumPy's, as large as it may be. */
 static PyObject *reduce_array(PyObject *module, PyObject *const *given, Py_ssize_t n)
 {
     /* given: (ufunc, array, axes, keepdims) */
     Reduction r = {.keep = n == 4 && given[3] == Py_True};
-    while (n == 4 && r.which < REDUCTIONS && reduction_ufunc[r.which] != given[0])
-        r.which++;
-    PyObject *out = NULL;
-    if (n == 4 && is_direct(r.which) && PyArray_CheckExact(given[1]) && PyTuple_CheckExact(given[2]) && read_axes(given[2], &r))
-        out = direct_reduce(&r, (PyArrayObject *)given[1]);
+    PyObject *out = n == 4 && PyTuple_CheckExact(given[2]) && read_axes(given[2], &r) ? reduced_by(given[0], given[1], &r) : NULL;
     if (!out && !PyErr_Occurred())
         Py_RETURN_NOTIMPLEMENTED;
     return out;

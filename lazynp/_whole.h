@@ -982,15 +982,6 @@ static PyObject *call_function(PyObject *self, PyObject *args, PyObject *kwargs)
     return out;
 }
 
-/* `f.reduce(x)`, along the first axis, where it is that simple; else NULL, without an error set. */
-static PyObject *reduced_by(PyObject *f, PyObject *x)
-{
-    Reduction r = {.count = 1};
-    while (r.which < REDUCTIONS && reduction_ufunc[r.which] != f)
-        r.which++;
-    return x && is_direct(r.which) && PyArray_CheckExact(x) ? direct_reduce(&r, (PyArrayObject *)x) : NULL;
-}
-
 /* A method of a ufunc of NumPy's own, by its name: `reduce`, `at`, ... */
 static PyObject *ufunc_method(Method *m, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
@@ -998,7 +989,8 @@ static PyObject *ufunc_method(Method *m, PyObject *const *args, Py_ssize_t n, Py
     if (!f || Py_TYPE(f) != &PyUFunc_Type || !is_own((PyUFuncObject *)f))
         return NULL;
     if (m->reduces && n == 2 && !names) {
-        PyObject *quick = reduced_by(f, at_hand(args[1]));
+        Reduction first = {.count = 1}; /* along the first axis */
+        PyObject *quick = reduced_by(f, at_hand(args[1]), &first);
         if (quick || PyErr_Occurred())
             return from_host(quick);
     }

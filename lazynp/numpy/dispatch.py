@@ -36,10 +36,13 @@ from ..speed import (
     tell,
     whole_call,
 )
-from . import subclasses
+from . import (
+    quick_common,  # noqa: F401  (which fills the table of `quick`)
+    subclasses,
+)
 from .array import Handle, borrow, ndarray
 from .host import PLAIN, public_module, unwrap
-from .quick_common import quick
+from .quick import quick
 
 KNOWN = PLAIN | {ndarray, numpy.ndarray, list, tuple, dict, slice, range}
 array_functions: set[Any] = set()

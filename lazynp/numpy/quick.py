@@ -53,6 +53,22 @@ def stands_for(host: Function) -> Callable[[Callable[[], Function]], Any]:
     return decorator
 
 
+def trying(given: Any, compute: Function) -> Function:
+    """`compute` with that state of errors; NotImplemented where it does not take the arguments, or fails."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        before = state.get()
+        try:
+            state.set(given)
+            return compute(*args, **kwargs)
+        except (ArithmeticError, TypeError, ValueError):
+            return NotImplemented
+        finally:
+            state.set(before)
+
+    return call
+
+
 # Linear algebra.
 
 
@@ -70,20 +86,13 @@ def of_square(name: str, state_given: Any, result: Function | None = None) -> Ca
     def make() -> Function:
         loop = LOOPS[name]
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if kwargs or len(args) != 1 or not are_square(args[0]):
+        def call(a: Any) -> Any:
+            if not are_square(a):
                 return NotImplemented
-            before = state.get()
-            try:
-                state.set(state_given)
-                value = loop(args[0])
-                return value if result is None else result(*value)
-            except FloatingPointError:
-                return NotImplemented
-            finally:
-                state.set(before)
+            value = loop(a)
+            return value if result is None else result(*value)
 
-        return call
+        return trying(state_given, call)
 
     return make
 
@@ -101,41 +110,26 @@ if LOOPS:
 def solve() -> Function:
     several, one = LOOPS["solve"], LOOPS["solve1"]
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or len(args) != 2 or not are_square(args[0]) or type(args[1]) is not numpy.ndarray:
+    def call(a: Any, b: Any) -> Any:
+        if not are_square(a) or type(b) is not numpy.ndarray or a.dtype is not b.dtype:
             return NotImplemented
-        a, b = args
-        if a.dtype is not b.dtype or not b.ndim or b.shape[-1 if b.ndim == 1 else -2] != a.shape[-1] or not b.size:
+        if not b.ndim or b.shape[-1 if b.ndim == 1 else -2] != a.shape[-1] or not b.size:
             return NotImplemented
-        before = state.get()
-        try:
-            state.set(FAILS)
-            return one(a, b) if b.ndim == 1 else several(a, b)
-        except (FloatingPointError, ValueError):
-            return NotImplemented
-        finally:
-            state.set(before)
+        return one(a, b) if b.ndim == 1 else several(a, b)
 
-    return call
+    return trying(FAILS, call)
 
 
 @stands_for(numpy.linalg.svd)
 def svd() -> Function:
     full, thin = LOOPS["svd_f"], LOOPS["svd_s"]
 
-    def call(a: Any, full_matrices: Any = True, *args: Any, **kwargs: Any) -> Any:
-        if args or kwargs or type(a) is not numpy.ndarray or a.dtype is not DOUBLE or a.ndim != 2 or not a.size:
+    def call(a: Any, full_matrices: Any = True) -> Any:
+        if type(a) is not numpy.ndarray or a.dtype is not DOUBLE or a.ndim != 2 or not a.size:
             return NotImplemented
-        before = state.get()
-        try:
-            state.set(FAILS)
-            return SVDResult(*(full if full_matrices else thin)(a))
-        except FloatingPointError:
-            return NotImplemented
-        finally:
-            state.set(before)
+        return SVDResult(*(full if full_matrices else thin)(a))
 
-    return call
+    return trying(FAILS, call)
 
 
 # Fourier transforms.

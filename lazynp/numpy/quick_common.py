@@ -15,9 +15,7 @@ import numpy
 from numpy import add, isfinite, less_equal, multiply, subtract
 
 from ..backends.numpy.searches import tally
-from .quick import DOUBLE, LOOPS, quick, stands_for, state, state_of
-
-__all__ = ["quick"]
+from .quick import DOUBLE, LOOPS, stands_for, state_of, trying
 
 Function = Callable[..., Any]
 SILENT = state_of(all="raise", invalid="ignore") if LOOPS else None  # NumPy ignores numbers that are none here, too
@@ -29,22 +27,6 @@ BLOCK = 1 << 16  # elements that NumPy's histogram takes at a time
 def are_plain(*arrays: Any) -> bool:
     """Whether all are arrays of float64 with elements."""
     return all([type(x) is numpy.ndarray and x.dtype is DOUBLE and x.size for x in arrays])
-
-
-def trying(given: Any, compute: Function) -> Function:
-    """`compute` with that state of errors; NotImplemented where it does not take the arguments, or fails."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        before = state.get()
-        try:
-            state.set(given)
-            return compute(*args, **kwargs)
-        except (ArithmeticError, TypeError, ValueError):
-            return NotImplemented
-        finally:
-            state.set(before)
-
-    return call
 
 
 def are_close(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8) -> Any:
