@@ -57,6 +57,12 @@ CARRIES: dict[str, Call] = {
 }
 
 
+def ordered(text: str) -> str:
+    """With the kinds of dtypes that are accepted in one order: JAX writes them as a set has them, which hashes addresses."""
+    start, of, kinds = text.partition("subtypes of ")
+    return start + of + ", ".join(sorted(kinds.rstrip(".").split(", ")))
+
+
 def text_of(call: Call, j: Any) -> str:
     with pytest.raises(TypeError) as error:
         call(j)
@@ -401,7 +407,7 @@ def test_arguments_that_do_not_fit(name: str) -> None:
     for j in (jax, lazynp.jax):
         with pytest.raises(Exception, match=r"\w") as error:
             SHAPED[name](j)
-        found.append((error.type, str(error.value).splitlines()[0]))
+        found.append((error.type, ordered(str(error.value).splitlines()[0])))
     (theirs, said), (ours, says) = found
     builtin = next(c for c in theirs.__mro__ if c.__module__ == "builtins")
     assert issubclass(ours, builtin)
