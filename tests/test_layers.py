@@ -25,16 +25,17 @@ BELOW = {
     "tree": (),
     "errors": ("graph",),
     "leaks": ("graph", "errors", "ops", "transforms", "runtime"),
+    "once": ("graph", "runtime", "doors"),
     "ops": ("graph", "tree"),
     "transforms": ("ops", "graph", "tree"),
     "backends": ("graph", "ops"),
     "runtime": ("graph", "errors", "backends", "ops"),
     "doors": ("graph", "runtime"),
     "spread": ("graph", "errors", "backends", "runtime", "ops"),
-    "api": ("graph", "errors", "leaks", "tree", "ops", "transforms", "backends", "runtime", "doors"),
+    "api": ("graph", "errors", "leaks", "once", "tree", "ops", "transforms", "backends", "runtime", "doors"),
     "numpy": ("graph", "errors", "tree", "ops", "transforms", "backends", "runtime", "doors", "api"),
     "adapters": ("graph", "errors", "tree", "ops", "transforms", "backends", "runtime", "doors", "api", "numpy"),
-    "jax": ("graph", "errors", "tree", "ops", "transforms", "backends", "runtime", "spread", "doors", "api"),
+    "jax": ("graph", "errors", "once", "tree", "ops", "transforms", "backends", "runtime", "spread", "doors", "api"),
 }
 # Single files that import nothing of lazynp; `tracebacks` asks a setting, and for the C module.
 BARE = (

@@ -18,6 +18,7 @@ from ..flags import flags
 from ..graph.function import Function
 from ..graph.node import ABSTRACT, Node
 from ..graph.op import results
+from ..once import once, stands_for
 from ..ops.elementwise import add, cast, clip, convert, less, not_equal
 from ..ops.flow import check_branches, check_carry, cond_node, kept, promoted, scan_length, scan_node, short, while_node
 from ..ops.joining import flip, stack
@@ -27,7 +28,6 @@ from ..runtime import loops  # noqa: F401  runs the bodies
 from ..runtime.execute import value_of
 from ..runtime.recorder import recorder
 from ..runtime.reuse import use_in_loop, use_one_of
-from ..signatures import name_of
 from ..tree import NAMESPACE, flatten, unflatten
 from ..tree import map as tree_map
 from .trace import Trace, effect, placeholder, run_traced
@@ -36,14 +36,14 @@ from .trace import stack as traces
 INT32 = np.dtype(np.int32)
 
 
+@once(traces)
 def traced(f: Any, like: Sequence[Node], tree: Any, door: Door, kind: str, rows: int = 0) -> tuple[Function, Any]:
     """f's graph for arguments like these values, or, of the last ones, like their `rows`, and the structure of its
     result. `tree` is that of the arguments, a tuple."""
     trace = Trace(f, kind, sources=like)
     avals = [n.aval if i < len(like) - rows else n.aval._replace(shape=n.shape[1:]) for i, n in enumerate(like)]
     inputs = [placeholder(a, trace, i) for i, a in enumerate(avals)]
-    function, out, _ = run_traced(f, inputs, with_kwargs(tree), door, trace)
-    return function, out
+    return run_traced(f, inputs, with_kwargs(tree), door, trace)[:2]
 
 
 def with_kwargs(tree: Any) -> Any:
@@ -200,10 +200,10 @@ def fori_loop(
         if flags.disable_jit and stop <= start:
             return init_val
 
+        @stands_for(body_fun)
         def step(loop_carry: Any, _: Any) -> Any:
             return (after(loop_carry[0], door), body_fun(*loop_carry)), None
 
-        step.__name__ = name_of(body_fun)
         (_, out), _ = scan(step, (start, init_val), None, max(stop - start, 0), unroll=unroll or False, door=door)
         return out
     if unroll not in (None, False, 1):
@@ -211,7 +211,7 @@ def fori_loop(
     bounds = [door.wrap(n if n.dtype == dtype else convert(n, dtype)) for n in (low, high)]
     return while_loop(
         lambda c: door.wrap(less(door.as_node(c[0]), door.as_node(c[1]))),
-        lambda loop_carry: (after(loop_carry[0], door), loop_carry[1], body_fun(loop_carry[0], loop_carry[2])),
+        stands_for(body_fun)(lambda carry: (after(carry[0], door), carry[1], body_fun(carry[0], carry[2]))),
         (*bounds, init_val),
         door=door,
     )[2]

@@ -65,7 +65,8 @@ class Call(NamedTuple):
     @property
     def key(self) -> Any:
         """The signature: what a function is traced for."""
-        return (flags.state, stack.shown, self.door.name, self.structure, self.statics, *[n.number for n in self.nodes])
+        settings = (flags.state, *[(name, size) for name, (size, _) in stack.axes.items()])
+        return (settings, stack.shown, self.door.name, self.structure, self.statics, *[n.number for n in self.nodes])
 
 
 class Entry:
@@ -200,7 +201,7 @@ class Jit(CallBase):
         values = [n.value if n.value is not None else value_of(n) for n in call.nodes]
         deleted = self._usable(call, entry) if any(call.donated) else ()
         program, results = entry.program(values, self._give(call, entry, deleted) if deleted else ())
-        if not entry.written and call.door is self._door:
+        if not entry.written and call.door is self._door and not stack.axes:  # their sizes are no part of a signature
             self._remember(args, kwargs, call, (entry, program, results), deleted)
         door = entry.door
         there = program.run(values)
@@ -355,10 +356,9 @@ def finish(entry: Entry, call: Call, out: list[Any]) -> Any:
 
 def why(jitted: Jit, call: Call) -> str:
     """Why a function is traced: what differs from the nearest signature that was traced before."""
-    name = f"{name_of(jitted._fun)}{place_of(jitted._fun)}"
+    name, key = f"{name_of(jitted._fun)}{place_of(jitted._fun)}", call.key
     if not jitted._entries:
         return f"jit traces {name} for the first time"
-    key = call.key
     parts = ("settings", "being shown", "kind of arrays", "structure of the arguments", "static arguments")
 
     def differences(other: Any) -> list[str]:

@@ -55,7 +55,7 @@ class Trace:
     def __exit__(self, *error: object) -> None:
         stack.active.pop()
         self.done = True
-        if self.kind == "jit":  # its placeholders stay, and are not to keep the function and its arguments
+        if self.kind != "vmap":  # its placeholders may stay, and are not to keep the function and its arguments
             names = self.names()
             self.text, self.names, self.function = str(self), lambda: names, None
 

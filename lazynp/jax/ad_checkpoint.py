@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from ..api.custom import ruled, traced_level
 from ..api.trace import Trace, inline, placeholder, run_traced, stack, trace_function
-from ..doors import door_of
+from ..doors import Door, door_of
 from ..flags import flags
 from ..graph.function import Function
 from ..graph.node import Node
 from ..graph.op import make, pick, untagged
 from ..graph.walk import dependents, toposort
+from ..once import once
 from ..ops.kept import named, remembered
 from ..ops.promotion import is_inexact
 from ..ops.tags import Nodes, Tangents, renamed
@@ -216,6 +217,16 @@ def static_places(static_argnums: int | Sequence[int], count: int) -> tuple[int,
     return nums
 
 
+@once(stack)
+def traced(fun: Fun, like: Nodes, structure: Any, own: Door, kind: str, rows: int = 0, *, names: Fun) -> Any:
+    """The graph of a function for arguments like these, the structure of its result, and what it returned as it was."""
+    trace = Trace(getattr(fun, "__wrapped__", fun), kind, names, like)
+    inputs = [placeholder(n.aval, trace, i) for i, n in enumerate(like)]
+    noted = Noted(fun)
+    function, out, _ = run_traced(noted, inputs, structure, own, trace)
+    return function, out, noted.apart()
+
+
 def traced_first(fun: Fun, names: Fun, rule: Checkpointed) -> Fun:
     """The function, run on values without a value; its graph then takes the place of its text. What it returns of its
     arguments, and numbers that it makes without arrays, come back as they are.
@@ -229,10 +240,7 @@ def traced_first(fun: Fun, names: Fun, rule: Checkpointed) -> Fun:
         leaves, structure = flatten((args, kwargs))
         own = door_of(leaves, door)
         nodes = [own.as_node(x) for x in leaves]
-        trace = Trace(getattr(fun, "__wrapped__", fun), "checkpoint / remat", names, nodes)
-        inputs = [placeholder(n.aval, trace, i) for i, n in enumerate(nodes)]
-        noted = Noted(fun)
-        function, out, _ = run_traced(noted, inputs, structure, own, trace)
+        function, out, noted = traced(fun, nodes, structure, own, "checkpoint / remat", names=names)
         rule.effectful = function if function.effects else None
         if flags.debug_key_reuse:
             use_as(function, nodes, f"checkpoint of {name_of(fun)}")
@@ -292,9 +300,12 @@ def recomputed(fun: Fun, prevent_cse: bool | Sequence[bool], policy: Fun | None,
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         count = len(args)
         free = others([*static_places(static.nums, count), *[i for i in by_name if i < count]], count)
-        whole, dynamic = held(fun, args, {k: v for k, v in kwargs.items() if k in static.names}, free)
+        whole, dynamic = fun, args
+        fixed = {k: v for k, v in kwargs.items() if k in static.names}
+        if fixed or len(free) < count:
+            whole, dynamic = held(fun, args, fixed, free)
+            whole.__wrapped__ = fun  # type: ignore[attr-defined]
         kwargs = {k: v for k, v in kwargs.items() if k not in static.names}
-        whole.__wrapped__ = fun  # type: ignore[attr-defined]
         given = tuple([x if i in free else None for i, x in enumerate(args)])
         kind = Checkpointed if policy in (None, checkpoint_policies.nothing_saveable) else RecomputeRest
         rule = kind(name_of(fun), policy, prevent_cse)

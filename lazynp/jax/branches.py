@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..api.control import NO_OPERAND
+from ..once import surroundings
 
 
 class Branch(threading.local):
@@ -24,6 +25,7 @@ class Branch(threading.local):
 
 WANTED: Any = object()
 branch = Branch()
+surroundings.append(lambda: branch.token is None)
 
 
 class NeedsToken(BaseException):

@@ -38,6 +38,12 @@ class Noted:
         self.sources = [number.get(id(x)) for x in leaves]
         return out
 
+    def apart(self) -> Noted:
+        """What was noted, without the function."""
+        new = object.__new__(Noted)
+        new.found, new.sources = self.found, self.sources
+        return new
+
     def restored(self, results: Sequence[Any], args: Any, kwargs: Any) -> list[Any]:
         """Leaves of the result, with those arguments that they are, and with what the function made without arrays."""
         originals = flatten((args, kwargs))[0]

@@ -89,18 +89,27 @@ def lying_as(fun: Callable[..., Any], shardings: Sequence[Any]) -> Callable[...,
 
 def entry_for(fun: Callable[..., Any], static: Static, args: Any, kwargs: Any) -> Any:
     """What is known of a function that was traced for these arguments, arrays or `ShapeDtypeStruct`s."""
-    call = Jit(fun, door, static)._take_apart(args, kwargs, node_of)
+    jitted = Jit(fun, door, static)
+    call = jitted._take_apart(args, kwargs, node_of)
     if several():
         fun = lying_as(fun, [known.get(n) for n in call.nodes])
-    return Jit(typed(fun), door, static)._trace(call)
+    types: list[Any] = []
+    jitted._fun = typed(fun, types)
+    if several() or stack.axes or stack.shown:
+        return jitted._trace(call)
+    entry = jitted._entry(call)
+    if types:
+        jitted._entries.pop(call.key, None)
+    return entry
 
 
-def typed(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with an abstract array for each `ShapeDtypeStruct` that it returns."""
+def typed(fun: Callable[..., Any], found: list[Any]) -> Callable[..., Any]:
+    """The function, with an abstract array for each `ShapeDtypeStruct` that it returns, which are added to `found`."""
 
     @functools.wraps(fun)
     def call(*args: Any, **kwargs: Any) -> Any:
         leaves, structure = flatten(fun(*args, **kwargs))
+        found.extend([x for x in leaves if isinstance(x, ShapeDtypeStruct)])
         return unflatten(structure, [wrap(node_of(x)) if isinstance(x, ShapeDtypeStruct) else x for x in leaves])
 
     return call

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ..api.jit import clear_caches
+from ..api import jit
+from ..once import forget_all
 from .array import as_node
 from .aval import ShapedArray, shaped
 from .references import AbstractRef, Ref
@@ -17,6 +18,16 @@ from .varying import axes_of_value, sums_of_value
 from .vmap import vmap
 
 __all__ = ["clear_caches", "ensure_compile_time_eval", "named_call", "named_scope", "typeof", "vmap"]
+
+
+def clear_caches() -> None:
+    """Forget what all functions were traced to."""
+    jit.clear_caches()
+    for ways in list(jit.shared.values()):
+        for tables in ways.values():
+            for part in (tables.fast, tables.signatures, tables.entries):
+                part.clear()
+    forget_all()
 
 
 def named_scope(name: str) -> AbstractContextManager[None]:

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...api.control import with_kwargs
-from ...api.trace import trace_function
+from ...api.control import traced
 from ...away import on_host
 from ...errors import named
-from ...graph.node import ABSTRACT, Node
+from ...graph.node import ABSTRACT, Node, leaf
 from ...ops import elementwise as e
 from ...ops import reductions, scans, sorting
 from ...ops import shape as s
@@ -188,8 +187,8 @@ def combiner(computation: Callable[..., Any], init: Any) -> tuple[Combine, str |
     leaves, tree = flatten(init)
     nodes = [door.as_node(x) for x in leaves]
     both = structure((init, init))
-    scalars = [n.aval._replace(shape=(), weak=False) for n in (*nodes, *nodes)]
-    function, out = trace_function(computation, scalars, with_kwargs(both), door, "reduce")
+    scalars = [leaf((), n.dtype, trace=ABSTRACT) for n in (*nodes, *nodes)]
+    function, out = traced(computation, scalars, both, door, "reduce")
     if len(function.outputs) != len(nodes):
         raise ValueError(f"reduce must return as many values as it takes, got {out} for {tree}")
 

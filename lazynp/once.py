@@ -1,0 +1,125 @@
+"""What users' functions were traced to by loops, branches and checkpoints, kept for the next call with the same
+function and the same types, as JAX keeps it: a function's Python runs once for each kind of arguments.
+
+What a function reads of what changes elsewhere is what it was when it was traced, as under `jit`. Traced values that it
+captures are of the traces that were under way then; where one of those is over, it is traced anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from .bounded import Bounded
+from .doors import Door
+from .flags import flags
+from .graph.node import Node
+from .runtime.tape import depth
+from .signatures import name_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+FUNCTIONS_KEPT = 2048
+surroundings: list[Callable[[], Hashable]] = []
+"""What else graphs depend on, in the thread: functions that tell it."""
+
+
+class Found(NamedTuple):
+    """What a function was traced to.
+
+    Attributes:
+        value: the graph, and more. tape: of the differentiation that was under way. traces: those that were.
+        bound: whether it captures values of these.
+    """
+
+    value: Any
+    bound: bool
+    tape: Any
+    traces: tuple[weakref.ref[Any], ...]
+
+    def holds(self) -> bool:
+        """Whether what it captures is of traces that are still under way."""
+        if not self.bound:
+            return True
+        return self.tape is depth.made and all([(t := r()) is not None and not t.done for r in self.traces])
+
+
+Table = dict[Any, Found]
+tables: Bounded[int, tuple[weakref.ref[Any], Table]] = Bounded(FUNCTIONS_KEPT)
+"""For functions, by their `id`."""
+
+
+def table_of(f: Any) -> Table | None:
+    """What is kept of a function; None for what has no weak references."""
+    at = id(f)
+    found = tables.get(at) or tables.recall(at)
+    if found is not None and found[0]() is f:
+        return found[1]
+    try:
+        return tables.keep(at, (weakref.ref(f, functools.partial(forget, (tables, at))), {}))[1]
+    except TypeError:
+        return None
+
+
+def forget(place: tuple[Any, int], ref: Any) -> None:
+    """The function of that `id` is gone. The tables are given, since modules may be gone, too."""
+    kept, at = place
+    for generation in (kept, kept.older):
+        if at in generation and generation[at][0] is ref:
+            del generation[at]
+
+
+def stands_for(f: Any) -> Callable[[F], F]:
+    """For a function made at each call of one of ours, which depends on nothing but `f`: it is traced where `f` was not
+    yet, and has its name."""
+
+    def mark(made: F) -> F:
+        made.__name__ = name_of(f)
+        made.stands_for = f  # type: ignore[attr-defined]
+        return made
+
+    return mark
+
+
+def once(stack: Any) -> Callable[[F], F]:
+    """For a function `trace(f, nodes, structure, door, kind, rows=0, **rest)`, whose first result is f's graph for
+    arguments of the types of these nodes (for the last ones, as many as `rows` says, of what lies along their first
+    axis): it runs where the graph is not kept. `stack`: the traces that are under way."""
+
+    def around(trace: F) -> F:
+        @functools.wraps(trace)
+        def call(f: Any, like: Sequence[Node], tree: Any, door: Door, kind: str, rows: int = 0, **rest: Any) -> Any:
+            careful = flags.on_mesh or flags.check_tracer_leaks or flags.debug_key_reuse
+            if careful or door.mutable or stack.axes or stack.shown:
+                return trace(f, like, tree, door, kind, rows, **rest)
+            owner = getattr(f, "stands_for", f)
+            table = table_of(owner)
+            code = None if owner is f else f.__code__
+            n = len(like) - rows
+            rank = [x.number if i < n else x.aval._replace(shape=x.shape[1:]) for i, x in enumerate(like)]
+            key = (kind, code, flags.state, tree, rows, *rank, *[tell() for tell in surroundings])
+            try:
+                found = None if table is None else table.get(key)
+            except TypeError:  # a key that does not hash
+                table = found = None
+            if found is not None and found.holds():
+                return found.value
+            value = trace(f, like, tree, door, kind, rows, **rest)
+            if table is not None:
+                function, made = value[0], depth.made
+                bound = any([x.trace for x in function.captured() if x is not function.token])
+                if not bound:
+                    table[key] = Found(value, False, None, ())
+                elif not depth.n or made is not None:
+                    table[key] = Found(value, True, made, tuple(map(weakref.ref, stack.active)))
+            return value
+
+        return call  # type: ignore[return-value]
+
+    return around
+
+
+def forget_all() -> None:
+    """Forget what all functions were traced to."""
+    tables.clear()
